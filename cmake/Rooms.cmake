@@ -1,0 +1,30 @@
+# tiletune_room(<name> DEPENDS <rooms> LINK <targets> SOURCES <files>): one static library per room of the architecture.
+add_library(tiletune_options INTERFACE)
+target_compile_options(tiletune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+target_include_directories(tiletune_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
+if(TILETUNE_SANITIZE)
+  target_compile_options(tiletune_options INTERFACE -fsanitize=${TILETUNE_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(tiletune_options INTERFACE -fsanitize=${TILETUNE_SANITIZE})
+endif()
+
+function(tiletune_room name)
+  cmake_parse_arguments(ROOM "" "" "DEPENDS;LINK;SOURCES" ${ARGN})
+  add_library(tiletune_${name} STATIC ${ROOM_SOURCES})
+  target_link_libraries(tiletune_${name} PUBLIC tiletune_options)
+  foreach(dependency IN LISTS ROOM_DEPENDS)
+    target_link_libraries(tiletune_${name} PUBLIC tiletune_${dependency})
+  endforeach()
+  target_link_libraries(tiletune_${name} PUBLIC ${ROOM_LINK})
+endfunction()
+
+# tiletune_tests(<room> SOURCES <files>): the GoogleTest executable test_<room>.
+function(tiletune_tests room)
+  cmake_parse_arguments(TESTS "" "" "LINK;SOURCES" ${ARGN})
+  add_executable(test_${room} ${TESTS_SOURCES})
+  target_link_libraries(test_${room} PRIVATE tiletune_${room} ${TESTS_LINK} GTest::gtest_main)
+  target_include_directories(test_${room} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(test_${room} PRIVATE TILETUNE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    TILETUNE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(test_${room} TEST_PREFIX ${room}. DISCOVERY_TIMEOUT 60)
+endfunction()

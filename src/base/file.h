@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace tiletune {
+
+/// The whole file. Throws UserError that names the file and the reason when it cannot be read, is a folder,
+/// or is larger than `limit_bytes`.
+std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes = std::size_t{256} << 20);
+
+/// Writes through a temporary name in the same folder and renames it: readers see the old or the new file,
+/// never a part. Creates missing folders. Throws UserError when that fails.
+void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+/// Reads JSON (comments not allowed, duplicate keys refused, nesting limited to 200). Throws UserError with line
+/// and column on bad syntax.
+nlohmann::ordered_json read_json(const std::filesystem::path& path);
+nlohmann::ordered_json parse_json(std::string_view text, const std::string& file_name);
+
+/// The folder that holds kernel_templates/, configs/ and schemas/: $TILETUNE_HOME, else the nearest such folder
+/// above the executable. Throws UserError when there is none.
+std::filesystem::path home_folder();
+/// The running executable.
+std::filesystem::path executable_path();
+/// $XDG_CACHE_HOME/tiletune or ~/.cache/tiletune (not created).
+std::filesystem::path cache_folder();
+
+}  // namespace tiletune

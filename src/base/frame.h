@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace tiletune {
+
+/// The peer of a channel sent bytes that are no frame, or went away in the middle of one.
+class ProtocolError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Largest payload of a frame; a longer announced length is a ProtocolError, before anything is allocated for it.
+inline constexpr std::size_t kMaxFrameBytes = std::size_t{64} << 20;
+
+/// A frame is the magic "TTF1", the payload's length (uint32, little-endian), the low 32 bits of its XXH3 and the
+/// payload: one CBOR map with a string member "type".
+std::string encode_frame(const nlohmann::ordered_json& message);
+
+/// Turns a byte stream into messages. Feed it whatever arrived; take messages until none is whole.
+class FrameReader {
+ public:
+  void feed(std::string_view bytes);
+  /// The next whole message, or none yet. Throws ProtocolError on anything that is no frame.
+  std::optional<nlohmann::ordered_json> next();
+  /// True when part of a frame has arrived and the rest has not.
+  bool in_the_middle() const { return !buffer_.empty(); }
+
+ private:
+  std::string buffer_;
+};
+
+}  // namespace tiletune

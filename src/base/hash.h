@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tiletune {
+
+/// 128-bit XXH3 over a sequence of fields. Each field is preceded by its length, so ("ab","c") and ("a","bc") differ.
+class Hasher {
+ public:
+  Hasher();
+  ~Hasher();
+  Hasher(Hasher&&) noexcept;
+  Hasher& operator=(Hasher&&) noexcept;
+
+  Hasher& add(std::string_view field);
+  Hasher& add(std::int64_t field);
+  /// 32 lower-case hexadecimal digits.
+  std::string hex() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+std::uint64_t checksum64(std::string_view bytes);
+
+}  // namespace tiletune

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tiletune {
+
+/// The known name nearest to a misspelt one by edit distance; none when all are far
+/// (more than a third of the letters, at least 1, at most 3 edits).
+std::optional<std::string> nearest(std::string_view misspelt, std::span<const std::string> known);
+
+/// " Did you mean 'x'?" or, when nothing is near, " Known: a, b, c." (at most 12 names; empty when none).
+std::string suggestion(std::string_view misspelt, std::span<const std::string> known);
+
+std::vector<std::string> split(std::string_view text, char separator);
+std::string join(std::span<const std::string> parts, std::string_view separator);
+std::string_view trim(std::string_view text);
+/// Lower case, letters and digits only: how GPU names are compared.
+std::string squashed(std::string_view text);
+
+/// "12.3 KiB", "80.0 GiB".
+std::string human_bytes(std::uint64_t bytes);
+/// "850 ms", "12.3 s", "4 min 05 s", "2 h 03 min".
+std::string human_seconds(double seconds);
+/// Three significant digits without an exponent: 1234 -> "1234", 12.345 -> "12.3", 0.01234 -> "0.0123".
+std::string three_digits(double value);
+
+}  // namespace tiletune

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/frame.h"
+
+namespace tiletune {
+
+using Clock = std::chrono::steady_clock;
+
+/// The file descriptor on which a worker finds its channel to the parent.
+inline constexpr int kWorkerChannelFd = 3;
+
+/// A child process with a framed channel to it. The child dies with its parent (PR_SET_PDEATHSIG, and end of file on
+/// the channel); destruction kills it with SIGKILL and reaps it.
+class WorkerProcess {
+ public:
+  /// Starts `program` with `arguments` by posix_spawn; standard input is /dev/null, standard output goes to standard
+  /// error, the channel is kWorkerChannelFd, no other descriptor is inherited. Throws UserError when it cannot start.
+  WorkerProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments);
+  ~WorkerProcess();
+  WorkerProcess(WorkerProcess&& other) noexcept;
+  WorkerProcess& operator=(WorkerProcess&& other) noexcept;
+
+  /// Sends one message; blocks at most until the worker reads it or dies. False when the worker is gone.
+  bool send(const nlohmann::ordered_json& message);
+
+  /// Reads what has arrived without blocking and returns the next whole message, if any. Throws ProtocolError on
+  /// garbage. After end of file `gone()` is true.
+  std::optional<nlohmann::ordered_json> receive();
+
+  /// Waits up to `timeout` for a message.
+  std::optional<nlohmann::ordered_json> receive(std::chrono::milliseconds timeout);
+
+  /// The descriptor to poll for POLLIN; -1 once gone.
+  int fd() const { return fd_; }
+  pid_t pid() const { return pid_; }
+  bool gone() const { return fd_ < 0; }
+
+  /// SIGKILL and reap; returns how it ended in words: "killed by signal 11 (Segmentation fault)", "exited with 3".
+  std::string kill();
+  /// As kill(), but first gives a worker that is gone a moment to end by itself, so that its own end is reported.
+  std::string reap();
+
+ private:
+  int fd_ = -1;
+  pid_t pid_ = -1;
+  FrameReader reader_;
+};
+
+/// The worker's side of the channel.
+class WorkerChannel {
+ public:
+  explicit WorkerChannel(int fd = kWorkerChannelFd);
+  /// The next message; none at end of file (the parent is gone: the worker should exit). Throws ProtocolError.
+  std::optional<nlohmann::ordered_json> receive();
+  void send(const nlohmann::ordered_json& message);
+
+ private:
+  int fd_;
+  FrameReader reader_;
+};
+
+/// Called first in a worker: die with the parent.
+void die_with_parent();
+
+}  // namespace tiletune

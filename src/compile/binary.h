@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/outcome.h"
+
+namespace tiletune {
+
+/// A compiled kernel as it lies in the cache.
+struct Binary {
+  std::string key;            ///< its compile request's
+  std::string kernel_symbol;  ///< mangled name to look up in the module
+  std::string log;            ///< the compiler's, with ptxas' resource lines
+  std::string cubin;          ///< ELF image
+  double compile_ms = 0;      ///< CPU time of the compile worker, when it was compiled
+  bool from_cache = false;
+};
+
+/// The result of compiling one request.
+struct Compiled {
+  Outcome outcome = Outcome::ok;  ///< ok, compile_failed, compile_timeout or compile_crashed
+  std::string reason;             ///< the compiler's log, or how the worker ended
+  std::shared_ptr<const Binary> binary;  ///< when ok
+};
+
+}  // namespace tiletune

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "compile/binary.h"
+
+namespace tiletune {
+
+/// Compiled kernels by content address in a folder shared by any number of processes. Files appear by atomic rename and
+/// carry a checksum, so that a torn or altered one reads as absent (and is replaced), never as a wrong kernel.
+class CubinCache {
+ public:
+  /// The folder is created when missing. Throws UserError when it cannot be.
+  explicit CubinCache(std::filesystem::path folder);
+
+  std::optional<Binary> load(const std::string& key) const;
+  /// Publishes; failing to write is no error (the cache is an optimisation) but returns false.
+  bool store(const Binary& binary) const;
+  std::filesystem::path path_of(const std::string& key) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// cache_folder()/cubin
+CubinCache default_cubin_cache();
+
+}  // namespace tiletune

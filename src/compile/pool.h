@@ -1,0 +1,69 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/worker_process.h"
+#include "compile/binary.h"
+#include "compile/cache.h"
+#include "compile/request.h"
+
+namespace tiletune {
+
+struct CompilePoolOptions {
+  int workers = 0;                      ///< 0: all cores but one, at least one
+  double timeout_s = 60;                ///< per request, wall time
+  std::uint64_t max_memory_bytes = std::uint64_t{4} << 30;  ///< address-space growth allowed to one worker
+  std::filesystem::path cache_folder;   ///< of the cubin cache
+  std::filesystem::path program;        ///< the executable whose `compile-worker` subcommand is the worker
+};
+
+/// Compiles requests in worker processes. Single-threaded: nothing happens between calls, apart from the workers' own
+/// progress. A worker that crashes, hangs or grows too large costs the request it was working on, and is replaced.
+class CompilePool {
+ public:
+  explicit CompilePool(CompilePoolOptions options);
+  ~CompilePool();
+  CompilePool(const CompilePool&) = delete;
+  CompilePool& operator=(const CompilePool&) = delete;
+
+  /// Queues a request under a caller's ticket. Cache hits complete at the next take_finished() without a worker; equal
+  /// keys in flight are compiled once.
+  void submit(std::uint64_t ticket, CompileRequest request);
+
+  /// Reads from workers, starts queued requests, enforces deadlines; never blocks. Returns what has finished.
+  std::vector<std::pair<std::uint64_t, Compiled>> take_finished();
+
+  /// Submitted and not yet taken.
+  std::size_t pending() const;
+  /// Submitted and not yet started on a worker.
+  std::size_t queued() const;
+  int workers() const;
+
+  /// Descriptors to poll for POLLIN, and the time at which take_finished() is due even when none is ready.
+  std::vector<int> fds() const;
+  Clock::time_point next_deadline() const;
+
+  /// CPU seconds spent compiling so far, over all workers.
+  double compile_cpu_seconds() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The body of the hidden `compile-worker` subcommand; returns the exit code.
+int run_compile_worker();
+
+/// Compiles in this process (used by the workers, and for the harness's own kernels).
+Compiled compile_here(const CompileRequest& request);
+
+/// The NVRTC that is linked: "13.0".
+std::string nvrtc_version();
+
+}  // namespace tiletune

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tiletune {
+
+enum class Align { left, right };
+
+/// A table of text cells: aligned columns for a terminal, or Markdown.
+class TextTable {
+ public:
+  void add_column(std::string header, Align align);
+  void add_row(std::vector<std::string> cells);
+  /// Emphasised on a terminal with colour (the baseline, the winner).
+  void emphasise_last_row();
+
+  /// Aligned by display width; `colour` adds ANSI codes.
+  std::string text(bool colour) const;
+  std::string markdown() const;
+
+ private:
+  struct Row {
+    std::vector<std::string> cells;
+    bool emphasised = false;
+  };
+  std::vector<std::string> headers_;
+  std::vector<Align> aligns_;
+  std::vector<Row> rows_;
+};
+
+/// Standard output is a terminal, TERM is not dumb and NO_COLOR is unset.
+bool stdout_wants_colour();
+
+}  // namespace tiletune

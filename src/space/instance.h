@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "space/space.h"
+#include "spec/tune_spec.h"
+
+namespace tiletune {
+
+struct Dim3 {
+  std::int64_t x = 1, y = 1, z = 1;
+  std::int64_t count() const { return x * y * z; }
+  bool operator==(const Dim3&) const = default;
+};
+
+/// A scalar kernel argument with its value, or the name of a buffer.
+struct ArgumentValue {
+  Argument::Kind kind = Argument::Kind::buffer;
+  std::string name;
+  ScalarType type = ScalarType::i32;
+  Value value;
+};
+
+/// One configuration for one problem with every expression evaluated.
+struct Instance {
+  NamedValues parameters;
+  NamedValues derived;
+  std::string kernel_expression;  ///< "sgemm_warptile<128, 64, true>", or the plain name of a macro kernel
+  std::vector<std::string> defines;  ///< "-DBM=128", ...
+  Dim3 grid;   ///< thread blocks
+  Dim3 block;  ///< threads
+  std::int64_t dynamic_shared_bytes = 0;
+  std::vector<ArgumentValue> arguments;
+};
+
+/// What all configurations of a template share for one problem.
+struct Workload {
+  struct SizedBuffer {
+    std::string name;
+    ElementType type;
+    std::int64_t elements;
+    BufferRole role;
+  };
+  std::vector<SizedBuffer> buffers;
+  double flops = 0;  ///< of one launch
+  double bytes = 0;  ///< compulsory DRAM traffic
+};
+
+/// Evaluates a template's expressions. All names are checked on construction.
+class Instantiator {
+ public:
+  /// Throws UserError for expressions that cannot be parsed.
+  Instantiator(const TemplateSpec& spec, const Problem& problem);
+  ~Instantiator();
+  Instantiator(Instantiator&&) noexcept;
+  Instantiator& operator=(Instantiator&&) noexcept;
+
+  /// Throws UserError for expressions that cannot be evaluated, negative or zero launch dimensions and values that do
+  /// not fit an argument's type.
+  Instance instantiate(const Configuration& configuration) const;
+  const Workload& workload() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tiletune

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/value.h"
+#include "spec/tune_spec.h"
+
+namespace tiletune {
+
+/// One point of a space: the value of each parameter, in the template's order.
+struct Configuration {
+  std::vector<Value> values;
+
+  NamedValues named(const TemplateSpec& spec) const;
+  bool operator==(const Configuration&) const = default;
+};
+
+/// What one constraint removes.
+struct ConstraintReport {
+  std::string require;
+  std::string why;
+  double removed_first = 0;  ///< raw combinations for which it is the first false one in the order tested; these sum,
+                             ///< over all constraints, to raw size minus valid size
+};
+
+/// The valid configurations of one template for one problem, indexed without listing the raw product.
+///
+/// Constraints are tested as soon as their names are bound while parameters are walked in a chosen order; parameters
+/// that no constraint connects are separate factors, so 10^10 raw combinations cost what their connected groups cost.
+/// Index order is fixed for given parameters and constraints.
+class Space {
+ public:
+  /// Builds the index. Throws UserError for expressions that cannot be parsed or evaluated, and when the valid part of
+  /// one connected group exceeds 2^27 combinations.
+  Space(const TemplateSpec& spec, const Problem& problem);
+  ~Space();
+  Space(Space&&) noexcept;
+  Space& operator=(Space&&) noexcept;
+
+  double raw_size() const;      ///< product of the parameters' value counts (may exceed 2^64)
+  std::uint64_t size() const;   ///< valid configurations
+  /// The i-th valid configuration, i < size().
+  Configuration at(std::uint64_t index) const;
+  /// The index of a configuration; size() when it is not in the space.
+  std::uint64_t index_of(const Configuration& configuration) const;
+  /// Indices of the valid configurations that differ in exactly one parameter.
+  std::vector<std::uint64_t> neighbours(std::uint64_t index) const;
+  const std::vector<ConstraintReport>& constraints() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tiletune

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "spec/tune_spec.h"
+
+namespace tiletune {
+
+struct LoadOptions {
+  /// Where templates are looked up by name; searched in order after the config's own folder.
+  std::vector<std::filesystem::path> template_folders;
+  /// Paths in configs and manifests may leave the config's folder and the template folder.
+  bool allow_outside_paths = false;
+  /// Replaces the config's problems when not empty ("4096x4096x4096", "4096").
+  std::vector<std::string> problems;
+  /// Keeps only these templates when not empty; unknown names are errors.
+  std::vector<std::string> templates;
+};
+
+/// Reads and validates a config and every manifest it names. Throws UserError with file, JSON pointer, what was found,
+/// what was expected and, for misspelt names, the nearest known one.
+TuneSpec load_tune_spec(const std::filesystem::path& config, const LoadOptions& options);
+
+/// Reads and validates one manifest.
+TemplateSpec load_template(const std::filesystem::path& manifest, const LoadOptions& options);
+
+/// "4096x4096x64", or "4096" for all dimensions alike. Throws UserError.
+Problem parse_problem(const std::string& text, const std::vector<std::string>& dimensions, const Where& where);
+
+}  // namespace tiletune

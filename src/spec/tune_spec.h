@@ -1,0 +1,183 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/value.h"
+
+namespace tiletune {
+
+/// An expression as written, with its place for messages. It is parsed where its names are known (space/).
+struct ExprText {
+  std::string text;
+  Where where;
+};
+
+struct Parameter {
+  std::string name;
+  std::vector<Value> values;  ///< at least one, no two equal, all of one type (integers and numbers mix as numbers)
+  std::string meaning;
+  Where where;
+};
+
+/// A value that follows from parameters, earlier derived values and the problem's dimensions.
+struct Derived {
+  std::string name;
+  ExprText value;
+  std::string meaning;
+};
+
+struct Constraint {
+  ExprText require;  ///< true for every configuration that may be tried
+  std::string why;
+};
+
+enum class ElementType { f16, bf16, f32, f64, i32, u32 };
+/// "f16", "bf16", ...
+std::string_view name(ElementType type);
+std::optional<ElementType> element_type_from_name(std::string_view text);
+std::size_t size_bytes(ElementType type);
+
+enum class BufferRole { in, out, inout };
+
+struct Buffer {
+  std::string name;
+  ElementType type = ElementType::f32;
+  ExprText elements;  ///< how many, from the problem's dimensions
+  BufferRole role = BufferRole::in;
+};
+
+enum class ScalarType { i32, u32, i64, f32, f64 };
+std::string_view name(ScalarType type);
+
+/// One kernel argument, in the kernel's order: a buffer's address or a scalar's value.
+struct Argument {
+  enum class Kind { buffer, scalar };
+  Kind kind = Kind::buffer;
+  std::string name;                     ///< the buffer, or the scalar's own name
+  ScalarType type = ScalarType::i32;    ///< scalars only
+  ExprText value;                       ///< scalars only; default: the dimension, scalar, parameter of that name
+};
+
+struct Launch {
+  std::array<ExprText, 3> grid;   ///< in thread blocks; missing entries are "1"
+  std::array<ExprText, 3> block;  ///< in threads
+  ExprText dynamic_shared_bytes;  ///< "0" when absent
+};
+
+/// A kernel that computes the outputs in FP64 for an operation without a library reference. It takes the template's
+/// arguments in the same order with every floating-point buffer as `double*`.
+struct Reference {
+  std::filesystem::path source;
+  std::string kernel;
+  std::array<ExprText, 3> grid;
+  std::array<ExprText, 3> block;
+};
+
+enum class Operation {
+  gemm,   ///< C[M,N] = alpha * A[M,K] * B[K,N] + beta * C, row-major, dense (lda = K, ldb = N, ldc = N)
+  custom  ///< anything with a reference kernel
+};
+
+/// A kernel template: what kernel_templates/<name>/template.json says, with a config's narrowing applied.
+struct TemplateSpec {
+  std::string name;
+  std::string summary;
+  std::string teaches;
+  Operation operation = Operation::gemm;
+  std::vector<std::string> dimensions;                     ///< of the problem: {"M","N","K"} for gemm
+  std::vector<std::pair<std::string, double>> scalars;     ///< alpha and beta for gemm; the config's values
+  std::vector<Buffer> buffers;                             ///< A, B, C for gemm
+  std::vector<Argument> arguments;
+  std::vector<Parameter> parameters;
+  std::vector<Derived> derived;
+  std::vector<Constraint> constraints;                     ///< the manifest's, then the config's
+  Launch launch;
+  std::filesystem::path folder;                            ///< of template.json
+  std::filesystem::path source;                            ///< the kernel's file, absolute
+  std::string kernel;                                      ///< function name
+  std::vector<ExprText> template_arguments;                ///< C++ instantiation; empty for macro kernels
+  std::vector<std::pair<std::string, ExprText>> macros;    ///< -DNAME=value, foreign kernels
+  std::vector<std::string> compile_options;                ///< NVRTC options of the template, e.g. "--use_fast_math"
+  std::string min_compute_capability;                      ///< "7.0"; empty: any
+  double tolerance_factor = 1.0;                           ///< multiplies the error bound of the types
+  ElementType accumulator = ElementType::f32;
+  ExprText flops;                                          ///< of one launch
+  ExprText bytes;                                          ///< compulsory DRAM traffic of one launch
+  std::optional<Reference> reference;                      ///< custom operations
+  Where where;
+};
+
+/// Sizes of one problem, in the order of the operation's dimensions.
+struct Problem {
+  std::vector<std::pair<std::string, std::int64_t>> dimensions;
+
+  /// "4096x4096x4096"
+  std::string label() const;
+  std::int64_t at(std::string_view dimension) const;
+  bool operator==(const Problem&) const = default;
+};
+
+enum class StrategyKind { exhaustive, random };
+
+struct StrategySpec {
+  StrategyKind kind = StrategyKind::exhaustive;
+  std::uint64_t seed = 1;
+};
+
+/// Zero means without limit.
+struct Budget {
+  std::uint64_t evaluations = 0;  ///< configurations compiled, per template and problem
+  double seconds = 0;             ///< wall time of the whole sweep
+};
+
+enum class CachePolicy { cold, warm };
+
+struct MeasurePolicy {
+  int warmup = 1;               ///< launches before the samples
+  int samples = 7;              ///< timed launches; their median counts
+  CachePolicy cache = CachePolicy::cold;  ///< cold: L2 is flushed before every sample
+  std::uint64_t seed = 1;       ///< of the random inputs
+  bool verify = true;
+  double launch_timeout_s = 10;  ///< one launch may take so long
+};
+
+struct CompilePolicy {
+  std::vector<std::string> options;  ///< extra NVRTC options for every template
+  double timeout_s = 60;
+};
+
+/// Limits a config sets on what is admitted; absent: warn only.
+struct AdmissionLimits {
+  std::optional<std::int64_t> max_spill_bytes;
+  std::optional<double> min_occupancy;           ///< 0 to 1
+  std::optional<std::int64_t> max_registers;     ///< per thread
+};
+
+enum class Baseline { none, cublas };
+enum class View { ranking, ladder };
+
+/// Everything a sweep needs to know, from a config and the manifests it names.
+struct TuneSpec {
+  std::string name;
+  std::filesystem::path file;
+  std::vector<TemplateSpec> templates;
+  std::vector<Problem> problems;
+  StrategySpec strategy;
+  Budget budget;
+  MeasurePolicy measure;
+  CompilePolicy compile;
+  AdmissionLimits limits;
+  Baseline baseline = Baseline::cublas;
+  std::string gpu;        ///< model for prediction when no GPU is there; empty: H100
+  View view = View::ranking;
+  std::string config_json;  ///< the config's text as read, kept as provenance
+};
+
+}  // namespace tiletune

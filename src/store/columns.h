@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "store/trial.h"
+
+namespace tiletune {
+
+/// A cell of a row: null, integer, real, text or raw bytes.
+using Blob = std::vector<std::uint8_t>;
+using Cell = std::variant<std::monostate, std::int64_t, double, std::string, Blob>;
+
+enum class CellType { integer, real, text, json, blob };
+
+/// One column of the trial table. This table of columns is the only place where field names are listed: DDL, inserts,
+/// reads, JSON, CSV, --sort-by and --columns follow from it.
+struct Column {
+  std::string name;
+  CellType type;
+  std::string meaning;  ///< one line, with the unit
+  std::function<Cell(const Trial&)> read;
+  std::function<void(Trial&, const Cell&)> write;
+};
+
+std::span<const Column> trial_columns();
+/// Throws UserError with the nearest name.
+const Column& column_by_name(const std::string& name);
+
+}  // namespace tiletune

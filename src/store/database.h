@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/trial.h"
+
+namespace tiletune {
+
+/// Which rows. Empty members do not filter; several values of one member are alternatives.
+struct TrialFilter {
+  std::vector<std::string> gpus;       ///< compared without case, spaces, punctuation; part of the name suffices
+  std::vector<std::string> templates;  ///< whole names
+  std::vector<std::string> problems;
+  std::vector<Outcome> outcomes;
+  std::vector<Source> sources;
+  std::optional<std::int64_t> sweep_id;
+  bool baselines = true;               ///< include rows of kind "baseline"
+};
+
+/// The results database: one SQLite file in WAL mode, readable with plain SQL (tables `trial`, `sweep`; views
+/// `ranking`, `best`). Every write is committed when the call returns.
+class Database {
+ public:
+  enum class Mode { read_only, read_write };
+
+  /// Opens, and in read_write mode creates, the file and its folder. Throws UserError: not found, no SQLite file,
+  /// written by a newer tiletune (schema number in the message), not writable, locked.
+  Database(const std::filesystem::path& file, Mode mode);
+  ~Database();
+  Database(Database&&) noexcept;
+  Database& operator=(Database&&) noexcept;
+
+  /// Inserts and returns the new id.
+  std::int64_t begin_sweep(const SweepRecord& sweep);
+  void end_sweep(std::int64_t id, const std::string& finished_at);
+  std::vector<SweepRecord> sweeps() const;
+
+  /// Inserts or replaces the row of this key.
+  void record(const Trial& trial);
+  /// The same for many rows in one transaction.
+  void record_all(const std::vector<Trial>& trials);
+  /// The row of a key.
+  std::optional<Trial> find(const std::string& key) const;
+  /// The outcome of a key without reading the row.
+  std::optional<Outcome> outcome_of(const std::string& key) const;
+
+  /// Rows in order of insertion.
+  std::vector<Trial> trials(const TrialFilter& filter) const;
+  /// The same one at a time; stops when `visit` returns false.
+  void for_each(const TrialFilter& filter, const std::function<bool(const Trial&)>& visit) const;
+  /// Row counts per outcome.
+  std::vector<std::pair<Outcome, std::int64_t>> outcome_counts(const TrialFilter& filter) const;
+
+  const std::filesystem::path& file() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The schema this build reads and writes (PRAGMA user_version).
+inline constexpr int kSchemaVersion = 1;
+
+}  // namespace tiletune
