@@ -26,11 +26,12 @@ endif()
 message(STATUS "CUDA headers: ${TILETUNE_CUDA_INCLUDE}")
 message(STATUS "NVRTC: ${TILETUNE_NVRTC_LIBRARY}")
 
+get_filename_component(TILETUNE_NVRTC_FOLDER ${TILETUNE_NVRTC_LIBRARY} DIRECTORY)
 add_library(tiletune_cuda_headers INTERFACE)
 target_include_directories(tiletune_cuda_headers SYSTEM INTERFACE ${TILETUNE_CUDA_INCLUDE} ${TILETUNE_NVRTC_INCLUDE})
+target_compile_definitions(tiletune_cuda_headers INTERFACE TILETUNE_CUDA_LIB_FOLDER="${TILETUNE_NVRTC_FOLDER}")
 add_library(tiletune::cuda_headers ALIAS tiletune_cuda_headers)
 
-get_filename_component(TILETUNE_NVRTC_FOLDER ${TILETUNE_NVRTC_LIBRARY} DIRECTORY)
 add_library(tiletune_nvrtc SHARED IMPORTED)
 set_target_properties(tiletune_nvrtc PROPERTIES IMPORTED_LOCATION ${TILETUNE_NVRTC_LIBRARY})
 add_library(tiletune::nvrtc ALIAS tiletune_nvrtc)
