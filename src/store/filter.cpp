@@ -21,6 +21,7 @@ class Builder {
   template <typename Enum>
   void one_of(const char* column, const std::vector<Enum>& values) {
     std::vector<std::string> names;
+    names.reserve(values.size());
     for (const Enum value : values) names.emplace_back(name(value));
     one_of(column, names);
   }

@@ -121,7 +121,7 @@ std::string upsert_sql() {
   std::vector<std::string> updates;
   for (const Column& column : trial_columns()) {
     marks.emplace_back("?");
-    updates.push_back(fmt::format("\"{0}\" = excluded.\"{0}\"", column.name));
+    updates.push_back(fmt::format(R"("{0}" = excluded."{0}")", column.name));
   }
   return fmt::format("INSERT INTO trial ({}) VALUES ({}) ON CONFLICT(\"key\") DO UPDATE SET {}",
                      column_list(), join(marks, ", "), join(updates, ", "));
