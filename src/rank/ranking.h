@@ -19,11 +19,12 @@ struct RankingGroup {
   std::string gpu;
   std::string problem;
   Source source = Source::measured;
-  std::vector<RankedTrial> rows;  ///< fastest first; within a tie fewer registers, then higher occupancy first
+  std::vector<RankedTrial>
+      rows;  ///< fastest first; within a tie fewer registers, then higher occupancy first
 };
 
-/// Ranks rows that ran (outcome ok with a median); others are left out. Groups by GPU, problem and source, in order of
-/// first appearance. Predicted rows rank by their predicted time.
+/// Ranks rows that ran (outcome ok with a median); others are left out. Groups by GPU, problem and source, in
+/// order of first appearance. Predicted rows rank by their predicted time.
 std::vector<RankingGroup> rank_trials(const std::vector<Trial>& trials);
 
 /// One rung: the fastest row of one template.
@@ -41,6 +42,7 @@ struct Ladder {
 };
 
 /// The best of each template, in the given order of templates, per GPU, problem and source.
-std::vector<Ladder> build_ladders(const std::vector<Trial>& trials, const std::vector<std::string>& templates);
+std::vector<Ladder> build_ladders(const std::vector<Trial>& trials,
+                                  const std::vector<std::string>& templates);
 
 }  // namespace tiletune

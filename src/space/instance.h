@@ -29,10 +29,10 @@ struct ArgumentValue {
 struct Instance {
   NamedValues parameters;
   NamedValues derived;
-  std::string kernel_expression;  ///< "sgemm_warptile<128, 64, true>", or the plain name of a macro kernel
+  std::string kernel_expression;     ///< "sgemm_warptile<128, 64, true>", or the plain name of a macro kernel
   std::vector<std::string> defines;  ///< "-DBM=128", ...
-  Dim3 grid;   ///< thread blocks
-  Dim3 block;  ///< threads
+  Dim3 grid;                         ///< thread blocks
+  Dim3 block;                        ///< threads
   std::int64_t dynamic_shared_bytes = 0;
   std::vector<ArgumentValue> arguments;
 };
@@ -59,8 +59,8 @@ class Instantiator {
   Instantiator(Instantiator&&) noexcept;
   Instantiator& operator=(Instantiator&&) noexcept;
 
-  /// Throws UserError for expressions that cannot be evaluated, negative or zero launch dimensions and values that do
-  /// not fit an argument's type.
+  /// Throws UserError for expressions that cannot be evaluated, negative or zero launch dimensions and values
+  /// that do not fit an argument's type.
   Instance instantiate(const Configuration& configuration) const;
   const Workload& workload() const;
 

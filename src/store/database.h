@@ -14,13 +14,13 @@ namespace tiletune {
 
 /// Which rows. Empty members do not filter; several values of one member are alternatives.
 struct TrialFilter {
-  std::vector<std::string> gpus;       ///< compared without case, spaces, punctuation; part of the name suffices
+  std::vector<std::string> gpus;  ///< compared without case, spaces, punctuation; part of the name suffices
   std::vector<std::string> templates;  ///< whole names
   std::vector<std::string> problems;
   std::vector<Outcome> outcomes;
   std::vector<Source> sources;
   std::optional<std::int64_t> sweep_id;
-  bool baselines = true;               ///< include rows of kind "baseline"
+  bool baselines = true;  ///< include rows of kind "baseline"
 };
 
 /// The results database: one SQLite file in WAL mode, readable with plain SQL (tables `trial`, `sweep`; views
@@ -29,8 +29,8 @@ class Database {
  public:
   enum class Mode { read_only, read_write };
 
-  /// Opens, and in read_write mode creates, the file and its folder. Throws UserError: not found, no SQLite file,
-  /// written by a newer tiletune (schema number in the message), not writable, locked.
+  /// Opens, and in read_write mode creates, the file and its folder. Throws UserError: not found, no SQLite
+  /// file, written by a newer tiletune (schema number in the message), not writable, locked.
   Database(const std::filesystem::path& file, Mode mode);
   ~Database();
   Database(Database&&) noexcept;
