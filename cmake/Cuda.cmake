@@ -2,7 +2,7 @@
 # CMake's FindCUDAToolkit, under /usr/local/cuda, or where tools/quickstart unpacked NVIDIA's PyPI wheels (build/cuda);
 # the first complete one is taken. libcuda, NVML and cuBLAS are loaded at run time and need nothing here but headers.
 #
-# Defines the targets tiletune::cuda_headers and tiletune::nvrtc. Sources of the former see
+# Defines the targets tiletune::cuda_headers and tiletune::nvrtc. What links the former is compiled with
 #   TILETUNE_CUDA_INCLUDE     the folder of cuda_fp16.h and so on, for kernels that NVRTC compiles at run time
 #   TILETUNE_CUDA_LIB_FOLDER  the folder of libnvrtc and, where it is installed, libcublas
 set(TILETUNE_CUDA_ROOT "" CACHE PATH "Folder with include/ and lib64/ or lib/ of a CUDA toolkit; empty: find one")
@@ -78,13 +78,14 @@ if(tiletune_cuda_REASON)
     "Install CUDA 12.4 or newer, or pass -DTILETUNE_CUDA_ROOT=<folder of a toolkit>, or run tools/quickstart, "
     "which takes the parts it needs from NVIDIA's PyPI wheels.")
 endif()
-get_filename_component(tiletune_cuda_lib_folder ${tiletune_cuda_NVRTC} DIRECTORY)
-message(STATUS "CUDA ${tiletune_cuda_VERSION}: headers ${tiletune_cuda_INCLUDE}, NVRTC ${tiletune_cuda_NVRTC}")
+set(TILETUNE_CUDA_INCLUDE ${tiletune_cuda_INCLUDE})
+get_filename_component(TILETUNE_CUDA_LIB_FOLDER ${tiletune_cuda_NVRTC} DIRECTORY)
+message(STATUS "CUDA ${tiletune_cuda_VERSION}: headers ${TILETUNE_CUDA_INCLUDE}, NVRTC ${tiletune_cuda_NVRTC}")
 
 add_library(tiletune_cuda_headers INTERFACE)
-target_include_directories(tiletune_cuda_headers SYSTEM INTERFACE ${tiletune_cuda_INCLUDE})
-target_compile_definitions(tiletune_cuda_headers INTERFACE TILETUNE_CUDA_INCLUDE="${tiletune_cuda_INCLUDE}"
-  TILETUNE_CUDA_LIB_FOLDER="${tiletune_cuda_lib_folder}")
+target_include_directories(tiletune_cuda_headers SYSTEM INTERFACE ${TILETUNE_CUDA_INCLUDE})
+target_compile_definitions(tiletune_cuda_headers INTERFACE TILETUNE_CUDA_INCLUDE="${TILETUNE_CUDA_INCLUDE}"
+  TILETUNE_CUDA_LIB_FOLDER="${TILETUNE_CUDA_LIB_FOLDER}")
 add_library(tiletune::cuda_headers ALIAS tiletune_cuda_headers)
 
 add_library(tiletune_nvrtc SHARED IMPORTED)
@@ -93,4 +94,4 @@ set_target_properties(tiletune_nvrtc PROPERTIES IMPORTED_LOCATION ${tiletune_cud
 # that a library opens.
 target_link_options(tiletune_nvrtc INTERFACE LINKER:--disable-new-dtags)
 add_library(tiletune::nvrtc ALIAS tiletune_nvrtc)
-list(APPEND CMAKE_BUILD_RPATH ${tiletune_cuda_lib_folder})
+list(APPEND CMAKE_BUILD_RPATH ${TILETUNE_CUDA_LIB_FOLDER})
