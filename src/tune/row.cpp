@@ -40,7 +40,9 @@ std::string types_text(const Stage& stage) {
 
 std::string scalars_text(const TemplateSpec& spec) {
   std::string text;
-  for (const auto& [scalar, value] : spec.scalars) text += fmt::format("{}={} ", scalar, value);
+  for (const auto& [scalar, value] : spec.scalars) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", scalar, value);
+  }
   return text;
 }
 
@@ -58,6 +60,8 @@ Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& targe
   trial.driver_version = target.driver_version;
   trial.cuda_version = target.cuda_version;
   trial.nvrtc_version = nvrtc_version();
+  if (target.source == Source::measured)
+    trial.cache = spec.measure.cache == CachePolicy::cold ? "cold" : "warm";
   trial.measure_policy = target.source == Source::measured ? to_json(spec.measure).dump() : "{}";
   trial.host = host_name();
   trial.recorded_at = utc_now();
