@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,10 +8,16 @@
 
 namespace tiletune {
 
-/// A row with its place. Rows whose intervals overlap the group leader's share its rank.
+/// The time by which a row ranks, us: predicted_us of a predicted row (median_us where it has none),
+/// otherwise median_us. None when it did not run.
+std::optional<double> ranking_time_us(const Trial& trial);
+
+/// A row with its place. In order of time, each kernel whose 95% interval overlaps that of the fastest one of
+/// the rank so far shares its rank; the first that does not opens the next rank, which counts the kernels
+/// before it (1, 1, 3). A row without an interval stands for its time alone.
 struct RankedTrial {
   Trial trial;
-  int rank = 0;       ///< 1 is the fastest kernel; baselines have rank 0 and stand where their time puts them
+  int rank = 0;  ///< 1 is the fastest kernel; baselines have rank 0 and stand behind the last faster kernel
   bool tied = false;  ///< others share this rank
 };
 
@@ -41,7 +48,8 @@ struct Ladder {
   std::vector<LadderRung> rungs;  ///< in the order of `templates`; baselines last
 };
 
-/// The best of each template, in the given order of templates, per GPU, problem and source.
+/// The fastest row of each template, in the given order of templates, per GPU, problem and source; templates
+/// without one are left out.
 std::vector<Ladder> build_ladders(const std::vector<Trial>& trials,
                                   const std::vector<std::string>& templates);
 
