@@ -54,7 +54,8 @@ Json provenance_of(const Trial& trial, const std::vector<SweepRecord>& sweeps) {
 
 Json entry_of(const RankingGroup& group, const RankedTrial& best, const std::vector<SweepRecord>& sweeps) {
   const Trial& trial = best.trial;
-  Json entry = section(trial, {"gpu", "architecture", "problem", "operation", "element_types", "source"});
+  Json entry = section(
+      trial, {"gpu", "architecture", "problem", "operation", "element_types", "scalars", "cache", "source"});
   const std::string banner = source_banner(group.source, group.gpu);
   if (!banner.empty()) entry["note"] = banner;
   add_columns(

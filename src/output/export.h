@@ -38,6 +38,14 @@ void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, 
 /// percent_of_baseline.
 void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, Format format, bool colour);
 
+/// Chosen columns of rows that need not have run, in the order given, at most `limit` (0: all); JSON has all
+/// columns.
+void write_trials(std::ostream& out, const std::vector<Trial>& trials, Format format,
+                  const std::vector<std::string>& columns, std::size_t limit);
+
+/// "BM=128 BN=64", or "(baseline)".
+std::string parameters_text(const Trial& trial);
+
 /// The best configuration of each group as the JSON that `export --best` writes: schema, tool and version,
 /// then per GPU and problem: template, parameters, kernel expression, launch, compile options, resources,
 /// occupancy, median, percent of baseline, provenance.

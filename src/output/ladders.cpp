@@ -29,10 +29,9 @@ TextTable ladder_table(const Ladder& ladder) {
   for (const LadderRung& rung : ladder.rungs) {
     const Trial& trial = rung.trial;
     const bool baseline = trial.kind == "baseline";
-    table.add_row({trial.template_name, baseline ? "(baseline)" : human_cell(trial, "parameters"),
-                   three_digits(*ranking_time_us(trial)), human_cell(trial, "tflops"),
-                   three_digits(rung.speedup_over_first), three_digits(rung.speedup_over_previous),
-                   human_cell(trial, "percent_of_baseline")});
+    table.add_row({trial.template_name, parameters_text(trial), three_digits(*ranking_time_us(trial)),
+                   human_cell(trial, "tflops"), three_digits(rung.speedup_over_first),
+                   three_digits(rung.speedup_over_previous), human_cell(trial, "percent_of_baseline")});
     if (baseline) table.emphasise_last_row();
   }
   return table;
@@ -43,7 +42,7 @@ void write_tables(std::ostream& out, const std::vector<Ladder>& ladders, bool ma
   bool first = true;
   for (const Ladder& ladder : ladders) {
     if (!std::exchange(first, false)) out << '\n';
-    write_section(out, heading(ladder.problem, ladder.gpu, ladder.source),
+    write_section(out, heading(ladder.problem, ladder.gpu, ladder.source, ladder.conditions),
                   source_banner(ladder.source, ladder.gpu), ladder_table(ladder), markdown, colour);
   }
 }
@@ -60,6 +59,7 @@ void write_json(std::ostream& out, const std::vector<Ladder>& ladders) {
       rungs.push_back(std::move(object));
     }
     Json entry{{"gpu", ladder.gpu}, {"problem", ladder.problem}, {"source", name(ladder.source)}};
+    entry["conditions"] = ladder.conditions;
     entry["rungs"] = std::move(rungs);
     document["ladders"].push_back(std::move(entry));
   }

@@ -31,11 +31,6 @@ std::string interval_text(const Trial& trial) {
   return three_digits(*trial.ci_low_us) + ".." + three_digits(*trial.ci_high_us);
 }
 
-std::string parameters_text(const Trial& trial) {
-  if (trial.kind == "baseline" && trial.parameters.empty()) return "(baseline)";
-  return human_cell(trial, "parameters");
-}
-
 void emphasise(TextTable& table, const RankedTrial& row) {
   if (row.rank <= 1) table.emphasise_last_row();
 }
@@ -100,7 +95,7 @@ void write_tables(std::ostream& out, const std::vector<RankingGroup>& groups, bo
   for (const RankingGroup& group : groups) {
     if (!std::exchange(first, false)) out << '\n';
     const std::vector<RankedTrial> rows = shown_rows(group, order, view.limit);
-    write_section(out, heading(group.problem, group.gpu, group.source),
+    write_section(out, heading(group.problem, group.gpu, group.source, group.conditions),
                   source_banner(group.source, group.gpu),
                   fields.empty() ? standard_table(rows, group.source) : chosen_table(rows, fields), markdown,
                   view.colour);
@@ -122,6 +117,7 @@ void write_json(std::ostream& out, const std::vector<RankingGroup>& groups, cons
       rows.push_back(std::move(object));
     }
     Json entry{{"gpu", group.gpu}, {"problem", group.problem}, {"source", name(group.source)}};
+    entry["conditions"] = group.conditions;
     entry["total_rows"] = group.rows.size();
     entry["rows"] = std::move(rows);
     document["groups"].push_back(std::move(entry));
@@ -152,8 +148,15 @@ void write_csv(std::ostream& out, const std::vector<RankingGroup>& groups, const
 
 }  // namespace
 
-std::string heading(const std::string& problem, const std::string& gpu, Source source) {
-  return printable(fmt::format("{} on {}, {}", problem, gpu, name(source)));
+std::string heading(const std::string& problem, const std::string& gpu, Source source,
+                    const std::string& conditions) {
+  const std::string under = conditions.empty() ? "" : fmt::format(" ({})", conditions);
+  return printable(fmt::format("{} on {}, {}{}", problem, gpu, name(source), under));
+}
+
+std::string parameters_text(const Trial& trial) {
+  if (trial.kind == "baseline" && trial.parameters.empty()) return "(baseline)";
+  return human_cell(trial, "parameters");
 }
 
 std::string time_column(Source source) { return source == Source::predicted ? "predicted_us" : "median_us"; }
@@ -168,6 +171,35 @@ void write_section(std::ostream& out, const std::string& title, const std::strin
   out << (markdown ? "### " : "") << title << (markdown ? "\n\n" : "\n");
   if (!banner.empty()) out << (markdown ? "**" : "") << printable(banner) << (markdown ? "**\n\n" : "\n");
   out << (markdown ? table.markdown() : table.text(colour));
+}
+
+void write_trials(std::ostream& out, const std::vector<Trial>& trials, Format format,
+                  const std::vector<std::string>& columns, std::size_t limit) {
+  std::vector<RankedTrial> rows;
+  for (const Trial& trial : trials) {
+    if (limit != 0 && rows.size() == limit) break;
+    rows.push_back({trial, 0, false});
+  }
+  const std::vector<Field> fields = fields_by_name(columns);
+  if (format == Format::json) {
+    Json list = Json::array();
+    for (const RankedTrial& row : rows) list.push_back(to_json(row.trial));
+    out << Json{{"tiletune", kVersion}, {"total_rows", trials.size()}, {"trials", list}}.dump(
+               2, ' ', false, Json::error_handler_t::replace)
+        << '\n';
+  } else if (format == Format::csv) {
+    write_csv_record(out, columns);
+    for (const RankedTrial& row : rows) {
+      std::vector<std::string> record;
+      for (const Field& field : fields) record.push_back(exact_text(field.read(row)));
+      write_csv_record(out, record);
+    }
+  } else {
+    const TextTable table = chosen_table(rows, fields);
+    out << (format == Format::markdown ? table.markdown() : table.text(false));
+    if (rows.size() < trials.size())
+      out << fmt::format("{} more rows not shown\n", trials.size() - rows.size());
+  }
 }
 
 void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, Format format,

@@ -10,8 +10,9 @@
 
 namespace tiletune {
 
-/// "4096x4096x4096 on NVIDIA H200, measured"
-std::string heading(const std::string& problem, const std::string& gpu, Source source);
+/// "4096x4096x4096 on NVIDIA H200, measured (gemm, f32, alpha=1 beta=0, cold)"
+std::string heading(const std::string& problem, const std::string& gpu, Source source,
+                    const std::string& conditions);
 
 /// The name of the column that holds a source's ranking time: median_us or predicted_us.
 std::string time_column(Source source);
