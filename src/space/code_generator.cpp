@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace tiletune {
+namespace tiletune::space {
 
 void CodeGenerator::generate(const Node& node) {
   switch (node.op) {
@@ -124,4 +124,4 @@ void CodeGenerator::land(std::size_t from) {
   program_.instructions_[from].argument = static_cast<int>(program_.instructions_.size() - from);
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

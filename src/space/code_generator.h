@@ -3,7 +3,7 @@
 #include "space/parser.h"
 #include "space/program.h"
 
-namespace tiletune {
+namespace tiletune::space {
 
 /// Values a running program may hold at once.
 inline constexpr int kMaxStack = 256;
@@ -34,4 +34,4 @@ class CodeGenerator {
   int depth_ = 0;  ///< values on the stack
 };
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 std::size_t value_count(const Scope& scope, int parameter) {
@@ -90,4 +90,4 @@ std::vector<int> walk_order(const Scope& scope, const std::vector<int>& group,
   return order;
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

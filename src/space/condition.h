@@ -5,7 +5,7 @@
 
 #include "space/scope.h"
 
-namespace tiletune {
+namespace tiletune::space {
 
 /// A constraint, or one operand of the `and` at its top.
 struct Condition {
@@ -27,4 +27,4 @@ std::vector<std::vector<int>> connected_groups(const Scope& scope, const std::ve
 std::vector<int> walk_order(const Scope& scope, const std::vector<int>& group,
                             const std::vector<const Condition*>& conditions);
 
-}  // namespace tiletune
+}  // namespace tiletune::space

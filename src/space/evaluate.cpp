@@ -7,7 +7,7 @@
 #include "space/identifier.h"
 #include "space/program.h"
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 struct Explanation {
@@ -88,10 +88,11 @@ void Program::raise(const Fault& fault, const Frame& frame) const {
                   text().where, explanation.remedy);
 }
 
-void Program::raise_result(const Scalar& result, const std::string& wanted, const Frame& frame) const {
-  throw UserError(fmt::format("'{}' is {}, not {}{}", text().text, shown(result), wanted,
-                              values_in({0, text().text.size()}, frame)),
-                  text().where, result.kind == Scalar::Kind::number ? "use // for integer division" : "");
+void Program::raise_result(const Scalar& result, const std::string& wanted, const std::string& remedy,
+                           const Frame& frame) const {
+  const std::string values = single_name() ? "" : values_in({0, text().text.size()}, frame);
+  throw UserError(fmt::format("'{}' is {}, not {}{}", text().text, shown(result), wanted, values),
+                  text().where, remedy);
 }
 
 Scalar evaluate(const Program& program, const Frame& frame) {
@@ -107,14 +108,14 @@ std::int64_t evaluate_integer(const Program& program, const Frame& frame) {
   constexpr double kLimit = 9223372036854775808.0;  // 2^63
   const bool fits = result.kind == Scalar::Kind::number && result.number == std::floor(result.number) &&
                     result.number >= -kLimit && result.number < kLimit;
-  if (!fits) program.raise_result(result, "an integer", frame);
+  if (!fits) program.raise_result(result, "an integer", kUseFloorDivision, frame);
   return static_cast<std::int64_t>(result.number);
 }
 
 double evaluate_number(const Program& program, const Frame& frame) {
   const Scalar result = evaluate(program, frame);
-  if (!result.is_numeric()) program.raise_result(result, "a number", frame);
+  if (!result.is_numeric()) program.raise_result(result, "a number", "", frame);
   return result.as_number();
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

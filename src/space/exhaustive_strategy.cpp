@@ -1,6 +1,6 @@
 #include "space/strategies.h"
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 class Exhaustive : public Strategy {
@@ -24,4 +24,4 @@ std::unique_ptr<Strategy> make_exhaustive(const StrategySpec& /*spec*/, const Sp
   return std::make_unique<Exhaustive>(space.size());
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

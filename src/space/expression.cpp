@@ -5,46 +5,41 @@
 namespace tiletune {
 
 struct Expression::Impl {
-  Program program;
+  space::Program program;
 
-  /// The frame's slots are `scalars`, filled from the caller's values.
-  Frame bind(std::span<const Value> values, std::vector<Scalar>& scalars) const {
-    scalars.assign(std::max(values.size(), slots_needed()), unset_scalar());
-    for (const int slot : program.slots())
-      if (static_cast<std::size_t>(slot) < values.size())
-        scalars[static_cast<std::size_t>(slot)] = to_scalar(values[static_cast<std::size_t>(slot)]);
-    return {scalars, {}};
+  template <class Result>
+  Result run(std::span<const Value> values,
+             Result (*evaluate)(const space::Program&, const space::Frame&)) const {
+    const auto& read = program.slots();
+    std::vector<space::Scalar> scalars(read.empty() ? 0 : index(read.back()) + 1, space::unset_scalar());
+    for (const int slot : read)
+      if (index(slot) < values.size()) scalars[index(slot)] = space::to_scalar(values[index(slot)]);
+    return evaluate(program, {scalars, {}});
   }
 
-  std::size_t slots_needed() const {
-    return program.slots().empty() ? 0 : static_cast<std::size_t>(program.slots().back()) + 1;
-  }
+  static std::size_t index(int slot) { return static_cast<std::size_t>(slot); }
 };
 
 Expression::Expression(const ExprText& text, const SymbolTable& symbols)
-    : impl_(std::make_unique<Impl>(Impl{Program(text, symbols)})) {}
+    : impl_(std::make_unique<Impl>(Impl{space::Program(text, symbols)})) {}
 Expression::~Expression() = default;
 Expression::Expression(Expression&&) noexcept = default;
 Expression& Expression::operator=(Expression&&) noexcept = default;
 
 Value Expression::evaluate(std::span<const Value> slots) const {
-  std::vector<Scalar> scalars;
-  return to_value(tiletune::evaluate(impl_->program, impl_->bind(slots, scalars)));
+  return space::to_value(impl_->run(slots, &space::evaluate));
 }
 
 std::int64_t Expression::evaluate_integer(std::span<const Value> slots) const {
-  std::vector<Scalar> scalars;
-  return tiletune::evaluate_integer(impl_->program, impl_->bind(slots, scalars));
+  return impl_->run(slots, &space::evaluate_integer);
 }
 
 bool Expression::evaluate_condition(std::span<const Value> slots) const {
-  std::vector<Scalar> scalars;
-  return is_true(tiletune::evaluate(impl_->program, impl_->bind(slots, scalars)));
+  return space::is_true(impl_->run(slots, &space::evaluate));
 }
 
 double Expression::evaluate_number(std::span<const Value> slots) const {
-  std::vector<Scalar> scalars;
-  return tiletune::evaluate_number(impl_->program, impl_->bind(slots, scalars));
+  return impl_->run(slots, &space::evaluate_number);
 }
 
 const std::vector<int>& Expression::slots() const { return impl_->program.slots(); }

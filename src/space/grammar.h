@@ -8,7 +8,7 @@
 
 #include "space/operators.h"
 
-namespace tiletune {
+namespace tiletune::space {
 
 inline constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 
@@ -76,4 +76,4 @@ inline bool is_reserved(std::string_view name) {
          std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end();
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

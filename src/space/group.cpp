@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "space/walk_plan.h"
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 std::vector<std::size_t> value_counts(const Scope& scope, const std::vector<int>& parameters) {
@@ -112,4 +112,4 @@ Group enumerate_group(const Scope& scope, const std::vector<int>& parameters,
   return Walk(scope, parameters, own, max_rows).run(constraint_count);
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -6,7 +6,7 @@
 #include "space/condition.h"
 #include "space/packed_rows.h"
 
-namespace tiletune {
+namespace tiletune::space {
 
 /// The valid combinations of parameters that conditions connect.
 struct Group {
@@ -29,4 +29,4 @@ Group enumerate_group(const Scope& scope, const std::vector<int>& parameters,
                       const std::vector<Condition>& conditions, std::size_t constraint_count,
                       std::uint64_t max_rows = kMaxGroupRows);
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -3,7 +3,7 @@
 #include <limits>
 #include <numeric>
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 constexpr std::int64_t kSmallest = std::numeric_limits<std::int64_t>::min();
@@ -127,4 +127,4 @@ FaultKind apply_integers(Op op, std::int64_t left, std::int64_t right, Scalar& r
   return fault;
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -8,7 +8,7 @@
 
 #include "space/identifier.h"
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 /// Longer ones first: the first that matches is taken.
@@ -136,4 +136,4 @@ void syntax_error(const ExprText& text, std::size_t offset, const std::string& w
   throw UserError(fmt::format("{} in {}", what, quoted_at(text, offset)), text.where, remedy);
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -8,7 +8,7 @@
 #include "base/value.h"
 #include "spec/tune_spec.h"
 
-namespace tiletune {
+namespace tiletune::space {
 
 /// Part of an expression's text: bytes [begin, end).
 struct Span {
@@ -39,4 +39,4 @@ std::string quoted_at(const ExprText& text, std::size_t offset);
 [[noreturn]] void syntax_error(const ExprText& text, std::size_t offset, const std::string& what,
                                const std::string& remedy);
 
-}  // namespace tiletune
+}  // namespace tiletune::space

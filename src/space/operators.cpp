@@ -5,7 +5,7 @@
 
 #include "space/integer_operators.h"
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 FaultKind done(Scalar value, Scalar& result) {
@@ -185,4 +185,4 @@ FaultKind apply(Op op, const Scalar& operand, Scalar& result) {
   return of_integer(op, operand.integer, result);
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -4,7 +4,7 @@
 
 #include "space/scalar.h"
 
-namespace tiletune {
+namespace tiletune::space {
 
 /// What a node of a parsed expression or an instruction of a program does.
 enum class Op : std::uint8_t {
@@ -84,4 +84,4 @@ FaultKind apply(Op op, const Scalar& left, const Scalar& right, Scalar& result);
 /// Applies an operator of one operand.
 FaultKind apply(Op op, const Scalar& operand, Scalar& result);
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -5,7 +5,7 @@
 #include <compare>
 #include <numeric>
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 constexpr unsigned kWordBits = 64;
@@ -91,4 +91,4 @@ void PackedRows::sort_wide() {
   words_ = std::move(sorted);
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

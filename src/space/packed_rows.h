@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace tiletune {
+namespace tiletune::space {
 
 /// Rows of small numbers, packed into bit fields: 14 parameters of at most 8 values take 8 bytes a row.
 class PackedRows {
@@ -41,4 +41,4 @@ class PackedRows {
   std::vector<std::uint64_t> words_;
 };
 
-}  // namespace tiletune
+}  // namespace tiletune::space

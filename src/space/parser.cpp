@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "space/grammar.h"
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 constexpr int kMaxNesting = 64;
@@ -256,4 +256,4 @@ class Parser {
 
 Node parse(const ExprText& text, const SymbolTable& symbols) { return Parser(text, symbols).run(); }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

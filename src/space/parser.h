@@ -6,7 +6,7 @@
 #include "space/lexer.h"
 #include "space/operators.h"
 
-namespace tiletune {
+namespace tiletune::space {
 
 /// A parsed expression or part of one.
 struct Node {
@@ -22,4 +22,4 @@ struct Node {
 /// Parses an expression; the grammar is expression.h's. Throws UserError.
 Node parse(const ExprText& text, const SymbolTable& symbols);
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 /// Few bits a half leave little to mix in one round.
@@ -43,4 +43,4 @@ std::uint64_t Permutation::operator()(std::uint64_t index) const {
   return value;
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -6,7 +6,7 @@
 #include "space/code_generator.h"
 #include "space/parser.h"
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 /// What nearly every constraint consists of, without a call; false where the general way has to decide.
@@ -106,6 +106,11 @@ std::vector<Program> Program::conjuncts(const ExprText& text, const SymbolTable&
   return programs;
 }
 
+std::optional<int> Program::single_name() const {
+  if (instructions_.size() != 1 || instructions_.front().op != Op::load) return std::nullopt;
+  return instructions_.front().argument;
+}
+
 bool Program::run(const Frame& frame, Scalar& result, Fault& fault) const {
   std::array<Scalar, kMaxStack> stack;
   Scalar* top = stack.data();  // one past the last value
@@ -162,4 +167,4 @@ bool Program::run(const Frame& frame, Scalar& result, Fault& fault) const {
   return true;
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +12,7 @@
 #include "space/lexer.h"
 #include "space/operators.h"
 
-namespace tiletune {
+namespace tiletune::space {
 
 struct Node;
 class Program;
@@ -48,11 +49,14 @@ class Program {
   /// Slots it reads, ascending, each once.
   const std::vector<int>& slots() const { return slots_; }
   const ExprText& text() const { return *text_; }
+  /// The slot it reads when it is nothing but a name.
+  std::optional<int> single_name() const;
 
   /// "division by zero in 'M % (BM - 64)' at column 5 (BM = 64)", as a UserError.
   [[noreturn]] void raise(const Fault& fault, const Frame& frame) const;
   /// "'BM / 3' is 21.3, not an integer (BM = 64)", as a UserError.
-  [[noreturn]] void raise_result(const Scalar& result, const std::string& wanted, const Frame& frame) const;
+  [[noreturn]] void raise_result(const Scalar& result, const std::string& wanted, const std::string& remedy,
+                                 const Frame& frame) const;
 
  private:
   friend class CodeGenerator;
@@ -84,10 +88,13 @@ class Program {
   std::vector<int> slots_;
 };
 
+/// Remedy for a float where an integer belongs.
+inline constexpr const char* kUseFloorDivision = "use // for integer division";
+
 /// Run a program for a result of the type wanted. Throw UserError.
 Scalar evaluate(const Program& program, const Frame& frame);
 /// A number with an integral value counts.
 std::int64_t evaluate_integer(const Program& program, const Frame& frame);
 double evaluate_number(const Program& program, const Frame& frame);
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -1,7 +1,7 @@
 #include "space/permutation.h"
 #include "space/strategies.h"
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 class Random : public Strategy {
@@ -26,4 +26,4 @@ std::unique_ptr<Strategy> make_random(const StrategySpec& spec, const Space& spa
   return std::make_unique<Random>(space.size(), spec.seed);
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -1,6 +1,6 @@
 #include "space/scalar.h"
 
-namespace tiletune {
+namespace tiletune::space {
 
 Scalar unset_scalar() { return {Scalar::Kind::unset, {0}}; }
 
@@ -41,4 +41,4 @@ bool is_true(const Scalar& scalar) {
   return scalar.kind == Scalar::Kind::number ? scalar.number != 0 : scalar.integer != 0;
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -5,7 +5,7 @@
 
 #include "base/value.h"
 
-namespace tiletune {
+namespace tiletune::space {
 
 /// A Value without ownership: what the evaluator works on. A string belongs to whoever made the scalar.
 /// Trivial on purpose, so that an array of them costs nothing to create.
@@ -38,4 +38,4 @@ Value to_value(const Scalar& scalar);
 /// False for false, 0, 0.0 and "".
 bool is_true(const Scalar& scalar);
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 void check(const Parameter& parameter) {
@@ -80,4 +80,4 @@ std::vector<int> Scope::derived_of(const Program& program) const {
   return marked(program, first_derived(), symbols_.size());
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

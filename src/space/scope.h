@@ -6,7 +6,7 @@
 #include "space/program.h"
 #include "spec/tune_spec.h"
 
-namespace tiletune {
+namespace tiletune::space {
 
 /// The names a template's expressions may use for one problem: the problem's dimensions, then the scalars,
 /// the parameters and the derived values, each of which may use what comes before it.
@@ -48,4 +48,4 @@ class Scope {
   std::vector<Program> derived_;
 };
 
-}  // namespace tiletune
+}  // namespace tiletune::space

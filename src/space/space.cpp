@@ -7,6 +7,9 @@
 #include "space/group.h"
 
 namespace tiletune {
+
+using namespace space;
+
 namespace {
 
 double raw_size_of(const Scope& scope, const std::vector<int>& parameters) {

@@ -5,10 +5,10 @@
 
 #include "space/strategy.h"
 
-namespace tiletune {
+namespace tiletune::space {
 
 // One factory per strategy: each lives in a file of its own and is listed in strategy.cpp.
 std::unique_ptr<Strategy> make_exhaustive(const StrategySpec& spec, const Space& space);
 std::unique_ptr<Strategy> make_random(const StrategySpec& spec, const Space& space);
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -9,10 +9,10 @@
 namespace tiletune {
 
 int SymbolTable::declare(const std::string& name, const Where& where) {
-  if (!is_identifier(name))
+  if (!space::is_identifier(name))
     throw UserError(fmt::format("'{}' is no name", name), where,
                     "use letters, digits and underscores, and no digit first");
-  if (is_reserved(name))
+  if (space::is_reserved(name))
     throw UserError(fmt::format("'{}' is a word of the expression language", name), where,
                     "choose another name");
   if (find(name))

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tiletune {
+namespace tiletune::space {
 namespace {
 
 Level make_level(const Scope& scope, const std::vector<int>& group, int parameter) {
@@ -68,4 +68,4 @@ std::vector<Level> plan_walk(const Scope& scope, const std::vector<int>& group,
   return levels;
 }
 
-}  // namespace tiletune
+}  // namespace tiletune::space

@@ -6,7 +6,7 @@
 
 #include "space/condition.h"
 
-namespace tiletune {
+namespace tiletune::space {
 
 /// A condition where it is tested.
 struct Test {
@@ -38,4 +38,4 @@ struct Level {
 std::vector<Level> plan_walk(const Scope& scope, const std::vector<int>& group,
                              const std::vector<const Condition*>& conditions);
 
-}  // namespace tiletune
+}  // namespace tiletune::space

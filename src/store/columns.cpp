@@ -86,10 +86,10 @@ Column samples() {
 }
 
 /// 0 means that the row belongs to no recorded sweep.
-Column sweep() {
-  return {"sweep_id", CellType::integer, "the run of the sweep command that wrote the row (sweep.id)",
-          [](const Trial& trial) -> Cell { return trial.sweep_id == 0 ? Cell() : Cell(trial.sweep_id); },
-          [](Trial& trial, const Cell& cell) { trial.sweep_id = integer_of(cell).value_or(0); }};
+Column sweep(const char* name, std::int64_t Trial::*member, const char* meaning) {
+  return {name, CellType::integer, meaning,
+          [member](const Trial& trial) -> Cell { return trial.*member == 0 ? Cell() : Cell(trial.*member); },
+          [member](Trial& trial, const Cell& cell) { trial.*member = integer_of(cell).value_or(0); }};
 }
 
 std::vector<Column> make_columns() {
@@ -100,12 +100,14 @@ std::vector<Column> make_columns() {
       text("template", &T::template_name, "kernel template, or the baseline's library"),
       text("operation", &T::operation, "what is computed: gemm, custom"),
       text("problem", &T::problem, "sizes, MxNxK for gemm"),
+      text("scalars", &T::scalars, "values of the operation's scalars: alpha and beta for gemm"),
       json("parameters", &T::parameters, "tuning parameters, in the template's order"),
       json("derived", &T::derived, "values that follow from parameters and problem"),
       text("kernel_expression", &T::kernel_expression, "instantiated kernel, as C++ names it"),
       json("compile_options", &T::compile_options, "complete NVRTC options"),
       json("launch", &T::launch, "grid (thread blocks), block (threads), dynamic_shared_bytes"),
       text("element_types", &T::element_types, "types of the buffers; then of the accumulator"),
+      text("cache", &T::cache, "L2 before a sample: cold (flushed) or warm"),
 
       enumeration("outcome", &T::outcome, outcome_from_name, "what became of the configuration"),
       text("reason", &T::reason, "why the outcome is not ok"),
@@ -138,6 +140,8 @@ std::vector<Column> make_columns() {
       real("occupancy", &T::occupancy, "resident warps / most the multiprocessor holds, 0 to 1"),
       text("occupancy_limiter", &T::occupancy_limiter, "resource that allows no more resident blocks"),
       integer("blocks_per_multiprocessor", &T::blocks_per_multiprocessor, "resident thread blocks"),
+      integer("driver_blocks_per_multiprocessor", &T::driver_blocks_per_multiprocessor,
+              "the same by the driver's cuOccupancyMaxActiveBlocksPerMultiprocessor"),
       real("compile_ms", &T::compile_ms, "CPU time of compiling, ms"),
       real("measure_ms", &T::measure_ms, "wall time on the GPU worker, ms"),
 
@@ -150,7 +154,8 @@ std::vector<Column> make_columns() {
       json("measure_policy", &T::measure_policy, "warm-up, samples, cache, seed, verification"),
       text("host", &T::host, "machine that wrote the row"),
       text("recorded_at", &T::recorded_at, "time of writing, UTC"),
-      sweep(),
+      sweep("sweep_id", &T::sweep_id, "the run of the sweep command that made the row (sweep.id)"),
+      sweep("seen_in_sweep", &T::seen_in_sweep, "the latest run that made or reused the row (sweep.id)"),
   };
 }
 

@@ -151,6 +151,15 @@ void Database::record(const Trial& trial) {
   translating_errors(file(), [&] { impl_->upsert(trial); });
 }
 
+void Database::mark_seen(const std::string& key, std::int64_t sweep_id) {
+  translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared("UPDATE trial SET seen_in_sweep = ? WHERE \"key\" = ?");
+    statement->bind(1, sweep_id);
+    statement->bind(2, key);
+    statement->exec();
+  });
+}
+
 void Database::record_all(const std::vector<Trial>& trials) {
   translating_errors(file(), [&] {
     SQLite::Transaction transaction(impl_->connection, SQLite::TransactionBehavior::IMMEDIATE);

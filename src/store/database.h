@@ -53,6 +53,8 @@ class Database {
   void record(const Trial& trial);
   /// The same for many rows in one transaction.
   void record_all(const std::vector<Trial>& trials);
+  /// Notes that a sweep has used the row of this key as it is.
+  void mark_seen(const std::string& key, std::int64_t sweep_id);
   /// The row of a key.
   std::optional<Trial> find(const std::string& key) const;
   /// The outcome of a key without reading the row.

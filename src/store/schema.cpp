@@ -41,7 +41,7 @@ const char* sql_type(CellType type) {
 
 std::string extra_clause(const Column& column) {
   if (column.name == "key") return " UNIQUE CHECK (key <> '')";
-  if (column.name == "sweep_id") return " REFERENCES sweep(id)";
+  if (column.name == "sweep_id" || column.name == "seen_in_sweep") return " REFERENCES sweep(id)";
   return "";
 }
 
@@ -64,7 +64,7 @@ std::string trial_table_sql() {
 constexpr const char* kIndices = R"(
 CREATE INDEX trial_comparable ON trial(gpu, problem, source, kind, outcome);
 CREATE INDEX trial_template ON trial("template");
-CREATE INDEX trial_sweep ON trial(sweep_id);
+CREATE INDEX trial_sweep ON trial(seen_in_sweep);
 )";
 
 /// The views agree with rank/ranking.h on what is compared, on what is tied with the fastest kernel
@@ -82,17 +82,17 @@ WITH timed AS (
   FROM timed WHERE time_us > 0
 ), led AS (
   SELECT *, first_value(high_us) OVER comparable AS leader_high_us FROM bounded
-  WINDOW comparable AS (PARTITION BY gpu, problem, source ORDER BY time_us, "key")
+  WINDOW comparable AS (PARTITION BY {comparable} ORDER BY time_us, "key")
 )
-SELECT rank() OVER (PARTITION BY gpu, problem, source ORDER BY time_us) AS "rank",
-  sum(low_us > leader_high_us) OVER (PARTITION BY gpu, problem, source ORDER BY time_us, "key"
+SELECT rank() OVER (PARTITION BY {comparable} ORDER BY time_us) AS "rank",
+  sum(low_us > leader_high_us) OVER (PARTITION BY {comparable} ORDER BY time_us, "key"
                                      ROWS UNBOUNDED PRECEDING) = 0 AS tied_with_best,
   time_us, {columns}
 FROM led;
 
 CREATE VIEW best AS
 SELECT {columns} FROM (
-  SELECT *, row_number() OVER (PARTITION BY gpu, problem, source ORDER BY registers NULLS LAST,
+  SELECT *, row_number() OVER (PARTITION BY {comparable} ORDER BY registers NULLS LAST,
                                occupancy DESC NULLS LAST, time_us, "key") AS place
   FROM ranking WHERE tied_with_best
 ) WHERE place = 1;
@@ -111,7 +111,9 @@ std::string column_list() {
 
 std::string schema_sql() {
   return sweep_table_sql() + trial_table_sql() + kIndices +
-         fmt::format(fmt::runtime(kViews), fmt::arg("columns", column_list())) +
+         fmt::format(
+             fmt::runtime(kViews), fmt::arg("columns", column_list()),
+             fmt::arg("comparable", "gpu, problem, source, operation, element_types, scalars, cache")) +
          fmt::format("PRAGMA application_id = {};\nPRAGMA user_version = {};\n", kApplicationId,
                      kSchemaVersion);
 }

@@ -111,7 +111,7 @@ class Sweep {
     CompileRequest request = make_compile_request(*stage.spec, spec_.compile, *stage.sources,
                                                   candidate.instance, evaluator_.target().architecture);
     candidate.trial = make_trial(spec_, stage, evaluator_.target(), candidate.instance, request);
-    candidate.trial.sweep_id = summary_.sweep_id;
+    candidate.trial.sweep_id = candidate.trial.seen_in_sweep = summary_.sweep_id;
     if (reuse(candidate)) return;
     const Admission admission = admit_launch(evaluator_.target().model, *stage.spec, candidate.instance);
     if (!admission.admitted) {
@@ -206,7 +206,7 @@ class Sweep {
     busy_since_ = Clock::now();
     if (!evaluation.note.empty()) observer_.on_note(evaluation.note);
     if (evaluation.baseline) {
-      evaluation.baseline->sweep_id = summary_.sweep_id;
+      evaluation.baseline->sweep_id = evaluation.baseline->seen_in_sweep = summary_.sweep_id;
       database_.record(*evaluation.baseline);
     }
     if (evaluation.finished) record(std::move(*evaluation.finished));
