@@ -20,7 +20,8 @@ struct CompilePoolOptions {
   double timeout_s = 60;                                    ///< per request, wall time
   std::uint64_t max_memory_bytes = std::uint64_t{4} << 30;  ///< address-space growth allowed to one worker
   std::filesystem::path cache_folder;                       ///< of the cubin cache
-  std::filesystem::path program;  ///< the executable whose `compile-worker` subcommand is the worker
+  std::filesystem::path program;                            ///< of the workers; empty: the running executable
+  std::vector<std::string> arguments{"compile-worker"};     ///< with which `program` is a compile worker
 };
 
 /// Compiles requests in worker processes. Single-threaded: nothing happens between calls, apart from the
@@ -34,10 +35,11 @@ class CompilePool {
   CompilePool& operator=(const CompilePool&) = delete;
 
   /// Queues a request under a caller's ticket. Cache hits complete at the next take_finished() without a
-  /// worker; equal keys in flight are compiled once.
+  /// worker; equal keys in flight are compiled once, and what failed or timed out once is not tried again.
   void submit(std::uint64_t ticket, CompileRequest request);
 
   /// Reads from workers, starts queued requests, enforces deadlines; never blocks. Returns what has finished.
+  /// Throws UserError when workers cannot be started.
   std::vector<std::pair<std::uint64_t, Compiled>> take_finished();
 
   /// Submitted and not yet taken.

@@ -32,9 +32,8 @@ SourceBundle read_sources(const std::filesystem::path& source,
 /// Everything that determines a binary.
 struct CompileRequest {
   SourceBundle sources;
-  std::vector<std::string> options;  ///< complete NVRTC options, including --gpu-architecture
-  std::string kernel_expression;     ///< name expression, or plain name
-  bool is_template = true;           ///< false: kernel_expression is an extern "C" name
+  std::vector<std::string> options;  ///< NVRTC's, all but where this machine keeps the CUDA headers
+  std::string kernel_expression;     ///< "sgemm<128, 64>", or the plain name of a kernel that is no template
 
   /// Hash of sources, options, expression and the NVRTC version: the cache key.
   std::string key() const;

@@ -19,12 +19,14 @@ struct Trial {
   std::string template_name;      ///< column "template"; "cublas" for the baseline
   std::string operation;          ///< "gemm"
   std::string problem;            ///< "4096x4096x4096"
+  std::string scalars;            ///< "alpha=1 beta=0"
   std::string parameters;         ///< JSON object, in the template's order
   std::string derived;            ///< JSON object
   std::string kernel_expression;  ///< "sgemm_warptile<128, ...>"
   std::string compile_options;    ///< JSON array
   std::string launch;             ///< JSON {"grid":[x,y,z],"block":[x,y,z],"dynamic_shared_bytes":n}
-  std::string element_types;      ///< "f32,f32,f32;f32"
+  std::string element_types;      ///< "f32", or "A:f16 B:f16 C:f32 accumulator:f32"
+  std::string cache;              ///< L2 before a sample: "cold" (flushed) or "warm"; empty: not timed
 
   // result
   Outcome outcome = Outcome::dispatched;
@@ -57,6 +59,7 @@ struct Trial {
   std::optional<double> occupancy;  ///< 0 to 1
   std::string occupancy_limiter;
   std::optional<std::int64_t> blocks_per_multiprocessor;
+  std::optional<std::int64_t> driver_blocks_per_multiprocessor;  ///< as the driver computes it
   std::optional<double> compile_ms;
   std::optional<double> measure_ms;  ///< wall time on the GPU worker
 
@@ -69,8 +72,9 @@ struct Trial {
   std::string nvrtc_version;
   std::string measure_policy;  ///< JSON
   std::string host;
-  std::string recorded_at;  ///< UTC, "2026-11-21T10:00:00Z"
-  std::int64_t sweep_id = 0;
+  std::string recorded_at;         ///< UTC, "2026-11-21T10:00:00Z"
+  std::int64_t sweep_id = 0;       ///< the sweep that made the row
+  std::int64_t seen_in_sweep = 0;  ///< the latest sweep that made or reused it
 };
 
 /// One run of the sweep command.
