@@ -17,7 +17,7 @@ constexpr double kSchedulers = 4;
 constexpr double kWavefrontBytes = 128;
 constexpr double kL1BytesPerClock = 64;
 constexpr double kL2BytesPerClock = 32;
-constexpr std::int64_t kLineBytes = 128, kSectorBytes = 32;
+constexpr int kLineBytes = 128, kSectorBytes = 32;
 constexpr double kGlobalLatency = 600;
 constexpr double kSharedLatency = 30;
 constexpr double kBarrierLatency = 30;
@@ -33,12 +33,14 @@ struct Turn {
 };
 
 void add_global(Turn& turn, const SassInstruction& instruction, const LaneValues& addresses, double weight) {
-  const double requested = 32.0 * instruction.bytes;
-  const double lines = addresses.known() ? pieces_touched(addresses, instruction.bytes, kLineBytes) : 0;
-  turn.l1_clocks += weight * std::max({1.0, requested / kL1BytesPerClock, lines});
-  turn.global_bytes +=
-      weight * (addresses.known() ? kSectorBytes * pieces_touched(addresses, instruction.bytes, kSectorBytes)
-                                  : requested);
+  double bytes = 32.0 * instruction.bytes;
+  double lines = 1;
+  if (addresses.known()) {
+    bytes = kSectorBytes * pieces_touched(addresses, instruction.bytes, kSectorBytes);
+    lines = pieces_touched(addresses, instruction.bytes, kLineBytes);
+  }
+  turn.l1_clocks += weight * std::max(lines, bytes / kL1BytesPerClock);
+  turn.global_bytes += weight * bytes;
 }
 
 void add_shared(Turn& turn, const SassInstruction& instruction, const LaneValues& addresses, double weight) {

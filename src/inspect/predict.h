@@ -25,7 +25,7 @@ struct Prediction {
 ///   issue   = warps x instructions / 4; each of the four schedulers issues one per clock
 ///   fp32    = warps x multiply-adds x 32 / FP32 lanes of the GPU model
 ///   shared  = warps x wavefronts of LDS and STS; 32 banks of 4 B per clock (CUDA C++ Programming Guide)
-///   L1      = warps x the larger of bytes requested / 64 and 128-byte lines touched, of each global load
+///   L1      = warps x the larger of 128-byte lines and 32-byte sectors / 2 touched, of each global load
 ///   L2      = warps x sectors loaded; one of 32 B per clock. A kernel that does not stage in shared memory
 ///             finds what its block loaded in L1: / sqrt(threads)
 ///   t       = the largest of these
