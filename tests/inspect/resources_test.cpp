@@ -150,11 +150,10 @@ TEST_P(ResourcesTest, TheKernelsThatShouldSpillAndHaveAStackDo) {
   EXPECT_EQ(read_resources(compiled("odd_shared", GetParam())).static_shared_bytes, 1008);
 }
 
-TEST_P(ResourcesTest, ConstantMemoryIncludesTheModulesOwn) {
-  const Resources with = read_resources(compiled("constants", GetParam()));
-  const Resources without = read_resources(
-      compile_for_test("extern \"C\" __global__ void k(float* c) { *c = 1; }", "k", GetParam()));
-  EXPECT_EQ(with.constant_bytes, without.constant_bytes + 16 * 4);
+TEST_P(ResourcesTest, ConstantMemoryIsTheVariablesWithoutTheArguments) {
+  EXPECT_EQ(read_resources(compiled("constants", GetParam())).constant_bytes, 16 * 4);
+  const char* const without = "extern \"C\" __global__ void k(float* c, float a, float b) { *c = a + b; }";
+  EXPECT_EQ(read_resources(compile_for_test(without, "k", GetParam())).constant_bytes, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, ResourcesTest, testing::ValuesIn(kArchitectures),
