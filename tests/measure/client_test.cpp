@@ -18,8 +18,8 @@ GpuClientOptions fake(const std::string& mode, std::uint64_t strikes_at = 1) {
 
 PrepareRequest problem() {
   PrepareRequest request;
-  // The client waits this long plus a slack of ten seconds; negative values make a hang a matter of moments.
-  request.policy.launch_timeout_s = -9.7;
+  // The client waits this long plus a slack of five seconds; negative values make a hang a matter of moments.
+  request.policy.launch_timeout_s = -4.7;
   return request;
 }
 
