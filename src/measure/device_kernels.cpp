@@ -39,7 +39,6 @@ std::string compiled_kernels(const DeviceFacts& device) {
   request.options = {"--std=c++17",
                      "--gpu-architecture=" + architecture_for(device.compute_major, device.compute_minor)};
   request.kernel_expression = "checksum";
-  request.is_template = false;
   const CubinCache cache = default_cubin_cache();
   if (const auto cached = cache.load(request.key())) return cached->cubin;
   const Compiled compiled = compile_here(request);

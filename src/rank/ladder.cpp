@@ -24,7 +24,7 @@ std::vector<Ladder> build_ladders(const std::vector<Trial>& trials,
                                   const std::vector<std::string>& templates) {
   std::vector<Ladder> ladders;
   for (const ComparableRows& rows : comparable_rows(trials)) {
-    Ladder ladder{rows.gpu, rows.problem, rows.source, {}};
+    Ladder ladder{rows.gpu, rows.problem, rows.source, rows.conditions, {}};
     for (const std::string& name : templates) {
       const auto fastest = std::find_if(rows.kernels.begin(), rows.kernels.end(),
                                         [&](const Trial& trial) { return trial.template_name == name; });

@@ -63,7 +63,8 @@ void insert_baseline(std::vector<RankedTrial>& rows, Trial baseline) {
 std::vector<RankingGroup> rank_trials(const std::vector<Trial>& trials) {
   std::vector<RankingGroup> groups;
   for (ComparableRows& rows : comparable_rows(trials)) {
-    RankingGroup group{rows.gpu, rows.problem, rows.source, rank_kernels(std::move(rows.kernels))};
+    RankingGroup group{rows.gpu, rows.problem, rows.source, rows.conditions,
+                       rank_kernels(std::move(rows.kernels))};
     for (Trial& baseline : rows.baselines) insert_baseline(group.rows, std::move(baseline));
     groups.push_back(std::move(group));
   }

@@ -21,17 +21,19 @@ struct RankedTrial {
   bool tied = false;  ///< others share this rank
 };
 
-/// One comparable set: same GPU model, problem and source.
+/// One comparable set: same GPU model, problem, source and conditions.
 struct RankingGroup {
   std::string gpu;
   std::string problem;
   Source source = Source::measured;
-  std::vector<RankedTrial>
-      rows;  ///< fastest first; within a tie fewer registers, then higher occupancy first
+  std::string conditions;  ///< operation, element types, scalars, state of the L2 cache
+  /// Fastest first; within a tie fewer registers, then higher occupancy first.
+  std::vector<RankedTrial> rows;
 };
 
-/// Ranks rows that ran (outcome ok with a median); others are left out. Groups by GPU, problem and source, in
-/// order of first appearance. Predicted rows rank by their predicted time.
+/// Ranks rows that ran (outcome ok with a median); others are left out. Groups by GPU, problem, source and
+/// conditions, in order of first appearance; of rows with the same template and parameters in one group only
+/// the latest counts. Predicted rows rank by their predicted time.
 std::vector<RankingGroup> rank_trials(const std::vector<Trial>& trials);
 
 /// One rung: the fastest row of one template.
@@ -45,6 +47,7 @@ struct Ladder {
   std::string gpu;
   std::string problem;
   Source source = Source::measured;
+  std::string conditions;         ///< as in RankingGroup
   std::vector<LadderRung> rungs;  ///< in the order of `templates`; baselines last
 };
 

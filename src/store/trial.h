@@ -25,7 +25,7 @@ struct Trial {
   std::string kernel_expression;  ///< "sgemm_warptile<128, ...>"
   std::string compile_options;    ///< JSON array
   std::string launch;             ///< JSON {"grid":[x,y,z],"block":[x,y,z],"dynamic_shared_bytes":n}
-  std::string element_types;      ///< "A:f32 B:f32 C:f32 accumulator:f32"
+  std::string element_types;      ///< "f32", or "A:f16 B:f16 C:f32 accumulator:f32"
   std::string cache;              ///< L2 before a sample: "cold" (flushed) or "warm"; empty: not timed
 
   // result

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
@@ -29,18 +30,25 @@ std::string arguments_text(const Instance& instance) {
   return text;
 }
 
-/// "A:f32 B:f32 C:f32 accumulator:f32"
+/// "f32" when all are alike, else "A:f16 B:f16 C:f32 accumulator:f32".
 std::string types_text(const Stage& stage) {
+  const auto& buffers = stage.instantiator.workload().buffers;
+  const ElementType accumulator = stage.spec->accumulator;
+  if (std::all_of(buffers.begin(), buffers.end(), [&](const auto& b) { return b.type == accumulator; })) {
+    return std::string(name(accumulator));
+  }
   std::string text;
-  for (const auto& buffer : stage.instantiator.workload().buffers) {
+  for (const auto& buffer : buffers) {
     text += fmt::format("{}:{} ", buffer.name, name(buffer.type));
   }
-  return text + fmt::format("accumulator:{}", name(stage.spec->accumulator));
+  return text + fmt::format("accumulator:{}", name(accumulator));
 }
 
 std::string scalars_text(const TemplateSpec& spec) {
   std::string text;
-  for (const auto& [scalar, value] : spec.scalars) text += fmt::format("{}={} ", scalar, value);
+  for (const auto& [scalar, value] : spec.scalars) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", scalar, value);
+  }
   return text;
 }
 
@@ -58,6 +66,8 @@ Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& targe
   trial.driver_version = target.driver_version;
   trial.cuda_version = target.cuda_version;
   trial.nvrtc_version = nvrtc_version();
+  if (target.source == Source::measured)
+    trial.cache = spec.measure.cache == CachePolicy::cold ? "cold" : "warm";
   trial.measure_policy = target.source == Source::measured ? to_json(spec.measure).dump() : "{}";
   trial.host = host_name();
   trial.recorded_at = utc_now();
@@ -104,10 +114,6 @@ Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target
   Trial trial = common_trial(spec, stage, target);
   trial.kind = "baseline";
   trial.template_name = "cublas";
-  trial.parameters = "{}";
-  trial.derived = "{}";
-  trial.compile_options = "[]";
-  trial.launch = "{}";
   trial.kernel_expression = prepared.baseline_version;
   trial.key = common_hash(trial).add("baseline").add(prepared.baseline_version).hex();
   trial.outcome = Outcome::ok;

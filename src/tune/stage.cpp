@@ -39,35 +39,24 @@ Stage make_stage(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
   return stage;
 }
 
-/// The reference takes the kernel's arguments; its launch depends on the problem alone.
-TemplateSpec reference_as_template(const TemplateSpec& kernel) {
-  TemplateSpec reference = kernel;
-  reference.parameters.clear();
-  reference.derived.clear();
-  reference.constraints.clear();
-  reference.template_arguments.clear();
-  reference.macros.clear();
-  reference.kernel = kernel.reference->kernel;
-  reference.launch.grid = kernel.reference->grid;
-  reference.launch.block = kernel.reference->block;
-  reference.launch.dynamic_shared_bytes = {"0", {}};
-  return reference;
-}
-
 PrepareRequest::ReferenceLaunch compiled_reference(const TuneSpec& spec, const Stage& stage,
                                                    const Target& target) {
-  const TemplateSpec reference = reference_as_template(*stage.spec);
-  const Instance instance = Instantiator(reference, stage.problem).instantiate(Configuration{});
+  const ReferenceInstance& reference = *stage.instantiator.reference();
+  Instance instance;
+  instance.kernel_expression = stage.spec->reference->kernel;
+  instance.grid = reference.grid;
+  instance.block = reference.block;
   const SourceBundle sources =
       read_sources(stage.spec->reference->source, include_folders(spec, *stage.spec));
   const CompileRequest request =
-      make_compile_request(reference, spec.compile, sources, instance, target.architecture);
+      make_compile_request(*stage.spec, spec.compile, sources, instance, target.architecture);
   const Compiled compiled = compile_here(request);
   if (compiled.outcome != Outcome::ok) {
     throw UserError("the reference kernel does not compile:\n" + compiled.reason,
                     Where{stage.spec->reference->source.string(), ""}, "Correct the reference.");
   }
-  return {compiled.binary->cubin, compiled.binary->kernel_symbol, launch_shape(instance), instance.arguments};
+  return {compiled.binary->cubin, compiled.binary->kernel_symbol, launch_shape(instance),
+          reference.arguments};
 }
 
 }  // namespace
@@ -86,9 +75,11 @@ LaunchShape launch_shape(const Instance& instance) {
 }
 
 std::vector<Stage> plan_stages(const TuneSpec& spec) {
+  check_compile_options(spec.compile.options, Where{spec.file.string(), "/compile/options"});
   std::vector<Stage> stages;
   std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> sources;
   for (const TemplateSpec& kernel : spec.templates) {
+    check_compile_options(kernel.compile_options, kernel.where.at("compile_options"));
     sources[&kernel] =
         std::make_shared<const SourceBundle>(read_sources(kernel.source, include_folders(spec, kernel)));
   }

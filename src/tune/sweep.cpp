@@ -111,7 +111,7 @@ class Sweep {
     CompileRequest request = make_compile_request(*stage.spec, spec_.compile, *stage.sources,
                                                   candidate.instance, evaluator_.target().architecture);
     candidate.trial = make_trial(spec_, stage, evaluator_.target(), candidate.instance, request);
-    candidate.trial.sweep_id = summary_.sweep_id;
+    candidate.trial.sweep_id = candidate.trial.seen_in_sweep = summary_.sweep_id;
     if (reuse(candidate)) return;
     const Admission admission = admit_launch(evaluator_.target().model, *stage.spec, candidate.instance);
     if (!admission.admitted) {
@@ -206,7 +206,7 @@ class Sweep {
     busy_since_ = Clock::now();
     if (!evaluation.note.empty()) observer_.on_note(evaluation.note);
     if (evaluation.baseline) {
-      evaluation.baseline->sweep_id = summary_.sweep_id;
+      evaluation.baseline->sweep_id = evaluation.baseline->seen_in_sweep = summary_.sweep_id;
       database_.record(*evaluation.baseline);
     }
     if (evaluation.finished) record(std::move(*evaluation.finished));
@@ -234,10 +234,9 @@ class Sweep {
     ProgressState state;
     state.done = summary_.finished;
     for (const Stage& stage : stages_) state.total += stage.planned;
-    if (last_stage_ != nullptr) {
-      state.stage = last_stage_->label();
-      state.best = best_text(last_stage_->problem.label());
-    }
+    const Stage& stage = last_stage_ != nullptr ? *last_stage_ : stages_.front();
+    state.stage = stage.label();
+    state.best = best_text(stage.problem.label());
     observer_.on_progress(state);
   }
 
