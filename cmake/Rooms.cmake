@@ -27,10 +27,12 @@ function(tiletune_room name)
   target_link_libraries(tiletune_${name} PUBLIC ${ROOM_LINK})
 endfunction()
 
-# tiletune_tests(<room> SOURCES <files>): the GoogleTest executable test_<room>.
+# tiletune_tests(<room> SOURCES <files>): the GoogleTest executable test_<room>. Its files are compiled one by one even in
+# a unity build: they may all name their helpers alike.
 function(tiletune_tests room)
   cmake_parse_arguments(TESTS "" "" "LINK;SOURCES" ${ARGN})
   add_executable(test_${room} ${TESTS_SOURCES})
+  set_target_properties(test_${room} PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(test_${room} PRIVATE tiletune_${room} ${TESTS_LINK} GTest::gtest_main)
   target_include_directories(test_${room} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${room} PRIVATE TILETUNE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
