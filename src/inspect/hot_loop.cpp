@@ -1,7 +1,6 @@
 #include "inspect/hot_loop.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace tiletune {
@@ -34,28 +33,33 @@ std::vector<Range> find_loops(const std::vector<SassInstruction>& code) {
   return loops;
 }
 
-std::vector<int> depths_of(const std::vector<Range>& loops, std::size_t size) {
-  std::vector<int> change(size + 1, 0);
-  for (const Range& loop : loops) {
-    ++change[loop.begin];
-    --change[loop.end + 1];
-  }
-  std::vector<int> depths(size, 0);
-  int depth = 0;
-  for (std::size_t i = 0; i < size; ++i) depths[i] = depth += change[i];
-  return depths;
-}
-
-double weight_of(int depth_in_nest) { return std::pow(kAssumedTurns, std::min(depth_in_nest, 6)); }
-
 bool is_math(SassKind kind) {
   return kind == SassKind::fma || kind == SassKind::fma_pair || kind == SassKind::add_or_multiply;
 }
 
-double math_of(const std::vector<SassInstruction>& code, const std::vector<int>& depths, const Range& loop) {
+double turns_of(const std::vector<SassInstruction>& code, const Range& loop) {
+  const bool math = std::any_of(code.begin() + static_cast<std::ptrdiff_t>(loop.begin),
+                                code.begin() + static_cast<std::ptrdiff_t>(loop.end),
+                                [](const SassInstruction& instruction) { return is_math(instruction.kind); });
+  return math ? kAssumedTurns : kAssumedCopyTurns;
+}
+
+/// How often each instruction runs: the product of the turns of the loops around it.
+std::vector<double> weights_of(const std::vector<SassInstruction>& code, const std::vector<Range>& loops) {
+  constexpr double kMost = 1e6;  // keeps thousands of overlapping ranges of damaged code finite
+  std::vector<double> weights(code.size(), 1);
+  for (const Range& loop : loops) {
+    const double turns = turns_of(code, loop);
+    for (std::size_t i = loop.begin; i <= loop.end; ++i) weights[i] = std::min(kMost, weights[i] * turns);
+  }
+  return weights;
+}
+
+double math_of(const std::vector<SassInstruction>& code, const std::vector<double>& weights,
+               const Range& loop) {
   double math = 0;
   for (std::size_t i = loop.begin; i <= loop.end; ++i) {
-    if (is_math(code[i].kind)) math += weight_of(depths[i]);
+    if (is_math(code[i].kind)) math += weights[i];
   }
   return math;
 }
@@ -64,7 +68,7 @@ double math_of(const std::vector<SassInstruction>& code, const std::vector<int>&
 
 HotLoop find_hot_loop(const std::vector<SassInstruction>& code) {
   const std::vector<Range> loops = find_loops(code);
-  const std::vector<int> depths = depths_of(loops, code.size());
+  const std::vector<double> weights = weights_of(code, loops);
   HotLoop hot;
   Range best = {0, code.empty() ? 0 : code.size() - 1};
   double most_math = 0;
@@ -72,18 +76,16 @@ HotLoop find_hot_loop(const std::vector<SassInstruction>& code) {
     const bool outermost = std::none_of(loops.begin(), loops.end(), [&](const Range& other) {
       return other.holds(loop) && (other.begin != loop.begin || other.end != loop.end);
     });
-    const double math = outermost ? math_of(code, depths, loop) : 0;
+    const double math = outermost ? math_of(code, weights, loop) : 0;
     if (math > most_math) {
       most_math = math;
       best = loop;
       hot.is_loop = true;
     }
   }
-  const int depth_around = hot.is_loop ? 1 : 0;
+  const double turns = hot.is_loop ? turns_of(code, best) : 1;
   for (std::size_t i = best.begin; i < code.size() && i <= best.end; ++i) {
-    if (code[i].kind != SassKind::nothing) {
-      hot.instructions.push_back({i, weight_of(std::max(0, depths[i] - depth_around))});
-    }
+    if (code[i].kind != SassKind::nothing) hot.instructions.push_back({i, weights[i] / turns});
   }
   return hot;
 }

@@ -20,9 +20,11 @@ struct HotLoop {
 };
 
 /// Loops are the ranges from the target of a backward branch to the branch. A range that an unconditional
-/// exit interrupts is no loop but code that was moved out of the way. How often inner loops turn is not
-/// known; each level is taken to turn kAssumedTurns times as often as the one around it.
+/// exit interrupts is no loop but code that was moved out of the way. How often loops inside the hot one turn
+/// is not known: with arithmetic in it, a loop is taken to turn kAssumedTurns times; without, it copies a
+/// tile and is taken to turn kAssumedCopyTurns times.
 inline constexpr double kAssumedTurns = 8;
+inline constexpr double kAssumedCopyTurns = 2;
 HotLoop find_hot_loop(const std::vector<SassInstruction>& code);
 
 }  // namespace tiletune

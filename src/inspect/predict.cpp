@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <optional>
 
-#include "inspect/elf.h"
+#include "inspect/attributes.h"
 #include "inspect/hot_loop.h"
+#include "inspect/lanes.h"
 
 namespace tiletune {
 namespace {
 
 constexpr double kSchedulers = 4;
 constexpr double kWavefrontBytes = 128;
-constexpr double kL1ClocksPerWavefront = 2;
+constexpr double kL1BytesPerClock = 64;
 constexpr double kL2BytesPerClock = 32;
+constexpr int kLineBytes = 128, kSectorBytes = 32;
 constexpr double kGlobalLatency = 600;
 constexpr double kSharedLatency = 30;
 constexpr double kBarrierLatency = 30;
@@ -22,49 +26,69 @@ constexpr double kLaunchSeconds = 2.5e-6;
 /// What one warp does in one turn of the hot loop.
 struct Turn {
   double slots = 0, fma_slots = 0, fp32_lanes = 0, flops = 0, stalls = 0;
-  double shared_wavefronts = 0, global_wavefronts = 0, global_bytes = 0;  ///< bytes per lane
+  double shared_wavefronts = 0, l1_clocks = 0, global_bytes = 0;
   double barriers = 0, shared_loads = 0;
-  bool stages = false;  ///< loads from global memory go to shared memory
-  double exposed_from_load =
-      0;  ///< slots between a load from global memory and its use; meaningless without one
+  bool stages = false;         ///< loads from global memory go to shared memory
+  double slots_until_use = 0;  ///< that the warp issues between a load from global memory and its use
 };
 
-void add(Turn& turn, const SassInstruction& instruction, double weight) {
-  const double wavefronts = weight * std::max(1.0, 32 * instruction.bytes / kWavefrontBytes);
+void add_global(Turn& turn, const SassInstruction& instruction, const LaneValues& addresses, double weight) {
+  double bytes = 32.0 * instruction.bytes;
+  double lines = 1;
+  if (addresses.known()) {
+    bytes = kSectorBytes * pieces_touched(addresses, instruction.bytes, kSectorBytes);
+    lines = pieces_touched(addresses, instruction.bytes, kLineBytes);
+  }
+  turn.l1_clocks += weight * std::max(lines, bytes / kL1BytesPerClock);
+  turn.global_bytes += weight * bytes;
+}
+
+void add_shared(Turn& turn, const SassInstruction& instruction, const LaneValues& addresses, double weight) {
+  const double least = std::max(1.0, 32 * instruction.bytes / kWavefrontBytes);
+  turn.shared_wavefronts +=
+      weight * (addresses.known() ? std::max(least, bank_wavefronts(addresses, instruction.bytes)) : least);
+}
+
+void add_math(Turn& turn, double fp32_per_lane, double flops_per_lane, double weight) {
+  turn.fp32_lanes += 32 * fp32_per_lane * weight;
+  turn.flops += 32 * flops_per_lane * weight;
+}
+
+/// `address` is of the register that bits 24 to 31 name, `target` of the one that bits 16 to 23 name.
+void add(Turn& turn, const SassInstruction& instruction, const LaneValues& address, const LaneValues& target,
+         double weight) {
   turn.slots += weight;
   turn.stalls += weight * instruction.stall;
   switch (instruction.kind) {
     case SassKind::fma:
       turn.fma_slots += weight;
-      turn.fp32_lanes += 32 * weight;
-      turn.flops += 64 * weight;
+      add_math(turn, 1, 2, weight);
       break;
     case SassKind::fma_pair:
       turn.fma_slots += weight;
-      turn.fp32_lanes += 64 * weight;
-      turn.flops += 128 * weight;
+      add_math(turn, 2, 4, weight);
       break;
     case SassKind::add_or_multiply:
-      turn.fp32_lanes += 32 * weight;
-      turn.flops += 32 * weight;
+      add_math(turn, 1, 1, weight);
       break;
     case SassKind::shared_load:
       turn.shared_loads += weight;
-      turn.shared_wavefronts += wavefronts;
+      add_shared(turn, instruction, address, weight);
       break;
     case SassKind::shared_store:
       turn.stages = true;
-      turn.shared_wavefronts += wavefronts;
+      add_shared(turn, instruction, address, weight);
       break;
     case SassKind::async_copy:
       turn.stages = true;
-      [[fallthrough]];
+      add_shared(turn, instruction, target, weight);
+      add_global(turn, instruction, address, weight);
+      break;
     case SassKind::global_load:
-      turn.global_bytes += weight * instruction.bytes;
-      turn.global_wavefronts += wavefronts;
+      add_global(turn, instruction, address, weight);
       break;
     case SassKind::local_access:
-      turn.global_wavefronts += wavefronts;
+      turn.l1_clocks += weight * 32 * instruction.bytes / kL1BytesPerClock;
       break;
     case SassKind::barrier:
       turn.barriers += weight;
@@ -72,6 +96,31 @@ void add(Turn& turn, const SassInstruction& instruction, double weight) {
     default:
       break;
   }
+}
+
+/// The words of constant bank 0 that hold the kernel's scalar arguments, each at its natural alignment. The
+/// attribute with the size and place of the arguments says where they begin.
+std::map<std::uint32_t, std::int64_t> argument_words(const CubinElf& elf, const std::string& kernel,
+                                                     const Instance& instance) {
+  constexpr std::uint8_t kArgumentBank = 0x0a;
+  std::optional<std::uint32_t> begin;
+  if (const ElfSection* info = elf.section(".nv.info." + kernel)) {
+    for_each_attribute(info->bytes, [&](const Attribute& attribute) {
+      if (attribute.id == kArgumentBank) begin = read_scalar<std::uint32_t>(attribute.bytes, 4) & 0xffff;
+    });
+  }
+  std::map<std::uint32_t, std::int64_t> words;
+  std::uint32_t offset = 0;
+  for (const ArgumentValue& argument : instance.arguments) {
+    const bool scalar = argument.kind == Argument::Kind::scalar;
+    const bool wide = !scalar || argument.type == ScalarType::i64 || argument.type == ScalarType::f64;
+    const std::uint32_t bytes = wide ? 8 : 4;
+    offset = (offset + bytes - 1) / bytes * bytes;
+    const auto* integer = std::get_if<std::int64_t>(&argument.value);
+    if (begin && scalar && integer != nullptr) words[*begin + offset] = static_cast<std::int32_t>(*integer);
+    offset += bytes;
+  }
+  return words;
 }
 
 /// Where a load from global memory is waited for: its copy to shared memory, the wait for asynchronous
@@ -105,15 +154,22 @@ double slots_until_use(const std::vector<SassInstruction>& code, const HotLoop& 
   return slots;
 }
 
-Turn turn_of(const Binary& binary) {
+Turn turn_of(const Binary& binary, const Instance& instance) {
   const CubinElf elf(binary.cubin);
   const ElfSection* section = elf.section(".text." + binary.kernel_symbol);
   if (section == nullptr) throw_bad_cubin("it has no kernel " + binary.kernel_symbol);
   const std::vector<SassInstruction> code = decode_sass(section->bytes, elf.architecture());
   const HotLoop loop = find_hot_loop(code);
+  LaneTracker lanes(instance.block, argument_words(elf, binary.kernel_symbol, instance));
   Turn turn;
-  for (const WeightedInstruction& item : loop.instructions) add(turn, code[item.index], item.weight);
-  turn.exposed_from_load = slots_until_use(code, loop, turn);
+  std::size_t next = 0;
+  for (const WeightedInstruction& item : loop.instructions) {
+    for (; next < item.index; ++next) lanes.step(code[next]);
+    const std::uint64_t bits = code[item.index].low;
+    add(turn, code[item.index], lanes.vector_register(bits >> 24 & 0xff),
+        lanes.vector_register(bits >> 16 & 0xff), item.weight);
+  }
+  turn.slots_until_use = slots_until_use(code, loop, turn);
   return turn;
 }
 
@@ -129,8 +185,8 @@ Term throughput(const GpuModel& gpu, const Turn& turn, double warps, double thre
       {warps * turn.slots / kSchedulers, "fp32 issue"},
       {warps * turn.fp32_lanes / gpu.fp32_lanes_per_multiprocessor, "fp32 issue"},
       {warps * turn.shared_wavefronts, "shared memory"},
-      {warps * turn.global_wavefronts * kL1ClocksPerWavefront, "L1 traffic"},
-      {warps * 32 * turn.global_bytes / l1_reuse / kL2BytesPerClock, "L2 traffic"},
+      {warps * turn.l1_clocks, "L1 traffic"},
+      {warps * turn.global_bytes / l1_reuse / kL2BytesPerClock, "L2 traffic"},
   };
   return *std::max_element(std::begin(terms), std::end(terms),
                            [](const Term& left, const Term& right) { return left.clocks < right.clocks; });
@@ -141,7 +197,7 @@ double latency_of(const Turn& turn, double warps) {
   if (turn.shared_loads > 0) latency += kSharedLatency;
   if (turn.global_bytes > 0) {
     const double others = turn.barriers > 0 ? std::ceil(warps / kSchedulers) : 1;
-    latency += std::max(0.0, kGlobalLatency - turn.exposed_from_load * others);
+    latency += std::max(0.0, kGlobalLatency - turn.slots_until_use * others);
   }
   return latency;
 }
@@ -158,7 +214,7 @@ Term turn_clocks(const Term& busiest, const Turn& turn, double warps, double blo
 
 Prediction predict(const GpuModel& gpu, const Workload& workload, const Instance& instance,
                    const Binary& binary, const Resources& /*resources*/, const Occupancy& occupancy) {
-  const Turn turn = turn_of(binary);
+  const Turn turn = turn_of(binary, instance);
   const auto grid = static_cast<double>(instance.grid.count());
   const double warps = occupancy.warps_per_block;
   const double resident = std::max(1, occupancy.blocks_per_multiprocessor);

@@ -6,12 +6,12 @@
 #include <limits>
 
 #include "base/error.h"
+#include "inspect/attributes.h"
 #include "inspect/elf.h"
 
 namespace tiletune {
 namespace {
 
-// Attributes of the .nv.info sections (ELF note types of the CUDA binary utilities).
 constexpr std::uint8_t kFormatSized =
     4;  ///< a 16-bit size, then the value; other formats hold 16 bits in place
 constexpr std::uint8_t kMaxThreads = 0x05;
@@ -22,30 +22,6 @@ constexpr std::uint8_t kBarrierCount = 0x4c;
 /// From this architecture on .nv.shared includes what the runtime reserves for itself.
 constexpr int kFirstArchitectureWithReserve = 90;
 constexpr std::int64_t kReservedSharedBytes = 1024;
-
-struct Attribute {
-  std::uint8_t id = 0;
-  std::uint16_t small = 0;  ///< the value of an attribute without a size
-  std::string_view bytes;   ///< of one with a size
-};
-
-/// Calls `visit` with each attribute of a .nv.info section.
-template <typename Visit>
-void for_each_attribute(std::string_view info, const Visit& visit) {
-  for (std::uint64_t offset = 0; offset < info.size();) {
-    Attribute attribute;
-    const auto format = read_scalar<std::uint8_t>(info, offset);
-    attribute.id = read_scalar<std::uint8_t>(info, offset + 1);
-    attribute.small = read_scalar<std::uint16_t>(info, offset + 2);
-    offset += 4;
-    if (format == kFormatSized) {
-      if (info.size() - offset < attribute.small) throw_bad_cubin("an attribute is cut off");
-      attribute.bytes = info.substr(offset, attribute.small);
-      offset += attribute.small;
-    }
-    visit(attribute);
-  }
-}
 
 int to_int(std::uint64_t value, const char* what) {
   if (value > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
@@ -101,11 +77,13 @@ void read_memory(const CubinElf& elf, const std::string& kernel, Resources& out)
       out.static_shared_bytes -= kReservedSharedBytes;
     }
   }
-  for (int bank = 0; bank < 6; ++bank) {
+  // Bank 0 holds the launch geometry and the arguments.
+  for (int bank = 1; bank < 6; ++bank) {
     const std::string of_module = fmt::format(".nv.constant{}", bank);
     for (const std::string& name : {of_module, of_module + "." + kernel}) {
-      if (const ElfSection* constant = elf.section(name))
+      if (const ElfSection* constant = elf.section(name)) {
         out.constant_bytes += to_int(constant->size, "constant bank");
+      }
     }
   }
 }

@@ -10,6 +10,8 @@ constexpr std::uint32_t kGuardAlways = 7, kGuardNever = 15;
 
 /// From this architecture on eight more bits of a branch's distance stand beside the opcode.
 constexpr int kFirstArchitectureWithSplitTarget = 90;
+/// From this one on asynchronous copies have a size field of their own.
+constexpr int kFirstArchitectureWithCopySize = 100;
 
 /// By the low nine bits of the opcode; the three above them say where the operands come from.
 SassKind kind_of(std::uint32_t opcode) {
@@ -56,6 +58,9 @@ int access_bytes(std::uint64_t high) {
   return kBytes[high >> 9 & 7];
 }
 
+/// 4, 8 or 16 bytes per lane.
+int copy_bytes(std::uint64_t high) { return 4 << (high >> 10 & 3); }
+
 std::int64_t sign_extended(std::uint64_t value, int bits) {
   const std::uint64_t sign = std::uint64_t{1} << (bits - 1);
   return static_cast<std::int64_t>((value ^ sign) - sign);
@@ -81,6 +86,9 @@ SassInstruction decode_one(std::string_view code, std::uint64_t offset, int arch
   out.conditional = guard != kGuardAlways;
   out.stall = static_cast<int>(out.high >> 41 & 0xf);
   out.bytes = access_bytes(out.high);
+  if (out.kind == SassKind::async_copy && architecture >= kFirstArchitectureWithCopySize) {
+    out.bytes = copy_bytes(out.high);
+  }
   out.pending = static_cast<int>(out.low >> 38 & 0x3f);
   if (out.kind == SassKind::branch) {
     const auto size = static_cast<std::int64_t>(code.size());

@@ -79,6 +79,7 @@ TextTable chosen_table(const std::vector<RankedTrial>& rows, const std::vector<F
     table.add_column(field.name, field.is_number() ? Align::right : Align::left);
   for (const RankedTrial& row : rows) {
     std::vector<std::string> cells;
+    cells.reserve(fields.size());
     for (const Field& field : fields) cells.push_back(human_text(field.read(row), field.type));
     table.add_row(std::move(cells));
     emphasise(table, row);
@@ -135,6 +136,7 @@ void write_csv(std::ostream& out, const std::vector<RankingGroup>& groups, const
     if (!there) fields.push_back(std::move(field));
   }
   std::vector<std::string> record;
+  record.reserve(fields.size());
   for (const Field& field : fields) record.push_back(field.name);
   write_csv_record(out, record);
   for (const RankingGroup& group : groups) {

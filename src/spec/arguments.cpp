@@ -16,6 +16,7 @@ Argument read_buffer_argument(const Node& node, const std::vector<Buffer>& buffe
   argument.kind = Argument::Kind::buffer;
   argument.name = read_identifier(node);
   std::vector<std::string> known;
+  known.reserve(buffers.size());
   for (const Buffer& buffer : buffers) known.push_back(buffer.name);
   if (std::find(known.begin(), known.end(), argument.name) != known.end()) return argument;
   throw UserError(fmt::format("there is no buffer '{}'", argument.name), node.where,
@@ -26,7 +27,7 @@ Argument read_scalar_argument(const Node& node, ObjectReader& reader, const Scop
   Argument argument;
   argument.kind = Argument::Kind::scalar;
   argument.name = read_identifier(node);
-  argument.type = read_enum(reader.need("type", "the argument's type, such as \"i32\""), kScalarTypes);
+  argument.type = read_enum(reader.need("type", R"(the argument's type, such as "i32")"), kScalarTypes);
   if (const auto value = reader.find("value")) {
     argument.value = read_expression(*value);
     return argument;
@@ -45,7 +46,7 @@ Argument read_argument(const Node& node, const std::vector<Buffer>& buffers, con
   const auto scalar = reader.find("scalar");
   if (buffer.has_value() == scalar.has_value()) {
     throw UserError(buffer ? "found both 'buffer' and 'scalar'" : "found neither 'buffer' nor 'scalar'",
-                    node.where, "Write {\"buffer\": name} or {\"scalar\": name, \"type\": type}.");
+                    node.where, R"(Write {"buffer": name} or {"scalar": name, "type": type}.)");
   }
   auto argument =
       buffer ? read_buffer_argument(*buffer, buffers) : read_scalar_argument(*scalar, reader, scope);
@@ -67,7 +68,7 @@ std::vector<Argument> read_arguments(const Node& node, const std::vector<Buffer>
     };
     if (std::any_of(arguments.begin(), arguments.end(), passes)) continue;
     throw UserError(fmt::format("the buffer '{}' is not passed to the kernel", buffer.name), node.where,
-                    fmt::format("Add {{\"buffer\": \"{}\"}} where the kernel expects it.", buffer.name));
+                    fmt::format(R"(Add {{"buffer": "{}"}} where the kernel expects it.)", buffer.name));
   }
   return arguments;
 }

@@ -38,6 +38,7 @@ void check_exists(const fs::path& config) {
 
 std::vector<std::string> names_of(const std::vector<Parameter>& parameters) {
   std::vector<std::string> names;
+  names.reserve(parameters.size());
   for (const Parameter& parameter : parameters) names.push_back(parameter.name);
   return names;
 }
@@ -130,6 +131,7 @@ void apply_scalars(const Node& node, std::vector<TemplateSpec>& specs) {
 void keep_templates(std::vector<TemplateSpec>& specs, const std::vector<std::string>& wanted) {
   if (wanted.empty()) return;
   std::vector<std::string> known;
+  known.reserve(specs.size());
   for (const TemplateSpec& spec : specs) known.push_back(spec.name);
   for (const auto& name : wanted) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;

@@ -47,9 +47,9 @@ Buffer read_buffer(const Node& node) {
   ObjectReader reader(node, keys::kBuffer);
   Buffer buffer;
   buffer.name = read_identifier(reader.need("name", "the buffer's name"));
-  buffer.type = read_enum(reader.need("type", "an element type such as \"f32\""), kElementTypes);
+  buffer.type = read_enum(reader.need("type", R"(an element type such as "f32")"), kElementTypes);
   buffer.elements = read_expression(reader.need("elements", "an expression for the number of elements"));
-  buffer.role = read_enum(reader.need("role", "\"in\", \"out\" or \"inout\""), kBufferRoles);
+  buffer.role = read_enum(reader.need("role", R"("in", "out" or "inout")"), kBufferRoles);
   reader.finish();
   return buffer;
 }
@@ -63,7 +63,7 @@ std::vector<Buffer> read_buffers(const Node& node) {
   }
   const auto is_output = [](const Buffer& buffer) { return buffer.role != BufferRole::in; };
   if (std::any_of(buffers.begin(), buffers.end(), is_output)) return buffers;
-  throw UserError("no buffer is an output", node.where, "Give one the role \"out\" or \"inout\".");
+  throw UserError("no buffer is an output", node.where, R"(Give one the role "out" or "inout".)");
 }
 
 Reference read_reference(const Node& node, const TemplateSpec& spec, bool allow_outside_paths) {
@@ -117,7 +117,7 @@ void declare_names(const TemplateSpec& spec, const Where& root, Scope& scope) {
 }  // namespace
 
 void read_operation(ObjectReader& reader, TemplateSpec& spec, Scope& scope, bool allow_outside_paths) {
-  const Node operation = reader.need("operation", "\"gemm\" or \"custom\"");
+  const Node operation = reader.need("operation", R"("gemm" or "custom")");
   spec.operation = read_enum(operation, kOperations);
   if (spec.operation == Operation::gemm) {
     define_gemm(reader, spec, operation.where);
@@ -129,9 +129,7 @@ void read_operation(ObjectReader& reader, TemplateSpec& spec, Scope& scope, bool
 
 std::string operation_remedy(Operation operation) {
   if (operation == Operation::custom) return "Remove it.";
-  return "Remove it, or set \"operation\": \"custom\": gemm defines its own dimensions, buffers, scalars, "
-         "flops, bytes "
-         "and reference.";
+  return R"(Remove it, or set "operation": "custom": gemm has its own dimensions, buffers, scalars, flops, bytes.)";
 }
 
 bool set_scalar(TemplateSpec& spec, const std::string& name, double value) {

@@ -36,7 +36,7 @@ std::vector<std::string> template_names(const std::vector<fs::path>& folders) {
 
 fs::path folder_of(const fs::path& file) {
   std::error_code error;
-  const fs::path canonical = fs::weakly_canonical(fs::absolute(file).parent_path(), error);
+  fs::path canonical = fs::weakly_canonical(fs::absolute(file).parent_path(), error);
   if (!error) return canonical;
   throw UserError("the folder cannot be resolved: " + error.message(), Where{file.string(), ""},
                   "Check its permissions and symbolic links.");
@@ -45,7 +45,7 @@ fs::path folder_of(const fs::path& file) {
 fs::path resolve_file(const Node& node, const fs::path& folder, bool allow_outside) {
   const std::string text = read_string(node, "a file's path");
   std::error_code error;
-  const fs::path path = fs::weakly_canonical(folder / text, error);
+  fs::path path = fs::weakly_canonical(folder / text, error);
   if (error) {
     throw UserError(fmt::format("'{}' cannot be resolved: {}", text, error.message()), node.where,
                     "Check its permissions and symbolic links.");
@@ -78,7 +78,7 @@ std::vector<std::string> file_names(const fs::path& folder, const std::string& e
 fs::path find_manifest(const std::string& name, const std::vector<fs::path>& folders, const Where& where) {
   std::vector<std::string> looked_in;
   for (const fs::path& folder : folders) {
-    const fs::path manifest = folder / name / kManifestName;
+    fs::path manifest = folder / name / kManifestName;
     std::error_code error;
     if (fs::exists(manifest, error)) return manifest;
     looked_in.push_back(folder.string());

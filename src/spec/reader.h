@@ -87,6 +87,7 @@ std::size_t read_choice(const Node& node, std::span<const std::string> choices);
 template <typename T, std::size_t N>
 T read_enum(const Node& node, const std::array<Named<T>, N>& table) {
   std::vector<std::string> choices;
+  choices.reserve(N);
   for (const auto& entry : table) choices.emplace_back(entry.name);
   return table[read_choice(node, choices)].value;
 }

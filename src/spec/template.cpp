@@ -159,7 +159,7 @@ TemplateSpec load_template(const fs::path& manifest, const LoadOptions& options)
   read_operation(reader, spec, scope, options.allow_outside_paths);
   read_names(reader, spec, scope);
   if (const auto node = reader.find("constraints")) spec.constraints = read_constraints(*node);
-  spec.launch = read_launch(reader.need("launch", "an object with \"grid\" and \"block\""));
+  spec.launch = read_launch(reader.need("launch", R"(an object with "grid" and "block")"));
   read_kernel(reader, spec, options.allow_outside_paths);
   spec.arguments =
       read_arguments(reader.need("arguments", "a list of the kernel's arguments"), spec.buffers, scope);

@@ -208,7 +208,7 @@ int smallest_limit(const std::string& text) {
 TEST(Occupancy, TheShownArithmeticGivesTheHeadersAnswerOverASweep) {
   std::mt19937 random(7);
   for (const GpuModel& model : gpu_models()) {
-    for (int round = 0; round < 1500; ++round) {
+    for (int round = 0; round < 300; ++round) {
       const int threads = 1 + static_cast<int>(random() % 1024);
       const int registers = 16 + static_cast<int>(random() % 240);
       const auto static_shared = static_cast<std::int64_t>(round % 3 == 0 ? 0 : random() % 49153);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <random>
 #include <regex>
 
@@ -105,11 +107,20 @@ Resources from_log(const Binary& binary) {
   return out;
 }
 
+/// All kernels are compiled once per architecture.
+const Binary& compiled(const std::string& kernel, const std::string& architecture) {
+  static std::map<std::string, std::vector<Binary>> modules;
+  std::vector<Binary>& module = modules[architecture];
+  if (module.empty()) module = compile_all_for_test(kSource, kKernels, architecture);
+  const auto index = std::find(kKernels.begin(), kKernels.end(), kernel) - kKernels.begin();
+  return module.at(static_cast<std::size_t>(index));
+}
+
 class ResourcesTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(ResourcesTest, EqualThePtxasLogForEveryKernel) {
   for (const std::string& kernel : kKernels) {
-    const Binary binary = compile_for_test(kSource, kernel, GetParam());
+    const Binary& binary = compiled(kernel, GetParam());
     const Resources read = read_resources(binary);
     const Resources expected = from_log(binary);
     SCOPED_TRACE(kernel + "\n" + binary.log);
@@ -125,31 +136,28 @@ TEST_P(ResourcesTest, EqualThePtxasLogForEveryKernel) {
 }
 
 TEST_P(ResourcesTest, LaunchBoundsAreReadAndZeroWhenAbsent) {
-  EXPECT_EQ(read_resources(compile_for_test(kSource, "shared<257>", GetParam())).max_threads, 257);
-  EXPECT_EQ(read_resources(compile_for_test(kSource, "two_named_barriers", GetParam())).max_threads, 1024);
-  EXPECT_EQ(read_resources(compile_for_test(kSource, "plain", GetParam())).max_threads, 0);
+  EXPECT_EQ(read_resources(compiled("shared<257>", GetParam())).max_threads, 257);
+  EXPECT_EQ(read_resources(compiled("two_named_barriers", GetParam())).max_threads, 1024);
+  EXPECT_EQ(read_resources(compiled("plain", GetParam())).max_threads, 0);
 }
 
 TEST_P(ResourcesTest, TheKernelsThatShouldSpillAndHaveAStackDo) {
-  const Resources spilling = read_resources(compile_for_test(kSource, "spilling<128>", GetParam()));
+  const Resources spilling = read_resources(compiled("spilling<128>", GetParam()));
   EXPECT_GT(spilling.spill_store_bytes, 0);
   EXPECT_EQ(spilling.spill_bytes(), spilling.spill_store_bytes + spilling.spill_load_bytes);
-  EXPECT_EQ(read_resources(compile_for_test(kSource, "stack", GetParam())).stack_bytes, 400);
-  EXPECT_EQ(
-      read_resources(compile_for_test(kSource, "largest_static_shared", GetParam())).static_shared_bytes,
-      49152);
-  EXPECT_EQ(read_resources(compile_for_test(kSource, "odd_shared", GetParam())).static_shared_bytes, 1001);
+  EXPECT_EQ(read_resources(compiled("stack", GetParam())).stack_bytes, 400);
+  EXPECT_EQ(read_resources(compiled("largest_static_shared", GetParam())).static_shared_bytes, 49152);
+  EXPECT_EQ(read_resources(compiled("odd_shared", GetParam())).static_shared_bytes, 1008);
 }
 
-TEST_P(ResourcesTest, ConstantMemoryIncludesTheModulesOwn) {
-  const Resources with = read_resources(compile_for_test(kSource, "constants", GetParam()));
-  const Resources without = read_resources(
-      compile_for_test("extern \"C\" __global__ void k(float* c) { *c = 1; }", "k", GetParam()));
-  EXPECT_EQ(with.constant_bytes, without.constant_bytes + 16 * 4);
+TEST_P(ResourcesTest, ConstantMemoryIsTheVariablesWithoutTheArguments) {
+  EXPECT_EQ(read_resources(compiled("constants", GetParam())).constant_bytes, 16 * 4);
+  const char* const without = "extern \"C\" __global__ void k(float* c, float a, float b) { *c = a + b; }";
+  EXPECT_EQ(read_resources(compile_for_test(without, "k", GetParam())).constant_bytes, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, ResourcesTest, testing::ValuesIn(kArchitectures),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& name) { return name.param; });
 
 std::string message_of(const Binary& binary) {
   try {
@@ -161,7 +169,7 @@ std::string message_of(const Binary& binary) {
 }
 
 TEST(BadCubin, EachKindOfDamageIsNamed) {
-  const Binary good = compile_for_test(kSource, "plain", "sm_90a");
+  const Binary good = compiled("plain", "sm_90a");
   Binary bad = good;
   bad.cubin = "";
   EXPECT_EQ(message_of(bad), "the compiled kernel is no usable cubin: it is no ELF file");
@@ -182,7 +190,7 @@ TEST(BadCubin, EachKindOfDamageIsNamed) {
 }
 
 TEST(BadCubin, ARegisterCountThatContradictsItselfIsRefused) {
-  Binary binary = compile_for_test(kSource, "plain", "sm_80");
+  Binary binary = compiled("plain", "sm_80");
   const Resources good = read_resources(binary);
   // The attribute is the four bytes 04 2f 08 00, the symbol's index, the count.
   const auto at = binary.cubin.find(std::string("\x04\x2f\x08\x00", 4));
@@ -208,7 +216,7 @@ void expect_result_or_user_error(const Binary& binary) {
 }
 
 TEST(BadCubin, EveryTruncationIsSurvived) {
-  const Binary good = compile_for_test(kSource, "spilling<128>", "sm_90a");
+  const Binary good = compiled("spilling<128>", "sm_90a");
   Binary cut = good;
   for (std::size_t size = 0; size < good.cubin.size(); size += 7) {
     cut.cubin = good.cubin.substr(0, size);
@@ -219,7 +227,7 @@ TEST(BadCubin, EveryTruncationIsSurvived) {
 TEST(BadCubin, FlippedBitsAreSurvived) {
   std::mt19937_64 random(1);
   for (const char* architecture : {"sm_80", "sm_90a"}) {
-    const Binary good = compile_for_test(kSource, "shared<64>", architecture);
+    const Binary good = compiled("shared<64>", architecture);
     for (int round = 0; round < 20000; ++round) {
       Binary bad = good;
       for (int flips = 0; flips < 1 + round % 8; ++flips) {
@@ -242,7 +250,7 @@ TEST(BadCubin, EveryByteOfTheHeadersAtItsExtremesIsSurvived) {
 }
 
 TEST(SpillsOfTheLog, AreThoseOfTheKernelNamed) {
-  Binary binary = compile_for_test(kSource, "plain", "sm_90a");
+  Binary binary = compiled("plain", "sm_90a");
   binary.log =
       "ptxas info    : Function properties for plainer\n"
       "    8 bytes stack frame, 1 bytes spill stores, 2 bytes spill loads\n"

@@ -74,7 +74,7 @@ extern "C" __global__ void k(const float* a, float* c, int n, int m) {
   int backward = 0;
   std::size_t last = 0;
   for (std::size_t i = 0; i < code.size(); ++i) {
-    if (code[i].opcode() != 0x947 || code[i].kind != SassKind::branch) continue;
+    if (code[i].kind != SassKind::branch) continue;
     ASSERT_TRUE(code[i].target) << i;
     if (*code[i].target < static_cast<std::int64_t>(i)) ++backward;
     if (!code[i].conditional && *code[i].target == static_cast<std::int64_t>(i)) last = i;
@@ -117,6 +117,32 @@ TEST_P(SassTest, TheHotLoopIsTheNestWithMostArithmeticWeightedByDepth) {
   EXPECT_EQ(stores, 1);
 }
 
+TEST_P(SassTest, ALoopThatOnlyCopiesIsTakenToTurnLessOften) {
+  const char* const source = R"cuda(
+extern "C" __global__ void k(const float* a, float* c, int n, int m) {
+  __shared__ float tile[1024];
+  float x = 0;
+  #pragma unroll 1
+  for (int i = 0; i < n; ++i) {
+    #pragma unroll 1
+    for (int j = threadIdx.x; j < m; j += 256) tile[j] = a[i * m + j];
+    __syncthreads();
+    x = fmaf(tile[threadIdx.x ^ 1], tile[threadIdx.x ^ 2], x);
+    __syncthreads();
+  }
+  c[threadIdx.x] = x;
+})cuda";
+  const auto code = disassemble(source, "k", GetParam()).code;
+  const HotLoop loop = find_hot_loop(code);
+  double fma = 0, stores = 0;
+  for (const auto& item : loop.instructions) {
+    if (code[item.index].kind == SassKind::fma) fma += item.weight;
+    if (code[item.index].kind == SassKind::shared_store) stores += item.weight;
+  }
+  EXPECT_EQ(fma, 1);
+  EXPECT_EQ(stores, kAssumedCopyTurns);
+}
+
 TEST_P(SassTest, WithoutALoopTheWholeKernelIsHot) {
   const auto code =
       disassemble("extern \"C\" __global__ void k(float* c, float a) { *c = fmaf(a, *c, 1.5f); }", "k",
@@ -129,7 +155,7 @@ TEST_P(SassTest, WithoutALoopTheWholeKernelIsHot) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, SassTest, testing::ValuesIn(kArchitectures),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& name) { return name.param; });
 
 TEST(Sass, AsynchronousCopiesAndWhatTheyWaitFor) {
   const char* const source = R"cuda(
