@@ -1,3 +1,12 @@
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+  message(FATAL_ERROR "g++ ${CMAKE_CXX_COMPILER_VERSION} is too old: tiletune needs 12 or newer (CXX=g++-12)")
+endif()
+
+find_program(TILETUNE_CCACHE ccache DOC "Compiler cache; used when it is there")
+if(TILETUNE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TILETUNE_CCACHE})
+endif()
+
 # tiletune_room(<name> DEPENDS <rooms> LINK <targets> SOURCES <files>): one static library per room of the architecture.
 add_library(tiletune_options INTERFACE)
 target_compile_options(tiletune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)

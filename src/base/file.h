@@ -1,10 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-
-#include <nlohmann/json_fwd.hpp>
 
 namespace tiletune {
 
@@ -16,13 +15,13 @@ std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes
 /// never a part. Creates missing folders. Throws UserError when that fails.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-/// Reads JSON (comments not allowed, duplicate keys refused, nesting limited to 200). Throws UserError with line
-/// and column on bad syntax.
+/// Reads JSON (comments not allowed, duplicate keys refused, nesting limited to 200). Throws UserError with
+/// line and column on bad syntax.
 nlohmann::ordered_json read_json(const std::filesystem::path& path);
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& file_name);
 
-/// The folder that holds kernel_templates/, configs/ and schemas/: $TILETUNE_HOME, else the nearest such folder
-/// above the executable. Throws UserError when there is none.
+/// The folder that holds kernel_templates/, configs/ and schemas/: $TILETUNE_HOME, else the nearest such
+/// folder above the executable. Throws UserError when there is none.
 std::filesystem::path home_folder();
 /// The running executable.
 std::filesystem::path executable_path();

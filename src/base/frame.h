@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-
-#include <nlohmann/json_fwd.hpp>
 
 namespace tiletune {
 
@@ -16,11 +15,12 @@ class ProtocolError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Largest payload of a frame; a longer announced length is a ProtocolError, before anything is allocated for it.
+/// Largest payload of a frame; a longer announced length is a ProtocolError, before anything is allocated for
+/// it.
 inline constexpr std::size_t kMaxFrameBytes = std::size_t{64} << 20;
 
-/// A frame is the magic "TTF1", the payload's length (uint32, little-endian), the low 32 bits of its XXH3 and the
-/// payload: one CBOR map with a string member "type".
+/// A frame is the magic "TTF1", the payload's length (uint32, little-endian), the low 32 bits of its XXH3 and
+/// the payload: one CBOR map with a string member "type".
 std::string encode_frame(const nlohmann::ordered_json& message);
 
 /// Turns a byte stream into messages. Feed it whatever arrived; take messages until none is whole.

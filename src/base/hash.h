@@ -7,7 +7,8 @@
 
 namespace tiletune {
 
-/// 128-bit XXH3 over a sequence of fields. Each field is preceded by its length, so ("ab","c") and ("a","bc") differ.
+/// 128-bit XXH3 over a sequence of fields. Each field is preceded by its length, so ("ab","c") and ("a","bc")
+/// differ.
 class Hasher {
  public:
   Hasher();

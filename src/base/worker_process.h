@@ -4,11 +4,10 @@
 
 #include <chrono>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "base/frame.h"
 
@@ -19,12 +18,13 @@ using Clock = std::chrono::steady_clock;
 /// The file descriptor on which a worker finds its channel to the parent.
 inline constexpr int kWorkerChannelFd = 3;
 
-/// A child process with a framed channel to it. The child dies with its parent (PR_SET_PDEATHSIG, and end of file on
-/// the channel); destruction kills it with SIGKILL and reaps it.
+/// A child process with a framed channel to it. The child dies with its parent (PR_SET_PDEATHSIG, and end of
+/// file on the channel); destruction kills it with SIGKILL and reaps it.
 class WorkerProcess {
  public:
-  /// Starts `program` with `arguments` by posix_spawn; standard input is /dev/null, standard output goes to standard
-  /// error, the channel is kWorkerChannelFd, no other descriptor is inherited. Throws UserError when it cannot start.
+  /// Starts `program` with `arguments` by posix_spawn; standard input is /dev/null, standard output goes to
+  /// standard error, the channel is kWorkerChannelFd, no other descriptor is inherited. Throws UserError when
+  /// it cannot start.
   WorkerProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments);
   ~WorkerProcess();
   WorkerProcess(WorkerProcess&& other) noexcept;
@@ -33,8 +33,8 @@ class WorkerProcess {
   /// Sends one message; blocks at most until the worker reads it or dies. False when the worker is gone.
   bool send(const nlohmann::ordered_json& message);
 
-  /// Reads what has arrived without blocking and returns the next whole message, if any. Throws ProtocolError on
-  /// garbage. After end of file `gone()` is true.
+  /// Reads what has arrived without blocking and returns the next whole message, if any. Throws ProtocolError
+  /// on garbage. After end of file `gone()` is true.
   std::optional<nlohmann::ordered_json> receive();
 
   /// Waits up to `timeout` for a message.
@@ -45,9 +45,11 @@ class WorkerProcess {
   pid_t pid() const { return pid_; }
   bool gone() const { return fd_ < 0; }
 
-  /// SIGKILL and reap; returns how it ended in words: "killed by signal 11 (Segmentation fault)", "exited with 3".
+  /// SIGKILL and reap; returns how it ended in words: "killed by signal 11 (Segmentation fault)", "exited
+  /// with 3".
   std::string kill();
-  /// As kill(), but first gives a worker that is gone a moment to end by itself, so that its own end is reported.
+  /// As kill(), but first gives a worker that is gone a moment to end by itself, so that its own end is
+  /// reported.
   std::string reap();
 
  private:
@@ -60,7 +62,8 @@ class WorkerProcess {
 class WorkerChannel {
  public:
   explicit WorkerChannel(int fd = kWorkerChannelFd);
-  /// The next message; none at end of file (the parent is gone: the worker should exit). Throws ProtocolError.
+  /// The next message; none at end of file (the parent is gone: the worker should exit). Throws
+  /// ProtocolError.
   std::optional<nlohmann::ordered_json> receive();
   void send(const nlohmann::ordered_json& message);
 

@@ -20,8 +20,8 @@ struct Binary {
 
 /// The result of compiling one request.
 struct Compiled {
-  Outcome outcome = Outcome::ok;  ///< ok, compile_failed, compile_timeout or compile_crashed
-  std::string reason;             ///< the compiler's log, or how the worker ended
+  Outcome outcome = Outcome::ok;         ///< ok, compile_failed, compile_timeout or compile_crashed
+  std::string reason;                    ///< the compiler's log, or how the worker ended
   std::shared_ptr<const Binary> binary;  ///< when ok
 };
 

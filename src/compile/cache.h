@@ -9,8 +9,9 @@
 
 namespace tiletune {
 
-/// Compiled kernels by content address in a folder shared by any number of processes. Files appear by atomic rename and
-/// carry a checksum, so that a torn or altered one reads as absent (and is replaced), never as a wrong kernel.
+/// Compiled kernels by content address in a folder shared by any number of processes. Files appear by atomic
+/// rename and carry a checksum, so that a torn or altered one reads as absent (and is replaced), never as a
+/// wrong kernel.
 class CubinCache {
  public:
   /// The folder is created when missing. Throws UserError when it cannot be.

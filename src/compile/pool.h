@@ -16,15 +16,17 @@
 namespace tiletune {
 
 struct CompilePoolOptions {
-  int workers = 0;                      ///< 0: all cores but one, at least one
-  double timeout_s = 60;                ///< per request, wall time
+  int workers = 0;                                          ///< 0: all cores but one, at least one
+  double timeout_s = 60;                                    ///< per request, wall time
   std::uint64_t max_memory_bytes = std::uint64_t{4} << 30;  ///< address-space growth allowed to one worker
-  std::filesystem::path cache_folder;   ///< of the cubin cache
-  std::filesystem::path program;        ///< the executable whose `compile-worker` subcommand is the worker
+  std::filesystem::path cache_folder;                       ///< of the cubin cache
+  std::filesystem::path program;                            ///< of the workers; empty: the running executable
+  std::vector<std::string> arguments{"compile-worker"};     ///< with which `program` is a compile worker
 };
 
-/// Compiles requests in worker processes. Single-threaded: nothing happens between calls, apart from the workers' own
-/// progress. A worker that crashes, hangs or grows too large costs the request it was working on, and is replaced.
+/// Compiles requests in worker processes. Single-threaded: nothing happens between calls, apart from the
+/// workers' own progress. A worker that crashes, hangs or grows too large costs the request it was working
+/// on, and is replaced.
 class CompilePool {
  public:
   explicit CompilePool(CompilePoolOptions options);
@@ -32,11 +34,12 @@ class CompilePool {
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;
 
-  /// Queues a request under a caller's ticket. Cache hits complete at the next take_finished() without a worker; equal
-  /// keys in flight are compiled once.
+  /// Queues a request under a caller's ticket. Cache hits complete at the next take_finished() without a
+  /// worker; equal keys in flight are compiled once, and what failed or timed out once is not tried again.
   void submit(std::uint64_t ticket, CompileRequest request);
 
   /// Reads from workers, starts queued requests, enforces deadlines; never blocks. Returns what has finished.
+  /// Throws UserError when workers cannot be started.
   std::vector<std::pair<std::uint64_t, Compiled>> take_finished();
 
   /// Submitted and not yet taken.

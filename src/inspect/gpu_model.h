@@ -21,12 +21,12 @@ struct GpuModel {
   std::int64_t registers_per_block = 65536;
   int max_registers_per_thread = 255;
   std::int64_t shared_bytes_per_multiprocessor = 0;
-  std::int64_t shared_bytes_per_block = 49152;        ///< without opting in
+  std::int64_t shared_bytes_per_block = 49152;  ///< without opting in
   std::int64_t shared_bytes_per_block_optin = 0;
-  std::int64_t reserved_shared_bytes_per_block = 0;   ///< the runtime's reserve
+  std::int64_t reserved_shared_bytes_per_block = 0;  ///< the runtime's reserve
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
-  double memory_bandwidth_gbs = 0;   ///< 10^9 bytes/s, peak
+  double memory_bandwidth_gbs = 0;  ///< 10^9 bytes/s, peak
   double boost_clock_mhz = 0;
   int fp32_lanes_per_multiprocessor = 128;
 
@@ -37,8 +37,8 @@ struct GpuModel {
 /// All models of a folder, by name. Throws UserError with file and pointer for a bad one.
 std::vector<GpuModel> load_gpu_models(const std::filesystem::path& folder);
 
-/// By name or alias, compared without case, spaces or punctuation; an unambiguous beginning will do ("A100" is the
-/// 40 GB model, as its file says). Throws UserError with the nearest names.
+/// By name or alias, compared without case, spaces or punctuation; an unambiguous beginning will do ("A100"
+/// is the 40 GB model, as its file says). Throws UserError with the nearest names.
 const GpuModel& find_gpu_model(const std::vector<GpuModel>& models, const std::string& name);
 
 }  // namespace tiletune

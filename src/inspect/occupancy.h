@@ -12,23 +12,32 @@
 
 namespace tiletune {
 
-/// How many thread blocks of a kernel one multiprocessor holds, and why not more. From NVIDIA's cuda_occupancy.h.
+/// How many thread blocks of a kernel one multiprocessor holds, and why not more. From NVIDIA's
+/// cuda_occupancy.h.
 struct Occupancy {
   int blocks_per_multiprocessor = 0;
   int warps_per_block = 0;
-  double fraction = 0;          ///< resident warps / maximum warps
-  std::string limiter;          ///< "warps", "registers", "shared memory", "blocks"; several joined by "+"
-  int limit_by_warps = 0;       ///< blocks each resource alone would allow (-1: no limit)
+  double fraction = 0;  ///< resident warps / maximum warps
+  std::string
+      limiter;  ///< "warps", "registers", "shared memory", "blocks", "barriers"; several joined by "+"
+  int limit_by_warps = 0;  ///< blocks each resource alone would allow (-1: no limit)
   int limit_by_registers = 0;
   int limit_by_shared = 0;
   int limit_by_blocks = 0;
+  int limit_by_barriers = -1;
   std::int64_t registers_per_block = 0;     ///< with the allocation granularity
   std::int64_t shared_bytes_per_block = 0;  ///< static + dynamic + reserve, rounded to the allocation unit
 
-  /// "registers: 65536 / (8 warps x 4096) = 2 blocks; shared memory: 233472 / 34816 = 6; warps: 64 / 8 = 8; blocks: 32"
+  /// With integer division: "registers: 4 x (16384 / 4096) = 16 warps, 16 / 8 = 2 blocks; shared memory:
+  /// 233472 / 34816 = 6; warps: 64 / 8 = 8; blocks: 32". Each of the four schedulers has its own quarter of
+  /// the registers.
   std::string arithmetic;
 };
 
+/// With the largest shared-memory carve-out and dynamic shared memory opted in as far as the model allows,
+/// which is what cuOccupancyMaxActiveBlocksPerMultiprocessor assumes of a function whose attributes are set
+/// that way. Zero blocks: it cannot be launched. Throws UserError when the toolkit tiletune was built with
+/// does not know the compute capability.
 Occupancy compute_occupancy(const GpuModel& gpu, const Resources& resources, int threads_per_block,
                             std::int64_t dynamic_shared_bytes);
 
@@ -40,10 +49,12 @@ struct Admission {
   std::optional<Occupancy> occupancy;
 };
 
-/// What can be refused before compiling: launch geometry (threads, grid, dynamic shared memory), compute capability.
+/// What can be refused before compiling: launch geometry (threads, grid, dynamic shared memory), compute
+/// capability.
 Admission admit_launch(const GpuModel& gpu, const TemplateSpec& spec, const Instance& instance);
 
-/// What needs the binary: registers for the block size, launch bounds, total shared memory, the config's limits.
+/// What needs the binary: registers for the block size, launch bounds, total shared memory, the config's
+/// limits.
 Admission admit_binary(const GpuModel& gpu, const TemplateSpec& spec, const Instance& instance,
                        const Resources& resources, const AdmissionLimits& limits);
 

@@ -7,15 +7,17 @@
 
 namespace tiletune {
 
-/// What one kernel needs, read from its cubin (registers, stack, static shared memory) and the compiler's log (spills).
+/// What one kernel needs, read from its cubin (registers, stack, static shared memory) and the compiler's log
+/// (spills).
 struct Resources {
-  int registers = 0;                  ///< per thread
-  std::int64_t stack_bytes = 0;       ///< local memory frame per thread
+  int registers = 0;             ///< per thread
+  std::int64_t stack_bytes = 0;  ///< local memory frame per thread
   std::int64_t spill_store_bytes = 0;
   std::int64_t spill_load_bytes = 0;
   std::int64_t static_shared_bytes = 0;  ///< per thread block, without the runtime's reserve
-  std::int64_t constant_bytes = 0;
-  int max_threads = 0;                ///< from __launch_bounds__; 0 when not given
+  std::int64_t constant_bytes = 0;       ///< __constant__ variables and literals, without the arguments
+  int max_threads = 0;                   ///< from __launch_bounds__; 0 when not given
+  int barriers = 0;  ///< hardware barriers used; they limit occupancy from compute capability 9.0 on
   int code_bytes = 0;
 
   std::int64_t spill_bytes() const { return spill_store_bytes + spill_load_bytes; }

@@ -2,23 +2,41 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <ostream>
 #include <string>
 
 namespace tiletune {
 
 struct ProgressState {
-  std::string stage;          ///< "sgemm_warptile 4096x4096x4096"
+  std::string stage;  ///< "sgemm_warptile 4096x4096x4096"
   std::uint64_t done = 0;
   std::uint64_t total = 0;
-  std::string best;           ///< "52.1 TFLOP/s, 101% of cuBLAS"; empty: none yet
+  std::string best;  ///< "52.1 TFLOP/s, 101% of cuBLAS"; empty: none yet
 };
 
-/// The live line on standard error: done/total, rate, ETA, best so far. On a terminal it is redrawn at most ten times a
-/// second; elsewhere a plain line appears at most every ten seconds; quiet prints nothing.
+/// The live line on standard error: done/total, rate, ETA, best so far. On a terminal it is redrawn at most
+/// ten times a second; elsewhere a plain line appears at most every ten seconds; quiet prints nothing. Rate
+/// and ETA are those of the stage, from its first update on: what an earlier run left done does not count.
 class Progress {
  public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  /// Where the line goes, what time it is and how wide a terminal's line is.
+  struct Surroundings {
+    std::ostream* out;
+    std::function<TimePoint()> now;
+    std::function<std::size_t()> width;
+  };
+
   Progress(bool quiet, bool terminal);
+  Progress(bool quiet, bool terminal, Surroundings surroundings);
+  /// As finish().
   ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
   void update(const ProgressState& state);
   /// A line above the live one.
   void note(const std::string& line);
@@ -26,13 +44,17 @@ class Progress {
   void finish();
 
  private:
-  void draw(const ProgressState& state);
+  void draw(TimePoint now);
+  void erase();
+  std::string line_at(TimePoint now) const;
+
   bool quiet_;
   bool terminal_;
-  bool drawn_ = false;
-  std::chrono::steady_clock::time_point started_;
-  std::chrono::steady_clock::time_point last_;
-  std::string stage_;
+  Surroundings surroundings_;
+  bool drawn_ = false;  ///< a live line stands on the terminal
+  ProgressState state_;
+  std::optional<TimePoint> last_drawn_;
+  TimePoint stage_started_;
   std::uint64_t stage_first_done_ = 0;
 };
 

@@ -15,8 +15,8 @@ namespace tiletune {
 /// Names an expression may use; each has a slot, numbered from 0 in order of declaration.
 class SymbolTable {
  public:
-  /// Declares a name and returns its slot. Throws UserError when it is taken, reserved (an operator or function of the
-  /// language) or no identifier; `where` is for the message.
+  /// Declares a name and returns its slot. Throws UserError when it is taken, reserved (an operator or
+  /// function of the language) or no identifier; `where` is for the message.
   int declare(const std::string& name, const Where& where);
   std::optional<int> find(std::string_view name) const;
   const std::vector<std::string>& names() const { return names_; }
@@ -26,25 +26,35 @@ class SymbolTable {
   std::vector<std::string> names_;
 };
 
-/// A parsed expression of the one small language used in constraints, derived values, launch geometry and sizes.
+/// A parsed expression of the one small language used in constraints, derived values, launch geometry and
+/// sizes.
 ///
-/// Literals: integers (also 0x..), floats, true/false (True/False), 'strings' or "strings".
-/// Operators, loosest first: `a if c else b` and `c ? a : b`; `or ||`; `and &&`; `not !`; comparisons
-/// `== != < <= > >= in`, which chain (`64 <= THREADS <= 512`) and `x in (1, 2, 4)`; `| ^ &`; `<< >>`; `+ -`;
-/// `* / // %`; unary `- + ~`; `**`. `/` is true division; `//` and `%` round towards minus infinity as in Python.
-/// Functions: min, max, abs, ceil_div, round_up, is_pow2, log2 (exact), gcd, lcm.
-/// Integer arithmetic is 64-bit and checked. Bools are no numbers except in `and or not == !=`… a bool counts as 0 or 1
-/// in arithmetic, as in Python.
+/// Literals: integers (also 0x..), floats, true/false (True/False), 'strings' or "strings" (without escapes).
+/// Operators, loosest first: `a if c else b` and `c ? a : b`; `or ||`; `and &&`; `not`; comparisons
+/// `== != < <= > >=`, which chain (`64 <= THREADS <= 512`), and `x in (1, 2, 4)`, `x not in (..)`; `|`; `^`;
+/// `&`;
+/// `<< >>`; `+ -`; `* / // %`; unary `- + ~ !`; `**`. As in Python, and unlike C, `a & 1 == b` compares `a &
+/// 1`; `!` binds as tightly as in C. `/` is true division; `//` and `%` round towards minus infinity as in
+/// Python. Functions: min, max, abs, ceil_div, round_up, is_pow2, log2 (of powers of two only, exact), gcd,
+/// lcm.
+///
+/// Integer arithmetic is 64-bit and checked; a float that is not finite is an overflow. As in Python, true
+/// and false count as 1 and 0 in arithmetic, in order comparisons and in `true == 1`; | ^ & of two bools is a
+/// bool, every other arithmetic result is a number. Unlike Python, `and` and `or` yield a bool, whatever
+/// their operands; both evaluate the right operand only when the left one does not decide, and a conditional
+/// evaluates only the branch taken. A string equals only an equal string, is ordered only among strings, and
+/// takes part in no arithmetic.
 class Expression {
  public:
-  /// Parses. Throws UserError naming the expression, the position in it and, for unknown names, the nearest known one.
+  /// Parses. Throws UserError naming the expression, the position in it and, for unknown names, the nearest
+  /// known one.
   Expression(const ExprText& text, const SymbolTable& symbols);
   ~Expression();
   Expression(Expression&&) noexcept;
   Expression& operator=(Expression&&) noexcept;
 
-  /// Evaluates with the values of all slots it uses. Throws UserError naming the expression, the position and the
-  /// values involved: division by zero, overflow, operand types.
+  /// Evaluates with the values of all slots it uses. Throws UserError naming the expression, the position and
+  /// the values involved: division by zero, overflow, operand types.
   Value evaluate(std::span<const Value> slots) const;
   /// As evaluate(); the result must be an integer (a float with an integral value counts).
   std::int64_t evaluate_integer(std::span<const Value> slots) const;

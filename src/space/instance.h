@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,10 @@ struct ArgumentValue {
 struct Instance {
   NamedValues parameters;
   NamedValues derived;
-  std::string kernel_expression;  ///< "sgemm_warptile<128, 64, true>", or the plain name of a macro kernel
+  std::string kernel_expression;     ///< "sgemm_warptile<128, 64, true>", or the plain name of a macro kernel
   std::vector<std::string> defines;  ///< "-DBM=128", ...
-  Dim3 grid;   ///< thread blocks
-  Dim3 block;  ///< threads
+  Dim3 grid;                         ///< thread blocks
+  Dim3 block;                        ///< threads
   std::int64_t dynamic_shared_bytes = 0;
   std::vector<ArgumentValue> arguments;
 };
@@ -50,19 +51,29 @@ struct Workload {
   double bytes = 0;  ///< compulsory DRAM traffic
 };
 
+/// The launch of a custom operation's reference kernel.
+struct ReferenceInstance {
+  Dim3 grid;                             ///< thread blocks
+  Dim3 block;                            ///< threads
+  std::vector<ArgumentValue> arguments;  ///< the template's, in the same order
+};
+
 /// Evaluates a template's expressions. All names are checked on construction.
 class Instantiator {
  public:
-  /// Throws UserError for expressions that cannot be parsed.
+  /// Throws UserError for expressions that cannot be parsed, and for sizes, flops, bytes and the reference's
+  /// launch when they cannot be evaluated.
   Instantiator(const TemplateSpec& spec, const Problem& problem);
   ~Instantiator();
   Instantiator(Instantiator&&) noexcept;
   Instantiator& operator=(Instantiator&&) noexcept;
 
-  /// Throws UserError for expressions that cannot be evaluated, negative or zero launch dimensions and values that do
-  /// not fit an argument's type.
+  /// Throws UserError for expressions that cannot be evaluated, negative or zero launch dimensions and values
+  /// that do not fit an argument's type.
   Instance instantiate(const Configuration& configuration) const;
   const Workload& workload() const;
+  /// None for operations with a library reference. It depends on dimensions and scalars only.
+  const std::optional<ReferenceInstance>& reference() const;
 
  private:
   struct Impl;

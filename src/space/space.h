@@ -22,31 +22,43 @@ struct Configuration {
 struct ConstraintReport {
   std::string require;
   std::string why;
-  double removed_first = 0;  ///< raw combinations for which it is the first false one in the order tested; these sum,
-                             ///< over all constraints, to raw size minus valid size
+  double removed_first = 0;  ///< raw combinations for which it is the first false one in the order tested;
+                             ///< these sum, over all constraints, to raw size minus valid size
 };
 
 /// The valid configurations of one template for one problem, indexed without listing the raw product.
 ///
-/// Constraints are tested as soon as their names are bound while parameters are walked in a chosen order; parameters
-/// that no constraint connects are separate factors, so 10^10 raw combinations cost what their connected groups cost.
-/// Index order is fixed for given parameters and constraints.
+/// Constraints are tested as soon as their names are bound while parameters are walked in a chosen order;
+/// parameters that no constraint connects are separate factors, so 10^10 raw combinations cost what their
+/// connected groups cost. A constraint `a and b` is tested as two. Constraints on dimensions and scalars
+/// alone are tested first, once; then group by group, in the order of their first parameters. What one group
+/// removes counts with the valid combinations of the groups before it and the raw ones of the groups after
+/// it.
+///
+/// A constraint guards those listed after it: one that cannot be evaluated, itself or through a derived
+/// value, is an error only when the constraints before it are true. Derived values are evaluated when a
+/// constraint reads them.
+///
+/// Index order: lexicographic in the positions of the values within a group, with the parameters in the
+/// template's order; the groups in the order of their first parameters, the last one varying fastest. It does
+/// not depend on the order of the walk.
 class Space {
  public:
-  /// Builds the index. Throws UserError for expressions that cannot be parsed or evaluated, and when the valid part of
-  /// one connected group exceeds 2^27 combinations.
+  /// Builds the index. Throws UserError for expressions that cannot be parsed or evaluated, and when the
+  /// valid part of one connected group exceeds 2^27 combinations.
   Space(const TemplateSpec& spec, const Problem& problem);
   ~Space();
   Space(Space&&) noexcept;
   Space& operator=(Space&&) noexcept;
 
-  double raw_size() const;      ///< product of the parameters' value counts (may exceed 2^64)
-  std::uint64_t size() const;   ///< valid configurations
+  double raw_size() const;     ///< product of the parameters' value counts (may exceed 2^64)
+  std::uint64_t size() const;  ///< valid configurations
   /// The i-th valid configuration, i < size().
   Configuration at(std::uint64_t index) const;
   /// The index of a configuration; size() when it is not in the space.
   std::uint64_t index_of(const Configuration& configuration) const;
-  /// Indices of the valid configurations that differ in exactly one parameter.
+  /// Indices of the valid configurations that differ in exactly one parameter, each once, in no particular
+  /// order.
   std::vector<std::uint64_t> neighbours(std::uint64_t index) const;
   const std::vector<ConstraintReport>& constraints() const;
 

@@ -9,7 +9,8 @@
 
 namespace tiletune {
 
-/// Decides which configuration is tried next. It may be asked ahead of the results of what it proposed before.
+/// Decides which configuration is tried next. It may be asked ahead of the results of what it proposed
+/// before.
 class Strategy {
  public:
   virtual ~Strategy() = default;

@@ -19,14 +19,15 @@ struct LoadOptions {
   std::vector<std::string> templates;
 };
 
-/// Reads and validates a config and every manifest it names. Throws UserError with file, JSON pointer, what was found,
-/// what was expected and, for misspelt names, the nearest known one.
+/// Reads and validates a config and every manifest it names. Throws UserError with file, JSON pointer, what
+/// was found, what was expected and, for misspelt names, the nearest known one.
 TuneSpec load_tune_spec(const std::filesystem::path& config, const LoadOptions& options);
 
 /// Reads and validates one manifest.
 TemplateSpec load_template(const std::filesystem::path& manifest, const LoadOptions& options);
 
 /// "4096x4096x64", or "4096" for all dimensions alike. Throws UserError.
-Problem parse_problem(const std::string& text, const std::vector<std::string>& dimensions, const Where& where);
+Problem parse_problem(const std::string& text, const std::vector<std::string>& dimensions,
+                      const Where& where);
 
 }  // namespace tiletune

@@ -21,7 +21,8 @@ struct ExprText {
 
 struct Parameter {
   std::string name;
-  std::vector<Value> values;  ///< at least one, no two equal, all of one type (integers and numbers mix as numbers)
+  std::vector<Value>
+      values;  ///< at least one, no two equal, all of one type (integers and numbers mix as numbers)
   std::string meaning;
   Where where;
 };
@@ -60,9 +61,9 @@ std::string_view name(ScalarType type);
 struct Argument {
   enum class Kind { buffer, scalar };
   Kind kind = Kind::buffer;
-  std::string name;                     ///< the buffer, or the scalar's own name
-  ScalarType type = ScalarType::i32;    ///< scalars only
-  ExprText value;                       ///< scalars only; default: the dimension, scalar, parameter of that name
+  std::string name;                   ///< the buffer, or the scalar's own name
+  ScalarType type = ScalarType::i32;  ///< scalars only
+  ExprText value;  ///< scalars only; default: the dimension, scalar, parameter of that name
 };
 
 struct Launch {
@@ -71,8 +72,8 @@ struct Launch {
   ExprText dynamic_shared_bytes;  ///< "0" when absent
 };
 
-/// A kernel that computes the outputs in FP64 for an operation without a library reference. It takes the template's
-/// arguments in the same order with every floating-point buffer as `double*`.
+/// A kernel that computes the outputs in FP64 for an operation without a library reference. It takes the
+/// template's arguments in the same order with every floating-point buffer as `double*`.
 struct Reference {
   std::filesystem::path source;
   std::string kernel;
@@ -91,26 +92,26 @@ struct TemplateSpec {
   std::string summary;
   std::string teaches;
   Operation operation = Operation::gemm;
-  std::vector<std::string> dimensions;                     ///< of the problem: {"M","N","K"} for gemm
-  std::vector<std::pair<std::string, double>> scalars;     ///< alpha and beta for gemm; the config's values
-  std::vector<Buffer> buffers;                             ///< A, B, C for gemm
+  std::vector<std::string> dimensions;                  ///< of the problem: {"M","N","K"} for gemm
+  std::vector<std::pair<std::string, double>> scalars;  ///< alpha and beta for gemm; the config's values
+  std::vector<Buffer> buffers;                          ///< A, B, C for gemm
   std::vector<Argument> arguments;
   std::vector<Parameter> parameters;
   std::vector<Derived> derived;
-  std::vector<Constraint> constraints;                     ///< the manifest's, then the config's
+  std::vector<Constraint> constraints;  ///< the manifest's, then the config's
   Launch launch;
-  std::filesystem::path folder;                            ///< of template.json
-  std::filesystem::path source;                            ///< the kernel's file, absolute
-  std::string kernel;                                      ///< function name
-  std::vector<ExprText> template_arguments;                ///< C++ instantiation; empty for macro kernels
-  std::vector<std::pair<std::string, ExprText>> macros;    ///< -DNAME=value, foreign kernels
-  std::vector<std::string> compile_options;                ///< NVRTC options of the template, e.g. "--use_fast_math"
-  std::string min_compute_capability;                      ///< "7.0"; empty: any
-  double tolerance_factor = 1.0;                           ///< multiplies the error bound of the types
+  std::filesystem::path folder;                          ///< of template.json
+  std::filesystem::path source;                          ///< the kernel's file, absolute
+  std::string kernel;                                    ///< function name
+  std::vector<ExprText> template_arguments;              ///< C++ instantiation; empty for macro kernels
+  std::vector<std::pair<std::string, ExprText>> macros;  ///< -DNAME=value, foreign kernels
+  std::vector<std::string> compile_options;  ///< NVRTC options of the template, e.g. "--use_fast_math"
+  std::string min_compute_capability;        ///< "7.0"; empty: any
+  double tolerance_factor = 1.0;             ///< multiplies the error bound of the types
   ElementType accumulator = ElementType::f32;
-  ExprText flops;                                          ///< of one launch
-  ExprText bytes;                                          ///< compulsory DRAM traffic of one launch
-  std::optional<Reference> reference;                      ///< custom operations
+  ExprText flops;                      ///< of one launch
+  ExprText bytes;                      ///< compulsory DRAM traffic of one launch
+  std::optional<Reference> reference;  ///< custom operations
   Where where;
 };
 
@@ -140,10 +141,10 @@ struct Budget {
 enum class CachePolicy { cold, warm };
 
 struct MeasurePolicy {
-  int warmup = 1;               ///< launches before the samples
-  int samples = 7;              ///< timed launches; their median counts
+  int warmup = 1;                         ///< launches before the samples
+  int samples = 7;                        ///< timed launches; their median counts
   CachePolicy cache = CachePolicy::cold;  ///< cold: L2 is flushed before every sample
-  std::uint64_t seed = 1;       ///< of the random inputs
+  std::uint64_t seed = 1;                 ///< of the random inputs
   bool verify = true;
   double launch_timeout_s = 10;  ///< one launch may take so long
 };
@@ -156,8 +157,8 @@ struct CompilePolicy {
 /// Limits a config sets on what is admitted; absent: warn only.
 struct AdmissionLimits {
   std::optional<std::int64_t> max_spill_bytes;
-  std::optional<double> min_occupancy;           ///< 0 to 1
-  std::optional<std::int64_t> max_registers;     ///< per thread
+  std::optional<double> min_occupancy;        ///< 0 to 1
+  std::optional<std::int64_t> max_registers;  ///< per thread
 };
 
 enum class Baseline { none, cublas };
@@ -175,7 +176,7 @@ struct TuneSpec {
   CompilePolicy compile;
   AdmissionLimits limits;
   Baseline baseline = Baseline::cublas;
-  std::string gpu;        ///< model for prediction when no GPU is there; empty: H100
+  std::string gpu;  ///< model for prediction when no GPU is there; empty: H100
   View view = View::ranking;
   std::string config_json;  ///< the config's text as read, kept as provenance
 };

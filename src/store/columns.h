@@ -17,8 +17,8 @@ using Cell = std::variant<std::monostate, std::int64_t, double, std::string, Blo
 
 enum class CellType { integer, real, text, json, blob };
 
-/// One column of the trial table. This table of columns is the only place where field names are listed: DDL, inserts,
-/// reads, JSON, CSV, --sort-by and --columns follow from it.
+/// One column of the trial table. This table of columns is the only place where field names are listed: DDL,
+/// inserts, reads, JSON, CSV, --sort-by and --columns follow from it.
 struct Column {
   std::string name;
   CellType type;

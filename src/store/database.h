@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -14,37 +15,46 @@ namespace tiletune {
 
 /// Which rows. Empty members do not filter; several values of one member are alternatives.
 struct TrialFilter {
-  std::vector<std::string> gpus;       ///< compared without case, spaces, punctuation; part of the name suffices
-  std::vector<std::string> templates;  ///< whole names
-  std::vector<std::string> problems;
-  std::vector<Outcome> outcomes;
-  std::vector<Source> sources;
-  std::optional<std::int64_t> sweep_id;
-  bool baselines = true;               ///< include rows of kind "baseline"
+  std::vector<std::string> gpus =
+      {};  ///< compared without case, spaces, punctuation; part of the name suffices
+  std::vector<std::string> templates = {};  ///< whole names; does not exclude baselines
+  std::vector<std::string> problems = {};
+  std::vector<Outcome> outcomes = {};
+  std::vector<Source> sources = {};
+  std::optional<std::int64_t> sweep_id = {};
+  bool baselines = true;  ///< include rows of kind "baseline"
 };
 
 /// The results database: one SQLite file in WAL mode, readable with plain SQL (tables `trial`, `sweep`; views
-/// `ranking`, `best`). Every write is committed when the call returns.
+/// `ranking`, `best`). Every write is committed when the call returns and survives the end of this process,
+/// kill -9 included. For one thread; other processes may read and write the same file meanwhile. Every member
+/// function throws UserError when the file turns out to be damaged, full or locked for longer than the
+/// constructor's `busy_timeout`.
 class Database {
  public:
   enum class Mode { read_only, read_write };
 
-  /// Opens, and in read_write mode creates, the file and its folder. Throws UserError: not found, no SQLite file,
-  /// written by a newer tiletune (schema number in the message), not writable, locked.
-  Database(const std::filesystem::path& file, Mode mode);
+  /// Opens, and in read_write mode creates, the file and its folder. Throws UserError: not found, no SQLite
+  /// file, written by a newer tiletune (schema number in the message), not writable, locked.
+  Database(const std::filesystem::path& file, Mode mode,
+           std::chrono::milliseconds busy_timeout = std::chrono::seconds(10));
   ~Database();
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
 
   /// Inserts and returns the new id.
   std::int64_t begin_sweep(const SweepRecord& sweep);
+  /// Throws std::out_of_range when there is no such sweep.
   void end_sweep(std::int64_t id, const std::string& finished_at);
   std::vector<SweepRecord> sweeps() const;
 
-  /// Inserts or replaces the row of this key.
+  /// Inserts the row or replaces the one of this key, which keeps its place in the order of insertion. A
+  /// sweep_id other than 0 must be one that begin_sweep() returned.
   void record(const Trial& trial);
   /// The same for many rows in one transaction.
   void record_all(const std::vector<Trial>& trials);
+  /// Notes that a sweep has used the row of this key as it is.
+  void mark_seen(const std::string& key, std::int64_t sweep_id);
   /// The row of a key.
   std::optional<Trial> find(const std::string& key) const;
   /// The outcome of a key without reading the row.
@@ -52,9 +62,10 @@ class Database {
 
   /// Rows in order of insertion.
   std::vector<Trial> trials(const TrialFilter& filter) const;
-  /// The same one at a time; stops when `visit` returns false.
+  /// The same one at a time; stops when `visit` returns false. `visit` sees one state
+  /// of the database and must not write to it.
   void for_each(const TrialFilter& filter, const std::function<bool(const Trial&)>& visit) const;
-  /// Row counts per outcome.
+  /// Row counts per outcome, in the order of the enumeration; outcomes without rows are left out.
   std::vector<std::pair<Outcome, std::int64_t>> outcome_counts(const TrialFilter& filter) const;
 
   const std::filesystem::path& file() const;

@@ -15,38 +15,40 @@ struct Trial {
   std::string key;  ///< hash over all that determines the result; unique in a database
 
   // what
-  std::string kind = "kernel";     ///< "kernel" or "baseline"
-  std::string template_name;       ///< column "template"; "cublas" for the baseline
-  std::string operation;           ///< "gemm"
-  std::string problem;             ///< "4096x4096x4096"
-  std::string parameters;          ///< JSON object, in the template's order
-  std::string derived;             ///< JSON object
-  std::string kernel_expression;   ///< "sgemm_warptile<128, ...>"
-  std::string compile_options;     ///< JSON array
-  std::string launch;              ///< JSON {"grid":[x,y,z],"block":[x,y,z],"dynamic_shared_bytes":n}
-  std::string element_types;       ///< "f32,f32,f32;f32"
+  std::string kind = "kernel";    ///< "kernel" or "baseline"
+  std::string template_name;      ///< column "template"; "cublas" for the baseline
+  std::string operation;          ///< "gemm"
+  std::string problem;            ///< "4096x4096x4096"
+  std::string scalars;            ///< "alpha=1 beta=0"
+  std::string parameters;         ///< JSON object, in the template's order
+  std::string derived;            ///< JSON object
+  std::string kernel_expression;  ///< "sgemm_warptile<128, ...>"
+  std::string compile_options;    ///< JSON array
+  std::string launch;             ///< JSON {"grid":[x,y,z],"block":[x,y,z],"dynamic_shared_bytes":n}
+  std::string element_types;      ///< "f32", or "A:f16 B:f16 C:f32 accumulator:f32"
+  std::string cache;              ///< L2 before a sample: "cold" (flushed) or "warm"; empty: not timed
 
   // result
   Outcome outcome = Outcome::dispatched;
-  std::string reason;              ///< empty for ok
-  std::string warnings;            ///< joined by "; "
+  std::string reason;    ///< empty for ok
+  std::string warnings;  ///< joined by "; "
   Source source = Source::measured;
   std::optional<double> median_us;
-  std::optional<double> ci_low_us;     ///< 95% interval of the median
+  std::optional<double> ci_low_us;  ///< 95% interval of the median
   std::optional<double> ci_high_us;
   std::optional<double> min_us;
   std::optional<double> mean_us;
   std::optional<double> stddev_us;
   std::optional<std::int64_t> sample_count;
-  std::vector<double> samples_us;      ///< raw; stored as a blob
+  std::vector<double> samples_us;  ///< raw; stored as a blob
   std::optional<double> tflops;
-  std::optional<double> baseline_us;         ///< the baseline's median in the same run
-  std::optional<double> percent_of_baseline; ///< 100 * baseline_us / median_us
-  std::optional<double> percent_of_peak;     ///< of the GPU model's FP32 peak
-  std::optional<double> relative_error;      ///< norm-wise against FP64
+  std::optional<double> baseline_us;          ///< the baseline's median in the same run
+  std::optional<double> percent_of_baseline;  ///< 100 * baseline_us / median_us
+  std::optional<double> percent_of_peak;      ///< of the GPU model's FP32 peak
+  std::optional<double> relative_error;       ///< norm-wise against FP64
   std::optional<double> error_bound;
-  std::optional<double> sm_clock_mhz;        ///< NVML, right after the samples
-  std::optional<double> predicted_us;        ///< by the static model
+  std::optional<double> sm_clock_mhz;  ///< NVML, right after the samples
+  std::optional<double> predicted_us;  ///< by the static model
 
   // binary
   std::optional<std::int64_t> registers;
@@ -54,35 +56,37 @@ struct Trial {
   std::optional<std::int64_t> stack_bytes;
   std::optional<std::int64_t> static_shared_bytes;
   std::optional<std::int64_t> dynamic_shared_bytes;
-  std::optional<double> occupancy;           ///< 0 to 1
+  std::optional<double> occupancy;  ///< 0 to 1
   std::string occupancy_limiter;
   std::optional<std::int64_t> blocks_per_multiprocessor;
+  std::optional<std::int64_t> driver_blocks_per_multiprocessor;  ///< as the driver computes it
   std::optional<double> compile_ms;
-  std::optional<double> measure_ms;          ///< wall time on the GPU worker
+  std::optional<double> measure_ms;  ///< wall time on the GPU worker
 
   // where and when
-  std::string gpu;                 ///< "NVIDIA H200", or the model's name for predictions
+  std::string gpu;  ///< "NVIDIA H200", or the model's name for predictions
   std::string gpu_uuid;
-  std::string architecture;        ///< "sm_90a"
+  std::string architecture;  ///< "sm_90a"
   std::string driver_version;
-  std::string cuda_version;        ///< of the driver
+  std::string cuda_version;  ///< of the driver
   std::string nvrtc_version;
-  std::string measure_policy;      ///< JSON
+  std::string measure_policy;  ///< JSON
   std::string host;
   std::string recorded_at;         ///< UTC, "2026-11-21T10:00:00Z"
-  std::int64_t sweep_id = 0;
+  std::int64_t sweep_id = 0;       ///< the sweep that made the row
+  std::int64_t seen_in_sweep = 0;  ///< the latest sweep that made or reused it
 };
 
 /// One run of the sweep command.
 struct SweepRecord {
   std::int64_t id = 0;
   std::string started_at;
-  std::string finished_at;         ///< empty when it never ended
-  std::string command;             ///< as typed
+  std::string finished_at;  ///< empty when it never ended
+  std::string command;      ///< as typed
   std::string config_file;
-  std::string config;              ///< its full text
+  std::string config;  ///< its full text
   std::string tiletune_version;
-  std::string git_commit;          ///< of the working folder; empty outside a repository; "-dirty" appended
+  std::string git_commit;  ///< of the working folder; empty outside a repository; "-dirty" appended
   std::string host;
   std::string gpu;
 };

@@ -1,0 +1,37 @@
+#include "base/hash.h"
+
+#define XXH_INLINE_ALL
+#include <fmt/format.h>
+#include <xxhash.h>
+
+namespace tiletune {
+
+struct Hasher::State {
+  XXH3_state_t xxh;
+};
+
+// XXH3's state is declared with 64-byte alignment, which aligned new provides.
+Hasher::Hasher() : state_(std::make_unique<State>()) { XXH3_128bits_reset(&state_->xxh); }
+Hasher::~Hasher() = default;
+Hasher::Hasher(Hasher&&) noexcept = default;
+Hasher& Hasher::operator=(Hasher&&) noexcept = default;
+
+Hasher& Hasher::add(std::string_view field) {
+  const std::uint64_t length = field.size();
+  XXH3_128bits_update(&state_->xxh, &length, sizeof length);
+  XXH3_128bits_update(&state_->xxh, field.data(), field.size());
+  return *this;
+}
+
+Hasher& Hasher::add(std::int64_t field) {
+  return add(std::string_view(reinterpret_cast<const char*>(&field), sizeof field));
+}
+
+std::string Hasher::hex() const {
+  const XXH128_hash_t digest = XXH3_128bits_digest(&state_->xxh);
+  return fmt::format("{:016x}{:016x}", digest.high64, digest.low64);
+}
+
+std::uint64_t checksum64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+}  // namespace tiletune

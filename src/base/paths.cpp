@@ -1,0 +1,46 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace tiletune {
+
+namespace fs = std::filesystem;
+
+fs::path executable_path() {
+  std::error_code error;
+  fs::path path = fs::read_symlink("/proc/self/exe", error);
+  if (error) throw UserError("cannot find the running executable through /proc/self/exe", "Mount /proc.");
+  return path;
+}
+
+fs::path home_folder() {
+  if (const char* home = std::getenv("TILETUNE_HOME"); home != nullptr && *home != '\0') {
+    if (!fs::is_directory(fs::path(home) / "kernel_templates")) {
+      throw UserError("TILETUNE_HOME has no folder kernel_templates/", Where{home, ""},
+                      "Set TILETUNE_HOME to a checkout of tiletune, or unset it.");
+    }
+    return home;
+  }
+  for (fs::path folder = executable_path().parent_path();; folder = folder.parent_path()) {
+    if (fs::is_directory(folder / "kernel_templates") && fs::is_directory(folder / "configs")) return folder;
+    if (folder == folder.parent_path()) break;
+  }
+  throw UserError("found no folder with kernel_templates/ and configs/ above the executable",
+                  Where{executable_path().string(), ""}, "Set TILETUNE_HOME to a checkout of tiletune.");
+}
+
+fs::path cache_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
+    return fs::path(cache) / "tiletune";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    return fs::path(home) / ".cache" / "tiletune";
+  }
+  return fs::temp_directory_path() / ("tiletune-" + std::to_string(::getuid()));
+}
+
+}  // namespace tiletune

@@ -1,0 +1,127 @@
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <numeric>
+
+namespace tiletune {
+
+namespace {
+
+/// Edit distance with transpositions of neighbours (optimal string alignment).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> nearest(std::string_view misspelt, std::span<const std::string> known) {
+  constexpr std::size_t kLongestCompared = 200;
+  if (misspelt.size() > kLongestCompared) return std::nullopt;
+  const std::size_t allowed = std::clamp<std::size_t>(misspelt.size() / 3, 1, 3);
+  std::optional<std::string> best;
+  std::size_t best_distance = allowed + 1;
+  for (const std::string& name : known) {
+    if (name.size() > kLongestCompared) continue;
+    const std::size_t distance = edit_distance(lower(misspelt), lower(name));
+    if (distance < best_distance) {
+      best = name;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(std::string_view misspelt, std::span<const std::string> known) {
+  if (const auto near = nearest(misspelt, known)) return fmt::format(" Did you mean '{}'?", *near);
+  constexpr std::size_t kMostListed = 12;
+  if (known.empty()) return "";
+  const std::size_t listed = std::min(known.size(), kMostListed);
+  std::string text = " Known: " + join(known.first(listed), ", ");
+  if (known.size() > listed) text += fmt::format(" and {} more", known.size() - listed);
+  return text + ".";
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t start = 0;
+  while (true) {
+    const std::size_t end = text.find(separator, start);
+    parts.emplace_back(text.substr(start, end == std::string_view::npos ? end : end - start));
+    if (end == std::string_view::npos) return parts;
+    start = end + 1;
+  }
+}
+
+std::string join(std::span<const std::string> parts, std::string_view separator) {
+  return fmt::format("{}", fmt::join(parts.begin(), parts.end(), separator));
+}
+
+std::string_view trim(std::string_view text) {
+  const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::string squashed(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0) out += static_cast<char>(std::tolower(byte));
+  }
+  return out;
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  static constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string human_seconds(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "?";
+  if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1e3);
+  if (seconds < 60) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<std::int64_t>(std::min(seconds, 1e15));
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
+std::string three_digits(double value) {
+  if (!std::isfinite(value)) return fmt::format("{}", value);
+  if (value == 0) return "0";
+  const double magnitude = std::floor(std::log10(std::abs(value)));
+  const int decimals = std::clamp(2 - static_cast<int>(magnitude), 0, 12);
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
+}  // namespace tiletune

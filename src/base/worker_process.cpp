@@ -1,0 +1,226 @@
+#include "base/worker_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+
+extern char** environ;
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::size_t kReadChunk = std::size_t{1} << 16;
+
+/// posix_spawn's file actions, released with their scope.
+class SpawnActions {
+ public:
+  SpawnActions() { posix_spawn_file_actions_init(&actions_); }
+  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+  void open(int fd, const char* path, int flags) {
+    posix_spawn_file_actions_addopen(&actions_, fd, path, flags, 0);
+  }
+  void dup2(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
+  const posix_spawn_file_actions_t* native() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+};
+
+/// Default signal dispositions, an empty mask and an own process group, so that Ctrl-C reaches the parent
+/// alone.
+class SpawnAttributes {
+ public:
+  SpawnAttributes() {
+    posix_spawnattr_init(&attributes_);
+    sigset_t none;
+    sigset_t all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+  ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+  const posix_spawnattr_t* native() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_{};
+};
+
+std::string how_it_ended(int status) {
+  if (WIFSIGNALED(status)) {
+    return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  }
+  return fmt::format("exited with {}", WEXITSTATUS(status));
+}
+
+bool send_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+/// Feeds the reader with what one read gives. False at end of file or on a broken channel.
+bool read_some(int fd, FrameReader& reader, int flags) {
+  std::string chunk(kReadChunk, '\0');
+  ssize_t n = 0;
+  do {
+    n = ::recv(fd, chunk.data(), chunk.size(), flags);
+  } while (n < 0 && errno == EINTR);
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+  if (n <= 0) return false;
+  reader.feed(std::string_view(chunk).substr(0, static_cast<std::size_t>(n)));
+  return true;
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(const std::filesystem::path& program,
+                             const std::vector<std::string>& arguments) {
+  int pair[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    throw UserError(fmt::format("cannot open a channel to a worker: {}", std::strerror(errno)),
+                    "Raise the limit of open files (ulimit -n).");
+  }
+  SpawnActions actions;
+  actions.open(STDIN_FILENO, "/dev/null", O_RDONLY);
+  actions.dup2(STDERR_FILENO, STDOUT_FILENO);
+  // dup2 clears the close-on-exec flag, also when both numbers are equal (POSIX.1-2024; glibc does so
+  // since 2.29).
+  actions.dup2(pair[1], kWorkerChannelFd);
+  std::vector<std::string> words{program.string()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const SpawnAttributes attributes;
+  const int error =
+      ::posix_spawn(&pid_, program.c_str(), actions.native(), attributes.native(), argv.data(), environ);
+  ::close(pair[1]);
+  if (error != 0) {
+    ::close(pair[0]);
+    pid_ = -1;
+    throw UserError(fmt::format("cannot start a worker process: {}", std::strerror(error)),
+                    Where{program.string(), ""},
+                    "Check the limits on processes and memory (ulimit -u, ulimit -v).");
+  }
+  fd_ = pair[0];
+}
+
+WorkerProcess::~WorkerProcess() { kill(); }
+
+WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      pid_(std::exchange(other.pid_, -1)),
+      reader_(std::move(other.reader_)) {}
+
+WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
+  if (this != &other) {
+    kill();
+    fd_ = std::exchange(other.fd_, -1);
+    pid_ = std::exchange(other.pid_, -1);
+    reader_ = std::move(other.reader_);
+  }
+  return *this;
+}
+
+bool WorkerProcess::send(const nlohmann::ordered_json& message) {
+  return fd_ >= 0 && send_all(fd_, encode_frame(message));
+}
+
+std::optional<nlohmann::ordered_json> WorkerProcess::receive() {
+  if (auto message = reader_.next()) return message;
+  if (fd_ < 0) return std::nullopt;
+  if (!read_some(fd_, reader_, MSG_DONTWAIT)) {
+    ::close(std::exchange(fd_, -1));
+    if (reader_.in_the_middle()) throw ProtocolError("the worker went away in the middle of a frame");
+  }
+  return reader_.next();
+}
+
+std::optional<nlohmann::ordered_json> WorkerProcess::receive(std::chrono::milliseconds timeout) {
+  const Clock::time_point deadline = Clock::now() + timeout;
+  while (true) {
+    if (auto message = receive()) return message;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    if (gone() || left.count() <= 0) return std::nullopt;
+    pollfd poll_fd{fd_, POLLIN, 0};
+    ::poll(&poll_fd, 1, static_cast<int>(left.count()));
+  }
+}
+
+std::string WorkerProcess::kill() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  if (pid_ < 0) return "not running";
+  ::kill(pid_, SIGKILL);
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return how_it_ended(status);
+}
+
+std::string WorkerProcess::reap() {
+  constexpr int kPatienceMs = 500;
+  for (int waited = 0; pid_ > 0 && waited < kPatienceMs; ++waited) {
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = -1;
+      if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+      return how_it_ended(status);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return kill();
+}
+
+WorkerChannel::WorkerChannel(int fd) : fd_(fd) {
+  // What this worker starts must not hold the channel open.
+  ::fcntl(fd_, F_SETFD, FD_CLOEXEC);
+}
+
+std::optional<nlohmann::ordered_json> WorkerChannel::receive() {
+  while (true) {
+    if (auto message = reader_.next()) return message;
+    if (!read_some(fd_, reader_, 0)) return std::nullopt;
+  }
+}
+
+void WorkerChannel::send(const nlohmann::ordered_json& message) {
+  if (!send_all(fd_, encode_frame(message))) throw ProtocolError("the parent is gone");
+}
+
+void die_with_parent() {
+  const pid_t parent = ::getppid();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The parent may have died before the request took effect.
+  if (::getppid() != parent || parent == 1) ::_exit(1);
+}
+
+}  // namespace tiletune

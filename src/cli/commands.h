@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace tiletune {
+
+/// What the chosen subcommand does, once the command line is parsed; returns the exit code.
+using Action = std::function<int()>;
+
+/// Each adds one subcommand, which sets `action` when it is chosen. `command_line` is kept as provenance.
+void add_sweep_command(CLI::App& app, Action& action, const std::string& command_line);
+void add_space_command(CLI::App& app, Action& action);
+void add_inspect_command(CLI::App& app, Action& action);
+void add_rank_command(CLI::App& app, Action& action);
+void add_export_command(CLI::App& app, Action& action);
+
+}  // namespace tiletune

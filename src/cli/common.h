@@ -1,0 +1,56 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "compile/pool.h"
+#include "inspect/gpu_model.h"
+#include "output/export.h"
+#include "spec/load.h"
+#include "store/database.h"
+
+namespace tiletune {
+
+inline constexpr const char* kDefaultDatabase = "results/tiletune.db";
+
+/// Options of every subcommand that reads a config.
+struct ConfigOptions {
+  std::filesystem::path config;
+  std::vector<std::string> problems;
+  std::vector<std::string> templates;
+  bool allow_outside_paths = false;
+
+  void add_to(CLI::App& command);
+  TuneSpec load() const;
+};
+
+/// Options of every subcommand that compiles.
+struct CompileOptions {
+  int jobs = 0;
+
+  void add_to(CLI::App& command);
+  CompilePoolOptions pool_options(const TuneSpec& spec) const;
+};
+
+/// Options of every subcommand that reads rows.
+struct FilterOptions {
+  std::filesystem::path database = kDefaultDatabase;
+  std::vector<std::string> gpus;
+  std::vector<std::string> templates;
+  std::vector<std::string> problems;
+  std::vector<std::string> sources;
+  std::int64_t sweep = 0;
+
+  void add_to(CLI::App& command);
+  TrialFilter filter() const;
+};
+
+/// configs/gpus of the home folder.
+std::vector<GpuModel> shipped_gpu_models();
+
+/// Writes to a file, or to standard output for "" and "-".
+void write_output(const std::filesystem::path& file, const std::string& text);
+
+}  // namespace tiletune

@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/signals.h"
+#include "output/progress.h"
+#include "output/table.h"
+#include "tune/inspection.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct InspectCommand {
+  ConfigOptions config;
+  CompileOptions compile;
+  std::vector<std::string> gpus;
+  std::string format = "table";
+  bool quiet = false;
+};
+
+std::vector<Target> targets_for(const std::vector<std::string>& names) {
+  const std::vector<GpuModel> models = shipped_gpu_models();
+  if (names.empty()) {
+    std::vector<std::string> known;
+    for (const GpuModel& model : models) known.push_back(model.name);
+    throw UserError("no GPU was named", Where{"--gpu", ""},
+                    "Name at least one: " + join(known, ", ") + ". For example: --gpu A100 --gpu H100");
+  }
+  std::vector<Target> targets;
+  for (const std::string& name : names) targets.push_back(target_from_model(find_gpu_model(models, name)));
+  return targets;
+}
+
+std::string shared_text(const Resources& resources, const Instance& instance) {
+  return human_bytes(
+      static_cast<std::uint64_t>(resources.static_shared_bytes + instance.dynamic_shared_bytes));
+}
+
+std::vector<std::string> cells_of(const InspectedOnGpu& gpu, const Instance& instance) {
+  if (!gpu.resources || !gpu.occupancy)
+    return {"-", "-", "-", std::string(name(gpu.outcome)), gpu.reason.substr(0, gpu.reason.find('\n'))};
+  return {std::to_string(gpu.resources->registers), std::to_string(gpu.resources->spill_bytes()),
+          shared_text(*gpu.resources, instance), fmt::format("{:.0f}%", 100 * gpu.occupancy->fraction),
+          gpu.outcome == Outcome::ok
+              ? fmt::format("{} ({})", gpu.occupancy->limiter, gpu.occupancy->blocks_per_multiprocessor)
+              : "refused: " + gpu.reason};
+}
+
+std::string as_table(const std::vector<InspectedConfiguration>& rows, const std::vector<Target>& targets) {
+  TextTable table;
+  table.add_column("template", Align::left);
+  table.add_column("parameters", Align::left);
+  for (const Target& target : targets) {
+    table.add_column(target.name + ": registers", Align::right);
+    table.add_column("spill B", Align::right);
+    table.add_column("shared", Align::right);
+    table.add_column("occupancy", Align::right);
+    table.add_column("limiter (blocks/SM)", Align::left);
+  }
+  for (const InspectedConfiguration& row : rows) {
+    std::vector<std::string> cells{row.template_name, to_text(row.instance.parameters)};
+    for (const InspectedOnGpu& gpu : row.gpus) {
+      for (std::string& cell : cells_of(gpu, row.instance)) cells.push_back(std::move(cell));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table.text(stdout_wants_colour());
+}
+
+Json occupancy_json(const Occupancy& occupancy) {
+  return {{"fraction", occupancy.fraction},
+          {"limiter", occupancy.limiter},
+          {"blocks_per_multiprocessor", occupancy.blocks_per_multiprocessor},
+          {"limit_by_warps", occupancy.limit_by_warps},
+          {"limit_by_registers", occupancy.limit_by_registers},
+          {"limit_by_shared", occupancy.limit_by_shared},
+          {"limit_by_blocks", occupancy.limit_by_blocks},
+          {"arithmetic", occupancy.arithmetic}};
+}
+
+Json gpu_json(const InspectedOnGpu& gpu, const Target& target) {
+  Json json{{"gpu", target.name}, {"architecture", target.architecture}, {"outcome", name(gpu.outcome)}};
+  json["reason"] = gpu.reason.empty() ? Json(nullptr) : Json(gpu.reason);
+  json["warnings"] = gpu.warnings;
+  if (gpu.resources) {
+    json["registers"] = gpu.resources->registers;
+    json["spill_bytes"] = gpu.resources->spill_bytes();
+    json["stack_bytes"] = gpu.resources->stack_bytes;
+    json["static_shared_bytes"] = gpu.resources->static_shared_bytes;
+    json["code_bytes"] = gpu.resources->code_bytes;
+  }
+  if (gpu.occupancy) json["occupancy"] = occupancy_json(*gpu.occupancy);
+  return json;
+}
+
+std::string as_json(const std::vector<InspectedConfiguration>& rows, const std::vector<Target>& targets) {
+  Json list = Json::array();
+  for (const InspectedConfiguration& row : rows) {
+    Json gpus = Json::array();
+    for (std::size_t i = 0; i < targets.size(); ++i) gpus.push_back(gpu_json(row.gpus[i], targets[i]));
+    list.push_back({{"template", row.template_name},
+                    {"problem", row.problem},
+                    {"parameters", to_json(row.instance.parameters)},
+                    {"threads_per_block", row.instance.block.count()},
+                    {"dynamic_shared_bytes", row.instance.dynamic_shared_bytes},
+                    {"gpus", gpus}});
+  }
+  return Json{{"configurations", list}}.dump(2) + "\n";
+}
+
+int run(const InspectCommand& options) {
+  const Format format = format_from_name(options.format);
+  const std::vector<Target> targets = targets_for(options.gpus);
+  TuneSpec spec = options.config.load();
+  // Resources do not depend on the problem: the first one stands for all.
+  if (spec.problems.size() > 1) spec.problems.resize(1);
+  std::vector<Stage> stages = plan_stages(spec);
+  catch_interrupts();
+  Progress progress(options.quiet, ::isatty(STDERR_FILENO) != 0);
+  const auto rows = inspect_stages(
+      spec, stages, targets, options.compile.pool_options(spec),
+      [&](std::size_t done, std::size_t total) {
+        progress.update({"compiling", done, total, ""});
+      },
+      interrupted);
+  progress.finish();
+  write_output("", format == Format::json ? as_json(rows, targets) : as_table(rows, targets));
+  return 0;
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<InspectCommand>();
+  CLI::App* command = app.add_subcommand(
+      "inspect",
+      "Compile every configuration for GPUs that need not be here: registers, spills, occupancy, limiter");
+  options->config.add_to(*command);
+  options->compile.add_to(*command);
+  command->add_option("--gpu", options->gpus, "GPU model, e.g. A100 (repeatable; side by side)");
+  command->add_option("--format", options->format, "table or json (json has the blocks-per-SM arithmetic)")
+      ->capture_default_str();
+  command->add_flag("-q,--quiet", options->quiet, "No progress");
+  command->footer(
+      "Examples:\n  tiletune inspect configs/quick.json --gpu A100 --gpu H100\n"
+      "  tiletune inspect configs/sgemm.json --template sgemm_warptile --gpu H200 --format json");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tiletune

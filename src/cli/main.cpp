@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "base/error.h"
+#include "base/version.h"
+#include "cli/commands.h"
+#include "compile/pool.h"
+#include "measure/worker.h"
+
+namespace {
+
+constexpr int kNothingToDo = 1;
+constexpr int kUserError = 2;
+constexpr int kGpuError = 3;
+constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h
+
+std::string quoted_command_line(int argc, char** argv) {
+  std::string text = "tiletune";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    text += word.find_first_of(" \t'\"") == std::string::npos ? " " + word : " '" + word + "'";
+  }
+  return text;
+}
+
+void add_worker_commands(CLI::App& app, tiletune::Action& action, int& device) {
+  CLI::App* compile = app.add_subcommand("compile-worker", "")->group("");
+  compile->callback([&action] { action = [] { return tiletune::run_compile_worker(); }; });
+  CLI::App* gpu = app.add_subcommand("gpu-worker", "")->group("");
+  gpu->add_option("device", device)->required();
+  gpu->callback([&action, &device] { action = [&device] { return tiletune::run_gpu_worker(device); }; });
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app{
+      "Autotuning benchmark harness for CUDA kernels: sweeps a JSON search space, compiles every "
+      "configuration\n"
+      "with NVRTC, verifies and times it, and keeps a ranked database."};
+  app.set_version_flag("--version", fmt::format("tiletune {}", tiletune::kVersion));
+  app.require_subcommand(1);
+  app.footer(
+      "Start with: tiletune sweep configs/quick.json\nEach command explains itself: tiletune COMMAND --help");
+  tiletune::Action action;
+  int device = 0;
+  tiletune::add_sweep_command(app, action, quoted_command_line(argc, argv));
+  tiletune::add_space_command(app, action);
+  tiletune::add_inspect_command(app, action);
+  tiletune::add_rank_command(app, action);
+  tiletune::add_export_command(app, action);
+  add_worker_commands(app, action, device);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUserError;
+  }
+  return action();
+}
+
+int report(const char* kind, const std::exception& error, int code) {
+  fmt::print(stderr, "tiletune: {}: {}\n", kind, error.what());
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const tiletune::NothingToDo& error) {
+    return report("nothing to do", error, kNothingToDo);
+  } catch (const tiletune::UserError& error) {
+    return report("error", error, kUserError);
+  } catch (const tiletune::GpuError& error) {
+    return report("GPU error", error, kGpuError);
+  } catch (const std::exception& error) {
+    return report("internal error", error, kInternalError);
+  }
+}

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "output/table.h"
+#include "rank/ranking.h"
+
+namespace tiletune {
+
+namespace {
+
+struct RankOptions {
+  FilterOptions rows;
+  std::string format = "table";
+  std::size_t limit = 20;
+  std::string sort_by;
+  std::vector<std::string> columns;
+  std::vector<std::string> outcomes;
+  bool ladder = false;
+  std::filesystem::path output;
+};
+
+std::vector<Outcome> parse_outcomes(const std::vector<std::string>& texts) {
+  std::vector<Outcome> outcomes;
+  for (const std::string& text : texts) {
+    const auto outcome = outcome_from_name(text);
+    if (!outcome) {
+      throw UserError(fmt::format("unknown outcome '{}'", text), Where{"--outcome", ""},
+                      "Known: ok, refused, compile_failed, compile_timeout, compile_crashed, launch_failed, "
+                      "wrong_result, unstable, out_of_bounds, timeout, crashed, screened_out.");
+    }
+    outcomes.push_back(*outcome);
+  }
+  return outcomes;
+}
+
+/// Rows that did not run, with their reasons.
+std::string failures(const std::vector<Trial>& trials, Format format, std::size_t limit) {
+  std::ostringstream out;
+  write_trials(out, trials, format, {"outcome", "template", "problem", "parameters", "gpu", "reason"}, limit);
+  return out.str();
+}
+
+/// The templates of some rows, in order of first appearance.
+std::vector<std::string> template_order(const std::vector<Trial>& trials) {
+  std::vector<std::string> names;
+  for (const Trial& trial : trials) {
+    const bool known = std::find(names.begin(), names.end(), trial.template_name) != names.end();
+    if (!known && trial.kind == "kernel") names.push_back(trial.template_name);
+  }
+  return names;
+}
+
+int run(const RankOptions& options) {
+  const Format format = format_from_name(options.format);
+  const Database database(options.rows.database, Database::Mode::read_only);
+  TrialFilter filter = options.rows.filter();
+  filter.outcomes = parse_outcomes(options.outcomes);
+  const bool colour = options.output.empty() && stdout_wants_colour();
+  std::ostringstream out;
+  const std::vector<Trial> trials = database.trials(filter);
+  if (trials.empty()) {
+    throw NothingToDo("no row matches", Where{options.rows.database.string(), ""},
+                      "Loosen the filters, or run 'tiletune sweep' first.");
+  }
+  if (!options.outcomes.empty() && options.outcomes != std::vector<std::string>{"ok"}) {
+    out << failures(trials, format, options.limit);
+  } else if (options.ladder) {
+    write_ladders(out, build_ladders(trials, template_order(trials)), format, colour);
+  } else {
+    const auto groups = rank_trials(trials);
+    if (groups.empty()) {
+      throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
+                        "Loosen the filters, or run 'tiletune sweep' first.");
+    }
+    write_rankings(out, groups, format, {options.limit, options.sort_by, options.columns, colour});
+  }
+  write_output(options.output, out.str());
+  return 0;
+}
+
+}  // namespace
+
+void add_rank_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<RankOptions>();
+  CLI::App* command = app.add_subcommand("rank", "Print the ranking of recorded results");
+  options->rows.add_to(*command);
+  command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
+  command->add_option("--limit", options->limit, "Rows per GPU and problem; 0: all")->capture_default_str();
+  command->add_option("--sort-by", options->sort_by, "A column, e.g. registers (default: the rank)");
+  command->add_option("--columns", options->columns, "Columns to show, e.g. parameters,median_us,registers")
+      ->delimiter(',');
+  command->add_option("--outcome", options->outcomes,
+                      "Instead list rows with this outcome, e.g. refused (repeatable)");
+  command->add_flag("--ladder", options->ladder,
+                    "Instead print the best of each template, each with its speed-up");
+  command->add_option("-o,--output", options->output, "Write here instead of to standard output");
+  command->footer(
+      "Examples:\n  tiletune rank\n  tiletune rank --gpu H200 --problem 4096x4096x4096 --format csv\n"
+      "  tiletune rank --outcome wrong_result --outcome crashed\n  tiletune rank --sort-by registers --limit "
+      "0");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tiletune

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "output/table.h"
+#include "space/space.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct SpaceOptions {
+  ConfigOptions config;
+  std::string format = "table";
+};
+
+std::string percent(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-";
+}
+
+std::string count_text(double count) {
+  constexpr double kExactlyPrinted = 1e15;
+  return count < kExactlyPrinted ? fmt::format("{:.0f}", count) : fmt::format("{:.3g}", count);
+}
+
+void print_table(const TemplateSpec& spec, const Problem& problem, const Space& space) {
+  fmt::print("{} {}: {} raw combinations, {} valid ({})\n", spec.name, problem.label(),
+             count_text(space.raw_size()), space.size(),
+             percent(static_cast<double>(space.size()), space.raw_size()));
+  TextTable parameters;
+  parameters.add_column("parameter", Align::left);
+  parameters.add_column("values", Align::left);
+  parameters.add_column("meaning", Align::left);
+  for (const Parameter& parameter : spec.parameters) {
+    std::vector<std::string> values;
+    for (const Value& value : parameter.values) values.push_back(to_text(value));
+    parameters.add_row({parameter.name, join(values, " "), parameter.meaning});
+  }
+  TextTable constraints;
+  constraints.add_column("removes", Align::right);
+  constraints.add_column("of raw", Align::right);
+  constraints.add_column("constraint", Align::left);
+  constraints.add_column("why", Align::left);
+  for (const ConstraintReport& report : space.constraints()) {
+    constraints.add_row({count_text(report.removed_first), percent(report.removed_first, space.raw_size()),
+                         report.require, report.why});
+  }
+  const bool colour = stdout_wants_colour();
+  if (!spec.parameters.empty()) fmt::print("{}\n", parameters.text(colour));
+  if (!space.constraints().empty()) fmt::print("{}\n", constraints.text(colour));
+}
+
+Json as_json(const TemplateSpec& spec, const Problem& problem, const Space& space) {
+  Json constraints = Json::array();
+  for (const ConstraintReport& report : space.constraints()) {
+    constraints.push_back(
+        {{"require", report.require}, {"why", report.why}, {"removed", report.removed_first}});
+  }
+  return {{"template", spec.name},
+          {"problem", problem.label()},
+          {"raw", space.raw_size()},
+          {"valid", space.size()},
+          {"constraints", constraints}};
+}
+
+int run(const SpaceOptions& options) {
+  const TuneSpec spec = options.config.load();
+  const bool json = format_from_name(options.format) == Format::json;
+  Json list = Json::array();
+  double raw = 0;
+  std::uint64_t valid = 0;
+  for (const Problem& problem : spec.problems) {
+    for (const TemplateSpec& kernel : spec.templates) {
+      const Space space(kernel, problem);
+      raw += space.raw_size();
+      valid += space.size();
+      if (json) {
+        list.push_back(as_json(kernel, problem, space));
+      } else {
+        print_table(kernel, problem, space);
+      }
+    }
+  }
+  if (json) {
+    fmt::print("{}\n", Json{{"raw", raw}, {"valid", valid}, {"spaces", list}}.dump(2));
+  } else {
+    fmt::print("in all: {} raw combinations, {} valid\n", count_text(raw), valid);
+  }
+  if (valid > 0) return 0;
+  throw NothingToDo("no configuration satisfies the constraints", Where{spec.file.string(), ""},
+                    "Widen the parameters or relax the constraints that remove most.");
+}
+
+}  // namespace
+
+void add_space_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<SpaceOptions>();
+  CLI::App* command =
+      app.add_subcommand("space", "How large a search space is, and what each constraint removes");
+  options->config.add_to(*command);
+  command->add_option("--format", options->format, "table or json")->capture_default_str();
+  command->footer(
+      "Examples:\n  tiletune space configs/sgemm.json\n"
+      "  tiletune space configs/sgemm.json --template sgemm_warptile --problem 1000x77x513");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tiletune

@@ -1,0 +1,263 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/signals.h"
+#include "output/progress.h"
+#include "output/table.h"
+#include "rank/ranking.h"
+#include "tune/sweep.h"
+
+namespace tiletune {
+
+namespace {
+
+struct SweepCommand {
+  ConfigOptions config;
+  CompileOptions compile;
+  std::filesystem::path database = kDefaultDatabase;
+  std::string gpu_model;
+  std::string gpu_worker;
+  int gpu_index = 0;
+  std::string budget;
+  std::string format = "table";
+  std::size_t limit = 20;
+  bool quiet = false;
+  bool remeasure = false;
+  std::string command_line;
+};
+
+class ConsoleObserver : public SweepObserver {
+ public:
+  explicit ConsoleObserver(bool quiet) : progress_(quiet, ::isatty(STDERR_FILENO) != 0) {}
+  void on_progress(const ProgressState& state) override { progress_.update(state); }
+  void on_note(const std::string& line) override { progress_.note(line); }
+  void finish() { progress_.finish(); }
+
+ private:
+  Progress progress_;
+};
+
+/// "60s", "5min", "2h" are seconds; a plain number counts evaluations.
+void apply_budget(const std::string& text, Budget& budget) {
+  if (text.empty()) return;
+  std::size_t digits = 0;
+  double number = 0;
+  try {
+    number = std::stod(text, &digits);
+  } catch (const std::exception&) {
+    digits = 0;
+  }
+  const std::string unit = text.substr(digits);
+  const bool known = unit.empty() || unit == "s" || unit == "min" || unit == "h";
+  if (digits == 0 || !known || !(number > 0) || number > 1e15) {
+    throw UserError(fmt::format("'{}' is no budget", text), Where{"--budget", ""},
+                    "Write a time such as 60s, 5min or 2h, or a number of configurations such as 500.");
+  }
+  constexpr double kMinute = 60;
+  constexpr double kHour = 3600;
+  if (unit.empty()) {
+    budget.evaluations = static_cast<std::uint64_t>(number);
+  } else {
+    budget.seconds = number * (unit == "min" ? kMinute : unit == "h" ? kHour : 1);
+  }
+}
+
+/// Measures when a GPU is there and none was named; predicts otherwise. `why` is why nothing is measured.
+std::unique_ptr<Evaluator> choose_evaluator(const SweepCommand& options, const TuneSpec& spec,
+                                            std::string& why) {
+  const std::vector<GpuModel> models = shipped_gpu_models();
+  if (!options.gpu_model.empty()) {
+    why = "--gpu names a model";
+    return make_predicting_evaluator(target_from_model(find_gpu_model(models, options.gpu_model)));
+  }
+  GpuClientOptions client_options;
+  client_options.program = executable_path();
+  client_options.arguments = {"gpu-worker", std::to_string(options.gpu_index)};
+  if (!options.gpu_worker.empty()) {
+    const std::vector<std::string> words = split(options.gpu_worker, ' ');
+    client_options.program = words.front();
+    client_options.arguments.assign(words.begin() + 1, words.end());
+  }
+  auto client = std::make_unique<GpuClient>(client_options);
+  if (const auto opened = client->open()) {
+    return make_measuring_evaluator(spec, std::move(client), target_from_device(*opened, models));
+  }
+  why = client->why();
+  const std::string model = spec.gpu.empty() ? "H100" : spec.gpu;
+  return make_predicting_evaluator(target_from_model(find_gpu_model(models, model)));
+}
+
+std::string headline(const Target& target, const std::string& why) {
+  std::string text = fmt::format("tiletune {}: {}, {}, {} multiprocessors", kVersion, target.name,
+                                 target.architecture, target.model.multiprocessors);
+  if (target.source == Source::measured) {
+    return text + fmt::format("; driver {}, CUDA {}, NVRTC {}\n", target.driver_version, target.cuda_version,
+                              nvrtc_version());
+  }
+  return text + fmt::format(
+                    "; NVRTC {}\nNo GPU is used: {}. Everything below is predicted for {} by a static model: "
+                    "nothing is timed.\n",
+                    nvrtc_version(), why, target.name);
+}
+
+std::string space_line(const std::vector<Stage>& stages, const TuneSpec& spec) {
+  double raw = 0;
+  double valid = 0;
+  std::uint64_t planned = 0;
+  for (const Stage& stage : stages) {
+    raw += stage.space.raw_size();
+    valid += static_cast<double>(stage.space.size());
+    planned += stage.planned;
+  }
+  return fmt::format("{}: {} template{} x {} problem{}: {:.0f} raw combinations, {:.0f} valid, {} to try\n",
+                     spec.name, spec.templates.size(), spec.templates.size() == 1 ? "" : "s",
+                     spec.problems.size(), spec.problems.size() == 1 ? "" : "s", raw, valid, planned);
+}
+
+std::string outcome_lines(const SweepCommand& options, const SweepSummary& summary) {
+  std::vector<std::pair<Outcome, std::int64_t>> counts;
+  bool failures = false;
+  for (const auto& [outcome, count] : summary.outcomes) {
+    counts.emplace_back(outcome, static_cast<std::int64_t>(count));
+    failures = failures || outcome != Outcome::ok;
+  }
+  std::string text = fmt::format("{} of {} configurations in {}", summary.finished, summary.planned,
+                                 human_seconds(summary.wall_s));
+  if (!counts.empty()) text += ": " + outcome_summary(counts);
+  if (summary.reused > 0) text += fmt::format("; {} known from before", summary.reused);
+  text += fmt::format(" (compiling {} of CPU time, evaluating {})\n", human_seconds(summary.compile_cpu_s),
+                      human_seconds(summary.evaluate_s));
+  if (failures) {
+    text += "what did not run, and why:";
+    for (const auto& [outcome, count] : counts) {
+      if (outcome != Outcome::ok)
+        text += fmt::format(" tiletune rank --db {} --outcome {};", options.database.string(), name(outcome));
+    }
+    text.back() = '\n';
+  }
+  if (summary.interrupted) text += "Interrupted: run the same command again to go on where it stopped.\n";
+  if (summary.out_of_budget) text += "The time budget is spent: run the same command again to go on.\n";
+  return text;
+}
+
+/// The sentence that matters, per group: who won, by how much, and what cannot be told apart from it.
+std::string verdict(const RankingGroup& group) {
+  const RankedTrial* winner = nullptr;
+  std::size_t tied = 0;
+  for (const RankedTrial& row : group.rows) {
+    if (row.rank != 1) continue;
+    if (winner == nullptr) winner = &row;
+    ++tied;
+  }
+  if (winner == nullptr) return "";
+  const Trial& best = winner->trial;
+  std::string text = fmt::format("{} on {}: {} {} is fastest at {} us, {} TFLOP/s", group.problem, group.gpu,
+                                 best.template_name, parameters_text(best), three_digits(*best.median_us),
+                                 three_digits(best.tflops.value_or(0)));
+  if (best.percent_of_baseline) text += fmt::format(", {:.1f}% of cuBLAS", *best.percent_of_baseline);
+  if (group.source == Source::predicted) return text + " (predicted)\n";
+  if (tied == 1) return text + "; no other configuration's interval reaches its own\n";
+  return text + fmt::format("; {} other{} cannot be told from it\n", tied - 1, tied == 2 ? "" : "s");
+}
+
+std::vector<std::string> template_names(const TuneSpec& spec) {
+  std::vector<std::string> names;
+  for (const TemplateSpec& kernel : spec.templates) names.push_back(kernel.name);
+  return names;
+}
+
+int print_results(const SweepCommand& options, const TuneSpec& spec, const Database& database,
+                  const SweepSummary& summary) {
+  TrialFilter filter;
+  filter.sweep_id = summary.sweep_id;
+  const std::vector<Trial> trials = database.trials(filter);
+  const auto groups = rank_trials(trials);
+  const Format format = format_from_name(options.format);
+  const bool table = format == Format::table;
+  const bool colour = table && stdout_wants_colour();
+  std::ostringstream out;
+  if (table) out << outcome_lines(options, summary);
+  if (spec.view == View::ladder) {
+    write_ladders(out, build_ladders(trials, template_names(spec)), format, colour);
+  } else {
+    write_rankings(out, groups, format, {options.limit, "", {}, colour});
+  }
+  if (table) {
+    for (const RankingGroup& group : groups) out << verdict(group);
+    if (!groups.empty()) {
+      out << fmt::format("export the best: tiletune export --best --db {} --sweep {} -o best.json\n",
+                         options.database.string(), summary.sweep_id);
+    }
+  }
+  write_output("", out.str());
+  constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells say it
+  if (summary.interrupted) return kInterrupted;
+  if (!groups.empty()) return 0;
+  throw NothingToDo(
+      "no configuration ran", Where{spec.file.string(), ""},
+      fmt::format("See why: tiletune rank --db {} --sweep {} --outcome refused --outcome compile_failed "
+                  "--outcome wrong_result",
+                  options.database.string(), summary.sweep_id));
+}
+
+int run(const SweepCommand& options) {
+  const Format format = format_from_name(options.format);
+  TuneSpec spec = options.config.load();
+  apply_budget(options.budget, spec.budget);
+  std::vector<Stage> stages = plan_stages(spec);
+  Database database(options.database, Database::Mode::read_write);
+  catch_interrupts();
+  std::string why;
+  const auto evaluator = choose_evaluator(options, spec, why);
+  if (format == Format::table && !options.quiet) {
+    write_output("", headline(evaluator->target(), why) + space_line(stages, spec));
+  }
+  SweepOptions sweep_options;
+  sweep_options.compile = options.compile.pool_options(spec);
+  sweep_options.command = options.command_line;
+  sweep_options.remeasure = options.remeasure;
+  sweep_options.interrupted = interrupted;
+  ConsoleObserver observer(options.quiet);
+  const SweepSummary summary = run_sweep(spec, stages, *evaluator, database, sweep_options, observer);
+  observer.finish();
+  return print_results(options, spec, database, summary);
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, Action& action, const std::string& command_line) {
+  auto options = std::make_shared<SweepCommand>();
+  options->command_line = command_line;
+  CLI::App* command =
+      app.add_subcommand("sweep", "Compile, verify, time and rank the configurations of a search space");
+  options->config.add_to(*command);
+  options->compile.add_to(*command);
+  command->add_option("--db", options->database, "Results database; continued when it exists")
+      ->capture_default_str();
+  command->add_option("--gpu", options->gpu_model, "Predict for this model (e.g. A100) instead of measuring");
+  command->add_option("--device", options->gpu_index, "Which GPU to measure on")->capture_default_str();
+  // For tests: a program (and its arguments) that speaks the GPU worker's protocol.
+  command->add_option("--gpu-worker", options->gpu_worker)->group("");
+  command->add_option("--budget", options->budget,
+                      "Stop after a time (60s, 5min, 2h) or a number of configurations (500)");
+  command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
+  command->add_option("--limit", options->limit, "Rows to print per problem; 0: all")->capture_default_str();
+  command->add_flag("-q,--quiet", options->quiet, "No progress, only results");
+  command->add_flag("--remeasure", options->remeasure, "Measure again what the database holds already");
+  command->footer(
+      "Examples:\n  tiletune sweep configs/quick.json\n"
+      "  tiletune sweep configs/sgemm.json --problem 4096x4096x4096 --budget 60s\n"
+      "  tiletune sweep configs/sgemm.json --gpu A100 --format json > predicted.json");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tiletune

@@ -1,0 +1,106 @@
+#include "compile/message.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Reads a message of one type; whatever nlohmann/json objects to becomes a ProtocolError.
+template <typename Read>
+auto read_message(const Json& json, const char* type, Read read) {
+  try {
+    if (json.at("type").get<std::string>() != type) throw ProtocolError(fmt::format("'{}' expected", type));
+    return read();
+  } catch (const nlohmann::json::exception& error) {
+    throw ProtocolError(fmt::format("in a message '{}': {}", type, error.what()));
+  }
+}
+
+Outcome outcome_of_reply(const std::string& text) {
+  const auto outcome = outcome_from_name(text);
+  if (outcome == Outcome::ok || outcome == Outcome::compile_failed || outcome == Outcome::compile_crashed) {
+    return *outcome;
+  }
+  throw ProtocolError(fmt::format("'{}' is no outcome of a compile worker", text));
+}
+
+}  // namespace
+
+Json to_json(const Binary& binary) {
+  return {{"key", binary.key},
+          {"kernel_symbol", binary.kernel_symbol},
+          {"log", binary.log},
+          {"compile_ms", binary.compile_ms},
+          {"cubin", Json::binary({binary.cubin.begin(), binary.cubin.end()})}};
+}
+
+Binary binary_from_json(const Json& json) {
+  try {
+    const auto& cubin = json.at("cubin").get_binary();
+    Binary binary;
+    binary.key = json.at("key").get<std::string>();
+    binary.kernel_symbol = json.at("kernel_symbol").get<std::string>();
+    binary.log = json.at("log").get<std::string>();
+    binary.compile_ms = json.at("compile_ms").get<double>();
+    binary.cubin.assign(cubin.begin(), cubin.end());
+    return binary;
+  } catch (const nlohmann::json::exception& error) {
+    throw ProtocolError(fmt::format("not a binary: {}", error.what()));
+  }
+}
+
+Json ready_message() { return {{"type", "ready"}}; }
+
+bool is_ready_message(const Json& message) { return message == ready_message(); }
+
+Json to_json(const WorkerSettings& settings) {
+  return {{"type", "settings"},
+          {"cache_folder", settings.cache_folder.string()},
+          {"max_memory_bytes", settings.max_memory_bytes}};
+}
+
+WorkerSettings worker_settings_from_json(const Json& json) {
+  return read_message(json, "settings", [&] {
+    return WorkerSettings{json.at("cache_folder").get<std::string>(),
+                          json.at("max_memory_bytes").get<std::uint64_t>()};
+  });
+}
+
+Json to_json(const CompileJob& job) {
+  return {{"type", "compile"}, {"request", to_json(job.request)}, {"return_binary", job.return_binary}};
+}
+
+CompileJob compile_job_from_json(const Json& json) {
+  return read_message(json, "compile", [&] {
+    return CompileJob{compile_request_from_json(json.at("request")), json.at("return_binary").get<bool>()};
+  });
+}
+
+Json to_json(const CompileReply& reply) {
+  Json json{{"type", "compiled"},     {"key", reply.key},       {"outcome", name(reply.outcome)},
+            {"reason", reply.reason}, {"cpu_ms", reply.cpu_ms}, {"from_cache", reply.from_cache},
+            {"last", reply.last}};
+  if (reply.binary) json["binary"] = to_json(*reply.binary);
+  return json;
+}
+
+CompileReply compile_reply_from_json(const Json& json) {
+  return read_message(json, "compiled", [&] {
+    CompileReply reply;
+    reply.key = json.at("key").get<std::string>();
+    reply.outcome = outcome_of_reply(json.at("outcome").get<std::string>());
+    reply.reason = json.at("reason").get<std::string>();
+    reply.cpu_ms = json.at("cpu_ms").get<double>();
+    reply.from_cache = json.at("from_cache").get<bool>();
+    reply.last = json.at("last").get<bool>();
+    if (json.contains("binary")) reply.binary = binary_from_json(json.at("binary"));
+    return reply;
+  });
+}
+
+}  // namespace tiletune

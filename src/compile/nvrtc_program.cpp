@@ -1,0 +1,181 @@
+#include "compile/nvrtc_program.h"
+
+#include <fmt/format.h>
+#include <nvrtc.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "compile/pool.h"
+
+namespace tiletune {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+/// A call of NVRTC that cannot fail because of the kernel did fail.
+void check(nvrtcResult result, const char* call) {
+  if (result == NVRTC_SUCCESS) return;
+  if (result == NVRTC_ERROR_OUT_OF_MEMORY) throw std::bad_alloc();
+  throw std::runtime_error(fmt::format("{}: {}", call, nvrtcGetErrorString(result)));
+}
+
+class Program {
+ public:
+  explicit Program(const SourceBundle& sources) {
+    std::vector<const char*> names;
+    std::vector<const char*> texts;
+    for (const SourceBundle::File& header : sources.headers) {
+      names.push_back(header.name.c_str());
+      texts.push_back(header.text.c_str());
+    }
+    check(nvrtcCreateProgram(&program_, sources.main.text.c_str(), sources.main.name.c_str(),
+                             static_cast<int>(names.size()), texts.data(), names.data()),
+          "nvrtcCreateProgram");
+  }
+  ~Program() { nvrtcDestroyProgram(&program_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void add_name(const std::string& expression) {
+    check(nvrtcAddNameExpression(program_, expression.c_str()), "nvrtcAddNameExpression");
+  }
+
+  nvrtcResult compile(const std::vector<std::string>& options) {
+    std::vector<const char*> words;
+    words.reserve(options.size());
+    for (const std::string& option : options) words.push_back(option.c_str());
+    return nvrtcCompileProgram(program_, static_cast<int>(words.size()), words.data());
+  }
+
+  std::string lowered_name(const std::string& expression) const {
+    const char* name = nullptr;
+    check(nvrtcGetLoweredName(program_, expression.c_str(), &name), "nvrtcGetLoweredName");
+    return name;
+  }
+
+  std::string log() const {
+    std::size_t size = 0;
+    check(nvrtcGetProgramLogSize(program_, &size), "nvrtcGetProgramLogSize");
+    std::string text(size, '\0');
+    if (size > 0) check(nvrtcGetProgramLog(program_, text.data()), "nvrtcGetProgramLog");
+    return text.substr(0, text.find('\0'));
+  }
+
+  std::string cubin() const {
+    std::size_t size = 0;
+    check(nvrtcGetCUBINSize(program_, &size), "nvrtcGetCUBINSize");
+    std::string image(size, '\0');
+    check(nvrtcGetCUBIN(program_, image.data()), "nvrtcGetCUBIN");
+    return image;
+  }
+
+ private:
+  nvrtcProgram program_ = nullptr;
+};
+
+/// The request's options and where this machine keeps the CUDA headers, which is no part of a request.
+std::vector<std::string> options_with_headers(const CompileRequest& request) {
+  std::vector<std::string> options = request.options;
+  if (const auto folder = cuda_include_folder()) {
+    options.push_back("--include-path=" + folder->string());
+    if (is_folder(*folder / "cccl")) {
+      options.push_back("--include-path=" + (*folder / "cccl").string());
+    }
+  }
+  return options;
+}
+
+/// The log quotes source lines, which may be in any encoding; what is stored and exported must be UTF-8.
+std::string as_utf8(const std::string& text) {
+  const nlohmann::json quoted(text);
+  return nlohmann::json::parse(quoted.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+bool ran_out_of_memory(nvrtcResult result, const std::string& log) {
+  return result == NVRTC_ERROR_OUT_OF_MEMORY ||
+         log.find("catastrophic error: out of memory") != std::string::npos;
+}
+
+Compiled failure(nvrtcResult result, const std::string& log) {
+  constexpr std::size_t kLongestReason = std::size_t{16} << 10;
+  std::string reason(trim(log));
+  if (reason.empty()) reason = nvrtcGetErrorString(result);
+  if (reason.size() > kLongestReason) {
+    const std::size_t kept = std::min(reason.rfind('\n', kLongestReason), kLongestReason);
+    const std::size_t left_out = reason.size() - kept;
+    reason.resize(kept);
+    reason += fmt::format("\n[{} more bytes of the compiler's log left out]", left_out);
+  }
+  return {Outcome::compile_failed, as_utf8(reason), nullptr};
+}
+
+}  // namespace
+
+std::optional<fs::path> cuda_include_folder() {
+  if (const char* named = std::getenv("TILETUNE_CUDA_INCLUDE"); named != nullptr && *named != '\0') {
+    if (is_folder(named)) return fs::path(named);
+    throw UserError("TILETUNE_CUDA_INCLUDE names a folder that does not exist", Where{named, ""},
+                    "Name the include folder of a CUDA toolkit, or unset the variable.");
+  }
+  for (const char* folder : {TILETUNE_CUDA_INCLUDE, "/usr/local/cuda/include"}) {
+    if (is_folder(folder)) return fs::path(folder);
+  }
+  return std::nullopt;
+}
+
+double process_cpu_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+const std::vector<int>& supported_architectures() {
+  static const std::vector<int> architectures = [] {
+    int count = 0;
+    check(nvrtcGetNumSupportedArchs(&count), "nvrtcGetNumSupportedArchs");
+    std::vector<int> list(static_cast<std::size_t>(count));
+    check(nvrtcGetSupportedArchs(list.data()), "nvrtcGetSupportedArchs");
+    return list;
+  }();
+  return architectures;
+}
+
+std::string nvrtc_version() {
+  int major = 0;
+  int minor = 0;
+  check(nvrtcVersion(&major, &minor), "nvrtcVersion");
+  return fmt::format("{}.{}", major, minor);
+}
+
+Compiled compile_here(const CompileRequest& request) {
+  const double started_ms = process_cpu_ms();
+  Program program(request.sources);
+  program.add_name(request.kernel_expression);
+  const nvrtcResult result = program.compile(options_with_headers(request));
+  const std::string log = program.log();
+  if (ran_out_of_memory(result, log)) throw std::bad_alloc();
+  // nvrtcGetCUBIN succeeds after a failed compilation too, with nothing in it.
+  if (result != NVRTC_SUCCESS) return failure(result, log);
+  auto binary = std::make_shared<Binary>();
+  binary->key = request.key();
+  binary->kernel_symbol = program.lowered_name(request.kernel_expression);
+  binary->log = as_utf8(log);
+  binary->cubin = program.cubin();
+  binary->compile_ms = process_cpu_ms() - started_ms;
+  return {Outcome::ok, "", std::move(binary)};
+}
+
+}  // namespace tiletune

@@ -1,0 +1,223 @@
+#include "compile/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/text.h"
+#include "compile/request.h"
+
+namespace tiletune {
+
+namespace {
+
+enum class Takes { nothing, boolean, choice, number, numbers, macro, macro_name, assembler_option };
+
+struct OptionRule {
+  std::string_view name;
+  std::string_view short_name;
+  Takes takes = Takes::nothing;
+  std::vector<std::string> choices = {};
+  int lowest = 0;
+  int highest = 0;
+};
+
+/// NVRTC options that change code or diagnostics and touch no file.
+const std::vector<OptionRule>& compiler_options() {
+  static const std::vector<OptionRule> rules{
+      {"--use_fast_math", "-use_fast_math"},
+      {"--fmad", "-fmad", Takes::boolean},
+      {"--ftz", "-ftz", Takes::boolean},
+      {"--prec-div", "-prec-div", Takes::boolean},
+      {"--prec-sqrt", "-prec-sqrt", Takes::boolean},
+      {"--extra-device-vectorization", "-extra-device-vectorization"},
+      {"--restrict", "-restrict"},
+      {"--maxrregcount", "-maxrregcount", Takes::number, {}, 1, 255},
+      {"--split-compile", "-split-compile", Takes::number, {}, 0, 64},
+      {"--jump-table-density", "-jtd", Takes::number, {}, 0, 101},
+      {"--dopt", "-dopt", Takes::choice, {"on"}},
+      {"--Ofast-compile", "-Ofc", Takes::choice, {"0", "min", "mid", "max"}},
+      {"--std", "-std", Takes::choice, {"c++11", "c++14", "c++17", "c++20"}},
+      {"--generate-line-info", "-lineinfo"},
+      {"--device-debug", "-G"},
+      {"--device-int128", "-device-int128"},
+      {"--disable-warnings", "-w"},
+      {"--diag-suppress", "-diag-suppress", Takes::numbers},
+      {"--define-macro", "-D", Takes::macro},
+      {"--undefine-macro", "-U", Takes::macro_name},
+      {"--ptxas-options", "-Xptxas", Takes::assembler_option},
+  };
+  return rules;
+}
+
+/// The same for ptxas, the assembler that --ptxas-options reaches.
+const std::vector<OptionRule>& assembler_options() {
+  static const std::vector<std::string> loads{"ca", "cg", "cs", "lu", "cv"};
+  static const std::vector<std::string> stores{"wb", "cg", "cs", "wt"};
+  static const std::vector<OptionRule> rules{
+      {"--verbose", "-v"},
+      {"--opt-level", "-O", Takes::number, {}, 0, 3},
+      {"--def-load-cache", "-dlcm", Takes::choice, loads},
+      {"--def-store-cache", "-dscm", Takes::choice, stores},
+      {"--force-load-cache", "-flcm", Takes::choice, loads},
+      {"--force-store-cache", "-fscm", Takes::choice, stores},
+      {"--allow-expensive-optimizations", "-allow-expensive-optimizations", Takes::boolean},
+      {"--register-usage-level", "-register-usage-level", Takes::number, {}, 0, 10},
+      {"--disable-optimizer-constants", "-disable-optimizer-consts"},
+      {"--warn-on-spills", "-warn-spills"},
+      {"--warn-on-local-memory-usage", "-warn-lmem-usage"},
+      {"--warn-on-double-precision-use", "-warn-double-usage"},
+  };
+  return rules;
+}
+
+struct ParsedOption {
+  const OptionRule* rule;
+  std::optional<std::string> value;
+};
+
+/// -D, -U and -O take their value without a sign between.
+bool takes_value_attached(std::string_view short_name) { return short_name.size() == 2; }
+
+std::optional<ParsedOption> parse(const std::string& option, std::span<const OptionRule> rules) {
+  const std::size_t equals = option.find('=');
+  const std::string name = option.substr(0, equals);
+  for (const OptionRule& rule : rules) {
+    if (name == rule.name || name == rule.short_name) {
+      if (equals == std::string::npos) return ParsedOption{&rule, std::nullopt};
+      return ParsedOption{&rule, option.substr(equals + 1)};
+    }
+  }
+  for (const OptionRule& rule : rules) {
+    const bool has_value = rule.takes != Takes::nothing && takes_value_attached(rule.short_name);
+    if (has_value && option.starts_with(rule.short_name)) return ParsedOption{&rule, option.substr(2)};
+  }
+  return std::nullopt;
+}
+
+bool is_number(std::string_view text, int lowest, int highest) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number >= lowest && number <= highest;
+}
+
+bool is_identifier(std::string_view text) {
+  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
+         std::all_of(text.begin(), text.end(), is_letter);
+}
+
+std::string expectation(const OptionRule& rule) {
+  switch (rule.takes) {
+    case Takes::nothing:
+      return "no value";
+    case Takes::boolean:
+      return "true or false";
+    case Takes::choice:
+      return join(rule.choices, ", ");
+    case Takes::number:
+      return fmt::format("an integer from {} to {}", rule.lowest, rule.highest);
+    case Takes::numbers:
+      return "numbers of diagnostics, separated by commas";
+    case Takes::macro:
+      return "NAME or NAME=VALUE, on one line";
+    case Takes::macro_name:
+      return "a macro's name";
+    case Takes::assembler_option:
+      return "one option of ptxas";
+  }
+  return "";
+}
+
+bool accepts(const OptionRule& rule, const std::optional<std::string>& value) {
+  if (!value) return rule.takes == Takes::nothing;
+  switch (rule.takes) {
+    case Takes::nothing:
+      return false;
+    case Takes::boolean:
+      return *value == "true" || *value == "false";
+    case Takes::choice:
+      return std::find(rule.choices.begin(), rule.choices.end(), *value) != rule.choices.end();
+    case Takes::number:
+      return is_number(*value, rule.lowest, rule.highest);
+    case Takes::numbers: {
+      constexpr int kHighestDiagnostic = 99999;
+      const std::vector<std::string> numbers = split(*value, ',');
+      return std::all_of(numbers.begin(), numbers.end(),
+                         [](const std::string& number) { return is_number(number, 1, kHighestDiagnostic); });
+    }
+    case Takes::macro:
+      return is_identifier(std::string_view(*value).substr(0, value->find('='))) &&
+             value->find('\n') == std::string::npos;
+    case Takes::macro_name:
+      return is_identifier(*value);
+    case Takes::assembler_option:
+      return !value->empty();
+  }
+  return false;
+}
+
+std::vector<std::string> names(std::span<const OptionRule> rules) {
+  std::vector<std::string> list;
+  for (const OptionRule& rule : rules) {
+    list.emplace_back(rule.name);
+    if (rule.short_name != rule.name.substr(1)) list.emplace_back(rule.short_name);
+  }
+  return list;
+}
+
+void check_option(const std::string& option, std::span<const OptionRule> rules, std::string_view whose,
+                  const Where& where) {
+  const auto parsed = parse(option, rules);
+  if (!parsed) {
+    const std::string near = suggestion(option.substr(0, option.find('=')), names(rules));
+    throw UserError(fmt::format("'{}' is no {} option that may be given here", option, whose), where,
+                    std::string(trim(near)) + " The architecture, folders and files are tiletune's to set.");
+  }
+  if (!accepts(*parsed->rule, parsed->value)) {
+    throw UserError(fmt::format("the {} option '{}' has a wrong or missing value", whose, option), where,
+                    fmt::format("{} takes {}.", parsed->rule->name, expectation(*parsed->rule)));
+  }
+  if (parsed->rule->takes == Takes::assembler_option) {
+    check_option(*parsed->value, assembler_options(), "ptxas", where);
+  }
+}
+
+/// What an option is about, when saying it twice makes no sense.
+std::optional<std::string_view> subject(const std::string& option) {
+  const auto parsed = parse(option, compiler_options());
+  if (!parsed) return std::nullopt;
+  switch (parsed->rule->takes) {
+    case Takes::nothing:
+    case Takes::boolean:
+    case Takes::choice:
+    case Takes::number:
+      return parsed->rule->name;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void append_options(std::vector<std::string>& options, const std::vector<std::string>& more) {
+  for (const std::string& option : more) {
+    if (const auto about = subject(option)) {
+      std::erase_if(options, [&](const std::string& earlier) { return subject(earlier) == about; });
+    }
+    options.push_back(option);
+  }
+}
+
+void check_compile_options(const std::vector<std::string>& options, const Where& where) {
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    check_option(options[i], compiler_options(), "compiler", where.at(i));
+  }
+}
+
+}  // namespace tiletune

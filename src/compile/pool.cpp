@@ -1,0 +1,280 @@
+#include "compile/pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <list>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "compile/message.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::chrono::seconds kStartTimeout{60};
+constexpr int kStartAttempts = 5;
+
+Clock::time_point from_now(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+CompilePoolOptions completed(CompilePoolOptions options) {
+  if (options.workers <= 0) {
+    options.workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+  }
+  if (options.program.empty()) options.program = executable_path();
+  if (!std::filesystem::is_regular_file(options.program)) {
+    throw UserError("the program of the compile workers does not exist", Where{options.program.string(), ""},
+                    "Build tiletune again.");
+  }
+  options.cache_folder = std::filesystem::absolute(options.cache_folder);
+  return options;
+}
+
+struct QueuedJob {
+  std::string key;
+  CompileJob job;
+};
+
+struct Worker {
+  enum class State { starting, idle, busy, ended };
+
+  WorkerProcess process;
+  State state = State::starting;
+  Clock::time_point deadline;    ///< of starting or of the job
+  std::optional<QueuedJob> job;  ///< while busy
+};
+
+}  // namespace
+
+struct CompilePool::Impl {
+  explicit Impl(CompilePoolOptions given)
+      : options(completed(std::move(given))), cache(options.cache_folder) {}
+
+  void submit(std::uint64_t ticket, CompileRequest request);
+  void finish(const std::string& key, const Compiled& compiled);
+
+  void start_workers();
+  void start_worker();
+  void send_jobs();
+  void send_job(Worker& worker);
+
+  void attend(Worker& worker);
+  void receive(Worker& worker);
+  void take_reply(Worker& worker, CompileReply reply);
+  void enforce_deadline(Worker& worker);
+  void lose(Worker& worker, const std::string& how);
+  void drop_ended_workers();
+
+  std::size_t count(Worker::State state) const;
+  bool may_start_worker() const;
+
+  CompilePoolOptions options;
+  CubinCache cache;
+  std::list<Worker> workers;
+  std::deque<QueuedJob> queue;
+  std::map<std::string, std::vector<std::uint64_t>> tickets;  ///< by key, of all jobs not yet finished
+  std::map<std::string, Compiled> hopeless;                   ///< by key: what failed once would fail again
+  std::vector<std::pair<std::uint64_t, Compiled>> finished;
+  std::size_t pending = 0;
+  int failed_starts = 0;  ///< in a row
+  double cpu_seconds = 0;
+};
+
+void CompilePool::Impl::submit(std::uint64_t ticket, CompileRequest request) {
+  ++pending;
+  std::string key = request.key();
+  if (const auto known = tickets.find(key); known != tickets.end()) {
+    known->second.push_back(ticket);
+  } else if (const auto failed = hopeless.find(key); failed != hopeless.end()) {
+    finished.emplace_back(ticket, failed->second);
+  } else if (auto binary = cache.load(key)) {
+    finished.emplace_back(ticket, Compiled{Outcome::ok, "", std::make_shared<Binary>(std::move(*binary))});
+  } else {
+    tickets[key] = {ticket};
+    queue.push_back({std::move(key), {std::move(request), false}});
+  }
+}
+
+void CompilePool::Impl::finish(const std::string& key, const Compiled& compiled) {
+  const auto waiting = tickets.extract(key);
+  for (const std::uint64_t ticket : waiting.mapped()) finished.emplace_back(ticket, compiled);
+  const bool is_hopeless =
+      compiled.outcome == Outcome::compile_failed || compiled.outcome == Outcome::compile_timeout;
+  if (is_hopeless) hopeless.emplace(key, compiled);
+}
+
+std::size_t CompilePool::Impl::count(Worker::State state) const {
+  return static_cast<std::size_t>(std::count_if(workers.begin(), workers.end(),
+                                                [&](const Worker& worker) { return worker.state == state; }));
+}
+
+bool CompilePool::Impl::may_start_worker() const {
+  const std::size_t soon_free = count(Worker::State::starting) + count(Worker::State::idle);
+  return workers.size() < static_cast<std::size_t>(options.workers) && soon_free < queue.size();
+}
+
+void CompilePool::Impl::start_workers() {
+  while (may_start_worker()) start_worker();
+}
+
+void CompilePool::Impl::start_worker() {
+  Worker& worker =
+      workers.emplace_back(Worker{WorkerProcess(options.program, options.arguments), Worker::State::starting,
+                                  Clock::now() + kStartTimeout, std::nullopt});
+  // A worker that dies before it reads this is noticed when its answer is awaited.
+  worker.process.send(to_json(WorkerSettings{options.cache_folder, options.max_memory_bytes}));
+}
+
+void CompilePool::Impl::send_jobs() {
+  for (Worker& worker : workers) {
+    if (queue.empty()) return;
+    if (worker.state == Worker::State::idle) send_job(worker);
+  }
+}
+
+void CompilePool::Impl::send_job(Worker& worker) {
+  worker.job = std::move(queue.front());
+  queue.pop_front();
+  worker.state = Worker::State::busy;
+  worker.deadline = from_now(options.timeout_s);
+  if (!worker.process.send(to_json(worker.job->job))) lose(worker, worker.process.reap());
+}
+
+void CompilePool::Impl::attend(Worker& worker) {
+  try {
+    receive(worker);
+  } catch (const ProtocolError& error) {
+    worker.process.kill();
+    lose(worker, fmt::format("it broke the protocol: {}", error.what()));
+    return;
+  }
+  if (worker.state == Worker::State::ended) return;
+  if (worker.process.gone()) {
+    lose(worker, worker.process.reap());
+  } else {
+    enforce_deadline(worker);
+  }
+}
+
+void CompilePool::Impl::receive(Worker& worker) {
+  while (worker.state != Worker::State::ended) {
+    const auto message = worker.process.receive();
+    if (!message) return;
+    if (worker.state == Worker::State::starting && is_ready_message(*message)) {
+      worker.state = Worker::State::idle;
+      failed_starts = 0;
+    } else {
+      take_reply(worker, compile_reply_from_json(*message));
+    }
+  }
+}
+
+void CompilePool::Impl::take_reply(Worker& worker, CompileReply reply) {
+  if (worker.state != Worker::State::busy || reply.key != worker.job->key) {
+    throw ProtocolError("an answer arrived that nobody asked for");
+  }
+  QueuedJob done = std::move(*worker.job);
+  worker.job.reset();
+  worker.state = reply.last ? Worker::State::ended : Worker::State::idle;
+  cpu_seconds += reply.cpu_ms / 1e3;
+  Compiled compiled{reply.outcome, reply.reason, nullptr};
+  if (reply.outcome == Outcome::ok) {
+    std::optional<Binary> binary = reply.binary ? std::move(reply.binary) : cache.load(done.key);
+    if (!binary) {
+      // It has left the cache folder since the worker put it there.
+      done.job.return_binary = true;
+      queue.push_front(std::move(done));
+      return;
+    }
+    binary->from_cache = reply.from_cache;
+    compiled.binary = std::make_shared<Binary>(std::move(*binary));
+  }
+  finish(done.key, compiled);
+}
+
+void CompilePool::Impl::enforce_deadline(Worker& worker) {
+  const bool has_deadline = worker.state == Worker::State::starting || worker.state == Worker::State::busy;
+  if (!has_deadline || Clock::now() < worker.deadline) return;
+  worker.process.kill();
+  if (worker.state == Worker::State::starting) {
+    lose(worker, fmt::format("not ready after {} s", kStartTimeout.count()));
+    return;
+  }
+  worker.state = Worker::State::ended;
+  finish(worker.job->key,
+         {Outcome::compile_timeout, fmt::format("not compiled within {:g} s", options.timeout_s), nullptr});
+}
+
+void CompilePool::Impl::lose(Worker& worker, const std::string& how) {
+  const Worker::State was = std::exchange(worker.state, Worker::State::ended);
+  if (was == Worker::State::starting && ++failed_starts >= kStartAttempts) {
+    throw UserError(
+        fmt::format("compile workers do not start: {} in a row ended early ({})", failed_starts, how),
+        Where{options.program.string(), ""}, "Check the limits on memory and processes (ulimit -a).");
+  }
+  if (was != Worker::State::busy) return;
+  const std::string reason = fmt::format("lost the compile worker: {}; its memory is limited to {}", how,
+                                         human_bytes(options.max_memory_bytes));
+  finish(worker.job->key, {Outcome::compile_crashed, reason, nullptr});
+}
+
+void CompilePool::Impl::drop_ended_workers() {
+  workers.remove_if([](const Worker& worker) { return worker.state == Worker::State::ended; });
+}
+
+CompilePool::CompilePool(CompilePoolOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+
+CompilePool::~CompilePool() = default;
+
+void CompilePool::submit(std::uint64_t ticket, CompileRequest request) {
+  impl_->submit(ticket, std::move(request));
+}
+
+std::vector<std::pair<std::uint64_t, Compiled>> CompilePool::take_finished() {
+  for (Worker& worker : impl_->workers) impl_->attend(worker);
+  impl_->drop_ended_workers();
+  impl_->start_workers();
+  impl_->send_jobs();
+  impl_->drop_ended_workers();
+  impl_->pending -= impl_->finished.size();
+  return std::exchange(impl_->finished, {});
+}
+
+std::size_t CompilePool::pending() const { return impl_->pending; }
+
+std::size_t CompilePool::queued() const { return impl_->queue.size(); }
+
+int CompilePool::workers() const { return impl_->options.workers; }
+
+std::vector<int> CompilePool::fds() const {
+  std::vector<int> list;
+  for (const Worker& worker : impl_->workers) {
+    if (!worker.process.gone()) list.push_back(worker.process.fd());
+  }
+  return list;
+}
+
+Clock::time_point CompilePool::next_deadline() const {
+  const bool has_work = !impl_->queue.empty() && impl_->count(Worker::State::idle) > 0;
+  if (!impl_->finished.empty() || has_work || impl_->may_start_worker()) return Clock::now();
+  Clock::time_point next = Clock::time_point::max();
+  for (const Worker& worker : impl_->workers) {
+    if (worker.state == Worker::State::starting || worker.state == Worker::State::busy) {
+      next = std::min(next, worker.deadline);
+    }
+  }
+  return next;
+}
+
+double CompilePool::compile_cpu_seconds() const { return impl_->cpu_seconds; }
+
+}  // namespace tiletune

@@ -1,0 +1,253 @@
+#include "gpu/device.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "gpu/driver_api.h"
+
+namespace tiletune {
+
+namespace {
+
+int attribute(CUdevice device, CUdevice_attribute which) {
+  int value = 0;
+  check(driver_api().device_attribute(&value, which, device), "cuDeviceGetAttribute");
+  return value;
+}
+
+std::string uuid_text(CUdevice device) {
+  CUuuid uuid{};
+  check(driver_api().device_uuid(&uuid, device), "cuDeviceGetUuid");
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
+std::string name_text(CUdevice device) {
+  std::array<char, 256> name{};
+  check(driver_api().device_name(name.data(), static_cast<int>(name.size()), device), "cuDeviceGetName");
+  return name.data();
+}
+
+std::string version_text() {
+  int version = 0;
+  check(driver_api().driver_version(&version), "cuDriverGetVersion");
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+DeviceFacts read_facts(int index, CUdevice device) {
+  DeviceFacts facts;
+  facts.index = index;
+  facts.name = name_text(device);
+  facts.uuid = uuid_text(device);
+  facts.cuda_version = version_text();
+  facts.compute_major = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  facts.compute_minor = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  facts.multiprocessors = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  facts.warp_size = attribute(device, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  facts.max_threads_per_block = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  facts.max_threads_per_multiprocessor =
+      attribute(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  facts.max_blocks_per_multiprocessor = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+  facts.registers_per_multiprocessor =
+      attribute(device, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+  facts.registers_per_block = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+  facts.shared_bytes_per_multiprocessor =
+      attribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  facts.shared_bytes_per_block = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  facts.shared_bytes_per_block_optin =
+      attribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  facts.reserved_shared_bytes_per_block =
+      attribute(device, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+  facts.l2_bytes = attribute(device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  facts.clock_khz = attribute(device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  std::size_t memory = 0;
+  check(driver_api().device_memory(&memory, device), "cuDeviceTotalMem");
+  facts.memory_bytes = static_cast<std::int64_t>(memory);
+  return facts;
+}
+
+}  // namespace
+
+bool CudaError::sticky() const {
+  switch (code_) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_EXTERNAL_DEVICE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool CudaError::launch_refused() const {
+  return code_ == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES || code_ == CUDA_ERROR_INVALID_VALUE ||
+         code_ == CUDA_ERROR_INVALID_IMAGE || code_ == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+         code_ == CUDA_ERROR_NOT_FOUND || code_ == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE ||
+         code_ == CUDA_ERROR_INVALID_SOURCE;
+}
+
+bool CudaError::out_of_memory() const { return code_ == CUDA_ERROR_OUT_OF_MEMORY; }
+
+int device_count() {
+  try {
+    int count = 0;
+    check(driver_api().device_count(&count), "cuDeviceGetCount");
+    return count;
+  } catch (const GpuError&) {
+    return 0;
+  }
+}
+
+DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
+  CUdeviceptr address = 0;
+  check(driver_api().memory_allocate(&address, bytes), "cuMemAlloc");
+  address_ = address;
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  if (address_ != 0) driver_api().memory_free(address_);
+}
+
+DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
+    : address_(std::exchange(other.address_, 0)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Kernel::Kernel(std::string_view cubin, const std::string& symbol) : image_(cubin) {
+  check(driver_api().module_load(&module_, image_.data()), "cuModuleLoadData");
+  const CUresult found = driver_api().module_function(&function_, module_, symbol.c_str());
+  if (found != CUDA_SUCCESS) driver_api().module_unload(std::exchange(module_, nullptr));
+  check(found, "cuModuleGetFunction");
+}
+
+Kernel::~Kernel() {
+  if (module_ != nullptr) driver_api().module_unload(module_);
+}
+
+Kernel::Kernel(Kernel&& other) noexcept
+    : image_(std::move(other.image_)),
+      module_(std::exchange(other.module_, nullptr)),
+      function_(std::exchange(other.function_, nullptr)) {}
+
+Kernel& Kernel::operator=(Kernel&& other) noexcept {
+  std::swap(image_, other.image_);
+  std::swap(module_, other.module_);
+  std::swap(function_, other.function_);
+  return *this;
+}
+
+KernelAttributes Kernel::attributes() const {
+  const auto read = [this](CUfunction_attribute which) {
+    int value = 0;
+    check(driver_api().function_attribute(&value, which, function_), "cuFuncGetAttribute");
+    return value;
+  };
+  return {read(CU_FUNC_ATTRIBUTE_NUM_REGS), read(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
+          read(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES), read(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)};
+}
+
+void Kernel::allow_dynamic_shared(int bytes) {
+  check(
+      driver_api().function_set_attribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
+      "cuFuncSetAttribute");
+}
+
+int Kernel::blocks_per_multiprocessor(int threads_per_block, std::size_t dynamic_shared_bytes) const {
+  int blocks = 0;
+  check(driver_api().occupancy_blocks(&blocks, function_, threads_per_block, dynamic_shared_bytes),
+        "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  return blocks;
+}
+
+Event::Event() { check(driver_api().event_create(&event_, CU_EVENT_DEFAULT), "cuEventCreate"); }
+Event::~Event() { driver_api().event_destroy(event_); }
+
+Gpu::Gpu(int index) {
+  const DriverApi& api = driver_api();
+  int count = 0;
+  check(api.device_count(&count), "cuDeviceGetCount");
+  if (index < 0 || index >= count) {
+    throw GpuError(fmt::format("there is no GPU {}; the driver shows {}", index, count));
+  }
+  CUdevice device = 0;
+  check(api.device_get(&device, index), "cuDeviceGet");
+  facts_ = read_facts(index, device);
+  CUcontext context = nullptr;
+  check(api.context_retain(&context, device), "cuDevicePrimaryCtxRetain");
+  check(api.context_set_current(context), "cuCtxSetCurrent");
+  check(api.stream_create(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+}
+
+// The context is released with the process: after a sticky error every call would only report it again.
+Gpu::~Gpu() { driver_api().stream_destroy(stream_); }
+
+std::size_t Gpu::free_bytes() const {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(driver_api().memory_info(&free, &total), "cuMemGetInfo");
+  return free;
+}
+
+void Gpu::copy_to_device(DeviceAddress to, const void* from, std::size_t bytes) {
+  check(driver_api().copy_to_device(to, from, bytes, stream_), "cuMemcpyHtoDAsync");
+}
+
+void Gpu::copy_to_host(void* to, DeviceAddress from, std::size_t bytes) {
+  check(driver_api().copy_to_host(to, from, bytes, stream_), "cuMemcpyDtoHAsync");
+  synchronize();
+}
+
+void Gpu::copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes) {
+  check(driver_api().copy_on_device(to, from, bytes, stream_), "cuMemcpyDtoDAsync");
+}
+
+void Gpu::fill32(DeviceAddress to, std::uint32_t value, std::size_t count) {
+  check(driver_api().fill32(to, value, count, stream_), "cuMemsetD32Async");
+}
+
+void Gpu::fill8(DeviceAddress to, std::uint8_t value, std::size_t count) {
+  check(driver_api().fill8(to, value, count, stream_), "cuMemsetD8Async");
+}
+
+void Gpu::launch(const Kernel& kernel, const LaunchShape& shape, std::span<void* const> arguments) {
+  std::vector<void*> values(arguments.begin(), arguments.end());
+  check(driver_api().launch(kernel.function(), shape.grid_x, shape.grid_y, shape.grid_z, shape.block_x,
+                            shape.block_y, shape.block_z, shape.dynamic_shared_bytes, stream_, values.data(),
+                            nullptr),
+        "cuLaunchKernel");
+}
+
+void Gpu::record(const Event& event) {
+  check(driver_api().event_record(event.get(), stream_), "cuEventRecord");
+}
+
+void Gpu::synchronize() { check(driver_api().stream_synchronize(stream_), "cuStreamSynchronize"); }
+
+double Gpu::elapsed_us(const Event& first, const Event& second) {
+  check(driver_api().event_synchronize(second.get()), "cuEventSynchronize");
+  float milliseconds = 0;
+  check(driver_api().event_elapsed(&milliseconds, first.get(), second.get()), "cuEventElapsedTime");
+  constexpr double kMicrosecondsPerMillisecond = 1e3;
+  return milliseconds * kMicrosecondsPerMillisecond;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,166 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+// The driver's handle types, as cuda.h declares them: only the gpu room includes that header.
+struct CUmod_st;
+struct CUfunc_st;
+struct CUevent_st;
+struct CUstream_st;
+
+namespace tiletune {
+
+/// A call of the CUDA driver failed.
+class CudaError : public GpuError {
+ public:
+  CudaError(int code, const std::string& what, std::string place)
+      : GpuError(what), code_(code), place_(std::move(place)) {}
+  int code() const { return code_; }
+  /// The context cannot be used any more; cuda.h says of these that the process must be terminated.
+  bool sticky() const;
+  /// The launch itself was refused; the context is fine.
+  bool launch_refused() const;
+  bool out_of_memory() const;
+  /// Source file and line of the call.
+  const std::string& place() const { return place_; }
+
+ private:
+  int code_;
+  std::string place_;
+};
+
+/// What the driver says of a device.
+struct DeviceFacts {
+  int index = 0;
+  std::string name;
+  std::string uuid;  ///< "GPU-..."
+  int compute_major = 0, compute_minor = 0;
+  int multiprocessors = 0;
+  int warp_size = 0;
+  int max_threads_per_block = 0;
+  int max_threads_per_multiprocessor = 0;
+  int max_blocks_per_multiprocessor = 0;
+  int registers_per_multiprocessor = 0;
+  int registers_per_block = 0;
+  int shared_bytes_per_multiprocessor = 0;
+  int shared_bytes_per_block = 0;
+  int shared_bytes_per_block_optin = 0;
+  int reserved_shared_bytes_per_block = 0;
+  std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;
+  int clock_khz = 0;         ///< highest SM clock
+  std::string cuda_version;  ///< highest the driver supports: "13.0"
+};
+
+/// Devices the driver shows; 0 also when there is no driver.
+int device_count();
+
+using DeviceAddress = std::uint64_t;
+
+/// Device memory, owned.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  /// Throws CudaError.
+  explicit DeviceBuffer(std::size_t bytes);
+  ~DeviceBuffer();
+  DeviceBuffer(DeviceBuffer&& other) noexcept;
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
+
+  DeviceAddress address() const { return address_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  DeviceAddress address_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+/// What cuFuncGetAttribute says of a loaded kernel.
+struct KernelAttributes {
+  int registers = 0;
+  int static_shared_bytes = 0;
+  int local_bytes = 0;
+  int max_threads_per_block = 0;
+};
+
+struct LaunchShape {
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
+  unsigned block_x = 1, block_y = 1, block_z = 1;
+  unsigned dynamic_shared_bytes = 0;
+  unsigned threads() const { return block_x * block_y * block_z; }
+};
+
+/// A loaded cubin with one kernel of it.
+class Kernel {
+ public:
+  /// Throws CudaError when the image cannot be loaded or has no such kernel.
+  Kernel(std::string_view cubin, const std::string& symbol);
+  ~Kernel();
+  Kernel(Kernel&& other) noexcept;
+  Kernel& operator=(Kernel&& other) noexcept;
+
+  KernelAttributes attributes() const;
+  /// Opts in to so much dynamic shared memory; needed above 48 KiB.
+  void allow_dynamic_shared(int bytes);
+  /// cuOccupancyMaxActiveBlocksPerMultiprocessor
+  int blocks_per_multiprocessor(int threads_per_block, std::size_t dynamic_shared_bytes) const;
+  CUfunc_st* function() const { return function_; }
+
+ private:
+  std::string image_;
+  CUmod_st* module_ = nullptr;
+  CUfunc_st* function_ = nullptr;
+};
+
+class Event {
+ public:
+  Event();
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  CUevent_st* get() const { return event_; }
+
+ private:
+  CUevent_st* event_ = nullptr;
+};
+
+/// One GPU: its primary context, current in this thread, and one stream on which everything runs in order.
+class Gpu {
+ public:
+  /// Throws GpuError when there is no driver or no such device.
+  explicit Gpu(int index);
+  ~Gpu();
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+
+  const DeviceFacts& facts() const { return facts_; }
+  std::size_t free_bytes() const;
+  CUstream_st* stream() const { return stream_; }
+
+  void copy_to_device(DeviceAddress to, const void* from, std::size_t bytes);
+  /// Waits for the copy.
+  void copy_to_host(void* to, DeviceAddress from, std::size_t bytes);
+  void copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes);
+  void fill32(DeviceAddress to, std::uint32_t value, std::size_t count);
+  void fill8(DeviceAddress to, std::uint8_t value, std::size_t count);
+  /// `arguments` are addresses of the argument values, in the kernel's order.
+  void launch(const Kernel& kernel, const LaunchShape& shape, std::span<void* const> arguments);
+  void record(const Event& event);
+  /// Waits for everything; reports errors of what ran before.
+  void synchronize();
+  /// Microseconds between two events; waits for the second.
+  double elapsed_us(const Event& first, const Event& second);
+
+ private:
+  DeviceFacts facts_;
+  CUstream_st* stream_ = nullptr;
+};
+
+}  // namespace tiletune

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <source_location>
+
+namespace tiletune {
+
+/// The functions of libcuda that tiletune calls, loaded on first use. Private to the gpu room.
+struct DriverApi {
+  decltype(&cuInit) init;
+  decltype(&cuDriverGetVersion) driver_version;
+  decltype(&cuDeviceGetCount) device_count;
+  decltype(&cuDeviceGet) device_get;
+  decltype(&cuDeviceGetName) device_name;
+  decltype(&cuDeviceGetUuid) device_uuid;
+  decltype(&cuDeviceGetAttribute) device_attribute;
+  decltype(&cuDeviceTotalMem) device_memory;
+  decltype(&cuDevicePrimaryCtxRetain) context_retain;
+  decltype(&cuDevicePrimaryCtxRelease) context_release;
+  decltype(&cuCtxSetCurrent) context_set_current;
+  decltype(&cuMemGetInfo) memory_info;
+  decltype(&cuMemAlloc) memory_allocate;
+  decltype(&cuMemFree) memory_free;
+  decltype(&cuMemcpyHtoDAsync) copy_to_device;
+  decltype(&cuMemcpyDtoHAsync) copy_to_host;
+  decltype(&cuMemcpyDtoDAsync) copy_on_device;
+  decltype(&cuMemsetD32Async) fill32;
+  decltype(&cuMemsetD8Async) fill8;
+  decltype(&cuModuleLoadData) module_load;
+  decltype(&cuModuleUnload) module_unload;
+  decltype(&cuModuleGetFunction) module_function;
+  decltype(&cuFuncGetAttribute) function_attribute;
+  decltype(&cuFuncSetAttribute) function_set_attribute;
+  decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy_blocks;
+  decltype(&cuLaunchKernel) launch;
+  decltype(&cuStreamCreate) stream_create;
+  decltype(&cuStreamDestroy) stream_destroy;
+  decltype(&cuStreamSynchronize) stream_synchronize;
+  decltype(&cuEventCreate) event_create;
+  decltype(&cuEventDestroy) event_destroy;
+  decltype(&cuEventRecord) event_record;
+  decltype(&cuEventSynchronize) event_synchronize;
+  CUresult (*event_elapsed)(float*, CUevent, CUevent);
+  decltype(&cuGetErrorName) error_name;
+  decltype(&cuGetErrorString) error_string;
+};
+
+/// Loads libcuda and initialises it once. Throws GpuError when there is no driver or it does not start.
+const DriverApi& driver_api();
+
+/// Throws CudaError (gpu/device.h) unless the call succeeded.
+void check(CUresult result, const char* call, std::source_location where = std::source_location::current());
+
+}  // namespace tiletune

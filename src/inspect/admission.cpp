@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "base/text.h"
+#include "inspect/occupancy.h"
+
+namespace tiletune {
+namespace {
+
+// CUDA C++ Programming Guide, Technical Specifications per Compute Capability; the same for all of them.
+constexpr Dim3 kLargestBlock = {1024, 1024, 64};
+constexpr Dim3 kLargestGrid = {2147483647, 65535, 65535};
+
+/// Below this share of the warps a multiprocessor can hold, latency is hard to hide: worth a warning, no
+/// more.
+constexpr double kLowOccupancy = 0.25;
+
+void refuse(Admission& admission, std::string reason) {
+  admission.admitted = false;
+  if (admission.reason.empty()) admission.reason = std::move(reason);
+}
+
+void check_extents(Admission& admission, const char* what, const char* of, const Dim3& dim,
+                   const Dim3& largest) {
+  const std::int64_t values[] = {dim.x, dim.y, dim.z};
+  const std::int64_t most[] = {largest.x, largest.y, largest.z};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (values[axis] < 1 || values[axis] > most[axis]) {
+      refuse(admission, fmt::format("{}.{} = {} {}, CUDA takes 1 to {}", what, "xyz"[axis], values[axis], of,
+                                    most[axis]));
+    }
+  }
+}
+
+void check_block(Admission& admission, const GpuModel& gpu, const Dim3& block) {
+  check_extents(admission, "block", "threads", block, kLargestBlock);
+  if (admission.admitted && block.count() > gpu.max_threads_per_block) {
+    refuse(admission,
+           fmt::format("block of {} x {} x {} = {} threads > {} that a block may have on {}", block.x,
+                       block.y, block.z, block.count(), gpu.max_threads_per_block, gpu.name));
+  }
+}
+
+void check_capability(Admission& admission, const GpuModel& gpu, const std::string& needed) {
+  if (needed.empty()) return;
+  const std::vector<std::string> parts = split(needed, '.');
+  const int major = std::atoi(parts[0].c_str());
+  const int minor = parts.size() > 1 ? std::atoi(parts[1].c_str()) : 0;
+  if (gpu.compute_major < major || (gpu.compute_major == major && gpu.compute_minor < minor)) {
+    refuse(admission, fmt::format("compute capability {} of {} < {} that the template needs",
+                                  gpu.compute_capability(), gpu.name, needed));
+  }
+}
+
+void check_launch_bound(Admission& admission, const Resources& resources, std::int64_t threads) {
+  if (resources.max_threads > 0 && threads > resources.max_threads) {
+    refuse(admission, fmt::format("block of {} threads > {} of the kernel's __launch_bounds__", threads,
+                                  resources.max_threads));
+  }
+}
+
+void check_shared(Admission& admission, const GpuModel& gpu, const Resources& resources,
+                  std::int64_t dynamic) {
+  if (dynamic + resources.static_shared_bytes > gpu.shared_bytes_per_block_optin) {
+    refuse(admission,
+           fmt::format("dynamic shared memory {} B + static {} B > {} B that a block may have on {}", dynamic,
+                       resources.static_shared_bytes, gpu.shared_bytes_per_block_optin, gpu.name));
+  }
+}
+
+/// The hardware takes registers for a block in rounds of one warp per scheduler.
+void check_registers(Admission& admission, const GpuModel& gpu, const Resources& resources,
+                     const Occupancy& occupancy) {
+  if (occupancy.limit_by_registers != 0) return;
+  const std::int64_t per_warp = occupancy.registers_per_block / occupancy.warps_per_block;
+  const int warps = (occupancy.warps_per_block + 3) / 4 * 4;
+  refuse(
+      admission,
+      fmt::format(
+          "too many registers for the launch: {} warps, in fours {} x {} registers per warp ({} per thread) "
+          "= {} > {} that a block may have on {}",
+          occupancy.warps_per_block, warps, per_warp, resources.registers, warps * per_warp,
+          gpu.registers_per_block, gpu.name));
+}
+
+void check_limits(Admission& admission, const Resources& resources, const AdmissionLimits& limits) {
+  if (limits.max_registers && resources.registers > *limits.max_registers) {
+    refuse(admission, fmt::format("{} registers per thread > {} of limits.max_registers", resources.registers,
+                                  *limits.max_registers));
+  }
+  if (limits.max_spill_bytes && resources.spill_bytes() > *limits.max_spill_bytes) {
+    refuse(admission, fmt::format("spills {} B (stores {} + loads {}) > {} B of limits.max_spill_bytes",
+                                  resources.spill_bytes(), resources.spill_store_bytes,
+                                  resources.spill_load_bytes, *limits.max_spill_bytes));
+  }
+  const Occupancy& occupancy = *admission.occupancy;
+  if (limits.min_occupancy && occupancy.fraction < *limits.min_occupancy) {
+    refuse(admission, fmt::format("occupancy {}% < {}% of limits.min_occupancy ({})",
+                                  three_digits(occupancy.fraction * 100),
+                                  three_digits(*limits.min_occupancy * 100), occupancy.arithmetic));
+  }
+}
+
+void add_warnings(Admission& admission, const Resources& resources) {
+  if (resources.spill_bytes() > 0) {
+    admission.warnings.push_back(fmt::format("spills {} B", resources.spill_bytes()));
+  }
+  if (admission.occupancy->fraction < kLowOccupancy) {
+    admission.warnings.push_back(
+        fmt::format("occupancy {}%", three_digits(admission.occupancy->fraction * 100)));
+  }
+}
+
+}  // namespace
+
+Admission admit_launch(const GpuModel& gpu, const TemplateSpec& spec, const Instance& instance) {
+  Admission admission;
+  check_capability(admission, gpu, spec.min_compute_capability);
+  check_block(admission, gpu, instance.block);
+  check_extents(admission, "grid", "blocks", instance.grid, kLargestGrid);
+  if (instance.dynamic_shared_bytes > gpu.shared_bytes_per_block_optin) {
+    refuse(admission, fmt::format("dynamic shared memory {} B > {} B that a block may have on {}",
+                                  instance.dynamic_shared_bytes, gpu.shared_bytes_per_block_optin, gpu.name));
+  }
+  return admission;
+}
+
+Admission admit_binary(const GpuModel& gpu, const TemplateSpec& spec, const Instance& instance,
+                       const Resources& resources, const AdmissionLimits& limits) {
+  Admission admission = admit_launch(gpu, spec, instance);
+  if (!admission.admitted) return admission;
+  const std::int64_t threads = instance.block.count();
+  admission.occupancy =
+      compute_occupancy(gpu, resources, static_cast<int>(threads), instance.dynamic_shared_bytes);
+  check_launch_bound(admission, resources, threads);
+  check_shared(admission, gpu, resources, instance.dynamic_shared_bytes);
+  check_registers(admission, gpu, resources, *admission.occupancy);
+  if (admission.occupancy->blocks_per_multiprocessor == 0) {
+    refuse(admission, "no block fits on a multiprocessor: " + admission.occupancy->arithmetic);
+  }
+  check_limits(admission, resources, limits);
+  if (admission.admitted) add_warnings(admission, resources);
+  return admission;
+}
+
+}  // namespace tiletune

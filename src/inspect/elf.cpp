@@ -1,0 +1,96 @@
+#include "inspect/elf.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace tiletune {
+namespace {
+
+constexpr std::uint16_t kMachineCuda = 190;
+constexpr std::uint8_t kAbiWithWideArchitecture = 8;
+constexpr std::uint32_t kTypeNoBits = 8;
+constexpr std::uint64_t kSectionHeaderBytes = 64;
+constexpr std::uint64_t kSymbolBytes = 24;
+
+std::string_view slice(std::string_view bytes, std::uint64_t offset, std::uint64_t size) {
+  if (offset > bytes.size() || bytes.size() - offset < size) throw_bad_cubin("it is cut off");
+  return bytes.substr(offset, size);
+}
+
+std::string_view c_string(std::string_view table, std::uint32_t offset) {
+  if (offset >= table.size()) throw_bad_cubin("a name lies outside its table");
+  const std::string_view rest = table.substr(offset);
+  const auto end = rest.find('\0');
+  if (end == std::string_view::npos) throw_bad_cubin("a name has no end");
+  return rest.substr(0, end);
+}
+
+/// e_flags holds the architecture in its lowest byte, since ABI version 8 in the byte above it.
+int architecture_of(std::string_view image) {
+  const auto flags = read_scalar<std::uint32_t>(image, 0x30);
+  const auto abi_version = read_scalar<std::uint8_t>(image, 8);
+  return static_cast<int>((abi_version >= kAbiWithWideArchitecture ? flags >> 8 : flags) & 0xff);
+}
+
+}  // namespace
+
+void throw_bad_cubin(const std::string& what) {
+  throw UserError("the compiled kernel is no usable cubin: " + what,
+                  "Remove it from the cubin cache and compile it again.");
+}
+
+CubinElf::CubinElf(std::string_view image) {
+  if (image.substr(0, 4) != "\177ELF") throw_bad_cubin("it is no ELF file");
+  if (read_scalar<std::uint8_t>(image, 4) != 2 || read_scalar<std::uint8_t>(image, 5) != 1) {
+    throw_bad_cubin("it is no 64-bit little-endian ELF file");
+  }
+  if (read_scalar<std::uint16_t>(image, 0x12) != kMachineCuda)
+    throw_bad_cubin("it is for another machine than a GPU");
+  architecture_ = architecture_of(image);
+  read_sections(image);
+}
+
+void CubinElf::read_sections(std::string_view image) {
+  const auto table = read_scalar<std::uint64_t>(image, 0x28);
+  const auto entry_bytes = read_scalar<std::uint16_t>(image, 0x3a);
+  const auto count = read_scalar<std::uint16_t>(image, 0x3c);
+  const auto names_index = read_scalar<std::uint16_t>(image, 0x3e);
+  if (entry_bytes != kSectionHeaderBytes) throw_bad_cubin("its section headers have an unknown size");
+  const std::string_view headers = slice(image, table, count * kSectionHeaderBytes);
+  if (names_index >= count) throw_bad_cubin("it has no section names");
+
+  const auto bytes_of = [&](std::uint64_t header) {
+    return slice(image, read_scalar<std::uint64_t>(headers, header + 0x18),
+                 read_scalar<std::uint64_t>(headers, header + 0x20));
+  };
+  const std::string_view names = bytes_of(names_index * kSectionHeaderBytes);
+  for (std::uint64_t header = 0; header < headers.size(); header += kSectionHeaderBytes) {
+    ElfSection section;
+    section.name = c_string(names, read_scalar<std::uint32_t>(headers, header));
+    section.flags = read_scalar<std::uint64_t>(headers, header + 0x08);
+    section.size = read_scalar<std::uint64_t>(headers, header + 0x20);
+    section.info = read_scalar<std::uint32_t>(headers, header + 0x2c);
+    if (read_scalar<std::uint32_t>(headers, header + 4) != kTypeNoBits) section.bytes = bytes_of(header);
+    sections_.push_back(section);
+  }
+}
+
+const ElfSection* CubinElf::section(std::string_view name) const {
+  const auto found = std::find_if(sections_.begin(), sections_.end(),
+                                  [&](const ElfSection& section) { return section.name == name; });
+  return found == sections_.end() ? nullptr : &*found;
+}
+
+std::optional<std::uint32_t> CubinElf::symbol_index(std::string_view name) const {
+  const ElfSection* symbols = section(".symtab");
+  const ElfSection* names = section(".strtab");
+  if (symbols == nullptr || names == nullptr) return std::nullopt;
+  for (std::uint64_t i = 0; i < symbols->bytes.size() / kSymbolBytes; ++i) {
+    const auto symbol_name = read_scalar<std::uint32_t>(symbols->bytes, i * kSymbolBytes);
+    if (c_string(names->bytes, symbol_name) == name) return static_cast<std::uint32_t>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace tiletune {
+
+/// Throws UserError: the image is damaged, in this way.
+[[noreturn]] void throw_bad_cubin(const std::string& what);
+
+/// A little-endian scalar at an offset that is checked first.
+template <typename T>
+T read_scalar(std::string_view bytes, std::uint64_t offset) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) throw_bad_cubin("it is cut off");
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+struct ElfSection {
+  std::string_view name;
+  std::string_view bytes;  ///< empty for a section that occupies no space in the file
+  std::uint64_t size = 0;
+  std::uint64_t flags = 0;
+  std::uint32_t info = 0;
+};
+
+/// A cubin as an ELF64 image. Every offset in it is checked against its length; nothing in it is trusted.
+class CubinElf {
+ public:
+  /// Keeps a view of the image. Throws UserError when it is no ELF64 file of a GPU or is cut off.
+  explicit CubinElf(std::string_view image);
+
+  /// None when there is no section of that name.
+  const ElfSection* section(std::string_view name) const;
+  /// The index in the symbol table that .nv.info refers to.
+  std::optional<std::uint32_t> symbol_index(std::string_view name) const;
+  /// 90 for sm_90 and sm_90a.
+  int architecture() const { return architecture_; }
+
+ private:
+  void read_sections(std::string_view image);
+
+  std::vector<ElfSection> sections_;
+  int architecture_ = 0;
+};
+
+}  // namespace tiletune

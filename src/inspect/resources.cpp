@@ -1,0 +1,130 @@
+#include "inspect/resources.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+
+#include "base/error.h"
+#include "inspect/attributes.h"
+#include "inspect/elf.h"
+
+namespace tiletune {
+namespace {
+
+constexpr std::uint8_t kFormatSized =
+    4;  ///< a 16-bit size, then the value; other formats hold 16 bits in place
+constexpr std::uint8_t kMaxThreads = 0x05;
+constexpr std::uint8_t kFrameSize = 0x11;
+constexpr std::uint8_t kRegisterCount = 0x2f;
+constexpr std::uint8_t kBarrierCount = 0x4c;
+
+/// From this architecture on .nv.shared includes what the runtime reserves for itself.
+constexpr int kFirstArchitectureWithReserve = 90;
+constexpr std::int64_t kReservedSharedBytes = 1024;
+
+int to_int(std::uint64_t value, const char* what) {
+  if (value > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
+    throw_bad_cubin(fmt::format("its {} is {}", what, value));
+  }
+  return static_cast<int>(value);
+}
+
+/// Attributes of all kernels: pairs of symbol and value.
+void read_common_attributes(const CubinElf& elf, std::uint32_t symbol, Resources& out) {
+  const ElfSection* info = elf.section(".nv.info");
+  if (info == nullptr) return;
+  for_each_attribute(info->bytes, [&](const Attribute& attribute) {
+    if (attribute.bytes.size() < 8 || read_scalar<std::uint32_t>(attribute.bytes, 0) != symbol) return;
+    const auto value = read_scalar<std::uint32_t>(attribute.bytes, 4);
+    if (attribute.id == kRegisterCount) out.registers = to_int(value, "register count");
+    if (attribute.id == kFrameSize) out.stack_bytes = value;
+  });
+}
+
+void read_kernel_attributes(const CubinElf& elf, const std::string& kernel, Resources& out) {
+  const ElfSection* info = elf.section(".nv.info." + kernel);
+  if (info == nullptr) return;
+  for_each_attribute(info->bytes, [&](const Attribute& attribute) {
+    if (attribute.id == kBarrierCount) out.barriers = attribute.small & 0xff;
+    if (attribute.id != kMaxThreads || attribute.bytes.size() < 12) return;
+    std::uint64_t threads = 1;
+    for (const std::uint64_t offset : {0, 4, 8}) {
+      const auto extent = read_scalar<std::uint32_t>(attribute.bytes, offset);
+      threads = static_cast<std::uint64_t>(to_int(threads * extent, "launch bound"));
+    }
+    out.max_threads = static_cast<int>(threads);
+  });
+}
+
+/// Before sm_90 the header of the code section repeats the register count in its top byte; before CUDA 13 its
+/// flags are the only place for the number of barriers.
+void read_code_header(const ElfSection& code, Resources& out) {
+  const int in_header = static_cast<int>(code.info >> 24);
+  if (out.registers == 0) out.registers = in_header;
+  if (in_header != 0 && in_header != out.registers) {
+    throw_bad_cubin(fmt::format("it says both {} and {} registers", out.registers, in_header));
+  }
+  if (out.registers == 0) throw_bad_cubin("it has no register count");
+  if (out.barriers == 0) out.barriers = static_cast<int>(code.flags >> 20 & 0x7f);
+}
+
+void read_memory(const CubinElf& elf, const std::string& kernel, Resources& out) {
+  if (const ElfSection* shared = elf.section(".nv.shared." + kernel)) {
+    out.static_shared_bytes = to_int(shared->size, "static shared memory");
+    if (elf.architecture() >= kFirstArchitectureWithReserve &&
+        out.static_shared_bytes >= kReservedSharedBytes) {
+      out.static_shared_bytes -= kReservedSharedBytes;
+    }
+  }
+  // Bank 0 holds the launch geometry and the arguments.
+  for (int bank = 1; bank < 6; ++bank) {
+    const std::string of_module = fmt::format(".nv.constant{}", bank);
+    for (const std::string& name : {of_module, of_module + "." + kernel}) {
+      if (const ElfSection* constant = elf.section(name)) {
+        out.constant_bytes += to_int(constant->size, "constant bank");
+      }
+    }
+  }
+}
+
+/// The number that ends where `unit` begins: 64 of "0 bytes stack frame, 64 bytes spill stores".
+std::int64_t number_before(std::string_view line, std::string_view unit) {
+  const auto end = line.find(unit);
+  if (end == std::string_view::npos) return 0;
+  auto begin = end;
+  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
+  std::int64_t number = 0;
+  std::from_chars(line.data() + begin, line.data() + end, number);
+  return number;
+}
+
+/// The cubin does not say what its local memory is for; ptxas does, in the line below the function's name.
+void read_spills(std::string_view log, const std::string& kernel, Resources& out) {
+  const std::string heading = "Function properties for " + kernel + "\n";
+  const auto at = log.find(heading);
+  if (at == std::string_view::npos) return;
+  const std::string_view rest = log.substr(at + heading.size());
+  const std::string_view line = rest.substr(0, rest.find('\n'));
+  out.spill_store_bytes = number_before(line, " bytes spill stores");
+  out.spill_load_bytes = number_before(line, " bytes spill loads");
+}
+
+}  // namespace
+
+Resources read_resources(const Binary& binary) {
+  const CubinElf elf(binary.cubin);
+  const ElfSection* code = elf.section(".text." + binary.kernel_symbol);
+  const auto symbol = elf.symbol_index(binary.kernel_symbol);
+  if (code == nullptr || !symbol) throw_bad_cubin("it has no kernel " + binary.kernel_symbol);
+  Resources out;
+  out.code_bytes = to_int(code->size, "code size");
+  read_common_attributes(elf, *symbol, out);
+  read_kernel_attributes(elf, binary.kernel_symbol, out);
+  read_code_header(*code, out);
+  read_memory(elf, binary.kernel_symbol, out);
+  read_spills(binary.log, binary.kernel_symbol, out);
+  return out;
+}
+
+}  // namespace tiletune

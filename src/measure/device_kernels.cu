@@ -1,0 +1,167 @@
+// The harness' own kernels: inputs, poison checks, guard bands and the comparison with the FP64 reference.
+// Grid-stride loops throughout, so that any launch shape is right.
+
+typedef unsigned long long u64;
+typedef unsigned int u32;
+typedef unsigned short u16;
+typedef unsigned char u8;
+
+struct Half { u16 bits; };
+struct BFloat16 { u16 bits; };
+
+__device__ inline double to_double(double value) { return value; }
+__device__ inline double to_double(float value) { return value; }
+__device__ inline double to_double(int value) { return value; }
+__device__ inline double to_double(u32 value) { return value; }
+__device__ inline double to_double(Half value) {
+  float out;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(out) : "h"(value.bits));
+  return out;
+}
+__device__ inline double to_double(BFloat16 value) { return __uint_as_float(u32(value.bits) << 16); }
+
+__device__ inline void from_float(float value, double& out) { out = value; }
+__device__ inline void from_float(float value, float& out) { out = value; }
+__device__ inline void from_float(float value, int& out) { out = int(value * 1000.0f); }
+__device__ inline void from_float(float value, u32& out) { out = u32((value + 1.0f) * 1000.0f); }
+__device__ inline void from_float(float value, Half& out) {
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(out.bits) : "f"(value));
+}
+__device__ inline void from_float(float value, BFloat16& out) {
+  // Round to nearest, ties to even, on the upper half of the bits.
+  const u32 bits = __float_as_uint(value);
+  out.bits = u16((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+__device__ inline u64 first_index() { return u64(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ inline u64 index_stride() { return u64(gridDim.x) * blockDim.x; }
+
+// splitmix64 (Steele, Lea, Flood 2014): a bijection of the counter, so every element has its own value.
+__device__ inline u64 mixed(u64 x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+// Uniform in [-1, 1).
+template <typename T>
+__device__ inline void fill_random(T* out, u64 count, u64 seed) {
+  for (u64 i = first_index(); i < count; i += index_stride()) {
+    const float unit = float(mixed(seed + i) >> 40) * (1.0f / 8388608.0f) - 1.0f;
+    from_float(unit, out[i]);
+  }
+}
+
+template <typename T>
+__device__ inline void widen(const T* in, double* out, u64 count) {
+  for (u64 i = first_index(); i < count; i += index_stride()) out[i] = to_double(in[i]);
+}
+
+struct Comparison {
+  double squared_error;
+  double squared_reference;
+  u64 largest_error_bits;  // of a double; positive doubles order like their bits
+  u64 not_a_number;
+};
+
+__device__ inline double warp_sum(double value) {
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
+  return value;
+}
+
+template <typename T>
+__device__ inline void compare(const T* out, const double* reference, u64 count, Comparison* result) {
+  double squared_error = 0;
+  double squared_reference = 0;
+  double largest = 0;
+  u64 not_a_number = 0;
+  for (u64 i = first_index(); i < count; i += index_stride()) {
+    const double value = to_double(out[i]);
+    const double error = fabs(value - reference[i]);
+    if (error != error || error > 1.7e308) {
+      ++not_a_number;
+    } else {
+      squared_error += error * error;
+      largest = fmax(largest, error);
+    }
+    squared_reference += reference[i] * reference[i];
+  }
+  squared_error = warp_sum(squared_error);
+  squared_reference = warp_sum(squared_reference);
+  if (threadIdx.x % 32 == 0) {
+    atomicAdd(&result->squared_error, squared_error);
+    atomicAdd(&result->squared_reference, squared_reference);
+  }
+  if (largest > 0) atomicMax(&result->largest_error_bits, u64(__double_as_longlong(largest)));
+  if (not_a_number > 0) atomicAdd(&result->not_a_number, not_a_number);
+}
+
+// The first element whose error is at least `least` (or that is no number); `first` starts at its maximum.
+template <typename T>
+__device__ inline void locate(const T* out, const double* reference, u64 count, double least, u64* first) {
+  for (u64 i = first_index(); i < count; i += index_stride()) {
+    const double error = fabs(to_double(out[i]) - reference[i]);
+    if (!(error < least)) atomicMin(first, i);
+  }
+}
+
+extern "C" __global__ void checksum(const u8* bytes, u64 count, u64* sum) {
+  const u64 words = count / 4;
+  u64 mine = 0;
+  for (u64 i = first_index(); i < words; i += index_stride()) {
+    mine += mixed((i << 32) ^ reinterpret_cast<const u32*>(bytes)[i]);
+  }
+  if (first_index() == 0) {
+    for (u64 i = words * 4; i < count; ++i) mine += mixed((i << 32) ^ bytes[i] ^ 0x8000000000000000ull);
+  }
+  if (mine != 0) atomicAdd(sum, mine);
+}
+
+struct GuardCheck {
+  u64 changed;  // bytes
+  u64 first;    // offset; starts at its maximum
+  u64 last;     // offset + 1
+};
+
+extern "C" __global__ void check_guard(const u8* bytes, u64 count, u8 pattern, GuardCheck* result) {
+  for (u64 i = first_index(); i < count; i += index_stride()) {
+    if (bytes[i] != pattern) {
+      atomicAdd(&result->changed, 1ull);
+      atomicMin(&result->first, i);
+      atomicMax(&result->last, i + 1);
+    }
+  }
+}
+
+// The plain FP64 product, for machines without cuBLAS. One thread per element.
+extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const double* a, const double* b, double beta,
+                                    double* c) {
+  for (u64 i = first_index(); i < m * n; i += index_stride()) {
+    const u64 row = i / n;
+    const u64 column = i % n;
+    double sum = 0;
+    for (u64 p = 0; p < k; ++p) sum += a[row * k + p] * b[p * n + column];
+    c[i] = beta == 0.0 ? alpha * sum : alpha * sum + beta * c[i];
+  }
+}
+
+// One set of entry points per element type, under plain names.
+#define ENTRY_POINTS(SUFFIX, T)                                                                                   \
+  extern "C" __global__ void fill_random_##SUFFIX(T* out, u64 count, u64 seed) { fill_random(out, count, seed); } \
+  extern "C" __global__ void widen_##SUFFIX(const T* in, double* out, u64 count) { widen(in, out, count); }       \
+  extern "C" __global__ void compare_##SUFFIX(const T* out, const double* reference, u64 count,                   \
+                                              Comparison* result) {                                               \
+    compare(out, reference, count, result);                                                                       \
+  }                                                                                                               \
+  extern "C" __global__ void locate_##SUFFIX(const T* out, const double* reference, u64 count, double least,      \
+                                             u64* first) {                                                        \
+    locate(out, reference, count, least, first);                                                                  \
+  }
+
+ENTRY_POINTS(f16, Half)
+ENTRY_POINTS(bf16, BFloat16)
+ENTRY_POINTS(f32, float)
+ENTRY_POINTS(f64, double)
+ENTRY_POINTS(i32, int)
+ENTRY_POINTS(u32, u32)

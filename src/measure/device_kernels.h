@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "gpu/device.h"
+#include "spec/tune_spec.h"
+
+namespace tiletune {
+
+/// CUDA source of the harness' own kernels (device_kernels.cu).
+extern const char* const kDeviceKernelsSource;
+
+/// How an output compares with its FP64 reference.
+struct ComparisonResult {
+  double relative_error = 0;       ///< ||out - ref|| / ||ref|| (Frobenius)
+  double largest_error = 0;        ///< max |out - ref|
+  double reference_rms = 0;        ///< sqrt(mean(ref^2))
+  std::uint64_t not_a_number = 0;  ///< elements that are NaN or infinite
+};
+
+/// Bytes of a guard band that do not hold the pattern any more.
+struct GuardResult {
+  std::uint64_t changed = 0;
+  std::uint64_t first = 0;  ///< offset in the band
+  std::uint64_t last = 0;
+};
+
+/// The harness' own kernels on one GPU, compiled for it on first use (through the cubin cache).
+class DeviceKernels {
+ public:
+  explicit DeviceKernels(Gpu& gpu);
+
+  /// Uniform in [-1, 1) (integers: thousandths of it), from a counter and the seed: the same on every GPU.
+  void fill_random(ElementType type, DeviceAddress out, std::uint64_t elements, std::uint64_t seed);
+  /// FP64 copy of a buffer.
+  void widen(ElementType type, DeviceAddress in, DeviceAddress out, std::uint64_t elements);
+  ComparisonResult compare(ElementType type, DeviceAddress out, DeviceAddress reference,
+                           std::uint64_t elements);
+  /// The index of the first element whose error is at least `least` or that is no number.
+  std::uint64_t locate(ElementType type, DeviceAddress out, DeviceAddress reference, std::uint64_t elements,
+                       double least);
+  std::uint64_t checksum(DeviceAddress bytes, std::uint64_t count);
+  GuardResult check_guard(DeviceAddress bytes, std::uint64_t count, std::uint8_t pattern);
+  /// FP64 C = alpha A B + beta C, row-major and dense, without cuBLAS.
+  void gemm_f64(std::uint64_t m, std::uint64_t n, std::uint64_t k, double alpha, DeviceAddress a,
+                DeviceAddress b, double beta, DeviceAddress c);
+
+ private:
+  const Kernel& kernel(const std::string& symbol);
+  template <typename... Arguments>
+  void run(const std::string& symbol, std::uint64_t elements, Arguments... arguments);
+
+  Gpu& gpu_;
+  std::string cubin_;
+  std::map<std::string, Kernel> kernels_;
+  DeviceBuffer result_;
+};
+
+}  // namespace tiletune

@@ -1,0 +1,125 @@
+#include "measure/measure_kernel.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace tiletune {
+
+namespace {
+
+constexpr int kFewestBaselineSamples = 15;
+constexpr unsigned kSharedWithoutOptIn = 48U << 10;
+
+/// One configuration on its way: loaded kernel, packed arguments, and what is known so far.
+class Measurement {
+ public:
+  Measurement(Gpu& gpu, Workspace& workspace, Timer& timer, const MeasureRequest& request)
+      : gpu_(gpu),
+        workspace_(workspace),
+        timer_(timer),
+        request_(request),
+        kernel_(request.cubin, request.symbol),
+        arguments_(request.arguments, workspace.addresses()) {
+    result.ticket = request.ticket;
+  }
+
+  Measured result;
+
+  void inspect() {
+    result.attributes = kernel_.attributes();
+    if (request_.shape.dynamic_shared_bytes > kSharedWithoutOptIn) {
+      kernel_.allow_dynamic_shared(static_cast<int>(request_.shape.dynamic_shared_bytes));
+    }
+    result.driver_blocks_per_multiprocessor = kernel_.blocks_per_multiprocessor(
+        static_cast<int>(request_.shape.threads()), request_.shape.dynamic_shared_bytes);
+  }
+
+  /// One launch on poisoned outputs, compared with the reference. False when something is wrong.
+  bool verify(int variant) {
+    workspace_.poison(variant);
+    launch();
+    gpu_.synchronize();
+    if (const auto finding = workspace_.check_surroundings()) return blame(*finding);
+    const Verification verification = workspace_.verify(request_.tolerance_factor);
+    result.relative_error = std::max(result.relative_error.value_or(0), verification.relative_error);
+    result.error_bound = verification.error_bound;
+    return !verification.finding || blame(*verification.finding);
+  }
+
+  void time() {
+    result.timing = timer_.time(workspace_.request().policy, [this] { launch(); });
+  }
+
+ private:
+  void launch() { gpu_.launch(kernel_, request_.shape, arguments_.pointers()); }
+
+  bool blame(const Finding& finding) {
+    result.outcome = finding.outcome;
+    result.reason = finding.reason;
+    return false;
+  }
+
+  Gpu& gpu_;
+  Workspace& workspace_;
+  Timer& timer_;
+  const MeasureRequest& request_;
+  Kernel kernel_;
+  ArgumentPack arguments_;
+};
+
+void run(Measurement& measurement, const MeasurePolicy& policy, const Nvml& nvml) {
+  measurement.inspect();
+  if (policy.verify && !measurement.verify(0)) return;
+  measurement.time();
+  measurement.result.sm_clock_mhz = nvml.sm_clock_mhz();
+  if (policy.verify && !measurement.verify(1)) {
+    // Right before the timing and wrong after it: the result changes from launch to launch.
+    if (measurement.result.outcome == Outcome::wrong_result) measurement.result.outcome = Outcome::unstable;
+    measurement.result.reason = "correct at first, but later: " + measurement.result.reason;
+  }
+}
+
+Measured launch_failed(const MeasureRequest& request, const CudaError& error) {
+  Measured result;
+  result.ticket = request.ticket;
+  result.outcome = Outcome::launch_failed;
+  result.reason = error.what();
+  return result;
+}
+
+}  // namespace
+
+Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml& nvml,
+                        const MeasureRequest& request) {
+  const auto started = std::chrono::steady_clock::now();
+  Measured result;
+  try {
+    Measurement measurement(gpu, workspace, timer, request);
+    run(measurement, workspace.request().policy, nvml);
+    result = std::move(measurement.result);
+  } catch (const CudaError& error) {
+    if (!error.launch_refused()) throw;
+    result = launch_failed(request, error);
+  }
+  // Whatever a faulty kernel wrote must not meet the next one.
+  if (result.outcome != Outcome::ok && result.outcome != Outcome::launch_failed) workspace.rebuild();
+  const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - started;
+  result.wall_ms = wall.count();
+  return result;
+}
+
+Prepared measure_baseline(Gpu& gpu, Workspace& workspace, Timer& timer, Blas& blas) {
+  const BlasGemm gemm = blas_gemm(workspace.request(), workspace.addresses());
+  Prepared prepared;
+  workspace.poison(0);
+  blas.gemm(gemm);
+  gpu.synchronize();
+  prepared.baseline_error = workspace.verify(1).relative_error;
+  prepared.baseline_version = "cuBLAS " + blas.version();
+  MeasurePolicy policy = workspace.request().policy;
+  policy.samples = std::max(policy.samples, kFewestBaselineSamples);
+  prepared.baseline = timer.time(policy, [&] { blas.gemm(gemm); });
+  return prepared;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <functional>
+
+#include "gpu/nvml.h"
+#include "measure/messages.h"
+#include "measure/timing.h"
+#include "measure/workspace.h"
+
+namespace tiletune {
+
+/// Loads, verifies and times one configuration. What is its own fault comes back as an outcome; an error that
+/// ruins the context is thrown as CudaError.
+Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml& nvml,
+                        const MeasureRequest& request);
+
+/// Times cuBLAS on the workspace's buffers.
+Prepared measure_baseline(Gpu& gpu, Workspace& workspace, Timer& timer, Blas& blas);
+
+}  // namespace tiletune

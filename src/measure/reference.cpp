@@ -1,0 +1,190 @@
+#include "measure/reference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tiletune {
+
+namespace {
+
+double as_double(const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? 1 : 0;
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  throw GpuError("a string cannot be a kernel argument");
+}
+
+std::int64_t as_integer(const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  return static_cast<std::int64_t>(as_double(value));
+}
+
+template <typename T>
+std::uint64_t bits_of(T value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+std::uint64_t scalar_bits(const ArgumentValue& argument) {
+  switch (argument.type) {
+    case ScalarType::i32:
+      return bits_of(static_cast<std::int32_t>(as_integer(argument.value)));
+    case ScalarType::u32:
+      return bits_of(static_cast<std::uint32_t>(as_integer(argument.value)));
+    case ScalarType::i64:
+      return bits_of(as_integer(argument.value));
+    case ScalarType::f32:
+      return bits_of(static_cast<float>(as_double(argument.value)));
+    case ScalarType::f64:
+      return bits_of(as_double(argument.value));
+  }
+  return 0;
+}
+
+template <typename Pairs>
+auto named(const Pairs& pairs, const char* name) {
+  const auto found =
+      std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first == name; });
+  if (found == pairs.end()) throw GpuError(fmt::format("the problem has no '{}'", name));
+  return found->second;
+}
+
+bool is_floating(ElementType type) { return type != ElementType::i32 && type != ElementType::u32; }
+
+BlasType blas_type(ElementType type) {
+  switch (type) {
+    case ElementType::f16:
+      return BlasType::f16;
+    case ElementType::bf16:
+      return BlasType::bf16;
+    case ElementType::f64:
+      return BlasType::f64;
+    default:
+      return BlasType::f32;
+  }
+}
+
+const Workload::SizedBuffer& buffer_of(const PrepareRequest& request, const std::string& name) {
+  for (const auto& buffer : request.workload.buffers) {
+    if (buffer.name == name) return buffer;
+  }
+  throw GpuError(fmt::format("the operation has no buffer '{}'", name));
+}
+
+using Addresses = std::map<std::string, DeviceAddress>;
+using Buffers = std::map<std::string, DeviceBuffer>;
+
+/// FP64 copies of all floating-point buffers and plain copies of the others; outputs start at zero.
+Buffers widened_copies(Gpu& gpu, DeviceKernels& kernels, const PrepareRequest& request,
+                       const Addresses& addresses) {
+  Buffers copies;
+  for (const auto& buffer : request.workload.buffers) {
+    const auto elements = static_cast<std::size_t>(buffer.elements);
+    const std::size_t bytes =
+        elements * (is_floating(buffer.type) ? sizeof(double) : size_bytes(buffer.type));
+    DeviceBuffer copy(std::max<std::size_t>(bytes, 1));
+    if (buffer.role == BufferRole::out) {
+      gpu.fill8(copy.address(), 0, copy.bytes());
+    } else if (is_floating(buffer.type)) {
+      kernels.widen(buffer.type, addresses.at(buffer.name), copy.address(), elements);
+    } else {
+      gpu.copy_on_device(copy.address(), addresses.at(buffer.name), bytes);
+    }
+    copies.emplace(buffer.name, std::move(copy));
+  }
+  return copies;
+}
+
+Addresses addresses_of(const Buffers& buffers) {
+  Addresses addresses;
+  for (const auto& [name, buffer] : buffers) addresses[name] = buffer.address();
+  return addresses;
+}
+
+void run_gemm(DeviceKernels& kernels, Blas* blas, const PrepareRequest& request, const Addresses& wide) {
+  BlasGemm gemm = blas_gemm(request, wide);
+  gemm.a = gemm.b = gemm.c = gemm.compute = BlasType::f64;
+  if (blas != nullptr) {
+    blas->gemm(gemm);
+  } else {
+    kernels.gemm_f64(static_cast<std::uint64_t>(gemm.m), static_cast<std::uint64_t>(gemm.n),
+                     static_cast<std::uint64_t>(gemm.k), gemm.alpha, gemm.a_address, gemm.b_address,
+                     gemm.beta, gemm.c_address);
+  }
+}
+
+void run_reference_kernel(Gpu& gpu, const PrepareRequest& request, const Addresses& wide) {
+  if (!request.reference) throw GpuError("a custom operation came without its reference kernel");
+  const Kernel kernel(request.reference->cubin, request.reference->symbol);
+  const ArgumentPack pack(request.reference->arguments, wide);
+  gpu.launch(kernel, request.reference->shape, pack.pointers());
+  gpu.synchronize();
+}
+
+}  // namespace
+
+ArgumentPack::ArgumentPack(const std::vector<ArgumentValue>& arguments, const Addresses& addresses) {
+  for (const ArgumentValue& argument : arguments) {
+    if (argument.kind == Argument::Kind::scalar) {
+      storage_.push_back(scalar_bits(argument));
+      continue;
+    }
+    const auto found = addresses.find(argument.name);
+    if (found == addresses.end()) throw GpuError(fmt::format("there is no buffer '{}'", argument.name));
+    storage_.push_back(found->second);
+  }
+  pointers_.reserve(storage_.size());
+  for (std::uint64_t& value : storage_) pointers_.push_back(&value);
+}
+
+bool has_blas_types(const PrepareRequest& request) {
+  return std::all_of(request.workload.buffers.begin(), request.workload.buffers.end(),
+                     [](const auto& buffer) { return is_floating(buffer.type); });
+}
+
+BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
+  BlasGemm gemm;
+  gemm.m = named(request.dimensions, "M");
+  gemm.n = named(request.dimensions, "N");
+  gemm.k = named(request.dimensions, "K");
+  gemm.alpha = named(request.scalars, "alpha");
+  gemm.beta = named(request.scalars, "beta");
+  gemm.a = blas_type(buffer_of(request, "A").type);
+  gemm.b = blas_type(buffer_of(request, "B").type);
+  gemm.c = blas_type(buffer_of(request, "C").type);
+  gemm.compute = blas_type(request.accumulator);
+  gemm.a_address = addresses.at("A");
+  gemm.b_address = addresses.at("B");
+  gemm.c_address = addresses.at("C");
+  return gemm;
+}
+
+Buffers compute_reference(Gpu& gpu, DeviceKernels& kernels, Blas* blas, const PrepareRequest& request,
+                          const Addresses& addresses) {
+  Buffers copies = widened_copies(gpu, kernels, request, addresses);
+  if (request.operation == Operation::gemm) {
+    run_gemm(kernels, blas, request, addresses_of(copies));
+  } else {
+    run_reference_kernel(gpu, request, addresses_of(copies));
+  }
+  gpu.synchronize();
+  Buffers outputs;
+  for (const auto& buffer : request.workload.buffers) {
+    if (buffer.role == BufferRole::in) continue;
+    DeviceBuffer& result = copies.at(buffer.name);
+    if (is_floating(buffer.type)) {
+      outputs.emplace(buffer.name, std::move(result));
+      continue;
+    }
+    DeviceBuffer wide(static_cast<std::size_t>(buffer.elements) * sizeof(double));
+    kernels.widen(buffer.type, result.address(), wide.address(), static_cast<std::uint64_t>(buffer.elements));
+    outputs.emplace(buffer.name, std::move(wide));
+  }
+  gpu.synchronize();
+  return outputs;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gpu/cublas.h"
+#include "gpu/device.h"
+#include "measure/device_kernels.h"
+#include "measure/messages.h"
+
+namespace tiletune {
+
+/// Values of kernel arguments in the memory layout cuLaunchKernel takes: one address per argument.
+class ArgumentPack {
+ public:
+  /// Scalars are converted to their type; buffers are looked up in `addresses`. Throws GpuError for an
+  /// unknown buffer.
+  ArgumentPack(const std::vector<ArgumentValue>& arguments,
+               const std::map<std::string, DeviceAddress>& addresses);
+  std::span<void* const> pointers() const { return pointers_; }
+
+ private:
+  std::vector<std::uint64_t> storage_;  // 8 bytes hold every scalar type and every address
+  std::vector<void*> pointers_;
+};
+
+/// Computes the outputs in FP64 from the buffers' present contents: cuBLAS' (or, without it, the harness'
+/// own) FP64 product on widened inputs for gemm, the template's reference kernel otherwise. Returns one FP64
+/// buffer per output.
+std::map<std::string, DeviceBuffer> compute_reference(Gpu& gpu, DeviceKernels& kernels, Blas* blas,
+                                                      const PrepareRequest& request,
+                                                      const std::map<std::string, DeviceAddress>& addresses);
+
+/// The product of a gemm problem as cuBLAS takes it, on the given buffers and in their types.
+BlasGemm blas_gemm(const PrepareRequest& request, const std::map<std::string, DeviceAddress>& addresses);
+/// cuBLAS has no integer types here; true for problems blas_gemm() can express.
+bool has_blas_types(const PrepareRequest& request);
+
+}  // namespace tiletune

@@ -1,0 +1,48 @@
+#include "measure/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace tiletune {
+
+namespace {
+
+/// The largest r (1-based) for which [x[r], x[n+1-r]] covers the median with probability >= 95%: the coverage
+/// is 1 - 2 P(B <= r - 1) with B binomial(n, 1/2).
+std::size_t interval_rank(std::size_t n) {
+  constexpr double kTail = 0.025;
+  const double log_half_n = static_cast<double>(n) * std::log(0.5);
+  const auto log_factorial = [](std::size_t k) { return std::lgamma(static_cast<double>(k) + 1); };
+  double cumulative = 0;
+  std::size_t rank = 0;
+  for (std::size_t k = 0; k < n / 2; ++k) {
+    cumulative += std::exp(log_half_n + log_factorial(n) - log_factorial(k) - log_factorial(n - k));
+    if (cumulative > kTail) break;
+    rank = k + 1;
+  }
+  return std::max<std::size_t>(rank, 1);
+}
+
+}  // namespace
+
+Timing summarise(std::vector<double> samples_us) {
+  Timing timing;
+  timing.samples_us = std::move(samples_us);
+  std::vector<double> sorted = timing.samples_us;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t n = sorted.size();
+  timing.median_us = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+  const std::size_t rank = interval_rank(n);
+  timing.ci_low_us = sorted[rank - 1];
+  timing.ci_high_us = sorted[n - rank];
+  timing.min_us = sorted.front();
+  timing.mean_us = std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(n);
+  double squares = 0;
+  for (const double sample : sorted) squares += (sample - timing.mean_us) * (sample - timing.mean_us);
+  timing.stddev_us = n > 1 ? std::sqrt(squares / static_cast<double>(n - 1)) : 0;
+  return timing;
+}
+
+}  // namespace tiletune

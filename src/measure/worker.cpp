@@ -1,0 +1,143 @@
+#include "measure/worker.h"
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/worker_process.h"
+#include "gpu/cublas.h"
+#include "gpu/device.h"
+#include "gpu/nvml.h"
+#include "measure/device_kernels.h"
+#include "measure/measure_kernel.h"
+#include "measure/messages.h"
+#include "measure/timing.h"
+#include "measure/workspace.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int kContextRuined = 1;
+
+/// Everything a worker holds while it serves.
+class Service {
+ public:
+  Service(WorkerChannel& channel, int device_index)
+      : channel_(channel), gpu_(device_index), nvml_(gpu_.facts().uuid), timer_(gpu_, [this] { beat(); }) {}
+
+  void announce() {
+    GpuOpened opened;
+    opened.device = gpu_.facts();
+    opened.driver_version = nvml_.driver_version().value_or("");
+    channel_.send(to_json(opened));
+  }
+
+  void prepare(const Json& message) {
+    try {
+      channel_.send(to_json(prepared(prepare_request_from_json(message))));
+    } catch (const CudaError& error) {
+      if (!error.out_of_memory()) throw;
+      refuse(error.what());
+    } catch (const GpuError& error) {
+      refuse(error.what());
+    }
+  }
+
+  void measure(const Json& message) {
+    const MeasureRequest request = measure_request_from_json(message);
+    if (!workspace_) throw ProtocolError("asked to measure before anything was prepared");
+    channel_.send(to_json(measure_kernel(gpu_, *workspace_, timer_, nvml_, request)));
+  }
+
+ private:
+  Prepared prepared(const PrepareRequest& request) {
+    workspace_.reset();
+    if (!kernels_) kernels_.emplace(gpu_);
+    const std::string no_blas = open_blas();
+    workspace_ = std::make_unique<Workspace>(gpu_, *kernels_, blas_.get(), request);
+    beat();
+    if (request.baseline == Baseline::none || request.operation != Operation::gemm) return {};
+    if (blas_ && has_blas_types(request)) return measure_baseline(gpu_, *workspace_, timer_, *blas_);
+    Prepared prepared;
+    prepared.note = "no baseline: " + (blas_ ? std::string("cuBLAS has no such element types") : no_blas);
+    return prepared;
+  }
+
+  std::string open_blas() {
+    if (blas_) return "";
+    try {
+      blas_ = std::make_unique<Blas>(gpu_);
+      return "";
+    } catch (const CudaError&) {
+      throw;
+    } catch (const GpuError& error) {
+      return error.what();
+    }
+  }
+
+  void refuse(const std::string& reason) {
+    workspace_.reset();
+    channel_.send({{"type", "prepare_failed"}, {"reason", reason}});
+  }
+
+  /// A sign of life between two launches, at most twenty a second.
+  void beat() {
+    constexpr auto kInterval = std::chrono::milliseconds(50);
+    const auto now = Clock::now();
+    if (now - last_beat_ < kInterval) return;
+    last_beat_ = now;
+    channel_.send({{"type", "alive"}});
+  }
+
+  WorkerChannel& channel_;
+  Gpu gpu_;
+  Nvml nvml_;
+  Timer timer_;
+  std::optional<DeviceKernels> kernels_;
+  std::unique_ptr<Blas> blas_;
+  std::unique_ptr<Workspace> workspace_;
+  Clock::time_point last_beat_;
+};
+
+void serve(WorkerChannel& channel, Service& service) {
+  service.announce();
+  while (const auto message = channel.receive()) {
+    const auto type = message->at("type").get<std::string>();
+    if (type == "prepare") {
+      service.prepare(*message);
+    } else if (type == "measure") {
+      service.measure(*message);
+    } else {
+      throw ProtocolError("a GPU worker knows no message '" + type + "'");
+    }
+  }
+}
+
+}  // namespace
+
+int run_gpu_worker(int device_index) {
+  die_with_parent();
+  WorkerChannel channel;
+  try {
+    std::unique_ptr<Service> service;
+    try {
+      service = std::make_unique<Service>(channel, device_index);
+    } catch (const GpuError& error) {
+      channel.send({{"type", "no_gpu"}, {"reason", error.what()}});
+      return 0;
+    }
+    serve(channel, *service);
+    return 0;
+  } catch (const CudaError& error) {
+    channel.send({{"type", "fatal"}, {"reason", error.what()}});
+    // After a sticky error the driver's own clean-up may hang; the parent reaps this process either way.
+    std::_Exit(kContextRuined);
+  } catch (const ProtocolError&) {
+    return kContextRuined;
+  }
+}
+
+}  // namespace tiletune

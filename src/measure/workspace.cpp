@@ -1,0 +1,198 @@
+#include "measure/workspace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::size_t kGuardBytes = std::size_t{64} << 10;
+constexpr std::uint8_t kGuardPattern = 0xa5;
+// Largest single error allowed, as a multiple of the norm-wise bound times the reference's RMS: over 10^9
+// elements the largest of normally distributed errors stays below 6.5 standard deviations.
+constexpr double kLargestErrorFactor = 16;
+
+double unit_roundoff(ElementType type) {
+  switch (type) {
+    case ElementType::f16:
+      return 0x1p-11;
+    case ElementType::bf16:
+      return 0x1p-8;
+    case ElementType::f32:
+      return 0x1p-24;
+    case ElementType::f64:
+      return 0x1p-53;
+    default:
+      return 0;
+  }
+}
+
+std::size_t data_bytes(const Workload::SizedBuffer& buffer) {
+  return static_cast<std::size_t>(buffer.elements) * size_bytes(buffer.type);
+}
+
+/// Buffers with their guards, initial contents and FP64 copies while the reference is computed.
+void check_free_memory(const Gpu& gpu, const Workload& workload) {
+  std::size_t buffers = 0;
+  std::size_t reference = 0;
+  for (const auto& buffer : workload.buffers) {
+    buffers += data_bytes(buffer) * (buffer.role == BufferRole::inout ? 2 : 1) + 2 * kGuardBytes;
+    reference += static_cast<std::size_t>(buffer.elements) * sizeof(double);
+  }
+  const std::size_t free = gpu.free_bytes();
+  if (buffers + reference > free) {
+    throw GpuError(fmt::format(
+        "the problem needs {} for its buffers and {} for its FP64 reference; {} of GPU memory are free",
+        human_bytes(buffers), human_bytes(reference), human_bytes(free)));
+  }
+}
+
+std::string position(const PrepareRequest& request, const Workload::SizedBuffer& buffer,
+                     std::uint64_t index) {
+  if (request.operation == Operation::gemm && buffer.name == "C") {
+    const auto n = static_cast<std::uint64_t>(request.dimensions.at(1).second);
+    return fmt::format("C[{},{}]", index / n, index % n);
+  }
+  return fmt::format("{}[{}]", buffer.name, index);
+}
+
+}  // namespace
+
+double error_bound(ElementType output, ElementType accumulator, double accumulation_length, double factor) {
+  return factor * (2 * unit_roundoff(output) +
+                   2 * std::sqrt(std::max(accumulation_length, 1.0)) * unit_roundoff(accumulator));
+}
+
+DeviceAddress Workspace::Slot::data() const { return memory.address() + kGuardBytes; }
+
+Workspace::Workspace(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request)
+    : gpu_(gpu), kernels_(kernels), blas_(blas), request_(std::move(request)) {
+  check_free_memory(gpu_, request_.workload);
+  allocate();
+  rebuild();
+}
+
+void Workspace::allocate() {
+  for (const auto& buffer : request_.workload.buffers) {
+    Slot slot;
+    slot.buffer = buffer;
+    slot.bytes = data_bytes(buffer);
+    slot.memory = DeviceBuffer(slot.bytes + 2 * kGuardBytes);
+    if (buffer.role == BufferRole::inout) slot.initial = DeviceBuffer(std::max<std::size_t>(slot.bytes, 1));
+    addresses_[buffer.name] = slot.data();
+    slots_.push_back(std::move(slot));
+  }
+}
+
+void Workspace::rebuild() {
+  std::uint64_t stream = 0;
+  for (Slot& slot : slots_) {
+    gpu_.fill8(slot.memory.address(), kGuardPattern, slot.memory.bytes());
+    // Each buffer has its own stretch of the counter sequence.
+    const std::uint64_t seed = (request_.policy.seed << 8 | ++stream) << 40;
+    kernels_.fill_random(slot.buffer.type, slot.data(), static_cast<std::uint64_t>(slot.buffer.elements),
+                         seed);
+    if (slot.buffer.role == BufferRole::inout)
+      gpu_.copy_on_device(slot.initial.address(), slot.data(), slot.bytes);
+    if (slot.buffer.role == BufferRole::in) slot.checksum = kernels_.checksum(slot.data(), slot.bytes);
+  }
+  references_.clear();
+  references_ = compute_reference(gpu_, kernels_, blas_, request_, addresses_);
+  for (const auto& [name, reference] : references_) {
+    reference_checksums_[name] = kernels_.checksum(reference.address(), reference.bytes());
+  }
+}
+
+void Workspace::poison(int variant) {
+  constexpr std::uint32_t kOtherNan = 0x7fff7fff;  // a NaN as f16, bf16, f32 and f64
+  for (const Slot& slot : slots_) {
+    if (slot.buffer.role == BufferRole::inout) {
+      gpu_.copy_on_device(slot.data(), slot.initial.address(), slot.bytes);
+    } else if (slot.buffer.role == BufferRole::out) {
+      gpu_.fill8(slot.data(), 0xff, slot.bytes);
+      if (variant != 0) gpu_.fill32(slot.data(), kOtherNan, slot.bytes / sizeof kOtherNan);
+    }
+  }
+}
+
+Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& result, double bound) {
+  const auto elements = static_cast<std::uint64_t>(slot.buffer.elements);
+  const DeviceAddress reference = references_.at(slot.buffer.name).address();
+  if (result.not_a_number > 0) {
+    // Only what is no number fails to be below infinity.
+    const std::uint64_t first = kernels_.locate(slot.buffer.type, slot.data(), reference, elements,
+                                                std::numeric_limits<double>::infinity());
+    return {
+        Outcome::wrong_result,
+        fmt::format("{} of {} elements of {} were not written or are no number, the first at {}",
+                    result.not_a_number, elements, slot.buffer.name, position(request_, slot.buffer, first))};
+  }
+  const std::uint64_t worst =
+      kernels_.locate(slot.buffer.type, slot.data(), reference, elements, result.largest_error);
+  return {Outcome::wrong_result,
+          fmt::format("relative error {:.3g} of {} (bound {:.3g}); largest error {:.3g} at {}, where values "
+                      "are about {:.3g}",
+                      result.relative_error, slot.buffer.name, bound, result.largest_error,
+                      position(request_, slot.buffer, worst), result.reference_rms)};
+}
+
+Verification Workspace::verify(double tolerance_factor) {
+  double outputs = 0;
+  for (const Slot& slot : slots_)
+    outputs += slot.buffer.role == BufferRole::in ? 0 : static_cast<double>(slot.buffer.elements);
+  const double length = request_.workload.flops / 2 / std::max(outputs, 1.0);
+  Verification verification;
+  for (const Slot& slot : slots_) {
+    if (slot.buffer.role == BufferRole::in) continue;
+    const double bound = error_bound(slot.buffer.type, request_.accumulator, length, tolerance_factor);
+    const ComparisonResult result =
+        kernels_.compare(slot.buffer.type, slot.data(), references_.at(slot.buffer.name).address(),
+                         static_cast<std::uint64_t>(slot.buffer.elements));
+    verification.relative_error = std::max(verification.relative_error, result.relative_error);
+    verification.error_bound = std::max(verification.error_bound, bound);
+    const bool wrong = result.not_a_number > 0 || result.relative_error > bound ||
+                       result.largest_error > kLargestErrorFactor * bound * result.reference_rms;
+    if (wrong && !verification.finding) verification.finding = describe_error(slot, result, bound);
+  }
+  return verification;
+}
+
+std::optional<Finding> Workspace::check_guard(const Slot& slot, bool before) {
+  const DeviceAddress band = before ? slot.memory.address() : slot.data() + slot.bytes;
+  const GuardResult guard = kernels_.check_guard(band, kGuardBytes, kGuardPattern);
+  if (guard.changed == 0) return std::nullopt;
+  const std::uint64_t distance = before ? kGuardBytes - guard.last + 1 : guard.first + 1;
+  return Finding{
+      Outcome::out_of_bounds,
+      fmt::format("{} bytes {} {} were written, the nearest {} bytes from its {}", guard.changed,
+                  before ? "before" : "after", slot.buffer.name, distance, before ? "start" : "end")};
+}
+
+std::optional<Finding> Workspace::check_surroundings() {
+  for (const Slot& slot : slots_) {
+    for (const bool before : {true, false}) {
+      if (auto finding = check_guard(slot, before)) return finding;
+    }
+  }
+  for (const Slot& slot : slots_) {
+    if (slot.buffer.role == BufferRole::in && kernels_.checksum(slot.data(), slot.bytes) != slot.checksum) {
+      return Finding{Outcome::wrong_result, fmt::format("the input {} was modified", slot.buffer.name)};
+    }
+  }
+  for (const auto& [name, reference] : references_) {
+    if (kernels_.checksum(reference.address(), reference.bytes()) != reference_checksums_.at(name)) {
+      return Finding{Outcome::out_of_bounds,
+                     "memory of the harness was written, far outside the kernel's buffers"};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tiletune

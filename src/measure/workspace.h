@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/outcome.h"
+#include "measure/reference.h"
+
+namespace tiletune {
+
+/// Something wrong with what a kernel did to memory, in words.
+struct Finding {
+  Outcome outcome = Outcome::wrong_result;
+  std::string reason;
+};
+
+/// What the comparison with the reference gave.
+struct Verification {
+  double relative_error = 0;  ///< the worst output's, norm-wise
+  double error_bound = 0;
+  std::optional<Finding> finding;  ///< none: correct
+};
+
+/// Largest norm-wise relative error a correct kernel may show: factor * (2 u_out + 2 sqrt(L) u_acc) with the
+/// unit roundoffs u of the output's and the accumulator's type and L products summed per output: rounding
+/// errors of random sign grow with sqrt(L) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
+/// ed., 2.8). TF32's 3e-4 lies far above it for every length that fits a GPU.
+double error_bound(ElementType output, ElementType accumulator, double accumulation_length, double factor);
+
+/// The buffers of one problem, each between two guard bands, with their FP64 reference.
+class Workspace {
+ public:
+  /// Allocates, fills the inputs and computes the reference. Throws GpuError, with the arithmetic, when the
+  /// GPU's free memory does not suffice. `blas` may be null.
+  Workspace(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request);
+
+  const PrepareRequest& request() const { return request_; }
+  const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
+
+  /// Restores what a launch reads and writes: outputs become NaN (one of two bit patterns), inout buffers
+  /// their start.
+  void poison(int variant);
+  /// Outputs against the reference.
+  Verification verify(double tolerance_factor);
+  /// Guard bands, inputs and the reference itself: has anything been written that must not be?
+  std::optional<Finding> check_surroundings();
+  /// Fills everything anew after a kernel damaged it.
+  void rebuild();
+
+ private:
+  struct Slot {
+    Workload::SizedBuffer buffer;
+    std::size_t bytes = 0;
+    DeviceBuffer memory;         // guard, data, guard
+    DeviceBuffer initial;        // inout: the contents before every launch
+    std::uint64_t checksum = 0;  // in: of the contents
+    DeviceAddress data() const;
+  };
+
+  void allocate();
+  std::optional<Finding> check_guard(const Slot& slot, bool before);
+  Finding describe_error(const Slot& slot, const ComparisonResult& result, double bound);
+
+  Gpu& gpu_;
+  DeviceKernels& kernels_;
+  Blas* blas_;
+  PrepareRequest request_;
+  std::vector<Slot> slots_;
+  std::map<std::string, DeviceAddress> addresses_;
+  std::map<std::string, DeviceBuffer> references_;
+  std::map<std::string, std::uint64_t> reference_checksums_;
+};
+
+}  // namespace tiletune

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+
+#include "base/version.h"
+#include "output/cell_text.h"
+#include "output/export.h"
+#include "store/columns.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Names = std::initializer_list<const char*>;
+
+/// The version of the document that `export --best` writes.
+constexpr int kBestFormat = 1;
+
+void add_columns(Json& object, const Trial& trial, Names names) {
+  for (const char* name : names) {
+    const Column& column = column_by_name(name);
+    object[name] = json_of(column.read(trial), column.type);
+  }
+}
+
+Json section(const Trial& trial, Names names) {
+  Json object = Json::object();
+  add_columns(object, trial, names);
+  return object;
+}
+
+/// The config's text stays in the database; its file and the commit say which it was.
+Json sweep_of(const Trial& trial, const std::vector<SweepRecord>& sweeps) {
+  const auto sweep = std::find_if(sweeps.begin(), sweeps.end(),
+                                  [&](const SweepRecord& s) { return s.id == trial.sweep_id; });
+  if (trial.sweep_id == 0 || sweep == sweeps.end()) return nullptr;
+  return {{"id", sweep->id},
+          {"started_at", sweep->started_at},
+          {"finished_at", sweep->finished_at.empty() ? Json() : Json(sweep->finished_at)},
+          {"command", sweep->command},
+          {"config_file", sweep->config_file},
+          {"tiletune_version", sweep->tiletune_version},
+          {"git_commit", sweep->git_commit},
+          {"host", sweep->host}};
+}
+
+Json provenance_of(const Trial& trial, const std::vector<SweepRecord>& sweeps) {
+  Json object = section(trial, {"key", "recorded_at", "host", "gpu_uuid", "driver_version", "cuda_version",
+                                "nvrtc_version", "measure_policy"});
+  object["sweep"] = sweep_of(trial, sweeps);
+  return object;
+}
+
+Json entry_of(const RankingGroup& group, const RankedTrial& best, const std::vector<SweepRecord>& sweeps) {
+  const Trial& trial = best.trial;
+  Json entry = section(
+      trial, {"gpu", "architecture", "problem", "operation", "element_types", "scalars", "cache", "source"});
+  const std::string banner = source_banner(group.source, group.gpu);
+  if (!banner.empty()) entry["note"] = banner;
+  add_columns(
+      entry, trial,
+      {"template", "parameters", "derived", "kernel_expression", "compile_options", "launch", "warnings"});
+  entry["resources"] = section(
+      trial, {"registers", "spill_bytes", "stack_bytes", "static_shared_bytes", "dynamic_shared_bytes"});
+  entry["occupancy"] = section(trial, {"occupancy", "occupancy_limiter", "blocks_per_multiprocessor"});
+  entry["timing"] =
+      section(trial, {"median_us", "ci_low_us", "ci_high_us", "min_us", "mean_us", "stddev_us",
+                      "sample_count", "tflops", "baseline_us", "percent_of_baseline", "percent_of_peak",
+                      "sm_clock_mhz", "predicted_us", "compile_ms", "measure_ms"});
+  entry["verification"] = section(trial, {"relative_error", "error_bound"});
+  entry["tied_with"] = std::count_if(group.rows.begin(), group.rows.end(),
+                                     [&](const RankedTrial& row) { return row.rank == best.rank; }) -
+                       1;
+  entry["provenance"] = provenance_of(trial, sweeps);
+  return entry;
+}
+
+}  // namespace
+
+Json best_as_json(const std::vector<RankingGroup>& groups, const std::vector<SweepRecord>& sweeps) {
+  Json document{{"tiletune_best", kBestFormat}, {"tiletune", kVersion}, {"best", Json::array()}};
+  for (const RankingGroup& group : groups) {
+    const auto best = std::find_if(group.rows.begin(), group.rows.end(),
+                                   [](const RankedTrial& row) { return row.rank == 1; });
+    if (best != group.rows.end()) document["best"].push_back(entry_of(group, *best, sweeps));
+  }
+  return document;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,68 @@
+#include "output/cell_text.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "base/value.h"
+#include "store/samples.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string scalar_text(const Json& json) {
+  Value value;
+  return from_json(json, value) ? to_text(value) : json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// {"BM":128,"VEC":true} as "BM=128 VEC=true", ["a","b"] as "a b".
+std::string flat_text(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_structured()) return text;
+  std::string flat;
+  for (const auto& item : json.items()) {
+    if (!flat.empty()) flat += ' ';
+    if (json.is_object()) flat += item.key() + "=";
+    flat += scalar_text(item.value());
+  }
+  return flat;
+}
+
+}  // namespace
+
+std::string exact_text(const Cell& cell) {
+  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *integer);
+  if (const auto* real = std::get_if<double>(&cell))
+    return std::isfinite(*real) ? fmt::format("{}", *real) : "";
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* blob = std::get_if<Blob>(&cell))
+    return fmt::format("{}", fmt::join(unpack_samples(*blob), " "));
+  return "";
+}
+
+std::string human_text(const Cell& cell, CellType type) {
+  if (std::holds_alternative<std::monostate>(cell)) return "-";
+  if (const auto* real = std::get_if<double>(&cell)) return three_digits(*real);
+  const auto* text = std::get_if<std::string>(&cell);
+  if (text == nullptr) return exact_text(cell);
+  const std::string readable = type == CellType::json ? flat_text(*text) : *text;
+  return readable.empty() ? "-" : readable;
+}
+
+Json json_of(const Cell& cell, CellType type) {
+  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return *integer;
+  if (const auto* real = std::get_if<double>(&cell)) return std::isfinite(*real) ? Json(*real) : Json();
+  if (const auto* blob = std::get_if<Blob>(&cell)) return unpack_samples(*blob);
+  const auto* text = std::get_if<std::string>(&cell);
+  if (text == nullptr) return nullptr;
+  if (type != CellType::json) return *text;
+  Json parsed = Json::parse(*text, nullptr, false);
+  return parsed.is_discarded() ? Json(*text) : parsed;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "store/columns.h"
+
+namespace tiletune {
+
+/// For machines: numbers with all their digits, JSON as it is stored, samples separated by spaces, null as
+/// "".
+std::string exact_text(const Cell& cell);
+/// For people: reals with three significant digits, {"BM":128} as BM=128, what is absent or empty as "-".
+std::string human_text(const Cell& cell, CellType type);
+/// JSON columns as JSON (as a string where the text is none), samples as an array, null as null.
+nlohmann::ordered_json json_of(const Cell& cell, CellType type);
+
+}  // namespace tiletune

@@ -1,0 +1,104 @@
+#include "output/display.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace tiletune {
+
+namespace {
+
+constexpr char32_t kInvalid = 0xFFFFFFFF;
+
+struct Decoded {
+  char32_t point = kInvalid;
+  std::size_t bytes = 1;
+};
+
+/// The character at the beginning of a text that is not empty. A byte that begins none is kInvalid and one
+/// byte long; overlong forms and surrogates count as such.
+Decoded decode(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return {first, 1};
+  const auto length = static_cast<std::size_t>(std::countl_one(first));
+  if (length < 2 || length > 4 || text.size() < length) return {};
+  char32_t point = first & (0x7FU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    const auto next = static_cast<unsigned char>(text[i]);
+    if ((next & 0xC0U) != 0x80U) return {};
+    point = point << 6U | (next & 0x3FU);
+  }
+  constexpr std::array<char32_t, 5> smallest{0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
+  if (point < smallest.at(length) || point > 0x10FFFF || surrogate) return {};
+  return {point, length};
+}
+
+struct Range {
+  char32_t first, last;
+};
+
+// The common blocks of Unicode's EastAsianWidth W and F, and of its zero-width characters.
+constexpr std::array kWide{Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},  Range{0x3041, 0xA4CF},
+                           Range{0xAC00, 0xD7A3},   Range{0xF900, 0xFAFF},  Range{0xFE30, 0xFE6F},
+                           Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},  Range{0x1F300, 0x1F6FF},
+                           Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD}};
+constexpr std::array kZeroWidth{Range{0x0300, 0x036F}, Range{0x200B, 0x200F}, Range{0x20D0, 0x20FF},
+                                Range{0xFE00, 0xFE0F}};
+
+template <typename Ranges>
+bool is_in(const Ranges& ranges, char32_t point) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Range& range) { return point >= range.first && point <= range.last; });
+}
+
+std::size_t width_of(char32_t point) {
+  if (is_in(kZeroWidth, point)) return 0;
+  return is_in(kWide, point) ? 2 : 1;
+}
+
+bool is_control(char32_t point) { return point < 0x20 || (point >= 0x7F && point < 0xA0); }
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const Decoded next = decode(text);
+    width += width_of(next.point);
+    text.remove_prefix(next.bytes);
+  }
+  return width;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Decoded next = decode(text);
+    if (next.point == '\n' || next.point == '\t' || next.point == '\r') {
+      out += ' ';
+    } else if (next.point == kInvalid || is_control(next.point)) {
+      out += '?';
+    } else {
+      out += text.substr(0, next.bytes);
+    }
+    text.remove_prefix(next.bytes);
+  }
+  return out;
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width) return std::string(text);
+  if (width == 0) return {};
+  std::size_t bytes = 0;
+  std::size_t used = 0;
+  while (true) {
+    const Decoded next = decode(text.substr(bytes));
+    if (used + width_of(next.point) > width - 1) break;
+    used += width_of(next.point);
+    bytes += next.bytes;
+  }
+  return std::string(text.substr(0, bytes)) + "…";
+}
+
+}  // namespace tiletune

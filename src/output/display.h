@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace tiletune {
+
+/// Terminal columns that the UTF-8 text takes: 2 for East Asian wide characters and emoji, 0 for combining
+/// marks.
+std::size_t display_width(std::string_view text);
+
+/// The text on one line and harmless to a terminal: white space becomes a space, other control characters and
+/// bytes that are no UTF-8 become '?'. Names and compiler logs come from files of other people.
+std::string printable(std::string_view text);
+
+/// At most `width` columns of it, the last one an ellipsis where something was cut off.
+std::string shortened(std::string_view text, std::size_t width);
+
+}  // namespace tiletune

@@ -1,0 +1,70 @@
+#include "output/export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "output/cell_text.h"
+#include "store/columns.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::array<std::pair<const char*, Format>, 4> kFormats{{
+    {"table", Format::table},
+    {"json", Format::json},
+    {"csv", Format::csv},
+    {"markdown", Format::markdown},
+}};
+
+}  // namespace
+
+Format format_from_name(const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& [text, format] : kFormats) {
+    if (name == text) return format;
+    known.emplace_back(text);
+  }
+  throw UserError(fmt::format("there is no output format '{}'", name),
+                  fmt::format("Use one of {}.", join(known, ", ")));
+}
+
+std::string source_banner(Source source, const std::string& gpu) {
+  switch (source) {
+    case Source::measured:
+      return "";
+    case Source::predicted:
+      return fmt::format("predicted by the static model for {}; nothing was timed", gpu);
+    case Source::replayed:
+      return fmt::format("replayed from times recorded on {}; nothing was timed anew", gpu);
+    case Source::imported:
+      return fmt::format("imported times of {}; they were not taken by this tiletune", gpu);
+  }
+  return "";
+}
+
+nlohmann::ordered_json to_json(const Trial& trial, bool with_samples) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const Column& column : trial_columns()) {
+    if (column.type == CellType::blob && !with_samples) continue;
+    object[column.name] = json_of(column.read(trial), column.type);
+  }
+  return object;
+}
+
+std::string outcome_summary(const std::vector<std::pair<Outcome, std::int64_t>>& counts) {
+  std::vector<std::pair<Outcome, std::int64_t>> ordered = counts;
+  std::sort(ordered.begin(), ordered.end());
+  std::string summary;
+  for (const auto& [outcome, count] : ordered) {
+    if (count != 0) summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", name(outcome), count);
+  }
+  return summary.empty() ? "nothing" : summary;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rank/ranking.h"
+#include "store/columns.h"
+
+namespace tiletune {
+
+/// What --columns and --sort-by can name: rank, tied, or a column of the database.
+struct Field {
+  std::string name;
+  CellType type = CellType::text;
+  std::function<Cell(const RankedTrial&)> read;
+
+  bool is_number() const { return type == CellType::integer || type == CellType::real; }
+};
+
+/// Throws UserError with the nearest name.
+Field field_by_name(const std::string& name);
+std::vector<Field> fields_by_name(const std::vector<std::string>& names);
+/// rank, tied and every column but the raw samples.
+std::vector<Field> all_fields();
+
+/// An order of rows; without a field the ranking's own, in which baselines have their place.
+struct SortOrder {
+  std::optional<Field> field;
+  bool descending = false;
+};
+/// "median_us" ascending, "-tflops" descending, "" the ranking's own order. Throws UserError with the nearest
+/// name.
+SortOrder sort_order(const std::string& sort_by);
+
+/// The rows of a group that a view shows: `limit` kernels (0: all), and all baselines, without which a
+/// ranking says little. Nulls sort last.
+std::vector<RankedTrial> shown_rows(const RankingGroup& group, const SortOrder& order, std::size_t limit);
+
+}  // namespace tiletune

@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.h"
+#include "base/version.h"
+#include "output/cell_text.h"
+#include "output/csv.h"
+#include "output/export.h"
+#include "output/rankings.h"
+#include "store/columns.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+TextTable ladder_table(const Ladder& ladder) {
+  TextTable table;
+  table.add_column("template", Align::left);
+  table.add_column("parameters", Align::left);
+  for (const std::string& name :
+       {time_column(ladder.source), std::string("tflops"), std::string("speedup_over_first"),
+        std::string("speedup_over_previous"), std::string("percent_of_baseline")}) {
+    table.add_column(name, Align::right);
+  }
+  for (const LadderRung& rung : ladder.rungs) {
+    const Trial& trial = rung.trial;
+    const bool baseline = trial.kind == "baseline";
+    table.add_row({trial.template_name, parameters_text(trial), three_digits(*ranking_time_us(trial)),
+                   human_cell(trial, "tflops"), three_digits(rung.speedup_over_first),
+                   three_digits(rung.speedup_over_previous), human_cell(trial, "percent_of_baseline")});
+    if (baseline) table.emphasise_last_row();
+  }
+  return table;
+}
+
+void write_tables(std::ostream& out, const std::vector<Ladder>& ladders, bool markdown, bool colour) {
+  if (ladders.empty()) out << "No row ran and can stand on a ladder.\n";
+  bool first = true;
+  for (const Ladder& ladder : ladders) {
+    if (!std::exchange(first, false)) out << '\n';
+    write_section(out, heading(ladder.problem, ladder.gpu, ladder.source, ladder.conditions),
+                  source_banner(ladder.source, ladder.gpu), ladder_table(ladder), markdown, colour);
+  }
+}
+
+void write_json(std::ostream& out, const std::vector<Ladder>& ladders) {
+  Json document{{"tiletune", kVersion}, {"ladders", Json::array()}};
+  for (const Ladder& ladder : ladders) {
+    Json rungs = Json::array();
+    for (const LadderRung& rung : ladder.rungs) {
+      Json object = Json::object();
+      object["speedup_over_first"] = rung.speedup_over_first;
+      object["speedup_over_previous"] = rung.speedup_over_previous;
+      object.update(to_json(rung.trial));
+      rungs.push_back(std::move(object));
+    }
+    Json entry{{"gpu", ladder.gpu}, {"problem", ladder.problem}, {"source", name(ladder.source)}};
+    entry["conditions"] = ladder.conditions;
+    entry["rungs"] = std::move(rungs);
+    document["ladders"].push_back(std::move(entry));
+  }
+  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void write_csv(std::ostream& out, const std::vector<Ladder>& ladders) {
+  const std::vector<std::string> names{"gpu",          "problem",    "source",
+                                       "template",     "parameters", "median_us",
+                                       "predicted_us", "tflops",     "percent_of_baseline"};
+  std::vector<std::string> record = names;
+  record.insert(record.end(), {"speedup_over_first", "speedup_over_previous"});
+  write_csv_record(out, record);
+  for (const Ladder& ladder : ladders) {
+    for (const LadderRung& rung : ladder.rungs) {
+      record.clear();
+      for (const std::string& name : names)
+        record.push_back(exact_text(column_by_name(name).read(rung.trial)));
+      record.push_back(exact_text(rung.speedup_over_first));
+      record.push_back(exact_text(rung.speedup_over_previous));
+      write_csv_record(out, record);
+    }
+  }
+}
+
+}  // namespace
+
+void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, Format format, bool colour) {
+  switch (format) {
+    case Format::table:
+    case Format::markdown:
+      return write_tables(out, ladders, format == Format::markdown, colour);
+    case Format::json:
+      return write_json(out, ladders);
+    case Format::csv:
+      return write_csv(out, ladders);
+  }
+}
+
+}  // namespace tiletune

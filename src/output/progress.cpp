@@ -1,0 +1,99 @@
+#include "output/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <iostream>
+
+#include "base/text.h"
+#include "output/display.h"
+
+namespace tiletune {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTerminalInterval{100};
+constexpr milliseconds kPlainInterval{10000};
+constexpr const char* kEraseLine = "\r\x1b[K";
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+double seconds_between(Progress::TimePoint start, Progress::TimePoint end) {
+  return std::chrono::duration<double>(end - start).count();
+}
+
+}  // namespace
+
+Progress::Progress(bool quiet, bool terminal)
+    : Progress(quiet, terminal,
+               {&std::cerr, [] { return std::chrono::steady_clock::now(); }, terminal_width}) {}
+
+Progress::Progress(bool quiet, bool terminal, Surroundings surroundings)
+    : quiet_(quiet), terminal_(terminal), surroundings_(std::move(surroundings)) {}
+
+Progress::~Progress() { finish(); }
+
+void Progress::update(const ProgressState& state) {
+  if (quiet_) return;
+  const TimePoint now = surroundings_.now();
+  const bool first = !last_drawn_.has_value();
+  if (first || state.stage != state_.stage || state.done < stage_first_done_) {
+    stage_started_ = now;
+    stage_first_done_ = state.done;
+  }
+  state_ = state;
+  if (first || now - *last_drawn_ >= (terminal_ ? kTerminalInterval : kPlainInterval)) draw(now);
+}
+
+void Progress::note(const std::string& line) {
+  if (quiet_) return;
+  const bool was_drawn = drawn_;
+  erase();
+  *surroundings_.out << line << '\n';
+  if (was_drawn) draw(surroundings_.now());
+  surroundings_.out->flush();
+}
+
+void Progress::finish() { erase(); }
+
+void Progress::erase() {
+  if (!drawn_) return;
+  *surroundings_.out << kEraseLine << std::flush;
+  drawn_ = false;
+}
+
+void Progress::draw(TimePoint now) {
+  last_drawn_ = now;
+  const std::string line = line_at(now);
+  if (terminal_) {
+    // A line that wraps could not be erased; the last column stays free because some terminals wrap there.
+    *surroundings_.out << kEraseLine << shortened(line, surroundings_.width() - 1) << std::flush;
+    drawn_ = true;
+  } else {
+    *surroundings_.out << line << std::endl;
+  }
+}
+
+std::string Progress::line_at(TimePoint now) const {
+  std::string line = fmt::format("{}: {}/{}", printable(state_.stage), state_.done, state_.total);
+  if (state_.total != 0) line += fmt::format(" ({}%)", 100 * state_.done / state_.total);
+  const double seconds = seconds_between(stage_started_, now);
+  if (state_.done > stage_first_done_ && seconds > 0) {
+    const double rate = static_cast<double>(state_.done - stage_first_done_) / seconds;
+    line += fmt::format(", {}/s", three_digits(rate));
+    if (state_.done < state_.total) {
+      line += ", ETA " + human_seconds(static_cast<double>(state_.total - state_.done) / rate);
+    }
+  }
+  if (!state_.best.empty()) line += ", best " + printable(state_.best);
+  return line;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "output/table.h"
+#include "rank/ranking.h"
+#include "store/trial.h"
+
+namespace tiletune {
+
+/// "4096x4096x4096 on NVIDIA H200, measured (gemm, f32, alpha=1 beta=0, cold)"
+std::string heading(const std::string& problem, const std::string& gpu, Source source,
+                    const std::string& conditions);
+
+/// The name of the column that holds a source's ranking time: median_us or predicted_us.
+std::string time_column(Source source);
+
+/// Writes a heading, a banner where nothing was measured, and the table, in text or in Markdown.
+void write_section(std::ostream& out, const std::string& title, const std::string& banner,
+                   const TextTable& table, bool markdown, bool colour);
+
+/// One cell of a trial for people, by column name.
+std::string human_cell(const Trial& trial, const std::string& column);
+
+}  // namespace tiletune

@@ -1,0 +1,127 @@
+#include "space/code_generator.h"
+
+#include <fmt/format.h>
+
+namespace tiletune::space {
+
+void CodeGenerator::generate(const Node& node) {
+  switch (node.op) {
+    case Op::constant:
+      return push(node, node.constant);
+    case Op::load:
+      program_.slots_.push_back(node.slot);
+      return emit(node, Op::load, node.slot, 1);
+    case Op::logical_and:
+    case Op::logical_or:
+      return logical(node);
+    case Op::conditional:
+      return conditional(node);
+    case Op::comparison_chain:
+      return chain(node);
+    case Op::in_list:
+    case Op::not_in_list:
+      return membership(node);
+    default:
+      return fold(node);
+  }
+}
+
+/// Operators and functions; more than two arguments are taken pairwise from the left.
+void CodeGenerator::fold(const Node& node) {
+  generate(node.operands.front());
+  if (node.operands.size() == 1) return emit(node, node.op, 0, 0);
+  for (std::size_t i = 1; i < node.operands.size(); ++i) {
+    generate(node.operands[i]);
+    emit(node, node.op, 0, -1);
+  }
+}
+
+/// The first operand that decides leaves its truth; the others are not evaluated.
+void CodeGenerator::logical(const Node& node) {
+  const bool decisive = node.op == Op::logical_or;
+  std::vector<std::size_t> decided;
+  for (const Node& operand : node.operands) {
+    generate(operand);
+    if (&operand == &node.operands.back()) break;
+    decided.push_back(jump(node, decisive ? Op::jump_if_true : Op::jump_if_false, -1));
+  }
+  emit(node, Op::truth, 0, 0);
+  const std::size_t end = jump(node, Op::jump, -1);
+  for (const std::size_t from : decided) land(from);
+  push(node, decisive);
+  land(end);
+}
+
+void CodeGenerator::conditional(const Node& node) {
+  generate(node.operands[0]);
+  const std::size_t otherwise = jump(node, Op::jump_if_false, -1);
+  generate(node.operands[1]);
+  const std::size_t end = jump(node, Op::jump, -1);
+  land(otherwise);
+  generate(node.operands[2]);
+  land(end);
+}
+
+/// a < b < c evaluates b once, and c only when a < b.
+void CodeGenerator::chain(const Node& node) {
+  generate(node.operands.front());
+  std::vector<std::size_t> failed;
+  const std::size_t last = node.comparisons.size() - 1;
+  for (std::size_t i = 0; i < last; ++i) {
+    generate(node.operands[i + 1]);
+    failed.push_back(jump(node, Op::compare_or_jump, -1));
+    program_.instructions_.back().comparison = node.comparisons[i];
+  }
+  generate(node.operands.back());
+  emit(node, node.comparisons[last], 0, -1);
+  if (failed.empty()) return;
+  const std::size_t end = jump(node, Op::jump, -1);
+  for (const std::size_t from : failed) land(from);
+  push(node, false);
+  land(end);
+}
+
+void CodeGenerator::membership(const Node& node) {
+  generate(node.operands.front());
+  push(node, false);
+  for (std::size_t i = 1; i < node.operands.size(); ++i) {
+    generate(node.operands[i]);
+    emit(node, Op::equals_any, 0, -1);
+  }
+  emit(node, Op::drop_below, 0, -1);
+  if (node.op == Op::not_in_list) emit(node, Op::logical_not, 0, 0);
+}
+
+void CodeGenerator::push(const Node& node, const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    program_.strings_.push_back(std::make_unique<const std::string>(*text));
+    Scalar scalar = unset_scalar();
+    scalar.kind = Scalar::Kind::string;
+    scalar.string = program_.strings_.back().get();
+    program_.constants_.push_back(scalar);
+  } else {
+    program_.constants_.push_back(to_scalar(value));
+  }
+  emit(node, Op::constant, static_cast<int>(program_.constants_.size()) - 1, 1);
+}
+
+void CodeGenerator::emit(const Node& node, Op op, int argument, int stack_effect) {
+  depth_ += stack_effect;
+  if (depth_ > kMaxStack)
+    syntax_error(program_.text(), node.position, "more operands at once than can be evaluated",
+                 "split it with derived values");
+  const Span right = node.operands.empty() ? node.span : node.operands.back().span;
+  program_.instructions_.push_back({op, op, argument});
+  program_.origins_.push_back({node.span, right, node.position});
+}
+
+std::size_t CodeGenerator::jump(const Node& node, Op op, int stack_effect) {
+  emit(node, op, 0, stack_effect);
+  return program_.instructions_.size() - 1;
+}
+
+void CodeGenerator::land(std::size_t from) {
+  program_.instructions_[from].argument = static_cast<int>(program_.instructions_.size() - from);
+}
+
+}  // namespace tiletune::space

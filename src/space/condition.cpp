@@ -1,0 +1,93 @@
+#include "space/condition.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tiletune::space {
+namespace {
+
+std::size_t value_count(const Scope& scope, int parameter) {
+  return scope.parameters()[static_cast<std::size_t>(parameter)].values.size();
+}
+
+/// Disjoint sets of parameters; the root of a set is its smallest member.
+class DisjointSets {
+ public:
+  explicit DisjointSets(std::size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0); }
+
+  int root(int member) {
+    int& parent = parent_[static_cast<std::size_t>(member)];
+    if (parent != member) parent = root(parent);
+    return parent;
+  }
+
+  void unite(int left, int right) {
+    const auto [first, second] = std::minmax({root(left), root(right)});
+    parent_[static_cast<std::size_t>(second)] = first;
+  }
+
+ private:
+  std::vector<int> parent_;
+};
+
+/// Parameters of a condition that are not bound yet, the ones with the fewest values first.
+std::vector<int> open_parameters(const Scope& scope, const Condition& condition,
+                                 const std::vector<int>& bound) {
+  std::vector<int> open;
+  for (const int parameter : condition.parameters)
+    if (std::find(bound.begin(), bound.end(), parameter) == bound.end()) open.push_back(parameter);
+  std::stable_sort(open.begin(), open.end(),
+                   [&](int left, int right) { return value_count(scope, left) < value_count(scope, right); });
+  return open;
+}
+
+double combinations(const Scope& scope, const std::vector<int>& parameters) {
+  double product = 1;
+  for (const int parameter : parameters) product *= static_cast<double>(value_count(scope, parameter));
+  return product;
+}
+
+}  // namespace
+
+std::vector<Condition> parse_conditions(const std::vector<Constraint>& constraints, const Scope& scope) {
+  std::vector<Condition> conditions;
+  for (std::size_t i = 0; i < constraints.size(); ++i) {
+    for (Program& program : Program::conjuncts(constraints[i].require, scope.symbols())) {
+      auto parameters = scope.parameters_of(program);
+      auto derived = scope.derived_of(program);
+      conditions.push_back({std::move(program), i, std::move(parameters), std::move(derived)});
+    }
+  }
+  return conditions;
+}
+
+std::vector<std::vector<int>> connected_groups(const Scope& scope, const std::vector<Condition>& conditions) {
+  const std::size_t count = scope.parameters().size();
+  DisjointSets sets(count);
+  for (const Condition& condition : conditions)
+    for (const int parameter : condition.parameters) sets.unite(condition.parameters.front(), parameter);
+  std::vector<std::vector<int>> members(count);
+  for (int parameter = 0; parameter < static_cast<int>(count); ++parameter)
+    members[static_cast<std::size_t>(sets.root(parameter))].push_back(parameter);
+  std::erase_if(members, [](const auto& group) { return group.empty(); });
+  return members;
+}
+
+std::vector<int> walk_order(const Scope& scope, const std::vector<int>& group,
+                            const std::vector<const Condition*>& conditions) {
+  std::vector<int> order;
+  while (order.size() < group.size()) {
+    std::vector<int> cheapest;
+    for (const Condition* condition : conditions) {
+      std::vector<int> open = open_parameters(scope, *condition, order);
+      if (open.empty()) continue;
+      if (cheapest.empty() || combinations(scope, open) < combinations(scope, cheapest))
+        cheapest = std::move(open);
+    }
+    if (cheapest.empty()) cheapest = group;  // a single parameter without conditions
+    order.insert(order.end(), cheapest.begin(), cheapest.end());
+  }
+  return order;
+}
+
+}  // namespace tiletune::space

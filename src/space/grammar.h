@@ -1,0 +1,79 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <string_view>
+
+#include "space/operators.h"
+
+namespace tiletune::space {
+
+inline constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+
+/// A function of the language.
+struct Function {
+  std::string_view name;
+  Op op;
+  std::size_t fewest;  ///< arguments
+  std::size_t most;
+};
+inline constexpr std::array<Function, 9> kFunctions{{{"min", Op::min, 2, kAny},
+                                                     {"max", Op::max, 2, kAny},
+                                                     {"abs", Op::abs, 1, 1},
+                                                     {"ceil_div", Op::ceil_div, 2, 2},
+                                                     {"round_up", Op::round_up, 2, 2},
+                                                     {"is_pow2", Op::is_pow2, 1, 1},
+                                                     {"log2", Op::log2, 1, 1},
+                                                     {"gcd", Op::gcd, 2, kAny},
+                                                     {"lcm", Op::lcm, 2, kAny}}};
+
+struct Spelling {
+  std::string_view text;
+  Op op;
+};
+inline constexpr std::array<Spelling, 6> kComparisons{{{"==", Op::equal},
+                                                       {"!=", Op::not_equal},
+                                                       {"<", Op::less},
+                                                       {"<=", Op::less_equal},
+                                                       {">", Op::greater},
+                                                       {">=", Op::greater_equal}}};
+
+/// Operators that group from the left, each with how tightly it binds.
+struct Infix {
+  std::string_view text;
+  Op op;
+  int level;
+};
+inline constexpr int kTightest = 5;
+inline constexpr std::array<Infix, 11> kInfix{{{"|", Op::bit_or, 0},
+                                               {"^", Op::bit_xor, 1},
+                                               {"&", Op::bit_and, 2},
+                                               {"<<", Op::shift_left, 3},
+                                               {">>", Op::shift_right, 3},
+                                               {"+", Op::add, 4},
+                                               {"-", Op::subtract, 4},
+                                               {"*", Op::multiply, 5},
+                                               {"/", Op::divide, 5},
+                                               {"//", Op::floor_divide, 5},
+                                               {"%", Op::modulo, 5}}};
+inline constexpr std::array<Spelling, 4> kPrefix{
+    {{"-", Op::negate}, {"+", Op::plus}, {"~", Op::bit_not}, {"!", Op::logical_not}}};
+
+/// Words that are no names: operators and constants in both spellings.
+inline constexpr std::array<std::string_view, 10> kKeywords{"and",  "or",   "not",  "in",    "if",
+                                                            "else", "true", "True", "false", "False"};
+
+inline const Function* find_function(std::string_view name) {
+  const auto* found = std::find_if(kFunctions.begin(), kFunctions.end(),
+                                   [&](const Function& function) { return function.name == name; });
+  return found == kFunctions.end() ? nullptr : found;
+}
+
+inline bool is_reserved(std::string_view name) {
+  return find_function(name) != nullptr ||
+         std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end();
+}
+
+}  // namespace tiletune::space

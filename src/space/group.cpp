@@ -1,0 +1,115 @@
+#include "space/group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "space/walk_plan.h"
+
+namespace tiletune::space {
+namespace {
+
+std::vector<std::size_t> value_counts(const Scope& scope, const std::vector<int>& parameters) {
+  std::vector<std::size_t> counts;
+  for (const int parameter : parameters)
+    counts.push_back(scope.parameters()[static_cast<std::size_t>(parameter)].values.size());
+  return counts;
+}
+
+[[noreturn]] void refuse_size(const Scope& scope, const std::vector<int>& parameters,
+                              std::uint64_t max_rows) {
+  std::vector<std::string> names;
+  for (const int parameter : parameters)
+    names.push_back(scope.parameters()[static_cast<std::size_t>(parameter)].name);
+  throw UserError(fmt::format("more than {} valid combinations of {}, which constraints connect", max_rows,
+                              join(names, ", ")),
+                  scope.parameters()[static_cast<std::size_t>(parameters.front())].where,
+                  "add constraints, or list fewer values of these parameters");
+}
+
+class Walk {
+ public:
+  Walk(const Scope& scope, const std::vector<int>& parameters,
+       const std::vector<const Condition*>& conditions, std::uint64_t max_rows)
+      : scope_(scope),
+        parameters_(parameters),
+        max_rows_(max_rows),
+        levels_(plan_walk(scope, parameters, conditions)),
+        put_off_(conditions.size(), false),
+        slots_(scope.initial_slots()),
+        definitions_(scope.definitions()),
+        frame_{slots_, definitions_},
+        row_(parameters.size()),
+        rows_(value_counts(scope, parameters)) {}
+
+  Group run(std::size_t constraint_count) {
+    descend(0);
+    rows_.sort();
+    std::vector<double> removed(constraint_count, 0);
+    for (const Level& level : levels_)
+      for (const Test& test : level.tests)
+        removed[test.constraint] += static_cast<double>(test.removed) * level.below;
+    return {parameters_, std::move(rows_), std::move(removed)};
+  }
+
+ private:
+  void descend(std::size_t depth) {
+    if (depth == levels_.size()) return add_row();
+    Level& level = levels_[depth];
+    for (std::size_t value = 0; value < level.values.size(); ++value) {
+      slots_[level.slot] = level.values[value];
+      for (const std::size_t slot : level.derived) slots_[slot] = unset_scalar();
+      row_[level.column] = static_cast<std::uint32_t>(value);
+      if (passes(level)) descend(depth + 1);
+    }
+  }
+
+  bool passes(Level& level) {
+    for (Test& test : level.tests) {
+      if (test.turn == Test::Turn::late && !put_off_[test.condition]) continue;
+      Scalar result = unset_scalar();
+      Fault fault;
+      const bool known = test.program->run(frame_, result, fault);
+      if (test.turn == Test::Turn::early) put_off_[test.condition] = !known;
+      if (!known && test.turn != Test::Turn::early) test.program->raise(fault, frame_);
+      if (known && !is_true(result)) {
+        ++test.removed;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void add_row() {
+    if (rows_.size() == max_rows_) refuse_size(scope_, parameters_, max_rows_);
+    rows_.push_back(row_);
+  }
+
+  const Scope& scope_;
+  const std::vector<int>& parameters_;
+  std::uint64_t max_rows_;
+  std::vector<Level> levels_;
+  std::vector<bool> put_off_;  ///< by condition: it had no result on the way to here
+  std::vector<Scalar> slots_;
+  std::vector<const Program*> definitions_;
+  Frame frame_;
+  std::vector<std::uint32_t> row_;
+  PackedRows rows_;
+};
+
+}  // namespace
+
+Group enumerate_group(const Scope& scope, const std::vector<int>& parameters,
+                      const std::vector<Condition>& conditions, std::size_t constraint_count,
+                      std::uint64_t max_rows) {
+  std::vector<const Condition*> own;
+  for (const Condition& condition : conditions) {
+    const auto& reads = condition.parameters;
+    if (!reads.empty() && std::binary_search(parameters.begin(), parameters.end(), reads.front()))
+      own.push_back(&condition);
+  }
+  return Walk(scope, parameters, own, max_rows).run(constraint_count);
+}
+
+}  // namespace tiletune::space

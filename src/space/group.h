@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "space/condition.h"
+#include "space/packed_rows.h"
+
+namespace tiletune::space {
+
+/// The valid combinations of parameters that conditions connect.
+struct Group {
+  std::vector<int> parameters;  ///< by position, ascending
+  PackedRows rows;              ///< valid combinations, as positions of values; sorted
+  std::vector<double>
+      removed;  ///< by constraint: raw combinations of the group for which it is the first false one
+};
+
+/// More valid combinations of one group than this are refused.
+inline constexpr std::uint64_t kMaxGroupRows = std::uint64_t{1} << 27;
+
+/// Walks a group's parameters depth first, testing each condition as soon as its names are bound.
+///
+/// A condition that has no result while conditions listed before it are still open (their names are not all
+/// bound yet) is put off until those have been tested: so a constraint guards the ones listed after it,
+/// whatever the order of the walk. Throws UserError when a condition has no result all the same, and when
+/// there are more than `max_rows` rows.
+Group enumerate_group(const Scope& scope, const std::vector<int>& parameters,
+                      const std::vector<Condition>& conditions, std::size_t constraint_count,
+                      std::uint64_t max_rows = kMaxGroupRows);
+
+}  // namespace tiletune::space

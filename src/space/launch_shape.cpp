@@ -1,0 +1,83 @@
+#include "space/launch_shape.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace tiletune::space {
+namespace {
+
+ExprText or_default(const ExprText& text, const std::string& fallback) {
+  return text.text.empty() ? ExprText{fallback, text.where} : text;
+}
+
+std::int64_t dimension(const Program& program, const std::string& unit, const Frame& frame) {
+  const std::int64_t size = evaluate_integer(program, frame);
+  if (size <= 0)
+    program.raise_result(integer_scalar(size), "a positive number of " + unit,
+                         "exclude such configurations by a constraint", frame);
+  return size;
+}
+
+template <class Integer>
+bool fits(std::int64_t value) {
+  return value >= std::int64_t{std::numeric_limits<Integer>::min()} &&
+         value <= std::int64_t{std::numeric_limits<Integer>::max()};
+}
+
+bool fits(ScalarType type, std::int64_t value) {
+  if (type == ScalarType::i32) return fits<std::int32_t>(value);
+  if (type == ScalarType::u32) return fits<std::uint32_t>(value);
+  return true;
+}
+
+Value argument_value(ScalarType type, const Program& program, const Frame& frame) {
+  const std::string wanted = fmt::format("a value of type {}", name(type));
+  if (type == ScalarType::f32 || type == ScalarType::f64) {
+    const double number = evaluate_number(program, frame);
+    if (type == ScalarType::f32 && std::abs(number) > double{std::numeric_limits<float>::max()})
+      program.raise_result(number_scalar(number), wanted, "use f64", frame);
+    return number;
+  }
+  const std::int64_t integer = evaluate_integer(program, frame);
+  if (!fits(type, integer)) program.raise_result(integer_scalar(integer), wanted, "use i64", frame);
+  return integer;
+}
+
+}  // namespace
+
+ShapePrograms::ShapePrograms(const std::array<ExprText, 3>& texts, const SymbolTable& symbols,
+                             std::string unit)
+    : unit_(std::move(unit)) {
+  for (const ExprText& text : texts) programs_.emplace_back(or_default(text, "1"), symbols);
+}
+
+Dim3 ShapePrograms::evaluate(const Frame& frame) const {
+  const Dim3 shape{dimension(programs_[0], unit_, frame), dimension(programs_[1], unit_, frame),
+                   dimension(programs_[2], unit_, frame)};
+  std::int64_t count = 0;
+  if (__builtin_mul_overflow(shape.x, shape.y, &count) || __builtin_mul_overflow(count, shape.z, &count))
+    throw UserError(
+        fmt::format("{} x {} x {} {} are more than 64 bits count", shape.x, shape.y, shape.z, unit_),
+        programs_.front().text().where, "use smaller sizes");
+  return shape;
+}
+
+ArgumentPrograms::ArgumentPrograms(const std::vector<Argument>& arguments, const SymbolTable& symbols) {
+  for (const Argument& argument : arguments) {
+    arguments_.push_back({argument.kind, argument.name, argument.type, {}});
+    if (argument.kind == Argument::Kind::scalar)
+      scalars_.push_back(
+          {arguments_.size() - 1, Program(or_default(argument.value, argument.name), symbols)});
+  }
+}
+
+std::vector<ArgumentValue> ArgumentPrograms::evaluate(const Frame& frame) const {
+  std::vector<ArgumentValue> values = arguments_;
+  for (const auto& [argument, program] : scalars_)
+    values[argument].value = argument_value(values[argument].type, program, frame);
+  return values;
+}
+
+}  // namespace tiletune::space

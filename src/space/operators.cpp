@@ -1,0 +1,188 @@
+#include "space/operators.h"
+
+#include <cmath>
+#include <compare>
+
+#include "space/integer_operators.h"
+
+namespace tiletune::space {
+namespace {
+
+FaultKind done(Scalar value, Scalar& result) {
+  result = value;
+  return FaultKind::none;
+}
+
+FaultKind finite(double value, Scalar& result) {
+  return std::isfinite(value) ? done(number_scalar(value), result) : FaultKind::number_overflow;
+}
+
+/// Exact for every pair: long double holds all 64-bit integers and all doubles.
+long double exact(const Scalar& scalar) {
+  return scalar.kind == Scalar::Kind::number ? static_cast<long double>(scalar.number)
+                                             : static_cast<long double>(scalar.integer);
+}
+
+std::partial_ordering order(const Scalar& left, const Scalar& right) {
+  if (left.is_string()) return left.string->compare(*right.string) <=> 0;
+  if (left.is_integral() && right.is_integral()) return left.integer <=> right.integer;
+  return exact(left) <=> exact(right);
+}
+
+bool holds(Op op, std::partial_ordering order) {
+  switch (op) {
+    case Op::less:
+      return order < 0;
+    case Op::less_equal:
+      return order <= 0;
+    case Op::greater:
+      return order > 0;
+    default:
+      return order >= 0;
+  }
+}
+
+/// CPython's float_divmod: the remainder is exact and has the divisor's sign, the quotient is integral.
+void divide_floor(double left, double right, double& quotient, double& remainder) {
+  remainder = std::fmod(left, right);
+  quotient = (left - remainder) / right;
+  if (remainder != 0 && (remainder < 0) != (right < 0)) {
+    remainder += right;
+    quotient -= 1;
+  } else if (remainder == 0) {
+    remainder = std::copysign(0.0, right);
+  }
+  const double whole = std::floor(quotient);
+  quotient = quotient - whole > 0.5 ? whole + 1 : whole;
+}
+
+FaultKind number_power(double base, double exponent, Scalar& result) {
+  if (base == 0 && exponent < 0) return FaultKind::division_by_zero;
+  if (base < 0 && exponent != std::floor(exponent)) return FaultKind::fractional_power;
+  return finite(std::pow(base, exponent), result);
+}
+
+FaultKind number_division(Op op, double left, double right, Scalar& result) {
+  if (right == 0) return FaultKind::division_by_zero;
+  if (op == Op::divide) return finite(left / right, result);
+  double quotient = 0;
+  double remainder = 0;
+  divide_floor(left, right, quotient, remainder);
+  return finite(op == Op::modulo ? remainder : quotient, result);
+}
+
+FaultKind number_arithmetic(Op op, double left, double right, Scalar& result) {
+  switch (op) {
+    case Op::add:
+      return finite(left + right, result);
+    case Op::subtract:
+      return finite(left - right, result);
+    case Op::multiply:
+      return finite(left * right, result);
+    case Op::power:
+      return number_power(left, right, result);
+    default:
+      return number_division(op, left, right, result);
+  }
+}
+
+FaultKind arithmetic(Op op, const Scalar& left, const Scalar& right, Scalar& result) {
+  if (!left.is_numeric() || !right.is_numeric()) return FaultKind::needs_number;
+  const bool integers = left.is_integral() && right.is_integral();
+  const bool to_number = op == Op::divide || (op == Op::power && integers && right.integer < 0);
+  if (integers && !to_number) return apply_integers(op, left.integer, right.integer, result);
+  return number_arithmetic(op, left.as_number(), right.as_number(), result);
+}
+
+FaultKind integers_only(Op op, const Scalar& left, const Scalar& right, Scalar& result) {
+  if (!left.is_integral() || !right.is_integral()) return FaultKind::needs_integer;
+  const bool bits = op == Op::bit_or || op == Op::bit_xor || op == Op::bit_and;
+  const bool booleans = left.kind == Scalar::Kind::boolean && right.kind == Scalar::Kind::boolean;
+  const FaultKind fault = apply_integers(op, left.integer, right.integer, result);
+  if (fault == FaultKind::none && bits && booleans) result.kind = Scalar::Kind::boolean;
+  return fault;
+}
+
+FaultKind compare(Op op, const Scalar& left, const Scalar& right, Scalar& result) {
+  const bool comparable =
+      (left.is_string() && right.is_string()) || (left.is_numeric() && right.is_numeric());
+  if (!comparable) return FaultKind::not_comparable;
+  return done(boolean_scalar(holds(op, order(left, right))), result);
+}
+
+/// The operand itself is the result, as it is: min(1, 2.0) is the integer 1. Of equal ones it is the first.
+FaultKind extreme(Op op, const Scalar& left, const Scalar& right, Scalar& result) {
+  if (!left.is_numeric() || !right.is_numeric()) return FaultKind::needs_number;
+  const auto right_to_left = order(right, left);
+  return done((op == Op::min ? right_to_left < 0 : right_to_left > 0) ? right : left, result);
+}
+
+FaultKind magnitude(const Scalar& operand, Scalar& result) {
+  if (!operand.is_integral()) return done(number_scalar(std::fabs(operand.number)), result);
+  if (operand.integer >= 0) return done(integer_scalar(operand.integer), result);
+  return apply_integers(Op::subtract, 0, operand.integer, result);
+}
+
+FaultKind negated(const Scalar& operand, Scalar& result) {
+  if (!operand.is_integral()) return done(number_scalar(-operand.number), result);
+  return apply_integers(Op::subtract, 0, operand.integer, result);
+}
+
+bool is_power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
+
+FaultKind of_integer(Op op, std::int64_t operand, Scalar& result) {
+  if (op == Op::bit_not) return done(integer_scalar(~operand), result);
+  if (op == Op::is_pow2) return done(boolean_scalar(is_power_of_two(operand)), result);
+  if (!is_power_of_two(operand)) return FaultKind::no_power_of_two;
+  return done(integer_scalar(__builtin_ctzll(static_cast<unsigned long long>(operand))), result);
+}
+
+}  // namespace
+
+bool equals(const Scalar& left, const Scalar& right) {
+  if (left.is_string() != right.is_string()) return false;
+  return order(left, right) == 0;
+}
+
+FaultKind apply(Op op, const Scalar& left, const Scalar& right, Scalar& result) {
+  switch (op) {
+    case Op::equal:
+      return done(boolean_scalar(equals(left, right)), result);
+    case Op::not_equal:
+      return done(boolean_scalar(!equals(left, right)), result);
+    case Op::less:
+    case Op::less_equal:
+    case Op::greater:
+    case Op::greater_equal:
+      return compare(op, left, right, result);
+    case Op::min:
+    case Op::max:
+      return extreme(op, left, right, result);
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::divide:
+    case Op::floor_divide:
+    case Op::modulo:
+    case Op::power:
+      return arithmetic(op, left, right, result);
+    default:
+      return integers_only(op, left, right, result);
+  }
+}
+
+FaultKind apply(Op op, const Scalar& operand, Scalar& result) {
+  if (op == Op::truth || op == Op::logical_not)
+    return done(boolean_scalar(is_true(operand) == (op == Op::truth)), result);
+  if (!operand.is_numeric()) return FaultKind::needs_number;
+  if (op == Op::abs) return magnitude(operand, result);
+  if (op == Op::negate) return negated(operand, result);
+  if (op == Op::plus) {
+    const bool boolean = operand.kind == Scalar::Kind::boolean;
+    return done(boolean ? integer_scalar(operand.integer) : operand, result);
+  }
+  if (!operand.is_integral()) return FaultKind::needs_integer;
+  return of_integer(op, operand.integer, result);
+}
+
+}  // namespace tiletune::space

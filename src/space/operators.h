@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+
+#include "space/scalar.h"
+
+namespace tiletune::space {
+
+/// What a node of a parsed expression or an instruction of a program does.
+enum class Op : std::uint8_t {
+  constant,
+  load,
+  // two operands
+  add,
+  subtract,
+  multiply,
+  divide,
+  floor_divide,
+  modulo,
+  power,
+  bit_or,
+  bit_xor,
+  bit_and,
+  shift_left,
+  shift_right,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  min,
+  max,
+  ceil_div,
+  round_up,
+  gcd,
+  lcm,
+  // one operand
+  negate,
+  plus,
+  bit_not,
+  logical_not,
+  abs,
+  is_pow2,
+  log2,
+  truth,
+  // of a parsed expression only: a program has jumps for them
+  logical_and,
+  logical_or,
+  conditional,
+  comparison_chain,
+  in_list,
+  not_in_list,
+  // of a program only
+  jump,
+  jump_if_false,  ///< takes the condition off the stack
+  jump_if_true,
+  compare_or_jump,  ///< compares; when true, leaves the right operand for the next comparison of the chain
+  equals_any,       ///< (x, found, element) becomes (x, found or x == element)
+  drop_below,       ///< (x, found) becomes (found)
+};
+
+/// Why an operation has no result.
+enum class FaultKind : std::uint8_t {
+  none,
+  unbound_name,
+  division_by_zero,
+  integer_overflow,
+  number_overflow,
+  needs_number,
+  needs_integer,
+  not_comparable,
+  negative_shift,
+  no_power_of_two,
+  fractional_power,
+};
+
+/// Integers, booleans and numbers compare by value, exactly; a string equals only strings.
+bool equals(const Scalar& left, const Scalar& right);
+
+/// Applies an operator of two operands as Python does, on checked 64-bit integers. `result` may be an
+/// operand.
+FaultKind apply(Op op, const Scalar& left, const Scalar& right, Scalar& result);
+/// Applies an operator of one operand.
+FaultKind apply(Op op, const Scalar& operand, Scalar& result);
+
+}  // namespace tiletune::space

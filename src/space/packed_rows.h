@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tiletune::space {
+
+/// Rows of small numbers, packed into bit fields: 14 parameters of at most 8 values take 8 bytes a row.
+class PackedRows {
+ public:
+  /// Column i holds numbers below `counts[i]`.
+  explicit PackedRows(std::span<const std::size_t> counts);
+
+  void push_back(std::span<const std::uint32_t> row);
+  /// Brings the rows into lexicographic order and gives back unused memory.
+  void sort();
+
+  std::size_t size() const { return words_.size() / stride_; }
+  void unpack(std::size_t row, std::span<std::uint32_t> out) const;
+  /// Where a row is; none when it is not among the rows. They must be sorted.
+  std::optional<std::size_t> find(std::span<const std::uint32_t> row) const;
+
+ private:
+  struct Field {
+    std::size_t word;
+    unsigned shift;
+    std::uint64_t mask;
+  };
+
+  void pack(std::span<const std::uint32_t> row, std::span<std::uint64_t> words) const;
+  std::span<const std::uint64_t> words_of(std::size_t row) const {
+    return std::span(words_).subspan(row * stride_, stride_);
+  }
+  void sort_wide();
+
+  std::vector<Field> fields_;
+  std::size_t stride_ = 1;  ///< words a row
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace tiletune::space

@@ -1,0 +1,259 @@
+#include "space/parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "space/grammar.h"
+
+namespace tiletune::space {
+namespace {
+
+constexpr int kMaxNesting = 64;
+/// Recursive descent, one function per level of precedence.
+class Parser {
+ public:
+  Parser(const ExprText& text, const SymbolTable& symbols)
+      : text_(text), symbols_(symbols), tokens_(tokenize(text)) {}
+
+  Node run() {
+    if (at_end()) fail("nothing", "write an expression");
+    Node node = expression();
+    if (at("=")) fail("unexpected '='", "use == to compare");
+    if (!at_end()) unexpected("an operator or the end");
+    return node;
+  }
+
+ private:
+  /// Counts one level of nesting for as long as it lives.
+  class Nested {
+   public:
+    explicit Nested(Parser& parser) : parser_(parser) {
+      if (++parser_.nesting_ > kMaxNesting)
+        parser_.fail(fmt::format("nested deeper than {} levels", kMaxNesting),
+                     "split it with derived values");
+    }
+    ~Nested() { --parser_.nesting_; }
+    Nested(const Nested&) = delete;
+    Nested& operator=(const Nested&) = delete;
+
+   private:
+    Parser& parser_;
+  };
+
+  Node expression() {
+    const Nested nested(*this);
+    Node first = disjunction();
+    const std::size_t position = here();
+    if (accept("if")) {
+      Node condition = disjunction();
+      expect("else");
+      return node(Op::conditional, position, std::move(condition), std::move(first), expression());
+    }
+    if (!accept("?")) return first;
+    Node when_true = expression();
+    expect(":");
+    return node(Op::conditional, position, std::move(first), std::move(when_true), expression());
+  }
+
+  Node disjunction() { return logical(Op::logical_or, "or", "||", &Parser::conjunction); }
+  Node conjunction() { return logical(Op::logical_and, "and", "&&", &Parser::inversion); }
+
+  Node logical(Op op, std::string_view python, std::string_view c, Node (Parser::*operand)()) {
+    Node first = (this->*operand)();
+    if (!at(python) && !at(c)) return first;
+    Node whole = node(op, here(), std::move(first));
+    while (accept(python) || accept(c)) append(whole, (this->*operand)());
+    return whole;
+  }
+
+  Node inversion() {
+    const std::size_t position = here();
+    if (!accept("not")) return comparison();
+    const Nested nested(*this);
+    return prefix(Op::logical_not, position, inversion());
+  }
+
+  Node comparison() {
+    Node first = infix(0);
+    if (at("in") || at("not")) return membership(std::move(first));
+    const Spelling* spelling = accept_any(kComparisons);
+    if (spelling == nullptr) return first;
+    Node chain = node(Op::comparison_chain, previous(), std::move(first));
+    for (; spelling != nullptr; spelling = accept_any(kComparisons)) {
+      chain.comparisons.push_back(spelling->op);
+      append(chain, infix(0));
+    }
+    if (at("in") || at("not")) fail("'in' after another comparison", "put one of the two into parentheses");
+    return chain;
+  }
+
+  Node membership(Node element) {
+    const std::size_t position = here();
+    const bool negated = accept("not");
+    expect("in");
+    Node whole = node(negated ? Op::not_in_list : Op::in_list, position, std::move(element));
+    const bool brackets = at("[");
+    if (!brackets && !at("(")) unexpected("a list such as (1, 2, 4)");
+    advance();
+    list(whole, brackets ? "]" : ")");
+    if (accept_any(kComparisons) != nullptr || at("in"))
+      fail("a comparison after 'in'", "put one of the two into parentheses");
+    return whole;
+  }
+
+  Node infix(int level) {
+    if (level > kTightest) return unary();
+    Node left = infix(level + 1);
+    while (const Infix* found = accept_infix(level)) {
+      const std::size_t position = previous();
+      left = node(found->op, position, std::move(left), infix(level + 1));
+    }
+    return left;
+  }
+
+  Node unary() {
+    const std::size_t position = here();
+    const Spelling* spelling = accept_any(kPrefix);
+    if (spelling == nullptr) return power();
+    const Nested nested(*this);
+    return prefix(spelling->op, position, unary());
+  }
+
+  Node power() {
+    Node base = primary();
+    const std::size_t position = here();
+    if (!accept("**")) return base;
+    const Nested nested(*this);
+    return node(Op::power, position, std::move(base), unary());
+  }
+
+  Node primary() {
+    const Token& token = tokens_[next_];
+    if (accept("(")) {
+      Node inner = expression();
+      expect(")");
+      inner.span = {token.span.begin, tokens_[next_ - 1].span.end};
+      return inner;
+    }
+    if (token.kind == Token::Kind::literal) return constant(token.literal);
+    if (token.kind != Token::Kind::name) unexpected("a value");
+    if (token.text == "true" || token.text == "True") return constant(true);
+    if (token.text == "false" || token.text == "False") return constant(false);
+    if (const Function* function = find_function(token.text)) return call(*function);
+    return name(token);
+  }
+
+  Node constant(Value value) {
+    Node leaf{Op::constant, std::move(value), -1, {}, {}, tokens_[next_].span, here()};
+    advance();
+    return leaf;
+  }
+
+  Node name(const Token& token) {
+    const std::string written(token.text);
+    const auto slot = symbols_.find(written);
+    if (!slot && is_reserved(written)) unexpected("a value");
+    if (!slot)
+      fail(fmt::format("unknown name '{}'", written),
+           std::string(trim(suggestion(written, symbols_.names()))));
+    Node leaf{Op::load, {}, *slot, {}, {}, token.span, here()};
+    advance();
+    return leaf;
+  }
+
+  Node call(const Function& function) {
+    Node whole{function.op, {}, -1, {}, {}, tokens_[next_].span, here()};
+    advance();
+    expect("(");
+    list(whole, ")");
+    const std::size_t count = whole.operands.size();
+    if (count < function.fewest || count > function.most)
+      syntax_error(text_, whole.position, fmt::format("{} with {} arguments", function.name, count),
+                   fmt::format("give it {}{}", function.most == kAny ? "at least " : "", function.fewest));
+    return whole;
+  }
+
+  /// Appends "a, b, c)" to the operands; a comma before the end is allowed, as in Python.
+  void list(Node& whole, std::string_view end) {
+    append(whole, expression());
+    while (accept(",") && !at(end)) append(whole, expression());
+    expect(end);
+    whole.span.end = tokens_[next_ - 1].span.end;
+  }
+
+  template <class... Nodes>
+  static Node node(Op op, std::size_t position, Nodes... operands) {
+    Node whole;
+    whole.op = op;
+    whole.position = position;
+    whole.operands.reserve(sizeof...(operands));
+    (whole.operands.push_back(std::move(operands)), ...);
+    whole.span = whole.operands.front().span;
+    for (const Node& operand : whole.operands)
+      whole.span = {std::min(whole.span.begin, operand.span.begin),
+                    std::max(whole.span.end, operand.span.end)};
+    return whole;
+  }
+
+  static Node prefix(Op op, std::size_t position, Node operand) {
+    Node whole = node(op, position, std::move(operand));
+    whole.span.begin = position;
+    return whole;
+  }
+
+  static void append(Node& whole, Node operand) {
+    whole.span.end = operand.span.end;
+    whole.operands.push_back(std::move(operand));
+  }
+
+  template <std::size_t kCount>
+  const Spelling* accept_any(const std::array<Spelling, kCount>& spellings) {
+    for (const Spelling& spelling : spellings)
+      if (accept(spelling.text)) return &spelling;
+    return nullptr;
+  }
+
+  const Infix* accept_infix(int level) {
+    for (const Infix& candidate : kInfix)
+      if (candidate.level == level && accept(candidate.text)) return &candidate;
+    return nullptr;
+  }
+
+  bool at(std::string_view text) const {
+    return tokens_[next_].kind != Token::Kind::literal && tokens_[next_].text == text;
+  }
+  bool at_end() const { return tokens_[next_].kind == Token::Kind::end; }
+  void advance() { ++next_; }
+  bool accept(std::string_view text) {
+    if (!at(text)) return false;
+    advance();
+    return true;
+  }
+  void expect(std::string_view text) {
+    if (!accept(text)) unexpected(fmt::format("'{}'", text));
+  }
+  std::size_t here() const { return tokens_[next_].span.begin; }
+  std::size_t previous() const { return tokens_[next_ - 1].span.begin; }
+
+  [[noreturn]] void unexpected(const std::string& wanted) const {
+    const std::string found = at_end() ? "end" : fmt::format("'{}'", tokens_[next_].text);
+    fail("unexpected " + found, fmt::format("expected {} here", wanted));
+  }
+  [[noreturn]] void fail(const std::string& what, const std::string& remedy) const {
+    syntax_error(text_, here(), what, remedy);
+  }
+
+  const ExprText& text_;
+  const SymbolTable& symbols_;
+  std::vector<Token> tokens_;
+  std::size_t next_ = 0;
+  int nesting_ = 0;
+};
+
+}  // namespace
+
+Node parse(const ExprText& text, const SymbolTable& symbols) { return Parser(text, symbols).run(); }
+
+}  // namespace tiletune::space

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "space/expression.h"
+#include "space/lexer.h"
+#include "space/operators.h"
+
+namespace tiletune::space {
+
+struct Node;
+class Program;
+
+/// The values a program runs on.
+struct Frame {
+  /// By slot. A name that has no value yet is unset.
+  std::span<Scalar> slots;
+  /// By slot: how an unset value follows from others; null (or beyond the end) where it does not. It is
+  /// computed when it is first read and then kept in its slot; whoever changes what it depends on sets it
+  /// back to unset.
+  std::span<const Program* const> definitions;
+};
+
+/// Where an evaluation failed, and why.
+struct Fault {
+  FaultKind kind = FaultKind::none;
+  const Program* program = nullptr;
+  std::size_t instruction = 0;
+};
+
+/// An expression as a flat postfix program: what is tested millions of times while a space is built.
+class Program {
+ public:
+  Program(const ExprText& text, const SymbolTable& symbols);
+
+  /// The operands of the `and` at the top of an expression, in order, or the whole expression: all of them
+  /// are true exactly when it is, and each can be tested as soon as its own names are bound.
+  static std::vector<Program> conjuncts(const ExprText& text, const SymbolTable& symbols);
+
+  /// False when it has no result; `fault` then says why. Never throws.
+  bool run(const Frame& frame, Scalar& result, Fault& fault) const;
+
+  /// Slots it reads, ascending, each once.
+  const std::vector<int>& slots() const { return slots_; }
+  const ExprText& text() const { return *text_; }
+  /// The slot it reads when it is nothing but a name.
+  std::optional<int> single_name() const;
+
+  /// "division by zero in 'M % (BM - 64)' at column 5 (BM = 64)", as a UserError.
+  [[noreturn]] void raise(const Fault& fault, const Frame& frame) const;
+  /// "'BM / 3' is 21.3, not an integer (BM = 64)", as a UserError.
+  [[noreturn]] void raise_result(const Scalar& result, const std::string& wanted, const std::string& remedy,
+                                 const Frame& frame) const;
+
+ private:
+  friend class CodeGenerator;
+
+  struct Instruction {
+    Op op;
+    Op comparison;  ///< of compare_or_jump
+    int argument;   ///< constant, slot, or how far to jump from here
+  };
+  /// Where an instruction comes from, for messages.
+  struct Origin {
+    Span whole;
+    Span right;  ///< its last operand
+    std::size_t position;
+  };
+
+  Program(std::shared_ptr<const ExprText> text, const Node& node);
+
+  /// " (BM = 64, BN = 32)": the names read within a part of the expression, with their values; or nothing.
+  std::string values_in(const Span& span, const Frame& frame) const;
+  /// The name that a load instruction reads.
+  std::string_view name_at(std::size_t instruction) const;
+
+  std::shared_ptr<const ExprText> text_;
+  std::vector<Instruction> instructions_;
+  std::vector<Origin> origins_;  ///< of each instruction
+  std::vector<Scalar> constants_;
+  std::vector<std::unique_ptr<const std::string>> strings_;  ///< of constants
+  std::vector<int> slots_;
+};
+
+/// Remedy for a float where an integer belongs.
+inline constexpr const char* kUseFloorDivision = "use // for integer division";
+
+/// Run a program for a result of the type wanted. Throw UserError.
+Scalar evaluate(const Program& program, const Frame& frame);
+/// A number with an integral value counts.
+std::int64_t evaluate_integer(const Program& program, const Frame& frame);
+double evaluate_number(const Program& program, const Frame& frame);
+
+}  // namespace tiletune::space

@@ -1,0 +1,83 @@
+#include "space/scope.h"
+
+#include <fmt/format.h>
+
+namespace tiletune::space {
+namespace {
+
+void check(const Parameter& parameter) {
+  if (parameter.values.empty())
+    throw UserError(fmt::format("parameter '{}' has no values", parameter.name), parameter.where,
+                    "give it at least one value");
+  for (std::size_t i = 0; i < parameter.values.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (equals(to_scalar(parameter.values[i]), to_scalar(parameter.values[j])))
+        throw UserError(fmt::format("parameter '{}' has the value {} twice", parameter.name,
+                                    to_text(parameter.values[i])),
+                        parameter.where, "list each value once");
+}
+
+}  // namespace
+
+Scope::Scope(const TemplateSpec& spec, const Problem& problem) : parameters_(spec.parameters) {
+  declare_constants(spec, problem);
+  symbols_ = constants_;
+  for (const Parameter& parameter : parameters_) {
+    check(parameter);
+    symbols_.declare(parameter.name, parameter.where);
+  }
+  for (const Derived& derived : spec.derived) {
+    derived_.emplace_back(derived.value, symbols_);
+    symbols_.declare(derived.name, derived.value.where);
+  }
+}
+
+void Scope::declare_constants(const TemplateSpec& spec, const Problem& problem) {
+  for (const auto& [name, size] : problem.dimensions) {
+    constants_.declare(name, spec.where);
+    constant_values_.push_back(integer_scalar(size));
+  }
+  for (const auto& [name, value] : spec.scalars) {
+    constants_.declare(name, spec.where);
+    constant_values_.push_back(number_scalar(value));
+  }
+}
+
+std::vector<Scalar> Scope::initial_slots() const {
+  std::vector<Scalar> slots = constant_values_;
+  slots.resize(static_cast<std::size_t>(symbols_.size()), unset_scalar());
+  return slots;
+}
+
+std::vector<const Program*> Scope::definitions() const {
+  std::vector<const Program*> definitions(static_cast<std::size_t>(first_derived()), nullptr);
+  for (const Program& program : derived_) definitions.push_back(&program);
+  return definitions;
+}
+
+void Scope::mark(const Program& program, std::vector<bool>& slots) const {
+  for (const int slot : program.slots()) {
+    if (slots[static_cast<std::size_t>(slot)]) continue;
+    slots[static_cast<std::size_t>(slot)] = true;
+    if (slot >= first_derived()) mark(derived_[static_cast<std::size_t>(slot - first_derived())], slots);
+  }
+}
+
+std::vector<int> Scope::marked(const Program& program, int first, int last) const {
+  std::vector<bool> slots(static_cast<std::size_t>(symbols_.size()), false);
+  mark(program, slots);
+  std::vector<int> positions;
+  for (int slot = first; slot < last; ++slot)
+    if (slots[static_cast<std::size_t>(slot)]) positions.push_back(slot - first);
+  return positions;
+}
+
+std::vector<int> Scope::parameters_of(const Program& program) const {
+  return marked(program, first_parameter(), first_derived());
+}
+
+std::vector<int> Scope::derived_of(const Program& program) const {
+  return marked(program, first_derived(), symbols_.size());
+}
+
+}  // namespace tiletune::space

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <vector>
+
+#include "space/expression.h"
+#include "space/program.h"
+#include "spec/tune_spec.h"
+
+namespace tiletune::space {
+
+/// The names a template's expressions may use for one problem: the problem's dimensions, then the scalars,
+/// the parameters and the derived values, each of which may use what comes before it.
+class Scope {
+ public:
+  /// Throws UserError for names that cannot be declared, parameters without values or with equal ones, and
+  /// derived values that cannot be parsed.
+  Scope(const TemplateSpec& spec, const Problem& problem);
+
+  const SymbolTable& symbols() const { return symbols_; }
+  /// Dimensions and scalars only: what sizes, flops and bytes may use.
+  const SymbolTable& constants() const { return constants_; }
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+
+  /// One value per slot: of the constants; unset for the others.
+  std::vector<Scalar> initial_slots() const;
+  /// By slot; for Frame.
+  std::vector<const Program*> definitions() const;
+
+  int first_parameter() const { return constants_.size(); }
+  int first_derived() const { return first_parameter() + static_cast<int>(parameters_.size()); }
+  /// Parameters (by position) whose values a program's result depends on, also through derived values;
+  /// ascending.
+  std::vector<int> parameters_of(const Program& program) const;
+  /// Derived values (by position) it reads, also through others; ascending.
+  std::vector<int> derived_of(const Program& program) const;
+
+  const std::vector<Program>& derived() const { return derived_; }
+
+ private:
+  void declare_constants(const TemplateSpec& spec, const Problem& problem);
+  void mark(const Program& program, std::vector<bool>& slots) const;
+  std::vector<int> marked(const Program& program, int first, int last) const;
+
+  std::vector<Parameter> parameters_;
+  SymbolTable constants_;
+  SymbolTable symbols_;
+  std::vector<Scalar> constant_values_;
+  std::vector<Program> derived_;
+};
+
+}  // namespace tiletune::space

@@ -1,0 +1,32 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "space/expression.h"
+#include "space/grammar.h"
+#include "space/identifier.h"
+
+namespace tiletune {
+
+int SymbolTable::declare(const std::string& name, const Where& where) {
+  if (!space::is_identifier(name))
+    throw UserError(fmt::format("'{}' is no name", name), where,
+                    "use letters, digits and underscores, and no digit first");
+  if (space::is_reserved(name))
+    throw UserError(fmt::format("'{}' is a word of the expression language", name), where,
+                    "choose another name");
+  if (find(name))
+    throw UserError(
+        fmt::format("'{}' is declared twice", name), where,
+        "parameters, derived values, dimensions and scalars share one scope: rename one of the two");
+  names_.push_back(name);
+  return size() - 1;
+}
+
+std::optional<int> SymbolTable::find(std::string_view name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  if (found == names_.end()) return std::nullopt;
+  return static_cast<int>(found - names_.begin());
+}
+
+}  // namespace tiletune

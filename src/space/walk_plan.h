@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "space/condition.h"
+
+namespace tiletune::space {
+
+/// A condition where it is tested.
+struct Test {
+  enum class Turn {
+    only,   ///< everything listed before it has been tested by then
+    early,  ///< conditions listed before it are still open: without a result it is put off
+    late    ///< after those, when it was put off
+  };
+
+  const Program* program;
+  std::size_t constraint;
+  std::size_t condition;  ///< position among the group's conditions
+  Turn turn;
+  std::uint64_t removed = 0;  ///< how often it was the first false one
+};
+
+/// A parameter in the order of the walk, with what its binding makes possible.
+struct Level {
+  int parameter;  ///< by position
+  std::size_t slot;
+  std::size_t column;  ///< in the group's rows
+  std::vector<Scalar> values;
+  std::vector<std::size_t> derived;  ///< slots of the derived values that are complete here
+  std::vector<Test> tests;           ///< in the order of the list
+  double below = 1;                  ///< raw combinations of the parameters after it
+};
+
+/// Plans the walk over a group's parameters. `conditions` are the group's, in the order of the list.
+std::vector<Level> plan_walk(const Scope& scope, const std::vector<int>& group,
+                             const std::vector<const Condition*>& conditions);
+
+}  // namespace tiletune::space

@@ -1,0 +1,51 @@
+#include "space/workload.h"
+
+#include "space/launch_shape.h"
+
+namespace tiletune::space {
+namespace {
+
+/// More elements than any GPU holds; a multiple of it still fits 64 bits as bytes.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
+
+std::int64_t elements_of(const Buffer& buffer, const Scope& scope, const Frame& frame) {
+  const Program program(buffer.elements, scope.constants());
+  const std::int64_t elements = evaluate_integer(program, frame);
+  if (elements < 0 || elements > kMostElements)
+    program.raise_result(integer_scalar(elements), "a number of elements from 0 to 2^56",
+                         "correct the expression or the problem's size", frame);
+  return elements;
+}
+
+double amount(const ExprText& text, const Scope& scope, const Frame& frame) {
+  const Program program(text, scope.constants());
+  const double value = evaluate_number(program, frame);
+  if (value < 0)
+    program.raise_result(number_scalar(value), "an amount of 0 or more", "correct the expression", frame);
+  return value;
+}
+
+}  // namespace
+
+Workload make_workload(const TemplateSpec& spec, const Scope& scope) {
+  std::vector<Scalar> slots = scope.initial_slots();
+  const Frame frame{slots, {}};
+  Workload workload;
+  for (const Buffer& buffer : spec.buffers)
+    workload.buffers.push_back({buffer.name, buffer.type, elements_of(buffer, scope, frame), buffer.role});
+  workload.flops = amount(spec.flops, scope, frame);
+  workload.bytes = amount(spec.bytes, scope, frame);
+  return workload;
+}
+
+std::optional<ReferenceInstance> make_reference(const TemplateSpec& spec, const Scope& scope) {
+  if (!spec.reference) return std::nullopt;
+  std::vector<Scalar> slots = scope.initial_slots();
+  const Frame frame{slots, {}};
+  const SymbolTable& symbols = scope.constants();
+  return ReferenceInstance{ShapePrograms(spec.reference->grid, symbols, "thread blocks").evaluate(frame),
+                           ShapePrograms(spec.reference->block, symbols, "threads").evaluate(frame),
+                           ArgumentPrograms(spec.arguments, symbols).evaluate(frame)};
+}
+
+}  // namespace tiletune::space

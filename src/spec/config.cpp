@@ -1,0 +1,198 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "spec/keys.h"
+#include "spec/load.h"
+#include "spec/operation.h"
+#include "spec/paths.h"
+#include "spec/policies.h"
+#include "spec/problem.h"
+#include "spec/scope.h"
+#include "spec/template.h"
+#include "spec/values.h"
+
+namespace tiletune {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Refuses a config that does not exist, with the nearest that does.
+void check_exists(const fs::path& config) {
+  std::error_code error;
+  if (fs::exists(config, error)) return;
+  const fs::path folder = config.has_parent_path() ? config.parent_path() : fs::path(".");
+  std::vector<std::string> known;
+  for (const auto& name : file_names(folder, ".json")) {
+    known.push_back(config.has_parent_path() ? (folder / name).string() : name);
+  }
+  fs::path json_file = config;
+  if (!json_file.has_extension()) json_file += ".json";
+  throw UserError("the config does not exist", Where{config.string(), ""},
+                  fmt::format("Correct the path.{}", suggestion(json_file.string(), known)));
+}
+
+std::vector<std::string> names_of(const std::vector<Parameter>& parameters) {
+  std::vector<std::string> names;
+  names.reserve(parameters.size());
+  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+  return names;
+}
+
+void narrow_parameters(const Node& node, bool extend, TemplateSpec& spec) {
+  for (const auto& [name, values] : read_members(node, "an object of lists of values")) {
+    const auto parameter = std::find_if(spec.parameters.begin(), spec.parameters.end(),
+                                        [&key = name](const Parameter& known) { return known.name == key; });
+    if (parameter == spec.parameters.end()) {
+      throw UserError(fmt::format("the template {} has no parameter '{}'", spec.name, name), values.where,
+                      fmt::format("Rename or remove it.{}", suggestion(name, names_of(spec.parameters))));
+    }
+    parameter->values = read_narrowed_values(values, *parameter, extend);
+    parameter->where = values.where;
+  }
+}
+
+/// Reads templates by name, each with what the config says about it.
+class TemplateReader {
+ public:
+  TemplateReader(const fs::path& config, const LoadOptions& options) : options_(options) {
+    folders_.push_back(folder_of(config));
+    folders_.insert(folders_.end(), options.template_folders.begin(), options.template_folders.end());
+  }
+
+  std::vector<TemplateSpec> read_all(const Node& list) const {
+    std::vector<TemplateSpec> specs;
+    Scope names;
+    for (const Node& node : read_list(list, "templates")) {
+      specs.push_back(node.json.get().is_object() ? read_narrowed(node) : read_named(node));
+      names.declare(specs.back().name, "another entry of the list", node.where);
+      check_same_problem(specs.front(), specs.back(), node.where);
+    }
+    return specs;
+  }
+
+ private:
+  TemplateSpec read_named(const Node& node) const {
+    if (!node.json.get().is_string()) refuse_kind(node, "a template's name, or an object with \"template\"");
+    return load_template(find_manifest(read_identifier(node), folders_, node.where), options_);
+  }
+
+  TemplateSpec read_narrowed(const Node& node) const {
+    ObjectReader reader(node, keys::kNarrowing);
+    TemplateSpec spec = read_named(reader.need("template", "a template's name"));
+    const auto extend = reader.find("extend");
+    const bool may_extend = extend && read_boolean(*extend);
+    if (const auto parameters = reader.find("parameters")) narrow_parameters(*parameters, may_extend, spec);
+    if (const auto constraints = reader.find("constraints")) {
+      for (auto& constraint : read_constraints(*constraints))
+        spec.constraints.push_back(std::move(constraint));
+    }
+    reader.finish();
+    return spec;
+  }
+
+  /// One list of problems, one set of scalars and one baseline serve all templates.
+  static void check_same_problem(const TemplateSpec& first, const TemplateSpec& other, const Where& where) {
+    if (first.operation == other.operation && first.dimensions == other.dimensions) return;
+    throw UserError(fmt::format("{} and {} have different problems: {} and {}", first.name, other.name,
+                                problem_kind(first), problem_kind(other)),
+                    where, "Sweep them with separate configs.");
+  }
+
+  static std::string problem_kind(const TemplateSpec& spec) {
+    const char* operation = spec.operation == Operation::gemm ? "gemm" : "custom";
+    return fmt::format("{} {}", operation, join(spec.dimensions, "x"));
+  }
+
+  const LoadOptions& options_;
+  std::vector<fs::path> folders_;
+};
+
+/// Sets a scalar in every template that has it; one that none has is a mistake.
+void apply_scalars(const Node& node, std::vector<TemplateSpec>& specs) {
+  for (const auto& [name, value_node] : read_members(node, "an object of numbers")) {
+    const double value = read_number(value_node);
+    bool is_known = false;
+    std::vector<std::string> known;
+    for (TemplateSpec& spec : specs) {
+      is_known = set_scalar(spec, name, value) || is_known;
+      for (const auto& scalar : spec.scalars) known.push_back(scalar.first);
+    }
+    if (is_known) continue;
+    throw UserError(fmt::format("no template has a scalar '{}'", name), value_node.where,
+                    fmt::format("Rename or remove it.{}", suggestion(name, known)));
+  }
+}
+
+void keep_templates(std::vector<TemplateSpec>& specs, const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return;
+  std::vector<std::string> known;
+  known.reserve(specs.size());
+  for (const TemplateSpec& spec : specs) known.push_back(spec.name);
+  for (const auto& name : wanted) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw UserError(fmt::format("the config has no template '{}'", name), Where{"--template", ""},
+                    fmt::format("Name one that it lists.{}", suggestion(name, known)));
+  }
+  std::erase_if(specs, [&](const TemplateSpec& spec) {
+    return std::find(wanted.begin(), wanted.end(), spec.name) == wanted.end();
+  });
+}
+
+/// cuBLAS knows gemm only, so it is the default there and an error elsewhere.
+Baseline read_baseline(const std::optional<Node>& node, Operation operation) {
+  const bool is_gemm = operation == Operation::gemm;
+  if (!node) return is_gemm ? Baseline::cublas : Baseline::none;
+  const Baseline baseline = read_enum(*node, kBaselines);
+  if (is_gemm || baseline == Baseline::none) return baseline;
+  throw UserError("cuBLAS is no baseline for a custom operation", node->where,
+                  "Write \"none\" or remove the key.");
+}
+
+void read_policies(ObjectReader& reader, TuneSpec& spec) {
+  if (const auto node = reader.find("strategy")) spec.strategy = read_strategy(*node);
+  if (const auto node = reader.find("budget")) spec.budget = read_budget(*node);
+  if (const auto node = reader.find("measure")) spec.measure = read_measure(*node);
+  if (const auto node = reader.find("compile")) spec.compile = read_compile(*node);
+  if (const auto node = reader.find("limits")) spec.limits = read_limits(*node);
+  spec.baseline = read_baseline(reader.find("baseline"), spec.templates.front().operation);
+  if (const auto node = reader.find("gpu")) spec.gpu = read_string(*node, "the name of a GPU model");
+  if (const auto node = reader.find("view")) spec.view = read_enum(*node, kViews);
+}
+
+/// The command line's problems replace the config's, which are checked all the same.
+std::vector<Problem> choose_problems(const Node& node, const std::vector<std::string>& dimensions,
+                                     const LoadOptions& options) {
+  auto problems = read_problems(node, dimensions);
+  if (options.problems.empty()) return problems;
+  return parse_problems(options.problems, dimensions, Where{"--problem", ""});
+}
+
+}  // namespace
+
+TuneSpec load_tune_spec(const fs::path& config, const LoadOptions& options) {
+  check_exists(config);
+  TuneSpec spec;
+  spec.file = config;
+  spec.config_json = read_file(config);
+  const auto json = parse_json(spec.config_json, config.string());
+  ObjectReader reader({json, {config.string(), ""}}, keys::kConfig);
+  if (const auto node = reader.find("$schema")) read_string(*node);
+  const auto name = reader.find("name");
+  spec.name = name ? read_string(*name) : config.stem().string();
+  const Node templates = reader.need("templates", "a list of template names");
+  const Node problems = reader.need("problems", "a list of problems such as \"1024x1024x1024\"");
+  spec.templates = TemplateReader(config, options).read_all(templates);
+  if (const auto scalars = reader.find("scalars")) apply_scalars(*scalars, spec.templates);
+  spec.problems = choose_problems(problems, spec.templates.front().dimensions, options);
+  read_policies(reader, spec);
+  reader.finish();
+  keep_templates(spec.templates, options.templates);
+  return spec;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+/// The keys that each object of the two formats may have: what the reader accepts and what schemas/
+/// describes.
+namespace tiletune::keys {
+
+using Key = std::string_view;
+
+// Template manifest.
+inline constexpr std::array kTemplate{Key{"$schema"},
+                                      Key{"name"},
+                                      Key{"summary"},
+                                      Key{"teaches"},
+                                      Key{"operation"},
+                                      Key{"types"},
+                                      Key{"dimensions"},
+                                      Key{"buffers"},
+                                      Key{"scalars"},
+                                      Key{"flops"},
+                                      Key{"bytes"},
+                                      Key{"reference"},
+                                      Key{"source"},
+                                      Key{"kernel"},
+                                      Key{"template_arguments"},
+                                      Key{"macros"},
+                                      Key{"compile_options"},
+                                      Key{"parameters"},
+                                      Key{"derived"},
+                                      Key{"constraints"},
+                                      Key{"launch"},
+                                      Key{"arguments"},
+                                      Key{"min_compute_capability"},
+                                      Key{"tolerance_factor"}};
+inline constexpr std::array kTypes{Key{"A"}, Key{"B"}, Key{"C"}, Key{"accumulator"}};
+inline constexpr std::array kBuffer{Key{"name"}, Key{"type"}, Key{"elements"}, Key{"role"}};
+inline constexpr std::array kReference{Key{"source"}, Key{"kernel"}, Key{"grid"}, Key{"block"}};
+inline constexpr std::array kParameter{Key{"name"}, Key{"values"}, Key{"meaning"}};
+inline constexpr std::array kDerived{Key{"name"}, Key{"value"}, Key{"meaning"}};
+inline constexpr std::array kConstraint{Key{"require"}, Key{"why"}};
+inline constexpr std::array kLaunch{Key{"grid"}, Key{"block"}, Key{"dynamic_shared_bytes"}};
+inline constexpr std::array kArgument{Key{"buffer"}, Key{"scalar"}, Key{"type"}, Key{"value"}};
+
+// Config.
+inline constexpr std::array kConfig{Key{"$schema"}, Key{"name"},     Key{"templates"}, Key{"problems"},
+                                    Key{"scalars"}, Key{"strategy"}, Key{"budget"},    Key{"measure"},
+                                    Key{"compile"}, Key{"limits"},   Key{"baseline"},  Key{"gpu"},
+                                    Key{"view"}};
+inline constexpr std::array kNarrowing{Key{"template"}, Key{"parameters"}, Key{"constraints"}, Key{"extend"}};
+inline constexpr std::array kStrategy{Key{"name"}, Key{"seed"}};
+inline constexpr std::array kBudget{Key{"evaluations"}, Key{"seconds"}};
+inline constexpr std::array kMeasure{Key{"warmup"}, Key{"samples"}, Key{"cache"},
+                                     Key{"seed"},   Key{"verify"},  Key{"launch_timeout_s"}};
+inline constexpr std::array kCompile{Key{"options"}, Key{"timeout_s"}};
+inline constexpr std::array kLimits{Key{"max_spill_bytes"}, Key{"min_occupancy"}, Key{"max_registers"}};
+
+}  // namespace tiletune::keys

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "spec/tune_spec.h"
+
+namespace tiletune {
+
+/// A value of an enumeration with its spelling in JSON. These tables are the only place of the spellings.
+template <typename T>
+struct Named {
+  T value;
+  std::string_view name;
+};
+
+inline constexpr std::array<Named<ElementType>, 6> kElementTypes{{{ElementType::f16, "f16"},
+                                                                  {ElementType::bf16, "bf16"},
+                                                                  {ElementType::f32, "f32"},
+                                                                  {ElementType::f64, "f64"},
+                                                                  {ElementType::i32, "i32"},
+                                                                  {ElementType::u32, "u32"}}};
+inline constexpr std::array<Named<ScalarType>, 5> kScalarTypes{{{ScalarType::i32, "i32"},
+                                                                {ScalarType::u32, "u32"},
+                                                                {ScalarType::i64, "i64"},
+                                                                {ScalarType::f32, "f32"},
+                                                                {ScalarType::f64, "f64"}}};
+inline constexpr std::array<Named<BufferRole>, 3> kBufferRoles{
+    {{BufferRole::in, "in"}, {BufferRole::out, "out"}, {BufferRole::inout, "inout"}}};
+inline constexpr std::array<Named<Operation>, 2> kOperations{
+    {{Operation::gemm, "gemm"}, {Operation::custom, "custom"}}};
+inline constexpr std::array<Named<StrategyKind>, 2> kStrategies{
+    {{StrategyKind::exhaustive, "exhaustive"}, {StrategyKind::random, "random"}}};
+inline constexpr std::array<Named<CachePolicy>, 2> kCachePolicies{
+    {{CachePolicy::cold, "cold"}, {CachePolicy::warm, "warm"}}};
+inline constexpr std::array<Named<Baseline>, 2> kBaselines{
+    {{Baseline::none, "none"}, {Baseline::cublas, "cublas"}}};
+inline constexpr std::array<Named<View>, 2> kViews{{{View::ranking, "ranking"}, {View::ladder, "ladder"}}};
+
+}  // namespace tiletune

@@ -1,0 +1,91 @@
+#include "spec/paths.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "base/text.h"
+
+namespace tiletune {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kManifestName = "template.json";
+
+bool is_within(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+std::vector<std::string> template_names(const std::vector<fs::path>& folders) {
+  std::vector<std::string> names;
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+      if (fs::exists(entry.path() / kManifestName, error)) names.push_back(entry.path().filename().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+}  // namespace
+
+fs::path folder_of(const fs::path& file) {
+  std::error_code error;
+  fs::path canonical = fs::weakly_canonical(fs::absolute(file).parent_path(), error);
+  if (!error) return canonical;
+  throw UserError("the folder cannot be resolved: " + error.message(), Where{file.string(), ""},
+                  "Check its permissions and symbolic links.");
+}
+
+fs::path resolve_file(const Node& node, const fs::path& folder, bool allow_outside) {
+  const std::string text = read_string(node, "a file's path");
+  std::error_code error;
+  fs::path path = fs::weakly_canonical(folder / text, error);
+  if (error) {
+    throw UserError(fmt::format("'{}' cannot be resolved: {}", text, error.message()), node.where,
+                    "Check its permissions and symbolic links.");
+  }
+  if (!allow_outside && !is_within(path, folder)) {
+    throw UserError(fmt::format("'{}' leaves the template's folder {}", text, folder.string()), node.where,
+                    "Put the file into the template's folder.");
+  }
+  if (fs::is_regular_file(path, error)) return path;
+  if (fs::exists(path, error)) {
+    throw UserError(fmt::format("'{}' is not a file", text), node.where, "Name the file itself.");
+  }
+  const auto known = file_names(path.parent_path(), path.extension().string());
+  throw UserError(fmt::format("the file '{}' does not exist", text), node.where,
+                  fmt::format("Create {} or correct the name.{}", path.string(),
+                              suggestion(path.filename().string(), known)));
+}
+
+std::vector<std::string> file_names(const fs::path& folder, const std::string& extension) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (!extension.empty() && entry.path().extension() != extension) continue;
+    if (entry.is_regular_file(error)) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+fs::path find_manifest(const std::string& name, const std::vector<fs::path>& folders, const Where& where) {
+  std::vector<std::string> looked_in;
+  for (const fs::path& folder : folders) {
+    fs::path manifest = folder / name / kManifestName;
+    std::error_code error;
+    if (fs::exists(manifest, error)) return manifest;
+    looked_in.push_back(folder.string());
+  }
+  throw UserError(fmt::format("there is no template '{}'", name), where,
+                  fmt::format("Looked for {}/{} in {}.{}", name, kManifestName, join(looked_in, ", "),
+                              suggestion(name, template_names(folders))));
+}
+
+}  // namespace tiletune

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "spec/reader.h"
+
+namespace tiletune {
+
+/// The folder of a file, absolute, with symbolic links resolved.
+std::filesystem::path folder_of(const std::filesystem::path& file);
+
+/// The file that `node` names relative to `folder` (which is canonical), absolute and with symbolic links
+/// resolved. Throws UserError when there is no such file, or when it lies outside `folder` and that is not
+/// allowed.
+std::filesystem::path resolve_file(const Node& node, const std::filesystem::path& folder, bool allow_outside);
+
+/// Names of the files of a folder that end in `extension` (any when empty), sorted; none when it cannot be
+/// read.
+std::vector<std::string> file_names(const std::filesystem::path& folder, const std::string& extension = {});
+
+/// Where the template's manifest is: the first <folder>/<name>/template.json. Throws UserError with the
+/// nearest template's name.
+std::filesystem::path find_manifest(const std::string& name,
+                                    const std::vector<std::filesystem::path>& folders, const Where& where);
+
+}  // namespace tiletune

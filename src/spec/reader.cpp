@@ -1,0 +1,257 @@
+#include "spec/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* kind_of(const Json& json) {
+  switch (json.type()) {
+    case Json::value_t::null:
+      return "null";
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return "a list";
+    case Json::value_t::string:
+      return "a string";
+    case Json::value_t::boolean:
+      return "a boolean";
+    case Json::value_t::number_float:
+      return "a number";
+    default:
+      return "an integer";
+  }
+}
+
+/// Booleans, numbers and strings: what can be repeated whole in a message.
+bool is_scalar(const Json& json) { return json.is_primitive() && !json.is_null(); }
+
+std::string as_written(const Json& json) {
+  constexpr std::size_t kLongest = 60;
+  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
+}
+
+/// Text that would be a value of the kind wanted, had it no quotes.
+bool is_quoted(const Json& json, bool (*wanted)(const Json&)) {
+  if (!json.is_string()) return false;
+  const Json inner = Json::parse(json.get_ref<const std::string&>(), nullptr, false);
+  return !inner.is_discarded() && wanted(inner);
+}
+
+std::string unquote_remedy(const Json& json, bool (*wanted)(const Json&)) {
+  if (!is_quoted(json, wanted)) return {};
+  return fmt::format("Write it without quotes: {}.", json.get_ref<const std::string&>());
+}
+
+/// Doubles beyond this have no int64 of the same value.
+constexpr double kInt64Limit = 9223372036854775808.0;
+
+std::optional<std::int64_t> exact_integer(const Json& json) {
+  if (json.is_number_float()) {
+    const double number = json.get<double>();
+    if (std::trunc(number) != number || number < -kInt64Limit || number >= kInt64Limit) return std::nullopt;
+    return static_cast<std::int64_t>(number);
+  }
+  if (!json.is_number_unsigned()) return json.get<std::int64_t>();
+  const auto number = json.get<std::uint64_t>();
+  if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
+  return static_cast<std::int64_t>(number);
+}
+
+}  // namespace
+
+void refuse_kind(const Node& node, const std::string& expected, const std::string& remedy) {
+  throw UserError(fmt::format("found {}, expected {}", kind_of(node.json), expected), node.where,
+                  remedy.empty() ? fmt::format("Replace it by {}.", expected) : remedy);
+}
+
+ObjectReader::ObjectReader(const Node& node, std::span<const std::string_view> known)
+    : node_(node), known_(known) {
+  if (!node.json.get().is_object()) refuse_kind(node, "an object");
+  for (const auto& [key, value] : node.json.get().items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const std::vector<std::string> names(known.begin(), known.end());
+    throw UserError(fmt::format("unknown key '{}'", key), node.where.at(key),
+                    fmt::format("Rename or remove it.{}", suggestion(key, names)));
+  }
+}
+
+std::optional<Node> ObjectReader::find(std::string_view key) {
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
+    throw std::logic_error(fmt::format("'{}' is not in the list of keys of its object", key));
+  }
+  const std::string name(key);
+  asked_.insert(name);
+  const auto& json = node_.json.get();
+  const auto found = json.find(name);
+  if (found == json.end()) return std::nullopt;
+  return Node{*found, node_.where.at(name)};
+}
+
+Node ObjectReader::need(std::string_view key, const std::string& expected) {
+  if (auto node = find(key)) return *node;
+  throw UserError(fmt::format("the key '{}' is missing", key), node_.where,
+                  fmt::format("Add \"{}\": {}.", key, expected));
+}
+
+void ObjectReader::finish(const std::string& remedy) const {
+  for (const auto& [key, value] : node_.json.get().items()) {
+    if (asked_.count(key) == 0)
+      throw UserError(fmt::format("'{}' has no effect here", key), node_.where.at(key), remedy);
+  }
+}
+
+std::string read_string(const Node& node, const std::string& expected) {
+  const Json& json = node.json;
+  if (!json.is_string()) {
+    refuse_kind(node, expected,
+                is_scalar(json) ? fmt::format("Write it in quotes: \"{}\".", as_written(json)) : "");
+  }
+  const auto& text = json.get_ref<const std::string&>();
+  if (trim(text).empty()) {
+    throw UserError(fmt::format("found an empty string, expected {}", expected), node.where,
+                    "Fill it in or remove it.");
+  }
+  if (text.find('\0') != std::string::npos) {
+    throw UserError("found a string with a null character in it", node.where, "Remove \\u0000.");
+  }
+  return text;
+}
+
+std::string read_identifier(const Node& node) {
+  std::string text = read_string(node, "a name");
+  check_identifier(text, node.where);
+  return text;
+}
+
+void check_identifier(const std::string& text, const Where& where) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  if (!text.empty() && is_letter(text.front()) && std::all_of(text.begin(), text.end(), is_inner)) return;
+  throw UserError(fmt::format("'{}' is no name", text), where,
+                  "Use letters, digits and underscores, and no digit first.");
+}
+
+bool read_boolean(const Node& node) {
+  const Json& json = node.json;
+  if (json.is_boolean()) return json.get<bool>();
+  refuse_kind(node, "true or false",
+              unquote_remedy(json, [](const Json& inner) { return inner.is_boolean(); }));
+}
+
+std::int64_t read_integer(const Node& node, std::int64_t min, std::int64_t max) {
+  const Json& json = node.json;
+  const std::string expected = max == std::numeric_limits<std::int64_t>::max()
+                                   ? fmt::format("an integer of at least {}", min)
+                                   : fmt::format("an integer from {} to {}", min, max);
+  if (!json.is_number()) {
+    refuse_kind(node, expected, unquote_remedy(json, [](const Json& inner) { return inner.is_number(); }));
+  }
+  const auto number = exact_integer(json);
+  if (number && *number >= min && *number <= max) return *number;
+  throw UserError(fmt::format("found {}, expected {}", as_written(json), expected), node.where,
+                  fmt::format("Replace it by {}.", expected));
+}
+
+double read_number(const Node& node, const NumberRange& range) {
+  const Json& json = node.json;
+  std::string expected = fmt::format("a number {} {}", range.above ? "above" : "of at least", range.min);
+  if (range.max != std::numeric_limits<double>::max()) {
+    expected += fmt::format("{} at most {}", range.above ? " and of" : " and", range.max);
+  }
+  if (range.min == std::numeric_limits<double>::lowest()) expected = "a finite number";
+  if (!json.is_number()) {
+    refuse_kind(node, expected, unquote_remedy(json, [](const Json& inner) { return inner.is_number(); }));
+  }
+  const double number = json.get<double>();
+  const bool high_enough = range.above ? number > range.min : number >= range.min;
+  if (std::isfinite(number) && high_enough && number <= range.max) return number;
+  throw UserError(fmt::format("found {}, expected {}", fmt::to_string(number), expected), node.where,
+                  fmt::format("Replace it by {}.", expected));
+}
+
+Value read_value(const Node& node, const std::string& element) {
+  const std::string expected = element + " (a boolean, a number or a string)";
+  if (!is_scalar(node.json)) refuse_kind(node, expected);
+  Value value;
+  const bool fits = from_json(node.json, value);
+  const auto* number = std::get_if<double>(&value);
+  if (fits && (number == nullptr || std::isfinite(*number))) return value;
+  throw UserError(fmt::format("found the number {}, which is out of range", as_written(node.json)),
+                  node.where, "Use integers of 64 bits and finite numbers.");
+}
+
+ExprText read_expression(const Node& node) {
+  const Json& json = node.json;
+  if (json.is_string()) return {read_string(node, "an expression"), node.where};
+  if (!is_scalar(json)) refuse_kind(node, "an expression (a string or a number)");
+  read_value(node, "an expression");
+  return {json.dump(), node.where};
+}
+
+std::vector<Node> read_list(const Node& node, const std::string& elements, Empty empty) {
+  const Json& json = node.json;
+  if (!json.is_array()) {
+    const auto remedy = is_scalar(json) ? fmt::format("Write it in brackets: [{}].", as_written(json)) : "";
+    refuse_kind(node, "a list of " + elements, remedy);
+  }
+  if (json.empty() && empty == Empty::refused) {
+    throw UserError(fmt::format("found an empty list, expected a list of {}", elements), node.where,
+                    "Put at least one in, or remove the key if it may be left out.");
+  }
+  std::vector<Node> nodes;
+  nodes.reserve(json.size());
+  for (const Json& element : json) nodes.push_back({element, node.where.at(nodes.size())});
+  return nodes;
+}
+
+std::vector<std::pair<std::string, Node>> read_members(const Node& node, const std::string& expected) {
+  if (!node.json.get().is_object()) refuse_kind(node, expected);
+  std::vector<std::pair<std::string, Node>> members;
+  for (const auto& [key, value] : node.json.get().items())
+    members.push_back({key, {value, node.where.at(key)}});
+  return members;
+}
+
+std::vector<std::string> read_strings(const Node& node, const std::string& elements) {
+  std::vector<std::string> texts;
+  for (const Node& element : read_list(node, elements, Empty::allowed)) texts.push_back(read_string(element));
+  return texts;
+}
+
+std::array<ExprText, 3> read_extent(const Node& node) {
+  const auto nodes = read_list(node, "one to three expressions");
+  std::array<ExprText, 3> extent;
+  if (nodes.size() > extent.size()) {
+    throw UserError(
+        fmt::format("found a list of {}, expected a list of one to three expressions", nodes.size()),
+        node.where, "Write x, y and z; those left out are 1.");
+  }
+  for (std::size_t i = 0; i < extent.size(); ++i) {
+    extent[i] = i < nodes.size() ? read_expression(nodes[i]) : ExprText{"1", node.where};
+  }
+  return extent;
+}
+
+std::size_t read_choice(const Node& node, std::span<const std::string> choices) {
+  const std::string expected = "one of " + join(choices, ", ");
+  if (!node.json.get().is_string()) refuse_kind(node, expected);
+  const auto& text = node.json.get().get_ref<const std::string&>();
+  const auto found = std::find(choices.begin(), choices.end(), text);
+  if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
+  throw UserError(fmt::format("found {}, expected {}", as_written(node.json), expected), node.where,
+                  fmt::format("Replace it.{}", suggestion(text, choices)));
+}
+
+}  // namespace tiletune

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "spec/names.h"
+#include "spec/tune_spec.h"
+
+namespace tiletune {
+
+/// A JSON value with its place. It refers to the value, which must outlive it.
+struct Node {
+  std::reference_wrapper<const nlohmann::ordered_json> json;
+  Where where;
+};
+
+/// Reads one object whose keys are known beforehand.
+///
+/// A key outside `known` is refused first, so that a misspelt key is named rather than reported as missing;
+/// finish() refuses the keys that are known but were not asked for.
+class ObjectReader {
+ public:
+  ObjectReader(const Node& node, std::span<const std::string_view> known);
+
+  const Where& where() const { return node_.where; }
+  /// The member, if it is there.
+  std::optional<Node> find(std::string_view key);
+  /// The member. Throws UserError when it is missing, saying what belongs there ("a list of problems").
+  Node need(std::string_view key, const std::string& expected);
+  /// Throws UserError for the first member that was never asked for.
+  void finish(const std::string& remedy = "Remove it.") const;
+
+ private:
+  Node node_;
+  std::span<const std::string_view> known_;
+  std::set<std::string, std::less<>> asked_;
+};
+
+/// Bounds of a number, both inclusive unless `above` says that the lower one is not.
+struct NumberRange {
+  double min = std::numeric_limits<double>::lowest();
+  double max = std::numeric_limits<double>::max();
+  bool above = false;
+};
+
+// Each of these throws UserError with what was found and what was expected.
+
+/// Not empty.
+std::string read_string(const Node& node, const std::string& expected = "a string");
+/// Letters, digits and underscores, not starting with a digit.
+std::string read_identifier(const Node& node);
+/// The same for a key of the writer's own. Throws UserError.
+void check_identifier(const std::string& text, const Where& where);
+bool read_boolean(const Node& node);
+/// Floats with an integral value count as integers, as they do for JSON Schema.
+std::int64_t read_integer(const Node& node, std::int64_t min = 0,
+                          std::int64_t max = std::numeric_limits<std::int64_t>::max());
+double read_number(const Node& node, const NumberRange& range = {});
+/// A boolean, number or string: `element` names it in messages ("a value of a parameter").
+Value read_value(const Node& node, const std::string& element);
+/// A string that is not blank, or a number or boolean, which stands for its own text.
+ExprText read_expression(const Node& node);
+
+enum class Empty { refused, allowed };
+/// `elements` is the plural for messages: "problems".
+std::vector<Node> read_list(const Node& node, const std::string& elements, Empty empty = Empty::refused);
+/// The members of an object whose keys are the writer's own.
+std::vector<std::pair<std::string, Node>> read_members(const Node& node, const std::string& expected);
+std::vector<std::string> read_strings(const Node& node, const std::string& elements);
+/// One to three expressions; missing ones are "1".
+std::array<ExprText, 3> read_extent(const Node& node);
+
+/// The index of the choice that the string names.
+std::size_t read_choice(const Node& node, std::span<const std::string> choices);
+
+template <typename T, std::size_t N>
+T read_enum(const Node& node, const std::array<Named<T>, N>& table) {
+  std::vector<std::string> choices;
+  choices.reserve(N);
+  for (const auto& entry : table) choices.emplace_back(entry.name);
+  return table[read_choice(node, choices)].value;
+}
+
+/// Throws the UserError of a value that is not of the kind expected: "found a string, expected a list of
+/// problems".
+[[noreturn]] void refuse_kind(const Node& node, const std::string& expected, const std::string& remedy = {});
+
+}  // namespace tiletune

@@ -1,0 +1,18 @@
+#include "spec/scope.h"
+
+#include <fmt/format.h>
+
+namespace tiletune {
+
+void Scope::declare(const std::string& name, const std::string& what, const Where& where) {
+  const auto [entry, is_new] = declared_.try_emplace(name, Declaration{what, where});
+  if (is_new) {
+    names_.push_back(name);
+    return;
+  }
+  const Declaration& first = entry->second;
+  throw UserError(fmt::format("the name '{}' is taken by {} ({})", name, first.what, first.where.pointer),
+                  where, "Rename one of the two.");
+}
+
+}  // namespace tiletune

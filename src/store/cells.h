@@ -1,0 +1,13 @@
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "store/columns.h"
+
+namespace tiletune {
+
+/// Binds to the parameter of that number, from 1.
+void bind_cell(SQLite::Statement& statement, int index, const Cell& cell);
+Cell read_cell(const SQLite::Column& column);
+
+}  // namespace tiletune

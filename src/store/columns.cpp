@@ -1,0 +1,179 @@
+#include "store/columns.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "store/samples.h"
+
+namespace tiletune {
+
+namespace {
+
+std::string text_of(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  return text == nullptr ? std::string() : *text;
+}
+
+std::optional<std::int64_t> integer_of(const Cell& cell) {
+  const auto* integer = std::get_if<std::int64_t>(&cell);
+  return integer == nullptr ? std::nullopt : std::optional(*integer);
+}
+
+std::optional<double> real_of(const Cell& cell) {
+  if (const auto integer = integer_of(cell)) return static_cast<double>(*integer);
+  const auto* real = std::get_if<double>(&cell);
+  return real == nullptr ? std::nullopt : std::optional(*real);
+}
+
+Column text(const char* name, std::string Trial::*member, const char* meaning) {
+  return {name, CellType::text, meaning, [member](const Trial& trial) -> Cell { return trial.*member; },
+          [member](Trial& trial, const Cell& cell) { trial.*member = text_of(cell); }};
+}
+
+/// Empty text is null, so that SQLite's JSON functions can be used on every row.
+Column json(const char* name, std::string Trial::*member, const char* meaning) {
+  return {
+      name, CellType::json, meaning,
+      [member](const Trial& trial) -> Cell { return (trial.*member).empty() ? Cell() : Cell(trial.*member); },
+      [member](Trial& trial, const Cell& cell) { trial.*member = text_of(cell); }};
+}
+
+Column integer(const char* name, std::optional<std::int64_t> Trial::*member, const char* meaning) {
+  return {name, CellType::integer, meaning,
+          [member](const Trial& trial) -> Cell {
+            return (trial.*member).has_value() ? Cell(*(trial.*member)) : Cell();
+          },
+          [member](Trial& trial, const Cell& cell) { trial.*member = integer_of(cell); }};
+}
+
+/// Infinities and NaN are null: they are no times, and neither JSON nor SQL can compare them.
+Column real(const char* name, std::optional<double> Trial::*member, const char* meaning) {
+  return {name, CellType::real, meaning,
+          [member](const Trial& trial) -> Cell {
+            const std::optional<double>& value = trial.*member;
+            return value.has_value() && std::isfinite(*value) ? Cell(*value) : Cell();
+          },
+          [member](Trial& trial, const Cell& cell) { trial.*member = real_of(cell); }};
+}
+
+template <typename Enum>
+Column enumeration(const char* name_of_column, Enum Trial::*member,
+                   std::optional<Enum> (*parse)(std::string_view), const char* meaning) {
+  return {name_of_column, CellType::text, meaning,
+          [member](const Trial& trial) -> Cell { return std::string(name(trial.*member)); },
+          [=](Trial& trial, const Cell& cell) {
+            const std::optional<Enum> value = parse(text_of(cell));
+            if (!value) {
+              throw UserError(fmt::format("this tiletune knows no {} '{}'", name_of_column, text_of(cell)),
+                              "Read it with the tiletune that wrote it, or a newer one.");
+            }
+            trial.*member = *value;
+          }};
+}
+
+Column samples() {
+  return {"samples_us", CellType::blob, "all timed samples, us (array of little-endian doubles)",
+          [](const Trial& trial) -> Cell {
+            return trial.samples_us.empty() ? Cell() : Cell(pack_samples(trial.samples_us));
+          },
+          [](Trial& trial, const Cell& cell) {
+            const auto* blob = std::get_if<Blob>(&cell);
+            trial.samples_us = blob == nullptr ? std::vector<double>() : unpack_samples(*blob);
+          }};
+}
+
+/// 0 means that the row belongs to no recorded sweep.
+Column sweep(const char* name, std::int64_t Trial::*member, const char* meaning) {
+  return {name, CellType::integer, meaning,
+          [member](const Trial& trial) -> Cell { return trial.*member == 0 ? Cell() : Cell(trial.*member); },
+          [member](Trial& trial, const Cell& cell) { trial.*member = integer_of(cell).value_or(0); }};
+}
+
+std::vector<Column> make_columns() {
+  using T = Trial;
+  return {
+      text("key", &T::key, "hash over everything that determines the result; unique"),
+      text("kind", &T::kind, "kernel, or baseline"),
+      text("template", &T::template_name, "kernel template, or the baseline's library"),
+      text("operation", &T::operation, "what is computed: gemm, custom"),
+      text("problem", &T::problem, "sizes, MxNxK for gemm"),
+      text("scalars", &T::scalars, "values of the operation's scalars: alpha and beta for gemm"),
+      json("parameters", &T::parameters, "tuning parameters, in the template's order"),
+      json("derived", &T::derived, "values that follow from parameters and problem"),
+      text("kernel_expression", &T::kernel_expression, "instantiated kernel, as C++ names it"),
+      json("compile_options", &T::compile_options, "complete NVRTC options"),
+      json("launch", &T::launch, "grid (thread blocks), block (threads), dynamic_shared_bytes"),
+      text("element_types", &T::element_types, "types of the buffers; then of the accumulator"),
+      text("cache", &T::cache, "L2 before a sample: cold (flushed) or warm"),
+
+      enumeration("outcome", &T::outcome, outcome_from_name, "what became of the configuration"),
+      text("reason", &T::reason, "why the outcome is not ok"),
+      text("warnings", &T::warnings, "what is noteworthy about a configuration that ran"),
+      enumeration("source", &T::source, source_from_name, "measured, predicted, replayed or imported"),
+      real("median_us", &T::median_us, "median time of one launch, us"),
+      real("ci_low_us", &T::ci_low_us, "lower end of the median's 95% interval, us"),
+      real("ci_high_us", &T::ci_high_us, "upper end of the median's 95% interval, us"),
+      real("min_us", &T::min_us, "fastest sample, us"),
+      real("mean_us", &T::mean_us, "mean of the samples, us"),
+      real("stddev_us", &T::stddev_us, "standard deviation of the samples, us"),
+      integer("sample_count", &T::sample_count, "samples that count"),
+      samples(),
+      real("tflops", &T::tflops, "10^12 floating-point operations per second at the median"),
+      real("baseline_us", &T::baseline_us, "the baseline's median in the same run, us"),
+      real("percent_of_baseline", &T::percent_of_baseline,
+           "100 * baseline_us / median_us; above 100 is faster"),
+      real("percent_of_peak", &T::percent_of_peak, "share of the GPU model's FP32 peak, %"),
+      real("relative_error", &T::relative_error, "norm-wise error against the FP64 reference"),
+      real("error_bound", &T::error_bound, "largest relative_error that passes"),
+      real("sm_clock_mhz", &T::sm_clock_mhz, "SM clock right after the samples, MHz"),
+      real("predicted_us", &T::predicted_us, "time by the static model, us; nothing was timed for it"),
+
+      integer("registers", &T::registers, "registers per thread"),
+      integer("spill_bytes", &T::spill_bytes, "register spill stores and loads per thread, bytes"),
+      integer("stack_bytes", &T::stack_bytes, "local memory frame per thread, bytes"),
+      integer("static_shared_bytes", &T::static_shared_bytes, "static shared memory per thread block, bytes"),
+      integer("dynamic_shared_bytes", &T::dynamic_shared_bytes,
+              "dynamic shared memory per thread block, bytes"),
+      real("occupancy", &T::occupancy, "resident warps / most the multiprocessor holds, 0 to 1"),
+      text("occupancy_limiter", &T::occupancy_limiter, "resource that allows no more resident blocks"),
+      integer("blocks_per_multiprocessor", &T::blocks_per_multiprocessor, "resident thread blocks"),
+      integer("driver_blocks_per_multiprocessor", &T::driver_blocks_per_multiprocessor,
+              "the same by the driver's cuOccupancyMaxActiveBlocksPerMultiprocessor"),
+      real("compile_ms", &T::compile_ms, "CPU time of compiling, ms"),
+      real("measure_ms", &T::measure_ms, "wall time on the GPU worker, ms"),
+
+      text("gpu", &T::gpu, "GPU model by its driver's name, or the predicted model's name"),
+      text("gpu_uuid", &T::gpu_uuid, "the very GPU"),
+      text("architecture", &T::architecture, "compiled for, e.g. sm_90a"),
+      text("driver_version", &T::driver_version, "NVIDIA driver"),
+      text("cuda_version", &T::cuda_version, "CUDA of the driver"),
+      text("nvrtc_version", &T::nvrtc_version, "compiler"),
+      json("measure_policy", &T::measure_policy, "warm-up, samples, cache, seed, verification"),
+      text("host", &T::host, "machine that wrote the row"),
+      text("recorded_at", &T::recorded_at, "time of writing, UTC"),
+      sweep("sweep_id", &T::sweep_id, "the run of the sweep command that made the row (sweep.id)"),
+      sweep("seen_in_sweep", &T::seen_in_sweep, "the latest run that made or reused the row (sweep.id)"),
+  };
+}
+
+}  // namespace
+
+std::span<const Column> trial_columns() {
+  static const std::vector<Column> columns = make_columns();
+  return columns;
+}
+
+const Column& column_by_name(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Column& column : trial_columns()) {
+    if (column.name == name) return column;
+    known.push_back(column.name);
+  }
+  throw UserError(fmt::format("there is no column '{}'.{}", name, suggestion(name, known)),
+                  "Columns are listed in the table `trial` of the database.");
+}
+
+}  // namespace tiletune

@@ -1,0 +1,220 @@
+#include "store/database.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "store/cells.h"
+#include "store/connection.h"
+#include "store/filter.h"
+#include "store/schema.h"
+
+namespace tiletune {
+
+namespace {
+
+/// A statement in use. Resetting it ends its read transaction; one left open would keep the WAL file growing.
+class InUse {
+ public:
+  explicit InUse(SQLite::Statement& statement) : statement_(statement) {}
+  ~InUse() { statement_.tryReset(); }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+  SQLite::Statement* operator->() const { return &statement_; }
+  SQLite::Statement& operator*() const { return statement_; }
+
+ private:
+  SQLite::Statement& statement_;
+};
+
+void write_cell(Trial& trial, const Column& column, const SQLite::Column& cell,
+                const std::filesystem::path& file) {
+  try {
+    column.write(trial, read_cell(cell));
+  } catch (const UserError& error) {
+    throw UserError(error.message(), Where{file.string(), ""}, error.remedy());
+  }
+}
+
+Trial read_trial(const SQLite::Statement& statement, const std::filesystem::path& file) {
+  Trial trial;
+  int index = 0;
+  for (const Column& column : trial_columns()) write_cell(trial, column, statement.getColumn(index++), file);
+  return trial;
+}
+
+Outcome read_outcome(const SQLite::Column& cell, const std::filesystem::path& file) {
+  Trial trial;
+  write_cell(trial, column_by_name("outcome"), cell, file);
+  return trial.outcome;
+}
+
+std::string select_sql(const char* what, const std::string& condition, const char* rest) {
+  return fmt::format("SELECT {} FROM trial{}{}", what, condition, rest);
+}
+
+}  // namespace
+
+struct Database::Impl {
+  Impl(const std::filesystem::path& path, Mode mode, std::chrono::milliseconds busy_timeout)
+      : file(path), connection(open_connection(path, mode, busy_timeout)) {}
+
+  /// The statement of this text, prepared once.
+  InUse prepared(const std::string& sql) {
+    auto found = statements.find(sql);
+    if (found == statements.end()) found = statements.try_emplace(sql, connection, sql).first;
+    return InUse(found->second);
+  }
+
+  void upsert(const Trial& trial) {
+    static const std::string sql = upsert_sql();
+    const InUse statement = prepared(sql);
+    int index = 0;
+    for (const Column& column : trial_columns()) bind_cell(*statement, ++index, column.read(trial));
+    statement->exec();
+  }
+
+  std::vector<std::string> gpu_names() {
+    const InUse statement = prepared("SELECT DISTINCT gpu FROM trial");
+    std::vector<std::string> names;
+    while (statement->executeStep()) names.push_back(statement->getColumn(0).getString());
+    return names;
+  }
+
+  /// Prepares "SELECT what FROM trial WHERE ... rest" with the filter's values bound.
+  SQLite::Statement select(const char* what, const TrialFilter& filter, const char* rest) {
+    const std::vector<std::string> gpus =
+        filter.gpus.empty() ? std::vector<std::string>() : matching_gpus(gpu_names(), filter.gpus);
+    const Condition condition = condition_of(filter, gpus);
+    SQLite::Statement statement(connection, select_sql(what, condition.sql, rest));
+    int index = 0;
+    for (const Cell& value : condition.values) bind_cell(statement, ++index, value);
+    return statement;
+  }
+
+  std::filesystem::path file;
+  SQLite::Database connection;
+  std::unordered_map<std::string, SQLite::Statement> statements;
+};
+
+Database::Database(const std::filesystem::path& file, Mode mode, std::chrono::milliseconds busy_timeout)
+    : impl_(std::make_unique<Impl>(file, mode, busy_timeout)) {}
+
+Database::~Database() = default;
+Database::Database(Database&&) noexcept = default;
+Database& Database::operator=(Database&&) noexcept = default;
+
+const std::filesystem::path& Database::file() const { return impl_->file; }
+
+std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
+  return translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared(insert_sweep_sql());
+    int index = 0;
+    for (const SweepColumn& column : sweep_columns()) statement->bind(++index, sweep.*column.member);
+    statement->exec();
+    return impl_->connection.getLastInsertRowid();
+  });
+}
+
+void Database::end_sweep(std::int64_t id, const std::string& finished_at) {
+  translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared("UPDATE sweep SET finished_at = ? WHERE id = ?");
+    statement->bind(1, finished_at);
+    statement->bind(2, id);
+    if (statement->exec() == 0)
+      throw std::out_of_range(fmt::format("{} has no sweep {}", file().string(), id));
+  });
+}
+
+std::vector<SweepRecord> Database::sweeps() const {
+  return translating_errors(file(), [&] {
+    std::string names = "id";
+    for (const SweepColumn& column : sweep_columns()) names += std::string(", ") + column.name;
+    const InUse statement = impl_->prepared("SELECT " + names + " FROM sweep ORDER BY id");
+    std::vector<SweepRecord> sweeps;
+    while (statement->executeStep()) {
+      SweepRecord& sweep = sweeps.emplace_back();
+      sweep.id = statement->getColumn(0).getInt64();
+      int index = 0;
+      for (const SweepColumn& column : sweep_columns()) {
+        sweep.*column.member = statement->getColumn(++index).getString();
+      }
+    }
+    return sweeps;
+  });
+}
+
+void Database::record(const Trial& trial) {
+  translating_errors(file(), [&] { impl_->upsert(trial); });
+}
+
+void Database::mark_seen(const std::string& key, std::int64_t sweep_id) {
+  translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared("UPDATE trial SET seen_in_sweep = ? WHERE \"key\" = ?");
+    statement->bind(1, sweep_id);
+    statement->bind(2, key);
+    statement->exec();
+  });
+}
+
+void Database::record_all(const std::vector<Trial>& trials) {
+  translating_errors(file(), [&] {
+    SQLite::Transaction transaction(impl_->connection, SQLite::TransactionBehavior::IMMEDIATE);
+    for (const Trial& trial : trials) impl_->upsert(trial);
+    transaction.commit();
+  });
+}
+
+std::optional<Trial> Database::find(const std::string& key) const {
+  static const std::string sql = select_sql(column_list().c_str(), " WHERE \"key\" = ?", "");
+  return translating_errors(file(), [&]() -> std::optional<Trial> {
+    const InUse statement = impl_->prepared(sql);
+    statement->bind(1, key);
+    if (!statement->executeStep()) return std::nullopt;
+    return read_trial(*statement, file());
+  });
+}
+
+std::optional<Outcome> Database::outcome_of(const std::string& key) const {
+  return translating_errors(file(), [&]() -> std::optional<Outcome> {
+    const InUse statement = impl_->prepared("SELECT outcome FROM trial WHERE \"key\" = ?");
+    statement->bind(1, key);
+    if (!statement->executeStep()) return std::nullopt;
+    return read_outcome(statement->getColumn(0), file());
+  });
+}
+
+std::vector<Trial> Database::trials(const TrialFilter& filter) const {
+  std::vector<Trial> rows;
+  for_each(filter, [&](const Trial& trial) {
+    rows.push_back(trial);
+    return true;
+  });
+  return rows;
+}
+
+void Database::for_each(const TrialFilter& filter, const std::function<bool(const Trial&)>& visit) const {
+  translating_errors(file(), [&] {
+    SQLite::Statement statement = impl_->select(column_list().c_str(), filter, " ORDER BY id");
+    while (statement.executeStep()) {
+      if (!visit(read_trial(statement, file()))) return;
+    }
+  });
+}
+
+std::vector<std::pair<Outcome, std::int64_t>> Database::outcome_counts(const TrialFilter& filter) const {
+  return translating_errors(file(), [&] {
+    SQLite::Statement statement = impl_->select("outcome, count(*)", filter, " GROUP BY outcome");
+    std::vector<std::pair<Outcome, std::int64_t>> counts;
+    while (statement.executeStep()) {
+      counts.emplace_back(read_outcome(statement.getColumn(0), file()), statement.getColumn(1).getInt64());
+    }
+    std::sort(counts.begin(), counts.end());
+    return counts;
+  });
+}
+
+}  // namespace tiletune

@@ -1,0 +1,73 @@
+#include "store/filter.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr const char* kOrBaseline = " OR kind = 'baseline'";
+
+class Builder {
+ public:
+  void one_of(const char* column, const std::vector<std::string>& values, const char* alternative = "") {
+    const std::vector<std::string> marks(values.size(), "?");
+    add(std::string("(\"") + column + "\" IN (" + join(marks, ", ") + ")" + alternative + ")");
+    for (const std::string& value : values) condition_.values.emplace_back(value);
+  }
+
+  template <typename Enum>
+  void one_of(const char* column, const std::vector<Enum>& values) {
+    std::vector<std::string> names;
+    names.reserve(values.size());
+    for (const Enum value : values) names.emplace_back(name(value));
+    one_of(column, names);
+  }
+
+  void equals(const char* column, Cell value) {
+    add(std::string("\"") + column + "\" = ?");
+    condition_.values.push_back(std::move(value));
+  }
+
+  Condition take() { return std::move(condition_); }
+
+ private:
+  void add(const std::string& term) {
+    condition_.sql += (condition_.sql.empty() ? " WHERE " : " AND ") + term;
+  }
+  Condition condition_;
+};
+
+}  // namespace
+
+Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus) {
+  Builder builder;
+  if (!filter.gpus.empty()) builder.one_of("gpu", gpus);
+  // Baselines belong to every template's comparison.
+  if (!filter.templates.empty())
+    builder.one_of("template", filter.templates, filter.baselines ? kOrBaseline : "");
+  if (!filter.problems.empty()) builder.one_of("problem", filter.problems);
+  if (!filter.outcomes.empty()) builder.one_of("outcome", filter.outcomes);
+  if (!filter.sources.empty()) builder.one_of("source", filter.sources);
+  if (filter.sweep_id) builder.equals("seen_in_sweep", *filter.sweep_id);
+  if (!filter.baselines) builder.equals("kind", std::string("kernel"));
+  return builder.take();
+}
+
+std::vector<std::string> matching_gpus(const std::vector<std::string>& names,
+                                       const std::vector<std::string>& wanted) {
+  std::vector<std::string> matching;
+  for (const std::string& name : names) {
+    const std::string plain = squashed(name);
+    const bool matches = std::any_of(wanted.begin(), wanted.end(), [&](const std::string& part) {
+      const std::string needle = squashed(part);
+      return !needle.empty() && plain.find(needle) != std::string::npos;
+    });
+    if (matches) matching.push_back(name);
+  }
+  return matching;
+}
+
+}  // namespace tiletune

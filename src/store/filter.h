@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/columns.h"
+#include "store/database.h"
+
+namespace tiletune {
+
+/// A WHERE clause and the values of its parameters, in order. Values never become SQL text.
+struct Condition {
+  std::string sql;  ///< " WHERE ...", or empty
+  std::vector<Cell> values;
+};
+
+/// `gpus` replaces filter.gpus: the full names, in this database, of the GPUs that it asks for.
+Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus);
+
+/// Those of `names` that contain one of `wanted`, compared without case, spaces and punctuation.
+std::vector<std::string> matching_gpus(const std::vector<std::string>& names,
+                                       const std::vector<std::string>& wanted);
+
+}  // namespace tiletune

@@ -1,0 +1,142 @@
+#include "store/schema.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "store/database.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::array kSweepColumns{
+    SweepColumn{"started_at", &SweepRecord::started_at},
+    SweepColumn{"finished_at", &SweepRecord::finished_at},
+    SweepColumn{"command", &SweepRecord::command},
+    SweepColumn{"config_file", &SweepRecord::config_file},
+    SweepColumn{"config", &SweepRecord::config},
+    SweepColumn{"tiletune_version", &SweepRecord::tiletune_version},
+    SweepColumn{"git_commit", &SweepRecord::git_commit},
+    SweepColumn{"host", &SweepRecord::host},
+    SweepColumn{"gpu", &SweepRecord::gpu},
+};
+
+const char* sql_type(CellType type) {
+  switch (type) {
+    case CellType::integer:
+      return "INTEGER";
+    case CellType::real:
+      return "REAL";
+    case CellType::text:
+      return "TEXT NOT NULL";
+    case CellType::json:
+      return "TEXT";
+    case CellType::blob:
+      return "BLOB";
+  }
+  return "";
+}
+
+std::string extra_clause(const Column& column) {
+  if (column.name == "key") return " UNIQUE CHECK (key <> '')";
+  if (column.name == "sweep_id" || column.name == "seen_in_sweep") return " REFERENCES sweep(id)";
+  return "";
+}
+
+std::string sweep_table_sql() {
+  std::string sql = "CREATE TABLE sweep (\n  id INTEGER PRIMARY KEY AUTOINCREMENT";
+  for (const SweepColumn& column : kSweepColumns) sql += fmt::format(",\n  {} TEXT NOT NULL", column.name);
+  return sql + "\n) STRICT;\n";
+}
+
+/// Meanings stand in the DDL as comments: `.schema trial` in any SQLite shell explains the table.
+std::string trial_table_sql() {
+  std::string sql = "CREATE TABLE trial (\n  id INTEGER PRIMARY KEY";
+  for (const Column& column : trial_columns()) {
+    sql += fmt::format(",\n  -- {}\n  \"{}\" {}{}", column.meaning, column.name, sql_type(column.type),
+                       extra_clause(column));
+  }
+  return sql + "\n) STRICT;\n";
+}
+
+constexpr const char* kIndices = R"(
+CREATE INDEX trial_comparable ON trial(gpu, problem, source, kind, outcome);
+CREATE INDEX trial_template ON trial("template");
+CREATE INDEX trial_sweep ON trial(seen_in_sweep);
+)";
+
+/// The views agree with rank/ranking.h on what is compared, on what is tied with the fastest kernel
+/// (intervals overlap, without a gap in order of time) and on which of the tied ones is best. `rank` itself
+/// is by time alone.
+constexpr const char* kViews = R"(
+CREATE VIEW ranking AS
+WITH timed AS (
+  SELECT *, CASE source WHEN 'predicted' THEN coalesce(predicted_us, median_us) ELSE median_us END AS time_us
+  FROM trial WHERE kind = 'kernel' AND outcome = 'ok'
+), bounded AS (
+  SELECT *,
+    CASE source WHEN 'predicted' THEN time_us ELSE min(time_us, coalesce(ci_low_us, time_us)) END AS low_us,
+    CASE source WHEN 'predicted' THEN time_us ELSE max(time_us, coalesce(ci_high_us, time_us)) END AS high_us
+  FROM timed WHERE time_us > 0
+), led AS (
+  SELECT *, first_value(high_us) OVER comparable AS leader_high_us FROM bounded
+  WINDOW comparable AS (PARTITION BY {comparable} ORDER BY time_us, "key")
+)
+SELECT rank() OVER (PARTITION BY {comparable} ORDER BY time_us) AS "rank",
+  sum(low_us > leader_high_us) OVER (PARTITION BY {comparable} ORDER BY time_us, "key"
+                                     ROWS UNBOUNDED PRECEDING) = 0 AS tied_with_best,
+  time_us, {columns}
+FROM led;
+
+CREATE VIEW best AS
+SELECT {columns} FROM (
+  SELECT *, row_number() OVER (PARTITION BY {comparable} ORDER BY registers NULLS LAST,
+                               occupancy DESC NULLS LAST, time_us, "key") AS place
+  FROM ranking WHERE tied_with_best
+) WHERE place = 1;
+)";
+
+}  // namespace
+
+std::span<const SweepColumn> sweep_columns() { return kSweepColumns; }
+
+std::string column_list() {
+  std::string list;
+  for (const Column& column : trial_columns())
+    list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", column.name);
+  return list;
+}
+
+std::string schema_sql() {
+  return sweep_table_sql() + trial_table_sql() + kIndices +
+         fmt::format(
+             fmt::runtime(kViews), fmt::arg("columns", column_list()),
+             fmt::arg("comparable", "gpu, problem, source, operation, element_types, scalars, cache")) +
+         fmt::format("PRAGMA application_id = {};\nPRAGMA user_version = {};\n", kApplicationId,
+                     kSchemaVersion);
+}
+
+std::string upsert_sql() {
+  std::vector<std::string> marks;
+  std::vector<std::string> updates;
+  for (const Column& column : trial_columns()) {
+    marks.emplace_back("?");
+    updates.push_back(fmt::format(R"("{0}" = excluded."{0}")", column.name));
+  }
+  return fmt::format("INSERT INTO trial ({}) VALUES ({}) ON CONFLICT(\"key\") DO UPDATE SET {}",
+                     column_list(), join(marks, ", "), join(updates, ", "));
+}
+
+std::string insert_sweep_sql() {
+  std::vector<std::string> names;
+  std::vector<std::string> marks;
+  for (const SweepColumn& column : kSweepColumns) {
+    names.emplace_back(column.name);
+    marks.emplace_back("?");
+  }
+  return fmt::format("INSERT INTO sweep ({}) VALUES ({})", join(names, ", "), join(marks, ", "));
+}
+
+}  // namespace tiletune

@@ -1,0 +1,131 @@
+#include "tune/inspection.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace tiletune {
+
+namespace {
+
+class Inspection {
+ public:
+  Inspection(const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
+             const CompilePoolOptions& compile)
+      : spec_(spec), stages_(stages), targets_(targets), pool_(compile) {
+    for (const Stage& stage : stages_) total_ += stage.planned * targets_.size();
+  }
+
+  bool step() {
+    while (pool_.pending() < 4 * static_cast<std::size_t>(pool_.workers()) && propose()) {
+    }
+    for (auto& [ticket, compiled] : pool_.take_finished()) finish(ticket, compiled);
+    return !exhausted_ || pool_.pending() > 0;
+  }
+
+  void wait() const {
+    std::vector<pollfd> descriptors;
+    for (const int fd : pool_.fds()) descriptors.push_back({fd, POLLIN, 0});
+    constexpr int kLongestWaitMs = 100;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(pool_.next_deadline() - Clock::now()).count();
+    const auto timeout = std::clamp<std::int64_t>(left, 0, kLongestWaitMs);
+    ::poll(descriptors.data(), descriptors.size(), static_cast<int>(timeout));
+  }
+
+  std::size_t done() const { return done_; }
+  std::size_t total() const { return total_; }
+  std::vector<InspectedConfiguration> take() { return std::move(rows_); }
+
+ private:
+  struct Job {
+    std::size_t row;
+    std::size_t gpu;
+    const Stage* stage;
+  };
+
+  bool propose() {
+    while (next_stage_ < stages_.size() && stages_[next_stage_].proposed >= stages_[next_stage_].planned)
+      ++next_stage_;
+    exhausted_ = next_stage_ >= stages_.size();
+    if (exhausted_) return false;
+    Stage& stage = stages_[next_stage_];
+    const auto index = stage.strategy->propose();
+    if (!index) {
+      stage.planned = stage.proposed;
+      return true;
+    }
+    ++stage.proposed;
+    InspectedConfiguration row{stage.spec->name, stage.problem.label(),
+                               stage.instantiator.instantiate(stage.space.at(*index)),
+                               std::vector<InspectedOnGpu>(targets_.size())};
+    rows_.push_back(std::move(row));
+    for (std::size_t gpu = 0; gpu < targets_.size(); ++gpu) submit({rows_.size() - 1, gpu, &stage});
+    return true;
+  }
+
+  void submit(const Job& job) {
+    InspectedConfiguration& row = rows_[job.row];
+    const Admission admission = admit_launch(targets_[job.gpu].model, *job.stage->spec, row.instance);
+    if (!admission.admitted) {
+      refuse(row.gpus[job.gpu], admission);
+      ++done_;
+      return;
+    }
+    pool_.submit(++tickets_, make_compile_request(*job.stage->spec, spec_.compile, *job.stage->sources,
+                                                  row.instance, targets_[job.gpu].architecture));
+    jobs_.emplace(tickets_, job);
+  }
+
+  static void refuse(InspectedOnGpu& result, const Admission& admission) {
+    result.outcome = Outcome::refused;
+    result.reason = admission.reason;
+  }
+
+  void finish(std::uint64_t ticket, const Compiled& compiled) {
+    const Job job = jobs_.at(ticket);
+    jobs_.erase(ticket);
+    ++done_;
+    InspectedConfiguration& row = rows_[job.row];
+    InspectedOnGpu& result = row.gpus[job.gpu];
+    result.outcome = compiled.outcome;
+    result.reason = compiled.reason;
+    if (compiled.outcome != Outcome::ok) return;
+    result.resources = read_resources(*compiled.binary);
+    const Admission admission = admit_binary(targets_[job.gpu].model, *job.stage->spec, row.instance,
+                                             *result.resources, spec_.limits);
+    result.occupancy = admission.occupancy;
+    result.warnings = admission.warnings;
+    if (!admission.admitted) refuse(result, admission);
+  }
+
+  const TuneSpec& spec_;
+  std::vector<Stage>& stages_;
+  const std::vector<Target>& targets_;
+  CompilePool pool_;
+  std::vector<InspectedConfiguration> rows_;
+  std::unordered_map<std::uint64_t, Job> jobs_;
+  std::uint64_t tickets_ = 0;
+  std::size_t next_stage_ = 0;
+  bool exhausted_ = false;
+  std::size_t done_ = 0;
+  std::size_t total_ = 0;
+};
+
+}  // namespace
+
+std::vector<InspectedConfiguration> inspect_stages(
+    const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
+    const CompilePoolOptions& compile, const std::function<void(std::size_t, std::size_t)>& progress,
+    const std::function<bool()>& interrupted) {
+  Inspection inspection(spec, stages, targets, compile);
+  while (inspection.step() && !interrupted()) {
+    progress(inspection.done(), inspection.total());
+    inspection.wait();
+  }
+  return inspection.take();
+}
+
+}  // namespace tiletune

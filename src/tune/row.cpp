@@ -1,0 +1,193 @@
+#include "tune/row.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "compile/pool.h"
+#include "tune/provenance.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string launch_json(const Instance& instance) {
+  return Json{{"grid", {instance.grid.x, instance.grid.y, instance.grid.z}},
+              {"block", {instance.block.x, instance.block.y, instance.block.z}},
+              {"dynamic_shared_bytes", instance.dynamic_shared_bytes}}
+      .dump();
+}
+
+std::string arguments_text(const Instance& instance) {
+  std::string text;
+  for (const ArgumentValue& argument : instance.arguments) {
+    text += argument.name + ":" + std::string(name(argument.type)) + "=" + to_text(argument.value) + ";";
+  }
+  return text;
+}
+
+/// "f32" when all are alike, else "A:f16 B:f16 C:f32 accumulator:f32".
+std::string types_text(const Stage& stage) {
+  const auto& buffers = stage.instantiator.workload().buffers;
+  const ElementType accumulator = stage.spec->accumulator;
+  if (std::all_of(buffers.begin(), buffers.end(), [&](const auto& b) { return b.type == accumulator; })) {
+    return std::string(name(accumulator));
+  }
+  std::string text;
+  for (const auto& buffer : buffers) {
+    text += fmt::format("{}:{} ", buffer.name, name(buffer.type));
+  }
+  return text + fmt::format("accumulator:{}", name(accumulator));
+}
+
+std::string scalars_text(const TemplateSpec& spec) {
+  std::string text;
+  for (const auto& [scalar, value] : spec.scalars) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", scalar, value);
+  }
+  return text;
+}
+
+/// What rows of kernels and baselines have in common.
+Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& target) {
+  Trial trial;
+  trial.operation = stage.spec->operation == Operation::gemm ? "gemm" : "custom";
+  trial.problem = stage.problem.label();
+  trial.scalars = scalars_text(*stage.spec);
+  trial.element_types = types_text(stage);
+  trial.source = target.source;
+  trial.gpu = target.name;
+  trial.gpu_uuid = target.uuid;
+  trial.architecture = target.architecture;
+  trial.driver_version = target.driver_version;
+  trial.cuda_version = target.cuda_version;
+  trial.nvrtc_version = nvrtc_version();
+  if (target.source == Source::measured)
+    trial.cache = spec.measure.cache == CachePolicy::cold ? "cold" : "warm";
+  trial.measure_policy = target.source == Source::measured ? to_json(spec.measure).dump() : "{}";
+  trial.host = host_name();
+  trial.recorded_at = utc_now();
+  return trial;
+}
+
+Hasher common_hash(const Trial& trial) {
+  Hasher hasher;
+  hasher.add("trial 1").add(trial.problem).add(trial.scalars).add(trial.element_types);
+  hasher.add(name(trial.source)).add(trial.gpu).add(trial.driver_version).add(trial.measure_policy);
+  return hasher;
+}
+
+/// Figures of a model that a prediction or a refusal depends on.
+std::string model_text(const GpuModel& model) {
+  return fmt::format("{} {} {} {} {} {} {}", model.multiprocessors, model.shared_bytes_per_block_optin,
+                     model.shared_bytes_per_multiprocessor, model.registers_per_multiprocessor,
+                     model.boost_clock_mhz, model.memory_bandwidth_gbs, model.l2_bytes);
+}
+
+}  // namespace
+
+Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target, const Instance& instance,
+                 const CompileRequest& request) {
+  Trial trial = common_trial(spec, stage, target);
+  trial.template_name = stage.spec->name;
+  trial.parameters = to_json(instance.parameters).dump();
+  trial.derived = to_json(instance.derived).dump();
+  trial.kernel_expression = instance.kernel_expression;
+  trial.compile_options = Json(request.options).dump();
+  trial.launch = launch_json(instance);
+  trial.dynamic_shared_bytes = instance.dynamic_shared_bytes;
+  Hasher hasher = common_hash(trial);
+  hasher.add(stage.spec->name).add(request.key()).add(trial.launch).add(arguments_text(instance));
+  hasher.add(trial.parameters)
+      .add(fmt::format("{}", stage.spec->tolerance_factor))
+      .add(model_text(target.model));
+  trial.key = hasher.hex();
+  return trial;
+}
+
+Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
+                          const Prepared& prepared) {
+  Trial trial = common_trial(spec, stage, target);
+  trial.kind = "baseline";
+  trial.template_name = "cublas";
+  trial.kernel_expression = prepared.baseline_version;
+  trial.key = common_hash(trial).add("baseline").add(prepared.baseline_version).hex();
+  trial.outcome = Outcome::ok;
+  trial.relative_error = prepared.baseline_error;
+  add_timing(trial, *prepared.baseline, stage.instantiator.workload(), target);
+  add_baseline(trial, prepared.baseline->median_us);
+  return trial;
+}
+
+void add_warning(Trial& trial, const std::string& warning) {
+  if (!trial.warnings.empty()) trial.warnings += "; ";
+  trial.warnings += warning;
+}
+
+void add_resources(Trial& trial, const Resources& resources, const Instance& instance) {
+  trial.registers = resources.registers;
+  trial.spill_bytes = resources.spill_bytes();
+  trial.stack_bytes = resources.stack_bytes;
+  trial.static_shared_bytes = resources.static_shared_bytes;
+  trial.dynamic_shared_bytes = instance.dynamic_shared_bytes;
+}
+
+void add_admission(Trial& trial, const Admission& admission) {
+  for (const std::string& warning : admission.warnings) add_warning(trial, warning);
+  if (admission.occupancy) {
+    trial.occupancy = admission.occupancy->fraction;
+    trial.occupancy_limiter = admission.occupancy->limiter;
+    trial.blocks_per_multiprocessor = admission.occupancy->blocks_per_multiprocessor;
+  }
+  if (!admission.admitted) {
+    trial.outcome = Outcome::refused;
+    trial.reason = admission.reason;
+  }
+}
+
+void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target) {
+  trial.median_us = timing.median_us;
+  trial.ci_low_us = timing.ci_low_us;
+  trial.ci_high_us = timing.ci_high_us;
+  trial.min_us = timing.min_us;
+  trial.mean_us = timing.mean_us;
+  trial.stddev_us = timing.stddev_us;
+  trial.sample_count = static_cast<std::int64_t>(timing.samples_us.size());
+  trial.samples_us = timing.samples_us;
+  constexpr double kFlopPerMicrosecondInTeraflops = 1e-6;
+  trial.tflops = workload.flops / timing.median_us * kFlopPerMicrosecondInTeraflops;
+  const double peak = target.model.fp32_peak_tflops();
+  if (peak > 0) trial.percent_of_peak = 100 * *trial.tflops / peak;
+}
+
+void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target) {
+  trial.outcome = measured.outcome;
+  trial.reason = measured.reason;
+  if (measured.timing) add_timing(trial, *measured.timing, workload, target);
+  trial.relative_error = measured.relative_error;
+  trial.error_bound = measured.error_bound;
+  trial.sm_clock_mhz = measured.sm_clock_mhz;
+  trial.measure_ms = measured.wall_ms;
+  trial.driver_blocks_per_multiprocessor = measured.driver_blocks_per_multiprocessor;
+  if (measured.driver_blocks_per_multiprocessor && trial.blocks_per_multiprocessor &&
+      *measured.driver_blocks_per_multiprocessor != *trial.blocks_per_multiprocessor) {
+    add_warning(trial,
+                fmt::format("computed {} blocks per multiprocessor, the driver says {}",
+                            *trial.blocks_per_multiprocessor, *measured.driver_blocks_per_multiprocessor));
+  }
+  if (measured.attributes && trial.registers && measured.attributes->registers != *trial.registers) {
+    add_warning(trial, fmt::format("read {} registers from the cubin, the driver says {}", *trial.registers,
+                                   measured.attributes->registers));
+  }
+}
+
+void add_baseline(Trial& trial, double baseline_us) {
+  trial.baseline_us = baseline_us;
+  if (trial.median_us) trial.percent_of_baseline = 100 * baseline_us / *trial.median_us;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+
+#include "inspect/occupancy.h"
+#include "inspect/resources.h"
+#include "measure/messages.h"
+#include "store/trial.h"
+#include "tune/stage.h"
+#include "tune/target.h"
+
+namespace tiletune {
+
+/// The row of one configuration before anything is known of it: what it is, where it runs, and its key, a
+/// hash over source, options, expression, NVRTC, problem, scalars, launch, arguments, measurement policy, GPU
+/// model and driver.
+Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target, const Instance& instance,
+                 const CompileRequest& request);
+
+/// The row of a problem's baseline.
+Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
+                          const Prepared& prepared);
+
+void add_resources(Trial& trial, const Resources& resources, const Instance& instance);
+void add_admission(Trial& trial, const Admission& admission);
+void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target);
+/// Outcome, timing, errors and the driver's own view of the kernel; disagreement with the cubin becomes a
+/// warning.
+void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target);
+void add_baseline(Trial& trial, double baseline_us);
+void add_warning(Trial& trial, const std::string& warning);
+
+}  // namespace tiletune

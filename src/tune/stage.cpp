@@ -1,0 +1,129 @@
+#include "tune/stage.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "compile/cache.h"
+#include "compile/pool.h"
+
+namespace tiletune {
+
+namespace {
+
+/// Equal for stages that can be measured in the same buffers against the same reference.
+std::string sharing_key(const Stage& stage) {
+  PrepareRequest request;
+  request.operation = stage.spec->operation;
+  request.workload = stage.instantiator.workload();
+  request.dimensions = stage.problem.dimensions;
+  request.scalars = stage.spec->scalars;
+  request.accumulator = stage.spec->accumulator;
+  std::string key = to_json(request).dump();
+  // Custom operations are as different as their references.
+  if (stage.spec->reference) key += stage.spec->reference->source.string() + stage.spec->reference->kernel;
+  return key;
+}
+
+std::vector<std::filesystem::path> include_folders(const TuneSpec& spec, const TemplateSpec& kernel) {
+  return {kernel.folder, kernel.folder.parent_path(), spec.file.parent_path()};
+}
+
+Stage make_stage(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem) {
+  Stage stage{&kernel, problem, Space(kernel, problem), Instantiator(kernel, problem), nullptr, nullptr};
+  stage.strategy = make_strategy(spec.strategy, stage.space);
+  stage.planned = stage.space.size();
+  if (spec.budget.evaluations > 0) stage.planned = std::min(stage.planned, spec.budget.evaluations);
+  return stage;
+}
+
+PrepareRequest::ReferenceLaunch compiled_reference(const TuneSpec& spec, const Stage& stage,
+                                                   const Target& target) {
+  const ReferenceInstance& reference = *stage.instantiator.reference();
+  Instance instance;
+  instance.kernel_expression = stage.spec->reference->kernel;
+  instance.grid = reference.grid;
+  instance.block = reference.block;
+  const SourceBundle sources =
+      read_sources(stage.spec->reference->source, include_folders(spec, *stage.spec));
+  const CompileRequest request =
+      make_compile_request(*stage.spec, spec.compile, sources, instance, target.architecture);
+  const Compiled compiled = compile_here(request);
+  if (compiled.outcome != Outcome::ok) {
+    throw UserError("the reference kernel does not compile:\n" + compiled.reason,
+                    Where{stage.spec->reference->source.string(), ""}, "Correct the reference.");
+  }
+  return {compiled.binary->cubin, compiled.binary->kernel_symbol, launch_shape(instance),
+          reference.arguments};
+}
+
+}  // namespace
+
+std::string Stage::label() const { return spec->name + " " + problem.label(); }
+
+LaunchShape launch_shape(const Instance& instance) {
+  const auto u = [](std::int64_t value) { return static_cast<unsigned>(value); };
+  return {u(instance.grid.x),
+          u(instance.grid.y),
+          u(instance.grid.z),
+          u(instance.block.x),
+          u(instance.block.y),
+          u(instance.block.z),
+          u(instance.dynamic_shared_bytes)};
+}
+
+std::vector<Stage> plan_stages(const TuneSpec& spec) {
+  check_compile_options(spec.compile.options, Where{spec.file.string(), "/compile/options"});
+  std::vector<Stage> stages;
+  std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> sources;
+  for (const TemplateSpec& kernel : spec.templates) {
+    check_compile_options(kernel.compile_options, kernel.where.at("compile_options"));
+    sources[&kernel] =
+        std::make_shared<const SourceBundle>(read_sources(kernel.source, include_folders(spec, kernel)));
+  }
+  std::size_t groups = 0;
+  std::uint64_t planned = 0;
+  for (const Problem& problem : spec.problems) {
+    // Stages of one problem, grouped by what they can share, groups in order of first appearance.
+    std::vector<std::vector<Stage>> by_group;
+    std::map<std::string, std::size_t> group_of;
+    for (const TemplateSpec& kernel : spec.templates) {
+      Stage stage = make_stage(spec, kernel, problem);
+      stage.sources = sources.at(&kernel);
+      planned += stage.planned;
+      const auto [place, is_new] = group_of.emplace(sharing_key(stage), by_group.size());
+      if (is_new) by_group.emplace_back();
+      by_group[place->second].push_back(std::move(stage));
+    }
+    for (auto& group : by_group) {
+      for (Stage& stage : group) {
+        stage.group = groups;
+        stages.push_back(std::move(stage));
+      }
+      ++groups;
+    }
+  }
+  if (planned == 0) {
+    throw NothingToDo(
+        "no configuration satisfies the constraints", Where{spec.file.string(), ""},
+        fmt::format("Run 'tiletune space {}' to see what each constraint removes.", spec.file.string()));
+  }
+  return stages;
+}
+
+PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Target& target) {
+  PrepareRequest request;
+  request.operation = stage.spec->operation;
+  request.workload = stage.instantiator.workload();
+  request.dimensions = stage.problem.dimensions;
+  request.scalars = stage.spec->scalars;
+  request.accumulator = stage.spec->accumulator;
+  request.policy = spec.measure;
+  request.baseline = spec.baseline;
+  if (stage.spec->reference) request.reference = compiled_reference(spec, stage, target);
+  return request;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compile/request.h"
+#include "measure/messages.h"
+#include "space/instance.h"
+#include "space/space.h"
+#include "space/strategy.h"
+#include "tune/target.h"
+
+namespace tiletune {
+
+/// One template on one problem: its space, and how far the sweep has come with it.
+struct Stage {
+  const TemplateSpec* spec = nullptr;
+  Problem problem;
+  Space space;
+  Instantiator instantiator;
+  std::unique_ptr<Strategy> strategy;
+  std::shared_ptr<const SourceBundle> sources;
+  std::size_t group = 0;      ///< stages of one group share buffers, reference and baseline
+  std::uint64_t planned = 0;  ///< configurations to propose: the space's size or the budget
+  std::uint64_t proposed = 0;
+  std::uint64_t finished = 0;
+
+  std::string label() const;  ///< "sgemm_warptile 4096x4096x4096"
+};
+
+/// All stages in the order they run: problem by problem, and within a problem those that share buffers
+/// together. Throws UserError for bad expressions and missing sources, NothingToDo when every space is empty.
+std::vector<Stage> plan_stages(const TuneSpec& spec);
+
+/// What a worker must set up for a stage's group. `target` and the config decide how a reference kernel is
+/// compiled.
+PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Target& target);
+
+/// A launch shape as the driver takes it.
+LaunchShape launch_shape(const Instance& instance);
+
+}  // namespace tiletune

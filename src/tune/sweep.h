@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compile/pool.h"
+#include "output/progress.h"
+#include "store/database.h"
+#include "tune/evaluator.h"
+#include "tune/stage.h"
+
+namespace tiletune {
+
+struct SweepOptions {
+  CompilePoolOptions compile;
+  std::string command;                                       ///< as typed, for provenance
+  bool remeasure = false;                                    ///< do not reuse rows that are there
+  std::function<bool()> interrupted = [] { return false; };  ///< finish what is in flight and stop
+};
+
+/// Who watches a sweep.
+class SweepObserver {
+ public:
+  virtual ~SweepObserver() = default;
+  virtual void on_progress(const ProgressState& state) = 0;
+  virtual void on_note(const std::string& line) = 0;
+};
+
+/// How a sweep went.
+struct SweepSummary {
+  std::int64_t sweep_id = 0;
+  std::uint64_t planned = 0;
+  std::uint64_t finished = 0;                 ///< rows of this sweep, reused ones included
+  std::uint64_t reused = 0;                   ///< rows that were there already
+  std::map<Outcome, std::uint64_t> outcomes;  ///< of the rows made now
+  bool interrupted = false;
+  bool out_of_budget = false;
+  double wall_s = 0;
+  double compile_cpu_s = 0;
+  double evaluate_s = 0;  ///< time the evaluator was busy
+};
+
+/// The one loop: propose -> compile -> admit -> evaluate -> record. Single-threaded; compile workers and the
+/// GPU worker run beside it. Every row is committed as soon as it is known. Throws UserError and GpuError as
+/// its parts do; what was recorded until then stays.
+SweepSummary run_sweep(const TuneSpec& spec, std::vector<Stage>& stages, Evaluator& evaluator,
+                       Database& database, const SweepOptions& options, SweepObserver& observer);
+
+}  // namespace tiletune

@@ -1,0 +1,73 @@
+#include "tune/target.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "compile/request.h"
+
+namespace tiletune {
+
+namespace {
+
+/// FP32 lanes per multiprocessor by compute capability (CUDA C++ Programming Guide, arithmetic instructions).
+int fp32_lanes(int major, int minor) {
+  if (major == 8 && minor == 0) return 64;
+  return major < 8 ? 64 : 128;
+}
+
+const GpuModel* model_of_name(const std::vector<GpuModel>& models, const std::string& name) {
+  const auto is_name = [&](const std::string& other) { return squashed(other) == squashed(name); };
+  const auto found = std::find_if(models.begin(), models.end(), [&](const GpuModel& model) {
+    return is_name(model.name) || std::any_of(model.aliases.begin(), model.aliases.end(), is_name);
+  });
+  return found == models.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Target target_from_device(const GpuOpened& opened, const std::vector<GpuModel>& models) {
+  const DeviceFacts& device = opened.device;
+  Target target;
+  GpuModel& model = target.model;
+  if (const GpuModel* known = model_of_name(models, device.name)) {
+    model = *known;
+  } else {
+    model.fp32_lanes_per_multiprocessor = fp32_lanes(device.compute_major, device.compute_minor);
+  }
+  model.name = device.name;
+  model.compute_major = device.compute_major;
+  model.compute_minor = device.compute_minor;
+  model.multiprocessors = device.multiprocessors;
+  model.warp_size = device.warp_size;
+  model.max_threads_per_block = device.max_threads_per_block;
+  model.max_threads_per_multiprocessor = device.max_threads_per_multiprocessor;
+  model.max_blocks_per_multiprocessor = device.max_blocks_per_multiprocessor;
+  model.registers_per_multiprocessor = device.registers_per_multiprocessor;
+  model.registers_per_block = device.registers_per_block;
+  model.shared_bytes_per_multiprocessor = device.shared_bytes_per_multiprocessor;
+  model.shared_bytes_per_block = device.shared_bytes_per_block;
+  model.shared_bytes_per_block_optin = device.shared_bytes_per_block_optin;
+  model.reserved_shared_bytes_per_block = device.reserved_shared_bytes_per_block;
+  model.l2_bytes = device.l2_bytes;
+  model.memory_bytes = device.memory_bytes;
+  constexpr double kKilohertzPerMegahertz = 1e3;
+  model.boost_clock_mhz = device.clock_khz / kKilohertzPerMegahertz;
+  target.name = device.name;
+  target.uuid = device.uuid;
+  target.architecture = architecture_for(device.compute_major, device.compute_minor);
+  target.driver_version = opened.driver_version;
+  target.cuda_version = device.cuda_version;
+  target.source = Source::measured;
+  return target;
+}
+
+Target target_from_model(const GpuModel& model) {
+  Target target;
+  target.model = model;
+  target.name = model.name;
+  target.architecture = architecture_for(model.compute_major, model.compute_minor);
+  target.source = Source::predicted;
+  return target;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,79 @@
+#include "base/file.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace tiletune {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Json, SyntaxErrorsNameLineAndColumn) {
+  const std::string text = error_of([] { parse_json("{\n  \"a\": 1,\n  \"b\" 2\n}", "x.json"); });
+  EXPECT_NE(text.find("x.json: line 3, column 7: this is no JSON"), std::string::npos) << text;
+}
+
+TEST(Json, EmptyAndCutOffTextIsAnError) {
+  EXPECT_NE(error_of([] { parse_json("", "x.json"); }).find("line 1, column 1"), std::string::npos);
+  EXPECT_NE(error_of([] { parse_json("{\"a\": [1,", "x.json"); }).find("this is no JSON"), std::string::npos);
+}
+
+TEST(Json, RepeatedKeysAreRefusedInOneObjectOnly) {
+  const std::string text = error_of([] { parse_json(R"({"a": {"b": 1, "b": 2}})", "x.json"); });
+  EXPECT_NE(text.find("the key 'b' stands twice"), std::string::npos) << text;
+  EXPECT_NO_THROW(parse_json(R"({"a": {"b": 1}, "c": {"b": 2}, "d": [{"b": 1}, {"b": 1}]})", "x.json"));
+}
+
+TEST(Json, EndlessNestingIsRefused) {
+  const std::string deep(100000, '[');
+  EXPECT_NE(error_of([&] { parse_json(deep, "x.json"); }).find("nested more than 200 deep"),
+            std::string::npos);
+}
+
+TEST(Json, NumbersBeyondDoubleAreRefused) {
+  EXPECT_NE(error_of([] { parse_json("[1e999]", "x.json"); }), "no error");
+}
+
+TEST(File, MissingAndFolderAreNamed) {
+  EXPECT_EQ(error_of([] { read_file("/nonexistent/x.json"); }),
+            "/nonexistent/x.json: there is no such file\n  Check the path.");
+  EXPECT_NE(error_of([] { read_file("/tmp"); }).find("/tmp: this is a folder"), std::string::npos);
+}
+
+TEST(File, LimitIsEnforced) {
+  EXPECT_NE(error_of([] { read_file("/dev/zero", 1000); }).find("larger than 1000 bytes"), std::string::npos);
+}
+
+TEST(File, WritesAtomicallyAndLeavesNothingElse) {
+  const fs::path folder = fs::path(testing::TempDir()) / "tiletune_file_test" / "deep";
+  fs::remove_all(folder);
+  write_file_atomically(folder / "a.txt", "one");
+  write_file_atomically(folder / "a.txt", "two");
+  EXPECT_EQ(read_file(folder / "a.txt"), "two");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+  fs::remove_all(folder);
+}
+
+TEST(File, UnwritablePlaceIsNamed) {
+  const std::string text = error_of([] { write_file_atomically("/proc/no/such/file", "x"); });
+  EXPECT_NE(text.find("/proc/no/such/file: cannot be written"), std::string::npos) << text;
+}
+
+TEST(Where, PointersEscapeSlashesAndTildes) {
+  EXPECT_EQ((Where{"f.json", ""}.at("a/b~c").at(3).text()), "f.json: /a~1b~0c/3");
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,72 @@
+#include "base/frame.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace tiletune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json sample() {
+  return {{"type", "compiled"}, {"ticket", 7}, {"log", "a\nb"}, {"cubin", Json::binary({0, 1, 255})}};
+}
+
+TEST(Frame, SurvivesArrivalByteByByte) {
+  const std::string bytes = encode_frame(sample()) + encode_frame({{"type", "second"}});
+  FrameReader reader;
+  std::vector<Json> messages;
+  for (const char byte : bytes) {
+    reader.feed(std::string_view(&byte, 1));
+    while (auto message = reader.next()) messages.push_back(*message);
+  }
+  ASSERT_EQ(messages.size(), 2U);
+  EXPECT_EQ(messages[0], sample());
+  EXPECT_EQ(messages[1]["type"], "second");
+  EXPECT_FALSE(reader.in_the_middle());
+}
+
+TEST(Frame, RefusesBytesThatBeginNoFrame) {
+  FrameReader reader;
+  reader.feed("TX");
+  EXPECT_THROW(reader.next(), ProtocolError);
+}
+
+TEST(Frame, RefusesAHugeLengthBeforeItsPayloadArrives) {
+  FrameReader reader;
+  reader.feed(std::string("TTF1\xff\xff\xff\xff\0\0\0\0", 12));
+  EXPECT_THROW(reader.next(), ProtocolError);
+}
+
+TEST(Frame, RefusesEverySingleBitFlipOfThePayload) {
+  const std::string good = encode_frame(sample());
+  for (std::size_t byte = 8; byte < good.size(); ++byte) {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string bad = good;
+      bad[byte] = static_cast<char>(static_cast<unsigned char>(bad[byte]) ^ (1U << bit));
+      FrameReader reader;
+      reader.feed(bad);
+      EXPECT_THROW(reader.next(), ProtocolError) << "byte " << byte << " bit " << bit;
+    }
+  }
+}
+
+TEST(Frame, RefusesPayloadsThatAreNoTypedMap) {
+  for (const Json& bad : {Json(3), Json::array({1}), Json::object(), Json{{"type", 3}}}) {
+    FrameReader reader;
+    reader.feed(encode_frame(bad));
+    EXPECT_THROW(reader.next(), ProtocolError) << bad.dump();
+  }
+}
+
+TEST(Frame, WaitsForTheRestOfAFrame) {
+  const std::string bytes = encode_frame(sample());
+  FrameReader reader;
+  reader.feed(std::string_view(bytes).substr(0, bytes.size() - 1));
+  EXPECT_FALSE(reader.next().has_value());
+  EXPECT_TRUE(reader.in_the_middle());
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,69 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "base/value.h"
+
+namespace tiletune {
+namespace {
+
+const std::vector<std::string> kKnown{"templates", "problems", "measure", "strategy"};
+
+TEST(Text, NearestFindsTypingErrorsAndNothingElse) {
+  EXPECT_EQ(nearest("templtaes", kKnown), "templates");
+  EXPECT_EQ(nearest("Problem", kKnown), "problems");
+  EXPECT_EQ(nearest("colour", kKnown), std::nullopt);
+  EXPECT_EQ(nearest("", kKnown), std::nullopt);
+}
+
+TEST(Text, SuggestionNamesTheNearestOrAll) {
+  EXPECT_EQ(suggestion("mesure", kKnown), " Did you mean 'measure'?");
+  EXPECT_EQ(suggestion("zzzzzz", kKnown), " Known: templates, problems, measure, strategy.");
+  EXPECT_EQ(suggestion("x", {}), "");
+}
+
+TEST(Text, ThreeDigits) {
+  EXPECT_EQ(three_digits(1234.5), "1234");
+  EXPECT_EQ(three_digits(12.345), "12.3");
+  EXPECT_EQ(three_digits(0.012345), "0.0123");
+  EXPECT_EQ(three_digits(0), "0");
+  EXPECT_EQ(three_digits(-5.5555), "-5.56");
+}
+
+TEST(Text, HumanSecondsAndBytes) {
+  EXPECT_EQ(human_seconds(0.25), "250 ms");
+  EXPECT_EQ(human_seconds(245), "4 min 05 s");
+  EXPECT_EQ(human_seconds(7380), "2 h 03 min");
+  EXPECT_EQ(human_seconds(-1), "?");
+  EXPECT_EQ(human_bytes(1023), "1023 B");
+  EXPECT_EQ(human_bytes(std::uint64_t{80} << 30), "80.0 GiB");
+}
+
+TEST(Value, TextReadsBackAsTheSameKind) {
+  EXPECT_EQ(to_text(Value{2.0}), "2.0");
+  EXPECT_EQ(to_text(Value{std::int64_t{2}}), "2");
+  EXPECT_EQ(to_text(Value{true}), "true");
+  EXPECT_EQ(to_text(NamedValues{{"BM", std::int64_t{64}}, {"T", std::string("half")}}), "BM=64 T=half");
+}
+
+TEST(Value, RefusesWhatIsNoScalarOrTooLarge) {
+  Value value;
+  EXPECT_FALSE(from_json(nlohmann::ordered_json::parse("9223372036854775808"), value));
+  EXPECT_FALSE(from_json(nlohmann::ordered_json::parse("null"), value));
+  EXPECT_FALSE(from_json(nlohmann::ordered_json::parse("[1]"), value));
+  ASSERT_TRUE(from_json(nlohmann::ordered_json::parse("9223372036854775807"), value));
+  EXPECT_EQ(value, Value{INT64_MAX});
+}
+
+TEST(Hash, FieldsDoNotRunTogether) {
+  EXPECT_NE(Hasher().add("ab").add("c").hex(), Hasher().add("a").add("bc").hex());
+  EXPECT_NE(Hasher().add("").add("a").hex(), Hasher().add("a").hex());
+  EXPECT_EQ(Hasher().add("a").add(3).hex(), Hasher().add("a").add(3).hex());
+  EXPECT_EQ(Hasher().hex().size(), 32U);
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,88 @@
+#include "base/worker_process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.h"
+
+namespace tiletune {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A worker made of a shell command with its channel on descriptor 3.
+WorkerProcess shell(const std::string& script) { return {"/bin/sh", {"-c", script}}; }
+
+TEST(WorkerProcess, EchoesMessages) {
+  WorkerProcess worker = shell("exec cat <&3 >&3");
+  const nlohmann::ordered_json message{{"type", "hello"}, {"text", std::string(300000, 'x')}};
+  std::thread sender([&] { EXPECT_TRUE(worker.send(message)); });
+  const auto echoed = worker.receive(10s);
+  sender.join();
+  ASSERT_TRUE(echoed.has_value());
+  EXPECT_EQ(*echoed, message);
+}
+
+TEST(WorkerProcess, ReportsHowItEnded) {
+  WorkerProcess exits = shell("exit 3");
+  EXPECT_FALSE(exits.receive(10s).has_value());
+  EXPECT_TRUE(exits.gone());
+  EXPECT_EQ(exits.reap(), "exited with 3");
+  WorkerProcess crashes = shell("kill -SEGV $$");
+  EXPECT_FALSE(crashes.receive(10s).has_value());
+  EXPECT_EQ(crashes.reap(), "killed by signal 11 (Segmentation fault)");
+  EXPECT_FALSE(crashes.send({{"type", "late"}}));
+}
+
+TEST(WorkerProcess, GarbageAndHalfFramesAreProtocolErrors) {
+  WorkerProcess garbage = shell("echo garbage >&3; sleep 5");
+  EXPECT_THROW(garbage.receive(10s), ProtocolError);
+  WorkerProcess half = shell("printf TTF1 >&3");
+  EXPECT_THROW(half.receive(10s), ProtocolError);
+}
+
+TEST(WorkerProcess, SilenceEndsWithTheTimeout) {
+  WorkerProcess silent = shell("sleep 30");
+  EXPECT_FALSE(silent.receive(50ms).has_value());
+  EXPECT_FALSE(silent.gone());
+  EXPECT_EQ(silent.kill(), "killed by signal 9 (Killed)");
+}
+
+TEST(WorkerProcess, DestructionLeavesNoProcess) {
+  pid_t pid = 0;
+  {
+    WorkerProcess worker = shell("sleep 30");
+    pid = worker.pid();
+    EXPECT_EQ(::kill(pid, 0), 0);
+  }
+  EXPECT_EQ(::kill(pid, 0), -1);
+}
+
+TEST(WorkerProcess, InheritsNoOtherDescriptors) {
+  WorkerProcess first = shell("sleep 30");
+  // Lift the parent's ends above the channel's own number, then look for the first worker's in the second.
+  const int high = ::fcntl(first.fd(), F_DUPFD_CLOEXEC, 20);
+  WorkerProcess second = shell("test -e /proc/$$/fd/" + std::to_string(high) + " && exit 8; exit 7");
+  EXPECT_FALSE(second.receive(10s).has_value());
+  EXPECT_EQ(second.reap(), "exited with 7");
+  ::close(high);
+}
+
+TEST(WorkerProcess, MissingProgramIsNamed) {
+  try {
+    const WorkerProcess worker("/nonexistent/program", {});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("/nonexistent/program: cannot start a worker process"),
+              std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tiletune

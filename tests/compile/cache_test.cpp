@@ -1,0 +1,88 @@
+#include "compile/cache.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "compile/test_support.h"
+
+namespace tiletune {
+namespace {
+
+namespace fs = std::filesystem;
+
+Binary sample(const std::string& key) {
+  Binary binary;
+  binary.key = key;
+  binary.kernel_symbol = "_Z1kv";
+  binary.log = "ptxas info";
+  binary.cubin = std::string(
+      "\x7f"
+      "ELF\0\xff and the rest",
+      19);
+  binary.compile_ms = 12.5;
+  return binary;
+}
+
+const std::string kKey(32, 'a');
+const std::string kOtherKey(32, 'b');
+
+TEST(CubinCache, ReturnsWhatWasStoredMarkedAsCached) {
+  const TemporaryFolder folder;
+  const CubinCache cache(folder.path() / "deep/cubin");
+  EXPECT_FALSE(cache.load(kKey).has_value());
+  ASSERT_TRUE(cache.store(sample(kKey)));
+  const auto loaded = cache.load(kKey);
+  ASSERT_TRUE(loaded.has_value());
+  EXPECT_EQ(loaded->key, kKey);
+  EXPECT_EQ(loaded->kernel_symbol, "_Z1kv");
+  EXPECT_EQ(loaded->log, "ptxas info");
+  EXPECT_EQ(loaded->cubin, sample(kKey).cubin);
+  EXPECT_EQ(loaded->compile_ms, 12.5);
+  EXPECT_TRUE(loaded->from_cache);
+  EXPECT_EQ(cache.path_of(kKey), folder.path() / "deep/cubin/aa" / (std::string(30, 'a') + ".cubin"));
+}
+
+TEST(CubinCache, EveryFlippedByteAndEveryTruncationReadsAsAbsentAndIsRemoved) {
+  const TemporaryFolder folder;
+  const CubinCache cache(folder.path());
+  cache.store(sample(kKey));
+  const fs::path path = cache.path_of(kKey);
+  const std::string good = read_file(path);
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::string flipped = good;
+    flipped[i] = static_cast<char>(flipped[i] ^ 0x10);
+    write_file_atomically(path, flipped);
+    EXPECT_FALSE(cache.load(kKey).has_value()) << "byte " << i;
+    EXPECT_FALSE(fs::exists(path)) << "byte " << i;
+    write_file_atomically(path, good.substr(0, i));
+    EXPECT_FALSE(cache.load(kKey).has_value()) << "cut at " << i;
+  }
+  write_file_atomically(path, good + "x");
+  EXPECT_FALSE(cache.load(kKey).has_value());
+  write_file_atomically(path, good);
+  EXPECT_TRUE(cache.load(kKey).has_value());
+}
+
+TEST(CubinCache, AFileUnderAnotherKeyIsNotBelieved) {
+  const TemporaryFolder folder;
+  const CubinCache cache(folder.path());
+  cache.store(sample(kKey));
+  fs::create_directories(cache.path_of(kOtherKey).parent_path());
+  fs::copy_file(cache.path_of(kKey), cache.path_of(kOtherKey));
+  EXPECT_FALSE(cache.load(kOtherKey).has_value());
+  EXPECT_TRUE(cache.load(kKey).has_value());
+}
+
+TEST(CubinCache, FailingToWriteIsNoErrorButAFolderThatCannotBeIsOne) {
+  const TemporaryFolder folder;
+  const CubinCache cache(folder.path() / "cubin");
+  folder.write("cubin/aa", "a file where a folder should be");
+  EXPECT_FALSE(cache.store(sample(kKey)));
+  EXPECT_FALSE(cache.load(kKey).has_value());
+  const fs::path blocked = folder.write("file", "") / "cubin";
+  const UserError error = user_error_of([&] { CubinCache{blocked}; });
+  EXPECT_EQ(error.where().file, blocked.string());
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,67 @@
+// The test executable is also its own compile worker, good or bad: `compile-worker`, `bad-worker`,
+// `stillborn-worker`.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "compile/message.h"
+#include "compile/pool.h"
+
+namespace tiletune {
+namespace {
+
+void write_raw(std::string_view bytes) {
+  if (::write(kWorkerChannelFd, bytes.data(), bytes.size()) < 0) ::_exit(1);
+}
+
+bool asks_for(const std::string& source, const char* word) { return source.find(word) != std::string::npos; }
+
+void misbehave(const std::string& source, const CompileReply& reply) {
+  if (asks_for(source, "BE_SEGFAULT")) ::raise(SIGSEGV);
+  if (asks_for(source, "BE_KILLED")) ::raise(SIGKILL);
+  if (asks_for(source, "BE_EXIT")) ::_exit(7);
+  if (asks_for(source, "BE_HANG")) ::pause();
+  if (asks_for(source, "BE_GARBAGE")) write_raw("this is no frame at all");
+  if (asks_for(source, "BE_HALF")) {
+    write_raw(std::string_view(encode_frame(to_json(reply))).substr(0, 20));
+    ::_exit(0);
+  }
+}
+
+/// Compiles, but does what a word in the source text asks for instead of answering.
+int run_bad_worker() {
+  die_with_parent();
+  WorkerChannel channel;
+  const auto settings = channel.receive();
+  channel.send(ready_message());
+  while (const auto message = channel.receive()) {
+    const CompileJob job = compile_job_from_json(*message);
+    CompileReply reply;
+    reply.key = job.request.key();
+    const std::string& source = job.request.sources.main.text;
+    misbehave(source, reply);
+    if (asks_for(source, "BE_WRONG_KEY")) reply.key.clear();
+    const Compiled compiled = compile_here(job.request);
+    reply.outcome = compiled.outcome;
+    const bool forgets = asks_for(source, "BE_FORGETFUL") && !job.return_binary;
+    if (compiled.binary && !forgets) reply.binary = *compiled.binary;
+    channel.send(to_json(reply));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tiletune
+
+int main(int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  if (mode == "compile-worker") return tiletune::run_compile_worker();
+  if (mode == "bad-worker") return tiletune::run_bad_worker();
+  if (mode == "stillborn-worker") return 3;
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

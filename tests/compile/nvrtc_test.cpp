@@ -1,0 +1,97 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "compile/nvrtc_program.h"
+#include "compile/test_support.h"
+
+namespace tiletune {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class EveryArchitecture : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryArchitecture, CompilesATemplateToACubinWithoutAGpu) {
+  const Compiled compiled = compile_here(scale_request(3, "", GetParam()));
+  ASSERT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
+  EXPECT_THAT(compiled.binary->cubin, StartsWith("\x7f"
+                                                 "ELF"));
+  EXPECT_EQ(compiled.binary->kernel_symbol, "_Z5scaleILi3EEvPf");
+  EXPECT_THAT(compiled.binary->log, HasSubstr("'_Z5scaleILi3EEvPf' for '" + GetParam() + "'"));
+  EXPECT_THAT(compiled.binary->log, HasSubstr("registers"));
+  EXPECT_EQ(compiled.binary->key, scale_request(3, "", GetParam()).key());
+  EXPECT_GT(compiled.binary->compile_ms, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Nvrtc, EveryArchitecture, testing::Values("sm_75", "sm_80", "sm_90a"),
+                         [](const auto& tested) { return tested.param; });
+
+CompileRequest macro_request(const std::string& text, const std::string& kernel) {
+  CompileRequest request;
+  request.sources.main = {"macros.cu", text};
+  request.options = {"--gpu-architecture=sm_80", "-DBM=8"};
+  request.kernel_expression = kernel;
+  return request;
+}
+
+TEST(CompileHere, CompilesMacroKernelsAndToolkitHeaders) {
+  const Compiled compiled = compile_here(
+      macro_request("#include <cuda_fp16.h>\n#include <mma.h>\n"
+                    "extern \"C\" __global__ void copy(__half* x) { x[threadIdx.x] = x[threadIdx.x + BM]; }",
+                    "copy"));
+  ASSERT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
+  EXPECT_EQ(compiled.binary->kernel_symbol, "copy");
+}
+
+TEST(CompileHere, ErrorsCarryTheCompilersLog) {
+  const Compiled wrong = compile_here(scale_request(3, "#error tile too small\nint x = ;"));
+  EXPECT_EQ(wrong.outcome, Outcome::compile_failed);
+  EXPECT_EQ(wrong.binary, nullptr);
+  EXPECT_THAT(wrong.reason, HasSubstr("scale.cuh(1): catastrophic error: #error directive: tile too small"));
+
+  CompileRequest no_such_kernel = scale_request(3);
+  no_such_kernel.kernel_expression = "scail<3>";
+  EXPECT_THAT(compile_here(no_such_kernel).reason, HasSubstr("identifier \"scail\" is undefined"));
+  EXPECT_THAT(compile_here(macro_request("extern \"C\" __global__ void copy() {}", "cpy")).reason,
+              HasSubstr("identifier \"cpy\" is undefined"));
+
+  CompileRequest bad_option = scale_request(3);
+  bad_option.options.emplace_back("--bogus");
+  EXPECT_THAT(compile_here(bad_option).reason, HasSubstr("unrecognized option --bogus"));
+
+  const Compiled too_large =
+      compile_here(macro_request("extern \"C\" __global__ void k(float* x) { __shared__ float s[99999]; "
+                                 "s[threadIdx.x] = x[0]; __syncthreads(); x[1] = s[threadIdx.x ^ 1]; }",
+                                 "k"));
+  EXPECT_EQ(too_large.outcome, Outcome::compile_failed);
+  EXPECT_THAT(too_large.reason, HasSubstr("uses too much shared data"));
+}
+
+TEST(CompileHere, ReasonsAreBoundedUtf8) {
+  std::string many_errors = "int caf\xe9 = ;\n";
+  for (int i = 0; i < 90; ++i)
+    many_errors += "undefined_" + std::string(400, 'a') + std::to_string(i) + " x;\n";
+  const Compiled compiled = compile_here(scale_request(3, many_errors));
+  ASSERT_EQ(compiled.outcome, Outcome::compile_failed);
+  EXPECT_LT(compiled.reason.size(), 17000U);
+  EXPECT_THAT(compiled.reason, HasSubstr("more bytes of the compiler's log left out]"));
+  EXPECT_EQ(compiled.reason.find('\xe9'), std::string::npos);
+}
+
+TEST(CudaIncludeFolder, TheEnvironmentDecidesAndMustBeRight) {
+  const TemporaryFolder folder;
+  ::setenv("TILETUNE_CUDA_INCLUDE", folder.path().c_str(), 1);
+  EXPECT_EQ(cuda_include_folder(), folder.path());
+  ::setenv("TILETUNE_CUDA_INCLUDE", "/nonexistent/include", 1);
+  const UserError error = user_error_of([] { cuda_include_folder(); });
+  ::unsetenv("TILETUNE_CUDA_INCLUDE");
+  EXPECT_EQ(error.where().file, "/nonexistent/include");
+  ASSERT_TRUE(cuda_include_folder().has_value());
+  EXPECT_TRUE(std::filesystem::exists(*cuda_include_folder() / "cuda_fp16.h"));
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,91 @@
+#include "compile/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compile/request.h"
+#include "compile/test_support.h"
+
+namespace tiletune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const Where kWhere{"configs/a.json", "/compile/options"};
+
+UserError refusal(const std::string& option) {
+  return user_error_of([&] { check_compile_options({"--use_fast_math", option}, kWhere); });
+}
+
+TEST(CheckCompileOptions, AcceptsWhatIsHarmlessAndNvrtcKnowsIt) {
+  const std::vector<std::string> options{"--use_fast_math",
+                                         "-fmad=false",
+                                         "--ftz=true",
+                                         "--prec-div=false",
+                                         "--prec-sqrt=true",
+                                         "--maxrregcount=128",
+                                         "--extra-device-vectorization",
+                                         "--restrict",
+                                         "-lineinfo",
+                                         "--std=c++20",
+                                         "--split-compile=0",
+                                         "--dopt=on",
+                                         "--diag-suppress=177,186",
+                                         "-w",
+                                         "-DTILE=16",
+                                         "-DFLAG",
+                                         "--define-macro=TEXT=a=b",
+                                         "-UFLAG",
+                                         "--ptxas-options=-O2",
+                                         "--ptxas-options=--opt-level=3",
+                                         "-Xptxas=-dlcm=cg",
+                                         "--ptxas-options=--register-usage-level=5",
+                                         "--ptxas-options=--warn-on-spills",
+                                         "--ptxas-options=--allow-expensive-optimizations=true",
+                                         "--ptxas-options=--disable-optimizer-constants"};
+  EXPECT_NO_THROW(check_compile_options(options, kWhere));
+  CompileRequest request = scale_request(2);
+  append_options(request.options, options);
+  const Compiled compiled = compile_here(request);
+  EXPECT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
+}
+
+TEST(CheckCompileOptions, RefusesTheRestAndSaysWhereAndWhatInstead) {
+  const UserError misspelt = refusal("--use_fast_mth");
+  EXPECT_EQ(misspelt.message(), "'--use_fast_mth' is no compiler option that may be given here");
+  EXPECT_EQ(misspelt.where().text(), "configs/a.json: /compile/options/1");
+  EXPECT_THAT(misspelt.remedy(), StartsWith("Did you mean '--use_fast_math'?"));
+  for (const char* forbidden :
+       {"--gpu-architecture=sm_80", "-I/etc", "--include-path=/etc", "--pre-include=x.h", "-dlto", "", "-",
+        "--relocatable-device-code=true", "-fdevice-time-trace=x", "--fmad false"}) {
+    EXPECT_THAT(refusal(forbidden).message(), HasSubstr("no compiler option")) << forbidden;
+  }
+  EXPECT_THAT(refusal("--ptxas-options=-o=/tmp/x").message(), HasSubstr("no ptxas option"));
+  EXPECT_THAT(refusal("--ptxas-options=-dlmc=cg").remedy(), StartsWith("Did you mean '-dlcm'?"));
+}
+
+TEST(CheckCompileOptions, RefusesWrongValues) {
+  EXPECT_EQ(refusal("--fmad=yes").remedy(), "--fmad takes true or false.");
+  EXPECT_EQ(refusal("--fmad").remedy(), "--fmad takes true or false.");
+  EXPECT_EQ(refusal("--use_fast_math=true").remedy(), "--use_fast_math takes no value.");
+  EXPECT_EQ(refusal("--maxrregcount=300").remedy(), "--maxrregcount takes an integer from 1 to 255.");
+  EXPECT_EQ(refusal("--std=c++23").remedy(), "--std takes c++11, c++14, c++17, c++20.");
+  EXPECT_EQ(refusal("--ptxas-options=-O5").remedy(), "--opt-level takes an integer from 0 to 3.");
+  for (const char* wrong : {"--maxrregcount=6 4", "--maxrregcount=", "--diag-suppress=1,,2", "-D1A=2", "-D",
+                            "-DA=1\n#include \"x\"", "-UA=1", "--ptxas-options", "--ptxas-options="}) {
+    EXPECT_THAT(refusal(wrong).message(), HasSubstr("wrong or missing value")) << wrong;
+  }
+}
+
+TEST(AppendOptions, TheLastOfOneSubjectWinsAndMacrosPileUp) {
+  std::vector<std::string> options{"--std=c++17", "--ptxas-options=-v", "-DA=1"};
+  append_options(options, {"-std=c++20", "--ptxas-options=-O2", "-DB=1", "--fmad=true"});
+  append_options(options, {"-fmad=false"});
+  EXPECT_THAT(options, ElementsAre("--ptxas-options=-v", "-DA=1", "-std=c++20", "--ptxas-options=-O2",
+                                   "-DB=1", "-fmad=false"));
+}
+
+}  // namespace
+}  // namespace tiletune

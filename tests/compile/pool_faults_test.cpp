@@ -1,0 +1,103 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "compile/pool.h"
+#include "compile/test_support.h"
+
+namespace tiletune {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct Fault {
+  std::string word;  ///< in the source text: what the bad worker does instead of answering
+  Outcome outcome;
+  std::string reason;
+};
+
+std::ostream& operator<<(std::ostream& out, const Fault& fault) { return out << fault.word; }
+
+class EveryFault : public testing::TestWithParam<Fault> {};
+
+TEST_P(EveryFault, CostsOneRequest) {
+  const TemporaryFolder cache;
+  CompilePoolOptions options = pool_options(cache.path(), 1, {"bad-worker"});
+  options.timeout_s = 20;
+  if (GetParam().outcome == Outcome::compile_timeout) options.timeout_s = 2;
+  CompilePool pool(options);
+  pool.submit(1, scale_request(1));
+  pool.submit(2, scale_request(2, "// " + GetParam().word));
+  pool.submit(3, scale_request(3));
+  const auto results = drain(pool);
+  EXPECT_EQ(results.at(1).outcome, Outcome::ok) << results.at(1).reason;
+  EXPECT_EQ(results.at(2).outcome, GetParam().outcome);
+  EXPECT_THAT(results.at(2).reason, StartsWith(GetParam().reason));
+  EXPECT_EQ(results.at(3).outcome, Outcome::ok) << results.at(3).reason;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CompilePool, EveryFault,
+    testing::Values(
+        Fault{
+            "BE_SEGFAULT", Outcome::compile_crashed,
+            "lost the compile worker: killed by signal 11 (Segmentation fault); its memory is limited to 4.0 "
+            "GiB"},
+        Fault{"BE_KILLED", Outcome::compile_crashed, "lost the compile worker: killed by signal 9 (Killed)"},
+        Fault{"BE_EXIT", Outcome::compile_crashed, "lost the compile worker: exited with 7"},
+        Fault{"BE_HANG", Outcome::compile_timeout, "not compiled within 2 s"},
+        Fault{"BE_GARBAGE", Outcome::compile_crashed,
+              "lost the compile worker: it broke the protocol: bytes arrived that begin no frame"},
+        Fault{
+            "BE_HALF", Outcome::compile_crashed,
+            "lost the compile worker: it broke the protocol: the worker went away in the middle of a frame"},
+        Fault{"BE_WRONG_KEY", Outcome::compile_crashed,
+              "lost the compile worker: it broke the protocol: an answer arrived that nobody asked for"}),
+    [](const auto& tested) { return tested.param.word; });
+
+TEST(CompilePool, ABinaryThatIsNotInTheCacheIsAskedForAgain) {
+  const TemporaryFolder cache;
+  CompilePool pool(pool_options(cache.path(), 1, {"bad-worker"}));
+  pool.submit(1, scale_request(1, "// BE_FORGETFUL"));
+  const Compiled compiled = drain(pool).at(1);
+  ASSERT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
+  EXPECT_EQ(compiled.binary->kernel_symbol, "_Z5scaleILi1EEvPf");
+}
+
+TEST(CompilePool, ACompilerThatNeedsTooMuchMemoryCostsOneRequest) {
+  const TemporaryFolder cache;
+  CompilePoolOptions options = pool_options(cache.path(), 1);
+  options.max_memory_bytes = std::uint64_t{96} << 20;
+  CompilePool pool(options);
+  const std::string large =
+      "template <unsigned A, unsigned B> struct Tree {\n"
+      "  static constexpr unsigned v = Tree<A - 1, 2 * B>::v + Tree<A - 1, 2 * B + 1>::v;\n};\n"
+      "template <unsigned B> struct Tree<0, B> { static constexpr unsigned v = B; };\n"
+      "__device__ unsigned tree = Tree<18, 0>::v;\n";
+  pool.submit(1, scale_request(1, large));
+  pool.submit(2, scale_request(2));
+  const auto results = drain(pool);
+  EXPECT_EQ(results.at(1).outcome, Outcome::compile_crashed);
+  // The front end reports it; LLVM and sanitizers' allocators end the process.
+  EXPECT_THAT(results.at(1).reason, AnyOf("the compiler ran out of memory: it may use at most 96.0 MiB",
+                                          HasSubstr("; its memory is limited to 96.0 MiB")));
+  EXPECT_EQ(results.at(2).outcome, Outcome::ok) << results.at(2).reason;
+}
+
+TEST(CompilePool, WorkersThatNeverStartAreAUserError) {
+  const TemporaryFolder cache;
+  CompilePool pool(pool_options(cache.path(), 2, {"stillborn-worker"}));
+  pool.submit(1, scale_request(1));
+  const UserError error = user_error_of([&] { drain(pool); });
+  EXPECT_EQ(error.message(), "compile workers do not start: 5 in a row ended early (exited with 3)");
+  EXPECT_EQ(error.where().file, executable_path().string());
+
+  CompilePoolOptions options = pool_options(cache.path(), 1);
+  options.program = "/nonexistent/tiletune";
+  EXPECT_EQ(user_error_of([&] { CompilePool{options}; }).where().file, "/nonexistent/tiletune");
+}
+
+}  // namespace
+}  // namespace tiletune

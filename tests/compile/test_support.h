@@ -1,0 +1,50 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "compile/pool.h"
+
+namespace tiletune {
+
+/// An empty folder that goes away with its owner.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path write(const std::string& name, const std::string& text) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A kernel template `scale<FACTOR>`; `extra` goes in front of it.
+CompileRequest scale_request(int factor, const std::string& extra = "",
+                             const std::string& architecture = "sm_80");
+
+/// Runs the pool until nothing is pending, as the tuning loop does: sleeping in poll between events.
+std::map<std::uint64_t, Compiled> drain(CompilePool& pool);
+
+/// A pool whose workers are this test executable with the given arguments.
+CompilePoolOptions pool_options(const std::filesystem::path& cache_folder, int workers,
+                                const std::vector<std::string>& arguments = {"compile-worker"});
+
+/// The UserError that `action` throws; fails the test when it throws none.
+template <typename Action>
+UserError user_error_of(Action action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    return error;
+  }
+  return {"no UserError was thrown", ""};
+}
+
+}  // namespace tiletune

@@ -1,0 +1,153 @@
+#include <gtest/gtest.h>
+
+#include "inspect/kernels.h"
+#include "inspect/occupancy.h"
+
+namespace tiletune {
+namespace {
+
+Instance launch(Dim3 grid, Dim3 block, std::int64_t dynamic_shared_bytes = 0) {
+  Instance instance;
+  instance.grid = grid;
+  instance.block = block;
+  instance.dynamic_shared_bytes = dynamic_shared_bytes;
+  return instance;
+}
+
+std::string launch_reason(const Instance& instance, const std::string& capability = "",
+                          const char* model = "H100") {
+  TemplateSpec spec;
+  spec.min_compute_capability = capability;
+  const Admission admission = admit_launch(gpu(model), spec, instance);
+  EXPECT_EQ(admission.admitted, admission.reason.empty());
+  return admission.admitted ? "admitted" : admission.reason;
+}
+
+TEST(AdmitLaunch, BlocksUpToTheLimits) {
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {1024, 1, 1})), "admitted");
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {1, 1024, 1})), "admitted");
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {16, 1, 64})), "admitted");
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {1025, 1, 1})), "block.x = 1025 threads, CUDA takes 1 to 1024");
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {1, 1025, 1})), "block.y = 1025 threads, CUDA takes 1 to 1024");
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {1, 1, 65})), "block.z = 65 threads, CUDA takes 1 to 64");
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {0, 1, 1})), "block.x = 0 threads, CUDA takes 1 to 1024");
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {33, 32, 1})),
+            "block of 33 x 32 x 1 = 1056 threads > 1024 that a block may have on H100 SXM");
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {INT64_MAX, INT64_MAX, 2})),
+            "block.x = 9223372036854775807 threads, CUDA takes 1 to 1024");
+}
+
+TEST(AdmitLaunch, GridsUpToTheLimits) {
+  EXPECT_EQ(launch_reason(launch({2147483647, 65535, 65535}, {32, 1, 1})), "admitted");
+  EXPECT_EQ(launch_reason(launch({2147483648, 1, 1}, {32, 1, 1})),
+            "grid.x = 2147483648 blocks, CUDA takes 1 to 2147483647");
+  EXPECT_EQ(launch_reason(launch({1, 65536, 1}, {32, 1, 1})), "grid.y = 65536 blocks, CUDA takes 1 to 65535");
+  EXPECT_EQ(launch_reason(launch({1, 1, 65536}, {32, 1, 1})), "grid.z = 65536 blocks, CUDA takes 1 to 65535");
+}
+
+TEST(AdmitLaunch, DynamicSharedMemoryUpToTheLimit) {
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {32, 1, 1}, 232448)), "admitted");
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {32, 1, 1}, 232449)),
+            "dynamic shared memory 232449 B > 232448 B that a block may have on H100 SXM");
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {32, 1, 1}, 65536), "", "T4"), "admitted");
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {32, 1, 1}, 65537), "", "T4"),
+            "dynamic shared memory 65537 B > 65536 B that a block may have on T4");
+}
+
+TEST(AdmitLaunch, ComputeCapabilityComparesAsVersions) {
+  const Instance instance = launch({1, 1, 1}, {32, 1, 1});
+  EXPECT_EQ(launch_reason(instance, "9.0"), "admitted");
+  EXPECT_EQ(launch_reason(instance, "8.9"), "admitted");
+  EXPECT_EQ(launch_reason(instance, "8.0", "T4"),
+            "compute capability 7.5 of T4 < 8.0 that the template needs");
+  EXPECT_EQ(launch_reason(instance, "8.9", "A100"),
+            "compute capability 8.0 of A100 40GB < 8.9 that the template needs");
+  EXPECT_EQ(launch_reason(instance, "9.0", "B200"), "admitted");
+  EXPECT_EQ(launch_reason(instance, "10.0"),
+            "compute capability 9.0 of H100 SXM < 10.0 that the template needs");
+}
+
+Resources resources(int registers) {
+  Resources out;
+  out.registers = registers;
+  return out;
+}
+
+Admission binary(const Instance& instance, const Resources& of_kernel, const AdmissionLimits& limits = {},
+                 const char* model = "H100") {
+  Admission admission = admit_binary(gpu(model), TemplateSpec{}, instance, of_kernel, limits);
+  EXPECT_EQ(admission.admitted, admission.reason.empty());
+  return admission;
+}
+
+TEST(AdmitBinary, LaunchBounds) {
+  Resources bounded = resources(32);
+  bounded.max_threads = 256;
+  EXPECT_TRUE(binary(launch({1, 1, 1}, {16, 16, 1}), bounded).admitted);
+  EXPECT_EQ(binary(launch({1, 1, 1}, {257, 1, 1}), bounded).reason,
+            "block of 257 threads > 256 of the kernel's __launch_bounds__");
+}
+
+TEST(AdmitBinary, StaticAndDynamicSharedMemoryTogether) {
+  Resources with_static = resources(32);
+  with_static.static_shared_bytes = 1024;
+  EXPECT_TRUE(binary(launch({1, 1, 1}, {32, 1, 1}, 231424), with_static).admitted);
+  EXPECT_EQ(binary(launch({1, 1, 1}, {32, 1, 1}, 231425), with_static).reason,
+            "dynamic shared memory 231425 B + static 1024 B > 232448 B that a block may have on H100 SXM");
+}
+
+TEST(AdmitBinary, RegistersUpToTheFileOfABlock) {
+  EXPECT_TRUE(binary(launch({1, 1, 1}, {1024, 1, 1}), resources(64)).admitted);
+  EXPECT_EQ(binary(launch({1, 1, 1}, {1024, 1, 1}), resources(65)).reason,
+            "too many registers for the launch: 32 warps, in fours 32 x 2304 registers per warp (65 per "
+            "thread) = 73728 "
+            "> 65536 that a block may have on H100 SXM");
+  EXPECT_TRUE(binary(launch({1, 1, 1}, {256, 1, 1}), resources(255)).admitted);
+  EXPECT_EQ(binary(launch({1, 1, 1}, {257, 1, 1}), resources(224)).reason,
+            "too many registers for the launch: 9 warps, in fours 12 x 7168 registers per warp (224 per "
+            "thread) = 86016 "
+            "> 65536 that a block may have on H100 SXM");
+}
+
+TEST(AdmitBinary, WhatTheLaunchAloneForbidsComesFirst) {
+  EXPECT_EQ(binary(launch({1, 70000, 1}, {1024, 1, 1}), resources(255)).reason,
+            "grid.y = 70000 blocks, CUDA takes 1 to 65535");
+}
+
+TEST(AdmitBinary, LimitsOfTheConfigAtTheirEdges) {
+  Resources spilling = resources(128);
+  spilling.spill_store_bytes = 40;
+  spilling.spill_load_bytes = 24;
+  const Instance instance = launch({1, 1, 1}, {256, 1, 1});
+  AdmissionLimits limits;
+  limits.max_spill_bytes = 64;
+  limits.max_registers = 128;
+  limits.min_occupancy = 0.25;
+  EXPECT_TRUE(binary(instance, spilling, limits).admitted);
+  limits.max_spill_bytes = 63;
+  EXPECT_EQ(binary(instance, spilling, limits).reason,
+            "spills 64 B (stores 40 + loads 24) > 63 B of limits.max_spill_bytes");
+  limits.max_registers = 127;
+  EXPECT_EQ(binary(instance, spilling, limits).reason,
+            "128 registers per thread > 127 of limits.max_registers");
+  limits = {};
+  limits.min_occupancy = 0.251;
+  const Admission low = binary(instance, spilling, limits);
+  EXPECT_EQ(low.reason.substr(0, 89),
+            "occupancy 25.0% < 25.1% of limits.min_occupancy (registers: 4 x (16384 / 4096) = 16 warps");
+  ASSERT_TRUE(low.occupancy);
+  EXPECT_EQ(low.occupancy->blocks_per_multiprocessor, 2);
+}
+
+TEST(AdmitBinary, SpillsAndLowOccupancyWarn) {
+  Resources spilling = resources(255);
+  spilling.spill_store_bytes = 40;
+  spilling.spill_load_bytes = 24;
+  const Admission admission = binary(launch({1, 1, 1}, {256, 1, 1}), spilling);
+  EXPECT_TRUE(admission.admitted);
+  EXPECT_EQ(admission.warnings, (std::vector<std::string>{"spills 64 B", "occupancy 12.5%"}));
+  EXPECT_TRUE(binary(launch({1, 1, 1}, {256, 1, 1}), resources(128)).warnings.empty());
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,90 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "output/export.h"
+#include "sample_ranking.h"
+
+namespace tiletune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void collect_names(const Json& json, std::set<std::string>& names) {
+  for (const auto& item : json.items()) {
+    names.insert(item.key());
+    if (item.value().is_object()) collect_names(item.value(), names);
+  }
+}
+
+/// All columns but those that are the same for every best row, and the raw samples.
+TEST(Best, CarriesEveryColumnSomewhere) {
+  Trial trial = filled_trial("a", 3);
+  trial.kind = "kernel";
+  trial.outcome = Outcome::ok;
+  const Json document = best_as_json(rank_trials({trial}), {});
+  ASSERT_EQ(document["best"].size(), 1U);
+  std::set<std::string> names;
+  collect_names(document["best"][0], names);
+  const std::set<std::string> left_out{"kind", "outcome", "reason", "samples_us", "sweep_id"};
+  for (const Column& column : trial_columns()) {
+    EXPECT_NE(names.contains(column.name), left_out.contains(column.name)) << column.name;
+  }
+}
+
+TEST(Best, IsTheFirstKernelOfEachGroupWithItsTies) {
+  std::vector<Trial> trials = sample_trials();
+  Trial other = timed_trial("other", 7, 0);
+  other.problem = "1x1x1";
+  trials.push_back(other);
+  const Json document = best_as_json(rank_trials(trials), {});
+  EXPECT_EQ(document["tiletune_best"], 1);
+  ASSERT_EQ(document["best"].size(), 2U);
+  const Json& best = document["best"][0];
+  EXPECT_EQ(best["gpu"], "NVIDIA H200");
+  EXPECT_EQ(best["problem"], "64x64x64");
+  EXPECT_EQ(best["template"], "sgemm_warptile");
+  EXPECT_EQ(best["parameters"]["BM"], 128);
+  EXPECT_EQ(best["resources"]["registers"], 96) << "of the two tied kernels the one with fewer registers";
+  EXPECT_EQ(best["occupancy"]["occupancy_limiter"], "registers");
+  EXPECT_EQ(best["timing"]["median_us"], 102.0);
+  EXPECT_TRUE(best["timing"]["min_us"].is_null());
+  EXPECT_EQ(best["tied_with"], 1);
+  EXPECT_EQ(best["provenance"]["key"], "k2");
+  EXPECT_TRUE(best["provenance"]["sweep"].is_null());
+  EXPECT_FALSE(best.contains("note"));
+  EXPECT_EQ(document["best"][1]["tied_with"], 0);
+}
+
+TEST(Best, NamesTheSweepThatMeasuredIt) {
+  Trial trial = timed_trial("a", 1, 0);
+  trial.sweep_id = 2;
+  SweepRecord first;
+  first.id = 1;
+  SweepRecord second;
+  second.id = 2;
+  second.command = "tiletune sweep configs/x.json";
+  second.git_commit = "abc-dirty";
+  const Json sweep = best_as_json(rank_trials({trial}), {first, second})["best"][0]["provenance"]["sweep"];
+  EXPECT_EQ(sweep["id"], 2);
+  EXPECT_EQ(sweep["command"], "tiletune sweep configs/x.json");
+  EXPECT_EQ(sweep["git_commit"], "abc-dirty");
+  EXPECT_TRUE(sweep["finished_at"].is_null());
+}
+
+TEST(Best, PredictionsAreMarked) {
+  const Json best = best_as_json(predicted_groups(), {})["best"][0];
+  EXPECT_EQ(best["source"], "predicted");
+  EXPECT_EQ(best["note"], "predicted by the static model for H100 SXM; nothing was timed");
+  EXPECT_EQ(best["timing"]["predicted_us"], 77.77);
+}
+
+TEST(Best, GroupsOfBaselinesAloneHaveNone) {
+  Trial baseline = timed_trial("b", 1, 0);
+  baseline.kind = "baseline";
+  EXPECT_EQ(best_as_json(rank_trials({baseline}), {})["best"], Json::array());
+}
+
+}  // namespace
+}  // namespace tiletune

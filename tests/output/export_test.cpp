@@ -1,0 +1,60 @@
+#include "output/export.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "store/sample_trial.h"
+#include "store/temporary_folder.h"
+
+namespace tiletune {
+namespace {
+
+TEST(Formats, AreKnownByName) {
+  EXPECT_EQ(format_from_name("markdown"), Format::markdown);
+  EXPECT_EQ(error_of([] { format_from_name("xml"); }),
+            "there is no output format 'xml'\n  Use one of table, json, csv, markdown.");
+}
+
+TEST(TrialJson, HasEveryColumnUnderItsName) {
+  const Trial trial = filled_trial("a", 4);
+  const auto json = to_json(trial, true);
+  EXPECT_EQ(json.size(), trial_columns().size());
+  for (const Column& column : trial_columns()) {
+    ASSERT_TRUE(json.contains(column.name)) << column.name;
+    EXPECT_FALSE(json[column.name].is_null()) << column.name;
+    EXPECT_EQ(json[column.name].is_structured(),
+              column.type == CellType::json || column.type == CellType::blob)
+        << column.name;
+  }
+  EXPECT_EQ(json["samples_us"].size(), trial.samples_us.size());
+  EXPECT_FALSE(to_json(trial).contains("samples_us"));
+}
+
+TEST(TrialJson, AbsentAndNonFiniteNumbersAreNull) {
+  Trial trial;
+  trial.median_us = std::numeric_limits<double>::quiet_NaN();
+  trial.samples_us = {1.5, std::numeric_limits<double>::infinity()};
+  const auto json = to_json(trial, true);
+  EXPECT_TRUE(json["median_us"].is_null());
+  EXPECT_TRUE(json["tflops"].is_null());
+  EXPECT_EQ(nlohmann::ordered_json::parse(json.dump())["samples_us"].dump(), "[1.5,null]");
+}
+
+TEST(OutcomeSummary, FollowsTheOrderOfOutcomes) {
+  EXPECT_EQ(outcome_summary(
+                {{Outcome::crashed, 1}, {Outcome::refused, 12}, {Outcome::timeout, 0}, {Outcome::ok, 210}}),
+            "ok 210, refused 12, crashed 1");
+  EXPECT_EQ(outcome_summary({}), "nothing");
+}
+
+TEST(Banner, EverySourceButMeasuredHasOne) {
+  EXPECT_EQ(source_banner(Source::measured, "X"), "");
+  for (const Source source : {Source::predicted, Source::replayed, Source::imported}) {
+    EXPECT_NE(source_banner(source, "X").find("X"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tiletune

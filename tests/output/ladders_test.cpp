@@ -1,0 +1,68 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "output/export.h"
+#include "sample_ranking.h"
+
+namespace tiletune {
+namespace {
+
+std::string written(const std::vector<Ladder>& ladders, Format format) {
+  std::ostringstream out;
+  write_ladders(out, ladders, format, false);
+  return out.str();
+}
+
+std::vector<Ladder> sample_ladders() {
+  return build_ladders(sample_trials(), {"sgemm_naive", "sgemm_warptile"});
+}
+
+TEST(LadderTable, ShowsEachStepAndTheBaselineLast) {
+  EXPECT_EQ(written(sample_ladders(), Format::table),
+            "64x64x64 on NVIDIA H200, measured\n"
+            "template        parameters       median_us  tflops  speedup_over_first  speedup_over_previous  "
+            "percent_of_baseline\n"
+            "sgemm_naive     -                     1234       -                1.00                   1.00  "
+            "                  -\n"
+            "sgemm_warptile  BM=128 VEC=true        100    52.1                12.3                   12.3  "
+            "                103\n"
+            "cublas          (baseline)             103    50.6                12.0                  0.970  "
+            "                  -\n");
+}
+
+TEST(LadderTable, MarkdownAndNothing) {
+  EXPECT_EQ(written(sample_ladders(), Format::markdown)
+                .rfind("### 64x64x64 on NVIDIA H200, measured\n\n| template |", 0),
+            0U);
+  EXPECT_EQ(written({}, Format::table), "No row ran and can stand on a ladder.\n");
+}
+
+TEST(LadderJson, HoldsRungsWithSpeedupsAndColumns) {
+  const auto document = nlohmann::ordered_json::parse(written(sample_ladders(), Format::json));
+  const auto& ladder = document["ladders"][0];
+  EXPECT_EQ(ladder["gpu"], "NVIDIA H200");
+  EXPECT_EQ(ladder["source"], "measured");
+  ASSERT_EQ(ladder["rungs"].size(), 3U);
+  EXPECT_DOUBLE_EQ(ladder["rungs"][1]["speedup_over_first"].get<double>(), 12.345);
+  EXPECT_EQ(ladder["rungs"][1]["parameters"]["BM"], 128);
+  EXPECT_EQ(ladder["rungs"][2]["kind"], "baseline");
+}
+
+TEST(LadderCsv, HasOneRecordPerRung) {
+  const std::string text = written(sample_ladders(), Format::csv);
+  EXPECT_EQ(
+      text.rfind(
+          "gpu,problem,source,template,parameters,median_us,predicted_us,tflops,percent_of_baseline,"
+          "speedup_over_first,speedup_over_previous\r\n"
+          "NVIDIA H200,64x64x64,measured,sgemm_naive,{},1234.5,,,,1,1\r\n"
+          "NVIDIA H200,64x64x64,measured,sgemm_warptile,\"{\"\"BM\"\":128,\"\"VEC\"\":true}\",100,,52.123,"
+          "103.04,12.345,12.345\r\n",
+          0),
+      0U)
+      << text;
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,188 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/version.h"
+#include "output/export.h"
+#include "sample_ranking.h"
+#include "store/temporary_folder.h"
+
+namespace tiletune {
+namespace {
+
+std::string written(const std::vector<RankingGroup>& groups, Format format, const RankingView& view = {}) {
+  std::ostringstream out;
+  write_rankings(out, groups, format, view);
+  return out.str();
+}
+
+nlohmann::ordered_json json_of(const std::vector<RankingGroup>& groups, const RankingView& view = {}) {
+  return nlohmann::ordered_json::parse(written(groups, Format::json, view));
+}
+
+std::vector<RankingGroup> sample_groups() { return rank_trials(sample_trials()); }
+
+TEST(RankingTable, IsWhatPeopleRead) {
+  EXPECT_EQ(written(sample_groups(), Format::table), R"(64x64x64 on NVIDIA H200, measured
+rank  template        parameters       registers  occupancy  limiter    median_us       ci_us  tflops  percent_of_baseline  percent_of_peak
+  1=  sgemm_warptile  BM=128 VEC=true         96      0.250  registers        102   101..1035    51.0                  103             77.7
+  1=  sgemm_warptile  BM=128 VEC=true        128      0.250  registers        100   97.0..103    52.1                  103             77.7
+  -   cublas          (baseline)               -          -  -                103    103..104    50.6                    -                -
+  3   sgemm_naive     -                        -          -  -               1234  1234..1236       -                    -                -
+)");
+}
+
+TEST(RankingTable, PredictionsSayThatNothingWasTimed) {
+  const std::string text = written(predicted_groups(), Format::table);
+  EXPECT_EQ(text.rfind("64x64x64 on H100 SXM, predicted\n"
+                       "predicted by the static model for H100 SXM; nothing was timed\n",
+                       0),
+            0U)
+      << text;
+  EXPECT_NE(text.find("predicted_us"), std::string::npos);
+  EXPECT_EQ(text.find("median_us"), std::string::npos);
+  EXPECT_EQ(text.find("ci_us"), std::string::npos);
+  EXPECT_NE(text.find("77.8"), std::string::npos);
+  EXPECT_NE(written(predicted_groups(), Format::markdown).find("**predicted by the static model"),
+            std::string::npos);
+}
+
+TEST(RankingTable, ALimitCountsKernelsAndKeepsBaselines) {
+  RankingView view;
+  view.limit = 1;
+  const std::string text = written(sample_groups(), Format::table, view);
+  EXPECT_NE(text.find("cublas"), std::string::npos);
+  EXPECT_EQ(text.find("sgemm_naive"), std::string::npos);
+  EXPECT_NE(text.find("\n2 more rows not shown\n"), std::string::npos) << text;
+}
+
+TEST(RankingTable, ChosenColumnsReplaceTheStandardOnes) {
+  RankingView view;
+  view.columns = {"median_us", "rank", "parameters", "ci_high_us"};
+  EXPECT_EQ(written(sample_groups(), Format::table, view),
+            "64x64x64 on NVIDIA H200, measured\n"
+            "median_us  rank  parameters       ci_high_us\n"
+            "      102     1  BM=128 VEC=true        1035\n"
+            "      100     1  BM=128 VEC=true         103\n"
+            "      103     -  -                       104\n"
+            "     1234     3  -                      1236\n");
+}
+
+TEST(RankingTable, WinnersAndBaselinesAreEmphasisedInColour) {
+  RankingView view;
+  view.colour = true;
+  view.columns = {"key"};
+  EXPECT_EQ(
+      written(sample_groups(), Format::table, view),
+      "64x64x64 on NVIDIA H200, measured\nkey\n\x1b[1mk2\x1b[0m\n\x1b[1mk1\x1b[0m\n\x1b[1mb1\x1b[0m\nk3\n");
+}
+
+TEST(RankingTable, NothingToRankIsSaid) {
+  EXPECT_EQ(written({}, Format::table), "No row ran and can be ranked.\n");
+}
+
+std::string keys_sorted_by(const std::string& column) {
+  RankingView view;
+  view.sort_by = column;
+  std::string keys;
+  const auto document = json_of(sample_groups(), view);
+  for (const auto& row : document["groups"][0]["rows"]) keys += row["key"].get<std::string>();
+  return keys;
+}
+
+TEST(RankingSort, OrdersByAnyColumnWithNullsLastBothWays) {
+  EXPECT_EQ(keys_sorted_by(""), "k2k1b1k3");
+  EXPECT_EQ(keys_sorted_by("median_us"), "k1k2b1k3");
+  EXPECT_EQ(keys_sorted_by("-median_us"), "k3b1k2k1");
+  EXPECT_EQ(keys_sorted_by("registers"), "k2k1b1k3");
+  EXPECT_EQ(keys_sorted_by("-registers"), "k1k2b1k3");
+  EXPECT_EQ(keys_sorted_by("template"), "b1k3k2k1");
+}
+
+TEST(RankingSort, UnknownColumnsAreErrorsInEveryFormatEvenWithoutRows) {
+  for (const Format format : {Format::table, Format::markdown, Format::json, Format::csv}) {
+    RankingView by_sort;
+    by_sort.sort_by = "-tflop";
+    RankingView by_columns;
+    by_columns.columns = {"tflop"};
+    for (const RankingView& view : {by_sort, by_columns}) {
+      const std::string text = error_of([&] { written({}, format, view); });
+      EXPECT_NE(text.find("there is no column 'tflop'. Did you mean 'tflops'?"), std::string::npos) << text;
+    }
+  }
+}
+
+TEST(RankingJson, HoldsEveryColumnWithNullsAndNestedJson) {
+  const auto document = json_of(sample_groups());
+  EXPECT_EQ(document["tiletune"], kVersion);
+  ASSERT_EQ(document["groups"].size(), 1U);
+  const auto& group = document["groups"][0];
+  EXPECT_EQ(group["gpu"], "NVIDIA H200");
+  EXPECT_EQ(group["problem"], "64x64x64");
+  EXPECT_EQ(group["source"], "measured");
+  EXPECT_EQ(group["total_rows"], 4);
+  const auto& row = group["rows"][0];
+  EXPECT_EQ(row["rank"], 1);
+  EXPECT_EQ(row["tied"], true);
+  EXPECT_EQ(row["parameters"].dump(), R"({"BM":128,"VEC":true})");
+  EXPECT_EQ(row["median_us"], 102.0);
+  EXPECT_TRUE(row["min_us"].is_null());
+  EXPECT_TRUE(group["rows"][2]["rank"].is_null());
+  for (const Column& column : trial_columns()) {
+    EXPECT_EQ(row.contains(column.name), column.type != CellType::blob) << column.name;
+  }
+}
+
+TEST(RankingJson, ChosenColumnsIncludeSamplesWhenAsked) {
+  std::vector<Trial> trials{timed_trial("a", 1, 0)};
+  trials[0].samples_us = {1.5, 2.5};
+  RankingView view;
+  view.columns = {"key", "samples_us"};
+  EXPECT_EQ(json_of(rank_trials(trials), view)["groups"][0]["rows"][0].dump(),
+            R"({"key":"a","samples_us":[1.5,2.5]})");
+}
+
+TEST(RankingJson, BrokenUtf8AndBrokenJsonStillMakeADocument) {
+  std::vector<Trial> trials{timed_trial("a", 1, 0)};
+  trials[0].warnings = "caf\xe9";
+  trials[0].parameters = "{\"BM\": ";
+  const auto row = json_of(rank_trials(trials))["groups"][0]["rows"][0];
+  EXPECT_EQ(row["warnings"], "caf\uFFFD");
+  EXPECT_EQ(row["parameters"], "{\"BM\": ");
+}
+
+TEST(RankingCsv, QuotesByRfc4180AndSaysWhereEachRowBelongs) {
+  std::vector<Trial> trials{timed_trial("a", 0.1, 0)};
+  trials[0].warnings = "spills 4 B, \"slow\"\nsecond line";
+  trials[0].parameters = R"({"BM":128})";
+  RankingView view;
+  view.columns = {"rank", "gpu", "parameters", "warnings", "median_us", "tflops"};
+  EXPECT_EQ(written(rank_trials(trials), Format::csv, view),
+            "gpu,problem,source,rank,parameters,warnings,median_us,tflops\r\n"
+            "NVIDIA H200,64x64x64,measured,1,\"{\"\"BM\"\":128}\",\"spills 4 B, \"\"slow\"\"\nsecond "
+            "line\",0.1,\r\n");
+}
+
+TEST(RankingCsv, HasOneHeaderForAllGroupsAndAllDigits) {
+  std::vector<Trial> trials{timed_trial("a", 1.0 / 3, 0), timed_trial("b", 2, 0)};
+  trials[1].problem = "1x1x1";
+  RankingView view;
+  view.columns = {"median_us"};
+  EXPECT_EQ(written(rank_trials(trials), Format::csv, view),
+            "gpu,problem,source,median_us\r\n"
+            "NVIDIA H200,64x64x64,measured,0.3333333333333333\r\n"
+            "NVIDIA H200,1x1x1,measured,2\r\n");
+}
+
+TEST(RankingMarkdown, IsATableUnderAHeading) {
+  RankingView view;
+  view.columns = {"rank", "key"};
+  view.limit = 1;
+  EXPECT_EQ(written(sample_groups(), Format::markdown, view),
+            "### 64x64x64 on NVIDIA H200, measured\n\n"
+            "| rank | key |\n| ---: | --- |\n| 1 | k2 |\n| - | b1 |\n\n2 more rows not shown\n");
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,82 @@
+#include "output/table.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+namespace tiletune {
+namespace {
+
+TextTable sample() {
+  TextTable table;
+  table.add_column("rank", Align::right);
+  table.add_column("template", Align::left);
+  table.add_column("median_us", Align::right);
+  table.add_row({"1", "sgemm_warptile", "12.5"});
+  table.add_row({"-", "行列 µ", "130"});
+  return table;
+}
+
+TEST(TextTable, AlignsByDisplayWidth) {
+  EXPECT_EQ(sample().text(false),
+            "rank  template        median_us\n"
+            "   1  sgemm_warptile       12.5\n"
+            "   -  行列 µ                130\n");
+}
+
+TEST(TextTable, LinesEndWithoutSpaces) {
+  TextTable table;
+  table.add_column("a", Align::left);
+  table.add_column("long header", Align::left);
+  table.add_row({"x", "y"});
+  EXPECT_EQ(table.text(false), "a  long header\nx  y\n");
+}
+
+TEST(TextTable, EmphasisIsColourOnly) {
+  TextTable table = sample();
+  table.emphasise_last_row();
+  EXPECT_EQ(table.text(false), sample().text(false));
+  EXPECT_NE(table.text(true).find("\n\x1b[1m   -  行列 µ                130\x1b[0m\n"), std::string::npos);
+  EXPECT_EQ(sample().text(true), sample().text(false));
+}
+
+TEST(TextTable, MissingCellsAreEmptyAndExtraOnesDropped) {
+  TextTable table;
+  table.add_column("a", Align::left);
+  table.add_column("b", Align::right);
+  table.add_row({"x"});
+  table.add_row({"x", "1", "lost"});
+  EXPECT_EQ(table.text(false), "a  b\nx\nx  1\n");
+}
+
+TEST(TextTable, CellsCannotBreakLinesOrDriveTheTerminal) {
+  TextTable table;
+  table.add_column("a", Align::left);
+  table.add_row({"x\n\x1b[31my"});
+  EXPECT_EQ(table.text(false), "a\nx ?[31my\n");
+}
+
+TEST(TextTable, MarkdownEscapesWhatMarkdownWouldTake) {
+  TextTable table;
+  table.add_column("kernel", Align::left);
+  table.add_column("us", Align::right);
+  table.add_row({"k<1, true> | *a* `b` \\", "3"});
+  EXPECT_EQ(table.markdown(),
+            "| kernel | us |\n"
+            "| --- | ---: |\n"
+            "| k&lt;1, true> \\| \\*a\\* \\`b\\` \\\\ | 3 |\n");
+}
+
+TEST(Colour, NoColorAndDumbTerminalsGetNone) {
+  // Standard output of a test is no terminal, so every combination must say no; none may crash without TERM.
+  for (const char* terminal : {"xterm", "dumb", ""}) {
+    setenv("TERM", terminal, 1);
+    setenv("NO_COLOR", "1", 1);
+    EXPECT_FALSE(stdout_wants_colour());
+    unsetenv("NO_COLOR");
+  }
+  unsetenv("TERM");
+  EXPECT_FALSE(stdout_wants_colour());
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,184 @@
+#include "rank/ranking.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "store/database.h"
+#include "store/sample_trial.h"
+#include "store/temporary_folder.h"
+
+namespace tiletune {
+namespace {
+
+Trial baseline(double median_us) {
+  Trial trial = timed_trial("cublas", median_us, 0);
+  trial.kind = "baseline";
+  trial.template_name = "cublas";
+  return trial;
+}
+
+Trial with_registers(Trial trial, std::int64_t registers) {
+  trial.registers = registers;
+  return trial;
+}
+
+Trial predicted(const std::string& key, double predicted_us) {
+  Trial trial = timed_trial(key, 1, 1000);
+  trial.source = Source::predicted;
+  trial.median_us.reset();
+  trial.predicted_us = predicted_us;
+  return trial;
+}
+
+/// "1=a 1=b 3c -cublas": rank, "=" when tied, key.
+std::string places(const RankingGroup& group) {
+  std::string text;
+  for (const RankedTrial& row : group.rows) {
+    if (!text.empty()) text += " ";
+    text += row.rank == 0 ? "-" : std::to_string(row.rank);
+    if (row.tied) text += "=";
+    text += row.trial.key;
+  }
+  return text;
+}
+
+std::string places_of(const std::vector<Trial>& trials) {
+  const std::vector<RankingGroup> groups = rank_trials(trials);
+  return groups.size() == 1 ? places(groups[0]) : "not one group";
+}
+
+TEST(Ranking, SeparateTimesRankByTime) {
+  EXPECT_EQ(places_of({timed_trial("b", 20, 1), timed_trial("c", 30, 1), timed_trial("a", 10, 1)}),
+            "1a 2b 3c");
+}
+
+TEST(Ranking, OverlapIsJudgedAgainstTheLeaderNotTheNeighbour) {
+  // b overlaps a; c overlaps b but not a, so it opens the next rank, which d shares.
+  EXPECT_EQ(places_of({timed_trial("a", 100, 2), timed_trial("b", 103, 2), timed_trial("c", 106, 2),
+                       timed_trial("d", 109, 2)}),
+            "1=a 1=b 3=c 3=d");
+}
+
+TEST(Ranking, IntervalsThatTouchOverlap) {
+  EXPECT_EQ(places_of({timed_trial("a", 100, 2), timed_trial("b", 104, 2)}), "1=a 1=b");
+}
+
+TEST(Ranking, AWideIntervalBehindAGapDoesNotReachBack) {
+  EXPECT_EQ(places_of({timed_trial("a", 100, 1), timed_trial("b", 110, 1), timed_trial("c", 120, 50)}),
+            "1a 2=b 2=c");
+}
+
+TEST(Ranking, WithinATieFewerRegistersThenHigherOccupancyComeFirst) {
+  Trial low = with_registers(timed_trial("low", 100, 5), 64);
+  low.occupancy = 0.25;
+  Trial high = with_registers(timed_trial("high", 102, 5), 64);
+  high.occupancy = 0.5;
+  const Trial big = with_registers(timed_trial("big", 99, 5), 128);
+  const Trial unknown = timed_trial("unknown", 98, 5);
+  EXPECT_EQ(places_of({low, high, big, unknown}), "1=high 1=low 1=big 1=unknown");
+}
+
+TEST(Ranking, AbsentOrOneSidedIntervalsStandForTheTime) {
+  Trial exact = timed_trial("exact", 100, 0);
+  exact.ci_low_us.reset();
+  exact.ci_high_us.reset();
+  Trial same = exact;
+  same.key = "same";
+  Trial later = exact;
+  later.key = "later";
+  later.median_us = 100.001;
+  EXPECT_EQ(places_of({exact, same, later}), "1=exact 1=same 3later");
+}
+
+TEST(Ranking, OrderDoesNotDependOnTheOrderOfRows) {
+  EXPECT_EQ(places_of({timed_trial("b", 10, 0), timed_trial("a", 10, 0)}), "1=a 1=b");
+  EXPECT_EQ(places_of({timed_trial("a", 10, 0), timed_trial("b", 10, 0)}), "1=a 1=b");
+}
+
+TEST(Ranking, BaselinesStandByTimeAndTakeNoRank) {
+  EXPECT_EQ(places_of({baseline(15), timed_trial("b", 20, 1), timed_trial("a", 10, 1)}), "1a -cublas 2b");
+  EXPECT_EQ(places_of({baseline(5), timed_trial("a", 10, 1)}), "-cublas 1a");
+  EXPECT_EQ(places_of({baseline(50), timed_trial("a", 10, 1)}), "1a -cublas");
+  EXPECT_EQ(places_of({baseline(50)}), "-cublas");
+}
+
+TEST(Ranking, NoFasterKernelStandsBelowABaseline) {
+  // The tie puts the slower kernel of the two first; the baseline's time lies between them.
+  EXPECT_EQ(places_of({with_registers(timed_trial("fast", 100, 5), 128), baseline(101),
+                       with_registers(timed_trial("small", 102, 5), 32)}),
+            "1=small 1=fast -cublas");
+}
+
+TEST(Ranking, ABaselineTiesWithNobody) {
+  EXPECT_EQ(places_of({baseline(10), timed_trial("a", 10, 5)}), "1a -cublas");
+}
+
+TEST(Ranking, WhatDidNotRunIsLeftOut) {
+  Trial failed = timed_trial("failed", 1, 0);
+  failed.outcome = Outcome::wrong_result;
+  Trial timeless = timed_trial("timeless", 1, 0);
+  timeless.median_us.reset();
+  Trial infinite = timed_trial("infinite", std::numeric_limits<double>::infinity(), 0);
+  Trial zero = timed_trial("zero", 0, 0);
+  Trial nan = timed_trial("nan", std::numeric_limits<double>::quiet_NaN(), 0);
+  EXPECT_EQ(places_of({failed, timeless, infinite, zero, nan, timed_trial("a", 2, 0)}), "1a");
+  EXPECT_TRUE(rank_trials({failed}).empty());
+  EXPECT_TRUE(rank_trials({}).empty());
+}
+
+TEST(Ranking, PredictedRowsRankByPredictionAndTieOnlyWhenEqual) {
+  EXPECT_EQ(places_of({predicted("b", 11), predicted("c", 11.0001), predicted("d", 11), predicted("a", 10)}),
+            "1a 2=b 2=d 4c");
+}
+
+TEST(Ranking, GpusProblemsAndSourcesAreNeverMixed) {
+  Trial other_gpu = timed_trial("gpu", 1, 0);
+  other_gpu.gpu = "NVIDIA T4";
+  Trial other_problem = timed_trial("problem", 1, 0);
+  other_problem.problem = "1x1x1";
+  const std::vector<RankingGroup> groups = rank_trials(
+      {timed_trial("a", 10, 0), other_problem, predicted("p", 1), other_gpu, timed_trial("b", 5, 0)});
+  ASSERT_EQ(groups.size(), 4U);
+  EXPECT_EQ(places(groups[0]), "1b 2a");
+  EXPECT_EQ(groups[0].gpu, "NVIDIA H200");
+  EXPECT_EQ(groups[0].source, Source::measured);
+  EXPECT_EQ(groups[1].problem, "1x1x1");
+  EXPECT_EQ(groups[2].source, Source::predicted);
+  EXPECT_EQ(groups[3].gpu, "NVIDIA T4");
+}
+
+/// SQL and C++ say the same of what is best, so that a query and an export never contradict each other.
+TEST(Ranking, TheViewBestAgrees) {
+  std::mt19937 random(7);
+  const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
+  std::vector<Trial> trials;
+  for (int i = 0; i < 600; ++i) {
+    Trial trial = timed_trial(std::to_string(i), 100 + below(40), below(6));
+    trial.problem = std::to_string(below(60));
+    if (below(5) != 0) trial.registers = 32 * (1 + below(4));
+    if (below(5) != 0) trial.occupancy = 0.25 * (1 + below(4));
+    if (below(8) == 0) trial.ci_low_us.reset();
+    if (below(3) == 0) {
+      trial.source = Source::predicted;
+      trial.predicted_us = 50 + below(4);
+    }
+    trials.push_back(trial);
+  }
+  const TemporaryFolder folder;
+  Database(folder / "a.db", Database::Mode::read_write).record_all(trials);
+  SQLite::Database reader(folder / "a.db", SQLite::OPEN_READONLY);
+  SQLite::Statement query(reader, "SELECT \"key\" FROM best WHERE problem = ? AND source = ?");
+  for (const RankingGroup& group : rank_trials(trials)) {
+    query.reset();
+    query.bind(1, group.problem);
+    query.bind(2, std::string(name(group.source)));
+    ASSERT_TRUE(query.executeStep());
+    EXPECT_EQ(query.getColumn(0).getString(), group.rows.front().trial.key) << places(group);
+  }
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,203 @@
+#include "space/instance.h"
+
+#include <gtest/gtest.h>
+
+#include "space/spec_builder.h"
+
+namespace tiletune {
+namespace {
+
+using std::int64_t;
+
+ExprText at(const std::string& text, const std::string& pointer) {
+  return {text, {"template.json", pointer}};
+}
+
+ExprText quoted(std::string text, const std::string& pointer) {
+  text.insert(text.begin(), '\'');
+  text.push_back('\'');
+  return at(text, pointer);
+}
+
+/// A template with one parameter of each kind.
+TemplateSpec example() {
+  SpecBuilder builder;
+  builder.integers("BM", {64, 128}).parameter("VEC", {true, false});
+  builder.parameter("SCALE", {0.5, 2.0}).parameter("T", {std::string("float"), std::string("__half")});
+  builder.derived("THREADS", "BM * 2").derived("BLOCKS", "ceil_div(M, BM)");
+  TemplateSpec& spec = builder.spec();
+  spec.buffers = {{"A", ElementType::f32, at("M * K", "/a"), BufferRole::in},
+                  {"C", ElementType::f32, at("M * N", "/c"), BufferRole::out}};
+  spec.arguments = {{Argument::Kind::scalar, "M", ScalarType::i32, at("M", "/arguments/0")},
+                    {Argument::Kind::scalar, "alpha", ScalarType::f32, {}},
+                    {Argument::Kind::scalar, "split", ScalarType::i64, at("BLOCKS * 2", "/arguments/2")},
+                    {Argument::Kind::buffer, "A", {}, {}}};
+  spec.template_arguments = {at("BM", "/t/0"), at("VEC", "/t/1"), at("SCALE", "/t/2"), at("T", "/t/3"),
+                             at("-THREADS // 3", "/t/4")};
+  spec.launch.grid = {at("BLOCKS", "/launch/grid/0"), at("ceil_div(N, 64)", "/launch/grid/1"), {}};
+  spec.launch.block = {at("THREADS", "/launch/block/0"), {}, {}};
+  spec.launch.dynamic_shared_bytes = at("BM * 16 * 4 if VEC else 0", "/launch/dynamic_shared_bytes");
+  return spec;
+}
+
+Configuration configuration() { return {{int64_t{64}, true, 2.0, std::string("float")}}; }
+
+std::string error(const TemplateSpec& spec, const Problem& size = problem()) {
+  try {
+    Instantiator(spec, size).instantiate(configuration());
+  } catch (const UserError& caught) {
+    return caught.where().pointer + ": " + caught.message();
+  }
+  return "no error";
+}
+
+std::string remedy(const TemplateSpec& spec) {
+  try {
+    Instantiator(spec, problem()).instantiate(configuration());
+  } catch (const UserError& caught) {
+    return caught.remedy();
+  }
+  return "no error";
+}
+
+TEST(InstanceTest, EvaluatesEverything) {
+  const Instantiator instantiator(example(), problem());
+  const Instance instance = instantiator.instantiate(configuration());
+  EXPECT_EQ(to_text(instance.parameters), "BM=64 VEC=true SCALE=2.0 T=float");
+  EXPECT_EQ(to_text(instance.derived), "THREADS=128 BLOCKS=16");
+  EXPECT_EQ(instance.kernel_expression, "example<64, true, 2.0, float, -43>");
+  EXPECT_EQ(instance.grid, (Dim3{16, 8, 1}));
+  EXPECT_EQ(instance.block, (Dim3{128, 1, 1}));
+  EXPECT_EQ(instance.dynamic_shared_bytes, 4096);
+  ASSERT_EQ(instance.arguments.size(), 4U);
+  EXPECT_EQ(instance.arguments[0].value, Value(int64_t{1024}));
+  EXPECT_EQ(instance.arguments[1].value, Value(1.5));
+  EXPECT_EQ(instance.arguments[2].value, Value(int64_t{32}));
+  EXPECT_EQ(instance.arguments[3].kind, Argument::Kind::buffer);
+  EXPECT_TRUE(instance.defines.empty());
+}
+
+TEST(InstanceTest, SizesTheWorkload) {
+  const Instantiator instantiator(example(), problem());
+  const Workload& workload = instantiator.workload();
+  ASSERT_EQ(workload.buffers.size(), 2U);
+  EXPECT_EQ(workload.buffers[1].elements, 1024 * 512);
+  EXPECT_EQ(workload.buffers[1].role, BufferRole::out);
+  EXPECT_EQ(workload.flops, 2.0 * 1024 * 512 * 256);
+  EXPECT_EQ(workload.bytes, 4.0 * (1024 * 256 + 256 * 512 + 1024 * 512));
+  EXPECT_FALSE(instantiator.reference());
+}
+
+TEST(InstanceTest, DefinesMacros) {
+  TemplateSpec spec = example();
+  spec.template_arguments.clear();
+  spec.macros = {{"BM", at("BM", "/m")},       {"USE", at("VEC", "/m")},    {"HALF", at("BM / 128", "/m")},
+                 {"ONE", at("BM / 64", "/m")}, {"TINY", at("1e-30", "/m")}, {"T", at("T", "/m")}};
+  const Instance instance = Instantiator(spec, problem()).instantiate(configuration());
+  EXPECT_EQ(instance.kernel_expression, "example");
+  EXPECT_EQ(instance.defines, (std::vector<std::string>{"-DBM=64", "-DUSE=true", "-DHALF=0.5", "-DONE=1.0",
+                                                        "-DTINY=1e-30", "-DT=float"}));
+}
+
+TEST(InstanceTest, EvaluatesTheReference) {
+  TemplateSpec spec = example();
+  spec.operation = Operation::custom;
+  spec.reference = Reference{"reference.cu",
+                             "reference",
+                             {at("ceil_div(N, 256)", "/reference/grid/0"), {}, {}},
+                             {at("256", "/reference/block/0"), {}, {}}};
+  EXPECT_EQ(error(spec), "/arguments/2: unknown name 'BLOCKS' in 'BLOCKS * 2' at column 1");
+  spec.arguments.erase(spec.arguments.begin() + 2);
+  const Instantiator instantiator(spec, problem());
+  ASSERT_TRUE(instantiator.reference());
+  EXPECT_EQ(instantiator.reference()->grid, (Dim3{2, 1, 1}));
+  EXPECT_EQ(instantiator.reference()->block.x, 256);
+  EXPECT_EQ(instantiator.reference()->arguments[1].value, Value(1.5));
+}
+
+TEST(InstanceTest, RefusesFloatsThatShouldBeIntegers) {
+  TemplateSpec spec = example();
+  spec.template_arguments = {at("BM / 2", "/t/0")};
+  EXPECT_EQ(error(spec), "/t/0: 'BM / 2' is 32.0, not an integer, a boolean or a name (BM = 64)");
+  EXPECT_EQ(remedy(spec), "use // for integer division; floats reach a kernel as macros or scalars");
+  spec = example();
+  spec.derived[0].value.text = "BM / 3";
+  spec.template_arguments.clear();
+  EXPECT_EQ(error(spec).substr(0, 31), "/launch/block/0: 'THREADS' is 2");
+}
+
+TEST(InstanceTest, PutsOnlyNamesIntoSource) {
+  for (const char* text : {"float", "unsigned int", "cuda::std::byte", "__half2", "a::b c"}) {
+    TemplateSpec spec = example();
+    spec.template_arguments = {quoted(text, "/t/0")};
+    EXPECT_EQ(Instantiator(spec, problem()).instantiate(configuration()).kernel_expression,
+              "example<" + std::string(text) + ">");
+  }
+  for (const char* text :
+       {"", "float>", "1", "a;b", "a:b", "a:::b", "::a", "a ", "a  b", "a::", "f()", "-I/tmp"}) {
+    TemplateSpec spec = example();
+    spec.template_arguments = {quoted(text, "/t/0")};
+    EXPECT_NE(error(spec), "no error") << text;
+    spec.template_arguments.clear();
+    spec.macros = {{"X", quoted(text, "/m")}};
+    EXPECT_NE(error(spec), "no error") << text;
+  }
+  TemplateSpec spec = example();
+  spec.macros = {{"X", at("'a;b'", "/macros/X")}};
+  EXPECT_EQ(error(spec), "/macros/X: ''a;b'' is 'a;b', not a name or a type such as float");
+}
+
+TEST(InstanceTest, RefusesLaunchesThatAreNone) {
+  TemplateSpec spec = example();
+  spec.launch.grid[1] = at("N // 1024", "/launch/grid/1");
+  EXPECT_EQ(error(spec),
+            "/launch/grid/1: 'N // 1024' is 0, not a positive number of thread blocks (N = 512)");
+  EXPECT_EQ(remedy(spec), "exclude such configurations by a constraint");
+  spec = example();
+  spec.launch.block[2] = at("-1", "/launch/block/2");
+  EXPECT_EQ(error(spec), "/launch/block/2: '-1' is -1, not a positive number of threads");
+  spec = example();
+  spec.launch.grid = {at("2 ** 32", "/launch/grid/0"), at("2 ** 31", ""), at("1", "")};
+  EXPECT_EQ(error(spec),
+            "/launch/grid/0: 4294967296 x 2147483648 x 1 thread blocks are more than 64 bits count");
+  spec = example();
+  spec.launch.dynamic_shared_bytes = at("BM - 128", "/launch/dynamic_shared_bytes");
+  EXPECT_EQ(error(spec), "/launch/dynamic_shared_bytes: 'BM - 128' is -64, not a number of bytes (BM = 64)");
+}
+
+TEST(InstanceTest, ChecksArgumentsAgainstTheirTypes) {
+  const auto with = [](const char* text, ScalarType type) {
+    TemplateSpec spec = example();
+    spec.arguments = {{Argument::Kind::scalar, "x", type, at(text, "/arguments/0")}};
+    return spec;
+  };
+  EXPECT_EQ(error(with("2 ** 31", ScalarType::i32)),
+            "/arguments/0: '2 ** 31' is 2147483648, not a value of type i32");
+  EXPECT_EQ(error(with("-1", ScalarType::u32)), "/arguments/0: '-1' is -1, not a value of type u32");
+  EXPECT_EQ(error(with("2 ** 32 - 1", ScalarType::u32)), "no error");
+  EXPECT_EQ(error(with("-2 ** 31", ScalarType::i32)), "no error");
+  EXPECT_EQ(error(with("1e39", ScalarType::f32)), "/arguments/0: '1e39' is 1e+39, not a value of type f32");
+  EXPECT_EQ(error(with("1e39", ScalarType::f64)), "no error");
+  EXPECT_EQ(error(with("0.5", ScalarType::i32)), "/arguments/0: '0.5' is 0.5, not an integer");
+  EXPECT_EQ(error(with("T", ScalarType::f32)), "/arguments/0: 'T' is 'float', not a number");
+}
+
+TEST(InstanceTest, ChecksSizes) {
+  TemplateSpec spec = example();
+  spec.buffers[0].elements.text = "M - 2000";
+  EXPECT_EQ(error(spec), "/a: 'M - 2000' is -976, not a number of elements from 0 to 2^56 (M = 1024)");
+  spec.buffers[0].elements.text = "BM";
+  EXPECT_EQ(error(spec), "/a: unknown name 'BM' in 'BM' at column 1");
+  const int64_t huge = int64_t{1} << 40;
+  EXPECT_EQ(
+      error(example(), problem(huge, huge, 1)),
+      "/c: integer overflow beyond 64 bits in 'M * N' at column 3 (M = 1099511627776, N = 1099511627776)");
+}
+
+TEST(InstanceTest, RefusesAConfigurationOfAnotherTemplate) {
+  const Instantiator instantiator(example(), problem());
+  EXPECT_THROW(instantiator.instantiate({{int64_t{64}}}), UserError);
+}
+
+}  // namespace
+}  // namespace tiletune

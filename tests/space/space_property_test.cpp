@@ -1,0 +1,215 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "space/expression.h"
+#include "space/space.h"
+#include "space/spec_builder.h"
+
+namespace tiletune {
+namespace {
+
+using Random = std::mt19937_64;
+
+int draw(Random& random, int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
+
+/// A condition over random names; some divide by what may be zero.
+std::string random_condition(Random& random, const std::vector<std::string>& names) {
+  const auto name = [&] {
+    return names[static_cast<std::size_t>(draw(random, 0, static_cast<int>(names.size()) - 1))];
+  };
+  const auto number = [&] { return std::to_string(draw(random, 0, 6)); };
+  switch (draw(random, 0, 9)) {
+    case 0:
+      return name() + " + " + name() + " <= " + number();
+    case 1:
+      return name() + " != " + name();
+    case 2:
+      return name() + " % " + name() + " == 0";
+    case 3:
+      return name() + " != 0";
+    case 4:
+      return name() + " > 0 and " + name() + " > 0 and " + name() + " + " + number() + " > 2";
+    case 5:
+      return name() + " in (0, 2, " + number() + ") or " + name() + " < " + name();
+    case 6:
+      return number() + " <= " + name() + " * " + name() + " < 9";
+    case 7:
+      return "M >= 4 or " + name() + " == " + number();
+    case 8:
+      return "6 // " + name() + " > " + number() + " or " + name() + " < 3";
+    default:
+      return name() + " + " + name() + " + " + name() + " != " + number();
+  }
+}
+
+SpecBuilder random_spec(Random& random) {
+  SpecBuilder builder;
+  std::vector<std::string> names;
+  for (int i = 0, count = draw(random, 1, 6); i < count; ++i) {
+    std::vector<int> values{0, 1, 2, 3, 4, 5};
+    std::shuffle(values.begin(), values.end(), random);
+    values.resize(static_cast<std::size_t>(draw(random, 1, 4)));
+    names.push_back(std::string(1, static_cast<char>('A' + i)));
+    builder.integers(names.back(), values);
+  }
+  for (int i = 0, count = draw(random, 0, 2); i < count; ++i) {
+    const std::string& first =
+        names[static_cast<std::size_t>(draw(random, 0, static_cast<int>(names.size()) - 1))];
+    const std::string& second =
+        names[static_cast<std::size_t>(draw(random, 0, static_cast<int>(names.size()) - 1))];
+    builder.derived(numbered('D', i),
+                    draw(random, 0, 1) == 0 ? first + " * " + second + " - 1" : first + " // " + second);
+    names.push_back(numbered('D', i));
+  }
+  for (int i = 0, count = draw(random, 0, 5); i < count; ++i)
+    builder.require(random_condition(random, names));
+  return builder;
+}
+
+enum class Verdict { valid, removed, undefined };
+
+/// Tests configurations one by one, each constraint in the order of the list, with nothing of the space's own
+/// but the expressions. Derived values are written out in the constraints.
+class BruteForce {
+ public:
+  explicit BruteForce(const TemplateSpec& spec) : spec_(spec) {
+    for (const char* dimension : {"M", "N", "K"}) symbols_.declare(dimension, {});
+    for (const auto& [name, value] : spec.scalars) symbols_.declare(name, {});
+    for (const Parameter& parameter : spec.parameters) symbols_.declare(parameter.name, {});
+    for (const Constraint& constraint : spec.constraints)
+      constraints_.emplace_back(ExprText{written_out(constraint.require.text), {}}, symbols_);
+    walk({});
+  }
+
+  std::vector<Configuration> valid;
+  std::vector<double> falls_to;  ///< by constraint: combinations for which it is false
+  double combinations = 0;
+  bool undefined = false;  ///< for some combination a constraint has no value and none before it is false
+
+ private:
+  std::string written_out(std::string text) const {
+    for (std::size_t i = spec_.derived.size(); i-- > 0;) {
+      const std::string& name = spec_.derived[i].name;
+      const std::string value = fmt::format("({})", spec_.derived[i].value.text);
+      for (auto at = text.find(name); at != std::string::npos; at = text.find(name, at + value.size()))
+        text.replace(at, name.size(), value);
+    }
+    return text;
+  }
+
+  void walk(std::vector<Value> values) {
+    if (values.size() < spec_.parameters.size()) {
+      for (const Value& value : spec_.parameters[values.size()].values) {
+        values.push_back(value);
+        walk(values);
+        values.pop_back();
+      }
+      return;
+    }
+    ++combinations;
+    falls_to.resize(constraints_.size(), 0);
+    const Verdict verdict = judge(values);
+    if (verdict == Verdict::valid) valid.push_back({values});
+  }
+
+  Verdict judge(const std::vector<Value>& values) {
+    std::vector<Value> slots{std::int64_t{1024}, std::int64_t{512}, std::int64_t{256}, 1.5, 0.0};
+    slots.insert(slots.end(), values.begin(), values.end());
+    Verdict verdict = Verdict::valid;
+    for (std::size_t i = 0; i < constraints_.size(); ++i) {
+      try {
+        if (constraints_[i].evaluate_condition(slots)) continue;
+        ++falls_to[i];
+        if (verdict == Verdict::valid) verdict = Verdict::removed;
+      } catch (const UserError&) {
+        ++falls_to[i];
+        if (verdict == Verdict::valid) verdict = Verdict::undefined;
+      }
+    }
+    undefined = undefined || verdict == Verdict::undefined;
+    return verdict;
+  }
+
+  const TemplateSpec& spec_;
+  SymbolTable symbols_;
+  std::vector<Expression> constraints_;
+};
+
+int differences(const Configuration& left, const Configuration& right) {
+  int count = 0;
+  for (std::size_t i = 0; i < left.values.size(); ++i) count += left.values[i] == right.values[i] ? 0 : 1;
+  return count;
+}
+
+void check_neighbours(const Space& space, std::uint64_t index) {
+  std::set<std::uint64_t> expected;
+  for (std::uint64_t other = 0; other < space.size(); ++other)
+    if (differences(space.at(index), space.at(other)) == 1) expected.insert(other);
+  const std::vector<std::uint64_t> found = space.neighbours(index);
+  EXPECT_EQ(std::set<std::uint64_t>(found.begin(), found.end()), expected);
+  EXPECT_EQ(found.size(), expected.size());
+}
+
+void compare(const Space& space, const BruteForce& brute) {
+  EXPECT_EQ(space.raw_size(), brute.combinations);
+  ASSERT_EQ(space.size(), brute.valid.size());
+  std::set<std::uint64_t> indices;
+  for (const Configuration& configuration : brute.valid) {
+    const std::uint64_t index = space.index_of(configuration);
+    ASSERT_LT(index, space.size());
+    EXPECT_EQ(space.at(index), configuration);
+    indices.insert(index);
+  }
+  EXPECT_EQ(indices.size(), space.size());
+  double removed = 0;
+  for (std::size_t i = 0; i < space.constraints().size(); ++i) {
+    removed += space.constraints()[i].removed_first;
+    EXPECT_LE(space.constraints()[i].removed_first, brute.falls_to[i]);
+  }
+  EXPECT_EQ(removed, space.raw_size() - static_cast<double>(space.size()));
+  for (std::uint64_t index = 0; index < space.size(); index += space.size() / 5 + 1)
+    check_neighbours(space, index);
+}
+
+std::string described(const TemplateSpec& spec) {
+  std::string text;
+  for (const Parameter& parameter : spec.parameters) {
+    text += parameter.name + ":";
+    for (const Value& value : parameter.values) text.append(" ").append(to_text(value));
+    text += "\n";
+  }
+  for (const Derived& derived : spec.derived) text += derived.name + " = " + derived.value.text + "\n";
+  for (const Constraint& constraint : spec.constraints) text += constraint.require.text + "\n";
+  return text;
+}
+
+TEST(SpacePropertyTest, AgreesWithBruteForceOnRandomSpaces) {
+  Random random(7);
+  int built = 0;
+  int refused = 0;
+  for (int round = 0; round < 1500; ++round) {
+    const SpecBuilder builder = random_spec(random);
+    const TemplateSpec& spec = builder;
+    SCOPED_TRACE(described(spec));
+    const BruteForce brute(spec);
+    try {
+      const Space space(spec, problem());
+      compare(space, brute);
+      ++built;
+    } catch (const UserError&) {
+      // Constraints that remove everything before may be tested later, in another group.
+      EXPECT_TRUE(brute.undefined || brute.valid.empty());
+      ++refused;
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(built, 500);
+  EXPECT_GT(refused, 100);
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,258 @@
+#include "space/space.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "space/example_spaces.h"
+#include "space/group.h"
+
+namespace tiletune {
+namespace {
+
+using std::int64_t;
+
+double removed(const Space& space) {
+  double sum = 0;
+  for (const ConstraintReport& report : space.constraints()) sum += report.removed_first;
+  return sum;
+}
+
+std::vector<double> removed_by_constraint(const Space& space) {
+  std::vector<double> counts;
+  for (const ConstraintReport& report : space.constraints()) counts.push_back(report.removed_first);
+  return counts;
+}
+
+std::vector<std::string> all_of(const Space& space, const TemplateSpec& spec) {
+  std::vector<std::string> texts;
+  for (std::uint64_t i = 0; i < space.size(); ++i) texts.push_back(to_text(space.at(i).named(spec)));
+  return texts;
+}
+
+std::string error(const TemplateSpec& spec) {
+  try {
+    const Space space(spec, problem());
+  } catch (const UserError& caught) {
+    return caught.where().text() + ": " + caught.message();
+  }
+  return "no error";
+}
+
+/// The same rules in plain loops.
+std::uint64_t count_clblast_gemm() {
+  const int tiles[] = {16, 32, 64, 128};
+  const int dims[] = {8, 16, 32};
+  const int widths[] = {1, 2, 4, 8};
+  std::uint64_t count = 0;
+  for (const int mwg : tiles)
+    for (const int nwg : tiles)
+      for (const int kwg : {16, 32})
+        for (const int mdimc : dims)
+          for (const int ndimc : dims)
+            for (const int mdima : dims)
+              for (const int ndimb : dims)
+                for (const int vwm : widths)
+                  for (const int vwn : widths) {
+                    const bool valid = mwg % (mdimc * vwm) == 0 && nwg % (ndimc * vwn) == 0 &&
+                                       mwg % (mdima * vwm) == 0 && nwg % (ndimb * vwn) == 0 &&
+                                       kwg % (mdimc * ndimc / mdima) == 0 &&
+                                       kwg % (mdimc * ndimc / ndimb) == 0;
+                    count += valid ? 4 : 0;  // SA and SB are free
+                  }
+  return count;
+}
+
+TEST(SpaceTest, CountsTheClblastSpaceAsPlainLoopsDo) {
+  const Space space(clblast_gemm(), problem());
+  EXPECT_EQ(space.size(), count_clblast_gemm());
+  EXPECT_EQ(space.raw_size(), 4.0 * 4 * 2 * 81 * 16 * 4);
+  EXPECT_EQ(removed(space), space.raw_size() - static_cast<double>(space.size()));
+  EXPECT_EQ(space.constraints().front().removed_first, 0);
+  for (std::uint64_t i = 0; i < space.size(); i += 97) EXPECT_EQ(space.index_of(space.at(i)), i);
+}
+
+TEST(SpaceTest, CountsALargeConnectedSpace) {
+  const Space space(chain_of_ten(), problem());
+  EXPECT_EQ(space.raw_size(), 1e10);
+  EXPECT_EQ(space.size(), kChainOfTenSize);
+  EXPECT_EQ(removed(space), 1e10 - static_cast<double>(kChainOfTenSize));
+  for (std::uint64_t i = 0; i < space.size(); i += 99991) EXPECT_EQ(space.index_of(space.at(i)), i);
+}
+
+TEST(SpaceTest, FindsAFewAmongMoreThan128BitsCount) {
+  SpecBuilder builder;
+  builder.integers("p0", {0, 1, 2, 3, 4, 5, 6, 7});
+  for (int i = 1; i < 45; ++i) {
+    builder.integers(numbered('p', i), {0, 1, 2, 3, 4, 5, 6, 7});
+    builder.require(fmt::format("p{} < p{} or p{} == 7", i - 1, i, i));
+  }
+  const Space space(builder, problem());
+  EXPECT_GT(space.raw_size(), 4e40);
+  EXPECT_EQ(space.size(), 128U);  // they rise through a subset of 0 to 6, then stay at 7
+  for (std::uint64_t i = 0; i < space.size(); ++i) {
+    EXPECT_EQ(space.index_of(space.at(i)), i);
+    EXPECT_TRUE(i == 0 || space.at(i - 1).values < space.at(i).values);
+  }
+}
+
+TEST(SpaceTest, OrdersGroupsByTheirFirstParameter) {
+  SpecBuilder builder;
+  builder.integers("A", {1, 2, 3}).integers("B", {7, 5}).integers("C", {2, 1}).require("C <= A");
+  const Space space(builder, problem());
+  EXPECT_EQ(
+      all_of(space, builder),
+      (std::vector<std::string>{"A=1 B=7 C=1", "A=1 B=5 C=1", "A=2 B=7 C=2", "A=2 B=5 C=2", "A=2 B=7 C=1",
+                                "A=2 B=5 C=1", "A=3 B=7 C=2", "A=3 B=5 C=2", "A=3 B=7 C=1", "A=3 B=5 C=1"}));
+  EXPECT_EQ(removed_by_constraint(space), std::vector<double>{2});
+}
+
+TEST(SpaceTest, TakesEveryKindOfValue) {
+  SpecBuilder builder;
+  builder.parameter("T", {std::string("float"), std::string("__half")}).parameter("V", {true, false});
+  builder.parameter("S", {0.5, 2.0}).require("T == '__half' or not V").require("S * 2 == 1 or V");
+  const Space space(builder, problem());
+  EXPECT_EQ(all_of(space, builder),
+            (std::vector<std::string>{"T=float V=false S=0.5", "T=__half V=true S=0.5",
+                                      "T=__half V=true S=2.0", "T=__half V=false S=0.5"}));
+}
+
+TEST(SpaceTest, KnowsWhatIsNotInIt) {
+  SpecBuilder builder;
+  builder.integers("A", {1, 2}).integers("B", {1, 2}).require("A != B");
+  const Space space(builder, problem());
+  EXPECT_EQ(space.index_of({{int64_t{1}, int64_t{2}}}), 0U);
+  EXPECT_EQ(space.index_of({{int64_t{1}, int64_t{1}}}), space.size());
+  EXPECT_EQ(space.index_of({{int64_t{1}, int64_t{3}}}), space.size());
+  EXPECT_EQ(space.index_of({{int64_t{1}}}), space.size());
+  EXPECT_EQ(space.index_of({{int64_t{1}, std::string("2")}}), space.size());
+}
+
+TEST(SpaceTest, CountsWhatEachConstraintRemovesAcrossGroups) {
+  SpecBuilder builder;
+  builder.integers("A", {1, 2, 3, 4}).integers("B", {1, 2, 3}).integers("C", {1, 2});
+  builder.require("B <= 1").require("A % 2 == 0").require("A > 2 and C == 2");
+  const Space space(builder, problem());
+  EXPECT_EQ(space.size(), 1U);
+  // A first: 1 and 3 fall to the second constraint (2 * 6 raw), 2 to the third (6). Of the 6 left, B <= 1
+  // removes 4; of the 2 left, C == 2 removes 1.
+  EXPECT_EQ(removed_by_constraint(space), (std::vector<double>{4, 12, 6 + 1}));
+}
+
+TEST(SpaceTest, TestsConstraintsOnTheProblemOnce) {
+  SpecBuilder builder;
+  builder.integers("A", {0, 2})
+      .derived("HALF", "K // 2")
+      .require("HALF == 128")
+      .require("M == 1")
+      .require("1 // A == 5");
+  const Space space(builder, problem());
+  EXPECT_EQ(space.size(), 0U);
+  EXPECT_EQ(removed_by_constraint(space), (std::vector<double>{0, 2, 0}));
+  EXPECT_EQ(space.index_of({{int64_t{2}}}), 0U);
+}
+
+TEST(SpaceTest, IsEmptyOnceAGroupIs) {
+  SpecBuilder builder;
+  builder.integers("A", {1, 2, 3}).integers("B", {1, 2}).require("A > 3").require("B > 1");
+  const Space space(builder, problem());
+  EXPECT_EQ(space.size(), 0U);
+  EXPECT_EQ(removed_by_constraint(space), (std::vector<double>{6, 0}));
+}
+
+TEST(SpaceTest, HasOneConfigurationWithoutParameters) {
+  SpecBuilder builder;
+  const Space space(builder, problem());
+  EXPECT_EQ(space.size(), 1U);
+  EXPECT_EQ(space.at(0), Configuration{});
+  EXPECT_TRUE(space.neighbours(0).empty());
+}
+
+TEST(SpaceTest, GuardsDivisionsByEarlierConstraints) {
+  SpecBuilder builder;
+  builder.integers("A", {0, 4}).integers("B", {8, 12}).integers("Z", {0, 1});
+  builder.derived("RATIO", "B // A").require("A > 0").require("RATIO == 2");
+  EXPECT_EQ(Space(builder, problem()).size(), 2U);
+
+  // The guard needs Z as well, so that the guarded constraint would be tested before it.
+  SpecBuilder late;
+  late.integers("A", {0, 4}).integers("B", {8, 12}).integers("Z", {0, 1});
+  late.derived("RATIO", "B // A")
+      .require("A > 0 and A + Z > 0")
+      .require("A * B + Z >= 0")
+      .require("RATIO == 2");
+  EXPECT_EQ(Space(late, problem()).size(), 2U);
+
+  SpecBuilder wide;
+  wide.integers("A", {0, 4}).integers("B", {1, 2, 3}).integers("C", {1, 2, 3}).require("A * B * C > 0");
+  wide.require("12 // A == 3");
+  EXPECT_EQ(Space(wide, problem()).size(), 9U);
+}
+
+TEST(SpaceTest, EvaluatesOnlyTheDerivedValuesThatAreRead) {
+  SpecBuilder builder;
+  builder.integers("A", {0, 4}).derived("RATIO", "8 // A").require("A == 0 or RATIO == 2");
+  EXPECT_EQ(Space(builder, problem()).size(), 2U);
+}
+
+TEST(SpaceTest, NamesTheConstraintThatCannotBeEvaluated) {
+  SpecBuilder builder;
+  builder.integers("A", {0, 4}).integers("B", {8}).require("B % A == 0").require("A > 0");
+  EXPECT_EQ(error(builder),
+            "template.json: /constraints/0/require: division by zero in 'B % A == 0' at column 5 (A = 0)");
+
+  SpecBuilder derived;
+  derived.integers("A", {0, 4}).derived("D", "8 // A").derived("E", "D + 1").require("E > 1");
+  EXPECT_EQ(error(derived),
+            "template.json: /derived/0/value: division by zero in '8 // A' at column 6 (A = 0)");
+
+  SpecBuilder late;
+  late.integers("A", {0, 4}).integers("B", {1, 2}).require("A + B > 0").require("B // A > 1");
+  EXPECT_EQ(error(late),
+            "template.json: /constraints/1/require: division by zero in 'B // A > 1' at column 6 (A = 0)");
+}
+
+TEST(SpaceTest, RefusesWhatCannotBeDeclared) {
+  EXPECT_EQ(error(SpecBuilder().integers("min", {1})),
+            "template.json: /parameters/0: 'min' is a word of the expression language");
+  EXPECT_EQ(error(SpecBuilder().integers("M", {1})), "template.json: /parameters/0: 'M' is declared twice");
+  EXPECT_EQ(error(SpecBuilder().integers("A", {})),
+            "template.json: /parameters/0: parameter 'A' has no values");
+  EXPECT_EQ(error(SpecBuilder().integers("A", {4, 2, 4})),
+            "template.json: /parameters/0: parameter 'A' has the value 4 twice");
+  EXPECT_EQ(error(SpecBuilder().parameter("A", {int64_t{1}, 1.0})),
+            "template.json: /parameters/0: parameter 'A' has the value 1.0 twice");
+  EXPECT_EQ(error(SpecBuilder().integers("A", {1}).derived("D", "E").derived("E", "A")),
+            "template.json: /derived/0/value: unknown name 'E' in 'E' at column 1");
+  EXPECT_EQ(error(SpecBuilder().integers("A", {1}).require("B > 1")),
+            "template.json: /constraints/0/require: unknown name 'B' in 'B > 1' at column 1");
+}
+
+TEST(SpaceTest, RefusesAGroupThatIsTooLarge) {
+  SpecBuilder builder;
+  builder.integers("A", {1, 2, 3}).integers("B", {1, 2, 3}).integers("C", {1}).require("A + B > 2");
+  const space::Scope scope(builder, problem());
+  const auto conditions = space::parse_conditions(builder.spec().constraints, scope);
+  EXPECT_EQ(space::enumerate_group(scope, {0, 1}, conditions, 1, 8).rows.size(), 8U);
+  try {
+    space::enumerate_group(scope, {0, 1}, conditions, 1, 7);
+    FAIL() << "8 rows were accepted";
+  } catch (const UserError& caught) {
+    EXPECT_EQ(caught.message(), "more than 7 valid combinations of A, B, which constraints connect");
+    EXPECT_EQ(caught.remedy(), "add constraints, or list fewer values of these parameters");
+  }
+}
+
+TEST(SpaceTest, RefusesMoreConfigurationsThan64BitsCount) {
+  SpecBuilder builder;
+  for (int i = 0; i < 64; ++i) builder.integers(numbered('p', i), {0, 1});
+  EXPECT_EQ(error(builder), "template.json: more than 2^64 valid configurations");
+  builder.require("p63 == 1");
+  const Space space(builder, problem());
+  EXPECT_EQ(space.size(), std::uint64_t{1} << 63);
+  EXPECT_EQ(space.index_of(space.at(space.size() - 1)), space.size() - 1);
+  EXPECT_EQ(space.neighbours(0).size(), 63U);
+}
+
+}  // namespace
+}  // namespace tiletune

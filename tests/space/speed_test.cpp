@@ -1,0 +1,24 @@
+#include <gtest/gtest.h>
+
+#include <ctime>
+
+#include "space/example_spaces.h"
+#include "space/space.h"
+
+namespace tiletune {
+namespace {
+
+/// CPU time, which others on the machine do not stretch.
+double seconds_to_build(const TemplateSpec& spec) {
+  const std::clock_t start = std::clock();
+  const Space space(spec, problem());
+  EXPECT_GT(space.size(), 0U);
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+// The targets are 10 ms and 2 s (bench/); slower machines and sanitizers get five times as much.
+TEST(SpaceSpeedTest, BuildsTheClblastSpaceQuickly) { EXPECT_LT(seconds_to_build(clblast_gemm()), 0.05); }
+TEST(SpaceSpeedTest, BuildsAMillionOfTenToTheTenQuickly) { EXPECT_LT(seconds_to_build(chain_of_ten()), 10); }
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "spec/load.h"
+
+namespace tiletune {
+
+using Json = nlohmann::ordered_json;
+
+/// The error that `action` ends in; a test failure when it ends well.
+template <typename Action>
+UserError error_of(const Action& action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    return error;
+  }
+  ADD_FAILURE() << "no UserError was thrown";
+  return {"", ""};
+}
+
+/// What a message has to say. `remedy` need only occur in it.
+struct Fault {
+  const char* patch;  ///< RFC 7396 merge patch that breaks a valid document
+  const char* pointer;
+  const char* what;
+  const char* remedy;
+};
+
+inline void expect_fault(const UserError& error, const Fault& fault, const std::string& file) {
+  EXPECT_EQ(error.message(), fault.what) << fault.patch;
+  EXPECT_EQ(error.where().file, file) << fault.patch;
+  EXPECT_EQ(error.where().pointer, fault.pointer) << fault.patch;
+  EXPECT_NE(error.remedy().find(fault.remedy), std::string::npos) << fault.patch << "\n" << error.remedy();
+}
+
+/// A folder of its own with a gemm template "tile", a custom template "axpy" and a config; gone afterwards.
+class SpecTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::temp_directory_path() / "tiletune-spec-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = std::filesystem::canonical(pattern);
+    write("kernel_templates/tile/kernel.cuh", "template <int BM> __global__ void tile();\n");
+    write("kernel_templates/axpy/kernel.cu", "extern \"C\" __global__ void axpy();\n");
+    write("kernel_templates/axpy/reference.cu", "extern \"C\" __global__ void reference();\n");
+    write("kernel_templates/tile/template.json", tile().dump());
+    write("kernel_templates/axpy/template.json", axpy().dump());
+    options_.template_folders = {root_ / "kernel_templates"};
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  static Json tile() {
+    return Json::parse(R"json({
+      "$schema": "../../schemas/template.schema.json",
+      "name": "tile", "summary": "A tiled kernel.", "teaches": "Tiling.",
+      "operation": "gemm", "types": {"A": "f16", "B": "f16", "C": "f32", "accumulator": "f32"},
+      "source": "kernel.cuh", "kernel": "tile", "template_arguments": ["BM", 4, true],
+      "compile_options": ["--use_fast_math"],
+      "parameters": [{"name": "BM", "values": [32, 64, 128], "meaning": "rows"},
+                     {"name": "PAD", "values": [true, false], "meaning": "padding"}],
+      "derived": [{"name": "THREADS", "value": "BM * 2", "meaning": "threads"}],
+      "constraints": [{"require": "BM % 32 == 0", "why": "whole warps"}],
+      "launch": {"grid": ["ceil_div(N, BM)", "ceil_div(M, BM)"], "block": [256], "dynamic_shared_bytes": "BM * 4"},
+      "arguments": [{"scalar": "M", "type": "i32"}, {"scalar": "ldb", "type": "i64", "value": "N"},
+                    {"scalar": "alpha", "type": "f32"}, {"buffer": "A"}, {"buffer": "B"}, {"buffer": "C"}],
+      "min_compute_capability": "7.0", "tolerance_factor": 2.5})json");
+  }
+  static Json axpy() {
+    return Json::parse(R"json({
+      "name": "axpy", "summary": "y = a * x + y", "operation": "custom", "types": {"accumulator": "f64"},
+      "dimensions": ["n"], "scalars": {"a": 2.0},
+      "buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"},
+                  {"name": "y", "type": "f64", "elements": "n", "role": "inout"}],
+      "flops": "2 * n", "bytes": "20 * n",
+      "reference": {"source": "reference.cu", "kernel": "reference", "grid": ["ceil_div(n, 256)"], "block": ["256"]},
+      "source": "kernel.cu", "kernel": "axpy", "macros": {"TILE_SIZE": "BLOCK * 2"},
+      "parameters": [{"name": "BLOCK", "values": [128, 256], "meaning": "threads"}],
+      "launch": {"grid": ["ceil_div(n, BLOCK)"], "block": ["BLOCK"]},
+      "arguments": [{"scalar": "n", "type": "i32"}, {"scalar": "a", "type": "f32"}, {"buffer": "x"}, {"buffer": "y"}]})json");
+  }
+
+  std::filesystem::path write(const std::string& name, const std::string& text) const {
+    const auto path = root_ / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  /// Writes `document` with `patch` applied as the template's manifest.
+  std::filesystem::path write_manifest(Json document, const std::string& patch) const {
+    const std::string folder = document["name"];
+    document.merge_patch(Json::parse(patch));
+    return write("kernel_templates/" + folder + "/template.json", document.dump());
+  }
+  TemplateSpec load_patched(const Json& document, const std::string& patch) const {
+    return load_template(write_manifest(document, patch), options_);
+  }
+  TuneSpec load_config(const std::string& text) const {
+    return load_tune_spec(write("configs/sweep.json", text), options_);
+  }
+
+  std::filesystem::path root_;
+  LoadOptions options_;
+};
+
+}  // namespace tiletune

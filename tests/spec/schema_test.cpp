@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/file.h"
+#include "fixture.h"
+#include "spec/keys.h"
+#include "spec/names.h"
+
+namespace tiletune {
+namespace {
+
+using Names = std::set<std::string>;
+using NamesByPointer = std::map<std::string, Names>;
+
+Json schema(const std::string& name) {
+  return read_json(std::filesystem::path(TILETUNE_SOURCE_DIR) / "schemas" / name);
+}
+
+template <typename Keys>
+Names names(const Keys& keys) {
+  return {keys.begin(), keys.end()};
+}
+
+template <typename T, std::size_t N>
+Names spellings(const std::array<Named<T>, N>& table) {
+  Names result;
+  for (const auto& entry : table) result.emplace(entry.name);
+  return result;
+}
+
+/// Calls `visit(pointer, node)` for every object of the document.
+template <typename Visit>
+void walk(const Json& node, const std::string& pointer, const Visit& visit) {
+  if (node.is_object()) visit(pointer, node);
+  if (!node.is_structured()) return;
+  for (const auto& [key, value] : node.items()) walk(value, pointer + "/" + key, visit);
+}
+
+/// The property names of every schema object that closes its list of properties.
+NamesByPointer properties_of(const Json& document) {
+  NamesByPointer result;
+  walk(document, "", [&](const std::string& pointer, const Json& node) {
+    if (node.value("type", Json()) != "object" || !node.contains("properties")) return;
+    EXPECT_EQ(node.value("additionalProperties", Json()), false) << pointer;
+    for (const auto& [key, value] : node["properties"].items()) {
+      result[pointer].insert(key);
+      EXPECT_TRUE(value.contains("description")) << pointer << "/" << key;
+    }
+  });
+  return result;
+}
+
+NamesByPointer enumerations_of(const Json& document) {
+  NamesByPointer result;
+  walk(document, "", [&](const std::string& pointer, const Json& node) {
+    if (!node.contains("enum") || pointer.find("/not") != std::string::npos) return;
+    for (const auto& value : node["enum"]) result[pointer].insert(value.get<std::string>());
+  });
+  return result;
+}
+
+TEST(Schema, TheManifestHasTheKeysThatTheReaderKnows) {
+  const NamesByPointer known{{"", names(keys::kTemplate)},
+                             {"/properties/types", names(keys::kTypes)},
+                             {"/properties/reference", names(keys::kReference)},
+                             {"/properties/launch", names(keys::kLaunch)},
+                             {"/$defs/buffer", names(keys::kBuffer)},
+                             {"/$defs/parameter", names(keys::kParameter)},
+                             {"/$defs/derived", names(keys::kDerived)},
+                             {"/$defs/constraint", names(keys::kConstraint)},
+                             {"/$defs/argument", names(keys::kArgument)}};
+  EXPECT_EQ(properties_of(schema("template.schema.json")), known);
+}
+
+TEST(Schema, TheConfigHasTheKeysThatTheReaderKnows) {
+  const NamesByPointer known{{"", names(keys::kConfig)},
+                             {"/properties/strategy", names(keys::kStrategy)},
+                             {"/properties/budget", names(keys::kBudget)},
+                             {"/properties/measure", names(keys::kMeasure)},
+                             {"/properties/compile", names(keys::kCompile)},
+                             {"/properties/limits", names(keys::kLimits)},
+                             {"/$defs/narrowing", names(keys::kNarrowing)},
+                             {"/$defs/constraint", names(keys::kConstraint)}};
+  EXPECT_EQ(properties_of(schema("config.schema.json")), known);
+}
+
+TEST(Schema, ChoicesAreThoseTheReaderKnows) {
+  const NamesByPointer in_manifest{{"/properties/operation", spellings(kOperations)},
+                                   {"/$defs/element_type", spellings(kElementTypes)},
+                                   {"/$defs/buffer/properties/role", spellings(kBufferRoles)},
+                                   {"/$defs/argument/properties/type", spellings(kScalarTypes)}};
+  EXPECT_EQ(enumerations_of(schema("template.schema.json")), in_manifest);
+  const NamesByPointer in_config{{"/properties/strategy/properties/name", spellings(kStrategies)},
+                                 {"/properties/measure/properties/cache", spellings(kCachePolicies)},
+                                 {"/properties/baseline", spellings(kBaselines)},
+                                 {"/properties/view", spellings(kViews)}};
+  EXPECT_EQ(enumerations_of(schema("config.schema.json")), in_config);
+}
+
+/// Objects whose required keys the reader must miss when they are left out, tried on a complete document.
+class RequiredKeys : public SpecTest {
+ protected:
+  void expect_missed(const Json& document, const Json& required, const std::string& pointer) {
+    for (const std::string key : required) {
+      Json without = document;
+      without[Json::json_pointer(pointer)].erase(key);
+      const std::string folder = document["name"];
+      const auto manifest = write("kernel_templates/" + folder + "/template.json", without.dump());
+      const UserError error = error_of([&] { load_template(manifest, options_); });
+      EXPECT_EQ(error.message(), "the key '" + key + "' is missing") << pointer;
+      EXPECT_EQ(error.where().pointer, pointer);
+    }
+  }
+};
+
+TEST_F(RequiredKeys, AreThoseOfTheSchema) {
+  const Json document = schema("template.schema.json");
+  const Json& definitions = document["$defs"];
+  expect_missed(tile(), document["required"], "");
+  expect_missed(tile(), document["properties"]["launch"]["required"], "/launch");
+  expect_missed(tile(), definitions["parameter"]["required"], "/parameters/0");
+  expect_missed(tile(), definitions["derived"]["required"], "/derived/0");
+  expect_missed(tile(), definitions["constraint"]["required"], "/constraints/0");
+  expect_missed(axpy(), document["then"]["required"], "");
+  expect_missed(axpy(), document["properties"]["reference"]["required"], "/reference");
+  expect_missed(axpy(), definitions["buffer"]["required"], "/buffers/0");
+}
+
+TEST_F(SpecTest, TheTwoManifestsOfTheseTestsUseEveryKey) {
+  Json both = axpy();
+  both.update(tile());
+  for (const std::string_view key : keys::kTemplate) EXPECT_TRUE(both.contains(std::string(key))) << key;
+  EXPECT_NO_THROW(load_patched(tile(), "{}"));
+  EXPECT_NO_THROW(load_patched(axpy(), "{}"));
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,35 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "spec/load.h"
+#include "spec/paths.h"
+
+namespace tiletune {
+namespace {
+
+const std::filesystem::path kHome = TILETUNE_SOURCE_DIR;
+
+TEST(Shipped, EveryManifestLoads) {
+  std::error_code error;
+  int manifests = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kHome / "kernel_templates", error)) {
+    const auto manifest = entry.path() / "template.json";
+    if (!std::filesystem::exists(manifest)) continue;  // Headers that templates share.
+    ++manifests;
+    EXPECT_NO_THROW(load_template(manifest, {})) << manifest;
+  }
+  if (manifests == 0) GTEST_SKIP() << "no templates in " << kHome;
+}
+
+TEST(Shipped, EveryConfigLoads) {
+  LoadOptions options;
+  options.template_folders = {kHome / "kernel_templates"};
+  const auto configs = file_names(kHome / "configs", ".json");
+  for (const auto& name : configs) EXPECT_NO_THROW(load_tune_spec(kHome / "configs" / name, options)) << name;
+  if (configs.empty()) GTEST_SKIP() << "no configs in " << kHome;
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,293 @@
+#include "fixture.h"
+#include "spec/values.h"
+
+namespace tiletune {
+namespace {
+
+class TemplateTest : public SpecTest {
+ protected:
+  /// Breaks the manifest by each fault's patch in turn.
+  void expect_faults(const Json& manifest, const std::vector<Fault>& faults) const {
+    for (const Fault& fault : faults) {
+      const auto file = write_manifest(manifest, fault.patch);
+      expect_fault(error_of([&] { load_template(file, options_); }), fault, file.string());
+    }
+  }
+};
+
+TEST_F(TemplateTest, ReadsEveryKeyOfAGemmManifest) {
+  const TemplateSpec spec = load_patched(tile(), "{}");
+  EXPECT_EQ(spec.dimensions, (std::vector<std::string>{"M", "N", "K"}));
+  ASSERT_EQ(spec.buffers.size(), 3U);
+  EXPECT_EQ(spec.buffers[1].name, "B");
+  EXPECT_EQ(spec.buffers[1].type, ElementType::f16);
+  EXPECT_EQ(spec.buffers[1].elements.text, "K * N");
+  EXPECT_EQ(spec.buffers[2].role, BufferRole::out);
+  EXPECT_EQ(spec.flops.text, "2.0 * M * N * K");
+  EXPECT_EQ(spec.bytes.text, "2.0 * M * K + 2.0 * K * N + 4.0 * M * N");
+  EXPECT_EQ(spec.source, root_ / "kernel_templates/tile/kernel.cuh");
+  EXPECT_EQ(spec.parameters[1].values, (std::vector<Value>{true, false}));
+  EXPECT_EQ(spec.derived[0].value.where.pointer, "/derived/0/value");
+  EXPECT_EQ(spec.constraints[0].require.where.text(),
+            (root_ / "kernel_templates/tile/template.json").string() + ": /constraints/0/require");
+  EXPECT_EQ(spec.arguments[1].value.text, "N");
+  EXPECT_EQ(spec.arguments[2].value.text, "alpha");
+  EXPECT_EQ(spec.arguments[3].kind, Argument::Kind::buffer);
+  EXPECT_EQ(spec.min_compute_capability, "7.0");
+  EXPECT_EQ(spec.tolerance_factor, 2.5);
+  EXPECT_FALSE(spec.reference);
+}
+
+TEST_F(TemplateTest, NumbersAndBooleansStandForTheirText) {
+  const TemplateSpec spec = load_patched(tile(), R"({"launch": {"block": [256, 0.5]}})");
+  EXPECT_EQ(spec.template_arguments[1].text, "4");
+  EXPECT_EQ(spec.template_arguments[2].text, "true");
+  EXPECT_EQ(spec.launch.block[0].text, "256");
+  EXPECT_EQ(spec.launch.block[1].text, "0.5");
+  EXPECT_EQ(spec.launch.block[2].text, "1");
+}
+
+TEST_F(TemplateTest, WhatMayBeLeftOutHasDefaults) {
+  const TemplateSpec spec = load_patched(tile(), R"({"$schema": null, "teaches": null, "types": null,
+    "template_arguments": null, "compile_options": null, "parameters": null, "derived": null, "constraints": null,
+    "launch": {"grid": [1], "dynamic_shared_bytes": null}, "min_compute_capability": null, "tolerance_factor": null})");
+  EXPECT_EQ(spec.buffers[0].type, ElementType::f32);
+  EXPECT_EQ(spec.accumulator, ElementType::f32);
+  EXPECT_EQ(spec.launch.dynamic_shared_bytes.text, "0");
+  EXPECT_EQ(spec.tolerance_factor, 1.0);
+  EXPECT_TRUE(spec.parameters.empty());
+  EXPECT_TRUE(spec.template_arguments.empty());
+}
+
+TEST_F(TemplateTest, ReadsACustomOperation) {
+  const TemplateSpec spec = load_patched(axpy(), "{}");
+  EXPECT_EQ(spec.operation, Operation::custom);
+  EXPECT_EQ(spec.dimensions, std::vector<std::string>{"n"});
+  EXPECT_EQ(spec.scalars, (std::vector<std::pair<std::string, double>>{{"a", 2.0}}));
+  EXPECT_EQ(spec.buffers[1].type, ElementType::f64);
+  EXPECT_EQ(spec.buffers[1].role, BufferRole::inout);
+  EXPECT_EQ(spec.accumulator, ElementType::f64);
+  EXPECT_EQ(spec.macros.at(0).first, "TILE_SIZE");
+  EXPECT_EQ(spec.macros.at(0).second.where.pointer, "/macros/TILE_SIZE");
+  ASSERT_TRUE(spec.reference);
+  EXPECT_EQ(spec.reference->source, root_ / "kernel_templates/axpy/reference.cu");
+  EXPECT_EQ(spec.reference->grid[1].text, "1");
+}
+
+TEST_F(TemplateTest, AnArgumentMayUseADerivedValue) {
+  const auto spec = load_patched(tile(), R"({"arguments": [{"buffer": "A"}, {"buffer": "B"}, {"buffer": "C"},
+    {"scalar": "THREADS", "type": "u32"}]})");
+  EXPECT_EQ(spec.arguments[3].value.text, "THREADS");
+}
+
+TEST_F(TemplateTest, IntegersAndFloatsMixAsNumbers) {
+  const auto spec =
+      load_patched(tile(), R"({"parameters": [{"name": "BM", "values": [1, 2.5, 3], "meaning": "x"}]})");
+  EXPECT_EQ(spec.parameters[0].values, (std::vector<Value>{std::int64_t{1}, 2.5, std::int64_t{3}}));
+}
+
+#define PARAMETER(values) R"({"parameters": [{"name": "BM", "meaning": "x", "values": )" values "}]}"
+#define ARGUMENTS(list) R"({"arguments": [)" list "]}"
+
+TEST_F(TemplateTest, FaultsOfKeys) {
+  expect_faults(
+      tile(),
+      {Fault{R"({"paramters": []})", "/paramters", "unknown key 'paramters'", "Did you mean 'parameters'?"},
+       Fault{R"({"launch": {"grids": ["1"]}})", "/launch/grids", "unknown key 'grids'",
+             "Did you mean 'grid'?"},
+       Fault{R"({"launch": {"a/b~c": 1}})", "/launch/a~1b~0c", "unknown key 'a/b~c'",
+             "Known: grid, block, dynamic_shared_bytes."},
+       Fault{R"({"types": {"D": "f32"}})", "/types/D", "unknown key 'D'", "Did you mean 'A'?"},
+       Fault{R"({"operation": null})", "", "the key 'operation' is missing",
+             R"(Add "operation": "gemm" or "custom".)"},
+       Fault{R"({"source": null})", "", "the key 'source' is missing", R"(Add "source": the kernel's file.)"},
+       Fault{R"({"launch": {"grid": null}})", "/launch", "the key 'grid' is missing",
+             "Add \"grid\": a list of one"},
+       Fault{R"({"constraints": [{"require": "true"}]})", "/constraints/0", "the key 'why' is missing",
+             "the reason of the constraint"},
+       Fault{R"({"parameters": [{"name": "BM", "values": [1]}]})", "/parameters/0",
+             "the key 'meaning' is missing", "one line on what the parameter means"},
+       Fault{R"({"dimensions": ["M"]})", "/dimensions", "'dimensions' has no effect here",
+             R"(set "operation": "custom")"},
+       Fault{R"({"macros": {"X": 1}})", "/macros", "found both 'template_arguments' and 'macros'",
+             "Keep one"}});
+}
+
+TEST_F(TemplateTest, FaultsOfTypes) {
+  expect_faults(
+      tile(),
+      {
+
+          Fault{R"({"launch": {"grid": "BM"}})", "/launch/grid",
+                "found a string, expected a list of one to three expressions",
+                R"(Write it in brackets: ["BM"].)"},
+          Fault{R"({"launch": {"grid": [1, 1, 1, 1]}})", "/launch/grid",
+                "found a list of 4, expected a list of one to three expressions", "those left out are 1"},
+          Fault{R"({"launch": {"block": [" "]}})", "/launch/block/0",
+                "found an empty string, expected an expression", "Fill it in"},
+          Fault{R"({"launch": {"block": [{}]}})", "/launch/block/0",
+                "found an object, expected an expression (a string or a number)", "Replace it"},
+          Fault{R"({"launch": []})", "/launch", "found a list, expected an object",
+                "Replace it by an object."},
+          Fault{R"({"kernel": 7})", "/kernel", "found an integer, expected a name",
+                R"(Write it in quotes: "7".)"},
+          Fault{R"({"kernel": "7up"})", "/kernel", "'7up' is no name", "no digit first"},
+          Fault{R"({"summary": ""})", "/summary", "found an empty string, expected a string", "Fill it in"},
+          Fault{R"({"operation": "gem"})", "/operation", R"(found "gem", expected one of gemm, custom)",
+                "Did you mean 'gemm'?"},
+          Fault{R"({"types": {"A": "float"}})", "/types/A",
+                R"(found "float", expected one of f16, bf16, f32, f64, i32, u32)", "Known: f16"},
+          Fault{R"({"tolerance_factor": 0})", "/tolerance_factor", "found 0, expected a number above 0",
+                "Replace it by a number above 0."},
+          Fault{R"({"tolerance_factor": "2"})", "/tolerance_factor",
+                "found a string, expected a number above 0", "Write it without quotes: 2."},
+          Fault{R"({"min_compute_capability": "sm_70"})", "/min_compute_capability",
+                R"(found "sm_70", expected a compute capability such as "7.0")", "major and minor"},
+          Fault{R"({"min_compute_capability": 7.5})", "/min_compute_capability",
+                R"(found a number, expected a compute capability such as "7.0")",
+                R"(Write it in quotes: "7.5".)"},
+          Fault{R"({"compile_options": ["-G", null, 3]})", "/compile_options/1",
+                "found null, expected a string", "Replace it by a string."}});
+}
+
+TEST_F(TemplateTest, FaultsOfParameterValues) {
+  expect_faults(
+      tile(), {Fault{PARAMETER("[]"), "/parameters/0/values",
+                     "found an empty list, expected a list of values", "at least one"},
+               Fault{PARAMETER("128"), "/parameters/0/values", "found an integer, expected a list of values",
+                     "Write it in brackets: [128]."},
+               Fault{PARAMETER("[1, true]"), "/parameters/0/values/1", "found a boolean among numbers",
+                     "all booleans"},
+               Fault{PARAMETER("[\"1\", 2.5]"), "/parameters/0/values/1", "found a number among strings",
+                     "all strings"},
+               Fault{PARAMETER("[1, 2, 1.0]"), "/parameters/0/values/2", "the value 1.0 is listed twice",
+                     "the first is at /parameters/0/values/0"},
+               Fault{PARAMETER("[1, null]"), "/parameters/0/values/1",
+                     "found null, expected a value (a boolean, a number or a string)", "Replace it"},
+               Fault{PARAMETER("[18446744073709551615]"), "/parameters/0/values/0",
+                     "found the number 18446744073709551615, which is out of range", "64 bits"}});
+}
+
+TEST_F(TemplateTest, FaultsOfNames) {
+  expect_faults(
+      tile(), {Fault{R"({"name": "other"})", "/name", "the template is named 'other', but its folder 'tile'",
+                     "the same name"},
+               Fault{R"({"parameters": [{"name": "K", "values": [1], "meaning": "x"}]})",
+                     "/parameters/0/name", "the name 'K' is taken by a dimension (/operation)", "Rename one"},
+               Fault{R"({"derived": [{"name": "BM", "value": 1, "meaning": "x"}]})", "/derived/0/name",
+                     "the name 'BM' is taken by a parameter (/parameters/0/name)", "Rename one"},
+               Fault{R"({"derived": [{"name": "beta", "value": 1, "meaning": "x"}]})", "/derived/0/name",
+                     "the name 'beta' is taken by a scalar (/operation)", "Rename one"},
+               Fault{R"({"template_arguments": null, "macros": {"A-B": 1}})", "/macros/A-B",
+                     "'A-B' is no name", "letters"}});
+}
+
+TEST_F(TemplateTest, FaultsOfArguments) {
+  expect_faults(tile(),
+                {
+
+                    Fault{ARGUMENTS(R"({"buffer": "A"}, {"buffer": "C"})"), "/arguments",
+                          "the buffer 'B' is not passed to the kernel", R"(Add {"buffer": "B"})"},
+                    Fault{ARGUMENTS(R"({"buffer": "D"})"), "/arguments/0/buffer", "there is no buffer 'D'",
+                          "Did you mean 'A'?"},
+                    Fault{ARGUMENTS(R"({"scalar": "alhpa", "type": "f32"})"), "/arguments/0/scalar",
+                          "'alhpa' is no dimension, scalar, parameter or derived value, and has no \"value\"",
+                          "Did you mean 'alpha'?"},
+                    Fault{ARGUMENTS(R"({"scalar": "M"})"), "/arguments/0", "the key 'type' is missing",
+                          "such as \"i32\""},
+                    Fault{ARGUMENTS(R"({"scalar": "M", "type": "int"})"), "/arguments/0/type",
+                          R"(found "int", expected one of i32, u32, i64, f32, f64)", "Known: i32"},
+                    Fault{ARGUMENTS(R"({"buffer": "A", "type": "f32"})"), "/arguments/0/type",
+                          "'type' has no effect here", "the type that the operation gives it"},
+                    Fault{ARGUMENTS(R"({"buffer": "A", "scalar": "M"})"), "/arguments/0",
+                          "found both 'buffer' and 'scalar'", "Write {"},
+                    Fault{ARGUMENTS("{}"), "/arguments/0", "found neither 'buffer' nor 'scalar'", "Write {"},
+                    Fault{ARGUMENTS(""), "/arguments", "found an empty list, expected a list of arguments",
+                          "at least one"}});
+}
+
+TEST_F(TemplateTest, FaultsOfOperation) {
+  expect_faults(
+      axpy(),
+      {
+
+          Fault{R"({"dimensions": null})", "", "the key 'dimensions' is missing", "a list of names"},
+          Fault{R"({"dimensions": []})", "/dimensions", "found an empty list, expected a list of names",
+                "at least one"},
+          Fault{R"({"dimensions": ["n", "n"]})", "/dimensions/1",
+                "the name 'n' is taken by a dimension (/dimensions/0)", "Rename"},
+          Fault{R"({"scalars": {"n": 1}})", "/scalars/n",
+                "the name 'n' is taken by a dimension (/dimensions/0)", "Rename"},
+          Fault{R"({"scalars": {"2a": 1}})", "/scalars/2a", "'2a' is no name", "letters"},
+          Fault{R"({"scalars": {"a": "x"}})", "/scalars/a", "found a string, expected a finite number",
+                "Replace it"},
+          Fault{R"({"types": {"A": "f32"}})", "/types/A", "'A' has no effect here", "under \"buffers\""},
+          Fault{R"({"flops": null})", "", "the key 'flops' is missing", "operations of one launch"},
+          Fault{R"({"bytes": null})", "", "the key 'bytes' is missing", "bytes one launch must move"},
+          Fault{R"({"reference": null})", "", "the key 'reference' is missing", "reference kernel"},
+          Fault{R"({"reference": {"block": null}})", "/reference", "the key 'block' is missing",
+                "in threads"},
+          Fault{R"({"reference": {"source": "refrence.cu"}})", "/reference/source",
+                "the file 'refrence.cu' does not exist", "Did you mean 'reference.cu'?"},
+          Fault{R"({"buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"}]})", "/buffers",
+                "no buffer is an output", R"("out" or "inout")"},
+          Fault{R"({"buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "output"}]})",
+                "/buffers/0/role", R"(found "output", expected one of in, out, inout)",
+                "Known: in, out, inout."},
+          Fault{R"({"buffers": [{"name": "x", "type": "f32", "elements": 1, "role": "in"},
+                              {"name": "x", "type": "f32", "elements": 1, "role": "out"}]})",
+                "/buffers/1/name", "the name 'x' is taken by a buffer (/buffers/0/name)", "Rename"}});
+}
+
+TEST_F(TemplateTest, RefusesTooManyValues) {
+  Json document = tile();
+  Json& values = document["parameters"][0]["values"];
+  for (std::size_t i = values.size(); i < kMostValues; ++i) values.push_back(1000 + i);
+  EXPECT_EQ(load_patched(document, "{}").parameters[0].values.size(), kMostValues);
+  values.push_back(1);
+  const UserError error = error_of([&] { load_patched(document, "{}"); });
+  EXPECT_EQ(error.message(), "found 100001 values, expected at most 100000");
+  EXPECT_EQ(error.where().pointer, "/parameters/0/values");
+}
+
+TEST_F(TemplateTest, TheSourceStaysInTheFolder) {
+  write("kernel_templates/secret.cuh", "");
+  const std::string absolute = root_ / "kernel_templates/secret.cuh";
+  const std::vector<std::string> outside{"../secret.cuh", absolute, "sub/../../secret.cuh", "/etc/hostname"};
+  for (const std::string& path : outside) {
+    const UserError error = error_of([&] { load_patched(tile(), Json{{"source", path}}.dump()); });
+    EXPECT_EQ(error.message(),
+              "'" + path + "' leaves the template's folder " + (root_ / "kernel_templates/tile").string());
+    EXPECT_EQ(error.where().pointer, "/source");
+  }
+  options_.allow_outside_paths = true;
+  EXPECT_EQ(load_patched(tile(), R"({"source": "../secret.cuh"})").source,
+            root_ / "kernel_templates/secret.cuh");
+}
+
+TEST_F(TemplateTest, ASymbolicLinkDoesNotLeaveTheFolderEither) {
+  write("outside.cuh", "");
+  std::filesystem::create_symlink(root_ / "outside.cuh", root_ / "kernel_templates/tile/link.cuh");
+  const UserError error = error_of([&] { load_patched(tile(), R"({"source": "link.cuh"})"); });
+  EXPECT_NE(error.message().find("'link.cuh' leaves the template's folder"), std::string::npos);
+}
+
+TEST_F(TemplateTest, TheSourceIsAnExistingFile) {
+  UserError error = error_of([&] { load_patched(tile(), R"({"source": "kernl.cuh"})"); });
+  EXPECT_EQ(error.message(), "the file 'kernl.cuh' does not exist");
+  EXPECT_NE(error.remedy().find("Did you mean 'kernel.cuh'?"), std::string::npos);
+  error = error_of([&] { load_patched(tile(), R"({"source": "."})"); });
+  EXPECT_EQ(error.message(), "'.' is not a file");
+  error = error_of([&] { load_patched(tile(), R"({"source": "kernel.cuh\u0000x"})"); });
+  EXPECT_EQ(error.message(), "found a string with a null character in it");
+}
+
+TEST_F(TemplateTest, SyntaxErrorsHaveLineAndColumn) {
+  const auto manifest = write("kernel_templates/tile/template.json", "{\n  \"name\": tile\n}");
+  const UserError error = error_of([&] { load_template(manifest, options_); });
+  EXPECT_EQ(error.where().file, manifest.string());
+  EXPECT_NE(error.where().pointer.find("line 2, column"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tiletune

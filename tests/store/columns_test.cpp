@@ -1,0 +1,102 @@
+#include "store/columns.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "sample_trial.h"
+#include "temporary_folder.h"
+
+namespace tiletune {
+namespace {
+
+TEST(Columns, EveryColumnKeepsWhatIsWrittenAndTouchesNoOther) {
+  const Trial empty;
+  int seed = 1;
+  for (const Column& column : trial_columns()) {
+    Trial trial;
+    const Cell cell = sample_cell(column, seed++);
+    column.write(trial, cell);
+    for (const Column& other : trial_columns()) {
+      EXPECT_EQ(other.read(trial), other.name == column.name ? cell : other.read(empty))
+          << "writing " << column.name << ", reading " << other.name;
+    }
+  }
+}
+
+TEST(Columns, NamesAreUniqueAndMeaningsAreGiven) {
+  std::set<std::string> names;
+  for (const Column& column : trial_columns()) {
+    EXPECT_TRUE(names.insert(column.name).second) << column.name;
+    EXPECT_FALSE(column.meaning.empty()) << column.name;
+    EXPECT_EQ(column.meaning.find('\n'), std::string::npos) << "a meaning is one line of an SQL comment";
+  }
+}
+
+TEST(Columns, UnitsOfTheNameStandInTheMeaning) {
+  for (const Column& column : trial_columns()) {
+    const std::string unit = column.name.substr(column.name.rfind('_') + 1);
+    if (unit != "us" && unit != "ms" && unit != "bytes") continue;
+    EXPECT_NE(column.meaning.find(unit), std::string::npos) << column.name;
+  }
+}
+
+TEST(Columns, NonFiniteNumbersAreNull) {
+  Trial trial;
+  trial.median_us = std::numeric_limits<double>::infinity();
+  trial.tflops = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(column_by_name("median_us").read(trial), Cell());
+  EXPECT_EQ(column_by_name("tflops").read(trial), Cell());
+}
+
+TEST(Columns, RealColumnsTakeWholeNumbers) {
+  Trial trial;
+  column_by_name("median_us").write(trial, std::int64_t{3});
+  EXPECT_EQ(trial.median_us, 3.0);
+}
+
+TEST(Columns, CellsOfAnotherTypeReadAsAbsent) {
+  Trial trial = filled_trial("k", 1);
+  column_by_name("registers").write(trial, std::string("many"));
+  column_by_name("reason").write(trial, 1.5);
+  column_by_name("samples_us").write(trial, std::string("1 2 3"));
+  EXPECT_EQ(trial.registers, std::nullopt);
+  EXPECT_EQ(trial.reason, "");
+  EXPECT_TRUE(trial.samples_us.empty());
+}
+
+TEST(Columns, AMisspeltNameGetsTheNearestOne) {
+  const std::string text = error_of([] { column_by_name("median_ms"); });
+  EXPECT_NE(text.find("there is no column 'median_ms'. Did you mean 'median_us'?"), std::string::npos)
+      << text;
+}
+
+TEST(Columns, UnknownOutcomesAreRefusedByName) {
+  Trial trial;
+  const std::string text = error_of([&] { column_by_name("outcome").write(trial, std::string("exploded")); });
+  EXPECT_NE(text.find("knows no outcome 'exploded'"), std::string::npos) << text;
+}
+
+TEST(Samples, SurvivePackingBitForBit) {
+  const std::vector<double> samples{0.1, 1e-310, 123456.789, -0.0};
+  const std::vector<double> read = unpack_samples(pack_samples(samples));
+  ASSERT_EQ(read.size(), samples.size());
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    EXPECT_EQ(std::signbit(read[i]), std::signbit(samples[i]));
+    EXPECT_EQ(read[i], samples[i]);
+  }
+}
+
+TEST(Samples, AreLittleEndianDoubles) {
+  EXPECT_EQ(pack_samples({1.0}), (Blob{0, 0, 0, 0, 0, 0, 0xF0, 0x3F}));
+}
+
+TEST(Samples, ACutOffArrayIsRefused) {
+  const std::string text = error_of([] { unpack_samples(Blob(12)); });
+  EXPECT_NE(text.find("samples_us holds 12 bytes"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace tiletune

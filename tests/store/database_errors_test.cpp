@@ -1,0 +1,233 @@
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "sample_trial.h"
+#include "store/database.h"
+#include "temporary_folder.h"
+
+namespace tiletune {
+namespace {
+
+using Mode = Database::Mode;
+namespace fs = std::filesystem;
+
+constexpr auto kRead = fs::perms{0444};
+constexpr auto kEnterAndRead = fs::perms{0555};
+
+/// Root may write everywhere: these tests run as somebody else meanwhile.
+class AsNobody {
+ public:
+  AsNobody() : was_(geteuid()) {
+    if (was_ == 0 && seteuid(65534) != 0) throw std::runtime_error("seteuid failed");
+  }
+  ~AsNobody() {
+    if (seteuid(was_) != 0) std::abort();
+  }
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+
+ private:
+  uid_t was_;
+};
+
+class DatabaseErrors : public ::testing::Test {
+ protected:
+  void write(const std::string& content) { std::ofstream(file_, std::ios::binary) << content; }
+  void sql(const std::string& text) {
+    SQLite::Database(file_, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(text);
+  }
+  std::string opening(Mode mode) {
+    return error_of([&] { Database(file_, mode); });
+  }
+  /// Both modes must say the same.
+  void expect_refused(const std::string& message, const std::string& remedy) {
+    for (const Mode mode : {Mode::read_only, Mode::read_write}) {
+      const std::string text = opening(mode);
+      EXPECT_EQ(text.rfind(file_.string() + ": ", 0), 0U) << "the file's name comes first: " << text;
+      EXPECT_NE(text.find(message), std::string::npos) << text;
+      EXPECT_NE(text.find(remedy), std::string::npos) << text;
+    }
+  }
+  void create() { Database(file_, Mode::read_write).record(timed_trial("a", 1, 0)); }
+
+  TemporaryFolder folder_;
+  fs::path file_ = folder_ / "a.db";
+};
+
+TEST_F(DatabaseErrors, MissingFilesAreNotCreatedForReading) {
+  EXPECT_EQ(opening(Mode::read_only),
+            file_.string() +
+                ": there is no such database\n  Run `tiletune sweep CONFIG` first, or name "
+                "an existing file with --db FILE.");
+  EXPECT_FALSE(fs::exists(file_));
+}
+
+TEST_F(DatabaseErrors, NewerSchemasAreRefusedByNumber) {
+  create();
+  sql("PRAGMA user_version = 7");
+  expect_refused("written by a newer tiletune (schema 7; this one knows schema 1)", "Update tiletune");
+}
+
+TEST_F(DatabaseErrors, SchemasOfNoReleaseAreRefused) {
+  create();
+  sql("PRAGMA user_version = 0");
+  expect_refused("has schema 0", "the tiletune that wrote it");
+}
+
+TEST_F(DatabaseErrors, OtherPeoplesDatabasesAreLeftAlone) {
+  sql("CREATE TABLE recipes (name TEXT)");
+  expect_refused("this SQLite database is not tiletune's", "Name another file with --db FILE");
+  SQLite::Database database(file_.string(), SQLite::OPEN_READONLY);
+  EXPECT_EQ(database.execAndGet("PRAGMA journal_mode").getString(), "delete")
+      << "not even the journal mode changes";
+  EXPECT_FALSE(database.tableExists("trial"));
+}
+
+TEST_F(DatabaseErrors, FilesThatAreNoDatabaseAreLeftAlone) {
+  const std::string content = "template,median_us\nsgemm_naive,12.5\n" + std::string(4096, 'x');
+  write(content);
+  expect_refused("this is no SQLite database", "move this one away");
+  EXPECT_EQ(fs::file_size(file_), content.size());
+}
+
+TEST_F(DatabaseErrors, AnEmptyFileIsANewDatabaseForWritingOnly) {
+  write("");
+  EXPECT_NE(opening(Mode::read_only).find("not tiletune's"), std::string::npos);
+  EXPECT_EQ(opening(Mode::read_write), "no error");
+  EXPECT_EQ(opening(Mode::read_only), "no error");
+}
+
+TEST_F(DatabaseErrors, DamagedFilesAreReported) {
+  {
+    Database database(file_, Mode::read_write);
+    std::vector<Trial> trials;
+    for (int i = 0; i < 500; ++i) trials.push_back(timed_trial(std::to_string(i), 1, 0));
+    database.record_all(trials);
+  }
+  std::fstream stream(file_, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(64 << 10);
+  stream << std::string(64 << 10, '\x55');
+  stream.close();
+  const std::string text = error_of([&] { Database(file_, Mode::read_only).trials({}); });
+  EXPECT_NE(text.find(file_.string() + ": this database is damaged"), std::string::npos) << text;
+  EXPECT_NE(text.find(".recover"), std::string::npos) << text;
+}
+
+TEST_F(DatabaseErrors, ACutOffFileIsReported) {
+  create();
+  fs::resize_file(file_, 5000);
+  const std::string text = error_of([&] { Database(file_, Mode::read_only).trials({}); });
+  EXPECT_NE(text.find("this database is damaged"), std::string::npos) << text;
+}
+
+TEST_F(DatabaseErrors, AFolderIsNoDatabase) {
+  fs::create_directory(file_);
+  expect_refused("this is a folder", "Name a file in it");
+}
+
+TEST_F(DatabaseErrors, AFolderThatCannotBeCreatedIsNamed) {
+  write("a file");
+  const std::string text = error_of([&] { Database(file_ / "b.db", Mode::read_write); });
+  EXPECT_NE(text.find("the folder of this database cannot be created: Not a directory"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find((file_ / "b.db").string()), std::string::npos) << text;
+}
+
+TEST_F(DatabaseErrors, AnEmptyNameIsNoTemporaryDatabase) {
+  EXPECT_NE(error_of([] { Database("", Mode::read_write); }).find("file name is empty"), std::string::npos);
+}
+
+TEST_F(DatabaseErrors, NamesThatSqliteTreatsSpeciallyAreFiles) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path());
+  for (const char* name : {":memory:", "file:x?mode=memory"}) {
+    EXPECT_NO_THROW(Database(name, Mode::read_write).record(timed_trial("a", 1, 0)));
+    EXPECT_TRUE(fs::exists(name)) << name;
+  }
+  fs::current_path(before);
+}
+
+TEST_F(DatabaseErrors, AFolderWithoutWritePermissionIsReported) {
+  fs::permissions(folder_.path(), kEnterAndRead);
+  const AsNobody nobody;
+  const std::string text = opening(Mode::read_write);
+  EXPECT_NE(text.find(file_.string() + ": this database cannot be opened"), std::string::npos) << text;
+  EXPECT_NE(text.find("Check the permissions"), std::string::npos) << text;
+}
+
+TEST_F(DatabaseErrors, AWriteProtectedDatabaseCanBeReadButNotWritten) {
+  create();
+  fs::permissions(file_, kRead);
+  fs::permissions(folder_.path(), kEnterAndRead);
+  {
+    const AsNobody nobody;
+    EXPECT_NE(opening(Mode::read_write).find(file_.string() + ": this database is write-protected"),
+              std::string::npos);
+    EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 1U);
+  }
+  fs::permissions(folder_.path(), fs::perms::owner_all);
+}
+
+TEST_F(DatabaseErrors, PathsWithUriCharactersCanBeReadInProtectedFolders) {
+  file_ = folder_ / "100%20 ?#&µ.db";
+  create();
+  fs::permissions(folder_.path(), kEnterAndRead);
+  {
+    const AsNobody nobody;
+    EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 1U);
+  }
+  fs::permissions(folder_.path(), fs::perms::owner_all);
+}
+
+TEST_F(DatabaseErrors, ReadOnlyConnectionsRefuseToWrite) {
+  create();
+  Database database(file_, Mode::read_only);
+  EXPECT_NE(error_of([&] { database.record(timed_trial("b", 1, 0)); }).find(file_.string()),
+            std::string::npos);
+  EXPECT_FALSE(database.find("b").has_value());
+}
+
+TEST_F(DatabaseErrors, ALockHeldTooLongIsReportedAndNothingIsLost) {
+  create();
+  Database database(file_, Mode::read_write, std::chrono::milliseconds(50));
+  {
+    SQLite::Database other(file_, SQLite::OPEN_READWRITE);
+    SQLite::Transaction transaction(other, SQLite::TransactionBehavior::IMMEDIATE);
+    for (const auto& action :
+         {std::function<void()>([&] { database.record(timed_trial("b", 1, 0)); }),
+          std::function<void()>([&] { database.record_all({timed_trial("b", 1, 0)}); })}) {
+      const std::string text = error_of(action);
+      EXPECT_NE(text.find(file_.string() + ": this database is locked by another program"), std::string::npos)
+          << text;
+    }
+    EXPECT_TRUE(database.find("a").has_value()) << "readers do not wait for writers";
+  }
+  database.record(timed_trial("b", 1, 0));
+  EXPECT_TRUE(database.find("b").has_value());
+}
+
+TEST_F(DatabaseErrors, MissingColumnsAreNamed) {
+  create();
+  sql("DROP VIEW best; DROP VIEW ranking; ALTER TABLE trial DROP COLUMN median_us");
+  expect_refused("the table trial has no column 'median_us'", "Another build of tiletune");
+}
+
+TEST_F(DatabaseErrors, UnknownOutcomesNameTheFile) {
+  create();
+  sql("UPDATE trial SET outcome = 'exploded'");
+  const Database database(file_, Mode::read_only);
+  for (const auto& action : {std::function<void()>([&] { database.trials({}); }),
+                             std::function<void()>([&] { database.outcome_of("a"); }),
+                             std::function<void()>([&] { database.outcome_counts({}); })}) {
+    const std::string text = error_of(action);
+    EXPECT_NE(text.find(file_.string() + ": this tiletune knows no outcome 'exploded'"), std::string::npos)
+        << text;
+  }
+}
+
+}  // namespace
+}  // namespace tiletune

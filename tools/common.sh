@@ -1,0 +1,39 @@
+# shellcheck shell=bash
+# Sourced by the commands in this folder: where the repository is, and how a step of work is shown.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+logs=$root/build/logs
+
+# microseconds since some fixed time
+now_us() { echo "${EPOCHREALTIME/[.,]/}"; }
+
+# seconds_since START_US -> "12.3"
+seconds_since() {
+  local tenths=$((($(now_us) - $1) / 100000))
+  echo "$((tenths / 10)).$((tenths % 10))"
+}
+
+log_of() { echo "$logs/${1//[^A-Za-z0-9]/_}.log"; }
+
+# step LABEL COMMAND...: runs an external command with its output in build/logs, shows one line with the time it took,
+# and the end of its output when it fails. Returns the command's status.
+step() {
+  local label=$1 start status=0 log
+  shift
+  log=$(log_of "$label")
+  mkdir -p "$logs"
+  start=$(now_us)
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  if ((status == 0)); then
+    printf '  %-44s %7s s\n' "$label" "$(seconds_since "$start")"
+  else
+    printf '  %-44s %7s s  FAILED; the end of %s:\n' "$label" "$(seconds_since "$start")" "$log"
+    tail -n 60 "$log" | sed 's/^/    /'
+  fi
+  return "$status"
+}
+
+# stop MESSAGE...: one line each on stderr, then exit 1.
+stop() {
+  printf '%s\n' "$@" >&2
+  exit 1
+}
