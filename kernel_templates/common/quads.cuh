@@ -126,8 +126,17 @@ template <bool VECTORS>
 __device__ __forceinline__ void store_results(float* C, int M, int N, int row, int column, float alpha,
                                               const float* sums, float beta) {
   if (!VECTORS) {
+    if (row >= M) return;
+    float* c = C + static_cast<long long>(row) * N + column;
+    float old[4] = {};
+    if (beta != 0.0f) {
 #pragma unroll
-    for (int j = 0; j < 4; ++j) store_result(C, M, N, row, column + j, alpha, sums[j], beta);
+      for (int j = 0; j < 4; ++j) old[j] = column + j < N ? c[j] : 0.0f;
+    }
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      if (column + j < N) c[j] = alpha * sums[j] + beta * old[j];
+    }
   } else if (row < M && column < N) {
     float* c = C + static_cast<long long>(row) * N + column;
     float4 result = make_float4(alpha * sums[0], alpha * sums[1], alpha * sums[2], alpha * sums[3]);
