@@ -25,7 +25,9 @@ std::string all_rows(const Database& database, const TrialFilter& filter, bool w
     rows.push_back(to_json(trial, with_samples));
     return true;
   });
-  return nlohmann::ordered_json{{"tiletune_trials", 1}, {"trials", rows}}.dump(1) + "\n";
+  nlohmann::ordered_json sweeps = nlohmann::ordered_json::array();
+  for (const SweepRecord& sweep : database.sweeps()) sweeps.push_back(to_json(sweep));
+  return nlohmann::ordered_json{{"tiletune_trials", 1}, {"sweeps", sweeps}, {"trials", rows}}.dump(1) + "\n";
 }
 
 int run(const ExportOptions& options) {

@@ -168,10 +168,10 @@ std::optional<Finding> Workspace::check_guard(const Slot& slot, bool before) {
   const DeviceAddress band = before ? slot.memory.address() : slot.data() + slot.bytes;
   const GuardResult guard = kernels_.check_guard(band, kGuardBytes, kGuardPattern);
   if (guard.changed == 0) return std::nullopt;
-  return Finding{
-      Outcome::out_of_bounds,
-      fmt::format("{} bytes {} {} were written, the nearest {} bytes from its {}", guard.changed,
-                  before ? "before" : "after", slot.buffer.name, distance, before ? "start" : "end")};
+  const std::string where = before ? fmt::format("up to {} bytes before its start", kGuardBytes - guard.first)
+                                   : fmt::format("from byte {} past its end on", guard.first);
+  return Finding{Outcome::out_of_bounds,
+                 fmt::format("{} bytes outside {} were written, {}", guard.changed, slot.buffer.name, where)};
 }
 
 std::optional<Finding> Workspace::check_surroundings() {

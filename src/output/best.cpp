@@ -35,14 +35,9 @@ Json sweep_of(const Trial& trial, const std::vector<SweepRecord>& sweeps) {
   const auto sweep = std::find_if(sweeps.begin(), sweeps.end(),
                                   [&](const SweepRecord& s) { return s.id == trial.sweep_id; });
   if (trial.sweep_id == 0 || sweep == sweeps.end()) return nullptr;
-  return {{"id", sweep->id},
-          {"started_at", sweep->started_at},
-          {"finished_at", sweep->finished_at.empty() ? Json() : Json(sweep->finished_at)},
-          {"command", sweep->command},
-          {"config_file", sweep->config_file},
-          {"tiletune_version", sweep->tiletune_version},
-          {"git_commit", sweep->git_commit},
-          {"host", sweep->host}};
+  Json object = to_json(*sweep);
+  object.erase("config");
+  return object;
 }
 
 Json provenance_of(const Trial& trial, const std::vector<SweepRecord>& sweeps) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "output/cell_text.h"
 #include "store/columns.h"
+#include "store/schema.h"
 
 namespace tiletune {
 
@@ -54,6 +55,13 @@ nlohmann::ordered_json to_json(const Trial& trial, bool with_samples) {
     if (column.type == CellType::blob && !with_samples) continue;
     object[column.name] = json_of(column.read(trial), column.type);
   }
+  return object;
+}
+
+nlohmann::ordered_json to_json(const SweepRecord& sweep) {
+  nlohmann::ordered_json object{{"id", sweep.id}};
+  for (const SweepColumn& column : sweep_columns()) object[column.name] = sweep.*column.member;
+  if (sweep.finished_at.empty()) object["finished_at"] = nullptr;
   return object;
 }
 

@@ -22,6 +22,9 @@ std::string source_banner(Source source, const std::string& gpu);
 /// All columns of a row; nulls for what is absent, JSON columns as JSON, no raw samples unless asked.
 nlohmann::ordered_json to_json(const Trial& trial, bool with_samples = false);
 
+/// What is recorded of a run of the sweep command; finished_at is null when it never ended.
+nlohmann::ordered_json to_json(const SweepRecord& sweep);
+
 struct RankingView {
   std::size_t limit = 20;            ///< rows per group; 0: all
   std::string sort_by;               ///< a column; empty: rank
