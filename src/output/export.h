@@ -26,9 +26,9 @@ nlohmann::ordered_json to_json(const Trial& trial, bool with_samples = false);
 nlohmann::ordered_json to_json(const SweepRecord& sweep);
 
 struct RankingView {
-  std::size_t limit = 20;            ///< rows per group; 0: all
-  std::string sort_by;               ///< a column; empty: rank
-  std::vector<std::string> columns;  ///< empty: the standard ones
+  std::size_t limit = 20;            ///< kernels per group; 0: all; baselines always show
+  std::string sort_by;               ///< a column, or "-" and a column: descending; empty: rank
+  std::vector<std::string> columns;  ///< of the database, or rank, tied; empty: the standard ones
   bool colour = false;
 };
 
@@ -54,7 +54,8 @@ std::string parameters_text(const Trial& trial);
 
 /// The best configuration of each group as the JSON that `export --best` writes: schema, tool and version,
 /// then per GPU and problem: template, parameters, kernel expression, launch, compile options, resources,
-/// occupancy, median, percent of baseline, provenance.
+/// occupancy, median, percent of baseline, provenance. The best is the first kernel of the group; tied_with
+/// counts the others of its rank. Its text may hold broken UTF-8: dump with error_handler_t::replace.
 nlohmann::ordered_json best_as_json(const std::vector<RankingGroup>& groups,
                                     const std::vector<SweepRecord>& sweeps);
 
