@@ -11,6 +11,10 @@ endif()
 add_library(tiletune_options INTERFACE)
 target_compile_options(tiletune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
 target_include_directories(tiletune_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
+if(CMAKE_UNITY_BUILD)
+  # g++ takes a source file of a unity build for a header, where unnamed namespaces would be a mistake.
+  target_compile_options(tiletune_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
 if(TILETUNE_SANITIZE)
   target_compile_options(tiletune_options INTERFACE -fsanitize=${TILETUNE_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
@@ -27,10 +31,12 @@ function(tiletune_room name)
   target_link_libraries(tiletune_${name} PUBLIC ${ROOM_LINK})
 endfunction()
 
-# tiletune_tests(<room> SOURCES <files>): the GoogleTest executable test_<room>.
+# tiletune_tests(<room> SOURCES <files>): the GoogleTest executable test_<room>. Its files are compiled one by one even in
+# a unity build: they may all name their helpers alike.
 function(tiletune_tests room)
   cmake_parse_arguments(TESTS "" "" "LINK;SOURCES" ${ARGN})
   add_executable(test_${room} ${TESTS_SOURCES})
+  set_target_properties(test_${room} PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(test_${room} PRIVATE tiletune_${room} ${TESTS_LINK} GTest::gtest_main)
   target_include_directories(test_${room} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${room} PRIVATE TILETUNE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"

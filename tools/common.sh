@@ -27,7 +27,7 @@ step() {
     printf '  %-44s %7s s\n' "$label" "$(seconds_since "$start")"
   else
     printf '  %-44s %7s s  FAILED; the end of %s:\n' "$label" "$(seconds_since "$start")" "$log"
-    tail -n 60 "$log" | sed 's/^/    /'
+    grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Generating)' "$log" | tail -n 100 | sed 's/^/    /' || true
   fi
   return "$status"
 }

@@ -186,13 +186,13 @@ std::string WorkerProcess::kill() {
   return how_it_ended(status);
 }
 
-std::string WorkerProcess::reap() {
-  constexpr int kPatienceMs = 500;
-  for (int waited = 0; pid_ > 0 && waited < kPatienceMs; ++waited) {
+std::string WorkerProcess::reap(std::chrono::milliseconds patience) {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  const Clock::time_point end = Clock::now() + patience;
+  while (pid_ > 0 && Clock::now() < end) {
     int status = 0;
     if (::waitpid(pid_, &status, WNOHANG) == pid_) {
       pid_ = -1;
-      if (fd_ >= 0) ::close(std::exchange(fd_, -1));
       return how_it_ended(status);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -48,9 +48,9 @@ class WorkerProcess {
   /// SIGKILL and reap; returns how it ended in words: "killed by signal 11 (Segmentation fault)", "exited
   /// with 3".
   std::string kill();
-  /// As kill(), but first gives a worker that is gone a moment to end by itself, so that its own end is
-  /// reported.
-  std::string reap();
+  /// Closes the channel, which tells the worker to end, and gives it so long to do so by itself, so that its
+  /// own end is reported; then as kill().
+  std::string reap(std::chrono::milliseconds patience = std::chrono::milliseconds(500));
 
  private:
   int fd_ = -1;

@@ -64,6 +64,10 @@ int run(const RankOptions& options) {
   const bool colour = options.output.empty() && stdout_wants_colour();
   std::ostringstream out;
   const std::vector<Trial> trials = database.trials(filter);
+  if (trials.empty()) {
+    throw NothingToDo("no row matches", Where{options.rows.database.string(), ""},
+                      "Loosen the filters, or run 'tiletune sweep' first.");
+  }
   if (!options.outcomes.empty() && options.outcomes != std::vector<std::string>{"ok"}) {
     out << failures(trials, format, options.limit);
   } else if (options.ladder) {

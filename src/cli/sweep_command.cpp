@@ -25,6 +25,7 @@ struct SweepCommand {
   CompileOptions compile;
   std::filesystem::path database = kDefaultDatabase;
   std::string gpu_model;
+  std::string gpu_worker;
   int gpu_index = 0;
   std::string budget;
   std::string format = "table";
@@ -81,6 +82,11 @@ std::unique_ptr<Evaluator> choose_evaluator(const SweepCommand& options, const T
   GpuClientOptions client_options;
   client_options.program = executable_path();
   client_options.arguments = {"gpu-worker", std::to_string(options.gpu_index)};
+  if (!options.gpu_worker.empty()) {
+    const std::vector<std::string> words = split(options.gpu_worker, ' ');
+    client_options.program = words.front();
+    client_options.arguments.assign(words.begin() + 1, words.end());
+  }
   auto client = std::make_unique<GpuClient>(client_options);
   if (const auto opened = client->open()) {
     return make_measuring_evaluator(spec, std::move(client), target_from_device(*opened, models));
@@ -97,11 +103,10 @@ std::string headline(const Target& target, const std::string& why) {
     return text + fmt::format("; driver {}, CUDA {}, NVRTC {}\n", target.driver_version, target.cuda_version,
                               nvrtc_version());
   }
-  return text +
-         fmt::format(
-             "; NVRTC {}\nNo GPU is used ({}). Everything below is predicted for {} by a static model: "
-             "nothing is timed.\n",
-             nvrtc_version(), std::string(trim(why.substr(0, why.find('\n')))), target.name);
+  return text + fmt::format(
+                    "; NVRTC {}\nNo GPU is used: {}. Everything below is predicted for {} by a static model: "
+                    "nothing is timed.\n",
+                    nvrtc_version(), why, target.name);
 }
 
 std::string space_line(const std::vector<Stage>& stages, const TuneSpec& spec) {
@@ -194,7 +199,9 @@ int print_results(const SweepCommand& options, const TuneSpec& spec, const Datab
     }
   }
   write_output("", out.str());
-  if (!groups.empty() || summary.interrupted) return 0;
+  constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells say it
+  if (summary.interrupted) return kInterrupted;
+  if (!groups.empty()) return 0;
   throw NothingToDo(
       "no configuration ran", Where{spec.file.string(), ""},
       fmt::format("See why: tiletune rank --db {} --sweep {} --outcome refused --outcome compile_failed "
@@ -238,6 +245,8 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       ->capture_default_str();
   command->add_option("--gpu", options->gpu_model, "Predict for this model (e.g. A100) instead of measuring");
   command->add_option("--device", options->gpu_index, "Which GPU to measure on")->capture_default_str();
+  // For tests: a program (and its arguments) that speaks the GPU worker's protocol.
+  command->add_option("--gpu-worker", options->gpu_worker)->group("");
   command->add_option("--budget", options->budget,
                       "Stop after a time (60s, 5min, 2h) or a number of configurations (500)");
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();

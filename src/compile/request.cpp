@@ -63,6 +63,7 @@ std::string architecture_for(int major, int minor) {
   const std::vector<int>& supported = supported_architectures();
   if (std::find(supported.begin(), supported.end(), wanted) == supported.end()) {
     std::vector<std::string> known;
+    known.reserve(supported.size());
     for (const int one : supported) known.push_back(fmt::format("{}.{}", one / 10, one % 10));
     throw UserError(
         fmt::format("NVRTC {} makes no code for compute capability {}.{}", nvrtc_version(), major, minor),

@@ -12,9 +12,17 @@ namespace tiletune {
 
 namespace {
 
-DriverApi load_driver_api() {
+Library open_driver() {
   const std::array<std::string, 2> names{"libcuda.so.1", "libcuda.so"};
-  const Library library(names);
+  try {
+    return Library(names);
+  } catch (const GpuError&) {
+    throw GpuError("no NVIDIA driver is installed (libcuda.so.1 cannot be opened)");
+  }
+}
+
+DriverApi load_driver_api() {
+  const Library library = open_driver();
   DriverApi api{};
   library.load(api.init, "cuInit");
   library.load(api.driver_version, "cuDriverGetVersion");

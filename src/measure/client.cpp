@@ -13,7 +13,7 @@ namespace {
 
 // A worker reports after every launch; loading a module and comparing results come on top of the launch
 // itself.
-constexpr double kSlackBeyondLaunch_s = 10;
+constexpr double kSlackBeyondLaunch_s = 5;
 
 Clock::duration seconds(double count) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
@@ -26,6 +26,11 @@ std::chrono::milliseconds milliseconds(double count_s) {
 }  // namespace
 
 GpuClient::GpuClient(GpuClientOptions options) : options_(std::move(options)) {}
+
+GpuClient::~GpuClient() {
+  constexpr auto kPatience = std::chrono::seconds(10);
+  if (worker_ && idle()) worker_->reap(kPatience);
+}
 
 std::optional<GpuOpened> GpuClient::open() {
   worker_.emplace(options_.program, options_.arguments);

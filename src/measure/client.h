@@ -38,6 +38,10 @@ struct GpuEvent {
 class GpuClient {
  public:
   explicit GpuClient(GpuClientOptions options);
+  /// An idle worker ends by itself, so that the driver frees its memory in order; a busy one is killed.
+  ~GpuClient();
+  GpuClient(const GpuClient&) = delete;
+  GpuClient& operator=(const GpuClient&) = delete;
 
   /// Starts the worker and waits for its GPU. None, with the reason in why(), when there is none.
   std::optional<GpuOpened> open();

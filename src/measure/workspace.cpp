@@ -168,7 +168,6 @@ std::optional<Finding> Workspace::check_guard(const Slot& slot, bool before) {
   const DeviceAddress band = before ? slot.memory.address() : slot.data() + slot.bytes;
   const GuardResult guard = kernels_.check_guard(band, kGuardBytes, kGuardPattern);
   if (guard.changed == 0) return std::nullopt;
-  const std::uint64_t distance = before ? kGuardBytes - guard.last + 1 : guard.first + 1;
   return Finding{
       Outcome::out_of_bounds,
       fmt::format("{} bytes {} {} were written, the nearest {} bytes from its {}", guard.changed,

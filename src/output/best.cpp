@@ -63,7 +63,8 @@ Json entry_of(const RankingGroup& group, const RankedTrial& best, const std::vec
       {"template", "parameters", "derived", "kernel_expression", "compile_options", "launch", "warnings"});
   entry["resources"] = section(
       trial, {"registers", "spill_bytes", "stack_bytes", "static_shared_bytes", "dynamic_shared_bytes"});
-  entry["occupancy"] = section(trial, {"occupancy", "occupancy_limiter", "blocks_per_multiprocessor"});
+  entry["occupancy"] = section(trial, {"occupancy", "occupancy_limiter", "blocks_per_multiprocessor",
+                                       "driver_blocks_per_multiprocessor"});
   entry["timing"] =
       section(trial, {"median_us", "ci_low_us", "ci_high_us", "min_us", "mean_us", "stddev_us",
                       "sample_count", "tflops", "baseline_us", "percent_of_baseline", "percent_of_peak",

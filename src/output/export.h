@@ -31,7 +31,10 @@ struct RankingView {
 
 /// Writes rankings in one of the formats. The table format: a headed table per group, with the standard
 /// columns rank, template, parameters, registers, occupancy and limiter, median_us with interval, tflops,
-/// percent_of_baseline, percent_of_peak; a banner when the source is not `measured`.
+/// percent_of_baseline, percent_of_peak; a banner when the source is not `measured`. JSON is one object
+/// {"tiletune": version, "groups": [{gpu, problem, source, conditions, total_rows, rows}]}; CSV one table of
+/// all groups, led by what makes rows comparable. Throws UserError for unknown columns. Strings that are no
+/// UTF-8 are repaired.
 void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, Format format,
                     const RankingView& view);
 /// The standard columns of a ladder: template, parameters, time, tflops, both speed-ups (ratios),

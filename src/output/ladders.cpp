@@ -67,9 +67,10 @@ void write_json(std::ostream& out, const std::vector<Ladder>& ladders) {
 }
 
 void write_csv(std::ostream& out, const std::vector<Ladder>& ladders) {
-  const std::vector<std::string> names{"gpu",          "problem",    "source",
-                                       "template",     "parameters", "median_us",
-                                       "predicted_us", "tflops",     "percent_of_baseline"};
+  const auto leading = comparable_columns();
+  std::vector<std::string> names(leading.begin(), leading.end());
+  names.insert(names.end(),
+               {"template", "parameters", "median_us", "predicted_us", "tflops", "percent_of_baseline"});
   std::vector<std::string> record = names;
   record.insert(record.end(), {"speedup_over_first", "speedup_over_previous"});
   write_csv_record(out, record);

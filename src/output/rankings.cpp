@@ -79,6 +79,7 @@ TextTable chosen_table(const std::vector<RankedTrial>& rows, const std::vector<F
     table.add_column(field.name, field.is_number() ? Align::right : Align::left);
   for (const RankedTrial& row : rows) {
     std::vector<std::string> cells;
+    cells.reserve(fields.size());
     for (const Field& field : fields) cells.push_back(human_text(field.read(row), field.type));
     table.add_row(std::move(cells));
     emphasise(table, row);
@@ -128,13 +129,15 @@ void write_json(std::ostream& out, const std::vector<RankingGroup>& groups, cons
 /// One table of all groups; what tells them apart leads every record, chosen or not.
 void write_csv(std::ostream& out, const std::vector<RankingGroup>& groups, const RankingView& view) {
   const SortOrder order = sort_order(view.sort_by);
-  std::vector<Field> fields = fields_by_name({"gpu", "problem", "source"});
+  const auto leading = comparable_columns();
+  std::vector<Field> fields = fields_by_name({leading.begin(), leading.end()});
   for (Field& field : view.columns.empty() ? all_fields() : fields_by_name(view.columns)) {
     const bool there =
         std::any_of(fields.begin(), fields.end(), [&](const Field& f) { return f.name == field.name; });
     if (!there) fields.push_back(std::move(field));
   }
   std::vector<std::string> record;
+  record.reserve(fields.size());
   for (const Field& field : fields) record.push_back(field.name);
   write_csv_record(out, record);
   for (const RankingGroup& group : groups) {
@@ -191,6 +194,7 @@ void write_trials(std::ostream& out, const std::vector<Trial>& trials, Format fo
     write_csv_record(out, columns);
     for (const RankedTrial& row : rows) {
       std::vector<std::string> record;
+      record.reserve(fields.size());
       for (const Field& field : fields) record.push_back(exact_text(field.read(row)));
       write_csv_record(out, record);
     }

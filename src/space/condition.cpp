@@ -6,44 +6,48 @@
 namespace tiletune::space {
 namespace {
 
-std::size_t value_count(const Scope& scope, int parameter) {
-  return scope.parameters()[static_cast<std::size_t>(parameter)].values.size();
+std::size_t value_count(const Scope& scope, std::size_t parameter) {
+  return scope.parameters()[parameter].values.size();
 }
 
 /// Disjoint sets of parameters; the root of a set is its smallest member.
 class DisjointSets {
  public:
-  explicit DisjointSets(std::size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0); }
+  explicit DisjointSets(std::size_t size) : parent_(size) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  }
 
-  int root(int member) {
-    int& parent = parent_[static_cast<std::size_t>(member)];
+  std::size_t root(std::size_t member) {
+    std::size_t& parent = parent_[member];
     if (parent != member) parent = root(parent);
     return parent;
   }
 
-  void unite(int left, int right) {
+  void unite(std::size_t left, std::size_t right) {
     const auto [first, second] = std::minmax({root(left), root(right)});
-    parent_[static_cast<std::size_t>(second)] = first;
+    parent_[second] = first;
   }
 
  private:
-  std::vector<int> parent_;
+  std::vector<std::size_t> parent_;
 };
 
 /// Parameters of a condition that are not bound yet, the ones with the fewest values first.
-std::vector<int> open_parameters(const Scope& scope, const Condition& condition,
-                                 const std::vector<int>& bound) {
-  std::vector<int> open;
-  for (const int parameter : condition.parameters)
+std::vector<std::size_t> open_parameters(const Scope& scope, const Condition& condition,
+                                         const std::vector<std::size_t>& bound) {
+  std::vector<std::size_t> open;
+  for (const std::size_t parameter : condition.parameters)
     if (std::find(bound.begin(), bound.end(), parameter) == bound.end()) open.push_back(parameter);
-  std::stable_sort(open.begin(), open.end(),
-                   [&](int left, int right) { return value_count(scope, left) < value_count(scope, right); });
+  std::stable_sort(open.begin(), open.end(), [&](std::size_t left, std::size_t right) {
+    return value_count(scope, left) < value_count(scope, right);
+  });
   return open;
 }
 
-double combinations(const Scope& scope, const std::vector<int>& parameters) {
+double combinations(const Scope& scope, const std::vector<std::size_t>& parameters) {
   double product = 1;
-  for (const int parameter : parameters) product *= static_cast<double>(value_count(scope, parameter));
+  for (const std::size_t parameter : parameters)
+    product *= static_cast<double>(value_count(scope, parameter));
   return product;
 }
 
@@ -61,25 +65,27 @@ std::vector<Condition> parse_conditions(const std::vector<Constraint>& constrain
   return conditions;
 }
 
-std::vector<std::vector<int>> connected_groups(const Scope& scope, const std::vector<Condition>& conditions) {
+std::vector<std::vector<std::size_t>> connected_groups(const Scope& scope,
+                                                       const std::vector<Condition>& conditions) {
   const std::size_t count = scope.parameters().size();
   DisjointSets sets(count);
   for (const Condition& condition : conditions)
-    for (const int parameter : condition.parameters) sets.unite(condition.parameters.front(), parameter);
-  std::vector<std::vector<int>> members(count);
-  for (int parameter = 0; parameter < static_cast<int>(count); ++parameter)
-    members[static_cast<std::size_t>(sets.root(parameter))].push_back(parameter);
+    for (const std::size_t parameter : condition.parameters)
+      sets.unite(condition.parameters.front(), parameter);
+  std::vector<std::vector<std::size_t>> members(count);
+  for (std::size_t parameter = 0; parameter < count; ++parameter)
+    members[sets.root(parameter)].push_back(parameter);
   std::erase_if(members, [](const auto& group) { return group.empty(); });
   return members;
 }
 
-std::vector<int> walk_order(const Scope& scope, const std::vector<int>& group,
-                            const std::vector<const Condition*>& conditions) {
-  std::vector<int> order;
+std::vector<std::size_t> walk_order(const Scope& scope, const std::vector<std::size_t>& group,
+                                    const std::vector<const Condition*>& conditions) {
+  std::vector<std::size_t> order;
   while (order.size() < group.size()) {
-    std::vector<int> cheapest;
+    std::vector<std::size_t> cheapest;
     for (const Condition* condition : conditions) {
-      std::vector<int> open = open_parameters(scope, *condition, order);
+      std::vector<std::size_t> open = open_parameters(scope, *condition, order);
       if (open.empty()) continue;
       if (cheapest.empty() || combinations(scope, open) < combinations(scope, cheapest))
         cheapest = std::move(open);

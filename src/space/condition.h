@@ -10,9 +10,9 @@ namespace tiletune::space {
 /// A constraint, or one operand of the `and` at its top.
 struct Condition {
   Program program;
-  std::size_t constraint;       ///< position in the template's list
-  std::vector<int> parameters;  ///< it depends on, by position, also through derived values
-  std::vector<int> derived;     ///< it depends on, by position
+  std::size_t constraint;               ///< position in the template's list
+  std::vector<std::size_t> parameters;  ///< it depends on, by position, also through derived values
+  std::vector<std::size_t> derived;     ///< it depends on, by position
 };
 
 /// All constraints' conditions, in the order of the list. Throws UserError for what cannot be parsed.
@@ -20,11 +20,12 @@ std::vector<Condition> parse_conditions(const std::vector<Constraint>& constrain
 
 /// Parameters that conditions connect, directly or over others. Each group is ascending; the groups are in
 /// the order of their first parameters.
-std::vector<std::vector<int>> connected_groups(const Scope& scope, const std::vector<Condition>& conditions);
+std::vector<std::vector<std::size_t>> connected_groups(const Scope& scope,
+                                                       const std::vector<Condition>& conditions);
 
 /// The order in which to bind a group's parameters so that little is tried in vain: next come always the
 /// parameters that complete the condition with the fewest combinations still open.
-std::vector<int> walk_order(const Scope& scope, const std::vector<int>& group,
-                            const std::vector<const Condition*>& conditions);
+std::vector<std::size_t> walk_order(const Scope& scope, const std::vector<std::size_t>& group,
+                                    const std::vector<const Condition*>& conditions);
 
 }  // namespace tiletune::space

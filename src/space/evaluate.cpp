@@ -108,7 +108,7 @@ std::int64_t evaluate_integer(const Program& program, const Frame& frame) {
   constexpr double kLimit = 9223372036854775808.0;  // 2^63
   const bool fits = result.kind == Scalar::Kind::number && result.number == std::floor(result.number) &&
                     result.number >= -kLimit && result.number < kLimit;
-  if (!fits) program.raise_result(result, "an integer", kUseFloorDivision, frame);
+  if (!fits) program.raise_result(result, "an integer", result.is_string() ? "" : kUseFloorDivision, frame);
   return static_cast<std::int64_t>(result.number);
 }
 

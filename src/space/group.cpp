@@ -10,27 +10,28 @@
 namespace tiletune::space {
 namespace {
 
-std::vector<std::size_t> value_counts(const Scope& scope, const std::vector<int>& parameters) {
+std::vector<std::size_t> value_counts(const Scope& scope, const std::vector<std::size_t>& parameters) {
   std::vector<std::size_t> counts;
-  for (const int parameter : parameters)
-    counts.push_back(scope.parameters()[static_cast<std::size_t>(parameter)].values.size());
+  counts.reserve(parameters.size());
+  for (const std::size_t parameter : parameters)
+    counts.push_back(scope.parameters()[parameter].values.size());
   return counts;
 }
 
-[[noreturn]] void refuse_size(const Scope& scope, const std::vector<int>& parameters,
+[[noreturn]] void refuse_size(const Scope& scope, const std::vector<std::size_t>& parameters,
                               std::uint64_t max_rows) {
   std::vector<std::string> names;
-  for (const int parameter : parameters)
-    names.push_back(scope.parameters()[static_cast<std::size_t>(parameter)].name);
+  names.reserve(parameters.size());
+  for (const std::size_t parameter : parameters) names.push_back(scope.parameters()[parameter].name);
   throw UserError(fmt::format("more than {} valid combinations of {}, which constraints connect", max_rows,
                               join(names, ", ")),
-                  scope.parameters()[static_cast<std::size_t>(parameters.front())].where,
+                  scope.parameters()[parameters.front()].where,
                   "add constraints, or list fewer values of these parameters");
 }
 
 class Walk {
  public:
-  Walk(const Scope& scope, const std::vector<int>& parameters,
+  Walk(const Scope& scope, const std::vector<std::size_t>& parameters,
        const std::vector<const Condition*>& conditions, std::uint64_t max_rows)
       : scope_(scope),
         parameters_(parameters),
@@ -87,7 +88,7 @@ class Walk {
   }
 
   const Scope& scope_;
-  const std::vector<int>& parameters_;
+  const std::vector<std::size_t>& parameters_;
   std::uint64_t max_rows_;
   std::vector<Level> levels_;
   std::vector<bool> put_off_;  ///< by condition: it had no result on the way to here
@@ -100,7 +101,7 @@ class Walk {
 
 }  // namespace
 
-Group enumerate_group(const Scope& scope, const std::vector<int>& parameters,
+Group enumerate_group(const Scope& scope, const std::vector<std::size_t>& parameters,
                       const std::vector<Condition>& conditions, std::size_t constraint_count,
                       std::uint64_t max_rows) {
   std::vector<const Condition*> own;

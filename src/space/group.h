@@ -10,8 +10,8 @@ namespace tiletune::space {
 
 /// The valid combinations of parameters that conditions connect.
 struct Group {
-  std::vector<int> parameters;  ///< by position, ascending
-  PackedRows rows;              ///< valid combinations, as positions of values; sorted
+  std::vector<std::size_t> parameters;  ///< by position, ascending
+  PackedRows rows;                      ///< valid combinations, as positions of values; sorted
   std::vector<double>
       removed;  ///< by constraint: raw combinations of the group for which it is the first false one
 };
@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kMaxGroupRows = std::uint64_t{1} << 27;
 /// bound yet) is put off until those have been tested: so a constraint guards the ones listed after it,
 /// whatever the order of the walk. Throws UserError when a condition has no result all the same, and when
 /// there are more than `max_rows` rows.
-Group enumerate_group(const Scope& scope, const std::vector<int>& parameters,
+Group enumerate_group(const Scope& scope, const std::vector<std::size_t>& parameters,
                       const std::vector<Condition>& conditions, std::size_t constraint_count,
                       std::uint64_t max_rows = kMaxGroupRows);
 

@@ -24,6 +24,7 @@ std::string source_text(const Program& program, const Frame& frame) {
 
 std::vector<Program> parse_all(const std::vector<ExprText>& texts, const SymbolTable& symbols) {
   std::vector<Program> programs;
+  programs.reserve(texts.size());
   for (const ExprText& text : texts) programs.emplace_back(text, symbols);
   return programs;
 }
@@ -76,13 +77,13 @@ struct Instantiator::Impl {
           where, "give each parameter one value");
     std::vector<Scalar> slots = scope.initial_slots();
     for (std::size_t i = 0; i < count; ++i)
-      slots[static_cast<std::size_t>(scope.first_parameter()) + i] = to_scalar(configuration.values[i]);
+      slots[scope.first_parameter() + i] = to_scalar(configuration.values[i]);
     return slots;
   }
 
   void add_values(const Configuration& configuration, const Frame& frame, Instance& instance) const {
     const auto& names = scope.symbols().names();
-    const auto first_derived = static_cast<std::size_t>(scope.first_derived());
+    const std::size_t first_derived = scope.first_derived();
     for (std::size_t i = 0; i < configuration.values.size(); ++i)
       instance.parameters.emplace_back(scope.parameters()[i].name, configuration.values[i]);
     for (std::size_t i = 0; i < scope.derived().size(); ++i) {
@@ -94,7 +95,8 @@ struct Instantiator::Impl {
   /// A float that was computed is nearly always a `/` that should be `//`; one that a person wrote is meant.
   std::string template_argument(const Program& program, const Frame& frame) const {
     const Scalar value = evaluate(program, frame);
-    const bool written = program.single_name() && *program.single_name() < scope.first_derived();
+    const std::optional<int> name = program.single_name();
+    const bool written = name && static_cast<std::size_t>(*name) < scope.first_derived();
     if (value.kind == Scalar::Kind::number && !written)
       program.raise_result(value, "an integer, a boolean or a name",
                            fmt::format("{}; floats reach a kernel as macros or scalars", kUseFloorDivision),
@@ -105,6 +107,7 @@ struct Instantiator::Impl {
   std::string kernel_expression(const Frame& frame) const {
     if (template_arguments.empty()) return kernel;
     std::vector<std::string> parts;
+    parts.reserve(template_arguments.size());
     for (const Program& program : template_arguments) parts.push_back(template_argument(program, frame));
     return fmt::format("{}<{}>", kernel, join(parts, ", "));
   }

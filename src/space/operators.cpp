@@ -32,13 +32,13 @@ std::partial_ordering order(const Scalar& left, const Scalar& right) {
 bool holds(Op op, std::partial_ordering order) {
   switch (op) {
     case Op::less:
-      return order < 0;
+      return std::is_lt(order);
     case Op::less_equal:
-      return order <= 0;
+      return std::is_lteq(order);
     case Op::greater:
-      return order > 0;
+      return std::is_gt(order);
     default:
-      return order >= 0;
+      return std::is_gteq(order);
   }
 }
 
@@ -114,7 +114,7 @@ FaultKind compare(Op op, const Scalar& left, const Scalar& right, Scalar& result
 FaultKind extreme(Op op, const Scalar& left, const Scalar& right, Scalar& result) {
   if (!left.is_numeric() || !right.is_numeric()) return FaultKind::needs_number;
   const auto right_to_left = order(right, left);
-  return done((op == Op::min ? right_to_left < 0 : right_to_left > 0) ? right : left, result);
+  return done((op == Op::min ? std::is_lt(right_to_left) : std::is_gt(right_to_left)) ? right : left, result);
 }
 
 FaultKind magnitude(const Scalar& operand, Scalar& result) {
@@ -141,7 +141,7 @@ FaultKind of_integer(Op op, std::int64_t operand, Scalar& result) {
 
 bool equals(const Scalar& left, const Scalar& right) {
   if (left.is_string() != right.is_string()) return false;
-  return order(left, right) == 0;
+  return std::is_eq(order(left, right));
 }
 
 FaultKind apply(Op op, const Scalar& left, const Scalar& right, Scalar& result) {

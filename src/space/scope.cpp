@@ -50,34 +50,35 @@ std::vector<Scalar> Scope::initial_slots() const {
 }
 
 std::vector<const Program*> Scope::definitions() const {
-  std::vector<const Program*> definitions(static_cast<std::size_t>(first_derived()), nullptr);
+  std::vector<const Program*> definitions(first_derived(), nullptr);
   for (const Program& program : derived_) definitions.push_back(&program);
   return definitions;
 }
 
 void Scope::mark(const Program& program, std::vector<bool>& slots) const {
-  for (const int slot : program.slots()) {
-    if (slots[static_cast<std::size_t>(slot)]) continue;
-    slots[static_cast<std::size_t>(slot)] = true;
-    if (slot >= first_derived()) mark(derived_[static_cast<std::size_t>(slot - first_derived())], slots);
+  for (const int read : program.slots()) {
+    const auto slot = static_cast<std::size_t>(read);
+    if (slots[slot]) continue;
+    slots[slot] = true;
+    if (slot >= first_derived()) mark(derived_[slot - first_derived()], slots);
   }
 }
 
-std::vector<int> Scope::marked(const Program& program, int first, int last) const {
-  std::vector<bool> slots(static_cast<std::size_t>(symbols_.size()), false);
+std::vector<std::size_t> Scope::marked(const Program& program, std::size_t first, std::size_t last) const {
+  std::vector<bool> slots(first_derived() + derived_.size(), false);
   mark(program, slots);
-  std::vector<int> positions;
-  for (int slot = first; slot < last; ++slot)
-    if (slots[static_cast<std::size_t>(slot)]) positions.push_back(slot - first);
+  std::vector<std::size_t> positions;
+  for (std::size_t slot = first; slot < last; ++slot)
+    if (slots[slot]) positions.push_back(slot - first);
   return positions;
 }
 
-std::vector<int> Scope::parameters_of(const Program& program) const {
+std::vector<std::size_t> Scope::parameters_of(const Program& program) const {
   return marked(program, first_parameter(), first_derived());
 }
 
-std::vector<int> Scope::derived_of(const Program& program) const {
-  return marked(program, first_derived(), symbols_.size());
+std::vector<std::size_t> Scope::derived_of(const Program& program) const {
+  return marked(program, first_derived(), first_derived() + derived_.size());
 }
 
 }  // namespace tiletune::space

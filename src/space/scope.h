@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "space/expression.h"
@@ -26,20 +27,21 @@ class Scope {
   /// By slot; for Frame.
   std::vector<const Program*> definitions() const;
 
-  int first_parameter() const { return constants_.size(); }
-  int first_derived() const { return first_parameter() + static_cast<int>(parameters_.size()); }
+  /// Slots.
+  std::size_t first_parameter() const { return constant_values_.size(); }
+  std::size_t first_derived() const { return first_parameter() + parameters_.size(); }
   /// Parameters (by position) whose values a program's result depends on, also through derived values;
   /// ascending.
-  std::vector<int> parameters_of(const Program& program) const;
+  std::vector<std::size_t> parameters_of(const Program& program) const;
   /// Derived values (by position) it reads, also through others; ascending.
-  std::vector<int> derived_of(const Program& program) const;
+  std::vector<std::size_t> derived_of(const Program& program) const;
 
   const std::vector<Program>& derived() const { return derived_; }
 
  private:
   void declare_constants(const TemplateSpec& spec, const Problem& problem);
   void mark(const Program& program, std::vector<bool>& slots) const;
-  std::vector<int> marked(const Program& program, int first, int last) const;
+  std::vector<std::size_t> marked(const Program& program, std::size_t first, std::size_t last) const;
 
   std::vector<Parameter> parameters_;
   SymbolTable constants_;

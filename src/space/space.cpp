@@ -12,10 +12,10 @@ using namespace space;
 
 namespace {
 
-double raw_size_of(const Scope& scope, const std::vector<int>& parameters) {
+double raw_size_of(const Scope& scope, const std::vector<std::size_t>& parameters) {
   double product = 1;
-  for (const int parameter : parameters)
-    product *= static_cast<double>(scope.parameters()[static_cast<std::size_t>(parameter)].values.size());
+  for (const std::size_t parameter : parameters)
+    product *= static_cast<double>(scope.parameters()[parameter].values.size());
   return product;
 }
 
@@ -63,7 +63,7 @@ struct Space::Impl {
   }
 
   /// Nothing is left to test once a group has no valid combination.
-  void enumerate(const Scope& scope, const std::vector<std::vector<int>>& connected,
+  void enumerate(const Scope& scope, const std::vector<std::vector<std::size_t>>& connected,
                  const std::vector<Condition>& conditions, const Where& where) {
     double untested = raw_size;
     for (auto group = connected.begin(); group != connected.end() && size > 0; ++group) {
@@ -93,7 +93,7 @@ struct Space::Impl {
     std::vector<std::uint32_t> positions = positions_in(group, index);
     for (std::size_t column = 0; column < positions.size(); ++column) {
       const std::uint32_t own = positions[column];
-      const auto parameter = static_cast<std::size_t>(groups[group].parameters[column]);
+      const auto parameter = groups[group].parameters[column];
       for (std::uint32_t other = 0; other < parameters[parameter].values.size(); ++other) {
         positions[column] = other;
         const auto row = other == own ? std::nullopt : groups[group].rows.find(positions);
@@ -106,10 +106,9 @@ struct Space::Impl {
   /// The position of each of the group's values; empty when one is no value of its parameter.
   std::vector<std::uint32_t> positions_of(const Group& group, const Configuration& configuration) const {
     std::vector<std::uint32_t> positions;
-    for (const int parameter : group.parameters) {
-      const auto& values = parameters[static_cast<std::size_t>(parameter)].values;
-      const auto found =
-          std::find(values.begin(), values.end(), configuration.values[static_cast<std::size_t>(parameter)]);
+    for (const std::size_t parameter : group.parameters) {
+      const auto& values = parameters[parameter].values;
+      const auto found = std::find(values.begin(), values.end(), configuration.values[parameter]);
       if (found == values.end()) return {};
       positions.push_back(static_cast<std::uint32_t>(found - values.begin()));
     }
@@ -133,7 +132,7 @@ Configuration Space::at(std::uint64_t index) const {
   for (std::size_t group = 0; group < impl_->groups.size(); ++group) {
     const auto positions = impl_->positions_in(group, index);
     for (std::size_t column = 0; column < positions.size(); ++column) {
-      const auto parameter = static_cast<std::size_t>(impl_->groups[group].parameters[column]);
+      const auto parameter = impl_->groups[group].parameters[column];
       configuration.values[parameter] = impl_->parameters[parameter].values[positions[column]];
     }
   }

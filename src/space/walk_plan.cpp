@@ -5,19 +5,18 @@
 namespace tiletune::space {
 namespace {
 
-Level make_level(const Scope& scope, const std::vector<int>& group, int parameter) {
+Level make_level(const Scope& scope, const std::vector<std::size_t>& group, std::size_t parameter) {
   Level level;
   level.parameter = parameter;
-  level.slot = static_cast<std::size_t>(scope.first_parameter() + parameter);
+  level.slot = scope.first_parameter() + parameter;
   level.column =
       static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), parameter) - group.begin());
-  for (const Value& value : scope.parameters()[static_cast<std::size_t>(parameter)].values)
-    level.values.push_back(to_scalar(value));
+  for (const Value& value : scope.parameters()[parameter].values) level.values.push_back(to_scalar(value));
   return level;
 }
 
 /// The level at which the last of the parameters is bound.
-std::size_t level_of(const std::vector<Level>& levels, const std::vector<int>& parameters) {
+std::size_t level_of(const std::vector<Level>& levels, const std::vector<std::size_t>& parameters) {
   std::size_t last = 0;
   for (std::size_t i = 0; i < levels.size(); ++i)
     if (std::binary_search(parameters.begin(), parameters.end(), levels[i].parameter)) last = i;
@@ -41,25 +40,24 @@ void place_tests(std::vector<Level>& levels, const std::vector<const Condition*>
 /// A derived value without parameters belongs to no level: it is computed once.
 void place_derived(std::vector<Level>& levels, const Scope& scope,
                    const std::vector<const Condition*>& conditions) {
-  std::vector<int> read;
+  std::vector<std::size_t> read;
   for (const Condition* condition : conditions)
     read.insert(read.end(), condition->derived.begin(), condition->derived.end());
   std::sort(read.begin(), read.end());
   read.erase(std::unique(read.begin(), read.end()), read.end());
-  for (const int derived : read) {
-    const auto parameters = scope.parameters_of(scope.derived()[static_cast<std::size_t>(derived)]);
+  for (const std::size_t derived : read) {
+    const auto parameters = scope.parameters_of(scope.derived()[derived]);
     if (parameters.empty()) continue;
-    levels[level_of(levels, parameters)].derived.push_back(
-        static_cast<std::size_t>(scope.first_derived() + derived));
+    levels[level_of(levels, parameters)].derived.push_back(scope.first_derived() + derived);
   }
 }
 
 }  // namespace
 
-std::vector<Level> plan_walk(const Scope& scope, const std::vector<int>& group,
+std::vector<Level> plan_walk(const Scope& scope, const std::vector<std::size_t>& group,
                              const std::vector<const Condition*>& conditions) {
   std::vector<Level> levels;
-  for (const int parameter : walk_order(scope, group, conditions))
+  for (const std::size_t parameter : walk_order(scope, group, conditions))
     levels.push_back(make_level(scope, group, parameter));
   for (std::size_t i = levels.size(); i-- > 1;)
     levels[i - 1].below = levels[i].below * static_cast<double>(levels[i].values.size());

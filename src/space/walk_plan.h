@@ -25,7 +25,7 @@ struct Test {
 
 /// A parameter in the order of the walk, with what its binding makes possible.
 struct Level {
-  int parameter;  ///< by position
+  std::size_t parameter;  ///< by position
   std::size_t slot;
   std::size_t column;  ///< in the group's rows
   std::vector<Scalar> values;
@@ -35,7 +35,7 @@ struct Level {
 };
 
 /// Plans the walk over a group's parameters. `conditions` are the group's, in the order of the list.
-std::vector<Level> plan_walk(const Scope& scope, const std::vector<int>& group,
+std::vector<Level> plan_walk(const Scope& scope, const std::vector<std::size_t>& group,
                              const std::vector<const Condition*>& conditions);
 
 }  // namespace tiletune::space

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "base/error.h"
@@ -164,6 +165,12 @@ std::vector<Column> make_columns() {
 std::span<const Column> trial_columns() {
   static const std::vector<Column> columns = make_columns();
   return columns;
+}
+
+std::span<const char* const> comparable_columns() {
+  static constexpr std::array kNames{"gpu",           "problem", "source", "operation",
+                                     "element_types", "scalars", "cache"};
+  return kNames;
 }
 
 const Column& column_by_name(const std::string& name) {

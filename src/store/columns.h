@@ -28,6 +28,8 @@ struct Column {
 };
 
 std::span<const Column> trial_columns();
+/// Columns of text that must be equal for the times of two rows to be comparable.
+std::span<const char* const> comparable_columns();
 /// Throws UserError with the nearest name.
 const Column& column_by_name(const std::string& name);
 

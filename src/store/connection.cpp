@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <cctype>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "base/error.h"

@@ -67,21 +67,22 @@ CREATE INDEX trial_template ON trial("template");
 CREATE INDEX trial_sweep ON trial(seen_in_sweep);
 )";
 
-/// The views agree with rank/ranking.h on what is compared, on what is tied with the fastest kernel
-/// (intervals overlap, without a gap in order of time) and on which of the tied ones is best. `rank` itself
-/// is by time alone.
+/// The views agree with rank/ranking.h on what is compared, on which of equal rows counts, on what is tied
+/// with the fastest kernel (intervals overlap, without a gap in order of time) and on which of the tied ones
+/// is best. `rank` itself is by time alone.
 constexpr const char* kViews = R"(
 CREATE VIEW ranking AS
 WITH timed AS (
   SELECT *, CASE source WHEN 'predicted' THEN coalesce(predicted_us, median_us) ELSE median_us END AS time_us
   FROM trial WHERE kind = 'kernel' AND outcome = 'ok'
 ), bounded AS (
-  SELECT *,
+  SELECT *, row_number() OVER (PARTITION BY {comparable}, "template", parameters
+                               ORDER BY recorded_at DESC, id DESC) = 1 AS is_latest,
     CASE source WHEN 'predicted' THEN time_us ELSE min(time_us, coalesce(ci_low_us, time_us)) END AS low_us,
     CASE source WHEN 'predicted' THEN time_us ELSE max(time_us, coalesce(ci_high_us, time_us)) END AS high_us
   FROM timed WHERE time_us > 0
 ), led AS (
-  SELECT *, first_value(high_us) OVER comparable AS leader_high_us FROM bounded
+  SELECT *, first_value(high_us) OVER comparable AS leader_high_us FROM bounded WHERE is_latest
   WINDOW comparable AS (PARTITION BY {comparable} ORDER BY time_us, "key")
 )
 SELECT rank() OVER (PARTITION BY {comparable} ORDER BY time_us) AS "rank",
@@ -111,9 +112,8 @@ std::string column_list() {
 
 std::string schema_sql() {
   return sweep_table_sql() + trial_table_sql() + kIndices +
-         fmt::format(
-             fmt::runtime(kViews), fmt::arg("columns", column_list()),
-             fmt::arg("comparable", "gpu, problem, source, operation, element_types, scalars, cache")) +
+         fmt::format(fmt::runtime(kViews), fmt::arg("columns", column_list()),
+                     fmt::arg("comparable", fmt::format("{}", fmt::join(comparable_columns(), ", ")))) +
          fmt::format("PRAGMA application_id = {};\nPRAGMA user_version = {};\n", kApplicationId,
                      kSchemaVersion);
 }

@@ -75,9 +75,11 @@ LaunchShape launch_shape(const Instance& instance) {
 }
 
 std::vector<Stage> plan_stages(const TuneSpec& spec) {
+  check_compile_options(spec.compile.options, Where{spec.file.string(), "/compile/options"});
   std::vector<Stage> stages;
   std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> sources;
   for (const TemplateSpec& kernel : spec.templates) {
+    check_compile_options(kernel.compile_options, kernel.where.at("compile_options"));
     sources[&kernel] =
         std::make_shared<const SourceBundle>(read_sources(kernel.source, include_folders(spec, kernel)));
   }

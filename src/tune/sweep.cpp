@@ -234,10 +234,9 @@ class Sweep {
     ProgressState state;
     state.done = summary_.finished;
     for (const Stage& stage : stages_) state.total += stage.planned;
-    if (last_stage_ != nullptr) {
-      state.stage = last_stage_->label();
-      state.best = best_text(last_stage_->problem.label());
-    }
+    const Stage& stage = last_stage_ != nullptr ? *last_stage_ : stages_.front();
+    state.stage = stage.label();
+    state.best = best_text(stage.problem.label());
     observer_.on_progress(state);
   }
 

@@ -18,7 +18,7 @@ Binary sample(const std::string& key) {
   binary.cubin = std::string(
       "\x7f"
       "ELF\0\xff and the rest",
-      20);
+      19);
   binary.compile_ms = 12.5;
   return binary;
 }

@@ -18,14 +18,15 @@ void write_raw(std::string_view bytes) {
   if (::write(kWorkerChannelFd, bytes.data(), bytes.size()) < 0) ::_exit(1);
 }
 
+bool asks_for(const std::string& source, const char* word) { return source.find(word) != std::string::npos; }
+
 void misbehave(const std::string& source, const CompileReply& reply) {
-  const auto asks_for = [&](const char* word) { return source.find(word) != std::string::npos; };
-  if (asks_for("BE_SEGFAULT")) ::raise(SIGSEGV);
-  if (asks_for("BE_KILLED")) ::raise(SIGKILL);
-  if (asks_for("BE_EXIT")) ::_exit(7);
-  if (asks_for("BE_HANG")) ::pause();
-  if (asks_for("BE_GARBAGE")) write_raw("this is no frame at all");
-  if (asks_for("BE_HALF")) {
+  if (asks_for(source, "BE_SEGFAULT")) ::raise(SIGSEGV);
+  if (asks_for(source, "BE_KILLED")) ::raise(SIGKILL);
+  if (asks_for(source, "BE_EXIT")) ::_exit(7);
+  if (asks_for(source, "BE_HANG")) ::pause();
+  if (asks_for(source, "BE_GARBAGE")) write_raw("this is no frame at all");
+  if (asks_for(source, "BE_HALF")) {
     write_raw(std::string_view(encode_frame(to_json(reply))).substr(0, 20));
     ::_exit(0);
   }
@@ -41,11 +42,13 @@ int run_bad_worker() {
     const CompileJob job = compile_job_from_json(*message);
     CompileReply reply;
     reply.key = job.request.key();
-    misbehave(job.request.sources.main.text, reply);
-    if (job.request.sources.main.text.find("BE_WRONG_KEY") != std::string::npos) reply.key.clear();
+    const std::string& source = job.request.sources.main.text;
+    misbehave(source, reply);
+    if (asks_for(source, "BE_WRONG_KEY")) reply.key.clear();
     const Compiled compiled = compile_here(job.request);
     reply.outcome = compiled.outcome;
-    if (compiled.binary) reply.binary = *compiled.binary;
+    const bool forgets = asks_for(source, "BE_FORGETFUL") && !job.return_binary;
+    if (compiled.binary && !forgets) reply.binary = *compiled.binary;
     channel.send(to_json(reply));
   }
   return 0;

@@ -3,9 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <set>
-
 #include "base/file.h"
 #include "compile/test_support.h"
 
@@ -29,7 +26,8 @@ TEST(CompilePool, CompilesAndFindsEverythingInTheCacheTheSecondTime) {
   }
   CompilePool pool(pool_options(cache.path(), 2));
   for (int factor = 0; factor < 6; ++factor) pool.submit(factor, scale_request(factor));
-  EXPECT_LE(pool.next_deadline(), Clock::now());
+  const Clock::time_point due = pool.next_deadline();
+  EXPECT_LE(due, Clock::now());
   const auto second = pool.take_finished();
   ASSERT_EQ(second.size(), 6U);
   EXPECT_TRUE(pool.fds().empty()) << "hits need no worker";
@@ -139,7 +137,7 @@ TEST(CompilePool, WorkersDoNotSeeFilesOfTheWorkingFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(working.path());
   CompilePool pool(pool_options(cache.path(), 1));
-  pool.submit(0, scale_request(1, "#include <stray.cuh>"));
+  pool.submit(0, scale_request(1, "#include \"stray.cuh\""));
   const Compiled compiled = drain(pool).at(0);
   fs::current_path(before);
   EXPECT_THAT(compiled.reason, HasSubstr("cannot open source file \"stray.cuh\""));

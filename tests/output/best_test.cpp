@@ -27,7 +27,8 @@ TEST(Best, CarriesEveryColumnSomewhere) {
   ASSERT_EQ(document["best"].size(), 1U);
   std::set<std::string> names;
   collect_names(document["best"][0], names);
-  const std::set<std::string> left_out{"kind", "outcome", "reason", "samples_us", "sweep_id"};
+  const std::set<std::string> left_out{"kind",       "outcome",  "reason",
+                                       "samples_us", "sweep_id", "seen_in_sweep"};
   for (const Column& column : trial_columns()) {
     EXPECT_NE(names.contains(column.name), left_out.contains(column.name)) << column.name;
   }
@@ -45,7 +46,7 @@ TEST(Best, IsTheFirstKernelOfEachGroupWithItsTies) {
   EXPECT_EQ(best["gpu"], "NVIDIA H200");
   EXPECT_EQ(best["problem"], "64x64x64");
   EXPECT_EQ(best["template"], "sgemm_warptile");
-  EXPECT_EQ(best["parameters"]["BM"], 128);
+  EXPECT_EQ(best["parameters"]["BM"], 64);
   EXPECT_EQ(best["resources"]["registers"], 96) << "of the two tied kernels the one with fewer registers";
   EXPECT_EQ(best["occupancy"]["occupancy_limiter"], "registers");
   EXPECT_EQ(best["timing"]["median_us"], 102.0);

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "store/sample_trial.h"
 #include "store/temporary_folder.h"
@@ -40,6 +41,30 @@ TEST(TrialJson, AbsentAndNonFiniteNumbersAreNull) {
   EXPECT_TRUE(json["median_us"].is_null());
   EXPECT_TRUE(json["tflops"].is_null());
   EXPECT_EQ(nlohmann::ordered_json::parse(json.dump())["samples_us"].dump(), "[1.5,null]");
+}
+
+TEST(Trials, RowsThatDidNotRunAreListedInEveryFormat) {
+  Trial failed = timed_trial("a", 1, 0);
+  failed.outcome = Outcome::compile_failed;
+  failed.reason = "kernel.cuh(3): error\nidentifier \"x\" is undefined";
+  Trial other = failed;
+  other.key = "b";
+  const auto written = [&](Format format) {
+    std::ostringstream out;
+    write_trials(out, {failed, other}, format, {"key", "outcome", "reason"}, 1);
+    return out.str();
+  };
+  EXPECT_EQ(written(Format::table),
+            "key  outcome         reason\n"
+            "a    compile_failed  kernel.cuh(3): error identifier \"x\" is undefined\n"
+            "1 more rows not shown\n");
+  EXPECT_EQ(written(Format::csv),
+            "key,outcome,reason\r\n"
+            "a,compile_failed,\"kernel.cuh(3): error\nidentifier \"\"x\"\" is undefined\"\r\n");
+  const auto document = nlohmann::ordered_json::parse(written(Format::json));
+  EXPECT_EQ(document["total_rows"], 2);
+  ASSERT_EQ(document["trials"].size(), 1U);
+  EXPECT_EQ(document["trials"][0]["reason"], failed.reason);
 }
 
 TEST(OutcomeSummary, FollowsTheOrderOfOutcomes) {

@@ -26,7 +26,7 @@ std::vector<RankingGroup> sample_groups() { return rank_trials(sample_trials());
 TEST(RankingTable, IsWhatPeopleRead) {
   EXPECT_EQ(written(sample_groups(), Format::table), R"(64x64x64 on NVIDIA H200, measured
 rank  template        parameters       registers  occupancy  limiter    median_us       ci_us  tflops  percent_of_baseline  percent_of_peak
-  1=  sgemm_warptile  BM=128 VEC=true         96      0.250  registers        102   101..1035    51.0                  103             77.7
+  1=  sgemm_warptile  BM=64 VEC=true          96      0.250  registers        102   101..1035    51.0                  103             77.7
   1=  sgemm_warptile  BM=128 VEC=true        128      0.250  registers        100   97.0..103    52.1                  103             77.7
   -   cublas          (baseline)               -          -  -                103    103..104    50.6                    -                -
   3   sgemm_naive     -                        -          -  -               1234  1234..1236       -                    -                -
@@ -63,7 +63,7 @@ TEST(RankingTable, ChosenColumnsReplaceTheStandardOnes) {
   EXPECT_EQ(written(sample_groups(), Format::table, view),
             "64x64x64 on NVIDIA H200, measured\n"
             "median_us  rank  parameters       ci_high_us\n"
-            "      102     1  BM=128 VEC=true        1035\n"
+            "      102     1  BM=64 VEC=true         1035\n"
             "      100     1  BM=128 VEC=true         103\n"
             "      103     -  -                       104\n"
             "     1234     3  -                      1236\n");
@@ -76,6 +76,17 @@ TEST(RankingTable, WinnersAndBaselinesAreEmphasisedInColour) {
   EXPECT_EQ(
       written(sample_groups(), Format::table, view),
       "64x64x64 on NVIDIA H200, measured\nkey\n\x1b[1mk2\x1b[0m\n\x1b[1mk1\x1b[0m\n\x1b[1mb1\x1b[0m\nk3\n");
+}
+
+TEST(RankingTable, TheHeadingNamesTheConditions) {
+  Trial trial = timed_trial("a", 1, 0);
+  trial.operation = "gemm";
+  trial.scalars = "alpha=1 beta=0";
+  trial.cache = "cold";
+  const std::string text = written(rank_trials({trial}), Format::table);
+  EXPECT_EQ(text.substr(0, text.find('\n')),
+            "64x64x64 on NVIDIA H200, measured (gemm, alpha=1 beta=0, cold)");
+  EXPECT_EQ(json_of(rank_trials({trial}))["groups"][0]["conditions"], "gemm, alpha=1 beta=0, cold");
 }
 
 TEST(RankingTable, NothingToRankIsSaid) {
@@ -125,7 +136,7 @@ TEST(RankingJson, HoldsEveryColumnWithNullsAndNestedJson) {
   const auto& row = group["rows"][0];
   EXPECT_EQ(row["rank"], 1);
   EXPECT_EQ(row["tied"], true);
-  EXPECT_EQ(row["parameters"].dump(), R"({"BM":128,"VEC":true})");
+  EXPECT_EQ(row["parameters"].dump(), R"({"BM":64,"VEC":true})");
   EXPECT_EQ(row["median_us"], 102.0);
   EXPECT_TRUE(row["min_us"].is_null());
   EXPECT_TRUE(group["rows"][2]["rank"].is_null());
@@ -158,10 +169,11 @@ TEST(RankingCsv, QuotesByRfc4180AndSaysWhereEachRowBelongs) {
   trials[0].parameters = R"({"BM":128})";
   RankingView view;
   view.columns = {"rank", "gpu", "parameters", "warnings", "median_us", "tflops"};
-  EXPECT_EQ(written(rank_trials(trials), Format::csv, view),
-            "gpu,problem,source,rank,parameters,warnings,median_us,tflops\r\n"
-            "NVIDIA H200,64x64x64,measured,1,\"{\"\"BM\"\":128}\",\"spills 4 B, \"\"slow\"\"\nsecond "
-            "line\",0.1,\r\n");
+  EXPECT_EQ(
+      written(rank_trials(trials), Format::csv, view),
+      "gpu,problem,source,operation,element_types,scalars,cache,rank,parameters,warnings,median_us,tflops\r\n"
+      "NVIDIA H200,64x64x64,measured,,,,,1,\"{\"\"BM\"\":128}\",\"spills 4 B, \"\"slow\"\"\nsecond "
+      "line\",0.1,\r\n");
 }
 
 TEST(RankingCsv, HasOneHeaderForAllGroupsAndAllDigits) {
@@ -170,9 +182,9 @@ TEST(RankingCsv, HasOneHeaderForAllGroupsAndAllDigits) {
   RankingView view;
   view.columns = {"median_us"};
   EXPECT_EQ(written(rank_trials(trials), Format::csv, view),
-            "gpu,problem,source,median_us\r\n"
-            "NVIDIA H200,64x64x64,measured,0.3333333333333333\r\n"
-            "NVIDIA H200,1x1x1,measured,2\r\n");
+            "gpu,problem,source,operation,element_types,scalars,cache,median_us\r\n"
+            "NVIDIA H200,64x64x64,measured,,,,,0.3333333333333333\r\n"
+            "NVIDIA H200,1x1x1,measured,,,,,2\r\n");
 }
 
 TEST(RankingMarkdown, IsATableUnderAHeading) {

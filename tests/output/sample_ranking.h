@@ -20,6 +20,7 @@ inline std::vector<Trial> sample_trials() {
   fast.percent_of_peak = 77.7;
   Trial tied = fast;
   tied.key = "k2";
+  tied.parameters = R"({"BM":64,"VEC":true})";
   tied.median_us = 102;
   tied.ci_low_us = 101;
   tied.ci_high_us = 1034.56;
@@ -31,6 +32,7 @@ inline std::vector<Trial> sample_trials() {
   Trial baseline = timed_trial("b1", 103.04, 0.5);
   baseline.kind = "baseline";
   baseline.template_name = "cublas";
+  baseline.parameters.clear();
   baseline.tflops = 50.6;
   return {fast, slow, baseline, tied};
 }

@@ -87,8 +87,10 @@ TEST(Ranking, AbsentOrOneSidedIntervalsStandForTheTime) {
   exact.ci_high_us.reset();
   Trial same = exact;
   same.key = "same";
+  same.template_name = "sgemm_same";
   Trial later = exact;
   later.key = "later";
+  later.template_name = "sgemm_later";
   later.median_us = 100.001;
   EXPECT_EQ(places_of({exact, same, later}), "1=exact 1=same 3later");
 }
@@ -134,6 +136,30 @@ TEST(Ranking, PredictedRowsRankByPredictionAndTieOnlyWhenEqual) {
             "1a 2=b 2=d 4c");
 }
 
+TEST(Ranking, OfEqualRowsOnlyTheLatestCounts) {
+  Trial old = timed_trial("old", 5, 0);
+  old.recorded_at = "2026-11-20T10:00:00Z";
+  Trial fresh = timed_trial("fresh", 10, 0);
+  fresh.parameters = old.parameters;
+  fresh.recorded_at = "2026-11-21T10:00:00Z";
+  EXPECT_EQ(places_of({fresh, old}), "1fresh");
+  fresh.recorded_at = old.recorded_at;
+  EXPECT_EQ(places_of({fresh, old}), "1old") << "in the same second the one recorded last";
+  fresh.template_name = "sgemm_other";
+  EXPECT_EQ(places_of({fresh, old}), "1old 2fresh");
+}
+
+TEST(Ranking, WhatWasComputedUnderOtherConditionsIsAnotherGroup) {
+  std::vector<Trial> trials(5, timed_trial("a", 1, 0));
+  trials[1].scalars = "alpha=1 beta=1";
+  trials[2].cache = "warm";
+  trials[3].element_types = "A:f16";
+  trials[4].operation = "custom";
+  const std::vector<RankingGroup> groups = rank_trials(trials);
+  ASSERT_EQ(groups.size(), 5U);
+  EXPECT_EQ(groups[1].conditions, "alpha=1 beta=1");
+}
+
 TEST(Ranking, GpusProblemsAndSourcesAreNeverMixed) {
   Trial other_gpu = timed_trial("gpu", 1, 0);
   other_gpu.gpu = "NVIDIA T4";
@@ -158,6 +184,9 @@ TEST(Ranking, TheViewBestAgrees) {
   for (int i = 0; i < 600; ++i) {
     Trial trial = timed_trial(std::to_string(i), 100 + below(40), below(6));
     trial.problem = std::to_string(below(60));
+    trial.scalars = below(4) == 0 ? "beta=1" : "beta=0";
+    trial.parameters = std::to_string(below(8));
+    trial.recorded_at = std::to_string(below(3));
     if (below(5) != 0) trial.registers = 32 * (1 + below(4));
     if (below(5) != 0) trial.occupancy = 0.25 * (1 + below(4));
     if (below(8) == 0) trial.ci_low_us.reset();
@@ -170,11 +199,13 @@ TEST(Ranking, TheViewBestAgrees) {
   const TemporaryFolder folder;
   Database(folder / "a.db", Database::Mode::read_write).record_all(trials);
   SQLite::Database reader(folder / "a.db", SQLite::OPEN_READONLY);
-  SQLite::Statement query(reader, "SELECT \"key\" FROM best WHERE problem = ? AND source = ?");
+  SQLite::Statement query(reader,
+                          "SELECT \"key\" FROM best WHERE problem = ? AND source = ? AND scalars = ?");
   for (const RankingGroup& group : rank_trials(trials)) {
     query.reset();
     query.bind(1, group.problem);
     query.bind(2, std::string(name(group.source)));
+    query.bind(3, group.conditions);
     ASSERT_TRUE(query.executeStep());
     EXPECT_EQ(query.getColumn(0).getString(), group.rows.front().trial.key) << places(group);
   }

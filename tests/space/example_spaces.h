@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include "space/spec_builder.h"
 
 namespace tiletune {
@@ -26,8 +28,7 @@ inline TemplateSpec clblast_gemm() {
 inline TemplateSpec chain_of_ten() {
   SpecBuilder builder;
   for (int i = 0; i < 10; ++i) builder.integers(numbered('p', i), {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-  for (int i = 1; i < 10; ++i)
-    builder.require("(" + numbered('p', i - 1) + " + " + numbered('p', i) + ") % 3 == 0");
+  for (int i = 1; i < 10; ++i) builder.require(fmt::format("(p{} + p{}) % 3 == 0", i - 1, i));
   return builder;
 }
 inline constexpr std::uint64_t kChainOfTenSize = 1166674;

@@ -257,7 +257,7 @@ TEST_F(ExpressionTest, ConvertsResults) {
     return "no error";
   };
   EXPECT_EQ(message("BM / 128"), "'BM / 128' is 0.5, not an integer (BM = 64); use // for integer division");
-  EXPECT_EQ(message("T"), "'T' is 'float', not an integer (T = 'float'); ");
+  EXPECT_EQ(message("T"), "'T' is 'float', not an integer; ");
   EXPECT_EQ(message("2.0 ** 63").substr(0, 15), "'2.0 ** 63' is ");
   EXPECT_THROW(parse("T").evaluate_number(values_), UserError);
 }

@@ -30,7 +30,7 @@ void check(const std::vector<std::size_t>& counts, std::size_t rows) {
     packed.unpack(i, row);
     ASSERT_EQ(row, expected[i]);
     ASSERT_EQ(packed.find(row), i);
-    row.back() = (row.back() + 1) % static_cast<std::uint32_t>(counts.back());
+    row.back() = static_cast<std::uint32_t>((std::size_t{row.back()} + 1) % counts.back());
     ASSERT_EQ(packed.find(row).has_value(), std::binary_search(expected.begin(), expected.end(), row));
   }
 }

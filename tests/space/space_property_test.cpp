@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -93,7 +94,7 @@ class BruteForce {
   std::string written_out(std::string text) const {
     for (std::size_t i = spec_.derived.size(); i-- > 0;) {
       const std::string& name = spec_.derived[i].name;
-      const std::string value = "(" + spec_.derived[i].value.text + ")";
+      const std::string value = fmt::format("({})", spec_.derived[i].value.text);
       for (auto at = text.find(name); at != std::string::npos; at = text.find(name, at + value.size()))
         text.replace(at, name.size(), value);
     }
@@ -178,7 +179,7 @@ std::string described(const TemplateSpec& spec) {
   std::string text;
   for (const Parameter& parameter : spec.parameters) {
     text += parameter.name + ":";
-    for (const Value& value : parameter.values) text += " " + to_text(value);
+    for (const Value& value : parameter.values) text.append(" ").append(to_text(value));
     text += "\n";
   }
   for (const Derived& derived : spec.derived) text += derived.name + " = " + derived.value.text + "\n";

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -53,7 +55,7 @@ class SpecBuilder {
 };
 
 /// "p7"
-inline std::string numbered(char letter, int number) { return letter + std::to_string(number); }
+inline std::string numbered(char letter, int number) { return fmt::format("{}{}", letter, number); }
 
 inline Problem problem(std::int64_t m = 1024, std::int64_t n = 512, std::int64_t k = 256) {
   return {{{"M", m}, {"N", n}, {"K", k}}};

@@ -94,6 +94,19 @@ TEST(Database, ReplacingAKeyKeepsItsPlaceAndLeavesNothingOfTheOldRow) {
     EXPECT_EQ(column.read(*read), column.read(dispatched)) << column.name;
 }
 
+TEST(Database, ReusedRowsBelongToTheLaterSweepToo) {
+  const TemporaryFolder folder;
+  Database database(folder / "a.db", Mode::read_write);
+  const std::int64_t first = database.begin_sweep({});
+  const std::int64_t second = database.begin_sweep({});
+  database.record(filled_trial("a", first));
+  database.record(filled_trial("b", first));
+  database.mark_seen("a", second);
+  EXPECT_EQ(keys_of(database, {.sweep_id = second}), std::vector<std::string>{"a"});
+  EXPECT_EQ(keys_of(database, {.sweep_id = first}), std::vector<std::string>{"b"});
+  EXPECT_EQ(database.find("a")->sweep_id, first) << "who measured it does not change";
+}
+
 TEST(Database, OutcomeOfAKeyIsKnownWithoutTheRow) {
   const TemporaryFolder folder;
   Database database(folder / "a.db", Mode::read_write);
@@ -126,7 +139,7 @@ class FilterTest : public ::testing::Test {
     add("small", [](Trial& t) { t.problem = "1x1x1"; });
     add("refused", [](Trial& t) { t.outcome = Outcome::refused; });
     add("predicted", [](Trial& t) { t.source = Source::predicted; });
-    add("swept", [this](Trial& t) { t.sweep_id = sweep_; });
+    add("swept", [this](Trial& t) { t.seen_in_sweep = sweep_; });
     add("cublas", [](Trial& t) {
       t.kind = "baseline";
       t.template_name = "cublas";

@@ -33,14 +33,16 @@ inline Trial filled_trial(const std::string& key, std::int64_t sweep_id) {
   for (const Column& column : trial_columns()) column.write(trial, sample_cell(column, seed++));
   trial.key = key;
   trial.sweep_id = sweep_id;
+  trial.seen_in_sweep = sweep_id;
   return trial;
 }
 
-/// A kernel that ran.
+/// A kernel that ran, with parameters of its own.
 inline Trial timed_trial(const std::string& key, double median_us, double half_interval_us) {
   Trial trial;
   trial.key = key;
   trial.template_name = "sgemm_tiled";
+  trial.parameters = "{\"id\":\"" + key + "\"}";
   trial.problem = "64x64x64";
   trial.gpu = "NVIDIA H200";
   trial.outcome = Outcome::ok;

@@ -67,6 +67,7 @@ TEST_F(Views, PredictedRowsRankByTheirPrediction) {
   record(trial);
   Trial faster = trial;
   faster.key.assign(1, 'b');
+  faster.parameters.clear();
   faster.predicted_us = 7;
   record(faster);
   EXPECT_EQ(rows("SELECT \"rank\", key, time_us FROM ranking ORDER BY 1"), (Lines{"1 b 7.0", "2 a 8.0"}));
@@ -88,6 +89,18 @@ TEST_F(Views, BestIsTheTiedKernelWithTheFewestRegisters) {
   EXPECT_EQ(rows("SELECT key, tied_with_best FROM ranking ORDER BY time_us"),
             (Lines{"leader 1", "tied 1", "clearly slower 0", "vague but later 0"}));
   EXPECT_EQ(rows("SELECT key FROM best"), Lines{"tied"});
+}
+
+TEST_F(Views, OfEqualRowsOnlyTheLatestCounts) {
+  Trial old = timed_trial("old", 5, 0);
+  old.recorded_at = "2026-11-20T10:00:00Z";
+  Trial fresh = timed_trial("fresh", 10, 0);
+  fresh.parameters = old.parameters;
+  fresh.recorded_at = "2026-11-21T10:00:00Z";
+  record(fresh);
+  record(old);
+  EXPECT_EQ(rows("SELECT \"rank\", key FROM ranking"), Lines{"1 fresh"});
+  EXPECT_EQ(rows("SELECT key FROM best"), Lines{"fresh"});
 }
 
 TEST_F(Views, BestHasOneRowPerGroupAndEveryColumn) {

@@ -1,0 +1,156 @@
+// What a person sees who makes a mistake: the exit code, and a message that names the place and the remedy.
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "cli/process.h"
+#include "store/database.h"
+
+namespace tiletune {
+namespace {
+
+constexpr int kNothingToDo = 1;
+constexpr int kUserError = 2;
+
+void expect_error(const Finished& run, int code, const std::vector<std::string>& parts) {
+  EXPECT_EQ(run.code, code) << run.out << run.err;
+  for (const std::string& part : parts) {
+    EXPECT_NE(run.err.find(part), std::string::npos) << "expected '" << part << "' in: " << run.err;
+  }
+}
+
+const std::vector<std::string> kSweep{"sweep", "--gpu", "H100", "--quiet"};
+
+Finished sweep(const Sandbox& sandbox, const std::string& config, std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments = kSweep;
+  arguments.push_back(config);
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return sandbox.run(arguments);
+}
+
+TEST(Errors, MissingConfig) {
+  const Sandbox sandbox;
+  expect_error(sweep(sandbox, "absent.json"), kUserError, {"absent.json: the config does not exist"});
+}
+
+TEST(Errors, BadJsonNamesLineAndColumn) {
+  const Sandbox sandbox;
+  sandbox.write("bad.json", "{\n  \"templates\": [\"tiny\"],\n  \"problems\": [1,,2]\n}");
+  expect_error(sweep(sandbox, "bad.json"), kUserError, {"bad.json: line 3, column 18: this is no JSON"});
+}
+
+TEST(Errors, UnknownKeySuggestsTheNearest) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(1, R"(, "stratgy": {"name": "random"})");
+  expect_error(sweep(sandbox, config), kUserError, {"tiny.json", "stratgy", "Did you mean 'strategy'?"});
+}
+
+TEST(Errors, ConstraintWithAnUnknownName) {
+  const Sandbox sandbox;
+  sandbox.write_tiny_space(4);
+  const std::string config = sandbox.write("narrowed.json", R"({"problems": [1], "templates": [
+      {"template": "tiny", "constraints": [{"require": "W < 3", "why": "a test"}]}]})");
+  expect_error(sweep(sandbox, config), kUserError,
+               {"narrowed.json: /templates/0/constraints/0/require", "'W'"});
+}
+
+TEST(Errors, DivisionByZeroNamesTheValues) {
+  const Sandbox sandbox;
+  sandbox.write_tiny_space(4);
+  const std::string config = sandbox.write("narrowed.json", R"({"problems": [1], "templates": [
+      {"template": "tiny", "constraints": [{"require": "M % V == 0", "why": "a test"}]}]})");
+  expect_error(sweep(sandbox, config), kUserError,
+               {"narrowed.json: /templates/0/constraints/0/require", "by zero", "M % V == 0", "V = 0"});
+}
+
+TEST(Errors, EmptySpace) {
+  const Sandbox sandbox;
+  sandbox.write_tiny_space(4);
+  const std::string config = sandbox.write("narrowed.json", R"({"problems": [1], "templates": [
+      {"template": "tiny", "constraints": [{"require": "V > 100", "why": "a test"}]}]})");
+  expect_error(sweep(sandbox, config), kNothingToDo,
+               {"nothing to do: ", "no configuration satisfies the constraints", "tiletune space "});
+  expect_error(sandbox.run({"space", config}), kNothingToDo, {"no configuration satisfies the constraints"});
+}
+
+TEST(Errors, NoConfigurationAdmitted) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(2, R"(, "limits": {"max_registers": 1})");
+  expect_error(sweep(sandbox, config), kNothingToDo, {"no configuration ran", "--outcome refused"});
+  const Finished rank = sandbox.run({"rank", "--outcome", "refused"});
+  EXPECT_EQ(rank.code, 0) << rank.err;
+  EXPECT_NE(rank.out.find("registers"), std::string::npos) << rank.out;
+}
+
+TEST(Errors, NoGpuNamed) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(1);
+  expect_error(sandbox.run({"inspect", config}), kUserError, {"--gpu: no GPU was named", "A100", "H100"});
+}
+
+TEST(Errors, UnknownGpu) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(1);
+  expect_error(sandbox.run({"inspect", config, "--gpu", "H1000"}), kUserError, {"H1000", "H100"});
+}
+
+TEST(Errors, UnwritableDatabase) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(1);
+  sandbox.write("file", "no folder");
+  expect_error(sweep(sandbox, config, {"--db", "file/results.db"}), kUserError, {"file"});
+  expect_error(sweep(sandbox, config, {"--db", "file"}), kUserError, {"file", "database"});
+}
+
+TEST(Errors, DatabaseOfANewerSchema) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(1);
+  const std::string file = (sandbox.folder() / "newer.db").string();
+  { const Database create(file, Database::Mode::read_write); }
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &raw), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(raw, "PRAGMA user_version = 99", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(raw);
+  expect_error(sweep(sandbox, config, {"--db", file}), kUserError, {"newer.db", "99"});
+  expect_error(sandbox.run({"rank", "--db", file}), kUserError, {"newer.db", "99"});
+}
+
+TEST(Errors, MissingHeaderNamesTheIncludeAndWhereItWasLookedFor) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(1);
+  sandbox.write("tiny/kernel.cu", "// one line\n#include \"helpers.cuh\"\n");
+  expect_error(sweep(sandbox, config), kUserError, {"kernel.cu", "line 2", "helpers.cuh", "tiny"});
+}
+
+TEST(Errors, HarmfulCompileOption) {
+  const Sandbox sandbox;
+  const std::string config =
+      sandbox.write_tiny_space(1, R"(, "compile": {"options": ["--include-path=/etc"]})");
+  expect_error(sweep(sandbox, config), kUserError, {"tiny.json: /compile/options", "--include-path"});
+}
+
+TEST(Errors, CompileErrorIsARowWithTheCompilersLog) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(2);
+  sandbox.write("tiny/kernel.cu", "extern \"C\" __global__ void tiny() { undeclared_name = V; }\n");
+  expect_error(sweep(sandbox, config), kNothingToDo, {"no configuration ran"});
+  const Finished rank = sandbox.run({"rank", "--outcome", "compile_failed"});
+  EXPECT_NE(rank.out.find("undeclared_name"), std::string::npos) << rank.out;
+}
+
+TEST(Errors, BadCommandLine) {
+  const Sandbox sandbox;
+  EXPECT_EQ(sandbox.run({}).code, kUserError);
+  EXPECT_EQ(sandbox.run({"swep"}).code, kUserError);
+  EXPECT_EQ(sandbox.run({"sweep"}).code, kUserError);
+  EXPECT_EQ(sandbox.run({"--help"}).code, 0);
+  const std::string config = sandbox.write_tiny_space(1);
+  expect_error(sweep(sandbox, config, {"--budget", "soon"}), kUserError,
+               {"--budget: 'soon' is no budget", "60s"});
+  expect_error(sweep(sandbox, config, {"--format", "yaml"}), kUserError,
+               {"yaml", "table, json, csv, markdown"});
+  expect_error(sandbox.run({"rank"}), kUserError, {"results/tiletune.db", "tiletune sweep"});
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,188 @@
+// Whole sweeps through the executable, with a fake GPU worker where times are needed.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "base/file.h"
+#include "cli/process.h"
+#include "store/database.h"
+
+namespace tiletune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string fake_worker(const std::string& mode, int strikes_at = 3) {
+  return std::string(TILETUNE_BINARY_DIR) + "/fake_gpu_worker 0 " + mode + " " + std::to_string(strikes_at);
+}
+
+std::vector<std::string> measured_sweep(const std::string& config, const std::string& mode,
+                                        int strikes_at = 3) {
+  return {"sweep", config,         "--quiet",
+          "--db",  "results.db",   "-j",
+          "2",     "--gpu-worker", fake_worker(mode, strikes_at)};
+}
+
+std::vector<Trial> rows_of(const Sandbox& sandbox) {
+  return Database(sandbox.folder() / "results.db", Database::Mode::read_only).trials({});
+}
+
+std::int64_t kernels_with(const std::vector<Trial>& rows, Outcome outcome) {
+  return std::count_if(rows.begin(), rows.end(),
+                       [&](const Trial& row) { return row.kind == "kernel" && row.outcome == outcome; });
+}
+
+TEST(Sweep, MeasuresRanksAndExports) {
+  const Sandbox sandbox;
+  const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(6), "none"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("ok 6"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("cublas"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("export the best:"), std::string::npos) << run.out;
+  const Finished best = sandbox.run({"export", "--best", "--db", "results.db"});
+  const Json document = Json::parse(best.out);
+  ASSERT_EQ(document["best"].size(), 1U);
+  EXPECT_EQ(document["best"][0]["template"], "tiny");
+  EXPECT_EQ(document["best"][0]["gpu"], "Fake H200");
+  EXPECT_TRUE(document["best"][0]["timing"]["median_us"].is_number());
+  EXPECT_EQ(document["best"][0]["provenance"]["driver_version"], "580.0");
+}
+
+TEST(Sweep, AnUnchangedConfigurationIsNotMeasuredTwice) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(5);
+  sandbox.run(measured_sweep(config, "none"));
+  const Finished again = sandbox.run(measured_sweep(config, "crash", 1));
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_NE(again.out.find("5 known from before"), std::string::npos) << again.out;
+  EXPECT_EQ(rows_of(sandbox).size(), 6U) << "five kernels and one baseline";
+}
+
+TEST(Sweep, AChangedSourceIsMeasuredAnew) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(2);
+  sandbox.run(measured_sweep(config, "none"));
+  const std::string source = read_file(sandbox.folder() / "tiny/kernel.cu");
+  sandbox.write("tiny/kernel.cu", source + "// changed\n");
+  const Finished again = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_EQ(again.out.find("known from before"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("ok 2"), std::string::npos) << again.out;
+}
+
+TEST(Sweep, ACrashingConfigurationIsBlamedAndTheOthersAreMeasured) {
+  const Sandbox sandbox;
+  const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(6), "crash", 4));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("ok 5, crashed 1"), std::string::npos) << run.out;
+  const std::vector<Trial> rows = rows_of(sandbox);
+  EXPECT_EQ(kernels_with(rows, Outcome::dispatched), 0);
+  const auto crashed = std::find_if(rows.begin(), rows.end(),
+                                    [](const Trial& row) { return row.outcome == Outcome::crashed; });
+  EXPECT_EQ(crashed->reason, "killed by signal 11 (Segmentation fault)");
+}
+
+TEST(Sweep, AProblemThatDoesNotFitIsRefusedWithItsReason) {
+  const Sandbox sandbox;
+  const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(2), "unpreparable"));
+  EXPECT_EQ(run.code, 1) << run.out;
+  const std::vector<Trial> rows = rows_of(sandbox);
+  EXPECT_EQ(kernels_with(rows, Outcome::refused), 2);
+  EXPECT_EQ(rows.front().reason, "the problem needs 3.0 TiB");
+}
+
+TEST(Sweep, ResumesAfterSigkillWithNoRowLostOrDoubled) {
+  const Sandbox sandbox;
+  constexpr int kConfigurations = 30;
+  const std::string config = sandbox.write_tiny_space(kConfigurations);
+  int kills = 0;
+  for (const int milliseconds : {150, 300, 450}) {
+    const pid_t process = sandbox.start(measured_sweep(config, "slow"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    ::kill(process, SIGKILL);
+    kills += sandbox.wait(process).code == 128 + SIGKILL ? 1 : 0;
+  }
+  EXPECT_GE(kills, 1) << "no kill struck while the sweep ran";
+  const Finished last = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_EQ(last.code, 0) << last.err;
+  const std::vector<Trial> rows = rows_of(sandbox);
+  EXPECT_EQ(kernels_with(rows, Outcome::ok), kConfigurations);
+  EXPECT_EQ(kernels_with(rows, Outcome::dispatched), 0);
+  std::set<std::string> parameters;
+  for (const Trial& row : rows) parameters.insert(row.parameters);
+  EXPECT_EQ(parameters.size(), kConfigurations + 1U) << "each configuration once, and the baseline";
+}
+
+TEST(Sweep, CtrlCFinishesWhatIsInFlightAndPrintsTheRanking) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(400);
+  const pid_t process = sandbox.start(measured_sweep(config, "slow"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  ::kill(process, SIGINT);
+  const Finished run = sandbox.wait(process);
+  EXPECT_EQ(run.code, 130) << run.err;
+  EXPECT_NE(run.out.find("Interrupted: run the same command again"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("is fastest at"), std::string::npos) << run.out;
+  EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::dispatched), 0);
+}
+
+TEST(Sweep, BudgetsLimitConfigurationsAndTime) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(200, R"(, "strategy": {"name": "random", "seed": 5})");
+  std::vector<std::string> arguments = measured_sweep(config, "slow");
+  arguments.insert(arguments.end(), {"--budget", "7"});
+  const Finished counted = sandbox.run(arguments);
+  EXPECT_NE(counted.out.find("7 of 7 configurations"), std::string::npos) << counted.out;
+  arguments.back() = "1s";
+  const Finished timed = sandbox.run(arguments);
+  EXPECT_NE(timed.out.find("The time budget is spent"), std::string::npos) << timed.out;
+}
+
+TEST(Sweep, WithoutAGpuItPredictsAndSaysSo) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(3);
+  const Finished run =
+      sandbox.run({"sweep", config, "--db", "results.db", "--gpu-worker", fake_worker("no_gpu")});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("No GPU is used: there is no driver here."), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("predicted for H100 SXM by a static model"), std::string::npos) << run.out;
+  for (const Trial& row : rows_of(sandbox)) {
+    EXPECT_EQ(row.source, Source::predicted);
+    EXPECT_FALSE(row.percent_of_baseline.has_value());
+  }
+}
+
+TEST(Sweep, JsonOutputIsOneDocumentOnStandardOutput) {
+  const Sandbox sandbox;
+  std::vector<std::string> arguments = measured_sweep(sandbox.write_tiny_space(3), "none");
+  arguments.insert(arguments.end(), {"--format", "json"});
+  const Json document = Json::parse(sandbox.run(arguments).out);
+  ASSERT_EQ(document["groups"].size(), 1U);
+  EXPECT_EQ(document["groups"][0]["rows"].size(), 4U);
+}
+
+TEST(Inspect, ShowsGpusSideBySide) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(2);
+  const Finished table = sandbox.run({"inspect", config, "--gpu", "A100", "--gpu", "H100", "--quiet"});
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_NE(table.out.find("A100"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("H100"), std::string::npos) << table.out;
+  const Finished run =
+      sandbox.run({"inspect", config, "--gpu", "A100", "--gpu", "H100", "--quiet", "--format", "json"});
+  const Json document = Json::parse(run.out);
+  ASSERT_EQ(document["configurations"].size(), 2U);
+  const Json& gpus = document["configurations"][0]["gpus"];
+  ASSERT_EQ(gpus.size(), 2U);
+  EXPECT_EQ(gpus[0]["architecture"], "sm_80");
+  EXPECT_EQ(gpus[1]["architecture"], "sm_90a");
+  EXPECT_GT(gpus[0]["registers"], 0);
+  EXPECT_FALSE(gpus[1]["occupancy"]["arithmetic"].get<std::string>().empty());
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,162 @@
+#include "measure/client.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+namespace tiletune {
+namespace {
+
+const std::string kFakeWorker = std::string(TILETUNE_BINARY_DIR) + "/fake_gpu_worker";
+
+GpuClientOptions fake(const std::string& mode, std::uint64_t strikes_at = 1) {
+  GpuClientOptions options;
+  options.program = kFakeWorker;
+  options.arguments = {"0", mode, std::to_string(strikes_at)};
+  options.open_timeout_s = 5;
+  return options;
+}
+
+PrepareRequest problem() {
+  PrepareRequest request;
+  // The client waits this long plus a slack of five seconds; negative values make a hang a matter of moments.
+  request.policy.launch_timeout_s = -4.7;
+  return request;
+}
+
+GpuEvent wait(GpuClient& client) {
+  for (int i = 0; i < 1000; ++i) {
+    if (auto event = client.poll()) return *event;
+    pollfd descriptor{client.fd(), POLLIN, 0};
+    ::poll(&descriptor, 1, 10);
+  }
+  ADD_FAILURE() << "no event within ten seconds";
+  return {};
+}
+
+MeasureRequest kernel(std::uint64_t ticket) {
+  MeasureRequest request;
+  request.ticket = ticket;
+  request.cubin = "binary\0bytes";
+  return request;
+}
+
+GpuEvent measure_with(const std::string& mode) {
+  GpuClient client(fake(mode));
+  EXPECT_TRUE(client.open().has_value()) << client.why();
+  client.prepare(problem());
+  EXPECT_EQ(wait(client).kind, GpuEvent::Kind::prepared);
+  client.dispatch(kernel(1));
+  return wait(client);
+}
+
+TEST(GpuClient, MeasuresAndGoesOn) {
+  GpuClient client(fake("none"));
+  const auto opened = client.open();
+  ASSERT_TRUE(opened.has_value());
+  EXPECT_EQ(opened->device.multiprocessors, 132);
+  client.prepare(problem());
+  const GpuEvent prepared = wait(client);
+  ASSERT_EQ(prepared.kind, GpuEvent::Kind::prepared);
+  EXPECT_EQ(prepared.prepared.baseline->median_us, 201);
+  for (std::uint64_t ticket = 1; ticket <= 3; ++ticket) {
+    client.dispatch(kernel(ticket));
+    const GpuEvent event = wait(client);
+    EXPECT_EQ(event.kind, GpuEvent::Kind::measured);
+    EXPECT_EQ(event.measured.ticket, ticket);
+    EXPECT_EQ(event.measured.outcome, Outcome::ok);
+    EXPECT_TRUE(client.idle());
+  }
+  EXPECT_EQ(client.restarts(), 0);
+}
+
+TEST(GpuClient, SaysWhyThereIsNoGpu) {
+  GpuClient client(fake("no_gpu"));
+  EXPECT_FALSE(client.open().has_value());
+  EXPECT_EQ(client.why(), "there is no driver here");
+}
+
+TEST(GpuClient, GivesUpOnAMuteWorker) {
+  GpuClientOptions options = fake("mute");
+  options.open_timeout_s = 0.1;
+  GpuClient client(options);
+  EXPECT_FALSE(client.open().has_value());
+  EXPECT_EQ(client.why(), "the GPU worker did not answer within 100 ms");
+}
+
+struct Misbehaviour {
+  const char* mode;
+  Outcome outcome;
+  const char* reason;
+};
+
+class MisbehavingWorker : public testing::TestWithParam<Misbehaviour> {};
+
+TEST_P(MisbehavingWorker, CostsOneConfigurationAndIsReplaced) {
+  const GpuEvent event = measure_with(GetParam().mode);
+  EXPECT_EQ(event.kind, GpuEvent::Kind::lost);
+  EXPECT_EQ(event.measured.ticket, 1U);
+  EXPECT_EQ(event.measured.outcome, GetParam().outcome);
+  EXPECT_NE(event.measured.reason.find(GetParam().reason), std::string::npos) << event.measured.reason;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, MisbehavingWorker,
+    testing::Values(Misbehaviour{"crash", Outcome::crashed, "killed by signal 11"},
+                    Misbehaviour{"exit", Outcome::crashed, "exited with 7"},
+                    Misbehaviour{"fatal", Outcome::crashed, "an illegal memory access was encountered"},
+                    Misbehaviour{"hang", Outcome::timeout, "did not finish a launch within 300 ms"},
+                    Misbehaviour{"garbage", Outcome::crashed,
+                                 "sent garbage: bytes arrived that begin no frame"},
+                    Misbehaviour{"huge", Outcome::crashed, "sent garbage: a frame announces"},
+                    Misbehaviour{"half", Outcome::crashed, "in the middle of a frame"},
+                    Misbehaviour{"stranger", Outcome::crashed, "the answer is for another configuration"},
+                    Misbehaviour{"malformed", Outcome::crashed, "is malformed"}),
+    [](const auto& mode) { return std::string(mode.param.mode); });
+
+TEST(GpuClient, RestartsAndPreparesAgainAfterALoss) {
+  GpuClient client(fake("crash"));
+  ASSERT_TRUE(client.open().has_value());
+  client.prepare(problem());
+  wait(client);
+  client.dispatch(kernel(1));
+  EXPECT_EQ(wait(client).kind, GpuEvent::Kind::lost);
+  client.dispatch(kernel(2));
+  const GpuEvent event = wait(client);
+  EXPECT_EQ(event.kind, GpuEvent::Kind::measured);
+  EXPECT_EQ(event.measured.ticket, 2U);
+  EXPECT_EQ(client.restarts(), 1);
+}
+
+TEST(GpuClient, GivesUpAfterTooManyLossesInARow) {
+  GpuClientOptions options = fake("always_crash");
+  options.most_restarts = 3;
+  GpuClient client(options);
+  ASSERT_TRUE(client.open().has_value());
+  client.prepare(problem());
+  wait(client);
+  std::uint64_t ticket = 0;
+  try {
+    while (ticket < 10) {
+      client.dispatch(kernel(++ticket));
+      EXPECT_EQ(wait(client).kind, GpuEvent::Kind::lost);
+    }
+    FAIL() << "it never gave up";
+  } catch (const GpuError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "the GPU worker was lost 4 times in a row, at last because it killed by signal 11 "
+              "(Segmentation fault); "
+              "giving up");
+  }
+}
+
+TEST(GpuClient, ReportsAProblemThatCannotBePrepared) {
+  GpuClient client(fake("unpreparable"));
+  ASSERT_TRUE(client.open().has_value());
+  client.prepare(problem());
+  const GpuEvent event = wait(client);
+  EXPECT_EQ(event.kind, GpuEvent::Kind::prepare_failed);
+  EXPECT_EQ(event.reason, "the problem needs 3.0 TiB");
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,130 @@
+// A GPU worker without a GPU, for tests: it answers as the real one does, with times made from the kernel's
+// bytes, and misbehaves as its second argument says: fake_gpu_worker DEVICE [MODE [TICKET]]. The misbehaviour
+// strikes at the measurement with that ticket (default 3).
+
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "base/hash.h"
+#include "base/worker_process.h"
+#include "measure/messages.h"
+
+namespace {
+
+using namespace tiletune;
+
+/// The figures of an H200 as its driver gives them.
+GpuOpened opened() {
+  GpuOpened message;
+  DeviceFacts& device = message.device;
+  device.name = "Fake H200";
+  device.uuid = "GPU-00000000-0000-0000-0000-000000000000";
+  device.compute_major = 9;
+  device.multiprocessors = 132;
+  device.warp_size = 32;
+  device.max_threads_per_block = 1024;
+  device.max_threads_per_multiprocessor = 2048;
+  device.max_blocks_per_multiprocessor = 32;
+  device.registers_per_multiprocessor = 65536;
+  device.registers_per_block = 65536;
+  device.shared_bytes_per_multiprocessor = 233472;
+  device.shared_bytes_per_block = 49152;
+  device.shared_bytes_per_block_optin = 232448;
+  device.reserved_shared_bytes_per_block = 1024;
+  device.l2_bytes = std::int64_t{60} << 20;
+  device.memory_bytes = std::int64_t{139} << 30;
+  device.clock_khz = 1980000;
+  device.cuda_version = "13.0";
+  message.driver_version = "580.0";
+  return message;
+}
+
+Measured measured(const MeasureRequest& request) {
+  Measured message;
+  message.ticket = request.ticket;
+  const double base_us = 100 + static_cast<double>(checksum64(request.cubin) % 1000);
+  message.timing = summarise({base_us, base_us + 1, base_us + 2});
+  message.relative_error = 1e-7;
+  message.error_bound = 1e-6;
+  message.wall_ms = 1;
+  return message;
+}
+
+void write_raw(const std::string& bytes) {
+  if (::write(kWorkerChannelFd, bytes.data(), bytes.size()) < 0) std::_Exit(9);
+}
+
+void misbehave(WorkerChannel& channel, const std::string& mode, const MeasureRequest& request) {
+  if (mode == "crash") ::raise(SIGSEGV);
+  if (mode == "exit") std::_Exit(7);
+  if (mode == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
+  if (mode == "fatal") {
+    channel.send({{"type", "fatal"}, {"reason", "an illegal memory access was encountered"}});
+    std::_Exit(1);
+  }
+  if (mode == "garbage") write_raw("this is no frame at all");
+  if (mode == "huge") write_raw(std::string("TTF1\xff\xff\xff\x7f\0\0\0\0", 12));
+  if (mode == "half") {
+    write_raw(encode_frame(to_json(measured(request))).substr(0, 20));
+    std::_Exit(0);
+  }
+  if (mode == "stranger") {
+    MeasureRequest other = request;
+    ++other.ticket;
+    channel.send(to_json(measured(other)));
+  }
+  if (mode == "malformed") channel.send({{"type", "measured"}, {"ticket", "three"}});
+  if (mode == "wrong") {
+    Measured answer;
+    answer.ticket = request.ticket;
+    answer.outcome = Outcome::wrong_result;
+    answer.reason = "relative error 0.5 of C (bound 1e-06)";
+    channel.send(to_json(answer));
+  }
+}
+
+int serve(WorkerChannel& channel, const std::string& mode, std::uint64_t strikes_at) {
+  channel.send(to_json(opened()));
+  while (const auto message = channel.receive()) {
+    if ((*message)["type"] == "prepare") {
+      if (mode == "unpreparable") {
+        channel.send({{"type", "prepare_failed"}, {"reason", "the problem needs 3.0 TiB"}});
+        continue;
+      }
+      Prepared prepared;
+      prepared.baseline = summarise({200.0, 201.0, 202.0});
+      prepared.baseline_version = "cuBLAS 0.0.0";
+      channel.send(to_json(prepared));
+      continue;
+    }
+    const MeasureRequest request = measure_request_from_json(*message);
+    if (mode == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (request.ticket == strikes_at || mode == "always_crash") {
+      if (mode == "always_crash") ::raise(SIGSEGV);
+      misbehave(channel, mode, request);
+      if (mode != "none" && mode != "slow") continue;
+    }
+    channel.send(to_json(measured(request)));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  die_with_parent();
+  WorkerChannel channel;
+  const std::string mode = argc > 2 ? argv[2] : "none";
+  if (mode == "no_gpu") {
+    channel.send({{"type", "no_gpu"}, {"reason", "there is no driver here"}});
+    return 0;
+  }
+  if (mode == "mute") std::this_thread::sleep_for(std::chrono::hours(1));
+  return serve(channel, mode, argc > 3 ? std::stoull(argv[3]) : 3);
+}

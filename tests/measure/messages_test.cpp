@@ -1,0 +1,111 @@
+#include "measure/messages.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/frame.h"
+
+namespace tiletune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Through a frame and back, as between two processes.
+Json travelled(const Json& json) {
+  FrameReader reader;
+  reader.feed(encode_frame(json));
+  return *reader.next();
+}
+
+MeasureRequest sample_request() {
+  MeasureRequest request;
+  request.ticket = 42;
+  request.cubin = std::string(
+      "\x7f"
+      "ELF\0\xff",
+      6);
+  request.symbol = "_Z5sgemm";
+  request.shape = {1, 2, 3, 4, 5, 6, 70000};
+  request.arguments = {{Argument::Kind::buffer, "A", ScalarType::i32, Value{}},
+                       {Argument::Kind::scalar, "M", ScalarType::i32, Value{std::int64_t{4096}}},
+                       {Argument::Kind::scalar, "alpha", ScalarType::f32, Value{1.5}}};
+  request.tolerance_factor = 2;
+  return request;
+}
+
+TEST(Messages, MeasureRequestSurvives) {
+  const MeasureRequest before = sample_request();
+  const MeasureRequest after = measure_request_from_json(travelled(to_json(before)));
+  EXPECT_EQ(to_json(after), to_json(before));
+  EXPECT_EQ(after.cubin, before.cubin);
+  EXPECT_EQ(after.shape.dynamic_shared_bytes, 70000U);
+}
+
+TEST(Messages, PrepareRequestSurvives) {
+  PrepareRequest before;
+  before.workload.buffers = {{"A", ElementType::bf16, 12, BufferRole::in},
+                             {"C", ElementType::f32, 6, BufferRole::inout}};
+  before.workload.flops = 1e12;
+  before.dimensions = {{"M", 3}, {"N", 2}, {"K", 4}};
+  before.scalars = {{"alpha", 1.5}, {"beta", -0.5}};
+  before.policy.cache = CachePolicy::warm;
+  before.policy.samples = 31;
+  before.baseline = Baseline::none;
+  before.reference = PrepareRequest::ReferenceLaunch{"cubin", "reference", {9, 1, 1, 256, 1, 1, 0}, {}};
+  const PrepareRequest after = prepare_request_from_json(travelled(to_json(before)));
+  EXPECT_EQ(to_json(after), to_json(before));
+  EXPECT_EQ(after.policy.cache, CachePolicy::warm);
+}
+
+TEST(Messages, MeasuredSurvivesWithAndWithoutItsOptionalParts) {
+  Measured before;
+  before.ticket = 7;
+  before.outcome = Outcome::out_of_bounds;
+  before.reason = "4 bytes after C were written";
+  EXPECT_EQ(to_json(measured_from_json(travelled(to_json(before)))), to_json(before));
+  before.timing = summarise({3, 1, 2});
+  before.attributes = KernelAttributes{128, 4096, 0, 256};
+  before.driver_blocks_per_multiprocessor = 2;
+  before.sm_clock_mhz = 1980;
+  const Measured after = measured_from_json(travelled(to_json(before)));
+  EXPECT_EQ(to_json(after), to_json(before));
+  EXPECT_EQ(after.timing->median_us, 2);
+}
+
+TEST(Messages, OpenedSurvives) {
+  GpuOpened before;
+  before.device.name = "NVIDIA H200";
+  before.device.compute_major = 9;
+  before.device.l2_bytes = std::int64_t{60} << 20;
+  before.driver_version = "580.159";
+  EXPECT_EQ(to_json(gpu_opened_from_json(travelled(to_json(before)))), to_json(before));
+}
+
+/// Every member missing and every member of another type is a ProtocolError, never a crash or a default.
+TEST(Messages, EveryMissingOrMistypedMemberIsRefused) {
+  const Json good = to_json(sample_request());
+  for (const auto& [key, value] : good.items()) {
+    Json missing = good;
+    missing.erase(key);
+    EXPECT_THROW(measure_request_from_json(missing), ProtocolError) << "without " << key;
+    Json mistyped = good;
+    mistyped[key] = Json{{"another", "type"}};
+    EXPECT_THROW(measure_request_from_json(mistyped), ProtocolError) << key << " of another type";
+  }
+}
+
+TEST(Messages, UnknownEnumValuesAreRefused) {
+  Json bad = to_json(sample_request());
+  bad["arguments"][0]["kind"] = 9;
+  EXPECT_THROW(measure_request_from_json(bad), ProtocolError);
+  Json measured = to_json(Measured{});
+  measured["outcome"] = "splendid";
+  EXPECT_THROW(measured_from_json(measured), ProtocolError);
+  measured = to_json(Measured{});
+  measured["samples_us"] = Json::array();
+  EXPECT_THROW(measured_from_json(measured), ProtocolError);
+}
+
+}  // namespace
+}  // namespace tiletune

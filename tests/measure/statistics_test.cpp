@@ -1,0 +1,81 @@
+#include "measure/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "measure/workspace.h"
+
+namespace tiletune {
+namespace {
+
+TEST(Statistics, SummarisesSevenSamples) {
+  const Timing timing = summarise({7, 1, 3, 5, 2, 6, 4});
+  EXPECT_EQ(timing.median_us, 4);
+  EXPECT_EQ(timing.min_us, 1);
+  EXPECT_EQ(timing.mean_us, 4);
+  EXPECT_NEAR(timing.stddev_us, 2.160247, 1e-6);
+  // P(B <= 0) = 1/128 per side: the whole range covers 98.4%, the next narrower pair only 87.5%.
+  EXPECT_EQ(timing.ci_low_us, 1);
+  EXPECT_EQ(timing.ci_high_us, 7);
+  EXPECT_EQ(timing.samples_us.front(), 7) << "samples stay in the order taken";
+}
+
+TEST(Statistics, OneSampleIsItsOwnInterval) {
+  const Timing timing = summarise({3.5});
+  EXPECT_EQ(timing.median_us, 3.5);
+  EXPECT_EQ(timing.ci_low_us, 3.5);
+  EXPECT_EQ(timing.ci_high_us, 3.5);
+  EXPECT_EQ(timing.stddev_us, 0);
+}
+
+TEST(Statistics, EvenCountsTakeTheMiddleOfTwo) { EXPECT_EQ(summarise({1, 2, 3, 10}).median_us, 2.5); }
+
+/// Tables of the sign test give these ranks for a 95% interval.
+TEST(Statistics, IntervalRanksMatchTheSignTest) {
+  const std::vector<std::pair<int, int>> known{{6, 1},  {9, 2},   {12, 3},  {15, 4},
+                                               {20, 6}, {40, 14}, {100, 40}};
+  for (const auto& [n, rank] : known) {
+    std::vector<double> samples(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i) samples[static_cast<std::size_t>(i)] = i + 1;
+    const Timing timing = summarise(samples);
+    EXPECT_EQ(timing.ci_low_us, rank) << n;
+    EXPECT_EQ(timing.ci_high_us, n + 1 - rank) << n;
+  }
+}
+
+TEST(Statistics, IntervalCoversTheMedianAsOftenAsItSays) {
+  std::mt19937_64 random(7);
+  std::exponential_distribution<double> skewed(1.0);
+  const double median = std::log(2.0);
+  int covered = 0;
+  constexpr int kRounds = 4000;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<double> samples(25);
+    std::generate(samples.begin(), samples.end(), [&] { return skewed(random); });
+    const Timing timing = summarise(samples);
+    covered += timing.ci_low_us <= median && median <= timing.ci_high_us ? 1 : 0;
+  }
+  EXPECT_GE(covered, kRounds * 94 / 100);
+}
+
+TEST(ErrorBound, SeparatesFloatFromTensorFloatAtEveryLength) {
+  // One TF32 product rounds its operands to 11 bits: a relative error near 3e-4 at any accumulation length.
+  constexpr double kTensorFloatError = 2.5e-4;
+  for (const double length : {1.0, 64.0, 4096.0, 16384.0, 262144.0}) {
+    const double bound = error_bound(ElementType::f32, ElementType::f32, length, 1);
+    EXPECT_LT(bound, kTensorFloatError / 2) << length;
+    EXPECT_GT(bound, 1.5 * 0x1p-23) << "a correct product of one term must pass";
+  }
+}
+
+TEST(ErrorBound, FollowsTheTypes) {
+  const double half_out = error_bound(ElementType::f16, ElementType::f32, 4096, 1);
+  EXPECT_NEAR(half_out, 2 * 0x1p-11, 1e-5);
+  EXPECT_DOUBLE_EQ(error_bound(ElementType::f32, ElementType::f32, 64, 3),
+                   3 * error_bound(ElementType::f32, ElementType::f32, 64, 1));
+}
+
+}  // namespace
+}  // namespace tiletune
