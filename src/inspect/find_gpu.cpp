@@ -29,6 +29,7 @@ Match match(const GpuModel& model, const std::string& wanted) {
 
 std::vector<std::string> names_of(const std::vector<const GpuModel*>& models) {
   std::vector<std::string> names;
+  names.reserve(models.size());
   for (const GpuModel* model : models) names.push_back(model->name);
   return names;
 }

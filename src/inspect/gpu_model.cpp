@@ -135,7 +135,7 @@ class ModelReader {
     const Json& figure = member(json_, key, where_);
     const Where where = where_.at(key);
     if (!figure.is_object())
-      fail("a figure is {\"value\": ..., \"source\": ...}", where, "Say where it is from.");
+      fail(R"(a figure is {"value": ..., "source": ...})", where, "Say where it is from.");
     const std::string source = text(figure, "source", where);
     const bool is_id = std::find(sources_.begin(), sources_.end(), source) != sources_.end();
     if (!is_id && source.find(' ') == std::string::npos) {
@@ -240,6 +240,7 @@ std::vector<GpuModel> load_gpu_models(const std::filesystem::path& folder) {
                     "Point TILETUNE_HOME at the folder that holds configs/gpus.");
   }
   std::vector<GpuModel> models;
+  models.reserve(files.size());
   for (const std::filesystem::path& file : files) {
     models.push_back(ModelReader(read_json(file), file.string()).read());
   }

@@ -29,6 +29,7 @@ std::vector<Range> find_loops(const std::vector<SassInstruction>& code) {
     if (!has_unconditional_exit(code, {begin, i})) end_by_begin[begin] = i;
   }
   std::vector<Range> loops;
+  loops.reserve(end_by_begin.size());
   for (const auto& [begin, end] : end_by_begin) loops.push_back({begin, end});
   return loops;
 }

@@ -124,7 +124,7 @@ LaneValues shifted(const LaneValues& low, const LaneValues& amount, const LaneVa
 }
 
 LaneValues scaled_sum(const LaneValues& a, const LaneValues& b, const LaneValues& high, std::uint64_t flags) {
-  const std::int64_t shift = static_cast<std::int64_t>(flags >> 11 & 0x1f);
+  const auto shift = static_cast<std::int64_t>(flags >> 11 & 0x1f);
   const bool high_part = bit(flags, 16);
   if (!high_part) return sum(product(a, everywhere(Kind::absolute, std::int64_t{1} << shift)), b);
   if (!both_absolute(a, high)) return not_followed(a, b, high);

@@ -41,6 +41,15 @@ cudaOccFuncAttributes function_of(const GpuModel& gpu, const Resources& resource
   return function;
 }
 
+[[noreturn]] void throw_unknown_capability(const GpuModel& gpu) {
+  const bool blackwell = gpu.compute_major == 10 || gpu.compute_major == 12;
+  throw UserError(fmt::format("the CUDA toolkit that tiletune was built with has no occupancy rules for "
+                              "compute capability {} ({})",
+                              gpu.compute_capability(), gpu.name),
+                  blackwell ? "Build tiletune with CUDA 12.8 or newer."
+                            : "Build tiletune with a CUDA toolkit that supports it.");
+}
+
 /// The header's answer. Its default carve-out is the largest one. It counts bytes in int, hence the clamp,
 /// which lies far above what any multiprocessor has.
 cudaOccResult ask_header(const GpuModel& gpu, const Resources& resources, int threads, std::int64_t dynamic) {
@@ -53,15 +62,7 @@ cudaOccResult ask_header(const GpuModel& gpu, const Resources& resources, int th
   cudaOccResult result{};
   const cudaOccError error = cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &function, &state,
                                                                      threads, dynamic_shared_bytes);
-  if (error == CUDA_OCC_ERROR_UNKNOWN_DEVICE) {
-    const char* toolkit =
-        gpu.compute_major == 10 || gpu.compute_major == 12 ? "12.8" : "a version that supports it";
-    throw UserError(
-        fmt::format("the CUDA toolkit that tiletune was built with knows no occupancy rules for compute "
-                    "capability {} ({})",
-                    gpu.compute_capability(), gpu.name),
-        fmt::format("Build tiletune with CUDA {} or newer.", toolkit));
-  }
+  if (error == CUDA_OCC_ERROR_UNKNOWN_DEVICE) throw_unknown_capability(gpu);
   if (error != CUDA_OCC_SUCCESS) {
     throw UserError(
         fmt::format("no occupancy of {} can be computed for a block of {} threads", gpu.name, threads),

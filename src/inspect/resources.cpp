@@ -80,7 +80,7 @@ void read_memory(const CubinElf& elf, const std::string& kernel, Resources& out)
   // Bank 0 holds the launch geometry and the arguments.
   for (int bank = 1; bank < 6; ++bank) {
     const std::string of_module = fmt::format(".nv.constant{}", bank);
-    for (const std::string& name : {of_module, of_module + "." + kernel}) {
+    for (const std::string& name : {of_module, fmt::format("{}.{}", of_module, kernel)}) {
       if (const ElfSection* constant = elf.section(name)) {
         out.constant_bytes += to_int(constant->size, "constant bank");
       }

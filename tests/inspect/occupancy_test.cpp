@@ -149,10 +149,17 @@ TEST(Occupancy, AnUnknownComputeCapabilityNamesTheToolkit) {
     return std::string("no error");
   };
   model.compute_major = 99;
-  EXPECT_EQ(
-      message(),
-      "the CUDA toolkit that tiletune was built with knows no occupancy rules for compute capability 99.0 "
-      "(B200)\n  Build tiletune with CUDA a version that supports it or newer.");
+  EXPECT_EQ(message(),
+            "the CUDA toolkit that tiletune was built with has no occupancy rules for compute capability "
+            "99.0 (B200)\n"
+            "  Build tiletune with a CUDA toolkit that supports it.");
+  // Unknown to every toolkit so far, but of a family that 12.8 brought.
+  model.compute_major = 12;
+  model.compute_minor = 9;
+  EXPECT_EQ(message(),
+            "the CUDA toolkit that tiletune was built with has no occupancy rules for compute capability "
+            "12.9 (B200)\n"
+            "  Build tiletune with CUDA 12.8 or newer.");
 }
 
 TEST(Occupancy, TheModelsBlockLimitIsTheHeaders) {
