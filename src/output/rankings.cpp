@@ -13,6 +13,7 @@
 #include "output/display.h"
 #include "output/export.h"
 #include "output/fields.h"
+#include "output/varying_parameters.h"
 #include "store/columns.h"
 
 namespace tiletune {
@@ -48,7 +49,8 @@ void add_standard_columns(TextTable& table, const std::string& time, bool interv
     table.add_column(name, Align::right);
 }
 
-TextTable standard_table(const std::vector<RankedTrial>& rows, Source source) {
+TextTable standard_table(const std::vector<RankedTrial>& rows, Source source,
+                         const VaryingParameters& parameters) {
   const bool intervals = source != Source::predicted;
   const bool any_tied =
       std::any_of(rows.begin(), rows.end(), [](const RankedTrial& row) { return row.tied; });
@@ -58,7 +60,7 @@ TextTable standard_table(const std::vector<RankedTrial>& rows, Source source) {
     const Trial& trial = row.trial;
     std::vector<std::string> cells{rank_text(row, any_tied),
                                    trial.template_name,
-                                   parameters_text(trial),
+                                   parameters.of(trial),
                                    human_cell(trial, "registers"),
                                    human_cell(trial, "occupancy"),
                                    human_cell(trial, "occupancy_limiter"),
@@ -96,10 +98,15 @@ void write_tables(std::ostream& out, const std::vector<RankingGroup>& groups, bo
   for (const RankingGroup& group : groups) {
     if (!std::exchange(first, false)) out << '\n';
     const std::vector<RankedTrial> rows = shown_rows(group, order, view.limit);
+    const VaryingParameters parameters(rows);
+    const bool standard = fields.empty();
     write_section(out, heading(group.problem, group.gpu, group.source, group.conditions),
                   source_banner(group.source, group.gpu),
-                  fields.empty() ? standard_table(rows, group.source) : chosen_table(rows, fields), markdown,
-                  view.colour);
+                  standard ? standard_table(rows, group.source, parameters) : chosen_table(rows, fields),
+                  markdown, view.colour);
+    if (standard) {
+      for (const std::string& line : parameters.legend()) out << (markdown ? "\n" : "") << line << '\n';
+    }
     const std::size_t hidden = group.rows.size() - rows.size();
     if (hidden != 0) out << fmt::format("{}{} more rows not shown\n", markdown ? "\n" : "", hidden);
   }

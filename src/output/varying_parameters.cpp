@@ -1,0 +1,67 @@
+#include "output/varying_parameters.h"
+
+#include <fmt/format.h>
+
+#include "output/display.h"
+#include "output/export.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Empty for a baseline, and for text that is no object.
+Json parsed(const Trial& trial) {
+  Json values = Json::parse(trial.parameters, nullptr, false);
+  return values.is_object() ? values : Json::object();
+}
+
+void keep_equal(Json& kept, const Json& other) {
+  std::vector<std::string> different;
+  for (const auto& [name, value] : kept.items()) {
+    if (!other.contains(name) || other.at(name) != value) different.push_back(name);
+  }
+  for (const std::string& name : different) kept.erase(name);
+}
+
+std::string assignment(const std::string& name, const Json& value) {
+  return printable(name + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
+}
+
+}  // namespace
+
+VaryingParameters::VaryingParameters(const std::vector<RankedTrial>& rows) {
+  for (const RankedTrial& row : rows) {
+    const Json values = parsed(row.trial);
+    const auto [place, is_first] = alike_.try_emplace(row.trial.template_name, Alike{values, 0});
+    ++place->second.rows;
+    if (!is_first) keep_equal(place->second.values, values);
+  }
+}
+
+std::string VaryingParameters::of(const Trial& trial) const {
+  const Json values = parsed(trial);
+  const Alike& alike = alike_.at(trial.template_name);
+  if (alike.rows < 2 || values.empty()) return parameters_text(trial);
+  std::string text;
+  for (const auto& [name, value] : values.items()) {
+    if (!alike.values.contains(name))
+      text += fmt::format("{}{}", text.empty() ? "" : " ", assignment(name, value));
+  }
+  return text.empty() ? "-" : text;
+}
+
+std::vector<std::string> VaryingParameters::legend() const {
+  std::vector<std::string> lines;
+  for (const auto& [name, alike] : alike_) {
+    if (alike.rows < 2 || alike.values.empty()) continue;
+    std::string line = "in every " + printable(name) + " row shown:";
+    for (const auto& [parameter, value] : alike.values.items())
+      line += fmt::format(" {}", assignment(parameter, value));
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace tiletune
