@@ -30,11 +30,13 @@ std::vector<Target> targets_for(const std::vector<std::string>& names) {
   const std::vector<GpuModel> models = shipped_gpu_models();
   if (names.empty()) {
     std::vector<std::string> known;
+    known.reserve(models.size());
     for (const GpuModel& model : models) known.push_back(model.name);
     throw UserError("no GPU was named", Where{"--gpu", ""},
                     "Name at least one: " + join(known, ", ") + ". For example: --gpu A100 --gpu H100");
   }
   std::vector<Target> targets;
+  targets.reserve(names.size());
   for (const std::string& name : names) targets.push_back(target_from_model(find_gpu_model(models, name)));
   return targets;
 }

@@ -160,9 +160,9 @@ std::string verdict(const RankingGroup& group) {
   }
   if (winner == nullptr) return "";
   const Trial& best = winner->trial;
-  std::string text = fmt::format("{} on {}: {} {} is fastest at {} us, {} TFLOP/s", group.problem, group.gpu,
-                                 best.template_name, parameters_text(best), three_digits(*best.median_us),
-                                 three_digits(best.tflops.value_or(0)));
+  std::string text = fmt::format("{} on {}: {} {} is the best choice at {} us, {} TFLOP/s", group.problem,
+                                 group.gpu, best.template_name, parameters_text(best),
+                                 three_digits(*best.median_us), three_digits(best.tflops.value_or(0)));
   if (best.percent_of_baseline) text += fmt::format(", {:.1f}% of cuBLAS", *best.percent_of_baseline);
   if (group.source == Source::predicted) return text + " (predicted)\n";
   if (tied == 1) return text + "; no other configuration's interval reaches its own\n";

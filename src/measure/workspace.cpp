@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -13,7 +14,13 @@ namespace tiletune {
 
 namespace {
 
-constexpr std::size_t kGuardBytes = std::size_t{64} << 10;
+/// Bytes before and after every buffer. None under a memory checker that is to see every access past a
+/// buffer's ends: TILETUNE_NO_GUARDS is set for it.
+std::size_t guard_bytes() {
+  constexpr std::size_t kGuardBytes = std::size_t{64} << 10;
+  return std::getenv("TILETUNE_NO_GUARDS") == nullptr ? kGuardBytes : 0;
+}
+
 constexpr std::uint8_t kGuardPattern = 0xa5;
 // Largest single error allowed, as a multiple of the norm-wise bound times the reference's RMS: over 10^9
 // elements the largest of normally distributed errors stays below 6.5 standard deviations.
@@ -39,11 +46,11 @@ std::size_t data_bytes(const Workload::SizedBuffer& buffer) {
 }
 
 /// Buffers with their guards, initial contents and FP64 copies while the reference is computed.
-void check_free_memory(const Gpu& gpu, const Workload& workload) {
+void check_free_memory(const Gpu& gpu, const Workload& workload, std::size_t guard) {
   std::size_t buffers = 0;
   std::size_t reference = 0;
   for (const auto& buffer : workload.buffers) {
-    buffers += data_bytes(buffer) * (buffer.role == BufferRole::inout ? 2 : 1) + 2 * kGuardBytes;
+    buffers += data_bytes(buffer) * (buffer.role == BufferRole::inout ? 2 : 1) + 2 * guard;
     reference += static_cast<std::size_t>(buffer.elements) * sizeof(double);
   }
   const std::size_t free = gpu.free_bytes();
@@ -70,11 +77,11 @@ double error_bound(ElementType output, ElementType accumulator, double accumulat
                    2 * std::sqrt(std::max(accumulation_length, 1.0)) * unit_roundoff(accumulator));
 }
 
-DeviceAddress Workspace::Slot::data() const { return memory.address() + kGuardBytes; }
+DeviceAddress Workspace::Slot::data() const { return memory.address() + guard; }
 
 Workspace::Workspace(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request)
-    : gpu_(gpu), kernels_(kernels), blas_(blas), request_(std::move(request)) {
-  check_free_memory(gpu_, request_.workload);
+    : gpu_(gpu), kernels_(kernels), blas_(blas), request_(std::move(request)), guard_bytes_(guard_bytes()) {
+  check_free_memory(gpu_, request_.workload, guard_bytes_);
   allocate();
   rebuild();
 }
@@ -84,7 +91,8 @@ void Workspace::allocate() {
     Slot slot;
     slot.buffer = buffer;
     slot.bytes = data_bytes(buffer);
-    slot.memory = DeviceBuffer(slot.bytes + 2 * kGuardBytes);
+    slot.guard = guard_bytes_;
+    slot.memory = DeviceBuffer(std::max<std::size_t>(slot.bytes + 2 * slot.guard, 1));
     if (buffer.role == BufferRole::inout) slot.initial = DeviceBuffer(std::max<std::size_t>(slot.bytes, 1));
     addresses_[buffer.name] = slot.data();
     slots_.push_back(std::move(slot));
@@ -166,9 +174,9 @@ Verification Workspace::verify(double tolerance_factor) {
 
 std::optional<Finding> Workspace::check_guard(const Slot& slot, bool before) {
   const DeviceAddress band = before ? slot.memory.address() : slot.data() + slot.bytes;
-  const GuardResult guard = kernels_.check_guard(band, kGuardBytes, kGuardPattern);
+  const GuardResult guard = kernels_.check_guard(band, slot.guard, kGuardPattern);
   if (guard.changed == 0) return std::nullopt;
-  const std::string where = before ? fmt::format("up to {} bytes before its start", kGuardBytes - guard.first)
+  const std::string where = before ? fmt::format("up to {} bytes before its start", slot.guard - guard.first)
                                    : fmt::format("from byte {} past its end on", guard.first);
   return Finding{Outcome::out_of_bounds,
                  fmt::format("{} bytes outside {} were written, {}", guard.changed, slot.buffer.name, where)};

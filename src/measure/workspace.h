@@ -54,6 +54,7 @@ class Workspace {
   struct Slot {
     Workload::SizedBuffer buffer;
     std::size_t bytes = 0;
+    std::size_t guard = 0;       // bytes of each band
     DeviceBuffer memory;         // guard, data, guard
     DeviceBuffer initial;        // inout: the contents before every launch
     std::uint64_t checksum = 0;  // in: of the contents
@@ -68,6 +69,7 @@ class Workspace {
   DeviceKernels& kernels_;
   Blas* blas_;
   PrepareRequest request_;
+  std::size_t guard_bytes_;
   std::vector<Slot> slots_;
   std::map<std::string, DeviceAddress> addresses_;
   std::map<std::string, DeviceBuffer> references_;

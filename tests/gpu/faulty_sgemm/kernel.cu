@@ -16,5 +16,6 @@ extern "C" __global__ void faulty_sgemm(int M, int N, int K, float* A, const flo
   float sum = 0.0f;
   for (int k = 0; k < K - (FAULT == 8 ? 1 : 0); ++k) sum += A[(long long)row * K + k] * B[(long long)k * N + column];
   if (FAULT == 9 && first) sum = __int_as_float(0x7fc00000);     // one NaN
+  if (FAULT == 10 && first) sum += 0.0f * B[(long long)K * N];    // reads just past the end
   C[(long long)row * N + column] = sum;
 }

@@ -1,0 +1,55 @@
+#include "tune/stage.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "spec/load.h"
+
+namespace tiletune {
+namespace {
+
+TuneSpec shipped(const std::string& config, const std::vector<std::string>& problems) {
+  LoadOptions options;
+  const std::filesystem::path home = TILETUNE_SOURCE_DIR;
+  options.template_folders = {home / "kernel_templates"};
+  options.problems = problems;
+  return load_tune_spec(home / "configs" / config, options);
+}
+
+TEST(Stages, RunProblemByProblemAndShareBuffersWithinOne) {
+  const TuneSpec spec = shipped("quick.json", {"512", "1024"});
+  const std::vector<Stage> stages = plan_stages(spec);
+  ASSERT_EQ(stages.size(), 2 * spec.templates.size());
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const std::size_t problem = i / spec.templates.size();
+    EXPECT_EQ(stages[i].problem.label(), problem == 0 ? "512x512x512" : "1024x1024x1024");
+    EXPECT_EQ(stages[i].group, problem) << "all of them are the same product in FP32";
+  }
+}
+
+TEST(Stages, BudgetLimitsWhatIsPlanned) {
+  TuneSpec spec = shipped("quick.json", {});
+  spec.budget.evaluations = 2;
+  for (const Stage& stage : plan_stages(spec)) EXPECT_LE(stage.planned, 2U);
+}
+
+TEST(Stages, HarmfulOptionsOfAConfigAreRefused) {
+  TuneSpec spec = shipped("quick.json", {});
+  spec.compile.options = {"--include-path=/etc"};
+  EXPECT_THROW(plan_stages(spec), UserError);
+}
+
+TEST(Stages, PrepareRequestHoldsTheWholeProblem) {
+  const TuneSpec spec = shipped("quick.json", {"30x20x10"});
+  const std::vector<Stage> stages = plan_stages(spec);
+  const PrepareRequest request = prepare_request(spec, stages.front(), Target{});
+  ASSERT_EQ(request.workload.buffers.size(), 3U);
+  EXPECT_EQ(request.workload.buffers[0].elements, 300);
+  EXPECT_EQ(request.workload.buffers[1].elements, 200);
+  EXPECT_EQ(request.workload.buffers[2].elements, 600);
+  EXPECT_EQ(request.workload.flops, 2.0 * 30 * 20 * 10);
+  EXPECT_FALSE(request.reference.has_value());
+}
+
+}  // namespace
+}  // namespace tiletune
