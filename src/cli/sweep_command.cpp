@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <sstream>
 
@@ -175,11 +176,22 @@ std::vector<std::string> template_names(const TuneSpec& spec) {
   return names;
 }
 
+/// Rows in the order of the config's problems: rows known from before may stand elsewhere in the database.
+void sort_by_problem(std::vector<Trial>& trials, const TuneSpec& spec) {
+  const auto place = [&](const Trial& trial) {
+    return std::find_if(spec.problems.begin(), spec.problems.end(),
+                        [&](const Problem& problem) { return problem.label() == trial.problem; });
+  };
+  std::stable_sort(trials.begin(), trials.end(),
+                   [&](const Trial& a, const Trial& b) { return place(a) < place(b); });
+}
+
 int print_results(const SweepCommand& options, const TuneSpec& spec, const Database& database,
                   const SweepSummary& summary) {
   TrialFilter filter;
   filter.sweep_id = summary.sweep_id;
-  const std::vector<Trial> trials = database.trials(filter);
+  std::vector<Trial> trials = database.trials(filter);
+  sort_by_problem(trials, spec);
   const auto groups = rank_trials(trials);
   const Format format = format_from_name(options.format);
   const bool table = format == Format::table;
