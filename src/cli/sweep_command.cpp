@@ -212,6 +212,7 @@ int print_results(const SweepCommand& options, const TuneSpec& spec, const Datab
   }
   write_output("", out.str());
   constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells say it
+  if (!summary.gpu_failure.empty()) throw GpuError(summary.gpu_failure);
   if (summary.interrupted) return kInterrupted;
   if (!groups.empty()) return 0;
   throw NothingToDo(

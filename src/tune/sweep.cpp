@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/error.h"
 #include "tune/provenance.h"
 #include "tune/row.h"
 
@@ -18,6 +19,8 @@ namespace {
 
 /// Compiled candidates that may wait for the evaluator; bounds memory and how far compiling runs ahead.
 constexpr std::size_t kMostReady = 64;
+/// Proposals between two looks at the workers and at Ctrl-C, when all of them are known from before.
+constexpr int kMostProposals = 256;
 constexpr auto kLongestWait = std::chrono::milliseconds(200);
 
 double seconds_since(Clock::time_point start) {
@@ -39,12 +42,10 @@ class Sweep {
   SweepSummary run() {
     summary_.sweep_id = database_.begin_sweep(sweep_record());
     for (const Stage& stage : stages_) summary_.planned += stage.planned;
-    while (!done()) {
-      propose();
-      admit_compiled();
-      evaluate();
-      report();
-      wait();
+    try {
+      while (!done()) step();
+    } catch (const GpuError& error) {
+      summary_.gpu_failure = error.what();
     }
     summary_.wall_s = seconds_since(started_);
     summary_.compile_cpu_s = pool_.compile_cpu_seconds();
@@ -53,6 +54,14 @@ class Sweep {
   }
 
  private:
+  void step() {
+    propose();
+    admit_compiled();
+    evaluate();
+    report();
+    wait();
+  }
+
   SweepRecord sweep_record() const {
     SweepRecord record;
     record.started_at = utc_now();
@@ -67,12 +76,12 @@ class Sweep {
 
   bool done() {
     stop_early();
-    const bool nothing_in_flight = compiling_.empty() && evaluator_.idle();
-    if (stopping_) return nothing_in_flight || (evaluator_.idle() && summary_.interrupted);
-    return nothing_in_flight && ready_.empty() && current_stage() == nullptr;
+    if (!evaluator_.idle()) return false;
+    return stopping_ || (compiling_.empty() && ready_.empty() && current_stage() == nullptr);
   }
 
-  /// Ctrl-C and the time budget: nothing new is started; an interrupt waits for the evaluator only.
+  /// Ctrl-C and the time budget: nothing new is started, and only the evaluator is waited for. What is being
+  /// compiled or waits compiled has no row yet; the next run of the sweep finds it in the kernel cache.
   void stop_early() {
     if (stopping_) return;
     summary_.interrupted = options_.interrupted();
@@ -90,7 +99,8 @@ class Sweep {
 
   void propose() {
     const std::size_t most_compiling = 4 * static_cast<std::size_t>(pool_.workers());
-    while (!stopping_ && compiling_.size() < most_compiling && ready_.size() < kMostReady) {
+    for (int started = 0; started < kMostProposals; ++started) {
+      if (stopping_ || compiling_.size() >= most_compiling || ready_.size() >= kMostReady) return;
       Stage* stage = current_stage();
       if (stage == nullptr) return;
       const auto index = stage->strategy->propose();
@@ -107,12 +117,13 @@ class Sweep {
     Candidate candidate;
     candidate.stage = &stage;
     candidate.index = index;
-    candidate.instance = stage.instantiator.instantiate(stage.space.at(index));
+    const std::string impossible = instantiate(candidate);
     CompileRequest request = make_compile_request(*stage.spec, spec_.compile, *stage.sources,
                                                   candidate.instance, evaluator_.target().architecture);
     candidate.trial = make_trial(spec_, stage, evaluator_.target(), candidate.instance, request);
     candidate.trial.sweep_id = candidate.trial.seen_in_sweep = summary_.sweep_id;
     if (reuse(candidate)) return;
+    if (!impossible.empty()) return refuse(std::move(candidate), impossible);
     const Admission admission = admit_launch(evaluator_.target().model, *stage.spec, candidate.instance);
     if (!admission.admitted) {
       add_admission(candidate.trial, admission);
@@ -121,6 +132,26 @@ class Sweep {
     const std::uint64_t ticket = ++tickets_;
     pool_.submit(ticket, std::move(request));
     compiling_.emplace(ticket, std::move(candidate));
+  }
+
+  /// Fills in the instance. A configuration whose launch or arguments cannot be evaluated keeps its
+  /// parameters alone; then the reason is returned.
+  static std::string instantiate(Candidate& candidate) {
+    const Configuration configuration = candidate.stage->space.at(candidate.index);
+    try {
+      candidate.instance = candidate.stage->instantiator.instantiate(configuration);
+      return "";
+    } catch (const UserError& error) {
+      candidate.instance = Instance{};
+      candidate.instance.parameters = configuration.named(*candidate.stage->spec);
+      return error.what();
+    }
+  }
+
+  void refuse(Candidate candidate, const std::string& reason) {
+    candidate.trial.outcome = Outcome::refused;
+    candidate.trial.reason = reason;
+    record(std::move(candidate));
   }
 
   bool reuse(const Candidate& candidate) {
@@ -139,7 +170,7 @@ class Sweep {
       const auto found = compiling_.find(ticket);
       Candidate candidate = std::move(found->second);
       compiling_.erase(found);
-      if (summary_.interrupted) continue;
+      if (stopping_) continue;
       admit(std::move(candidate), compiled);
     }
   }

@@ -40,6 +40,7 @@ struct SweepSummary {
   std::map<Outcome, std::uint64_t> outcomes;  ///< of the rows made now
   bool interrupted = false;
   bool out_of_budget = false;
+  std::string gpu_failure;  ///< why the GPU was given up; empty: it was not
   double wall_s = 0;
   double compile_cpu_s = 0;
   double evaluate_s = 0;  ///< time the evaluator was busy

@@ -86,6 +86,29 @@ TEST(Sweep, ACrashingConfigurationIsBlamedAndTheOthersAreMeasured) {
   EXPECT_EQ(crashed->reason, "killed by signal 11 (Segmentation fault)");
 }
 
+TEST(Sweep, AGpuLostTooOftenEndsTheSweepWithWhatWasRecorded) {
+  const Sandbox sandbox;
+  const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(40), "always_crash"));
+  EXPECT_EQ(run.code, 3) << run.out;
+  EXPECT_NE(run.err.find("the GPU worker was lost 21 times in a row"), std::string::npos) << run.err;
+  EXPECT_NE(run.out.find("crashed 21"), std::string::npos) << run.out;
+  EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::crashed), 21);
+}
+
+TEST(Sweep, ALaunchThatCannotBeEvaluatedIsARow) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(4);
+  const std::string manifest = read_file(sandbox.folder() / "tiny/template.json");
+  const std::string grid = "\"grid\": [1]";
+  const std::size_t place = manifest.find(grid);
+  ASSERT_NE(place, std::string::npos);
+  sandbox.write("tiny/template.json",
+                std::string(manifest).replace(place, grid.size(), "\"grid\": [\"V - 1\"]"));
+  const Finished run = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("ok 2, refused 2"), std::string::npos) << run.out;
+}
+
 TEST(Sweep, AProblemThatDoesNotFitIsRefusedWithItsReason) {
   const Sandbox sandbox;
   const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(2), "unpreparable"));
