@@ -45,12 +45,23 @@ namespace {
 [[noreturn]] void fail_to_write(const fs::path& path, const fs::path& temporary, const std::string& what) {
   const std::string reason = std::strerror(errno);
   std::error_code ignored;
-  fs::remove(temporary, ignored);
+  if (!temporary.empty()) fs::remove(temporary, ignored);
   throw UserError(fmt::format("{}: {}", what, reason), Where{path.string(), ""},
                   "Check that the folder is writable and the disk has room.");
 }
 
 }  // namespace
+
+void write_file(const fs::path& path, std::string_view content) {
+  std::error_code error;
+  const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : path;
+  const fs::file_status status = fs::status(target, error);
+  if (!fs::exists(status) || fs::is_regular_file(status)) return write_file_atomically(target, content);
+  std::ofstream out(target, std::ios::binary);
+  out.write(content.data(), static_cast<std::streamsize>(content.size()));
+  out.close();
+  if (!out) fail_to_write(path, fs::path(), "cannot be written");
+}
 
 void write_file_atomically(const fs::path& path, std::string_view content) {
   std::error_code error;

@@ -15,6 +15,10 @@ std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes
 /// never a part. Creates missing folders. Throws UserError when that fails.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
+/// As write_file_atomically() for the place a person named: a symbolic link is followed, and a device or pipe
+/// is written to instead of being replaced.
+void write_file(const std::filesystem::path& path, std::string_view content);
+
 /// Reads JSON (comments not allowed, duplicate keys refused, nesting limited to 200). Throws UserError with
 /// line and column on bad syntax.
 nlohmann::ordered_json read_json(const std::filesystem::path& path);

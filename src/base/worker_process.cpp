@@ -219,8 +219,9 @@ void WorkerChannel::send(const nlohmann::ordered_json& message) {
 void die_with_parent() {
   const pid_t parent = ::getppid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have died before the request took effect.
-  if (::getppid() != parent || parent == 1) ::_exit(1);
+  // The parent may have died before the request took effect; had it died before this call, the channel is at
+  // its end.
+  if (::getppid() != parent) ::_exit(1);
 }
 
 }  // namespace tiletune

@@ -71,8 +71,15 @@ TrialFilter FilterOptions::filter() const {
 
 std::vector<GpuModel> shipped_gpu_models() { return load_gpu_models(home_folder() / "configs" / "gpus"); }
 
+void check_output(const std::filesystem::path& file, const std::filesystem::path& database) {
+  std::error_code ignored;
+  if (file.empty() || !std::filesystem::equivalent(file, database, ignored)) return;
+  throw UserError("the output would replace the database it comes from", Where{file.string(), ""},
+                  "Write to another file.");
+}
+
 void write_output(const std::filesystem::path& file, const std::string& text) {
-  if (!file.empty() && file != "-") return write_file_atomically(file, text);
+  if (!file.empty() && file != "-") return write_file(file, text);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     throw UserError("standard output cannot be written", "Is the disk full, or the reader gone?");
   }

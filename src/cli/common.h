@@ -50,6 +50,9 @@ struct FilterOptions {
 /// configs/gpus of the home folder.
 std::vector<GpuModel> shipped_gpu_models();
 
+/// Throws UserError when an output file is the database itself.
+void check_output(const std::filesystem::path& file, const std::filesystem::path& database);
+
 /// Writes to a file, or to standard output for "" and "-".
 void write_output(const std::filesystem::path& file, const std::string& text);
 

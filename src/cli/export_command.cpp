@@ -31,6 +31,7 @@ std::string all_rows(const Database& database, const TrialFilter& filter, bool w
 }
 
 int run(const ExportOptions& options) {
+  check_output(options.output, options.rows.database);
   const Database database(options.rows.database, Database::Mode::read_only);
   const TrialFilter filter = options.rows.filter();
   if (!options.best) {

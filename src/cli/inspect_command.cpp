@@ -135,7 +135,11 @@ int run(const InspectCommand& options) {
       interrupted);
   progress.finish();
   write_output("", format == Format::json ? as_json(rows, targets) : as_table(rows, targets));
-  return 0;
+  if (!interrupted()) return 0;
+  fmt::print(stderr,
+             "Interrupted: only what was compiled is shown. The same command again goes on from the kernel "
+             "cache.\n");
+  return kInterrupted;
 }
 
 }  // namespace

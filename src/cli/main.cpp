@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -60,6 +62,15 @@ int parse_and_run(int argc, char** argv) {
   return action();
 }
 
+/// Where standard input, output or error is closed, files and channels would take their numbers.
+void occupy_standard_descriptors() {
+  while (true) {
+    const int descriptor = ::open("/dev/null", O_RDWR);
+    if (descriptor > STDERR_FILENO) ::close(descriptor);
+    if (descriptor < 0 || descriptor > STDERR_FILENO) return;
+  }
+}
+
 int report(const char* kind, const std::exception& error, int code) {
   fmt::print(stderr, "tiletune: {}: {}\n", kind, error.what());
   return code;
@@ -68,6 +79,7 @@ int report(const char* kind, const std::exception& error, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_standard_descriptors();
   try {
     return parse_and_run(argc, argv);
   } catch (const tiletune::NothingToDo& error) {

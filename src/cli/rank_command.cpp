@@ -58,6 +58,7 @@ std::vector<std::string> template_order(const std::vector<Trial>& trials) {
 
 int run(const RankOptions& options) {
   const Format format = format_from_name(options.format);
+  check_output(options.output, options.rows.database);
   const Database database(options.rows.database, Database::Mode::read_only);
   TrialFilter filter = options.rows.filter();
   filter.outcomes = parse_outcomes(options.outcomes);

@@ -2,6 +2,9 @@
 
 namespace tiletune {
 
+/// The exit code of an interrupted command: 128 + SIGINT, as shells say it.
+inline constexpr int kInterrupted = 130;
+
 /// From now on the first SIGINT or SIGTERM is only noted; a second one ends the process at once (workers die
 /// with it).
 void catch_interrupts();

@@ -30,16 +30,17 @@ std::string count_text(double count) {
   return count < kExactlyPrinted ? fmt::format("{:.0f}", count) : fmt::format("{:.3g}", count);
 }
 
-void print_table(const TemplateSpec& spec, const Problem& problem, const Space& space) {
-  fmt::print("{} {}: {} raw combinations, {} valid ({})\n", spec.name, problem.label(),
-             count_text(space.raw_size()), space.size(),
-             percent(static_cast<double>(space.size()), space.raw_size()));
+std::string as_table(const TemplateSpec& spec, const Problem& problem, const Space& space) {
+  std::string out = fmt::format("{} {}: {} raw combinations, {} valid ({})\n", spec.name, problem.label(),
+                                count_text(space.raw_size()), space.size(),
+                                percent(static_cast<double>(space.size()), space.raw_size()));
   TextTable parameters;
   parameters.add_column("parameter", Align::left);
   parameters.add_column("values", Align::left);
   parameters.add_column("meaning", Align::left);
   for (const Parameter& parameter : spec.parameters) {
     std::vector<std::string> values;
+    values.reserve(parameter.values.size());
     for (const Value& value : parameter.values) values.push_back(to_text(value));
     parameters.add_row({parameter.name, join(values, " "), parameter.meaning});
   }
@@ -53,8 +54,9 @@ void print_table(const TemplateSpec& spec, const Problem& problem, const Space& 
                          report.require, report.why});
   }
   const bool colour = stdout_wants_colour();
-  if (!spec.parameters.empty()) fmt::print("{}\n", parameters.text(colour));
-  if (!space.constraints().empty()) fmt::print("{}\n", constraints.text(colour));
+  if (!spec.parameters.empty()) out += parameters.text(colour) + "\n";
+  if (!space.constraints().empty()) out += constraints.text(colour) + "\n";
+  return out;
 }
 
 Json as_json(const TemplateSpec& spec, const Problem& problem, const Space& space) {
@@ -84,14 +86,14 @@ int run(const SpaceOptions& options) {
       if (json) {
         list.push_back(as_json(kernel, problem, space));
       } else {
-        print_table(kernel, problem, space);
+        write_output("", as_table(kernel, problem, space));
       }
     }
   }
   if (json) {
-    fmt::print("{}\n", Json{{"raw", raw}, {"valid", valid}, {"spaces", list}}.dump(2));
+    write_output("", Json{{"raw", raw}, {"valid", valid}, {"spaces", list}}.dump(2) + "\n");
   } else {
-    fmt::print("in all: {} raw combinations, {} valid\n", count_text(raw), valid);
+    write_output("", fmt::format("in all: {} raw combinations, {} valid\n", count_text(raw), valid));
   }
   if (valid > 0) return 0;
   throw NothingToDo("no configuration satisfies the constraints", Where{spec.file.string(), ""},

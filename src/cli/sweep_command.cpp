@@ -59,7 +59,7 @@ void apply_budget(const std::string& text, Budget& budget) {
   }
   const std::string unit = text.substr(digits);
   const bool known = unit.empty() || unit == "s" || unit == "min" || unit == "h";
-  if (digits == 0 || !known || !(number > 0) || number > 1e15) {
+  if (digits == 0 || !known || !(number > 0) || number > 1e15 || (unit.empty() && number < 1)) {
     throw UserError(fmt::format("'{}' is no budget", text), Where{"--budget", ""},
                     "Write a time such as 60s, 5min or 2h, or a number of configurations such as 500.");
   }
@@ -172,6 +172,7 @@ std::string verdict(const RankingGroup& group) {
 
 std::vector<std::string> template_names(const TuneSpec& spec) {
   std::vector<std::string> names;
+  names.reserve(spec.templates.size());
   for (const TemplateSpec& kernel : spec.templates) names.push_back(kernel.name);
   return names;
 }
@@ -211,15 +212,15 @@ int print_results(const SweepCommand& options, const TuneSpec& spec, const Datab
     }
   }
   write_output("", out.str());
-  constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells say it
   if (!summary.gpu_failure.empty()) throw GpuError(summary.gpu_failure);
   if (summary.interrupted) return kInterrupted;
   if (!groups.empty()) return 0;
-  throw NothingToDo(
-      "no configuration ran", Where{spec.file.string(), ""},
-      fmt::format("See why: tiletune rank --db {} --sweep {} --outcome refused --outcome compile_failed "
-                  "--outcome wrong_result",
-                  options.database.string(), summary.sweep_id));
+  std::string list =
+      fmt::format("See why: tiletune rank --db {} --sweep {}", options.database.string(), summary.sweep_id);
+  for (const auto& [outcome, count] : database.outcome_counts(filter)) {
+    if (outcome != Outcome::ok) list += fmt::format(" --outcome {}", name(outcome));
+  }
+  throw NothingToDo("no configuration ran", Where{spec.file.string(), ""}, list);
 }
 
 int run(const SweepCommand& options) {

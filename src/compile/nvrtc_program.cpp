@@ -63,6 +63,7 @@ class Program {
   std::string lowered_name(const std::string& expression) const {
     const char* name = nullptr;
     check(nvrtcGetLoweredName(program_, expression.c_str(), &name), "nvrtcGetLoweredName");
+    if (name == nullptr) throw std::runtime_error("NVRTC knows no kernel of the name " + expression);
     return name;
   }
 

@@ -75,25 +75,6 @@ DeviceFacts read_facts(int index, CUdevice device) {
 
 }  // namespace
 
-bool CudaError::sticky() const {
-  switch (code_) {
-    case CUDA_ERROR_ILLEGAL_ADDRESS:
-    case CUDA_ERROR_LAUNCH_TIMEOUT:
-    case CUDA_ERROR_LAUNCH_FAILED:
-    case CUDA_ERROR_HARDWARE_STACK_ERROR:
-    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-    case CUDA_ERROR_MISALIGNED_ADDRESS:
-    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-    case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_ASSERT:
-    case CUDA_ERROR_ECC_UNCORRECTABLE:
-    case CUDA_ERROR_EXTERNAL_DEVICE:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool CudaError::launch_refused() const {
   return code_ == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES || code_ == CUDA_ERROR_INVALID_VALUE ||
          code_ == CUDA_ERROR_INVALID_IMAGE || code_ == CUDA_ERROR_NO_BINARY_FOR_GPU ||
@@ -102,16 +83,6 @@ bool CudaError::launch_refused() const {
 }
 
 bool CudaError::out_of_memory() const { return code_ == CUDA_ERROR_OUT_OF_MEMORY; }
-
-int device_count() {
-  try {
-    int count = 0;
-    check(driver_api().device_count(&count), "cuDeviceGetCount");
-    return count;
-  } catch (const GpuError&) {
-    return 0;
-  }
-}
 
 DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
   CUdeviceptr address = 0;
@@ -185,6 +156,7 @@ Gpu::Gpu(int index) {
   const DriverApi& api = driver_api();
   int count = 0;
   check(api.device_count(&count), "cuDeviceGetCount");
+  if (count == 0) throw NoGpu("the NVIDIA driver shows no GPU");
   if (index < 0 || index >= count) {
     throw GpuError(fmt::format("there is no GPU {}; the driver shows {}", index, count));
   }

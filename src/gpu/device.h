@@ -17,23 +17,22 @@ struct CUstream_st;
 
 namespace tiletune {
 
+/// This machine has no NVIDIA driver, or no GPU that the driver shows.
+class NoGpu : public GpuError {
+ public:
+  using GpuError::GpuError;
+};
+
 /// A call of the CUDA driver failed.
 class CudaError : public GpuError {
  public:
-  CudaError(int code, const std::string& what, std::string place)
-      : GpuError(what), code_(code), place_(std::move(place)) {}
-  int code() const { return code_; }
-  /// The context cannot be used any more; cuda.h says of these that the process must be terminated.
-  bool sticky() const;
+  CudaError(int code, const std::string& what) : GpuError(what), code_(code) {}
   /// The launch itself was refused; the context is fine.
   bool launch_refused() const;
   bool out_of_memory() const;
-  /// Source file and line of the call.
-  const std::string& place() const { return place_; }
 
  private:
   int code_;
-  std::string place_;
 };
 
 /// What the driver says of a device.
@@ -58,9 +57,6 @@ struct DeviceFacts {
   int clock_khz = 0;         ///< highest SM clock
   std::string cuda_version;  ///< highest the driver supports: "13.0"
 };
-
-/// Devices the driver shows; 0 also when there is no driver.
-int device_count();
 
 using DeviceAddress = std::uint64_t;
 

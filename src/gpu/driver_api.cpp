@@ -17,7 +17,7 @@ Library open_driver() {
   try {
     return Library(names);
   } catch (const GpuError&) {
-    throw GpuError("no NVIDIA driver is installed (libcuda.so.1 cannot be opened)");
+    throw NoGpu("no NVIDIA driver is installed (libcuda.so.1 cannot be opened)");
   }
 }
 
@@ -33,7 +33,6 @@ DriverApi load_driver_api() {
   library.load(api.device_attribute, "cuDeviceGetAttribute");
   library.load(api.device_memory, "cuDeviceTotalMem_v2");
   library.load(api.context_retain, "cuDevicePrimaryCtxRetain");
-  library.load(api.context_release, "cuDevicePrimaryCtxRelease_v2");
   library.load(api.context_set_current, "cuCtxSetCurrent");
   library.load(api.memory_info, "cuMemGetInfo_v2");
   library.load(api.memory_allocate, "cuMemAlloc_v2");
@@ -72,6 +71,7 @@ const DriverApi& driver_api() {
     if (result != CUDA_SUCCESS) {
       const char* text = nullptr;
       loaded.error_string(result, &text);
+      if (result == CUDA_ERROR_NO_DEVICE) throw NoGpu("the NVIDIA driver shows no GPU");
       throw GpuError(fmt::format("the CUDA driver does not start: {} (code {})",
                                  text != nullptr ? text : "unknown error", static_cast<int>(result)));
     }
@@ -80,7 +80,7 @@ const DriverApi& driver_api() {
   return api;
 }
 
-void check(CUresult result, const char* call, std::source_location where) {
+void check(CUresult result, const char* call) {
   if (result == CUDA_SUCCESS) return;
   const char* error = nullptr;
   const char* text = nullptr;
@@ -88,8 +88,7 @@ void check(CUresult result, const char* call, std::source_location where) {
   driver_api().error_string(result, &text);
   throw CudaError(static_cast<int>(result),
                   fmt::format("{}: {} ({})", call, text != nullptr ? text : "unknown error",
-                              error != nullptr ? error : "?"),
-                  fmt::format("{}:{}", where.file_name(), where.line()));
+                              error != nullptr ? error : "?"));
 }
 
 }  // namespace tiletune

@@ -2,8 +2,6 @@
 
 #include <cuda.h>
 
-#include <source_location>
-
 namespace tiletune {
 
 /// The functions of libcuda that tiletune calls, loaded on first use. Private to the gpu room.
@@ -17,7 +15,6 @@ struct DriverApi {
   decltype(&cuDeviceGetAttribute) device_attribute;
   decltype(&cuDeviceTotalMem) device_memory;
   decltype(&cuDevicePrimaryCtxRetain) context_retain;
-  decltype(&cuDevicePrimaryCtxRelease) context_release;
   decltype(&cuCtxSetCurrent) context_set_current;
   decltype(&cuMemGetInfo) memory_info;
   decltype(&cuMemAlloc) memory_allocate;
@@ -50,6 +47,6 @@ struct DriverApi {
 const DriverApi& driver_api();
 
 /// Throws CudaError (gpu/device.h) unless the call succeeded.
-void check(CUresult result, const char* call, std::source_location where = std::source_location::current());
+void check(CUresult result, const char* call);
 
 }  // namespace tiletune

@@ -24,7 +24,6 @@ struct Nvml::Impl {
   int (*by_uuid)(const char*, NvmlDevice*) = nullptr;
   int (*driver_version)(char*, unsigned) = nullptr;
   int (*clock)(NvmlDevice, unsigned, unsigned*) = nullptr;
-  int (*power)(NvmlDevice, unsigned*) = nullptr;
   bool started = false;
   NvmlDevice device = nullptr;
 
@@ -36,7 +35,6 @@ struct Nvml::Impl {
     library.load(by_uuid, "nvmlDeviceGetHandleByUUID");
     library.load(driver_version, "nvmlSystemGetDriverVersion");
     library.load(clock, "nvmlDeviceGetClockInfo");
-    library.load(power, "nvmlDeviceGetPowerUsage");
   }
 };
 
@@ -67,14 +65,6 @@ std::optional<double> Nvml::sm_clock_mhz() const {
   if (impl_->device == nullptr || impl_->clock(impl_->device, kNvmlClockSm, &mhz) != kNvmlSuccess)
     return std::nullopt;
   return mhz;
-}
-
-std::optional<double> Nvml::power_watts() const {
-  unsigned milliwatts = 0;
-  if (impl_->device == nullptr || impl_->power(impl_->device, &milliwatts) != kNvmlSuccess)
-    return std::nullopt;
-  constexpr double kMilliwattsPerWatt = 1e3;
-  return milliwatts / kMilliwattsPerWatt;
 }
 
 }  // namespace tiletune

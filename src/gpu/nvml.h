@@ -18,7 +18,6 @@ class Nvml {
 
   std::optional<std::string> driver_version() const;  ///< "580.159.04"
   std::optional<double> sm_clock_mhz() const;
-  std::optional<double> power_watts() const;
 
  private:
   struct Impl;

@@ -12,8 +12,6 @@
 namespace tiletune {
 namespace {
 
-constexpr std::uint8_t kFormatSized =
-    4;  ///< a 16-bit size, then the value; other formats hold 16 bits in place
 constexpr std::uint8_t kMaxThreads = 0x05;
 constexpr std::uint8_t kFrameSize = 0x11;
 constexpr std::uint8_t kRegisterCount = 0x2f;

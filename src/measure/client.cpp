@@ -37,17 +37,16 @@ std::optional<GpuOpened> GpuClient::open() {
   state_ = State::idle;
   try {
     const auto message = worker_->receive(milliseconds(options_.open_timeout_s));
-    if (message && (*message)["type"] == "no_gpu") {
-      why_ = message->value("reason", "the worker gave no reason");
-    } else if (message) {
-      return gpu_opened_from_json(*message);
-    } else {
-      why_ = worker_->gone() ? "the GPU worker " + worker_->reap()
-                             : fmt::format("the GPU worker did not answer within {}",
-                                           human_seconds(options_.open_timeout_s));
+    if (message && (*message)["type"] == "opened") return gpu_opened_from_json(*message);
+    if (!message) {
+      throw GpuError(worker_->gone() ? "the GPU worker " + worker_->reap()
+                                     : fmt::format("the GPU worker did not answer within {}",
+                                                   human_seconds(options_.open_timeout_s)));
     }
+    why_ = message->value("reason", "the worker gave no reason");
+    if ((*message)["type"] != "no_gpu") throw GpuError(why_);
   } catch (const ProtocolError& error) {
-    why_ = std::string("the GPU worker sent garbage: ") + error.what();
+    throw GpuError(std::string("the GPU worker sent garbage: ") + error.what());
   }
   worker_.reset();
   return std::nullopt;
@@ -76,8 +75,19 @@ void GpuClient::ensure_worker() {
   if (!open()) throw GpuError("the GPU worker cannot be restarted: " + why_);
 }
 
+/// A worker that died, or spoke up, while nothing was asked of it: no configuration is to blame.
+void GpuClient::drop_dead_worker() {
+  if (!worker_) return;
+  try {
+    if (worker_->receive() || worker_->gone()) stop();
+  } catch (const ProtocolError&) {
+    stop();
+  }
+}
+
 void GpuClient::prepare(PrepareRequest request) {
   problem_ = std::move(request);
+  drop_dead_worker();
   ensure_worker();
   worker_->send(to_json(*problem_));
   state_ = State::preparing;
@@ -87,22 +97,25 @@ void GpuClient::prepare(PrepareRequest request) {
 void GpuClient::reprepare() {
   ensure_worker();
   worker_->send(to_json(*problem_));
-  state_ = State::preparing;
-  extend_deadline();
   const Clock::time_point end = Clock::now() + seconds(options_.prepare_timeout_s);
-  while (Clock::now() < end) {
-    const auto message = worker_->receive(std::chrono::milliseconds(100));
-    if (worker_->gone())
-      throw GpuError("the restarted GPU worker was lost while preparing: it " + worker_->reap());
-    if (!message || (*message)["type"] == "alive") continue;
-    if ((*message)["type"] != "prepared")
-      throw GpuError("the restarted GPU worker cannot prepare the problem again");
-    return;
+  try {
+    while (Clock::now() < end) {
+      const auto message = worker_->receive(std::chrono::milliseconds(100));
+      if (!message && worker_->gone())
+        throw GpuError("the restarted GPU worker was lost: it " + worker_->reap());
+      if (!message || (*message)["type"] == "alive") continue;
+      if ((*message)["type"] == "prepared") return;
+      throw GpuError("the restarted GPU worker cannot prepare the problem again: " +
+                     message->value("reason", "it gave no reason"));
+    }
+  } catch (const ProtocolError& error) {
+    throw GpuError(std::string("the restarted GPU worker sent garbage: ") + error.what());
   }
   throw GpuError("the restarted GPU worker did not prepare the problem in time");
 }
 
 void GpuClient::dispatch(const MeasureRequest& request) {
+  drop_dead_worker();
   if (!worker_) reprepare();
   worker_->send(to_json(request));
   ticket_ = request.ticket;

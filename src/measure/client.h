@@ -16,7 +16,7 @@ struct GpuClientOptions {
   std::vector<std::string> arguments;  ///< {"gpu-worker", "0"}
   double open_timeout_s = 60;          ///< starting the driver and its context
   double prepare_timeout_s = 120;      ///< buffers, reference and baseline of one problem
-  int most_restarts = 20;              ///< in a row, without a measurement in between
+  int most_restarts = 100;             ///< in a row, without a measurement in between
 };
 
 /// What a GPU worker answered, or that it was lost.
@@ -43,7 +43,8 @@ class GpuClient {
   GpuClient(const GpuClient&) = delete;
   GpuClient& operator=(const GpuClient&) = delete;
 
-  /// Starts the worker and waits for its GPU. None, with the reason in why(), when there is none.
+  /// Starts the worker and waits for its GPU. None, with the reason in why(), when the machine has none.
+  /// Throws GpuError when it has one that cannot be opened.
   std::optional<GpuOpened> open();
   const std::string& why() const { return why_; }
 
@@ -53,8 +54,8 @@ class GpuClient {
 
   bool idle() const { return state_ == State::idle; }
   std::optional<GpuEvent> poll();
-  /// To poll for POLLIN; -1 when there is no worker.
-  int fd() const { return worker_ ? worker_->fd() : -1; }
+  /// To poll for POLLIN; -1 while nothing is asked of a worker.
+  int fd() const { return worker_ && !idle() ? worker_->fd() : -1; }
   /// When poll() is due even if nothing arrives.
   Clock::time_point deadline() const { return deadline_; }
 
@@ -65,6 +66,7 @@ class GpuClient {
  private:
   enum class State { idle, preparing, measuring };
 
+  void drop_dead_worker();
   void ensure_worker();
   void reprepare();
   std::optional<GpuEvent> next_event();

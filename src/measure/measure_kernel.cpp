@@ -8,7 +8,6 @@ namespace tiletune {
 namespace {
 
 constexpr int kFewestBaselineSamples = 15;
-constexpr unsigned kSharedWithoutOptIn = 48U << 10;
 
 /// One configuration on its way: loaded kernel, packed arguments, and what is known so far.
 class Measurement {
@@ -27,7 +26,7 @@ class Measurement {
 
   void inspect() {
     result.attributes = kernel_.attributes();
-    if (request_.shape.dynamic_shared_bytes > kSharedWithoutOptIn) {
+    if (request_.shape.dynamic_shared_bytes > 0) {
       kernel_.allow_dynamic_shared(static_cast<int>(request_.shape.dynamic_shared_bytes));
     }
     result.driver_blocks_per_multiprocessor = kernel_.blocks_per_multiprocessor(
@@ -39,6 +38,7 @@ class Measurement {
     workspace_.poison(variant);
     launch();
     gpu_.synchronize();
+    timer_.beat();
     if (const auto finding = workspace_.check_surroundings()) return blame(*finding);
     const Verification verification = workspace_.verify(request_.tolerance_factor);
     result.relative_error = std::max(result.relative_error.value_or(0), verification.relative_error);
@@ -101,8 +101,6 @@ Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml
     if (!error.launch_refused()) throw;
     result = launch_failed(request, error);
   }
-  // Whatever a faulty kernel wrote must not meet the next one.
-  if (result.outcome != Outcome::ok && result.outcome != Outcome::launch_failed) workspace.rebuild();
   const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - started;
   result.wall_ms = wall.count();
   return result;

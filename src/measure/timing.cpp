@@ -26,6 +26,8 @@ double Timer::sample(CachePolicy cache, const std::function<void()>& launch) {
     gpu_.fill32(flush_.address(), 0, flush_.bytes() / sizeof(std::uint32_t));
   } else {
     launch();
+    gpu_.synchronize();
+    beat_();
   }
   gpu_.record(begin_);
   launch();

@@ -49,7 +49,10 @@ class Service {
   void measure(const Json& message) {
     const MeasureRequest request = measure_request_from_json(message);
     if (!workspace_) throw ProtocolError("asked to measure before anything was prepared");
-    channel_.send(to_json(measure_kernel(gpu_, *workspace_, timer_, nvml_, request)));
+    const Measured measured = measure_kernel(gpu_, *workspace_, timer_, nvml_, request);
+    channel_.send(to_json(measured));
+    // Whatever a faulty kernel wrote must not meet the next one.
+    if (measured.outcome != Outcome::ok && measured.outcome != Outcome::launch_failed) workspace_->rebuild();
   }
 
  private:
@@ -60,10 +63,17 @@ class Service {
     workspace_ = std::make_unique<Workspace>(gpu_, *kernels_, blas_.get(), request);
     beat();
     if (request.baseline == Baseline::none || request.operation != Operation::gemm) return {};
-    if (blas_ && has_blas_types(request)) return measure_baseline(gpu_, *workspace_, timer_, *blas_);
     Prepared prepared;
     prepared.note = "no baseline: " + (blas_ ? std::string("cuBLAS has no such element types") : no_blas);
-    return prepared;
+    if (!blas_ || !has_blas_types(request)) return prepared;
+    try {
+      return measure_baseline(gpu_, *workspace_, timer_, *blas_);
+    } catch (const CudaError&) {
+      throw;
+    } catch (const GpuError& error) {
+      prepared.note = std::string("no baseline: ") + error.what();
+      return prepared;
+    }
   }
 
   std::string open_blas() {
@@ -125,9 +135,12 @@ int run_gpu_worker(int device_index) {
     std::unique_ptr<Service> service;
     try {
       service = std::make_unique<Service>(channel, device_index);
-    } catch (const GpuError& error) {
+    } catch (const NoGpu& error) {
       channel.send({{"type", "no_gpu"}, {"reason", error.what()}});
       return 0;
+    } catch (const GpuError& error) {
+      channel.send({{"type", "fatal"}, {"reason", error.what()}});
+      return kContextRuined;
     }
     serve(channel, *service);
     return 0;

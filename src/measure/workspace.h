@@ -62,6 +62,8 @@ class Workspace {
   };
 
   void allocate();
+  void compute_references();
+  bool references_are_intact();
   std::optional<Finding> check_guard(const Slot& slot, bool before);
   Finding describe_error(const Slot& slot, const ComparisonResult& result, double bound);
 

@@ -22,8 +22,9 @@ struct ComparableRows {
 /// beta=0, cold".
 std::string conditions_of(const Trial& trial);
 
-/// In order of first appearance. Of rows with the same template and parameters in one group only the latest
-/// counts: the others were made from a source, compiler or policy that has changed since.
+/// In order of first appearance, those without a kernel that ran left out. Of rows with the same template and
+/// parameters in one group only the latest counts: the others were made from a source, compiler or policy
+/// that has changed since.
 std::vector<ComparableRows> comparable_rows(const std::vector<Trial>& trials);
 
 }  // namespace tiletune

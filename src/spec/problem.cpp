@@ -71,6 +71,7 @@ void add_distinct(std::vector<Problem>& problems, Problem problem, const Where& 
 
 std::string Problem::label() const {
   std::vector<std::string> sizes;
+  sizes.reserve(dimensions.size());
   for (const auto& [dimension, size] : dimensions) sizes.push_back(std::to_string(size));
   return join(sizes, "x");
 }

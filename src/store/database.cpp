@@ -160,6 +160,25 @@ void Database::mark_seen(const std::string& key, std::int64_t sweep_id) {
   });
 }
 
+void Database::mark_baseline_seen(const Trial& kernel, std::int64_t sweep_id) {
+  static const std::string sql = [] {
+    std::string text = "UPDATE trial SET seen_in_sweep = ? WHERE kind = 'baseline'";
+    for (const char* column : comparable_columns()) text += fmt::format(" AND \"{}\" = ?", column);
+    return text + " AND driver_version = ? AND measure_policy = ?";
+  }();
+  translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared(sql);
+    int index = 0;
+    statement->bind(++index, sweep_id);
+    for (const char* column : comparable_columns()) {
+      bind_cell(*statement, ++index, column_by_name(column).read(kernel));
+    }
+    statement->bind(++index, kernel.driver_version);
+    statement->bind(++index, kernel.measure_policy);
+    statement->exec();
+  });
+}
+
 void Database::record_all(const std::vector<Trial>& trials) {
   translating_errors(file(), [&] {
     SQLite::Transaction transaction(impl_->connection, SQLite::TransactionBehavior::IMMEDIATE);

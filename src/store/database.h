@@ -55,6 +55,9 @@ class Database {
   void record_all(const std::vector<Trial>& trials);
   /// Notes that a sweep has used the row of this key as it is.
   void mark_seen(const std::string& key, std::int64_t sweep_id);
+  /// The same for the baseline that a row of a kernel was compared with: same problem, conditions, GPU and
+  /// policy.
+  void mark_baseline_seen(const Trial& kernel, std::int64_t sweep_id);
   /// The row of a key.
   std::optional<Trial> find(const std::string& key) const;
   /// The outcome of a key without reading the row.

@@ -72,17 +72,20 @@ CREATE INDEX trial_sweep ON trial(seen_in_sweep);
 /// is best. `rank` itself is by time alone.
 constexpr const char* kViews = R"(
 CREATE VIEW ranking AS
-WITH timed AS (
-  SELECT *, CASE source WHEN 'predicted' THEN coalesce(predicted_us, median_us) ELSE median_us END AS time_us
-  FROM trial WHERE kind = 'kernel' AND outcome = 'ok'
-), bounded AS (
+WITH dated AS (
   SELECT *, row_number() OVER (PARTITION BY {comparable}, "template", parameters
-                               ORDER BY recorded_at DESC, id DESC) = 1 AS is_latest,
+                               ORDER BY coalesce(seen_in_sweep, 0) DESC, recorded_at DESC, id DESC) = 1 AS is_latest
+  FROM trial WHERE kind = 'kernel' AND outcome <> 'dispatched'
+), timed AS (
+  SELECT *, CASE source WHEN 'predicted' THEN coalesce(predicted_us, median_us) ELSE median_us END AS time_us
+  FROM dated WHERE is_latest AND outcome = 'ok'
+), bounded AS (
+  SELECT *,
     CASE source WHEN 'predicted' THEN time_us ELSE min(time_us, coalesce(ci_low_us, time_us)) END AS low_us,
     CASE source WHEN 'predicted' THEN time_us ELSE max(time_us, coalesce(ci_high_us, time_us)) END AS high_us
   FROM timed WHERE time_us > 0
 ), led AS (
-  SELECT *, first_value(high_us) OVER comparable AS leader_high_us FROM bounded WHERE is_latest
+  SELECT *, first_value(high_us) OVER comparable AS leader_high_us FROM bounded
   WINDOW comparable AS (PARTITION BY {comparable} ORDER BY time_us, "key")
 )
 SELECT rank() OVER (PARTITION BY {comparable} ORDER BY time_us) AS "rank",

@@ -86,7 +86,7 @@ struct SweepRecord {
   std::string config_file;
   std::string config;  ///< its full text
   std::string tiletune_version;
-  std::string git_commit;  ///< of the working folder; empty outside a repository; "-dirty" appended
+  std::string git_commit;  ///< of the checkout around the config; empty outside one
   std::string host;
   std::string gpu;
 };

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -37,7 +38,16 @@ class Inspection {
 
   std::size_t done() const { return done_; }
   std::size_t total() const { return total_; }
-  std::vector<InspectedConfiguration> take() { return std::move(rows_); }
+  /// Rows whose compilations have all ended.
+  std::vector<InspectedConfiguration> take() {
+    std::set<std::size_t> incomplete;
+    for (const auto& [ticket, job] : jobs_) incomplete.insert(job.row);
+    std::vector<InspectedConfiguration> complete;
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+      if (!incomplete.contains(row)) complete.push_back(std::move(rows_[row]));
+    }
+    return complete;
+  }
 
  private:
   struct Job {

@@ -83,9 +83,18 @@ Hasher common_hash(const Trial& trial) {
 
 /// Figures of a model that a prediction or a refusal depends on.
 std::string model_text(const GpuModel& model) {
-  return fmt::format("{} {} {} {} {} {} {}", model.multiprocessors, model.shared_bytes_per_block_optin,
-                     model.shared_bytes_per_multiprocessor, model.registers_per_multiprocessor,
-                     model.boost_clock_mhz, model.memory_bandwidth_gbs, model.l2_bytes);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", model.multiprocessors,
+                     model.fp32_lanes_per_multiprocessor, model.max_threads_per_multiprocessor,
+                     model.max_blocks_per_multiprocessor, model.reserved_shared_bytes_per_block,
+                     model.shared_bytes_per_block_optin, model.shared_bytes_per_multiprocessor,
+                     model.registers_per_multiprocessor, model.boost_clock_mhz, model.memory_bandwidth_gbs,
+                     model.l2_bytes);
+}
+
+/// Rows that a config's limits let pass are rows of those limits.
+std::string limits_text(const AdmissionLimits& limits) {
+  return fmt::format("{} {} {}", limits.max_spill_bytes.value_or(-1), limits.min_occupancy.value_or(-1),
+                     limits.max_registers.value_or(-1));
 }
 
 }  // namespace
@@ -105,6 +114,7 @@ Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
   hasher.add(trial.parameters)
       .add(fmt::format("{}", stage.spec->tolerance_factor))
       .add(model_text(target.model));
+  hasher.add(stage.workload_identity).add(limits_text(spec.limits));
   trial.key = hasher.hex();
   return trial;
 }

@@ -5,7 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
+#include "base/frame.h"
+#include "base/hash.h"
 #include "compile/cache.h"
 #include "compile/pool.h"
 
@@ -13,26 +14,31 @@ namespace tiletune {
 
 namespace {
 
-/// Equal for stages that can be measured in the same buffers against the same reference.
-std::string sharing_key(const Stage& stage) {
+std::vector<std::filesystem::path> include_folders(const TuneSpec& spec, const TemplateSpec& kernel) {
+  return {kernel.folder, kernel.folder.parent_path(), spec.file.parent_path()};
+}
+
+std::string workload_identity(const Stage& stage) {
   PrepareRequest request;
   request.operation = stage.spec->operation;
   request.workload = stage.instantiator.workload();
   request.dimensions = stage.problem.dimensions;
   request.scalars = stage.spec->scalars;
   request.accumulator = stage.spec->accumulator;
-  std::string key = to_json(request).dump();
-  // Custom operations are as different as their references.
-  if (stage.spec->reference) key += stage.spec->reference->source.string() + stage.spec->reference->kernel;
-  return key;
-}
-
-std::vector<std::filesystem::path> include_folders(const TuneSpec& spec, const TemplateSpec& kernel) {
-  return {kernel.folder, kernel.folder.parent_path(), spec.file.parent_path()};
+  if (const auto& reference = stage.instantiator.reference()) {
+    Instance launch;
+    launch.grid = reference->grid;
+    launch.block = reference->block;
+    request.reference =
+        PrepareRequest::ReferenceLaunch{stage.reference_sources->hash(), stage.spec->reference->kernel,
+                                        launch_shape(launch), reference->arguments};
+  }
+  return Hasher().add(encode_frame(to_json(request))).hex();
 }
 
 Stage make_stage(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem) {
-  Stage stage{&kernel, problem, Space(kernel, problem), Instantiator(kernel, problem), nullptr, nullptr};
+  Stage stage{&kernel, problem, Space(kernel, problem), Instantiator(kernel, problem), nullptr, nullptr,
+              nullptr, ""};
   stage.strategy = make_strategy(spec.strategy, stage.space);
   stage.planned = stage.space.size();
   if (spec.budget.evaluations > 0) stage.planned = std::min(stage.planned, spec.budget.evaluations);
@@ -48,8 +54,8 @@ PrepareRequest::ReferenceLaunch compiled_reference(const TuneSpec& spec, const S
   instance.block = reference.block;
   const SourceBundle sources =
       read_sources(stage.spec->reference->source, include_folders(spec, *stage.spec));
-  const CompileRequest request =
-      make_compile_request(*stage.spec, spec.compile, sources, instance, target.architecture);
+  const CompileRequest request = make_compile_request(*stage.spec, spec.compile, *stage.reference_sources,
+                                                      instance, target.architecture);
   const Compiled compiled = compile_here(request);
   if (compiled.outcome != Outcome::ok) {
     throw UserError("the reference kernel does not compile:\n" + compiled.reason,
@@ -78,10 +84,17 @@ std::vector<Stage> plan_stages(const TuneSpec& spec) {
   check_compile_options(spec.compile.options, Where{spec.file.string(), "/compile/options"});
   std::vector<Stage> stages;
   std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> sources;
+  std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> references;
   for (const TemplateSpec& kernel : spec.templates) {
     check_compile_options(kernel.compile_options, kernel.where.at("compile_options"));
     sources[&kernel] =
         std::make_shared<const SourceBundle>(read_sources(kernel.source, include_folders(spec, kernel)));
+    if (kernel.reference) {
+      references[&kernel] = std::make_shared<const SourceBundle>(
+          read_sources(kernel.reference->source, include_folders(spec, kernel)));
+    } else {
+      references[&kernel] = nullptr;
+    }
   }
   std::size_t groups = 0;
   std::uint64_t planned = 0;
@@ -92,8 +105,10 @@ std::vector<Stage> plan_stages(const TuneSpec& spec) {
     for (const TemplateSpec& kernel : spec.templates) {
       Stage stage = make_stage(spec, kernel, problem);
       stage.sources = sources.at(&kernel);
+      stage.reference_sources = references.at(&kernel);
+      stage.workload_identity = workload_identity(stage);
       planned += stage.planned;
-      const auto [place, is_new] = group_of.emplace(sharing_key(stage), by_group.size());
+      const auto [place, is_new] = group_of.emplace(stage.workload_identity, by_group.size());
       if (is_new) by_group.emplace_back();
       by_group[place->second].push_back(std::move(stage));
     }

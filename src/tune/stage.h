@@ -22,6 +22,9 @@ struct Stage {
   Instantiator instantiator;
   std::unique_ptr<Strategy> strategy;
   std::shared_ptr<const SourceBundle> sources;
+  std::shared_ptr<const SourceBundle> reference_sources;  ///< of a custom operation's reference, else null
+  /// Everything that buffers, reference and verification depend on; equal for stages that can share them.
+  std::string workload_identity;
   std::size_t group = 0;      ///< stages of one group share buffers, reference and baseline
   std::uint64_t planned = 0;  ///< configurations to propose: the space's size or the budget
   std::uint64_t proposed = 0;

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <unordered_map>
@@ -68,7 +69,7 @@ class Sweep {
     record.command = options_.command;
     record.config_file = spec_.file.string();
     record.config = spec_.config_json;
-    record.git_commit = git_commit(spec_.file.parent_path());
+    record.git_commit = git_commit(std::filesystem::absolute(spec_.file).parent_path());
     record.host = host_name();
     record.gpu = evaluator_.target().name;
     return record;
@@ -83,8 +84,8 @@ class Sweep {
   /// Ctrl-C and the time budget: nothing new is started, and only the evaluator is waited for. What is being
   /// compiled or waits compiled has no row yet; the next run of the sweep finds it in the kernel cache.
   void stop_early() {
-    if (stopping_) return;
     summary_.interrupted = options_.interrupted();
+    if (stopping_) return;
     summary_.out_of_budget = spec_.budget.seconds > 0 && seconds_since(started_) >= spec_.budget.seconds;
     stopping_ = summary_.interrupted || summary_.out_of_budget;
     if (stopping_) ready_.clear();
@@ -148,6 +149,13 @@ class Sweep {
     }
   }
 
+  /// What a GPU or the compiler has answered. Refusals and what a deadline or a lost compiler ended cost
+  /// little to try again, and may have been due to a limit, or to memory that another process held.
+  static bool is_worth_keeping(Outcome outcome) {
+    return outcome != Outcome::dispatched && outcome != Outcome::refused &&
+           outcome != Outcome::compile_timeout && outcome != Outcome::compile_crashed;
+  }
+
   void refuse(Candidate candidate, const std::string& reason) {
     candidate.trial.outcome = Outcome::refused;
     candidate.trial.reason = reason;
@@ -156,10 +164,12 @@ class Sweep {
 
   bool reuse(const Candidate& candidate) {
     if (options_.remeasure) return false;
-    const auto outcome = database_.outcome_of(candidate.trial.key);
-    if (!outcome || *outcome == Outcome::dispatched) return false;
     const auto row = database_.find(candidate.trial.key);
+    if (!row || !is_worth_keeping(row->outcome)) return false;
     database_.mark_seen(candidate.trial.key, summary_.sweep_id);
+    if (!std::exchange(baseline_seen_[candidate.stage->group], true)) {
+      database_.mark_baseline_seen(*row, summary_.sweep_id);
+    }
     ++summary_.reused;
     count(candidate, *row);
     return true;
@@ -183,7 +193,11 @@ class Sweep {
     }
     candidate.binary = compiled.binary;
     candidate.trial.compile_ms = compiled.binary->compile_ms;
-    candidate.resources = read_resources(*compiled.binary);
+    try {
+      candidate.resources = read_resources(*compiled.binary);
+    } catch (const UserError& error) {
+      return refuse(std::move(candidate), error.what());
+    }
     add_resources(candidate.trial, candidate.resources, candidate.instance);
     const Admission admission = admit_binary(evaluator_.target().model, *candidate.stage->spec,
                                              candidate.instance, candidate.resources, spec_.limits);
@@ -216,20 +230,15 @@ class Sweep {
     }
   }
 
-  /// A ready candidate of the present group; of the next group only once the present one has none left
-  /// anywhere, since changing groups rebuilds buffers and reference.
+  /// A ready candidate of the lowest group that has anything left, if one is ready: changing groups rebuilds
+  /// buffers and reference, so the next group waits until this one is done. Proposals come group by group, so
+  /// a lowest group without a ready candidate is being compiled, and compiling has a deadline.
   std::deque<Candidate>::iterator next_ready() {
-    if (ready_.empty()) return ready_.end();
-    const auto by_group = [](const Candidate& a, const Candidate& b) {
-      return a.stage->group < b.stage->group;
-    };
-    const auto first = std::min_element(ready_.begin(), ready_.end(), by_group);
-    if (!group_ || first->stage->group == *group_) return first;
-    const bool more_of_this_group =
-        std::any_of(compiling_.begin(), compiling_.end(),
-                    [&](const auto& entry) { return entry.second.stage->group <= *group_; }) ||
-        (current_stage() != nullptr && current_stage()->group <= *group_);
-    return more_of_this_group ? ready_.end() : first;
+    std::size_t lowest = current_stage() != nullptr ? current_stage()->group : SIZE_MAX;
+    for (const auto& entry : compiling_) lowest = std::min(lowest, entry.second.stage->group);
+    for (const Candidate& candidate : ready_) lowest = std::min(lowest, candidate.stage->group);
+    return std::find_if(ready_.begin(), ready_.end(),
+                        [&](const Candidate& candidate) { return candidate.stage->group == lowest; });
   }
 
   void take(Evaluation evaluation) {
@@ -309,6 +318,7 @@ class Sweep {
   std::unordered_map<std::uint64_t, Candidate> compiling_;
   std::deque<Candidate> ready_;
   std::map<std::string, std::optional<Trial>> best_;
+  std::map<std::size_t, bool> baseline_seen_;  ///< by group
   const Stage* last_stage_ = nullptr;
 };
 

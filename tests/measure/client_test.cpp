@@ -79,8 +79,12 @@ TEST(GpuClient, GivesUpOnAMuteWorker) {
   GpuClientOptions options = fake("mute");
   options.open_timeout_s = 0.1;
   GpuClient client(options);
-  EXPECT_FALSE(client.open().has_value());
-  EXPECT_EQ(client.why(), "the GPU worker did not answer within 100 ms");
+  try {
+    client.open();
+    FAIL();
+  } catch (const GpuError& error) {
+    EXPECT_EQ(std::string(error.what()), "the GPU worker did not answer within 100 ms");
+  }
 }
 
 struct Misbehaviour {
