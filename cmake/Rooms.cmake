@@ -18,6 +18,8 @@ endif()
 if(TILETUNE_SANITIZE)
   target_compile_options(tiletune_options INTERFACE -fsanitize=${TILETUNE_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
+  # g++ sees uninitialized members of the standard library where instrumentation keeps it from following them.
+  target_compile_options(tiletune_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(tiletune_options INTERFACE -fsanitize=${TILETUNE_SANITIZE})
 endif()
 
