@@ -26,7 +26,7 @@ struct SweepCommand {
   CompileOptions compile;
   std::filesystem::path database = kDefaultDatabase;
   std::string gpu_model;
-  std::string gpu_worker;
+  std::vector<std::string> gpu_worker;
   int gpu_index = 0;
   std::string budget;
   std::string format = "table";
@@ -84,9 +84,8 @@ std::unique_ptr<Evaluator> choose_evaluator(const SweepCommand& options, const T
   client_options.program = executable_path();
   client_options.arguments = {"gpu-worker", std::to_string(options.gpu_index)};
   if (!options.gpu_worker.empty()) {
-    const std::vector<std::string> words = split(options.gpu_worker, ' ');
-    client_options.program = words.front();
-    client_options.arguments.assign(words.begin() + 1, words.end());
+    client_options.program = options.gpu_worker.front();
+    client_options.arguments.assign(options.gpu_worker.begin() + 1, options.gpu_worker.end());
   }
   auto client = std::make_unique<GpuClient>(client_options);
   if (const auto opened = client->open()) {
@@ -259,8 +258,8 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       ->capture_default_str();
   command->add_option("--gpu", options->gpu_model, "Predict for this model (e.g. A100) instead of measuring");
   command->add_option("--device", options->gpu_index, "Which GPU to measure on")->capture_default_str();
-  // For tests: a program (and its arguments) that speaks the GPU worker's protocol.
-  command->add_option("--gpu-worker", options->gpu_worker)->group("");
+  // For tests: a program that speaks the GPU worker's protocol; repeated for its arguments.
+  command->add_option("--gpu-worker", options->gpu_worker)->allow_extra_args(false)->group("");
   command->add_option("--budget", options->budget,
                       "Stop after a time (60s, 5min, 2h) or a number of configurations (500)");
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();

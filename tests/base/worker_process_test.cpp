@@ -41,14 +41,14 @@ TEST(WorkerProcess, ReportsHowItEnded) {
 }
 
 TEST(WorkerProcess, GarbageAndHalfFramesAreProtocolErrors) {
-  WorkerProcess garbage = shell("echo garbage >&3; sleep 5");
+  WorkerProcess garbage = shell("echo garbage >&3; exec sleep 5");
   EXPECT_THROW(garbage.receive(10s), ProtocolError);
   WorkerProcess half = shell("printf TTF1 >&3");
   EXPECT_THROW(half.receive(10s), ProtocolError);
 }
 
 TEST(WorkerProcess, SilenceEndsWithTheTimeout) {
-  WorkerProcess silent = shell("sleep 30");
+  WorkerProcess silent = shell("exec sleep 30");
   EXPECT_FALSE(silent.receive(50ms).has_value());
   EXPECT_FALSE(silent.gone());
   EXPECT_EQ(silent.kill(), "killed by signal 9 (Killed)");
@@ -57,7 +57,7 @@ TEST(WorkerProcess, SilenceEndsWithTheTimeout) {
 TEST(WorkerProcess, DestructionLeavesNoProcess) {
   pid_t pid = 0;
   {
-    WorkerProcess worker = shell("sleep 30");
+    WorkerProcess worker = shell("exec sleep 30");
     pid = worker.pid();
     EXPECT_EQ(::kill(pid, 0), 0);
   }
@@ -65,7 +65,7 @@ TEST(WorkerProcess, DestructionLeavesNoProcess) {
 }
 
 TEST(WorkerProcess, InheritsNoOtherDescriptors) {
-  WorkerProcess first = shell("sleep 30");
+  WorkerProcess first = shell("exec sleep 30");
   // Lift the parent's ends above the channel's own number, then look for the first worker's in the second.
   const int high = ::fcntl(first.fd(), F_DUPFD_CLOEXEC, 20);
   WorkerProcess second = shell("test -e /proc/$$/fd/" + std::to_string(high) + " && exit 8; exit 7");

@@ -17,15 +17,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string fake_worker(const std::string& mode, int strikes_at = 3) {
-  return std::string(TILETUNE_BINARY_DIR) + "/fake_gpu_worker 0 " + mode + " " + std::to_string(strikes_at);
+/// `sweep CONFIG` with a fake GPU worker that misbehaves as `mode` says.
+std::vector<std::string> sweep_with(const std::string& config, const std::string& mode, int strikes_at = 3) {
+  std::vector<std::string> arguments{"sweep", config, "--db", "results.db", "-j", "2"};
+  for (const std::string& word : {std::string(TILETUNE_BINARY_DIR) + "/fake_gpu_worker", std::string("0"),
+                                  mode, std::to_string(strikes_at)}) {
+    arguments.insert(arguments.end(), {"--gpu-worker", word});
+  }
+  return arguments;
 }
 
 std::vector<std::string> measured_sweep(const std::string& config, const std::string& mode,
                                         int strikes_at = 3) {
-  return {"sweep", config,         "--quiet",
-          "--db",  "results.db",   "-j",
-          "2",     "--gpu-worker", fake_worker(mode, strikes_at)};
+  std::vector<std::string> arguments = sweep_with(config, mode, strikes_at);
+  arguments.emplace_back("--quiet");
+  return arguments;
 }
 
 std::vector<Trial> rows_of(const Sandbox& sandbox) {
@@ -168,8 +174,7 @@ TEST(Sweep, BudgetsLimitConfigurationsAndTime) {
 TEST(Sweep, WithoutAGpuItPredictsAndSaysSo) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(3);
-  const Finished run =
-      sandbox.run({"sweep", config, "--db", "results.db", "--gpu-worker", fake_worker("no_gpu")});
+  const Finished run = sandbox.run(sweep_with(config, "no_gpu"));
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("No GPU is used: there is no driver here."), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("predicted for H100 SXM by a static model"), std::string::npos) << run.out;
