@@ -18,13 +18,19 @@ std::vector<std::filesystem::path> include_folders(const TuneSpec& spec, const T
   return {kernel.folder, kernel.folder.parent_path(), spec.file.parent_path()};
 }
 
-std::string workload_identity(const Stage& stage) {
+/// What a stage's buffers and arithmetic are, without policy, baseline and reference.
+PrepareRequest workload_request(const Stage& stage) {
   PrepareRequest request;
   request.operation = stage.spec->operation;
   request.workload = stage.instantiator.workload();
   request.dimensions = stage.problem.dimensions;
   request.scalars = stage.spec->scalars;
   request.accumulator = stage.spec->accumulator;
+  return request;
+}
+
+std::string workload_identity(const Stage& stage) {
+  PrepareRequest request = workload_request(stage);
   if (const auto& reference = stage.instantiator.reference()) {
     Instance launch;
     launch.grid = reference->grid;
@@ -52,8 +58,6 @@ PrepareRequest::ReferenceLaunch compiled_reference(const TuneSpec& spec, const S
   instance.kernel_expression = stage.spec->reference->kernel;
   instance.grid = reference.grid;
   instance.block = reference.block;
-  const SourceBundle sources =
-      read_sources(stage.spec->reference->source, include_folders(spec, *stage.spec));
   const CompileRequest request = make_compile_request(*stage.spec, spec.compile, *stage.reference_sources,
                                                       instance, target.architecture);
   const Compiled compiled = compile_here(request);
@@ -129,12 +133,7 @@ std::vector<Stage> plan_stages(const TuneSpec& spec) {
 }
 
 PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Target& target) {
-  PrepareRequest request;
-  request.operation = stage.spec->operation;
-  request.workload = stage.instantiator.workload();
-  request.dimensions = stage.problem.dimensions;
-  request.scalars = stage.spec->scalars;
-  request.accumulator = stage.spec->accumulator;
+  PrepareRequest request = workload_request(stage);
   request.policy = spec.measure;
   request.baseline = spec.baseline;
   if (stage.spec->reference) request.reference = compiled_reference(spec, stage, target);
