@@ -13,7 +13,7 @@ namespace {
 // CUDA C++ Programming Guide, Technical Specifications per Compute Capability; the same for all of them.
 constexpr Dim3 kLargestBlock = {1024, 1024, 64};
 constexpr Dim3 kLargestGrid = {2147483647, 65535, 65535};
-constexpr std::int64_t kMostLocalBytes = 512 * 1024;  // per thread
+constexpr std::int64_t kMostLocalBytes = std::int64_t{512} << 10;  // per thread
 
 /// Below this share of the warps a multiprocessor can hold, latency is hard to hide: worth a warning, no
 /// more.
