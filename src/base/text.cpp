@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 
@@ -105,6 +106,18 @@ std::string human_bytes(std::uint64_t bytes) {
     ++unit;
   }
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::optional<std::uint64_t> bytes_from_text(std::string_view text) {
+  static constexpr std::array<std::string_view, 4> kUnits{"KiB", "MiB", "GiB", "TiB"};
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view rest = trim(text.substr(static_cast<std::size_t>(end - text.data())));
+  const auto unit = std::find(kUnits.begin(), kUnits.end(), rest);
+  if (error != std::errc() || unit == kUnits.end()) return std::nullopt;
+  const double bytes = std::ldexp(value, 10 * static_cast<int>(unit - kUnits.begin() + 1));
+  if (!(bytes >= 1) || bytes >= 0x1p50) return std::nullopt;
+  return static_cast<std::uint64_t>(bytes);
 }
 
 std::string human_seconds(double seconds) {

@@ -10,6 +10,27 @@
 
 namespace tiletune {
 
+namespace {
+
+/// The compiler needs about 32 MiB for the smallest kernel.
+constexpr std::uint64_t kLeastCompileMemory = std::uint64_t{64} << 20;
+
+std::uint64_t compile_memory(const std::string& text) {
+  const Where where{"--max-compile-memory", ""};
+  const auto bytes = bytes_from_text(text);
+  if (!bytes) {
+    throw UserError(fmt::format("'{}' is no size", text), where,
+                    "Write a number and its unit, such as 512MiB or 4GiB.");
+  }
+  if (*bytes < kLeastCompileMemory) {
+    throw UserError(fmt::format("{} are too little for the compiler", human_bytes(*bytes)), where,
+                    fmt::format("Allow at least {}.", human_bytes(kLeastCompileMemory)));
+  }
+  return *bytes;
+}
+
+}  // namespace
+
 void ConfigOptions::add_to(CLI::App& command) {
   command.add_option("CONFIG", config, "Search space, e.g. configs/sgemm.json")->required();
   command.add_option("--problem", problems,
@@ -31,12 +52,20 @@ TuneSpec ConfigOptions::load() const {
 void CompileOptions::add_to(CLI::App& command) {
   command.add_option("-j,--jobs", jobs, "Compile workers (default: all cores but one)")
       ->check(CLI::Range(1, 1024));
+  command
+      .add_option_function<std::string>(
+          "--max-compile-memory",
+          [this](const std::string& text) { max_memory_bytes = compile_memory(text); },
+          "Most memory one compilation may take, e.g. 512MiB; beyond it the configuration fails")
+      ->type_name("SIZE")
+      ->default_str("4GiB");
 }
 
 CompilePoolOptions CompileOptions::pool_options(const TuneSpec& spec) const {
   CompilePoolOptions options;
   options.workers = jobs;
   options.timeout_s = spec.compile.timeout_s;
+  options.max_memory_bytes = max_memory_bytes;
   options.cache_folder = cache_folder() / "cubin";
   options.program = executable_path();
   return options;

@@ -29,6 +29,7 @@ struct ConfigOptions {
 /// Options of every subcommand that compiles.
 struct CompileOptions {
   int jobs = 0;
+  std::uint64_t max_memory_bytes = CompilePoolOptions{}.max_memory_bytes;
 
   void add_to(CLI::App& command);
   CompilePoolOptions pool_options(const TuneSpec& spec) const;

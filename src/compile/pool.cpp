@@ -222,8 +222,9 @@ void CompilePool::Impl::lose(Worker& worker, const std::string& how) {
         Where{options.program.string(), ""}, "Check the limits on memory and processes (ulimit -a).");
   }
   if (was != Worker::State::busy) return;
-  const std::string reason = fmt::format("lost the compile worker: {}; its memory is limited to {}", how,
-                                         human_bytes(options.max_memory_bytes));
+  const std::string reason =
+      fmt::format("lost the compile worker: {}; its memory is limited to {} (--max-compile-memory)", how,
+                  human_bytes(options.max_memory_bytes));
   finish(worker.job->key, {Outcome::compile_crashed, reason, nullptr});
 }
 

@@ -30,6 +30,8 @@ class CudaError : public GpuError {
   /// The launch itself was refused; the context is fine.
   bool launch_refused() const;
   bool out_of_memory() const;
+  /// The same error with what went before it: "the kernel failed in its first launch: ...".
+  CudaError with(const std::string& circumstances) const { return {code_, circumstances + ": " + what()}; }
 
  private:
   int code_;

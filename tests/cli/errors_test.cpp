@@ -138,6 +138,16 @@ TEST(Errors, CompileErrorIsARowWithTheCompilersLog) {
   EXPECT_NE(rank.out.find("undeclared_name"), std::string::npos) << rank.out;
 }
 
+TEST(Errors, CompileMemoryMustBeASizeThatSuffices) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(1);
+  expect_error(sweep(sandbox, config, {"--max-compile-memory", "much"}), kUserError,
+               {"--max-compile-memory: 'much' is no size", "512MiB or 4GiB"});
+  expect_error(sandbox.run({"inspect", config, "--gpu", "H100", "--max-compile-memory", "1KiB"}), kUserError,
+               {"--max-compile-memory: 1.0 KiB are too little for the compiler", "Allow at least 64.0 MiB."});
+  EXPECT_EQ(sweep(sandbox, config, {"--max-compile-memory", "64MiB"}).code, 0) << "the least must do";
+}
+
 TEST(Errors, BadCommandLine) {
   const Sandbox sandbox;
   EXPECT_EQ(sandbox.run({}).code, kUserError);

@@ -117,6 +117,55 @@ INSTANTIATE_TEST_SUITE_P(
                     Misbehaviour{"malformed", Outcome::crashed, "is malformed"}),
     [](const auto& mode) { return std::string(mode.param.mode); });
 
+TEST(GpuClient, AnAnswerThatNobodyAskedForIsNotTaken) {
+  const GpuEvent event = measure_with("unasked");
+  EXPECT_EQ(event.kind, GpuEvent::Kind::lost);
+  EXPECT_EQ(event.measured.reason, "sent garbage: the answer is for another configuration");
+}
+
+TEST(GpuClient, ASecondAnswerIsNotTakenForTheNextOne) {
+  GpuClient client(fake("twice"));
+  ASSERT_TRUE(client.open().has_value());
+  client.prepare(problem());
+  wait(client);
+  client.dispatch(kernel(1));
+  EXPECT_EQ(wait(client).measured.ticket, 1U);
+  EXPECT_FALSE(client.ready()) << "a worker that speaks unasked is given up";
+  client.prepare_again();
+  EXPECT_EQ(wait(client).kind, GpuEvent::Kind::prepared);
+  client.dispatch(kernel(2));
+  EXPECT_EQ(wait(client).measured.ticket, 2U);
+}
+
+TEST(GpuClient, AWorkerThatStopsReadingMissesItsDeadline) {
+  GpuClient client(fake("deaf"));
+  ASSERT_TRUE(client.open().has_value());
+  client.prepare(problem());
+  wait(client);
+  client.dispatch(kernel(1));
+  EXPECT_EQ(wait(client).kind, GpuEvent::Kind::measured);
+  client.dispatch(kernel(2));
+  EXPECT_EQ(wait(client).measured.outcome, Outcome::timeout);
+  EXPECT_FALSE(client.ready());
+}
+
+TEST(GpuClient, AWorkerMayDieOrHangWhilePreparing) {
+  GpuClient dying(fake("dies_preparing"));
+  ASSERT_TRUE(dying.open().has_value());
+  dying.prepare(problem());
+  const GpuEvent died = wait(dying);
+  EXPECT_EQ(died.kind, GpuEvent::Kind::lost);
+  EXPECT_EQ(died.reason, "exited with 5");
+  GpuClientOptions options = fake("hangs_preparing");
+  options.prepare_timeout_s = 0.2;
+  GpuClient hanging(options);
+  ASSERT_TRUE(hanging.open().has_value());
+  hanging.prepare(problem());
+  const GpuEvent hung = wait(hanging);
+  EXPECT_EQ(hung.measured.outcome, Outcome::timeout);
+  EXPECT_EQ(hung.reason, "did not prepare the problem within 200 ms");
+}
+
 TEST(GpuClient, StartsAnotherWorkerAndPreparesItAfterALoss) {
   GpuClient client(fake("crash"));
   ASSERT_TRUE(client.open().has_value());

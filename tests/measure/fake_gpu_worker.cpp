@@ -92,6 +92,14 @@ void misbehave(WorkerChannel& channel, const std::string& mode, const MeasureReq
     ++other.ticket;
     channel.send(to_json(measured(other)));
   }
+  if (mode == "twice") {
+    const std::string answer = encode_frame(to_json(measured(request)));
+    write_raw(answer + answer);
+  }
+  if (mode == "deaf") {
+    channel.send(to_json(measured(request)));
+    std::this_thread::sleep_for(std::chrono::hours(1));
+  }
   if (mode == "malformed") channel.send({{"type", "measured"}, {"ticket", "three"}});
   if (mode == "wrong") {
     Measured answer;
@@ -102,18 +110,25 @@ void misbehave(WorkerChannel& channel, const std::string& mode, const MeasureReq
   }
 }
 
+void prepare(WorkerChannel& channel, const std::string& mode) {
+  if (mode == "unpreparable") {
+    channel.send({{"type", "prepare_failed"}, {"reason", "the problem needs 3.0 TiB"}});
+    return;
+  }
+  if (mode == "dies_preparing") std::_Exit(5);
+  if (mode == "hangs_preparing") std::this_thread::sleep_for(std::chrono::hours(1));
+  Prepared prepared;
+  prepared.baseline = summarise({200.0, 201.0, 202.0});
+  prepared.baseline_version = "cuBLAS 0.0.0";
+  channel.send(to_json(prepared));
+  if (mode == "unasked") channel.send(to_json(measured(MeasureRequest{})));
+}
+
 int serve(WorkerChannel& channel, int device, const std::string& mode, std::uint64_t strikes_at) {
   channel.send(to_json(opened(device)));
   while (const auto message = channel.receive()) {
     if ((*message)["type"] == "prepare") {
-      if (mode == "unpreparable") {
-        channel.send({{"type", "prepare_failed"}, {"reason", "the problem needs 3.0 TiB"}});
-        continue;
-      }
-      Prepared prepared;
-      prepared.baseline = summarise({200.0, 201.0, 202.0});
-      prepared.baseline_version = "cuBLAS 0.0.0";
-      channel.send(to_json(prepared));
+      prepare(channel, mode);
       continue;
     }
     const MeasureRequest request = measure_request_from_json(*message);
