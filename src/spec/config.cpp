@@ -78,7 +78,8 @@ class TemplateReader {
  private:
   TemplateSpec read_named(const Node& node) const {
     if (!node.json.get().is_string()) refuse_kind(node, "a template's name, or an object with \"template\"");
-    return load_template(find_manifest(read_identifier(node), folders_, node.where), options_);
+    return load_template(
+        find_manifest(read_identifier(node), folders_, options_.allow_outside_paths, node.where), options_);
   }
 
   TemplateSpec read_narrowed(const Node& node) const {
@@ -178,7 +179,8 @@ TuneSpec load_tune_spec(const fs::path& config, const LoadOptions& options) {
   check_exists(config);
   TuneSpec spec;
   spec.file = config;
-  spec.config_json = read_file(config);
+  spec.allow_outside_paths = options.allow_outside_paths;
+  spec.config_json = read_file(config, kLargestJson);
   const auto json = parse_json(spec.config_json, config.string());
   ObjectReader reader({json, {config.string(), ""}}, keys::kConfig);
   if (const auto node = reader.find("$schema")) read_string(*node);
