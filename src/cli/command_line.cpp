@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -42,7 +44,15 @@ void check_command_line(const std::vector<std::string>& arguments, const CLI::Ap
     throw UserError("an argument is empty", Where{place, ""},
                     "Give it a value or leave it out; is a variable of the shell unset?");
   }
-  if (arguments.empty() || arguments.front().starts_with('-')) return;
+  const std::string known = suggestion("", command_names(app));
+  if (arguments.empty())
+    throw UserError("no command is given", std::string(trim(known)) + " See 'tiletune --help'.");
+  if (arguments.front().starts_with('-')) {
+    const std::vector<std::string> options = option_names(app);
+    if (std::find(options.begin(), options.end(), arguments.front()) != options.end()) return;
+    throw UserError(fmt::format("there is no option '{}' before the command", arguments.front()),
+                    std::string(trim(known)) + " See 'tiletune --help'.");
+  }
   const auto has_name = [&](const CLI::App* command) { return command->get_name() == arguments.front(); };
   if (!app.get_subcommands(has_name).empty()) return;
   throw UserError(
