@@ -125,6 +125,10 @@ class Scanner {
         if (part == Part::text) cursor_.take();
         return;
       }
+      if (part == Part::condition && cursor_.take_if("(")) {
+        refuse_header_name();
+        continue;
+      }
       const std::string identifier = cursor_.take_identifier();
       if (identifier.empty()) {
         // Compilers read the number of a #line without separators.
@@ -144,6 +148,13 @@ class Scanner {
     } else {
       cursor_.skip_prefixed_literal(identifier);
     }
+  }
+
+  /// Where a condition holds a header's name, a macro stands for __has_include.
+  void refuse_header_name() {
+    cursor_.skip_space();
+    if (cursor_.peek() == '<' || cursor_.peek() == '"')
+      cursor_.refuse("a macro may stand for __has_include", "Write it out: #if __has_include(\"file\").");
   }
 
   void skip_operand_of_defined() {

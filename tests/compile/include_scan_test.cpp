@@ -69,6 +69,12 @@ TEST(ScanIncludes, FollowsHasInclude) {
   }
 }
 
+TEST(ScanIncludes, RefusesOtherNamesOfHasInclude) {
+  for (const char* text : {"#if H(</etc/passwd>)\n", "#if 1 && CAT(__has_, include) /**/ ( \"a\")\n"})
+    EXPECT_EQ(refusal(text).message(), "a macro may stand for __has_include") << text;
+  EXPECT_THAT(includes("#if (A < B) && MIN(1, 2) > (1)\n"), ElementsAre());
+}
+
 TEST(ScanIncludes, RefusesWhatCannotBeFollowed) {
   const UserError computed = refusal("\n#define F \"/etc/passwd\"\n#include F\n");
   EXPECT_EQ(computed.where().text(), "k.cu: line 3");
