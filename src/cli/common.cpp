@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/error.h"
@@ -81,8 +82,34 @@ void FilterOptions::add_to(CLI::App& command) {
   command.add_option("--sweep", sweep, "Only rows of the sweep with this number");
 }
 
-TrialFilter FilterOptions::filter() const {
+namespace {
+
+/// Sizes with an x between them, written as they are recorded: neither zeros in front nor spaces.
+void check_problem(const std::string& text) {
+  for (const std::string& size : split(text, 'x')) {
+    const bool digits = size.find_first_not_of("0123456789") == std::string::npos;
+    if (digits && !size.empty() && size.front() != '0') continue;
+    throw UserError(fmt::format("'{}' is no problem", text), Where{"--problem", ""},
+                    "Write the sizes as they are recorded: 4096x4096x64.");
+  }
+}
+
+void check_sweep(std::int64_t sweep, const Database& rows) {
+  const std::vector<SweepRecord> sweeps = rows.sweeps();
+  const auto is_it = [&](const SweepRecord& record) { return record.id == sweep; };
+  if (std::any_of(sweeps.begin(), sweeps.end(), is_it)) return;
+  std::string known = "It has none.";
+  if (!sweeps.empty()) known = fmt::format("Its sweeps are {} to {}.", sweeps.front().id, sweeps.back().id);
+  throw UserError(fmt::format("{} has no sweep {}", rows.file().string(), sweep), Where{"--sweep", ""},
+                  known);
+}
+
+}  // namespace
+
+TrialFilter FilterOptions::filter(const Database& rows) const {
   TrialFilter filter;
+  for (const std::string& problem : problems) check_problem(problem);
+  if (sweep) check_sweep(*sweep, rows);
   filter.gpus = gpus;
   filter.templates = templates;
   filter.problems = problems;
@@ -94,7 +121,7 @@ TrialFilter FilterOptions::filter() const {
     }
     filter.sources.push_back(*source);
   }
-  if (sweep > 0) filter.sweep_id = sweep;
+  filter.sweep_id = sweep;
   return filter;
 }
 

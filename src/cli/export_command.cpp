@@ -27,13 +27,18 @@ std::string all_rows(const Database& database, const TrialFilter& filter, bool w
   });
   nlohmann::ordered_json sweeps = nlohmann::ordered_json::array();
   for (const SweepRecord& sweep : database.sweeps()) sweeps.push_back(to_json(sweep));
-  return nlohmann::ordered_json{{"tiletune_trials", 1}, {"sweeps", sweeps}, {"trials", rows}}.dump(1) + "\n";
+  return nlohmann::ordered_json{{"tiletune_trials", 1}, {"sweeps", sweeps}, {"trials", rows}}.dump(
+             1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+         "\n";
 }
 
 int run(const ExportOptions& options) {
+  if (options.best && options.samples) {
+    throw UserError("--best lists no samples", Where{"--samples", ""}, "Leave one of the two out.");
+  }
   check_output(options.output, options.rows.database);
   const Database database(options.rows.database, Database::Mode::read_only);
-  const TrialFilter filter = options.rows.filter();
+  const TrialFilter filter = options.rows.filter(database);
   if (!options.best) {
     write_output(options.output, all_rows(database, filter, options.samples));
     return 0;
@@ -43,7 +48,9 @@ int run(const ExportOptions& options) {
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                       "Loosen the filters, or run 'tiletune sweep' first.");
   }
-  write_output(options.output, best_as_json(groups, database.sweeps()).dump(2) + "\n");
+  const nlohmann::ordered_json best = best_as_json(groups, database.sweeps());
+  write_output(options.output,
+               best.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   return 0;
 }
 

@@ -3,21 +3,11 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "cli/process.h"
+#include "cli/expect_error.h"
 #include "store/database.h"
 
 namespace tiletune {
 namespace {
-
-constexpr int kNothingToDo = 1;
-constexpr int kUserError = 2;
-
-void expect_error(const Finished& run, int code, const std::vector<std::string>& parts) {
-  EXPECT_EQ(run.code, code) << run.out << run.err;
-  for (const std::string& part : parts) {
-    EXPECT_NE(run.err.find(part), std::string::npos) << "expected '" << part << "' in: " << run.err;
-  }
-}
 
 const std::vector<std::string> kSweep{"sweep", "--gpu", "H100", "--quiet"};
 
