@@ -19,6 +19,7 @@ struct Resources {
   int max_threads = 0;                   ///< from __launch_bounds__; 0 when not given
   int barriers = 0;  ///< hardware barriers used; they limit occupancy from compute capability 9.0 on
   int code_bytes = 0;
+  int architecture = 0;  ///< that it was compiled for: 90 for sm_90 and sm_90a; 0: not known
 
   std::int64_t spill_bytes() const { return spill_store_bytes + spill_load_bytes; }
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <random>
 #include <regex>
@@ -139,6 +140,10 @@ TEST_P(ResourcesTest, LaunchBoundsAreReadAndZeroWhenAbsent) {
   EXPECT_EQ(read_resources(compiled("shared<257>", GetParam())).max_threads, 257);
   EXPECT_EQ(read_resources(compiled("two_named_barriers", GetParam())).max_threads, 1024);
   EXPECT_EQ(read_resources(compiled("plain", GetParam())).max_threads, 0);
+}
+
+TEST_P(ResourcesTest, TheArchitectureIsTheOneCompiledFor) {
+  EXPECT_EQ(read_resources(compiled("plain", GetParam())).architecture, std::atoi(GetParam().c_str() + 3));
 }
 
 TEST_P(ResourcesTest, TheKernelsThatShouldSpillAndHaveAStackDo) {
