@@ -237,9 +237,12 @@ void WorkerChannel::send(const nlohmann::ordered_json& message) {
 void die_with_parent() {
   const pid_t parent = ::getppid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have died before the request took effect; had it died before this call, the channel is at
-  // its end.
-  if (::getppid() != parent) ::_exit(1);
+  // The parent may have died before the request took effect, and before this call: then the channel has hung
+  // up.
+  pollfd channel{kWorkerChannelFd, 0, 0};
+  ::poll(&channel, 1, 0);
+  const bool hung_up = (channel.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+  if (hung_up || ::getppid() != parent) ::_exit(1);
 }
 
 }  // namespace tiletune

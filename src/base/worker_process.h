@@ -78,7 +78,7 @@ class WorkerChannel {
   FrameReader reader_;
 };
 
-/// Called first in a worker: die with the parent.
+/// Called first in a worker, before its channel is used: die with the parent, at once if it is dead already.
 void die_with_parent();
 
 }  // namespace tiletune

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 
 #include "base/error.h"
@@ -134,9 +136,20 @@ void check_output(const std::filesystem::path& file, const std::filesystem::path
                   "Write to another file.");
 }
 
+namespace {
+
+/// The reader has left, as in `| head -1`: a quiet end, also where the signal was ignored until now.
+void end_as_filters_do() {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+}
+
+}  // namespace
+
 void write_output(const std::filesystem::path& file, const std::string& text) {
   if (!file.empty() && file != "-") return write_file(file, text);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    if (errno == EPIPE) end_as_filters_do();
     throw UserError("standard output cannot be written", "Is the disk full, or the reader gone?");
   }
 }

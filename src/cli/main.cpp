@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -93,6 +94,9 @@ int report(const char* kind, const std::exception& error, int code) {
 
 int main(int argc, char** argv) {
   occupy_standard_descriptors();
+  // A file that may not grow (ulimit -f) fails in its write, as on a full disk, instead of ending the
+  // process.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return parse_and_run(argc, argv);
   } catch (const tiletune::NothingToDo& error) {

@@ -43,7 +43,7 @@ std::optional<Binary> decode(const std::string& content, const std::string& key)
 CubinCache::CubinCache(fs::path folder) : folder_(std::move(folder)) {
   std::error_code error;
   fs::create_directories(folder_, error);
-  if (error) {
+  if (error && error != std::errc::no_space_on_device) {
     throw UserError(fmt::format("the cache folder cannot be created: {}", error.message()),
                     Where{folder_.string(), ""}, "Set XDG_CACHE_HOME to a folder that can be written.");
   }

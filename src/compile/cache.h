@@ -14,7 +14,8 @@ namespace tiletune {
 /// wrong kernel.
 class CubinCache {
  public:
-  /// The folder is created when missing. Throws UserError when it cannot be.
+  /// The folder is created when missing. Throws UserError when it cannot be; on a full disk nothing is
+  /// cached.
   explicit CubinCache(std::filesystem::path folder);
 
   std::optional<Binary> load(const std::string& key) const;

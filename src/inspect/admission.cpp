@@ -56,6 +56,14 @@ void check_capability(Admission& admission, const GpuModel& gpu, const std::stri
   }
 }
 
+/// Every kernel is compiled for the GPU it runs on; another's would be the work of a stray file in the cache.
+void check_architecture(Admission& admission, const GpuModel& gpu, int architecture) {
+  if (architecture == 0 || architecture == 10 * gpu.compute_major + gpu.compute_minor) return;
+  refuse(admission,
+         fmt::format("the compiled kernel is for sm_{}, but {} is sm_{}{}; remove the kernel cache",
+                     architecture, gpu.name, gpu.compute_major, gpu.compute_minor));
+}
+
 void check_launch_bound(Admission& admission, const Resources& resources, std::int64_t threads) {
   if (resources.max_threads > 0 && threads > resources.max_threads) {
     refuse(admission, fmt::format("block of {} threads > {} of the kernel's __launch_bounds__", threads,
@@ -176,6 +184,7 @@ Admission admit_binary(const GpuModel& gpu, const TemplateSpec& spec, const Inst
   const std::int64_t threads = instance.block.count();
   admission.occupancy =
       compute_occupancy(gpu, resources, static_cast<int>(threads), instance.dynamic_shared_bytes);
+  check_architecture(admission, gpu, resources.architecture);
   check_launch_bound(admission, resources, threads);
   check_shared(admission, gpu, resources, instance.dynamic_shared_bytes);
   check_registers(admission, gpu, resources, *admission.occupancy);

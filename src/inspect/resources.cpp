@@ -143,6 +143,7 @@ Resources read_resources(const Binary& binary) {
   if (code == nullptr || !symbol) throw_bad_cubin("it has no kernel " + binary.kernel_symbol);
   Resources out;
   out.code_bytes = to_int(code->size, "code size");
+  out.architecture = elf.architecture();
   read_common_attributes(elf, *symbol, out);
   read_kernel_attributes(elf, binary.kernel_symbol, out);
   read_parameters(elf, binary.kernel_symbol, out);

@@ -22,6 +22,7 @@ struct Resources {
   int barriers = 0;  ///< hardware barriers used; they limit occupancy from compute capability 9.0 on
   int code_bytes = 0;
   std::optional<std::vector<int>> parameter_bytes;  ///< of the kernel's parameters, in order; none: not known
+  int architecture = 0;  ///< that it was compiled for: 90 for sm_90 and sm_90a; 0: not known
 
   std::int64_t spill_bytes() const { return spill_store_bytes + spill_load_bytes; }
 };

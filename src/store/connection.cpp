@@ -89,7 +89,11 @@ void prepare_for_writing(SQLite::Database& database, std::chrono::milliseconds b
   const bool wal = switch_to_wal(database, busy_timeout) == "wal";
   database.exec(wal ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  if (read_identity(database).blank()) database.exec(schema_sql());
+  if (read_identity(database).blank()) {
+    database.exec(schema_sql());
+  } else if (!database.tableExists("sweep_trial")) {
+    database.exec(membership_sql());
+  }
   transaction.commit();
 }
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "store/cells.h"
 #include "store/connection.h"
+#include "store/file_watch.h"
 #include "store/filter.h"
 #include "store/schema.h"
 
@@ -60,7 +61,10 @@ std::string select_sql(const char* what, const std::string& condition, const cha
 
 struct Database::Impl {
   Impl(const std::filesystem::path& path, Mode mode, std::chrono::milliseconds busy_timeout)
-      : file(path), connection(open_connection(path, mode, busy_timeout)) {}
+      : file(path),
+        connection(open_connection(path, mode, busy_timeout)),
+        watch(path),
+        has_sweep_trial(connection.tableExists("sweep_trial")) {}
 
   /// The statement of this text, prepared once.
   InUse prepared(const std::string& sql) {
@@ -88,7 +92,7 @@ struct Database::Impl {
   SQLite::Statement select(const char* what, const TrialFilter& filter, const char* rest) {
     const std::vector<std::string> gpus =
         filter.gpus.empty() ? std::vector<std::string>() : matching_gpus(gpu_names(), filter.gpus);
-    const Condition condition = condition_of(filter, gpus);
+    const Condition condition = condition_of(filter, gpus, has_sweep_trial);
     SQLite::Statement statement(connection, select_sql(what, condition.sql, rest));
     int index = 0;
     for (const Cell& value : condition.values) bind_cell(statement, ++index, value);
@@ -97,6 +101,8 @@ struct Database::Impl {
 
   std::filesystem::path file;
   SQLite::Database connection;
+  FileWatch watch;
+  bool has_sweep_trial;
   std::unordered_map<std::string, SQLite::Statement> statements;
 };
 
@@ -110,6 +116,7 @@ Database& Database::operator=(Database&&) noexcept = default;
 const std::filesystem::path& Database::file() const { return impl_->file; }
 
 std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
+  impl_->watch.check();
   return translating_errors(file(), [&] {
     const InUse statement = impl_->prepared(insert_sweep_sql());
     int index = 0;
@@ -120,6 +127,7 @@ std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
 }
 
 void Database::end_sweep(std::int64_t id, const std::string& finished_at) {
+  impl_->watch.check();
   translating_errors(file(), [&] {
     const InUse statement = impl_->prepared("UPDATE sweep SET finished_at = ? WHERE id = ?");
     statement->bind(1, finished_at);
@@ -148,10 +156,12 @@ std::vector<SweepRecord> Database::sweeps() const {
 }
 
 void Database::record(const Trial& trial) {
+  impl_->watch.check();
   translating_errors(file(), [&] { impl_->upsert(trial); });
 }
 
 void Database::mark_seen(const std::string& key, std::int64_t sweep_id) {
+  impl_->watch.check();
   translating_errors(file(), [&] {
     const InUse statement = impl_->prepared("UPDATE trial SET seen_in_sweep = ? WHERE \"key\" = ?");
     statement->bind(1, sweep_id);
@@ -180,6 +190,7 @@ void Database::mark_baseline_seen(const Trial& kernel, std::int64_t sweep_id) {
 }
 
 void Database::record_all(const std::vector<Trial>& trials) {
+  impl_->watch.check();
   translating_errors(file(), [&] {
     SQLite::Transaction transaction(impl_->connection, SQLite::TransactionBehavior::IMMEDIATE);
     for (const Trial& trial : trials) impl_->upsert(trial);

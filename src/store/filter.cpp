@@ -31,6 +31,11 @@ class Builder {
     condition_.values.push_back(std::move(value));
   }
 
+  void made_or_reused_by(std::int64_t sweep_id) {
+    add("id IN (SELECT trial_id FROM sweep_trial WHERE sweep_id = ?)");
+    condition_.values.emplace_back(sweep_id);
+  }
+
   Condition take() { return std::move(condition_); }
 
  private:
@@ -42,7 +47,8 @@ class Builder {
 
 }  // namespace
 
-Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus) {
+Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus,
+                       bool has_sweep_trial) {
   Builder builder;
   if (!filter.gpus.empty()) builder.one_of("gpu", gpus);
   // Baselines belong to every template's comparison.
@@ -51,7 +57,8 @@ Condition condition_of(const TrialFilter& filter, const std::vector<std::string>
   if (!filter.problems.empty()) builder.one_of("problem", filter.problems);
   if (!filter.outcomes.empty()) builder.one_of("outcome", filter.outcomes);
   if (!filter.sources.empty()) builder.one_of("source", filter.sources);
-  if (filter.sweep_id) builder.equals("seen_in_sweep", *filter.sweep_id);
+  if (filter.sweep_id && has_sweep_trial) builder.made_or_reused_by(*filter.sweep_id);
+  if (filter.sweep_id && !has_sweep_trial) builder.equals("seen_in_sweep", *filter.sweep_id);
   if (!filter.baselines) builder.equals("kind", std::string("kernel"));
   return builder.take();
 }

@@ -67,6 +67,25 @@ CREATE INDEX trial_template ON trial("template");
 CREATE INDEX trial_sweep ON trial(seen_in_sweep);
 )";
 
+/// A row belongs to every run of the sweep command that made or reused it; seen_in_sweep is the latest alone,
+/// which another run into the same file may become at any time.
+constexpr const char* kMembership = R"(
+CREATE TABLE sweep_trial (
+  -- which runs of the sweep command made or reused which rows
+  sweep_id INTEGER NOT NULL REFERENCES sweep(id),
+  trial_id INTEGER NOT NULL REFERENCES trial(id),
+  PRIMARY KEY (sweep_id, trial_id)
+) STRICT, WITHOUT ROWID;
+INSERT INTO sweep_trial SELECT seen_in_sweep, id FROM trial WHERE seen_in_sweep IS NOT NULL;
+CREATE TRIGGER trial_made AFTER INSERT ON trial WHEN new.seen_in_sweep IS NOT NULL BEGIN
+  INSERT INTO sweep_trial VALUES (new.seen_in_sweep, new.id);
+END;
+CREATE TRIGGER trial_seen AFTER UPDATE OF seen_in_sweep ON trial WHEN new.seen_in_sweep IS NOT NULL BEGIN
+  INSERT INTO sweep_trial SELECT new.seen_in_sweep, new.id WHERE NOT EXISTS (
+    SELECT 1 FROM sweep_trial WHERE sweep_id = new.seen_in_sweep AND trial_id = new.id);
+END;
+)";
+
 /// The views agree with rank/ranking.h on what is compared, on which of equal rows counts, on what is tied
 /// with the fastest kernel (intervals overlap, without a gap in order of time) and on which of the tied ones
 /// is best. `rank` itself is by time alone.
@@ -114,12 +133,14 @@ std::string column_list() {
 }
 
 std::string schema_sql() {
-  return sweep_table_sql() + trial_table_sql() + kIndices +
+  return sweep_table_sql() + trial_table_sql() + kIndices + kMembership +
          fmt::format(fmt::runtime(kViews), fmt::arg("columns", column_list()),
                      fmt::arg("comparable", fmt::format("{}", fmt::join(comparable_columns(), ", ")))) +
          fmt::format("PRAGMA application_id = {};\nPRAGMA user_version = {};\n", kApplicationId,
                      kSchemaVersion);
 }
+
+std::string membership_sql() { return kMembership; }
 
 std::string upsert_sql() {
   std::vector<std::string> marks;
@@ -128,8 +149,10 @@ std::string upsert_sql() {
     marks.emplace_back("?");
     updates.push_back(fmt::format(R"("{0}" = excluded."{0}")", column.name));
   }
-  return fmt::format("INSERT INTO trial ({}) VALUES ({}) ON CONFLICT(\"key\") DO UPDATE SET {}",
-                     column_list(), join(marks, ", "), join(updates, ", "));
+  return fmt::format(
+      "INSERT INTO trial ({}) VALUES ({}) ON CONFLICT(\"key\") DO UPDATE SET {} "
+      "WHERE excluded.outcome <> 'dispatched' OR trial.outcome <> 'ok'",
+      column_list(), join(marks, ", "), join(updates, ", "));
 }
 
 std::string insert_sweep_sql() {

@@ -20,7 +20,11 @@ std::span<const SweepColumn> sweep_columns();
 
 /// Tables, indices and views of an empty database, and its identity (application_id, user_version).
 std::string schema_sql();
-/// INSERT INTO trial ... ON CONFLICT(key): parameters are the columns in their order.
+/// The part of it that databases of earlier builds lack: the table sweep_trial, filled, and what keeps it up
+/// to date.
+std::string membership_sql();
+/// INSERT INTO trial ... ON CONFLICT(key): parameters are the columns in their order. A result that is there
+/// is not given up for the mark that it is being measured again.
 std::string upsert_sql();
 std::string insert_sweep_sql();
 /// "key, kind, ..." in the order of trial_columns().

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,6 +88,28 @@ TEST(WorkerProcess, InheritsNoOtherDescriptors) {
   EXPECT_FALSE(second.receive(10s).has_value());
   EXPECT_EQ(second.reap().how, "exited with 7");
   ::close(high);
+}
+
+TEST(WorkerProcess, AWorkerWhoseParentDiedBeforeItStartedEndsAtOnce) {
+  for (const bool parent_lives : {true, false}) {
+    const pid_t worker = ::fork();
+    if (worker == 0) {
+      int pair[2];
+      if (::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) ::_exit(9);
+      // Out of the way of the channel's own number.
+      const int parents_end = ::fcntl(pair[0], F_DUPFD, 20);
+      const int own_end = ::fcntl(pair[1], F_DUPFD, 20);
+      ::close(pair[0]);
+      ::close(pair[1]);
+      ::dup2(own_end, kWorkerChannelFd);
+      if (!parent_lives) ::close(parents_end);
+      die_with_parent();
+      ::_exit(7);
+    }
+    int status = 0;
+    ::waitpid(worker, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), parent_lives ? 7 : 1);
+  }
 }
 
 TEST(WorkerProcess, MissingProgramIsNamed) {

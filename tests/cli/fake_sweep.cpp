@@ -1,6 +1,10 @@
 #include "cli/fake_sweep.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <set>
 
 namespace tiletune {
 
@@ -21,13 +25,24 @@ std::vector<std::string> measured_sweep(const std::string& config, const std::st
   return arguments;
 }
 
-std::vector<Trial> rows_of(const Sandbox& sandbox) {
-  return Database(sandbox.folder() / "results.db", Database::Mode::read_only).trials({});
+std::vector<Trial> rows_of(const Sandbox& sandbox, const std::string& database) {
+  return Database(sandbox.folder() / database, Database::Mode::read_only).trials({});
 }
 
 std::int64_t kernels_with(const std::vector<Trial>& rows, Outcome outcome) {
   return std::count_if(rows.begin(), rows.end(),
                        [&](const Trial& row) { return row.kind == "kernel" && row.outcome == outcome; });
+}
+
+void expect_complete(const Sandbox& sandbox, int configurations, const std::string& database) {
+  SQLite::Database connection(sandbox.folder() / database, SQLite::OPEN_READWRITE);
+  EXPECT_EQ(connection.execAndGet("PRAGMA integrity_check").getString(), "ok");
+  const std::vector<Trial> rows = rows_of(sandbox, database);
+  std::set<std::string> parameters;
+  for (const Trial& row : rows) parameters.insert(row.parameters);
+  EXPECT_EQ(kernels_with(rows, Outcome::ok), configurations);
+  EXPECT_EQ(parameters.size(), configurations + 1U) << "each configuration once, and the baseline";
+  EXPECT_EQ(rows.size(), configurations + 1U);
 }
 
 }  // namespace tiletune

@@ -15,8 +15,11 @@ std::vector<std::string> sweep_with(const std::string& config, const std::string
 std::vector<std::string> measured_sweep(const std::string& config, const std::string& mode,
                                         int strikes_at = 3, const std::vector<std::string>& more = {});
 
-/// Of results.db.
-std::vector<Trial> rows_of(const Sandbox& sandbox);
+std::vector<Trial> rows_of(const Sandbox& sandbox, const std::string& database = "results.db");
 std::int64_t kernels_with(const std::vector<Trial>& rows, Outcome outcome);
+
+/// Fails the test unless the database is sound and holds so many kernels, each once, all ok, and one
+/// baseline.
+void expect_complete(const Sandbox& sandbox, int configurations, const std::string& database = "results.db");
 
 }  // namespace tiletune

@@ -1,13 +1,16 @@
 #include "cli/process.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
+#include "base/error.h"
 #include "base/file.h"
 
 namespace tiletune {
@@ -30,7 +33,7 @@ std::string Sandbox::write(const std::string& name, const std::string& content) 
   return (folder_ / name).string();
 }
 
-pid_t Sandbox::start(const std::vector<std::string>& arguments) const {
+pid_t Sandbox::start(const std::vector<std::string>& arguments, const std::function<void()>& in_child) const {
   const std::string program = std::string(TILETUNE_BINARY_DIR) + "/tiletune";
   const std::string out = (folder_ / "stdout").string();
   const std::string err = (folder_ / "stderr").string();
@@ -42,6 +45,7 @@ pid_t Sandbox::start(const std::vector<std::string>& arguments) const {
   constexpr int kMode = 0600;
   ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, kMode), STDOUT_FILENO);
   ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, kMode), STDERR_FILENO);
+  if (in_child) in_child();
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -72,6 +76,32 @@ std::string Sandbox::write_tiny_space(int configurations, const std::string& mor
     "arguments": [{"buffer": "A"}, {"buffer": "B"}, {"buffer": "C"}]
   })");
   return write("tiny.json", R"({"templates": ["tiny"], "problems": ["1x1x1"])" + more_of_the_config + "}");
+}
+
+bool eventually(const std::function<bool()>& condition, std::chrono::milliseconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < end) {
+    try {
+      if (condition()) return true;
+    } catch (const UserError&) {
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return false;
+}
+
+void adopt_orphans() {
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) std::abort();
+}
+
+bool no_orphans() {
+  return eventually(
+      [] {
+        while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+        }
+        return ::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD;
+      },
+      std::chrono::seconds(5));
 }
 
 }  // namespace tiletune

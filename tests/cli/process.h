@@ -2,7 +2,9 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,8 +28,8 @@ class Sandbox {
   const std::filesystem::path& folder() const { return folder_; }
   /// Writes a file and returns its path.
   std::string write(const std::string& name, const std::string& content) const;
-  /// Starts `tiletune ARGUMENTS` and returns at once.
-  pid_t start(const std::vector<std::string>& arguments) const;
+  /// Starts `tiletune ARGUMENTS` and returns at once. `in_child` runs in the new process right before.
+  pid_t start(const std::vector<std::string>& arguments, const std::function<void()>& in_child = {}) const;
   Finished wait(pid_t process) const;
   Finished run(const std::vector<std::string>& arguments) const { return wait(start(arguments)); }
 
@@ -38,5 +40,15 @@ class Sandbox {
  private:
   std::filesystem::path folder_;
 };
+
+/// Waits for a condition; false when it did not come true in time. A UserError, as of a database that is not
+/// there yet, counts as false.
+bool eventually(const std::function<bool()>& condition,
+                std::chrono::milliseconds patience = std::chrono::seconds(60));
+
+/// From now on processes whose parents die become children of this one.
+void adopt_orphans();
+/// Reaps such processes; false when some have not ended after a few seconds.
+bool no_orphans();
 
 }  // namespace tiletune

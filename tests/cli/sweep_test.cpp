@@ -3,10 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <csignal>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <thread>
 
 #include "base/file.h"
 #include "cli/fake_sweep.h"
@@ -97,41 +94,6 @@ TEST(Sweep, AProblemThatDoesNotFitIsRefusedWithItsReason) {
   const std::vector<Trial> rows = rows_of(sandbox);
   EXPECT_EQ(kernels_with(rows, Outcome::refused), 2);
   EXPECT_EQ(rows.front().reason, "the problem needs 3.0 TiB");
-}
-
-TEST(Sweep, ResumesAfterSigkillWithNoRowLostOrDoubled) {
-  const Sandbox sandbox;
-  constexpr int kConfigurations = 30;
-  const std::string config = sandbox.write_tiny_space(kConfigurations);
-  int kills = 0;
-  for (const int milliseconds : {150, 300, 450}) {
-    const pid_t process = sandbox.start(measured_sweep(config, "slow"));
-    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-    ::kill(process, SIGKILL);
-    kills += sandbox.wait(process).code == 128 + SIGKILL ? 1 : 0;
-  }
-  EXPECT_GE(kills, 1) << "no kill struck while the sweep ran";
-  const Finished last = sandbox.run(measured_sweep(config, "none"));
-  EXPECT_EQ(last.code, 0) << last.err;
-  const std::vector<Trial> rows = rows_of(sandbox);
-  EXPECT_EQ(kernels_with(rows, Outcome::ok), kConfigurations);
-  EXPECT_EQ(kernels_with(rows, Outcome::dispatched), 0);
-  std::set<std::string> parameters;
-  for (const Trial& row : rows) parameters.insert(row.parameters);
-  EXPECT_EQ(parameters.size(), kConfigurations + 1U) << "each configuration once, and the baseline";
-}
-
-TEST(Sweep, CtrlCFinishesWhatIsInFlightAndPrintsTheRanking) {
-  const Sandbox sandbox;
-  const std::string config = sandbox.write_tiny_space(400);
-  const pid_t process = sandbox.start(measured_sweep(config, "slow"));
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  ::kill(process, SIGINT);
-  const Finished run = sandbox.wait(process);
-  EXPECT_EQ(run.code, 130) << run.err;
-  EXPECT_NE(run.out.find("Interrupted: run the same command again"), std::string::npos) << run.out;
-  EXPECT_NE(run.out.find("is the best choice at"), std::string::npos) << run.out;
-  EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::dispatched), 0);
 }
 
 TEST(Sweep, BudgetsLimitConfigurationsAndTime) {

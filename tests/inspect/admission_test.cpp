@@ -88,6 +88,15 @@ TEST(AdmitBinary, LaunchBounds) {
             "block of 257 threads > 256 of the kernel's __launch_bounds__");
 }
 
+TEST(AdmitBinary, CubinsOfAnotherArchitecture) {
+  Resources stray = resources(32);
+  stray.architecture = 80;
+  const Instance instance = launch({1, 1, 1}, {32, 1, 1});
+  EXPECT_EQ(binary(instance, stray).reason,
+            "the compiled kernel is for sm_80, but H100 SXM is sm_90; remove the kernel cache");
+  EXPECT_TRUE(binary(instance, stray, {}, "A100").admitted);
+}
+
 TEST(AdmitBinary, StaticAndDynamicSharedMemoryTogether) {
   Resources with_static = resources(32);
   with_static.static_shared_bytes = 1024;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <random>
 #include <regex>
@@ -165,6 +166,10 @@ TEST(LargeParameters, AreReadFromTheirOwnAttribute) {
               (std::vector<int>{4, 5000, 8}))
         << architecture;
   }
+}
+
+TEST_P(ResourcesTest, TheArchitectureIsTheOneCompiledFor) {
+  EXPECT_EQ(read_resources(compiled("plain", GetParam())).architecture, std::atoi(GetParam().c_str() + 3));
 }
 
 TEST_P(ResourcesTest, TheKernelsThatShouldSpillAndHaveAStackDo) {

@@ -1,5 +1,6 @@
 #include "store/database.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -103,8 +104,40 @@ TEST(Database, ReusedRowsBelongToTheLaterSweepToo) {
   database.record(filled_trial("b", first));
   database.mark_seen("a", second);
   EXPECT_EQ(keys_of(database, {.sweep_id = second}), std::vector<std::string>{"a"});
-  EXPECT_EQ(keys_of(database, {.sweep_id = first}), std::vector<std::string>{"b"});
+  EXPECT_EQ(keys_of(database, {.sweep_id = first}), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(database.find("a")->sweep_id, first) << "who measured it does not change";
+}
+
+TEST(Database, AResultIsNotGivenUpForTheMarkThatItIsMeasuredAgain) {
+  const TemporaryFolder folder;
+  Database database(folder / "a.db", Mode::read_write);
+  database.record(timed_trial("a", 5, 0));
+  Trial dispatched = timed_trial("a", 9, 0);
+  dispatched.outcome = Outcome::dispatched;
+  database.record(dispatched);
+  EXPECT_EQ(database.find("a")->median_us, 5);
+  EXPECT_EQ(database.outcome_of("a"), Outcome::ok);
+  database.record(timed_trial("a", 7, 0));
+  EXPECT_EQ(database.find("a")->median_us, 7);
+}
+
+TEST(Database, FilesOfEarlierBuildsLearnWhichSweepsUsedTheirRows) {
+  const TemporaryFolder folder;
+  std::int64_t first = 0;
+  {
+    Database database(folder / "a.db", Mode::read_write);
+    first = database.begin_sweep({});
+    database.record(filled_trial("a", first));
+  }
+  SQLite::Database(folder / "a.db", SQLite::OPEN_READWRITE)
+      .exec("DROP TRIGGER trial_made; DROP TRIGGER trial_seen; DROP TABLE sweep_trial");
+  const std::vector<std::string> one{"a"};
+  EXPECT_EQ(keys_of(Database(folder / "a.db", Mode::read_only), {.sweep_id = first}), one);
+  Database database(folder / "a.db", Mode::read_write);
+  const std::int64_t second = database.begin_sweep({});
+  database.mark_seen("a", second);
+  EXPECT_EQ(keys_of(database, {.sweep_id = first}), one);
+  EXPECT_EQ(keys_of(database, {.sweep_id = second}), one);
 }
 
 TEST(Database, OutcomeOfAKeyIsKnownWithoutTheRow) {

@@ -1,0 +1,225 @@
+// What a sweep does when it is told to end: by signals, by a reader that leaves, by its budget.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "base/file.h"
+#include "cli/fake_sweep.h"
+
+namespace tiletune {
+namespace {
+
+constexpr int kInterrupted = 130;
+constexpr int kManyConfigurations = 400;
+
+bool has_rows(const Sandbox& sandbox, Outcome outcome, std::int64_t count) {
+  return kernels_with(rows_of(sandbox), outcome) >= count;
+}
+
+/// Until the signal sent last has been taken: two that are pending count as one.
+bool is_taken(pid_t process) {
+  const std::string status = read_file("/proc/" + std::to_string(process) + "/status");
+  return status.find("ShdPnd:\t0000000000000000") != std::string::npos;
+}
+
+void expect_interrupted(const Sandbox& sandbox, const Finished& run) {
+  EXPECT_EQ(run.code, kInterrupted) << run.err;
+  EXPECT_NE(run.out.find("Interrupted: run the same command again"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("is the best choice at"), std::string::npos) << run.out;
+  const std::vector<Trial> rows = rows_of(sandbox);
+  EXPECT_EQ(kernels_with(rows, Outcome::ok) + 1, static_cast<std::int64_t>(rows.size()))
+      << "nothing but measured kernels and a baseline";
+  EXPECT_LT(rows.size(), kManyConfigurations + 1U);
+  const Database database(sandbox.folder() / "results.db", Database::Mode::read_only);
+  EXPECT_FALSE(database.sweeps().back().finished_at.empty());
+}
+
+class OneSignal : public testing::TestWithParam<int> {};
+
+TEST_P(OneSignal, FinishesWhatIsInFlightAndPrintsTheRankingSoFar) {
+  adopt_orphans();
+  const Sandbox sandbox;
+  const pid_t process = sandbox.start(measured_sweep(sandbox.write_tiny_space(kManyConfigurations), "slow"));
+  ASSERT_TRUE(eventually([&] { return has_rows(sandbox, Outcome::ok, 2); }));
+  ::kill(process, GetParam());
+  expect_interrupted(sandbox, sandbox.wait(process));
+  EXPECT_TRUE(no_orphans());
+}
+
+INSTANTIATE_TEST_SUITE_P(Interruption, OneSignal, testing::Values(SIGINT, SIGTERM, SIGHUP),
+                         [](const auto& tested) { return std::string("SIG") + sigabbrev_np(tested.param); });
+
+TEST(Interruption, TheSecondCtrlCEndsAHangingSweepAtOnce) {
+  adopt_orphans();
+  const Sandbox sandbox;
+  const pid_t process = sandbox.start(measured_sweep(sandbox.write_tiny_space(6), "hang"));
+  ASSERT_TRUE(eventually(
+      [&] { return has_rows(sandbox, Outcome::dispatched, 1) && has_rows(sandbox, Outcome::ok, 2); }));
+  ::kill(process, SIGINT);
+  ASSERT_TRUE(eventually([&] { return is_taken(process); }));
+  const auto started = std::chrono::steady_clock::now();
+  ::kill(process, SIGINT);
+  EXPECT_EQ(sandbox.wait(process).code, kInterrupted);
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(1));
+  EXPECT_TRUE(no_orphans());
+  EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::ok), 2);
+  const Finished again = sandbox.run(measured_sweep(sandbox.write_tiny_space(6), "none"));
+  EXPECT_EQ(again.code, 0) << again.err;
+  expect_complete(sandbox, 6);
+}
+
+TEST(Interruption, TheSecondCtrlCEndsTheWaitForAGpuThatDoesNotOpen) {
+  adopt_orphans();
+  const Sandbox sandbox;
+  const pid_t process = sandbox.start(measured_sweep(sandbox.write_tiny_space(2), "mute"));
+  ASSERT_TRUE(eventually([&] { return rows_of(sandbox).empty(); }));
+  ::kill(process, SIGINT);
+  ASSERT_TRUE(eventually([&] { return is_taken(process); }));
+  ::kill(process, SIGINT);
+  EXPECT_EQ(sandbox.wait(process).code, kInterrupted);
+  EXPECT_TRUE(no_orphans());
+}
+
+TEST(Interruption, NohupKeepsTheSweepGoing) {
+  const Sandbox sandbox;
+  const pid_t process = sandbox.start(measured_sweep(sandbox.write_tiny_space(20), "slow"),
+                                      [] { std::signal(SIGHUP, SIG_IGN); });
+  ASSERT_TRUE(eventually([&] { return has_rows(sandbox, Outcome::ok, 1); }));
+  ::kill(process, SIGHUP);
+  EXPECT_EQ(sandbox.wait(process).code, 0);
+  expect_complete(sandbox, 20);
+}
+
+/// The controlling terminal of a sweep, as a person has it.
+class Terminal {
+ public:
+  Terminal() : fd_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+    if (fd_ < 0 || ::grantpt(fd_) != 0 || ::unlockpt(fd_) != 0) throw std::runtime_error("no terminal");
+  }
+  ~Terminal() { hang_up(); }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  /// In the child: a session of its own, with this terminal.
+  void control() const {
+    ::setsid();
+    ::open(::ptsname(fd_), O_RDWR);
+  }
+  void type(char key) const { EXPECT_EQ(::write(fd_, &key, 1), 1); }
+  void hang_up() {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
+
+ private:
+  int fd_;
+};
+
+TEST(Interruption, CtrlCAtATerminalDoesNotReachTheWorkers) {
+  const Sandbox sandbox;
+  const Terminal terminal;
+  const pid_t process = sandbox.start(measured_sweep(sandbox.write_tiny_space(kManyConfigurations), "slow"),
+                                      [&] { terminal.control(); });
+  ASSERT_TRUE(eventually([&] { return has_rows(sandbox, Outcome::ok, 2); }));
+  constexpr char kCtrlC = 3;
+  terminal.type(kCtrlC);
+  expect_interrupted(sandbox, sandbox.wait(process));
+}
+
+TEST(Interruption, ATerminalThatIsClosedIsOneCtrlC) {
+  adopt_orphans();
+  const Sandbox sandbox;
+  Terminal terminal;
+  const pid_t process = sandbox.start(measured_sweep(sandbox.write_tiny_space(kManyConfigurations), "slow"),
+                                      [&] { terminal.control(); });
+  ASSERT_TRUE(eventually([&] { return has_rows(sandbox, Outcome::ok, 2); }));
+  terminal.hang_up();
+  expect_interrupted(sandbox, sandbox.wait(process));
+  EXPECT_TRUE(no_orphans());
+}
+
+/// A pipe whose reader takes one line and leaves.
+class ImpatientReader {
+ public:
+  ImpatientReader() {
+    if (::pipe2(fds_, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  }
+  ~ImpatientReader() { ::close(fds_[0]); }
+  ImpatientReader(const ImpatientReader&) = delete;
+  ImpatientReader& operator=(const ImpatientReader&) = delete;
+
+  void take(int descriptor) const { ::dup2(fds_[1], descriptor); }
+  std::string read_line_and_leave() {
+    ::close(fds_[1]);
+    std::string line;
+    for (char c = 0; c != '\n' && ::read(fds_[0], &c, 1) == 1;) line += c;
+    ::close(std::exchange(fds_[0], -1));
+    return line;
+  }
+
+ private:
+  int fds_[2] = {-1, -1};
+};
+
+TEST(Interruption, AReaderOfTheResultsThatLeavesCostsNoRow) {
+  const Sandbox sandbox;
+  ImpatientReader head;
+  const pid_t process =
+      sandbox.start(sweep_with(sandbox.write_tiny_space(10), "slow"), [&] { head.take(STDOUT_FILENO); });
+  EXPECT_EQ(head.read_line_and_leave().rfind("tiletune ", 0), 0U);
+  EXPECT_EQ(sandbox.wait(process).code, 128 + SIGPIPE) << "as any filter ends whose reader has left";
+  expect_complete(sandbox, 10);
+}
+
+/// Makes a descriptor the end of a pipe whose reader has left.
+void close_reader_of(int descriptor) {
+  int fds[2];
+  if (::pipe2(fds, O_CLOEXEC) != 0) std::abort();
+  ::close(fds[0]);
+  ::dup2(fds[1], descriptor);
+}
+
+TEST(Interruption, AReaderOfTheProgressThatLeavesDoesNotEndTheSweep) {
+  const Sandbox sandbox;
+  const pid_t process =
+      sandbox.start(sweep_with(sandbox.write_tiny_space(10), "none"), [] { close_reader_of(STDERR_FILENO); });
+  EXPECT_EQ(sandbox.wait(process).code, 0);
+  expect_complete(sandbox, 10);
+}
+
+TEST(Interruption, OtherCommandsEndQuietlyWhenTheirReaderLeaves) {
+  const Sandbox sandbox;
+  sandbox.run(measured_sweep(sandbox.write_tiny_space(2), "none"));
+  const Finished rank =
+      sandbox.wait(sandbox.start({"rank", "--db", "results.db"}, [] { close_reader_of(STDOUT_FILENO); }));
+  EXPECT_EQ(rank.code, 128 + SIGPIPE);
+  EXPECT_EQ(rank.err, "");
+}
+
+TEST(Interruption, ABudgetOfTimeEndsWithEverythingRecordedAndGoesOn) {
+  adopt_orphans();
+  const Sandbox sandbox;
+  std::vector<std::string> arguments = measured_sweep(sandbox.write_tiny_space(120), "slow");
+  arguments.insert(arguments.end(), {"--budget", "1.5s"});
+  const Finished first = sandbox.run(arguments);
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(first.out.find("The time budget is spent: run the same command again to go on."),
+            std::string::npos)
+      << first.out;
+  EXPECT_TRUE(no_orphans());
+  const std::vector<Trial> rows = rows_of(sandbox);
+  EXPECT_EQ(kernels_with(rows, Outcome::ok) + 1, static_cast<std::int64_t>(rows.size()));
+  EXPECT_LT(rows.size(), 121U);
+  arguments.back() = "10min";
+  EXPECT_EQ(sandbox.run(arguments).code, 0);
+  expect_complete(sandbox, 120);
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,303 @@
+// Sweeps whose surroundings fail: full and write-protected disks, locked, removed and damaged databases, and
+// two sweeps in one database.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "base/file.h"
+#include "cli/fake_sweep.h"
+#include "cli/small_disk.h"
+
+namespace tiletune {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr int kUserError = 2;
+
+std::vector<std::string> into(std::vector<std::string> sweep, const std::string& database) {
+  for (std::size_t i = 0; i + 1 < sweep.size(); ++i) {
+    if (sweep[i] == "--db") sweep[i + 1] = database;
+  }
+  return sweep;
+}
+
+std::string error_about(const std::string& file, const std::string& what, const std::string& remedy) {
+  return "tiletune: error: " + file + ": " + what + "\n  " + remedy + "\n";
+}
+
+bool has_results(const Sandbox& sandbox, std::int64_t count, const std::string& database = "results.db") {
+  return kernels_with(rows_of(sandbox, database), Outcome::ok) >= count;
+}
+
+const std::string kFull = "this database cannot be read or written: database or disk is full";
+const std::string kMakeRoom = "Make room on the disk and check it, or name another file with --db FILE.";
+
+class OnASmallDisk : public testing::Test {
+ protected:
+  void SetUp() override {
+    adopt_orphans();
+    if (!disk_.mounted()) GTEST_SKIP() << "mounting a file system is not allowed here";
+  }
+  void TearDown() override { EXPECT_TRUE(no_orphans()); }
+
+  const Sandbox sandbox_;
+  const SmallDisk disk_{sandbox_.folder() / "disk", "400k"};
+};
+
+TEST_F(OnASmallDisk, ADatabaseThatDoesNotFitIsNamedWithTheRemedy) {
+  disk_.fill();
+  const Finished run = sandbox_.run(into(measured_sweep(sandbox_.write_tiny_space(2), "none"), "disk/a.db"));
+  EXPECT_EQ(run.code, kUserError);
+  EXPECT_EQ(run.err, error_about("disk/a.db", kFull, kMakeRoom));
+}
+
+TEST_F(OnASmallDisk, ADiskThatFillsUpKeepsWhatWasRecordedAndTheSweepGoesOnLater) {
+  const auto sweep = into(measured_sweep(sandbox_.write_tiny_space(60), "none"), "disk/a.db");
+  const Finished run = sandbox_.run(sweep);
+  EXPECT_EQ(run.code, kUserError) << run.out;
+  EXPECT_EQ(run.err, error_about("disk/a.db", kFull, kMakeRoom));
+  const Finished rank = sandbox_.run({"rank", "--db", "disk/a.db"});
+  EXPECT_EQ(rank.code, 0) << rank.err;
+  disk_.resize("40m");
+  EXPECT_TRUE(has_results(sandbox_, 1, "disk/a.db"));
+  EXPECT_EQ(sandbox_.run(sweep).code, 0);
+  expect_complete(sandbox_, 60, "disk/a.db");
+}
+
+TEST_F(OnASmallDisk, OutputsThatDoNotFitLeaveTheOldFileAlone) {
+  sandbox_.run(measured_sweep(sandbox_.write_tiny_space(5), "none"));
+  std::ofstream(disk_.folder() / "best.json") << "old";
+  disk_.fill();
+  const std::string remedy = "Check that the folder is writable and the disk has room.";
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"export", "--best", "-o", "disk/best.json"},
+        std::vector<std::string>{"export", "-o", "disk/best.json"},
+        std::vector<std::string>{"rank", "--limit", "0", "--format", "json", "-o", "disk/best.json"}}) {
+    std::vector<std::string> words = command;
+    words.insert(words.end(), {"--db", "results.db"});
+    const Finished run = sandbox_.run(words);
+    EXPECT_EQ(run.code, kUserError);
+    EXPECT_EQ(run.err, error_about("disk/best.json", "cannot be written: No space left on device", remedy));
+  }
+  EXPECT_EQ(read_file(disk_.folder() / "best.json"), "old");
+  const auto files = std::distance(fs::directory_iterator(disk_.folder()), fs::directory_iterator());
+  EXPECT_EQ(files, 2) << "the old output and what fills the disk; nothing half-written";
+}
+
+TEST_F(OnASmallDisk, AWriteProtectedOneCanBeReadButNotSweptInto) {
+  const auto sweep = into(measured_sweep(sandbox_.write_tiny_space(3), "none"), "disk/a.db");
+  EXPECT_EQ(sandbox_.run(sweep).code, 0);
+  disk_.write_protect();
+  const std::string remedy =
+      "Check the permissions of the file and of its folder, or name another file with --db FILE.";
+  const Finished run = sandbox_.run(sweep);
+  EXPECT_EQ(run.code, kUserError);
+  EXPECT_EQ(run.err, error_about("disk/a.db", "this database is write-protected", remedy));
+  const Finished fresh = sandbox_.run(into(sweep, "disk/b.db"));
+  EXPECT_EQ(fresh.code, kUserError);
+  EXPECT_EQ(fresh.err,
+            error_about("disk/b.db", "this database cannot be opened: unable to open database file", remedy));
+  EXPECT_EQ(sandbox_.run({"rank", "--db", "disk/a.db"}).code, 0);
+}
+
+class WithASmallCache : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!disk_.mounted()) GTEST_SKIP() << "mounting a file system is not allowed here";
+  }
+  const Sandbox sandbox_;
+  const SmallDisk disk_{sandbox_.folder() / "cache", "64k"};
+};
+
+TEST_F(WithASmallCache, KernelsThatDoNotFitAreMeasuredAllTheSame) {
+  disk_.fill();
+  const Finished run = sandbox_.run(measured_sweep(sandbox_.write_tiny_space(5), "none"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  expect_complete(sandbox_, 5);
+}
+
+TEST_F(WithASmallCache, OneThatFillsUpOnTheWayDoesNotStopTheSweep) {
+  const Finished run = sandbox_.run(measured_sweep(sandbox_.write_tiny_space(30), "none"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  expect_complete(sandbox_, 30);
+  EXPECT_EQ(fs::space(disk_.folder()).available, 0U) << "a test of something";
+}
+
+TEST(Surroundings, AFileThatMayNotGrowIsAnErrorOfTheDatabaseAndNotTheEndOfTheProcess) {
+  adopt_orphans();
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(60);
+  const pid_t process = sandbox.start(measured_sweep(config, "none"), [] {
+    const rlimit limit{300000, 300000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  });
+  const Finished run = sandbox.wait(process);
+  EXPECT_EQ(run.code, kUserError) << run.out;
+  EXPECT_EQ(run.err.rfind("tiletune: error: results.db: this database cannot be read or written: ", 0), 0U)
+      << run.err;
+  EXPECT_TRUE(no_orphans());
+  EXPECT_TRUE(has_results(sandbox, 1));
+  EXPECT_EQ(sandbox.run(measured_sweep(config, "none")).code, 0);
+  expect_complete(sandbox, 60);
+}
+
+TEST(Surroundings, StandardOutputOnAFullDiskIsAnError) {
+  const Sandbox sandbox;
+  sandbox.run(measured_sweep(sandbox.write_tiny_space(2), "none"));
+  const pid_t process = sandbox.start({"rank", "--db", "results.db"},
+                                      [] { ::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO); });
+  const Finished run = sandbox.wait(process);
+  EXPECT_EQ(run.code, kUserError);
+  EXPECT_EQ(run.err,
+            "tiletune: error: standard output cannot be written\n  Is the disk full, or the reader gone?\n");
+}
+
+/// Another program that holds the database for writing.
+class Lock {
+ public:
+  explicit Lock(const fs::path& database) {
+    sqlite3_open(database.c_str(), &connection_);
+    sqlite3_busy_timeout(connection_, 10000);
+    EXPECT_EQ(sqlite3_exec(connection_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  }
+  ~Lock() { sqlite3_close(connection_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  sqlite3* connection_ = nullptr;
+};
+
+TEST(Surroundings, ALockHeldForAMomentIsWaitedFor) {
+  const Sandbox sandbox;
+  const pid_t process = sandbox.start(measured_sweep(sandbox.write_tiny_space(40), "slow"));
+  ASSERT_TRUE(eventually([&] { return has_results(sandbox, 1); }));
+  {
+    const Lock lock(sandbox.folder() / "results.db");
+    const std::size_t rows = rows_of(sandbox).size();
+    EXPECT_FALSE(eventually([&] { return rows_of(sandbox).size() > rows; }, std::chrono::milliseconds(700)));
+  }
+  const Finished run = sandbox.wait(process);
+  EXPECT_EQ(run.code, 0) << run.err;
+  expect_complete(sandbox, 40);
+}
+
+TEST(Surroundings, ALockHeldTooLongEndsTheSweepWithWhatWasRecorded) {
+  adopt_orphans();
+  const Sandbox sandbox;
+  const auto sweep = measured_sweep(sandbox.write_tiny_space(40), "slow");
+  const pid_t process = sandbox.start(sweep);
+  ASSERT_TRUE(eventually([&] { return has_results(sandbox, 1); }));
+  {
+    const Lock lock(sandbox.folder() / "results.db");
+    const Finished run = sandbox.wait(process);
+    EXPECT_EQ(run.code, kUserError);
+    EXPECT_EQ(run.err, error_about("results.db", "this database is locked by another program",
+                                   "Wait until it ends, stop it, or name another file with --db FILE."));
+    EXPECT_TRUE(no_orphans());
+  }
+  EXPECT_EQ(sandbox.run(sweep).code, 0);
+  expect_complete(sandbox, 40);
+}
+
+TEST(Surroundings, TwoSweepsIntoOneDatabaseBothComplete) {
+  const Sandbox one;
+  const Sandbox other;
+  const auto sweep =
+      into(measured_sweep(one.write_tiny_space(30), "slow"), (one.folder() / "results.db").string());
+  const pid_t first = one.start(sweep);
+  const pid_t second = other.start(sweep);
+  for (const Finished& run : {one.wait(first), other.wait(second)}) {
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_NE(run.out.find("30 of 30 configurations"), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("10 more rows not shown"), std::string::npos) << "20 of its 30: " << run.out;
+    EXPECT_NE(run.out.find("is the best choice at"), std::string::npos) << run.out;
+  }
+  expect_complete(one, 30);
+  const Database database(one.folder() / "results.db", Database::Mode::read_only);
+  ASSERT_EQ(database.sweeps().size(), 2U);
+  for (const SweepRecord& run : database.sweeps()) {
+    EXPECT_FALSE(run.finished_at.empty());
+    TrialFilter filter;
+    filter.sweep_id = run.id;
+    EXPECT_EQ(database.trials(filter).size(), 31U) << "rows of sweep " << run.id;
+  }
+}
+
+/// What another program does to the database in the middle of a sweep.
+Finished sweep_while(const Sandbox& sandbox, const std::function<void(const fs::path&)>& interfere) {
+  const std::string config = sandbox.write_tiny_space(60);
+  std::vector<std::string> sweep = measured_sweep(config, "slow");
+  sweep.insert(sweep.end(), {"--budget", "3"});
+  // Rows of an earlier run lie in the file itself, and not only in its log.
+  EXPECT_EQ(sandbox.run(sweep).code, 0);
+  sweep.resize(sweep.size() - 2);
+  const pid_t process = sandbox.start(sweep);
+  EXPECT_TRUE(eventually([&] { return has_results(sandbox, 5); }));
+  interfere(sandbox.folder() / "results.db");
+  return sandbox.wait(process);
+}
+
+const std::string kMadeAnew =
+    "Rows that are not in the file of this name are lost; run the same command again to make them anew.";
+
+TEST(Surroundings, ADatabaseThatIsRemovedEndsTheSweep) {
+  adopt_orphans();
+  const Sandbox sandbox;
+  const Finished run = sweep_while(sandbox, [](const fs::path& file) { fs::remove(file); });
+  EXPECT_EQ(run.code, kUserError) << run.out;
+  EXPECT_EQ(run.err, error_about("results.db", "this database was removed while in use", kMadeAnew));
+  EXPECT_TRUE(no_orphans());
+  EXPECT_EQ(sandbox.run(measured_sweep(sandbox.write_tiny_space(4), "none")).code, 0);
+  expect_complete(sandbox, 4);
+}
+
+TEST(Surroundings, ADatabaseThatIsReplacedEndsTheSweepAndTheNewOneIsLeftAlone) {
+  const Sandbox sandbox;
+  const Finished run = sweep_while(sandbox, [](const fs::path& file) {
+    fs::rename(file, file.parent_path() / "moved.db");
+    write_file_atomically(file, "somebody else's");
+  });
+  EXPECT_EQ(run.code, kUserError) << run.out;
+  EXPECT_EQ(run.err, error_about("results.db", "another file has taken this database's place", kMadeAnew));
+  EXPECT_EQ(read_file(sandbox.folder() / "results.db"), "somebody else's");
+}
+
+TEST(Surroundings, ADatabaseThatIsCutOffEndsTheSweep) {
+  adopt_orphans();
+  const Sandbox sandbox;
+  const Finished run = sweep_while(sandbox, [](const fs::path& file) { fs::resize_file(file, 5000); });
+  EXPECT_EQ(run.code, kUserError) << run.out;
+  EXPECT_EQ(run.err, error_about("results.db", "this database was cut off or overwritten while in use",
+                                 "Save what can be read with `sqlite3 FILE .recover | sqlite3 NEW`, or use "
+                                 "another file."));
+  EXPECT_TRUE(no_orphans());
+}
+
+TEST(Surroundings, ADatabaseThatIsOverwrittenIsRefusedAtTheNextReading) {
+  const Sandbox sandbox;
+  sweep_while(sandbox, [](const fs::path& file) {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(4096);
+    stream << std::string(32768, '\x55');
+  });
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"rank", "--db", "results.db"},
+        measured_sweep((sandbox.folder() / "tiny.json").string(), "none")}) {
+    const Finished run = sandbox.run(command);
+    EXPECT_EQ(run.code, kUserError) << run.out;
+    EXPECT_EQ(run.err,
+              error_about("results.db", "this database is damaged: database disk image is malformed",
+                          "Save what can be read with `sqlite3 FILE .recover | sqlite3 NEW`, or use another "
+                          "file."));
+  }
+}
+
+}  // namespace
+}  // namespace tiletune
