@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <iostream>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -81,6 +82,17 @@ void check_output(const std::filesystem::path& file, const std::filesystem::path
 void write_output(const std::filesystem::path& file, const std::string& text) {
   if (!file.empty() && file != "-") return write_file(file, text);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw UserError("standard output cannot be written", "Is the disk full, or the reader gone?");
+  }
+}
+
+void stream_output(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write) {
+  if (!file.empty() && file != "-") return stream_to_file(file, write);
+  try {
+    std::cout.exceptions(std::ios::badbit | std::ios::failbit);
+    write(std::cout);
+    std::cout.flush();
+  } catch (const std::ios_base::failure&) {
     throw UserError("standard output cannot be written", "Is the disk full, or the reader gone?");
   }
 }

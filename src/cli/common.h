@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -55,5 +57,7 @@ void check_output(const std::filesystem::path& file, const std::filesystem::path
 
 /// Writes to a file, or to standard output for "" and "-".
 void write_output(const std::filesystem::path& file, const std::string& text);
+/// The same for output that may be too long for memory.
+void stream_output(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 
 }  // namespace tiletune

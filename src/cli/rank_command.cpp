@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <sstream>
-
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -39,21 +36,27 @@ std::vector<Outcome> parse_outcomes(const std::vector<std::string>& texts) {
   return outcomes;
 }
 
-/// Rows that did not run, with their reasons.
-std::string failures(const std::vector<Trial>& trials, Format format, std::size_t limit) {
-  std::ostringstream out;
-  write_trials(out, trials, format, {"outcome", "template", "problem", "parameters", "gpu", "reason"}, limit);
-  return out.str();
+/// Rows with chosen outcomes, with their reasons.
+void write_outcomes(std::ostream& out, const RankOptions& options, const Database& database,
+                    const TrialFilter& filter, Format format) {
+  write_trials(out, database, filter, format,
+               {"outcome", "template", "problem", "parameters", "gpu", "reason"}, options.limit);
 }
 
-/// The templates of some rows, in order of first appearance.
-std::vector<std::string> template_order(const std::vector<Trial>& trials) {
-  std::vector<std::string> names;
-  for (const Trial& trial : trials) {
-    const bool known = std::find(names.begin(), names.end(), trial.template_name) != names.end();
-    if (!known && trial.kind == "kernel") names.push_back(trial.template_name);
+void write_ranking(std::ostream& out, const RankOptions& options, const Database& database,
+                   const TrialFilter& filter, Format format) {
+  const bool colour = options.output.empty() && stdout_wants_colour();
+  RankingRows rows = ranking_rows(database, filter);
+  if (options.ladder) {
+    return write_ladders(out, build_ladders(rows, rows.kernel_templates()), database, format, colour);
   }
-  return names;
+  const auto groups = rank_rows(rows);
+  if (groups.empty()) {
+    throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
+                      "Loosen the filters, or run 'tiletune sweep' first.");
+  }
+  rows = {};
+  write_rankings(out, groups, database, format, {options.limit, options.sort_by, options.columns, colour});
 }
 
 int run(const RankOptions& options) {
@@ -62,26 +65,17 @@ int run(const RankOptions& options) {
   const Database database(options.rows.database, Database::Mode::read_only);
   TrialFilter filter = options.rows.filter();
   filter.outcomes = parse_outcomes(options.outcomes);
-  const bool colour = options.output.empty() && stdout_wants_colour();
-  std::ostringstream out;
-  const std::vector<Trial> trials = database.trials(filter);
-  if (trials.empty()) {
-    throw NothingToDo("no row matches", Where{options.rows.database.string(), ""},
-                      "Loosen the filters, or run 'tiletune sweep' first.");
-  }
-  if (!options.outcomes.empty() && options.outcomes != std::vector<std::string>{"ok"}) {
-    out << failures(trials, format, options.limit);
-  } else if (options.ladder) {
-    write_ladders(out, build_ladders(trials, template_order(trials)), format, colour);
-  } else {
-    const auto groups = rank_trials(trials);
-    if (groups.empty()) {
-      throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
+  const bool only_ok = options.outcomes.empty() || options.outcomes == std::vector<std::string>{"ok"};
+  database.at_one_state([&] {
+    if (database.outcome_counts(filter).empty()) {
+      throw NothingToDo("no row matches", Where{options.rows.database.string(), ""},
                         "Loosen the filters, or run 'tiletune sweep' first.");
     }
-    write_rankings(out, groups, format, {options.limit, options.sort_by, options.columns, colour});
-  }
-  write_output(options.output, out.str());
+    stream_output(options.output, [&](std::ostream& out) {
+      if (only_ok) return write_ranking(out, options, database, filter, format);
+      write_outcomes(out, options, database, filter, format);
+    });
+  });
   return 0;
 }
 

@@ -1,0 +1,62 @@
+#include "output/json_stream.h"
+
+#include <nlohmann/json.hpp>
+
+namespace tiletune {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string text_of(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+JsonArrayStream::JsonArrayStream(std::ostream& out, const Json& envelope, int indent)
+    : out_(out), indent_(indent) {
+  begin(envelope);
+}
+
+JsonArrayStream::JsonArrayStream(JsonArrayStream& outer, const Json& envelope)
+    : out_(outer.out_), indent_(outer.indent_), depth_(outer.depth_ + 2) {
+  outer.begin_element();
+  begin(envelope);
+}
+
+void JsonArrayStream::begin(const Json& envelope) {
+  const std::string text = indented(text_of(envelope, indent_), depth_);
+  const std::size_t array = text.rfind("[]");
+  out_ << text.substr(0, array + 1);
+  rest_ = text.substr(array + 1);
+}
+
+void JsonArrayStream::begin_element() {
+  const auto spaces = static_cast<std::size_t>((depth_ + 2) * indent_);
+  out_ << (empty_ ? "\n" : ",\n") << std::string(spaces, ' ');
+  empty_ = false;
+}
+
+void JsonArrayStream::add(const Json& element) {
+  begin_element();
+  out_ << indented(text_of(element, indent_), depth_ + 2);
+}
+
+void JsonArrayStream::end() {
+  if (!empty_) out_ << '\n' << std::string(static_cast<std::size_t>((depth_ + 1) * indent_), ' ');
+  out_ << rest_;
+}
+
+/// Line breaks lie between members only: within strings they are escaped.
+std::string JsonArrayStream::indented(const std::string& text, int levels) const {
+  const std::string spaces(static_cast<std::size_t>(levels * indent_), ' ');
+  std::string out;
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out += spaces;
+  }
+  return out;
+}
+
+}  // namespace tiletune
