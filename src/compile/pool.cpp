@@ -148,7 +148,7 @@ void CompilePool::Impl::send_job(Worker& worker) {
   queue.pop_front();
   worker.state = Worker::State::busy;
   worker.deadline = from_now(options.timeout_s);
-  if (!worker.process.send(to_json(worker.job->job))) lose(worker, worker.process.reap());
+  if (!worker.process.send(to_json(worker.job->job))) lose(worker, worker.process.reap().how);
 }
 
 void CompilePool::Impl::attend(Worker& worker) {
@@ -161,7 +161,7 @@ void CompilePool::Impl::attend(Worker& worker) {
   }
   if (worker.state == Worker::State::ended) return;
   if (worker.process.gone()) {
-    lose(worker, worker.process.reap());
+    lose(worker, worker.process.reap().how);
   } else {
     enforce_deadline(worker);
   }

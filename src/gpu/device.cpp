@@ -154,11 +154,10 @@ Event::~Event() { driver_api().event_destroy(event_); }
 
 Gpu::Gpu(int index) {
   const DriverApi& api = driver_api();
-  int count = 0;
-  check(api.device_count(&count), "cuDeviceGetCount");
-  if (count == 0) throw NoGpu("the NVIDIA driver shows no GPU");
-  if (index < 0 || index >= count) {
-    throw GpuError(fmt::format("there is no GPU {}; the driver shows {}", index, count));
+  check(api.device_count(&devices_), "cuDeviceGetCount");
+  if (devices_ == 0) throw NoGpu("the NVIDIA driver shows no GPU");
+  if (index < 0 || index >= devices_) {
+    throw GpuError(fmt::format("there is no GPU {}; the driver shows {}", index, devices_));
   }
   CUdevice device = 0;
   check(api.device_get(&device, index), "cuDeviceGet");

@@ -137,6 +137,8 @@ class Gpu {
   Gpu& operator=(const Gpu&) = delete;
 
   const DeviceFacts& facts() const { return facts_; }
+  /// How many GPUs the driver shows.
+  int devices() const { return devices_; }
   std::size_t free_bytes() const;
   CUstream_st* stream() const { return stream_; }
 
@@ -156,6 +158,7 @@ class Gpu {
 
  private:
   DeviceFacts facts_;
+  int devices_ = 0;
   CUstream_st* stream_ = nullptr;
 };
 

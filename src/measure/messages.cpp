@@ -173,6 +173,7 @@ Json to_json(const GpuOpened& message) {
           {"memory_bytes", d.memory_bytes},
           {"clock_khz", d.clock_khz},
           {"cuda_version", d.cuda_version},
+          {"devices", message.devices},
           {"driver_version", message.driver_version}};
 }
 
@@ -182,6 +183,7 @@ GpuOpened gpu_opened_from_json(const Json& json) {
     get(json, "index", d.index);
     get(json, "name", d.name);
     get(json, "uuid", d.uuid);
+    get(json, "devices", message.devices);
     d.compute_major = json.at("compute_capability").at(0).get<int>();
     d.compute_minor = json.at("compute_capability").at(1).get<int>();
     get(json, "multiprocessors", d.multiprocessors);

@@ -33,8 +33,7 @@ void JsonArrayStream::begin(const Json& envelope) {
 }
 
 void JsonArrayStream::begin_element() {
-  const auto spaces = static_cast<std::size_t>((depth_ + 2) * indent_);
-  out_ << (empty_ ? "\n" : ",\n") << std::string(spaces, ' ');
+  out_ << (empty_ ? "\n" : ",\n") << spaces(depth_ + 2);
   empty_ = false;
 }
 
@@ -44,17 +43,20 @@ void JsonArrayStream::add(const Json& element) {
 }
 
 void JsonArrayStream::end() {
-  if (!empty_) out_ << '\n' << std::string(static_cast<std::size_t>((depth_ + 1) * indent_), ' ');
+  if (!empty_) out_ << '\n' << spaces(depth_ + 1);
   out_ << rest_;
+}
+
+std::string JsonArrayStream::spaces(int levels) const {
+  return std::string(static_cast<std::size_t>(levels) * static_cast<std::size_t>(indent_), ' ');
 }
 
 /// Line breaks lie between members only: within strings they are escaped.
 std::string JsonArrayStream::indented(const std::string& text, int levels) const {
-  const std::string spaces(static_cast<std::size_t>(levels * indent_), ' ');
   std::string out;
   for (const char c : text) {
     out += c;
-    if (c == '\n') out += spaces;
+    if (c == '\n') out += spaces(levels);
   }
   return out;
 }

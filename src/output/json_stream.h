@@ -22,6 +22,7 @@ class JsonArrayStream {
  private:
   void begin(const nlohmann::ordered_json& envelope);
   void begin_element();
+  std::string spaces(int levels) const;
   std::string indented(const std::string& text, int levels) const;
 
   std::ostream& out_;

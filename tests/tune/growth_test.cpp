@@ -69,13 +69,12 @@ class Growth : public ::testing::Test {
 
   SweepSummary sweep(std::uint64_t width, std::uint64_t height, bool refused, SweepObserver& observer) {
     const TuneSpec spec = load_tune_spec(write_wide_space(folder_.path(), width, height, refused), {});
-    std::vector<Stage> stages = plan_stages(spec);
-    InstantEvaluator evaluator(pretended_target(TILETUNE_SOURCE_DIR));
+    std::vector<Fleet> fleets = pretended_fleet(spec, TILETUNE_SOURCE_DIR);
     SweepOptions options;
     options.compile.workers = 1;
     options.compile.cache_folder = folder_ / "cubin";
     options.compile.program = std::string(TILETUNE_BINARY_DIR) + "/tiletune";
-    return run_sweep(spec, stages, evaluator, database_, options, observer);
+    return run_sweep(spec, fleets, database_, options, observer);
   }
 
   void expect_flat(bool refused, Outcome outcome) {

@@ -90,4 +90,12 @@ inline Target pretended_target(const std::filesystem::path& home) {
   return target;
 }
 
+/// All of a config's configurations on one such GPU.
+inline std::vector<Fleet> pretended_fleet(const TuneSpec& spec, const std::filesystem::path& home) {
+  std::vector<Fleet> fleets(1);
+  fleets[0].stages = plan_stages(spec);
+  fleets[0].evaluators.push_back(std::make_unique<InstantEvaluator>(pretended_target(home)));
+  return fleets;
+}
+
 }  // namespace tiletune
