@@ -48,7 +48,8 @@ void JsonArrayStream::end() {
 }
 
 std::string JsonArrayStream::spaces(int levels) const {
-  return std::string(static_cast<std::size_t>(levels) * static_cast<std::size_t>(indent_), ' ');
+  std::string text(static_cast<std::size_t>(levels) * static_cast<std::size_t>(indent_), ' ');
+  return text;
 }
 
 /// Line breaks lie between members only: within strings they are escaped.
