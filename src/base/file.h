@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -21,6 +23,8 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 /// As write_file_atomically() for the place a person named: a symbolic link is followed, and a device or pipe
 /// is written to instead of being replaced.
 void write_file(const std::filesystem::path& path, std::string_view content);
+/// The same for content that is not in memory as a whole. What `write` throws leaves the file as it was.
+void stream_to_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 
 /// Reads JSON (comments not allowed, duplicate keys refused, nesting limited to 200). Throws UserError with
 /// line and column on bad syntax.

@@ -34,4 +34,9 @@ std::string Hasher::hex() const {
 
 std::uint64_t checksum64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
+std::array<std::uint64_t, 2> checksum128(std::string_view bytes) {
+  const XXH128_hash_t digest = XXH3_128bits(bytes.data(), bytes.size());
+  return {digest.high64, digest.low64};
+}
+
 }  // namespace tiletune

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,5 +28,7 @@ class Hasher {
 };
 
 std::uint64_t checksum64(std::string_view bytes);
+/// Wide enough to stand for the bytes themselves.
+std::array<std::uint64_t, 2> checksum128(std::string_view bytes);
 
 }  // namespace tiletune

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <iostream>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -149,6 +150,18 @@ void end_as_filters_do() {
 void write_output(const std::filesystem::path& file, const std::string& text) {
   if (!file.empty() && file != "-") return write_file(file, text);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    if (errno == EPIPE) end_as_filters_do();
+    throw UserError("standard output cannot be written", "Is the disk full, or the reader gone?");
+  }
+}
+
+void stream_output(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write) {
+  if (!file.empty() && file != "-") return stream_to_file(file, write);
+  try {
+    std::cout.exceptions(std::ios::badbit | std::ios::failbit);
+    write(std::cout);
+    std::cout.flush();
+  } catch (const std::ios_base::failure&) {
     if (errno == EPIPE) end_as_filters_do();
     throw UserError("standard output cannot be written", "Is the disk full, or the reader gone?");
   }

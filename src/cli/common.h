@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -58,5 +60,7 @@ void check_output(const std::filesystem::path& file, const std::filesystem::path
 
 /// Writes to a file, or to standard output for "" and "-".
 void write_output(const std::filesystem::path& file, const std::string& text);
+/// The same for output that may be too long for memory.
+void stream_output(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 
 }  // namespace tiletune

@@ -19,17 +19,14 @@ struct ExportOptions {
   std::filesystem::path output;
 };
 
-std::string all_rows(const Database& database, const TrialFilter& filter, bool with_samples) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  database.for_each(filter, [&](const Trial& trial) {
-    rows.push_back(to_json(trial, with_samples));
-    return true;
-  });
-  nlohmann::ordered_json sweeps = nlohmann::ordered_json::array();
-  for (const SweepRecord& sweep : database.sweeps()) sweeps.push_back(to_json(sweep));
-  return nlohmann::ordered_json{{"tiletune_trials", 1}, {"sweeps", sweeps}, {"trials", rows}}.dump(
-             1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-         "\n";
+std::string best(const ExportOptions& options, const Database& database, const TrialFilter& filter) {
+  RankingRows rows = ranking_rows(database, filter);
+  const auto groups = rank_rows(rows);
+  if (groups.empty()) {
+    throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
+                      "Loosen the filters, or run 'tiletune sweep' first.");
+  }
+  return best_as_json(groups, database).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 int run(const ExportOptions& options) {
@@ -39,18 +36,11 @@ int run(const ExportOptions& options) {
   check_output(options.output, options.rows.database);
   const Database database(options.rows.database, Database::Mode::read_only);
   const TrialFilter filter = options.rows.filter(database);
-  if (!options.best) {
-    write_output(options.output, all_rows(database, filter, options.samples));
-    return 0;
-  }
-  const auto groups = rank_trials(database.trials(filter));
-  if (groups.empty()) {
-    throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
-                      "Loosen the filters, or run 'tiletune sweep' first.");
-  }
-  const nlohmann::ordered_json best = best_as_json(groups, database.sweeps());
-  write_output(options.output,
-               best.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  database.at_one_state([&] {
+    if (options.best) return write_output(options.output, best(options, database, filter));
+    stream_output(options.output,
+                  [&](std::ostream& out) { write_export(out, database, filter, options.samples); });
+  });
   return 0;
 }
 

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -41,21 +39,29 @@ std::vector<Outcome> parse_outcomes(const std::vector<std::string>& texts) {
   return outcomes;
 }
 
-/// Rows that did not run, with their reasons.
-std::string failures(const std::vector<Trial>& trials, Format format, std::size_t limit) {
-  std::ostringstream out;
-  write_trials(out, trials, format, {"outcome", "template", "problem", "parameters", "gpu", "reason"}, limit);
-  return out.str();
+/// Rows with chosen outcomes, with their reasons.
+void write_outcomes(std::ostream& out, const RankOptions& options, const Database& database,
+                    const TrialFilter& filter, Format format) {
+  write_trials(out, database, filter, format,
+               {"outcome", "template", "problem", "parameters", "gpu", "reason"},
+               static_cast<std::size_t>(options.limit));
 }
 
-/// The templates of some rows, in order of first appearance.
-std::vector<std::string> template_order(const std::vector<Trial>& trials) {
-  std::vector<std::string> names;
-  for (const Trial& trial : trials) {
-    const bool known = std::find(names.begin(), names.end(), trial.template_name) != names.end();
-    if (!known && trial.kind == "kernel") names.push_back(trial.template_name);
+void write_ranking(std::ostream& out, const RankOptions& options, const Database& database,
+                   const TrialFilter& filter, Format format) {
+  const bool colour = options.output.empty() && stdout_wants_colour();
+  RankingRows rows = ranking_rows(database, filter);
+  if (options.ladder) {
+    return write_ladders(out, build_ladders(rows, rows.kernel_templates()), database, format, colour);
   }
-  return names;
+  const auto groups = rank_rows(rows);
+  if (groups.empty()) {
+    throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
+                      "Loosen the filters, or run 'tiletune sweep' first.");
+  }
+  rows = {};
+  write_rankings(out, groups, database, format,
+                 {static_cast<std::size_t>(options.limit), options.sort_by, options.columns, colour});
 }
 
 bool lists_failures(const RankOptions& options) {
@@ -83,27 +89,16 @@ int run(const RankOptions& options) {
   const Database database(options.rows.database, Database::Mode::read_only);
   TrialFilter filter = options.rows.filter(database);
   filter.outcomes = parse_outcomes(options.outcomes);
-  const bool colour = options.output.empty() && stdout_wants_colour();
-  std::ostringstream out;
-  const std::vector<Trial> trials = database.trials(filter);
-  if (trials.empty()) {
-    throw NothingToDo("no row matches", Where{options.rows.database.string(), ""},
-                      "Loosen the filters, or run 'tiletune sweep' first.");
-  }
-  const auto limit = static_cast<std::size_t>(options.limit);
-  if (lists_failures(options)) {
-    out << failures(trials, format, limit);
-  } else if (options.ladder) {
-    write_ladders(out, build_ladders(trials, template_order(trials)), format, colour);
-  } else {
-    const auto groups = rank_trials(trials);
-    if (groups.empty()) {
-      throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
+  database.at_one_state([&] {
+    if (database.outcome_counts(filter).empty()) {
+      throw NothingToDo("no row matches", Where{options.rows.database.string(), ""},
                         "Loosen the filters, or run 'tiletune sweep' first.");
     }
-    write_rankings(out, groups, format, {limit, options.sort_by, options.columns, colour});
-  }
-  write_output(options.output, out.str());
+    stream_output(options.output, [&](std::ostream& out) {
+      if (!lists_failures(options)) return write_ranking(out, options, database, filter, format);
+      write_outcomes(out, options, database, filter, format);
+    });
+  });
   return 0;
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -139,16 +138,16 @@ std::string outcome_lines(const SweepCommand& options, const SweepSummary& summa
 }
 
 /// The sentence that matters, per group: who won, by how much, and what cannot be told apart from it.
-std::string verdict(const RankingGroup& group) {
-  const RankedTrial* winner = nullptr;
+std::string verdict(const RankingGroup& group, const Database& database) {
+  const RankedRow* winner = nullptr;
   std::size_t tied = 0;
-  for (const RankedTrial& row : group.rows) {
+  for (const RankedRow& row : group.rows) {
     if (row.rank != 1) continue;
     if (winner == nullptr) winner = &row;
     ++tied;
   }
   if (winner == nullptr) return "";
-  const Trial& best = winner->trial;
+  const Trial best = database.row(winner->id);
   std::string text = fmt::format("{} on {}: {} {} is the best choice at {} us, {} TFLOP/s", group.problem,
                                  group.gpu, best.template_name, parameters_text(best),
                                  three_digits(*best.median_us), three_digits(best.tflops.value_or(0)));
@@ -165,41 +164,43 @@ std::vector<std::string> template_names(const TuneSpec& spec) {
   return names;
 }
 
-/// Rows in the order of the config's problems: rows known from before may stand elsewhere in the database.
-void sort_by_problem(std::vector<Trial>& trials, const TuneSpec& spec) {
-  const auto place = [&](const Trial& trial) {
+/// In the order of the config's problems: rows known from before may stand elsewhere in the database.
+template <typename Group>
+void sort_by_problem(std::vector<Group>& groups, const TuneSpec& spec) {
+  const auto place = [&](const Group& group) {
     return std::find_if(spec.problems.begin(), spec.problems.end(),
-                        [&](const Problem& problem) { return problem.label() == trial.problem; });
+                        [&](const Problem& problem) { return problem.label() == group.problem; });
   };
-  std::stable_sort(trials.begin(), trials.end(),
-                   [&](const Trial& a, const Trial& b) { return place(a) < place(b); });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const Group& a, const Group& b) { return place(a) < place(b); });
 }
 
 int print_results(const SweepCommand& options, const TuneSpec& spec, const Database& database,
                   const SweepSummary& summary) {
   TrialFilter filter;
   filter.sweep_id = summary.sweep_id;
-  std::vector<Trial> trials = database.trials(filter);
-  sort_by_problem(trials, spec);
-  const auto groups = rank_trials(trials);
+  RankingRows rows = ranking_rows(database, filter);
+  auto groups = rank_rows(rows);
+  sort_by_problem(groups, spec);
   const Format format = format_from_name(options.format);
   const bool table = format == Format::table;
   const bool colour = table && stdout_wants_colour();
-  std::ostringstream out;
-  if (table) out << outcome_lines(options, summary);
-  if (spec.view == View::ladder) {
-    write_ladders(out, build_ladders(trials, template_names(spec)), format, colour);
-  } else {
-    write_rankings(out, groups, format, {options.limit, "", {}, colour});
-  }
-  if (table) {
-    for (const RankingGroup& group : groups) out << verdict(group);
+  stream_output("", [&](std::ostream& out) {
+    if (table) out << outcome_lines(options, summary);
+    if (spec.view == View::ladder) {
+      auto ladders = build_ladders(rows, template_names(spec));
+      sort_by_problem(ladders, spec);
+      write_ladders(out, ladders, database, format, colour);
+    } else {
+      write_rankings(out, groups, database, format, {options.limit, "", {}, colour});
+    }
+    if (!table) return;
+    for (const RankingGroup& group : groups) out << verdict(group, database);
     if (!groups.empty()) {
       out << fmt::format("export the best: tiletune export --best --db {} --sweep {} -o best.json\n",
                          options.database.string(), summary.sweep_id);
     }
-  }
-  write_output("", out.str());
+  });
   if (summary.failure) std::rethrow_exception(summary.failure);
   if (summary.interrupted) return kInterrupted;
   if (!groups.empty()) return 0;
@@ -231,7 +232,9 @@ int run(const SweepCommand& options) {
   for (const std::string& note : gpus.notes) observer.on_note(note);
   const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep_options, observer);
   observer.finish();
-  return print_results(options, spec, database, summary);
+  int code = 0;
+  database.at_one_state([&] { code = print_results(options, spec, database, summary); });
+  return code;
 }
 
 }  // namespace

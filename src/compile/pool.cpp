@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "compile/message.h"
+#include "compile/recent_results.h"
 
 namespace tiletune {
 
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::chrono::seconds kStartTimeout{60};
 constexpr int kStartAttempts = 5;
+constexpr std::size_t kMostRecentBytes = std::size_t{8} << 20;
 
 Clock::time_point from_now(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -82,7 +84,7 @@ struct CompilePool::Impl {
   std::list<Worker> workers;
   std::deque<QueuedJob> queue;
   std::map<std::string, std::vector<std::uint64_t>> tickets;  ///< by key, of all jobs not yet finished
-  std::map<std::string, Compiled> hopeless;                   ///< by key: what failed once would fail again
+  RecentResults recent{kMostRecentBytes};                     ///< but crashes, which may not happen again
   std::vector<std::pair<std::uint64_t, Compiled>> finished;
   std::size_t pending = 0;
   int failed_starts = 0;  ///< in a row
@@ -94,10 +96,12 @@ void CompilePool::Impl::submit(std::uint64_t ticket, CompileRequest request) {
   std::string key = request.key();
   if (const auto known = tickets.find(key); known != tickets.end()) {
     known->second.push_back(ticket);
-  } else if (const auto failed = hopeless.find(key); failed != hopeless.end()) {
-    finished.emplace_back(ticket, failed->second);
+  } else if (auto known_result = recent.find(key)) {
+    finished.emplace_back(ticket, std::move(*known_result));
   } else if (auto binary = cache.load(key)) {
-    finished.emplace_back(ticket, Compiled{Outcome::ok, "", std::make_shared<Binary>(std::move(*binary))});
+    Compiled compiled{Outcome::ok, "", std::make_shared<Binary>(std::move(*binary))};
+    recent.add(key, compiled);
+    finished.emplace_back(ticket, std::move(compiled));
   } else {
     tickets[key] = {ticket};
     queue.push_back({std::move(key), {std::move(request), false}});
@@ -107,9 +111,7 @@ void CompilePool::Impl::submit(std::uint64_t ticket, CompileRequest request) {
 void CompilePool::Impl::finish(const std::string& key, const Compiled& compiled) {
   const auto waiting = tickets.extract(key);
   for (const std::uint64_t ticket : waiting.mapped()) finished.emplace_back(ticket, compiled);
-  const bool is_hopeless =
-      compiled.outcome == Outcome::compile_failed || compiled.outcome == Outcome::compile_timeout;
-  if (is_hopeless) hopeless.emplace(key, compiled);
+  if (compiled.outcome != Outcome::compile_crashed) recent.add(key, compiled);
 }
 
 std::size_t CompilePool::Impl::count(Worker::State state) const {

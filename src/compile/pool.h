@@ -35,7 +35,7 @@ class CompilePool {
   CompilePool& operator=(const CompilePool&) = delete;
 
   /// Queues a request under a caller's ticket. Cache hits complete at the next take_finished() without a
-  /// worker; equal keys in flight are compiled once, and what failed or timed out once is not tried again.
+  /// worker; equal keys in flight are compiled once, and what failed or timed out lately is not tried again.
   void submit(std::uint64_t ticket, CompileRequest request);
 
   /// Reads from workers, starts queued requests, enforces deadlines; never blocks. Returns what has finished.

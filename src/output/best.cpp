@@ -47,8 +47,8 @@ Json provenance_of(const Trial& trial, const std::vector<SweepRecord>& sweeps) {
   return object;
 }
 
-Json entry_of(const RankingGroup& group, const RankedTrial& best, const std::vector<SweepRecord>& sweeps) {
-  const Trial& trial = best.trial;
+Json entry_of(const RankingGroup& group, const RankedRow& best, const Trial& trial,
+              const std::vector<SweepRecord>& sweeps) {
   Json entry = section(
       trial, {"gpu", "architecture", "problem", "operation", "element_types", "scalars", "cache", "source"});
   const std::string banner = source_banner(group.source, group.gpu);
@@ -66,7 +66,7 @@ Json entry_of(const RankingGroup& group, const RankedTrial& best, const std::vec
                       "sm_clock_mhz", "predicted_us", "compile_ms", "measure_ms"});
   entry["verification"] = section(trial, {"relative_error", "error_bound"});
   entry["tied_with"] = std::count_if(group.rows.begin(), group.rows.end(),
-                                     [&](const RankedTrial& row) { return row.rank == best.rank; }) -
+                                     [&](const RankedRow& row) { return row.rank == best.rank; }) -
                        1;
   entry["provenance"] = provenance_of(trial, sweeps);
   return entry;
@@ -74,12 +74,14 @@ Json entry_of(const RankingGroup& group, const RankedTrial& best, const std::vec
 
 }  // namespace
 
-Json best_as_json(const std::vector<RankingGroup>& groups, const std::vector<SweepRecord>& sweeps) {
+Json best_as_json(const std::vector<RankingGroup>& groups, const Database& database) {
+  const std::vector<SweepRecord> sweeps = database.sweeps();
   Json document{{"tiletune_best", kBestFormat}, {"tiletune", kVersion}, {"best", Json::array()}};
   for (const RankingGroup& group : groups) {
     const auto best = std::find_if(group.rows.begin(), group.rows.end(),
-                                   [](const RankedTrial& row) { return row.rank == 1; });
-    if (best != group.rows.end()) document["best"].push_back(entry_of(group, *best, sweeps));
+                                   [](const RankedRow& row) { return row.rank == 1; });
+    if (best != group.rows.end())
+      document["best"].push_back(entry_of(group, *best, database.row(best->id), sweeps));
   }
   return document;
 }

@@ -45,8 +45,12 @@ std::string quoted(const std::string& value) {
 }  // namespace
 
 void write_csv_record(std::ostream& out, const std::vector<std::string>& values) {
-  for (std::size_t i = 0; i < values.size(); ++i) out << (i == 0 ? "" : ",") << quoted(field(values[i]));
-  out << "\r\n";
+  std::string record;
+  for (const std::string& value : values) {
+    if (&value != &values.front()) record += ',';
+    record += quoted(field(value));
+  }
+  out << record << "\r\n";
 }
 
 }  // namespace tiletune

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "output/cell_text.h"
+#include "output/json_stream.h"
 #include "store/columns.h"
 #include "store/schema.h"
 
@@ -63,6 +64,21 @@ nlohmann::ordered_json to_json(const SweepRecord& sweep) {
   for (const SweepColumn& column : sweep_columns()) object[column.name] = sweep.*column.member;
   if (sweep.finished_at.empty()) object["finished_at"] = nullptr;
   return object;
+}
+
+void write_export(std::ostream& out, const Database& database, const TrialFilter& filter, bool with_samples) {
+  nlohmann::ordered_json sweeps = nlohmann::ordered_json::array();
+  for (const SweepRecord& sweep : database.sweeps()) sweeps.push_back(to_json(sweep));
+  JsonArrayStream trials(
+      out,
+      {{"tiletune_trials", 1}, {"sweeps", std::move(sweeps)}, {"trials", nlohmann::ordered_json::array()}},
+      1);
+  database.for_each(filter, [&](const Trial& trial) {
+    trials.add(to_json(trial, with_samples));
+    return true;
+  });
+  trials.end();
+  out << '\n';
 }
 
 std::string outcome_summary(const std::vector<std::pair<Outcome, std::int64_t>>& counts) {

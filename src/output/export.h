@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rank/ranking.h"
+#include "store/database.h"
 #include "store/trial.h"
 
 namespace tiletune {
@@ -36,18 +37,23 @@ struct RankingView {
 /// columns rank, template, parameters, registers, occupancy and limiter, median_us with interval, tflops,
 /// percent_of_baseline, percent_of_peak; a banner when the source is not `measured`. JSON is one object
 /// {"tiletune": version, "groups": [{gpu, problem, source, conditions, total_rows, rows}]}; CSV one table of
-/// all groups, led by what makes rows comparable. Throws UserError for unknown columns. Strings that are no
-/// UTF-8 are repaired.
-void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, Format format,
-                    const RankingView& view);
+/// all groups, led by what makes rows comparable. Throws UserError for unknown columns before anything is
+/// written. Strings that are no UTF-8 are repaired. The rows shown are read from the database they were
+/// ranked from, one at a time.
+void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
+                    Format format, const RankingView& view);
 /// The standard columns of a ladder: template, parameters, time, tflops, both speed-ups (ratios),
 /// percent_of_baseline.
-void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, Format format, bool colour);
+void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
+                   Format format, bool colour);
 
-/// Chosen columns of rows that need not have run, in the order given, at most `limit` (0: all); JSON has all
-/// columns.
-void write_trials(std::ostream& out, const std::vector<Trial>& trials, Format format,
+/// Chosen columns of rows that need not have run, in order of insertion, at most `limit` (0: all); JSON has
+/// all columns.
+void write_trials(std::ostream& out, const Database& database, const TrialFilter& filter, Format format,
                   const std::vector<std::string>& columns, std::size_t limit);
+
+/// All rows and the sweeps that made them as the JSON that `export` writes, row by row.
+void write_export(std::ostream& out, const Database& database, const TrialFilter& filter, bool with_samples);
 
 /// "BM=128 BN=64", or "(baseline)".
 std::string parameters_text(const Trial& trial);
@@ -56,8 +62,7 @@ std::string parameters_text(const Trial& trial);
 /// then per GPU and problem: template, parameters, kernel expression, launch, compile options, resources,
 /// occupancy, median, percent of baseline, provenance. The best is the first kernel of the group; tied_with
 /// counts the others of its rank. Its text may hold broken UTF-8: dump with error_handler_t::replace.
-nlohmann::ordered_json best_as_json(const std::vector<RankingGroup>& groups,
-                                    const std::vector<SweepRecord>& sweeps);
+nlohmann::ordered_json best_as_json(const std::vector<RankingGroup>& groups, const Database& database);
 
 /// "ok 210, refused 12, compile_failed 3" in the outcomes' order; "nothing" when all are zero.
 std::string outcome_summary(const std::vector<std::pair<Outcome, std::int64_t>>& counts);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -12,30 +13,53 @@ namespace tiletune {
 namespace {
 
 Field rank_field() {
-  return {"rank", CellType::integer, [](const RankedTrial& row) -> Cell {
+  return {"rank", CellType::integer, nullptr, [](const RankedTrial& row) -> Cell {
             return row.rank == 0 ? Cell() : Cell(std::int64_t{row.rank});
           }};
 }
 
 Field tied_field() {
-  return {"tied", CellType::integer,
+  return {"tied", CellType::integer, nullptr,
           [](const RankedTrial& row) -> Cell { return std::int64_t{row.tied ? 1 : 0}; }};
 }
 
 Field field_of(const Column& column) {
-  return {column.name, column.type, [&column](const RankedTrial& row) { return column.read(row.trial); }};
+  return {column.name, column.type, &column,
+          [&column](const RankedTrial& row) { return column.read(row.trial); }};
 }
 
 bool is_null(const Cell& cell) { return std::holds_alternative<std::monostate>(cell); }
 
+/// By place among the rows. Rows are read in the order in which they lie in the database: it matters where
+/// there are millions.
+std::vector<Cell> cells_of(const Database& database, const std::vector<RankedRow>& rows, const Field& field) {
+  std::vector<Cell> cells(rows.size());
+  if (field.column == nullptr) {
+    for (std::size_t i = 0; i < rows.size(); ++i) cells[i] = field.read({{}, rows[i].rank, rows[i].tied});
+    return cells;
+  }
+  std::vector<std::size_t> by_id(rows.size());
+  std::iota(by_id.begin(), by_id.end(), 0U);
+  std::sort(by_id.begin(), by_id.end(), [&](auto a, auto b) { return rows[a].id < rows[b].id; });
+  for (const std::size_t i : by_id) cells[i] = database.cell(rows[i].id, *field.column);
+  return cells;
+}
+
 /// All cells of a column that are not null hold one type, so Cell's own order compares their values.
-void sort_rows(std::vector<RankedTrial>& rows, const Field& field, bool descending) {
-  std::stable_sort(rows.begin(), rows.end(), [&](const RankedTrial& a, const RankedTrial& b) {
-    const Cell first = field.read(a);
-    const Cell second = field.read(b);
+void sort_rows(const Database& database, std::vector<RankedRow>& rows, const SortOrder& order) {
+  const std::vector<Cell> cells = cells_of(database, rows, *order.field);
+  std::vector<std::size_t> places(rows.size());
+  std::iota(places.begin(), places.end(), 0U);
+  std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+    const Cell& first = cells[a];
+    const Cell& second = cells[b];
     if (is_null(first) || is_null(second)) return !is_null(first) && is_null(second);
-    return descending ? second < first : first < second;
+    return order.descending ? second < first : first < second;
   });
+  std::vector<RankedRow> sorted;
+  sorted.reserve(rows.size());
+  for (const std::size_t place : places) sorted.push_back(rows[place]);
+  rows = std::move(sorted);
 }
 
 }  // namespace
@@ -73,16 +97,21 @@ SortOrder sort_order(const std::string& sort_by) {
   return {field_by_name(sort_by.substr(descending ? 1 : 0)), descending};
 }
 
-std::vector<RankedTrial> shown_rows(const RankingGroup& group, const SortOrder& order, std::size_t limit) {
-  std::vector<RankedTrial> rows = group.rows;
-  if (order.field) sort_rows(rows, *order.field, order.descending);
+std::vector<RankedRow> shown_rows(const Database& database, const RankingGroup& group, const SortOrder& order,
+                                  std::size_t limit) {
+  std::vector<RankedRow> rows = group.rows;
+  if (order.field) sort_rows(database, rows, order);
   if (limit == 0) return rows;
-  std::vector<RankedTrial> shown;
+  std::vector<RankedRow> shown;
   std::size_t kernels = 0;
-  for (RankedTrial& row : rows) {
-    if (row.rank == 0 || ++kernels <= limit) shown.push_back(std::move(row));
+  for (const RankedRow& row : rows) {
+    if (row.rank == 0 || ++kernels <= limit) shown.push_back(row);
   }
   return shown;
+}
+
+RankedTrial read_row(const Database& database, const RankedRow& row) {
+  return {database.row(row.id), row.rank, row.tied};
 }
 
 }  // namespace tiletune

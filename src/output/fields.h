@@ -7,13 +7,22 @@
 
 #include "rank/ranking.h"
 #include "store/columns.h"
+#include "store/database.h"
 
 namespace tiletune {
+
+/// A whole row with its place.
+struct RankedTrial {
+  Trial trial;
+  int rank = 0;
+  bool tied = false;
+};
 
 /// What --columns and --sort-by can name: rank, tied, or a column of the database.
 struct Field {
   std::string name;
   CellType type = CellType::text;
+  const Column* column = nullptr;  ///< of the database; none for rank and tied
   std::function<Cell(const RankedTrial&)> read;
 
   bool is_number() const { return type == CellType::integer || type == CellType::real; }
@@ -36,6 +45,9 @@ SortOrder sort_order(const std::string& sort_by);
 
 /// The rows of a group that a view shows: `limit` kernels (0: all), and all baselines, without which a
 /// ranking says little. Nulls sort last.
-std::vector<RankedTrial> shown_rows(const RankingGroup& group, const SortOrder& order, std::size_t limit);
+std::vector<RankedRow> shown_rows(const Database& database, const RankingGroup& group, const SortOrder& order,
+                                  std::size_t limit);
+/// The whole row.
+RankedTrial read_row(const Database& database, const RankedRow& row);
 
 }  // namespace tiletune

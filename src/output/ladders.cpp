@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-TextTable ladder_table(const Ladder& ladder) {
+TextTable ladder_table(const Ladder& ladder, const Database& database) {
   TextTable table;
   table.add_column("template", Align::left);
   table.add_column("parameters", Align::left);
@@ -27,7 +27,7 @@ TextTable ladder_table(const Ladder& ladder) {
     table.add_column(name, Align::right);
   }
   for (const LadderRung& rung : ladder.rungs) {
-    const Trial& trial = rung.trial;
+    const Trial trial = database.row(rung.id);
     const bool baseline = trial.kind == "baseline";
     table.add_row({trial.template_name, parameters_text(trial), three_digits(*ranking_time_us(trial)),
                    human_cell(trial, "tflops"), three_digits(rung.speedup_over_first),
@@ -37,17 +37,18 @@ TextTable ladder_table(const Ladder& ladder) {
   return table;
 }
 
-void write_tables(std::ostream& out, const std::vector<Ladder>& ladders, bool markdown, bool colour) {
+void write_tables(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
+                  bool markdown, bool colour) {
   if (ladders.empty()) out << "No row ran and can stand on a ladder.\n";
   bool first = true;
   for (const Ladder& ladder : ladders) {
     if (!std::exchange(first, false)) out << '\n';
     write_section(out, heading(ladder.problem, ladder.gpu, ladder.source, ladder.conditions),
-                  source_banner(ladder.source, ladder.gpu), ladder_table(ladder), markdown, colour);
+                  source_banner(ladder.source, ladder.gpu), ladder_table(ladder, database), markdown, colour);
   }
 }
 
-void write_json(std::ostream& out, const std::vector<Ladder>& ladders) {
+void write_json(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database) {
   Json document{{"tiletune", kVersion}, {"ladders", Json::array()}};
   for (const Ladder& ladder : ladders) {
     Json rungs = Json::array();
@@ -55,7 +56,7 @@ void write_json(std::ostream& out, const std::vector<Ladder>& ladders) {
       Json object = Json::object();
       object["speedup_over_first"] = rung.speedup_over_first;
       object["speedup_over_previous"] = rung.speedup_over_previous;
-      object.update(to_json(rung.trial));
+      object.update(to_json(database.row(rung.id)));
       rungs.push_back(std::move(object));
     }
     Json entry{{"gpu", ladder.gpu}, {"problem", ladder.problem}, {"source", name(ladder.source)}};
@@ -66,7 +67,7 @@ void write_json(std::ostream& out, const std::vector<Ladder>& ladders) {
   out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
-void write_csv(std::ostream& out, const std::vector<Ladder>& ladders) {
+void write_csv(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database) {
   const auto leading = comparable_columns();
   std::vector<std::string> names(leading.begin(), leading.end());
   names.insert(names.end(),
@@ -77,8 +78,8 @@ void write_csv(std::ostream& out, const std::vector<Ladder>& ladders) {
   for (const Ladder& ladder : ladders) {
     for (const LadderRung& rung : ladder.rungs) {
       record.clear();
-      for (const std::string& name : names)
-        record.push_back(exact_text(column_by_name(name).read(rung.trial)));
+      const Trial trial = database.row(rung.id);
+      for (const std::string& name : names) record.push_back(exact_text(column_by_name(name).read(trial)));
       record.push_back(exact_text(rung.speedup_over_first));
       record.push_back(exact_text(rung.speedup_over_previous));
       write_csv_record(out, record);
@@ -88,15 +89,16 @@ void write_csv(std::ostream& out, const std::vector<Ladder>& ladders) {
 
 }  // namespace
 
-void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, Format format, bool colour) {
+void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
+                   Format format, bool colour) {
   switch (format) {
     case Format::table:
     case Format::markdown:
-      return write_tables(out, ladders, format == Format::markdown, colour);
+      return write_tables(out, ladders, database, format == Format::markdown, colour);
     case Format::json:
-      return write_json(out, ladders);
+      return write_json(out, ladders, database);
     case Format::csv:
-      return write_csv(out, ladders);
+      return write_csv(out, ladders, database);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "output/display.h"
 #include "output/export.h"
 #include "output/fields.h"
+#include "output/json_stream.h"
 #include "output/varying_parameters.h"
 #include "store/columns.h"
 
@@ -32,6 +34,11 @@ std::string interval_text(const Trial& trial) {
   return three_digits(*trial.ci_low_us) + ".." + three_digits(*trial.ci_high_us);
 }
 
+void write_table(std::ostream& out, const TextTable& table, bool markdown, bool colour) {
+  if (markdown) return table.write_markdown(out);
+  table.write_text(out, colour);
+}
+
 void emphasise(TextTable& table, const RankedTrial& row) {
   if (row.rank <= 1) table.emphasise_last_row();
 }
@@ -49,94 +56,119 @@ void add_standard_columns(TextTable& table, const std::string& time, bool interv
     table.add_column(name, Align::right);
 }
 
-TextTable standard_table(const std::vector<RankedTrial>& rows, Source source,
+std::vector<std::string> standard_cells(const RankedTrial& row, bool any_tied,
+                                        const VaryingParameters& parameters) {
+  const Trial& trial = row.trial;
+  std::vector<std::string> cells{rank_text(row, any_tied),
+                                 trial.template_name,
+                                 parameters.of(trial),
+                                 human_cell(trial, "registers"),
+                                 human_cell(trial, "occupancy"),
+                                 human_cell(trial, "occupancy_limiter"),
+                                 three_digits(*ranking_time_us(trial))};
+  if (trial.source != Source::predicted) cells.push_back(interval_text(trial));
+  for (const char* name : {"tflops", "percent_of_baseline", "percent_of_peak"}) {
+    cells.push_back(human_cell(trial, name));
+  }
+  return cells;
+}
+
+TextTable standard_table(const Database& database, const std::vector<RankedRow>& rows, Source source,
                          const VaryingParameters& parameters) {
-  const bool intervals = source != Source::predicted;
-  const bool any_tied =
-      std::any_of(rows.begin(), rows.end(), [](const RankedTrial& row) { return row.tied; });
+  const bool any_tied = std::any_of(rows.begin(), rows.end(), [](const RankedRow& row) { return row.tied; });
   TextTable table;
-  add_standard_columns(table, time_column(source), intervals);
-  for (const RankedTrial& row : rows) {
-    const Trial& trial = row.trial;
-    std::vector<std::string> cells{rank_text(row, any_tied),
-                                   trial.template_name,
-                                   parameters.of(trial),
-                                   human_cell(trial, "registers"),
-                                   human_cell(trial, "occupancy"),
-                                   human_cell(trial, "occupancy_limiter"),
-                                   three_digits(*ranking_time_us(trial))};
-    if (intervals) cells.push_back(interval_text(trial));
-    for (const char* name : {"tflops", "percent_of_baseline", "percent_of_peak"}) {
-      cells.push_back(human_cell(trial, name));
-    }
-    table.add_row(std::move(cells));
+  add_standard_columns(table, time_column(source), source != Source::predicted);
+  for (const RankedRow& place : rows) {
+    const RankedTrial row = read_row(database, place);
+    table.add_row(standard_cells(row, any_tied, parameters));
     emphasise(table, row);
   }
   return table;
 }
 
-TextTable chosen_table(const std::vector<RankedTrial>& rows, const std::vector<Field>& fields) {
+TextTable empty_table(const std::vector<Field>& fields) {
   TextTable table;
   for (const Field& field : fields)
     table.add_column(field.name, field.is_number() ? Align::right : Align::left);
-  for (const RankedTrial& row : rows) {
-    std::vector<std::string> cells;
-    cells.reserve(fields.size());
-    for (const Field& field : fields) cells.push_back(human_text(field.read(row), field.type));
-    table.add_row(std::move(cells));
-    emphasise(table, row);
-  }
   return table;
 }
 
-void write_tables(std::ostream& out, const std::vector<RankingGroup>& groups, bool markdown,
-                  const RankingView& view) {
-  if (groups.empty()) out << "No row ran and can be ranked.\n";
+void add_chosen(TextTable& table, const std::vector<Field>& fields, const RankedTrial& row) {
+  std::vector<std::string> cells;
+  cells.reserve(fields.size());
+  for (const Field& field : fields) cells.push_back(human_text(field.read(row), field.type));
+  table.add_row(std::move(cells));
+  emphasise(table, row);
+}
+
+TextTable chosen_table(const Database& database, const std::vector<RankedRow>& rows,
+                       const std::vector<Field>& fields) {
+  TextTable table = empty_table(fields);
+  for (const RankedRow& row : rows) add_chosen(table, fields, read_row(database, row));
+  return table;
+}
+
+void write_group(std::ostream& out, const RankingGroup& group, const Database& database,
+                 const std::vector<RankedRow>& rows, const std::vector<Field>& fields, bool markdown,
+                 bool colour) {
+  const std::string title = heading(group.problem, group.gpu, group.source, group.conditions);
+  const std::string banner = source_banner(group.source, group.gpu);
+  if (!fields.empty()) {
+    return write_section(out, title, banner, chosen_table(database, rows, fields), markdown, colour);
+  }
+  VaryingParameters parameters;
+  for (const RankedRow& row : rows) parameters.add(database.row(row.id));
+  write_section(out, title, banner, standard_table(database, rows, group.source, parameters), markdown,
+                colour);
+  for (const std::string& line : parameters.legend())
+    out << (markdown ? "\n" + markdown_text(line) : line) << '\n';
+}
+
+void write_tables(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
+                  bool markdown, const RankingView& view) {
   const std::vector<Field> fields = fields_by_name(view.columns);
   const SortOrder order = sort_order(view.sort_by);
+  if (groups.empty()) out << "No row ran and can be ranked.\n";
   bool first = true;
   for (const RankingGroup& group : groups) {
     if (!std::exchange(first, false)) out << '\n';
-    const std::vector<RankedTrial> rows = shown_rows(group, order, view.limit);
-    const VaryingParameters parameters(rows);
-    const bool standard = fields.empty();
-    write_section(out, heading(group.problem, group.gpu, group.source, group.conditions),
-                  source_banner(group.source, group.gpu),
-                  standard ? standard_table(rows, group.source, parameters) : chosen_table(rows, fields),
-                  markdown, view.colour);
-    if (standard) {
-      for (const std::string& line : parameters.legend())
-        out << (markdown ? "\n" + markdown_text(line) : line) << '\n';
-    }
+    const std::vector<RankedRow> rows = shown_rows(database, group, order, view.limit);
+    write_group(out, group, database, rows, fields, markdown, view.colour);
     const std::size_t hidden = group.rows.size() - rows.size();
     if (hidden != 0) out << fmt::format("{}{} more rows not shown\n", markdown ? "\n" : "", hidden);
   }
 }
 
-void write_json(std::ostream& out, const std::vector<RankingGroup>& groups, const RankingView& view) {
-  const std::vector<Field> fields = view.columns.empty() ? all_fields() : fields_by_name(view.columns);
-  const SortOrder order = sort_order(view.sort_by);
-  Json document{{"tiletune", kVersion}, {"groups", Json::array()}};
-  for (const RankingGroup& group : groups) {
-    Json rows = Json::array();
-    for (const RankedTrial& row : shown_rows(group, order, view.limit)) {
-      Json object = Json::object();
-      for (const Field& field : fields) object[field.name] = json_of(field.read(row), field.type);
-      if (object.contains("tied")) object["tied"] = row.tied;
-      rows.push_back(std::move(object));
-    }
-    Json entry{{"gpu", group.gpu}, {"problem", group.problem}, {"source", name(group.source)}};
-    entry["conditions"] = group.conditions;
-    entry["total_rows"] = group.rows.size();
-    entry["rows"] = std::move(rows);
-    document["groups"].push_back(std::move(entry));
-  }
-  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+Json as_json(const RankedTrial& row, const std::vector<Field>& fields) {
+  Json object = Json::object();
+  for (const Field& field : fields) object[field.name] = json_of(field.read(row), field.type);
+  if (object.contains("tied")) object["tied"] = row.tied;
+  return object;
 }
 
-/// One table of all groups; what tells them apart leads every record, chosen or not.
-void write_csv(std::ostream& out, const std::vector<RankingGroup>& groups, const RankingView& view) {
+void write_json(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
+                const RankingView& view) {
+  const std::vector<Field> fields = view.columns.empty() ? all_fields() : fields_by_name(view.columns);
   const SortOrder order = sort_order(view.sort_by);
+  JsonArrayStream document(out, {{"tiletune", kVersion}, {"groups", Json::array()}}, 2);
+  for (const RankingGroup& group : groups) {
+    JsonArrayStream rows(document, {{"gpu", group.gpu},
+                                    {"problem", group.problem},
+                                    {"source", name(group.source)},
+                                    {"conditions", group.conditions},
+                                    {"total_rows", group.rows.size()},
+                                    {"rows", Json::array()}});
+    for (const RankedRow& row : shown_rows(database, group, order, view.limit)) {
+      rows.add(as_json(read_row(database, row), fields));
+    }
+    rows.end();
+  }
+  document.end();
+  out << '\n';
+}
+
+/// What tells groups apart leads every record, chosen or not.
+std::vector<Field> csv_fields(const RankingView& view) {
   const auto leading = comparable_columns();
   std::vector<Field> fields = fields_by_name({leading.begin(), leading.end()});
   for (Field& field : view.columns.empty() ? all_fields() : fields_by_name(view.columns)) {
@@ -144,17 +176,50 @@ void write_csv(std::ostream& out, const std::vector<RankingGroup>& groups, const
         std::any_of(fields.begin(), fields.end(), [&](const Field& f) { return f.name == field.name; });
     if (!there) fields.push_back(std::move(field));
   }
+  return fields;
+}
+
+std::vector<std::string> csv_record(const RankedTrial& row, const std::vector<Field>& fields) {
   std::vector<std::string> record;
   record.reserve(fields.size());
-  for (const Field& field : fields) record.push_back(field.name);
-  write_csv_record(out, record);
+  for (const Field& field : fields) record.push_back(exact_text(field.read(row)));
+  return record;
+}
+
+void write_csv_header(std::ostream& out, const std::vector<Field>& fields) {
+  std::vector<std::string> names;
+  names.reserve(fields.size());
+  for (const Field& field : fields) names.push_back(field.name);
+  write_csv_record(out, names);
+}
+
+/// One table of all groups.
+void write_csv(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
+               const RankingView& view) {
+  const SortOrder order = sort_order(view.sort_by);
+  const std::vector<Field> fields = csv_fields(view);
+  write_csv_header(out, fields);
   for (const RankingGroup& group : groups) {
-    for (const RankedTrial& row : shown_rows(group, order, view.limit)) {
-      record.clear();
-      for (const Field& field : fields) record.push_back(exact_text(field.read(row)));
-      write_csv_record(out, record);
+    for (const RankedRow& row : shown_rows(database, group, order, view.limit)) {
+      write_csv_record(out, csv_record(read_row(database, row), fields));
     }
   }
+}
+
+std::int64_t count_rows(const Database& database, const TrialFilter& filter) {
+  std::int64_t total = 0;
+  for (const auto& [outcome, count] : database.outcome_counts(filter)) total += count;
+  return total;
+}
+
+/// Visits at most `limit` rows (0: all).
+void for_each_shown(const Database& database, const TrialFilter& filter, std::size_t limit,
+                    const std::function<void(const RankedTrial&)>& visit) {
+  std::size_t shown = 0;
+  database.for_each(filter, [&](const Trial& trial) {
+    visit({trial, 0, false});
+    return ++shown != limit;
+  });
 }
 
 }  // namespace
@@ -183,49 +248,41 @@ void write_section(std::ostream& out, const std::string& title, const std::strin
   out << (markdown ? "### " : "") << shown(title) << (markdown ? "\n\n" : "\n");
   if (!banner.empty())
     out << (markdown ? "**" : "") << shown(printable(banner)) << (markdown ? "**\n\n" : "\n");
-  out << (markdown ? table.markdown() : table.text(colour));
+  write_table(out, table, markdown, colour);
 }
 
-void write_trials(std::ostream& out, const std::vector<Trial>& trials, Format format,
+void write_trials(std::ostream& out, const Database& database, const TrialFilter& filter, Format format,
                   const std::vector<std::string>& columns, std::size_t limit) {
-  std::vector<RankedTrial> rows;
-  for (const Trial& trial : trials) {
-    if (limit != 0 && rows.size() == limit) break;
-    rows.push_back({trial, 0, false});
-  }
   const std::vector<Field> fields = fields_by_name(columns);
+  const auto total = static_cast<std::size_t>(count_rows(database, filter));
   if (format == Format::json) {
-    Json list = Json::array();
-    for (const RankedTrial& row : rows) list.push_back(to_json(row.trial));
-    out << Json{{"tiletune", kVersion}, {"total_rows", trials.size()}, {"trials", list}}.dump(
-               2, ' ', false, Json::error_handler_t::replace)
-        << '\n';
+    JsonArrayStream trials(out, {{"tiletune", kVersion}, {"total_rows", total}, {"trials", Json::array()}},
+                           2);
+    for_each_shown(database, filter, limit, [&](const RankedTrial& row) { trials.add(to_json(row.trial)); });
+    trials.end();
+    out << '\n';
   } else if (format == Format::csv) {
-    write_csv_record(out, columns);
-    for (const RankedTrial& row : rows) {
-      std::vector<std::string> record;
-      record.reserve(fields.size());
-      for (const Field& field : fields) record.push_back(exact_text(field.read(row)));
-      write_csv_record(out, record);
-    }
+    write_csv_header(out, fields);
+    for_each_shown(database, filter, limit,
+                   [&](const RankedTrial& row) { write_csv_record(out, csv_record(row, fields)); });
   } else {
-    const TextTable table = chosen_table(rows, fields);
-    out << (format == Format::markdown ? table.markdown() : table.text(false));
-    if (rows.size() < trials.size())
-      out << fmt::format("{} more rows not shown\n", trials.size() - rows.size());
+    TextTable table = empty_table(fields);
+    for_each_shown(database, filter, limit, [&](const RankedTrial& row) { add_chosen(table, fields, row); });
+    write_table(out, table, format == Format::markdown, false);
+    if (limit != 0 && limit < total) out << fmt::format("{} more rows not shown\n", total - limit);
   }
 }
 
-void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, Format format,
-                    const RankingView& view) {
+void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
+                    Format format, const RankingView& view) {
   switch (format) {
     case Format::table:
     case Format::markdown:
-      return write_tables(out, groups, format == Format::markdown, view);
+      return write_tables(out, groups, database, format == Format::markdown, view);
     case Format::json:
-      return write_json(out, groups, view);
+      return write_json(out, groups, database, view);
     case Format::csv:
-      return write_csv(out, groups, view);
+      return write_csv(out, groups, database, view);
   }
 }
 

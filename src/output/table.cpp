@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
 
 #include "output/display.h"
@@ -15,6 +16,8 @@ namespace {
 constexpr std::string_view kBold = "\x1b[1m";
 constexpr std::string_view kReset = "\x1b[0m";
 constexpr std::string_view kGap = "  ";
+/// No cell contains it, because cells are printable.
+constexpr char kEndOfCell = '\x1f';
 
 std::string padded(const std::string& cell, std::size_t width, Align align) {
   const std::string space(width - std::min(width, display_width(cell)), ' ');
@@ -60,42 +63,62 @@ std::string markdown_text(std::string_view text) {
 }
 
 void TextTable::add_column(std::string header, Align align) {
+  widths_.push_back(display_width(header));
   headers_.push_back(std::move(header));
   aligns_.push_back(align);
 }
 
 void TextTable::add_row(std::vector<std::string> cells) {
   cells.resize(headers_.size());
-  for (std::string& cell : cells) cell = printable(cell);
-  rows_.push_back({std::move(cells), false});
+  Row row;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string cell = printable(cells[i]);
+    widths_[i] = std::max(widths_[i], display_width(cell));
+    row.joined.append(cell).append(1, kEndOfCell);
+  }
+  row.joined.shrink_to_fit();
+  rows_.push_back(std::move(row));
 }
 
 void TextTable::emphasise_last_row() {
   if (!rows_.empty()) rows_.back().emphasised = true;
 }
 
-std::string TextTable::text(bool colour) const {
-  std::vector<std::size_t> widths;
-  for (std::size_t i = 0; i < headers_.size(); ++i) {
-    std::size_t width = display_width(headers_[i]);
-    for (const Row& row : rows_) width = std::max(width, display_width(row.cells[i]));
-    widths.push_back(width);
+std::vector<std::string> TextTable::Row::cells() const {
+  std::vector<std::string> cells;
+  for (std::size_t begin = 0; begin < joined.size();) {
+    const std::size_t end = joined.find(kEndOfCell, begin);
+    cells.push_back(joined.substr(begin, end - begin));
+    begin = end + 1;
   }
-  std::string out = line_of(headers_, widths, aligns_) + "\n";
+  return cells;
+}
+
+void TextTable::write_text(std::ostream& out, bool colour) const {
+  out << line_of(headers_, widths_, aligns_) << '\n';
   for (const Row& row : rows_) {
-    const std::string line = line_of(row.cells, widths, aligns_);
-    out += row.emphasised && colour ? bold(line) : line;
-    out += '\n';
+    const std::string line = line_of(row.cells(), widths_, aligns_);
+    out << (row.emphasised && colour ? bold(line) : line) << '\n';
   }
-  return out;
+}
+
+void TextTable::write_markdown(std::ostream& out) const {
+  out << markdown_line(headers_) << '|';
+  for (const Align align : aligns_) out << (align == Align::left ? " --- |" : " ---: |");
+  out << '\n';
+  for (const Row& row : rows_) out << markdown_line(row.cells());
+}
+
+std::string TextTable::text(bool colour) const {
+  std::ostringstream out;
+  write_text(out, colour);
+  return out.str();
 }
 
 std::string TextTable::markdown() const {
-  std::string out = markdown_line(headers_) + "|";
-  for (const Align align : aligns_) out += align == Align::left ? " --- |" : " ---: |";
-  out += '\n';
-  for (const Row& row : rows_) out += markdown_line(row.cells);
-  return out;
+  std::ostringstream out;
+  write_markdown(out);
+  return out.str();
 }
 
 bool stdout_wants_colour() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,16 +19,22 @@ class TextTable {
   void emphasise_last_row();
 
   /// Aligned by display width; `colour` adds ANSI codes.
+  void write_text(std::ostream& out, bool colour) const;
+  void write_markdown(std::ostream& out) const;
   std::string text(bool colour) const;
   std::string markdown() const;
 
  private:
+  /// Kept as one text: there may be a million of them.
   struct Row {
-    std::vector<std::string> cells;
+    std::string joined;
     bool emphasised = false;
+
+    std::vector<std::string> cells() const;
   };
   std::vector<std::string> headers_;
   std::vector<Align> aligns_;
+  std::vector<std::size_t> widths_;
   std::vector<Row> rows_;
 };
 

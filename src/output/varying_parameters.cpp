@@ -31,13 +31,11 @@ std::string assignment(const std::string& name, const Json& value) {
 
 }  // namespace
 
-VaryingParameters::VaryingParameters(const std::vector<RankedTrial>& rows) {
-  for (const RankedTrial& row : rows) {
-    const Json values = parsed(row.trial);
-    const auto [place, is_first] = alike_.try_emplace(row.trial.template_name, Alike{values, 0});
-    ++place->second.rows;
-    if (!is_first) keep_equal(place->second.values, values);
-  }
+void VaryingParameters::add(const Trial& trial) {
+  const Json values = parsed(trial);
+  const auto [place, is_first] = alike_.try_emplace(trial.template_name, Alike{values, 0});
+  ++place->second.rows;
+  if (!is_first) keep_equal(place->second.values, values);
 }
 
 std::string VaryingParameters::of(const Trial& trial) const {

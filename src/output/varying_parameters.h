@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rank/ranking.h"
+#include "store/trial.h"
 
 namespace tiletune {
 
@@ -13,7 +13,7 @@ namespace tiletune {
 /// make a table wide and tell nothing. A template's only row keeps all of its own.
 class VaryingParameters {
  public:
-  explicit VaryingParameters(const std::vector<RankedTrial>& rows);
+  void add(const Trial& trial);
 
   /// "BM=128 BN=64" of a row that was among them.
   std::string of(const Trial& trial) const;

@@ -1,38 +1,50 @@
-#include <algorithm>
+#include <map>
 
-#include "rank/groups.h"
 #include "rank/ranking.h"
 
 namespace tiletune {
 
 namespace {
 
-/// `speedup_over_previous` compares with the rung above, for baselines too.
-void add_rung(Ladder& ladder, const Trial& trial) {
-  LadderRung rung{trial, 1, 1};
-  if (!ladder.rungs.empty()) {
-    const double time = *ranking_time_us(trial);
-    rung.speedup_over_first = *ranking_time_us(ladder.rungs.front().trial) / time;
-    rung.speedup_over_previous = *ranking_time_us(ladder.rungs.back().trial) / time;
+using FastestRows = std::map<std::string, const RankingRow*>;
+
+/// By template.
+FastestRows fastest_of_each(std::span<const RankingRow> kernels, const std::vector<std::string>& templates) {
+  std::vector<const RankingRow*> fastest(templates.size());
+  for (const RankingRow& kernel : kernels) {
+    if (fastest[kernel.template_number] == nullptr) fastest[kernel.template_number] = &kernel;
   }
-  ladder.rungs.push_back(std::move(rung));
+  FastestRows by_name;
+  for (std::size_t i = 0; i < templates.size(); ++i) {
+    if (fastest[i] != nullptr) by_name.emplace(templates[i], fastest[i]);
+  }
+  return by_name;
+}
+
+/// `speedup_over_previous` compares with the rung above, for baselines too.
+Ladder ladder_of(const Comparable& what, const std::vector<const RankingRow*>& rows) {
+  Ladder ladder{what, {}};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double time = rows[i]->time_us;
+    ladder.rungs.push_back({rows[i]->id, rows[0]->time_us / time, rows[i == 0 ? 0 : i - 1]->time_us / time});
+  }
+  return ladder;
 }
 
 }  // namespace
 
-std::vector<Ladder> build_ladders(const std::vector<Trial>& trials,
-                                  const std::vector<std::string>& templates) {
+std::vector<Ladder> build_ladders(RankingRows& rows, const std::vector<std::string>& templates) {
   std::vector<Ladder> ladders;
-  for (const ComparableRows& rows : comparable_rows(trials)) {
-    Ladder ladder{rows.gpu, rows.problem, rows.source, rows.conditions, {}};
+  for (const ComparableRows& comparable : rows.comparable()) {
+    const FastestRows fastest = fastest_of_each(comparable.kernels, rows.kernel_templates());
+    std::vector<const RankingRow*> rungs;
     for (const std::string& name : templates) {
-      const auto fastest = std::find_if(rows.kernels.begin(), rows.kernels.end(),
-                                        [&](const Trial& trial) { return trial.template_name == name; });
-      if (fastest != rows.kernels.end()) add_rung(ladder, *fastest);
+      const auto found = fastest.find(name);
+      if (found != fastest.end()) rungs.push_back(found->second);
     }
-    if (ladder.rungs.empty()) continue;
-    for (const Trial& baseline : rows.baselines) add_rung(ladder, baseline);
-    ladders.push_back(std::move(ladder));
+    if (rungs.empty()) continue;
+    for (const RankingRow& baseline : comparable.baselines) rungs.push_back(&baseline);
+    ladders.push_back(ladder_of(*comparable.what, rungs));
   }
   return ladders;
 }

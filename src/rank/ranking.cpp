@@ -1,73 +1,68 @@
 #include "rank/ranking.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
-
-#include "rank/groups.h"
 
 namespace tiletune {
 
 namespace {
 
-struct Interval {
-  double low = 0;
-  double high = 0;
-};
+using Kernels = std::vector<const RankingRow*>;
 
-/// Predictions are exact numbers of a model: only equal ones tie.
-Interval interval_of(const Trial& trial) {
-  const double time = *ranking_time_us(trial);
-  if (trial.source == Source::predicted) return {time, time};
-  return {std::min(time, trial.ci_low_us.value_or(time)), std::max(time, trial.ci_high_us.value_or(time))};
+bool overlap(const RankingRow& a, const RankingRow& b) {
+  return a.low_us <= b.high_us && b.low_us <= a.high_us;
 }
-
-bool overlap(const Interval& a, const Interval& b) { return a.low <= b.high && b.low <= a.high; }
 
 /// Of kernels that cannot be told apart by time, the one that needs less is the better choice.
-bool preferred(const RankedTrial& a, const RankedTrial& b) {
-  const auto order = [](const Trial& trial) {
-    return std::make_tuple(trial.registers.value_or(std::numeric_limits<std::int64_t>::max()),
-                           -trial.occupancy.value_or(0.0));
-  };
-  return order(a.trial) < order(b.trial);
+bool preferred(const RankingRow* a, const RankingRow* b) {
+  return std::make_tuple(a->registers, -a->occupancy) < std::make_tuple(b->registers, -b->occupancy);
 }
 
-/// `kernels` fastest first.
-std::vector<RankedTrial> rank_kernels(std::vector<Trial> kernels) {
-  std::vector<RankedTrial> ranked;
+/// `kernels` fastest first; those of a tie are brought into their order.
+std::vector<RankedRow> rank_kernels(Kernels& kernels) {
+  std::vector<RankedRow> ranked;
+  ranked.reserve(kernels.size());
   for (std::size_t first = 0; first < kernels.size();) {
-    const Interval leader = interval_of(kernels[first]);
     std::size_t end = first + 1;
-    while (end < kernels.size() && overlap(leader, interval_of(kernels[end]))) ++end;
+    while (end < kernels.size() && overlap(*kernels[first], *kernels[end])) ++end;
+    const auto begin = kernels.begin();
+    std::stable_sort(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end),
+                     preferred);
     const bool tied = end - first > 1;
     for (std::size_t i = first; i < end; ++i) {
-      ranked.push_back({std::move(kernels[i]), static_cast<int>(first) + 1, tied});
+      ranked.push_back({kernels[i]->id, static_cast<int>(first) + 1, tied});
     }
-    std::stable_sort(ranked.begin() + static_cast<std::ptrdiff_t>(first), ranked.end(), preferred);
     first = end;
   }
   return ranked;
 }
 
-void insert_baseline(std::vector<RankedTrial>& rows, Trial baseline) {
-  const double time = *ranking_time_us(baseline);
-  const auto last_faster = std::find_if(rows.rbegin(), rows.rend(), [&](const RankedTrial& row) {
-    return *ranking_time_us(row.trial) <= time;
+/// The number of kernels up to the last one that is at least as fast as a baseline.
+std::ptrdiff_t place_of(const RankingRow& baseline, const Kernels& kernels) {
+  const auto last_faster = std::find_if(kernels.rbegin(), kernels.rend(), [&](const RankingRow* kernel) {
+    return kernel->time_us <= baseline.time_us;
   });
-  rows.insert(last_faster.base(), {std::move(baseline), 0, false});
+  return last_faster.base() - kernels.begin();
+}
+
+RankingGroup rank_group(const ComparableRows& rows) {
+  Kernels kernels;
+  kernels.reserve(rows.kernels.size());
+  for (const RankingRow& kernel : rows.kernels) kernels.push_back(&kernel);
+  RankingGroup group{*rows.what, rank_kernels(kernels)};
+  // The slowest first, so that it stands behind the others at the same place.
+  for (std::size_t i = rows.baselines.size(); i-- > 0;) {
+    const RankingRow& baseline = rows.baselines[i];
+    group.rows.insert(group.rows.begin() + place_of(baseline, kernels), {baseline.id, 0, false});
+  }
+  return group;
 }
 
 }  // namespace
 
-std::vector<RankingGroup> rank_trials(const std::vector<Trial>& trials) {
+std::vector<RankingGroup> rank_rows(RankingRows& rows) {
   std::vector<RankingGroup> groups;
-  for (ComparableRows& rows : comparable_rows(trials)) {
-    RankingGroup group{rows.gpu, rows.problem, rows.source, rows.conditions,
-                       rank_kernels(std::move(rows.kernels))};
-    for (Trial& baseline : rows.baselines) insert_baseline(group.rows, std::move(baseline));
-    groups.push_back(std::move(group));
-  }
+  for (const ComparableRows& comparable : rows.comparable()) groups.push_back(rank_group(comparable));
   return groups;
 }
 

@@ -1,5 +1,7 @@
 #include "store/cells.h"
 
+#include <sqlite3.h>
+
 namespace tiletune {
 
 void bind_cell(SQLite::Statement& statement, int index, const Cell& cell) {
@@ -17,14 +19,20 @@ void bind_cell(SQLite::Statement& statement, int index, const Cell& cell) {
 }
 
 Cell read_cell(const SQLite::Column& column) {
-  if (column.isInteger()) return column.getInt64();
-  if (column.isFloat()) return column.getDouble();
-  if (column.isText()) return column.getString();
-  if (column.isBlob()) {
-    const auto* bytes = static_cast<const std::uint8_t*>(column.getBlob());
-    return Blob(bytes, bytes + column.getBytes());
+  switch (column.getType()) {
+    case SQLITE_INTEGER:
+      return column.getInt64();
+    case SQLITE_FLOAT:
+      return column.getDouble();
+    case SQLITE_TEXT:
+      return column.getString();
+    case SQLITE_BLOB: {
+      const auto* bytes = static_cast<const std::uint8_t*>(column.getBlob());
+      return Blob(bytes, bytes + column.getBytes());
+    }
+    default:
+      return std::monostate{};
   }
-  return std::monostate{};
 }
 
 }  // namespace tiletune

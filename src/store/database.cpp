@@ -53,6 +53,11 @@ Outcome read_outcome(const SQLite::Column& cell, const std::filesystem::path& fi
   return trial.outcome;
 }
 
+void step_to_row(SQLite::Statement& statement, std::int64_t id, const std::filesystem::path& file) {
+  statement.bind(1, id);
+  if (!statement.executeStep()) throw std::out_of_range(fmt::format("{} has no row {}", file.string(), id));
+}
+
 std::string select_sql(const char* what, const std::string& condition, const char* rest) {
   return fmt::format("SELECT {} FROM trial{}{}", what, condition, rest);
 }
@@ -89,14 +94,21 @@ struct Database::Impl {
   }
 
   /// Prepares "SELECT what FROM trial WHERE ... rest" with the filter's values bound.
-  SQLite::Statement select(const char* what, const TrialFilter& filter, const char* rest) {
+  SQLite::Statement select(const char* what, const TrialFilter& filter, const char* rest,
+                           const char* hint = "") {
     const std::vector<std::string> gpus =
         filter.gpus.empty() ? std::vector<std::string>() : matching_gpus(gpu_names(), filter.gpus);
     const Condition condition = condition_of(filter, gpus, has_sweep_trial);
-    SQLite::Statement statement(connection, select_sql(what, condition.sql, rest));
+    SQLite::Statement statement(connection, select_sql(what, hint + condition.sql, rest));
     int index = 0;
     for (const Cell& value : condition.values) bind_cell(statement, ++index, value);
     return statement;
+  }
+
+  /// The same in order of insertion. An index would bring the rows in another order, and SQLite, which keeps
+  /// no statistics of the table, would rather sort millions of them on disk than do without one.
+  SQLite::Statement select_in_order(const char* what, const TrialFilter& filter) {
+    return select(what, filter, " ORDER BY id", " NOT INDEXED");
   }
 
   std::filesystem::path file;
@@ -228,10 +240,54 @@ std::vector<Trial> Database::trials(const TrialFilter& filter) const {
 
 void Database::for_each(const TrialFilter& filter, const std::function<bool(const Trial&)>& visit) const {
   translating_errors(file(), [&] {
-    SQLite::Statement statement = impl_->select(column_list().c_str(), filter, " ORDER BY id");
+    SQLite::Statement statement = impl_->select_in_order(column_list().c_str(), filter);
     while (statement.executeStep()) {
       if (!visit(read_trial(statement, file()))) return;
     }
+  });
+}
+
+void Database::for_each(const TrialFilter& filter, std::span<const char* const> columns,
+                        const std::function<void(std::int64_t, const Trial&)>& visit) const {
+  std::vector<const Column*> wanted;
+  std::string list = "id";
+  for (const char* name : columns) {
+    wanted.push_back(&column_by_name(name));
+    list += fmt::format(", \"{}\"", name);
+  }
+  translating_errors(file(), [&] {
+    SQLite::Statement statement = impl_->select_in_order(list.c_str(), filter);
+    Trial trial;
+    while (statement.executeStep()) {
+      int index = 0;
+      for (const Column* column : wanted) write_cell(trial, *column, statement.getColumn(++index), file());
+      visit(statement.getColumn(0).getInt64(), trial);
+    }
+  });
+}
+
+Trial Database::row(std::int64_t id) const {
+  static const std::string sql = select_sql(column_list().c_str(), " WHERE id = ?", "");
+  return translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared(sql);
+    step_to_row(*statement, id, file());
+    return read_trial(*statement, file());
+  });
+}
+
+Cell Database::cell(std::int64_t id, const Column& column) const {
+  const std::string sql = select_sql(fmt::format("\"{}\"", column.name).c_str(), " WHERE id = ?", "");
+  return translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared(sql);
+    step_to_row(*statement, id, file());
+    return read_cell(statement->getColumn(0));
+  });
+}
+
+void Database::at_one_state(const std::function<void()>& read) const {
+  translating_errors(file(), [&] {
+    const SQLite::Transaction transaction(impl_->connection, SQLite::TransactionBehavior::DEFERRED);
+    read();
   });
 }
 

@@ -6,9 +6,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "store/columns.h"
 #include "store/trial.h"
 
 namespace tiletune {
@@ -68,6 +70,15 @@ class Database {
   /// The same one at a time; stops when `visit` returns false. `visit` sees one state
   /// of the database and must not write to it.
   void for_each(const TrialFilter& filter, const std::function<bool(const Trial&)>& visit) const;
+  /// The same with each row's id, and with only some columns read: other members of the rows have no meaning.
+  void for_each(const TrialFilter& filter, std::span<const char* const> columns,
+                const std::function<void(std::int64_t id, const Trial&)>& visit) const;
+  /// The row of an id that for_each() gave. Throws std::out_of_range when there is none.
+  Trial row(std::int64_t id) const;
+  /// One cell of it.
+  Cell cell(std::int64_t id, const Column& column) const;
+  /// All that `read` reads is of one state of the database, whatever others write meanwhile.
+  void at_one_state(const std::function<void()>& read) const;
   /// Row counts per outcome, in the order of the enumeration; outcomes without rows are left out.
   std::vector<std::pair<Outcome, std::int64_t>> outcome_counts(const TrialFilter& filter) const;
 

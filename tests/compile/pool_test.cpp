@@ -66,12 +66,13 @@ TEST(CompilePool, ReplacesACorruptCacheFile) {
   const TemporaryFolder folder;
   const CubinCache cache(folder.path());
   const std::string key = scale_request(1).key();
-  CompilePool pool(pool_options(folder.path(), 1));
-  pool.submit(0, scale_request(1));
-  const Compiled original = drain(pool).at(0);
+  CompilePool first(pool_options(folder.path(), 1));
+  first.submit(0, scale_request(1));
+  const Compiled original = drain(first).at(0);
   std::string content = read_file(cache.path_of(key));
   content[content.size() / 2] = static_cast<char>(content[content.size() / 2] ^ 1);
   write_file_atomically(cache.path_of(key), content);
+  CompilePool pool(pool_options(folder.path(), 1));
   pool.submit(1, scale_request(1));
   const Compiled replaced = drain(pool).at(1);
   ASSERT_EQ(replaced.outcome, Outcome::ok);

@@ -18,12 +18,18 @@ void collect_names(const Json& json, std::set<std::string>& names) {
   }
 }
 
+Json best_of(const std::vector<Trial>& trials, const std::vector<SweepRecord>& sweeps = {}) {
+  const Ranked ranked(trials, sweeps);
+  return best_as_json(ranked.groups, ranked.database);
+}
+
 /// All columns but those that are the same for every best row, and the raw samples.
 TEST(Best, CarriesEveryColumnSomewhere) {
+  const std::vector<SweepRecord> sweeps(3);
   Trial trial = filled_trial("a", 3);
   trial.kind = "kernel";
   trial.outcome = Outcome::ok;
-  const Json document = best_as_json(rank_trials({trial}), {});
+  const Json document = best_of({trial}, sweeps);
   ASSERT_EQ(document["best"].size(), 1U);
   std::set<std::string> names;
   collect_names(document["best"][0], names);
@@ -39,7 +45,7 @@ TEST(Best, IsTheFirstKernelOfEachGroupWithItsTies) {
   Trial other = timed_trial("other", 7, 0);
   other.problem = "1x1x1";
   trials.push_back(other);
-  const Json document = best_as_json(rank_trials(trials), {});
+  const Json document = best_of(trials);
   EXPECT_EQ(document["tiletune_best"], 1);
   ASSERT_EQ(document["best"].size(), 2U);
   const Json& best = document["best"][0];
@@ -62,12 +68,10 @@ TEST(Best, NamesTheSweepThatMeasuredIt) {
   Trial trial = timed_trial("a", 1, 0);
   trial.sweep_id = 2;
   SweepRecord first;
-  first.id = 1;
   SweepRecord second;
-  second.id = 2;
   second.command = "tiletune sweep configs/x.json";
   second.git_commit = "abc-dirty";
-  const Json sweep = best_as_json(rank_trials({trial}), {first, second})["best"][0]["provenance"]["sweep"];
+  const Json sweep = best_of({trial}, {first, second})["best"][0]["provenance"]["sweep"];
   EXPECT_EQ(sweep["id"], 2);
   EXPECT_EQ(sweep["command"], "tiletune sweep configs/x.json");
   EXPECT_EQ(sweep["git_commit"], "abc-dirty");
@@ -75,7 +79,7 @@ TEST(Best, NamesTheSweepThatMeasuredIt) {
 }
 
 TEST(Best, PredictionsAreMarked) {
-  const Json best = best_as_json(predicted_groups(), {})["best"][0];
+  const Json best = best_of({predicted_trial()})["best"][0];
   EXPECT_EQ(best["source"], "predicted");
   EXPECT_EQ(best["note"], "predicted by the static model for H100 SXM; nothing was timed");
   EXPECT_EQ(best["timing"]["predicted_us"], 77.77);
@@ -84,7 +88,7 @@ TEST(Best, PredictionsAreMarked) {
 TEST(Best, GroupsOfBaselinesAloneHaveNone) {
   Trial baseline = timed_trial("b", 1, 0);
   baseline.kind = "baseline";
-  EXPECT_EQ(best_as_json(rank_trials({baseline}), {})["best"], Json::array());
+  EXPECT_EQ(best_of({baseline})["best"], Json::array());
 }
 
 }  // namespace

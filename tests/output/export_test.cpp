@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "store/sample_trial.h"
-#include "store/temporary_folder.h"
+#include "sample_ranking.h"
 
 namespace tiletune {
 namespace {
@@ -49,9 +48,11 @@ TEST(Trials, RowsThatDidNotRunAreListedInEveryFormat) {
   failed.reason = "kernel.cuh(3): error\nidentifier \"x\" is undefined";
   Trial other = failed;
   other.key = "b";
+  const Ranked ranked({failed, timed_trial("ran", 1, 0), other});
   const auto written = [&](Format format) {
     std::ostringstream out;
-    write_trials(out, {failed, other}, format, {"key", "outcome", "reason"}, 1);
+    write_trials(out, ranked.database, {.outcomes = {Outcome::compile_failed}}, format,
+                 {"key", "outcome", "reason"}, 1);
     return out.str();
   };
   EXPECT_EQ(written(Format::table),
@@ -65,6 +66,22 @@ TEST(Trials, RowsThatDidNotRunAreListedInEveryFormat) {
   EXPECT_EQ(document["total_rows"], 2);
   ASSERT_EQ(document["trials"].size(), 1U);
   EXPECT_EQ(document["trials"][0]["reason"], failed.reason);
+}
+
+TEST(Export, HoldsAllRowsAndSweepsInOneDocument) {
+  Trial failed = timed_trial("b", 1, 0);
+  failed.outcome = Outcome::crashed;
+  failed.reason = "caf\xe9 []";
+  const Ranked ranked({filled_trial("a", 1), failed}, {SweepRecord{}});
+  std::ostringstream out;
+  write_export(out, ranked.database, {}, true);
+  const auto document = nlohmann::ordered_json::parse(out.str());
+  EXPECT_EQ(out.str(), document.dump(1) + "\n") << "streamed, but laid out as the whole would be";
+  EXPECT_EQ(document["tiletune_trials"], 1);
+  EXPECT_EQ(document["sweeps"].size(), 1U);
+  ASSERT_EQ(document["trials"].size(), 2U);
+  EXPECT_EQ(document["trials"][0]["samples_us"].size(), 3U);
+  EXPECT_EQ(document["trials"][1]["reason"], "caf\uFFFD []");
 }
 
 TEST(OutcomeSummary, FollowsTheOrderOfOutcomes) {

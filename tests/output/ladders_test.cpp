@@ -9,18 +9,16 @@
 namespace tiletune {
 namespace {
 
-std::string written(const std::vector<Ladder>& ladders, Format format) {
+std::string written(const std::vector<Trial>& trials, Format format) {
+  const Ranked ranked(trials);
+  RankingRows rows = ranking_rows(ranked.database, {});
   std::ostringstream out;
-  write_ladders(out, ladders, format, false);
+  write_ladders(out, build_ladders(rows, {"sgemm_naive", "sgemm_warptile"}), ranked.database, format, false);
   return out.str();
 }
 
-std::vector<Ladder> sample_ladders() {
-  return build_ladders(sample_trials(), {"sgemm_naive", "sgemm_warptile"});
-}
-
 TEST(LadderTable, ShowsEachStepAndTheBaselineLast) {
-  EXPECT_EQ(written(sample_ladders(), Format::table),
+  EXPECT_EQ(written(sample_trials(), Format::table),
             "64x64x64 on NVIDIA H200, measured\n"
             "template        parameters       median_us  tflops  speedup_over_first  speedup_over_previous  "
             "percent_of_baseline\n"
@@ -33,14 +31,14 @@ TEST(LadderTable, ShowsEachStepAndTheBaselineLast) {
 }
 
 TEST(LadderTable, MarkdownAndNothing) {
-  EXPECT_EQ(written(sample_ladders(), Format::markdown)
+  EXPECT_EQ(written(sample_trials(), Format::markdown)
                 .rfind("### 64x64x64 on NVIDIA H200, measured\n\n| template |", 0),
             0U);
   EXPECT_EQ(written({}, Format::table), "No row ran and can stand on a ladder.\n");
 }
 
 TEST(LadderJson, HoldsRungsWithSpeedupsAndColumns) {
-  const auto document = nlohmann::ordered_json::parse(written(sample_ladders(), Format::json));
+  const auto document = nlohmann::ordered_json::parse(written(sample_trials(), Format::json));
   const auto& ladder = document["ladders"][0];
   EXPECT_EQ(ladder["gpu"], "NVIDIA H200");
   EXPECT_EQ(ladder["source"], "measured");
@@ -51,7 +49,7 @@ TEST(LadderJson, HoldsRungsWithSpeedupsAndColumns) {
 }
 
 TEST(LadderCsv, HasOneRecordPerRung) {
-  const std::string text = written(sample_ladders(), Format::csv);
+  const std::string text = written(sample_trials(), Format::csv);
   EXPECT_EQ(text.rfind(
                 "gpu,problem,source,operation,element_types,scalars,cache,template,parameters,median_us,"
                 "predicted_us,tflops,percent_of_baseline,"

@@ -11,20 +11,19 @@
 namespace tiletune {
 namespace {
 
-std::string written(const std::vector<RankingGroup>& groups, Format format, const RankingView& view = {}) {
+std::string written(const std::vector<Trial>& trials, Format format, const RankingView& view = {}) {
+  const Ranked ranked(trials);
   std::ostringstream out;
-  write_rankings(out, groups, format, view);
+  write_rankings(out, ranked.groups, ranked.database, format, view);
   return out.str();
 }
 
-nlohmann::ordered_json json_of(const std::vector<RankingGroup>& groups, const RankingView& view = {}) {
-  return nlohmann::ordered_json::parse(written(groups, Format::json, view));
+nlohmann::ordered_json json_of(const std::vector<Trial>& trials, const RankingView& view = {}) {
+  return nlohmann::ordered_json::parse(written(trials, Format::json, view));
 }
 
-std::vector<RankingGroup> sample_groups() { return rank_trials(sample_trials()); }
-
 TEST(RankingTable, IsWhatPeopleRead) {
-  EXPECT_EQ(written(sample_groups(), Format::table), R"(64x64x64 on NVIDIA H200, measured
+  EXPECT_EQ(written(sample_trials(), Format::table), R"(64x64x64 on NVIDIA H200, measured
 rank  template        parameters  registers  occupancy  limiter    median_us       ci_us  tflops  percent_of_baseline  percent_of_peak
   1=  sgemm_warptile  BM=64              96      0.250  registers        102   101..1035    51.0                  103             77.7
   1=  sgemm_warptile  BM=128            128      0.250  registers        100   97.0..103    52.1                  103             77.7
@@ -35,7 +34,7 @@ in every sgemm_warptile row shown: VEC=true
 }
 
 TEST(RankingTable, PredictionsSayThatNothingWasTimed) {
-  const std::string text = written(predicted_groups(), Format::table);
+  const std::string text = written({predicted_trial()}, Format::table);
   EXPECT_EQ(text.rfind("64x64x64 on H100 SXM, predicted\n"
                        "predicted by the static model for H100 SXM; nothing was timed\n",
                        0),
@@ -45,14 +44,14 @@ TEST(RankingTable, PredictionsSayThatNothingWasTimed) {
   EXPECT_EQ(text.find("median_us"), std::string::npos);
   EXPECT_EQ(text.find("ci_us"), std::string::npos);
   EXPECT_NE(text.find("77.8"), std::string::npos);
-  EXPECT_NE(written(predicted_groups(), Format::markdown).find("**predicted by the static model"),
+  EXPECT_NE(written({predicted_trial()}, Format::markdown).find("**predicted by the static model"),
             std::string::npos);
 }
 
 TEST(RankingTable, ALimitCountsKernelsAndKeepsBaselines) {
   RankingView view;
   view.limit = 1;
-  const std::string text = written(sample_groups(), Format::table, view);
+  const std::string text = written(sample_trials(), Format::table, view);
   EXPECT_NE(text.find("cublas"), std::string::npos);
   EXPECT_EQ(text.find("sgemm_naive"), std::string::npos);
   EXPECT_NE(text.find("\n2 more rows not shown\n"), std::string::npos) << text;
@@ -61,7 +60,7 @@ TEST(RankingTable, ALimitCountsKernelsAndKeepsBaselines) {
 TEST(RankingTable, ChosenColumnsReplaceTheStandardOnes) {
   RankingView view;
   view.columns = {"median_us", "rank", "parameters", "ci_high_us"};
-  EXPECT_EQ(written(sample_groups(), Format::table, view),
+  EXPECT_EQ(written(sample_trials(), Format::table, view),
             "64x64x64 on NVIDIA H200, measured\n"
             "median_us  rank  parameters       ci_high_us\n"
             "      102     1  BM=64 VEC=true         1035\n"
@@ -75,7 +74,7 @@ TEST(RankingTable, WinnersAndBaselinesAreEmphasisedInColour) {
   view.colour = true;
   view.columns = {"key"};
   EXPECT_EQ(
-      written(sample_groups(), Format::table, view),
+      written(sample_trials(), Format::table, view),
       "64x64x64 on NVIDIA H200, measured\nkey\n\x1b[1mk2\x1b[0m\n\x1b[1mk1\x1b[0m\n\x1b[1mb1\x1b[0m\nk3\n");
 }
 
@@ -84,10 +83,10 @@ TEST(RankingTable, TheHeadingNamesTheConditions) {
   trial.operation = "gemm";
   trial.scalars = "alpha=1 beta=0";
   trial.cache = "cold";
-  const std::string text = written(rank_trials({trial}), Format::table);
+  const std::string text = written({trial}, Format::table);
   EXPECT_EQ(text.substr(0, text.find('\n')),
             "64x64x64 on NVIDIA H200, measured (gemm, alpha=1 beta=0, cold)");
-  EXPECT_EQ(json_of(rank_trials({trial}))["groups"][0]["conditions"], "gemm, alpha=1 beta=0, cold");
+  EXPECT_EQ(json_of({trial})["groups"][0]["conditions"], "gemm, alpha=1 beta=0, cold");
 }
 
 TEST(RankingTable, NothingToRankIsSaid) {
@@ -98,7 +97,7 @@ std::string keys_sorted_by(const std::string& column) {
   RankingView view;
   view.sort_by = column;
   std::string keys;
-  const auto document = json_of(sample_groups(), view);
+  const auto document = json_of(sample_trials(), view);
   for (const auto& row : document["groups"][0]["rows"]) keys += row["key"].get<std::string>();
   return keys;
 }
@@ -126,7 +125,7 @@ TEST(RankingSort, UnknownColumnsAreErrorsInEveryFormatEvenWithoutRows) {
 }
 
 TEST(RankingJson, HoldsEveryColumnWithNullsAndNestedJson) {
-  const auto document = json_of(sample_groups());
+  const auto document = json_of(sample_trials());
   EXPECT_EQ(document["tiletune"], kVersion);
   ASSERT_EQ(document["groups"].size(), 1U);
   const auto& group = document["groups"][0];
@@ -146,20 +145,34 @@ TEST(RankingJson, HoldsEveryColumnWithNullsAndNestedJson) {
   }
 }
 
+/// What is streamed looks as the whole document would.
+TEST(RankingJson, IsLaidOutAsOneDocument) {
+  std::vector<Trial> trials = sample_trials();
+  Trial other = timed_trial("other []", 7, 0);
+  other.problem = "[]";
+  trials.push_back(other);
+  for (const std::size_t limit : {0, 1}) {
+    RankingView view;
+    view.limit = limit;
+    const std::string text = written(trials, Format::json, view);
+    EXPECT_EQ(text, nlohmann::ordered_json::parse(text).dump(2) + "\n");
+  }
+  EXPECT_EQ(written({}, Format::json), json_of({}).dump(2) + "\n");
+}
+
 TEST(RankingJson, ChosenColumnsIncludeSamplesWhenAsked) {
   std::vector<Trial> trials{timed_trial("a", 1, 0)};
   trials[0].samples_us = {1.5, 2.5};
   RankingView view;
   view.columns = {"key", "samples_us"};
-  EXPECT_EQ(json_of(rank_trials(trials), view)["groups"][0]["rows"][0].dump(),
-            R"({"key":"a","samples_us":[1.5,2.5]})");
+  EXPECT_EQ(json_of(trials, view)["groups"][0]["rows"][0].dump(), R"({"key":"a","samples_us":[1.5,2.5]})");
 }
 
 TEST(RankingJson, BrokenUtf8AndBrokenJsonStillMakeADocument) {
   std::vector<Trial> trials{timed_trial("a", 1, 0)};
   trials[0].warnings = "caf\xe9";
   trials[0].parameters = "{\"BM\": ";
-  const auto row = json_of(rank_trials(trials))["groups"][0]["rows"][0];
+  const auto row = json_of(trials)["groups"][0]["rows"][0];
   EXPECT_EQ(row["warnings"], "caf\uFFFD");
   EXPECT_EQ(row["parameters"], "{\"BM\": ");
 }
@@ -171,7 +184,7 @@ TEST(RankingCsv, QuotesByRfc4180AndSaysWhereEachRowBelongs) {
   RankingView view;
   view.columns = {"rank", "gpu", "parameters", "warnings", "median_us", "tflops"};
   EXPECT_EQ(
-      written(rank_trials(trials), Format::csv, view),
+      written(trials, Format::csv, view),
       "gpu,problem,source,operation,element_types,scalars,cache,rank,parameters,warnings,median_us,tflops\r\n"
       "NVIDIA H200,64x64x64,measured,,,,,1,\"{\"\"BM\"\":128}\",\"spills 4 B, \"\"slow\"\"\nsecond "
       "line\",0.1,\r\n");
@@ -182,7 +195,7 @@ TEST(RankingCsv, HasOneHeaderForAllGroupsAndAllDigits) {
   trials[1].problem = "1x1x1";
   RankingView view;
   view.columns = {"median_us"};
-  EXPECT_EQ(written(rank_trials(trials), Format::csv, view),
+  EXPECT_EQ(written(trials, Format::csv, view),
             "gpu,problem,source,operation,element_types,scalars,cache,median_us\r\n"
             "NVIDIA H200,64x64x64,measured,,,,,0.3333333333333333\r\n"
             "NVIDIA H200,1x1x1,measured,,,,,2\r\n");
@@ -192,7 +205,7 @@ TEST(RankingMarkdown, IsATableUnderAHeading) {
   RankingView view;
   view.columns = {"rank", "key"};
   view.limit = 1;
-  EXPECT_EQ(written(sample_groups(), Format::markdown, view),
+  EXPECT_EQ(written(sample_trials(), Format::markdown, view),
             "### 64x64x64 on NVIDIA H200, measured\n\n"
             "| rank | key |\n| ---: | --- |\n| 1 | k2 |\n| - | b1 |\n\n2 more rows not shown\n");
 }

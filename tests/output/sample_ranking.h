@@ -3,9 +3,25 @@
 #include <vector>
 
 #include "rank/ranking.h"
+#include "store/database.h"
 #include "store/sample_trial.h"
+#include "store/temporary_folder.h"
 
 namespace tiletune {
+
+/// Rows in a database of their own, and their ranking.
+struct Ranked {
+  TemporaryFolder folder;
+  Database database{folder / "a.db", Database::Mode::read_write};
+  std::vector<RankingGroup> groups;
+
+  explicit Ranked(const std::vector<Trial>& trials, const std::vector<SweepRecord>& sweeps = {}) {
+    for (const SweepRecord& sweep : sweeps) database.begin_sweep(sweep);
+    database.record_all(trials);
+    RankingRows rows = ranking_rows(database, {});
+    groups = rank_rows(rows);
+  }
+};
 
 /// Three kernels, two of them tied, and a baseline between them.
 inline std::vector<Trial> sample_trials() {
@@ -37,7 +53,7 @@ inline std::vector<Trial> sample_trials() {
   return {fast, slow, baseline, tied};
 }
 
-inline std::vector<RankingGroup> predicted_groups() {
+inline Trial predicted_trial() {
   Trial trial = timed_trial("p1", 1, 0);
   trial.gpu = "H100 SXM";
   trial.source = Source::predicted;
@@ -45,7 +61,7 @@ inline std::vector<RankingGroup> predicted_groups() {
   trial.ci_low_us.reset();
   trial.ci_high_us.reset();
   trial.predicted_us = 77.77;
-  return rank_trials({trial});
+  return trial;
 }
 
 }  // namespace tiletune

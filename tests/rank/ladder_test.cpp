@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "rank/ranking.h"
+#include "rank/ranking_rows_of.h"
 #include "store/sample_trial.h"
 
 namespace tiletune {
@@ -18,17 +19,25 @@ Trial cublas(double median_us) {
   return trial;
 }
 
+std::vector<Ladder> ladders_of(const std::vector<Trial>& trials, const std::vector<std::string>& templates) {
+  RankingRows rows = ranking_rows_of(trials);
+  return build_ladders(rows, templates);
+}
+
 TEST(Ladder, RungsFollowTheGivenOrderWithTheFastestOfEach) {
-  const std::vector<Ladder> ladders = build_ladders(
-      {cublas(5), of_template("tiled", "t1", 25), of_template("naive", "n1", 100),
-       of_template("tiled", "t2", 20), of_template("naive", "n2", 120), of_template("other", "o", 1)},
-      {"naive", "missing", "tiled"});
+  const std::vector<Trial> trials{cublas(5),
+                                  of_template("tiled", "t1", 25),
+                                  of_template("naive", "n1", 100),
+                                  of_template("tiled", "t2", 20),
+                                  of_template("naive", "n2", 120),
+                                  of_template("other", "o", 1)};
+  const std::vector<Ladder> ladders = ladders_of(trials, {"naive", "missing", "tiled"});
   ASSERT_EQ(ladders.size(), 1U);
   const std::vector<LadderRung>& rungs = ladders[0].rungs;
   ASSERT_EQ(rungs.size(), 3U);
-  EXPECT_EQ(rungs[0].trial.key, "n1");
-  EXPECT_EQ(rungs[1].trial.key, "t2");
-  EXPECT_EQ(rungs[2].trial.key, "cublas");
+  EXPECT_EQ(trials[static_cast<std::size_t>(rungs[0].id)].key, "n1");
+  EXPECT_EQ(trials[static_cast<std::size_t>(rungs[1].id)].key, "t2");
+  EXPECT_EQ(trials[static_cast<std::size_t>(rungs[2].id)].key, "cublas");
   EXPECT_DOUBLE_EQ(rungs[0].speedup_over_first, 1);
   EXPECT_DOUBLE_EQ(rungs[0].speedup_over_previous, 1);
   EXPECT_DOUBLE_EQ(rungs[1].speedup_over_first, 5);
@@ -39,7 +48,7 @@ TEST(Ladder, RungsFollowTheGivenOrderWithTheFastestOfEach) {
 
 TEST(Ladder, ARungMayBeSlowerThanTheOneBefore) {
   const std::vector<Ladder> ladders =
-      build_ladders({of_template("a", "a", 10), of_template("b", "b", 20)}, {"a", "b"});
+      ladders_of({of_template("a", "a", 10), of_template("b", "b", 20)}, {"a", "b"});
   EXPECT_DOUBLE_EQ(ladders.at(0).rungs.at(1).speedup_over_previous, 0.5);
 }
 
@@ -48,16 +57,25 @@ TEST(Ladder, EachGpuProblemAndSourceHasItsOwn) {
   small.problem = "1x1x1";
   Trial replayed = of_template("a", "replayed", 2);
   replayed.source = Source::replayed;
-  const std::vector<Ladder> ladders = build_ladders({of_template("a", "a", 10), small, replayed}, {"a"});
+  const std::vector<Ladder> ladders = ladders_of({of_template("a", "a", 10), small, replayed}, {"a"});
   ASSERT_EQ(ladders.size(), 3U);
   EXPECT_EQ(ladders[1].problem, "1x1x1");
   EXPECT_EQ(ladders[2].source, Source::replayed);
 }
 
+TEST(Ladder, TemplatesAreKnownInOrderOfFirstAppearance) {
+  Trial dispatched = of_template("late", "l", 1);
+  dispatched.outcome = Outcome::dispatched;
+  EXPECT_EQ(ranking_rows_of({cublas(5), of_template("b", "b", 1), dispatched, of_template("a", "a", 1),
+                             of_template("b", "c", 1)})
+                .kernel_templates(),
+            (std::vector<std::string>{"b", "late", "a"}));
+}
+
 TEST(Ladder, BaselinesAloneAndFailuresMakeNone) {
   Trial failed = of_template("a", "a", 1);
   failed.outcome = Outcome::crashed;
-  EXPECT_TRUE(build_ladders({cublas(5), failed}, {"a"}).empty());
+  EXPECT_TRUE(ladders_of({cublas(5), failed}, {"a"}).empty());
 }
 
 }  // namespace

@@ -6,12 +6,18 @@
 #include <limits>
 #include <random>
 
+#include "rank/ranking_rows_of.h"
 #include "store/database.h"
 #include "store/sample_trial.h"
 #include "store/temporary_folder.h"
 
 namespace tiletune {
 namespace {
+
+std::vector<RankingGroup> rank_trials(const std::vector<Trial>& trials) {
+  RankingRows rows = ranking_rows_of(trials);
+  return rank_rows(rows);
+}
 
 Trial baseline(double median_us) {
   Trial trial = timed_trial("cublas", median_us, 0);
@@ -34,20 +40,20 @@ Trial predicted(const std::string& key, double predicted_us) {
 }
 
 /// "1=a 1=b 3c -cublas": rank, "=" when tied, key.
-std::string places(const RankingGroup& group) {
+std::string places(const RankingGroup& group, const std::vector<Trial>& trials) {
   std::string text;
-  for (const RankedTrial& row : group.rows) {
+  for (const RankedRow& row : group.rows) {
     if (!text.empty()) text += " ";
     text += row.rank == 0 ? "-" : std::to_string(row.rank);
     if (row.tied) text += "=";
-    text += row.trial.key;
+    text += trials.at(static_cast<std::size_t>(row.id)).key;
   }
   return text;
 }
 
 std::string places_of(const std::vector<Trial>& trials) {
   const std::vector<RankingGroup> groups = rank_trials(trials);
-  return groups.size() == 1 ? places(groups[0]) : "not one group";
+  return groups.size() == 1 ? places(groups[0], trials) : "not one group";
 }
 
 TEST(Ranking, SeparateTimesRankByTime) {
@@ -149,6 +155,43 @@ TEST(Ranking, OfEqualRowsOnlyTheLatestCounts) {
   EXPECT_EQ(places_of({fresh, old}), "1old 2fresh");
 }
 
+TEST(Ranking, ARowThatHasBecomeWrongTakesItsFormerTimeAlong) {
+  Trial wrong = timed_trial("wrong", 5, 0);
+  wrong.outcome = Outcome::wrong_result;
+  Trial former = timed_trial("former", 5, 0);
+  former.parameters = wrong.parameters;
+  EXPECT_EQ(places_of({former, wrong, timed_trial("other", 10, 0)}), "1other");
+  wrong.outcome = Outcome::dispatched;
+  EXPECT_EQ(places_of({former, wrong, timed_trial("other", 10, 0)}), "1former 2other")
+      << "what runs just now has no result yet";
+}
+
+TEST(Ranking, BaselinesAtOnePlaceStandByTheirTimes) {
+  Trial slow = baseline(16);
+  slow.key = "slow";
+  slow.parameters = "slow";
+  EXPECT_EQ(places_of({slow, timed_trial("b", 20, 1), baseline(15), timed_trial("a", 10, 1)}),
+            "1a -cublas -slow 2b");
+}
+
+TEST(Ranking, KeysOrderEqualTimesToTheirLastLetter) {
+  const std::string key = "0123456789abcdef0123456789abcde";
+  EXPECT_EQ(places_of({timed_trial(key + "f", 10, 0), timed_trial(key + "e", 10, 0)}),
+            "1=" + key + "e 1=" + key + "f");
+}
+
+TEST(Ranking, RanksCountOnPastManyRows) {
+  std::vector<Trial> trials;
+  for (int i = 0; i < 2000; ++i) trials.push_back(timed_trial(std::to_string(i), 4000 - i, 0));
+  const std::vector<RankingGroup> groups = rank_trials(trials);
+  ASSERT_EQ(groups.at(0).rows.size(), 2000U);
+  for (int i = 0; i < 2000; ++i) {
+    const RankedRow& row = groups[0].rows[static_cast<std::size_t>(i)];
+    EXPECT_EQ(row.rank, i + 1);
+    EXPECT_EQ(row.id, 1999 - i);
+  }
+}
+
 TEST(Ranking, WhatWasComputedUnderOtherConditionsIsAnotherGroup) {
   std::vector<Trial> trials(5, timed_trial("a", 1, 0));
   trials[1].scalars = "alpha=1 beta=1";
@@ -165,10 +208,11 @@ TEST(Ranking, GpusProblemsAndSourcesAreNeverMixed) {
   other_gpu.gpu = "NVIDIA T4";
   Trial other_problem = timed_trial("problem", 1, 0);
   other_problem.problem = "1x1x1";
-  const std::vector<RankingGroup> groups = rank_trials(
-      {timed_trial("a", 10, 0), other_problem, predicted("p", 1), other_gpu, timed_trial("b", 5, 0)});
+  const std::vector<Trial> trials{timed_trial("a", 10, 0), other_problem, predicted("p", 1), other_gpu,
+                                  timed_trial("b", 5, 0)};
+  const std::vector<RankingGroup> groups = rank_trials(trials);
   ASSERT_EQ(groups.size(), 4U);
-  EXPECT_EQ(places(groups[0]), "1b 2a");
+  EXPECT_EQ(places(groups[0], trials), "1b 2a");
   EXPECT_EQ(groups[0].gpu, "NVIDIA H200");
   EXPECT_EQ(groups[0].source, Source::measured);
   EXPECT_EQ(groups[1].problem, "1x1x1");
@@ -197,17 +241,19 @@ TEST(Ranking, TheViewBestAgrees) {
     trials.push_back(trial);
   }
   const TemporaryFolder folder;
-  Database(folder / "a.db", Database::Mode::read_write).record_all(trials);
+  Database database(folder / "a.db", Database::Mode::read_write);
+  database.record_all(trials);
+  RankingRows rows = ranking_rows(database, {});
   SQLite::Database reader(folder / "a.db", SQLite::OPEN_READONLY);
   SQLite::Statement query(reader,
                           "SELECT \"key\" FROM best WHERE problem = ? AND source = ? AND scalars = ?");
-  for (const RankingGroup& group : rank_trials(trials)) {
+  for (const RankingGroup& group : rank_rows(rows)) {
     query.reset();
     query.bind(1, group.problem);
     query.bind(2, std::string(name(group.source)));
     query.bind(3, group.conditions);
     ASSERT_TRUE(query.executeStep());
-    EXPECT_EQ(query.getColumn(0).getString(), group.rows.front().trial.key) << places(group);
+    EXPECT_EQ(query.getColumn(0).getString(), database.row(group.rows.front().id).key) << group.problem;
   }
 }
 

@@ -1,0 +1,127 @@
+#include "rank/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "base/hash.h"
+
+namespace tiletune {
+
+namespace {
+
+/// Rows that may replace each other stand together, the latest first.
+bool latest_first(const RankingRow& a, const RankingRow& b) {
+  return std::tie(a.group, a.is_baseline, a.identity, b.seen_in_sweep, b.recorded_at, b.id) <
+         std::tie(b.group, b.is_baseline, b.identity, a.seen_in_sweep, a.recorded_at, a.id);
+}
+
+bool same_configuration(const RankingRow& a, const RankingRow& b) {
+  return std::tie(a.group, a.is_baseline, a.identity) == std::tie(b.group, b.is_baseline, b.identity);
+}
+
+/// Group by group, kernels before baselines, fastest first.
+bool faster(const RankingRow& a, const RankingRow& b) {
+  return std::tie(a.group, a.is_baseline, a.time_us, a.key, a.id) <
+         std::tie(b.group, b.is_baseline, b.time_us, b.key, b.id);
+}
+
+/// Predictions are exact numbers of a model: only equal ones tie.
+void add_time(RankingRow& row, const Trial& trial) {
+  const auto time = ranking_time_us(trial);
+  if (!time) return;
+  const bool exact = trial.source == Source::predicted;
+  row.time_us = *time;
+  row.low_us = exact ? *time : std::min(*time, trial.ci_low_us.value_or(*time));
+  row.high_us = exact ? *time : std::max(*time, trial.ci_high_us.value_or(*time));
+}
+
+}  // namespace
+
+std::optional<double> ranking_time_us(const Trial& trial) {
+  if (trial.outcome != Outcome::ok) return std::nullopt;
+  const bool by_prediction = trial.source == Source::predicted && trial.predicted_us.has_value();
+  const std::optional<double> time = by_prediction ? trial.predicted_us : trial.median_us;
+  return time.has_value() && std::isfinite(*time) && *time > 0 ? time : std::nullopt;
+}
+
+std::string conditions_of(const Trial& trial) {
+  std::string text;
+  for (const std::string* part : {&trial.operation, &trial.element_types, &trial.scalars, &trial.cache}) {
+    if (part->empty()) continue;
+    text += text.empty() ? *part : ", " + *part;
+  }
+  return text;
+}
+
+std::span<const char* const> ranking_columns() {
+  static constexpr std::array kNames{
+      "key",     "kind",          "template",  "operation", "problem",     "scalars",      "parameters",
+      "outcome", "element_types", "cache",     "source",    "median_us",   "ci_low_us",    "ci_high_us",
+      "gpu",     "predicted_us",  "registers", "occupancy", "recorded_at", "seen_in_sweep"};
+  return kNames;
+}
+
+RankingRows ranking_rows(const Database& database, const TrialFilter& filter) {
+  RankingRows rows;
+  database.for_each(filter, ranking_columns(),
+                    [&](std::int64_t id, const Trial& trial) { rows.add(id, trial); });
+  return rows;
+}
+
+std::uint32_t RankingRows::number_of_group(const Trial& trial) {
+  const auto next = static_cast<std::uint32_t>(groups_.size());
+  const auto [place, is_new] = group_numbers_.try_emplace(
+      Comparable{trial.gpu, trial.problem, trial.source, conditions_of(trial)}, next);
+  if (is_new) groups_.push_back(&place->first);
+  return place->second;
+}
+
+std::uint32_t RankingRows::number_of_template(const Trial& trial) {
+  const auto next = static_cast<std::uint32_t>(kernel_templates_.size());
+  const auto [place, is_new] = template_numbers_.try_emplace(trial.template_name, next);
+  if (is_new) kernel_templates_.push_back(trial.template_name);
+  return place->second;
+}
+
+void RankingRows::add(std::int64_t id, const Trial& trial) {
+  RankingRow row;
+  row.is_baseline = trial.kind == "baseline";
+  if (!row.is_baseline) row.template_number = number_of_template(trial);
+  if (trial.outcome == Outcome::dispatched) return;
+  row.id = id;
+  scratch_.assign(trial.template_name).append(1, '\0').append(trial.parameters);
+  row.identity = checksum128(scratch_);
+  row.seen_in_sweep = trial.seen_in_sweep;
+  row.recorded_at = ShortText<20>(trial.recorded_at);
+  row.group = number_of_group(trial);
+  add_time(row, trial);
+  row.registers = trial.registers.value_or(std::numeric_limits<std::int64_t>::max());
+  row.occupancy = trial.occupancy.value_or(0);
+  row.key = ShortText<32>(trial.key);
+  rows_.push_back(row);
+}
+
+void RankingRows::keep_latest_that_ran() {
+  std::sort(rows_.begin(), rows_.end(), latest_first);
+  rows_.erase(std::unique(rows_.begin(), rows_.end(), same_configuration), rows_.end());
+  // Only now: a kernel that has become wrong must not rank with the time of its former source.
+  std::erase_if(rows_, [](const RankingRow& row) { return row.time_us == 0; });
+}
+
+std::vector<ComparableRows> RankingRows::comparable() {
+  keep_latest_that_ran();
+  std::sort(rows_.begin(), rows_.end(), faster);
+  std::vector<ComparableRows> sets;
+  for (auto first = rows_.cbegin(); first != rows_.cend();) {
+    const auto is_of_group = [&](const RankingRow& row) { return row.group == first->group; };
+    const auto last = std::find_if_not(first, rows_.cend(), is_of_group);
+    const auto baselines = std::find_if(first, last, [](const RankingRow& row) { return row.is_baseline; });
+    if (baselines != first) sets.push_back({groups_[first->group], {first, baselines}, {baselines, last}});
+    first = last;
+  }
+  return sets;
+}
+
+}  // namespace tiletune

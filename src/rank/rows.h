@@ -1,0 +1,114 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "store/database.h"
+#include "store/trial.h"
+
+namespace tiletune {
+
+/// The time by which a row ranks, us: predicted_us of a predicted row (median_us where it has none),
+/// otherwise median_us. None when it did not run.
+std::optional<double> ranking_time_us(const Trial& trial);
+
+/// What else must be equal for times to be comparable: "gemm, A:f32 B:f32 C:f32 accumulator:f32, alpha=1
+/// beta=0, cold".
+std::string conditions_of(const Trial& trial);
+
+/// What rows that may be compared with each other have in common.
+struct Comparable {
+  std::string gpu;
+  std::string problem;
+  Source source = Source::measured;
+  std::string conditions;  ///< operation, element types, scalars, state of the L2 cache
+
+  auto operator<=>(const Comparable&) const = default;
+};
+
+/// The first `Size` bytes of a text, which order as the text does.
+template <std::size_t Size>
+struct ShortText {
+  std::array<unsigned char, Size> bytes{};
+
+  ShortText() = default;
+  explicit ShortText(std::string_view text) {
+    for (std::size_t i = 0; i < std::min(Size, text.size()); ++i)
+      bytes[i] = static_cast<unsigned char>(text[i]);
+  }
+  auto operator<=>(const ShortText&) const = default;
+};
+
+/// What ranking needs to know of a row, in few bytes: a sweep may leave millions of rows.
+struct RankingRow {
+  std::int64_t id = 0;                      ///< trial.id of the database
+  std::array<std::uint64_t, 2> identity{};  ///< hash of template and parameters
+  std::int64_t seen_in_sweep = 0;           ///< with recorded_at and id: which of equal rows is the latest
+  ShortText<20> recorded_at;                ///< "2026-11-21T10:00:00Z"
+  std::uint32_t group = 0;                  ///< place in the order of first appearance
+  std::uint32_t template_number = 0;        ///< a kernel's place among RankingRows::kernel_templates()
+  bool is_baseline = false;
+  double time_us = 0;  ///< 0: it did not run
+  double low_us = 0;   ///< 95% interval; the time itself where there is none
+  double high_us = 0;
+  std::int64_t registers = 0;  ///< the largest number where they are not known
+  double occupancy = 0;
+  ShortText<32> key;  ///< orders rows of equal time
+};
+
+/// Rows that ran and may be compared with each other, fastest first (then by key, so that the order is
+/// fixed).
+struct ComparableRows {
+  const Comparable* what;
+  std::span<const RankingRow> kernels;  ///< at least one
+  std::span<const RankingRow> baselines;
+};
+
+/// All rows of a ranking.
+class RankingRows {
+ public:
+  RankingRows() = default;
+  RankingRows(RankingRows&&) = default;
+  RankingRows& operator=(RankingRows&&) = default;
+
+  /// Takes what ranking_columns() name of a row. Ids grow from row to row. Rows that are only dispatched
+  /// yet do not count.
+  void add(std::int64_t id, const Trial& trial);
+  bool empty() const { return rows_.empty(); }
+
+  /// Names of templates of kernels, in order of first appearance.
+  const std::vector<std::string>& kernel_templates() const { return kernel_templates_; }
+
+  /// In order of first appearance, those without a kernel that ran left out. Of rows with the same template
+  /// and parameters in one group only the latest counts: the others were made from a source, compiler or
+  /// policy that has changed since. What is returned holds until the next call of a member function.
+  std::vector<ComparableRows> comparable();
+
+ private:
+  std::uint32_t number_of_group(const Trial& trial);
+  std::uint32_t number_of_template(const Trial& trial);
+  void keep_latest_that_ran();
+
+  std::vector<RankingRow> rows_;
+  std::map<Comparable, std::uint32_t> group_numbers_;
+  std::vector<const Comparable*> groups_;  ///< keys of the above, by number
+  std::unordered_map<std::string, std::uint32_t> template_numbers_;
+  std::vector<std::string> kernel_templates_;  ///< by number
+  std::string scratch_;
+};
+
+/// The columns that ranking needs of a row.
+std::span<const char* const> ranking_columns();
+/// Reads them, row by row.
+RankingRows ranking_rows(const Database& database, const TrialFilter& filter);
+
+}  // namespace tiletune

@@ -1,0 +1,137 @@
+// Memory must not grow with the number of configurations. What is counted is the live heap without SQLite's
+// own memory, which is a cache of bounded size: unlike resident memory it is the same in every run.
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <ostream>
+#include <streambuf>
+
+#include "output/export.h"
+#include "rank/ranking.h"
+#include "store/temporary_folder.h"
+#include "tune/many_rows.h"
+
+namespace tiletune {
+namespace {
+
+std::int64_t live_heap() {
+  const struct mallinfo2 heap = ::mallinfo2();
+  return static_cast<std::int64_t>(heap.uordblks + heap.hblkhd) - sqlite3_memory_used();
+}
+
+/// Sanitizers bring a heap of their own, of which nothing is known here.
+bool heap_can_be_counted() { return ::mallinfo2().uordblks > 0; }
+
+/// The live heap when `first` rows are done, and the most of it later.
+class HeapWatcher : public SweepObserver {
+ public:
+  explicit HeapWatcher(std::uint64_t first) : first_(first) {}
+  void on_progress(const ProgressState& state) override {
+    if (state.done < first_) return;
+    if (!at_first) at_first = live_heap();
+    most = std::max(most, live_heap());
+  }
+  void on_note(const std::string& /*line*/) override {}
+
+  std::optional<std::int64_t> at_first;
+  std::int64_t most = 0;
+
+ private:
+  std::uint64_t first_;
+};
+
+/// Takes everything in and keeps nothing.
+class CountingSink : public std::streambuf {
+ public:
+  std::int64_t bytes = 0;
+  std::int64_t most_heap = 0;
+
+ protected:
+  int_type overflow(int_type c) override {
+    ++bytes;
+    return traits_type::not_eof(c);
+  }
+  std::streamsize xsputn(const char* /*text*/, std::streamsize count) override {
+    bytes += count;
+    most_heap = std::max(most_heap, live_heap());
+    return count;
+  }
+};
+
+class Growth : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!heap_can_be_counted()) GTEST_SKIP() << "this heap cannot be counted";
+  }
+
+  SweepSummary sweep(std::uint64_t width, std::uint64_t height, bool refused, SweepObserver& observer) {
+    const TuneSpec spec = load_tune_spec(write_wide_space(folder_.path(), width, height, refused), {});
+    std::vector<Fleet> fleets = pretended_fleet(spec, TILETUNE_SOURCE_DIR);
+    SweepOptions options;
+    options.compile.workers = 1;
+    options.compile.cache_folder = folder_ / "cubin";
+    options.compile.program = std::string(TILETUNE_BINARY_DIR) + "/tiletune";
+    return run_sweep(spec, fleets, database_, options, observer);
+  }
+
+  void expect_flat(bool refused, Outcome outcome) {
+    constexpr std::int64_t kFirst = 1000;
+    constexpr std::int64_t kRows = 10000;
+    constexpr std::int64_t kMostBytesPerRow = 40;
+    HeapWatcher watcher(kFirst);
+    const SweepSummary summary = sweep(100, kRows / 100, refused, watcher);
+    ASSERT_EQ(summary.outcomes.at(outcome), static_cast<std::uint64_t>(kRows));
+    const std::int64_t growth = watcher.most - watcher.at_first.value();
+    RecordProperty("bytes_of_growth", std::to_string(growth));
+    EXPECT_LT(growth, kMostBytesPerRow * (kRows - kFirst));
+  }
+
+  /// More than the heap before, at most, while `write` writes.
+  template <typename Write>
+  std::int64_t heap_while(std::int64_t& bytes, Write write) {
+    CountingSink sink;
+    std::ostream out(&sink);
+    const std::int64_t before = live_heap();
+    write(out);
+    bytes = sink.bytes;
+    RecordProperty("bytes_of_heap_for_" + std::to_string(bytes), std::to_string(sink.most_heap - before));
+    return sink.most_heap - before;
+  }
+
+  TemporaryFolder folder_;
+  Database database_{folder_ / "rows.db", Database::Mode::read_write};
+};
+
+TEST_F(Growth, ASweepKeepsNothingOfRowsThatRan) { expect_flat(false, Outcome::ok); }
+
+TEST_F(Growth, ASweepKeepsNothingOfRefusedRows) { expect_flat(true, Outcome::refused); }
+
+TEST_F(Growth, RankingAndWritingOutTakeLittlePerRow) {
+  constexpr std::int64_t kRows = 4000;
+  HeapWatcher watcher(kRows);
+  sweep(100, kRows / 100, false, watcher);
+  const std::int64_t before = live_heap();
+  RankingRows rows = ranking_rows(database_, {});
+  EXPECT_LT(live_heap() - before, 320 * kRows) << "twice a row, because a vector doubles";
+  const auto groups = rank_rows(rows);
+  rows = {};
+  ASSERT_EQ(groups.at(0).rows.size(), static_cast<std::size_t>(kRows));
+  RankingView all;
+  all.limit = 0;
+  constexpr std::int64_t kLeastBytesPerRow = 500;
+  for (const Format format : {Format::csv, Format::json}) {
+    std::int64_t bytes = 0;
+    EXPECT_LT(heap_while(bytes, [&](auto& out) { write_rankings(out, groups, database_, format, all); }),
+              64 * kRows);
+    EXPECT_GT(bytes, kLeastBytesPerRow * kRows);
+  }
+  std::int64_t bytes = 0;
+  EXPECT_LT(heap_while(bytes, [&](auto& out) { write_export(out, database_, {}, true); }), 64 * kRows);
+  EXPECT_GT(bytes, kLeastBytesPerRow * kRows);
+}
+
+}  // namespace
+}  // namespace tiletune
