@@ -41,8 +41,7 @@ std::string lower(std::string_view text) {
 std::optional<std::string> nearest(std::string_view misspelt, std::span<const std::string> known) {
   constexpr std::size_t kLongestCompared = 200;
   if (misspelt.size() > kLongestCompared) return std::nullopt;
-  // One letter of two says nothing.
-  const std::size_t allowed = misspelt.size() < 3 ? 0 : std::min<std::size_t>(misspelt.size() / 3, 3);
+  const std::size_t allowed = std::clamp<std::size_t>(misspelt.size() / 3, 1, 3);
   std::optional<std::string> best;
   std::size_t best_distance = allowed + 1;
   for (const std::string& name : known) {

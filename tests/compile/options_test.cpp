@@ -62,6 +62,7 @@ TEST(CheckCompileOptions, RefusesTheRestAndSaysWhereAndWhatInstead) {
         "--modify-stack-limit=true", "--minimal", "--std=c++11 -I/etc"}) {
     EXPECT_THAT(refusal(forbidden).message(), HasSubstr("option")) << forbidden;
   }
+  EXPECT_THAT(refusal("-o").remedy(), StartsWith("Known: --use_fast_math"));
   EXPECT_THAT(refusal("--ptxas-options=-o=/tmp/x").message(), HasSubstr("no ptxas option"));
   EXPECT_THAT(refusal("--ptxas-options=-dlmc=cg").remedy(), StartsWith("Did you mean '-dlcm'?"));
 }

@@ -86,8 +86,9 @@ TEST(ReadSources, AngledIncludesNeverReachOtherFiles) {
   home.write("secret.txt", "");
   for (const std::string name :
        {"/etc/passwd", "/dev/zero", "/absent", "../../../../../../etc/passwd", "../secret.txt"}) {
-    for (const std::string& text : {"#include <" + name + ">\n", "#if __has_include(<" + name + ">)\n#endif\n",
-                                   "#if __has_include(\"" + name + "\")\n#endif\n"}) {
+    for (const std::string& text :
+         {"#include <" + name + ">\n", "#if __has_include(<" + name + ">)\n#endif\n",
+          "#if __has_include(\"" + name + "\")\n#endif\n"}) {
       const fs::path source = home.write("kernel/kernel.cuh", "\n" + text);
       const UserError error = user_error_of([&] { read_sources(source, {home.path() / "kernel"}); });
       EXPECT_THAT(error.message(),

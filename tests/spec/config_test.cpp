@@ -267,8 +267,9 @@ TEST_F(ConfigTest, FaultsOfProblems) {
 }
 
 TEST_F(ConfigTest, AMisspeltFileIsSuggested) {
-  write("configs/sgemm.json", "{}");
-  write("configs/quick.json", "{}");
+  write("configs/sgemm.json", R"({"templates": []})");
+  write("configs/quick.json", R"({"templates": []})");
+  write("configs/sgemn.json", "{}");
   const auto remedy_for = [&](const std::string& name) {
     const UserError error = error_of([&] { load_tune_spec(root_ / "configs" / name, options_); });
     EXPECT_EQ(error.message(), "the config does not exist");
