@@ -19,8 +19,8 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 /// is written to instead of being replaced.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
-/// Reads JSON (comments not allowed, duplicate keys refused, nesting limited to 200). Throws UserError with
-/// line and column on bad syntax.
+/// Reads JSON (comments not allowed, duplicate keys refused, nesting limited to 200, keys of one object to
+/// 10000). Throws UserError with line and column on bad syntax.
 nlohmann::ordered_json read_json(const std::filesystem::path& path);
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& file_name);
 

@@ -27,7 +27,9 @@ std::string all_rows(const Database& database, const TrialFilter& filter, bool w
   });
   nlohmann::ordered_json sweeps = nlohmann::ordered_json::array();
   for (const SweepRecord& sweep : database.sweeps()) sweeps.push_back(to_json(sweep));
-  return nlohmann::ordered_json{{"tiletune_trials", 1}, {"sweeps", sweeps}, {"trials", rows}}.dump(1) + "\n";
+  return nlohmann::ordered_json{{"tiletune_trials", 1}, {"sweeps", sweeps}, {"trials", rows}}.dump(
+             1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+         "\n";
 }
 
 int run(const ExportOptions& options) {
@@ -43,7 +45,10 @@ int run(const ExportOptions& options) {
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                       "Loosen the filters, or run 'tiletune sweep' first.");
   }
-  write_output(options.output, best_as_json(groups, database.sweeps()).dump(2) + "\n");
+  write_output(options.output,
+               best_as_json(groups, database.sweeps())
+                       .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                   "\n");
   return 0;
 }
 
