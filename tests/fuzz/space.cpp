@@ -10,7 +10,9 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "fuzz/fuzz.h"
+#include "space/condition.h"
 #include "space/expression.h"
+#include "space/scope.h"
 
 namespace {
 
@@ -129,6 +131,19 @@ class OneByOne {
   std::vector<Expression> derived_, constraints_;
 };
 
+/// Names and values can be declared, all expressions parsed, and those without parameters, which are tested
+/// before all others, evaluated.
+bool well_formed(const TemplateSpec& spec, const Problem& problem) {
+  return !refused([&] {
+    const space::Scope scope(spec, problem);
+    std::vector<space::Scalar> slots = scope.initial_slots();
+    const auto definitions = scope.definitions();
+    for (const space::Condition& condition : space::parse_conditions(spec.constraints, scope)) {
+      if (condition.parameters.empty()) space::evaluate(condition.program, {slots, definitions});
+    }
+  });
+}
+
 void check(const Space& space, const OneByOne& expected) {
   if (!expected.undefined)
     require(space.size() == expected.valid.size(), "every valid configuration is there");
@@ -159,6 +174,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::optional<OneByOne> expected;
   const bool unreadable = refused([&] { expected.emplace(spec, problem); });
   if (unreadable) return 0;
+  if (failed) require(expected->undefined || !well_formed(spec, problem), "a space is refused for a reason");
   if (!failed) check(*space, *expected);
   return 0;
 }
