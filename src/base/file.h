@@ -7,8 +7,11 @@
 
 namespace tiletune {
 
-/// The whole file. Throws UserError that names the file and the reason when it cannot be read, is a folder,
-/// or is larger than `limit_bytes`.
+/// Far more than a person, or a program that lists values, writes into a config or a manifest.
+inline constexpr std::size_t kLargestJson = std::size_t{16} << 20;
+
+/// The whole file, or what comes out of a pipe. Throws UserError that names the file and the reason when it
+/// cannot be read, is a folder, a device or a socket, or is larger than `limit_bytes`.
 std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes = std::size_t{256} << 20);
 
 /// Writes through a temporary name in the same folder and renames it: readers see the old or the new file,

@@ -86,8 +86,7 @@ nlohmann::ordered_json parse_json(std::string_view text, const std::string& file
 }
 
 nlohmann::ordered_json read_json(const std::filesystem::path& path) {
-  constexpr std::size_t kLargestConfig = std::size_t{64} << 20;
-  return parse_json(read_file(path, kLargestConfig), path.string());
+  return parse_json(read_file(path, kLargestJson), path.string());
 }
 
 }  // namespace tiletune

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 
@@ -40,7 +41,8 @@ std::string lower(std::string_view text) {
 std::optional<std::string> nearest(std::string_view misspelt, std::span<const std::string> known) {
   constexpr std::size_t kLongestCompared = 200;
   if (misspelt.size() > kLongestCompared) return std::nullopt;
-  const std::size_t allowed = std::clamp<std::size_t>(misspelt.size() / 3, 1, 3);
+  // One letter of two says nothing.
+  const std::size_t allowed = misspelt.size() < 3 ? 0 : std::min<std::size_t>(misspelt.size() / 3, 3);
   std::optional<std::string> best;
   std::size_t best_distance = allowed + 1;
   for (const std::string& name : known) {
@@ -105,6 +107,18 @@ std::string human_bytes(std::uint64_t bytes) {
     ++unit;
   }
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::optional<std::uint64_t> bytes_from_text(std::string_view text) {
+  static constexpr std::array<std::string_view, 4> kUnits{"KiB", "MiB", "GiB", "TiB"};
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view rest = trim(text.substr(static_cast<std::size_t>(end - text.data())));
+  const auto unit = std::find(kUnits.begin(), kUnits.end(), rest);
+  if (error != std::errc() || unit == kUnits.end()) return std::nullopt;
+  const double bytes = std::ldexp(value, 10 * static_cast<int>(unit - kUnits.begin() + 1));
+  if (!(bytes >= 1) || bytes >= 0x1p50) return std::nullopt;
+  return static_cast<std::uint64_t>(bytes);
 }
 
 std::string human_seconds(double seconds) {

@@ -10,7 +10,7 @@
 namespace tiletune {
 
 /// The known name nearest to a misspelt one by edit distance; none when all are far
-/// (more than a third of the letters, at least 1, at most 3 edits).
+/// (more than a third of the letters, or than 3 edits). Letters count alike in upper and lower case.
 std::optional<std::string> nearest(std::string_view misspelt, std::span<const std::string> known);
 
 /// " Did you mean 'x'?" or, when nothing is near, " Known: a, b, c." (at most 12 names; empty when none).
@@ -24,6 +24,9 @@ std::string squashed(std::string_view text);
 
 /// "12.3 KiB", "80.0 GiB".
 std::string human_bytes(std::uint64_t bytes);
+/// "512MiB", "1.5 GiB": a number and KiB, MiB, GiB or TiB, at least one byte and below 1024 TiB; none for
+/// anything else.
+std::optional<std::uint64_t> bytes_from_text(std::string_view text);
 /// "850 ms", "12.3 s", "4 min 05 s", "2 h 03 min".
 std::string human_seconds(double seconds);
 /// Three significant digits without an exponent: 1234 -> "1234", 12.345 -> "12.3", 0.01234 -> "0.0123".

@@ -68,19 +68,34 @@ class SpawnAttributes {
   posix_spawnattr_t attributes_{};
 };
 
-std::string how_it_ended(int status) {
-  if (WIFSIGNALED(status)) {
-    return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
-  }
-  return fmt::format("exited with {}", WEXITSTATUS(status));
+WorkerEnd how_it_ended(int status) {
+  if (!WIFSIGNALED(status)) return {fmt::format("exited with {}", WEXITSTATUS(status))};
+  const int signal = WTERMSIG(status);
+  const bool from_outside = signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+  return {fmt::format("killed by signal {} ({})", signal, strsignal(signal)), from_outside};
 }
 
-bool send_all(int fd, std::string_view bytes) {
+bool wait_until_writable(int fd, std::chrono::milliseconds patience) {
+  pollfd descriptor{fd, POLLOUT, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&descriptor, 1, static_cast<int>(patience.count()));
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+/// False when the other end is gone, or has read nothing for as long as `patience` although the channel is
+/// full.
+bool send_all(int fd, std::string_view bytes, std::chrono::milliseconds patience) {
   while (!bytes.empty()) {
-    const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
+    const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (!wait_until_writable(fd, patience)) return false;
+    } else if (errno != EINTR) {
+      return false;
+    }
   }
   return true;
 }
@@ -151,7 +166,8 @@ WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
 }
 
 bool WorkerProcess::send(const nlohmann::ordered_json& message) {
-  return fd_ >= 0 && send_all(fd_, encode_frame(message));
+  constexpr auto kPatience = std::chrono::seconds(10);
+  return fd_ >= 0 && send_all(fd_, encode_frame(message), kPatience);
 }
 
 std::optional<nlohmann::ordered_json> WorkerProcess::receive() {
@@ -175,18 +191,17 @@ std::optional<nlohmann::ordered_json> WorkerProcess::receive(std::chrono::millis
   }
 }
 
-std::string WorkerProcess::kill() {
+void WorkerProcess::kill() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  if (pid_ < 0) return "not running";
+  if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
-  return how_it_ended(status);
 }
 
-std::string WorkerProcess::reap(std::chrono::milliseconds patience) {
+WorkerEnd WorkerProcess::reap(std::chrono::milliseconds patience) {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   const Clock::time_point end = Clock::now() + patience;
   while (pid_ > 0 && Clock::now() < end) {
@@ -197,7 +212,8 @@ std::string WorkerProcess::reap(std::chrono::milliseconds patience) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  return kill();
+  kill();
+  return {"closed its channel and did not end"};
 }
 
 WorkerChannel::WorkerChannel(int fd) : fd_(fd) {
@@ -213,7 +229,9 @@ std::optional<nlohmann::ordered_json> WorkerChannel::receive() {
 }
 
 void WorkerChannel::send(const nlohmann::ordered_json& message) {
-  if (!send_all(fd_, encode_frame(message))) throw ProtocolError("the parent is gone");
+  // A parent may be stopped for as long as somebody pleases; when it dies the channel ends.
+  constexpr std::chrono::milliseconds kForEver{-1};
+  if (!send_all(fd_, encode_frame(message), kForEver)) throw ProtocolError("the parent is gone");
 }
 
 void die_with_parent() {

@@ -18,6 +18,12 @@ using Clock = std::chrono::steady_clock;
 /// The file descriptor on which a worker finds its channel to the parent.
 inline constexpr int kWorkerChannelFd = 3;
 
+/// How a worker ended.
+struct WorkerEnd {
+  std::string how;            ///< "killed by signal 11 (Segmentation fault)", "exited with 3"
+  bool from_outside = false;  ///< by a signal of the kind that others send, and not by its owner's kill()
+};
+
 /// A child process with a framed channel to it. The child dies with its parent (PR_SET_PDEATHSIG, and end of
 /// file on the channel); destruction kills it with SIGKILL and reaps it.
 class WorkerProcess {
@@ -30,7 +36,8 @@ class WorkerProcess {
   WorkerProcess(WorkerProcess&& other) noexcept;
   WorkerProcess& operator=(WorkerProcess&& other) noexcept;
 
-  /// Sends one message; blocks at most until the worker reads it or dies. False when the worker is gone.
+  /// Sends one message. Blocks until the worker has read enough of it or is gone, ten seconds at most for one
+  /// that does not read. False when it did not get the message.
   bool send(const nlohmann::ordered_json& message);
 
   /// Reads what has arrived without blocking and returns the next whole message, if any. Throws ProtocolError
@@ -45,12 +52,11 @@ class WorkerProcess {
   pid_t pid() const { return pid_; }
   bool gone() const { return fd_ < 0; }
 
-  /// SIGKILL and reap; returns how it ended in words: "killed by signal 11 (Segmentation fault)", "exited
-  /// with 3".
-  std::string kill();
+  /// SIGKILL and reap.
+  void kill();
   /// Closes the channel, which tells the worker to end, and gives it so long to do so by itself, so that its
   /// own end is reported; then as kill().
-  std::string reap(std::chrono::milliseconds patience = std::chrono::milliseconds(500));
+  WorkerEnd reap(std::chrono::milliseconds patience = std::chrono::milliseconds(500));
 
  private:
   int fd_ = -1;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/error.h"
@@ -9,6 +10,27 @@
 #include "base/text.h"
 
 namespace tiletune {
+
+namespace {
+
+/// The compiler needs about 32 MiB for the smallest kernel.
+constexpr std::uint64_t kLeastCompileMemory = std::uint64_t{64} << 20;
+
+std::uint64_t compile_memory(const std::string& text) {
+  const Where where{"--max-compile-memory", ""};
+  const auto bytes = bytes_from_text(text);
+  if (!bytes) {
+    throw UserError(fmt::format("'{}' is no size", text), where,
+                    "Write a number and its unit, such as 512MiB or 4GiB.");
+  }
+  if (*bytes < kLeastCompileMemory) {
+    throw UserError(fmt::format("{} are too little for the compiler", human_bytes(*bytes)), where,
+                    fmt::format("Allow at least {}.", human_bytes(kLeastCompileMemory)));
+  }
+  return *bytes;
+}
+
+}  // namespace
 
 void ConfigOptions::add_to(CLI::App& command) {
   command.add_option("CONFIG", config, "Search space, e.g. configs/sgemm.json")->required();
@@ -31,12 +53,20 @@ TuneSpec ConfigOptions::load() const {
 void CompileOptions::add_to(CLI::App& command) {
   command.add_option("-j,--jobs", jobs, "Compile workers (default: all cores but one)")
       ->check(CLI::Range(1, 1024));
+  command
+      .add_option_function<std::string>(
+          "--max-compile-memory",
+          [this](const std::string& text) { max_memory_bytes = compile_memory(text); },
+          "Most memory one compilation may take, e.g. 512MiB; beyond it the configuration fails")
+      ->type_name("SIZE")
+      ->default_str("4GiB");
 }
 
 CompilePoolOptions CompileOptions::pool_options(const TuneSpec& spec) const {
   CompilePoolOptions options;
   options.workers = jobs;
   options.timeout_s = spec.compile.timeout_s;
+  options.max_memory_bytes = max_memory_bytes;
   options.cache_folder = cache_folder() / "cubin";
   options.program = executable_path();
   return options;
@@ -52,8 +82,34 @@ void FilterOptions::add_to(CLI::App& command) {
   command.add_option("--sweep", sweep, "Only rows of the sweep with this number");
 }
 
-TrialFilter FilterOptions::filter() const {
+namespace {
+
+/// Sizes with an x between them, written as they are recorded: neither zeros in front nor spaces.
+void check_problem(const std::string& text) {
+  for (const std::string& size : split(text, 'x')) {
+    const bool digits = size.find_first_not_of("0123456789") == std::string::npos;
+    if (digits && !size.empty() && size.front() != '0') continue;
+    throw UserError(fmt::format("'{}' is no problem", text), Where{"--problem", ""},
+                    "Write the sizes as they are recorded: 4096x4096x64.");
+  }
+}
+
+void check_sweep(std::int64_t sweep, const Database& rows) {
+  const std::vector<SweepRecord> sweeps = rows.sweeps();
+  const auto is_it = [&](const SweepRecord& record) { return record.id == sweep; };
+  if (std::any_of(sweeps.begin(), sweeps.end(), is_it)) return;
+  std::string known = "It has none.";
+  if (!sweeps.empty()) known = fmt::format("Its sweeps are {} to {}.", sweeps.front().id, sweeps.back().id);
+  throw UserError(fmt::format("{} has no sweep {}", rows.file().string(), sweep), Where{"--sweep", ""},
+                  known);
+}
+
+}  // namespace
+
+TrialFilter FilterOptions::filter(const Database& rows) const {
   TrialFilter filter;
+  for (const std::string& problem : problems) check_problem(problem);
+  if (sweep) check_sweep(*sweep, rows);
   filter.gpus = gpus;
   filter.templates = templates;
   filter.problems = problems;
@@ -65,7 +121,7 @@ TrialFilter FilterOptions::filter() const {
     }
     filter.sources.push_back(*source);
   }
-  if (sweep > 0) filter.sweep_id = sweep;
+  filter.sweep_id = sweep;
   return filter;
 }
 

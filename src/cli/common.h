@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct ConfigOptions {
 /// Options of every subcommand that compiles.
 struct CompileOptions {
   int jobs = 0;
+  std::uint64_t max_memory_bytes = CompilePoolOptions{}.max_memory_bytes;
 
   void add_to(CLI::App& command);
   CompilePoolOptions pool_options(const TuneSpec& spec) const;
@@ -41,10 +43,11 @@ struct FilterOptions {
   std::vector<std::string> templates;
   std::vector<std::string> problems;
   std::vector<std::string> sources;
-  std::int64_t sweep = 0;
+  std::optional<std::int64_t> sweep;
 
   void add_to(CLI::App& command);
-  TrialFilter filter() const;
+  /// Throws UserError for what no row can have, a sweep that the database does not know included.
+  TrialFilter filter(const Database& rows) const;
 };
 
 /// configs/gpus of the home folder.

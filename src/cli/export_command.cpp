@@ -33,9 +33,12 @@ std::string all_rows(const Database& database, const TrialFilter& filter, bool w
 }
 
 int run(const ExportOptions& options) {
+  if (options.best && options.samples) {
+    throw UserError("--best lists no samples", Where{"--samples", ""}, "Leave one of the two out.");
+  }
   check_output(options.output, options.rows.database);
   const Database database(options.rows.database, Database::Mode::read_only);
-  const TrialFilter filter = options.rows.filter();
+  const TrialFilter filter = options.rows.filter(database);
   if (!options.best) {
     write_output(options.output, all_rows(database, filter, options.samples));
     return 0;
@@ -45,10 +48,9 @@ int run(const ExportOptions& options) {
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                       "Loosen the filters, or run 'tiletune sweep' first.");
   }
+  const nlohmann::ordered_json best = best_as_json(groups, database.sweeps());
   write_output(options.output,
-               best_as_json(groups, database.sweeps())
-                       .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-                   "\n");
+               best.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   return 0;
 }
 

@@ -115,7 +115,7 @@ std::string as_json(const std::vector<InspectedConfiguration>& rows, const std::
                     {"dynamic_shared_bytes", row.instance.dynamic_shared_bytes},
                     {"gpus", gpus}});
   }
-  return Json{{"configurations", list}}.dump(2) + "\n";
+  return Json{{"configurations", list}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 int run(const InspectCommand& options) {

@@ -9,9 +9,11 @@
 
 #include "base/error.h"
 #include "base/version.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "compile/pool.h"
 #include "measure/worker.h"
+#include "output/display.h"
 
 namespace {
 
@@ -20,13 +22,20 @@ constexpr int kUserError = 2;
 constexpr int kGpuError = 3;
 constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h
 
+/// The word as a shell reads it back.
+std::string shell_quoted(const std::string& word) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// For the record, which is printed and exported: whatever was typed, it is one line of UTF-8.
 std::string quoted_command_line(int argc, char** argv) {
   std::string text = "tiletune";
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    text += word.find_first_of(" \t'\"") == std::string::npos ? " " + word : " '" + word + "'";
-  }
-  return text;
+  for (int i = 1; i < argc; ++i) text += " " + shell_quoted(argv[i]);
+  return tiletune::printable(text);
 }
 
 void add_worker_commands(CLI::App& app, tiletune::Action& action, int& device) {
@@ -54,10 +63,14 @@ int parse_and_run(int argc, char** argv) {
   tiletune::add_rank_command(app, action);
   tiletune::add_export_command(app, action);
   add_worker_commands(app, action, device);
+  tiletune::check_command_line({argv + 1, argv + argc}, app);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError& error) {
+    tiletune::refuse_extras(app);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUserError;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    throw tiletune::UserError(error.what(), "Run 'tiletune --help', or 'tiletune COMMAND --help'.");
   }
   return action();
 }
@@ -72,7 +85,7 @@ void occupy_standard_descriptors() {
 }
 
 int report(const char* kind, const std::exception& error, int code) {
-  fmt::print(stderr, "tiletune: {}: {}\n", kind, error.what());
+  fmt::print(stderr, "tiletune: {}: {}\n", kind, tiletune::printable_message(error.what()));
   return code;
 }
 

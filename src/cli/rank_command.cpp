@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 
 #include "base/error.h"
@@ -17,7 +18,8 @@ namespace {
 struct RankOptions {
   FilterOptions rows;
   std::string format = "table";
-  std::size_t limit = 20;
+  std::int64_t limit = 20;
+  bool limit_given = false;
   std::string sort_by;
   std::vector<std::string> columns;
   std::vector<std::string> outcomes;
@@ -56,11 +58,30 @@ std::vector<std::string> template_order(const std::vector<Trial>& trials) {
   return names;
 }
 
+bool lists_failures(const RankOptions& options) {
+  return !options.outcomes.empty() && options.outcomes != std::vector<std::string>{"ok"};
+}
+
+/// Refuses what a list of another kind would ignore.
+void check_combination(const RankOptions& options) {
+  const auto refuse = [](const char* option, const char* beside) {
+    throw UserError(fmt::format("has no effect beside {}", beside), Where{option, ""},
+                    "Leave one of the two out.");
+  };
+  if (options.ladder && !options.outcomes.empty()) refuse("--outcome", "--ladder");
+  const char* list = options.ladder ? "--ladder" : "--outcome";
+  if (!options.ladder && !lists_failures(options)) return;
+  if (!options.columns.empty()) refuse("--columns", list);
+  if (!options.sort_by.empty()) refuse("--sort-by", list);
+  if (options.ladder && options.limit_given) refuse("--limit", list);
+}
+
 int run(const RankOptions& options) {
+  check_combination(options);
   const Format format = format_from_name(options.format);
   check_output(options.output, options.rows.database);
   const Database database(options.rows.database, Database::Mode::read_only);
-  TrialFilter filter = options.rows.filter();
+  TrialFilter filter = options.rows.filter(database);
   filter.outcomes = parse_outcomes(options.outcomes);
   const bool colour = options.output.empty() && stdout_wants_colour();
   std::ostringstream out;
@@ -69,8 +90,9 @@ int run(const RankOptions& options) {
     throw NothingToDo("no row matches", Where{options.rows.database.string(), ""},
                       "Loosen the filters, or run 'tiletune sweep' first.");
   }
-  if (!options.outcomes.empty() && options.outcomes != std::vector<std::string>{"ok"}) {
-    out << failures(trials, format, options.limit);
+  const auto limit = static_cast<std::size_t>(options.limit);
+  if (lists_failures(options)) {
+    out << failures(trials, format, limit);
   } else if (options.ladder) {
     write_ladders(out, build_ladders(trials, template_order(trials)), format, colour);
   } else {
@@ -79,7 +101,7 @@ int run(const RankOptions& options) {
       throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                         "Loosen the filters, or run 'tiletune sweep' first.");
     }
-    write_rankings(out, groups, format, {options.limit, options.sort_by, options.columns, colour});
+    write_rankings(out, groups, format, {limit, options.sort_by, options.columns, colour});
   }
   write_output(options.output, out.str());
   return 0;
@@ -92,7 +114,10 @@ void add_rank_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("rank", "Print the ranking of recorded results");
   options->rows.add_to(*command);
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
-  command->add_option("--limit", options->limit, "Rows per GPU and problem; 0: all")->capture_default_str();
+  const CLI::Option* limit =
+      command->add_option("--limit", options->limit, "Rows per GPU and problem; 0: all")
+          ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+          ->capture_default_str();
   command->add_option("--sort-by", options->sort_by, "A column, e.g. registers (default: the rank)");
   command->add_option("--columns", options->columns, "Columns to show, e.g. parameters,median_us,registers")
       ->delimiter(',');
@@ -105,7 +130,10 @@ void add_rank_command(CLI::App& app, Action& action) {
       "Examples:\n  tiletune rank\n  tiletune rank --gpu H200 --problem 4096x4096x4096 --format csv\n"
       "  tiletune rank --outcome wrong_result --outcome crashed\n  tiletune rank --sort-by registers --limit "
       "0");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+  command->callback([options, limit, &action] {
+    options->limit_given = limit->count() > 0;
+    action = [options] { return run(*options); };
+  });
 }
 
 }  // namespace tiletune

@@ -91,7 +91,9 @@ int run(const SpaceOptions& options) {
     }
   }
   if (json) {
-    write_output("", Json{{"raw", raw}, {"valid", valid}, {"spaces", list}}.dump(2) + "\n");
+    write_output("", Json{{"raw", raw}, {"valid", valid}, {"spaces", list}}.dump(
+                         2, ' ', false, Json::error_handler_t::replace) +
+                         "\n");
   } else {
     write_output("", fmt::format("in all: {} raw combinations, {} valid\n", count_text(raw), valid));
   }

@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/gpus.h"
 #include "cli/signals.h"
 #include "output/progress.h"
 #include "output/table.h"
@@ -25,9 +26,7 @@ struct SweepCommand {
   ConfigOptions config;
   CompileOptions compile;
   std::filesystem::path database = kDefaultDatabase;
-  std::string gpu_model;
-  std::vector<std::string> gpu_worker;
-  int gpu_index = 0;
+  GpuChoice gpus{"", "0", {}};
   std::string budget;
   std::string format = "table";
   std::size_t limit = 20;
@@ -72,43 +71,32 @@ void apply_budget(const std::string& text, Budget& budget) {
   }
 }
 
-/// Measures when a GPU is there and none was named; predicts otherwise. `why` is why nothing is measured.
-std::unique_ptr<Evaluator> choose_evaluator(const SweepCommand& options, const TuneSpec& spec,
-                                            std::string& why) {
-  const std::vector<GpuModel> models = shipped_gpu_models();
-  if (!options.gpu_model.empty()) {
-    why = "--gpu names a model";
-    return make_predicting_evaluator(target_from_model(find_gpu_model(models, options.gpu_model)));
-  }
-  GpuClientOptions client_options;
-  client_options.program = executable_path();
-  client_options.arguments = {"gpu-worker", std::to_string(options.gpu_index)};
-  if (!options.gpu_worker.empty()) {
-    client_options.program = options.gpu_worker.front();
-    client_options.arguments.assign(options.gpu_worker.begin() + 1, options.gpu_worker.end());
-  }
-  auto client = std::make_unique<GpuClient>(client_options);
-  if (const auto opened = client->open()) {
-    return make_measuring_evaluator(spec, std::move(client), target_from_device(*opened, models));
-  }
-  why = client->why();
-  const std::string model = spec.gpu.empty() ? "H100" : spec.gpu;
-  return make_predicting_evaluator(target_from_model(find_gpu_model(models, model)));
+/// "2 x NVIDIA H200, sm_90a, 132 multiprocessors"
+std::string fleet_text(const Fleet& fleet) {
+  const Target& target = fleet.target();
+  const std::size_t gpus = fleet.evaluators.size();
+  return fmt::format("{}{}, {}, {} multiprocessors", gpus > 1 ? fmt::format("{} x ", gpus) : "", target.name,
+                     target.architecture, target.model.multiprocessors);
 }
 
-std::string headline(const Target& target, const std::string& why) {
-  std::string text = fmt::format("tiletune {}: {}, {}, {} multiprocessors", kVersion, target.name,
-                                 target.architecture, target.model.multiprocessors);
-  if (target.source == Source::measured) {
+std::string headline(const ChosenGpus& gpus) {
+  std::string text = fmt::format("tiletune {}: ", kVersion);
+  for (const Fleet& fleet : gpus.fleets) {
+    if (&fleet != &gpus.fleets.front()) text += "; ";
+    text += fleet_text(fleet);
+  }
+  const Target& target = gpus.fleets.front().target();
+  if (gpus.why_predicted.empty()) {
     return text + fmt::format("; driver {}, CUDA {}, NVRTC {}\n", target.driver_version, target.cuda_version,
                               nvrtc_version());
   }
   return text + fmt::format(
                     "; NVRTC {}\nNo GPU is used: {}. Everything below is predicted for {} by a static model: "
                     "nothing is timed.\n",
-                    nvrtc_version(), why, target.name);
+                    nvrtc_version(), gpus.why_predicted, target.name);
 }
 
+/// The space of one fleet.
 std::string space_line(const std::vector<Stage>& stages, const TuneSpec& spec) {
   double raw = 0;
   double valid = 0;
@@ -145,6 +133,7 @@ std::string outcome_lines(const SweepCommand& options, const SweepSummary& summa
     text.back() = '\n';
   }
   if (summary.interrupted) text += "Interrupted: run the same command again to go on where it stopped.\n";
+  for (const std::string& gpu : summary.retired) text += gpu + "\n";
   if (summary.out_of_budget) text += "The time budget is spent: run the same command again to go on.\n";
   return text;
 }
@@ -211,7 +200,7 @@ int print_results(const SweepCommand& options, const TuneSpec& spec, const Datab
     }
   }
   write_output("", out.str());
-  if (!summary.gpu_failure.empty()) throw GpuError(summary.gpu_failure);
+  if (summary.failure) std::rethrow_exception(summary.failure);
   if (summary.interrupted) return kInterrupted;
   if (!groups.empty()) return 0;
   std::string list =
@@ -229,10 +218,9 @@ int run(const SweepCommand& options) {
   std::vector<Stage> stages = plan_stages(spec);
   Database database(options.database, Database::Mode::read_write);
   catch_interrupts();
-  std::string why;
-  const auto evaluator = choose_evaluator(options, spec, why);
+  ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages));
   if (format == Format::table && !options.quiet) {
-    write_output("", headline(evaluator->target(), why) + space_line(stages, spec));
+    write_output("", headline(gpus) + space_line(gpus.fleets.front().stages, spec));
   }
   SweepOptions sweep_options;
   sweep_options.compile = options.compile.pool_options(spec);
@@ -240,7 +228,8 @@ int run(const SweepCommand& options) {
   sweep_options.remeasure = options.remeasure;
   sweep_options.interrupted = interrupted;
   ConsoleObserver observer(options.quiet);
-  const SweepSummary summary = run_sweep(spec, stages, *evaluator, database, sweep_options, observer);
+  for (const std::string& note : gpus.notes) observer.on_note(note);
+  const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep_options, observer);
   observer.finish();
   return print_results(options, spec, database, summary);
 }
@@ -256,10 +245,14 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   options->compile.add_to(*command);
   command->add_option("--db", options->database, "Results database; continued when it exists")
       ->capture_default_str();
-  command->add_option("--gpu", options->gpu_model, "Predict for this model (e.g. A100) instead of measuring");
-  command->add_option("--device", options->gpu_index, "Which GPU to measure on")->capture_default_str();
+  command
+      ->add_option("--gpus", options->gpus.indices,
+                   "GPUs to measure on: all, or the driver's numbers such as 0,1")
+      ->capture_default_str();
+  command->add_option("--gpu", options->gpus.model, "Predict for this model (e.g. A100) instead of measuring")
+      ->excludes("--gpus");
   // For tests: a program that speaks the GPU worker's protocol; repeated for its arguments.
-  command->add_option("--gpu-worker", options->gpu_worker)->allow_extra_args(false)->group("");
+  command->add_option("--gpu-worker", options->gpus.worker)->allow_extra_args(false)->group("");
   command->add_option("--budget", options->budget,
                       "Stop after a time (60s, 5min, 2h) or a number of configurations (500)");
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
@@ -269,6 +262,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   command->footer(
       "Examples:\n  tiletune sweep configs/quick.json\n"
       "  tiletune sweep configs/sgemm.json --problem 4096x4096x4096 --budget 60s\n"
+      "  tiletune sweep configs/sgemm.json --gpus all\n"
       "  tiletune sweep configs/sgemm.json --gpu A100 --format json > predicted.json");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -6,12 +6,22 @@
 
 namespace tiletune {
 
-struct QuotedInclude {
+/// A file that a source text asks the preprocessor for.
+struct Include {
+  enum class Form { quoted, angled };
   std::string name;
-  std::size_t line;  ///< from 1
+  Form form = Form::quoted;
+  std::size_t line = 0;     ///< from 1
+  bool only_asked = false;  ///< by __has_include: a missing file is no mistake
+
+  /// `#include <mma.h>` or `__has_include("a.cuh")`.
+  std::string text() const;
 };
 
-/// Every `#include "name"` of a source text outside comments, whether or not a conditional disables it.
-std::vector<QuotedInclude> quoted_includes(std::string_view text);
+/// Every file that a source text can make the preprocessor open, whether or not a conditional disables it.
+/// Throws UserError (file and line) for what names a file that cannot be read off the text: computed
+/// includes, #include_next, #import, #embed, modules, __has_include in a macro, and text that compilers may
+/// split into tokens in different ways.
+std::vector<Include> scan_includes(std::string_view text, const std::string& file);
 
 }  // namespace tiletune

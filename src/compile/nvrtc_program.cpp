@@ -4,6 +4,7 @@
 #include <nvrtc.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <ctime>
 #include <new>
@@ -60,10 +61,11 @@ class Program {
     return nvrtcCompileProgram(program_, static_cast<int>(words.size()), words.data());
   }
 
-  std::string lowered_name(const std::string& expression) const {
+  /// None when the program has no such kernel.
+  std::optional<std::string> lowered_name(const std::string& expression) const {
     const char* name = nullptr;
     check(nvrtcGetLoweredName(program_, expression.c_str(), &name), "nvrtcGetLoweredName");
-    if (name == nullptr) throw std::runtime_error("NVRTC knows no kernel of the name " + expression);
+    if (name == nullptr) return std::nullopt;
     return name;
   }
 
@@ -87,9 +89,19 @@ class Program {
   nvrtcProgram program_ = nullptr;
 };
 
+/// Whether NVRTC can be told not to look for quoted headers in the working folder, which no key covers.
+bool knows_no_source_include() {
+  constexpr int kFirstTested = 13;
+  int major = 0;
+  int minor = 0;
+  check(nvrtcVersion(&major, &minor), "nvrtcVersion");
+  return major >= kFirstTested;
+}
+
 /// The request's options and where this machine keeps the CUDA headers, which is no part of a request.
 std::vector<std::string> options_with_headers(const CompileRequest& request) {
   std::vector<std::string> options = request.options;
+  if (knows_no_source_include()) options.emplace_back("--no-source-include");
   if (const auto folder = cuda_include_folder()) {
     options.push_back("--include-path=" + folder->string());
     if (is_folder(*folder / "cccl")) {
@@ -105,9 +117,31 @@ std::string as_utf8(const std::string& text) {
   return nlohmann::json::parse(quoted.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-bool ran_out_of_memory(nvrtcResult result, const std::string& log) {
-  return result == NVRTC_ERROR_OUT_OF_MEMORY ||
+/// The front end says so in the log; ptxas says it on standard error and only gives up in the log, but leaves
+/// the errno of the refused allocation. LLVM, between them, aborts.
+bool ran_out_of_memory(nvrtcResult result, const std::string& log, int error_number) {
+  if (result == NVRTC_SUCCESS) return false;
+  return result == NVRTC_ERROR_OUT_OF_MEMORY || error_number == ENOMEM ||
          log.find("catastrophic error: out of memory") != std::string::npos;
+}
+
+/// What NVRTC compiled without finding the kernel in it.
+Compiled no_kernel(const CompileRequest& request) {
+  std::string reason = "the compiler found no kernel of the name " + request.kernel_expression;
+  const std::string start = request.sources.main.text.substr(0, 2);
+  if (start == "\xff\xfe" || start == "\xfe\xff") {
+    reason += fmt::format("; {} begins like UTF-16: save it as UTF-8", request.sources.main.name);
+  }
+  return {Outcome::compile_failed, reason, nullptr};
+}
+
+/// With -v NVRTC's log has ptxas' figures in the place of its errors.
+std::string log_without_figures(CompileRequest request) {
+  std::erase(request.options, "--ptxas-options=-v");
+  Program program(request.sources);
+  program.add_name(request.kernel_expression);
+  program.compile(options_with_headers(request));
+  return program.log();
 }
 
 Compiled failure(nvrtcResult result, const std::string& log) {
@@ -165,14 +199,22 @@ Compiled compile_here(const CompileRequest& request) {
   const double started_ms = process_cpu_ms();
   Program program(request.sources);
   program.add_name(request.kernel_expression);
-  const nvrtcResult result = program.compile(options_with_headers(request));
+  const std::vector<std::string> options = options_with_headers(request);
+  errno = 0;
+  const nvrtcResult result = program.compile(options);
+  const int error_number = errno;
   const std::string log = program.log();
-  if (ran_out_of_memory(result, log)) throw std::bad_alloc();
+  if (ran_out_of_memory(result, log, error_number)) throw std::bad_alloc();
   // nvrtcGetCUBIN succeeds after a failed compilation too, with nothing in it.
-  if (result != NVRTC_SUCCESS) return failure(result, log);
+  if (result != NVRTC_SUCCESS) {
+    const bool assembler_ran = log.find("ptxas info") != std::string::npos;
+    return failure(result, assembler_ran ? log_without_figures(request) : log);
+  }
+  const auto symbol = program.lowered_name(request.kernel_expression);
+  if (!symbol) return no_kernel(request);
   auto binary = std::make_shared<Binary>();
   binary->key = request.key();
-  binary->kernel_symbol = program.lowered_name(request.kernel_expression);
+  binary->kernel_symbol = *symbol;
   binary->log = as_utf8(log);
   binary->cubin = program.cubin();
   binary->compile_ms = process_cpu_ms() - started_ms;

@@ -42,7 +42,7 @@ const std::vector<OptionRule>& compiler_options() {
       {"--jump-table-density", "-jtd", Takes::number, {}, 0, 101},
       {"--dopt", "-dopt", Takes::choice, {"on"}},
       {"--Ofast-compile", "-Ofc", Takes::choice, {"0", "min", "mid", "max"}},
-      {"--std", "-std", Takes::choice, {"c++11", "c++14", "c++17", "c++20"}},
+      {"--std", "-std", Takes::choice, {"c++14", "c++17", "c++20"}},
       {"--generate-line-info", "-lineinfo"},
       {"--device-debug", "-G"},
       {"--device-int128", "-device-int128"},

@@ -146,7 +146,7 @@ void CompilePool::Impl::send_job(Worker& worker) {
   queue.pop_front();
   worker.state = Worker::State::busy;
   worker.deadline = from_now(options.timeout_s);
-  if (!worker.process.send(to_json(worker.job->job))) lose(worker, worker.process.reap());
+  if (!worker.process.send(to_json(worker.job->job))) lose(worker, worker.process.reap().how);
 }
 
 void CompilePool::Impl::attend(Worker& worker) {
@@ -159,7 +159,7 @@ void CompilePool::Impl::attend(Worker& worker) {
   }
   if (worker.state == Worker::State::ended) return;
   if (worker.process.gone()) {
-    lose(worker, worker.process.reap());
+    lose(worker, worker.process.reap().how);
   } else {
     enforce_deadline(worker);
   }
@@ -222,8 +222,9 @@ void CompilePool::Impl::lose(Worker& worker, const std::string& how) {
         Where{options.program.string(), ""}, "Check the limits on memory and processes (ulimit -a).");
   }
   if (was != Worker::State::busy) return;
-  const std::string reason = fmt::format("lost the compile worker: {}; its memory is limited to {}", how,
-                                         human_bytes(options.max_memory_bytes));
+  const std::string reason =
+      fmt::format("lost the compile worker: {}; its memory is limited to {} (--max-compile-memory)", how,
+                  human_bytes(options.max_memory_bytes));
   finish(worker.job->key, {Outcome::compile_crashed, reason, nullptr});
 }
 

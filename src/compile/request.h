@@ -10,7 +10,7 @@
 
 namespace tiletune {
 
-/// A kernel's text with every file it includes by `#include "..."`, transitively, each under the name used.
+/// A kernel's text with every file of its own that it includes, transitively, each under the name used.
 struct SourceBundle {
   struct File {
     std::string name;
@@ -25,9 +25,10 @@ struct SourceBundle {
 
 /// Reads a template's source and what it includes from the template's folder, kernel_templates/common and the
 /// config's folder. Throws UserError (file and line of the #include, where it was looked for) when one is
-/// missing or leaves those folders.
+/// missing, cannot be followed or, unless that is allowed, leaves those folders.
 SourceBundle read_sources(const std::filesystem::path& source,
-                          const std::vector<std::filesystem::path>& include_folders);
+                          const std::vector<std::filesystem::path>& include_folders,
+                          bool allow_outside = false);
 
 /// Everything that determines a binary.
 struct CompileRequest {

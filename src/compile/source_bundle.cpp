@@ -20,28 +20,45 @@ namespace {
 constexpr std::size_t kMaxFiles = 256;
 constexpr std::size_t kMaxTotalBytes = std::size_t{16} << 20;
 
-/// One #include "..." with the file it stands in.
-struct Inclusion {
-  std::string name;
-  fs::path from;
-  std::size_t line;
+/// Stands for a header of the CUDA toolkit, which NVRTC finds by itself.
+constexpr const char* kToolkit = "the CUDA toolkit's";
 
-  Where where() const { return {from.string(), fmt::format("line {}", line)}; }
+/// An include with the file it stands in.
+struct Inclusion {
+  Include include;
+  fs::path from;
+
+  Where where() const { return {from.string(), fmt::format("line {}", include.line)}; }
 };
 
 bool lies_in(const fs::path& file, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
 }
 
-/// Follows quoted includes from one source file, within its folder and the include folders.
+/// Whether a name can lead out of the folder it is looked up in.
+bool may_leave(const fs::path& name) {
+  return name.is_absolute() || std::find(name.begin(), name.end(), "..") != name.end();
+}
+
+/// The folder of a file that was named without one is the working folder.
+std::vector<fs::path> with_names(std::vector<fs::path> folders) {
+  for (fs::path& folder : folders) {
+    if (folder.empty()) folder = ".";
+  }
+  return folders;
+}
+
+/// Follows includes from one source file, within its folder and the include folders.
 class SourceReader {
  public:
-  SourceReader(const fs::path& source, const std::vector<fs::path>& include_folders)
-      : include_folders_(include_folders), cuda_folder_(cuda_include_folder()) {
+  SourceReader(const fs::path& source, const std::vector<fs::path>& include_folders, bool allow_outside)
+      : include_folders_(with_names(include_folders)),
+        cuda_folder_(cuda_include_folder()),
+        allow_outside_(allow_outside) {
     bundle_.main = {source.filename().string(), read(source, Where{source.string(), ""})};
     const fs::path main = fs::canonical(source);
     allow(main.parent_path());
-    for (const fs::path& folder : include_folders) allow(folder);
+    for (const fs::path& folder : include_folders_) allow(folder);
     follow(main, bundle_.main.text);
   }
 
@@ -70,49 +87,59 @@ class SourceReader {
   }
 
   void follow(const fs::path& file, const std::string& text) {
-    for (const QuotedInclude& include : quoted_includes(text)) add({include.name, file, include.line});
+    for (Include& include : scan_includes(text, file.string())) add({std::move(include), file});
   }
 
   void add(const Inclusion& inclusion) {
-    const std::optional<fs::path> file = find(inclusion);
-    if (!file) return;
-    const auto [known, is_new] = file_of_name_.try_emplace(inclusion.name, *file);
-    if (!is_new) {
-      require_same_file(inclusion, known->second, *file);
-      return;
-    }
-    const auto [first, is_first] = name_of_file_.try_emplace(*file, inclusion.name);
+    const std::optional<fs::path> found = find(inclusion);
+    if (!found && inclusion.include.only_asked) return;
+    const fs::path file = found.value_or(kToolkit);
+    const std::string& name = inclusion.include.name;
+    const auto [known, is_new] = file_of_name_.try_emplace(name, file);
+    if (!is_new) return require_same_file(inclusion, known->second, file);
+    if (!found) return;
+    const auto [first, is_first] = name_of_file_.try_emplace(file, name);
     if (!is_first) {
       // NVRTC identifies a header by its name, so `#pragma once` works only when all names lead to one text.
-      bundle_.headers.push_back({inclusion.name, fmt::format("#include \"{}\"\n", first->second)});
+      bundle_.headers.push_back({name, fmt::format("#include \"{}\"\n", first->second)});
       return;
     }
-    std::string text = read(*file, inclusion.where());
-    bundle_.headers.push_back({inclusion.name, text});
-    follow(*file, text);
+    std::string text = read(file, inclusion.where());
+    bundle_.headers.push_back({name, text});
+    follow(file, text);
   }
 
   static void require_same_file(const Inclusion& inclusion, const fs::path& known, const fs::path& found) {
     if (known == found) return;
-    throw UserError(fmt::format("#include \"{}\" means {} here and {} elsewhere", inclusion.name,
-                                found.string(), known.string()),
+    throw UserError(fmt::format("{} means {} here and {} elsewhere", inclusion.include.text(), found.string(),
+                                known.string()),
                     inclusion.where(),
                     "The compiler knows a header by the name in its #include: rename one of the two.");
   }
 
-  /// The canonical path of an included file; none when it is the CUDA toolkit's, which NVRTC finds by itself.
+  /// The canonical path of an included file; none when it is left to NVRTC, which then finds it in the CUDA
+  /// toolkit or nowhere.
   std::optional<fs::path> find(const Inclusion& inclusion) const {
-    std::vector<std::string> looked_in;
-    std::vector<fs::path> folders{inclusion.from.parent_path()};
-    folders.insert(folders.end(), include_folders_.begin(), include_folders_.end());
+    const fs::path name = inclusion.include.name;
+    const bool only_asked = inclusion.include.only_asked;
+    const bool quoted = inclusion.include.form == Include::Form::quoted;
+    std::vector<fs::path> folders = include_folders_;
+    if (quoted || name.is_absolute()) folders.insert(folders.begin(), inclusion.from.parent_path());
     for (const fs::path& folder : folders) {
-      const fs::path candidate = folder / inclusion.name;
+      const fs::path candidate = folder / name;
       if (is_file(candidate)) return require_allowed(inclusion, fs::canonical(candidate));
-      looked_in.push_back(folder.string());
     }
-    if (cuda_folder_ && is_file(*cuda_folder_ / inclusion.name)) return std::nullopt;
+    if (may_leave(name) && (name.is_absolute() || only_asked)) refuse_outside(inclusion, "another folder");
+    if (!may_leave(name)) {
+      if (cuda_folder_ && is_file(*cuda_folder_ / name)) return std::nullopt;
+      // An angled name may be disabled by a conditional, as host headers are; a quoted one is the kernel's
+      // own.
+      if (only_asked || !quoted) return std::nullopt;
+    }
+    std::vector<std::string> looked_in;
+    for (const fs::path& folder : folders) looked_in.push_back(folder.string());
     throw UserError(
-        fmt::format("#include \"{}\" is not found", inclusion.name), inclusion.where(),
+        fmt::format("{} is not found", inclusion.include.text()), inclusion.where(),
         fmt::format("Looked for in: {}. Add the file or correct the name.", join(looked_in, ", ")));
   }
 
@@ -124,13 +151,20 @@ class SourceReader {
   fs::path require_allowed(const Inclusion& inclusion, fs::path file) const {
     const auto holds_it = [&](const fs::path& folder) { return lies_in(file, folder); };
     if (std::any_of(allowed_folders_.begin(), allowed_folders_.end(), holds_it)) return file;
-    throw UserError(fmt::format("#include \"{}\" leads to {}, outside the kernel's folders", inclusion.name,
-                                file.string()),
-                    inclusion.where(), "Copy the header beside the kernel or into kernel_templates/common.");
+    if (!allow_outside_) refuse_outside(inclusion, file.string());
+    return file;
+  }
+
+  [[noreturn]] static void refuse_outside(const Inclusion& inclusion, const std::string& place) {
+    throw UserError(
+        fmt::format("{} leads to {}, outside the kernel's folders", inclusion.include.text(), place),
+        inclusion.where(),
+        "Copy the header beside the kernel or into kernel_templates/common, or pass --allow-outside-paths.");
   }
 
   std::vector<fs::path> include_folders_;
   std::optional<fs::path> cuda_folder_;
+  bool allow_outside_;
   std::vector<fs::path> allowed_folders_;  ///< canonical
   std::map<std::string, fs::path> file_of_name_;
   std::map<fs::path, std::string> name_of_file_;
@@ -148,8 +182,9 @@ std::string SourceBundle::hash() const {
   return hasher.hex();
 }
 
-SourceBundle read_sources(const fs::path& source, const std::vector<fs::path>& include_folders) {
-  return SourceReader(source, include_folders).take();
+SourceBundle read_sources(const fs::path& source, const std::vector<fs::path>& include_folders,
+                          bool allow_outside) {
+  return SourceReader(source, include_folders, allow_outside).take();
 }
 
 }  // namespace tiletune

@@ -7,10 +7,11 @@
 #include <fstream>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "base/text.h"
 #include "compile/message.h"
 #include "compile/nvrtc_program.h"
+#include "compile/out_of_memory.h"
 #include "compile/pool.h"
 
 namespace tiletune {
@@ -48,6 +49,7 @@ class CompileWorker {
   CompileReply work_on(const CompileJob& job) const {
     CompileReply reply;
     reply.key = job.request.key();
+    const LastWords last_words(encode_frame(to_json(out_of_memory(reply))));
     if (auto binary = cache_.load(reply.key)) {
       reply.from_cache = true;
       if (job.return_binary) reply.binary = std::move(binary);
@@ -60,6 +62,13 @@ class CompileWorker {
   }
 
  private:
+  CompileReply out_of_memory(CompileReply reply) const {
+    reply.outcome = Outcome::compile_crashed;
+    reply.reason = out_of_memory_reason(max_memory_bytes_);
+    reply.last = true;  // what the compiler still holds is lost
+    return reply;
+  }
+
   void compile(const CompileJob& job, CompileReply& reply) const {
     try {
       const Compiled compiled = compile_here(job.request);
@@ -68,10 +77,7 @@ class CompileWorker {
       if (!compiled.binary) return;
       if (!cache_.store(*compiled.binary) || job.return_binary) reply.binary = *compiled.binary;
     } catch (const std::bad_alloc&) {
-      reply.outcome = Outcome::compile_crashed;
-      reply.reason = fmt::format("the compiler ran out of memory: it may use at most {}",
-                                 human_bytes(max_memory_bytes_));
-      reply.last = true;  // what the compiler still holds is lost
+      reply = out_of_memory(std::move(reply));
     } catch (const std::runtime_error& error) {
       reply.outcome = Outcome::compile_crashed;
       reply.reason = error.what();

@@ -79,7 +79,8 @@ bool CudaError::launch_refused() const {
   return code_ == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES || code_ == CUDA_ERROR_INVALID_VALUE ||
          code_ == CUDA_ERROR_INVALID_IMAGE || code_ == CUDA_ERROR_NO_BINARY_FOR_GPU ||
          code_ == CUDA_ERROR_NOT_FOUND || code_ == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE ||
-         code_ == CUDA_ERROR_INVALID_SOURCE;
+         code_ == CUDA_ERROR_INVALID_SOURCE ||
+         code_ == CUDA_ERROR_OUT_OF_MEMORY;  // no room for the local memory of all its threads
 }
 
 bool CudaError::out_of_memory() const { return code_ == CUDA_ERROR_OUT_OF_MEMORY; }
@@ -154,11 +155,10 @@ Event::~Event() { driver_api().event_destroy(event_); }
 
 Gpu::Gpu(int index) {
   const DriverApi& api = driver_api();
-  int count = 0;
-  check(api.device_count(&count), "cuDeviceGetCount");
-  if (count == 0) throw NoGpu("the NVIDIA driver shows no GPU");
-  if (index < 0 || index >= count) {
-    throw GpuError(fmt::format("there is no GPU {}; the driver shows {}", index, count));
+  check(api.device_count(&devices_), "cuDeviceGetCount");
+  if (devices_ == 0) throw NoGpu("the NVIDIA driver shows no GPU");
+  if (index < 0 || index >= devices_) {
+    throw GpuError(fmt::format("there is no GPU {}; the driver shows {}", index, devices_));
   }
   CUdevice device = 0;
   check(api.device_get(&device, index), "cuDeviceGet");

@@ -30,6 +30,8 @@ class CudaError : public GpuError {
   /// The launch itself was refused; the context is fine.
   bool launch_refused() const;
   bool out_of_memory() const;
+  /// The same error with what went before it: "the kernel failed in its first launch: ...".
+  CudaError with(const std::string& circumstances) const { return {code_, circumstances + ": " + what()}; }
 
  private:
   int code_;
@@ -137,6 +139,8 @@ class Gpu {
   Gpu& operator=(const Gpu&) = delete;
 
   const DeviceFacts& facts() const { return facts_; }
+  /// How many GPUs the driver shows.
+  int devices() const { return devices_; }
   std::size_t free_bytes() const;
   CUstream_st* stream() const { return stream_; }
 
@@ -156,6 +160,7 @@ class Gpu {
 
  private:
   DeviceFacts facts_;
+  int devices_ = 0;
   CUstream_st* stream_ = nullptr;
 };
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "inspect/occupancy.h"
@@ -11,6 +13,7 @@ namespace {
 // CUDA C++ Programming Guide, Technical Specifications per Compute Capability; the same for all of them.
 constexpr Dim3 kLargestBlock = {1024, 1024, 64};
 constexpr Dim3 kLargestGrid = {2147483647, 65535, 65535};
+constexpr std::int64_t kMostLocalBytes = std::int64_t{512} << 10;  // per thread
 
 /// Below this share of the warps a multiprocessor can hold, latency is hard to hide: worth a warning, no
 /// more.
@@ -84,6 +87,46 @@ void check_registers(Admission& admission, const GpuModel& gpu, const Resources&
           gpu.registers_per_block, gpu.name));
 }
 
+void check_local(Admission& admission, const Resources& resources) {
+  if (resources.stack_bytes > kMostLocalBytes) {
+    refuse(admission, fmt::format("{} B of local memory per thread > {} B that a thread may have",
+                                  resources.stack_bytes, kMostLocalBytes));
+  }
+}
+
+/// "i32" and its size; a buffer is passed by its address.
+std::pair<std::string_view, int> passed_as(const ArgumentValue& argument) {
+  if (argument.kind == Argument::Kind::buffer) return {"buffer", 8};
+  const bool wide = argument.type == ScalarType::i64 || argument.type == ScalarType::f64;
+  return {name(argument.type), wide ? 8 : 4};
+}
+
+/// Whether the parameter takes what is passed: the same size, or the low bytes of an integer, for parameters
+/// such as bool, which no scalar type of a template is as small as.
+bool fits(const ArgumentValue& argument, int parameter_bytes) {
+  const bool integer = argument.kind == Argument::Kind::scalar && argument.type != ScalarType::f32 &&
+                       argument.type != ScalarType::f64;
+  return passed_as(argument).second == parameter_bytes || (integer && parameter_bytes <= 2);
+}
+
+/// A launch with other arguments than the kernel takes reads whatever lies beside them.
+void check_arguments(Admission& admission, const Instance& instance, const Resources& resources) {
+  if (!resources.parameter_bytes) return;
+  const std::vector<int>& parameters = *resources.parameter_bytes;
+  if (parameters.size() != instance.arguments.size()) {
+    refuse(admission, fmt::format("arguments: the kernel takes {}, the template passes {}", parameters.size(),
+                                  instance.arguments.size()));
+    return;
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const ArgumentValue& argument = instance.arguments[i];
+    if (fits(argument, parameters[i])) continue;
+    const auto [type, bytes] = passed_as(argument);
+    refuse(admission, fmt::format("argument {} of the kernel has {} B, the template passes {} ({}) with {} B",
+                                  i + 1, parameters[i], argument.name, type, bytes));
+  }
+}
+
 void check_limits(Admission& admission, const Resources& resources, const AdmissionLimits& limits) {
   if (limits.max_registers && resources.registers > *limits.max_registers) {
     refuse(admission, fmt::format("{} registers per thread > {} of limits.max_registers", resources.registers,
@@ -136,6 +179,8 @@ Admission admit_binary(const GpuModel& gpu, const TemplateSpec& spec, const Inst
   check_launch_bound(admission, resources, threads);
   check_shared(admission, gpu, resources, instance.dynamic_shared_bytes);
   check_registers(admission, gpu, resources, *admission.occupancy);
+  check_local(admission, resources);
+  check_arguments(admission, instance, resources);
   if (admission.occupancy->blocks_per_multiprocessor == 0) {
     refuse(admission, "no block fits on a multiprocessor: " + admission.occupancy->arithmetic);
   }

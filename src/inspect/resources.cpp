@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <map>
+#include <utility>
 
 #include "base/error.h"
 #include "inspect/attributes.h"
@@ -13,7 +15,9 @@ namespace {
 
 constexpr std::uint8_t kMaxThreads = 0x05;
 constexpr std::uint8_t kFrameSize = 0x11;
+constexpr std::uint8_t kParameter = 0x17;
 constexpr std::uint8_t kRegisterCount = 0x2f;
+constexpr std::uint8_t kLargeParameter = 0x45;  // what all are when together they exceed 4 KiB
 constexpr std::uint8_t kBarrierCount = 0x4c;
 
 /// From this architecture on .nv.shared includes what the runtime reserves for itself.
@@ -56,6 +60,28 @@ void read_kernel_attributes(const CubinElf& elf, const std::string& kernel, Reso
     }
     out.max_threads = static_cast<int>(threads);
   });
+}
+
+/// Index, ordinal (16 bits) and offset (16 bits), then the size among other bits.
+std::pair<std::uint16_t, int> parameter_of(const Attribute& attribute) {
+  const auto ordinal = read_scalar<std::uint16_t>(attribute.bytes, 4);
+  const auto word = read_scalar<std::uint32_t>(attribute.bytes, 8);
+  constexpr std::uint32_t kSizeOfLarge = 0xffffff;
+  return {ordinal, static_cast<int>(attribute.id == kParameter ? word >> 18 : word & kSizeOfLarge)};
+}
+
+/// A kernel without parameters has no attribute that says so: with other attributes, none means none.
+void read_parameters(const CubinElf& elf, const std::string& kernel, Resources& out) {
+  const ElfSection* info = elf.section(".nv.info." + kernel);
+  if (info == nullptr) return;
+  std::map<std::uint16_t, int> bytes;
+  for_each_attribute(info->bytes, [&](const Attribute& attribute) {
+    if (attribute.id == kParameter || attribute.id == kLargeParameter) bytes.insert(parameter_of(attribute));
+  });
+  // Ordinals with a gap are not understood.
+  if (!bytes.empty() && bytes.rbegin()->first + 1U != bytes.size()) return;
+  out.parameter_bytes.emplace();
+  for (const auto& [ordinal, size] : bytes) out.parameter_bytes->push_back(size);
 }
 
 /// Before sm_90 the header of the code section repeats the register count in its top byte; before CUDA 13 its
@@ -122,6 +148,7 @@ Resources read_resources(const Binary& binary) {
   out.code_bytes = to_int(code->size, "code size");
   read_common_attributes(elf, *symbol, out);
   read_kernel_attributes(elf, binary.kernel_symbol, out);
+  read_parameters(elf, binary.kernel_symbol, out);
   read_code_header(*code, out);
   read_memory(elf, binary.kernel_symbol, out);
   read_spills(binary.log, binary.kernel_symbol, out);

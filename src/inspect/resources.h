@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "compile/binary.h"
 
@@ -19,6 +21,7 @@ struct Resources {
   int max_threads = 0;                   ///< from __launch_bounds__; 0 when not given
   int barriers = 0;  ///< hardware barriers used; they limit occupancy from compute capability 9.0 on
   int code_bytes = 0;
+  std::optional<std::vector<int>> parameter_bytes;  ///< of the kernel's parameters, in order; none: not known
 
   std::int64_t spill_bytes() const { return spill_store_bytes + spill_load_bytes; }
 };

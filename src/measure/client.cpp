@@ -23,6 +23,12 @@ std::chrono::milliseconds milliseconds(double count_s) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(count_s));
 }
 
+std::string reason_in(const nlohmann::ordered_json& message) {
+  const auto reason = message.find("reason");
+  if (reason == message.end() || !reason->is_string()) return "the worker gave no reason";
+  return reason->get<std::string>();
+}
+
 }  // namespace
 
 GpuClient::GpuClient(GpuClientOptions options) : options_(std::move(options)) {}
@@ -32,50 +38,56 @@ GpuClient::~GpuClient() {
   if (worker_ && idle()) worker_->reap(kPatience);
 }
 
+void GpuClient::start() {
+  if (!worker_) worker_.emplace(options_.program, options_.arguments);
+}
+
 std::optional<GpuOpened> GpuClient::open() {
-  worker_.emplace(options_.program, options_.arguments);
-  state_ = State::idle;
+  start();
   try {
     const auto message = worker_->receive(milliseconds(options_.open_timeout_s));
     if (message && (*message)["type"] == "opened") return gpu_opened_from_json(*message);
     if (!message) {
-      throw GpuError(worker_->gone() ? "the GPU worker " + worker_->reap()
+      throw GpuError(worker_->gone() ? "the GPU worker " + worker_->reap().how
                                      : fmt::format("the GPU worker did not answer within {}",
                                                    human_seconds(options_.open_timeout_s)));
     }
-    why_ = message->value("reason", "the worker gave no reason");
+    why_ = reason_in(*message);
     if ((*message)["type"] != "no_gpu") throw GpuError(why_);
   } catch (const ProtocolError& error) {
     throw GpuError(std::string("the GPU worker sent garbage: ") + error.what());
   }
-  worker_.reset();
+  stop();
   return std::nullopt;
 }
 
 void GpuClient::stop() {
   worker_.reset();
+  prepared_ = false;
+  become_idle();
+}
+
+void GpuClient::become_idle() {
   state_ = State::idle;
   deadline_ = Clock::time_point::max();
 }
 
+void GpuClient::enter(State state) {
+  state_ = state;
+  deadline_ = Clock::now() + seconds(patience_s());
+}
+
 double GpuClient::patience_s() const {
+  if (state_ == State::opening) return options_.open_timeout_s;
   if (state_ == State::preparing) return options_.prepare_timeout_s;
   return problem_->policy.launch_timeout_s + kSlackBeyondLaunch_s;
 }
 
-void GpuClient::extend_deadline() { deadline_ = Clock::now() + seconds(patience_s()); }
-
-void GpuClient::ensure_worker() {
-  if (worker_) return;
-  if (losses_in_a_row_ > options_.most_restarts) {
-    throw GpuError(fmt::format("the GPU worker was lost {} times in a row, at last because it {}; giving up",
-                               losses_in_a_row_, last_loss_));
-  }
-  ++restarts_;
-  if (!open()) throw GpuError("the GPU worker cannot be restarted: " + why_);
+const char* GpuClient::task() const {
+  if (state_ == State::opening) return "open the GPU";
+  return state_ == State::preparing ? "prepare the problem" : "finish a launch";
 }
 
-/// A worker that died, or spoke up, while nothing was asked of it: no configuration is to blame.
 void GpuClient::drop_dead_worker() {
   if (!worker_) return;
   try {
@@ -85,46 +97,36 @@ void GpuClient::drop_dead_worker() {
   }
 }
 
-void GpuClient::prepare(PrepareRequest request) {
-  problem_ = std::move(request);
+bool GpuClient::ready() {
   drop_dead_worker();
-  ensure_worker();
-  worker_->send(to_json(*problem_));
-  state_ = State::preparing;
-  extend_deadline();
+  return worker_ && prepared_;
 }
 
-void GpuClient::reprepare() {
-  ensure_worker();
-  worker_->send(to_json(*problem_));
-  const Clock::time_point end = Clock::now() + seconds(options_.prepare_timeout_s);
-  try {
-    while (Clock::now() < end) {
-      const auto message = worker_->receive(std::chrono::milliseconds(100));
-      if (!message && worker_->gone())
-        throw GpuError("the restarted GPU worker was lost: it " + worker_->reap());
-      if (!message || (*message)["type"] == "alive") continue;
-      if ((*message)["type"] == "prepared") return;
-      throw GpuError("the restarted GPU worker cannot prepare the problem again: " +
-                     message->value("reason", "it gave no reason"));
-    }
-  } catch (const ProtocolError& error) {
-    throw GpuError(std::string("the restarted GPU worker sent garbage: ") + error.what());
+void GpuClient::prepare(PrepareRequest request) {
+  problem_ = std::move(request);
+  prepare_again();
+}
+
+void GpuClient::prepare_again() {
+  drop_dead_worker();
+  prepared_ = false;
+  if (!worker_) {
+    start();
+    return enter(State::opening);
   }
-  throw GpuError("the restarted GPU worker did not prepare the problem in time");
+  // A worker that dies before it reads this is noticed when its answer is awaited.
+  worker_->send(to_json(*problem_));
+  enter(State::preparing);
 }
 
 void GpuClient::dispatch(const MeasureRequest& request) {
-  drop_dead_worker();
-  if (!worker_) reprepare();
   worker_->send(to_json(request));
   ticket_ = request.ticket;
-  state_ = State::measuring;
-  extend_deadline();
+  enter(State::measuring);
 }
 
 std::optional<GpuEvent> GpuClient::poll() {
-  if (state_ == State::idle || !worker_) return std::nullopt;
+  if (idle() || !worker_) return std::nullopt;
   try {
     return next_event();
   } catch (const ProtocolError& error) {
@@ -134,34 +136,50 @@ std::optional<GpuEvent> GpuClient::poll() {
 
 std::optional<GpuEvent> GpuClient::next_event() {
   while (const auto message = worker_->receive()) {
-    if ((*message)["type"] != "alive") return understand(*message);
-    extend_deadline();
+    if (auto event = understand(*message)) return event;
   }
-  if (worker_->gone()) return lose(Outcome::crashed, worker_->reap());
+  if (worker_->gone()) return lose_gone_worker();
   if (Clock::now() >= deadline_) {
-    const std::string what = state_ == State::preparing ? "prepare the problem" : "finish a launch";
-    return lose(Outcome::timeout, fmt::format("did not {} within {}", what, human_seconds(patience_s())));
+    return lose(Outcome::timeout, fmt::format("did not {} within {}", task(), human_seconds(patience_s())));
   }
   return std::nullopt;
 }
 
-GpuEvent GpuClient::understand(const nlohmann::ordered_json& message) {
+/// None for what is only a step on the way.
+std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& message) {
   const auto type = message.at("type").get<std::string>();
-  if (type == "fatal") return lose(Outcome::crashed, message.value("reason", "met an unknown CUDA error"));
+  if (type == "fatal" || type == "no_gpu") return lose(Outcome::crashed, reason_in(message));
+  if (state_ == State::opening) {
+    gpu_opened_from_json(message);
+    worker_->send(to_json(*problem_));
+    enter(State::preparing);
+    return std::nullopt;
+  }
+  if (type == "alive") {
+    enter(state_);
+    return std::nullopt;
+  }
   GpuEvent event;
   if (state_ == State::preparing && type == "prepare_failed") {
     event.kind = GpuEvent::Kind::prepare_failed;
-    event.reason = message.value("reason", "the worker gave no reason");
+    event.reason = reason_in(message);
   } else if (state_ == State::preparing) {
     event.kind = GpuEvent::Kind::prepared;
     event.prepared = prepared_from_json(message);
+    prepared_ = true;
   } else {
     event.measured = measured_from_json(message);
     if (event.measured.ticket != ticket_) throw ProtocolError("the answer is for another configuration");
+    losses_in_a_row_ = 0;
   }
-  losses_in_a_row_ = 0;
-  state_ = State::idle;
-  deadline_ = Clock::time_point::max();
+  become_idle();
+  return event;
+}
+
+GpuEvent GpuClient::lose_gone_worker() {
+  const WorkerEnd end = worker_->reap();
+  GpuEvent event = lose(Outcome::crashed, end.how);
+  event.ended_from_outside = end.from_outside;
   return event;
 }
 
@@ -171,10 +189,9 @@ GpuEvent GpuClient::lose(Outcome outcome, const std::string& reason) {
   event.reason = reason;
   event.measured.ticket = ticket_;
   event.measured.outcome = outcome;
-  event.measured.reason =
-      state_ == State::preparing ? "while preparing the problem, the GPU worker " + reason : reason;
+  event.measured.reason = reason;
+  event.while_opening = state_ == State::opening;
   ++losses_in_a_row_;
-  last_loss_ = reason;
   stop();
   return event;
 }

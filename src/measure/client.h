@@ -16,7 +16,6 @@ struct GpuClientOptions {
   std::vector<std::string> arguments;  ///< {"gpu-worker", "0"}
   double open_timeout_s = 60;          ///< starting the driver and its context
   double prepare_timeout_s = 120;      ///< buffers, reference and baseline of one problem
-  int most_restarts = 100;             ///< in a row, without a measurement in between
 };
 
 /// What a GPU worker answered, or that it was lost.
@@ -31,10 +30,11 @@ struct GpuEvent {
   Prepared prepared;
   Measured measured;
   std::string reason;
+  bool ended_from_outside = false;  ///< of a lost worker: a signal from elsewhere ended it
+  bool while_opening = false;       ///< of a lost worker: it never came to the problem
 };
 
-/// The parent's end of one GPU worker. One request at a time; poll() never blocks. A worker that is lost is
-/// started anew, with the current problem prepared again, when the next request comes.
+/// The parent's end of one GPU worker. One request at a time; poll() never blocks.
 class GpuClient {
  public:
   explicit GpuClient(GpuClientOptions options);
@@ -43,13 +43,22 @@ class GpuClient {
   GpuClient(const GpuClient&) = delete;
   GpuClient& operator=(const GpuClient&) = delete;
 
-  /// Starts the worker and waits for its GPU. None, with the reason in why(), when the machine has none.
-  /// Throws GpuError when it has one that cannot be opened.
+  /// Starts the worker, if there is none, without waiting for it.
+  void start();
+  /// Waits for the GPU of a worker, which is started if need be. None, with the reason in why(), when the
+  /// machine has no GPU. Throws GpuError when it has one that cannot be opened.
   std::optional<GpuOpened> open();
   const std::string& why() const { return why_; }
 
-  /// Both need an idle client. Throw GpuError when restarting fails or was needed too often in a row.
+  /// Needs an idle client. Where the worker was lost, another is started first; its failure to open is a
+  /// `lost` event too.
   void prepare(PrepareRequest request);
+  /// The same for the problem prepared last.
+  void prepare_again();
+  /// Whether the worker lives and holds the problem prepared last. It may have been lost since, without being
+  /// asked anything: no configuration is to blame for that.
+  bool ready();
+  /// Needs ready().
   void dispatch(const MeasureRequest& request);
 
   bool idle() const { return state_ == State::idle; }
@@ -59,31 +68,32 @@ class GpuClient {
   /// When poll() is due even if nothing arrives.
   Clock::time_point deadline() const { return deadline_; }
 
-  /// Kills the worker; the next request starts another.
+  /// Kills the worker.
   void stop();
-  int restarts() const { return restarts_; }
+  /// Losses since the last measurement.
+  int losses_in_a_row() const { return losses_in_a_row_; }
 
  private:
-  enum class State { idle, preparing, measuring };
+  enum class State { idle, opening, preparing, measuring };
 
   void drop_dead_worker();
-  void ensure_worker();
-  void reprepare();
+  void enter(State state);
+  void become_idle();
   std::optional<GpuEvent> next_event();
-  GpuEvent understand(const nlohmann::ordered_json& message);
+  std::optional<GpuEvent> understand(const nlohmann::ordered_json& message);
   GpuEvent lose(Outcome outcome, const std::string& reason);
-  void extend_deadline();
+  GpuEvent lose_gone_worker();
   double patience_s() const;
+  const char* task() const;
 
   GpuClientOptions options_;
   std::optional<WorkerProcess> worker_;
   std::optional<PrepareRequest> problem_;
+  bool prepared_ = false;  ///< the worker holds problem_
   State state_ = State::idle;
   std::uint64_t ticket_ = 0;
   Clock::time_point deadline_ = Clock::time_point::max();
   int losses_in_a_row_ = 0;
-  int restarts_ = 0;
-  std::string last_loss_;
   std::string why_;
 };
 

@@ -1,7 +1,12 @@
 #include "measure/measure_kernel.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace tiletune {
 
@@ -35,15 +40,12 @@ class Measurement {
 
   /// One launch on poisoned outputs, compared with the reference. False when something is wrong.
   bool verify(int variant) {
-    workspace_.poison(variant);
-    launch();
-    gpu_.synchronize();
-    timer_.beat();
+    launch_on_poison(variant);
     if (const auto finding = workspace_.check_surroundings()) return blame(*finding);
     const Verification verification = workspace_.verify(request_.tolerance_factor);
     result.relative_error = std::max(result.relative_error.value_or(0), verification.relative_error);
     result.error_bound = verification.error_bound;
-    return !verification.finding || blame(*verification.finding);
+    return !verification.finding || blame(with_stability(*verification.finding, variant));
   }
 
   void time() {
@@ -51,6 +53,23 @@ class Measurement {
   }
 
  private:
+  void launch_on_poison(int variant) {
+    workspace_.poison(variant);
+    launch();
+    gpu_.synchronize();
+    timer_.beat();
+  }
+
+  /// A wrong result that another launch from the same start does not repeat, bit by bit, comes from a race.
+  Finding with_stability(Finding finding, int variant) {
+    const std::vector<std::uint64_t> before = workspace_.output_checksums();
+    launch_on_poison(variant);
+    if (workspace_.output_checksums() == before) return finding;
+    finding.outcome = Outcome::unstable;
+    finding.reason = "the result changes from launch to launch: " + finding.reason;
+    return finding;
+  }
+
   void launch() { gpu_.launch(kernel_, request_.shape, arguments_.pointers()); }
 
   bool blame(const Finding& finding) {
@@ -67,11 +86,15 @@ class Measurement {
   ArgumentPack arguments_;
 };
 
-void run(Measurement& measurement, const MeasurePolicy& policy, const Nvml& nvml) {
+/// `doing` says for errors how far it came.
+void run(Measurement& measurement, const MeasurePolicy& policy, const Nvml& nvml, const char*& doing) {
   measurement.inspect();
+  doing = "in its first launch";
   if (policy.verify && !measurement.verify(0)) return;
+  doing = "while it was timed";
   measurement.time();
   measurement.result.sm_clock_mhz = nvml.sm_clock_mhz();
+  doing = "in a launch after it was timed";
   if (policy.verify && !measurement.verify(1)) {
     // Right before the timing and wrong after it: the result changes from launch to launch.
     if (measurement.result.outcome == Outcome::wrong_result) measurement.result.outcome = Outcome::unstable;
@@ -92,13 +115,14 @@ Measured launch_failed(const MeasureRequest& request, const CudaError& error) {
 Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml& nvml,
                         const MeasureRequest& request) {
   const auto started = std::chrono::steady_clock::now();
+  const char* doing = "while it was loaded";
   Measured result;
   try {
     Measurement measurement(gpu, workspace, timer, request);
-    run(measurement, workspace.request().policy, nvml);
+    run(measurement, workspace.request().policy, nvml, doing);
     result = std::move(measurement.result);
   } catch (const CudaError& error) {
-    if (!error.launch_refused()) throw;
+    if (!error.launch_refused()) throw error.with(fmt::format("the kernel failed {}", doing));
     result = launch_failed(request, error);
   }
   const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - started;

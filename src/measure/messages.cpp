@@ -197,6 +197,7 @@ Json to_json(const GpuOpened& message) {
           {"memory_bytes", d.memory_bytes},
           {"clock_khz", d.clock_khz},
           {"cuda_version", d.cuda_version},
+          {"devices", message.devices},
           {"driver_version", message.driver_version}};
 }
 
@@ -206,6 +207,7 @@ GpuOpened gpu_opened_from_json(const Json& json) {
     get(json, "index", d.index);
     get(json, "name", d.name);
     get(json, "uuid", d.uuid);
+    get(json, "devices", message.devices);
     const auto capability = integers<int, 2>(json.at("compute_capability"));
     d.compute_major = capability[0];
     d.compute_minor = capability[1];

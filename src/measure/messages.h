@@ -22,6 +22,7 @@ namespace tiletune {
 /// The worker's first message: which GPU it holds.
 struct GpuOpened {
   DeviceFacts device;
+  int devices = 1;             ///< GPUs that the driver shows
   std::string driver_version;  ///< NVML's, or empty
 };
 

@@ -31,6 +31,7 @@ class Service {
   void announce() {
     GpuOpened opened;
     opened.device = gpu_.facts();
+    opened.devices = gpu_.devices();
     opened.driver_version = nvml_.driver_version().value_or("");
     channel_.send(to_json(opened));
   }

@@ -185,6 +185,14 @@ Verification Workspace::verify(double tolerance_factor) {
   return verification;
 }
 
+std::vector<std::uint64_t> Workspace::output_checksums() {
+  std::vector<std::uint64_t> checksums;
+  for (const Slot& slot : slots_) {
+    if (slot.buffer.role != BufferRole::in) checksums.push_back(kernels_.checksum(slot.data(), slot.bytes));
+  }
+  return checksums;
+}
+
 std::optional<Finding> Workspace::check_guard(const Slot& slot, bool before) {
   const DeviceAddress band = before ? slot.memory.address() : slot.data() + slot.bytes;
   const GuardResult guard = kernels_.check_guard(band, slot.guard, kGuardPattern);

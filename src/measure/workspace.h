@@ -45,6 +45,8 @@ class Workspace {
   void poison(int variant);
   /// Outputs against the reference.
   Verification verify(double tolerance_factor);
+  /// Of each output's bits, in the buffers' order.
+  std::vector<std::uint64_t> output_checksums();
   /// Guard bands, inputs and the reference itself: has anything been written that must not be?
   std::optional<Finding> check_surroundings();
   /// Fills everything anew after a kernel damaged it.

@@ -57,7 +57,21 @@ std::size_t width_of(char32_t point) {
   return is_in(kWide, point) ? 2 : 1;
 }
 
-bool is_control(char32_t point) { return point < 0x20 || (point >= 0x7F && point < 0xA0); }
+// Unicode's controls, its marks, embeddings and isolates of the bidirectional algorithm, line separators, and
+// tags: with them a name could be shown as another one.
+constexpr std::array kControls{Range{0x00, 0x1F},     Range{0x7F, 0x9F},     Range{0x061C, 0x061C},
+                               Range{0x200B, 0x200F}, Range{0x2028, 0x202E}, Range{0x2060, 0x206F},
+                               Range{0xFEFF, 0xFEFF}, Range{0xFFF9, 0xFFFB}, Range{0xE0000, 0xE007F}};
+
+/// A line without its middle, where it is longer than that is worth reading.
+std::string without_middle(const std::string& line) {
+  constexpr std::size_t kLongest = 400;
+  constexpr std::size_t kKept = 200;
+  if (display_width(line) <= kLongest) return line;
+  std::size_t tail = line.size() - kKept;
+  while ((static_cast<unsigned char>(line[tail]) & 0xC0U) == 0x80U) ++tail;
+  return shortened(line, kKept) + line.substr(tail);
+}
 
 }  // namespace
 
@@ -77,7 +91,7 @@ std::string printable(std::string_view text) {
     const Decoded next = decode(text);
     if (next.point == '\n' || next.point == '\t' || next.point == '\r') {
       out += ' ';
-    } else if (next.point == kInvalid || is_control(next.point)) {
+    } else if (next.point == kInvalid || is_in(kControls, next.point)) {
       out += '?';
     } else {
       out += text.substr(0, next.bytes);
@@ -85,6 +99,19 @@ std::string printable(std::string_view text) {
     text.remove_prefix(next.bytes);
   }
   return out;
+}
+
+std::string printable_message(std::string_view text) {
+  constexpr std::size_t kMostLines = 200;
+  std::string out;
+  for (std::size_t line = 0; line < kMostLines; ++line) {
+    const std::size_t end = text.find('\n');
+    out += without_middle(printable(text.substr(0, end)));
+    if (end == std::string_view::npos) return out;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+  return out + "…";
 }
 
 std::string shortened(std::string_view text, std::size_t width) {

@@ -10,9 +10,14 @@ namespace tiletune {
 /// marks.
 std::size_t display_width(std::string_view text);
 
-/// The text on one line and harmless to a terminal: white space becomes a space, other control characters and
-/// bytes that are no UTF-8 become '?'. Names and compiler logs come from files of other people.
+/// The text on one line and harmless to a terminal: white space becomes a space; other control characters,
+/// those that reorder text or cannot be seen, and bytes that are no UTF-8 become '?'. Names and compiler logs
+/// come from files of other people.
 std::string printable(std::string_view text);
+
+/// A message of several lines for a terminal: each as printable() makes it; what is longer than about 400
+/// columns loses its middle, and what follows line 200 is left out.
+std::string printable_message(std::string_view text);
 
 /// At most `width` columns of it, the last one an ellipsis where something was cut off.
 std::string shortened(std::string_view text, std::size_t width);

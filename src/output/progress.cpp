@@ -56,7 +56,7 @@ void Progress::note(const std::string& line) {
   if (quiet_) return;
   const bool was_drawn = drawn_;
   erase();
-  *surroundings_.out << line << '\n';
+  *surroundings_.out << printable_message(line) << '\n';
   if (was_drawn) draw(surroundings_.now());
   surroundings_.out->flush();
 }

@@ -105,7 +105,8 @@ void write_tables(std::ostream& out, const std::vector<RankingGroup>& groups, bo
                   standard ? standard_table(rows, group.source, parameters) : chosen_table(rows, fields),
                   markdown, view.colour);
     if (standard) {
-      for (const std::string& line : parameters.legend()) out << (markdown ? "\n" : "") << line << '\n';
+      for (const std::string& line : parameters.legend())
+        out << (markdown ? "\n" + markdown_text(line) : line) << '\n';
     }
     const std::size_t hidden = group.rows.size() - rows.size();
     if (hidden != 0) out << fmt::format("{}{} more rows not shown\n", markdown ? "\n" : "", hidden);
@@ -178,8 +179,10 @@ std::string human_cell(const Trial& trial, const std::string& column_name) {
 
 void write_section(std::ostream& out, const std::string& title, const std::string& banner,
                    const TextTable& table, bool markdown, bool colour) {
-  out << (markdown ? "### " : "") << title << (markdown ? "\n\n" : "\n");
-  if (!banner.empty()) out << (markdown ? "**" : "") << printable(banner) << (markdown ? "**\n\n" : "\n");
+  const auto shown = [&](const std::string& text) { return markdown ? markdown_text(text) : text; };
+  out << (markdown ? "### " : "") << shown(title) << (markdown ? "\n\n" : "\n");
+  if (!banner.empty())
+    out << (markdown ? "**" : "") << shown(printable(banner)) << (markdown ? "**\n\n" : "\n");
   out << (markdown ? table.markdown() : table.text(colour));
 }
 

@@ -34,12 +34,23 @@ std::string line_of(const std::vector<std::string>& cells, const std::vector<std
 
 std::string bold(const std::string& line) { return std::string(kBold) + line + std::string(kReset); }
 
-/// A cell that can contain anything, inside a Markdown table that may also allow HTML.
-std::string markdown_cell(const std::string& cell) {
+std::string markdown_line(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) {
+    line += ' ';
+    line += markdown_text(cell);
+    line += " |";
+  }
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string markdown_text(std::string_view text) {
   std::string out;
-  for (const char c : cell) {
-    if (c == '<') {
-      out += "&lt;";
+  for (const char c : text) {
+    if (c == '<' || c == '&') {
+      out += c == '<' ? "&lt;" : "&amp;";
       continue;
     }
     if (std::string_view("|\\`*[]").find(c) != std::string_view::npos) out += '\\';
@@ -47,18 +58,6 @@ std::string markdown_cell(const std::string& cell) {
   }
   return out;
 }
-
-std::string markdown_line(const std::vector<std::string>& cells) {
-  std::string line = "|";
-  for (const std::string& cell : cells) {
-    line += ' ';
-    line += markdown_cell(cell);
-    line += " |";
-  }
-  return line + "\n";
-}
-
-}  // namespace
 
 void TextTable::add_column(std::string header, Align align) {
   headers_.push_back(std::move(header));

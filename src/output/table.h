@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tiletune {
@@ -29,6 +30,9 @@ class TextTable {
   std::vector<Align> aligns_;
   std::vector<Row> rows_;
 };
+
+/// Text that can contain anything, for a Markdown page, which may allow HTML, and for a cell of its tables.
+std::string markdown_text(std::string_view text);
 
 /// Standard output is a terminal, TERM is not dumb and NO_COLOR is unset.
 bool stdout_wants_colour();

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -21,19 +23,46 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool looks_like_config(const fs::path& file) {
+  constexpr std::size_t kMostRead = std::size_t{1} << 20;
+  try {
+    return read_file(file, kMostRead).find("\"templates\"") != std::string::npos;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+/// The configs in the folder of a path, in configs/ below it and beside the template folders, by file name.
+std::map<std::string, std::string> known_configs(const fs::path& config, const LoadOptions& options) {
+  std::vector<fs::path> folders{config.parent_path(), config.parent_path() / "configs"};
+  for (const fs::path& templates : options.template_folders)
+    folders.push_back(templates.parent_path() / "configs");
+  std::map<std::string, std::string> known;
+  for (const fs::path& folder : folders) {
+    for (const auto& name : file_names(folder.empty() ? "." : folder, ".json")) {
+      if (looks_like_config(folder / name)) known.try_emplace(name, (folder / name).string());
+    }
+  }
+  return known;
+}
+
 /// Refuses a config that does not exist, with the nearest that does.
-void check_exists(const fs::path& config) {
+void check_exists(const fs::path& config, const LoadOptions& options) {
   std::error_code error;
   if (fs::exists(config, error)) return;
-  const fs::path folder = config.has_parent_path() ? config.parent_path() : fs::path(".");
-  std::vector<std::string> known;
-  for (const auto& name : file_names(folder, ".json")) {
-    known.push_back(config.has_parent_path() ? (folder / name).string() : name);
+  const auto known = known_configs(config, options);
+  std::vector<std::string> names;
+  std::vector<std::string> paths;
+  for (const auto& [name, path] : known) {
+    names.push_back(name);
+    paths.push_back(path);
   }
-  fs::path json_file = config;
+  fs::path json_file = config.filename();
   if (!json_file.has_extension()) json_file += ".json";
+  const auto near = nearest(json_file.string(), names);
   throw UserError("the config does not exist", Where{config.string(), ""},
-                  fmt::format("Correct the path.{}", suggestion(json_file.string(), known)));
+                  "Correct the path." +
+                      (near ? fmt::format(" Did you mean '{}'?", known.at(*near)) : suggestion("", paths)));
 }
 
 std::vector<std::string> names_of(const std::vector<Parameter>& parameters) {
@@ -78,7 +107,8 @@ class TemplateReader {
  private:
   TemplateSpec read_named(const Node& node) const {
     if (!node.json.get().is_string()) refuse_kind(node, "a template's name, or an object with \"template\"");
-    return load_template(find_manifest(read_identifier(node), folders_, node.where), options_);
+    return load_template(
+        find_manifest(read_identifier(node), folders_, options_.allow_outside_paths, node.where), options_);
   }
 
   TemplateSpec read_narrowed(const Node& node) const {
@@ -133,7 +163,12 @@ void keep_templates(std::vector<TemplateSpec>& specs, const std::vector<std::str
   std::vector<std::string> known;
   known.reserve(specs.size());
   for (const TemplateSpec& spec : specs) known.push_back(spec.name);
+  std::set<std::string> named;
   for (const auto& name : wanted) {
+    if (!named.insert(name).second) {
+      throw UserError(fmt::format("the template '{}' is named twice", name), Where{"--template", ""},
+                      "Remove one of the two.");
+    }
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     throw UserError(fmt::format("the config has no template '{}'", name), Where{"--template", ""},
                     fmt::format("Name one that it lists.{}", suggestion(name, known)));
@@ -175,10 +210,11 @@ std::vector<Problem> choose_problems(const Node& node, const std::vector<std::st
 }  // namespace
 
 TuneSpec load_tune_spec(const fs::path& config, const LoadOptions& options) {
-  check_exists(config);
+  check_exists(config, options);
   TuneSpec spec;
   spec.file = config;
-  spec.config_json = read_file(config);
+  spec.allow_outside_paths = options.allow_outside_paths;
+  spec.config_json = read_file(config, kLargestJson);
   const auto json = parse_json(spec.config_json, config.string());
   ObjectReader reader({json, {config.string(), ""}}, keys::kConfig);
   if (const auto node = reader.find("$schema")) read_string(*node);

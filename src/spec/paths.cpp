@@ -19,6 +19,14 @@ bool is_within(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
+void require_within(const fs::path& manifest, const fs::path& folder, const Where& where) {
+  std::error_code error;
+  const fs::path file = fs::canonical(manifest, error);
+  if (!error && is_within(file, fs::canonical(folder, error))) return;
+  throw UserError(fmt::format("{} leads out of {}", manifest.string(), folder.string()), where,
+                  "Copy the template's folder there, or pass --allow-outside-paths.");
+}
+
 std::vector<std::string> template_names(const std::vector<fs::path>& folders) {
   std::vector<std::string> names;
   for (const fs::path& folder : folders) {
@@ -52,7 +60,7 @@ fs::path resolve_file(const Node& node, const fs::path& folder, bool allow_outsi
   }
   if (!allow_outside && !is_within(path, folder)) {
     throw UserError(fmt::format("'{}' leaves the template's folder {}", text, folder.string()), node.where,
-                    "Put the file into the template's folder.");
+                    "Put the file into the template's folder, or pass --allow-outside-paths.");
   }
   if (fs::is_regular_file(path, error)) return path;
   if (fs::exists(path, error)) {
@@ -75,12 +83,16 @@ std::vector<std::string> file_names(const fs::path& folder, const std::string& e
   return names;
 }
 
-fs::path find_manifest(const std::string& name, const std::vector<fs::path>& folders, const Where& where) {
+fs::path find_manifest(const std::string& name, const std::vector<fs::path>& folders, bool allow_outside,
+                       const Where& where) {
   std::vector<std::string> looked_in;
   for (const fs::path& folder : folders) {
     fs::path manifest = folder / name / kManifestName;
     std::error_code error;
-    if (fs::exists(manifest, error)) return manifest;
+    if (fs::exists(manifest, error)) {
+      if (!allow_outside) require_within(manifest, folder, where);
+      return manifest;
+    }
     looked_in.push_back(folder.string());
   }
   throw UserError(fmt::format("there is no template '{}'", name), where,

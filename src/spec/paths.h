@@ -22,8 +22,9 @@ std::filesystem::path resolve_file(const Node& node, const std::filesystem::path
 std::vector<std::string> file_names(const std::filesystem::path& folder, const std::string& extension = {});
 
 /// Where the template's manifest is: the first <folder>/<name>/template.json. Throws UserError with the
-/// nearest template's name.
+/// nearest template's name, or when symbolic links lead out of that folder and that is not allowed.
 std::filesystem::path find_manifest(const std::string& name,
-                                    const std::vector<std::filesystem::path>& folders, const Where& where);
+                                    const std::vector<std::filesystem::path>& folders, bool allow_outside,
+                                    const Where& where);
 
 }  // namespace tiletune

@@ -178,7 +178,8 @@ struct TuneSpec {
   Baseline baseline = Baseline::cublas;
   std::string gpu;  ///< model for prediction when no GPU is there; empty: H100
   View view = View::ranking;
-  std::string config_json;  ///< the config's text as read, kept as provenance
+  std::string config_json;           ///< the config's text as read, kept as provenance
+  bool allow_outside_paths = false;  ///< includes may leave the folders of config and templates too
 };
 
 }  // namespace tiletune

@@ -25,13 +25,16 @@ struct Candidate {
   std::shared_ptr<const Binary> binary;
   Resources resources;
   Occupancy occupancy;
+  int losses = 0;  ///< workers lost with it
 };
 
-/// What an evaluator has to say: a finished candidate, a group that was prepared, or one that cannot be.
+/// What an evaluator has to say; every part may be absent.
 struct Evaluation {
   std::optional<Candidate> finished;
+  std::optional<Candidate> returned;  ///< not to blame for the loss of its worker: to be tried again
   std::optional<Trial> baseline;
-  std::string note;  ///< for the person watching; may be empty
+  std::string note;     ///< for the person watching
+  std::string retired;  ///< why this evaluator takes no more candidates, ever
 };
 
 /// Turns candidates into rows with times. One candidate at a time.
@@ -52,9 +55,16 @@ class Evaluator {
   virtual bool can_be_lost() const = 0;
 };
 
-/// Measures on the GPU behind `client`, which has been opened as `target`.
+/// When a GPU is given up.
+struct Patience {
+  int most_losses = 100;   ///< workers lost in a row, without a measurement in between
+  int most_restarts = 4;   ///< attempts at starting a lost worker anew
+  double restart_s = 0.5;  ///< pause before the second attempt; doubled for each further one
+};
+
+/// Measures on the GPU behind `client`, which has been opened as `target`. A worker that is lost is replaced.
 std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, std::unique_ptr<GpuClient> client,
-                                                    Target target);
+                                                    Target target, Patience patience = {});
 /// Predicts with the static model for a GPU that is not here.
 std::unique_ptr<Evaluator> make_predicting_evaluator(Target target);
 

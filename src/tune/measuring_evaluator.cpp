@@ -1,5 +1,9 @@
+#include <fmt/format.h>
+
+#include <cmath>
 #include <utility>
 
+#include "base/error.h"
 #include "tune/evaluator.h"
 #include "tune/row.h"
 
@@ -9,20 +13,30 @@ namespace {
 
 class MeasuringEvaluator : public Evaluator {
  public:
-  MeasuringEvaluator(const TuneSpec& spec, std::unique_ptr<GpuClient> client, Target target)
-      : spec_(spec), client_(std::move(client)), target_(std::move(target)) {}
+  MeasuringEvaluator(const TuneSpec& spec, std::unique_ptr<GpuClient> client, Target target,
+                     Patience patience)
+      : spec_(spec), client_(std::move(client)), target_(std::move(target)), patience_(patience) {}
 
   const Target& target() const override { return target_; }
-  bool idle() const override { return client_->idle() && !pending_; }
+  bool idle() const override { return client_->idle() && !answer_ && !restart_at_; }
   int fd() const override { return client_->fd(); }
-  Clock::time_point deadline() const override { return pending_ ? Clock::now() : client_->deadline(); }
   bool can_be_lost() const override { return true; }
+
+  Clock::time_point deadline() const override {
+    if (answer_) return Clock::now();
+    return restart_at_ ? *restart_at_ : client_->deadline();
+  }
 
   void begin_group(const Stage& stage) override {
     group_ = &stage;
     baseline_us_.reset();
+    group_prepared_ = false;
     unusable_.clear();
-    client_->prepare(prepare_request(spec_, stage, target_));
+    try {
+      client_->prepare(prepare_request(spec_, stage, target_));
+    } catch (const UserError& error) {
+      answer_ = unusable(error.what());
+    }
   }
 
   void submit(Candidate candidate) override {
@@ -30,9 +44,38 @@ class MeasuringEvaluator : public Evaluator {
     if (!unusable_.empty()) {
       candidate_->trial.outcome = Outcome::refused;
       candidate_->trial.reason = unusable_;
-      pending_ = true;
-      return;
+      answer_ = finish();
+    } else if (client_->ready()) {
+      dispatch();
+    } else {
+      client_->prepare_again();
     }
+  }
+
+  std::optional<Evaluation> poll() override {
+    if (answer_) return std::exchange(answer_, std::nullopt);
+    if (restart_at_ && Clock::now() >= *restart_at_) {
+      restart_at_.reset();
+      client_->prepare_again();
+    }
+    auto event = client_->poll();
+    if (!event) return std::nullopt;
+    switch (event->kind) {
+      case GpuEvent::Kind::prepared:
+        return prepared(event->prepared);
+      case GpuEvent::Kind::prepare_failed:
+        return group_prepared_ ? restart_later(event->reason) : unusable(event->reason);
+      case GpuEvent::Kind::measured:
+        describe(event->measured);
+        return finish();
+      case GpuEvent::Kind::lost:
+        return lost(*event);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void dispatch() {
     MeasureRequest request;
     request.ticket = ++ticket_;
     request.cubin = candidate_->binary->cubin;
@@ -40,36 +83,90 @@ class MeasuringEvaluator : public Evaluator {
     request.shape = launch_shape(candidate_->instance);
     request.arguments = candidate_->instance.arguments;
     request.tolerance_factor = candidate_->stage->spec->tolerance_factor;
+    dispatched_ = true;
     client_->dispatch(request);
   }
 
-  std::optional<Evaluation> poll() override {
-    if (std::exchange(pending_, false)) return finish();
-    auto event = client_->poll();
-    if (!event) return std::nullopt;
-    if (event->kind == GpuEvent::Kind::prepared) return prepared(event->prepared);
-    if (event->kind == GpuEvent::Kind::prepare_failed) return unusable(event->reason);
-    if (!candidate_) return unusable(event->measured.reason);
-    const Workload& workload = candidate_->stage->instantiator.workload();
-    add_measured(candidate_->trial, event->measured, workload, target_);
-    if (baseline_us_) add_baseline(candidate_->trial, *baseline_us_);
-    return finish();
-  }
-
- private:
   Evaluation finish() {
     Evaluation evaluation;
     evaluation.finished = std::exchange(candidate_, std::nullopt);
+    dispatched_ = false;
     return evaluation;
   }
 
-  Evaluation prepared(const Prepared& prepared) {
+  Evaluation give_back() {
+    Evaluation evaluation;
+    evaluation.returned = std::exchange(candidate_, std::nullopt);
+    dispatched_ = false;
+    return evaluation;
+  }
+
+  void describe(const Measured& measured) {
+    add_measured(candidate_->trial, measured, candidate_->stage->instantiator.workload(), target_);
+    if (baseline_us_) add_baseline(candidate_->trial, *baseline_us_);
+  }
+
+  std::optional<Evaluation> prepared(const Prepared& prepared) {
+    restarts_ = 0;
+    if (!std::exchange(group_prepared_, true)) return first_prepared(prepared);
+    if (!candidate_) return std::nullopt;
+    if (dispatched_) return judged();
+    dispatch();
+    return std::nullopt;
+  }
+
+  Evaluation first_prepared(const Prepared& prepared) {
     Evaluation evaluation;
     evaluation.note = prepared.note;
     if (prepared.baseline) {
       baseline_us_ = prepared.baseline->median_us;
       evaluation.baseline = make_baseline_trial(spec_, *group_, target_, prepared);
     }
+    return evaluation;
+  }
+
+  /// The candidate with which a worker was lost, now that the GPU is known to work without it. A worker that
+  /// somebody killed says nothing of the candidate, the first time.
+  Evaluation judged() { return killed_from_outside_ && candidate_->losses == 1 ? give_back() : finish(); }
+
+  std::optional<Evaluation> lost(const GpuEvent& event) {
+    const bool with_candidate = dispatched_ && candidate_->trial.outcome == Outcome::dispatched;
+    if (with_candidate) return lost_with_candidate(event);
+    if (!group_prepared_ && !event.ended_from_outside && !event.while_opening) {
+      return unusable("the GPU worker was lost while it prepared the problem: " + event.reason);
+    }
+    return restart_later(event.reason);
+  }
+
+  std::optional<Evaluation> lost_with_candidate(const GpuEvent& event) {
+    ++candidate_->losses;
+    killed_from_outside_ = event.ended_from_outside;
+    describe(event.measured);
+    if (client_->losses_in_a_row() > patience_.most_losses) {
+      return retire(fmt::format("its worker was lost {} times in a row, at last: {}",
+                                client_->losses_in_a_row(), event.reason));
+    }
+    client_->prepare_again();
+    return std::nullopt;
+  }
+
+  std::optional<Evaluation> restart_later(const std::string& reason) {
+    if (++restarts_ >= patience_.most_restarts) {
+      return retire(
+          fmt::format("its worker could not be started anew in {} attempts, at last: {}", restarts_, reason));
+    }
+    client_->stop();
+    restart_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                                     patience_.restart_s * std::pow(2, restarts_ - 1)));
+    return std::nullopt;
+  }
+
+  /// What was with the GPU when it failed for good is tried once on another one, if there is one.
+  Evaluation retire(const std::string& reason) {
+    Evaluation evaluation;
+    if (candidate_) evaluation = candidate_->losses <= 1 ? give_back() : finish();
+    evaluation.retired = reason;
+    client_->stop();
     return evaluation;
   }
 
@@ -84,19 +181,25 @@ class MeasuringEvaluator : public Evaluator {
   const TuneSpec& spec_;
   std::unique_ptr<GpuClient> client_;
   Target target_;
+  Patience patience_;
   const Stage* group_ = nullptr;
-  std::optional<Candidate> candidate_;
+  bool group_prepared_ = false;  ///< at least once
+  std::string unusable_;         ///< why the group cannot be measured
   std::optional<double> baseline_us_;
-  std::string unusable_;
-  bool pending_ = false;
+  std::optional<Candidate> candidate_;
+  bool dispatched_ = false;  ///< the candidate has been sent to a worker
+  bool killed_from_outside_ = false;
+  int restarts_ = 0;  ///< attempts since the worker was last ready
+  std::optional<Clock::time_point> restart_at_;
+  std::optional<Evaluation> answer_;  ///< known without the worker
   std::uint64_t ticket_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, std::unique_ptr<GpuClient> client,
-                                                    Target target) {
-  return std::make_unique<MeasuringEvaluator>(spec, std::move(client), std::move(target));
+                                                    Target target, Patience patience) {
+  return std::make_unique<MeasuringEvaluator>(spec, std::move(client), std::move(target), patience);
 }
 
 }  // namespace tiletune

@@ -91,11 +91,11 @@ std::vector<Stage> plan_stages(const TuneSpec& spec) {
   std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> references;
   for (const TemplateSpec& kernel : spec.templates) {
     check_compile_options(kernel.compile_options, kernel.where.at("compile_options"));
-    sources[&kernel] =
-        std::make_shared<const SourceBundle>(read_sources(kernel.source, include_folders(spec, kernel)));
+    sources[&kernel] = std::make_shared<const SourceBundle>(
+        read_sources(kernel.source, include_folders(spec, kernel), spec.allow_outside_paths));
     if (kernel.reference) {
       references[&kernel] = std::make_shared<const SourceBundle>(
-          read_sources(kernel.reference->source, include_folders(spec, kernel)));
+          read_sources(kernel.reference->source, include_folders(spec, kernel), spec.allow_outside_paths));
     } else {
       references[&kernel] = nullptr;
     }

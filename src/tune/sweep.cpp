@@ -5,20 +5,21 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
+#include "tune/lane.h"
 #include "tune/provenance.h"
 #include "tune/row.h"
+#include "tune/scoreboard.h"
 
 namespace tiletune {
 
 namespace {
 
-/// Compiled candidates that may wait for the evaluator; bounds memory and how far compiling runs ahead.
+/// Compiled candidates of a fleet that may wait for its evaluators; bounds memory and how far compiling runs
+/// ahead.
 constexpr std::size_t kMostReady = 64;
 /// Proposals between two looks at the workers and at Ctrl-C, when all of them are known from before.
 constexpr int kMostProposals = 256;
@@ -28,29 +29,38 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// Whether a row answers its question. Refusals and what a deadline or a lost compiler ended cost little to
+/// try again, and may have been due to a limit, or to memory that another process held.
+bool is_worth_keeping(Outcome outcome) {
+  return outcome != Outcome::dispatched && outcome != Outcome::refused &&
+         outcome != Outcome::compile_timeout && outcome != Outcome::compile_crashed;
+}
+
 class Sweep {
  public:
-  Sweep(const TuneSpec& spec, std::vector<Stage>& stages, Evaluator& evaluator, Database& database,
-        const SweepOptions& options, SweepObserver& observer)
+  Sweep(const TuneSpec& spec, std::vector<Fleet>& fleets, Database& database, const SweepOptions& options,
+        SweepObserver& observer)
       : spec_(spec),
-        stages_(stages),
-        evaluator_(evaluator),
         database_(database),
         options_(options),
         observer_(observer),
-        pool_(options.compile) {}
+        pool_(options.compile),
+        lanes_(fleets.begin(), fleets.end()) {}
 
   SweepSummary run() {
     summary_.sweep_id = database_.begin_sweep(sweep_record());
-    for (const Stage& stage : stages_) summary_.planned += stage.planned;
+    for (Lane& lane : lanes_) {
+      for (const Stage& stage : lane.stages()) summary_.planned += stage.planned;
+    }
     try {
       while (!done()) step();
-    } catch (const GpuError& error) {
-      summary_.gpu_failure = error.what();
+      check_survivors();
+    } catch (const UserError&) {
+      summary_.failure = std::current_exception();
+    } catch (const GpuError&) {
+      summary_.failure = std::current_exception();
     }
-    summary_.wall_s = seconds_since(started_);
-    summary_.compile_cpu_s = pool_.compile_cpu_seconds();
-    database_.end_sweep(summary_.sweep_id, utc_now());
+    finish();
     return summary_;
   }
 
@@ -58,12 +68,14 @@ class Sweep {
   void step() {
     propose();
     admit_compiled();
-    evaluate();
+    for (Lane& lane : lanes_) {
+      for (Post& post : lane.posts) evaluate(lane, post);
+    }
     report();
     wait();
   }
 
-  SweepRecord sweep_record() const {
+  SweepRecord sweep_record() {
     SweepRecord record;
     record.started_at = utc_now();
     record.command = options_.command;
@@ -71,68 +83,101 @@ class Sweep {
     record.config = spec_.config_json;
     record.git_commit = git_commit(std::filesystem::absolute(spec_.file).parent_path());
     record.host = host_name();
-    record.gpu = evaluator_.target().name;
+    for (const Lane& lane : lanes_) {
+      if (!record.gpu.empty()) record.gpu += ", ";
+      if (lane.posts.size() > 1) record.gpu += fmt::format("{} x ", lane.posts.size());
+      record.gpu += lane.target().name;
+    }
     return record;
+  }
+
+  void finish() {
+    summary_.wall_s = seconds_since(started_);
+    summary_.compile_cpu_s = pool_.compile_cpu_seconds();
+    try {
+      database_.end_sweep(summary_.sweep_id, utc_now());
+    } catch (const UserError&) {
+      if (!summary_.failure) summary_.failure = std::current_exception();
+    }
   }
 
   bool done() {
     stop_early();
-    if (!evaluator_.idle()) return false;
-    return stopping_ || (compiling_.empty() && ready_.empty() && current_stage() == nullptr);
+    return std::all_of(lanes_.begin(), lanes_.end(), [&](Lane& lane) {
+      return lane.idle() && (stopping_ || !lane.alive() || lane.exhausted());
+    });
   }
 
-  /// Ctrl-C and the time budget: nothing new is started, and only the evaluator is waited for. What is being
-  /// compiled or waits compiled has no row yet; the next run of the sweep finds it in the kernel cache.
+  /// Ctrl-C and the time budget: nothing new is started, and only the evaluators are waited for. What is
+  /// being compiled or waits compiled has no row yet; the next run of the sweep finds it in the kernel cache.
   void stop_early() {
     summary_.interrupted = options_.interrupted();
     if (stopping_) return;
     summary_.out_of_budget = spec_.budget.seconds > 0 && seconds_since(started_) >= spec_.budget.seconds;
     stopping_ = summary_.interrupted || summary_.out_of_budget;
-    if (stopping_) ready_.clear();
+    if (!stopping_) return;
+    for (Lane& lane : lanes_) lane.ready.clear();
   }
 
-  /// The first stage with proposals left.
-  Stage* current_stage() {
-    while (next_stage_ < stages_.size() && stages_[next_stage_].proposed >= stages_[next_stage_].planned)
-      ++next_stage_;
-    return next_stage_ < stages_.size() ? &stages_[next_stage_] : nullptr;
+  /// Throws when a part of the sweep has lost all its GPUs before its end.
+  void check_survivors() {
+    if (stopping_) return;
+    for (Lane& lane : lanes_) {
+      if (!lane.alive() && !lane.exhausted()) {
+        throw GpuError(fmt::format("no {} is left to go on with; {}. Run the same command again to go on.",
+                                   lane.target().name, summary_.retired.back()));
+      }
+    }
+  }
+
+  std::size_t compiling() const {
+    std::size_t count = 0;
+    for (const Lane& lane : lanes_) count += lane.compiling.size();
+    return count;
+  }
+
+  /// The lane that is nearest to having nothing to measure.
+  Lane* hungriest() {
+    Lane* hungriest = nullptr;
+    const auto supplies = [](const Lane& lane) { return lane.compiling.size() + lane.ready.size(); };
+    for (Lane& lane : lanes_) {
+      const bool wants = lane.alive() && lane.ready.size() < kMostReady && lane.has_proposals();
+      if (wants && (hungriest == nullptr || supplies(lane) < supplies(*hungriest))) hungriest = &lane;
+    }
+    return hungriest;
   }
 
   void propose() {
     const std::size_t most_compiling = 4 * static_cast<std::size_t>(pool_.workers());
     for (int started = 0; started < kMostProposals; ++started) {
-      if (stopping_ || compiling_.size() >= most_compiling || ready_.size() >= kMostReady) return;
-      Stage* stage = current_stage();
-      if (stage == nullptr) return;
-      const auto index = stage->strategy->propose();
-      if (!index) {
-        stage->planned = stage->proposed;
-        continue;
-      }
-      ++stage->proposed;
-      start(*stage, *index);
+      if (stopping_ || compiling() >= most_compiling) return;
+      Lane* lane = hungriest();
+      if (lane == nullptr) return;
+      if (const auto proposal = lane->propose()) start(*lane, *proposal);
     }
   }
 
-  void start(Stage& stage, std::uint64_t index) {
+  void start(Lane& lane, const Proposal& proposal) {
     Candidate candidate;
-    candidate.stage = &stage;
-    candidate.index = index;
+    candidate.stage = proposal.stage;
+    candidate.index = proposal.index;
     const std::string impossible = instantiate(candidate);
-    CompileRequest request = make_compile_request(*stage.spec, spec_.compile, *stage.sources,
-                                                  candidate.instance, evaluator_.target().architecture);
-    candidate.trial = make_trial(spec_, stage, evaluator_.target(), candidate.instance, request);
+    const Target& target = lane.target();
+    CompileRequest request =
+        make_compile_request(*proposal.stage->spec, spec_.compile, *proposal.stage->sources,
+                             candidate.instance, target.architecture);
+    candidate.trial = make_trial(spec_, *proposal.stage, target, candidate.instance, request);
     candidate.trial.sweep_id = candidate.trial.seen_in_sweep = summary_.sweep_id;
-    if (reuse(candidate)) return;
+    if (is_known(lane, candidate, proposal)) return;
     if (!impossible.empty()) return refuse(std::move(candidate), impossible);
-    const Admission admission = admit_launch(evaluator_.target().model, *stage.spec, candidate.instance);
+    const Admission admission = admit_launch(target.model, *proposal.stage->spec, candidate.instance);
     if (!admission.admitted) {
       add_admission(candidate.trial, admission);
       return record(std::move(candidate));
     }
     const std::uint64_t ticket = ++tickets_;
     pool_.submit(ticket, std::move(request));
-    compiling_.emplace(ticket, std::move(candidate));
+    lane.compiling.emplace(ticket, std::move(candidate));
   }
 
   /// Fills in the instance. A configuration whose launch or arguments cannot be evaluated keeps its
@@ -149,43 +194,46 @@ class Sweep {
     }
   }
 
-  /// What a GPU or the compiler has answered. Refusals and what a deadline or a lost compiler ended cost
-  /// little to try again, and may have been due to a limit, or to memory that another process held.
-  static bool is_worth_keeping(Outcome outcome) {
-    return outcome != Outcome::dispatched && outcome != Outcome::refused &&
-           outcome != Outcome::compile_timeout && outcome != Outcome::compile_crashed;
-  }
-
   void refuse(Candidate candidate, const std::string& reason) {
     candidate.trial.outcome = Outcome::refused;
     candidate.trial.reason = reason;
     record(std::move(candidate));
   }
 
-  bool reuse(const Candidate& candidate) {
+  /// Reuses a row that is there. One that was being measured when another sweep ended abruptly may have been
+  /// the end of the whole machine, or another sweep may be at it right now: it is put off to the end.
+  bool is_known(Lane& lane, const Candidate& candidate, const Proposal& proposal) {
     if (options_.remeasure) return false;
     const auto row = database_.find(candidate.trial.key);
-    if (!row || !is_worth_keeping(row->outcome)) return false;
-    database_.mark_seen(candidate.trial.key, summary_.sweep_id);
-    if (!std::exchange(baseline_seen_[candidate.stage->group], true)) {
-      database_.mark_baseline_seen(*row, summary_.sweep_id);
+    if (!row) return false;
+    if (row->outcome == Outcome::dispatched && !proposal.deferred) {
+      lane.defer(proposal);
+      return true;
+    }
+    return reuse(lane, candidate, *row);
+  }
+
+  bool reuse(Lane& lane, const Candidate& candidate, const Trial& row) {
+    if (!is_worth_keeping(row.outcome)) return false;
+    database_.mark_seen(row.key, summary_.sweep_id);
+    if (lane.groups_with_baseline_seen.insert(candidate.stage->group).second) {
+      database_.mark_baseline_seen(row, summary_.sweep_id);
     }
     ++summary_.reused;
-    count(candidate, *row);
+    count(candidate, row);
     return true;
   }
 
   void admit_compiled() {
     for (auto& [ticket, compiled] : pool_.take_finished()) {
-      const auto found = compiling_.find(ticket);
-      Candidate candidate = std::move(found->second);
-      compiling_.erase(found);
-      if (stopping_) continue;
-      admit(std::move(candidate), compiled);
+      for (Lane& lane : lanes_) {
+        auto node = lane.compiling.extract(ticket);
+        if (!node.empty() && !stopping_) admit(lane, std::move(node.mapped()), compiled);
+      }
     }
   }
 
-  void admit(Candidate candidate, const Compiled& compiled) {
+  void admit(Lane& lane, Candidate candidate, const Compiled& compiled) {
     if (compiled.outcome != Outcome::ok) {
       candidate.trial.outcome = compiled.outcome;
       candidate.trial.reason = compiled.reason;
@@ -199,57 +247,74 @@ class Sweep {
       return refuse(std::move(candidate), error.what());
     }
     add_resources(candidate.trial, candidate.resources, candidate.instance);
-    const Admission admission = admit_binary(evaluator_.target().model, *candidate.stage->spec,
-                                             candidate.instance, candidate.resources, spec_.limits);
+    const Admission admission = admit_binary(lane.target().model, *candidate.stage->spec, candidate.instance,
+                                             candidate.resources, spec_.limits);
     add_admission(candidate.trial, admission);
     if (!admission.admitted) return record(std::move(candidate));
     candidate.occupancy = *admission.occupancy;
-    ready_.push_back(std::move(candidate));
+    lane.ready.push_back(std::move(candidate));
   }
 
-  void evaluate() {
-    while (true) {
-      while (auto evaluation = evaluator_.poll()) take(std::move(*evaluation));
-      if (stopping_ || !evaluator_.idle()) return;
-      const auto next = next_ready();
-      if (next == ready_.end()) return;
-      if (!group_ || *group_ != next->stage->group) {
-        group_ = next->stage->group;
-        evaluator_.begin_group(*next->stage);
-        busy_since_ = Clock::now();
+  void evaluate(Lane& lane, Post& post) {
+    while (!post.retired) {
+      while (auto evaluation = post.evaluator->poll()) take(lane, post, std::move(*evaluation));
+      if (stopping_ || post.retired || !post.evaluator->idle()) return;
+      const auto next = lane.next_ready();
+      if (next == lane.ready.end()) return;
+      post.busy_since = Clock::now();
+      if (post.group != next->stage->group) {
+        post.group = next->stage->group;
+        post.evaluator->begin_group(*next->stage);
         continue;
       }
       Candidate candidate = std::move(*next);
-      ready_.erase(next);
-      if (evaluator_.can_be_lost()) {
-        candidate.trial.outcome = Outcome::dispatched;
-        database_.record(candidate.trial);
-      }
-      evaluator_.submit(std::move(candidate));
-      busy_since_ = Clock::now();
+      lane.ready.erase(next);
+      submit(lane, post, std::move(candidate));
     }
   }
 
-  /// A ready candidate of the lowest group that has anything left, if one is ready: changing groups rebuilds
-  /// buffers and reference, so the next group waits until this one is done. Proposals come group by group, so
-  /// a lowest group without a ready candidate is being compiled, and compiling has a deadline.
-  std::deque<Candidate>::iterator next_ready() {
-    std::size_t lowest = current_stage() != nullptr ? current_stage()->group : SIZE_MAX;
-    for (const auto& entry : compiling_) lowest = std::min(lowest, entry.second.stage->group);
-    for (const Candidate& candidate : ready_) lowest = std::min(lowest, candidate.stage->group);
-    return std::find_if(ready_.begin(), ready_.end(),
-                        [&](const Candidate& candidate) { return candidate.stage->group == lowest; });
+  void submit(Lane& lane, Post& post, Candidate candidate) {
+    candidate.trial.gpu_uuid = post.evaluator->target().uuid;
+    if (post.evaluator->can_be_lost()) {
+      // Another sweep on the same database may have measured it while this one compiled it.
+      const auto row = options_.remeasure ? std::nullopt : database_.find(candidate.trial.key);
+      if (row && reuse(lane, candidate, *row)) return;
+      candidate.trial.outcome = Outcome::dispatched;
+      database_.record(candidate.trial);
+    }
+    post.evaluator->submit(std::move(candidate));
   }
 
-  void take(Evaluation evaluation) {
-    summary_.evaluate_s += seconds_since(busy_since_);
-    busy_since_ = Clock::now();
+  void take(Lane& lane, Post& post, Evaluation evaluation) {
+    summary_.evaluate_s += seconds_since(post.busy_since);
+    post.busy_since = Clock::now();
     if (!evaluation.note.empty()) observer_.on_note(evaluation.note);
+    if (!evaluation.retired.empty()) retire(post, evaluation.retired);
     if (evaluation.baseline) {
       evaluation.baseline->sweep_id = evaluation.baseline->seen_in_sweep = summary_.sweep_id;
       database_.record(*evaluation.baseline);
     }
     if (evaluation.finished) record(std::move(*evaluation.finished));
+    if (evaluation.returned) try_again(lane, std::move(*evaluation.returned));
+  }
+
+  void retire(Post& post, const std::string& reason) {
+    post.retired = true;
+    const Target& target = post.evaluator->target();
+    summary_.retired.push_back(fmt::format("{} ({}) was given up: {}", target.name, target.uuid, reason));
+    observer_.on_note(summary_.retired.back());
+  }
+
+  /// Where no GPU is left to try it on, what happened to it stands; a row that was only on its way stays
+  /// dispatched.
+  void try_again(Lane& lane, Candidate candidate) {
+    if (!lane.alive()) {
+      if (candidate.trial.outcome != Outcome::dispatched) record(std::move(candidate));
+      return;
+    }
+    candidate.trial.outcome = Outcome::dispatched;
+    candidate.trial.reason.clear();
+    lane.ready.push_front(std::move(candidate));
   }
 
   void record(Candidate candidate) {
@@ -262,71 +327,56 @@ class Sweep {
   void count(const Candidate& candidate, const Trial& row) {
     ++summary_.finished;
     ++candidate.stage->finished;
-    const bool ran = row.outcome == Outcome::ok && row.median_us;
+    const bool ran = row.outcome == Outcome::ok;
     candidate.stage->strategy->observe(candidate.index, ran ? row.median_us : std::nullopt);
-    last_stage_ = candidate.stage;
-    if (!ran) return;
-    std::optional<Trial>& best = best_[row.problem];
-    if (!best || *row.median_us < *best->median_us) best = row;
+    scoreboard_.add(*candidate.stage, row);
   }
 
   void report() {
-    ProgressState state;
+    ProgressState state = scoreboard_.state(lanes_.front().stages().front());
     state.done = summary_.finished;
-    for (const Stage& stage : stages_) state.total += stage.planned;
-    const Stage& stage = last_stage_ != nullptr ? *last_stage_ : stages_.front();
-    state.stage = stage.label();
-    state.best = best_text(stage.problem.label());
+    for (Lane& lane : lanes_) {
+      for (const Stage& stage : lane.stages()) state.total += stage.planned;
+    }
     observer_.on_progress(state);
-  }
-
-  std::string best_text(const std::string& problem) const {
-    const auto found = best_.find(problem);
-    if (found == best_.end() || !found->second) return "";
-    const Trial& best = *found->second;
-    std::string text = fmt::format("{:.1f} TFLOP/s", best.tflops.value_or(0));
-    if (best.percent_of_baseline) text += fmt::format(", {:.1f}% of cuBLAS", *best.percent_of_baseline);
-    return text + " (" + best.template_name + ")";
   }
 
   /// Sleeps until a worker has something to say, a deadline is due, or a moment has passed.
   void wait() {
-    if (current_stage() != nullptr && compiling_.empty() && ready_.empty() && !stopping_) return;
+    if (!stopping_ && compiling() == 0 && hungriest() != nullptr) return;
     std::vector<pollfd> descriptors;
+    auto due = pool_.next_deadline();
     for (const int fd : pool_.fds()) descriptors.push_back({fd, POLLIN, 0});
-    if (evaluator_.fd() >= 0) descriptors.push_back({evaluator_.fd(), POLLIN, 0});
-    const auto due = std::min(pool_.next_deadline(), evaluator_.deadline());
+    for (const Lane& lane : lanes_) {
+      for (const Post& post : lane.posts) {
+        if (post.retired) continue;
+        if (post.evaluator->fd() >= 0) descriptors.push_back({post.evaluator->fd(), POLLIN, 0});
+        due = std::min(due, post.evaluator->deadline());
+      }
+    }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Clock::now());
     const auto timeout = std::clamp(left, std::chrono::milliseconds(0), kLongestWait);
     ::poll(descriptors.data(), descriptors.size(), static_cast<int>(timeout.count()));
   }
 
   const TuneSpec& spec_;
-  std::vector<Stage>& stages_;
-  Evaluator& evaluator_;
   Database& database_;
   const SweepOptions& options_;
   SweepObserver& observer_;
   CompilePool pool_;
+  std::vector<Lane> lanes_;
   SweepSummary summary_;
   const Clock::time_point started_ = Clock::now();
-  Clock::time_point busy_since_ = Clock::now();
   bool stopping_ = false;
-  std::size_t next_stage_ = 0;
-  std::optional<std::size_t> group_;
   std::uint64_t tickets_ = 0;
-  std::unordered_map<std::uint64_t, Candidate> compiling_;
-  std::deque<Candidate> ready_;
-  std::map<std::string, std::optional<Trial>> best_;
-  std::map<std::size_t, bool> baseline_seen_;  ///< by group
-  const Stage* last_stage_ = nullptr;
+  Scoreboard scoreboard_;
 };
 
 }  // namespace
 
-SweepSummary run_sweep(const TuneSpec& spec, std::vector<Stage>& stages, Evaluator& evaluator,
-                       Database& database, const SweepOptions& options, SweepObserver& observer) {
-  return Sweep(spec, stages, evaluator, database, options, observer).run();
+SweepSummary run_sweep(const TuneSpec& spec, std::vector<Fleet>& fleets, Database& database,
+                       const SweepOptions& options, SweepObserver& observer) {
+  return Sweep(spec, fleets, database, options, observer).run();
 }
 
 }  // namespace tiletune

@@ -1,18 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
+#include <exception>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "compile/pool.h"
 #include "output/progress.h"
 #include "store/database.h"
-#include "tune/evaluator.h"
-#include "tune/stage.h"
+#include "tune/fleet.h"
 
 namespace tiletune {
 
@@ -40,16 +38,19 @@ struct SweepSummary {
   std::map<Outcome, std::uint64_t> outcomes;  ///< of the rows made now
   bool interrupted = false;
   bool out_of_budget = false;
-  std::string gpu_failure;  ///< why the GPU was given up; empty: it was not
+  std::vector<std::string> retired;  ///< GPUs that were given up, each with its reason
+  /// What ended the sweep early: a GpuError when no GPU was left for a part of it, a UserError of the
+  /// database or the machine. What was recorded until then stays.
+  std::exception_ptr failure;
   double wall_s = 0;
   double compile_cpu_s = 0;
-  double evaluate_s = 0;  ///< time the evaluator was busy
+  double evaluate_s = 0;  ///< time the evaluators were busy, added up
 };
 
 /// The one loop: propose -> compile -> admit -> evaluate -> record. Single-threaded; compile workers and the
-/// GPU worker run beside it. Every row is committed as soon as it is known. Throws UserError and GpuError as
-/// its parts do; what was recorded until then stays.
-SweepSummary run_sweep(const TuneSpec& spec, std::vector<Stage>& stages, Evaluator& evaluator,
-                       Database& database, const SweepOptions& options, SweepObserver& observer);
+/// GPU workers run beside it. Every row is committed as soon as it is known. Throws UserError when the
+/// database does not even take the sweep's record.
+SweepSummary run_sweep(const TuneSpec& spec, std::vector<Fleet>& fleets, Database& database,
+                       const SweepOptions& options, SweepObserver& observer);
 
 }  // namespace tiletune

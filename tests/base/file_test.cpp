@@ -1,8 +1,11 @@
 #include "base/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/error.h"
 
@@ -60,7 +63,35 @@ TEST(File, MissingAndFolderAreNamed) {
 }
 
 TEST(File, LimitIsEnforced) {
-  EXPECT_NE(error_of([] { read_file("/dev/zero", 1000); }).find("larger than 1000 bytes"), std::string::npos);
+  const fs::path file = fs::path(testing::TempDir()) / "tiletune_limit.txt";
+  write_file_atomically(file, std::string(1001, 'x'));
+  EXPECT_NE(error_of([&] { read_file(file, 1000); }).find("larger than 1000 bytes"), std::string::npos);
+  EXPECT_EQ(read_file(file, 1001).size(), 1001U);
+  fs::remove(file);
+}
+
+TEST(File, DevicesAndSocketsAreNotOpened) {
+  EXPECT_EQ(error_of([] { read_file("/dev/zero"); }),
+            "/dev/zero: this is a device, not a file\n  Name a file.");
+}
+
+TEST(File, PipesAreReadToTheirEndAndNeverWaitedForInVain) {
+  const fs::path pipe = fs::path(testing::TempDir()) / "tiletune_pipe";
+  fs::remove(pipe);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(read_file(pipe), "") << "nobody writes";
+  fs::remove(pipe);
+
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  std::thread writer([&] {
+    const std::string text(200'000, 'x');  // more than a pipe holds
+    EXPECT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    ::close(ends[1]);
+  });
+  EXPECT_EQ(read_file("/proc/self/fd/" + std::to_string(ends[0])).size(), 200'000U);
+  writer.join();
+  ::close(ends[0]);
 }
 
 TEST(File, WritesAtomicallyAndLeavesNothingElse) {

@@ -33,6 +33,17 @@ TEST(Text, ThreeDigits) {
   EXPECT_EQ(three_digits(-5.5555), "-5.56");
 }
 
+TEST(Text, BytesFromText) {
+  EXPECT_EQ(bytes_from_text("512MiB"), std::uint64_t{512} << 20);
+  EXPECT_EQ(bytes_from_text("1.5 GiB"), std::uint64_t{1536} << 20);
+  EXPECT_EQ(bytes_from_text("1KiB"), 1024U);
+  EXPECT_EQ(bytes_from_text("1023TiB"), std::uint64_t{1023} << 40);
+  for (const char* nonsense : {"", "MiB", "512", "512MB", "512 M", "-1GiB", "0GiB", "nanGiB", "infGiB",
+                               "1024TiB", "1e400GiB", "4GiB more", " 4GiB", "0x10MiB"}) {
+    EXPECT_EQ(bytes_from_text(nonsense), std::nullopt) << nonsense;
+  }
+}
+
 TEST(Text, HumanSecondsAndBytes) {
   EXPECT_EQ(human_seconds(0.25), "250 ms");
   EXPECT_EQ(human_seconds(245), "4 min 05 s");

@@ -33,11 +33,25 @@ TEST(WorkerProcess, ReportsHowItEnded) {
   WorkerProcess exits = shell("exit 3");
   EXPECT_FALSE(exits.receive(10s).has_value());
   EXPECT_TRUE(exits.gone());
-  EXPECT_EQ(exits.reap(), "exited with 3");
+  EXPECT_EQ(exits.reap().how, "exited with 3");
   WorkerProcess crashes = shell("kill -SEGV $$");
   EXPECT_FALSE(crashes.receive(10s).has_value());
-  EXPECT_EQ(crashes.reap(), "killed by signal 11 (Segmentation fault)");
+  EXPECT_EQ(crashes.reap().how, "killed by signal 11 (Segmentation fault)");
   EXPECT_FALSE(crashes.send({{"type", "late"}}));
+}
+
+TEST(WorkerProcess, KnowsASignalFromOutside) {
+  WorkerProcess killed = shell("kill -KILL $$");
+  EXPECT_FALSE(killed.receive(10s).has_value());
+  EXPECT_TRUE(killed.reap().from_outside);
+  WorkerProcess crashed = shell("kill -SEGV $$");
+  EXPECT_FALSE(crashed.receive(10s).has_value());
+  EXPECT_FALSE(crashed.reap().from_outside);
+  WorkerProcess lingers = shell("exec 3>&-; exec sleep 30");
+  EXPECT_FALSE(lingers.receive(10s).has_value());
+  const WorkerEnd end = lingers.reap(10ms);
+  EXPECT_FALSE(end.from_outside) << "it was killed for its silence";
+  EXPECT_EQ(end.how, "closed its channel and did not end");
 }
 
 TEST(WorkerProcess, GarbageAndHalfFramesAreProtocolErrors) {
@@ -51,7 +65,8 @@ TEST(WorkerProcess, SilenceEndsWithTheTimeout) {
   WorkerProcess silent = shell("exec sleep 30");
   EXPECT_FALSE(silent.receive(50ms).has_value());
   EXPECT_FALSE(silent.gone());
-  EXPECT_EQ(silent.kill(), "killed by signal 9 (Killed)");
+  silent.kill();
+  EXPECT_EQ(silent.pid(), -1);
 }
 
 TEST(WorkerProcess, DestructionLeavesNoProcess) {
@@ -70,7 +85,7 @@ TEST(WorkerProcess, InheritsNoOtherDescriptors) {
   const int high = ::fcntl(first.fd(), F_DUPFD_CLOEXEC, 20);
   WorkerProcess second = shell("test -e /proc/$$/fd/" + std::to_string(high) + " && exit 8; exit 7");
   EXPECT_FALSE(second.receive(10s).has_value());
-  EXPECT_EQ(second.reap(), "exited with 7");
+  EXPECT_EQ(second.reap().how, "exited with 7");
   ::close(high);
 }
 

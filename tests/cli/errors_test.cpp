@@ -3,21 +3,11 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "cli/process.h"
+#include "cli/expect_error.h"
 #include "store/database.h"
 
 namespace tiletune {
 namespace {
-
-constexpr int kNothingToDo = 1;
-constexpr int kUserError = 2;
-
-void expect_error(const Finished& run, int code, const std::vector<std::string>& parts) {
-  EXPECT_EQ(run.code, code) << run.out << run.err;
-  for (const std::string& part : parts) {
-    EXPECT_NE(run.err.find(part), std::string::npos) << "expected '" << part << "' in: " << run.err;
-  }
-}
 
 const std::vector<std::string> kSweep{"sweep", "--gpu", "H100", "--quiet"};
 
@@ -148,6 +138,16 @@ TEST(Errors, TextThatIsNoUtf8IsRepairedInAnExport) {
   const Finished run = sandbox.run({"export", "--db", "foreign.db"});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("half of a character: \xef\xbf\xbd"), std::string::npos) << run.out;
+}
+
+TEST(Errors, CompileMemoryMustBeASizeThatSuffices) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(1);
+  expect_error(sweep(sandbox, config, {"--max-compile-memory", "much"}), kUserError,
+               {"--max-compile-memory: 'much' is no size", "512MiB or 4GiB"});
+  expect_error(sandbox.run({"inspect", config, "--gpu", "H100", "--max-compile-memory", "1KiB"}), kUserError,
+               {"--max-compile-memory: 1.0 KiB are too little for the compiler", "Allow at least 64.0 MiB."});
+  EXPECT_EQ(sweep(sandbox, config, {"--max-compile-memory", "64MiB"}).code, 0) << "the least must do";
 }
 
 TEST(Errors, BadCommandLine) {

@@ -9,39 +9,12 @@
 #include <thread>
 
 #include "base/file.h"
-#include "cli/process.h"
-#include "store/database.h"
+#include "cli/fake_sweep.h"
 
 namespace tiletune {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// `sweep CONFIG` with a fake GPU worker that misbehaves as `mode` says.
-std::vector<std::string> sweep_with(const std::string& config, const std::string& mode, int strikes_at = 3) {
-  std::vector<std::string> arguments{"sweep", config, "--db", "results.db", "-j", "2"};
-  for (const std::string& word : {std::string(TILETUNE_BINARY_DIR) + "/fake_gpu_worker", std::string("0"),
-                                  mode, std::to_string(strikes_at)}) {
-    arguments.insert(arguments.end(), {"--gpu-worker", word});
-  }
-  return arguments;
-}
-
-std::vector<std::string> measured_sweep(const std::string& config, const std::string& mode,
-                                        int strikes_at = 3) {
-  std::vector<std::string> arguments = sweep_with(config, mode, strikes_at);
-  arguments.emplace_back("--quiet");
-  return arguments;
-}
-
-std::vector<Trial> rows_of(const Sandbox& sandbox) {
-  return Database(sandbox.folder() / "results.db", Database::Mode::read_only).trials({});
-}
-
-std::int64_t kernels_with(const std::vector<Trial>& rows, Outcome outcome) {
-  return std::count_if(rows.begin(), rows.end(),
-                       [&](const Trial& row) { return row.kind == "kernel" && row.outcome == outcome; });
-}
 
 TEST(Sweep, MeasuresRanksAndExports) {
   const Sandbox sandbox;
@@ -96,7 +69,9 @@ TEST(Sweep, AGpuLostTooOftenEndsTheSweepWithWhatWasRecorded) {
   const Sandbox sandbox;
   const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(120), "always_crash"));
   EXPECT_EQ(run.code, 3) << run.out;
-  EXPECT_NE(run.err.find("the GPU worker was lost 101 times in a row"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("its worker was lost 101 times in a row, at last: killed by signal 11"),
+            std::string::npos)
+      << run.err;
   EXPECT_NE(run.out.find("crashed 101"), std::string::npos) << run.out;
   EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::crashed), 101);
 }

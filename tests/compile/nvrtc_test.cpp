@@ -62,12 +62,22 @@ TEST(CompileHere, ErrorsCarryTheCompilersLog) {
   bad_option.options.emplace_back("--bogus");
   EXPECT_THAT(compile_here(bad_option).reason, HasSubstr("unrecognized option --bogus"));
 
-  const Compiled too_large =
-      compile_here(macro_request("extern \"C\" __global__ void k(float* x) { __shared__ float s[99999]; "
-                                 "s[threadIdx.x] = x[0]; __syncthreads(); x[1] = s[threadIdx.x ^ 1]; }",
-                                 "k"));
+  CompileRequest verbose = macro_request(
+      "extern \"C\" __global__ void k(float* x) { __shared__ float s[99999]; "
+      "s[threadIdx.x] = x[0]; __syncthreads(); x[1] = s[threadIdx.x ^ 1]; }",
+      "k");
+  verbose.options.emplace_back("--ptxas-options=-v");
+  const Compiled too_large = compile_here(verbose);
   EXPECT_EQ(too_large.outcome, Outcome::compile_failed);
   EXPECT_THAT(too_large.reason, HasSubstr("uses too much shared data"));
+}
+
+TEST(CompileHere, ASourceInUtf16HasNoKernel) {
+  const Compiled compiled =
+      compile_here(macro_request("\xff\xfe extern \"C\" __global__ void copy() {}", "copy"));
+  EXPECT_EQ(compiled.outcome, Outcome::compile_failed);
+  EXPECT_EQ(compiled.reason,
+            "the compiler found no kernel of the name copy; macros.cu begins like UTF-16: save it as UTF-8");
 }
 
 TEST(CompileHere, ReasonsAreBoundedUtf8) {

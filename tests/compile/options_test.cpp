@@ -58,12 +58,60 @@ TEST(CheckCompileOptions, RefusesTheRestAndSaysWhereAndWhatInstead) {
   EXPECT_EQ(misspelt.where().text(), "configs/a.json: /compile/options/1");
   EXPECT_THAT(misspelt.remedy(), StartsWith("Did you mean '--use_fast_math'?"));
   for (const char* forbidden :
-       {"--gpu-architecture=sm_80", "-I/etc", "--include-path=/etc", "--pre-include=x.h", "-dlto", "", "-",
-        "--relocatable-device-code=true", "-fdevice-time-trace=x", "--fmad false"}) {
-    EXPECT_THAT(refusal(forbidden).message(), HasSubstr("no compiler option")) << forbidden;
+       {"--gpu-architecture=sm_80", "-dlto", "", "-", "--relocatable-device-code=true", "--fmad false",
+        "--modify-stack-limit=true", "--minimal", "--std=c++11 -I/etc"}) {
+    EXPECT_THAT(refusal(forbidden).message(), HasSubstr("option")) << forbidden;
   }
   EXPECT_THAT(refusal("--ptxas-options=-o=/tmp/x").message(), HasSubstr("no ptxas option"));
   EXPECT_THAT(refusal("--ptxas-options=-dlmc=cg").remedy(), StartsWith("Did you mean '-dlcm'?"));
+}
+
+TEST(CheckCompileOptions, RefusesWhateverReadsOrWritesFiles) {
+  for (const char* forbidden : {"-I/etc",
+                                "-I=/etc",
+                                "-I",
+                                "--include-path=/etc",
+                                "--pre-include=x.h",
+                                "-include=x.h",
+                                "--no-source-include",
+                                "--create-pch=/tmp/x",
+                                "--use-pch=/tmp/x",
+                                "--pch",
+                                "-pch",
+                                "--pch-dir=/tmp",
+                                "--pch-verbose=true",
+                                "--time=/tmp/x",
+                                "-time=-",
+                                "--fdevice-time-trace=/tmp/x",
+                                "-fdevice-time-trace=x",
+                                "--optimization-info=inline",
+                                "-opt-info=inline",
+                                "--gen-opt-lto",
+                                "--dlink-time-opt",
+                                "-rdc=true",
+                                "--options-file=x",
+                                "-optf=x",
+                                "@x",
+                                "--orig_src_file_name=x",
+                                "--version-ident=true",
+                                "-o=x",
+                                "--output-file=x",
+                                "-Xnvvm=x",
+                                "-Xcicc=x"}) {
+    EXPECT_THAT(refusal(forbidden).message(), HasSubstr("no compiler option")) << forbidden;
+  }
+  for (const char* forbidden :
+       {"-o=/tmp/x", "-o", "--output-file=/tmp/x", "-v,-o=/tmp/x", "--options-file=/tmp/x", "-optf=x", "@x",
+        "/etc/passwd", "--link", "-c", "--gpu-name=sm_80", "-v -o /tmp/x"}) {
+    EXPECT_THAT(refusal("--ptxas-options=" + std::string(forbidden)).message(), HasSubstr("no ptxas option"))
+        << forbidden;
+  }
+  for (const char* forbidden :
+       {"-O3,-o=/tmp/x", "-O3 -o=/tmp/x", "--opt-level=3,-o=/tmp/x", "-dlcm=ca,-o=/tmp/x"}) {
+    EXPECT_THAT(refusal("--ptxas-options=" + std::string(forbidden)).message(),
+                HasSubstr("wrong or missing value"))
+        << forbidden;
+  }
 }
 
 TEST(CheckCompileOptions, RefusesWrongValues) {
@@ -71,7 +119,7 @@ TEST(CheckCompileOptions, RefusesWrongValues) {
   EXPECT_EQ(refusal("--fmad").remedy(), "--fmad takes true or false.");
   EXPECT_EQ(refusal("--use_fast_math=true").remedy(), "--use_fast_math takes no value.");
   EXPECT_EQ(refusal("--maxrregcount=300").remedy(), "--maxrregcount takes an integer from 1 to 255.");
-  EXPECT_EQ(refusal("--std=c++23").remedy(), "--std takes c++11, c++14, c++17, c++20.");
+  EXPECT_EQ(refusal("--std=c++23").remedy(), "--std takes c++14, c++17, c++20.");
   EXPECT_EQ(refusal("--ptxas-options=-O5").remedy(), "--opt-level takes an integer from 0 to 3.");
   for (const char* wrong : {"--maxrregcount=6 4", "--maxrregcount=", "--diag-suppress=1,,2", "-D1A=2", "-D",
                             "-DA=1\n#include \"x\"", "-UA=1", "--ptxas-options", "--ptxas-options="}) {

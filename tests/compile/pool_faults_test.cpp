@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{
             "BE_SEGFAULT", Outcome::compile_crashed,
             "lost the compile worker: killed by signal 11 (Segmentation fault); its memory is limited to 4.0 "
-            "GiB"},
+            "GiB (--max-compile-memory)"},
         Fault{"BE_KILLED", Outcome::compile_crashed, "lost the compile worker: killed by signal 9 (Killed)"},
         Fault{"BE_EXIT", Outcome::compile_crashed, "lost the compile worker: exited with 7"},
         Fault{"BE_HANG", Outcome::compile_timeout, "not compiled within 2 s"},
@@ -66,25 +66,50 @@ TEST(CompilePool, ABinaryThatIsNotInTheCacheIsAskedForAgain) {
   EXPECT_EQ(compiled.binary->kernel_symbol, "_Z5scaleILi1EEvPf");
 }
 
-TEST(CompilePool, ACompilerThatNeedsTooMuchMemoryCostsOneRequest) {
+/// What takes too much memory in one stage of the compiler.
+struct Hungry {
+  std::string stage;
+  std::string source;
+};
+
+std::ostream& operator<<(std::ostream& out, const Hungry& hungry) { return out << hungry.stage; }
+
+class EveryHungryStage : public testing::TestWithParam<Hungry> {};
+
+TEST_P(EveryHungryStage, CostsOneRequestWithTheLimitInItsReason) {
   const TemporaryFolder cache;
   CompilePoolOptions options = pool_options(cache.path(), 1);
-  options.max_memory_bytes = std::uint64_t{96} << 20;
+  options.max_memory_bytes = std::uint64_t{80} << 20;
   CompilePool pool(options);
-  const std::string large =
-      "template <unsigned A, unsigned B> struct Tree {\n"
-      "  static constexpr unsigned v = Tree<A - 1, 2 * B>::v + Tree<A - 1, 2 * B + 1>::v;\n};\n"
-      "template <unsigned B> struct Tree<0, B> { static constexpr unsigned v = B; };\n"
-      "__device__ unsigned tree = Tree<18, 0>::v;\n";
-  pool.submit(1, scale_request(1, large));
+  pool.submit(1, scale_request(1, GetParam().source));
   pool.submit(2, scale_request(2));
   const auto results = drain(pool);
   EXPECT_EQ(results.at(1).outcome, Outcome::compile_crashed);
-  // The front end reports it; LLVM and sanitizers' allocators end the process.
-  EXPECT_THAT(results.at(1).reason, AnyOf("the compiler ran out of memory: it may use at most 96.0 MiB",
-                                          HasSubstr("; its memory is limited to 96.0 MiB")));
+  // Sanitizers' allocators end the process by themselves.
+  EXPECT_THAT(results.at(1).reason,
+              AnyOf("the compiler wanted more than 80.0 MiB of memory; raise --max-compile-memory",
+                    HasSubstr("; its memory is limited to 80.0 MiB (--max-compile-memory)")));
   EXPECT_EQ(results.at(2).outcome, Outcome::ok) << results.at(2).reason;
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    CompilePool, EveryHungryStage,
+    testing::Values(
+        Hungry{"FrontEnd",
+               "template <unsigned A, unsigned B> struct Tree {\n"
+               "  static constexpr unsigned v = Tree<A - 1, 2 * B>::v + Tree<A - 1, 2 * B + 1>::v;\n};\n"
+               "template <unsigned B> struct Tree<0, B> { static constexpr unsigned v = B; };\n"
+               "__device__ unsigned tree = Tree<18, 0>::v;\n"},
+        Hungry{"Optimizer", "__device__ int table[50000000] = {1};\n"},
+        Hungry{"Assembler",
+               "#define A1 \"fma.rn.f32 %0, %0, %0, %0;\"\n"
+               "#define A2 A1 A1 A1 A1 A1 A1 A1 A1\n"
+               "#define A3 A2 A2 A2 A2 A2 A2 A2 A2\n"
+               "#define A4 A3 A3 A3 A3 A3 A3 A3 A3\n"
+               "#define A5 A4 A4 A4 A4 A4 A4 A4 A4\n"
+               "#define A6 A5 A5 A5 A5 A5 A5 A5 A5\n"
+               "extern \"C\" __global__ void long_kernel(float* x) { asm(A6 : \"+f\"(*x)); }\n"}),
+    [](const auto& tested) { return tested.param.stage; });
 
 TEST(CompilePool, WorkersThatNeverStartAreAUserError) {
   const TemporaryFolder cache;

@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compile/include_scan.h"
 #include "compile/request.h"
 #include "compile/test_support.h"
 
@@ -16,25 +15,6 @@ std::vector<std::string> header_names(const SourceBundle& bundle) {
   std::vector<std::string> names;
   for (const auto& header : bundle.headers) names.push_back(header.name);
   return names;
-}
-
-TEST(QuotedIncludes, SkipsCommentsAndStringsButNotOddSpelling) {
-  const auto found = quoted_includes(
-      "// #include \"a\"\n"
-      "/* #include \"b\"\n"
-      "#include \"c\" */ #include \"d\" // \"e\"\n"
-      "  #  include\"f/g.cuh\"\r\n"
-      "const char* s = \"/*\"; int million = 1'000'000; // '\n"
-      "#include <h>\n"
-      "#include \"unfinished\n"
-      "#include \"i\"");
-  ASSERT_EQ(found.size(), 3U);
-  EXPECT_EQ(found[0].name, "d");
-  EXPECT_EQ(found[0].line, 3U);
-  EXPECT_EQ(found[1].name, "f/g.cuh");
-  EXPECT_EQ(found[1].line, 4U);
-  EXPECT_EQ(found[2].name, "i");
-  EXPECT_EQ(found[2].line, 8U);
 }
 
 TEST(ReadSources, FindsHeadersBesideTheIncluderThenInTheFolders) {
@@ -99,6 +79,66 @@ TEST(ReadSources, RefusesPathsThatLeaveTheFolders) {
   home.write("kernel_two/x.cuh", "");
   const fs::path source = home.write("kernel/kernel.cuh", "#include \"../kernel_two/x.cuh\"\n");
   EXPECT_THROW(read_sources(source, {}), UserError);
+}
+
+TEST(ReadSources, AngledIncludesNeverReachOtherFiles) {
+  const TemporaryFolder home;
+  home.write("secret.txt", "");
+  for (const std::string name :
+       {"/etc/passwd", "/dev/zero", "/absent", "../../../../../../etc/passwd", "../secret.txt"}) {
+    for (const std::string& text : {"#include <" + name + ">\n", "#if __has_include(<" + name + ">)\n#endif\n",
+                                   "#if __has_include(\"" + name + "\")\n#endif\n"}) {
+      const fs::path source = home.write("kernel/kernel.cuh", "\n" + text);
+      const UserError error = user_error_of([&] { read_sources(source, {home.path() / "kernel"}); });
+      EXPECT_THAT(error.message(),
+                  testing::AnyOf(HasSubstr("outside the kernel's folders"), HasSubstr("is not found")))
+          << text;
+      EXPECT_EQ(error.where().text(), source.string() + ": line 2") << text;
+    }
+  }
+}
+
+TEST(ReadSources, AngledIncludesOfOwnFilesArePartOfTheBundle) {
+  const TemporaryFolder home;
+  home.write("kernel/part.cuh", "#if !__has_include(\"no.cuh\")\n__device__ int part = 1;\n#endif\n");
+  home.write("common/shared.cuh", "#include <part.cuh>\n");
+  home.write("common/asked.cuh", "");
+  const fs::path source = home.write("kernel/kernel.cuh",
+                                     "#include <../common/shared.cuh>\n#include <cuda_fp16.h>\n"
+                                     "#if 0\n#include <cstdio>\n#endif\n"
+                                     "#if __has_include(<asked.cuh>) && !__has_include(<never.cuh>)\n"
+                                     "extern \"C\" __global__ void k(int* x) { *x = part; }\n#endif\n");
+  CompileRequest request;
+  request.sources = read_sources(source, {home.path() / "kernel", home.path() / "common"});
+  EXPECT_THAT(header_names(request.sources), ElementsAre("../common/shared.cuh", "part.cuh", "asked.cuh"));
+  request.options = {"--gpu-architecture=sm_80"};
+  request.kernel_expression = "k";
+  const Compiled compiled = compile_here(request);
+  EXPECT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
+
+  const std::string before = request.sources.hash();
+  home.write("kernel/part.cuh", "__device__ int part = 2;\n");
+  EXPECT_NE(read_sources(source, {home.path() / "kernel", home.path() / "common"}).hash(), before);
+}
+
+TEST(ReadSources, FilesOutsideAreBundledWhenTheyAreAllowed) {
+  const TemporaryFolder home;
+  const std::string outside = home.write("outside/x.cuh", "__device__ int x = 1;\n").string();
+  const fs::path source =
+      home.write("kernel/kernel.cuh", "#include <" + outside + ">\n#include \"../outside/x.cuh\"\n");
+  EXPECT_THAT(header_names(read_sources(source, {}, true)), ElementsAre(outside, "../outside/x.cuh"));
+  EXPECT_THAT(user_error_of([&] { read_sources(source, {}); }).remedy(), HasSubstr("--allow-outside-paths"));
+  const fs::path missing = home.write("kernel/kernel.cuh", "#include </absent.cuh>\n");
+  EXPECT_THROW(read_sources(missing, {}, true), UserError);
+}
+
+TEST(ReadSources, RefusesAToolkitNameForAnOwnFile) {
+  const TemporaryFolder home;
+  home.write("sub/a.cuh", "#include \"cuda_fp16.h\"\n");
+  home.write("sub/cuda_fp16.h", "// own\n");
+  const fs::path source = home.write("kernel.cuh", "#include <cuda_fp16.h>\n#include \"sub/a.cuh\"\n");
+  EXPECT_THAT(user_error_of([&] { read_sources(source, {}); }).message(),
+              HasSubstr("and the CUDA toolkit's elsewhere"));
 }
 
 TEST(ReadSources, RefusesOneNameForTwoFiles) {

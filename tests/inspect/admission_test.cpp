@@ -109,6 +109,50 @@ TEST(AdmitBinary, RegistersUpToTheFileOfABlock) {
             "> 65536 that a block may have on H100 SXM");
 }
 
+TEST(AdmitBinary, LocalMemoryUpToTheLimitOfAThread) {
+  Resources large = resources(32);
+  large.stack_bytes = 524288;
+  EXPECT_TRUE(binary(launch({1, 1, 1}, {32, 1, 1}), large).admitted);
+  large.stack_bytes += 8;
+  EXPECT_EQ(binary(launch({1, 1, 1}, {32, 1, 1}), large).reason,
+            "524296 B of local memory per thread > 524288 B that a thread may have");
+}
+
+ArgumentValue scalar(const char* name, ScalarType type) { return {Argument::Kind::scalar, name, type, {}}; }
+
+std::string argument_reason(const std::vector<ArgumentValue>& passed, const std::vector<int>& taken) {
+  Instance instance = launch({1, 1, 1}, {32, 1, 1});
+  instance.arguments = passed;
+  Resources of_kernel = resources(32);
+  of_kernel.parameter_bytes = taken;
+  const Admission admission = binary(instance, of_kernel);
+  return admission.admitted ? "admitted" : admission.reason;
+}
+
+TEST(AdmitBinary, ArgumentsAreThoseThatTheKernelTakes) {
+  const ArgumentValue buffer{Argument::Kind::buffer, "A", ScalarType::i32, {}};
+  const ArgumentValue n = scalar("n", ScalarType::i32);
+  EXPECT_EQ(argument_reason({}, {}), "admitted");
+  EXPECT_EQ(argument_reason({n, buffer, scalar("a", ScalarType::f64)}, {4, 8, 8}), "admitted");
+  EXPECT_EQ(argument_reason({n, buffer}, {4}), "arguments: the kernel takes 1, the template passes 2");
+  EXPECT_EQ(argument_reason({n}, {4, 8}), "arguments: the kernel takes 2, the template passes 1");
+  EXPECT_EQ(argument_reason({buffer, n}, {8, 8}),
+            "argument 2 of the kernel has 8 B, the template passes n (i32) with 4 B");
+  EXPECT_EQ(argument_reason({n, buffer}, {8, 4}),
+            "argument 1 of the kernel has 8 B, the template passes n (i32) with 4 B");
+  EXPECT_EQ(argument_reason({buffer}, {16}),
+            "argument 1 of the kernel has 16 B, the template passes A (buffer) with 8 B");
+}
+
+TEST(AdmitBinary, SmallIntegersAreTakenFromLargerOnes) {
+  EXPECT_EQ(argument_reason({scalar("transposed", ScalarType::i32)}, {1}), "admitted");
+  EXPECT_EQ(argument_reason({scalar("count", ScalarType::i64)}, {2}), "admitted");
+  EXPECT_EQ(argument_reason({scalar("count", ScalarType::i64)}, {4}),
+            "argument 1 of the kernel has 4 B, the template passes count (i64) with 8 B");
+  EXPECT_EQ(argument_reason({scalar("alpha", ScalarType::f32)}, {2}),
+            "argument 1 of the kernel has 2 B, the template passes alpha (f32) with 4 B");
+}
+
 TEST(AdmitBinary, WhatTheLaunchAloneForbidsComesFirst) {
   EXPECT_EQ(binary(launch({1, 70000, 1}, {1024, 1, 1}), resources(255)).reason,
             "grid.y = 70000 blocks, CUDA takes 1 to 65535");

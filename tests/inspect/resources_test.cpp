@@ -141,6 +141,32 @@ TEST_P(ResourcesTest, LaunchBoundsAreReadAndZeroWhenAbsent) {
   EXPECT_EQ(read_resources(compiled("plain", GetParam())).max_threads, 0);
 }
 
+TEST_P(ResourcesTest, ParametersAreReadInTheirOrderUsedOrNot) {
+  using Sizes = std::vector<int>;
+  EXPECT_EQ(read_resources(compiled("plain", GetParam())).parameter_bytes, (Sizes{8, 8}));
+  EXPECT_EQ(read_resources(compiled("dynamic_shared", GetParam())).parameter_bytes, (Sizes{8, 8, 4}));
+  const char* const source =
+      "struct Large { char bytes[4000]; };\n"
+      "extern \"C\" __global__ void none() {}\n"
+      "extern \"C\" __global__ void many(char a, double b, short c, float unused, const int* d) {}\n"
+      "extern \"C\" __global__ void large(int a, Large b, float* c) { c[a] = b.bytes[a]; }\n";
+  const auto module = compile_all_for_test(source, {"none", "many", "large"}, GetParam());
+  EXPECT_EQ(read_resources(module[0]).parameter_bytes, Sizes{});
+  EXPECT_EQ(read_resources(module[1]).parameter_bytes, (Sizes{1, 8, 2, 4, 8}));
+  EXPECT_EQ(read_resources(module[2]).parameter_bytes, (Sizes{4, 4000, 8}));
+}
+
+TEST(LargeParameters, AreReadFromTheirOwnAttribute) {
+  const char* const source =
+      "struct Large { char bytes[5000]; };\n"
+      "extern \"C\" __global__ void large(int a, Large b, float* c) { c[a] = b.bytes[a]; }\n";
+  for (const char* architecture : {"sm_90a", "sm_100"}) {
+    EXPECT_EQ(read_resources(compile_for_test(source, "large", architecture)).parameter_bytes,
+              (std::vector<int>{4, 5000, 8}))
+        << architecture;
+  }
+}
+
 TEST_P(ResourcesTest, TheKernelsThatShouldSpillAndHaveAStackDo) {
   const Resources spilling = read_resources(compiled("spilling<128>", GetParam()));
   EXPECT_GT(spilling.spill_store_bytes, 0);

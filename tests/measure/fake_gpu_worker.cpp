@@ -1,12 +1,15 @@
 // A GPU worker without a GPU, for tests: it answers as the real one does, with times made from the kernel's
 // bytes, and misbehaves as its second argument says: fake_gpu_worker DEVICE [MODE [TICKET]]. The misbehaviour
-// strikes at the measurement with that ticket (default 3).
+// strikes at the measurement with that ticket (default 3); "dies" is for ever and for GPU 1 alone. The driver
+// it pretends to have shows three GPUs: 0 and 1 are of one model, 2 of another.
 
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -20,11 +23,13 @@ namespace {
 using namespace tiletune;
 
 /// The figures of an H200 as its driver gives them.
-GpuOpened opened() {
+GpuOpened opened(int index) {
   GpuOpened message;
+  message.devices = 3;
   DeviceFacts& device = message.device;
-  device.name = "Fake H200";
-  device.uuid = "GPU-00000000-0000-0000-0000-000000000000";
+  device.index = index;
+  device.name = index == 2 ? "Fake H300" : "Fake H200";
+  device.uuid = "GPU-00000000-0000-0000-0000-00000000000" + std::to_string(index);
   device.compute_major = 9;
   device.multiprocessors = 132;
   device.warp_size = 32;
@@ -60,12 +65,20 @@ void write_raw(const std::string& bytes) {
   if (::write(kWorkerChannelFd, bytes.data(), bytes.size()) < 0) std::_Exit(9);
 }
 
+/// Left in the working folder by a GPU that is dead.
+constexpr const char* kGrave = "gpu_1_is_dead";
+
 void misbehave(WorkerChannel& channel, const std::string& mode, const MeasureRequest& request) {
   if (mode == "crash") ::raise(SIGSEGV);
+  if (mode == "killed") ::raise(SIGKILL);
   if (mode == "exit") std::_Exit(7);
   if (mode == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
   if (mode == "fatal") {
     channel.send({{"type", "fatal"}, {"reason", "an illegal memory access was encountered"}});
+    std::_Exit(1);
+  }
+  if (mode == "dies") {
+    std::ofstream(kGrave) << "for ever";
     std::_Exit(1);
   }
   if (mode == "garbage") write_raw("this is no frame at all");
@@ -79,6 +92,14 @@ void misbehave(WorkerChannel& channel, const std::string& mode, const MeasureReq
     ++other.ticket;
     channel.send(to_json(measured(other)));
   }
+  if (mode == "twice") {
+    const std::string answer = encode_frame(to_json(measured(request)));
+    write_raw(answer + answer);
+  }
+  if (mode == "deaf") {
+    channel.send(to_json(measured(request)));
+    std::this_thread::sleep_for(std::chrono::hours(1));
+  }
   if (mode == "malformed") channel.send({{"type", "measured"}, {"ticket", "three"}});
   if (mode == "wrong") {
     Measured answer;
@@ -89,26 +110,35 @@ void misbehave(WorkerChannel& channel, const std::string& mode, const MeasureReq
   }
 }
 
-int serve(WorkerChannel& channel, const std::string& mode, std::uint64_t strikes_at) {
-  channel.send(to_json(opened()));
+void prepare(WorkerChannel& channel, const std::string& mode) {
+  if (mode == "unpreparable") {
+    channel.send({{"type", "prepare_failed"}, {"reason", "the problem needs 3.0 TiB"}});
+    return;
+  }
+  if (mode == "dies_preparing") std::_Exit(5);
+  if (mode == "hangs_preparing") std::this_thread::sleep_for(std::chrono::hours(1));
+  Prepared prepared;
+  prepared.baseline = summarise({200.0, 201.0, 202.0});
+  prepared.baseline_version = "cuBLAS 0.0.0";
+  channel.send(to_json(prepared));
+  if (mode == "unasked") channel.send(to_json(measured(MeasureRequest{})));
+}
+
+int serve(WorkerChannel& channel, int device, const std::string& mode, std::uint64_t strikes_at) {
+  channel.send(to_json(opened(device)));
   while (const auto message = channel.receive()) {
     if ((*message)["type"] == "prepare") {
-      if (mode == "unpreparable") {
-        channel.send({{"type", "prepare_failed"}, {"reason", "the problem needs 3.0 TiB"}});
-        continue;
-      }
-      Prepared prepared;
-      prepared.baseline = summarise({200.0, 201.0, 202.0});
-      prepared.baseline_version = "cuBLAS 0.0.0";
-      channel.send(to_json(prepared));
+      prepare(channel, mode);
       continue;
     }
     const MeasureRequest request = measure_request_from_json(*message);
-    if (mode == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (request.ticket == strikes_at || mode == "always_crash") {
-      if (mode == "always_crash") ::raise(SIGSEGV);
+    if (mode == "slow" || mode == "dies") std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (mode == "always_crash") ::raise(SIGSEGV);
+    if (mode == "always_killed") ::raise(SIGKILL);
+    const bool strikes = request.ticket == strikes_at && mode != "none" && mode != "slow";
+    if (strikes && (mode != "dies" || device == 1)) {
       misbehave(channel, mode, request);
-      if (mode != "none" && mode != "slow") continue;
+      continue;
     }
     channel.send(to_json(measured(request)));
   }
@@ -120,11 +150,16 @@ int serve(WorkerChannel& channel, const std::string& mode, std::uint64_t strikes
 int main(int argc, char** argv) {
   die_with_parent();
   WorkerChannel channel;
+  const int device = argc > 1 ? std::stoi(argv[1]) : 0;
   const std::string mode = argc > 2 ? argv[2] : "none";
   if (mode == "no_gpu") {
     channel.send({{"type", "no_gpu"}, {"reason", "there is no driver here"}});
     return 0;
   }
+  if (mode == "dies" && device == 1 && std::filesystem::exists(kGrave)) {
+    channel.send({{"type", "fatal"}, {"reason", "the GPU has fallen off the bus"}});
+    return 1;
+  }
   if (mode == "mute") std::this_thread::sleep_for(std::chrono::hours(1));
-  return serve(channel, mode, argc > 3 ? std::stoull(argv[3]) : 3);
+  return serve(channel, device, mode, argc > 3 ? std::stoull(argv[3]) : 3);
 }

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace tiletune {
+
+/// Refuses an empty argument and a subcommand that does not exist, with the nearest one that does. Throws
+/// UserError.
+void check_command_line(const std::vector<std::string>& arguments, const CLI::App& app);
+
+/// Refuses the arguments that parsing left over, with the nearest option. Throws UserError.
+[[noreturn]] void refuse_extras(const CLI::App& app);
+
+}  // namespace tiletune

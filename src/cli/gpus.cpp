@@ -1,0 +1,153 @@
+#include "cli/gpus.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/common.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr const char* kAll = "all";
+
+std::vector<int> parse_indices(const std::string& text) {
+  std::vector<int> indices;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    int index = 0;
+    const auto [next, error] = std::from_chars(at, end, index);
+    const bool is_new = std::find(indices.begin(), indices.end(), index) == indices.end();
+    if (error != std::errc() || index < 0 || !is_new || (next != end && *next != ',')) {
+      throw UserError(fmt::format("'{}' is no list of GPUs", text), Where{"--gpus", ""},
+                      "Write 'all', or the numbers of different GPUs separated by commas, such as 0,1.");
+    }
+    indices.push_back(index);
+    if (next == end) return indices;
+    at = next + 1;
+  }
+}
+
+std::unique_ptr<GpuClient> make_client(const GpuChoice& choice, int index) {
+  GpuClientOptions options;
+  options.program = executable_path();
+  options.arguments = {"gpu-worker", std::to_string(index)};
+  if (!choice.worker.empty()) {
+    options.program = choice.worker.front();
+    options.arguments.assign(choice.worker.begin() + 1, choice.worker.end());
+    std::replace(options.arguments.begin(), options.arguments.end(), std::string("{gpu}"),
+                 std::to_string(index));
+  }
+  return std::make_unique<GpuClient>(std::move(options));
+}
+
+struct OpenedGpu {
+  std::unique_ptr<GpuClient> client;
+  Target target;
+};
+
+bool same_kind(const Target& a, const Target& b) {
+  return a.name == b.name && a.architecture == b.architecture && a.driver_version == b.driver_version;
+}
+
+class Opener {
+ public:
+  explicit Opener(const GpuChoice& choice) : choice_(choice), models_(shipped_gpu_models()) {}
+
+  std::vector<OpenedGpu> gpus;
+  std::vector<std::string> notes;
+  std::string no_gpu;  ///< why this machine has none
+
+  /// The drivers of several GPUs start side by side.
+  void open() {
+    if (choice_.indices != kAll) return open(parse_indices(choice_.indices));
+    open({0});
+    std::vector<int> others;
+    for (int index = 1; index < devices_; ++index) others.push_back(index);
+    open(others);
+  }
+
+ private:
+  void open(const std::vector<int>& indices) {
+    std::vector<std::unique_ptr<GpuClient>> clients;
+    for (const int index : indices) {
+      clients.push_back(make_client(choice_, index));
+      clients.back()->start();
+    }
+    for (std::size_t i = 0; i < clients.size(); ++i) open(indices[i], std::move(clients[i]));
+  }
+
+  void open(int index, std::unique_ptr<GpuClient> client) {
+    try {
+      const auto opened = client->open();
+      if (!opened) {
+        no_gpu = client->why();
+        return;
+      }
+      devices_ = opened->devices;
+      gpus.push_back({std::move(client), target_from_device(*opened, models_)});
+    } catch (const GpuError& error) {
+      // Without the first one the number of GPUs is not known.
+      if (choice_.indices != kAll || index == 0) throw;
+      notes.push_back(fmt::format("GPU {} is left out: {}", index, error.what()));
+    }
+  }
+
+  const GpuChoice& choice_;
+  std::vector<GpuModel> models_;
+  int devices_ = 0;
+};
+
+Fleet predicting_fleet(const std::string& model, std::vector<Stage> stages) {
+  Fleet fleet;
+  fleet.stages = std::move(stages);
+  fleet.evaluators.push_back(
+      make_predicting_evaluator(target_from_model(find_gpu_model(shipped_gpu_models(), model))));
+  return fleet;
+}
+
+std::vector<Fleet> measuring_fleets(const TuneSpec& spec, std::vector<OpenedGpu> gpus,
+                                    std::vector<Stage> stages) {
+  std::vector<Fleet> fleets;
+  for (OpenedGpu& gpu : gpus) {
+    auto fleet = std::find_if(fleets.begin(), fleets.end(),
+                              [&](const Fleet& other) { return same_kind(other.target(), gpu.target); });
+    if (fleet == fleets.end()) {
+      fleets.emplace_back();
+      fleet = std::prev(fleets.end());
+      fleet->stages = fleets.size() == 1 ? std::move(stages) : plan_stages(spec);
+    }
+    fleet->evaluators.push_back(make_measuring_evaluator(spec, std::move(gpu.client), std::move(gpu.target)));
+  }
+  return fleets;
+}
+
+}  // namespace
+
+ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Stage> stages) {
+  ChosenGpus chosen;
+  if (!choice.model.empty()) {
+    chosen.why_predicted = "--gpu names a model";
+    chosen.fleets.push_back(predicting_fleet(choice.model, std::move(stages)));
+    return chosen;
+  }
+  Opener opener(choice);
+  opener.open();
+  chosen.notes = std::move(opener.notes);
+  if (opener.gpus.empty()) {
+    chosen.why_predicted = opener.no_gpu;
+    chosen.fleets.push_back(predicting_fleet(spec.gpu.empty() ? "H100" : spec.gpu, std::move(stages)));
+  } else {
+    chosen.fleets = measuring_fleets(spec, std::move(opener.gpus), std::move(stages));
+  }
+  return chosen;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "spec/tune_spec.h"
+#include "tune/fleet.h"
+
+namespace tiletune {
+
+/// Which GPUs a sweep is for, as the command line says.
+struct GpuChoice {
+  std::string model;                ///< to predict for; empty: measure
+  std::string indices;              ///< "0", "0,2" or "all": the driver's numbers of the GPUs to measure on
+  std::vector<std::string> worker;  ///< in place of this executable's GPU worker; "{gpu}" is its GPU's number
+};
+
+/// GPUs to sweep for, and what to tell the person.
+struct ChosenGpus {
+  std::vector<Fleet> fleets;
+  std::string why_predicted;       ///< empty when times are measured
+  std::vector<std::string> notes;  ///< GPUs of "all" that cannot be used
+};
+
+/// Opens the GPUs, one worker each, and groups them by model; where the machine has none, or a model is
+/// named, the only fleet predicts. `stages` are the spec's, as planned. Throws UserError for a malformed
+/// choice or an unknown model, GpuError when a GPU that was asked for cannot be used.
+ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Stage> stages);
+
+}  // namespace tiletune

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tune/evaluator.h"
+#include "tune/stage.h"
+
+namespace tiletune {
+
+/// GPUs of one model, architecture and driver: their times compare, so they share one way through the space,
+/// and what one of them has measured the others need not.
+struct Fleet {
+  std::vector<Stage> stages;
+  std::vector<std::unique_ptr<Evaluator>> evaluators;  ///< at least one
+
+  const Target& target() const { return evaluators.front()->target(); }
+};
+
+}  // namespace tiletune

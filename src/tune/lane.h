@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tune/fleet.h"
+
+namespace tiletune {
+
+/// A GPU at work.
+struct Post {
+  Evaluator* evaluator = nullptr;
+  std::optional<std::size_t> group;  ///< whose buffers it holds
+  Clock::time_point busy_since;
+  bool retired = false;
+};
+
+/// One configuration to try.
+struct Proposal {
+  Stage* stage = nullptr;
+  std::uint64_t index = 0;
+  bool deferred = false;  ///< it was put off before
+};
+
+/// One fleet's way through its stages: what is proposed, compiled, ready, and where it is measured.
+class Lane {
+ public:
+  explicit Lane(Fleet& fleet);
+
+  const Target& target() const { return fleet_->target(); }
+  std::vector<Stage>& stages() { return fleet_->stages; }
+
+  std::vector<Post> posts;
+  std::unordered_map<std::uint64_t, Candidate> compiling;  ///< by ticket
+  std::deque<Candidate> ready;
+  std::set<std::size_t> groups_with_baseline_seen;
+
+  /// The next configuration of the first stage that has any left; those put off come last in their stage.
+  std::optional<Proposal> propose();
+  void defer(const Proposal& proposal) { deferred_[proposal.stage].push_back(proposal.index); }
+
+  /// A ready candidate of the lowest group that has anything left to begin, if one is ready: changing groups
+  /// rebuilds buffers and reference, so the next group waits until this one is done. Proposals come group by
+  /// group, so a lowest group without a ready candidate is being compiled, and compiling has a deadline.
+  std::deque<Candidate>::iterator next_ready();
+
+  bool alive() const;
+  bool idle() const;
+  bool has_proposals() { return current_stage() != nullptr; }
+  /// Nothing is left that is not yet being measured.
+  bool exhausted() { return !has_proposals() && compiling.empty() && ready.empty(); }
+
+ private:
+  Stage* current_stage();
+
+  Fleet* fleet_;
+  std::size_t next_stage_ = 0;
+  std::unordered_map<const Stage*, std::vector<std::uint64_t>> deferred_;
+};
+
+}  // namespace tiletune

@@ -1,0 +1,34 @@
+#include "tune/scoreboard.h"
+
+#include <fmt/format.h>
+
+#include "store/trial.h"
+
+namespace tiletune {
+
+namespace {
+
+std::string best_text(const Trial& row) {
+  std::string text = fmt::format("{:.1f} TFLOP/s", row.tflops.value_or(0));
+  if (row.percent_of_baseline) text += fmt::format(", {:.1f}% of cuBLAS", *row.percent_of_baseline);
+  return text + " (" + row.template_name + ")";
+}
+
+}  // namespace
+
+void Scoreboard::add(const Stage& stage, const Trial& row) {
+  stage_ = stage.label();
+  place_ = row.gpu + " " + row.problem;
+  if (row.outcome != Outcome::ok || !row.median_us) return;
+  const auto [best, is_first] = best_.try_emplace(place_, Best{*row.median_us, best_text(row)});
+  if (!is_first && *row.median_us < best->second.median_us) best->second = {*row.median_us, best_text(row)};
+}
+
+ProgressState Scoreboard::state(const Stage& first_stage) const {
+  ProgressState state;
+  state.stage = stage_.empty() ? first_stage.label() : stage_;
+  if (const auto best = best_.find(place_); best != best_.end()) state.best = best->second.text;
+  return state;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,177 @@
+// Sweeps over several GPUs, and over GPUs that fail, through the executable with fake GPU workers.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/fake_sweep.h"
+
+namespace tiletune {
+namespace {
+
+std::string fake_uuid(int index) { return "GPU-00000000-0000-0000-0000-00000000000" + std::to_string(index); }
+
+/// Kernel rows by GPU.
+std::map<std::string, int> rows_by_uuid(const std::vector<Trial>& rows) {
+  std::map<std::string, int> counts;
+  for (const Trial& row : rows) counts[row.gpu_uuid] += row.kind == "kernel" ? 1 : 0;
+  return counts;
+}
+
+std::set<std::string> parameters_on(const std::vector<Trial>& rows, const std::string& gpu) {
+  std::set<std::string> parameters;
+  for (const Trial& row : rows) {
+    if (row.gpu == gpu && row.kind == "kernel") parameters.insert(row.parameters);
+  }
+  return parameters;
+}
+
+TEST(Gpus, OfOneModelShareTheSpace) {
+  const Sandbox sandbox;
+  const Finished run =
+      sandbox.run(measured_sweep(sandbox.write_tiny_space(24), "slow", 3, {"--gpus", "0,1"}));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("24 of 24 configurations"), std::string::npos) << run.out;
+  const std::vector<Trial> rows = rows_of(sandbox);
+  EXPECT_EQ(kernels_with(rows, Outcome::ok), 24);
+  EXPECT_EQ(parameters_on(rows, "Fake H200").size(), 24U);
+  const auto counts = rows_by_uuid(rows);
+  EXPECT_GE(counts.at(fake_uuid(0)), 4);
+  EXPECT_GE(counts.at(fake_uuid(1)), 4);
+}
+
+TEST(Gpus, OfDifferentModelsAreSweptAndRankedApart) {
+  const Sandbox sandbox;
+  const Finished run = sandbox.run(
+      measured_sweep(sandbox.write_tiny_space(6), "slow", 3, {"--gpus", "all", "--format", "json"}));
+  EXPECT_EQ(run.code, 0) << run.err;
+  const std::vector<Trial> rows = rows_of(sandbox);
+  EXPECT_EQ(parameters_on(rows, "Fake H200").size(), 6U);
+  EXPECT_EQ(parameters_on(rows, "Fake H300").size(), 6U);
+  EXPECT_EQ(kernels_with(rows, Outcome::ok), 12);
+  const auto document = nlohmann::ordered_json::parse(run.out);
+  ASSERT_EQ(document["groups"].size(), 2U);
+  std::set<std::string> gpus;
+  for (const auto& group : document["groups"]) {
+    EXPECT_EQ(group["rows"].size(), 7U) << "six kernels and the baseline of this model";
+    for (const auto& row : group["rows"]) EXPECT_EQ(row["gpu"], group["gpu"]);
+    gpus.insert(group["gpu"].get<std::string>());
+  }
+  EXPECT_EQ(gpus, (std::set<std::string>{"Fake H200", "Fake H300"}));
+}
+
+TEST(Gpus, TheHeadlineCountsThem) {
+  const Sandbox sandbox;
+  std::vector<std::string> arguments = sweep_with(sandbox.write_tiny_space(2), "none");
+  arguments.insert(arguments.end(), {"--gpus", "all"});
+  const Finished run = sandbox.run(arguments);
+  EXPECT_NE(run.out.find(": 2 x Fake H200, sm_90a, 132 multiprocessors; Fake H300, sm_90a"),
+            std::string::npos)
+      << run.out;
+}
+
+TEST(Gpus, ADeadOneIsRetiredAndItsWorkMoves) {
+  const Sandbox sandbox;
+  const Finished run =
+      sandbox.run(measured_sweep(sandbox.write_tiny_space(24), "dies", 2, {"--gpus", "0,1"}));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("Fake H200 (" + fake_uuid(1) +
+                         ") was given up: its worker could not be started anew in 4 attempts, at last: "
+                         "the GPU has fallen off the bus"),
+            std::string::npos)
+      << run.out;
+  const std::vector<Trial> rows = rows_of(sandbox);
+  EXPECT_EQ(kernels_with(rows, Outcome::ok), 24) << "what was with the dead one was tried again";
+  EXPECT_EQ(rows_by_uuid(rows).at(fake_uuid(1)), 1) << "what it had measured before it died";
+}
+
+TEST(Gpus, TheDeathOfTheLastOneEndsTheSweepAndTheNextRunGoesOn) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(6);
+  const Finished run = sandbox.run(measured_sweep(config, "dies", 3, {"--gpus", "1"}));
+  EXPECT_EQ(run.code, 3) << run.out;
+  EXPECT_NE(run.out.find("ok 2, crashed 1"), std::string::npos) << run.out;
+  EXPECT_NE(run.err.find("no Fake H200 is left to go on with"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("Run the same command again to go on."), std::string::npos) << run.err;
+  const Finished again = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_NE(again.out.find("ok 3; 3 known from before"), std::string::npos) << again.out;
+}
+
+TEST(Gpus, AWorkerThatSomebodyKilledIsNoFaultOfItsConfiguration) {
+  const Sandbox sandbox;
+  const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(6), "killed"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::ok), 6);
+}
+
+TEST(Gpus, AWorkerThatIsKilledAgainIsBlamedOnItsConfiguration) {
+  const Sandbox sandbox;
+  const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(2), "always_killed"));
+  EXPECT_EQ(run.code, 1) << run.err;
+  const std::vector<Trial> rows = rows_of(sandbox);
+  EXPECT_EQ(kernels_with(rows, Outcome::crashed), 2);
+  for (const Trial& row : rows) {
+    EXPECT_EQ(row.reason, row.kind == "kernel" ? "killed by signal 9 (Killed)" : "");
+  }
+}
+
+TEST(Gpus, WhatWasInFlightWhenASweepEndedComesLast) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(3);
+  sandbox.run(measured_sweep(config, "none"));
+  {
+    Database database(sandbox.folder() / "results.db", Database::Mode::read_write);
+    std::vector<Trial> rows = database.trials({});
+    for (Trial& row : rows) {
+      if (row.kind == "kernel")
+        row.outcome = row.parameters == R"({"V":0})" ? Outcome::dispatched : Outcome::refused;
+    }
+    database.record_all(rows);
+  }
+  const Finished run = sandbox.run(measured_sweep(config, "wrong", 3));
+  EXPECT_NE(run.out.find("ok 2, wrong_result 1"), std::string::npos) << run.out;
+  for (const Trial& row : rows_of(sandbox)) {
+    EXPECT_EQ(row.outcome == Outcome::wrong_result, row.parameters == R"({"V":0})") << row.parameters;
+  }
+}
+
+TEST(Gpus, AReferenceThatDoesNotCompileIsTheReasonOfItsRows) {
+  const Sandbox sandbox;
+  sandbox.write("odd/kernel.cu", "extern \"C\" __global__ void odd(float* y) { y[threadIdx.x] = V; }\n");
+  sandbox.write("odd/reference.cu",
+                "extern \"C\" __global__ void reference(float* y) { y[0] = nonsense; }\n");
+  sandbox.write("odd/template.json", R"({
+    "name": "odd", "summary": "s", "operation": "custom", "source": "kernel.cu", "kernel": "odd",
+    "macros": {"V": "V"}, "dimensions": ["n"],
+    "buffers": [{"name": "y", "type": "f32", "elements": "n", "role": "out"}],
+    "flops": "n", "bytes": "4 * n",
+    "reference": {"source": "reference.cu", "kernel": "reference", "grid": [1], "block": [32]},
+    "parameters": [{"name": "V", "values": [1, 2], "meaning": "what is written"}],
+    "launch": {"grid": [1], "block": [32]}, "arguments": [{"buffer": "y"}]
+  })");
+  const std::string config = sandbox.write("odd.json", R"({"templates": ["odd"], "problems": [{"n": 32}]})");
+  const Finished run = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_EQ(run.code, 1) << run.out << run.err;
+  const std::vector<Trial> rows = rows_of(sandbox);
+  EXPECT_EQ(kernels_with(rows, Outcome::refused), 2);
+  EXPECT_NE(rows.front().reason.find("the reference kernel does not compile"), std::string::npos);
+  EXPECT_NE(rows.front().reason.find("nonsense"), std::string::npos) << rows.front().reason;
+}
+
+TEST(Gpus, AMalformedListIsExplained) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(1);
+  for (const char* list : {"", "0,", "0,0", "-1", "one", "0 1", "99999999999"}) {
+    const Finished run = sandbox.run(measured_sweep(config, "none", 3, {"--gpus", list}));
+    EXPECT_EQ(run.code, 2) << list;
+    EXPECT_NE(run.err.find(std::string("--gpus: '") + list + "' is no list of GPUs"), std::string::npos)
+        << run.err;
+  }
+}
+
+}  // namespace
+}  // namespace tiletune

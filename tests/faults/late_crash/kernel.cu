@@ -1,0 +1,12 @@
+// State that survives a launch.
+__device__ int launches = 0;
+
+extern "C" __global__ void late_crash(int M, int N, int K, const float* A, const float* B, float* C) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  const int column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= M || column >= N) return;
+  float sum = 0.0f;
+  for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + column];
+  if (row == 0 && column == 0 && ++launches > LAUNCHES) C[1ll << 40] = sum;
+  C[row * N + column] = sum;
+}

@@ -1,0 +1,10 @@
+// A scratch value ends up in A.
+extern "C" __global__ void overwritten_input(int M, int N, int K, float* A, const float* B, float* C) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  const int column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= M || column >= N) return;
+  float sum = 0.0f;
+  for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + column];
+  C[row * N + column] = sum;
+  if (row == 0 && column == 0) A[0] = 0.5f;
+}

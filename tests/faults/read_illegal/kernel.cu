@@ -1,0 +1,10 @@
+// One element takes a summand from far outside every buffer.
+extern "C" __global__ void read_illegal(int M, int N, int K, const float* A, const float* B, float* C) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  const int column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= M || column >= N) return;
+  float sum = 0.0f;
+  for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + column];
+  if (row == 3 && column == 5) sum += A[1ll << 40];
+  C[row * N + column] = sum;
+}

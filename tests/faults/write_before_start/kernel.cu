@@ -1,0 +1,10 @@
+// One element too many, right before C.
+extern "C" __global__ void write_before_start(int M, int N, int K, const float* A, const float* B, float* C) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  const int column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= M || column >= N) return;
+  float sum = 0.0f;
+  for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + column];
+  C[row * N + column] = sum;
+  if (row == 0 && column == 0) C[-1] = sum;
+}
