@@ -22,6 +22,10 @@ if(TILETUNE_SANITIZE)
   target_compile_options(tiletune_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(tiletune_options INTERFACE -fsanitize=${TILETUNE_SANITIZE})
 endif()
+if(TILETUNE_FUZZ)
+  # Counts what is reached, for the fuzzer; harmless in other executables.
+  target_compile_options(tiletune_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 function(tiletune_room name)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;LINK;SOURCES" ${ARGN})

@@ -32,6 +32,13 @@ step() {
   return "$status"
 }
 
+# has_header COMPILER NAME: whether the compiler is there and finds <NAME>.
+has_header() {
+  "$1" -E -x c++ - <<<"#if !__has_include(<$2>)
+#error
+#endif" >/dev/null 2>&1
+}
+
 # stop MESSAGE...: one line each on stderr, then exit 1.
 stop() {
   printf '%s\n' "$@" >&2

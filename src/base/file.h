@@ -26,8 +26,8 @@ void write_file(const std::filesystem::path& path, std::string_view content);
 /// The same for content that is not in memory as a whole. What `write` throws leaves the file as it was.
 void stream_to_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 
-/// Reads JSON (comments not allowed, duplicate keys refused, nesting limited to 200). Throws UserError with
-/// line and column on bad syntax.
+/// Reads JSON (comments not allowed, duplicate keys refused, nesting limited to 200, keys of one object to
+/// 10000). Throws UserError with line and column on bad syntax.
 nlohmann::ordered_json read_json(const std::filesystem::path& path);
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& file_name);
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/cbor.h"
 #include "base/hash.h"
 
 namespace tiletune {
@@ -30,12 +31,7 @@ std::uint32_t read_u32(std::string_view bytes) {
 }
 
 nlohmann::ordered_json decode(std::string_view payload) {
-  nlohmann::ordered_json message;
-  try {
-    message = nlohmann::ordered_json::from_cbor(payload.begin(), payload.end());
-  } catch (const nlohmann::json::exception& error) {
-    throw ProtocolError(std::string("the frame's payload is no CBOR: ") + error.what());
-  }
+  nlohmann::ordered_json message = decode_cbor(payload);
   if (!message.is_object() || !message.contains("type") || !message["type"].is_string()) {
     throw ProtocolError("the frame's payload is no map with a string member 'type'");
   }

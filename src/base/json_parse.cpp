@@ -13,6 +13,8 @@ namespace tiletune {
 namespace {
 
 constexpr int kDeepestNesting = 200;
+/// Each key is compared with all others of its object; more than this are taken for a mistake.
+constexpr std::size_t kMostKeys = 10000;
 
 /// "line 3, column 14" of a byte offset; columns count bytes.
 std::string line_and_column(std::string_view text, std::size_t offset) {
@@ -45,6 +47,10 @@ class Watcher {
       if (!keys_.back().insert(key).second) {
         throw UserError(fmt::format("the key '{}' stands twice in one object", key), Where{file_name_, ""},
                         "Remove one of the two.");
+      }
+      if (keys_.back().size() > kMostKeys) {
+        throw UserError(fmt::format("an object has more than {} keys", kMostKeys), Where{file_name_, ""},
+                        "Remove what does not belong there.");
       }
     }
     return true;

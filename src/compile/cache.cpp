@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/cbor.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -30,9 +31,8 @@ std::optional<Binary> decode(const std::string& content, const std::string& key)
   const std::string_view payload = std::string_view(content).substr(kHeaderBytes);
   if (content.compare(0, kHeaderBytes, header(payload)) != 0) return std::nullopt;
   try {
-    Binary binary = binary_from_json(nlohmann::ordered_json::from_cbor(payload));
+    Binary binary = binary_from_json(decode_cbor(payload));
     if (binary.key == key) return binary;
-  } catch (const nlohmann::json::exception&) {
   } catch (const ProtocolError&) {
   }
   return std::nullopt;

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/cbor.h"
+
 namespace tiletune {
 
 namespace {
@@ -67,7 +69,7 @@ Json to_json(const WorkerSettings& settings) {
 WorkerSettings worker_settings_from_json(const Json& json) {
   return read_message(json, "settings", [&] {
     return WorkerSettings{json.at("cache_folder").get<std::string>(),
-                          json.at("max_memory_bytes").get<std::uint64_t>()};
+                          message_unsigned(json.at("max_memory_bytes"))};
   });
 }
 

@@ -48,6 +48,7 @@ constexpr std::array<Figure, 17> kFigures = {{
 constexpr const char* kCapability = "compute_capability";
 constexpr const char* kPublishedPeak = "published_fp32_tflops";
 constexpr double kPeakTolerance = 0.03;
+constexpr std::int64_t kMostPerMultiprocessor = std::int64_t{1} << 30;
 
 class ModelReader {
  public:
@@ -181,6 +182,7 @@ class ModelReader {
         fail("the value must be greater than 0", where_.at(entry.key).at("value"), "Correct the value.");
       }
     }
+    check_extent(model);
     if (model.max_threads_per_multiprocessor % model.warp_size != 0 ||
         model.max_threads_per_block > model.max_threads_per_multiprocessor) {
       fail("a multiprocessor holds whole warps and at least one largest block",
@@ -197,6 +199,23 @@ class ModelReader {
                        model.fp32_lanes_per_multiprocessor, model.multiprocessors, model.boost_clock_mhz,
                        model.fp32_peak_tflops(), published),
            where_.at(kPublishedPeak), "Correct the figure that is wrong; they must agree within 3%.");
+    }
+  }
+
+  /// Occupancy is computed with `int`, and by rules for warps of 32 threads.
+  void check_extent(const GpuModel& model) const {
+    if (model.warp_size != 32) {
+      fail("a warp has 32 threads on every GPU that tiletune knows", where_.at("warp_size").at("value"),
+           "Write 32.");
+    }
+    for (const Figure& entry : kFigures) {
+      const auto* member = std::get_if<std::int64_t GpuModel::*>(&entry.member);
+      const std::string_view key = entry.key;
+      if (member == nullptr || key == "l2_bytes" || key == "memory_bytes" ||
+          model.*(*member) <= kMostPerMultiprocessor)
+        continue;
+      fail(fmt::format("found {}, which is more than any multiprocessor has", model.*(*member)),
+           where_.at(entry.key).at("value"), "Correct the value.");
     }
   }
 

@@ -126,14 +126,16 @@ Occupancy compute_occupancy(const GpuModel& gpu, const Resources& resources, int
                             std::int64_t dynamic_shared_bytes) {
   const cudaOccResult result = ask_header(gpu, resources, threads_per_block, dynamic_shared_bytes);
   Occupancy out;
-  out.blocks_per_multiprocessor = result.activeBlocksPerMultiprocessor;
+  // The header has its own table of blocks per multiprocessor; what the model says counts too.
+  out.blocks_per_multiprocessor =
+      std::min(result.activeBlocksPerMultiprocessor, gpu.max_blocks_per_multiprocessor);
   out.warps_per_block = (threads_per_block + gpu.warp_size - 1) / gpu.warp_size;
   out.fraction = static_cast<double>(out.blocks_per_multiprocessor * out.warps_per_block * gpu.warp_size) /
                  gpu.max_threads_per_multiprocessor;
   out.limit_by_warps = or_no_limit(result.blockLimitWarps);
   out.limit_by_registers = or_no_limit(result.blockLimitRegs);
   out.limit_by_shared = or_no_limit(result.blockLimitSharedMem);
-  out.limit_by_blocks = or_no_limit(result.blockLimitBlocks);
+  out.limit_by_blocks = std::min(result.blockLimitBlocks, gpu.max_blocks_per_multiprocessor);
   out.limit_by_barriers = or_no_limit(result.blockLimitBarriers);
   out.registers_per_block = result.allocatedRegistersPerBlock;
   out.shared_bytes_per_block = static_cast<std::int64_t>(result.allocatedSharedMemPerBlock);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -25,8 +24,12 @@ constexpr std::uint8_t kBarrierCount = 0x4c;
 constexpr int kFirstArchitectureWithReserve = 90;
 constexpr std::int64_t kReservedSharedBytes = 1024;
 
-int to_int(std::uint64_t value, const char* what) {
-  if (value > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
+/// More than any GPU has, and few enough that sums and products of them fit.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMostRegisters = 255;
+
+int to_int(std::uint64_t value, const char* what, std::uint64_t most = kMostBytes) {
+  if (value > most) {
     throw_bad_cubin(fmt::format("its {} is {}", what, value));
   }
   return static_cast<int>(value);
@@ -39,7 +42,7 @@ void read_common_attributes(const CubinElf& elf, std::uint32_t symbol, Resources
   for_each_attribute(info->bytes, [&](const Attribute& attribute) {
     if (attribute.bytes.size() < 8 || read_scalar<std::uint32_t>(attribute.bytes, 0) != symbol) return;
     const auto value = read_scalar<std::uint32_t>(attribute.bytes, 4);
-    if (attribute.id == kRegisterCount) out.registers = to_int(value, "register count");
+    if (attribute.id == kRegisterCount) out.registers = to_int(value, "register count", kMostRegisters);
     if (attribute.id == kFrameSize) out.stack_bytes = value;
   });
 }

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/cbor.h"
 #include "base/frame.h"
 
 namespace tiletune {
@@ -31,13 +34,33 @@ Message read(const Json& json, const char* type, const std::function<void(Messag
 }
 
 template <typename T>
+T as(const Json& json) {
+  if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return message_unsigned(json);
+  } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    return static_cast<T>(
+        message_integer(json, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+  } else {
+    return json.get<T>();
+  }
+}
+
+template <typename T>
 void get(const Json& json, const char* key, T& out) {
-  out = json.at(key).get<T>();
+  out = as<T>(json.at(key));
+}
+
+template <typename T, std::size_t N>
+std::array<T, N> integers(const Json& json) {
+  if (json.size() != N) throw ProtocolError(fmt::format("a list of {} integers has {}", N, json.size()));
+  std::array<T, N> out{};
+  for (std::size_t i = 0; i < N; ++i) out[i] = as<T>(json.at(i));
+  return out;
 }
 
 template <typename T>
 void get(const Json& json, const char* key, std::optional<T>& out) {
-  if (!json.at(key).is_null()) out = json.at(key).get<T>();
+  if (!json.at(key).is_null()) out = as<T>(json.at(key));
 }
 
 template <typename T>
@@ -54,9 +77,7 @@ std::string binary_text(const Json& json) {
 
 template <typename Enum>
 Enum get_enum(const Json& json, const char* key, int last) {
-  const int value = json.at(key).get<int>();
-  if (value < 0 || value > last) throw ProtocolError(fmt::format("'{}' is {}, beyond {}", key, value, last));
-  return static_cast<Enum>(value);
+  return static_cast<Enum>(message_integer(json.at(key), 0, last));
 }
 
 Json shape_json(const LaunchShape& s) {
@@ -64,7 +85,7 @@ Json shape_json(const LaunchShape& s) {
 }
 
 LaunchShape shape_from(const Json& json) {
-  const auto n = json.get<std::array<unsigned, 7>>();
+  const auto n = integers<unsigned, 7>(json);
   return {n[0], n[1], n[2], n[3], n[4], n[5], n[6]};
 }
 
@@ -126,6 +147,9 @@ std::optional<Timing> timing_from(const Json& json) {
   if (json.is_null()) return std::nullopt;
   auto samples = json.get<std::vector<double>>();
   if (samples.empty()) throw ProtocolError("a timing has no samples");
+  for (const double sample : samples) {
+    if (!std::isfinite(sample) || sample < 0) throw ProtocolError(fmt::format("a sample is {} us", sample));
+  }
   return summarise(std::move(samples));
 }
 
@@ -184,8 +208,9 @@ GpuOpened gpu_opened_from_json(const Json& json) {
     get(json, "name", d.name);
     get(json, "uuid", d.uuid);
     get(json, "devices", message.devices);
-    d.compute_major = json.at("compute_capability").at(0).get<int>();
-    d.compute_minor = json.at("compute_capability").at(1).get<int>();
+    const auto capability = integers<int, 2>(json.at("compute_capability"));
+    d.compute_major = capability[0];
+    d.compute_minor = capability[1];
     get(json, "multiprocessors", d.multiprocessors);
     get(json, "warp_size", d.warp_size);
     get(json, "max_threads_per_block", d.max_threads_per_block);
@@ -228,7 +253,9 @@ PrepareRequest prepare_request_from_json(const Json& json) {
   return read<PrepareRequest>(json, "prepare", [&](PrepareRequest& message) {
     message.operation = get_enum<Operation>(json, "operation", static_cast<int>(Operation::custom));
     message.workload = workload_from(json.at("workload"));
-    get(json, "dimensions", message.dimensions);
+    for (const Json& dimension : json.at("dimensions")) {
+      message.dimensions.emplace_back(dimension.at(0).get<std::string>(), as<std::int64_t>(dimension.at(1)));
+    }
     get(json, "scalars", message.scalars);
     message.accumulator = get_enum<ElementType>(json, "accumulator", static_cast<int>(ElementType::u32));
     message.policy = policy_from(json.at("policy"));
@@ -310,7 +337,7 @@ Measured measured_from_json(const Json& json) {
     get(json, "error_bound", message.error_bound);
     get(json, "sm_clock_mhz", message.sm_clock_mhz);
     if (const Json& attributes = json.at("attributes"); !attributes.is_null()) {
-      const auto n = attributes.get<std::array<int, 4>>();
+      const auto n = integers<int, 4>(attributes);
       message.attributes = KernelAttributes{n[0], n[1], n[2], n[3]};
     }
     get(json, "driver_blocks", message.driver_blocks_per_multiprocessor);

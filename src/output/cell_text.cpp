@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -22,7 +23,7 @@ std::string scalar_text(const Json& json) {
 
 /// {"BM":128,"VEC":true} as "BM=128 VEC=true", ["a","b"] as "a b".
 std::string flat_text(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parsed_cell(text);
   if (!json.is_structured()) return text;
   std::string flat;
   for (const auto& item : json.items()) {
@@ -34,6 +35,14 @@ std::string flat_text(const std::string& text) {
 }
 
 }  // namespace
+
+Json parsed_cell(const std::string& text) {
+  constexpr std::ptrdiff_t kMostBrackets = 1000, kMostColons = 10000;
+  const auto count = [&](char c) { return std::count(text.begin(), text.end(), c); };
+  if (count('[') + count('{') > kMostBrackets || count(':') > kMostColons)
+    return Json(Json::value_t::discarded);
+  return Json::parse(text, nullptr, false);
+}
 
 std::string exact_text(const Cell& cell) {
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *integer);
@@ -61,7 +70,7 @@ Json json_of(const Cell& cell, CellType type) {
   const auto* text = std::get_if<std::string>(&cell);
   if (text == nullptr) return nullptr;
   if (type != CellType::json) return *text;
-  Json parsed = Json::parse(*text, nullptr, false);
+  Json parsed = parsed_cell(*text);
   return parsed.is_discarded() ? Json(*text) : parsed;
 }
 

@@ -12,6 +12,9 @@ namespace tiletune {
 std::string exact_text(const Cell& cell);
 /// For people: reals with three significant digits, {"BM":128} as BM=128, what is absent or empty as "-".
 std::string human_text(const Cell& cell, CellType type);
+/// The JSON that a cell's text is; discarded when it is none, or more than a row of tiletune's has: what is
+/// nested without end would exhaust the stack when it is written.
+nlohmann::ordered_json parsed_cell(const std::string& text);
 /// JSON columns as JSON (as a string where the text is none), samples as an array, null as null.
 nlohmann::ordered_json json_of(const Cell& cell, CellType type);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "output/cell_text.h"
 #include "output/display.h"
 #include "output/export.h"
 
@@ -13,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 /// Empty for a baseline, and for text that is no object.
 Json parsed(const Trial& trial) {
-  Json values = Json::parse(trial.parameters, nullptr, false);
+  Json values = parsed_cell(trial.parameters);
   return values.is_object() ? values : Json::object();
 }
 

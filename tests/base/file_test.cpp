@@ -45,6 +45,13 @@ TEST(Json, EndlessNestingIsRefused) {
             std::string::npos);
 }
 
+TEST(Json, MoreKeysThanAreComparedInTimeAreRefused) {
+  std::string text = "{";
+  for (int i = 0; i < 1000000; ++i) text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":1";
+  EXPECT_NE(error_of([&] { parse_json(text + "}", "x.json"); }).find("an object has more than 10000 keys"),
+            std::string::npos);
+}
+
 TEST(Json, NumbersBeyondDoubleAreRefused) {
   EXPECT_NE(error_of([] { parse_json("[1e999]", "x.json"); }), "no error");
 }

@@ -1,8 +1,11 @@
 #include "base/frame.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+
+#include "base/hash.h"
 
 namespace tiletune {
 namespace {
@@ -58,6 +61,37 @@ TEST(Frame, RefusesPayloadsThatAreNoTypedMap) {
     reader.feed(encode_frame(bad));
     EXPECT_THROW(reader.next(), ProtocolError) << bad.dump();
   }
+}
+
+/// A frame around a payload that encode_frame() would not make.
+std::string framed(const std::string& payload) {
+  std::string frame = "TTF1";
+  for (const std::uint64_t word : {std::uint64_t{payload.size()}, checksum64(payload)}) {
+    for (int shift = 0; shift < 32; shift += 8) frame += static_cast<char>(word >> shift & 0xff);
+  }
+  return frame + payload;
+}
+
+std::string error_of(const std::string& bytes) {
+  FrameReader reader;
+  reader.feed(bytes);
+  try {
+    reader.next();
+  } catch (const ProtocolError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Frame, RefusesAPayloadNestedWithoutEndBeforeTheStackIs) {
+  const std::string lists(std::size_t{8} << 20, '\x81');
+  EXPECT_EQ(error_of(framed(lists)), "this is no CBOR that can be read: it is nested over 64 deep");
+}
+
+TEST(Frame, RefusesAMapOfMoreMembersThanAreLookedThroughInTime) {
+  std::string map = "\xba" + std::string("\0\x0f\x42\x40", 4);
+  for (int i = 0; i < 1000000; ++i) map += fmt::format("\x67{:07}\x01", i);
+  EXPECT_EQ(error_of(framed(map)), "this is no CBOR that can be read: a map has over 4096 members");
 }
 
 TEST(Frame, WaitsForTheRestOfAFrame) {

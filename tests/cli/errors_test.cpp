@@ -128,6 +128,18 @@ TEST(Errors, CompileErrorIsARowWithTheCompilersLog) {
   EXPECT_NE(rank.out.find("undeclared_name"), std::string::npos) << rank.out;
 }
 
+TEST(Errors, TextThatIsNoUtf8IsRepairedInAnExport) {
+  const Sandbox sandbox;
+  Trial trial;
+  trial.key = "a";
+  trial.outcome = Outcome::crashed;
+  trial.reason = "half of a character: \xe2\x82";
+  Database(sandbox.folder() / "foreign.db", Database::Mode::read_write).record(trial);
+  const Finished run = sandbox.run({"export", "--db", "foreign.db"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("half of a character: \xef\xbf\xbd"), std::string::npos) << run.out;
+}
+
 TEST(Errors, CompileMemoryMustBeASizeThatSuffices) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(1);

@@ -1,8 +1,10 @@
 #include "compile/cache.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "compile/test_support.h"
 
 namespace tiletune {
@@ -71,6 +73,16 @@ TEST(CubinCache, AFileUnderAnotherKeyIsNotBelieved) {
   fs::copy_file(cache.path_of(kKey), cache.path_of(kOtherKey));
   EXPECT_FALSE(cache.load(kOtherKey).has_value());
   EXPECT_TRUE(cache.load(kKey).has_value());
+}
+
+/// Whoever can write the folder can make the checksum right.
+TEST(CubinCache, AFileNestedWithoutEndReadsAsAbsent) {
+  const TemporaryFolder folder;
+  const CubinCache cache(folder.path());
+  const std::string payload(std::size_t{8} << 20, '\x81');
+  write_file_atomically(cache.path_of(kKey), fmt::format("TTCUBIN1{:016x}{}", checksum64(payload), payload));
+  EXPECT_FALSE(cache.load(kKey).has_value());
+  EXPECT_FALSE(fs::exists(cache.path_of(kKey)));
 }
 
 TEST(CubinCache, FailingToWriteIsNoErrorButAFolderThatCannotBeIsOne) {

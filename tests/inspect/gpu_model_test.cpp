@@ -177,6 +177,20 @@ TEST_F(BadModelTest, ValuesOfTheWrongKind) {
             "gpu.json: /multiprocessors/value: the value must be greater than 0\n  Correct the value.");
 }
 
+TEST_F(BadModelTest, ValuesThatOccupancyCannotBeComputedWith) {
+  const auto original = model_;
+  model_["warp_size"]["value"] = 64;
+  EXPECT_EQ(
+      error(),
+      "gpu.json: /warp_size/value: a warp has 32 threads on every GPU that tiletune knows\n  Write 32.");
+  model_ = original;
+  model_["registers_per_block"]["value"] = std::int64_t{1} << 40;
+  EXPECT_EQ(
+      error(),
+      "gpu.json: /registers_per_block/value: found 1099511627776, which is more than any multiprocessor "
+      "has\n  Correct the value.");
+}
+
 TEST_F(BadModelTest, ComputeCapability) {
   for (const char* value : {"9", "9.x", "", "9.0.0", "123.0"}) {
     model_["compute_capability"]["value"] = value;

@@ -96,6 +96,14 @@ TEST(Occupancy, KnownAnswers) {
   }
 }
 
+TEST(Occupancy, AModelsOwnLimitOfBlocksCounts) {
+  GpuModel model = gpu("A100");
+  model.max_blocks_per_multiprocessor = 5;
+  const Occupancy occupancy = compute_occupancy(model, kernel(16, 0), 32, 0);
+  EXPECT_EQ(occupancy.blocks_per_multiprocessor, 5);
+  EXPECT_EQ(occupancy.limiter, "blocks");
+}
+
 TEST(Occupancy, MoreThan48KibOfSharedMemoryCountsAsOptedIn) {
   for (const char* name : {"T4", "A100", "H100", "RTX 4090"}) {
     const GpuModel& model = gpu(name);

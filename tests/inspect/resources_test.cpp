@@ -237,6 +237,19 @@ TEST(BadCubin, ARegisterCountThatContradictsItselfIsRefused) {
                         good.registers));
 }
 
+TEST(BadCubin, ARegisterCountBeyondTheEncodingIsRefused) {
+  Binary binary = compiled("plain", "sm_90a");
+  const std::string attribute("\x04\x2f\x08\x00", 4);
+  const auto count = static_cast<unsigned>(read_resources(binary).registers);
+  for (auto at = binary.cubin.find(attribute); at != std::string::npos;
+       at = binary.cubin.find(attribute, at + 1)) {
+    binary.cubin[at + 11] = 1;
+  }
+  EXPECT_EQ(
+      message_of(binary),
+      fmt::format("the compiled kernel is no usable cubin: its register count is {}", (1U << 24) + count));
+}
+
 /// Reads a damaged image; any result is fine but a crash or an exception of another kind.
 void expect_result_or_user_error(const Binary& binary) {
   try {

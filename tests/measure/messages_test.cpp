@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/frame.h"
@@ -105,6 +106,25 @@ TEST(Messages, UnknownEnumValuesAreRefused) {
   measured = to_json(Measured{});
   measured["samples_us"] = Json::array();
   EXPECT_THROW(measured_from_json(measured), ProtocolError);
+}
+
+TEST(Messages, SamplesThatAreNoTimesAreRefused) {
+  for (const double bad : {std::nan(""), -1.0, HUGE_VAL}) {
+    Json measured = to_json(Measured{});
+    measured["samples_us"] = {1.0, bad, 2.0};
+    EXPECT_THROW(measured_from_json(travelled(measured)), ProtocolError) << bad;
+  }
+}
+
+TEST(Messages, IntegersThatDoNotFitAreRefused) {
+  for (const Json& bad : {Json(1e300), Json(0.5), Json(-1), Json(std::uint64_t{1} << 32U)}) {
+    Json request = to_json(sample_request());
+    request["shape"][2] = bad;
+    EXPECT_THROW(measure_request_from_json(request), ProtocolError) << bad;
+  }
+  Json request = to_json(sample_request());
+  request["ticket"] = -1;
+  EXPECT_THROW(measure_request_from_json(request), ProtocolError);
 }
 
 }  // namespace

@@ -42,6 +42,15 @@ TEST(TrialJson, AbsentAndNonFiniteNumbersAreNull) {
   EXPECT_EQ(nlohmann::ordered_json::parse(json.dump())["samples_us"].dump(), "[1.5,null]");
 }
 
+/// Text of a database that somebody else made: written as it stands, because writing it as JSON takes the
+/// stack.
+TEST(TrialJson, JsonNestedWithoutEndIsText) {
+  Trial trial = timed_trial("a", 1, 0);
+  trial.parameters = std::string(2000000, '[') + std::string(2000000, ']');
+  EXPECT_TRUE(to_json(trial)["parameters"].is_string());
+  EXPECT_EQ(parameters_text(trial).size(), trial.parameters.size());
+}
+
 TEST(Trials, RowsThatDidNotRunAreListedInEveryFormat) {
   Trial failed = timed_trial("a", 1, 0);
   failed.outcome = Outcome::compile_failed;

@@ -1,0 +1,88 @@
+#include "base/cbor.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/frame.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Follows a value without building it, and stops where it goes beyond the bounds.
+class BoundsChecker : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(number_integer_t /*value*/) override { return true; }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return true; }
+  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return true; }
+  bool string(string_t& /*value*/) override { return true; }
+  bool binary(binary_t& /*value*/) override { return true; }
+  bool start_object(std::size_t /*elements*/) override { return enter(); }
+  bool key(string_t& /*name*/) override {
+    return ++members_.back() <= kMostCborMembers ||
+           refuse(fmt::format("a map has over {} members", kMostCborMembers));
+  }
+  bool end_object() override { return leave(); }
+  bool start_array(std::size_t /*elements*/) override { return enter(); }
+  bool end_array() override { return leave(); }
+  bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
+                   const nlohmann::json::exception& error) override {
+    return refuse(error.what());
+  }
+
+  const std::string& reason() const { return reason_; }
+
+ private:
+  bool enter() {
+    members_.push_back(0);
+    return members_.size() <= kDeepestCbor || refuse(fmt::format("it is nested over {} deep", kDeepestCbor));
+  }
+  bool leave() {
+    members_.pop_back();
+    return true;
+  }
+  bool refuse(std::string reason) {
+    reason_ = std::move(reason);
+    return false;
+  }
+
+  std::vector<int> members_;  ///< of each list and map that is open
+  std::string reason_;
+};
+
+}  // namespace
+
+Json decode_cbor(std::string_view bytes) {
+  BoundsChecker checker;
+  if (!Json::sax_parse(bytes.begin(), bytes.end(), &checker, Json::input_format_t::cbor)) {
+    throw ProtocolError("this is no CBOR that can be read: " + checker.reason());
+  }
+  try {
+    return Json::from_cbor(bytes.begin(), bytes.end());
+  } catch (const nlohmann::json::exception& error) {
+    throw ProtocolError(std::string("this is no CBOR that can be read: ") + error.what());
+  }
+}
+
+std::int64_t message_integer(const Json& json, std::int64_t min, std::int64_t max) {
+  const bool fits = json.is_number_unsigned() ? std::in_range<std::int64_t>(json.get<std::uint64_t>())
+                                              : json.is_number_integer();
+  const std::int64_t value = fits ? json.get<std::int64_t>() : 0;
+  if (fits && value >= min && value <= max) return value;
+  throw ProtocolError(fmt::format("the message is malformed: a member is no integer from {} to {}", min, max));
+}
+
+std::uint64_t message_unsigned(const Json& json) {
+  if (json.is_number_unsigned()) return json.get<std::uint64_t>();
+  return static_cast<std::uint64_t>(message_integer(json, 0, std::numeric_limits<std::int64_t>::max()));
+}
+
+}  // namespace tiletune

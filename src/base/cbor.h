@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+namespace tiletune {
+
+/// Lists and maps of a CBOR value may be nested so deep, and one map may have so many members.
+inline constexpr int kDeepestCbor = 64;
+inline constexpr int kMostCborMembers = 4096;
+
+/// The CBOR value that `bytes` are. Throws ProtocolError when they are none, and when it goes beyond these
+/// bounds: the library decodes by recursion, and looks through a map's members for each new one.
+nlohmann::ordered_json decode_cbor(std::string_view bytes);
+
+/// A member of a message as an integer. Throw ProtocolError for what is none or out of range: the library
+/// would cut it off, and turn floats into integers.
+std::int64_t message_integer(const nlohmann::ordered_json& json, std::int64_t min, std::int64_t max);
+std::uint64_t message_unsigned(const nlohmann::ordered_json& json);
+
+}  // namespace tiletune

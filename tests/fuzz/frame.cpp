@@ -1,0 +1,94 @@
+// Bytes of a channel, and every message that a frame may hold. The first byte chooses what the rest is: bytes
+// of the channel, the CBOR of one frame, or JSON text that is put into one.
+
+#include "base/frame.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "compile/message.h"
+#include "fuzz/fuzz.h"
+#include "measure/messages.h"
+
+namespace {
+
+using namespace tiletune;
+using namespace tiletune::fuzz;
+using Json = nlohmann::ordered_json;
+
+std::string little_endian(std::uint64_t value) {
+  std::string bytes;
+  for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(value >> shift & 0xff);
+  return bytes;
+}
+
+std::string framed(std::string_view payload) {
+  return "TTF1" + little_endian(payload.size()) + little_endian(checksum64(payload)) + std::string(payload);
+}
+
+std::string channel_bytes(int kind, std::string_view rest) {
+  if (kind == 0) return std::string(rest);
+  if (kind == 1) return framed(rest);
+  const Json json = Json::parse(rest, nullptr, false);
+  return json.is_discarded() ? ""
+                             : framed(std::string(reinterpret_cast<const char*>(Json::to_cbor(json).data()),
+                                                  Json::to_cbor(json).size()));
+}
+
+/// CBOR, in which not-a-numbers are alike too.
+std::vector<std::uint8_t> bytes_of(const Json& json) { return Json::to_cbor(json); }
+
+/// What a reader makes of a message survives being sent on.
+template <typename Read>
+void check_reader(const Json& message, const Read& read) {
+  try {
+    const Json sent = to_json(read(message));
+    require(bytes_of(to_json(read(sent))) == bytes_of(sent), "a message is read as it was written");
+  } catch (const ProtocolError&) {
+  }
+}
+
+void check_message(const Json& message) {
+  check_reader(message, gpu_opened_from_json);
+  check_reader(message, prepare_request_from_json);
+  check_reader(message, prepared_from_json);
+  check_reader(message, measure_request_from_json);
+  check_reader(message, measured_from_json);
+  check_reader(message, worker_settings_from_json);
+  check_reader(message, compile_job_from_json);
+  check_reader(message, compile_reply_from_json);
+  is_ready_message(message);
+}
+
+/// The messages of a stream that arrives in pieces of `piece` bytes, and whether it ended in an error.
+std::pair<std::vector<Json>, bool> messages_of(std::string_view bytes, std::size_t piece) {
+  FrameReader reader;
+  std::vector<Json> messages;
+  try {
+    for (std::size_t at = 0; at < bytes.size(); at += piece) {
+      reader.feed(bytes.substr(at, piece));
+      while (auto message = reader.next()) messages.push_back(std::move(*message));
+    }
+  } catch (const ProtocolError&) {
+    return {std::move(messages), true};
+  }
+  return {std::move(messages), false};
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string bytes = channel_bytes(data[0] % 3, text_of(data + 1, size - 1));
+  const auto [messages, failed] = messages_of(bytes, bytes.size() + 1);
+  const auto [in_pieces, failed_in_pieces] = messages_of(bytes, 7);
+  require(failed == failed_in_pieces && messages.size() == in_pieces.size(),
+          "it does not matter how bytes arrive");
+  for (const Json& message : messages) {
+    const auto [again, broken] = messages_of(encode_frame(message), 4096);
+    require(!broken && again.size() == 1 && bytes_of(again[0]) == bytes_of(message),
+            "a message can be sent on");
+    check_message(message);
+  }
+  return 0;
+}
