@@ -77,7 +77,8 @@ std::int64_t message_integer(const Json& json, std::int64_t min, std::int64_t ma
                                               : json.is_number_integer();
   const std::int64_t value = fits ? json.get<std::int64_t>() : 0;
   if (fits && value >= min && value <= max) return value;
-  throw ProtocolError(fmt::format("the message is malformed: a member is no integer from {} to {}", min, max));
+  throw ProtocolError(
+      fmt::format("the message is malformed: a member is no integer from {} to {}", min, max));
 }
 
 std::uint64_t message_unsigned(const Json& json) {
