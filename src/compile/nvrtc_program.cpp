@@ -89,19 +89,9 @@ class Program {
   nvrtcProgram program_ = nullptr;
 };
 
-/// Whether NVRTC can be told not to look for quoted headers in the working folder, which no key covers.
-bool knows_no_source_include() {
-  constexpr int kFirstTested = 13;
-  int major = 0;
-  int minor = 0;
-  check(nvrtcVersion(&major, &minor), "nvrtcVersion");
-  return major >= kFirstTested;
-}
-
 /// The request's options and where this machine keeps the CUDA headers, which is no part of a request.
 std::vector<std::string> options_with_headers(const CompileRequest& request) {
   std::vector<std::string> options = request.options;
-  if (knows_no_source_include()) options.emplace_back("--no-source-include");
   if (const auto folder = cuda_include_folder()) {
     options.push_back("--include-path=" + folder->string());
     if (is_folder(*folder / "cccl")) {

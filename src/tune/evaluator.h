@@ -62,9 +62,11 @@ struct Patience {
   double restart_s = 0.5;  ///< pause before the second attempt; doubled for each further one
 };
 
-/// Measures on the GPU behind `client`, which has been opened as `target`. A worker that is lost is replaced.
-std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, std::unique_ptr<GpuClient> client,
-                                                    Target target, Patience patience = {});
+/// Measures on the GPU behind `client`, which has been opened as `target`; reference kernels are compiled as
+/// `compile` says. A worker that is lost is replaced.
+std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, const CompilePoolOptions& compile,
+                                                    std::unique_ptr<GpuClient> client, Target target,
+                                                    Patience patience = {});
 /// Predicts with the static model for a GPU that is not here.
 std::unique_ptr<Evaluator> make_predicting_evaluator(Target target);
 

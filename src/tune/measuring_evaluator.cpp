@@ -13,9 +13,13 @@ namespace {
 
 class MeasuringEvaluator : public Evaluator {
  public:
-  MeasuringEvaluator(const TuneSpec& spec, std::unique_ptr<GpuClient> client, Target target,
-                     Patience patience)
-      : spec_(spec), client_(std::move(client)), target_(std::move(target)), patience_(patience) {}
+  MeasuringEvaluator(const TuneSpec& spec, CompilePoolOptions compile, std::unique_ptr<GpuClient> client,
+                     Target target, Patience patience)
+      : spec_(spec),
+        compile_(std::move(compile)),
+        client_(std::move(client)),
+        target_(std::move(target)),
+        patience_(patience) {}
 
   const Target& target() const override { return target_; }
   bool idle() const override { return client_->idle() && !answer_ && !restart_at_; }
@@ -33,7 +37,7 @@ class MeasuringEvaluator : public Evaluator {
     group_prepared_ = false;
     unusable_.clear();
     try {
-      client_->prepare(prepare_request(spec_, stage, target_));
+      client_->prepare(prepare_request(spec_, stage, target_, compile_));
     } catch (const UserError& error) {
       answer_ = unusable(error.what());
     }
@@ -179,6 +183,7 @@ class MeasuringEvaluator : public Evaluator {
   }
 
   const TuneSpec& spec_;
+  CompilePoolOptions compile_;
   std::unique_ptr<GpuClient> client_;
   Target target_;
   Patience patience_;
@@ -197,9 +202,10 @@ class MeasuringEvaluator : public Evaluator {
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, std::unique_ptr<GpuClient> client,
-                                                    Target target, Patience patience) {
-  return std::make_unique<MeasuringEvaluator>(spec, std::move(client), std::move(target), patience);
+std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, const CompilePoolOptions& compile,
+                                                    std::unique_ptr<GpuClient> client, Target target,
+                                                    Patience patience) {
+  return std::make_unique<MeasuringEvaluator>(spec, compile, std::move(client), std::move(target), patience);
 }
 
 }  // namespace tiletune

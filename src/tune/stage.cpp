@@ -52,7 +52,7 @@ Stage make_stage(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
 }
 
 PrepareRequest::ReferenceLaunch compiled_reference(const TuneSpec& spec, const Stage& stage,
-                                                   const Target& target) {
+                                                   const Target& target, const CompilePoolOptions& compile) {
   const ReferenceInstance& reference = *stage.instantiator.reference();
   Instance instance;
   instance.kernel_expression = stage.spec->reference->kernel;
@@ -60,7 +60,7 @@ PrepareRequest::ReferenceLaunch compiled_reference(const TuneSpec& spec, const S
   instance.block = reference.block;
   const CompileRequest request = make_compile_request(*stage.spec, spec.compile, *stage.reference_sources,
                                                       instance, target.architecture);
-  const Compiled compiled = compile_here(request);
+  const Compiled compiled = compile_in_worker(compile, request);
   if (compiled.outcome != Outcome::ok) {
     throw UserError("the reference kernel does not compile:\n" + compiled.reason,
                     Where{stage.spec->reference->source.string(), ""}, "Correct the reference.");
@@ -132,11 +132,12 @@ std::vector<Stage> plan_stages(const TuneSpec& spec) {
   return stages;
 }
 
-PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Target& target) {
+PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Target& target,
+                               const CompilePoolOptions& compile) {
   PrepareRequest request = workload_request(stage);
   request.policy = spec.measure;
   request.baseline = spec.baseline;
-  if (stage.spec->reference) request.reference = compiled_reference(spec, stage, target);
+  if (stage.spec->reference) request.reference = compiled_reference(spec, stage, target, compile);
   return request;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/pool.h"
 #include "compile/request.h"
 #include "measure/messages.h"
 #include "space/instance.h"
@@ -37,9 +38,10 @@ struct Stage {
 /// together. Throws UserError for bad expressions and missing sources, NothingToDo when every space is empty.
 std::vector<Stage> plan_stages(const TuneSpec& spec);
 
-/// What a worker must set up for a stage's group. `target` and the config decide how a reference kernel is
-/// compiled.
-PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Target& target);
+/// What a worker must set up for a stage's group. A reference kernel is compiled for `target`, in a worker
+/// process. Throws UserError when it does not compile.
+PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Target& target,
+                               const CompilePoolOptions& compile);
 
 /// A launch shape as the driver takes it.
 LaunchShape launch_shape(const Instance& instance);
