@@ -1,6 +1,7 @@
 #include "compile/pool.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <deque>
@@ -44,6 +45,7 @@ CompilePoolOptions completed(CompilePoolOptions options) {
 struct QueuedJob {
   std::string key;
   CompileJob job;
+  bool worker_was_killed = false;  ///< one that compiled it was, from outside
 };
 
 struct Worker {
@@ -73,7 +75,7 @@ struct CompilePool::Impl {
   void receive(Worker& worker);
   void take_reply(Worker& worker, CompileReply reply);
   void enforce_deadline(Worker& worker);
-  void lose(Worker& worker, const std::string& how);
+  void lose(Worker& worker, const WorkerEnd& end);
   void drop_ended_workers();
 
   std::size_t count(Worker::State state) const;
@@ -148,7 +150,7 @@ void CompilePool::Impl::send_job(Worker& worker) {
   queue.pop_front();
   worker.state = Worker::State::busy;
   worker.deadline = from_now(options.timeout_s);
-  if (!worker.process.send(to_json(worker.job->job))) lose(worker, worker.process.reap().how);
+  if (!worker.process.send(to_json(worker.job->job))) lose(worker, worker.process.reap());
 }
 
 void CompilePool::Impl::attend(Worker& worker) {
@@ -156,12 +158,12 @@ void CompilePool::Impl::attend(Worker& worker) {
     receive(worker);
   } catch (const ProtocolError& error) {
     worker.process.kill();
-    lose(worker, fmt::format("it broke the protocol: {}", error.what()));
+    lose(worker, {fmt::format("it broke the protocol: {}", error.what())});
     return;
   }
   if (worker.state == Worker::State::ended) return;
   if (worker.process.gone()) {
-    lose(worker, worker.process.reap().how);
+    lose(worker, worker.process.reap());
   } else {
     enforce_deadline(worker);
   }
@@ -208,7 +210,7 @@ void CompilePool::Impl::enforce_deadline(Worker& worker) {
   if (!has_deadline || Clock::now() < worker.deadline) return;
   worker.process.kill();
   if (worker.state == Worker::State::starting) {
-    lose(worker, fmt::format("not ready after {} s", kStartTimeout.count()));
+    lose(worker, {fmt::format("not ready after {} s", kStartTimeout.count())});
     return;
   }
   worker.state = Worker::State::ended;
@@ -216,16 +218,21 @@ void CompilePool::Impl::enforce_deadline(Worker& worker) {
          {Outcome::compile_timeout, fmt::format("not compiled within {:g} s", options.timeout_s), nullptr});
 }
 
-void CompilePool::Impl::lose(Worker& worker, const std::string& how) {
+void CompilePool::Impl::lose(Worker& worker, const WorkerEnd& end) {
   const Worker::State was = std::exchange(worker.state, Worker::State::ended);
   if (was == Worker::State::starting && ++failed_starts >= kStartAttempts) {
     throw UserError(
-        fmt::format("compile workers do not start: {} in a row ended early ({})", failed_starts, how),
+        fmt::format("compile workers do not start: {} in a row ended early ({})", failed_starts, end.how),
         Where{options.program.string(), ""}, "Check the limits on memory and processes (ulimit -a).");
   }
   if (was != Worker::State::busy) return;
+  // Somebody killed it; what it compiled may have nothing to do with that, the first time.
+  if (end.from_outside && !std::exchange(worker.job->worker_was_killed, true)) {
+    queue.push_front(std::move(*worker.job));
+    return;
+  }
   const std::string reason =
-      fmt::format("lost the compile worker: {}; its memory is limited to {} (--max-compile-memory)", how,
+      fmt::format("lost the compile worker: {}; its memory is limited to {} (--max-compile-memory)", end.how,
                   human_bytes(options.max_memory_bytes));
   finish(worker.job->key, {Outcome::compile_crashed, reason, nullptr});
 }
@@ -279,5 +286,20 @@ Clock::time_point CompilePool::next_deadline() const {
 }
 
 double CompilePool::compile_cpu_seconds() const { return impl_->cpu_seconds; }
+
+Compiled compile_in_worker(CompilePoolOptions options, CompileRequest request) {
+  options.workers = 1;
+  CompilePool pool(std::move(options));
+  pool.submit(0, std::move(request));
+  while (true) {
+    auto finished = pool.take_finished();
+    if (!finished.empty()) return std::move(finished.front().second);
+    std::vector<pollfd> descriptors;
+    for (const int fd : pool.fds()) descriptors.push_back({fd, POLLIN, 0});
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(pool.next_deadline() - Clock::now());
+    const auto timeout = std::clamp(left, std::chrono::milliseconds(0), std::chrono::milliseconds(1000));
+    ::poll(descriptors.data(), descriptors.size(), static_cast<int>(timeout.count()));
+  }
+}
 
 }  // namespace tiletune
