@@ -22,6 +22,9 @@ std::string_view trim(std::string_view text);
 /// Lower case, letters and digits only: how GPU names are compared.
 std::string squashed(std::string_view text);
 
+/// The word as a POSIX shell reads it back.
+std::string shell_quoted(const std::string& word);
+
 /// "12.3 KiB", "80.0 GiB".
 std::string human_bytes(std::uint64_t bytes);
 /// "512MiB", "1.5 GiB": a number and KiB, MiB, GiB or TiB, at least one byte and below 1024 TiB; none for

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -23,19 +24,10 @@ constexpr int kUserError = 2;
 constexpr int kGpuError = 3;
 constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h
 
-/// The word as a shell reads it back.
-std::string shell_quoted(const std::string& word) {
-  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 /// For the record, which is printed and exported: whatever was typed, it is one line of UTF-8.
 std::string quoted_command_line(int argc, char** argv) {
   std::string text = "tiletune";
-  for (int i = 1; i < argc; ++i) text += " " + shell_quoted(argv[i]);
+  for (int i = 1; i < argc; ++i) text += " " + tiletune::shell_quoted(argv[i]);
   return tiletune::printable(text);
 }
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include "cli/common.h"
 #include "cli/gpus.h"
 #include "cli/signals.h"
+#include "output/display.h"
 #include "output/progress.h"
 #include "output/table.h"
 #include "rank/ranking.h"
@@ -28,7 +30,7 @@ struct SweepCommand {
   GpuChoice gpus{"", "0", {}};
   std::string budget;
   std::string format = "table";
-  std::size_t limit = 20;
+  std::int64_t limit = 20;
   bool quiet = false;
   bool remeasure = false;
   std::string command_line;
@@ -74,8 +76,8 @@ void apply_budget(const std::string& text, Budget& budget) {
 std::string fleet_text(const Fleet& fleet) {
   const Target& target = fleet.target();
   const std::size_t gpus = fleet.evaluators.size();
-  return fmt::format("{}{}, {}, {} multiprocessors", gpus > 1 ? fmt::format("{} x ", gpus) : "", target.name,
-                     target.architecture, target.model.multiprocessors);
+  return fmt::format("{}{}, {}, {} multiprocessors", gpus > 1 ? fmt::format("{} x ", gpus) : "",
+                     printable(target.name), target.architecture, target.model.multiprocessors);
 }
 
 std::string headline(const ChosenGpus& gpus) {
@@ -92,7 +94,7 @@ std::string headline(const ChosenGpus& gpus) {
   return text + fmt::format(
                     "; NVRTC {}\nNo GPU is used: {}. Everything below is predicted for {} by a static model: "
                     "nothing is timed.\n",
-                    nvrtc_version(), gpus.why_predicted, target.name);
+                    nvrtc_version(), printable(gpus.why_predicted), target.name);
 }
 
 /// The space of one fleet.
@@ -106,12 +108,13 @@ std::string space_line(const std::vector<Stage>& stages, const TuneSpec& spec) {
     planned += stage.planned;
   }
   return fmt::format("{}: {} template{} x {} problem{}: {:.0f} raw combinations, {:.0f} valid, {} to try\n",
-                     spec.name, spec.templates.size(), spec.templates.size() == 1 ? "" : "s",
+                     printable(spec.name), spec.templates.size(), spec.templates.size() == 1 ? "" : "s",
                      spec.problems.size(), spec.problems.size() == 1 ? "" : "s", raw, valid, planned);
 }
 
 std::string outcome_lines(const SweepCommand& options, const SweepSummary& summary) {
   std::vector<std::pair<Outcome, std::int64_t>> counts;
+  const std::string database = shell_quoted(options.database.string());
   bool failures = false;
   for (const auto& [outcome, count] : summary.outcomes) {
     counts.emplace_back(outcome, static_cast<std::int64_t>(count));
@@ -127,12 +130,18 @@ std::string outcome_lines(const SweepCommand& options, const SweepSummary& summa
     text += "what did not run, and why:";
     for (const auto& [outcome, count] : counts) {
       if (outcome != Outcome::ok)
-        text += fmt::format(" tiletune rank --db {} --outcome {};", options.database.string(), name(outcome));
+        text += fmt::format(" tiletune rank --db {} --outcome {};", database, name(outcome));
     }
     text.back() = '\n';
   }
+  if (summary.warned > 0) {
+    text += fmt::format(
+        "{} with warnings (spills, low occupancy): tiletune rank --db {} --columns "
+        "template,parameters,median_us,warnings\n",
+        summary.warned, database);
+  }
   if (summary.interrupted) text += "Interrupted: run the same command again to go on where it stopped.\n";
-  for (const std::string& gpu : summary.retired) text += gpu + "\n";
+  for (const std::string& gpu : summary.retired) text += printable(gpu) + "\n";
   if (summary.out_of_budget) text += "The time budget is spent: run the same command again to go on.\n";
   return text;
 }
@@ -148,9 +157,10 @@ std::string verdict(const RankingGroup& group, const Database& database) {
   }
   if (winner == nullptr) return "";
   const Trial best = database.row(winner->id);
-  std::string text = fmt::format("{} on {}: {} {} is the best choice at {} us, {} TFLOP/s", group.problem,
-                                 group.gpu, best.template_name, parameters_text(best),
-                                 three_digits(*best.median_us), three_digits(best.tflops.value_or(0)));
+  std::string text =
+      fmt::format("{} on {}: {} {} is the best choice at {} us, {} TFLOP/s", printable(group.problem),
+                  printable(group.gpu), best.template_name, printable(parameters_text(best)),
+                  three_digits(*best.median_us), three_digits(best.tflops.value_or(0)));
   if (best.percent_of_baseline) text += fmt::format(", {:.1f}% of cuBLAS", *best.percent_of_baseline);
   if (group.source == Source::predicted) return text + " (predicted)\n";
   if (tied == 1) return text + "; no other configuration's interval reaches its own\n";
@@ -192,20 +202,21 @@ int print_results(const SweepCommand& options, const TuneSpec& spec, const Datab
       sort_by_problem(ladders, spec);
       write_ladders(out, ladders, database, format, colour);
     } else {
-      write_rankings(out, groups, database, format, {options.limit, "", {}, colour});
+      write_rankings(out, groups, database, format,
+                     {static_cast<std::size_t>(options.limit), "", {}, colour});
     }
     if (!table) return;
     for (const RankingGroup& group : groups) out << verdict(group, database);
     if (!groups.empty()) {
       out << fmt::format("export the best: tiletune export --best --db {} --sweep {} -o best.json\n",
-                         options.database.string(), summary.sweep_id);
+                         shell_quoted(options.database.string()), summary.sweep_id);
     }
   });
   if (summary.failure) std::rethrow_exception(summary.failure);
   if (summary.interrupted) return kInterrupted;
   if (!groups.empty()) return 0;
-  std::string list =
-      fmt::format("See why: tiletune rank --db {} --sweep {}", options.database.string(), summary.sweep_id);
+  std::string list = fmt::format("See why: tiletune rank --db {} --sweep {}",
+                                 shell_quoted(options.database.string()), summary.sweep_id);
   for (const auto& [outcome, count] : database.outcome_counts(filter)) {
     if (outcome != Outcome::ok) list += fmt::format(" --outcome {}", name(outcome));
   }
@@ -219,12 +230,12 @@ int run(const SweepCommand& options) {
   std::vector<Stage> stages = plan_stages(spec);
   Database database(options.database, Database::Mode::read_write);
   catch_interrupts();
-  ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages));
+  SweepOptions sweep_options;
+  sweep_options.compile = options.compile.pool_options(spec);
+  ChosenGpus gpus = choose_gpus(options.gpus, spec, sweep_options.compile, std::move(stages));
   if (format == Format::table && !options.quiet) {
     write_output("", headline(gpus) + space_line(gpus.fleets.front().stages, spec));
   }
-  SweepOptions sweep_options;
-  sweep_options.compile = options.compile.pool_options(spec);
   sweep_options.command = options.command_line;
   sweep_options.remeasure = options.remeasure;
   sweep_options.interrupted = interrupted;
@@ -233,7 +244,13 @@ int run(const SweepCommand& options) {
   const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep_options, observer);
   observer.finish();
   int code = 0;
-  database.at_one_state([&] { code = print_results(options, spec, database, summary); });
+  try {
+    database.at_one_state([&] { code = print_results(options, spec, database, summary); });
+  } catch (const UserError&) {
+    // What ended the sweep may be why its results cannot be read either.
+    if (summary.failure) std::rethrow_exception(summary.failure);
+    throw;
+  }
   return code;
 }
 
@@ -259,7 +276,9 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   command->add_option("--budget", options->budget,
                       "Stop after a time (60s, 5min, 2h) or a number of configurations (500)");
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
-  command->add_option("--limit", options->limit, "Rows to print per problem; 0: all")->capture_default_str();
+  command->add_option("--limit", options->limit, "Rows to print per problem; 0: all")
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
   command->add_flag("-q,--quiet", options->quiet, "No progress, only results");
   command->add_flag("--remeasure", options->remeasure, "Measure again what the database holds already");
   command->footer(

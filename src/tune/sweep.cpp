@@ -321,6 +321,7 @@ class Sweep {
     candidate.trial.recorded_at = utc_now();
     database_.record(candidate.trial);
     ++summary_.outcomes[candidate.trial.outcome];
+    if (!candidate.trial.warnings.empty()) ++summary_.warned;
     count(candidate, candidate.trial);
   }
 

@@ -35,6 +35,7 @@ struct SweepSummary {
   std::uint64_t planned = 0;
   std::uint64_t finished = 0;                 ///< rows of this sweep, reused ones included
   std::uint64_t reused = 0;                   ///< rows that were there already
+  std::uint64_t warned = 0;                   ///< rows made now that carry a warning
   std::map<Outcome, std::uint64_t> outcomes;  ///< of the rows made now
   bool interrupted = false;
   bool out_of_budget = false;
