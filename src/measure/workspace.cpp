@@ -45,20 +45,22 @@ std::size_t data_bytes(const Workload::SizedBuffer& buffer) {
   return static_cast<std::size_t>(buffer.elements) * size_bytes(buffer.type);
 }
 
-/// Buffers with their guards, initial contents and FP64 copies while the reference is computed.
+/// Buffers with their guards, initial contents, and FP64 copies while the reference is computed.
 void check_free_memory(const Gpu& gpu, const Workload& workload, std::size_t guard) {
-  std::size_t buffers = 0;
+  std::size_t needed = 0;
   std::size_t reference = 0;
+  std::string sum;
   for (const auto& buffer : workload.buffers) {
-    buffers += data_bytes(buffer) * (buffer.role == BufferRole::inout ? 2 : 1) + 2 * guard;
+    const bool twice = buffer.role == BufferRole::inout;
+    needed += data_bytes(buffer) * (twice ? 2 : 1) + 2 * guard;
     reference += static_cast<std::size_t>(buffer.elements) * sizeof(double);
+    sum += fmt::format("{} {}{} + ", buffer.name, twice ? "2 x " : "", human_bytes(data_bytes(buffer)));
   }
+  needed += reference;
   const std::size_t free = gpu.free_bytes();
-  if (buffers + reference > free) {
-    throw GpuError(fmt::format(
-        "the problem needs {} for its buffers and {} for its FP64 reference; {} of GPU memory are free",
-        human_bytes(buffers), human_bytes(reference), human_bytes(free)));
-  }
+  if (needed <= free) return;
+  throw GpuError(fmt::format("{}FP64 copies for the reference {} = {} > {} of GPU memory that are free", sum,
+                             human_bytes(reference), human_bytes(needed), human_bytes(free)));
 }
 
 std::string position(const PrepareRequest& request, const Workload::SizedBuffer& buffer,

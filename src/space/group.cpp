@@ -19,23 +19,22 @@ std::vector<std::size_t> value_counts(const Scope& scope, const std::vector<std:
 }
 
 [[noreturn]] void refuse_size(const Scope& scope, const std::vector<std::size_t>& parameters,
-                              std::uint64_t max_rows) {
+                              std::uint64_t limit, const char* what, const char* remedy) {
   std::vector<std::string> names;
   names.reserve(parameters.size());
   for (const std::size_t parameter : parameters) names.push_back(scope.parameters()[parameter].name);
-  throw UserError(fmt::format("more than {} valid combinations of {}, which constraints connect", max_rows,
-                              join(names, ", ")),
-                  scope.parameters()[parameters.front()].where,
-                  "add constraints, or list fewer values of these parameters");
+  throw UserError(
+      fmt::format("more than {} {} of {}, which constraints connect", limit, what, join(names, ", ")),
+      scope.parameters()[parameters.front()].where, remedy);
 }
 
 class Walk {
  public:
   Walk(const Scope& scope, const std::vector<std::size_t>& parameters,
-       const std::vector<const Condition*>& conditions, std::uint64_t max_rows)
+       const std::vector<const Condition*>& conditions, const GroupLimits& limits)
       : scope_(scope),
         parameters_(parameters),
-        max_rows_(max_rows),
+        limits_(limits),
         levels_(plan_walk(scope, parameters, conditions)),
         put_off_(conditions.size(), false),
         slots_(scope.initial_slots()),
@@ -58,6 +57,13 @@ class Walk {
   void descend(std::size_t depth) {
     if (depth == levels_.size()) return add_row();
     Level& level = levels_[depth];
+    steps_ += level.values.size();
+    if (steps_ > limits_.steps) {
+      refuse_size(
+          scope_, parameters_, limits_.steps, "steps through the combinations",
+          "Add constraints that hold for fewer of these parameters at a time, so that they apply earlier, or "
+          "list fewer values.");
+    }
     for (std::size_t value = 0; value < level.values.size(); ++value) {
       slots_[level.slot] = level.values[value];
       for (const std::size_t slot : level.derived) slots_[slot] = unset_scalar();
@@ -83,13 +89,17 @@ class Walk {
   }
 
   void add_row() {
-    if (rows_.size() == max_rows_) refuse_size(scope_, parameters_, max_rows_);
+    if (rows_.size() == limits_.rows) {
+      refuse_size(scope_, parameters_, limits_.rows, "valid combinations",
+                  "Add constraints, or list fewer values of these parameters.");
+    }
     rows_.push_back(row_);
   }
 
   const Scope& scope_;
   const std::vector<std::size_t>& parameters_;
-  std::uint64_t max_rows_;
+  GroupLimits limits_;
+  std::uint64_t steps_ = 0;
   std::vector<Level> levels_;
   std::vector<bool> put_off_;  ///< by condition: it had no result on the way to here
   std::vector<Scalar> slots_;
@@ -103,14 +113,14 @@ class Walk {
 
 Group enumerate_group(const Scope& scope, const std::vector<std::size_t>& parameters,
                       const std::vector<Condition>& conditions, std::size_t constraint_count,
-                      std::uint64_t max_rows) {
+                      const GroupLimits& limits) {
   std::vector<const Condition*> own;
   for (const Condition& condition : conditions) {
     const auto& reads = condition.parameters;
     if (!reads.empty() && std::binary_search(parameters.begin(), parameters.end(), reads.front()))
       own.push_back(&condition);
   }
-  return Walk(scope, parameters, own, max_rows).run(constraint_count);
+  return Walk(scope, parameters, own, limits).run(constraint_count);
 }
 
 }  // namespace tiletune::space

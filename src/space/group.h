@@ -16,17 +16,21 @@ struct Group {
       removed;  ///< by constraint: raw combinations of the group for which it is the first false one
 };
 
-/// More valid combinations of one group than this are refused.
-inline constexpr std::uint64_t kMaxGroupRows = std::uint64_t{1} << 27;
+/// How much of one group is walked before it is refused.
+struct GroupLimits {
+  std::uint64_t rows = std::uint64_t{1} << 27;  ///< valid combinations
+  std::uint64_t steps = std::uint64_t{1}
+                        << 31;  ///< values tried, on all levels together: about half a minute
+};
 
 /// Walks a group's parameters depth first, testing each condition as soon as its names are bound.
 ///
 /// A condition that has no result while conditions listed before it are still open (their names are not all
 /// bound yet) is put off until those have been tested: so a constraint guards the ones listed after it,
 /// whatever the order of the walk. Throws UserError when a condition has no result all the same, and when
-/// there are more than `max_rows` rows.
+/// the group is beyond the limits.
 Group enumerate_group(const Scope& scope, const std::vector<std::size_t>& parameters,
                       const std::vector<Condition>& conditions, std::size_t constraint_count,
-                      std::uint64_t max_rows = kMaxGroupRows);
+                      const GroupLimits& limits = {});
 
 }  // namespace tiletune::space

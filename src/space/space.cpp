@@ -73,7 +73,7 @@ struct Space::Impl {
         reports[i].removed_first += static_cast<double>(size) * groups.back().removed[i] * untested;
       if (__builtin_mul_overflow(size, groups.back().rows.size(), &size))
         throw UserError("more than 2^64 valid configurations", where,
-                        "add constraints, or list fewer values");
+                        "Add constraints, or list fewer values.");
     }
   }
 

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/error.h"
+
 namespace tiletune {
 
 namespace {
@@ -68,11 +70,18 @@ class Inspection {
       return true;
     }
     ++stage.proposed;
-    InspectedConfiguration row{stage.spec->name, stage.problem.label(),
-                               stage.instantiator.instantiate(stage.space.at(*index)),
-                               std::vector<InspectedOnGpu>(targets_.size())};
+    InspectedConfiguration row{
+        stage.spec->name, stage.problem.label(), {}, std::vector<InspectedOnGpu>(targets_.size())};
+    const std::string impossible = instantiate(stage, *index, row.instance);
     rows_.push_back(std::move(row));
-    for (std::size_t gpu = 0; gpu < targets_.size(); ++gpu) submit({rows_.size() - 1, gpu, &stage});
+    for (std::size_t gpu = 0; gpu < targets_.size(); ++gpu) {
+      if (impossible.empty()) {
+        submit({rows_.size() - 1, gpu, &stage});
+      } else {
+        refuse(rows_.back().gpus[gpu], impossible);
+        ++done_;
+      }
+    }
     return true;
   }
 
@@ -80,7 +89,7 @@ class Inspection {
     InspectedConfiguration& row = rows_[job.row];
     const Admission admission = admit_launch(targets_[job.gpu].model, *job.stage->spec, row.instance);
     if (!admission.admitted) {
-      refuse(row.gpus[job.gpu], admission);
+      refuse(row.gpus[job.gpu], admission.reason);
       ++done_;
       return;
     }
@@ -89,9 +98,9 @@ class Inspection {
     jobs_.emplace(tickets_, job);
   }
 
-  static void refuse(InspectedOnGpu& result, const Admission& admission) {
+  static void refuse(InspectedOnGpu& result, const std::string& reason) {
     result.outcome = Outcome::refused;
-    result.reason = admission.reason;
+    result.reason = reason;
   }
 
   void finish(std::uint64_t ticket, const Compiled& compiled) {
@@ -103,12 +112,16 @@ class Inspection {
     result.outcome = compiled.outcome;
     result.reason = compiled.reason;
     if (compiled.outcome != Outcome::ok) return;
-    result.resources = read_resources(*compiled.binary);
+    try {
+      result.resources = read_resources(*compiled.binary);
+    } catch (const UserError& error) {
+      return refuse(result, error.what());
+    }
     const Admission admission = admit_binary(targets_[job.gpu].model, *job.stage->spec, row.instance,
                                              *result.resources, spec_.limits);
     result.occupancy = admission.occupancy;
     result.warnings = admission.warnings;
-    if (!admission.admitted) refuse(result, admission);
+    if (!admission.admitted) refuse(result, admission.reason);
   }
 
   const TuneSpec& spec_;

@@ -73,6 +73,18 @@ PrepareRequest::ReferenceLaunch compiled_reference(const TuneSpec& spec, const S
 
 std::string Stage::label() const { return spec->name + " " + problem.label(); }
 
+std::string instantiate(const Stage& stage, std::uint64_t index, Instance& instance) {
+  const Configuration configuration = stage.space.at(index);
+  try {
+    instance = stage.instantiator.instantiate(configuration);
+    return "";
+  } catch (const UserError& error) {
+    instance = Instance{};
+    instance.parameters = configuration.named(*stage.spec);
+    return error.what();
+  }
+}
+
 LaunchShape launch_shape(const Instance& instance) {
   const auto u = [](std::int64_t value) { return static_cast<unsigned>(value); };
   return {u(instance.grid.x),

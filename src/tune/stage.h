@@ -43,6 +43,10 @@ std::vector<Stage> plan_stages(const TuneSpec& spec);
 PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Target& target,
                                const CompilePoolOptions& compile);
 
+/// Fills in the instance of a configuration. One whose launch or arguments cannot be evaluated keeps its
+/// parameters alone; then the reason is returned.
+std::string instantiate(const Stage& stage, std::uint64_t index, Instance& instance);
+
 /// A launch shape as the driver takes it.
 LaunchShape launch_shape(const Instance& instance);
 

@@ -161,7 +161,7 @@ class Sweep {
     Candidate candidate;
     candidate.stage = proposal.stage;
     candidate.index = proposal.index;
-    const std::string impossible = instantiate(candidate);
+    const std::string impossible = instantiate(*proposal.stage, proposal.index, candidate.instance);
     const Target& target = lane.target();
     CompileRequest request =
         make_compile_request(*proposal.stage->spec, spec_.compile, *proposal.stage->sources,
@@ -178,20 +178,6 @@ class Sweep {
     const std::uint64_t ticket = ++tickets_;
     pool_.submit(ticket, std::move(request));
     lane.compiling.emplace(ticket, std::move(candidate));
-  }
-
-  /// Fills in the instance. A configuration whose launch or arguments cannot be evaluated keeps its
-  /// parameters alone; then the reason is returned.
-  static std::string instantiate(Candidate& candidate) {
-    const Configuration configuration = candidate.stage->space.at(candidate.index);
-    try {
-      candidate.instance = candidate.stage->instantiator.instantiate(configuration);
-      return "";
-    } catch (const UserError& error) {
-      candidate.instance = Instance{};
-      candidate.instance.parameters = configuration.named(*candidate.stage->spec);
-      return error.what();
-    }
   }
 
   void refuse(Candidate candidate, const std::string& reason) {

@@ -85,6 +85,12 @@ TEST(Sweep, ALaunchThatCannotBeEvaluatedIsARow) {
   const Finished run = sandbox.run(measured_sweep(config, "none"));
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("ok 2, refused 2"), std::string::npos) << run.out;
+  const Finished inspected = sandbox.run({"inspect", config, "--gpu", "H100", "--quiet", "--format", "json"});
+  EXPECT_EQ(inspected.code, 0) << inspected.err;
+  int refused = 0;
+  for (const auto& configuration : Json::parse(inspected.out)["configurations"])
+    refused += configuration["gpus"][0]["outcome"] == "refused" ? 1 : 0;
+  EXPECT_EQ(refused, 2) << inspected.out;
 }
 
 TEST(Sweep, AProblemThatDoesNotFitIsRefusedWithItsReason) {

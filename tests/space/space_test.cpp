@@ -233,13 +233,27 @@ TEST(SpaceTest, RefusesAGroupThatIsTooLarge) {
   builder.integers("A", {1, 2, 3}).integers("B", {1, 2, 3}).integers("C", {1}).require("A + B > 2");
   const space::Scope scope(builder, problem());
   const auto conditions = space::parse_conditions(builder.spec().constraints, scope);
-  EXPECT_EQ(space::enumerate_group(scope, {0, 1}, conditions, 1, 8).rows.size(), 8U);
+  EXPECT_EQ(space::enumerate_group(scope, {0, 1}, conditions, 1, {8, 12}).rows.size(), 8U);
   try {
-    space::enumerate_group(scope, {0, 1}, conditions, 1, 7);
+    space::enumerate_group(scope, {0, 1}, conditions, 1, {7, 12});
     FAIL() << "8 rows were accepted";
   } catch (const UserError& caught) {
     EXPECT_EQ(caught.message(), "more than 7 valid combinations of A, B, which constraints connect");
-    EXPECT_EQ(caught.remedy(), "add constraints, or list fewer values of these parameters");
+    EXPECT_EQ(caught.remedy(), "Add constraints, or list fewer values of these parameters.");
+  }
+}
+
+TEST(SpaceTest, RefusesAGroupThatTakesTooLongToWalk) {
+  SpecBuilder builder;
+  builder.integers("A", {1, 2, 3}).integers("B", {1, 2, 3}).require("A + B > 2");
+  const space::Scope scope(builder, problem());
+  const auto conditions = space::parse_conditions(builder.spec().constraints, scope);
+  try {
+    space::enumerate_group(scope, {0, 1}, conditions, 1, {8, 11});
+    FAIL() << "three values of A, and three of B for each, were tried in eleven steps";
+  } catch (const UserError& caught) {
+    EXPECT_EQ(caught.message(),
+              "more than 11 steps through the combinations of A, B, which constraints connect");
   }
 }
 
