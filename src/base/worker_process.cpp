@@ -75,6 +75,27 @@ WorkerEnd how_it_ended(int status) {
   return {fmt::format("killed by signal {} ({})", signal, strsignal(signal)), from_outside};
 }
 
+/// The wait status of a child that ends in time; it is reaped then.
+std::optional<int> ends_within(pid_t pid, std::chrono::milliseconds patience) {
+  const Clock::time_point end = Clock::now() + patience;
+  do {
+    int status = 0;
+    if (::waitpid(pid, &status, WNOHANG) == pid) return status;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  } while (Clock::now() < end);
+  return std::nullopt;
+}
+
+/// Killed children that were not gone in time: one inside a driver call ends when the driver lets it.
+std::vector<pid_t>& stragglers() {
+  static std::vector<pid_t> pids;
+  return pids;
+}
+
+void reap_stragglers() {
+  std::erase_if(stragglers(), [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
+}
+
 bool wait_until_writable(int fd, std::chrono::milliseconds patience) {
   pollfd descriptor{fd, POLLOUT, 0};
   int ready = 0;
@@ -193,24 +214,21 @@ std::optional<nlohmann::ordered_json> WorkerProcess::receive(std::chrono::millis
 
 void WorkerProcess::kill() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  reap_stragglers();
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  constexpr auto kPatience = std::chrono::seconds(2);
+  if (!ends_within(pid_, kPatience)) stragglers().push_back(pid_);
   pid_ = -1;
 }
 
 WorkerEnd WorkerProcess::reap(std::chrono::milliseconds patience) {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  const Clock::time_point end = Clock::now() + patience;
-  while (pid_ > 0 && Clock::now() < end) {
-    int status = 0;
-    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+  if (pid_ > 0) {
+    if (const auto status = ends_within(pid_, patience)) {
       pid_ = -1;
-      return how_it_ended(status);
+      return how_it_ended(*status);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   kill();
   return {"closed its channel and did not end"};

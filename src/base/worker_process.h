@@ -52,7 +52,7 @@ class WorkerProcess {
   pid_t pid() const { return pid_; }
   bool gone() const { return fd_ < 0; }
 
-  /// SIGKILL and reap.
+  /// SIGKILL and reap. A process that the kernel does not let go within two seconds is reaped later.
   void kill();
   /// Closes the channel, which tells the worker to end, and gives it so long to do so by itself, so that its
   /// own end is reported; then as kill().

@@ -88,6 +88,7 @@ class Opener {
     try {
       const auto opened = client->open();
       if (!opened) {
+        if (choice_.asked) throw GpuError(fmt::format("GPU {}: {}", index, client->why()));
         no_gpu = client->why();
         return;
       }
@@ -113,27 +114,27 @@ Fleet predicting_fleet(const std::string& model, std::vector<Stage> stages) {
   return fleet;
 }
 
-std::vector<Fleet> measuring_fleets(const TuneSpec& spec, const CompilePoolOptions& compile,
-                                    std::vector<OpenedGpu> gpus, std::vector<Stage> stages) {
-  std::vector<Fleet> fleets;
+std::vector<Fleet> measuring_fleets(const TuneSpec& spec, std::vector<OpenedGpu> gpus,
+                                    std::vector<Stage> stages) {
+  std::vector<Fleet> fleets(1);
+  fleets.front().stages = std::move(stages);
   for (OpenedGpu& gpu : gpus) {
-    auto fleet = std::find_if(fleets.begin(), fleets.end(),
-                              [&](const Fleet& other) { return same_kind(other.target(), gpu.target); });
+    auto fleet = std::find_if(fleets.begin(), fleets.end(), [&](const Fleet& other) {
+      return other.evaluators.empty() || same_kind(other.target(), gpu.target);
+    });
     if (fleet == fleets.end()) {
       fleets.emplace_back();
       fleet = std::prev(fleets.end());
-      fleet->stages = fleets.size() == 1 ? std::move(stages) : plan_stages(spec);
+      fleet->stages = plan_stages(spec);
     }
-    fleet->evaluators.push_back(
-        make_measuring_evaluator(spec, compile, std::move(gpu.client), std::move(gpu.target)));
+    fleet->evaluators.push_back(make_measuring_evaluator(spec, std::move(gpu.client), std::move(gpu.target)));
   }
   return fleets;
 }
 
 }  // namespace
 
-ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, const CompilePoolOptions& compile,
-                       std::vector<Stage> stages) {
+ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Stage> stages) {
   ChosenGpus chosen;
   if (!choice.model.empty()) {
     chosen.why_predicted = "--gpu names a model";
@@ -147,7 +148,7 @@ ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, const Comp
     chosen.why_predicted = opener.no_gpu;
     chosen.fleets.push_back(predicting_fleet(spec.gpu.empty() ? "H100" : spec.gpu, std::move(stages)));
   } else {
-    chosen.fleets = measuring_fleets(spec, compile, std::move(opener.gpus), std::move(stages));
+    chosen.fleets = measuring_fleets(spec, std::move(opener.gpus), std::move(stages));
   }
   return chosen;
 }

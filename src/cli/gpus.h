@@ -12,6 +12,7 @@ namespace tiletune {
 struct GpuChoice {
   std::string model;                ///< to predict for; empty: measure
   std::string indices;              ///< "0", "0,2" or "all": the driver's numbers of the GPUs to measure on
+  bool asked = false;               ///< the person named them: no prediction takes their place
   std::vector<std::string> worker;  ///< in place of this executable's GPU worker; "{gpu}" is its GPU's number
 };
 
@@ -23,10 +24,8 @@ struct ChosenGpus {
 };
 
 /// Opens the GPUs, one worker each, and groups them by model; where the machine has none, or a model is
-/// named, the only fleet predicts. `compile` is for reference kernels; `stages` are the spec's, as planned.
-/// Throws UserError for a malformed
+/// named, the only fleet predicts. `stages` are the spec's, as planned. Throws UserError for a malformed
 /// choice or an unknown model, GpuError when a GPU that was asked for cannot be used.
-ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, const CompilePoolOptions& compile,
-                       std::vector<Stage> stages);
+ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Stage> stages);
 
 }  // namespace tiletune

@@ -27,7 +27,7 @@ struct SweepCommand {
   ConfigOptions config;
   CompileOptions compile;
   std::filesystem::path database = kDefaultDatabase;
-  GpuChoice gpus{"", "0", {}};
+  GpuChoice gpus{"", "0", false, {}};
   std::string budget;
   std::string format = "table";
   std::int64_t limit = 20;
@@ -112,9 +112,16 @@ std::string space_line(const std::vector<Stage>& stages, const TuneSpec& spec) {
                      spec.problems.size(), spec.problems.size() == 1 ? "" : "s", raw, valid, planned);
 }
 
+/// Workers were lost, and no kernel came to its end.
+bool all_lost(const std::map<Outcome, std::uint64_t>& outcomes) {
+  const bool lost = outcomes.contains(Outcome::crashed) || outcomes.contains(Outcome::timeout);
+  const auto ended = {Outcome::ok, Outcome::wrong_result, Outcome::unstable, Outcome::out_of_bounds};
+  return lost && std::none_of(ended.begin(), ended.end(), [&](Outcome o) { return outcomes.contains(o); });
+}
+
 std::string outcome_lines(const SweepCommand& options, const SweepSummary& summary) {
   std::vector<std::pair<Outcome, std::int64_t>> counts;
-  const std::string database = shell_quoted(options.database.string());
+  const std::string database = printable(shell_quoted(options.database.string()));
   bool failures = false;
   for (const auto& [outcome, count] : summary.outcomes) {
     counts.emplace_back(outcome, static_cast<std::int64_t>(count));
@@ -140,6 +147,11 @@ std::string outcome_lines(const SweepCommand& options, const SweepSummary& summa
         "template,parameters,median_us,warnings\n",
         summary.warned, database);
   }
+  if (all_lost(summary.outcomes)) {
+    text +=
+        "Whatever ran was lost. Was it the GPU's fault, and not the kernels'? Measure again with "
+        "--remeasure.\n";
+  }
   if (summary.interrupted) text += "Interrupted: run the same command again to go on where it stopped.\n";
   for (const std::string& gpu : summary.retired) text += printable(gpu) + "\n";
   if (summary.out_of_budget) text += "The time budget is spent: run the same command again to go on.\n";
@@ -162,7 +174,8 @@ std::string verdict(const RankingGroup& group, const Database& database) {
                   printable(group.gpu), best.template_name, printable(parameters_text(best)),
                   three_digits(*best.median_us), three_digits(best.tflops.value_or(0)));
   if (best.percent_of_baseline) text += fmt::format(", {:.1f}% of cuBLAS", *best.percent_of_baseline);
-  if (group.source == Source::predicted) return text + " (predicted)\n";
+  if (group.source == Source::predicted) text += " (predicted)";
+  if (group.source == Source::predicted && tied == 1) return text + "\n";
   if (tied == 1) return text + "; no other configuration's interval reaches its own\n";
   return text + fmt::format("; {} other{} cannot be told from it\n", tied - 1, tied == 2 ? "" : "s");
 }
@@ -195,6 +208,7 @@ int print_results(const SweepCommand& options, const TuneSpec& spec, const Datab
   const Format format = format_from_name(options.format);
   const bool table = format == Format::table;
   const bool colour = table && stdout_wants_colour();
+  if (!table) fmt::print(stderr, "{}", outcome_lines(options, summary));
   stream_output("", [&](std::ostream& out) {
     if (table) out << outcome_lines(options, summary);
     if (spec.view == View::ladder) {
@@ -209,12 +223,16 @@ int print_results(const SweepCommand& options, const TuneSpec& spec, const Datab
     for (const RankingGroup& group : groups) out << verdict(group, database);
     if (!groups.empty()) {
       out << fmt::format("export the best: tiletune export --best --db {} --sweep {} -o best.json\n",
-                         shell_quoted(options.database.string()), summary.sweep_id);
+                         printable(shell_quoted(options.database.string())), summary.sweep_id);
     }
   });
   if (summary.failure) std::rethrow_exception(summary.failure);
   if (summary.interrupted) return kInterrupted;
   if (!groups.empty()) return 0;
+  if (summary.out_of_budget && summary.finished == 0) {
+    throw NothingToDo("the budget was spent before the first configuration was finished",
+                      Where{spec.file.string(), ""}, "Raise --budget, or narrow the space.");
+  }
   std::string list = fmt::format("See why: tiletune rank --db {} --sweep {}",
                                  shell_quoted(options.database.string()), summary.sweep_id);
   for (const auto& [outcome, count] : database.outcome_counts(filter)) {
@@ -232,8 +250,10 @@ int run(const SweepCommand& options) {
   catch_interrupts();
   SweepOptions sweep_options;
   sweep_options.compile = options.compile.pool_options(spec);
-  ChosenGpus gpus = choose_gpus(options.gpus, spec, sweep_options.compile, std::move(stages));
-  if (format == Format::table && !options.quiet) {
+  ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages));
+  if (format != Format::table && !gpus.why_predicted.empty()) {
+    fmt::print(stderr, "{}", headline(gpus));
+  } else if (format == Format::table && !options.quiet) {
     write_output("", headline(gpus) + space_line(gpus.fleets.front().stages, spec));
   }
   sweep_options.command = options.command_line;
@@ -265,10 +285,10 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   options->compile.add_to(*command);
   command->add_option("--db", options->database, "Results database; continued when it exists")
       ->capture_default_str();
-  command
-      ->add_option("--gpus", options->gpus.indices,
-                   "GPUs to measure on: all, or the driver's numbers such as 0,1")
-      ->capture_default_str();
+  const CLI::Option* gpus = command
+                                ->add_option("--gpus", options->gpus.indices,
+                                             "GPUs to measure on: all, or the driver's numbers such as 0,1")
+                                ->capture_default_str();
   command->add_option("--gpu", options->gpus.model, "Predict for this model (e.g. A100) instead of measuring")
       ->excludes("--gpus");
   // For tests: a program that speaks the GPU worker's protocol; repeated for its arguments.
@@ -286,7 +306,10 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune sweep configs/sgemm.json --problem 4096x4096x4096 --budget 60s\n"
       "  tiletune sweep configs/sgemm.json --gpus all\n"
       "  tiletune sweep configs/sgemm.json --gpu A100 --format json > predicted.json");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+  command->callback([options, gpus, &action] {
+    options->gpus.asked = gpus->count() > 0;
+    action = [options] { return run(*options); };
+  });
 }
 
 }  // namespace tiletune

@@ -1,7 +1,6 @@
 #include "compile/pool.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <deque>
@@ -157,8 +156,13 @@ void CompilePool::Impl::attend(Worker& worker) {
   try {
     receive(worker);
   } catch (const ProtocolError& error) {
+    WorkerEnd end{fmt::format("it broke the protocol: {}", error.what())};
+    if (worker.process.gone()) {
+      const WorkerEnd seen = worker.process.reap();
+      if (seen.from_outside) end = seen;
+    }
     worker.process.kill();
-    lose(worker, {fmt::format("it broke the protocol: {}", error.what())});
+    lose(worker, end);
     return;
   }
   if (worker.state == Worker::State::ended) return;
@@ -286,20 +290,5 @@ Clock::time_point CompilePool::next_deadline() const {
 }
 
 double CompilePool::compile_cpu_seconds() const { return impl_->cpu_seconds; }
-
-Compiled compile_in_worker(CompilePoolOptions options, CompileRequest request) {
-  options.workers = 1;
-  CompilePool pool(std::move(options));
-  pool.submit(0, std::move(request));
-  while (true) {
-    auto finished = pool.take_finished();
-    if (!finished.empty()) return std::move(finished.front().second);
-    std::vector<pollfd> descriptors;
-    for (const int fd : pool.fds()) descriptors.push_back({fd, POLLIN, 0});
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(pool.next_deadline() - Clock::now());
-    const auto timeout = std::clamp(left, std::chrono::milliseconds(0), std::chrono::milliseconds(1000));
-    ::poll(descriptors.data(), descriptors.size(), static_cast<int>(timeout.count()));
-  }
-}
 
 }  // namespace tiletune

@@ -63,9 +63,6 @@ class CompilePool {
 /// The body of the hidden `compile-worker` subcommand; returns the exit code.
 int run_compile_worker();
 
-/// Compiles one request in a worker of its own and waits for it, as long as options.timeout_s at most.
-Compiled compile_in_worker(CompilePoolOptions options, CompileRequest request);
-
 /// Compiles in this process (used by the workers, and for the harness's own kernels).
 Compiled compile_here(const CompileRequest& request);
 

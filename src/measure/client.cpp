@@ -46,7 +46,7 @@ std::optional<GpuOpened> GpuClient::open() {
   start();
   try {
     const auto message = worker_->receive(milliseconds(options_.open_timeout_s));
-    if (message && (*message)["type"] == "opened") return gpu_opened_from_json(*message);
+    if (message && (*message)["type"] == "opened") return opened_ = gpu_opened_from_json(*message);
     if (!message) {
       throw GpuError(worker_->gone() ? "the GPU worker " + worker_->reap().how
                                      : fmt::format("the GPU worker did not answer within {}",
@@ -114,13 +114,12 @@ void GpuClient::prepare_again() {
     start();
     return enter(State::opening);
   }
-  // A worker that dies before it reads this is noticed when its answer is awaited.
-  worker_->send(to_json(*problem_));
+  delivered_ = worker_->send(to_json(*problem_));
   enter(State::preparing);
 }
 
 void GpuClient::dispatch(const MeasureRequest& request) {
-  worker_->send(to_json(request));
+  delivered_ = worker_->send(to_json(request));
   ticket_ = request.ticket;
   enter(State::measuring);
 }
@@ -130,15 +129,21 @@ std::optional<GpuEvent> GpuClient::poll() {
   try {
     return next_event();
   } catch (const ProtocolError& error) {
-    return lose(Outcome::crashed, std::string("sent garbage: ") + error.what());
+    const std::string garbage = std::string("sent garbage: ") + error.what();
+    return worker_->gone() ? lose_gone_worker(garbage) : lose(Outcome::crashed, garbage);
   }
 }
 
 std::optional<GpuEvent> GpuClient::next_event() {
+  if (!delivered_) {
+    GpuEvent event = lose(Outcome::crashed, "did not take its request");
+    event.blameless = true;
+    return event;
+  }
   while (const auto message = worker_->receive()) {
     if (auto event = understand(*message)) return event;
   }
-  if (worker_->gone()) return lose_gone_worker();
+  if (worker_->gone()) return lose_gone_worker("");
   if (Clock::now() >= deadline_) {
     return lose(Outcome::timeout, fmt::format("did not {} within {}", task(), human_seconds(patience_s())));
   }
@@ -150,8 +155,11 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
   const auto type = message.at("type").get<std::string>();
   if (type == "fatal" || type == "no_gpu") return lose(Outcome::crashed, reason_in(message));
   if (state_ == State::opening) {
-    gpu_opened_from_json(message);
-    worker_->send(to_json(*problem_));
+    // The driver may number the GPUs that are left anew.
+    const GpuOpened opened = gpu_opened_from_json(message);
+    if (opened_ && opened.device.uuid != opened_->device.uuid)
+      return lose(Outcome::crashed, "opened another GPU, " + opened.device.uuid);
+    delivered_ = worker_->send(to_json(*problem_));
     enter(State::preparing);
     return std::nullopt;
   }
@@ -176,10 +184,11 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
   return event;
 }
 
-GpuEvent GpuClient::lose_gone_worker() {
+/// `how` is what was seen of its end, if anything; a signal from outside explains everything else.
+GpuEvent GpuClient::lose_gone_worker(const std::string& how) {
   const WorkerEnd end = worker_->reap();
-  GpuEvent event = lose(Outcome::crashed, end.how);
-  event.ended_from_outside = end.from_outside;
+  GpuEvent event = lose(Outcome::crashed, how.empty() || end.from_outside ? end.how : how);
+  event.blameless = end.from_outside;
   return event;
 }
 
@@ -192,6 +201,7 @@ GpuEvent GpuClient::lose(Outcome outcome, const std::string& reason) {
   event.measured.reason = reason;
   event.while_opening = state_ == State::opening;
   ++losses_in_a_row_;
+  delivered_ = true;
   stop();
   return event;
 }

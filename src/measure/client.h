@@ -30,8 +30,8 @@ struct GpuEvent {
   Prepared prepared;
   Measured measured;
   std::string reason;
-  bool ended_from_outside = false;  ///< of a lost worker: a signal from elsewhere ended it
-  bool while_opening = false;       ///< of a lost worker: it never came to the problem
+  bool blameless = false;      ///< of a lost worker: what it was given had no part in that
+  bool while_opening = false;  ///< of a lost worker: it never came to the problem
 };
 
 /// The parent's end of one GPU worker. One request at a time; poll() never blocks.
@@ -62,6 +62,7 @@ class GpuClient {
   void dispatch(const MeasureRequest& request);
 
   bool idle() const { return state_ == State::idle; }
+  bool measuring() const { return state_ == State::measuring; }
   std::optional<GpuEvent> poll();
   /// To poll for POLLIN; -1 while nothing is asked of a worker.
   int fd() const { return worker_ && !idle() ? worker_->fd() : -1; }
@@ -82,16 +83,18 @@ class GpuClient {
   std::optional<GpuEvent> next_event();
   std::optional<GpuEvent> understand(const nlohmann::ordered_json& message);
   GpuEvent lose(Outcome outcome, const std::string& reason);
-  GpuEvent lose_gone_worker();
+  GpuEvent lose_gone_worker(const std::string& how);
   double patience_s() const;
   const char* task() const;
 
   GpuClientOptions options_;
   std::optional<WorkerProcess> worker_;
+  std::optional<GpuOpened> opened_;  ///< by the first worker
   std::optional<PrepareRequest> problem_;
   bool prepared_ = false;  ///< the worker holds problem_
   State state_ = State::idle;
   std::uint64_t ticket_ = 0;
+  bool delivered_ = true;  ///< the last request has reached its worker
   Clock::time_point deadline_ = Clock::time_point::max();
   int losses_in_a_row_ = 0;
   std::string why_;

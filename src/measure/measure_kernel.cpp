@@ -105,7 +105,8 @@ void run(Measurement& measurement, const MeasurePolicy& policy, const Nvml& nvml
 Measured launch_failed(const MeasureRequest& request, const CudaError& error) {
   Measured result;
   result.ticket = request.ticket;
-  result.outcome = Outcome::launch_failed;
+  // Memory may be there again the next time.
+  result.outcome = error.out_of_memory() ? Outcome::refused : Outcome::launch_failed;
   result.reason = error.what();
   return result;
 }

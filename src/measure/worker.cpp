@@ -51,9 +51,13 @@ class Service {
     const MeasureRequest request = measure_request_from_json(message);
     if (!workspace_) throw ProtocolError("asked to measure before anything was prepared");
     const Measured measured = measure_kernel(gpu_, *workspace_, timer_, nvml_, request);
+    // Whatever a faulty kernel wrote must not meet the next one; what comes of it late is still its own
+    // fault.
+    if (measured.outcome != Outcome::ok && measured.outcome != Outcome::launch_failed) {
+      beat();
+      workspace_->rebuild();
+    }
     channel_.send(to_json(measured));
-    // Whatever a faulty kernel wrote must not meet the next one.
-    if (measured.outcome != Outcome::ok && measured.outcome != Outcome::launch_failed) workspace_->rebuild();
   }
 
  private:

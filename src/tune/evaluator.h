@@ -25,16 +25,21 @@ struct Candidate {
   std::shared_ptr<const Binary> binary;
   Resources resources;
   Occupancy occupancy;
-  int losses = 0;  ///< workers lost with it
+  bool deferred = false;  ///< it was put off before
+
+  int losses = 0;                            ///< workers lost with it
+  bool blameless = false;                    ///< it had no part in the last of them
+  const class Evaluator* lost_on = nullptr;  ///< where another evaluator should be tried first
 };
 
 /// What an evaluator has to say; every part may be absent.
 struct Evaluation {
-  std::optional<Candidate> finished;
-  std::optional<Candidate> returned;  ///< not to blame for the loss of its worker: to be tried again
+  std::optional<Candidate> finished;  ///< also one with which a worker was lost
+  std::optional<Candidate> returned;  ///< not evaluated
   std::optional<Trial> baseline;
-  std::string note;     ///< for the person watching
-  std::string retired;  ///< why this evaluator takes no more candidates, ever
+  std::string note;      ///< for the person watching
+  std::string unusable;  ///< why it cannot evaluate the group that it was to begin
+  std::string retired;   ///< why this evaluator takes no more candidates, ever
 };
 
 /// Turns candidates into rows with times. One candidate at a time.
@@ -42,17 +47,22 @@ class Evaluator {
  public:
   virtual ~Evaluator() = default;
   virtual const Target& target() const = 0;
+  /// Whether it runs kernels: then a row is journalled as dispatched before it is evaluated, and a group
+  /// needs its reference kernel.
+  virtual bool measures() const = 0;
   /// Called before the first candidate of a group, when idle; may take a while, so idle() is false until it
-  /// is done.
-  virtual void begin_group(const Stage& stage) = 0;
+  /// is done. `reference` is the group's compiled reference kernel, or null.
+  virtual void begin_group(const Stage& stage, const Binary* reference) = 0;
   virtual bool idle() const = 0;
   virtual void submit(Candidate candidate) = 0;
   virtual std::optional<Evaluation> poll() = 0;
+  /// Whether a candidate is being run, so that its end is worth waiting for.
+  virtual bool running() const = 0;
+  /// Gives up whatever it does. Returns the candidate it held, with an outcome when that is known already.
+  virtual std::optional<Candidate> abandon() = 0;
   /// To poll for POLLIN (-1: none), and when poll() is due without it.
   virtual int fd() const = 0;
   virtual Clock::time_point deadline() const = 0;
-  /// Whether a row is journalled as dispatched before it is evaluated.
-  virtual bool can_be_lost() const = 0;
 };
 
 /// When a GPU is given up.
@@ -62,11 +72,9 @@ struct Patience {
   double restart_s = 0.5;  ///< pause before the second attempt; doubled for each further one
 };
 
-/// Measures on the GPU behind `client`, which has been opened as `target`; reference kernels are compiled as
-/// `compile` says. A worker that is lost is replaced.
-std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, const CompilePoolOptions& compile,
-                                                    std::unique_ptr<GpuClient> client, Target target,
-                                                    Patience patience = {});
+/// Measures on the GPU behind `client`, which has been opened as `target`. A worker that is lost is replaced.
+std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, std::unique_ptr<GpuClient> client,
+                                                    Target target, Patience patience = {});
 /// Predicts with the static model for a GPU that is not here.
 std::unique_ptr<Evaluator> make_predicting_evaluator(Target target);
 

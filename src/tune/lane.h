@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,8 +18,10 @@ namespace tiletune {
 /// A GPU at work.
 struct Post {
   Evaluator* evaluator = nullptr;
-  std::optional<std::size_t> group;  ///< whose buffers it holds
+  std::optional<std::size_t> group;                  ///< whose buffers it holds
+  std::map<std::size_t, std::string> failed_groups;  ///< which it cannot measure, and why
   Clock::time_point busy_since;
+  int disproved = 0;  ///< losses of its worker with candidates that ran elsewhere
   bool retired = false;
 };
 
@@ -26,6 +30,12 @@ struct Proposal {
   Stage* stage = nullptr;
   std::uint64_t index = 0;
   bool deferred = false;  ///< it was put off before
+};
+
+/// The reference kernel of a group on its way.
+struct GroupReference {
+  std::uint64_t ticket = 0;
+  std::shared_ptr<const Binary> binary;  ///< once it is compiled
 };
 
 /// One fleet's way through its stages: what is proposed, compiled, ready, and where it is measured.
@@ -40,15 +50,25 @@ class Lane {
   std::unordered_map<std::uint64_t, Candidate> compiling;  ///< by ticket
   std::deque<Candidate> ready;
   std::set<std::size_t> groups_with_baseline_seen;
+  std::map<std::size_t, GroupReference> references;  ///< by group
+  std::map<std::size_t, std::string> failed_groups;  ///< for want of a reference
+  std::string last_retired;                          ///< the GPU given up last, and why
 
   /// The next configuration of the first stage that has any left; those put off come last in their stage.
   std::optional<Proposal> propose();
-  void defer(const Proposal& proposal) { deferred_[proposal.stage].push_back(proposal.index); }
+  /// Puts a configuration off to the end of its stage.
+  void defer(const Stage* stage, std::uint64_t index);
 
   /// A ready candidate of the lowest group that has anything left to begin, if one is ready: changing groups
   /// rebuilds buffers and reference, so the next group waits until this one is done. Proposals come group by
-  /// group, so a lowest group without a ready candidate is being compiled, and compiling has a deadline.
-  std::deque<Candidate>::iterator next_ready();
+  /// group, so a lowest group without a ready candidate is being compiled, and compiling has a deadline. A
+  /// candidate that `post` has lost its worker with is left to other posts while they can take it.
+  std::deque<Candidate>::iterator next_ready(const Post& post);
+  /// Whether a living post other than this one can measure a group.
+  bool others_can(const Post& post, std::size_t group) const;
+
+  /// Why no GPU that is left can measure a group; none while one may.
+  std::optional<std::string> why_unmeasurable(std::size_t group) const;
 
   bool alive() const;
   bool idle() const;

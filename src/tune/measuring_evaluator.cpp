@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "base/error.h"
 #include "tune/evaluator.h"
 #include "tune/row.h"
 
@@ -13,51 +12,32 @@ namespace {
 
 class MeasuringEvaluator : public Evaluator {
  public:
-  MeasuringEvaluator(const TuneSpec& spec, CompilePoolOptions compile, std::unique_ptr<GpuClient> client,
-                     Target target, Patience patience)
-      : spec_(spec),
-        compile_(std::move(compile)),
-        client_(std::move(client)),
-        target_(std::move(target)),
-        patience_(patience) {}
+  MeasuringEvaluator(const TuneSpec& spec, std::unique_ptr<GpuClient> client, Target target,
+                     Patience patience)
+      : spec_(spec), client_(std::move(client)), target_(std::move(target)), patience_(patience) {}
 
   const Target& target() const override { return target_; }
-  bool idle() const override { return client_->idle() && !answer_ && !restart_at_; }
+  bool measures() const override { return true; }
+  bool idle() const override { return client_->idle() && !restart_at_; }
+  bool running() const override { return client_->measuring(); }
   int fd() const override { return client_->fd(); }
-  bool can_be_lost() const override { return true; }
 
-  Clock::time_point deadline() const override {
-    if (answer_) return Clock::now();
-    return restart_at_ ? *restart_at_ : client_->deadline();
-  }
+  Clock::time_point deadline() const override { return restart_at_ ? *restart_at_ : client_->deadline(); }
 
-  void begin_group(const Stage& stage) override {
+  void begin_group(const Stage& stage, const Binary* reference) override {
     group_ = &stage;
     baseline_us_.reset();
     group_prepared_ = false;
-    unusable_.clear();
-    try {
-      client_->prepare(prepare_request(spec_, stage, target_, compile_));
-    } catch (const UserError& error) {
-      answer_ = unusable(error.what());
-    }
+    client_->prepare(prepare_request(spec_, stage, reference));
   }
 
   void submit(Candidate candidate) override {
     candidate_ = std::move(candidate);
-    if (!unusable_.empty()) {
-      candidate_->trial.outcome = Outcome::refused;
-      candidate_->trial.reason = unusable_;
-      answer_ = finish();
-    } else if (client_->ready()) {
-      dispatch();
-    } else {
-      client_->prepare_again();
-    }
+    if (client_->ready()) return dispatch();
+    client_->prepare_again();
   }
 
   std::optional<Evaluation> poll() override {
-    if (answer_) return std::exchange(answer_, std::nullopt);
     if (restart_at_ && Clock::now() >= *restart_at_) {
       restart_at_.reset();
       client_->prepare_again();
@@ -76,6 +56,13 @@ class MeasuringEvaluator : public Evaluator {
         return lost(*event);
     }
     return std::nullopt;
+  }
+
+  std::optional<Candidate> abandon() override {
+    client_->stop();
+    restart_at_.reset();
+    dispatched_ = false;
+    return std::exchange(candidate_, std::nullopt);
   }
 
  private:
@@ -98,13 +85,6 @@ class MeasuringEvaluator : public Evaluator {
     return evaluation;
   }
 
-  Evaluation give_back() {
-    Evaluation evaluation;
-    evaluation.returned = std::exchange(candidate_, std::nullopt);
-    dispatched_ = false;
-    return evaluation;
-  }
-
   void describe(const Measured& measured) {
     add_measured(candidate_->trial, measured, candidate_->stage->instantiator.workload(), target_);
     if (baseline_us_) add_baseline(candidate_->trial, *baseline_us_);
@@ -114,7 +94,7 @@ class MeasuringEvaluator : public Evaluator {
     restarts_ = 0;
     if (!std::exchange(group_prepared_, true)) return first_prepared(prepared);
     if (!candidate_) return std::nullopt;
-    if (dispatched_) return judged();
+    if (dispatched_) return finish();  // the GPU works without the candidate that its worker was lost with
     dispatch();
     return std::nullopt;
   }
@@ -129,14 +109,10 @@ class MeasuringEvaluator : public Evaluator {
     return evaluation;
   }
 
-  /// The candidate with which a worker was lost, now that the GPU is known to work without it. A worker that
-  /// somebody killed says nothing of the candidate, the first time.
-  Evaluation judged() { return killed_from_outside_ && candidate_->losses == 1 ? give_back() : finish(); }
-
   std::optional<Evaluation> lost(const GpuEvent& event) {
     const bool with_candidate = dispatched_ && candidate_->trial.outcome == Outcome::dispatched;
     if (with_candidate) return lost_with_candidate(event);
-    if (!group_prepared_ && !event.ended_from_outside && !event.while_opening) {
+    if (!group_prepared_ && !event.blameless && !event.while_opening) {
       return unusable("the GPU worker was lost while it prepared the problem: " + event.reason);
     }
     return restart_later(event.reason);
@@ -144,7 +120,7 @@ class MeasuringEvaluator : public Evaluator {
 
   std::optional<Evaluation> lost_with_candidate(const GpuEvent& event) {
     ++candidate_->losses;
-    killed_from_outside_ = event.ended_from_outside;
+    candidate_->blameless = event.blameless;
     describe(event.measured);
     if (client_->losses_in_a_row() > patience_.most_losses) {
       return retire(fmt::format("its worker was lost {} times in a row, at last: {}",
@@ -165,47 +141,43 @@ class MeasuringEvaluator : public Evaluator {
     return std::nullopt;
   }
 
-  /// What was with the GPU when it failed for good is tried once on another one, if there is one.
   Evaluation retire(const std::string& reason) {
     Evaluation evaluation;
-    if (candidate_) evaluation = candidate_->losses <= 1 ? give_back() : finish();
+    if (dispatched_) {
+      evaluation = finish();
+    } else {
+      evaluation.returned = std::exchange(candidate_, std::nullopt);
+    }
     evaluation.retired = reason;
     client_->stop();
     return evaluation;
   }
 
-  /// The group's candidates are refused with the reason instead of being lost one by one.
   Evaluation unusable(const std::string& reason) {
-    unusable_ = reason;
     Evaluation evaluation;
-    evaluation.note = group_->problem.label() + " cannot be measured: " + reason;
+    evaluation.unusable = reason;
     return evaluation;
   }
 
   const TuneSpec& spec_;
-  CompilePoolOptions compile_;
   std::unique_ptr<GpuClient> client_;
   Target target_;
   Patience patience_;
   const Stage* group_ = nullptr;
   bool group_prepared_ = false;  ///< at least once
-  std::string unusable_;         ///< why the group cannot be measured
   std::optional<double> baseline_us_;
   std::optional<Candidate> candidate_;
   bool dispatched_ = false;  ///< the candidate has been sent to a worker
-  bool killed_from_outside_ = false;
-  int restarts_ = 0;  ///< attempts since the worker was last ready
+  int restarts_ = 0;         ///< attempts since the worker was last ready
   std::optional<Clock::time_point> restart_at_;
-  std::optional<Evaluation> answer_;  ///< known without the worker
   std::uint64_t ticket_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, const CompilePoolOptions& compile,
-                                                    std::unique_ptr<GpuClient> client, Target target,
-                                                    Patience patience) {
-  return std::make_unique<MeasuringEvaluator>(spec, compile, std::move(client), std::move(target), patience);
+std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, std::unique_ptr<GpuClient> client,
+                                                    Target target, Patience patience) {
+  return std::make_unique<MeasuringEvaluator>(spec, std::move(client), std::move(target), patience);
 }
 
 }  // namespace tiletune

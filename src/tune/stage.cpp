@@ -8,7 +8,6 @@
 #include "base/frame.h"
 #include "base/hash.h"
 #include "compile/cache.h"
-#include "compile/pool.h"
 
 namespace tiletune {
 
@@ -29,15 +28,22 @@ PrepareRequest workload_request(const Stage& stage) {
   return request;
 }
 
+/// The launch of a stage's reference kernel.
+Instance reference_instance(const Stage& stage) {
+  const ReferenceInstance& reference = *stage.instantiator.reference();
+  Instance instance;
+  instance.kernel_expression = stage.spec->reference->kernel;
+  instance.grid = reference.grid;
+  instance.block = reference.block;
+  return instance;
+}
+
 std::string workload_identity(const Stage& stage) {
   PrepareRequest request = workload_request(stage);
   if (const auto& reference = stage.instantiator.reference()) {
-    Instance launch;
-    launch.grid = reference->grid;
-    launch.block = reference->block;
     request.reference =
         PrepareRequest::ReferenceLaunch{stage.reference_sources->hash(), stage.spec->reference->kernel,
-                                        launch_shape(launch), reference->arguments};
+                                        launch_shape(reference_instance(stage)), reference->arguments};
   }
   return Hasher().add(encode_frame(to_json(request))).hex();
 }
@@ -49,24 +55,6 @@ Stage make_stage(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
   stage.planned = stage.space.size();
   if (spec.budget.evaluations > 0) stage.planned = std::min(stage.planned, spec.budget.evaluations);
   return stage;
-}
-
-PrepareRequest::ReferenceLaunch compiled_reference(const TuneSpec& spec, const Stage& stage,
-                                                   const Target& target, const CompilePoolOptions& compile) {
-  const ReferenceInstance& reference = *stage.instantiator.reference();
-  Instance instance;
-  instance.kernel_expression = stage.spec->reference->kernel;
-  instance.grid = reference.grid;
-  instance.block = reference.block;
-  const CompileRequest request = make_compile_request(*stage.spec, spec.compile, *stage.reference_sources,
-                                                      instance, target.architecture);
-  const Compiled compiled = compile_in_worker(compile, request);
-  if (compiled.outcome != Outcome::ok) {
-    throw UserError("the reference kernel does not compile:\n" + compiled.reason,
-                    Where{stage.spec->reference->source.string(), ""}, "Correct the reference.");
-  }
-  return {compiled.binary->cubin, compiled.binary->kernel_symbol, launch_shape(instance),
-          reference.arguments};
 }
 
 }  // namespace
@@ -144,12 +132,20 @@ std::vector<Stage> plan_stages(const TuneSpec& spec) {
   return stages;
 }
 
-PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Target& target,
-                               const CompilePoolOptions& compile) {
+CompileRequest reference_request(const TuneSpec& spec, const Stage& stage, const std::string& architecture) {
+  return make_compile_request(*stage.spec, spec.compile, *stage.reference_sources, reference_instance(stage),
+                              architecture);
+}
+
+PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Binary* reference) {
   PrepareRequest request = workload_request(stage);
   request.policy = spec.measure;
   request.baseline = spec.baseline;
-  if (stage.spec->reference) request.reference = compiled_reference(spec, stage, target, compile);
+  if (reference != nullptr) {
+    request.reference = PrepareRequest::ReferenceLaunch{reference->cubin, reference->kernel_symbol,
+                                                        launch_shape(reference_instance(stage)),
+                                                        stage.instantiator.reference()->arguments};
+  }
   return request;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compile/pool.h"
+#include "compile/binary.h"
 #include "compile/request.h"
 #include "measure/messages.h"
 #include "space/instance.h"
@@ -38,10 +38,11 @@ struct Stage {
 /// together. Throws UserError for bad expressions and missing sources, NothingToDo when every space is empty.
 std::vector<Stage> plan_stages(const TuneSpec& spec);
 
-/// What a worker must set up for a stage's group. A reference kernel is compiled for `target`, in a worker
-/// process. Throws UserError when it does not compile.
-PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Target& target,
-                               const CompilePoolOptions& compile);
+/// How a custom operation's reference kernel is compiled; only for a stage that has one.
+CompileRequest reference_request(const TuneSpec& spec, const Stage& stage, const std::string& architecture);
+/// What a worker must set up for a stage's group; `reference` is the compiled reference kernel of one that
+/// has any, else null.
+PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Binary* reference);
 
 /// Fills in the instance of a configuration. One whose launch or arguments cannot be evaluated keeps its
 /// parameters alone; then the reason is returned.

@@ -23,6 +23,8 @@ namespace {
 constexpr std::size_t kMostReady = 64;
 /// Proposals between two looks at the workers and at Ctrl-C, when all of them are known from before.
 constexpr int kMostProposals = 256;
+/// So many configurations that a GPU lost its worker with must have run on another one before it is given up.
+constexpr int kMostDisproved = 3;
 constexpr auto kLongestWait = std::chrono::milliseconds(200);
 
 double seconds_since(Clock::time_point start) {
@@ -103,6 +105,7 @@ class Sweep {
 
   bool done() {
     stop_early();
+    if (stopping_) abandon_preparations();
     return std::all_of(lanes_.begin(), lanes_.end(), [&](Lane& lane) {
       return lane.idle() && (stopping_ || !lane.alive() || lane.exhausted());
     });
@@ -111,12 +114,26 @@ class Sweep {
   /// Ctrl-C and the time budget: nothing new is started, and only the evaluators are waited for. What is
   /// being compiled or waits compiled has no row yet; the next run of the sweep finds it in the kernel cache.
   void stop_early() {
-    summary_.interrupted = options_.interrupted();
+    if (options_.interrupted() && !std::exchange(summary_.interrupted, true))
+      observer_.on_note("finishing what is being measured; interrupt again to stop at once");
     if (stopping_) return;
     summary_.out_of_budget = spec_.budget.seconds > 0 && seconds_since(started_) >= spec_.budget.seconds;
     stopping_ = summary_.interrupted || summary_.out_of_budget;
     if (!stopping_) return;
     for (Lane& lane : lanes_) lane.ready.clear();
+  }
+
+  /// Only what runs on a GPU is worth waiting for; a worker that is being started is not.
+  void abandon_preparations() {
+    for (Lane& lane : lanes_) {
+      for (Post& post : lane.posts) {
+        if (post.retired || post.evaluator->idle() || post.evaluator->running()) continue;
+        auto candidate = post.evaluator->abandon();
+        const bool judged = candidate && candidate->trial.outcome != Outcome::dispatched &&
+                            !deserves_another_try(lane, post, *candidate);
+        if (judged) record(std::move(*candidate));
+      }
+    }
   }
 
   /// Throws when a part of the sweep has lost all its GPUs before its end.
@@ -125,7 +142,7 @@ class Sweep {
     for (Lane& lane : lanes_) {
       if (!lane.alive() && !lane.exhausted()) {
         throw GpuError(fmt::format("no {} is left to go on with; {}. Run the same command again to go on.",
-                                   lane.target().name, summary_.retired.back()));
+                                   lane.target().name, lane.last_retired));
       }
     }
   }
@@ -161,6 +178,7 @@ class Sweep {
     Candidate candidate;
     candidate.stage = proposal.stage;
     candidate.index = proposal.index;
+    candidate.deferred = proposal.deferred;
     const std::string impossible = instantiate(*proposal.stage, proposal.index, candidate.instance);
     const Target& target = lane.target();
     CompileRequest request =
@@ -168,7 +186,7 @@ class Sweep {
                              candidate.instance, target.architecture);
     candidate.trial = make_trial(spec_, *proposal.stage, target, candidate.instance, request);
     candidate.trial.sweep_id = candidate.trial.seen_in_sweep = summary_.sweep_id;
-    if (is_known(lane, candidate, proposal)) return;
+    if (is_known(lane, candidate)) return;
     if (!impossible.empty()) return refuse(std::move(candidate), impossible);
     const Admission admission = admit_launch(target.model, *proposal.stage->spec, candidate.instance);
     if (!admission.admitted) {
@@ -188,12 +206,12 @@ class Sweep {
 
   /// Reuses a row that is there. One that was being measured when another sweep ended abruptly may have been
   /// the end of the whole machine, or another sweep may be at it right now: it is put off to the end.
-  bool is_known(Lane& lane, const Candidate& candidate, const Proposal& proposal) {
+  bool is_known(Lane& lane, const Candidate& candidate) {
     if (options_.remeasure) return false;
     const auto row = database_.find(candidate.trial.key);
     if (!row) return false;
-    if (row->outcome == Outcome::dispatched && !proposal.deferred) {
-      lane.defer(proposal);
+    if (row->outcome == Outcome::dispatched && row->sweep_id != summary_.sweep_id && !candidate.deferred) {
+      lane.defer(candidate.stage, candidate.index);
       return true;
     }
     return reuse(lane, candidate, *row);
@@ -215,6 +233,9 @@ class Sweep {
       for (Lane& lane : lanes_) {
         auto node = lane.compiling.extract(ticket);
         if (!node.empty() && !stopping_) admit(lane, std::move(node.mapped()), compiled);
+        for (auto& [group, reference] : lane.references) {
+          if (reference.ticket == ticket) take_reference(lane, group, reference, compiled);
+        }
       }
     }
   }
@@ -245,26 +266,56 @@ class Sweep {
     while (!post.retired) {
       while (auto evaluation = post.evaluator->poll()) take(lane, post, std::move(*evaluation));
       if (stopping_ || post.retired || !post.evaluator->idle()) return;
-      const auto next = lane.next_ready();
+      const auto next = lane.next_ready(post);
       if (next == lane.ready.end()) return;
-      post.busy_since = Clock::now();
-      if (post.group != next->stage->group) {
-        post.group = next->stage->group;
-        post.evaluator->begin_group(*next->stage);
+      const Stage& stage = *next->stage;
+      const auto impossible = lane.why_unmeasurable(stage.group);
+      if (!impossible && post.failed_groups.contains(stage.group)) return;
+      if (!impossible && post.group != stage.group) {
+        if (!begin_group(lane, post, stage)) return;
         continue;
       }
       Candidate candidate = std::move(*next);
       lane.ready.erase(next);
-      submit(lane, post, std::move(candidate));
+      if (impossible) {
+        refuse(std::move(candidate), *impossible);
+      } else {
+        submit(lane, post, std::move(candidate));
+      }
     }
   }
 
+  /// False while the group's reference kernel is being compiled.
+  bool begin_group(Lane& lane, Post& post, const Stage& stage) {
+    const Binary* reference = nullptr;
+    if (stage.spec->reference && post.evaluator->measures()) {
+      const auto [entry, is_new] = lane.references.try_emplace(stage.group);
+      if (is_new) {
+        entry->second.ticket = ++tickets_;
+        pool_.submit(tickets_, reference_request(spec_, stage, lane.target().architecture));
+      }
+      reference = entry->second.binary.get();
+      if (reference == nullptr) return false;
+    }
+    post.group = stage.group;
+    post.busy_since = Clock::now();
+    post.evaluator->begin_group(stage, reference);
+    return true;
+  }
+
+  void take_reference(Lane& lane, std::size_t group, GroupReference& reference, const Compiled& compiled) {
+    reference.binary = compiled.binary;
+    if (compiled.outcome == Outcome::ok) return;
+    lane.failed_groups[group] = "the reference kernel does not compile: " + compiled.reason;
+    observer_.on_note(lane.failed_groups[group]);
+  }
+
   void submit(Lane& lane, Post& post, Candidate candidate) {
+    post.busy_since = Clock::now();
     candidate.trial.gpu_uuid = post.evaluator->target().uuid;
-    if (post.evaluator->can_be_lost()) {
-      // Another sweep on the same database may have measured it while this one compiled it.
-      const auto row = options_.remeasure ? std::nullopt : database_.find(candidate.trial.key);
-      if (row && reuse(lane, candidate, *row)) return;
+    if (post.evaluator->measures()) {
+      // Another sweep on the same database may have come to it while this one compiled it.
+      if (is_known(lane, candidate)) return;
       candidate.trial.outcome = Outcome::dispatched;
       database_.record(candidate.trial);
     }
@@ -275,29 +326,73 @@ class Sweep {
     summary_.evaluate_s += seconds_since(post.busy_since);
     post.busy_since = Clock::now();
     if (!evaluation.note.empty()) observer_.on_note(evaluation.note);
-    if (!evaluation.retired.empty()) retire(post, evaluation.retired);
+    if (!evaluation.unusable.empty()) give_up_group(post, evaluation.unusable);
+    if (!evaluation.retired.empty()) retire(lane, post, evaluation.retired);
     if (evaluation.baseline) {
       evaluation.baseline->sweep_id = evaluation.baseline->seen_in_sweep = summary_.sweep_id;
       database_.record(*evaluation.baseline);
     }
-    if (evaluation.finished) record(std::move(*evaluation.finished));
+    if (evaluation.finished) settle(lane, post, std::move(*evaluation.finished));
     if (evaluation.returned) try_again(lane, std::move(*evaluation.returned));
   }
 
-  void retire(Post& post, const std::string& reason) {
-    post.retired = true;
-    const Target& target = post.evaluator->target();
-    summary_.retired.push_back(fmt::format("{} ({}) was given up: {}", target.name, target.uuid, reason));
-    observer_.on_note(summary_.retired.back());
+  /// A worker that was lost once may have been killed by somebody, or its GPU may be broken: another GPU, if
+  /// there is one, decides.
+  static bool deserves_another_try(const Lane& lane, const Post& post, const Candidate& candidate) {
+    const Outcome outcome = candidate.trial.outcome;
+    const bool lost = candidate.losses == 1 && (outcome == Outcome::crashed || outcome == Outcome::timeout);
+    return lost && (candidate.blameless || post.retired || lane.others_can(post, candidate.stage->group));
   }
 
-  /// Where no GPU is left to try it on, what happened to it stands; a row that was only on its way stays
-  /// dispatched.
-  void try_again(Lane& lane, Candidate candidate) {
-    if (!lane.alive()) {
-      if (candidate.trial.outcome != Outcome::dispatched) record(std::move(candidate));
-      return;
+  void settle(Lane& lane, Post& post, Candidate candidate) {
+    if (deserves_another_try(lane, post, candidate)) {
+      candidate.lost_on = post.evaluator;
+      return try_again(lane, std::move(candidate));
     }
+    const bool disproves = candidate.trial.outcome == Outcome::ok && candidate.lost_on != nullptr &&
+                           candidate.lost_on != post.evaluator && !candidate.blameless;
+    const Evaluator* const doubtful = candidate.lost_on;
+    record(std::move(candidate));
+    if (disproves) doubt(lane, doubtful);
+  }
+
+  /// A GPU that loses its worker with configurations that run on others of its model is broken itself.
+  void doubt(Lane& lane, const Evaluator* evaluator) {
+    for (Post& post : lane.posts) {
+      if (post.evaluator != evaluator || post.retired || ++post.disproved < kMostDisproved) continue;
+      auto candidate = post.evaluator->abandon();
+      retire(
+          lane, post,
+          fmt::format("{} configurations with which its worker was lost ran on another GPU", post.disproved));
+      if (!candidate) continue;
+      if (candidate->trial.outcome == Outcome::dispatched) {
+        try_again(lane, std::move(*candidate));
+      } else {
+        settle(lane, post, std::move(*candidate));
+      }
+    }
+  }
+
+  /// Other GPUs of the lane may have the memory that this one lacks.
+  void give_up_group(Post& post, const std::string& reason) {
+    post.failed_groups[*post.group] = reason;
+    const Target& target = post.evaluator->target();
+    observer_.on_note(
+        fmt::format("a problem cannot be measured on {} ({}): {}", target.name, target.uuid, reason));
+  }
+
+  void retire(Lane& lane, Post& post, const std::string& reason) {
+    post.retired = true;
+    const Target& target = post.evaluator->target();
+    lane.last_retired = fmt::format("{} ({}) was given up: {}", target.name, target.uuid, reason);
+    summary_.retired.push_back(lane.last_retired);
+    observer_.on_note(lane.last_retired);
+  }
+
+  /// Where no GPU is left to try it on, what happened to it stands. One that never ran stays dispatched, and
+  /// ready, so that the sweep does not pass for complete.
+  void try_again(Lane& lane, Candidate candidate) {
+    if (!lane.alive() && candidate.trial.outcome != Outcome::dispatched) return record(std::move(candidate));
     candidate.trial.outcome = Outcome::dispatched;
     candidate.trial.reason.clear();
     lane.ready.push_front(std::move(candidate));
@@ -306,13 +401,13 @@ class Sweep {
   void record(Candidate candidate) {
     candidate.trial.recorded_at = utc_now();
     database_.record(candidate.trial);
-    ++summary_.outcomes[candidate.trial.outcome];
-    if (!candidate.trial.warnings.empty()) ++summary_.warned;
     count(candidate, candidate.trial);
   }
 
   void count(const Candidate& candidate, const Trial& row) {
     ++summary_.finished;
+    ++summary_.outcomes[row.outcome];
+    if (!row.warnings.empty()) ++summary_.warned;
     ++candidate.stage->finished;
     const bool ran = row.outcome == Outcome::ok;
     candidate.stage->strategy->observe(candidate.index, ran ? row.median_us : std::nullopt);

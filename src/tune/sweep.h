@@ -33,10 +33,10 @@ class SweepObserver {
 struct SweepSummary {
   std::int64_t sweep_id = 0;
   std::uint64_t planned = 0;
-  std::uint64_t finished = 0;                 ///< rows of this sweep, reused ones included
-  std::uint64_t reused = 0;                   ///< rows that were there already
-  std::uint64_t warned = 0;                   ///< rows made now that carry a warning
-  std::map<Outcome, std::uint64_t> outcomes;  ///< of the rows made now
+  std::uint64_t finished = 0;  ///< rows of this sweep, reused ones included
+  std::uint64_t reused = 0;    ///< rows that were there already
+  std::uint64_t warned = 0;    ///< rows with a warning
+  std::map<Outcome, std::uint64_t> outcomes;
   bool interrupted = false;
   bool out_of_budget = false;
   std::vector<std::string> retired;  ///< GPUs that were given up, each with its reason

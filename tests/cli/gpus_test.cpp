@@ -88,6 +88,31 @@ TEST(Gpus, ADeadOneIsRetiredAndItsWorkMoves) {
   EXPECT_EQ(rows_by_uuid(rows).at(fake_uuid(1)), 1) << "what it had measured before it died";
 }
 
+TEST(Gpus, OneThatLosesItsWorkerWithEverythingIsRetiredAndBlamesNothing) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(24);
+  const Finished run = sandbox.run(measured_sweep(config, "1:always_crash", 3, {"--gpus", "0,1"}));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::ok), 24) << run.out;
+}
+
+TEST(Gpus, OneThatCannotPrepareTheProblemLeavesItToTheOthers) {
+  for (const char* mode : {"1:unpreparable", "1:dies_preparing"}) {
+    const Sandbox sandbox;
+    const Finished run =
+        sandbox.run(measured_sweep(sandbox.write_tiny_space(12), mode, 3, {"--gpus", "0,1"}));
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::ok), 12) << mode << '\n' << run.out;
+  }
+}
+
+TEST(Gpus, ThatAreNamedAndNotThereAreAnError) {
+  const Sandbox sandbox;
+  const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(1), "no_gpu", 3, {"--gpus", "0"}));
+  EXPECT_EQ(run.code, 3) << run.out;
+  EXPECT_NE(run.err.find("GPU 0: there is no driver here"), std::string::npos) << run.err;
+}
+
 TEST(Gpus, TheDeathOfTheLastOneEndsTheSweepAndTheNextRunGoesOn) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(6);
@@ -98,7 +123,7 @@ TEST(Gpus, TheDeathOfTheLastOneEndsTheSweepAndTheNextRunGoesOn) {
   EXPECT_NE(run.err.find("Run the same command again to go on."), std::string::npos) << run.err;
   const Finished again = sandbox.run(measured_sweep(config, "none"));
   EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_NE(again.out.find("ok 3; 3 known from before"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("ok 5, crashed 1; 3 known from before"), std::string::npos) << again.out;
 }
 
 TEST(Gpus, AWorkerThatSomebodyKilledIsNoFaultOfItsConfiguration) {

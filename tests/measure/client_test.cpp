@@ -189,9 +189,9 @@ TEST(GpuClient, StartsAnotherWorkerAndPreparesItAfterALoss) {
 TEST(GpuClient, KnowsAWorkerThatWasKilledFromOutside) {
   const GpuEvent event = measure_with("killed");
   EXPECT_EQ(event.kind, GpuEvent::Kind::lost);
-  EXPECT_TRUE(event.ended_from_outside);
-  EXPECT_FALSE(measure_with("crash").ended_from_outside);
-  EXPECT_FALSE(measure_with("hang").ended_from_outside) << "it was killed by its deadline";
+  EXPECT_TRUE(event.blameless);
+  EXPECT_FALSE(measure_with("crash").blameless);
+  EXPECT_FALSE(measure_with("hang").blameless) << "it was killed by its deadline";
 }
 
 TEST(GpuClient, ReportsAProblemThatCannotBePrepared) {

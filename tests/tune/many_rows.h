@@ -18,11 +18,13 @@ class InstantEvaluator : public Evaluator {
   explicit InstantEvaluator(Target target) : target_(std::move(target)) {}
 
   const Target& target() const override { return target_; }
-  void begin_group(const Stage& /*stage*/) override {}
+  bool measures() const override { return true; }
+  void begin_group(const Stage& /*stage*/, const Binary* /*reference*/) override {}
   bool idle() const override { return !done_; }
   int fd() const override { return -1; }
   Clock::time_point deadline() const override { return done_ ? Clock::now() : Clock::time_point::max(); }
-  bool can_be_lost() const override { return true; }
+  bool running() const override { return done_.has_value(); }
+  std::optional<Candidate> abandon() override { return std::nullopt; }
 
   void submit(Candidate candidate) override {
     constexpr int kSamples = 15;

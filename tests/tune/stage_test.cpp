@@ -42,7 +42,7 @@ TEST(Stages, HarmfulOptionsOfAConfigAreRefused) {
 TEST(Stages, PrepareRequestHoldsTheWholeProblem) {
   const TuneSpec spec = shipped("quick.json", {"30x20x10"});
   const std::vector<Stage> stages = plan_stages(spec);
-  const PrepareRequest request = prepare_request(spec, stages.front(), Target{}, {});
+  const PrepareRequest request = prepare_request(spec, stages.front(), nullptr);
   ASSERT_EQ(request.workload.buffers.size(), 3U);
   EXPECT_EQ(request.workload.buffers[0].elements, 300);
   EXPECT_EQ(request.workload.buffers[1].elements, 200);
