@@ -58,9 +58,34 @@ class BoundsChecker : public nlohmann::json_sax<Json> {
   std::string reason_;
 };
 
+/// Where the first item of indefinite length begins, as far as `bytes` are CBOR; bytes.size() when there is
+/// none. Headers follow one another whatever is nested in what; only the content of strings lies between
+/// them.
+std::size_t find_indefinite(std::string_view bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const auto initial = static_cast<unsigned char>(bytes[at]);
+    const unsigned type = initial >> 5;
+    const unsigned info = initial & 0x1f;
+    if (info == 31 && type >= 2 && type <= 5) return at;
+    const std::size_t width = info >= 24 && info <= 27 ? std::size_t{1} << (info - 24) : 0;
+    const std::string_view rest = bytes.substr(at + 1);
+    if (width > rest.size()) break;
+    std::uint64_t argument = width == 0 ? info : 0;
+    for (std::size_t i = 0; i < width; ++i) argument = argument << 8 | static_cast<unsigned char>(rest[i]);
+    const std::uint64_t content = type == 2 || type == 3 ? argument : 0;
+    if (content > rest.size() - width) break;
+    at += 1 + width + static_cast<std::size_t>(content);
+  }
+  return bytes.size();
+}
+
 }  // namespace
 
 Json decode_cbor(std::string_view bytes) {
+  if (const std::size_t at = find_indefinite(bytes); at < bytes.size()) {
+    throw ProtocolError(
+        fmt::format("this is no CBOR that can be read: the item at byte {} has no definite length", at));
+  }
   BoundsChecker checker;
   if (!Json::sax_parse(bytes.begin(), bytes.end(), &checker, Json::input_format_t::cbor)) {
     throw ProtocolError("this is no CBOR that can be read: " + checker.reason());

@@ -10,8 +10,9 @@ namespace tiletune {
 inline constexpr int kDeepestCbor = 64;
 inline constexpr int kMostCborMembers = 4096;
 
-/// The CBOR value that `bytes` are. Throws ProtocolError when they are none, and when it goes beyond these
-/// bounds: the library decodes by recursion, and looks through a map's members for each new one.
+/// The CBOR value that `bytes` are. Throws ProtocolError when they are none, when it goes beyond these
+/// bounds, and when an item has no definite length: the library decodes by recursion, strings in pieces too,
+/// and looks through a map's members for each new one.
 nlohmann::ordered_json decode_cbor(std::string_view bytes);
 
 /// A member of a message as an integer. Throw ProtocolError for what is none or out of range: the library

@@ -86,6 +86,22 @@ std::string error_of(const std::string& bytes) {
 TEST(Frame, RefusesAPayloadNestedWithoutEndBeforeTheStackIs) {
   const std::string lists(std::size_t{8} << 20, '\x81');
   EXPECT_EQ(error_of(framed(lists)), "this is no CBOR that can be read: it is nested over 64 deep");
+  for (const char piece : {'\x5f', '\x7f'}) {
+    EXPECT_EQ(error_of(framed(std::string(std::size_t{8} << 20, piece))),
+              "this is no CBOR that can be read: the item at byte 0 has no definite length");
+  }
+}
+
+TEST(Frame, FindsAnItemOfNoDefiniteLengthBehindAllOthers) {
+  const Json before = {{"type", "t"},   {"text", std::string(70000, '\x7f')},  {"float", 0.1},
+                       {"integer", -9}, {"bytes", Json::binary({0x5f, 0x7f})}, {"list", {true, nullptr}}};
+  EXPECT_EQ(error_of(encode_frame(before)), "none");
+  std::string payload = "\x82";
+  Json::to_cbor(before, payload);
+  const std::string error = "this is no CBOR that can be read: the item at byte {} has no definite length";
+  for (const std::string item : {"\x5f\xff", "\x7f\xff", "\x9f\xff", "\xbf\xff"}) {
+    EXPECT_EQ(error_of(framed(payload + item)), fmt::format(fmt::runtime(error), payload.size()));
+  }
 }
 
 TEST(Frame, RefusesAMapOfMoreMembersThanAreLookedThroughInTime) {

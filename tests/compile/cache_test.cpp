@@ -79,10 +79,13 @@ TEST(CubinCache, AFileUnderAnotherKeyIsNotBelieved) {
 TEST(CubinCache, AFileNestedWithoutEndReadsAsAbsent) {
   const TemporaryFolder folder;
   const CubinCache cache(folder.path());
-  const std::string payload(std::size_t{8} << 20, '\x81');
-  write_file_atomically(cache.path_of(kKey), fmt::format("TTCUBIN1{:016x}{}", checksum64(payload), payload));
-  EXPECT_FALSE(cache.load(kKey).has_value());
-  EXPECT_FALSE(fs::exists(cache.path_of(kKey)));
+  for (const char item : {'\x81', '\x5f', '\x7f'}) {
+    const std::string payload(std::size_t{8} << 20, item);
+    write_file_atomically(cache.path_of(kKey),
+                          fmt::format("TTCUBIN1{:016x}{}", checksum64(payload), payload));
+    EXPECT_FALSE(cache.load(kKey).has_value());
+    EXPECT_FALSE(fs::exists(cache.path_of(kKey)));
+  }
 }
 
 TEST(CubinCache, FailingToWriteIsNoErrorButAFolderThatCannotBeIsOne) {

@@ -1,5 +1,6 @@
 // Bytes of a channel, and every message that a frame may hold. The first byte chooses what the rest is: bytes
-// of the channel, the CBOR of one frame, or JSON text that is put into one.
+// of the channel, the CBOR of one frame, JSON text that is put into one, or CBOR whose first byte is repeated
+// until whatever decodes it by recursion has no stack left.
 
 #include "base/frame.h"
 
@@ -27,8 +28,10 @@ std::string framed(std::string_view payload) {
 }
 
 std::string channel_bytes(int kind, std::string_view rest) {
+  constexpr std::size_t kRepeated = 300000;
   if (kind == 0) return std::string(rest);
   if (kind == 1) return framed(rest);
+  if (kind == 3) return rest.empty() ? "" : framed(std::string(kRepeated, rest[0]).append(rest));
   const Json json = Json::parse(rest, nullptr, false);
   return json.is_discarded() ? ""
                              : framed(std::string(reinterpret_cast<const char*>(Json::to_cbor(json).data()),
@@ -79,9 +82,9 @@ std::pair<std::vector<Json>, bool> messages_of(std::string_view bytes, std::size
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const std::string bytes = channel_bytes(data[0] % 3, text_of(data + 1, size - 1));
+  const std::string bytes = channel_bytes(data[0] % 4, text_of(data + 1, size - 1));
   const auto [messages, failed] = messages_of(bytes, bytes.size() + 1);
-  const auto [in_pieces, failed_in_pieces] = messages_of(bytes, 7);
+  const auto [in_pieces, failed_in_pieces] = messages_of(bytes, 7 + bytes.size() / 1000);
   require(failed == failed_in_pieces && messages.size() == in_pieces.size(),
           "it does not matter how bytes arrive");
   for (const Json& message : messages) {

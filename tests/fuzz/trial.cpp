@@ -1,7 +1,10 @@
 // Rows of a database that somebody else made, and all that is printed of them. Rows are separated by 0x1e and
 // cells by 0x1f; a cell is "column=text", "column#number" or "column:integer".
 
-#include <cmath>
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -9,41 +12,88 @@
 #include "fuzz/fuzz.h"
 #include "output/export.h"
 #include "rank/ranking.h"
-#include "store/columns.h"
+#include "store/cells.h"
+#include "store/schema.h"
 
 namespace {
 
 using namespace tiletune;
 using namespace tiletune::fuzz;
 using Json = nlohmann::ordered_json;
+using Cells = std::map<std::string, Cell>;
 
-/// SQLite keeps no not-a-number: it is null there.
-Cell number_cell(const std::string& text) {
-  const double number = std::strtod(text.c_str(), nullptr);
-  return std::isnan(number) ? Cell() : Cell(number);
+Cell cell_of(char kind, CellType type, const std::string& text) {
+  if (type == CellType::blob) return Blob(text.begin(), text.end());
+  if (kind == '#') return std::strtod(text.c_str(), nullptr);
+  if (kind == ':') return std::int64_t{std::strtoll(text.c_str(), nullptr, 10)};
+  return text;
 }
 
-Cell cell_of(char kind, const Column& column, const std::string& text) {
-  if (column.type == CellType::blob) return Blob(text.begin(), text.end());
-  if (kind == '#') return number_cell(text);
-  if (kind == ':') return Cell(std::int64_t{std::strtoll(text.c_str(), nullptr, 10)});
-  return Cell(text);
-}
-
-Trial trial_of(const std::string& cells) {
-  Trial trial;
-  trial.outcome = Outcome::ok;
-  trial.median_us = 1;
-  for (const std::string& cell : split(cells, '\x1f')) {
+/// A kernel that ran, but for what the text says.
+Cells cells_of(const std::string& row, std::size_t number) {
+  Cells cells = {{"key", std::to_string(number)},
+                 {"kind", "kernel"},
+                 {"outcome", "ok"},
+                 {"source", "measured"},
+                 {"median_us", 1.0}};
+  for (const std::string& cell : split(row, '\x1f')) {
     const std::size_t at = cell.find_first_of("=#:");
     if (at == std::string::npos) continue;
     for (const Column& column : trial_columns()) {
       if (column.name == cell.substr(0, at))
-        column.write(trial, cell_of(cell[at], column, cell.substr(at + 1)));
+        cells[column.name] = cell_of(cell[at], column.type, cell.substr(at + 1));
     }
   }
-  return trial;
+  return cells;
 }
+
+/// One database for all inputs. Its columns take cells of any type: that is what others can make of the file.
+class AnyRows {
+ public:
+  AnyRows() : connection_(path(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE) {
+    connection_.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;");
+    connection_.exec(replaced(replaced(schema_sql(), "TEXT NOT NULL", "TEXT"), " STRICT", ""));
+    database_.emplace(path(), Database::Mode::read_only);
+  }
+
+  const Database& hold(const std::vector<std::string>& rows) {
+    SQLite::Transaction transaction(connection_);
+    connection_.exec("DELETE FROM sweep_trial; DELETE FROM trial;");
+    for (std::size_t i = 0; i < rows.size(); ++i) insert(cells_of(rows[i], i));
+    transaction.commit();
+    return *database_;
+  }
+
+ private:
+  static std::string path() { return (scratch_folder() / "trials.db").string(); }
+
+  static std::string replaced(std::string text, std::string_view what, std::string_view by) {
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+      text.replace(at, what.size(), by);
+    return text;
+  }
+
+  /// Rows of an empty key or one that is taken are left out.
+  void insert(const Cells& cells) {
+    if (!insert_) insert_.emplace(connection_, insert_sql());
+    insert_->reset();
+    int index = 0;
+    for (const Column& column : trial_columns()) {
+      const auto found = cells.find(column.name);
+      bind_cell(*insert_, ++index, found == cells.end() ? Cell() : found->second);
+    }
+    insert_->exec();
+  }
+
+  static std::string insert_sql() {
+    const std::string marks = join(std::vector<std::string>(trial_columns().size(), "?"), ", ");
+    return fmt::format("INSERT OR IGNORE INTO trial ({}) VALUES ({})", column_list(), marks);
+  }
+
+  SQLite::Database connection_;
+  std::optional<SQLite::Statement> insert_;
+  std::optional<Database> database_;
+};
 
 /// The records of a CSV text, RFC 4180, as numbers of fields.
 std::vector<std::size_t> csv_fields(const std::string& csv) {
@@ -76,46 +126,57 @@ void check_text(const std::string& text, Format format) {
     require(c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f), "no controls");
 }
 
-void check_rows(const std::vector<Trial>& trials, Format format) {
-  const auto groups = rank_trials(trials);
+void check_rows(const Database& database, Format format) {
+  RankingRows rows = ranking_rows(database, {});
+  const auto groups = rank_rows(rows);
   for (const char* order : {"", "-tflops", "parameters"}) {
     std::ostringstream out;
-    write_rankings(out, groups, format, {2, order, {}, false});
+    write_rankings(out, groups, database, format, {2, order, {}, false});
     check_text(out.str(), format);
   }
-  std::ostringstream ladders, rows;
-  write_ladders(ladders, build_ladders(trials, {"", "a", "b"}), format, false);
+  std::ostringstream ladders;
+  write_ladders(ladders, build_ladders(rows, {"", "a", "b"}), database, format, false);
   check_text(ladders.str(), format);
-  write_trials(rows, trials, format,
-               {"outcome", "template", "problem", "parameters", "gpu", "reason", "samples_us"}, 0);
-  check_text(rows.str(), format);
+  check_text(best_as_json(groups, database).dump(2, ' ', false, Json::error_handler_t::replace),
+             Format::json);
 }
 
-void check_ranking(const std::vector<Trial>& trials) {
-  for (const RankingGroup& group : rank_trials(trials)) {
+void check_ranking(const Database& database) {
+  RankingRows rows = ranking_rows(database, {});
+  for (const RankingGroup& group : rank_rows(rows)) {
     double fastest = 0;
     require(!group.rows.empty(), "a group has rows");
-    for (const RankedTrial& row : group.rows) {
-      require(ranking_time_us(row.trial).has_value(), "only rows that ran are ranked");
-      if (row.rank == 1 && fastest == 0) fastest = *ranking_time_us(row.trial);
-      require((row.trial.kind == "baseline") == (row.rank == 0), "baselines have no rank");
+    for (const RankedRow& row : group.rows) {
+      const Trial trial = database.row(row.id);
+      require(ranking_time_us(trial).has_value(), "only rows that ran are ranked");
+      if (row.rank == 1 && fastest == 0) fastest = *ranking_time_us(trial);
+      require((trial.kind == "baseline") == (row.rank == 0), "baselines have no rank");
     }
     require(fastest > 0, "a group has a first");
   }
 }
 
+/// All rows, whether they ran or not.
+void check_listing(const Database& database, Format format) {
+  std::ostringstream listed, exported;
+  write_trials(listed, database, {}, format,
+               {"outcome", "template", "problem", "parameters", "gpu", "reason", "samples_us"}, 0);
+  check_text(listed.str(), format);
+  write_export(exported, database, {}, true);
+  check_text(exported.str(), Format::json);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static AnyRows rows;
   if (size == 0) return 0;
-  refused([&] {
-    std::vector<Trial> trials;
-    for (const std::string& row : split(text_of(data + 1, size - 1), '\x1e')) trials.push_back(trial_of(row));
-    check_ranking(trials);
-    check_rows(trials, static_cast<Format>(data[0] % 4));
-    const auto replace = Json::error_handler_t::replace;
-    check_text(best_as_json(rank_trials(trials), {}).dump(2, ' ', false, replace), Format::json);
-    check_text(to_json(trials.front(), true).dump(1, ' ', false, replace), Format::json);
+  const auto format = static_cast<Format>(data[0] % 4);
+  const Database& database = rows.hold(split(text_of(data + 1, size - 1), '\x1e'));
+  database.at_one_state([&] {
+    refused([&] { check_ranking(database); });
+    refused([&] { check_rows(database, format); });
+    refused([&] { check_listing(database, format); });
   });
   return 0;
 }
