@@ -24,8 +24,8 @@ struct ChosenGpus {
 
 /// Opens the GPUs, one worker each, and groups them by model; where the machine has none, or a model is
 /// named, the only fleet predicts. `compile` is for reference kernels; `stages` are the spec's, as planned.
-/// Throws UserError for a malformed
-/// choice or an unknown model, GpuError when a GPU that was asked for cannot be used.
+/// Throws UserError for a malformed choice or an unknown model, GpuError when a GPU that was asked for cannot
+/// be used.
 ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, const CompilePoolOptions& compile,
                        std::vector<Stage> stages);
 
