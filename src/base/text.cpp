@@ -40,7 +40,8 @@ std::string lower(std::string_view text) {
 
 std::optional<std::string> nearest(std::string_view misspelt, std::span<const std::string> known) {
   constexpr std::size_t kLongestCompared = 200;
-  if (misspelt.size() > kLongestCompared) return std::nullopt;
+  const bool one_letter_option = misspelt.size() == 2 && misspelt.starts_with('-');
+  if (one_letter_option || misspelt.size() > kLongestCompared) return std::nullopt;
   const std::size_t allowed = std::clamp<std::size_t>(misspelt.size() / 3, 1, 3);
   std::optional<std::string> best;
   std::size_t best_distance = allowed + 1;

@@ -10,7 +10,8 @@
 namespace tiletune {
 
 /// The known name nearest to a misspelt one by edit distance; none when all are far
-/// (more than a third of the letters, at least 1, at most 3 edits).
+/// (more than a third of the letters, at least 1, at most 3 edits), and none for an option of one letter,
+/// "-x", which is near to every other.
 std::optional<std::string> nearest(std::string_view misspelt, std::span<const std::string> known);
 
 /// " Did you mean 'x'?" or, when nothing is near, " Known: a, b, c." (at most 12 names; empty when none).

@@ -68,8 +68,7 @@ void refuse_extras(const CLI::App& app) {
       fmt::format("See 'tiletune {}--help'.", command == &app ? "" : command->get_name() + " ");
   if (first.starts_with('-') && first.size() > 1) {
     const std::string name = first.substr(0, first.find('='));
-    // An option of one letter is near to every other.
-    const auto near = name.size() > 2 ? nearest(name, option_names(*command)) : std::nullopt;
+    const auto near = nearest(name, option_names(*command));
     throw UserError(fmt::format("there is no option '{}'", name),
                     near ? fmt::format("Did you mean '{}'? {}", *near, help) : help);
   }

@@ -175,9 +175,7 @@ void check_option(const std::string& option, std::span<const OptionRule> rules, 
                   const Where& where) {
   const auto parsed = parse(option, rules);
   if (!parsed) {
-    // An option of one letter is near to every other.
-    const std::string name = option.size() > 2 ? option.substr(0, option.find('=')) : "";
-    const std::string near = suggestion(name, names(rules));
+    const std::string near = suggestion(option.substr(0, option.find('=')), names(rules));
     throw UserError(fmt::format("'{}' is no {} option that may be given here", option, whose), where,
                     std::string(trim(near)) + " The architecture, folders and files are tiletune's to set.");
   }

@@ -265,8 +265,6 @@ std::vector<std::pair<std::uint64_t, Compiled>> CompilePool::take_finished() {
 
 std::size_t CompilePool::pending() const { return impl_->pending; }
 
-std::size_t CompilePool::queued() const { return impl_->queue.size(); }
-
 int CompilePool::workers() const { return impl_->options.workers; }
 
 std::vector<int> CompilePool::fds() const {

@@ -44,8 +44,6 @@ class CompilePool {
 
   /// Submitted and not yet taken.
   std::size_t pending() const;
-  /// Submitted and not yet started on a worker.
-  std::size_t queued() const;
   int workers() const;
 
   /// Descriptors to poll for POLLIN, and the time at which take_finished() is due even when none is ready.

@@ -19,7 +19,6 @@ class RecentResults {
   std::optional<Compiled> find(const std::string& key) const;
   /// Keeps the first result of a key.
   void add(const std::string& key, const Compiled& compiled);
-  std::size_t bytes() const { return bytes_; }
 
  private:
   void forget_oldest();

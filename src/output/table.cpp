@@ -115,12 +115,6 @@ std::string TextTable::text(bool colour) const {
   return out.str();
 }
 
-std::string TextTable::markdown() const {
-  std::ostringstream out;
-  write_markdown(out);
-  return out.str();
-}
-
 bool stdout_wants_colour() {
   const char* no_colour = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");

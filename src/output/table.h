@@ -22,7 +22,6 @@ class TextTable {
   void write_text(std::ostream& out, bool colour) const;
   void write_markdown(std::ostream& out) const;
   std::string text(bool colour) const;
-  std::string markdown() const;
 
  private:
   /// Kept as one text: there may be a million of them.

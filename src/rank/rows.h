@@ -83,7 +83,6 @@ class RankingRows {
   /// Takes what ranking_columns() name of a row. Ids grow from row to row. Rows that are only dispatched
   /// yet do not count.
   void add(std::int64_t id, const Trial& trial);
-  bool empty() const { return rows_.empty(); }
 
   /// Names of templates of kernels, in order of first appearance.
   const std::vector<std::string>& kernel_templates() const { return kernel_templates_; }

@@ -66,6 +66,11 @@ void check_columns(const SQLite::Database& database, const fs::path& file) {
   }
 }
 
+void check_contents(SQLite::Database& database, const fs::path& file) {
+  check_identity(read_identity(database), file);
+  check_columns(database, file);
+}
+
 /// SQLite does not call the busy handler while it changes the journal mode, so two first users of a new file
 /// would collide here.
 std::string switch_to_wal(SQLite::Database& database, std::chrono::milliseconds busy_timeout) {
@@ -85,14 +90,17 @@ std::string switch_to_wal(SQLite::Database& database, std::chrono::milliseconds 
 /// only the fsync per commit, so a power cut or a kernel crash may lose the last commits; in WAL mode it
 /// never damages the file. Where a file system has no WAL (no shared memory: some network mounts), the
 /// rollback journal needs FULL for that.
-void prepare_for_writing(SQLite::Database& database, std::chrono::milliseconds busy_timeout) {
+void prepare_for_writing(SQLite::Database& database, const fs::path& file,
+                         std::chrono::milliseconds busy_timeout) {
   const bool wal = switch_to_wal(database, busy_timeout) == "wal";
   database.exec(wal ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   if (read_identity(database).blank()) {
     database.exec(schema_sql());
-  } else if (!database.tableExists("sweep_trial")) {
-    database.exec(membership_sql());
+  } else {
+    // Again, because another process may have made it meanwhile.
+    check_contents(database, file);
+    if (!database.tableExists("sweep_trial")) database.exec(membership_sql());
   }
   transaction.commit();
 }
@@ -144,9 +152,9 @@ SQLite::Database open_for_writing(const fs::path& file, const fs::path& absolute
   if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {
     throw UserError("this database is write-protected", Where{file.string(), ""}, kPermissions);
   }
-  const Identity identity = read_identity(database);
-  if (!identity.blank()) check_identity(identity, file);
-  prepare_for_writing(database, busy_timeout);
+  // Before anything is written: a file that is refused stays as it was.
+  if (!read_identity(database).blank()) check_contents(database, file);
+  prepare_for_writing(database, file, busy_timeout);
   return database;
 }
 
@@ -182,8 +190,7 @@ SQLite::Database open_connection(const fs::path& file, Database::Mode mode,
     SQLite::Database database = mode == Database::Mode::read_only
                                     ? open_for_reading(absolute, static_cast<int>(busy_timeout.count()))
                                     : open_for_writing(file, absolute, busy_timeout);
-    check_identity(read_identity(database), file);
-    check_columns(database, file);
+    check_contents(database, file);
     apply_settings(database);
     return database;
   });

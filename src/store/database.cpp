@@ -220,15 +220,6 @@ std::optional<Trial> Database::find(const std::string& key) const {
   });
 }
 
-std::optional<Outcome> Database::outcome_of(const std::string& key) const {
-  return translating_errors(file(), [&]() -> std::optional<Outcome> {
-    const InUse statement = impl_->prepared("SELECT outcome FROM trial WHERE \"key\" = ?");
-    statement->bind(1, key);
-    if (!statement->executeStep()) return std::nullopt;
-    return read_outcome(statement->getColumn(0), file());
-  });
-}
-
 std::vector<Trial> Database::trials(const TrialFilter& filter) const {
   std::vector<Trial> rows;
   for_each(filter, [&](const Trial& trial) {

@@ -27,11 +27,11 @@ struct TrialFilter {
   bool baselines = true;  ///< include rows of kind "baseline"
 };
 
-/// The results database: one SQLite file in WAL mode, readable with plain SQL (tables `trial`, `sweep`; views
-/// `ranking`, `best`). Every write is committed when the call returns and survives the end of this process,
-/// kill -9 included. For one thread; other processes may read and write the same file meanwhile. Every member
-/// function throws UserError when the file turns out to be damaged, full or locked for longer than the
-/// constructor's `busy_timeout`.
+/// The results database: one SQLite file in WAL mode, readable with plain SQL (tables `trial`, `sweep`,
+/// `sweep_trial`; views `ranking`, `best`). Every write is committed when the call returns and survives the
+/// end of this process, kill -9 included. For one thread; other processes may read and write the same file
+/// meanwhile. Every member function throws UserError when the file turns out to be damaged, full or locked
+/// for longer than the constructor's `busy_timeout`.
 class Database {
  public:
   enum class Mode { read_only, read_write };
@@ -62,13 +62,11 @@ class Database {
   void mark_baseline_seen(const Trial& kernel, std::int64_t sweep_id);
   /// The row of a key.
   std::optional<Trial> find(const std::string& key) const;
-  /// The outcome of a key without reading the row.
-  std::optional<Outcome> outcome_of(const std::string& key) const;
 
   /// Rows in order of insertion.
   std::vector<Trial> trials(const TrialFilter& filter) const;
-  /// The same one at a time; stops when `visit` returns false. `visit` sees one state
-  /// of the database and must not write to it.
+  /// The same one at a time; stops when `visit` returns false. `visit` sees one state of the database and
+  /// must not write to it.
   void for_each(const TrialFilter& filter, const std::function<bool(const Trial&)>& visit) const;
   /// The same with each row's id, and with only some columns read: other members of the rows have no meaning.
   void for_each(const TrialFilter& filter, std::span<const char* const> columns,

@@ -1,6 +1,7 @@
 #include "store/file_watch.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <utility>
@@ -11,14 +12,18 @@ namespace tiletune {
 
 namespace {
 
+enum class State { sound, unsound, locked };
+
 /// By another connection, because this process holds the pages in memory.
-bool is_sound(const std::filesystem::path& file) {
+State state_of(const std::filesystem::path& file) {
+  constexpr int kBusyTimeoutMs = 1000;
   try {
-    SQLite::Database database(std::filesystem::absolute(file), SQLite::OPEN_READWRITE);
+    SQLite::Database database(std::filesystem::absolute(file), SQLite::OPEN_READWRITE, kBusyTimeoutMs);
     database.exec("PRAGMA query_only = ON");
-    return database.execAndGet("PRAGMA quick_check(1)").getString() == "ok";
-  } catch (const SQLite::Exception&) {
-    return false;
+    const bool sound = database.execAndGet("PRAGMA quick_check(1)").getString() == "ok";
+    return sound ? State::sound : State::unsound;
+  } catch (const SQLite::Exception& error) {
+    return error.getErrorCode() == SQLITE_BUSY ? State::locked : State::unsound;
   }
 }
 
@@ -42,11 +47,13 @@ void FileWatch::check() {
         "Rows that are not in the file of this name are lost; run the same command again to make them anew.");
   }
   // VACUUM makes files shorter, too.
-  if (now.st_size < bytes_ && !is_sound(file_)) {
+  const State state = now.st_size < bytes_ ? state_of(file_) : State::sound;
+  if (state == State::unsound) {
     throw UserError("this database was cut off or overwritten while in use", Where{file_.string(), ""},
                     "Save what can be read with `sqlite3 FILE .recover | sqlite3 NEW`, or use another file.");
   }
-  bytes_ = now.st_size;
+  // What could not be looked at is looked at again next time.
+  if (state != State::locked) bytes_ = now.st_size;
 }
 
 }  // namespace tiletune

@@ -19,6 +19,13 @@ TEST(Text, NearestFindsTypingErrorsAndNothingElse) {
   EXPECT_EQ(nearest("", kKnown), std::nullopt);
 }
 
+TEST(Text, AnOptionOfOneLetterIsNearToNone) {
+  const std::vector<std::string> options{"-j", "-o", "--db"};
+  EXPECT_EQ(nearest("-x", options), std::nullopt);
+  EXPECT_EQ(nearest("--d", options), "--db");
+  EXPECT_EQ(nearest("BN", std::vector<std::string>{"BM"}), "BM");
+}
+
 TEST(Text, SuggestionNamesTheNearestOrAll) {
   EXPECT_EQ(suggestion("mesure", kKnown), " Did you mean 'measure'?");
   EXPECT_EQ(suggestion("zzzzzz", kKnown), " Known: templates, problems, measure, strategy.");

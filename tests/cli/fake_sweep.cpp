@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 namespace tiletune {
@@ -23,6 +24,12 @@ std::vector<std::string> measured_sweep(const std::string& config, const std::st
   arguments.emplace_back("--quiet");
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
+}
+
+void warm_kernel_cache(const Sandbox& sandbox, const std::string& config) {
+  const Finished run = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(std::filesystem::remove(sandbox.folder() / "results.db"));
 }
 
 std::vector<Trial> rows_of(const Sandbox& sandbox, const std::string& database) {

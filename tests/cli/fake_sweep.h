@@ -15,6 +15,10 @@ std::vector<std::string> sweep_with(const std::string& config, const std::string
 std::vector<std::string> measured_sweep(const std::string& config, const std::string& mode,
                                         int strikes_at = 3, const std::vector<std::string>& more = {});
 
+/// Compiles a config's kernels for the fake GPUs, so that a sweep of it does not depend on how long that
+/// takes.
+void warm_kernel_cache(const Sandbox& sandbox, const std::string& config);
+
 std::vector<Trial> rows_of(const Sandbox& sandbox, const std::string& database = "results.db");
 std::int64_t kernels_with(const std::vector<Trial>& rows, Outcome outcome);
 

@@ -88,7 +88,8 @@ TEST(Sweep, ALaunchThatCannotBeEvaluatedIsARow) {
   const Finished inspected = sandbox.run({"inspect", config, "--gpu", "H100", "--quiet", "--format", "json"});
   EXPECT_EQ(inspected.code, 0) << inspected.err;
   int refused = 0;
-  for (const auto& configuration : Json::parse(inspected.out)["configurations"])
+  const Json document = Json::parse(inspected.out);
+  for (const auto& configuration : document["configurations"])
     refused += configuration["gpus"][0]["outcome"] == "refused" ? 1 : 0;
   EXPECT_EQ(refused, 2) << inspected.out;
 }

@@ -88,10 +88,11 @@ def committed_keys(database):
         return set()
 
 
-def has_begun(database):
+def has_begun(database, last_sweep=0):
+    """Whether there is the record of a later sweep: its GPU is open, and it compiles."""
     try:
         with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=0)) as connection:
-            return connection.execute("SELECT count(*) FROM sweep").fetchone()[0] > 0
+            return connection.execute("SELECT coalesce(max(id), 0) FROM sweep").fetchone()[0] > last_sweep
     except sqlite3.Error:
         return False
 

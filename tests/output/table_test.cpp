@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <sstream>
+
 namespace tiletune {
 namespace {
 
@@ -60,7 +62,9 @@ TEST(TextTable, MarkdownEscapesWhatMarkdownWouldTake) {
   table.add_column("kernel", Align::left);
   table.add_column("us", Align::right);
   table.add_row({"k<1, true> | *a* `b` \\", "3"});
-  EXPECT_EQ(table.markdown(),
+  std::ostringstream out;
+  table.write_markdown(out);
+  EXPECT_EQ(out.str(),
             "| kernel | us |\n"
             "| --- | ---: |\n"
             "| k&lt;1, true> \\| \\*a\\* \\`b\\` \\\\ | 3 |\n");

@@ -216,12 +216,23 @@ TEST_F(DatabaseErrors, MissingColumnsAreNamed) {
   expect_refused("the table trial has no column 'median_us'", "Another build of tiletune");
 }
 
+TEST_F(DatabaseErrors, ADatabaseOfAnotherBuildIsLeftAlone) {
+  create();
+  sql("DROP TRIGGER trial_made; DROP TRIGGER trial_seen; DROP TABLE sweep_trial");
+  sql("DROP VIEW best; DROP VIEW ranking; ALTER TABLE trial DROP COLUMN median_us");
+  sql("PRAGMA journal_mode = DELETE");
+  expect_refused("the table trial has no column 'median_us'", "Another build of tiletune");
+  SQLite::Database database(file_.string(), SQLite::OPEN_READONLY);
+  EXPECT_FALSE(database.tableExists("sweep_trial"));
+  EXPECT_EQ(database.execAndGet("PRAGMA journal_mode").getString(), "delete");
+}
+
 TEST_F(DatabaseErrors, UnknownOutcomesNameTheFile) {
   create();
   sql("UPDATE trial SET outcome = 'exploded'");
   const Database database(file_, Mode::read_only);
   for (const auto& action : {std::function<void()>([&] { database.trials({}); }),
-                             std::function<void()>([&] { database.outcome_of("a"); }),
+                             std::function<void()>([&] { database.find("a"); }),
                              std::function<void()>([&] { database.outcome_counts({}); })}) {
     const std::string text = error_of(action);
     EXPECT_NE(text.find(file_.string() + ": this tiletune knows no outcome 'exploded'"), std::string::npos)

@@ -116,7 +116,7 @@ TEST(Database, AResultIsNotGivenUpForTheMarkThatItIsMeasuredAgain) {
   dispatched.outcome = Outcome::dispatched;
   database.record(dispatched);
   EXPECT_EQ(database.find("a")->median_us, 5);
-  EXPECT_EQ(database.outcome_of("a"), Outcome::ok);
+  EXPECT_EQ(database.find("a")->outcome, Outcome::ok);
   database.record(timed_trial("a", 7, 0));
   EXPECT_EQ(database.find("a")->median_us, 7);
 }
@@ -138,18 +138,6 @@ TEST(Database, FilesOfEarlierBuildsLearnWhichSweepsUsedTheirRows) {
   database.mark_seen("a", second);
   EXPECT_EQ(keys_of(database, {.sweep_id = first}), one);
   EXPECT_EQ(keys_of(database, {.sweep_id = second}), one);
-}
-
-TEST(Database, OutcomeOfAKeyIsKnownWithoutTheRow) {
-  const TemporaryFolder folder;
-  Database database(folder / "a.db", Mode::read_write);
-  Trial trial;
-  trial.key = "a";
-  trial.outcome = Outcome::crashed;
-  database.record(trial);
-  EXPECT_EQ(database.outcome_of("a"), Outcome::crashed);
-  EXPECT_EQ(database.outcome_of("b"), std::nullopt);
-  EXPECT_FALSE(database.find("b").has_value());
 }
 
 TEST(Database, TextWithZeroBytesAndBrokenUtf8ComesBackAsItWas) {

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,8 +18,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void fail(const fs::path& path, const std::string& reason) {
-  throw UserError(fmt::format("cannot be written: {}", reason), Where{path.string(), ""},
+constexpr const char* kNotWritten = "cannot be written";
+
+[[noreturn]] void fail(const fs::path& path, const char* what, int error) {
+  throw UserError(fmt::format("{}: {}", what, std::strerror(error)), Where{path.string(), ""},
                   "Check that the folder is writable and the disk has room.");
 }
 
@@ -28,8 +31,8 @@ class Draft {
   explicit Draft(const fs::path& target) : target_(target), name_(target.string() + ".XXXXXX") {
     std::error_code ignored;
     if (target.has_parent_path()) fs::create_directories(target.parent_path(), ignored);
-    const int fd = ::mkstemp(name_.data());
-    if (fd < 0) fail(target, std::strerror(errno));
+    const int fd = ::mkostemp(name_.data(), O_CLOEXEC);
+    if (fd < 0) fail(target, kNotWritten, errno);
     constexpr mode_t kReadableByAll = 0644;
     ::fchmod(fd, kReadableByAll);
     ::close(fd);
@@ -46,7 +49,7 @@ class Draft {
   void replace_target() {
     std::error_code error;
     fs::rename(name_, target_, error);
-    if (error) fail(target_, error.message());
+    if (error) fail(target_, "cannot be replaced", error.value());
     name_.clear();
   }
 
@@ -58,14 +61,27 @@ class Draft {
 void write_through(const fs::path& path, const std::string& place,
                    const std::function<void(std::ostream&)>& write) {
   std::ofstream out(place, std::ios::binary);
-  if (!out) fail(path, std::strerror(errno));
+  if (!out) fail(path, kNotWritten, errno);
   try {
     out.exceptions(std::ios::badbit | std::ios::failbit);
     write(out);
     out.close();
   } catch (const std::ios_base::failure&) {
-    fail(path, std::strerror(errno));
+    fail(path, kNotWritten, errno);
   }
+}
+
+void stream_atomically(const fs::path& target, const std::function<void(std::ostream&)>& write) {
+  Draft draft(target);
+  write_through(target, draft.name(), write);
+  draft.replace_target();
+}
+
+/// For a stream.
+auto all_of(std::string_view content) {
+  return [content](std::ostream& out) {
+    out.write(content.data(), static_cast<std::streamsize>(content.size()));
+  };
 }
 
 }  // namespace
@@ -74,10 +90,14 @@ void stream_to_file(const fs::path& path, const std::function<void(std::ostream&
   std::error_code error;
   const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : path;
   const fs::file_status status = fs::status(target, error);
-  if (fs::exists(status) && !fs::is_regular_file(status)) return write_through(path, target.string(), write);
-  Draft draft(target);
-  write_through(path, draft.name(), write);
-  draft.replace_target();
+  if (!fs::exists(status) || fs::is_regular_file(status)) return stream_atomically(target, write);
+  write_through(path, target.string(), write);
+}
+
+void write_file(const fs::path& path, std::string_view content) { stream_to_file(path, all_of(content)); }
+
+void write_file_atomically(const fs::path& path, std::string_view content) {
+  stream_atomically(path, all_of(content));
 }
 
 }  // namespace tiletune

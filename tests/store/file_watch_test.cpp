@@ -1,0 +1,41 @@
+#include "store/file_watch.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
+
+#include "temporary_folder.h"
+
+namespace tiletune {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(FileWatch, ALockedFileIsLookedAtAgainWhenItIsFree) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "a.db";
+  SQLite::Database other(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  other.exec("CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(100000))");
+  FileWatch watch(file);
+  other.exec("BEGIN EXCLUSIVE");
+  fs::resize_file(file, 20000);
+  EXPECT_EQ(error_of([&] { watch.check(); }), "no error") << "nobody can tell";
+  other.exec("ROLLBACK");
+  EXPECT_EQ(error_of([&] {
+              watch.check();
+            }).rfind(file.string() + ": this database was cut off or overwritten while in use", 0),
+            0U);
+}
+
+TEST(FileWatch, AFileMadeShorterByVacuumIsSound) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "a.db";
+  SQLite::Database other(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  other.exec("CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(100000))");
+  FileWatch watch(file);
+  other.exec("DELETE FROM t; VACUUM");
+  EXPECT_LT(fs::file_size(file), 50000U);
+  EXPECT_EQ(error_of([&] { watch.check(); }), "no error");
+}
+
+}  // namespace
+}  // namespace tiletune
