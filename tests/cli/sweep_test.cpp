@@ -87,8 +87,9 @@ TEST(Sweep, ALaunchThatCannotBeEvaluatedIsARow) {
   EXPECT_NE(run.out.find("ok 2, refused 2"), std::string::npos) << run.out;
   const Finished inspected = sandbox.run({"inspect", config, "--gpu", "H100", "--quiet", "--format", "json"});
   EXPECT_EQ(inspected.code, 0) << inspected.err;
+  const Json answer = Json::parse(inspected.out);
   int refused = 0;
-  for (const auto& configuration : Json::parse(inspected.out)["configurations"])
+  for (const auto& configuration : answer["configurations"])
     refused += configuration["gpus"][0]["outcome"] == "refused" ? 1 : 0;
   EXPECT_EQ(refused, 2) << inspected.out;
 }
