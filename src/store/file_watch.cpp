@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "store/connection.h"
 
 namespace tiletune {
 
@@ -44,7 +45,7 @@ void FileWatch::check() {
   // VACUUM makes files shorter, too.
   if (now.st_size < bytes_ && !is_sound(file_)) {
     throw UserError("this database was cut off or overwritten while in use", Where{file_.string(), ""},
-                    "Save what can be read with `sqlite3 FILE .recover | sqlite3 NEW`, or use another file.");
+                    kRestore);
   }
   bytes_ = now.st_size;
 }
