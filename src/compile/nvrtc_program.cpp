@@ -148,7 +148,7 @@ Compiled failure(nvrtcResult result, const std::string& log, const CompileReques
   std::string reason(trim(log));
   if (reason.empty()) reason = nvrtcGetErrorString(result);
   if (only_the_name_is_wrong(log)) {
-    reason = fmt::format("{} has no kernel {}, as the manifest's \"kernel\" names it\n{}",
+    reason = fmt::format("{} has no kernel {}, as the manifest's \"kernel\" names it:\n{}",
                          request.sources.main.name, request.kernel_expression, reason);
   }
   if (reason.size() > kLongestReason) {

@@ -56,7 +56,7 @@ TEST(CompileHere, ErrorsCarryTheCompilersLog) {
   CompileRequest no_such_kernel = scale_request(3);
   no_such_kernel.kernel_expression = "scail<3>";
   EXPECT_THAT(compile_here(no_such_kernel).reason,
-              AllOf(StartsWith("scale.cuh has no kernel scail<3>, as the manifest's \"kernel\" names it\n"),
+              AllOf(StartsWith("scale.cuh has no kernel scail<3>, as the manifest's \"kernel\" names it:\n"),
                     HasSubstr("identifier \"scail\" is undefined")));
   EXPECT_THAT(compile_here(macro_request("extern \"C\" __global__ void copy() {}", "cpy")).reason,
               AllOf(StartsWith("macros.cu has no kernel cpy, as the manifest's"),
