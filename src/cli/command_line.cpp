@@ -60,6 +60,16 @@ void check_command_line(const std::vector<std::string>& arguments, const CLI::Ap
       std::string(trim(suggestion(arguments.front(), command_names(app)))) + " See 'tiletune --help'.");
 }
 
+void refuse_repetitions(const CLI::App& app) {
+  const CLI::App* command = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
+  for (const CLI::Option* option : command->get_options()) {
+    if (option->get_items_expected_max() != 1 || option->count() < 2) continue;
+    const std::string times = option->count() == 2 ? "twice" : fmt::format("{} times", option->count());
+    throw UserError(fmt::format("the option is given {}", times), Where{option->get_name(), ""},
+                    "Give it once.");
+  }
+}
+
 void refuse_extras(const CLI::App& app) {
   const CLI::App* command = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
   const std::vector<std::string> extras = app.remaining(true);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -118,8 +119,13 @@ std::string as_json(const std::vector<InspectedConfiguration>& rows, const std::
   return Json{{"configurations", list}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+bool runs_somewhere(const InspectedConfiguration& row) {
+  return std::any_of(row.gpus.begin(), row.gpus.end(),
+                     [](const InspectedOnGpu& gpu) { return gpu.outcome == Outcome::ok; });
+}
+
 int run(const InspectCommand& options) {
-  const Format format = format_from_name(options.format);
+  const Format format = format_from_name(options.format, {Format::table, Format::json});
   const std::vector<Target> targets = targets_for(options.gpus);
   TuneSpec spec = options.config.load();
   // Resources do not depend on the problem: the first one stands for all.
@@ -135,11 +141,15 @@ int run(const InspectCommand& options) {
       interrupted);
   progress.finish();
   write_output("", format == Format::json ? as_json(rows, targets) : as_table(rows, targets));
-  if (!interrupted()) return 0;
-  fmt::print(stderr,
-             "Interrupted: only what was compiled is shown. The same command again goes on from the kernel "
-             "cache.\n");
-  return kInterrupted;
+  if (interrupted()) {
+    fmt::print(stderr,
+               "Interrupted: only what was compiled is shown. The same command again goes on from the kernel "
+               "cache.\n");
+    return kInterrupted;
+  }
+  if (std::any_of(rows.begin(), rows.end(), runs_somewhere)) return 0;
+  throw NothingToDo("no configuration can run on any of these GPUs", Where{spec.file.string(), ""},
+                    "The output has the reason of each one.");
 }
 
 }  // namespace

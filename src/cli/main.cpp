@@ -61,6 +61,9 @@ int parse_and_run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError& error) {
     tiletune::refuse_extras(app);
+  } catch (const CLI::ArgumentMismatch& error) {
+    tiletune::refuse_repetitions(app);
+    throw tiletune::UserError(error.what(), "Run 'tiletune --help', or 'tiletune COMMAND --help'.");
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     throw tiletune::UserError(error.what(), "Run 'tiletune --help', or 'tiletune COMMAND --help'.");

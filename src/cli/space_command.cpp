@@ -73,8 +73,8 @@ Json as_json(const TemplateSpec& spec, const Problem& problem, const Space& spac
 }
 
 int run(const SpaceOptions& options) {
+  const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
   const TuneSpec spec = options.config.load();
-  const bool json = format_from_name(options.format) == Format::json;
   Json list = Json::array();
   double raw = 0;
   std::uint64_t valid = 0;

@@ -134,10 +134,23 @@ std::string log_without_figures(CompileRequest request) {
   return program.log();
 }
 
-Compiled failure(nvrtcResult result, const std::string& log) {
+/// NVRTC looks the kernel up in lines of its own behind the source. Their errors also follow from errors of
+/// the source, which stand first.
+bool only_the_name_is_wrong(const std::string& log) {
+  const std::size_t error = std::min(log.find(": error"), log.find(": catastrophic error"));
+  if (error == std::string::npos) return false;
+  const std::size_t newline = log.rfind('\n', error);
+  return log.compare(newline == std::string::npos ? 0 : newline + 1, 14, "__nv_name_map(") == 0;
+}
+
+Compiled failure(nvrtcResult result, const std::string& log, const CompileRequest& request) {
   constexpr std::size_t kLongestReason = std::size_t{16} << 10;
   std::string reason(trim(log));
   if (reason.empty()) reason = nvrtcGetErrorString(result);
+  if (only_the_name_is_wrong(log)) {
+    reason = fmt::format("{} has no kernel {}, as the manifest's \"kernel\" names it:\n{}",
+                         request.sources.main.name, request.kernel_expression, reason);
+  }
   if (reason.size() > kLongestReason) {
     const std::size_t kept = std::min(reason.rfind('\n', kLongestReason), kLongestReason);
     const std::size_t left_out = reason.size() - kept;
@@ -198,7 +211,7 @@ Compiled compile_here(const CompileRequest& request) {
   // nvrtcGetCUBIN succeeds after a failed compilation too, with nothing in it.
   if (result != NVRTC_SUCCESS) {
     const bool assembler_ran = log.find("ptxas info") != std::string::npos;
-    return failure(result, assembler_ran ? log_without_figures(request) : log);
+    return failure(result, assembler_ran ? log_without_figures(request) : log, request);
   }
   const auto symbol = program.lowered_name(request.kernel_expression);
   if (!symbol) return no_kernel(request);

@@ -26,9 +26,10 @@ constexpr std::array<std::pair<const char*, Format>, 4> kFormats{{
 
 }  // namespace
 
-Format format_from_name(const std::string& name) {
+Format format_from_name(const std::string& name, std::initializer_list<Format> formats) {
   std::vector<std::string> known;
   for (const auto& [text, format] : kFormats) {
+    if (std::find(formats.begin(), formats.end(), format) == formats.end()) continue;
     if (name == text) return format;
     known.emplace_back(text);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
@@ -13,8 +14,10 @@
 namespace tiletune {
 
 enum class Format { table, json, csv, markdown };
-/// Throws UserError with the known formats.
-Format format_from_name(const std::string& name);
+inline constexpr std::initializer_list<Format> kAllFormats{Format::table, Format::json, Format::csv,
+                                                           Format::markdown};
+/// Throws UserError with the names of those a command has.
+Format format_from_name(const std::string& name, std::initializer_list<Format> formats = kAllFormats);
 
 /// What every output says of rows whose time was not measured on that GPU in this database; empty for
 /// measured ones.

@@ -2,19 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "space/operators.h"
+
 namespace tiletune::space {
 namespace {
+
+/// Numbers by size, then strings: equal values become neighbours.
+bool comes_before(const Scalar& left, const Scalar& right) {
+  if (left.is_string() != right.is_string()) return right.is_string();
+  Scalar less = unset_scalar();
+  return apply(Op::less, left, right, less) == FaultKind::none && is_true(less);
+}
 
 void check(const Parameter& parameter) {
   if (parameter.values.empty())
     throw UserError(fmt::format("parameter '{}' has no values", parameter.name), parameter.where,
                     "give it at least one value");
-  for (std::size_t i = 0; i < parameter.values.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (equals(to_scalar(parameter.values[i]), to_scalar(parameter.values[j])))
-        throw UserError(fmt::format("parameter '{}' has the value {} twice", parameter.name,
-                                    to_text(parameter.values[i])),
-                        parameter.where, "list each value once");
+  std::vector<Scalar> sorted;
+  sorted.reserve(parameter.values.size());
+  for (const Value& value : parameter.values) sorted.push_back(to_scalar(value));
+  std::stable_sort(sorted.begin(), sorted.end(), comes_before);
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end(), equals);
+  if (twice == sorted.end()) return;
+  throw UserError(
+      fmt::format("parameter '{}' has the value {} twice", parameter.name, to_text(to_value(twice[1]))),
+      parameter.where, "list each value once");
 }
 
 }  // namespace

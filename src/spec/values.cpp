@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 
@@ -70,10 +70,11 @@ std::vector<Value> read_values(const Node& node) {
 
 std::vector<Value> read_narrowed_values(const Node& node, const Parameter& parameter, bool extend) {
   auto values = read_values(node);
+  std::set<ValueKey> known;
+  for (const Value& value : parameter.values) known.insert(key_of(value));
   for (std::size_t i = 0; i < values.size(); ++i) {
     check_type(values[i], parameter.values.front(), node.where.at(i));
-    const auto is_same = [&](const Value& known) { return key_of(known) == key_of(values[i]); };
-    if (extend || std::any_of(parameter.values.begin(), parameter.values.end(), is_same)) continue;
+    if (extend || known.contains(key_of(values[i]))) continue;
     throw UserError(fmt::format("{} = {} is not among the template's values: {}", parameter.name,
                                 to_text(values[i]), listed(parameter.values)),
                     node.where.at(i), R"(Use those, or set "extend": true beside "parameters".)");

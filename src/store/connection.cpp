@@ -1,7 +1,9 @@
 #include "store/connection.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <cctype>
 #include <set>
@@ -53,9 +55,18 @@ void check_identity(const Identity& identity, const fs::path& file) {
   }
 }
 
+void check_tables(const SQLite::Database& database, const fs::path& file) {
+  for (const char* table : {"sweep", "trial"}) {
+    if (database.tableExists(table)) continue;
+    throw UserError(fmt::format("this database is damaged: it has no table '{}'", table),
+                    Where{file.string(), ""}, kRestore);
+  }
+}
+
 /// Two builds of one schema number may differ during development; better to say so than "no such column"
 /// later.
 void check_columns(const SQLite::Database& database, const fs::path& file) {
+  check_tables(database, file);
   std::set<std::string> present;
   SQLite::Statement statement(database, "SELECT name FROM pragma_table_info('trial')");
   while (statement.executeStep()) present.insert(statement.getColumn(0).getString());
@@ -113,14 +124,25 @@ void apply_settings(SQLite::Database& database) {
   database.exec("PRAGMA cache_size = -65536;");
 }
 
-/// A folder that cannot be written has no room for the files of WAL mode. A database that nobody has open is
-/// complete without them and can be read as it lies.
-bool readable_as_it_lies(const SQLite::Exception& error, const fs::path& file) {
-  const int code = error.getErrorCode();
+/// A database that nobody has open is complete without the files of WAL mode and can be read as it lies.
+bool is_complete(const fs::path& file) {
   std::error_code ignored;
   const fs::path log = file.string() + "-wal";
-  return (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) &&
-         (!fs::exists(log, ignored) || fs::file_size(log, ignored) == 0);
+  return !fs::exists(log, ignored) || fs::file_size(log, ignored) == 0;
+}
+
+/// A folder that cannot be written has no room for the files of WAL mode.
+bool readable_as_it_lies(const SQLite::Exception& error, const fs::path& file) {
+  const int code = error.getErrorCode();
+  return (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && is_complete(file);
+}
+
+/// SQLite gives the files of WAL mode the permissions of the database: beside a write-protected one in a
+/// folder that can be written they would be left behind and stop every later writer.
+bool would_leave_files_behind(const fs::path& file) {
+  std::error_code ignored;
+  const bool in_use = fs::exists(file.string() + "-shm", ignored);
+  return ::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) != 0 && is_complete(file) && !in_use;
 }
 
 std::string immutable_uri(const fs::path& file) {
@@ -132,7 +154,12 @@ std::string immutable_uri(const fs::path& file) {
   return uri + "?immutable=1";
 }
 
+SQLite::Database open_as_it_lies(const fs::path& absolute, int timeout_ms) {
+  return {immutable_uri(absolute), SQLite::OPEN_READONLY | SQLite::OPEN_URI, timeout_ms};
+}
+
 SQLite::Database open_for_reading(const fs::path& absolute, int timeout_ms) {
+  if (would_leave_files_behind(absolute)) return open_as_it_lies(absolute, timeout_ms);
   try {
     // Not OPEN_READONLY: the last reader of that kind leaves -wal and -shm files behind.
     SQLite::Database database(absolute, SQLite::OPEN_READWRITE, timeout_ms);
@@ -142,7 +169,7 @@ SQLite::Database open_for_reading(const fs::path& absolute, int timeout_ms) {
   } catch (const SQLite::Exception& error) {
     if (!readable_as_it_lies(error, absolute)) throw;
   }
-  return {immutable_uri(absolute), SQLite::OPEN_READONLY | SQLite::OPEN_URI, timeout_ms};
+  return open_as_it_lies(absolute, timeout_ms);
 }
 
 SQLite::Database open_for_writing(const fs::path& file, const fs::path& absolute,
@@ -206,9 +233,7 @@ void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
     case SQLITE_NOTADB:
       throw UserError("this is no SQLite database", where, kOtherFile);
     case SQLITE_CORRUPT:
-      throw UserError(
-          fmt::format("this database is damaged: {}", error.what()), where,
-          "Save what can be read with `sqlite3 FILE .recover | sqlite3 NEW`, or use another file.");
+      throw UserError(fmt::format("this database is damaged: {}", error.what()), where, kRestore);
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:

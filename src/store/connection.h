@@ -10,6 +10,11 @@
 
 namespace tiletune {
 
+/// What to do about a damaged database.
+inline constexpr const char* kRestore =
+    "Restore it from a copy, or name another file with --db FILE: compiled kernels stay cached, so that only "
+    "measuring is repeated.";
+
 /// Opens the file, makes sure that it is a tiletune database of this schema and, in read_write mode, creates
 /// it. Throws UserError.
 SQLite::Database open_connection(const std::filesystem::path& file, Database::Mode mode,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "store/connection.h"
 
 namespace tiletune {
 
@@ -50,7 +51,7 @@ void FileWatch::check() {
   const State state = now.st_size < bytes_ ? state_of(file_) : State::sound;
   if (state == State::unsound) {
     throw UserError("this database was cut off or overwritten while in use", Where{file_.string(), ""},
-                    "Save what can be read with `sqlite3 FILE .recover | sqlite3 NEW`, or use another file.");
+                    kRestore);
   }
   // What could not be looked at is looked at again next time.
   if (state != State::locked) bytes_ = now.st_size;

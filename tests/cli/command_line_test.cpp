@@ -47,6 +47,25 @@ TEST_F(CommandLine, UnknownCommandsAndOptionsNameTheNearest) {
   expect_error(rank({"extra"}), kUserError, {"'extra' is one argument too many"});
 }
 
+TEST_F(CommandLine, OptionsOfOneValueStandOnce) {
+  expect_error(rank({"--limit", "2", "--limit", "3"}), kUserError,
+               {"--limit: the option is given twice\n  Give it once."});
+  expect_error(rank({"-o", "a", "--output=b", "-oc"}), kUserError, {"--output: the option is given 3 times"});
+  EXPECT_EQ(rank({"--gpu", "H200", "--gpu", "H100"}).code, 0) << "either of them";
+}
+
+TEST_F(CommandLine, FormatsThatACommandLacks) {
+  const std::string config = sandbox.write_tiny_space(1);
+  for (const char* format : {"csv", "markdown"}) {
+    const std::string message =
+        "there is no output format '" + std::string(format) + "'\n  Use one of table, json.";
+    expect_error(sandbox.run({"space", config, "--format", format}), kUserError, {message});
+    expect_error(sandbox.run({"inspect", config, "--gpu", "H100", "--format", format}), kUserError,
+                 {message});
+    EXPECT_EQ(rank({"--format", format}).code, 0);
+  }
+}
+
 TEST_F(CommandLine, EmptyArgumentsAreMistakes) {
   expect_error(rank({"--gpu", ""}), kUserError, {"--gpu: an argument is empty"});
   expect_error(rank({"--template="}), kUserError, {"--template=: an argument is empty"});

@@ -72,6 +72,15 @@ TEST(Errors, NoConfigurationAdmitted) {
   EXPECT_NE(rank.out.find("registers"), std::string::npos) << rank.out;
 }
 
+TEST(Errors, NoConfigurationRunsOnAnyInspectedGpu) {
+  const Sandbox sandbox;
+  const std::string limited = sandbox.write_tiny_space(2, R"(, "limits": {"max_registers": 1})");
+  const Finished run = sandbox.run({"inspect", limited, "--gpu", "A100", "--gpu", "H100", "--quiet"});
+  expect_error(run, kNothingToDo,
+               {"nothing to do: ", "tiny.json: no configuration can run on any of these GPUs"});
+  EXPECT_NE(run.out.find("refused: "), std::string::npos) << "the table comes all the same: " << run.out;
+}
+
 TEST(Errors, NoGpuNamed) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(1);

@@ -9,6 +9,7 @@
 namespace tiletune {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -54,9 +55,15 @@ TEST(CompileHere, ErrorsCarryTheCompilersLog) {
 
   CompileRequest no_such_kernel = scale_request(3);
   no_such_kernel.kernel_expression = "scail<3>";
-  EXPECT_THAT(compile_here(no_such_kernel).reason, HasSubstr("identifier \"scail\" is undefined"));
+  EXPECT_THAT(compile_here(no_such_kernel).reason,
+              AllOf(StartsWith("scale.cuh has no kernel scail<3>, as the manifest's \"kernel\" names it:\n"),
+                    HasSubstr("identifier \"scail\" is undefined")));
   EXPECT_THAT(compile_here(macro_request("extern \"C\" __global__ void copy() {}", "cpy")).reason,
-              HasSubstr("identifier \"cpy\" is undefined"));
+              AllOf(StartsWith("macros.cu has no kernel cpy, as the manifest's"),
+                    HasSubstr("identifier \"cpy\" is undefined")));
+  // The source's own error is why the kernel is missing.
+  EXPECT_THAT(compile_here(macro_request("extern \"C\" __global__ void copy(flaot* x) {}", "cpy")).reason,
+              StartsWith("macros.cu(1): error: "));
 
   CompileRequest bad_option = scale_request(3);
   bad_option.options.emplace_back("--bogus");

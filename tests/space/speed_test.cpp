@@ -20,5 +20,11 @@ double seconds_to_build(const TemplateSpec& spec) {
 TEST(SpaceSpeedTest, BuildsTheClblastSpaceQuickly) { EXPECT_LT(seconds_to_build(clblast_gemm()), 0.05); }
 TEST(SpaceSpeedTest, BuildsAMillionOfTenToTheTenQuickly) { EXPECT_LT(seconds_to_build(chain_of_ten()), 10); }
 
+TEST(SpaceSpeedTest, TakesTheLongestListOfValues) {
+  std::vector<Value> values;
+  for (std::int64_t i = 0; i < 100000; ++i) values.emplace_back(i * 7 % 100000);
+  EXPECT_LT(seconds_to_build(SpecBuilder().parameter("A", values)), 1);
+}
+
 }  // namespace
 }  // namespace tiletune
