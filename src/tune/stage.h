@@ -29,7 +29,6 @@ struct Stage {
   std::size_t group = 0;      ///< stages of one group share buffers, reference and baseline
   std::uint64_t planned = 0;  ///< configurations to propose: the space's size or the budget
   std::uint64_t proposed = 0;
-  std::uint64_t finished = 0;
 
   std::string label() const;  ///< "sgemm_warptile 4096x4096x4096"
 };

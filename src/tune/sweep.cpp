@@ -38,6 +38,12 @@ bool is_worth_keeping(Outcome outcome) {
          outcome != Outcome::compile_timeout && outcome != Outcome::compile_crashed;
 }
 
+/// "NVIDIA H200 (GPU-...)"
+std::string gpu_text(const Post& post) {
+  const Target& target = post.evaluator->target();
+  return fmt::format("{} ({})", target.name, target.uuid);
+}
+
 class Sweep {
  public:
   Sweep(const TuneSpec& spec, std::vector<Fleet>& fleets, Database& database, const SweepOptions& options,
@@ -376,15 +382,12 @@ class Sweep {
   /// Other GPUs of the lane may have the memory that this one lacks.
   void give_up_group(Post& post, const std::string& reason) {
     post.failed_groups[*post.group] = reason;
-    const Target& target = post.evaluator->target();
-    observer_.on_note(
-        fmt::format("a problem cannot be measured on {} ({}): {}", target.name, target.uuid, reason));
+    observer_.on_note(fmt::format("a problem cannot be measured on {}: {}", gpu_text(post), reason));
   }
 
   void retire(Lane& lane, Post& post, const std::string& reason) {
     post.retired = true;
-    const Target& target = post.evaluator->target();
-    lane.last_retired = fmt::format("{} ({}) was given up: {}", target.name, target.uuid, reason);
+    lane.last_retired = fmt::format("{} was given up: {}", gpu_text(post), reason);
     summary_.retired.push_back(lane.last_retired);
     observer_.on_note(lane.last_retired);
   }
@@ -408,7 +411,6 @@ class Sweep {
     ++summary_.finished;
     ++summary_.outcomes[row.outcome];
     if (!row.warnings.empty()) ++summary_.warned;
-    ++candidate.stage->finished;
     const bool ran = row.outcome == Outcome::ok;
     candidate.stage->strategy->observe(candidate.index, ran ? row.median_us : std::nullopt);
     scoreboard_.add(*candidate.stage, row);
