@@ -43,8 +43,8 @@ class Measurement {
     launch_on_poison(variant);
     if (const auto finding = workspace_.check_surroundings()) return blame(*finding);
     const Verification verification = workspace_.verify(request_.tolerance_factor);
-    result.relative_error = std::max(result.relative_error.value_or(0), verification.relative_error);
-    result.error_bound = verification.error_bound;
+    if (!result.accuracy || result.accuracy->relative_error <= verification.accuracy.relative_error)
+      result.accuracy = verification.accuracy;
     return !verification.finding || blame(with_stability(*verification.finding, variant));
   }
 
@@ -87,13 +87,12 @@ class Measurement {
 };
 
 /// `doing` says for errors how far it came.
-void run(Measurement& measurement, const MeasurePolicy& policy, const Nvml& nvml, const char*& doing) {
+void run(Measurement& measurement, const MeasurePolicy& policy, const char*& doing) {
   measurement.inspect();
   doing = "in its first launch";
   if (policy.verify && !measurement.verify(0)) return;
   doing = "while it was timed";
   measurement.time();
-  measurement.result.sm_clock_mhz = nvml.sm_clock_mhz();
   doing = "in a launch after it was timed";
   if (policy.verify && !measurement.verify(1)) {
     // Right before the timing and wrong after it: the result changes from launch to launch.
@@ -113,14 +112,13 @@ Measured launch_failed(const MeasureRequest& request, const CudaError& error) {
 
 }  // namespace
 
-Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml& nvml,
-                        const MeasureRequest& request) {
+Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const MeasureRequest& request) {
   const auto started = std::chrono::steady_clock::now();
   const char* doing = "while it was loaded";
   Measured result;
   try {
     Measurement measurement(gpu, workspace, timer, request);
-    run(measurement, workspace.request().policy, nvml, doing);
+    run(measurement, workspace.request().policy, doing);
     result = std::move(measurement.result);
   } catch (const CudaError& error) {
     if (!error.launch_refused()) throw error.with(fmt::format("the kernel failed {}", doing));
@@ -131,18 +129,19 @@ Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml
   return result;
 }
 
-Prepared measure_baseline(Gpu& gpu, Workspace& workspace, Timer& timer, Blas& blas) {
+MeasuredBaseline measure_baseline(Gpu& gpu, Workspace& workspace, Timer& timer, Blas& blas) {
   const BlasGemm gemm = blas_gemm(workspace.request(), workspace.addresses());
-  Prepared prepared;
+  MeasuredBaseline baseline;
+  baseline.name = "cublas";
+  baseline.library = "cuBLAS " + blas.version();
   workspace.poison(0);
   blas.gemm(gemm);
   gpu.synchronize();
-  prepared.baseline_error = workspace.verify(1).relative_error;
-  prepared.baseline_version = "cuBLAS " + blas.version();
+  baseline.relative_error = workspace.verify(1).accuracy.relative_error;
   MeasurePolicy policy = workspace.request().policy;
   policy.samples = std::max(policy.samples, kFewestBaselineSamples);
-  prepared.baseline = timer.time(policy, [&] { blas.gemm(gemm); });
-  return prepared;
+  baseline.timing = timer.time(policy, [&] { blas.gemm(gemm); });
+  return baseline;
 }
 
 }  // namespace tiletune

@@ -11,10 +11,9 @@ namespace tiletune {
 
 /// Loads, verifies and times one configuration. What is its own fault comes back as an outcome; an error that
 /// ruins the context is thrown as CudaError.
-Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml& nvml,
-                        const MeasureRequest& request);
+Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const MeasureRequest& request);
 
 /// Times cuBLAS on the workspace's buffers.
-Prepared measure_baseline(Gpu& gpu, Workspace& workspace, Timer& timer, Blas& blas);
+MeasuredBaseline measure_baseline(Gpu& gpu, Workspace& workspace, Timer& timer, Blas& blas);
 
 }  // namespace tiletune

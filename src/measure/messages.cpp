@@ -10,12 +10,22 @@
 
 #include "base/cbor.h"
 #include "base/frame.h"
+#include "spec/names.h"
 
 namespace tiletune {
 
 using Json = nlohmann::ordered_json;
 
 namespace {
+
+constexpr std::int64_t kMostLaunches = 1'000'000;
+
+CachePolicy cache_policy_from(const std::string& text) {
+  for (const auto& known : kCachePolicies) {
+    if (known.name == text) return known.value;
+  }
+  throw ProtocolError("there is no cache policy '" + text + "'");
+}
 
 /// Runs a reader over a message and turns the JSON library's complaints into a ProtocolError.
 template <typename Message>
@@ -139,29 +149,184 @@ Workload workload_from(const Json& json) {
   return workload;
 }
 
-Json timing_json(const std::optional<Timing>& timing) {
-  return timing ? Json(timing->samples_us) : Json(nullptr);
+Json timing_json(const Timing& timing) {
+  return {{"times_us", timing.times_us},
+          {"clocks_mhz", timing.clocks_mhz},
+          {"batch", timing.batch},
+          {"discarded", timing.discarded},
+          {"isolated_us", optional(timing.isolated_us)}};
 }
 
-std::optional<Timing> timing_from(const Json& json) {
-  if (json.is_null()) return std::nullopt;
-  auto samples = json.get<std::vector<double>>();
-  if (samples.empty()) throw ProtocolError("a timing has no samples");
-  for (const double sample : samples) {
-    if (!std::isfinite(sample) || sample < 0) throw ProtocolError(fmt::format("a sample is {} us", sample));
+std::vector<double> measurements(const Json& json, const char* what) {
+  auto values = json.get<std::vector<double>>();
+  for (const double value : values) {
+    if (!std::isfinite(value) || value < 0) throw ProtocolError(fmt::format("a {} is {}", what, value));
   }
+  return values;
+}
+
+Timing timing_from(const Json& json) {
+  Samples samples;
+  samples.times_us = measurements(json.at("times_us"), "sample");
+  samples.clocks_mhz = measurements(json.at("clocks_mhz"), "clock");
+  if (samples.times_us.empty()) throw ProtocolError("a timing has no samples");
+  if (!samples.clocks_mhz.empty() && samples.clocks_mhz.size() != samples.times_us.size())
+    throw ProtocolError("a timing has not one clock per sample");
+  samples.batch = static_cast<int>(message_integer(json.at("batch"), 1, kMostLaunches));
+  samples.discarded = static_cast<int>(message_integer(json.at("discarded"), 0, kMostLaunches));
+  get(json, "isolated_us", samples.isolated_us);
   return summarise(std::move(samples));
+}
+
+template <typename T>
+Json optional_json(const std::optional<T>& value, Json (*convert)(const T&)) {
+  return value ? convert(*value) : Json(nullptr);
+}
+
+template <typename T>
+void get_optional(const Json& json, const char* key, std::optional<T>& out, T (*convert)(const Json&)) {
+  if (const Json& value = json.at(key); !value.is_null()) out = convert(value);
+}
+
+Json accuracy_json(const Accuracy& accuracy) {
+  return {{"relative_error", accuracy.relative_error},
+          {"error_bound", accuracy.error_bound},
+          {"largest_error", accuracy.largest_error},
+          {"largest_error_at", accuracy.largest_error_at}};
+}
+
+Accuracy accuracy_from(const Json& json) {
+  Accuracy accuracy;
+  get(json, "relative_error", accuracy.relative_error);
+  get(json, "error_bound", accuracy.error_bound);
+  get(json, "largest_error", accuracy.largest_error);
+  get(json, "largest_error_at", accuracy.largest_error_at);
+  return accuracy;
+}
+
+Json condition_json(const GpuCondition& condition) {
+  return {{"power_w", optional(condition.power_w)}, {"throttle_reasons", condition.throttle_reasons}};
+}
+
+GpuCondition condition_from(const Json& json) {
+  GpuCondition condition;
+  get(json, "power_w", condition.power_w);
+  get(json, "throttle_reasons", condition.throttle_reasons);
+  return condition;
+}
+
+Json sustained_json(const Sustained& sustained) {
+  return {{"launch_us", sustained.launch_us},
+          {"sm_clock_mhz", optional(sustained.sm_clock_mhz)},
+          {"power_w", optional(sustained.power_w)}};
+}
+
+Sustained sustained_from(const Json& json) {
+  Sustained sustained;
+  get(json, "launch_us", sustained.launch_us);
+  get(json, "sm_clock_mhz", sustained.sm_clock_mhz);
+  get(json, "power_w", sustained.power_w);
+  return sustained;
+}
+
+Json baseline_json(const MeasuredBaseline& baseline) {
+  return {{"name", baseline.name},
+          {"library", baseline.library},
+          {"kernel", baseline.kernel},
+          {"algorithm", baseline.algorithm},
+          {"relative_error", baseline.relative_error},
+          {"timing", timing_json(baseline.timing)}};
+}
+
+MeasuredBaseline baseline_from(const Json& json) {
+  MeasuredBaseline baseline;
+  get(json, "name", baseline.name);
+  get(json, "library", baseline.library);
+  get(json, "kernel", baseline.kernel);
+  get(json, "algorithm", baseline.algorithm);
+  get(json, "relative_error", baseline.relative_error);
+  baseline.timing = timing_from(json.at("timing"));
+  return baseline;
+}
+
+Json calibration_json(const Calibration& calibration) {
+  return {{"ffma_tflops", calibration.ffma_tflops},
+          {"copy_gbs", calibration.copy_gbs},
+          {"shared_gbs", calibration.shared_gbs},
+          {"event_floor_us", calibration.event_floor_us},
+          {"empty_kernel_us", calibration.empty_kernel_us},
+          {"empty_kernel_batch_us", calibration.empty_kernel_batch_us}};
+}
+
+Calibration calibration_from(const Json& json) {
+  Calibration calibration;
+  get(json, "ffma_tflops", calibration.ffma_tflops);
+  get(json, "copy_gbs", calibration.copy_gbs);
+  get(json, "shared_gbs", calibration.shared_gbs);
+  get(json, "event_floor_us", calibration.event_floor_us);
+  get(json, "empty_kernel_us", calibration.empty_kernel_us);
+  get(json, "empty_kernel_batch_us", calibration.empty_kernel_batch_us);
+  return calibration;
+}
+
+Outcome get_outcome(const Json& json, const char* type) {
+  const auto outcome = outcome_from_name(json.at("outcome").get<std::string>());
+  if (!outcome) throw ProtocolError(fmt::format("a message '{}' has an unknown outcome", type));
+  return *outcome;
+}
+
+Json finals_policy_json(const FinalsPolicy& finals) {
+  return {{"configurations", finals.configurations},
+          {"within_percent", finals.within_percent},
+          {"rounds", finals.rounds},
+          {"sustained_s", finals.sustained_s}};
 }
 
 MeasurePolicy policy_from(const Json& json) {
   MeasurePolicy policy;
   get(json, "warmup", policy.warmup);
   get(json, "samples", policy.samples);
-  policy.cache = json.at("cache").get<std::string>() == "warm" ? CachePolicy::warm : CachePolicy::cold;
+  get(json, "precision_percent", policy.precision_percent);
+  get(json, "screening", policy.screening);
+  get(json, "batch_below_us", policy.batch_below_us);
+  policy.cache = cache_policy_from(json.at("cache").get<std::string>());
   get(json, "seed", policy.seed);
   get(json, "verify", policy.verify);
   get(json, "launch_timeout_s", policy.launch_timeout_s);
+  const Json& finals = json.at("finals");
+  get(finals, "configurations", policy.finals.configurations);
+  get(finals, "within_percent", policy.finals.within_percent);
+  get(finals, "rounds", policy.finals.rounds);
+  get(finals, "sustained_s", policy.finals.sustained_s);
   return policy;
+}
+
+Json whole_policy_json(const MeasurePolicy& policy) {
+  Json json = to_json(policy);
+  json["finals"] = finals_policy_json(policy.finals);
+  return json;
+}
+
+Json final_time_json(const FinalTime& time) {
+  return {{"ticket", time.ticket},
+          {"name", time.name},
+          {"outcome", name(time.outcome)},
+          {"reason", time.reason},
+          {"timing", optional_json(time.timing, timing_json)},
+          {"accuracy", optional_json(time.accuracy, accuracy_json)},
+          {"sustained", optional_json(time.sustained, sustained_json)}};
+}
+
+FinalTime final_time_from(const Json& json) {
+  FinalTime time;
+  get(json, "ticket", time.ticket);
+  get(json, "name", time.name);
+  time.outcome = get_outcome(json, "finals_measured");
+  get(json, "reason", time.reason);
+  get_optional(json, "timing", time.timing, timing_from);
+  get_optional(json, "accuracy", time.accuracy, accuracy_from);
+  get_optional(json, "sustained", time.sustained, sustained_from);
+  return time;
 }
 
 }  // namespace
@@ -169,7 +334,10 @@ MeasurePolicy policy_from(const Json& json) {
 Json to_json(const MeasurePolicy& policy) {
   return {{"warmup", policy.warmup},
           {"samples", policy.samples},
-          {"cache", policy.cache == CachePolicy::warm ? "warm" : "cold"},
+          {"precision_percent", policy.precision_percent},
+          {"screening", policy.screening},
+          {"batch_below_us", policy.batch_below_us},
+          {"cache", name(policy.cache)},
           {"seed", policy.seed},
           {"verify", policy.verify},
           {"launch_timeout_s", policy.launch_timeout_s}};
@@ -244,8 +412,9 @@ Json to_json(const PrepareRequest& message) {
           {"dimensions", message.dimensions},
           {"scalars", message.scalars},
           {"accumulator", static_cast<int>(message.accumulator)},
-          {"policy", to_json(message.policy)},
+          {"policy", whole_policy_json(message.policy)},
           {"baseline", static_cast<int>(message.baseline)},
+          {"calibrate", message.calibrate},
           {"reference", reference}};
 }
 
@@ -259,7 +428,8 @@ PrepareRequest prepare_request_from_json(const Json& json) {
     get(json, "scalars", message.scalars);
     message.accumulator = get_enum<ElementType>(json, "accumulator", static_cast<int>(ElementType::u32));
     message.policy = policy_from(json.at("policy"));
-    message.baseline = get_enum<Baseline>(json, "baseline", static_cast<int>(Baseline::cublas));
+    message.baseline = get_enum<Baseline>(json, "baseline", static_cast<int>(Baseline::lt));
+    get(json, "calibrate", message.calibrate);
     const Json& reference = json.at("reference");
     if (reference.is_null()) return;
     message.reference = PrepareRequest::ReferenceLaunch{
@@ -269,18 +439,18 @@ PrepareRequest prepare_request_from_json(const Json& json) {
 }
 
 Json to_json(const Prepared& message) {
+  Json baselines = Json::array();
+  for (const MeasuredBaseline& baseline : message.baselines) baselines.push_back(baseline_json(baseline));
   return {{"type", "prepared"},
-          {"baseline_us", timing_json(message.baseline)},
-          {"baseline_version", message.baseline_version},
-          {"baseline_error", message.baseline_error},
+          {"baselines", baselines},
+          {"calibration", optional_json(message.calibration, calibration_json)},
           {"note", message.note}};
 }
 
 Prepared prepared_from_json(const Json& json) {
   return read<Prepared>(json, "prepared", [&](Prepared& message) {
-    message.baseline = timing_from(json.at("baseline_us"));
-    get(json, "baseline_version", message.baseline_version);
-    get(json, "baseline_error", message.baseline_error);
+    for (const Json& baseline : json.at("baselines")) message.baselines.push_back(baseline_from(baseline));
+    get_optional(json, "calibration", message.calibration, calibration_from);
     get(json, "note", message.note);
   });
 }
@@ -292,7 +462,8 @@ Json to_json(const MeasureRequest& message) {
           {"symbol", message.symbol},
           {"shape", shape_json(message.shape)},
           {"arguments", arguments_json(message.arguments)},
-          {"tolerance_factor", message.tolerance_factor}};
+          {"tolerance_factor", message.tolerance_factor},
+          {"leader_us", optional(message.leader_us)}};
 }
 
 MeasureRequest measure_request_from_json(const Json& json) {
@@ -303,6 +474,7 @@ MeasureRequest measure_request_from_json(const Json& json) {
     message.shape = shape_from(json.at("shape"));
     message.arguments = arguments_from(json.at("arguments"));
     get(json, "tolerance_factor", message.tolerance_factor);
+    get(json, "leader_us", message.leader_us);
   });
 }
 
@@ -316,10 +488,9 @@ Json to_json(const Measured& message) {
           {"ticket", message.ticket},
           {"outcome", name(message.outcome)},
           {"reason", message.reason},
-          {"samples_us", timing_json(message.timing)},
-          {"relative_error", optional(message.relative_error)},
-          {"error_bound", optional(message.error_bound)},
-          {"sm_clock_mhz", optional(message.sm_clock_mhz)},
+          {"timing", optional_json(message.timing, timing_json)},
+          {"accuracy", optional_json(message.accuracy, accuracy_json)},
+          {"condition", condition_json(message.condition)},
           {"attributes", attributes},
           {"driver_blocks", optional(message.driver_blocks_per_multiprocessor)},
           {"wall_ms", message.wall_ms}};
@@ -328,19 +499,46 @@ Json to_json(const Measured& message) {
 Measured measured_from_json(const Json& json) {
   return read<Measured>(json, "measured", [&](Measured& message) {
     get(json, "ticket", message.ticket);
-    const auto outcome = outcome_from_name(json.at("outcome").get<std::string>());
-    if (!outcome) throw ProtocolError("a message 'measured' has an unknown outcome");
-    message.outcome = *outcome;
+    message.outcome = get_outcome(json, "measured");
     get(json, "reason", message.reason);
-    message.timing = timing_from(json.at("samples_us"));
-    get(json, "relative_error", message.relative_error);
-    get(json, "error_bound", message.error_bound);
-    get(json, "sm_clock_mhz", message.sm_clock_mhz);
+    get_optional(json, "timing", message.timing, timing_from);
+    get_optional(json, "accuracy", message.accuracy, accuracy_from);
+    message.condition = condition_from(json.at("condition"));
     if (const Json& attributes = json.at("attributes"); !attributes.is_null()) {
       const auto n = integers<int, 4>(attributes);
       message.attributes = KernelAttributes{n[0], n[1], n[2], n[3]};
     }
     get(json, "driver_blocks", message.driver_blocks_per_multiprocessor);
+    get(json, "wall_ms", message.wall_ms);
+  });
+}
+
+Json to_json(const FinalsRequest& message) {
+  Json participants = Json::array();
+  for (const MeasureRequest& participant : message.participants) participants.push_back(to_json(participant));
+  return {{"type", "finals"}, {"participants", participants}};
+}
+
+FinalsRequest finals_request_from_json(const Json& json) {
+  return read<FinalsRequest>(json, "finals", [&](FinalsRequest& message) {
+    for (const Json& participant : json.at("participants"))
+      message.participants.push_back(measure_request_from_json(participant));
+  });
+}
+
+Json to_json(const FinalsMeasured& message) {
+  Json times = Json::array();
+  for (const FinalTime& time : message.times) times.push_back(final_time_json(time));
+  return {{"type", "finals_measured"},
+          {"times", times},
+          {"condition", condition_json(message.condition)},
+          {"wall_ms", message.wall_ms}};
+}
+
+FinalsMeasured finals_measured_from_json(const Json& json) {
+  return read<FinalsMeasured>(json, "finals_measured", [&](FinalsMeasured& message) {
+    for (const Json& time : json.at("times")) message.times.push_back(final_time_from(time));
+    message.condition = condition_from(json.at("condition"));
     get(json, "wall_ms", message.wall_ms);
   });
 }

@@ -34,7 +34,8 @@ struct PrepareRequest {
   std::vector<std::pair<std::string, double>> scalars;
   ElementType accumulator = ElementType::f32;
   MeasurePolicy policy;
-  Baseline baseline = Baseline::cublas;
+  Baseline baseline = Baseline::lt;
+  bool calibrate = false;  ///< nothing is known yet of this GPU with this driver
 
   /// Custom operations: the reference kernel, compiled for this GPU by the parent's compile room.
   struct ReferenceLaunch {
@@ -46,11 +47,30 @@ struct PrepareRequest {
   std::optional<ReferenceLaunch> reference;
 };
 
+/// A library's kernel on the same data, with the same policy.
+struct MeasuredBaseline {
+  std::string name;     ///< "cublas", or "cublaslt"
+  std::string library;  ///< "cuBLAS 13.0.2"
+  std::string kernel;  ///< names of the kernels it launches, joined by " + "; empty where they cannot be told
+  std::string algorithm;      ///< what tells it from the library's other ways: "heuristic 3 of 8"; or empty
+  double relative_error = 0;  ///< norm-wise, against the FP64 reference
+  Timing timing;
+};
+
+/// What the harness measured of a GPU itself: the ceilings of kernels, and the floor of its own method.
+struct Calibration {
+  double ffma_tflops = 0;  ///< FP32 multiply-adds from registers, two operations each
+  double copy_gbs = 0;     ///< copy in device memory far beyond L2, bytes read and written, 10^9 per second
+  double shared_gbs = 0;   ///< 16-byte loads from shared memory without bank conflicts, all multiprocessors
+  double event_floor_us = 0;         ///< two events with nothing between them; subtracted from every sample
+  double empty_kernel_us = 0;        ///< what a kernel that does nothing is then reported to take
+  double empty_kernel_batch_us = 0;  ///< the same in a batch
+};
+
 struct Prepared {
-  std::optional<Timing> baseline;  ///< cuBLAS on the same data, with the same policy
-  std::string baseline_version;    ///< "cuBLAS 13.0.2"
-  double baseline_error = 0;       ///< norm-wise, against the FP64 reference
-  std::string note;                ///< why there is no baseline
+  std::vector<MeasuredBaseline> baselines;
+  std::optional<Calibration> calibration;  ///< when asked for
+  std::string note;                        ///< why there is no baseline, or not all of them
 };
 
 struct MeasureRequest {
@@ -60,18 +80,62 @@ struct MeasureRequest {
   LaunchShape shape;
   std::vector<ArgumentValue> arguments;
   double tolerance_factor = 1;
+  std::optional<double> leader_us;  ///< upper bound of the leader's time; none: it is not screened
+};
+
+/// How an output compared with the FP64 reference.
+struct Accuracy {
+  double relative_error = 0;     ///< the worst output's, norm-wise
+  double error_bound = 0;        ///< the largest that passes
+  double largest_error = 0;      ///< of a single element, absolute
+  std::string largest_error_at;  ///< "C[12,77]"
+};
+
+/// What NVML said of the GPU right after the samples.
+struct GpuCondition {
+  std::optional<double> power_w;
+  std::string throttle_reasons;  ///< "sw_power_cap, hw_slowdown"; empty: none
 };
 
 struct Measured {
   std::uint64_t ticket = 0;
   Outcome outcome = Outcome::ok;
   std::string reason;
-  std::optional<Timing> timing;
-  std::optional<double> relative_error;
-  std::optional<double> error_bound;
-  std::optional<double> sm_clock_mhz;
+  std::optional<Timing> timing;  ///< also of what was screened out
+  std::optional<Accuracy> accuracy;
+  GpuCondition condition;
   std::optional<KernelAttributes> attributes;  ///< the driver's, to compare with the cubin's
   std::optional<int> driver_blocks_per_multiprocessor;
+  double wall_ms = 0;
+};
+
+/// The leaders of a prepared problem, to be measured again in turns. The worker adds the problem's baselines
+/// and a twin of the first participant: the same cubin, loaded once more.
+struct FinalsRequest {
+  std::vector<MeasureRequest> participants;  ///< the leader first; tickets tell them apart
+};
+
+/// One kernel run back to back for seconds.
+struct Sustained {
+  double launch_us = 0;  ///< wall time per launch
+  std::optional<double> sm_clock_mhz;
+  std::optional<double> power_w;  ///< mean, from the energy counter where there is one
+};
+
+/// What the finals gave for one participant, baseline or twin.
+struct FinalTime {
+  std::uint64_t ticket = 0;  ///< of a participant; 0 for a baseline and the twin
+  std::string name;          ///< "cublas", "cublaslt", "twin"; empty for a participant
+  Outcome outcome = Outcome::ok;
+  std::string reason;
+  std::optional<Timing> timing;  ///< sample i is of round i; those out of the race have fewer
+  std::optional<Accuracy> accuracy;
+  std::optional<Sustained> sustained;
+};
+
+struct FinalsMeasured {
+  std::vector<FinalTime> times;
+  GpuCondition condition;
   double wall_ms = 0;
 };
 
@@ -80,13 +144,18 @@ nlohmann::ordered_json to_json(const PrepareRequest& message);
 nlohmann::ordered_json to_json(const Prepared& message);
 nlohmann::ordered_json to_json(const MeasureRequest& message);
 nlohmann::ordered_json to_json(const Measured& message);
+nlohmann::ordered_json to_json(const FinalsRequest& message);
+nlohmann::ordered_json to_json(const FinalsMeasured& message);
 GpuOpened gpu_opened_from_json(const nlohmann::ordered_json& json);
 PrepareRequest prepare_request_from_json(const nlohmann::ordered_json& json);
 Prepared prepared_from_json(const nlohmann::ordered_json& json);
 MeasureRequest measure_request_from_json(const nlohmann::ordered_json& json);
 Measured measured_from_json(const nlohmann::ordered_json& json);
+FinalsRequest finals_request_from_json(const nlohmann::ordered_json& json);
+FinalsMeasured finals_measured_from_json(const nlohmann::ordered_json& json);
 
-/// The policy as the database stores it.
+/// The policy as the database stores it: all that a row's first measurement depends on, so without the
+/// finals.
 nlohmann::ordered_json to_json(const MeasurePolicy& policy);
 
 }  // namespace tiletune

@@ -25,12 +25,26 @@ std::size_t interval_rank(std::size_t n) {
   return std::max<std::size_t>(rank, 1);
 }
 
+void add_clocks(Timing& timing) {
+  if (timing.clocks_mhz.empty()) return;
+  timing.sm_clock_mhz = median(timing.clocks_mhz);
+  std::vector<double> cycles;
+  for (std::size_t i = 0; i < timing.times_us.size(); ++i)
+    cycles.push_back(timing.times_us[i] * timing.clocks_mhz[i]);
+  timing.median_cycles = median(std::move(cycles));
+}
+
 }  // namespace
 
-Timing summarise(std::vector<double> samples_us) {
-  Timing timing;
-  timing.samples_us = std::move(samples_us);
-  std::vector<double> sorted = timing.samples_us;
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+Timing summarise(Samples samples) {
+  Timing timing{std::move(samples)};
+  std::vector<double> sorted = timing.times_us;
   std::sort(sorted.begin(), sorted.end());
   const std::size_t n = sorted.size();
   timing.median_us = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
@@ -42,6 +56,7 @@ Timing summarise(std::vector<double> samples_us) {
   double squares = 0;
   for (const double sample : sorted) squares += (sample - timing.mean_us) * (sample - timing.mean_us);
   timing.stddev_us = n > 1 ? std::sqrt(squares / static_cast<double>(n - 1)) : 0;
+  add_clocks(timing);
   return timing;
 }
 

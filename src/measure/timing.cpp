@@ -50,7 +50,7 @@ Timing Timer::time(const MeasurePolicy& policy, const std::function<void()>& lau
     samples_us.push_back(sample(policy.cache, launch));
     spent_us += samples_us.back();
   }
-  return summarise(std::move(samples_us));
+  return summarise({std::move(samples_us)});
 }
 
 }  // namespace tiletune

@@ -50,7 +50,7 @@ class Service {
   void measure(const Json& message) {
     const MeasureRequest request = measure_request_from_json(message);
     if (!workspace_) throw ProtocolError("asked to measure before anything was prepared");
-    const Measured measured = measure_kernel(gpu_, *workspace_, timer_, nvml_, request);
+    const Measured measured = measure_kernel(gpu_, *workspace_, timer_, request);
     // Whatever a faulty kernel wrote must not meet the next one; what comes of it late is still its own
     // fault.
     if (measured.outcome != Outcome::ok && measured.outcome != Outcome::launch_failed) {
@@ -72,7 +72,9 @@ class Service {
     prepared.note = "no baseline: " + (blas_ ? std::string("cuBLAS has no such element types") : no_blas);
     if (!blas_ || !has_blas_types(request)) return prepared;
     try {
-      return measure_baseline(gpu_, *workspace_, timer_, *blas_);
+      prepared.note.clear();
+      prepared.baselines.push_back(measure_baseline(gpu_, *workspace_, timer_, *blas_));
+      return prepared;
     } catch (const CudaError&) {
       throw;
     } catch (const GpuError& error) {

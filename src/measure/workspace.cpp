@@ -178,8 +178,10 @@ Verification Workspace::verify(double tolerance_factor) {
     const ComparisonResult result =
         kernels_.compare(slot.buffer.type, slot.data(), references_.at(slot.buffer.name).address(),
                          static_cast<std::uint64_t>(slot.buffer.elements));
-    verification.relative_error = std::max(verification.relative_error, result.relative_error);
-    verification.error_bound = std::max(verification.error_bound, bound);
+    Accuracy& accuracy = verification.accuracy;
+    accuracy.relative_error = std::max(accuracy.relative_error, result.relative_error);
+    accuracy.error_bound = std::max(accuracy.error_bound, bound);
+    accuracy.largest_error = std::max(accuracy.largest_error, result.largest_error);
     const bool wrong = result.not_a_number > 0 || result.relative_error > bound ||
                        result.largest_error > kLargestErrorFactor * bound * result.reference_rms;
     if (wrong && !verification.finding) verification.finding = describe_error(slot, result, bound);

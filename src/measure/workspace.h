@@ -19,8 +19,7 @@ struct Finding {
 
 /// What the comparison with the reference gave.
 struct Verification {
-  double relative_error = 0;  ///< the worst output's, norm-wise
-  double error_bound = 0;
+  Accuracy accuracy;
   std::optional<Finding> finding;  ///< none: correct
 };
 

@@ -181,7 +181,7 @@ void keep_templates(std::vector<TemplateSpec>& specs, const std::vector<std::str
 /// cuBLAS knows gemm only, so it is the default there and an error elsewhere.
 Baseline read_baseline(const std::optional<Node>& node, Operation operation) {
   const bool is_gemm = operation == Operation::gemm;
-  if (!node) return is_gemm ? Baseline::cublas : Baseline::none;
+  if (!node) return is_gemm ? Baseline::lt : Baseline::none;
   const Baseline baseline = read_enum(*node, kBaselines);
   if (is_gemm || baseline == Baseline::none) return baseline;
   throw UserError("cuBLAS is no baseline for a custom operation", node->where,

@@ -11,6 +11,21 @@ constexpr std::int64_t kMostRegisters =
     255;  // Per thread, on every architecture since compute capability 3.5.
 constexpr NumberRange kTimeout{.min = 0, .max = 24 * 3600, .above = true};
 constexpr NumberRange kWallTime{.min = 0, .max = 366 * 24 * 3600.0};
+constexpr NumberRange kPercentage{.min = 0, .max = 100};
+constexpr NumberRange kSustained{.min = 0, .max = 3600};
+constexpr NumberRange kBatched{.min = 0, .max = 1000};
+constexpr NumberRange kScreening{.min = 0, .max = 1000};
+constexpr std::int64_t kMostFinalists = 1000;
+/// With fewer samples nothing can be said of a median with 95% certainty.
+constexpr std::int64_t kFewestRounds = 6;
+
+/// A factor below one would give up the leader itself.
+double read_screening(const Node& node) {
+  const double factor = read_number(node, kScreening);
+  if (factor == 0 || factor >= 1) return factor;
+  throw UserError("a factor below 1 gives up what is faster than the leader", node.where,
+                  "Write a factor such as 1.5, or 0 for no screening.");
+}
 
 }  // namespace
 
@@ -34,6 +49,23 @@ Budget read_budget(const Node& node) {
   return budget;
 }
 
+FinalsPolicy read_finals(const Node& node) {
+  ObjectReader reader(node, keys::kFinals);
+  FinalsPolicy finals;
+  if (const auto configurations = reader.find("configurations")) {
+    finals.configurations = static_cast<int>(read_integer(*configurations, 0, kMostFinalists));
+  }
+  if (const auto within = reader.find("within_percent"))
+    finals.within_percent = read_number(*within, kPercentage);
+  if (const auto rounds = reader.find("rounds")) {
+    finals.rounds = static_cast<int>(read_integer(*rounds, kFewestRounds, kMostLaunches));
+  }
+  if (const auto sustained = reader.find("sustained_s"))
+    finals.sustained_s = read_number(*sustained, kSustained);
+  reader.finish();
+  return finals;
+}
+
 MeasurePolicy read_measure(const Node& node) {
   ObjectReader reader(node, keys::kMeasure);
   MeasurePolicy policy;
@@ -43,11 +75,16 @@ MeasurePolicy read_measure(const Node& node) {
   if (const auto samples = reader.find("samples")) {
     policy.samples = static_cast<int>(read_integer(*samples, 1, kMostLaunches));
   }
+  if (const auto precision = reader.find("precision_percent"))
+    policy.precision_percent = read_number(*precision, kPercentage);
+  if (const auto screening = reader.find("screening")) policy.screening = read_screening(*screening);
+  if (const auto batch = reader.find("batch_below_us")) policy.batch_below_us = read_number(*batch, kBatched);
   if (const auto cache = reader.find("cache")) policy.cache = read_enum(*cache, kCachePolicies);
   if (const auto seed = reader.find("seed")) policy.seed = static_cast<std::uint64_t>(read_integer(*seed));
   if (const auto verify = reader.find("verify")) policy.verify = read_boolean(*verify);
   if (const auto timeout = reader.find("launch_timeout_s"))
     policy.launch_timeout_s = read_number(*timeout, kTimeout);
+  if (const auto finals = reader.find("finals")) policy.finals = read_finals(*finals);
   reader.finish();
   return policy;
 }

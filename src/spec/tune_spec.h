@@ -138,15 +138,36 @@ struct Budget {
   double seconds = 0;             ///< wall time of the whole sweep
 };
 
-enum class CachePolicy { cold, warm };
+/// What the L2 cache holds when a timed launch begins.
+enum class CachePolicy {
+  cold,    ///< nothing of the buffers: flushed before single launches; batches rotate copies of the buffers
+  rotate,  ///< nothing of the buffers: every launch has another copy, which together exceed twice the cache
+  warm     ///< what the launch before it left
+};
+
+/// "cold", "rotate" or "warm"
+std::string_view name(CachePolicy policy);
+
+/// The leaders are measured again, in turns, with the baselines.
+struct FinalsPolicy {
+  int configurations = 10;    ///< the best so many; 0: no finals
+  double within_percent = 2;  ///< and all that are not slower than the leader by more than this
+  int rounds = 40;            ///< samples of each that stays in the race
+  double sustained_s = 0;     ///< then the best run back to back for so long each; 0: not
+};
 
 struct MeasurePolicy {
-  int warmup = 1;                         ///< launches before the samples
-  int samples = 7;                        ///< timed launches; their median counts
-  CachePolicy cache = CachePolicy::cold;  ///< cold: L2 is flushed before every sample
-  std::uint64_t seed = 1;                 ///< of the random inputs
+  int warmup = 1;                  ///< launches before the samples; verification counts as one
+  int samples = 30;                ///< most timed samples of a configuration
+  double precision_percent = 0.5;  ///< enough samples when the median's 95% interval is within so much of it;
+                                   ///< 0: always take all
+  double screening = 1.5;          ///< given up when clearly slower than the leader by this factor; 0: never
+  double batch_below_us = 20;      ///< kernels shorter than this are timed in batches; 0: never
+  CachePolicy cache = CachePolicy::cold;
+  std::uint64_t seed = 1;  ///< of the random inputs
   bool verify = true;
   double launch_timeout_s = 10;  ///< one launch may take so long
+  FinalsPolicy finals;
 };
 
 struct CompilePolicy {
@@ -161,7 +182,12 @@ struct AdmissionLimits {
   std::optional<std::int64_t> max_registers;  ///< per thread
 };
 
-enum class Baseline { none, cublas };
+/// What kernels are compared with.
+enum class Baseline {
+  none,
+  cublas,  ///< cuBLAS as it comes
+  lt       ///< that, and the fastest of cuBLASLt's heuristics
+};
 enum class View { ranking, ladder };
 
 /// Everything a sweep needs to know, from a config and the manifests it names.
@@ -175,7 +201,7 @@ struct TuneSpec {
   MeasurePolicy measure;
   CompilePolicy compile;
   AdmissionLimits limits;
-  Baseline baseline = Baseline::cublas;
+  Baseline baseline = Baseline::lt;
   std::string gpu;  ///< model for prediction when no GPU is there; empty: H100
   View view = View::ranking;
   std::string config_json;           ///< the config's text as read, kept as provenance

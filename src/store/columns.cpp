@@ -75,14 +75,14 @@ Column enumeration(const char* name_of_column, Enum Trial::*member,
           }};
 }
 
-Column samples() {
-  return {"samples_us", CellType::blob, "all timed samples, us (array of little-endian doubles)",
-          [](const Trial& trial) -> Cell {
-            return trial.samples_us.empty() ? Cell() : Cell(pack_samples(trial.samples_us));
+Column samples(const char* name, std::vector<double> Trial::*member, const char* meaning) {
+  return {name, CellType::blob, meaning,
+          [member](const Trial& trial) -> Cell {
+            return (trial.*member).empty() ? Cell() : Cell(pack_samples(trial.*member));
           },
-          [](Trial& trial, const Cell& cell) {
+          [member](Trial& trial, const Cell& cell) {
             const auto* blob = std::get_if<Blob>(&cell);
-            trial.samples_us = blob == nullptr ? std::vector<double>() : unpack_samples(*blob);
+            trial.*member = blob == nullptr ? std::vector<double>() : unpack_samples(*blob);
           }};
 }
 
@@ -97,7 +97,7 @@ std::vector<Column> make_columns() {
   using T = Trial;
   return {
       text("key", &T::key, "hash over everything that determines the result; unique"),
-      text("kind", &T::kind, "kernel, or baseline"),
+      text("kind", &T::kind, "kernel, baseline, or twin: a second copy of a finals' leader"),
       text("template", &T::template_name, "kernel template, or the baseline's library"),
       text("operation", &T::operation, "what is computed: gemm, custom"),
       text("problem", &T::problem, "sizes, MxNxK for gemm"),
@@ -108,7 +108,8 @@ std::vector<Column> make_columns() {
       json("compile_options", &T::compile_options, "complete NVRTC options"),
       json("launch", &T::launch, "grid (thread blocks), block (threads), dynamic_shared_bytes"),
       text("element_types", &T::element_types, "types of the buffers; then of the accumulator"),
-      text("cache", &T::cache, "L2 before a sample: cold (flushed) or warm"),
+      text("cache", &T::cache,
+           "L2 before a sample: cold (flushed, or other buffers), rotate (other buffers) or warm"),
 
       enumeration("outcome", &T::outcome, outcome_from_name, "what became of the configuration"),
       text("reason", &T::reason, "why the outcome is not ok"),
@@ -121,15 +122,41 @@ std::vector<Column> make_columns() {
       real("mean_us", &T::mean_us, "mean of the samples, us"),
       real("stddev_us", &T::stddev_us, "standard deviation of the samples, us"),
       integer("sample_count", &T::sample_count, "samples that count"),
-      samples(),
+      samples("samples_us", &T::samples_us, "all samples that count, us (packed, see store/samples.h)"),
+      samples("clocks_mhz", &T::clocks_mhz, "SM clock during each sample, MHz (packed)"),
+      text("timed_in", &T::timed_in, "how far the measurement went: screening, sampling or final"),
+      integer("launches_per_sample", &T::launches_per_sample, "more than 1: a batch, timed as one"),
+      integer("discarded_samples", &T::discarded_samples,
+              "samples thrown away, because the GPU was throttled meanwhile"),
+      real("isolated_us", &T::isolated_us, "of a kernel timed in batches: median of single launches, us"),
+      real("first_median_us", &T::first_median_us, "median before the finals, us"),
+      real("median_cycles", &T::median_cycles, "SM cycles of one launch, median"),
+      real("noise_floor_percent", &T::noise_floor_percent,
+           "how far two copies of one kernel may differ in the row's finals, %"),
+      real("probability_near_best", &T::probability_near_best,
+           "probability that the row is within 1% of the true best of its finals"),
       real("tflops", &T::tflops, "10^12 floating-point operations per second at the median"),
+      text("baseline", &T::baseline, "fastest baseline of the same run: cublas or cublaslt"),
       real("baseline_us", &T::baseline_us, "the baseline's median in the same run, us"),
       real("percent_of_baseline", &T::percent_of_baseline,
            "100 * baseline_us / median_us; above 100 is faster"),
       real("percent_of_peak", &T::percent_of_peak, "share of the GPU model's FP32 peak, %"),
+      real("arithmetic_intensity", &T::arithmetic_intensity,
+           "operations per byte of compulsory DRAM traffic"),
+      text("bound", &T::bound, "the measured ceiling that bounds it: compute or memory"),
+      real("percent_of_ceiling", &T::percent_of_ceiling, "share of that ceiling, %"),
       real("relative_error", &T::relative_error, "norm-wise error against the FP64 reference"),
       real("error_bound", &T::error_bound, "largest relative_error that passes"),
-      real("sm_clock_mhz", &T::sm_clock_mhz, "SM clock right after the samples, MHz"),
+      real("baseline_error", &T::baseline_error, "the baseline's relative_error on the same data"),
+      real("largest_error", &T::largest_error, "largest error of one element, absolute"),
+      text("largest_error_at", &T::largest_error_at, "that element"),
+      real("sm_clock_mhz", &T::sm_clock_mhz, "SM clock during the samples, median, MHz"),
+      real("power_w", &T::power_w, "power right after the samples, W"),
+      text("throttle_reasons", &T::throttle_reasons, "what held the clock down right after the samples"),
+      real("sustained_us", &T::sustained_us, "time of one launch, back to back for seconds, us"),
+      real("sustained_clock_mhz", &T::sustained_clock_mhz, "SM clock meanwhile, MHz"),
+      real("sustained_power_w", &T::sustained_power_w, "mean power meanwhile, W"),
+      real("sustained_tflops_per_w", &T::sustained_tflops_per_w, "10^12 operations per second and watt"),
       real("predicted_us", &T::predicted_us, "time by the static model, us; nothing was timed for it"),
 
       integer("registers", &T::registers, "registers per thread"),

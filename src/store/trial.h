@@ -15,8 +15,8 @@ struct Trial {
   std::string key;  ///< hash over all that determines the result; unique in a database
 
   // what
-  std::string kind = "kernel";    ///< "kernel" or "baseline"
-  std::string template_name;      ///< column "template"; "cublas" for the baseline
+  std::string kind = "kernel";    ///< "kernel", "baseline", or "twin": a second copy of a finals' leader
+  std::string template_name;      ///< column "template"; "cublas" or "cublaslt" for a baseline
   std::string operation;          ///< "gemm"
   std::string problem;            ///< "4096x4096x4096"
   std::string scalars;            ///< "alpha=1 beta=0"
@@ -26,7 +26,7 @@ struct Trial {
   std::string compile_options;    ///< JSON array
   std::string launch;             ///< JSON {"grid":[x,y,z],"block":[x,y,z],"dynamic_shared_bytes":n}
   std::string element_types;      ///< "f32", or "A:f16 B:f16 C:f32 accumulator:f32"
-  std::string cache;              ///< L2 before a sample: "cold" (flushed) or "warm"; empty: not timed
+  std::string cache;              ///< L2 before a sample: "cold", "rotate" or "warm"; empty: not timed
 
   // result
   Outcome outcome = Outcome::dispatched;
@@ -41,13 +41,35 @@ struct Trial {
   std::optional<double> stddev_us;
   std::optional<std::int64_t> sample_count;
   std::vector<double> samples_us;  ///< raw; stored as a blob
+  std::vector<double> clocks_mhz;  ///< SM clock during each sample; stored as a blob
+  std::string timed_in;            ///< how far the measurement went: "screening", "sampling" or "final"
+  std::optional<std::int64_t> launches_per_sample;
+  std::optional<std::int64_t> discarded_samples;  ///< thrown away: the GPU was throttled meanwhile
+  std::optional<double> isolated_us;              ///< of a batched kernel: median of single launches
+  std::optional<double> first_median_us;          ///< before the finals
+  std::optional<double> median_cycles;            ///< SM cycles of one launch
+  std::optional<double> noise_floor_percent;  ///< how far two copies of one kernel may differ in these finals
+  std::optional<double> probability_near_best;  ///< that it is within 1% of the finals' true best
   std::optional<double> tflops;
-  std::optional<double> baseline_us;          ///< the baseline's median in the same run
-  std::optional<double> percent_of_baseline;  ///< 100 * baseline_us / median_us
-  std::optional<double> percent_of_peak;      ///< of the GPU model's FP32 peak
-  std::optional<double> relative_error;       ///< norm-wise against FP64
+  std::string baseline;                        ///< the fastest baseline of the same run: "cublaslt"
+  std::optional<double> baseline_us;           ///< its median
+  std::optional<double> percent_of_baseline;   ///< 100 * baseline_us / median_us
+  std::optional<double> percent_of_peak;       ///< of the GPU model's FP32 peak
+  std::optional<double> arithmetic_intensity;  ///< operations per byte of compulsory DRAM traffic
+  std::string bound;                           ///< ceiling that bounds it: "compute" or "memory"
+  std::optional<double> percent_of_ceiling;    ///< of that ceiling as measured on this GPU
+  std::optional<double> relative_error;        ///< norm-wise against FP64
   std::optional<double> error_bound;
-  std::optional<double> sm_clock_mhz;  ///< NVML, right after the samples
+  std::optional<double> baseline_error;  ///< the baseline's relative_error on the same data
+  std::optional<double> largest_error;   ///< of one element, absolute
+  std::string largest_error_at;          ///< "C[12,77]"
+  std::optional<double> sm_clock_mhz;    ///< median over the samples
+  std::optional<double> power_w;         ///< right after the samples
+  std::string throttle_reasons;          ///< right after the samples
+  std::optional<double> sustained_us;    ///< wall time of one launch, back to back for seconds
+  std::optional<double> sustained_clock_mhz;
+  std::optional<double> sustained_power_w;
+  std::optional<double> sustained_tflops_per_w;
   std::optional<double> predicted_us;  ///< by the static model
 
   // binary
@@ -75,6 +97,20 @@ struct Trial {
   std::string recorded_at;         ///< UTC, "2026-11-21T10:00:00Z"
   std::int64_t sweep_id = 0;       ///< the sweep that made the row
   std::int64_t seen_in_sweep = 0;  ///< the latest sweep that made or reused it
+};
+
+/// What was measured of a GPU itself, once per GPU and driver. Fields as in measure/messages.h.
+struct CalibrationRecord {
+  std::string gpu;
+  std::string gpu_uuid;
+  std::string driver_version;
+  std::string recorded_at;
+  double ffma_tflops = 0;
+  double copy_gbs = 0;
+  double shared_gbs = 0;
+  double event_floor_us = 0;
+  double empty_kernel_us = 0;
+  double empty_kernel_batch_us = 0;
 };
 
 /// One run of the sweep command.

@@ -36,7 +36,7 @@ struct Candidate {
 struct Evaluation {
   std::optional<Candidate> finished;  ///< also one with which a worker was lost
   std::optional<Candidate> returned;  ///< not evaluated
-  std::optional<Trial> baseline;
+  std::vector<Trial> baselines;
   std::string note;      ///< for the person watching
   std::string unusable;  ///< why it cannot evaluate the group that it was to begin
   std::string retired;   ///< why this evaluator takes no more candidates, ever

@@ -26,7 +26,7 @@ class MeasuringEvaluator : public Evaluator {
 
   void begin_group(const Stage& stage, const Binary* reference) override {
     group_ = &stage;
-    baseline_us_.reset();
+    baselines_.clear();
     group_prepared_ = false;
     client_->prepare(prepare_request(spec_, stage, reference));
   }
@@ -87,7 +87,7 @@ class MeasuringEvaluator : public Evaluator {
 
   void describe(const Measured& measured) {
     add_measured(candidate_->trial, measured, candidate_->stage->instantiator.workload(), target_);
-    if (baseline_us_) add_baseline(candidate_->trial, *baseline_us_);
+    add_baseline(candidate_->trial, baselines_);
   }
 
   std::optional<Evaluation> prepared(const Prepared& prepared) {
@@ -102,9 +102,11 @@ class MeasuringEvaluator : public Evaluator {
   Evaluation first_prepared(const Prepared& prepared) {
     Evaluation evaluation;
     evaluation.note = prepared.note;
-    if (prepared.baseline) {
-      baseline_us_ = prepared.baseline->median_us;
-      evaluation.baseline = make_baseline_trial(spec_, *group_, target_, prepared);
+    baselines_ = prepared.baselines;
+    for (const MeasuredBaseline& baseline : baselines_) {
+      Trial trial = make_baseline_trial(spec_, *group_, target_, baseline);
+      add_baseline(trial, baselines_);
+      evaluation.baselines.push_back(std::move(trial));
     }
     return evaluation;
   }
@@ -164,8 +166,8 @@ class MeasuringEvaluator : public Evaluator {
   Target target_;
   Patience patience_;
   const Stage* group_ = nullptr;
-  bool group_prepared_ = false;  ///< at least once
-  std::optional<double> baseline_us_;
+  bool group_prepared_ = false;              ///< at least once
+  std::vector<MeasuredBaseline> baselines_;  ///< of the group
   std::optional<Candidate> candidate_;
   bool dispatched_ = false;  ///< the candidate has been sent to a worker
   int restarts_ = 0;         ///< attempts since the worker was last ready

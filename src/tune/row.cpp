@@ -66,8 +66,7 @@ Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& targe
   trial.driver_version = target.driver_version;
   trial.cuda_version = target.cuda_version;
   trial.nvrtc_version = nvrtc_version();
-  if (target.source == Source::measured)
-    trial.cache = spec.measure.cache == CachePolicy::cold ? "cold" : "warm";
+  if (target.source == Source::measured) trial.cache = name(spec.measure.cache);
   trial.measure_policy = target.source == Source::measured ? to_json(spec.measure).dump() : "{}";
   trial.host = host_name();
   trial.recorded_at = utc_now();
@@ -120,16 +119,16 @@ Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
 }
 
 Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
-                          const Prepared& prepared) {
+                          const MeasuredBaseline& baseline) {
   Trial trial = common_trial(spec, stage, target);
   trial.kind = "baseline";
-  trial.template_name = "cublas";
-  trial.kernel_expression = prepared.baseline_version;
-  trial.key = common_hash(trial).add("baseline").add(prepared.baseline_version).hex();
+  trial.template_name = baseline.name;
+  trial.kernel_expression = baseline.kernel;
+  trial.derived = Json{{"library", baseline.library}, {"algorithm", baseline.algorithm}}.dump();
+  trial.key = common_hash(trial).add(baseline.name).add(baseline.library).hex();
   trial.outcome = Outcome::ok;
-  trial.relative_error = prepared.baseline_error;
-  add_timing(trial, *prepared.baseline, stage.instantiator.workload(), target);
-  add_baseline(trial, prepared.baseline->median_us);
+  trial.relative_error = baseline.relative_error;
+  add_timing(trial, baseline.timing, stage.instantiator.workload(), target);
   return trial;
 }
 
@@ -166,21 +165,34 @@ void add_timing(Trial& trial, const Timing& timing, const Workload& workload, co
   trial.min_us = timing.min_us;
   trial.mean_us = timing.mean_us;
   trial.stddev_us = timing.stddev_us;
-  trial.sample_count = static_cast<std::int64_t>(timing.samples_us.size());
-  trial.samples_us = timing.samples_us;
+  trial.sample_count = static_cast<std::int64_t>(timing.times_us.size());
+  trial.samples_us = timing.times_us;
+  trial.clocks_mhz = timing.clocks_mhz;
+  trial.launches_per_sample = timing.batch;
+  trial.discarded_samples = timing.discarded;
+  trial.isolated_us = timing.isolated_us;
+  trial.sm_clock_mhz = timing.sm_clock_mhz;
+  trial.median_cycles = timing.median_cycles;
   constexpr double kFlopPerMicrosecondInTeraflops = 1e-6;
   trial.tflops = workload.flops / timing.median_us * kFlopPerMicrosecondInTeraflops;
   const double peak = target.model.fp32_peak_tflops();
   if (peak > 0) trial.percent_of_peak = 100 * *trial.tflops / peak;
 }
 
+void add_accuracy(Trial& trial, const Accuracy& accuracy) {
+  trial.relative_error = accuracy.relative_error;
+  trial.error_bound = accuracy.error_bound;
+  trial.largest_error = accuracy.largest_error;
+  trial.largest_error_at = accuracy.largest_error_at;
+}
+
 void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target) {
   trial.outcome = measured.outcome;
   trial.reason = measured.reason;
   if (measured.timing) add_timing(trial, *measured.timing, workload, target);
-  trial.relative_error = measured.relative_error;
-  trial.error_bound = measured.error_bound;
-  trial.sm_clock_mhz = measured.sm_clock_mhz;
+  if (measured.accuracy) add_accuracy(trial, *measured.accuracy);
+  trial.power_w = measured.condition.power_w;
+  trial.throttle_reasons = measured.condition.throttle_reasons;
   trial.measure_ms = measured.wall_ms;
   trial.driver_blocks_per_multiprocessor = measured.driver_blocks_per_multiprocessor;
   if (measured.driver_blocks_per_multiprocessor && trial.blocks_per_multiprocessor &&
@@ -195,9 +207,15 @@ void add_measured(Trial& trial, const Measured& measured, const Workload& worklo
   }
 }
 
-void add_baseline(Trial& trial, double baseline_us) {
-  trial.baseline_us = baseline_us;
-  if (trial.median_us) trial.percent_of_baseline = 100 * baseline_us / *trial.median_us;
+void add_baseline(Trial& trial, const std::vector<MeasuredBaseline>& baselines) {
+  const auto fastest = std::min_element(baselines.begin(), baselines.end(), [](const auto& a, const auto& b) {
+    return a.timing.median_us < b.timing.median_us;
+  });
+  if (fastest == baselines.end()) return;
+  trial.baseline = fastest->name;
+  trial.baseline_us = fastest->timing.median_us;
+  trial.baseline_error = fastest->relative_error;
+  if (trial.median_us) trial.percent_of_baseline = 100 * *trial.baseline_us / *trial.median_us;
 }
 
 }  // namespace tiletune

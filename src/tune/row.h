@@ -17,17 +17,19 @@ namespace tiletune {
 Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target, const Instance& instance,
                  const CompileRequest& request);
 
-/// The row of a problem's baseline.
+/// The row of one of a problem's baselines.
 Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
-                          const Prepared& prepared);
+                          const MeasuredBaseline& baseline);
 
 void add_resources(Trial& trial, const Resources& resources, const Instance& instance);
 void add_admission(Trial& trial, const Admission& admission);
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target);
+void add_accuracy(Trial& trial, const Accuracy& accuracy);
 /// Outcome, timing, errors and the driver's own view of the kernel; disagreement with the cubin becomes a
 /// warning.
 void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target);
-void add_baseline(Trial& trial, double baseline_us);
+/// Compares with the fastest of the baselines, if there are any.
+void add_baseline(Trial& trial, const std::vector<MeasuredBaseline>& baselines);
 void add_warning(Trial& trial, const std::string& warning);
 
 }  // namespace tiletune

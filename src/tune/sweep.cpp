@@ -334,9 +334,9 @@ class Sweep {
     if (!evaluation.note.empty()) observer_.on_note(evaluation.note);
     if (!evaluation.unusable.empty()) give_up_group(post, evaluation.unusable);
     if (!evaluation.retired.empty()) retire(lane, post, evaluation.retired);
-    if (evaluation.baseline) {
-      evaluation.baseline->sweep_id = evaluation.baseline->seen_in_sweep = summary_.sweep_id;
-      database_.record(*evaluation.baseline);
+    for (Trial& baseline : evaluation.baselines) {
+      baseline.sweep_id = baseline.seen_in_sweep = summary_.sweep_id;
+      database_.record(baseline);
     }
     if (evaluation.finished) settle(lane, post, std::move(*evaluation.finished));
     if (evaluation.returned) try_again(lane, std::move(*evaluation.returned));

@@ -55,9 +55,8 @@ Measured measured(const MeasureRequest& request) {
   Measured message;
   message.ticket = request.ticket;
   const double base_us = 100 + static_cast<double>(checksum64(request.cubin) % 1000);
-  message.timing = summarise({base_us, base_us + 1, base_us + 2});
-  message.relative_error = 1e-7;
-  message.error_bound = 1e-6;
+  message.timing = summarise({{base_us, base_us + 1, base_us + 2}});
+  message.accuracy = Accuracy{1e-7, 1e-6, 1e-5, "C[0,0]"};
   message.wall_ms = 1;
   return message;
 }
@@ -119,8 +118,8 @@ void prepare(WorkerChannel& channel, const std::string& mode) {
   if (mode == "dies_preparing") std::_Exit(5);
   if (mode == "hangs_preparing") std::this_thread::sleep_for(std::chrono::hours(1));
   Prepared prepared;
-  prepared.baseline = summarise({200.0, 201.0, 202.0});
-  prepared.baseline_version = "cuBLAS 0.0.0";
+  prepared.baselines.push_back(
+      {"cublas", "cuBLAS 0.0.0", "sgemm", "", 1e-7, summarise({{200.0, 201.0, 202.0}})});
   channel.send(to_json(prepared));
   if (mode == "unasked") channel.send(to_json(measured(MeasureRequest{})));
 }
