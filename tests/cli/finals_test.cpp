@@ -244,12 +244,21 @@ TEST(Finals, OfEveryProblemRunOnOneOfTheGpus) {
   }
 }
 
-TEST(Finals, OfAGpuThatLosesItsWorkerInThemMoveToAnother) {
+TEST(Finals, AnotherGpuDecidesWhetherItWasTheParticipantsFault) {
+  for (const char* mode : {"1:finals_crash", "1:finals_killed", "finals_crash"}) {
+    const Sandbox sandbox;
+    const std::string config = sandbox.write_tiny_space(kConfigurations);
+    const Finished run = sandbox.run(measured_sweep(config, mode, 2, {"--gpus", "0,1"}));
+    EXPECT_EQ(run.code, 0) << run.err;
+    const bool fails_everywhere = std::string(mode) == "finals_crash";
+    expect_finals(sandbox, fails_everywhere ? std::set<std::size_t>{1} : std::set<std::size_t>{});
+  }
+}
+
+TEST(Finals, OnAGpuThatDiesInThemBlameNobody) {
   const Sandbox sandbox;
-  // What GPU 1 blames, GPU 0 leaves out: a loss in the finals comes after many launches that went well.
-  const Finished run = sandbox.run(
-      measured_sweep(sandbox.write_tiny_space(kConfigurations), "1:finals_killed", 2, {"--gpus", "0,1"}));
-  EXPECT_EQ(run.code, 0) << run.err;
+  const Finished run = sandbox.run(sweep_with(sandbox.write_tiny_space(kConfigurations), "finals_die", 2));
+  EXPECT_NE(run.err.find("the first times stand: no GPU is left"), std::string::npos) << run.err;
   EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::ok), kConfigurations);
 }
 

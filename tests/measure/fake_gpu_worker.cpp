@@ -83,7 +83,7 @@ void write_raw(const std::string& bytes) {
 }
 
 /// Left in the working folder by a GPU that is dead.
-constexpr const char* kGrave = "gpu_1_is_dead";
+constexpr const char* kGrave = "a_gpu_is_dead";
 
 /// False when the mode strikes in another way than this, or not at all.
 bool misbehave(WorkerChannel& channel, const std::string& mode, const MeasureRequest& request) {
@@ -159,10 +159,15 @@ FinalTime final_time(const MeasureRequest& participant, double base_us, int roun
   return time;
 }
 
-/// The end of a worker in the finals: "finals_crash", "finals_hang", "finals_killed".
+/// The end of a worker in the finals: "finals_crash", "finals_killed", "finals_die" (for ever),
+/// "finals_hang".
 void misbehave_in_finals(const std::string& mode) {
   if (mode == "finals_crash") ::raise(SIGSEGV);
   if (mode == "finals_killed") ::raise(SIGKILL);
+  if (mode == "finals_die") {
+    std::ofstream(kGrave) << "for ever";
+    ::raise(SIGSEGV);
+  }
   if (mode == "finals_hang") {
     std::ofstream("finals_hang") << "here";
     std::this_thread::sleep_for(std::chrono::hours(1));
@@ -233,7 +238,8 @@ int main(int argc, char** argv) {
     channel.send({{"type", "no_gpu"}, {"reason", "there is no driver here"}});
     return 0;
   }
-  if (mode == "dies" && device == 1 && std::filesystem::exists(kGrave)) {
+  const bool may_be_dead = (mode == "dies" && device == 1) || mode == "finals_die";
+  if (may_be_dead && std::filesystem::exists(kGrave)) {
     channel.send({{"type", "fatal"}, {"reason", "the GPU has fallen off the bus"}});
     return 1;
   }
