@@ -17,10 +17,17 @@ class Library {
     function = reinterpret_cast<Function*>(symbol(name));
   }
 
+  /// Null when the library, being older, has no such function.
+  template <typename Function>
+  void load_if_there(Function*& function, const char* name) const {
+    function = reinterpret_cast<Function*>(find(name));
+  }
+
   /// The file that was opened.
   const std::string& name() const { return name_; }
 
  private:
+  void* find(const char* name) const;
   /// Throws GpuError when the library has no such function.
   void* symbol(const char* name) const;
 
