@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -103,6 +104,21 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   return *this;
 }
+
+HostWords::HostWords(std::size_t count) {
+  void* memory = nullptr;
+  check(driver_api().host_allocate(&memory, count * sizeof(std::uint32_t), CU_MEMHOSTALLOC_DEVICEMAP),
+        "cuMemHostAlloc");
+  words_ = static_cast<std::uint32_t*>(memory);
+  std::fill_n(words_, count, 0U);
+  CUdeviceptr address = 0;
+  const CUresult mapped = driver_api().host_device_pointer(&address, memory, 0);
+  if (mapped != CUDA_SUCCESS) driver_api().host_free(memory);
+  check(mapped, "cuMemHostGetDevicePointer");
+  address_ = address;
+}
+
+HostWords::~HostWords() { driver_api().host_free(words_); }
 
 Kernel::Kernel(std::string_view cubin, const std::string& symbol) : image_(cubin) {
   check(driver_api().module_load(&module_, image_.data()), "cuModuleLoadData");
