@@ -20,8 +20,10 @@ Library::Library(std::span<const std::string> names) {
   throw GpuError("none of these libraries can be opened:" + tried);
 }
 
+void* Library::find(const char* name) const { return ::dlsym(handle_, name); }
+
 void* Library::symbol(const char* name) const {
-  void* address = ::dlsym(handle_, name);
+  void* address = find(name);
   if (address == nullptr) throw GpuError(fmt::format("{} has no function {}", name_, name));
   return address;
 }
