@@ -26,7 +26,7 @@ constexpr int kContextRuined = 1;
 class Service {
  public:
   Service(WorkerChannel& channel, int device_index)
-      : channel_(channel), gpu_(device_index), nvml_(gpu_.facts().uuid), timer_(gpu_, [this] { beat(); }) {}
+      : channel_(channel), gpu_(device_index), nvml_(gpu_.facts().uuid) {}
 
   void announce() {
     GpuOpened opened;
@@ -50,10 +50,12 @@ class Service {
   void measure(const Json& message) {
     const MeasureRequest request = measure_request_from_json(message);
     if (!workspace_) throw ProtocolError("asked to measure before anything was prepared");
-    const Measured measured = measure_kernel(gpu_, *workspace_, timer_, request);
+    const Measured measured = measure_kernel(gpu_, *workspace_, *timer_, nvml_, request);
     // Whatever a faulty kernel wrote must not meet the next one; what comes of it late is still its own
     // fault.
-    if (measured.outcome != Outcome::ok && measured.outcome != Outcome::launch_failed) {
+    const bool harmless = measured.outcome == Outcome::ok || measured.outcome == Outcome::screened_out ||
+                          measured.outcome == Outcome::launch_failed;
+    if (!harmless) {
       beat();
       workspace_->rebuild();
     }
@@ -64,6 +66,7 @@ class Service {
   Prepared prepared(const PrepareRequest& request) {
     workspace_.reset();
     if (!kernels_) kernels_.emplace(gpu_);
+    if (!timer_) timer_.emplace(gpu_, *kernels_, [this] { beat(); });
     const std::string no_blas = open_blas();
     workspace_ = std::make_unique<Workspace>(gpu_, *kernels_, blas_.get(), request);
     beat();
@@ -73,7 +76,7 @@ class Service {
     if (!blas_ || !has_blas_types(request)) return prepared;
     try {
       prepared.note.clear();
-      prepared.baselines.push_back(measure_baseline(gpu_, *workspace_, timer_, *blas_));
+      prepared.baselines.push_back(measure_baseline(gpu_, *workspace_, *timer_, *blas_));
       return prepared;
     } catch (const CudaError&) {
       throw;
@@ -112,8 +115,8 @@ class Service {
   WorkerChannel& channel_;
   Gpu gpu_;
   Nvml nvml_;
-  Timer timer_;
   std::optional<DeviceKernels> kernels_;
+  std::optional<Timer> timer_;
   std::unique_ptr<Blas> blas_;
   std::unique_ptr<Workspace> workspace_;
   Clock::time_point last_beat_;
