@@ -230,8 +230,12 @@ void Gpu::record(const Event& event) {
 
 void Gpu::synchronize() { check(driver_api().stream_synchronize(stream_), "cuStreamSynchronize"); }
 
+void Gpu::wait(const Event& event) {
+  check(driver_api().event_synchronize(event.get()), "cuEventSynchronize");
+}
+
 double Gpu::elapsed_us(const Event& first, const Event& second) {
-  check(driver_api().event_synchronize(second.get()), "cuEventSynchronize");
+  wait(second);
   float milliseconds = 0;
   check(driver_api().event_elapsed(&milliseconds, first.get(), second.get()), "cuEventElapsedTime");
   constexpr double kMicrosecondsPerMillisecond = 1e3;

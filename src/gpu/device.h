@@ -172,6 +172,8 @@ class Gpu {
   void record(const Event& event);
   /// Waits for everything; reports errors of what ran before.
   void synchronize();
+  /// Waits for what was queued before an event.
+  void wait(const Event& event);
   /// Microseconds between two events; waits for the second.
   double elapsed_us(const Event& first, const Event& second);
 

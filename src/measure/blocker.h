@@ -7,9 +7,9 @@
 
 namespace tiletune {
 
-/// Holds the GPU's stream with a kernel that waits for the host, so that everything queued meanwhile then runs
-/// without waiting for launches. The kernel has a deadline of its own: under a profiler, or where launches
-/// wait for their end, the host cannot come to its release.
+/// Holds the GPU's stream with a kernel that waits for the host, so that everything queued meanwhile then
+/// runs without waiting for launches. The kernel has a deadline of its own: under a profiler, or where
+/// launches wait for their end, the host cannot come to its release.
 class Blocker {
  public:
   Blocker(Gpu& gpu, DeviceKernels& kernels);

@@ -75,10 +75,10 @@ void DeviceKernels::launch(const std::string& symbol, unsigned blocks, unsigned 
 template <typename... Arguments>
 void DeviceKernels::run(const std::string& symbol, std::uint64_t elements, Arguments... arguments) {
   const std::array<void*, sizeof...(Arguments)> addresses{&arguments...};
-  launch(symbol,
-         static_cast<unsigned>(
-             std::clamp<std::uint64_t>((elements + kThreads - 1) / kThreads, 1, kMostBlocks)),
-         kThreads, addresses);
+  launch(
+      symbol,
+      static_cast<unsigned>(std::clamp<std::uint64_t>((elements + kThreads - 1) / kThreads, 1, kMostBlocks)),
+      kThreads, addresses);
 }
 
 void DeviceKernels::fill_random(ElementType type, DeviceAddress out, std::uint64_t elements,

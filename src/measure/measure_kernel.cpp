@@ -134,8 +134,8 @@ MeasuredBaseline measure_baseline(Gpu& gpu, Workspace& workspace, Timer& timer, 
   Verifier verifier(gpu, workspace, timer);
   const Verifier::Verdict verdict = verifier.check([&] { launch(0); }, 1, 0);
   baseline.relative_error = verdict.accuracy.relative_error;
-  const Sampled sampled = timer.time(workspace.request().policy,
-                                     {launch, [&] { return workspace.copies(); }}, verdict.launch_us);
+  const Sampled sampled =
+      timer.time(workspace.request().policy, {launch, [&] { return workspace.copies(); }}, verdict.launch_us);
   baseline.timing = summarise(sampled.samples);
   return baseline;
 }

@@ -11,8 +11,8 @@ constexpr int kScreeningSamples = 3;
 constexpr int kFewestSamples = 6;
 constexpr int kStep = 4;
 constexpr double kPatienceUs = 0.25e6;
-/// A first launch may have to load the kernel, which takes some milliseconds; one that is slower than this, and
-/// this many times as slow as what would be screened out, needs only one sample more.
+/// A first launch may have to load the kernel, which takes some milliseconds; one that is slower than this,
+/// and this many times as slow as what would be screened out, needs only one sample more.
 constexpr double kHopelesslySlowUs = 10e3;
 constexpr double kHopelessFactor = 2;
 

@@ -53,8 +53,8 @@ struct Sampled {
 };
 
 /// Screening, then as many samples as the policy's precision needs: at least six, without which nothing can
-/// be said of a median with 95% certainty, and at most policy.samples; a kernel that is so slow that a quarter
-/// of a second is spent gets no more than three.
+/// be said of a median with 95% certainty, and at most policy.samples; a kernel that is so slow that a
+/// quarter of a second is spent gets no more than three.
 Sampled sample(const MeasurePolicy& policy, const Expectation& expectation, RunClock& clock,
                const TakeShots& take);
 

@@ -19,11 +19,6 @@ constexpr int kIsolatedSamples = 7;
 constexpr double kLongestLoadUs = 20e3;
 constexpr int kFloorSamples = 31;
 
-Preparation preparation_for(CachePolicy cache, bool batch) {
-  if (cache == CachePolicy::warm) return Preparation::warm;
-  return cache == CachePolicy::rotate || batch ? Preparation::rotate : Preparation::flush;
-}
-
 std::vector<double> times_of(const std::vector<Shot>& shots) {
   std::vector<double> times;
   times.reserve(shots.size());
@@ -32,6 +27,11 @@ std::vector<double> times_of(const std::vector<Shot>& shots) {
 }
 
 }  // namespace
+
+Preparation preparation_for(CachePolicy cache, bool batch) {
+  if (cache == CachePolicy::warm) return Preparation::warm;
+  return cache == CachePolicy::rotate || batch ? Preparation::rotate : Preparation::flush;
+}
 
 Timer::Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> beat)
     : gpu_(gpu),

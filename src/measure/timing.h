@@ -21,8 +21,11 @@ struct Subject {
   std::function<std::size_t()> copies;  ///< of its buffers; asked for only where they are to rotate
 };
 
-/// What is left to decide of a cache policy.
+/// What precedes a timed launch.
 enum class Preparation { flush, rotate, warm };
+
+/// How single launches or those of a batch are kept from the cache, or in it.
+Preparation preparation_for(CachePolicy cache, bool batch);
 
 /// Times launches with CUDA events on the GPU's stream, less what two events with nothing between them read.
 /// Launches are queued behind a blocking kernel, so that no sample waits for the host.

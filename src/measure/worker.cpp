@@ -10,6 +10,7 @@
 #include "gpu/device.h"
 #include "gpu/nvml.h"
 #include "measure/device_kernels.h"
+#include "measure/finals.h"
 #include "measure/measure_kernel.h"
 #include "measure/messages.h"
 #include "measure/timing.h"
@@ -62,9 +63,21 @@ class Service {
     channel_.send(to_json(measured));
   }
 
+  void run_finals(const Json& message) {
+    const FinalsRequest request = finals_request_from_json(message);
+    if (!workspace_) throw ProtocolError("asked for finals before anything was prepared");
+    const auto turn = [this](std::uint64_t ticket) {
+      channel_.send({{"type", "alive"}, {"ticket", ticket}});
+      last_beat_ = Clock::now();
+    };
+    channel_.send(
+        to_json(tiletune::run_finals(gpu_, *workspace_, *timer_, nvml_, request, baselines_, turn)));
+  }
+
  private:
   Prepared prepared(const PrepareRequest& request) {
     workspace_.reset();
+    baselines_.clear();
     if (!kernels_) kernels_.emplace(gpu_);
     if (!timer_) timer_.emplace(gpu_, *kernels_, [this] { beat(); });
     const std::string no_blas = open_blas();
@@ -77,6 +90,9 @@ class Service {
     try {
       prepared.note.clear();
       prepared.baselines.push_back(measure_baseline(gpu_, *workspace_, *timer_, *blas_));
+      baselines_.push_back({"cublas", [this](std::size_t copy) {
+                              blas_->gemm(blas_gemm(workspace_->request(), workspace_->addresses(copy)));
+                            }});
       return prepared;
     } catch (const CudaError&) {
       throw;
@@ -119,6 +135,7 @@ class Service {
   std::optional<Timer> timer_;
   std::unique_ptr<Blas> blas_;
   std::unique_ptr<Workspace> workspace_;
+  std::vector<RunnableBaseline> baselines_;
   Clock::time_point last_beat_;
 };
 
@@ -130,6 +147,8 @@ void serve(WorkerChannel& channel, Service& service) {
       service.prepare(*message);
     } else if (type == "measure") {
       service.measure(*message);
+    } else if (type == "finals") {
+      service.run_finals(*message);
     } else {
       throw ProtocolError("a GPU worker knows no message '" + type + "'");
     }

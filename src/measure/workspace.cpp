@@ -283,12 +283,12 @@ std::optional<Finding> Workspace::check_surroundings() {
   }
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     const Copies& copies = copies_[i];
-    const std::uint64_t changed = kernels_.check_bands(copies.memory.address() + copies.bytes,
-                                                       copy_addresses_.size(), copies.pitch,
-                                                       copies.pitch - copies.bytes, kGuardPattern);
+    const std::uint64_t changed =
+        kernels_.check_bands(copies.memory.address() + copies.bytes, copy_addresses_.size(), copies.pitch,
+                             copies.pitch - copies.bytes, kGuardPattern);
     if (changed == 0) continue;
-    return Finding{Outcome::out_of_bounds, fmt::format("{} bytes outside copies of {} were written", changed,
-                                                       slots_[i].buffer.name)};
+    return Finding{Outcome::out_of_bounds,
+                   fmt::format("{} bytes outside copies of {} were written", changed, slots_[i].buffer.name)};
   }
   if (!references_are_intact()) {
     return Finding{Outcome::out_of_bounds,

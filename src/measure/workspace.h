@@ -89,7 +89,7 @@ class Workspace {
   DeviceKernels& kernels_;
   Blas* blas_;
   PrepareRequest request_;
-  std::vector<Copies> copies_;                                     ///< by slot
+  std::vector<Copies> copies_;                                        ///< by slot
   std::vector<std::map<std::string, DeviceAddress>> copy_addresses_;  ///< by copy, from 1 on
   std::size_t guard_bytes_;
   std::vector<Slot> slots_;
