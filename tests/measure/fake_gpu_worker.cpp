@@ -2,7 +2,7 @@
 // bytes, and misbehaves as its second argument says: fake_gpu_worker DEVICE [MODE [TICKET]]. The misbehaviour
 // strikes at the measurement with that ticket (default 3); "dies" is for ever and for GPU 1 alone. The driver
 // it pretends to have shows three GPUs: 0 and 1 are of one model, 2 of another.
-// "1:MODE" is for GPU 1 alone.
+// "1:MODE" is for GPU 1 alone. "mute" says nothing, and "0:dead" ends GPU 0 before it is opened.
 
 #include <unistd.h>
 
@@ -154,6 +154,7 @@ int main(int argc, char** argv) {
   const int device = argc > 1 ? std::stoi(argv[1]) : 0;
   std::string mode = argc > 2 ? argv[2] : "none";
   if (mode.starts_with("1:")) mode = device == 1 ? mode.substr(2) : "slow";
+  if (mode == "0:dead" && device == 0) return 6;
   if (mode == "no_gpu") {
     channel.send({{"type", "no_gpu"}, {"reason", "there is no driver here"}});
     return 0;
