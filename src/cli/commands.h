@@ -14,6 +14,7 @@ using Action = std::function<int()>;
 
 /// Each adds one subcommand, which sets `action` when it is chosen. `command_line` is kept as provenance.
 void add_sweep_command(CLI::App& app, Action& action, const std::string& command_line);
+void add_bench_command(CLI::App& app, Action& action, const std::string& command_line);
 void add_space_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_rank_command(CLI::App& app, Action& action);

@@ -47,6 +47,9 @@ std::unique_ptr<GpuClient> make_gpu_client(const GpuChoice& choice, int index) {
 
 namespace {
 
+/// Predicted for when nobody names a model.
+std::string model_or_default(const std::string& model) { return model.empty() ? "H100" : model; }
+
 struct OpenedGpu {
   std::unique_ptr<GpuClient> client;
   Target target;
@@ -133,6 +136,17 @@ std::vector<Fleet> measuring_fleets(const TuneSpec& spec, std::vector<OpenedGpu>
 
 }  // namespace
 
+std::string gpu_name(const GpuChoice& choice, const std::string& default_model) {
+  const auto name_of_model = [](const std::string& model) {
+    return find_gpu_model(shipped_gpu_models(), model).name;
+  };
+  if (!choice.model.empty()) return name_of_model(choice.model);
+  Opener opener(choice);
+  opener.open();
+  return opener.gpus.empty() ? name_of_model(model_or_default(default_model))
+                             : opener.gpus.front().target.name;
+}
+
 ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Stage> stages) {
   ChosenGpus chosen;
   if (!choice.model.empty()) {
@@ -145,7 +159,7 @@ ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vecto
   chosen.notes = std::move(opener.notes);
   if (opener.gpus.empty()) {
     chosen.why_predicted = opener.no_gpu;
-    chosen.fleets.push_back(predicting_fleet(spec.gpu.empty() ? "H100" : spec.gpu, std::move(stages)));
+    chosen.fleets.push_back(predicting_fleet(model_or_default(spec.gpu), std::move(stages)));
   } else {
     chosen.fleets = measuring_fleets(spec, std::move(opener.gpus), std::move(stages));
   }

@@ -36,6 +36,10 @@ struct ChosenGpus {
   std::vector<std::string> notes;  ///< GPUs of "all" that cannot be used
 };
 
+/// The name that rows of the first of these GPUs have; of `default_model` where the machine has none. Throws
+/// as choose_gpus().
+std::string gpu_name(const GpuChoice& choice, const std::string& default_model);
+
 /// Opens the GPUs, one worker each, and groups them by model; where the machine has none, or a model is
 /// named, the only fleet predicts. `stages` are the spec's, as planned. Throws UserError for a malformed
 /// choice or an unknown model, GpuError when a GPU that was asked for cannot be used.

@@ -52,6 +52,7 @@ int parse_and_run(int argc, char** argv) {
   tiletune::Action action;
   int device = 0;
   tiletune::add_sweep_command(app, action, quoted_command_line(argc, argv));
+  tiletune::add_bench_command(app, action, quoted_command_line(argc, argv));
   tiletune::add_space_command(app, action);
   tiletune::add_inspect_command(app, action);
   tiletune::add_rank_command(app, action);
