@@ -9,6 +9,7 @@
 #include "gpu/cublas.h"
 #include "gpu/device.h"
 #include "gpu/nvml.h"
+#include "measure/calibration.h"
 #include "measure/device_kernels.h"
 #include "measure/measure_kernel.h"
 #include "measure/messages.h"
@@ -63,12 +64,14 @@ class Service {
  private:
   Prepared prepared(const PrepareRequest& request) {
     workspace_.reset();
+    Prepared prepared;
+    if (request.calibrate) prepared.calibration = measure_ceilings(gpu_);
+    beat();
     if (!kernels_) kernels_.emplace(gpu_);
     const std::string no_blas = open_blas();
     workspace_ = std::make_unique<Workspace>(gpu_, *kernels_, blas_.get(), request);
     beat();
-    if (request.baseline == Baseline::none || request.operation != Operation::gemm) return {};
-    Prepared prepared;
+    if (request.baseline == Baseline::none || request.operation != Operation::gemm) return prepared;
     prepared.note = "no baseline: " + (blas_ ? std::string("cuBLAS has no such element types") : no_blas);
     if (!blas_ || !has_blas_types(request)) return prepared;
     try {
