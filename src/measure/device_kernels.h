@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 
 #include "gpu/device.h"
@@ -10,15 +9,14 @@
 
 namespace tiletune {
 
-/// CUDA source of the harness' own kernels (device_kernels.cu).
-extern const char* const kDeviceKernelsSource;
-
 /// How an output compares with its FP64 reference.
 struct ComparisonResult {
   double relative_error = 0;       ///< ||out - ref|| / ||ref|| (Frobenius)
   double largest_error = 0;        ///< max |out - ref|
+  std::uint64_t largest_at = 0;    ///< index of its first element, when it is above zero
   double reference_rms = 0;        ///< sqrt(mean(ref^2))
   std::uint64_t not_a_number = 0;  ///< elements that are NaN or infinite
+  std::uint64_t first_not_a_number = 0;
 };
 
 /// Bytes of a guard band that do not hold the pattern any more.
@@ -39,9 +37,6 @@ class DeviceKernels {
   void widen(ElementType type, DeviceAddress in, DeviceAddress out, std::uint64_t elements);
   ComparisonResult compare(ElementType type, DeviceAddress out, DeviceAddress reference,
                            std::uint64_t elements);
-  /// The index of the first element whose error is at least `least` or that is no number.
-  std::uint64_t locate(ElementType type, DeviceAddress out, DeviceAddress reference, std::uint64_t elements,
-                       double least);
   std::uint64_t checksum(DeviceAddress bytes, std::uint64_t count);
   GuardResult check_guard(DeviceAddress bytes, std::uint64_t count, std::uint8_t pattern);
   /// Bytes that do not hold the pattern in `bands` bands of `count` bytes each, whose starts lie `pitch`
@@ -66,9 +61,8 @@ class DeviceKernels {
 
  private:
   const Kernel& kernel(const std::string& symbol);
-  void launch(const std::string& symbol, unsigned blocks, unsigned threads, std::span<void* const> arguments);
   template <typename... Arguments>
-  void run(const std::string& symbol, std::uint64_t elements, Arguments... arguments);
+  void run(const std::string& symbol, const LaunchShape& shape, Arguments... arguments);
 
   Gpu& gpu_;
   std::string cubin_;

@@ -9,6 +9,7 @@
 #include "gpu/cublas.h"
 #include "gpu/device.h"
 #include "gpu/nvml.h"
+#include "measure/calibration.h"
 #include "measure/device_kernels.h"
 #include "measure/finals.h"
 #include "measure/measure_kernel.h"
@@ -78,13 +79,14 @@ class Service {
   Prepared prepared(const PrepareRequest& request) {
     workspace_.reset();
     baselines_.clear();
+    Prepared prepared;
     if (!kernels_) kernels_.emplace(gpu_);
     if (!timer_) timer_.emplace(gpu_, *kernels_, [this] { beat(); });
+    if (request.calibrate) prepared.calibration = calibrated();
     const std::string no_blas = open_blas();
     workspace_ = std::make_unique<Workspace>(gpu_, *kernels_, blas_.get(), request);
     beat();
-    if (request.baseline == Baseline::none || request.operation != Operation::gemm) return {};
-    Prepared prepared;
+    if (request.baseline == Baseline::none || request.operation != Operation::gemm) return prepared;
     prepared.note = "no baseline: " + (blas_ ? std::string("cuBLAS has no such element types") : no_blas);
     if (!blas_ || !has_blas_types(request)) return prepared;
     try {
@@ -100,6 +102,12 @@ class Service {
       prepared.note = std::string("no baseline: ") + error.what();
       return prepared;
     }
+  }
+
+  Calibration calibrated() {
+    Calibration calibration = measure_ceilings(gpu_);
+    timer_->measure_floors(calibration);
+    return calibration;
   }
 
   std::string open_blas() {
