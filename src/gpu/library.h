@@ -16,8 +16,7 @@ class Library {
   void load(Function*& function, const char* name) const {
     function = reinterpret_cast<Function*>(symbol(name));
   }
-
-  /// Null when the library, being older, has no such function.
+  /// Null where the library, as an older one, has no such function.
   template <typename Function>
   void load_if_there(Function*& function, const char* name) const {
     function = reinterpret_cast<Function*>(find(name));
@@ -27,6 +26,7 @@ class Library {
   const std::string& name() const { return name_; }
 
  private:
+  /// Null when there is none.
   void* find(const char* name) const;
   /// Throws GpuError when the library has no such function.
   void* symbol(const char* name) const;

@@ -6,12 +6,8 @@ typedef unsigned int u32;
 typedef unsigned short u16;
 typedef unsigned char u8;
 
-struct Half {
-  u16 bits;
-};
-struct BFloat16 {
-  u16 bits;
-};
+struct Half { u16 bits; };
+struct BFloat16 { u16 bits; };
 
 __device__ inline double to_double(double value) { return value; }
 __device__ inline double to_double(float value) { return value; }
@@ -86,12 +82,15 @@ __device__ inline void add(Comparison& sum, const Comparison& other) {
 
 __device__ inline Comparison of_lane_above(const Comparison& mine, int distance) {
   const u32 all = 0xffffffffu;
-  return {__shfl_down_sync(all, mine.squared_error, distance),
-          __shfl_down_sync(all, mine.squared_reference, distance),
-          __shfl_down_sync(all, mine.largest_error, distance),
-          __shfl_down_sync(all, mine.largest_at, distance),
-          __shfl_down_sync(all, mine.not_a_number, distance),
-          __shfl_down_sync(all, mine.first_not_a_number, distance)};
+  return {__shfl_down_sync(all, mine.squared_error, distance), __shfl_down_sync(all, mine.squared_reference, distance),
+          __shfl_down_sync(all, mine.largest_error, distance), __shfl_down_sync(all, mine.largest_at, distance),
+          __shfl_down_sync(all, mine.not_a_number, distance), __shfl_down_sync(all, mine.first_not_a_number, distance)};
+}
+
+template <typename T>
+__device__ inline T warp_sum(T value) {
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
+  return value;
 }
 
 // Thread blocks are whole warps. The order of the sums is fixed: the same outputs give the same bits.
@@ -129,7 +128,9 @@ extern "C" __global__ void checksum(const u8* bytes, u64 count, u64* sum) {
   if (first_index() == 0) {
     for (u64 i = words * 4; i < count; ++i) mine += mixed((i << 32) ^ bytes[i] ^ 0x8000000000000000ull);
   }
-  if (mine != 0) atomicAdd(sum, mine);
+  // One atomic operation per warp: a million of them on one word take a millisecond.
+  mine = warp_sum(mine);
+  if (threadIdx.x % 32 == 0) atomicAdd(sum, mine);
 }
 
 struct GuardCheck {
@@ -148,9 +149,65 @@ extern "C" __global__ void check_guard(const u8* bytes, u64 count, u8 pattern, G
   }
 }
 
+extern "C" __global__ void check_bands(const u8* first, u64 bands, u64 pitch, u64 count, u8 pattern, u64* changed) {
+  u64 mine = 0;
+  for (u64 i = first_index(); i < bands * count; i += index_stride()) {
+    mine += first[i / count * pitch + i % count] != pattern;
+  }
+  if (mine != 0) atomicAdd(changed, mine);
+}
+
+__device__ inline u64 nanoseconds() {
+  u64 now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+// Waits for the host, but not for ever: words[0] is the ticket released last, words[1] the one given up last.
+extern "C" __global__ void block_stream(volatile u32* words, u32 ticket, u64 deadline_ns) {
+  const u64 start = nanoseconds();
+  while (words[0] != ticket) {
+    if (nanoseconds() - start > deadline_ns) {
+      words[1] = ticket;
+      __threadfence_system();
+      return;
+    }
+  }
+}
+
+struct ClockReading {
+  u64 cycles;
+  u64 nanoseconds;
+};
+
+// One block per multiprocessor.
+extern "C" __global__ void probe_clock(ClockReading* out, int multiprocessors) {
+  u32 multiprocessor;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  if (multiprocessor >= u32(multiprocessors)) return;
+  out[multiprocessor].cycles = u64(clock64());
+  out[multiprocessor].nanoseconds = nanoseconds();
+}
+
+extern "C" __global__ void empty() {}
+
+// The smallest of a few steps: a reading may come late.
+extern "C" __global__ void timer_step(u64* out) {
+  u64 least = ~0ull;
+  u64 last = nanoseconds();
+  for (int steps = 0; steps < 16;) {
+    const u64 now = nanoseconds();
+    if (now == last) continue;
+    least = min(least, now - last);
+    last = now;
+    ++steps;
+  }
+  *out = least;
+}
+
 // The plain FP64 product, for machines without cuBLAS. One thread per element.
-extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const double* a, const double* b,
-                                    double beta, double* c) {
+extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const double* a, const double* b, double beta,
+                                    double* c) {
   for (u64 i = first_index(); i < m * n; i += index_stride()) {
     const u64 row = i / n;
     const u64 column = i % n;
@@ -161,14 +218,12 @@ extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const dou
 }
 
 // One set of entry points per element type, under plain names.
-#define ENTRY_POINTS(SUFFIX, T)                                                                             \
-  extern "C" __global__ void fill_random_##SUFFIX(T* out, u64 count, u64 seed) {                            \
-    fill_random(out, count, seed);                                                                          \
-  }                                                                                                         \
-  extern "C" __global__ void widen_##SUFFIX(const T* in, double* out, u64 count) { widen(in, out, count); } \
-  extern "C" __global__ void compare_##SUFFIX(const T* out, const double* reference, u64 count,             \
-                                              Comparison* of_block) {                                       \
-    compare(out, reference, count, of_block);                                                               \
+#define ENTRY_POINTS(SUFFIX, T)                                                                                   \
+  extern "C" __global__ void fill_random_##SUFFIX(T* out, u64 count, u64 seed) { fill_random(out, count, seed); } \
+  extern "C" __global__ void widen_##SUFFIX(const T* in, double* out, u64 count) { widen(in, out, count); }       \
+  extern "C" __global__ void compare_##SUFFIX(const T* out, const double* reference, u64 count,                   \
+                                              Comparison* of_block) {                                             \
+    compare(out, reference, count, of_block);                                                                     \
   }
 
 ENTRY_POINTS(f16, Half)
