@@ -64,14 +64,21 @@ const Kernel& DeviceKernels::kernel(const std::string& symbol) {
   return found->second;
 }
 
+void DeviceKernels::launch(const std::string& symbol, unsigned blocks, unsigned threads,
+                           std::span<void* const> arguments) {
+  LaunchShape shape;
+  shape.block_x = threads;
+  shape.grid_x = blocks;
+  gpu_.launch(kernel(symbol), shape, arguments);
+}
+
 template <typename... Arguments>
 void DeviceKernels::run(const std::string& symbol, std::uint64_t elements, Arguments... arguments) {
-  LaunchShape shape;
-  shape.block_x = kThreads;
-  shape.grid_x =
-      static_cast<unsigned>(std::clamp<std::uint64_t>((elements + kThreads - 1) / kThreads, 1, kMostBlocks));
   const std::array<void*, sizeof...(Arguments)> addresses{&arguments...};
-  gpu_.launch(kernel(symbol), shape, addresses);
+  launch(
+      symbol,
+      static_cast<unsigned>(std::clamp<std::uint64_t>((elements + kThreads - 1) / kThreads, 1, kMostBlocks)),
+      kThreads, addresses);
 }
 
 void DeviceKernels::fill_random(ElementType type, DeviceAddress out, std::uint64_t elements,
@@ -124,6 +131,34 @@ GuardResult DeviceKernels::check_guard(DeviceAddress bytes, std::uint64_t count,
   GuardCheck raw{};
   gpu_.copy_to_host(&raw, result_.address(), sizeof raw);
   return {raw.changed, raw.first, raw.last};
+}
+
+std::uint64_t DeviceKernels::check_bands(DeviceAddress first, std::uint64_t bands, std::uint64_t pitch,
+                                         std::uint64_t count, std::uint8_t pattern) {
+  gpu_.fill8(result_.address(), 0, sizeof(std::uint64_t));
+  run("check_bands", bands * count, first, bands, pitch, count, pattern, result_.address());
+  std::uint64_t changed = 0;
+  gpu_.copy_to_host(&changed, result_.address(), sizeof changed);
+  return changed;
+}
+
+void DeviceKernels::block_stream(DeviceAddress words, std::uint32_t ticket, std::uint64_t deadline_ns) {
+  launch("block_stream", 1, 1, std::array<void*, 3>{&words, &ticket, &deadline_ns});
+}
+
+void DeviceKernels::probe_clock(DeviceAddress out, int multiprocessors) {
+  launch("probe_clock", static_cast<unsigned>(multiprocessors), 1,
+         std::array<void*, 2>{&out, &multiprocessors});
+}
+
+void DeviceKernels::launch_empty() { launch("empty", 1, 1, {}); }
+
+std::uint64_t DeviceKernels::timer_step_ns() {
+  DeviceAddress out = result_.address();
+  launch("timer_step", 1, 1, std::array<void*, 1>{&out});
+  std::uint64_t step_ns = 0;
+  gpu_.copy_to_host(&step_ns, result_.address(), sizeof step_ns);
+  return step_ns;
 }
 
 void DeviceKernels::gemm_f64(std::uint64_t m, std::uint64_t n, std::uint64_t k, double alpha, DeviceAddress a,

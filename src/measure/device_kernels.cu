@@ -65,7 +65,8 @@ struct Comparison {
   u64 not_a_number;
 };
 
-__device__ inline double warp_sum(double value) {
+template <typename T>
+__device__ inline T warp_sum(T value) {
   for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
   return value;
 }
@@ -115,7 +116,9 @@ extern "C" __global__ void checksum(const u8* bytes, u64 count, u64* sum) {
   if (first_index() == 0) {
     for (u64 i = words * 4; i < count; ++i) mine += mixed((i << 32) ^ bytes[i] ^ 0x8000000000000000ull);
   }
-  if (mine != 0) atomicAdd(sum, mine);
+  // One atomic operation per warp: a million of them on one word take a millisecond.
+  mine = warp_sum(mine);
+  if (threadIdx.x % 32 == 0) atomicAdd(sum, mine);
 }
 
 struct GuardCheck {
@@ -132,6 +135,62 @@ extern "C" __global__ void check_guard(const u8* bytes, u64 count, u8 pattern, G
       atomicMax(&result->last, i + 1);
     }
   }
+}
+
+extern "C" __global__ void check_bands(const u8* first, u64 bands, u64 pitch, u64 count, u8 pattern, u64* changed) {
+  u64 mine = 0;
+  for (u64 i = first_index(); i < bands * count; i += index_stride()) {
+    mine += first[i / count * pitch + i % count] != pattern;
+  }
+  if (mine != 0) atomicAdd(changed, mine);
+}
+
+__device__ inline u64 nanoseconds() {
+  u64 now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+// Waits for the host, but not for ever: words[0] is the ticket released last, words[1] the one given up last.
+extern "C" __global__ void block_stream(volatile u32* words, u32 ticket, u64 deadline_ns) {
+  const u64 start = nanoseconds();
+  while (words[0] != ticket) {
+    if (nanoseconds() - start > deadline_ns) {
+      words[1] = ticket;
+      __threadfence_system();
+      return;
+    }
+  }
+}
+
+struct ClockReading {
+  u64 cycles;
+  u64 nanoseconds;
+};
+
+// One block per multiprocessor.
+extern "C" __global__ void probe_clock(ClockReading* out, int multiprocessors) {
+  u32 multiprocessor;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  if (multiprocessor >= u32(multiprocessors)) return;
+  out[multiprocessor].cycles = u64(clock64());
+  out[multiprocessor].nanoseconds = nanoseconds();
+}
+
+extern "C" __global__ void empty() {}
+
+// The smallest of a few steps: a reading may come late.
+extern "C" __global__ void timer_step(u64* out) {
+  u64 least = ~0ull;
+  u64 last = nanoseconds();
+  for (int steps = 0; steps < 16;) {
+    const u64 now = nanoseconds();
+    if (now == last) continue;
+    least = min(least, now - last);
+    last = now;
+    ++steps;
+  }
+  *out = least;
 }
 
 // The plain FP64 product, for machines without cuBLAS. One thread per element.

@@ -22,6 +22,10 @@ std::size_t guard_bytes() {
 }
 
 constexpr std::uint8_t kGuardPattern = 0xa5;
+/// Of a buffer's copies: a batch has no use for more; each is followed by a guard band.
+constexpr std::size_t kMostCopies = 100;
+constexpr std::size_t kCopyAlignment = 256;
+constexpr std::size_t kCopyGuard = 4096;
 // Largest single error allowed, as a multiple of the norm-wise bound times the reference's RMS: over 10^9
 // elements the largest of normally distributed errors stays below 6.5 standard deviations.
 constexpr double kLargestErrorFactor = 16;
@@ -101,7 +105,67 @@ void Workspace::allocate() {
   }
 }
 
+const std::map<std::string, DeviceAddress>& Workspace::addresses(std::size_t copy) const {
+  return copy == 0 ? addresses_ : copy_addresses_.at(copy - 1);
+}
+
+std::size_t Workspace::wanted_copies() const {
+  std::size_t one = 0;
+  for (const Slot& slot : slots_) one += slot.bytes;
+  const auto twice_cache = static_cast<std::size_t>(2 * gpu_.facts().l2_bytes);
+  const std::size_t wanted = std::min(twice_cache / std::max<std::size_t>(one, 1) + 2, kMostCopies);
+  const std::size_t affordable = gpu_.free_bytes() / 2 / std::max<std::size_t>(one, 1);
+  return std::max<std::size_t>(std::min(wanted, affordable + 1), 2);
+}
+
+std::size_t Workspace::copies() {
+  if (copy_addresses_.empty()) make_copies();
+  return copy_addresses_.size() + 1;
+}
+
+void Workspace::make_copies() {
+  const std::size_t copies = wanted_copies() - 1;
+  copy_addresses_.resize(copies);
+  for (const Slot& slot : slots_) {
+    Copies made;
+    made.bytes = slot.bytes;
+    made.pitch = (slot.bytes + kCopyAlignment - 1) / kCopyAlignment * kCopyAlignment + kCopyGuard;
+    made.memory = DeviceBuffer(copies * made.pitch);
+    gpu_.fill8(made.memory.address(), kGuardPattern, made.memory.bytes());
+    const DeviceAddress from = slot.buffer.role == BufferRole::inout ? slot.initial.address() : slot.data();
+    for (std::size_t copy = 0; copy < copies; ++copy) {
+      const DeviceAddress to = made.memory.address() + copy * made.pitch;
+      if (slot.bytes > 0) gpu_.copy_on_device(to, from, slot.bytes);
+      copy_addresses_[copy][slot.buffer.name] = to;
+    }
+    copies_.push_back(std::move(made));
+  }
+}
+
+void Workspace::drop_copies() {
+  copies_.clear();
+  copy_addresses_.clear();
+}
+
+/// The old buffers are freed last, so that the new ones lie elsewhere; where memory does not allow that, they
+/// stay.
+void Workspace::relocate() {
+  drop_copies();
+  std::size_t needed = 0;
+  for (const Slot& slot : slots_) needed += slot.memory.bytes() + slot.initial.bytes();
+  if (needed > gpu_.free_bytes() / 2) return;
+  const std::vector<Slot> old = std::exchange(slots_, {});
+  allocate();
+  fill();
+}
+
 void Workspace::rebuild() {
+  drop_copies();
+  fill();
+  if (references_.empty() || !references_are_intact()) compute_references();
+}
+
+void Workspace::fill() {
   std::uint64_t stream = 0;
   for (Slot& slot : slots_) {
     gpu_.fill8(slot.memory.address(), kGuardPattern, slot.memory.bytes());
@@ -113,7 +177,6 @@ void Workspace::rebuild() {
       gpu_.copy_on_device(slot.initial.address(), slot.data(), slot.bytes);
     if (slot.buffer.role == BufferRole::in) slot.checksum = kernels_.checksum(slot.data(), slot.bytes);
   }
-  if (references_.empty() || !references_are_intact()) compute_references();
 }
 
 /// The inputs are the same after every rebuild, and so is the reference: it is computed anew only when it was
@@ -217,6 +280,15 @@ std::optional<Finding> Workspace::check_surroundings() {
     if (slot.buffer.role == BufferRole::in && kernels_.checksum(slot.data(), slot.bytes) != slot.checksum) {
       return Finding{Outcome::wrong_result, fmt::format("the input {} was modified", slot.buffer.name)};
     }
+  }
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    const Copies& copies = copies_[i];
+    const std::uint64_t changed =
+        kernels_.check_bands(copies.memory.address() + copies.bytes, copy_addresses_.size(), copies.pitch,
+                             copies.pitch - copies.bytes, kGuardPattern);
+    if (changed == 0) continue;
+    return Finding{Outcome::out_of_bounds,
+                   fmt::format("{} bytes outside copies of {} were written", changed, slots_[i].buffer.name)};
   }
   if (!references_are_intact()) {
     return Finding{Outcome::out_of_bounds,
