@@ -24,6 +24,8 @@ class Library {
 
   /// The file that was opened.
   const std::string& name() const { return name_; }
+  /// Where it lies; its name where the loader does not tell.
+  std::string path() const;
 
  private:
   /// Null when there is none.

@@ -59,6 +59,15 @@ double Timer::measure_event_floor() {
   return median(times_of(in_series(nothing, kFloorSamples, 1, 1)));
 }
 
+void Timer::measure_floors(Calibration& calibration) {
+  const Subject nothing{[this](std::size_t) { kernels_.launch_empty(); }, [] { return std::size_t{1}; }};
+  estimate_us([&] { nothing.launch(0); });
+  calibration.event_floor_us = event_floor_us_;
+  calibration.empty_kernel_us = median(times_of(singles(nothing, Preparation::flush, 1, kFloorSamples)));
+  const auto batch = record_batch(nothing, Preparation::warm);
+  calibration.empty_kernel_batch_us = median(times_of(batches(*batch, kFloorSamples)));
+}
+
 double Timer::estimate_us(const std::function<void()>& launch) {
   gpu_.record(begins_.front());
   launch();

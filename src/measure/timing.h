@@ -10,6 +10,7 @@
 #include "measure/blocker.h"
 #include "measure/clock_probe.h"
 #include "measure/device_kernels.h"
+#include "measure/messages.h"
 #include "measure/sampling.h"
 #include "spec/tune_spec.h"
 
@@ -56,6 +57,9 @@ class Timer {
   /// Whether single launches of that time are too short to be timed by themselves. What may compete with a
   /// leader that is timed in batches is so too: the two ways differ by some tenths of a microsecond.
   static bool needs_batch(const MeasurePolicy& policy, double single_us, std::optional<double> leader_us);
+
+  /// What a kernel that does nothing is reported to take, singly and in a batch, and the event floor.
+  void measure_floors(Calibration& calibration);
 
   /// What two events read with nothing between them.
   double event_floor_us() const { return event_floor_us_; }

@@ -81,11 +81,10 @@ class Service {
   Prepared prepared(const PrepareRequest& request) {
     workspace_.reset();
     baselines_.clear();
+    Prepared prepared;
     if (!kernels_) kernels_.emplace(gpu_);
     if (!timer_) timer_.emplace(gpu_, *kernels_, [this] { beat(); });
-    Prepared prepared;
-    if (request.calibrate) prepared.calibration = measure_ceilings(gpu_);
-    beat();
+    if (request.calibrate) prepared.calibration = calibrated();
     const std::string no_blas = open(blas_);
     workspace_ = std::make_unique<Workspace>(gpu_, *kernels_, blas_.get(), request);
     beat();
@@ -96,6 +95,12 @@ class Service {
         add_baselines(prepared);
     }
     return prepared;
+  }
+
+  Calibration calibrated() {
+    Calibration calibration = measure_ceilings(gpu_);
+    timer_->measure_floors(calibration);
+    return calibration;
   }
 
   void add_baselines(Prepared& prepared) {

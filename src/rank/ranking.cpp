@@ -1,6 +1,7 @@
 #include "rank/ranking.h"
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 
 namespace tiletune {
@@ -18,23 +19,46 @@ bool preferred(const RankingRow* a, const RankingRow* b) {
   return std::make_tuple(a->registers, -a->occupancy) < std::make_tuple(b->registers, -b->occupancy);
 }
 
-/// `kernels` fastest first; those of a tie are brought into their order.
-std::vector<RankedRow> rank_kernels(Kernels& kernels) {
-  std::vector<RankedRow> ranked;
+/// Kernels that may tie with each other, fastest first, and how many of them have their place.
+struct Queue {
+  Kernels kernels = {};
+  std::size_t placed = 0;
+
+  bool empty() const { return placed == kernels.size(); }
+  const RankingRow* next() const { return kernels[placed]; }
+};
+
+/// Takes the next kernel and those that follow it without a gap and cannot be told from it.
+std::span<const RankingRow*> take_tie(Queue& queue) {
+  const std::size_t first = queue.placed;
+  do {
+    ++queue.placed;
+  } while (!queue.empty() && overlap(*queue.kernels[first], *queue.next()));
+  return std::span(queue.kernels).subspan(first, queue.placed - first);
+}
+
+RankedRow place_at(const RankingRow& row, int rank, bool tied) {
+  return {row.id, rank, tied, row.in_finals, row.has_discards};
+}
+
+/// `kernels` fastest first.
+Kernels in_ranking_order(std::span<const RankingRow> kernels, std::vector<RankedRow>& ranked) {
+  Queue finals;
+  Queue others;
+  for (const RankingRow& kernel : kernels) (kernel.in_finals ? finals : others).kernels.push_back(&kernel);
+  Kernels ordered;
+  ordered.reserve(kernels.size());
   ranked.reserve(kernels.size());
-  for (std::size_t first = 0; first < kernels.size();) {
-    std::size_t end = first + 1;
-    while (end < kernels.size() && overlap(*kernels[first], *kernels[end])) ++end;
-    const auto begin = kernels.begin();
-    std::stable_sort(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end),
-                     preferred);
-    const bool tied = end - first > 1;
-    for (std::size_t i = first; i < end; ++i) {
-      ranked.push_back({kernels[i]->id, static_cast<int>(first) + 1, tied});
-    }
-    first = end;
+  while (!finals.empty() || !others.empty()) {
+    // All lie in one array, fastest first, so the earlier one is the faster one.
+    const bool finals_lead = others.empty() || (!finals.empty() && finals.next() < others.next());
+    const auto tie = take_tie(finals_lead ? finals : others);
+    std::stable_sort(tie.begin(), tie.end(), preferred);
+    const int rank = static_cast<int>(ordered.size()) + 1;
+    for (const RankingRow* kernel : tie) ranked.push_back(place_at(*kernel, rank, tie.size() > 1));
+    ordered.insert(ordered.end(), tie.begin(), tie.end());
   }
-  return ranked;
+  return ordered;
 }
 
 /// The number of kernels up to the last one that is at least as fast as a baseline.
@@ -46,14 +70,12 @@ std::ptrdiff_t place_of(const RankingRow& baseline, const Kernels& kernels) {
 }
 
 RankingGroup rank_group(const ComparableRows& rows) {
-  Kernels kernels;
-  kernels.reserve(rows.kernels.size());
-  for (const RankingRow& kernel : rows.kernels) kernels.push_back(&kernel);
-  RankingGroup group{*rows.what, rank_kernels(kernels)};
+  RankingGroup group{*rows.what, {}};
+  const Kernels kernels = in_ranking_order(rows.kernels, group.rows);
   // The slowest first, so that it stands behind the others at the same place.
   for (std::size_t i = rows.baselines.size(); i-- > 0;) {
     const RankingRow& baseline = rows.baselines[i];
-    group.rows.insert(group.rows.begin() + place_of(baseline, kernels), {baseline.id, 0, false});
+    group.rows.insert(group.rows.begin() + place_of(baseline, kernels), place_at(baseline, 0, false));
   }
   return group;
 }

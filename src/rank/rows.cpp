@@ -27,14 +27,22 @@ bool faster(const RankingRow& a, const RankingRow& b) {
          std::tie(b.group, b.is_baseline, b.time_us, b.key, b.id);
 }
 
+/// Half of what two copies of one kernel may differ by, as a fraction. What no tiletune has written counts as
+/// none.
+double half_noise(const Trial& trial) {
+  const double percent = trial.noise_floor_percent.value_or(0);
+  return std::isfinite(percent) ? std::max(0.0, percent) / 200 : 0;
+}
+
 /// Predictions are exact numbers of a model: only equal ones tie.
 void add_time(RankingRow& row, const Trial& trial) {
   const auto time = ranking_time_us(trial);
   if (!time) return;
-  const bool exact = trial.source == Source::predicted;
-  row.time_us = *time;
-  row.low_us = exact ? *time : std::min(*time, trial.ci_low_us.value_or(*time));
-  row.high_us = exact ? *time : std::max(*time, trial.ci_high_us.value_or(*time));
+  row.time_us = row.low_us = row.high_us = *time;
+  if (trial.source == Source::predicted) return;
+  const double noise = half_noise(trial);
+  row.low_us = std::min(*time, trial.ci_low_us.value_or(*time) * (1 - noise));
+  row.high_us = std::max(*time, trial.ci_high_us.value_or(*time) * (1 + noise));
 }
 
 }  // namespace
@@ -56,10 +64,29 @@ std::string conditions_of(const Trial& trial) {
 }
 
 std::span<const char* const> ranking_columns() {
-  static constexpr std::array kNames{
-      "key",     "kind",          "template",  "operation", "problem",     "scalars",      "parameters",
-      "outcome", "element_types", "cache",     "source",    "median_us",   "ci_low_us",    "ci_high_us",
-      "gpu",     "predicted_us",  "registers", "occupancy", "recorded_at", "seen_in_sweep"};
+  static constexpr std::array kNames{"key",
+                                     "kind",
+                                     "template",
+                                     "operation",
+                                     "problem",
+                                     "scalars",
+                                     "parameters",
+                                     "outcome",
+                                     "source",
+                                     "element_types",
+                                     "cache",
+                                     "gpu",
+                                     "median_us",
+                                     "ci_low_us",
+                                     "ci_high_us",
+                                     "noise_floor_percent",
+                                     "discarded_samples",
+                                     "timed_in",
+                                     "predicted_us",
+                                     "registers",
+                                     "occupancy",
+                                     "recorded_at",
+                                     "seen_in_sweep"};
   return kNames;
 }
 
@@ -88,6 +115,7 @@ std::uint32_t RankingRows::number_of_template(const Trial& trial) {
 void RankingRows::add(std::int64_t id, const Trial& trial) {
   RankingRow row;
   row.is_baseline = trial.kind == "baseline";
+  if (!row.is_baseline && trial.kind != "kernel") return;
   if (!row.is_baseline) row.template_number = number_of_template(trial);
   if (trial.outcome == Outcome::dispatched) return;
   row.id = id;
@@ -96,6 +124,8 @@ void RankingRows::add(std::int64_t id, const Trial& trial) {
   row.seen_in_sweep = trial.seen_in_sweep;
   row.recorded_at = ShortText<20>(trial.recorded_at);
   row.group = number_of_group(trial);
+  row.in_finals = trial.timed_in == "final";
+  row.has_discards = trial.discarded_samples.value_or(0) > 0;
   add_time(row, trial);
   row.registers = trial.registers.value_or(std::numeric_limits<std::int64_t>::max());
   row.occupancy = trial.occupancy.value_or(0);

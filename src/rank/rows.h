@@ -57,8 +57,10 @@ struct RankingRow {
   std::uint32_t group = 0;                  ///< place in the order of first appearance
   std::uint32_t template_number = 0;        ///< a kernel's place among RankingRows::kernel_templates()
   bool is_baseline = false;
-  double time_us = 0;  ///< 0: it did not run
-  double low_us = 0;   ///< 95% interval; the time itself where there is none
+  bool in_finals = false;     ///< its time is of finals, where kernels take turns
+  bool has_discards = false;  ///< samples were thrown away
+  double time_us = 0;         ///< 0: it did not run
+  double low_us = 0;  ///< 95% interval, or the time where there is none, widened by half the noise floor
   double high_us = 0;
   std::int64_t registers = 0;  ///< the largest number where they are not known
   double occupancy = 0;
@@ -81,7 +83,7 @@ class RankingRows {
   RankingRows& operator=(RankingRows&&) = default;
 
   /// Takes what ranking_columns() name of a row. Ids grow from row to row. Rows that are only dispatched
-  /// yet do not count.
+  /// yet do not count, nor do twins: they are there to measure the noise.
   void add(std::int64_t id, const Trial& trial);
 
   /// Names of templates of kernels, in order of first appearance.

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "store/schema.h"
+#include "store/upgrade.h"
 
 namespace tiletune {
 
@@ -29,6 +30,10 @@ struct Identity {
   std::int64_t objects = 0;  ///< tables, indices, views
 
   bool blank() const { return application_id == 0 && schema_version == 0 && objects == 0; }
+  bool outdated() const {
+    return application_id == kApplicationId && schema_version >= kOldestSchemaVersion &&
+           schema_version < kSchemaVersion;
+  }
 };
 
 Identity read_identity(SQLite::Database& database) {
@@ -56,7 +61,7 @@ void check_identity(const Identity& identity, const fs::path& file) {
 }
 
 void check_tables(const SQLite::Database& database, const fs::path& file) {
-  for (const char* table : {"sweep", "trial"}) {
+  for (const char* table : {"sweep", "trial", "sweep_trial", "calibration"}) {
     if (database.tableExists(table)) continue;
     throw UserError(fmt::format("this database is damaged: it has no table '{}'", table),
                     Where{file.string(), ""}, kRestore);
@@ -80,6 +85,14 @@ void check_columns(const SQLite::Database& database, const fs::path& file) {
 void check_contents(SQLite::Database& database, const fs::path& file) {
   check_identity(read_identity(database), file);
   check_columns(database, file);
+}
+
+void apply_settings(SQLite::Database& database) {
+  // Files come from other people: their views and triggers may call nothing with side effects.
+  database.exec("PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON;");
+  // The index over keys is hit at random: at 10^6 rows it needs about 50 MB to stay in memory (negative:
+  // KiB).
+  database.exec("PRAGMA cache_size = -65536;");
 }
 
 /// SQLite does not call the busy handler while it changes the journal mode, so two first users of a new file
@@ -106,22 +119,32 @@ void prepare_for_writing(SQLite::Database& database, const fs::path& file,
   const bool wal = switch_to_wal(database, busy_timeout) == "wal";
   database.exec(wal ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  if (read_identity(database).blank()) {
-    database.exec(schema_sql());
-  } else {
-    // Again, because another process may have made it meanwhile.
-    check_contents(database, file);
-    if (!database.tableExists("sweep_trial")) database.exec(membership_sql());
-  }
+  // Again, because another process may have made or upgraded it meanwhile.
+  const Identity identity = read_identity(database);
+  if (identity.blank()) database.exec(schema_sql());
+  if (identity.outdated()) upgrade(database, file);
+  check_contents(database, file);
   transaction.commit();
 }
 
-void apply_settings(SQLite::Database& database) {
-  // Files come from other people: their views and triggers may call nothing with side effects.
-  database.exec("PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON;");
-  // The index over keys is hit at random: at 10^6 rows it needs about 50 MB to stay in memory (negative:
-  // KiB).
-  database.exec("PRAGMA cache_size = -65536;");
+/// Readers understand one schema alone, and whoever may read a database can mostly write it.
+void prepare_for_reading(SQLite::Database& database, const fs::path& file) {
+  apply_settings(database);
+  const Identity identity = read_identity(database);
+  if (!identity.outdated()) return;
+  if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {
+    throw UserError(fmt::format("this database has schema {} and is write-protected, so that it cannot be "
+                                "upgraded to schema {}",
+                                identity.schema_version, kSchemaVersion),
+                    Where{file.string(), ""},
+                    "Make the file and its folder writable, or name a copy of it with --db FILE: opening it "
+                    "upgrades it.");
+  }
+  database.exec("PRAGMA query_only = OFF");
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  if (read_identity(database).outdated()) upgrade(database, file);
+  transaction.commit();
+  database.exec("PRAGMA query_only = ON");
 }
 
 /// A database that nobody has open is complete without the files of WAL mode and can be read as it lies.
@@ -180,7 +203,9 @@ SQLite::Database open_for_writing(const fs::path& file, const fs::path& absolute
     throw UserError("this database is write-protected", Where{file.string(), ""}, kPermissions);
   }
   // Before anything is written: a file that is refused stays as it was.
-  if (!read_identity(database).blank()) check_contents(database, file);
+  const Identity identity = read_identity(database);
+  if (!identity.blank() && !identity.outdated()) check_contents(database, file);
+  apply_settings(database);
   prepare_for_writing(database, file, busy_timeout);
   return database;
 }
@@ -217,8 +242,8 @@ SQLite::Database open_connection(const fs::path& file, Database::Mode mode,
     SQLite::Database database = mode == Database::Mode::read_only
                                     ? open_for_reading(absolute, static_cast<int>(busy_timeout.count()))
                                     : open_for_writing(file, absolute, busy_timeout);
+    if (mode == Database::Mode::read_only) prepare_for_reading(database, file);
     check_contents(database, file);
-    apply_settings(database);
     return database;
   });
 }

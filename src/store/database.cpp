@@ -66,10 +66,7 @@ std::string select_sql(const char* what, const std::string& condition, const cha
 
 struct Database::Impl {
   Impl(const std::filesystem::path& path, Mode mode, std::chrono::milliseconds busy_timeout)
-      : file(path),
-        connection(open_connection(path, mode, busy_timeout)),
-        watch(path),
-        has_sweep_trial(connection.tableExists("sweep_trial")) {}
+      : file(path), connection(open_connection(path, mode, busy_timeout)), watch(path) {}
 
   /// The statement of this text, prepared once.
   InUse prepared(const std::string& sql) {
@@ -98,7 +95,7 @@ struct Database::Impl {
                            const char* hint = "") {
     const std::vector<std::string> gpus =
         filter.gpus.empty() ? std::vector<std::string>() : matching_gpus(gpu_names(), filter.gpus);
-    const Condition condition = condition_of(filter, gpus, has_sweep_trial);
+    const Condition condition = condition_of(filter, gpus);
     SQLite::Statement statement(connection, select_sql(what, hint + condition.sql, rest));
     int index = 0;
     for (const Cell& value : condition.values) bind_cell(statement, ++index, value);
@@ -114,7 +111,6 @@ struct Database::Impl {
   std::filesystem::path file;
   SQLite::Database connection;
   FileWatch watch;
-  bool has_sweep_trial;
   std::unordered_map<std::string, SQLite::Statement> statements;
 };
 
@@ -217,6 +213,37 @@ std::optional<Trial> Database::find(const std::string& key) const {
     statement->bind(1, key);
     if (!statement->executeStep()) return std::nullopt;
     return read_trial(*statement, file());
+  });
+}
+
+void Database::record_calibration(const CalibrationRecord& calibration) {
+  impl_->watch.check();
+  translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared(record_calibration_sql());
+    int index = 0;
+    for (const CalibrationColumn& column : calibration_columns()) {
+      std::visit([&](auto member) { statement->bind(++index, calibration.*member); }, column.member);
+    }
+    statement->exec();
+  });
+}
+
+std::optional<CalibrationRecord> Database::calibration(const std::string& gpu_uuid,
+                                                       const std::string& driver_version) const {
+  return translating_errors(file(), [&]() -> std::optional<CalibrationRecord> {
+    const InUse statement =
+        impl_->prepared(select_calibration_sql() + " WHERE gpu_uuid = ? AND driver_version = ?");
+    statement->bind(1, gpu_uuid);
+    statement->bind(2, driver_version);
+    if (!statement->executeStep()) return std::nullopt;
+    CalibrationRecord calibration;
+    int index = 0;
+    for (const CalibrationColumn& column : calibration_columns()) {
+      const SQLite::Column cell = statement->getColumn(index++);
+      if (const auto* text = std::get_if<0>(&column.member)) calibration.** text = cell.getString();
+      if (const auto* number = std::get_if<1>(&column.member)) calibration.** number = cell.getDouble();
+    }
+    return calibration;
   });
 }
 

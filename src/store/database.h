@@ -28,15 +28,16 @@ struct TrialFilter {
 };
 
 /// The results database: one SQLite file in WAL mode, readable with plain SQL (tables `trial`, `sweep`,
-/// `sweep_trial`; views `ranking`, `best`). Every write is committed when the call returns and survives the
-/// end of this process, kill -9 included. For one thread; other processes may read and write the same file
-/// meanwhile. Every member function throws UserError when the file turns out to be damaged, full or locked
-/// for longer than the constructor's `busy_timeout`.
+/// `sweep_trial`, `calibration`; views `ranking`, `best`). Every write is committed when the call returns and
+/// survives the end of this process, kill -9 included. For one thread; other processes may read and write the
+/// same file meanwhile. Every member function throws UserError when the file turns out to be damaged, full or
+/// locked for longer than the constructor's `busy_timeout`.
 class Database {
  public:
   enum class Mode { read_only, read_write };
 
-  /// Opens, and in read_write mode creates, the file and its folder. Throws UserError: not found, no SQLite
+  /// Opens, and in read_write mode creates, the file and its folder. A database of an earlier schema is
+  /// upgraded where it lies, in both modes and in one transaction. Throws UserError: not found, no SQLite
   /// file, written by a newer tiletune (schema number in the message), not writable, locked.
   Database(const std::filesystem::path& file, Mode mode,
            std::chrono::milliseconds busy_timeout = std::chrono::seconds(10));
@@ -63,6 +64,11 @@ class Database {
   /// The row of a key.
   std::optional<Trial> find(const std::string& key) const;
 
+  /// Inserts what was measured of a GPU itself, or replaces what is there for this GPU and driver.
+  void record_calibration(const CalibrationRecord& calibration);
+  std::optional<CalibrationRecord> calibration(const std::string& gpu_uuid,
+                                               const std::string& driver_version) const;
+
   /// Rows in order of insertion.
   std::vector<Trial> trials(const TrialFilter& filter) const;
   /// The same one at a time; stops when `visit` returns false. `visit` sees one state of the database and
@@ -88,6 +94,6 @@ class Database {
 };
 
 /// The schema this build reads and writes (PRAGMA user_version).
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 }  // namespace tiletune

@@ -47,8 +47,7 @@ class Builder {
 
 }  // namespace
 
-Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus,
-                       bool has_sweep_trial) {
+Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus) {
   Builder builder;
   if (!filter.gpus.empty()) builder.one_of("gpu", gpus);
   // Baselines belong to every template's comparison.
@@ -57,8 +56,7 @@ Condition condition_of(const TrialFilter& filter, const std::vector<std::string>
   if (!filter.problems.empty()) builder.one_of("problem", filter.problems);
   if (!filter.outcomes.empty()) builder.one_of("outcome", filter.outcomes);
   if (!filter.sources.empty()) builder.one_of("source", filter.sources);
-  if (filter.sweep_id && has_sweep_trial) builder.made_or_reused_by(*filter.sweep_id);
-  if (filter.sweep_id && !has_sweep_trial) builder.equals("seen_in_sweep", *filter.sweep_id);
+  if (filter.sweep_id) builder.made_or_reused_by(*filter.sweep_id);
   if (!filter.baselines) builder.equals("kind", std::string("kernel"));
   return builder.take();
 }

@@ -14,9 +14,8 @@ struct Condition {
   std::vector<Cell> values;
 };
 
-/// `gpus` replaces filter.gpus: the full names, in this database, of the GPUs that it asks for. Databases of
-/// earlier builds, opened for reading alone, have no table sweep_trial.
-Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus, bool has_sweep_trial);
+/// `gpus` replaces filter.gpus: the full names, in this database, of the GPUs that it asks for.
+Condition condition_of(const TrialFilter& filter, const std::vector<std::string>& gpus);
 
 /// Those of `names` that contain one of `wanted`, compared without case, spaces and punctuation.
 std::vector<std::string> matching_gpus(const std::vector<std::string>& names,

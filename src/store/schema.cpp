@@ -23,6 +23,24 @@ constexpr std::array kSweepColumns{
     SweepColumn{"gpu", &SweepRecord::gpu},
 };
 
+using C = CalibrationRecord;
+constexpr std::array kCalibrationColumns{
+    CalibrationColumn{"gpu", &C::gpu, "GPU model by its driver's name"},
+    CalibrationColumn{"gpu_uuid", &C::gpu_uuid, "the very GPU"},
+    CalibrationColumn{"driver_version", &C::driver_version, "NVIDIA driver"},
+    CalibrationColumn{"recorded_at", &C::recorded_at, "time of writing, UTC"},
+    CalibrationColumn{"ffma_tflops", &C::ffma_tflops,
+                      "FP32 multiply-adds from registers, 10^12 operations/s"},
+    CalibrationColumn{"copy_gbs", &C::copy_gbs, "copy in device memory, bytes read and written, 10^9/s"},
+    CalibrationColumn{"shared_gbs", &C::shared_gbs,
+                      "reads of shared memory, all multiprocessors, 10^9 bytes/s"},
+    CalibrationColumn{"event_floor_us", &C::event_floor_us,
+                      "two events with nothing between them; subtracted from every sample, us"},
+    CalibrationColumn{"empty_kernel_us", &C::empty_kernel_us,
+                      "what a kernel that does nothing then takes, us"},
+    CalibrationColumn{"empty_kernel_batch_us", &C::empty_kernel_batch_us, "the same in a batch, us"},
+};
+
 const char* sql_type(CellType type) {
   switch (type) {
     case CellType::integer:
@@ -87,8 +105,9 @@ END;
 )";
 
 /// The views agree with rank/ranking.h on what is compared, on which of equal rows counts, on what is tied
-/// with the fastest kernel (intervals overlap, without a gap in order of time) and on which of the tied ones
-/// is best. `rank` itself is by time alone.
+/// with the fastest kernel (both were in finals or both were not, and intervals, widened by half the noise
+/// floor, overlap without a gap in order of time) and on which of the tied ones is best. `rank` itself is by
+/// time alone.
 constexpr const char* kViews = R"(
 CREATE VIEW ranking AS
 WITH dated AS (
@@ -96,20 +115,25 @@ WITH dated AS (
                                ORDER BY coalesce(seen_in_sweep, 0) DESC, recorded_at DESC, id DESC) = 1 AS is_latest
   FROM trial WHERE kind = 'kernel' AND outcome <> 'dispatched'
 ), timed AS (
-  SELECT *, CASE source WHEN 'predicted' THEN coalesce(predicted_us, median_us) ELSE median_us END AS time_us
+  SELECT *, CASE source WHEN 'predicted' THEN coalesce(predicted_us, median_us) ELSE median_us END AS time_us,
+    timed_in = 'final' AS in_finals, max(0, coalesce(noise_floor_percent, 0)) / 200 AS half_noise
   FROM dated WHERE is_latest AND outcome = 'ok'
 ), bounded AS (
   SELECT *,
-    CASE source WHEN 'predicted' THEN time_us ELSE min(time_us, coalesce(ci_low_us, time_us)) END AS low_us,
-    CASE source WHEN 'predicted' THEN time_us ELSE max(time_us, coalesce(ci_high_us, time_us)) END AS high_us
+    CASE source WHEN 'predicted' THEN time_us
+      ELSE min(time_us, coalesce(ci_low_us, time_us) * (1 - half_noise)) END AS low_us,
+    CASE source WHEN 'predicted' THEN time_us
+      ELSE max(time_us, coalesce(ci_high_us, time_us) * (1 + half_noise)) END AS high_us
   FROM timed WHERE time_us > 0
 ), led AS (
-  SELECT *, first_value(high_us) OVER comparable AS leader_high_us FROM bounded
+  SELECT *, first_value(high_us) OVER comparable AS leader_high_us,
+    first_value(in_finals) OVER comparable AS leader_in_finals FROM bounded
   WINDOW comparable AS (PARTITION BY {comparable} ORDER BY time_us, "key")
 )
 SELECT rank() OVER (PARTITION BY {comparable} ORDER BY time_us) AS "rank",
-  sum(low_us > leader_high_us) OVER (PARTITION BY {comparable} ORDER BY time_us, "key"
-                                     ROWS UNBOUNDED PRECEDING) = 0 AS tied_with_best,
+  in_finals = leader_in_finals AND
+    sum(low_us > leader_high_us) OVER (PARTITION BY {comparable}, in_finals ORDER BY time_us, "key"
+                                       ROWS UNBOUNDED PRECEDING) = 0 AS tied_with_best,
   time_us, {columns}
 FROM led;
 
@@ -125,6 +149,8 @@ SELECT {columns} FROM (
 
 std::span<const SweepColumn> sweep_columns() { return kSweepColumns; }
 
+std::span<const CalibrationColumn> calibration_columns() { return kCalibrationColumns; }
+
 std::string column_list() {
   std::string list;
   for (const Column& column : trial_columns())
@@ -132,15 +158,35 @@ std::string column_list() {
   return list;
 }
 
-std::string schema_sql() {
-  return sweep_table_sql() + trial_table_sql() + kIndices + kMembership +
-         fmt::format(fmt::runtime(kViews), fmt::arg("columns", column_list()),
-                     fmt::arg("comparable", fmt::format("{}", fmt::join(comparable_columns(), ", ")))) +
-         fmt::format("PRAGMA application_id = {};\nPRAGMA user_version = {};\n", kApplicationId,
-                     kSchemaVersion);
+std::string membership_sql() { return kMembership; }
+
+std::string calibration_table_sql() {
+  std::string sql = "CREATE TABLE calibration (\n  -- what was measured of a GPU itself, once per driver\n";
+  for (const CalibrationColumn& column : kCalibrationColumns) {
+    const char* type = column.member.index() == 0 ? "TEXT" : "REAL";
+    sql += fmt::format("  -- {}\n  \"{}\" {} NOT NULL,\n", column.meaning, column.name, type);
+  }
+  return sql + "  PRIMARY KEY (gpu_uuid, driver_version)\n) STRICT;\n";
 }
 
-std::string membership_sql() { return kMembership; }
+std::string views_sql() {
+  return fmt::format(fmt::runtime(kViews), fmt::arg("columns", column_list()),
+                     fmt::arg("comparable", fmt::format("{}", fmt::join(comparable_columns(), ", "))));
+}
+
+std::string version_sql() { return fmt::format("PRAGMA user_version = {};\n", kSchemaVersion); }
+
+std::string schema_sql() {
+  return sweep_table_sql() + trial_table_sql() + kIndices + kMembership + calibration_table_sql() +
+         views_sql() + fmt::format("PRAGMA application_id = {};\n", kApplicationId) + version_sql();
+}
+
+std::string add_column_sql(const Column& column) {
+  // Columns of text are never null, so the rows that are there need a value.
+  const char* value = column.type == CellType::text ? " DEFAULT ''" : "";
+  return fmt::format("ALTER TABLE trial ADD COLUMN \"{}\" {}{}{}", column.name, sql_type(column.type), value,
+                     extra_clause(column));
+}
 
 std::string upsert_sql() {
   std::vector<std::string> marks;
@@ -164,5 +210,24 @@ std::string insert_sweep_sql() {
   }
   return fmt::format("INSERT INTO sweep ({}) VALUES ({})", join(names, ", "), join(marks, ", "));
 }
+
+namespace {
+
+std::string calibration_list() {
+  std::string list;
+  for (const CalibrationColumn& column : kCalibrationColumns)
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", column.name);
+  return list;
+}
+
+}  // namespace
+
+std::string record_calibration_sql() {
+  const std::vector<std::string> marks(kCalibrationColumns.size(), "?");
+  return fmt::format("INSERT OR REPLACE INTO calibration ({}) VALUES ({})", calibration_list(),
+                     join(marks, ", "));
+}
+
+std::string select_calibration_sql() { return fmt::format("SELECT {} FROM calibration", calibration_list()); }
 
 }  // namespace tiletune

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <variant>
 
 #include "store/columns.h"
 
@@ -18,15 +19,32 @@ struct SweepColumn {
 };
 std::span<const SweepColumn> sweep_columns();
 
+/// One column of the calibration table, whose key are gpu_uuid and driver_version.
+struct CalibrationColumn {
+  const char* name;
+  std::variant<std::string CalibrationRecord::*, double CalibrationRecord::*> member;
+  const char* meaning;
+};
+std::span<const CalibrationColumn> calibration_columns();
+
 /// Tables, indices and views of an empty database, and its identity (application_id, user_version).
 std::string schema_sql();
-/// The part of it that databases of earlier builds lack: the table sweep_trial, filled, and what keeps it up
-/// to date.
+/// Its parts that an upgrade makes anew. The table sweep_trial is filled, and has what keeps it up to date.
 std::string membership_sql();
+std::string calibration_table_sql();
+std::string views_sql();
+/// PRAGMA user_version
+std::string version_sql();
+/// "ALTER TABLE trial ADD COLUMN ..."; the column is null, or empty text, in the rows that are there.
+std::string add_column_sql(const Column& column);
 /// INSERT INTO trial ... ON CONFLICT(key): parameters are the columns in their order. A result that is there
 /// is not given up for the mark that it is being measured again.
 std::string upsert_sql();
 std::string insert_sweep_sql();
+/// INSERT OR REPLACE INTO calibration ...: parameters are the columns in their order.
+std::string record_calibration_sql();
+/// "SELECT ... FROM calibration" with all columns in their order.
+std::string select_calibration_sql();
 /// "key, kind, ..." in the order of trial_columns().
 std::string column_list();
 

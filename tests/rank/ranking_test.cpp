@@ -3,7 +3,9 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <map>
 #include <random>
 
 #include "rank/ranking_rows_of.h"
@@ -75,6 +77,83 @@ TEST(Ranking, IntervalsThatTouchOverlap) {
 TEST(Ranking, AWideIntervalBehindAGapDoesNotReachBack) {
   EXPECT_EQ(places_of({timed_trial("a", 100, 1), timed_trial("b", 110, 1), timed_trial("c", 120, 50)}),
             "1a 2=b 2=c");
+}
+
+TEST(Ranking, IntervalsAreWidenedByHalfTheNoiseFloorOfEach) {
+  Trial noisy = timed_trial("noisy", 101.9, 0);
+  noisy.noise_floor_percent = 2;
+  Trial noisier = timed_trial("noisier", 104, 0.5);
+  noisier.noise_floor_percent = 7.5;
+  EXPECT_EQ(places_of({timed_trial("a", 100, 0), noisy}), "1a 2noisy") << "by one alone they do not meet";
+  EXPECT_EQ(places_of({timed_trial("a", 100, 0), noisier}), "1=a 1=noisier");
+  Trial leader = timed_trial("leader", 100, 0);
+  leader.noise_floor_percent = 2;
+  EXPECT_EQ(places_of({leader, noisy}), "1=leader 1=noisy");
+  noisy.noise_floor_percent = -50;
+  EXPECT_EQ(places_of({leader, noisy}), "1leader 2noisy") << "a negative floor narrows nothing";
+  noisy.ci_low_us.reset();
+  noisy.ci_high_us.reset();
+  noisy.noise_floor_percent = 2;
+  EXPECT_EQ(places_of({leader, noisy}), "1=leader 1=noisy") << "the time itself is widened";
+}
+
+Trial in_finals(const std::string& key, double median_us, double half_interval_us) {
+  Trial trial = timed_trial(key, median_us, half_interval_us);
+  trial.timed_in = "final";
+  return trial;
+}
+
+TEST(Ranking, FinalsTieAmongThemselves) {
+  const Trial wide = timed_trial("wide", 101, 50);
+  EXPECT_EQ(places_of({in_finals("a", 100, 1), wide}), "1a 2wide");
+  EXPECT_EQ(places_of({in_finals("a", 102, 5), wide}), "1wide 2a") << "times are compared nevertheless";
+  Trial sampled = wide;
+  sampled.timed_in = "sampling";
+  sampled.key = sampled.parameters = "sampled";
+  EXPECT_EQ(places_of({in_finals("a", 100, 1), wide, sampled}), "1a 2=sampled 2=wide");
+}
+
+TEST(Ranking, ATieOfFinalsReachesOverRowsOfAnotherHour) {
+  EXPECT_EQ(places_of({in_finals("a", 100, 2), timed_trial("x", 101, 0.1), in_finals("b", 102, 2),
+                       timed_trial("y", 103, 0.1), in_finals("c", 110, 1)}),
+            "1=a 1=b 3x 4y 5c");
+  EXPECT_EQ(places_of({timed_trial("x", 100, 2), in_finals("a", 101, 1), timed_trial("y", 102, 2),
+                       in_finals("b", 102.5, 1)}),
+            "1=x 1=y 3=a 3=b");
+}
+
+TEST(Ranking, TwinsNeverRank) {
+  Trial twin = in_finals("twin", 99, 1);
+  twin.kind = "twin";
+  EXPECT_EQ(places_of({in_finals("a", 100, 1), twin}), "1a");
+  EXPECT_TRUE(rank_trials({twin}).empty());
+  Trial original = twin;
+  original.kind = "kernel";
+  original.key = "original";
+  EXPECT_EQ(places_of({original, twin}), "1original") << "nor do they replace what they are copies of";
+}
+
+TEST(Ranking, WhatWasScreenedOutHasATimeButNoRank) {
+  Trial screened = timed_trial("screened", 150, 1);
+  screened.outcome = Outcome::screened_out;
+  screened.timed_in = "screening";
+  EXPECT_EQ(places_of({timed_trial("a", 100, 1), screened}), "1a");
+}
+
+TEST(Ranking, PlacesTellWhatTheRowsCarry) {
+  Trial throttled = in_finals("a", 1, 0);
+  throttled.discarded_samples = 3;
+  Trial calm = timed_trial("b", 2, 0);
+  calm.discarded_samples = 0;
+  const std::vector<RankedRow> rows = rank_trials({throttled, calm}).at(0).rows;
+  EXPECT_TRUE(rows.at(0).in_finals && rows.at(0).has_discards);
+  EXPECT_FALSE(rows.at(1).in_finals || rows.at(1).has_discards);
+}
+
+TEST(Ranking, TwoBaselinesStandByTheirTimes) {
+  Trial lt = baseline(9);
+  lt.key = lt.template_name = "cublaslt";
+  EXPECT_EQ(places_of({baseline(15), timed_trial("a", 10, 1), lt}), "-cublaslt 1a -cublas");
 }
 
 TEST(Ranking, WithinATieFewerRegistersThenHigherOccupancyComeFirst) {
@@ -220,8 +299,17 @@ TEST(Ranking, GpusProblemsAndSourcesAreNeverMixed) {
   EXPECT_EQ(groups[3].gpu, "NVIDIA T4");
 }
 
+/// What a query says of each group.
+std::map<std::string, std::string> by_group(const std::filesystem::path& file, const std::string& what) {
+  SQLite::Database reader(file, SQLite::OPEN_READONLY);
+  SQLite::Statement query(reader, "SELECT problem || ' ' || source || ' ' || scalars, " + what);
+  std::map<std::string, std::string> answers;
+  while (query.executeStep()) answers.emplace(query.getColumn(0).getString(), query.getColumn(1).getString());
+  return answers;
+}
+
 /// SQL and C++ say the same of what is best, so that a query and an export never contradict each other.
-TEST(Ranking, TheViewBestAgrees) {
+TEST(Ranking, TheViewsAgree) {
   std::mt19937 random(7);
   const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
   std::vector<Trial> trials;
@@ -234,6 +322,9 @@ TEST(Ranking, TheViewBestAgrees) {
     if (below(5) != 0) trial.registers = 32 * (1 + below(4));
     if (below(5) != 0) trial.occupancy = 0.25 * (1 + below(4));
     if (below(8) == 0) trial.ci_low_us.reset();
+    if (below(2) == 0) trial.timed_in = below(2) == 0 ? "final" : "sampling";
+    if (below(2) == 0) trial.noise_floor_percent = 0.5 * below(6);
+    if (below(10) == 0) trial.kind = "twin";
     if (below(3) == 0) {
       trial.source = Source::predicted;
       trial.predicted_us = 50 + below(4);
@@ -244,16 +335,14 @@ TEST(Ranking, TheViewBestAgrees) {
   Database database(folder / "a.db", Database::Mode::read_write);
   database.record_all(trials);
   RankingRows rows = ranking_rows(database, {});
-  SQLite::Database reader(folder / "a.db", SQLite::OPEN_READONLY);
-  SQLite::Statement query(reader,
-                          "SELECT \"key\" FROM best WHERE problem = ? AND source = ? AND scalars = ?");
+  const auto best = by_group(folder / "a.db", "\"key\" FROM best");
+  const auto first = by_group(folder / "a.db", "count(*) FROM ranking WHERE tied_with_best GROUP BY 1");
   for (const RankingGroup& group : rank_rows(rows)) {
-    query.reset();
-    query.bind(1, group.problem);
-    query.bind(2, std::string(name(group.source)));
-    query.bind(3, group.conditions);
-    ASSERT_TRUE(query.executeStep());
-    EXPECT_EQ(query.getColumn(0).getString(), database.row(group.rows.front().id).key) << group.problem;
+    const std::string what = group.problem + " " + std::string(name(group.source)) + " " + group.conditions;
+    EXPECT_EQ(best.at(what), database.row(group.rows.front().id).key) << what;
+    const auto is_first = [](const RankedRow& row) { return row.rank == 1; };
+    const auto count = std::count_if(group.rows.begin(), group.rows.end(), is_first);
+    EXPECT_EQ(first.at(what), std::to_string(count)) << what;
   }
 }
 

@@ -79,24 +79,5 @@ TEST(Columns, UnknownOutcomesAreRefusedByName) {
   EXPECT_NE(text.find("knows no outcome 'exploded'"), std::string::npos) << text;
 }
 
-TEST(Samples, SurvivePackingBitForBit) {
-  const std::vector<double> samples{0.1, 1e-310, 123456.789, -0.0};
-  const std::vector<double> read = unpack_samples(pack_samples(samples));
-  ASSERT_EQ(read.size(), samples.size());
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    EXPECT_EQ(std::signbit(read[i]), std::signbit(samples[i]));
-    EXPECT_EQ(read[i], samples[i]);
-  }
-}
-
-TEST(Samples, AreLittleEndianDoubles) {
-  EXPECT_EQ(pack_samples({1.0}), (Blob{0, 0, 0, 0, 0, 0, 0xF0, 0x3F}));
-}
-
-TEST(Samples, ACutOffArrayIsRefused) {
-  const std::string text = error_of([] { unpack_samples(Blob(12)); });
-  EXPECT_NE(text.find("samples_us holds 12 bytes"), std::string::npos) << text;
-}
-
 }  // namespace
 }  // namespace tiletune

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "sample_trial.h"
+#include "store/schema.h"
 #include "temporary_folder.h"
 
 namespace tiletune {
@@ -121,23 +122,30 @@ TEST(Database, AResultIsNotGivenUpForTheMarkThatItIsMeasuredAgain) {
   EXPECT_EQ(database.find("a")->median_us, 7);
 }
 
-TEST(Database, FilesOfEarlierBuildsLearnWhichSweepsUsedTheirRows) {
+TEST(Database, CalibrationsAreKeptPerGpuAndDriver) {
   const TemporaryFolder folder;
-  std::int64_t first = 0;
+  const CalibrationRecord first{"NVIDIA H200", "GPU-1", "580.1", "now", 61.5,
+                                4200.25,       33000,   1.25,    1.5,   0.75};
   {
     Database database(folder / "a.db", Mode::read_write);
-    first = database.begin_sweep({});
-    database.record(filled_trial("a", first));
+    CalibrationRecord other_driver = first;
+    other_driver.driver_version = "590.2";
+    other_driver.ffma_tflops = 62;
+    CalibrationRecord outdated = first;
+    outdated.copy_gbs = 1;
+    database.record_calibration(outdated);
+    database.record_calibration(other_driver);
+    database.record_calibration(first);
   }
-  SQLite::Database(folder / "a.db", SQLite::OPEN_READWRITE)
-      .exec("DROP TRIGGER trial_made; DROP TRIGGER trial_seen; DROP TABLE sweep_trial");
-  const std::vector<std::string> one{"a"};
-  EXPECT_EQ(keys_of(Database(folder / "a.db", Mode::read_only), {.sweep_id = first}), one);
-  Database database(folder / "a.db", Mode::read_write);
-  const std::int64_t second = database.begin_sweep({});
-  database.mark_seen("a", second);
-  EXPECT_EQ(keys_of(database, {.sweep_id = first}), one);
-  EXPECT_EQ(keys_of(database, {.sweep_id = second}), one);
+  const Database database(folder / "a.db", Mode::read_only);
+  const auto read = database.calibration("GPU-1", "580.1");
+  ASSERT_TRUE(read.has_value());
+  for (const CalibrationColumn& column : calibration_columns()) {
+    std::visit([&](auto member) { EXPECT_EQ((*read).*member, first.*member) << column.name; }, column.member);
+  }
+  EXPECT_EQ(database.calibration("GPU-1", "590.2")->ffma_tflops, 62);
+  EXPECT_FALSE(database.calibration("GPU-2", "580.1").has_value());
+  EXPECT_FALSE(database.calibration("GPU-1", "").has_value());
 }
 
 TEST(Database, TextWithZeroBytesAndBrokenUtf8ComesBackAsItWas) {

@@ -91,6 +91,23 @@ TEST_F(Views, BestIsTheTiedKernelWithTheFewestRegisters) {
   EXPECT_EQ(rows("SELECT key FROM best"), Lines{"tied"});
 }
 
+TEST_F(Views, TiesReachHalfANoiseFloorFartherAndStayAmongFinals) {
+  const auto in_finals = [](Trial trial) {
+    trial.timed_in = "final";
+    trial.noise_floor_percent = 2;
+    return trial;
+  };
+  record(in_finals(timed_trial("leader", 100, 0)));
+  record(timed_trial("sampled before", 100.5, 50));
+  record(in_finals(timed_trial("within the noise", 101.9, 0)));
+  record(in_finals(timed_trial("told apart", 102.1, 0)));
+  Trial twin = in_finals(timed_trial("twin", 99, 0));
+  twin.kind = "twin";
+  record(twin);
+  EXPECT_EQ(rows("SELECT key, tied_with_best FROM ranking ORDER BY time_us"),
+            (Lines{"leader 1", "sampled before 0", "within the noise 1", "told apart 0"}));
+}
+
 TEST_F(Views, OfEqualRowsOnlyTheLatestCounts) {
   Trial old = timed_trial("old", 5, 0);
   old.recorded_at = "2026-11-20T10:00:00Z";

@@ -1,0 +1,77 @@
+#include "store/upgrade.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <cstring>
+#include <set>
+
+#include "base/error.h"
+#include "store/cells.h"
+#include "store/connection.h"
+#include "store/samples.h"
+#include "store/schema.h"
+
+namespace tiletune {
+
+namespace {
+
+/// Schema 1 kept samples as doubles, one after the other.
+Blob repacked(const Blob& doubles) {
+  std::vector<double> samples(doubles.size() / sizeof(double));
+  if (!samples.empty()) std::memcpy(samples.data(), doubles.data(), samples.size() * sizeof(double));
+  return pack_samples(samples);
+}
+
+void repack_samples(SQLite::Database& database) {
+  SQLite::Statement rows(database, "SELECT id, samples_us FROM trial WHERE samples_us IS NOT NULL");
+  SQLite::Statement update(database, "UPDATE trial SET samples_us = ? WHERE id = ?");
+  while (rows.executeStep()) {
+    const Cell cell = read_cell(rows.getColumn(1));
+    if (!std::holds_alternative<Blob>(cell)) continue;
+    update.reset();
+    bind_cell(update, 1, repacked(std::get<Blob>(cell)));
+    update.bind(2, rows.getColumn(0).getInt64());
+    update.exec();
+  }
+}
+
+void add_missing_columns(SQLite::Database& database) {
+  std::set<std::string> present;
+  SQLite::Statement names(database, "SELECT name FROM pragma_table_info('trial')");
+  while (names.executeStep()) present.insert(names.getColumn(0).getString());
+  for (const Column& column : trial_columns()) {
+    if (!present.contains(column.name)) database.exec(add_column_sql(column));
+  }
+}
+
+/// Schema 1 knew one baseline, and had its library where its kernel is now.
+constexpr const char* kBaselines = R"(
+UPDATE trial SET baseline = 'cublas' WHERE baseline_us IS NOT NULL;
+UPDATE trial SET derived = json_object('library', kernel_expression, 'algorithm', ''), kernel_expression = ''
+  WHERE kind = 'baseline' AND derived IS NULL;
+)";
+
+void upgrade_from_1(SQLite::Database& database) {
+  database.exec("DROP VIEW IF EXISTS best; DROP VIEW IF EXISTS ranking;");
+  add_missing_columns(database);
+  if (!database.tableExists("sweep_trial")) database.exec(membership_sql());
+  database.exec(calibration_table_sql());
+  repack_samples(database);
+  database.exec(kBaselines);
+  database.exec(views_sql() + version_sql());
+}
+
+}  // namespace
+
+void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
+  try {
+    upgrade_from_1(database);
+  } catch (const SQLite::Exception& error) {
+    if (error.getErrorCode() != SQLITE_ERROR && error.getErrorCode() != SQLITE_CONSTRAINT) throw;
+    throw UserError(fmt::format("this database of schema 1 is damaged: {}", error.what()),
+                    Where{file.string(), ""}, kRestore);
+  }
+}
+
+}  // namespace tiletune

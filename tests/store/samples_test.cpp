@@ -1,0 +1,188 @@
+#include "store/samples.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "base/error.h"
+#include "store/packed_bits.h"
+#include "temporary_folder.h"
+
+namespace tiletune {
+namespace {
+
+using Samples = std::vector<double>;
+
+/// Packs, unpacks, and returns the size of the blob.
+std::size_t expect_kept(const Samples& samples) {
+  const Blob blob = pack_samples(samples);
+  const Samples read = unpack_samples(blob);
+  EXPECT_EQ(read.size(), samples.size());
+  for (std::size_t i = 0; i < std::min(samples.size(), read.size()); ++i)
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(read[i]), std::bit_cast<std::uint64_t>(samples[i])) << samples[i];
+  return blob.size();
+}
+
+/// What CUDA events give: multiples of 32 ns, as milliseconds in single precision.
+Samples event_times(std::size_t count, double median_us, double spread_us, std::mt19937& random) {
+  std::normal_distribution<double> normal(median_us, spread_us);
+  Samples samples;
+  while (samples.size() < count) {
+    const double ticks = std::round(normal(random) / 0.032);
+    samples.push_back(1000.0 * static_cast<float>(ticks * 0.032e-3));
+  }
+  return samples;
+}
+
+TEST(Samples, EveryDoubleComesBackBitForBit) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  for (const Samples& samples : std::initializer_list<Samples>{{},
+                                                               {0},
+                                                               {-0.0},
+                                                               {0, -0.0},
+                                                               {0.1},
+                                                               {0.1, 1e-310, 123456.789, -0.0},
+                                                               {kSmallest, 3 * kSmallest},
+                                                               {kSmallest, kLargest},
+                                                               {kLargest, kLargest, -kLargest},
+                                                               {1, kInfinity},
+                                                               {-kInfinity, std::nan("1")},
+                                                               {9007199254740993.0, 1},
+                                                               {-4.5e18, 4.6e18},
+                                                               {1.5, -1.5},
+                                                               Samples(1000, 12.345)}) {
+    expect_kept(samples);
+  }
+}
+
+TEST(Samples, RandomDoublesComeBackBitForBit) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 2000; ++round) {
+    const std::uint64_t mask = ~std::uint64_t{0} << (random() % 53);
+    // Equal upper bits, or none: from alike to all over the place.
+    const std::uint64_t common = random();
+    const auto spread = static_cast<int>(random() % 65);
+    Samples samples(random() % 20);
+    for (double& sample : samples) {
+      const std::uint64_t own = spread == 64 ? random() : random() & ((std::uint64_t{1} << spread) - 1);
+      sample = std::bit_cast<double>((common ^ own) & mask);
+    }
+    expect_kept(samples);
+  }
+}
+
+TEST(Samples, EventTimesTakeAThirdOrFewOfThemHalf) {
+  std::mt19937 random(1);
+  EXPECT_LE(expect_kept(event_times(30, 2650, 5, random)), 240U / 3);
+  EXPECT_LE(expect_kept(event_times(5, 340, 1, random)), 22U);
+  Samples above_the_floor = event_times(30, 2650, 5, random);
+  const double floor_us = 1000.0 * 0.001248F;
+  for (double& sample : above_the_floor) sample -= floor_us;
+  EXPECT_LE(expect_kept(above_the_floor), 240U / 2);
+}
+
+TEST(Samples, RoundedNumbersTakeLittle) {
+  std::mt19937 random(1);
+  Samples clocks;
+  for (int i = 0; i < 30; ++i)
+    clocks.push_back(std::round(1980000 + 3000.0 * (random() % 1000) / 1000) / 1000);
+  EXPECT_LE(expect_kept(clocks), 240U / 4);
+  Samples batches = event_times(30, 500, 1, random);
+  for (double& sample : batches) sample = std::round(sample / 100 * 1e6) / 1e6;
+  EXPECT_LE(expect_kept(batches), 240U / 3);
+  EXPECT_LE(expect_kept(Samples(30, 1980)), 10U);
+}
+
+TEST(Samples, TheLayoutIsTheDocumentedOne) {
+  EXPECT_EQ(pack_samples({2.5, 2.6, 3.0}), (Blob{2, 2, 3, 50, 1, 3, 0b101'001'000 & 0xFF, 0b1}));
+  EXPECT_EQ(pack_samples({3.0, 7.0}), (Blob{2, 0, 2, 6, 4, 1, 0b10}));
+  EXPECT_EQ(pack_samples({-0.0}), (Blob{0, 0, 0, 0, 0, 0, 0, 0, 0x80}));
+  // 2^-40 has more than nine digits.
+  EXPECT_EQ(pack_samples({std::ldexp(5, -40), std::ldexp(2, -40)}), (Blob{1, 79, 2, 4, 3, 1, 0b01}));
+}
+
+TEST(Samples, ManySamplesArePackedToo) {
+  std::mt19937 random(1);
+  EXPECT_LE(expect_kept(event_times(10000, 20, 0.1, random)), 80000U / 3);
+}
+
+std::string refusal(const Blob& blob) {
+  return error_of([&] { unpack_samples(blob); });
+}
+
+TEST(Samples, BrokenBlobsAreRefused) {
+  for (const auto& [blob, why] : std::vector<std::pair<Blob, std::string>>{
+           {{}, "they end too early"},
+           {{9}, "this tiletune knows no layout 9"},
+           {{0, 1, 2, 3}, "3 bytes are no whole number of doubles"},
+           {{2, 50, 1, 0, 0, 0}, "their exponent is 25"},
+           {{2, 1, 1, 0, 0, 0}, "their exponent is -1"},
+           {{1, 0xFF, 0xFF, 0x7F, 1, 0, 0, 0}, "their exponent is -1048576"},
+           {{2, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}, "a number has no end"},
+           {{2, 0, 3, 0, 1, 8, 1, 2}, "3 of 8 bits do not fill 2 bytes"},
+           {{2, 0, 1, 0, 1, 8, 1, 2}, "1 of 8 bits do not fill 2 bytes"},
+           {{2, 0, 1, 0, 1, 200}, "1 of 200 bits do not fill 0 bytes"},
+           {{2, 0, 0x81, 0x80, 0x40, 0, 0, 0}, "1048577 of 0 bits do not fill 0 bytes"}}) {
+    EXPECT_EQ(
+        refusal(blob),
+        "packed samples cannot be read: " + why +
+            "\n  The row was not written by tiletune, or is damaged; measure that configuration again.");
+  }
+}
+
+/// Whatever the bytes say, reading them ends in samples or in a UserError.
+TEST(Samples, CutOffAndAlteredBlobsDoNoHarm) {
+  std::mt19937 random(5);
+  const Blob whole = pack_samples(event_times(30, 2650, 5, random));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const Blob cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_NE(refusal(cut), "no error") << size;
+  }
+  for (int round = 0; round < 20000; ++round) {
+    Blob altered = whole;
+    for (int i = 0; i < 3; ++i) altered[random() % 12] = static_cast<std::uint8_t>(random());
+    try {
+      unpack_samples(altered);
+    } catch (const UserError&) {
+    }
+  }
+}
+
+TEST(PackedBits, NumbersOfEveryWidthComeBack) {
+  std::mt19937_64 random(2);
+  std::vector<std::pair<std::uint64_t, int>> numbers;
+  BlobWriter writer;
+  for (int i = 0; i < 500; ++i) {
+    const auto width = static_cast<int>(1 + random() % 64);
+    numbers.emplace_back(random() >> (64 - width), width);
+    writer.bits(numbers.back().first, width);
+  }
+  const Blob blob = writer.take();
+  BlobReader reader(blob);
+  for (const auto& [number, width] : numbers) EXPECT_EQ(reader.bits(width), number) << width;
+  EXPECT_EQ(reader.remaining(), 0U);
+}
+
+TEST(PackedBits, VarintsOfEitherSignComeBack) {
+  constexpr std::array<std::int64_t, 7> kNumbers{
+      0, 1, -1, 63, -64, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+  BlobWriter writer;
+  for (const std::int64_t number : kNumbers) {
+    writer.zigzag(number);
+    writer.varint(static_cast<std::uint64_t>(number));
+  }
+  const Blob blob = writer.take();
+  BlobReader reader(blob);
+  for (const std::int64_t number : kNumbers) {
+    EXPECT_EQ(reader.zigzag(), number);
+    EXPECT_EQ(reader.varint(), static_cast<std::uint64_t>(number));
+  }
+}
+
+}  // namespace
+}  // namespace tiletune
