@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/cbor.h"
 #include "base/text.h"
 
 namespace tiletune {
@@ -124,6 +125,14 @@ void GpuClient::dispatch(const MeasureRequest& request) {
   enter(State::measuring);
 }
 
+void GpuClient::dispatch(const FinalsRequest& request) {
+  delivered_ = worker_->send(to_json(request));
+  ticket_ = 0;
+  racers_.clear();
+  for (const MeasureRequest& participant : request.participants) racers_.insert(participant.ticket);
+  enter(State::racing);
+}
+
 std::optional<GpuEvent> GpuClient::poll() {
   if (idle() || !worker_) return std::nullopt;
   try {
@@ -163,18 +172,17 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
     enter(State::preparing);
     return std::nullopt;
   }
-  if (type == "alive") {
-    enter(state_);
-    return std::nullopt;
-  }
+  if (type == "alive") return take_sign_of_life(message);
   GpuEvent event;
   if (state_ == State::preparing && type == "prepare_failed") {
     event.kind = GpuEvent::Kind::prepare_failed;
     event.reason = reason_in(message);
   } else if (state_ == State::preparing) {
-    event.kind = GpuEvent::Kind::prepared;
-    event.prepared = prepared_from_json(message);
-    prepared_ = true;
+    take_prepared(event, message);
+  } else if (state_ == State::racing) {
+    event.kind = GpuEvent::Kind::raced;
+    event.finals = checked_finals(message);
+    losses_in_a_row_ = 0;
   } else {
     event.measured = measured_from_json(message);
     if (event.measured.ticket != ticket_) throw ProtocolError("the answer is for another configuration");
@@ -182,6 +190,38 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
   }
   become_idle();
   return event;
+}
+
+void GpuClient::take_prepared(GpuEvent& event, const nlohmann::ordered_json& message) {
+  event.kind = GpuEvent::Kind::prepared;
+  event.prepared = prepared_from_json(message);
+  prepared_ = true;
+  problem_->calibrate = problem_->calibrate && !event.prepared.calibration;
+}
+
+/// In finals it says whose turn it is.
+std::optional<GpuEvent> GpuClient::take_sign_of_life(const nlohmann::ordered_json& message) {
+  enter(state_);
+  const auto turn = message.find("ticket");
+  if (state_ != State::racing || turn == message.end()) return std::nullopt;
+  const std::uint64_t ticket = message_unsigned(*turn);
+  if (ticket != 0 && !racers_.contains(ticket)) throw ProtocolError("the finals are of other configurations");
+  ticket_ = ticket;
+  GpuEvent event;
+  event.kind = GpuEvent::Kind::turn;
+  event.ticket = ticket;
+  return event;
+}
+
+FinalsMeasured GpuClient::checked_finals(const nlohmann::ordered_json& message) const {
+  FinalsMeasured finals = finals_measured_from_json(message);
+  std::set<std::uint64_t> seen;
+  for (const FinalTime& time : finals.times) {
+    if (time.ticket == 0) continue;
+    if (!racers_.contains(time.ticket) || !seen.insert(time.ticket).second)
+      throw ProtocolError("the finals are of other configurations");
+  }
+  return finals;
 }
 
 /// `how` is what was seen of its end, if anything; a signal from outside explains everything else.

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,15 @@ struct GpuEvent {
     prepared,
     prepare_failed,  ///< `reason`; the worker lives
     measured,
-    lost  ///< died, hung or sent garbage; `measured` has outcome crashed or timeout and the reason
+    turn,   ///< finals have come to `ticket`
+    raced,  ///< finals have come to their end: `finals`
+    lost    ///< died, hung or sent garbage; `measured` has outcome crashed or timeout and the reason
   };
   Kind kind = Kind::measured;
   Prepared prepared;
   Measured measured;
+  std::uint64_t ticket = 0;  ///< of a participant; 0: a baseline or the twin
+  FinalsMeasured finals;
   std::string reason;
   bool blameless = false;      ///< of a lost worker: what it was given had no part in that
   bool while_opening = false;  ///< of a lost worker: it never came to the problem
@@ -60,6 +65,9 @@ class GpuClient {
   bool ready();
   /// Needs ready().
   void dispatch(const MeasureRequest& request);
+  /// Needs ready(). When the worker is lost, the ticket in `measured` is of the participant whose turn it
+  /// was.
+  void dispatch(const FinalsRequest& request);
 
   bool idle() const { return state_ == State::idle; }
   bool measuring() const { return state_ == State::measuring; }
@@ -75,13 +83,16 @@ class GpuClient {
   int losses_in_a_row() const { return losses_in_a_row_; }
 
  private:
-  enum class State { idle, opening, preparing, measuring };
+  enum class State { idle, opening, preparing, measuring, racing };
 
   void drop_dead_worker();
   void enter(State state);
   void become_idle();
   std::optional<GpuEvent> next_event();
   std::optional<GpuEvent> understand(const nlohmann::ordered_json& message);
+  void take_prepared(GpuEvent& event, const nlohmann::ordered_json& message);
+  std::optional<GpuEvent> take_sign_of_life(const nlohmann::ordered_json& message);
+  FinalsMeasured checked_finals(const nlohmann::ordered_json& message) const;
   GpuEvent lose(Outcome outcome, const std::string& reason);
   GpuEvent lose_gone_worker(const std::string& how);
   double patience_s() const;
@@ -93,8 +104,9 @@ class GpuClient {
   std::optional<PrepareRequest> problem_;
   bool prepared_ = false;  ///< the worker holds problem_
   State state_ = State::idle;
-  std::uint64_t ticket_ = 0;
-  bool delivered_ = true;  ///< the last request has reached its worker
+  std::uint64_t ticket_ = 0;        ///< of what is measured, or whose turn it is in the finals
+  std::set<std::uint64_t> racers_;  ///< tickets of the finals
+  bool delivered_ = true;           ///< the last request has reached its worker
   Clock::time_point deadline_ = Clock::time_point::max();
   int losses_in_a_row_ = 0;
   std::string why_;

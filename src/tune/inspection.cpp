@@ -1,13 +1,12 @@
 #include "tune/inspection.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
+#include "compile/wait.h"
 
 namespace tiletune {
 
@@ -28,15 +27,7 @@ class Inspection {
     return !exhausted_ || pool_.pending() > 0;
   }
 
-  void wait() const {
-    std::vector<pollfd> descriptors;
-    for (const int fd : pool_.fds()) descriptors.push_back({fd, POLLIN, 0});
-    constexpr int kLongestWaitMs = 100;
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(pool_.next_deadline() - Clock::now()).count();
-    const auto timeout = std::clamp<std::int64_t>(left, 0, kLongestWaitMs);
-    ::poll(descriptors.data(), descriptors.size(), static_cast<int>(timeout));
-  }
+  void wait() const { wait_for_work(pool_); }
 
   std::size_t done() const { return done_; }
   std::size_t total() const { return total_; }

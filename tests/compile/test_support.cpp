@@ -1,11 +1,9 @@
 #include "compile/test_support.h"
 
-#include <poll.h>
-
-#include <algorithm>
 #include <cstdlib>
 
 #include "base/file.h"
+#include "compile/wait.h"
 
 namespace tiletune {
 
@@ -43,11 +41,7 @@ std::map<std::uint64_t, Compiled> drain(CompilePool& pool) {
   while (true) {
     for (auto& [ticket, compiled] : pool.take_finished()) results[ticket] = std::move(compiled);
     if (pool.pending() == 0) return results;
-    std::vector<pollfd> polled;
-    for (const int fd : pool.fds()) polled.push_back({fd, POLLIN, 0});
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(pool.next_deadline() - Clock::now());
-    const auto wait = std::clamp<std::int64_t>(left.count(), 0, 60'000);
-    ::poll(polled.data(), polled.size(), static_cast<int>(wait));
+    wait_for_work(pool);
   }
 }
 

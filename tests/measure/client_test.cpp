@@ -57,7 +57,8 @@ TEST(GpuClient, MeasuresAndGoesOn) {
   client.prepare(problem());
   const GpuEvent prepared = wait(client);
   ASSERT_EQ(prepared.kind, GpuEvent::Kind::prepared);
-  EXPECT_EQ(prepared.prepared.baseline->median_us, 201);
+  ASSERT_EQ(prepared.prepared.baselines.size(), 1U);
+  EXPECT_EQ(prepared.prepared.baselines[0].timing.median_us, 201);
   for (std::uint64_t ticket = 1; ticket <= 3; ++ticket) {
     client.dispatch(kernel(ticket));
     const GpuEvent event = wait(client);
@@ -201,6 +202,65 @@ TEST(GpuClient, ReportsAProblemThatCannotBePrepared) {
   const GpuEvent event = wait(client);
   EXPECT_EQ(event.kind, GpuEvent::Kind::prepare_failed);
   EXPECT_EQ(event.reason, "the problem needs 3.0 TiB");
+}
+
+TEST(GpuClient, CalibratesOnceAndNotAgainAfterALoss) {
+  GpuClient client(fake("crash"));
+  ASSERT_TRUE(client.open().has_value());
+  PrepareRequest request = problem();
+  request.calibrate = true;
+  client.prepare(request);
+  const GpuEvent prepared = wait(client);
+  ASSERT_TRUE(prepared.prepared.calibration.has_value());
+  EXPECT_EQ(prepared.prepared.calibration->copy_gbs, 4000);
+  client.dispatch(kernel(1));
+  EXPECT_EQ(wait(client).kind, GpuEvent::Kind::lost);
+  client.prepare_again();
+  EXPECT_FALSE(wait(client).prepared.calibration.has_value());
+}
+
+FinalsRequest finals_of(const std::vector<std::uint64_t>& tickets) {
+  FinalsRequest request;
+  for (const std::uint64_t ticket : tickets) request.participants.push_back(kernel(ticket));
+  return request;
+}
+
+/// The tickets whose turn it was, and what the finals ended with.
+std::pair<std::vector<std::uint64_t>, GpuEvent> race(GpuClient& client, const FinalsRequest& request) {
+  EXPECT_TRUE(client.open().has_value()) << client.why();
+  client.prepare(problem());
+  EXPECT_EQ(wait(client).kind, GpuEvent::Kind::prepared);
+  client.dispatch(request);
+  EXPECT_FALSE(client.idle());
+  EXPECT_FALSE(client.measuring());
+  std::vector<std::uint64_t> turns;
+  while (true) {
+    const GpuEvent event = wait(client);
+    if (event.kind != GpuEvent::Kind::turn) return {turns, event};
+    turns.push_back(event.ticket);
+  }
+}
+
+TEST(GpuClient, RunsFinalsAndSaysWhoseTurnItIs) {
+  GpuClient client(fake("none"));
+  const auto [turns, end] = race(client, finals_of({5, 2, 9}));
+  EXPECT_EQ(turns, (std::vector<std::uint64_t>{0, 5, 2, 9}));
+  ASSERT_EQ(end.kind, GpuEvent::Kind::raced);
+  ASSERT_EQ(end.finals.times.size(), 5U);
+  EXPECT_EQ(end.finals.times[1].ticket, 2U);
+  EXPECT_EQ(end.finals.times[3].name, "twin");
+  EXPECT_TRUE(client.ready());
+}
+
+TEST(GpuClient, KnowsWhoseTurnItWasWhenTheWorkerWasLostInTheFinals) {
+  for (const char* mode : {"finals_crash", "finals_hang", "finals_killed"}) {
+    GpuClient client(fake(mode, 2));
+    const auto [turns, end] = race(client, finals_of({5, 2, 9}));
+    ASSERT_EQ(end.kind, GpuEvent::Kind::lost) << mode;
+    EXPECT_EQ(end.measured.ticket, 2U) << mode;
+    EXPECT_EQ(end.blameless, std::string(mode) == "finals_killed");
+    EXPECT_EQ(end.measured.outcome, std::string(mode) == "finals_hang" ? Outcome::timeout : Outcome::crashed);
+  }
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // A GPU worker without a GPU, for tests: it answers as the real one does, with times made from the kernel's
 // bytes, and misbehaves as its second argument says: fake_gpu_worker DEVICE [MODE [TICKET]]. The misbehaviour
-// strikes at the measurement with that ticket (default 3); "dies" is for ever and for GPU 1 alone. The driver
-// it pretends to have shows three GPUs: 0 and 1 are of one model, 2 of another.
-// "1:MODE" is for GPU 1 alone.
+// strikes at the measurement with that ticket (default 3), or, for modes that begin with "finals_", at that
+// participant's turn in the finals; "dies" is for ever and for GPU 1 alone. The driver it pretends to have
+// shows three GPUs: 0 and 1 are of one model, 2 of another. "1:MODE" is for GPU 1 alone. Times differ by less
+// than half, so that nothing is screened out, unless the mode is "spread".
+// "mute" says nothing, and "0:dead" ends GPU 0 before it is opened.
 
 #include <unistd.h>
 
@@ -51,10 +53,21 @@ GpuOpened opened(int index) {
   return message;
 }
 
+/// In a mode of its own the slowest takes eleven times as long as the fastest.
+bool spread_out = false;
+double screening = 0;
+
+double time_us(const MeasureRequest& request) {
+  const auto hash = static_cast<double>(checksum64(request.cubin) % 1000);
+  return spread_out ? 100 + hash : 1000 + 0.4 * hash;
+}
+
 Measured measured(const MeasureRequest& request) {
   Measured message;
   message.ticket = request.ticket;
-  const double base_us = 100 + static_cast<double>(checksum64(request.cubin) % 1000);
+  const double base_us = time_us(request);
+  const bool too_slow = screening > 0 && request.leader_us && base_us > screening * *request.leader_us;
+  if (too_slow) message.outcome = Outcome::screened_out;
   message.timing = summarise({{base_us, base_us + 1, base_us + 2}});
   message.accuracy = Accuracy{1e-7, 1e-6, 1e-5, "C[0,0]"};
   message.wall_ms = 1;
@@ -68,7 +81,8 @@ void write_raw(const std::string& bytes) {
 /// Left in the working folder by a GPU that is dead.
 constexpr const char* kGrave = "gpu_1_is_dead";
 
-void misbehave(WorkerChannel& channel, const std::string& mode, const MeasureRequest& request) {
+/// False when the mode strikes in another way than this, or not at all.
+bool misbehave(WorkerChannel& channel, const std::string& mode, const MeasureRequest& request) {
   if (mode == "crash") ::raise(SIGSEGV);
   if (mode == "killed") ::raise(SIGKILL);
   if (mode == "exit") std::_Exit(7);
@@ -81,66 +95,119 @@ void misbehave(WorkerChannel& channel, const std::string& mode, const MeasureReq
     std::ofstream(kGrave) << "for ever";
     std::_Exit(1);
   }
-  if (mode == "garbage") write_raw("this is no frame at all");
-  if (mode == "huge") write_raw(std::string("TTF1\xff\xff\xff\x7f\0\0\0\0", 12));
   if (mode == "half") {
     write_raw(encode_frame(to_json(measured(request))).substr(0, 20));
     std::_Exit(0);
   }
-  if (mode == "stranger") {
+  if (mode == "garbage") {
+    write_raw("this is no frame at all");
+  } else if (mode == "huge") {
+    write_raw(std::string("TTF1\xff\xff\xff\x7f\0\0\0\0", 12));
+  } else if (mode == "stranger") {
     MeasureRequest other = request;
     ++other.ticket;
     channel.send(to_json(measured(other)));
-  }
-  if (mode == "twice") {
+  } else if (mode == "twice") {
     const std::string answer = encode_frame(to_json(measured(request)));
     write_raw(answer + answer);
-  }
-  if (mode == "deaf") {
+  } else if (mode == "deaf") {
     channel.send(to_json(measured(request)));
     std::this_thread::sleep_for(std::chrono::hours(1));
-  }
-  if (mode == "malformed") channel.send({{"type", "measured"}, {"ticket", "three"}});
-  if (mode == "wrong") {
+  } else if (mode == "malformed") {
+    channel.send({{"type", "measured"}, {"ticket", "three"}});
+  } else if (mode == "wrong") {
     Measured answer;
     answer.ticket = request.ticket;
     answer.outcome = Outcome::wrong_result;
     answer.reason = "relative error 0.5 of C (bound 1e-06)";
     channel.send(to_json(answer));
+  } else {
+    return false;
   }
+  return true;
 }
 
-void prepare(WorkerChannel& channel, const std::string& mode) {
+constexpr double kBaseline_us = 200;
+
+void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::string& mode) {
   if (mode == "unpreparable") {
     channel.send({{"type", "prepare_failed"}, {"reason", "the problem needs 3.0 TiB"}});
     return;
   }
   if (mode == "dies_preparing") std::_Exit(5);
   if (mode == "hangs_preparing") std::this_thread::sleep_for(std::chrono::hours(1));
+  screening = request.policy.screening;
   Prepared prepared;
-  prepared.baselines.push_back(
-      {"cublas", "cuBLAS 0.0.0", "sgemm", "", 1e-7, summarise({{200.0, 201.0, 202.0}})});
+  prepared.baselines.push_back({"cublas", "cuBLAS 0.0.0", "sgemm", "", 1e-7,
+                                summarise({{kBaseline_us, kBaseline_us + 1, kBaseline_us + 2}})});
+  if (request.calibrate) prepared.calibration = Calibration{60, 4000, 30000, 1.25, 2, 1.5};
   channel.send(to_json(prepared));
   if (mode == "unasked") channel.send(to_json(measured(MeasureRequest{})));
 }
 
+/// A time of the finals: every round is a little slower than the one before for all alike.
+FinalTime final_time(const MeasureRequest& participant, double base_us, int rounds) {
+  FinalTime time;
+  time.ticket = participant.ticket;
+  Samples samples;
+  for (int round = 0; round < rounds; ++round) samples.times_us.push_back(base_us * (1 + 1e-4 * round));
+  time.timing = summarise(std::move(samples));
+  return time;
+}
+
+/// The end of a worker in the finals: "finals_crash", "finals_hang", "finals_killed".
+void misbehave_in_finals(const std::string& mode) {
+  if (mode == "finals_crash") ::raise(SIGSEGV);
+  if (mode == "finals_killed") ::raise(SIGKILL);
+  if (mode == "finals_hang") std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+void race(WorkerChannel& channel, const FinalsRequest& request, int rounds, const std::string& mode,
+          std::uint64_t strikes_at) {
+  channel.send({{"type", "alive"}, {"ticket", 0}});
+  FinalsMeasured finals;
+  for (const MeasureRequest& participant : request.participants) {
+    channel.send({{"type", "alive"}, {"ticket", participant.ticket}});
+    const bool strikes = participant.ticket == strikes_at;
+    if (strikes) misbehave_in_finals(mode);
+    finals.times.push_back(final_time(participant, 0.99 * time_us(participant), rounds));
+    if (!strikes || mode != "finals_wrong") continue;
+    finals.times.back().outcome = Outcome::wrong_result;
+    finals.times.back().reason = "relative error 0.5 of C (bound 1e-06)";
+    finals.times.back().timing.reset();
+  }
+  FinalTime twin = final_time({}, 0.99 * 1.0002 * time_us(request.participants.front()), rounds);
+  twin.name = "twin";
+  FinalTime baseline = final_time({}, kBaseline_us, rounds);
+  baseline.name = "cublas";
+  finals.times.insert(finals.times.end(), {twin, baseline});
+  finals.wall_ms = 5;
+  channel.send(to_json(finals));
+}
+
+void measure(WorkerChannel& channel, const MeasureRequest& request, int device, const std::string& mode,
+             std::uint64_t strikes_at) {
+  if (mode == "slow" || mode == "dies") std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  if (mode == "always_crash") ::raise(SIGSEGV);
+  if (mode == "always_killed") ::raise(SIGKILL);
+  const bool strikes = request.ticket == strikes_at && (mode != "dies" || device == 1);
+  if (strikes && misbehave(channel, mode, request)) return;
+  channel.send(to_json(measured(request)));
+}
+
 int serve(WorkerChannel& channel, int device, const std::string& mode, std::uint64_t strikes_at) {
   channel.send(to_json(opened(device)));
+  int rounds = 0;
   while (const auto message = channel.receive()) {
     if ((*message)["type"] == "prepare") {
-      prepare(channel, mode);
-      continue;
+      const PrepareRequest request = prepare_request_from_json(*message);
+      rounds = request.policy.finals.rounds;
+      prepare(channel, request, mode);
+    } else if ((*message)["type"] == "finals") {
+      race(channel, finals_request_from_json(*message), rounds, mode, strikes_at);
+    } else {
+      measure(channel, measure_request_from_json(*message), device, mode, strikes_at);
     }
-    const MeasureRequest request = measure_request_from_json(*message);
-    if (mode == "slow" || mode == "dies") std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (mode == "always_crash") ::raise(SIGSEGV);
-    if (mode == "always_killed") ::raise(SIGKILL);
-    const bool strikes = request.ticket == strikes_at && mode != "none" && mode != "slow";
-    if (strikes && (mode != "dies" || device == 1)) {
-      misbehave(channel, mode, request);
-      continue;
-    }
-    channel.send(to_json(measured(request)));
   }
   return 0;
 }
@@ -153,6 +220,8 @@ int main(int argc, char** argv) {
   const int device = argc > 1 ? std::stoi(argv[1]) : 0;
   std::string mode = argc > 2 ? argv[2] : "none";
   if (mode.starts_with("1:")) mode = device == 1 ? mode.substr(2) : "slow";
+  spread_out = mode == "spread";
+  if (mode == "0:dead" && device == 0) return 6;
   if (mode == "no_gpu") {
     channel.send({{"type", "no_gpu"}, {"reason", "there is no driver here"}});
     return 0;

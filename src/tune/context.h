@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compile/pool.h"
+#include "store/database.h"
+#include "tune/lane.h"
+#include "tune/sweep.h"
+
+namespace tiletune {
+
+/// What the parts of one sweep share.
+struct SweepContext {
+  SweepContext(const TuneSpec& given_spec, std::vector<Fleet>& fleets, Database& given_database,
+               const SweepOptions& given_options, SweepObserver& given_observer)
+      : spec(given_spec),
+        database(given_database),
+        options(given_options),
+        observer(given_observer),
+        pool(given_options.compile),
+        lanes(fleets.begin(), fleets.end()) {}
+
+  const TuneSpec& spec;
+  Database& database;
+  const SweepOptions& options;
+  SweepObserver& observer;
+  CompilePool pool;
+  std::vector<Lane> lanes;
+  SweepSummary summary;
+  bool stopping = false;      ///< Ctrl-C or the time budget: no further configuration is begun
+  std::uint64_t tickets = 0;  ///< of compilations, given out so far
+};
+
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace tiletune

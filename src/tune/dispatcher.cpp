@@ -1,0 +1,183 @@
+#include "tune/dispatcher.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace tiletune {
+
+namespace {
+
+/// So many configurations that a GPU lost its worker with must have run on another one before it is given up.
+constexpr int kMostDisproved = 3;
+
+/// "NVIDIA H200 (GPU-...)"
+std::string gpu_text(const Post& post) {
+  const Target& target = post.evaluator->target();
+  return fmt::format("{} ({})", target.name, target.uuid);
+}
+
+/// A worker that was lost once may have been killed by somebody, or its GPU may be broken: another GPU, if
+/// there is one, decides.
+bool deserves_another_try(const Lane& lane, const Post& post, const Candidate& candidate) {
+  const Outcome outcome = candidate.trial.outcome;
+  const bool lost = candidate.losses == 1 && (outcome == Outcome::crashed || outcome == Outcome::timeout);
+  return lost && (candidate.blameless || post.retired || lane.others_can(post, candidate.stage->group));
+}
+
+}  // namespace
+
+void Dispatcher::attend(Lane& lane, Post& post) {
+  while (!post.retired) {
+    while (auto evaluation = post.evaluator->poll()) take(lane, post, std::move(*evaluation));
+    if (sweep_.stopping || post.retired || !post.evaluator->idle()) return;
+    const auto next = lane.next_ready(post);
+    if (next == lane.ready.end()) return;
+    const Stage& stage = *next->stage;
+    const auto impossible = lane.why_unmeasurable(stage.group);
+    if (!impossible && post.failed_groups.contains(stage.group)) return;
+    if (!impossible && post.group != stage.group) {
+      if (!begin_group(lane, post, stage)) return;
+      continue;
+    }
+    Candidate candidate = std::move(*next);
+    lane.ready.erase(next);
+    if (impossible) {
+      recorder_.refuse(std::move(candidate), *impossible);
+    } else {
+      submit(lane, post, std::move(candidate));
+    }
+  }
+}
+
+/// False while the group's reference kernel is being compiled.
+bool Dispatcher::begin_group(Lane& lane, Post& post, const Stage& stage) {
+  const Binary* reference = nullptr;
+  if (stage.spec->reference && post.evaluator->measures()) {
+    const auto [entry, is_new] = lane.references.try_emplace(stage.group);
+    if (is_new) {
+      entry->second.ticket = ++sweep_.tickets;
+      sweep_.pool.submit(sweep_.tickets, reference_request(sweep_.spec, stage, lane.target().architecture));
+    }
+    reference = entry->second.binary.get();
+    if (reference == nullptr) return false;
+  }
+  post.group = stage.group;
+  post.busy_since = Clock::now();
+  post.evaluator->begin_group(stage, reference);
+  return true;
+}
+
+bool Dispatcher::take_reference(std::uint64_t ticket, const Compiled& compiled) {
+  for (Lane& lane : sweep_.lanes) {
+    for (auto& [group, reference] : lane.references) {
+      if (reference.ticket != ticket) continue;
+      reference.binary = compiled.binary;
+      if (compiled.outcome == Outcome::ok) return true;
+      lane.failed_groups[group] = "the reference kernel does not compile: " + compiled.reason;
+      sweep_.observer.on_note(lane.failed_groups[group]);
+      return true;
+    }
+  }
+  return false;
+}
+
+void Dispatcher::submit(Lane& lane, Post& post, Candidate candidate) {
+  post.busy_since = Clock::now();
+  candidate.trial.gpu_uuid = post.evaluator->target().uuid;
+  if (post.evaluator->measures()) {
+    // Another sweep on the same database may have come to it while this one compiled it.
+    if (recorder_.is_known(lane, candidate)) return;
+    recorder_.dispatch(candidate);
+  }
+  post.evaluator->submit(std::move(candidate));
+}
+
+void Dispatcher::take(Lane& lane, Post& post, Evaluation evaluation) {
+  sweep_.summary.evaluate_s += seconds_since(post.busy_since);
+  post.busy_since = Clock::now();
+  if (!evaluation.note.empty()) sweep_.observer.on_note(evaluation.note);
+  if (!evaluation.unusable.empty()) give_up_group(post, evaluation.unusable);
+  if (!evaluation.retired.empty()) retire(lane, post, evaluation.retired);
+  for (Trial& baseline : evaluation.baselines) recorder_.record_baseline(std::move(baseline));
+  if (evaluation.finished) settle(lane, post, std::move(*evaluation.finished));
+  if (evaluation.returned) try_again(lane, std::move(*evaluation.returned));
+}
+
+void Dispatcher::settle(Lane& lane, Post& post, Candidate candidate) {
+  if (deserves_another_try(lane, post, candidate)) {
+    candidate.lost_on = post.evaluator;
+    return try_again(lane, std::move(candidate));
+  }
+  const bool disproves = candidate.trial.outcome == Outcome::ok && candidate.lost_on != nullptr &&
+                         candidate.lost_on != post.evaluator && !candidate.blameless;
+  const Evaluator* const doubtful = candidate.lost_on;
+  recorder_.record(std::move(candidate));
+  if (disproves) doubt(lane, doubtful);
+}
+
+/// A GPU that loses its worker with configurations that run on others of its model is broken itself.
+void Dispatcher::doubt(Lane& lane, const Evaluator* evaluator) {
+  for (Post& post : lane.posts) {
+    if (post.evaluator != evaluator || post.retired || ++post.disproved < kMostDisproved) continue;
+    auto candidate = post.evaluator->abandon();
+    retire(
+        lane, post,
+        fmt::format("{} configurations with which its worker was lost ran on another GPU", post.disproved));
+    if (!candidate) continue;
+    if (candidate->trial.outcome == Outcome::dispatched) {
+      try_again(lane, std::move(*candidate));
+    } else {
+      settle(lane, post, std::move(*candidate));
+    }
+  }
+}
+
+/// Other GPUs of the lane may have the memory that this one lacks.
+void Dispatcher::give_up_group(Post& post, const std::string& reason) {
+  post.failed_groups[*post.group] = reason;
+  sweep_.observer.on_note(fmt::format("a problem cannot be measured on {}: {}", gpu_text(post), reason));
+}
+
+void Dispatcher::retire(Lane& lane, Post& post, const std::string& reason) {
+  post.retired = true;
+  lane.last_retired = fmt::format("{} was given up: {}", gpu_text(post), reason);
+  sweep_.summary.retired.push_back(lane.last_retired);
+  sweep_.observer.on_note(lane.last_retired);
+}
+
+/// Where no GPU is left to try it on, what happened to it stands. One that never ran stays dispatched, and
+/// ready, so that the sweep does not pass for complete.
+void Dispatcher::try_again(Lane& lane, Candidate candidate) {
+  if (!lane.alive() && candidate.trial.outcome != Outcome::dispatched)
+    return recorder_.record(std::move(candidate));
+  candidate.trial.outcome = Outcome::dispatched;
+  candidate.trial.reason.clear();
+  lane.ready.push_front(std::move(candidate));
+}
+
+void Dispatcher::abandon_preparations() {
+  for (Lane& lane : sweep_.lanes) {
+    for (Post& post : lane.posts) {
+      if (post.retired || post.evaluator->idle() || post.evaluator->running()) continue;
+      auto candidate = post.evaluator->abandon();
+      const bool judged = candidate && candidate->trial.outcome != Outcome::dispatched &&
+                          !deserves_another_try(lane, post, *candidate);
+      if (judged) recorder_.record(std::move(*candidate));
+    }
+  }
+}
+
+void Dispatcher::check_survivors() {
+  if (sweep_.stopping) return;
+  for (Lane& lane : sweep_.lanes) {
+    if (!lane.alive() && !lane.exhausted()) {
+      throw GpuError(fmt::format("no {} is left to go on with; {}. Run the same command again to go on.",
+                                 lane.target().name, lane.last_retired));
+    }
+  }
+}
+
+}  // namespace tiletune

@@ -1,0 +1,103 @@
+#include "tune/intake.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "tune/row.h"
+
+namespace tiletune {
+
+namespace {
+
+/// Compiled candidates of a fleet that may wait for its evaluators; bounds memory and how far compiling runs
+/// ahead.
+constexpr std::size_t kMostReady = 64;
+/// Proposals between two looks at the workers and at Ctrl-C, when all of them are known from before.
+constexpr int kMostProposals = 256;
+
+}  // namespace
+
+std::size_t Intake::compiling() const {
+  std::size_t count = 0;
+  for (const Lane& lane : sweep_.lanes) count += lane.compiling.size();
+  return count;
+}
+
+/// The lane that is nearest to having nothing to measure.
+Lane* Intake::hungriest() {
+  Lane* hungriest = nullptr;
+  const auto supplies = [](const Lane& lane) { return lane.compiling.size() + lane.ready.size(); };
+  for (Lane& lane : sweep_.lanes) {
+    const bool wants = lane.alive() && lane.ready.size() < kMostReady && lane.has_proposals();
+    if (wants && (hungriest == nullptr || supplies(lane) < supplies(*hungriest))) hungriest = &lane;
+  }
+  return hungriest;
+}
+
+void Intake::propose() {
+  const std::size_t most_compiling = 4 * static_cast<std::size_t>(sweep_.pool.workers());
+  for (int started = 0; started < kMostProposals; ++started) {
+    if (sweep_.stopping || compiling() >= most_compiling) return;
+    Lane* lane = hungriest();
+    if (lane == nullptr) return;
+    if (const auto proposal = lane->propose()) start(*lane, *proposal);
+  }
+}
+
+void Intake::start(Lane& lane, const Proposal& proposal) {
+  Candidate candidate;
+  candidate.stage = proposal.stage;
+  candidate.index = proposal.index;
+  candidate.deferred = proposal.deferred;
+  const std::string impossible = instantiate(*proposal.stage, proposal.index, candidate.instance);
+  const Target& target = lane.target();
+  CompileRequest request =
+      make_compile_request(*proposal.stage->spec, sweep_.spec.compile, *proposal.stage->sources,
+                           candidate.instance, target.architecture);
+  candidate.trial = make_trial(sweep_.spec, *proposal.stage, target, candidate.instance, request);
+  candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
+  if (recorder_.is_known(lane, candidate)) return;
+  if (!impossible.empty()) return recorder_.refuse(std::move(candidate), impossible);
+  const Admission admission = admit_launch(target.model, *proposal.stage->spec, candidate.instance);
+  if (!admission.admitted) {
+    add_admission(candidate.trial, admission);
+    return recorder_.record(std::move(candidate));
+  }
+  const std::uint64_t ticket = ++sweep_.tickets;
+  sweep_.pool.submit(ticket, std::move(request));
+  lane.compiling.emplace(ticket, std::move(candidate));
+}
+
+bool Intake::admit(std::uint64_t ticket, const Compiled& compiled) {
+  for (Lane& lane : sweep_.lanes) {
+    auto node = lane.compiling.extract(ticket);
+    if (node.empty()) continue;
+    if (!sweep_.stopping) admit(lane, std::move(node.mapped()), compiled);
+    return true;
+  }
+  return false;
+}
+
+void Intake::admit(Lane& lane, Candidate candidate, const Compiled& compiled) {
+  if (compiled.outcome != Outcome::ok) {
+    candidate.trial.outcome = compiled.outcome;
+    candidate.trial.reason = compiled.reason;
+    return recorder_.record(std::move(candidate));
+  }
+  candidate.binary = compiled.binary;
+  candidate.trial.compile_ms = compiled.binary->compile_ms;
+  try {
+    candidate.resources = read_resources(*compiled.binary);
+  } catch (const UserError& error) {
+    return recorder_.refuse(std::move(candidate), error.what());
+  }
+  add_resources(candidate.trial, candidate.resources, candidate.instance);
+  const Admission admission = admit_binary(lane.target().model, *candidate.stage->spec, candidate.instance,
+                                           candidate.resources, sweep_.spec.limits);
+  add_admission(candidate.trial, admission);
+  if (!admission.admitted) return recorder_.record(std::move(candidate));
+  candidate.occupancy = *admission.occupancy;
+  lane.ready.push_back(std::move(candidate));
+}
+
+}  // namespace tiletune
