@@ -85,6 +85,7 @@ class Service {
     if (!kernels_) kernels_.emplace(gpu_);
     if (!timer_) timer_.emplace(gpu_, *kernels_, [this] { beat(); });
     if (request.calibrate) prepared.calibration = calibrated();
+    beat();
     const std::string no_blas = open(blas_);
     workspace_ = std::make_unique<Workspace>(gpu_, *kernels_, blas_.get(), request);
     beat();
