@@ -90,8 +90,7 @@ class Bench {
 
   std::vector<Candidate> candidates(BlasLt& lt) {
     std::vector<Candidate> candidates;
-    const std::vector<LtAlgorithm> algorithms = lt.heuristics(gemm_);
-    if (algorithms.empty()) note("cublaslt: its heuristics know no algorithm for this problem");
+    const std::vector<LtAlgorithm> algorithms = heuristics(lt);
     for (const LtAlgorithm& algorithm : algorithms) {
       Candidate& candidate = candidates.emplace_back();
       candidate.measured.name = "cublaslt";
@@ -103,6 +102,19 @@ class Bench {
       };
     }
     return candidates;
+  }
+
+  std::vector<LtAlgorithm> heuristics(BlasLt& lt) {
+    std::vector<LtAlgorithm> algorithms;
+    try {
+      algorithms = lt.heuristics(gemm_);
+      if (algorithms.empty()) note("cublaslt: its heuristics know no algorithm for this problem");
+    } catch (const CudaError&) {
+      throw;
+    } catch (const GpuError& error) {
+      note(std::string("cublaslt: ") + error.what());
+    }
+    return algorithms;
   }
 
   /// Those that are right and were not given up, crudely timed.
