@@ -129,6 +129,7 @@ ConfigurationReport report_of(const TuneSpec& spec, const Fleet& fleet, const Da
     else
       report.baselines.push_back(std::move(row));
   }
+  report.calibration = database.calibration(report.kernel.gpu_uuid, report.kernel.driver_version);
   const Workload& workload = fleet.stages.front().instantiator.workload();
   report.flops = workload.flops;
   report.bytes = workload.bytes;

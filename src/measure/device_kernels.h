@@ -10,15 +10,14 @@
 
 namespace tiletune {
 
-/// CUDA source of the harness' own kernels (device_kernels.cu).
-extern const char* const kDeviceKernelsSource;
-
 /// How an output compares with its FP64 reference.
 struct ComparisonResult {
   double relative_error = 0;       ///< ||out - ref|| / ||ref|| (Frobenius)
   double largest_error = 0;        ///< max |out - ref|
+  std::uint64_t largest_at = 0;    ///< index of its first element, when it is above zero
   double reference_rms = 0;        ///< sqrt(mean(ref^2))
   std::uint64_t not_a_number = 0;  ///< elements that are NaN or infinite
+  std::uint64_t first_not_a_number = 0;
 };
 
 /// Bytes of a guard band that do not hold the pattern any more.
@@ -39,9 +38,6 @@ class DeviceKernels {
   void widen(ElementType type, DeviceAddress in, DeviceAddress out, std::uint64_t elements);
   ComparisonResult compare(ElementType type, DeviceAddress out, DeviceAddress reference,
                            std::uint64_t elements);
-  /// The index of the first element whose error is at least `least` or that is no number.
-  std::uint64_t locate(ElementType type, DeviceAddress out, DeviceAddress reference, std::uint64_t elements,
-                       double least);
   std::uint64_t checksum(DeviceAddress bytes, std::uint64_t count);
   GuardResult check_guard(DeviceAddress bytes, std::uint64_t count, std::uint8_t pattern);
   /// Bytes that do not hold the pattern in `bands` bands of `count` bytes each, whose starts lie `pitch`

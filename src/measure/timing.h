@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "measure/blocker.h"
 #include "measure/clock_probe.h"
 #include "measure/device_kernels.h"
+#include "measure/messages.h"
 #include "measure/sampling.h"
 #include "spec/tune_spec.h"
 
@@ -57,6 +59,9 @@ class Timer {
   /// leader that is timed in batches is so too: the two ways differ by some tenths of a microsecond.
   static bool needs_batch(const MeasurePolicy& policy, double single_us, std::optional<double> leader_us);
 
+  /// What a kernel that does nothing is reported to take, singly and in a batch, and the event floor.
+  void measure_floors(Calibration& calibration);
+
   /// What two events read with nothing between them.
   double event_floor_us() const { return event_floor_us_; }
   RunClock& clock() { return clock_; }
@@ -76,6 +81,8 @@ class Timer {
   std::vector<Shot> read(int count, int launches);
   double measure_event_floor();
   void flush();
+  /// Keeps an idle GPU busy until its clock has risen.
+  void wake();
   Sampled time_in_batches(const MeasurePolicy& policy, const Subject& subject,
                           std::optional<double> leader_us);
 
@@ -91,6 +98,7 @@ class Timer {
   std::vector<Event> ends_;
   RunClock clock_;
   double event_floor_us_ = 0;
+  std::chrono::steady_clock::time_point last_busy_;
 };
 
 }  // namespace tiletune

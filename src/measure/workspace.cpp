@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <utility>
 
 #include "base/text.h"
@@ -208,25 +207,18 @@ void Workspace::poison(int variant) {
   }
 }
 
-Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& result, double bound) {
-  const auto elements = static_cast<std::uint64_t>(slot.buffer.elements);
-  const DeviceAddress reference = references_.at(slot.buffer.name).address();
+Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& result, double bound) const {
   if (result.not_a_number > 0) {
-    // Only what is no number fails to be below infinity.
-    const std::uint64_t first = kernels_.locate(slot.buffer.type, slot.data(), reference, elements,
-                                                std::numeric_limits<double>::infinity());
-    return {
-        Outcome::wrong_result,
-        fmt::format("{} of {} elements of {} were not written or are no number, the first at {}",
-                    result.not_a_number, elements, slot.buffer.name, position(request_, slot.buffer, first))};
+    return {Outcome::wrong_result,
+            fmt::format("{} of {} elements of {} were not written or are no number, the first at {}",
+                        result.not_a_number, slot.buffer.elements, slot.buffer.name,
+                        position(request_, slot.buffer, result.first_not_a_number))};
   }
-  const std::uint64_t worst =
-      kernels_.locate(slot.buffer.type, slot.data(), reference, elements, result.largest_error);
   return {Outcome::wrong_result,
           fmt::format("relative error {:.3g} of {} (bound {:.3g}); largest error {:.3g} at {}, where values "
                       "are about {:.3g}",
                       result.relative_error, slot.buffer.name, bound, result.largest_error,
-                      position(request_, slot.buffer, worst), result.reference_rms)};
+                      position(request_, slot.buffer, result.largest_at), result.reference_rms)};
 }
 
 Verification Workspace::verify(double tolerance_factor) {
@@ -244,7 +236,10 @@ Verification Workspace::verify(double tolerance_factor) {
     Accuracy& accuracy = verification.accuracy;
     accuracy.relative_error = std::max(accuracy.relative_error, result.relative_error);
     accuracy.error_bound = std::max(accuracy.error_bound, bound);
-    accuracy.largest_error = std::max(accuracy.largest_error, result.largest_error);
+    if (result.largest_error > accuracy.largest_error) {
+      accuracy.largest_error = result.largest_error;
+      accuracy.largest_error_at = position(request_, slot.buffer, result.largest_at);
+    }
     const bool wrong = result.not_a_number > 0 || result.relative_error > bound ||
                        result.largest_error > kLargestErrorFactor * bound * result.reference_rms;
     if (wrong && !verification.finding) verification.finding = describe_error(slot, result, bound);

@@ -83,7 +83,7 @@ class Workspace {
   void compute_references();
   bool references_are_intact();
   std::optional<Finding> check_guard(const Slot& slot, bool before);
-  Finding describe_error(const Slot& slot, const ComparisonResult& result, double bound);
+  Finding describe_error(const Slot& slot, const ComparisonResult& result, double bound) const;
 
   Gpu& gpu_;
   DeviceKernels& kernels_;

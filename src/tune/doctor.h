@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/cuda_libraries.h"
+#include "gpu/blas_facts.h"
 #include "gpu/nvml.h"
 
 namespace tiletune {
@@ -41,7 +41,7 @@ struct MachineFacts {
   int cores = 1;
   std::optional<double> core_quota;  ///< what a container may use of them
   CacheFacts cache;
-  std::vector<CudaLibrary> libraries;
+  std::vector<LibraryFacts> libraries;
   std::vector<std::pair<std::string, std::string>> environment;  ///< variables that are set
   std::string driver_version;  ///< empty when there is no driver that answers
   std::string cuda_version;    ///< highest the driver supports

@@ -120,7 +120,7 @@ Finding examine_cache(const CacheFacts& cache) {
           "Make room on the disk; the whole folder may be deleted."};
 }
 
-Finding examine_library(const CudaLibrary& library) {
+Finding examine_library(const LibraryFacts& library) {
   const std::string check = library.name == "cuBLAS" ? "cublas" : "cublaslt";
   if (!library.file.empty()) return ok(check.c_str(), fmt::format("{}, {}", library.version, library.file));
   return {check, Health::note, library.name + " is not found",
@@ -149,7 +149,7 @@ void examine_environment(const MachineFacts& facts, std::vector<Finding>& findin
 
 std::vector<Finding> examine_machine(const MachineFacts& facts) {
   std::vector<Finding> findings{examine_compiler(facts), examine_cores(facts), examine_cache(facts.cache)};
-  for (const CudaLibrary& library : facts.libraries) findings.push_back(examine_library(library));
+  for (const LibraryFacts& library : facts.libraries) findings.push_back(examine_library(library));
   examine_environment(facts, findings);
   findings.push_back(examine_driver(facts));
   if (facts.no_gpu.empty() || !facts.nvml_gpus.empty()) findings.push_back(examine_nvml(facts));

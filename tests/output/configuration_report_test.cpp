@@ -68,7 +68,8 @@ ConfigurationReport full_report() {
   baseline.relative_error = 1.1e-7;
   report.baselines = {baseline};
   report.twin = timed_trial("t", 200.2, 1);
-  report.calibration = CalibrationRecord{"NVIDIA H200", "GPU-1", "580", "", 58.9, 4100, 30000, 1.25, 1.5, 0.9};
+  report.calibration =
+      CalibrationRecord{"NVIDIA H200", "GPU-1", "580", "", 58.9, 4100, 30000, 1.25, 1.5, 0.9};
   report.flops = 2.147483648e9;
   report.bytes = 12582912;
   report.error_bound = "2 u + 2 sqrt(K) u";
@@ -94,19 +95,21 @@ TEST(ConfigurationReport, SaysWhatRan) {
        "  launch          grid 16 x 8, thread block 256", "  options         --std=c++17 '-DTYPE=float *'",
        "  registers       96 per thread, spills 24 B, stack 32 B",
        "  shared memory   8.0 KiB static, 2.0 KiB dynamic",
-       "  occupancy       25% of the warps that fit: 2 thread blocks per multiprocessor, limited by registers "
+       "  occupancy       25% of the warps that fit: 2 thread blocks per multiprocessor, limited by "
+       "registers "
        "(the driver says 2)",
        "  waves           1.33 of 48 multiprocessors; 67% of the last one is empty"});
 }
 
 TEST(ConfigurationReport, SaysHowLongItTook) {
-  expect_lines(text_of(full_report()),
-               {"  median          200.00 us, 95% interval 199.00 .. 201.00 us (half of it: 0.5%)",
-                "  spread          standard deviation 0.80000 us (0.4%), quartiles 199.75 .. 200.25 us",
-                "  samples         4, each of 100 launches, 3 discarded for a lowered SM clock, in the finals",
-                "  launched alone  203.00 us, +1.5% against the batch", "  before finals   201.00 us, +0.50%",
-                "  clock           351000 cycles of an SM at 1755 MHz",
-                "  power           612 W right after the samples", "  throttled by    sw_power_cap"});
+  expect_lines(
+      text_of(full_report()),
+      {"  median          200.00 us, 95% interval 199.00 .. 201.00 us (half of it: 0.5%)",
+       "  spread          standard deviation 0.80000 us (0.4%), quartiles 199.75 .. 200.25 us",
+       "  samples         4, each of 100 launches, 3 discarded for a lowered SM clock, in the finals",
+       "  launched alone  203.00 us, +1.5% against the batch", "  before finals   201.00 us, +0.50%",
+       "  clock           351000 cycles of an SM at 1755 MHz",
+       "  power           612 W right after the samples", "  throttled by    sw_power_cap"});
 }
 
 TEST(ConfigurationReport, SaysWhatThatIsWorth) {
@@ -115,9 +118,9 @@ TEST(ConfigurationReport, SaysWhatThatIsWorth) {
       {"  memory          62.9 GB/s of compulsory traffic", "  intensity       171 operations per byte",
        "  bound by        compute: 18.2% of the 58.9 TFLOP/s that multiply-adds reach on this GPU",
        "  cublaslt        102.0% of it: 204.00 us, cuBLASLt 13.0, sm80_sgemm_128x64, heuristic 3 of 8",
-       "  time            220.00 us per launch, +10.0% against the median",
-       "  arithmetic      9.76 TFLOP/s", "  efficiency      14.0 GFLOP/s per watt",
-       "  relative error  1.20e-07, norm-wise", "  bound           3.90e-06 = 2 u + 2 sqrt(K) u",
+       "  time            220.00 us per launch, +10.0% against the median", "  arithmetic      9.76 TFLOP/s",
+       "  efficiency      14.0 GFLOP/s per watt", "  relative error  1.20e-07, norm-wise",
+       "  bound           3.90e-06 = 2 u + 2 sqrt(K) u",
        "  largest error   2.50e-05 of a single element, C[12,77]", "  cublaslt        1.10e-07, norm-wise",
        "  event floor     1.2500 us between two events with nothing between them; subtracted",
        "  empty kernel    1.5000 us, and 0.90000 us in a batch",
@@ -141,8 +144,8 @@ TEST(ConfigurationReport, APredictionIsNoMeasurement) {
   report.kernel.source = Source::predicted;
   report.kernel.predicted_us = 150;
   const std::string text = text_of(report);
-  expect_lines(text, {"predicted by the static model for NVIDIA H200; nothing was timed",
-                      "  time            150 us"});
+  expect_lines(
+      text, {"predicted by the static model for NVIDIA H200; nothing was timed", "  time            150 us"});
   EXPECT_EQ(text.find("\ntime of one launch"), std::string::npos) << text;
   EXPECT_EQ(text.find("cublaslt        102"), std::string::npos) << text;
 }
