@@ -54,8 +54,7 @@ class Ceilings {
     gpu_.fill32(from.address(), 0x3f8a5c21, from.bytes() / sizeof(std::uint32_t));
     const Kernel kernel(cubin_, "copy");
     std::vector<std::size_t> grids{tiles};
-    for (const unsigned blocks : {8U, 16U, 32U})
-      grids.push_back(std::min<std::size_t>(blocks * multiprocessors(), tiles));
+    for (const std::size_t blocks : {8, 16, 32}) grids.push_back(std::min(blocks * multiprocessors(), tiles));
     double best = 0;
     for (const std::size_t grid : grids) best = std::max(best, copy_rate(kernel, from, to, grid));
     return best / kGiga;
@@ -72,7 +71,8 @@ class Ceilings {
   static constexpr std::size_t kOperands = 64;
   static constexpr double kTera = 1e12;
   static constexpr double kGiga = 1e9;
-  static constexpr std::size_t kCopyTileBytes = 4 * 256 * 16;  // four quads of each of 256 threads
+  static constexpr std::size_t kCopyTileBytes =
+      std::size_t{4} * 256 * 16;  // four quads of each of 256 threads
 
   unsigned multiprocessors() const { return static_cast<unsigned>(gpu_.facts().multiprocessors); }
 

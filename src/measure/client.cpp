@@ -49,9 +49,11 @@ std::optional<GpuOpened> GpuClient::open() {
     const auto message = worker_->receive(milliseconds(options_.open_timeout_s));
     if (message && (*message)["type"] == "opened") return opened_ = gpu_opened_from_json(*message);
     if (!message) {
-      throw GpuError(worker_->gone() ? "the GPU worker " + worker_->reap().how
-                                     : fmt::format("the GPU worker did not answer within {}",
-                                                   human_seconds(options_.open_timeout_s)));
+      const std::string why =
+          worker_->gone() ? "the GPU worker " + worker_->reap().how
+                          : "the GPU worker did not answer within " + human_seconds(options_.open_timeout_s);
+      stop();
+      throw GpuError(why);
     }
     why_ = reason_in(*message);
     if ((*message)["type"] != "no_gpu") throw GpuError(why_);

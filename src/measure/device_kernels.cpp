@@ -35,12 +35,8 @@ struct GuardCheck {
 };
 
 /// A thread per element, as far as `most` thread blocks go.
-LaunchShape shape_for(std::uint64_t elements, std::uint64_t most = kMostBlocks) {
-  LaunchShape shape;
-  shape.block_x = kThreads;
-  shape.grid_x =
-      static_cast<unsigned>(std::clamp<std::uint64_t>((elements + kThreads - 1) / kThreads, 1, most));
-  return shape;
+unsigned blocks_for(std::uint64_t elements, std::uint64_t most) {
+  return static_cast<unsigned>(std::clamp<std::uint64_t>((elements + kThreads - 1) / kThreads, 1, most));
 }
 
 void add(Comparison& sum, const Comparison& other) {
@@ -71,27 +67,36 @@ const Kernel& DeviceKernels::kernel(const std::string& symbol) {
   return found->second;
 }
 
+void DeviceKernels::launch(const std::string& symbol, unsigned blocks, unsigned threads,
+                           std::span<void* const> arguments) {
+  LaunchShape shape;
+  shape.block_x = threads;
+  shape.grid_x = blocks;
+  gpu_.launch(kernel(symbol), shape, arguments);
+}
+
 template <typename... Arguments>
-void DeviceKernels::run(const std::string& symbol, const LaunchShape& shape, Arguments... arguments) {
+void DeviceKernels::run(const std::string& symbol, std::uint64_t elements, Arguments... arguments) {
   const std::array<void*, sizeof...(Arguments)> addresses{&arguments...};
-  gpu_.launch(kernel(symbol), shape, addresses);
+  launch(symbol, blocks_for(elements, kMostBlocks), kThreads, addresses);
 }
 
 void DeviceKernels::fill_random(ElementType type, DeviceAddress out, std::uint64_t elements,
                                 std::uint64_t seed) {
-  run(with_type("fill_random", type), shape_for(elements), out, elements, seed);
+  run(with_type("fill_random", type), elements, out, elements, seed);
 }
 
 void DeviceKernels::widen(ElementType type, DeviceAddress in, DeviceAddress out, std::uint64_t elements) {
-  run(with_type("widen", type), shape_for(elements), in, out, elements);
+  run(with_type("widen", type), elements, in, out, elements);
 }
 
 ComparisonResult DeviceKernels::compare(ElementType type, DeviceAddress out, DeviceAddress reference,
                                         std::uint64_t elements) {
-  const LaunchShape shape = shape_for(elements, kMostComparingBlocks);
-  run(with_type("compare", type), shape, out, reference, elements, result_.address());
-  std::vector<Comparison> of_blocks(shape.grid_x);
-  gpu_.copy_to_host(of_blocks.data(), result_.address(), of_blocks.size() * sizeof(Comparison));
+  std::vector<Comparison> of_blocks(blocks_for(elements, kMostComparingBlocks));
+  DeviceAddress result_address = result_.address();
+  launch(with_type("compare", type), static_cast<unsigned>(of_blocks.size()), kThreads,
+         std::array<void*, 4>{&out, &reference, &elements, &result_address});
+  gpu_.copy_to_host(of_blocks.data(), result_address, of_blocks.size() * sizeof(Comparison));
   Comparison sum = of_blocks.front();
   for (std::size_t i = 1; i < of_blocks.size(); ++i) add(sum, of_blocks[i]);
   ComparisonResult result;
@@ -109,7 +114,7 @@ ComparisonResult DeviceKernels::compare(ElementType type, DeviceAddress out, Dev
 
 std::uint64_t DeviceKernels::checksum(DeviceAddress bytes, std::uint64_t count) {
   gpu_.fill8(result_.address(), 0, sizeof(std::uint64_t));
-  run("checksum", shape_for(count / sizeof(std::uint32_t)), bytes, count, result_.address());
+  run("checksum", count / sizeof(std::uint32_t), bytes, count, result_.address());
   std::uint64_t sum = 0;
   gpu_.copy_to_host(&sum, result_.address(), sizeof sum);
   return sum;
@@ -118,7 +123,7 @@ std::uint64_t DeviceKernels::checksum(DeviceAddress bytes, std::uint64_t count) 
 GuardResult DeviceKernels::check_guard(DeviceAddress bytes, std::uint64_t count, std::uint8_t pattern) {
   const GuardCheck clean{0, std::numeric_limits<std::uint64_t>::max(), 0};
   gpu_.copy_to_device(result_.address(), &clean, sizeof clean);
-  run("check_guard", shape_for(count), bytes, count, pattern, result_.address());
+  run("check_guard", count, bytes, count, pattern, result_.address());
   GuardCheck raw{};
   gpu_.copy_to_host(&raw, result_.address(), sizeof raw);
   return {raw.changed, raw.first, raw.last};
@@ -127,26 +132,26 @@ GuardResult DeviceKernels::check_guard(DeviceAddress bytes, std::uint64_t count,
 std::uint64_t DeviceKernels::check_bands(DeviceAddress first, std::uint64_t bands, std::uint64_t pitch,
                                          std::uint64_t count, std::uint8_t pattern) {
   gpu_.fill8(result_.address(), 0, sizeof(std::uint64_t));
-  run("check_bands", shape_for(bands * count), first, bands, pitch, count, pattern, result_.address());
+  run("check_bands", bands * count, first, bands, pitch, count, pattern, result_.address());
   std::uint64_t changed = 0;
   gpu_.copy_to_host(&changed, result_.address(), sizeof changed);
   return changed;
 }
 
 void DeviceKernels::block_stream(DeviceAddress words, std::uint32_t ticket, std::uint64_t deadline_ns) {
-  run("block_stream", LaunchShape{}, words, ticket, deadline_ns);
+  launch("block_stream", 1, 1, std::array<void*, 3>{&words, &ticket, &deadline_ns});
 }
 
 void DeviceKernels::probe_clock(DeviceAddress out, int multiprocessors) {
-  LaunchShape one_each;
-  one_each.grid_x = static_cast<unsigned>(multiprocessors);
-  run("probe_clock", one_each, out, multiprocessors);
+  launch("probe_clock", static_cast<unsigned>(multiprocessors), 1,
+         std::array<void*, 2>{&out, &multiprocessors});
 }
 
-void DeviceKernels::launch_empty() { run("empty", LaunchShape{}); }
+void DeviceKernels::launch_empty() { launch("empty", 1, 1, {}); }
 
 std::uint64_t DeviceKernels::timer_step_ns() {
-  run("timer_step", LaunchShape{}, result_.address());
+  DeviceAddress out = result_.address();
+  launch("timer_step", 1, 1, std::array<void*, 1>{&out});
   std::uint64_t step_ns = 0;
   gpu_.copy_to_host(&step_ns, result_.address(), sizeof step_ns);
   return step_ns;
@@ -154,7 +159,7 @@ std::uint64_t DeviceKernels::timer_step_ns() {
 
 void DeviceKernels::gemm_f64(std::uint64_t m, std::uint64_t n, std::uint64_t k, double alpha, DeviceAddress a,
                              DeviceAddress b, double beta, DeviceAddress c) {
-  run("gemm_f64", shape_for(m * n), m, n, k, alpha, a, b, beta, c);
+  run("gemm_f64", m * n, m, n, k, alpha, a, b, beta, c);
 }
 
 }  // namespace tiletune

@@ -6,12 +6,8 @@ typedef unsigned int u32;
 typedef unsigned short u16;
 typedef unsigned char u8;
 
-struct Half {
-  u16 bits;
-};
-struct BFloat16 {
-  u16 bits;
-};
+struct Half { u16 bits; };
+struct BFloat16 { u16 bits; };
 
 __device__ inline double to_double(double value) { return value; }
 __device__ inline double to_double(float value) { return value; }
@@ -72,12 +68,6 @@ struct Comparison {
   u64 first_not_a_number;  // the maximum when all are numbers
 };
 
-template <typename T>
-__device__ inline T warp_sum(T value) {
-  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
-  return value;
-}
-
 __device__ inline void add(Comparison& sum, const Comparison& other) {
   sum.squared_error += other.squared_error;
   sum.squared_reference += other.squared_reference;
@@ -92,12 +82,15 @@ __device__ inline void add(Comparison& sum, const Comparison& other) {
 
 __device__ inline Comparison of_lane_above(const Comparison& mine, int distance) {
   const u32 all = 0xffffffffu;
-  return {__shfl_down_sync(all, mine.squared_error, distance),
-          __shfl_down_sync(all, mine.squared_reference, distance),
-          __shfl_down_sync(all, mine.largest_error, distance),
-          __shfl_down_sync(all, mine.largest_at, distance),
-          __shfl_down_sync(all, mine.not_a_number, distance),
-          __shfl_down_sync(all, mine.first_not_a_number, distance)};
+  return {__shfl_down_sync(all, mine.squared_error, distance), __shfl_down_sync(all, mine.squared_reference, distance),
+          __shfl_down_sync(all, mine.largest_error, distance), __shfl_down_sync(all, mine.largest_at, distance),
+          __shfl_down_sync(all, mine.not_a_number, distance), __shfl_down_sync(all, mine.first_not_a_number, distance)};
+}
+
+template <typename T>
+__device__ inline T warp_sum(T value) {
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
+  return value;
 }
 
 // Thread blocks are whole warps. The order of the sums is fixed: the same outputs give the same bits.
@@ -213,8 +206,8 @@ extern "C" __global__ void timer_step(u64* out) {
 }
 
 // The plain FP64 product, for machines without cuBLAS. One thread per element.
-extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const double* a, const double* b,
-                                    double beta, double* c) {
+extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const double* a, const double* b, double beta,
+                                    double* c) {
   for (u64 i = first_index(); i < m * n; i += index_stride()) {
     const u64 row = i / n;
     const u64 column = i % n;
@@ -225,14 +218,12 @@ extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const dou
 }
 
 // One set of entry points per element type, under plain names.
-#define ENTRY_POINTS(SUFFIX, T)                                                                             \
-  extern "C" __global__ void fill_random_##SUFFIX(T* out, u64 count, u64 seed) {                            \
-    fill_random(out, count, seed);                                                                          \
-  }                                                                                                         \
-  extern "C" __global__ void widen_##SUFFIX(const T* in, double* out, u64 count) { widen(in, out, count); } \
-  extern "C" __global__ void compare_##SUFFIX(const T* out, const double* reference, u64 count,             \
-                                              Comparison* of_block) {                                       \
-    compare(out, reference, count, of_block);                                                               \
+#define ENTRY_POINTS(SUFFIX, T)                                                                                   \
+  extern "C" __global__ void fill_random_##SUFFIX(T* out, u64 count, u64 seed) { fill_random(out, count, seed); } \
+  extern "C" __global__ void widen_##SUFFIX(const T* in, double* out, u64 count) { widen(in, out, count); }       \
+  extern "C" __global__ void compare_##SUFFIX(const T* out, const double* reference, u64 count,                   \
+                                              Comparison* of_block) {                                             \
+    compare(out, reference, count, of_block);                                                                     \
   }
 
 ENTRY_POINTS(f16, Half)

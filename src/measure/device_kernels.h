@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 
 #include "gpu/device.h"
@@ -61,8 +62,9 @@ class DeviceKernels {
 
  private:
   const Kernel& kernel(const std::string& symbol);
+  void launch(const std::string& symbol, unsigned blocks, unsigned threads, std::span<void* const> arguments);
   template <typename... Arguments>
-  void run(const std::string& symbol, const LaunchShape& shape, Arguments... arguments);
+  void run(const std::string& symbol, std::uint64_t elements, Arguments... arguments);
 
   Gpu& gpu_;
   std::string cubin_;

@@ -5,17 +5,12 @@
 #include <vector>
 
 #include "gpu/nvml.h"
+#include "measure/baselines.h"
 #include "measure/messages.h"
 #include "measure/timing.h"
 #include "measure/workspace.h"
 
 namespace tiletune {
-
-/// A baseline that can be launched again.
-struct RunnableBaseline {
-  std::string name;  ///< "cublas"
-  std::function<void(std::size_t copy)> launch;
-};
 
 /// Measures the leaders of a problem again, one sample each per round, in a random order that changes from
 /// round to round, in memory that is fresh every few rounds; with the baselines and a twin of the first

@@ -124,20 +124,4 @@ Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml
   return result;
 }
 
-MeasuredBaseline measure_baseline(Gpu& gpu, Workspace& workspace, Timer& timer, Blas& blas) {
-  MeasuredBaseline baseline;
-  baseline.name = "cublas";
-  baseline.library = "cuBLAS " + blas.version();
-  const auto launch = [&](std::size_t copy) {
-    blas.gemm(blas_gemm(workspace.request(), workspace.addresses(copy)));
-  };
-  Verifier verifier(gpu, workspace, timer);
-  const Verifier::Verdict verdict = verifier.check([&] { launch(0); }, 1, 0);
-  baseline.relative_error = verdict.accuracy.relative_error;
-  const Sampled sampled =
-      timer.time(workspace.request().policy, {launch, [&] { return workspace.copies(); }}, verdict.launch_us);
-  baseline.timing = summarise(sampled.samples);
-  return baseline;
-}
-
 }  // namespace tiletune

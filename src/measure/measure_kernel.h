@@ -15,7 +15,4 @@ Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml
 /// What NVML says right now.
 GpuCondition read_condition(const Nvml& nvml);
 
-/// Times cuBLAS on the workspace's buffers.
-MeasuredBaseline measure_baseline(Gpu& gpu, Workspace& workspace, Timer& timer, Blas& blas);
-
 }  // namespace tiletune

@@ -43,7 +43,8 @@ Sampler::Sampler(TakeShots take, int most, RunClock& clock)
 
 void Sampler::keep(const Shot& shot) {
   spent_us_ += shot.time_us;
-  if (shot.clock_mhz && clock_.is_throttled(*shot.clock_mhz) && samples_.discarded < most_) {
+  const bool may_retry = samples_.discarded < most_ && spent_us_ < kPatienceUs;
+  if (may_retry && shot.clock_mhz && clock_.is_throttled(*shot.clock_mhz)) {
     ++samples_.discarded;
     return;
   }

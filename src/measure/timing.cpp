@@ -18,6 +18,12 @@ constexpr int kIsolatedSamples = 7;
 /// kernel needs no batches.
 constexpr double kLongestLoadUs = 20e3;
 constexpr int kFloorSamples = 31;
+/// After so long a pause the GPU may have lowered its clock; it is up again when so many series in a row ran
+/// at the same one.
+constexpr auto kIdle = std::chrono::milliseconds(100);
+constexpr auto kLongestWake = std::chrono::milliseconds(500);
+constexpr int kSteadySeries = 3;
+constexpr double kSteadyClock = 0.01;
 
 std::vector<double> times_of(const std::vector<Shot>& shots) {
   std::vector<double> times;
@@ -44,6 +50,7 @@ Timer::Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> beat)
       ends_(kLongestSeries) {
   flush();
   gpu_.synchronize();
+  wake();
   event_floor_us_ = measure_event_floor();
 }
 
@@ -57,6 +64,21 @@ void Timer::flush() { gpu_.fill32(flush_.address(), 0, flush_.bytes() / sizeof(s
 double Timer::measure_event_floor() {
   const Part nothing{[](int) {}, [](int) {}};
   return median(times_of(in_series(nothing, kFloorSamples, 1, 1)));
+}
+
+void Timer::wake() {
+  using std::chrono::steady_clock;
+  const auto started = steady_clock::now();
+  const Part busy{[](int) {}, [this](int) { flush(); }};
+  double last_mhz = 0;
+  int steady = 0;
+  while (steady < kSteadySeries && steady_clock::now() - started < kLongestWake) {
+    const std::vector<Shot> shots = series(busy, kLongestSeries, 1);
+    if (shots.empty() || !shots.back().clock_mhz) return;
+    const double mhz = *shots.back().clock_mhz;
+    steady = std::abs(mhz - last_mhz) < kSteadyClock * mhz ? steady + 1 : 0;
+    last_mhz = mhz;
+  }
 }
 
 void Timer::measure_floors(Calibration& calibration) {
@@ -107,6 +129,7 @@ std::vector<Shot> Timer::series(const Part& part, int count, int launches) {
   }
   blocker_.release();
   gpu_.synchronize();
+  last_busy_ = std::chrono::steady_clock::now();
   beat_();
   if (blocker_.gave_up()) return {};
   return read(count, launches);
@@ -167,6 +190,7 @@ Sampled Timer::time_in_batches(const MeasurePolicy& policy, const Subject& subje
 
 Sampled Timer::time(const MeasurePolicy& policy, const Subject& subject, std::optional<double> estimate_us,
                     std::optional<double> leader_us) {
+  if (std::chrono::steady_clock::now() - last_busy_ > kIdle) wake();
   const int warmups = estimate_us ? policy.warmup - 1 : std::max(policy.warmup, 1);
   for (int i = 0; i < warmups; ++i) {
     const double time_us = this->estimate_us([&] { subject.launch(0); });
@@ -176,7 +200,8 @@ Sampled Timer::time(const MeasurePolicy& policy, const Subject& subject, std::op
   std::vector<Shot> first;
   if (policy.batch_below_us > 0 && *estimate_us < kLongestLoadUs) {
     first = singles(subject, preparation, *estimate_us, kFirstSamples);
-    estimate_us = median(times_of(first));
+    const std::vector<double> times = times_of(first);
+    estimate_us = *std::min_element(times.begin(), times.end());
     if (needs_batch(policy, *estimate_us, leader_us)) return time_in_batches(policy, subject, leader_us);
   }
   return sample(policy, {*estimate_us, leader_us}, clock_, [&](int count) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -80,6 +81,8 @@ class Timer {
   std::vector<Shot> read(int count, int launches);
   double measure_event_floor();
   void flush();
+  /// Keeps an idle GPU busy until its clock has risen.
+  void wake();
   Sampled time_in_batches(const MeasurePolicy& policy, const Subject& subject,
                           std::optional<double> leader_us);
 
@@ -95,6 +98,7 @@ class Timer {
   std::vector<Event> ends_;
   RunClock clock_;
   double event_floor_us_ = 0;
+  std::chrono::steady_clock::time_point last_busy_;
 };
 
 }  // namespace tiletune

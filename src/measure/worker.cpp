@@ -7,8 +7,10 @@
 
 #include "base/worker_process.h"
 #include "gpu/cublas.h"
+#include "gpu/cublaslt.h"
 #include "gpu/device.h"
 #include "gpu/nvml.h"
+#include "measure/baselines.h"
 #include "measure/calibration.h"
 #include "measure/device_kernels.h"
 #include "measure/finals.h"
@@ -83,25 +85,17 @@ class Service {
     if (!kernels_) kernels_.emplace(gpu_);
     if (!timer_) timer_.emplace(gpu_, *kernels_, [this] { beat(); });
     if (request.calibrate) prepared.calibration = calibrated();
-    const std::string no_blas = open_blas();
+    beat();
+    const std::string no_blas = open(blas_);
     workspace_ = std::make_unique<Workspace>(gpu_, *kernels_, blas_.get(), request);
     beat();
-    if (request.baseline == Baseline::none || request.operation != Operation::gemm) return prepared;
-    prepared.note = "no baseline: " + (blas_ ? std::string("cuBLAS has no such element types") : no_blas);
-    if (!blas_ || !has_blas_types(request)) return prepared;
-    try {
-      prepared.note.clear();
-      prepared.baselines.push_back(measure_baseline(gpu_, *workspace_, *timer_, *blas_));
-      baselines_.push_back({"cublas", [this](std::size_t copy) {
-                              blas_->gemm(blas_gemm(workspace_->request(), workspace_->addresses(copy)));
-                            }});
-      return prepared;
-    } catch (const CudaError&) {
-      throw;
-    } catch (const GpuError& error) {
-      prepared.note = std::string("no baseline: ") + error.what();
-      return prepared;
+    if (request.baseline != Baseline::none && request.operation == Operation::gemm) {
+      if (!blas_ || !has_blas_types(request))
+        prepared.note = "no baseline: " + (blas_ ? "cuBLAS has no such element types" : no_blas);
+      else
+        add_baselines(prepared);
     }
+    return prepared;
   }
 
   Calibration calibrated() {
@@ -110,10 +104,25 @@ class Service {
     return calibration;
   }
 
-  std::string open_blas() {
-    if (blas_) return "";
+  void add_baselines(Prepared& prepared) {
+    const bool wants_lt = workspace_->request().baseline == Baseline::lt;
+    const std::string no_lt = wants_lt ? open(blas_lt_) : "";
+    Baselines baselines =
+        measure_baselines(gpu_, *workspace_, *timer_, *blas_, wants_lt ? blas_lt_.get() : nullptr);
+    prepared.baselines = std::move(baselines.measured);
+    baselines_ = std::move(baselines.runnable);
+    prepared.note = std::move(baselines.note);
+    if (no_lt.empty()) return;
+    if (!prepared.note.empty()) prepared.note += '\n';
+    prepared.note += "no baseline of cuBLASLt: " + no_lt;
+  }
+
+  /// Why the library cannot be had; empty when it is there.
+  template <typename Library>
+  std::string open(std::unique_ptr<Library>& library) {
+    if (library) return "";
     try {
-      blas_ = std::make_unique<Blas>(gpu_);
+      library = std::make_unique<Library>(gpu_);
       return "";
     } catch (const CudaError&) {
       throw;
@@ -142,6 +151,7 @@ class Service {
   std::optional<DeviceKernels> kernels_;
   std::optional<Timer> timer_;
   std::unique_ptr<Blas> blas_;
+  std::unique_ptr<BlasLt> blas_lt_;
   std::unique_ptr<Workspace> workspace_;
   std::vector<RunnableBaseline> baselines_;
   Clock::time_point last_beat_;

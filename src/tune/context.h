@@ -18,8 +18,10 @@ struct SweepContext {
         database(given_database),
         options(given_options),
         observer(given_observer),
-        pool(given_options.compile),
-        lanes(fleets.begin(), fleets.end()) {}
+        pool(given_options.compile) {
+    lanes.reserve(fleets.size());
+    for (Fleet& fleet : fleets) lanes.emplace_back(fleet, spec);
+  }
 
   const TuneSpec& spec;
   Database& database;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "tune/calibrations.h"
+#include "tune/roofline.h"
 
 namespace tiletune {
 
@@ -30,26 +32,43 @@ bool deserves_another_try(const Lane& lane, const Post& post, const Candidate& c
 }  // namespace
 
 void Dispatcher::attend(Lane& lane, Post& post) {
-  while (!post.retired) {
+  bool begun = true;
+  while (begun && !post.retired) {
     while (auto evaluation = post.evaluator->poll()) take(lane, post, std::move(*evaluation));
-    if (sweep_.stopping || post.retired || !post.evaluator->idle()) return;
-    const auto next = lane.next_ready(post);
-    if (next == lane.ready.end()) return;
-    const Stage& stage = *next->stage;
-    const auto impossible = lane.why_unmeasurable(stage.group);
-    if (!impossible && post.failed_groups.contains(stage.group)) return;
-    if (!impossible && post.group != stage.group) {
-      if (!begin_group(lane, post, stage)) return;
-      continue;
-    }
-    Candidate candidate = std::move(*next);
-    lane.ready.erase(next);
-    if (impossible) {
-      recorder_.refuse(std::move(candidate), *impossible);
-    } else {
-      submit(lane, post, std::move(candidate));
-    }
+    if (post.retired || !post.evaluator->idle()) return;
+    const Finals::Call call = finals_.call(lane, post);
+    if (call.what == Finals::Call::What::wait) return;
+    const bool is_race = call.what == Finals::Call::What::race;
+    begun = is_race ? run_finals(lane, post, call.group) : measure_next(lane, post);
   }
+}
+
+/// False when there is nothing to begin.
+bool Dispatcher::measure_next(Lane& lane, Post& post) {
+  if (sweep_.stopping) return false;
+  const auto next = lane.next_ready(post);
+  if (next == lane.ready.end()) return false;
+  const Stage& stage = *next->stage;
+  const auto impossible = lane.why_unmeasurable(stage.group);
+  if (!impossible && post.failed_groups.contains(stage.group)) return false;
+  if (!impossible && post.group != stage.group) return begin_group(lane, post, stage);
+  Candidate candidate = std::move(*next);
+  lane.ready.erase(next);
+  if (impossible) {
+    recorder_.refuse(lane, std::move(candidate), *impossible);
+  } else {
+    submit(lane, post, std::move(candidate));
+  }
+  return true;
+}
+
+bool Dispatcher::run_finals(Lane& lane, Post& post, std::size_t group) {
+  if (post.group != group) {
+    post.for_finals = begin_group(lane, post, lane.stage_of(group));
+    return post.for_finals;
+  }
+  finals_.start(lane, post, group);
+  return true;
 }
 
 /// False while the group's reference kernel is being compiled.
@@ -64,9 +83,13 @@ bool Dispatcher::begin_group(Lane& lane, Post& post, const Stage& stage) {
     reference = entry->second.binary.get();
     if (reference == nullptr) return false;
   }
+  const Target& target = post.evaluator->target();
+  if (!post.calibration && post.evaluator->measures())
+    post.calibration = known_calibration(sweep_.database, target);
   post.group = stage.group;
+  post.baselines.clear();
   post.busy_since = Clock::now();
-  post.evaluator->begin_group(stage, reference);
+  post.evaluator->begin_group(stage, reference, !post.calibration.has_value());
   return true;
 }
 
@@ -92,6 +115,10 @@ void Dispatcher::submit(Lane& lane, Post& post, Candidate candidate) {
     if (recorder_.is_known(lane, candidate)) return;
     recorder_.dispatch(candidate);
   }
+  const Leader* leader = lane.standings.leader(*candidate.stage);
+  candidate.leader_us.reset();
+  if (leader != nullptr && sweep_.spec.measure.screening > 0) candidate.leader_us = leader->upper_us;
+  post.measuring = candidate.stage->group;
   post.evaluator->submit(std::move(candidate));
 }
 
@@ -99,11 +126,27 @@ void Dispatcher::take(Lane& lane, Post& post, Evaluation evaluation) {
   sweep_.summary.evaluate_s += seconds_since(post.busy_since);
   post.busy_since = Clock::now();
   if (!evaluation.note.empty()) sweep_.observer.on_note(evaluation.note);
+  if (evaluation.turn) finals_.take_turn(lane, post);
+  if (evaluation.finals) finals_.finish(lane, post, *evaluation.finals);
+  if (evaluation.finals_lost) finals_.lose(lane, post, *evaluation.finals_lost);
+  if (evaluation.finished || evaluation.returned) post.measuring.reset();
   if (!evaluation.unusable.empty()) give_up_group(post, evaluation.unusable);
   if (!evaluation.retired.empty()) retire(lane, post, evaluation.retired);
-  for (Trial& baseline : evaluation.baselines) recorder_.record_baseline(std::move(baseline));
+  take_baselines(lane, post, evaluation);
   if (evaluation.finished) settle(lane, post, std::move(*evaluation.finished));
   if (evaluation.returned) try_again(lane, std::move(*evaluation.returned));
+}
+
+void Dispatcher::take_baselines(Lane& lane, Post& post, Evaluation& evaluation) {
+  if (evaluation.calibration) {
+    post.calibration = evaluation.calibration;
+    keep_calibration(sweep_.database, post.evaluator->target(), *post.calibration);
+  }
+  for (Trial& baseline : evaluation.baselines) {
+    add_roofline(baseline, lane.stage_of(*post.group), post.calibration);
+    recorder_.record_baseline(baseline);
+    post.baselines.push_back(std::move(baseline));
+  }
 }
 
 void Dispatcher::settle(Lane& lane, Post& post, Candidate candidate) {
@@ -114,7 +157,8 @@ void Dispatcher::settle(Lane& lane, Post& post, Candidate candidate) {
   const bool disproves = candidate.trial.outcome == Outcome::ok && candidate.lost_on != nullptr &&
                          candidate.lost_on != post.evaluator && !candidate.blameless;
   const Evaluator* const doubtful = candidate.lost_on;
-  recorder_.record(std::move(candidate));
+  if (post.evaluator->measures()) add_roofline(candidate.trial, *candidate.stage, post.calibration);
+  recorder_.record(lane, std::move(candidate));
   if (disproves) doubt(lane, doubtful);
 }
 
@@ -138,11 +182,13 @@ void Dispatcher::doubt(Lane& lane, const Evaluator* evaluator) {
 /// Other GPUs of the lane may have the memory that this one lacks.
 void Dispatcher::give_up_group(Post& post, const std::string& reason) {
   post.failed_groups[*post.group] = reason;
+  post.for_finals = false;
   sweep_.observer.on_note(fmt::format("a problem cannot be measured on {}: {}", gpu_text(post), reason));
 }
 
 void Dispatcher::retire(Lane& lane, Post& post, const std::string& reason) {
   post.retired = true;
+  finals_.release(lane, post);
   lane.last_retired = fmt::format("{} was given up: {}", gpu_text(post), reason);
   sweep_.summary.retired.push_back(lane.last_retired);
   sweep_.observer.on_note(lane.last_retired);
@@ -152,7 +198,7 @@ void Dispatcher::retire(Lane& lane, Post& post, const std::string& reason) {
 /// ready, so that the sweep does not pass for complete.
 void Dispatcher::try_again(Lane& lane, Candidate candidate) {
   if (!lane.alive() && candidate.trial.outcome != Outcome::dispatched)
-    return recorder_.record(std::move(candidate));
+    return recorder_.record(lane, std::move(candidate));
   candidate.trial.outcome = Outcome::dispatched;
   candidate.trial.reason.clear();
   lane.ready.push_front(std::move(candidate));
@@ -161,13 +207,21 @@ void Dispatcher::try_again(Lane& lane, Candidate candidate) {
 void Dispatcher::abandon_preparations() {
   for (Lane& lane : sweep_.lanes) {
     for (Post& post : lane.posts) {
-      if (post.retired || post.evaluator->idle() || post.evaluator->running()) continue;
-      auto candidate = post.evaluator->abandon();
-      const bool judged = candidate && candidate->trial.outcome != Outcome::dispatched &&
-                          !deserves_another_try(lane, post, *candidate);
-      if (judged) recorder_.record(std::move(*candidate));
+      const bool may_go_on = post.for_finals && !sweep_.summary.interrupted;
+      if (post.retired || may_go_on || post.evaluator->idle() || post.evaluator->running()) continue;
+      abandon(lane, post);
     }
   }
+}
+
+void Dispatcher::abandon(Lane& lane, Post& post) {
+  auto candidate = post.evaluator->abandon();
+  post.measuring.reset();
+  post.group.reset();
+  finals_.release(lane, post);
+  const bool judged = candidate && candidate->trial.outcome != Outcome::dispatched &&
+                      !deserves_another_try(lane, post, *candidate);
+  if (judged) recorder_.record(lane, std::move(*candidate));
 }
 
 void Dispatcher::check_survivors() {

@@ -25,11 +25,20 @@ struct Candidate {
   std::shared_ptr<const Binary> binary;
   Resources resources;
   Occupancy occupancy;
-  bool deferred = false;  ///< it was put off before
+  bool deferred = false;            ///< it was put off before
+  std::optional<double> leader_us;  ///< whoever is clearly slower than this is screened out
 
   int losses = 0;                            ///< workers lost with it
   bool blameless = false;                    ///< it had no part in the last of them
   const class Evaluator* lost_on = nullptr;  ///< where another evaluator should be tried first
+};
+
+/// A worker was lost in the finals.
+struct FinalsLoss {
+  std::uint64_t ticket = 0;  ///< of the participant whose turn it was; 0: a baseline's, the twin's, nobody's
+  Outcome outcome = Outcome::crashed;
+  std::string reason;
+  bool blameless = false;  ///< the participant had no part in it
 };
 
 /// What an evaluator has to say; every part may be absent.
@@ -37,6 +46,10 @@ struct Evaluation {
   std::optional<Candidate> finished;  ///< also one with which a worker was lost
   std::optional<Candidate> returned;  ///< not evaluated
   std::vector<Trial> baselines;
+  std::optional<Calibration> calibration;  ///< when begin_group() asked for it
+  std::optional<std::uint64_t> turn;       ///< finals have come to the participant of that ticket
+  std::optional<FinalsMeasured> finals;
+  std::optional<FinalsLoss> finals_lost;
   std::string note;      ///< for the person watching
   std::string unusable;  ///< why it cannot evaluate the group that it was to begin
   std::string retired;   ///< why this evaluator takes no more candidates, ever
@@ -51,12 +64,15 @@ class Evaluator {
   /// needs its reference kernel.
   virtual bool measures() const = 0;
   /// Called before the first candidate of a group, when idle; may take a while, so idle() is false until it
-  /// is done. `reference` is the group's compiled reference kernel, or null.
-  virtual void begin_group(const Stage& stage, const Binary* reference) = 0;
+  /// is done. `reference` is the group's compiled reference kernel, or null. `calibrate`: nothing is known
+  /// yet of the GPU's ceilings.
+  virtual void begin_group(const Stage& stage, const Binary* reference, bool calibrate) = 0;
   virtual bool idle() const = 0;
   virtual void submit(Candidate candidate) = 0;
+  /// Runs the finals of the group begun last, when idle. Only one that measures is asked to.
+  virtual void race(FinalsRequest request) = 0;
   virtual std::optional<Evaluation> poll() = 0;
-  /// Whether a candidate is being run, so that its end is worth waiting for.
+  /// Whether a candidate is being run, so that its end is worth waiting for: finals can take minutes.
   virtual bool running() const = 0;
   /// Gives up whatever it does. Returns the candidate it held, with an outcome when that is known already.
   virtual std::optional<Candidate> abandon() = 0;

@@ -13,7 +13,7 @@ class InstantEvaluator : public Evaluator {
   explicit InstantEvaluator(Target target) : target_(std::move(target)) {}
 
   const Target& target() const override { return target_; }
-  void begin_group(const Stage& /*stage*/, const Binary* /*reference*/) override {}
+  void begin_group(const Stage& /*stage*/, const Binary* /*reference*/, bool /*calibrate*/) override {}
   bool idle() const override { return !answer_; }
   bool running() const override { return answer_.has_value(); }
   int fd() const override { return -1; }
@@ -22,6 +22,7 @@ class InstantEvaluator : public Evaluator {
   std::optional<Evaluation> poll() override { return std::exchange(answer_, std::nullopt); }
 
  protected:
+  void answer(Evaluation evaluation) { answer_ = std::move(evaluation); }
   void finish(Candidate candidate) { answer_.emplace().finished = std::move(candidate); }
 
  private:

@@ -57,11 +57,11 @@ void Intake::start(Lane& lane, const Proposal& proposal) {
   candidate.trial = make_trial(sweep_.spec, *proposal.stage, target, candidate.instance, request);
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
   if (recorder_.is_known(lane, candidate)) return;
-  if (!impossible.empty()) return recorder_.refuse(std::move(candidate), impossible);
+  if (!impossible.empty()) return recorder_.refuse(lane, std::move(candidate), impossible);
   const Admission admission = admit_launch(target.model, *proposal.stage->spec, candidate.instance);
   if (!admission.admitted) {
     add_admission(candidate.trial, admission);
-    return recorder_.record(std::move(candidate));
+    return recorder_.record(lane, std::move(candidate));
   }
   const std::uint64_t ticket = ++sweep_.tickets;
   sweep_.pool.submit(ticket, std::move(request));
@@ -82,20 +82,20 @@ void Intake::admit(Lane& lane, Candidate candidate, const Compiled& compiled) {
   if (compiled.outcome != Outcome::ok) {
     candidate.trial.outcome = compiled.outcome;
     candidate.trial.reason = compiled.reason;
-    return recorder_.record(std::move(candidate));
+    return recorder_.record(lane, std::move(candidate));
   }
   candidate.binary = compiled.binary;
   candidate.trial.compile_ms = compiled.binary->compile_ms;
   try {
     candidate.resources = read_resources(*compiled.binary);
   } catch (const UserError& error) {
-    return recorder_.refuse(std::move(candidate), error.what());
+    return recorder_.refuse(lane, std::move(candidate), error.what());
   }
   add_resources(candidate.trial, candidate.resources, candidate.instance);
   const Admission admission = admit_binary(lane.target().model, *candidate.stage->spec, candidate.instance,
                                            candidate.resources, sweep_.spec.limits);
   add_admission(candidate.trial, admission);
-  if (!admission.admitted) return recorder_.record(std::move(candidate));
+  if (!admission.admitted) return recorder_.record(lane, std::move(candidate));
   candidate.occupancy = *admission.occupancy;
   lane.ready.push_back(std::move(candidate));
 }

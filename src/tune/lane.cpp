@@ -4,9 +4,10 @@
 
 namespace tiletune {
 
-Lane::Lane(Fleet& fleet) : fleet_(&fleet) {
-  for (const auto& evaluator : fleet.evaluators)
-    posts.push_back({evaluator.get(), {}, {}, Clock::now(), 0, false});
+Lane::Lane(Fleet& fleet, const TuneSpec& spec)
+    : standings(spec.measure.finals, spec.view == View::ladder), fleet_(&fleet) {
+  for (const auto& evaluator : fleet.evaluators) posts.emplace_back().evaluator = evaluator.get();
+  finals.resize(fleet.stages.empty() ? 0 : fleet.stages.back().group + 1);
 }
 
 Stage* Lane::current_stage() {
@@ -57,6 +58,23 @@ std::deque<Candidate>::iterator Lane::next_ready(const Post& post) {
   });
 }
 
+bool Lane::is_open(std::size_t group, bool stopping) {
+  const auto is_measuring = [&](const Post& post) { return post.measuring == group; };
+  if (std::any_of(posts.begin(), posts.end(), is_measuring)) return true;
+  if (stopping) return false;
+  const Stage* stage = current_stage();
+  const auto is_of_group = [&](const Candidate& candidate) { return candidate.stage->group == group; };
+  return (stage != nullptr && stage->group <= group) ||
+         std::any_of(ready.begin(), ready.end(), is_of_group) ||
+         std::any_of(compiling.begin(), compiling.end(),
+                     [&](const auto& entry) { return is_of_group(entry.second); });
+}
+
+Stage& Lane::stage_of(std::size_t group) {
+  return *std::find_if(fleet_->stages.begin(), fleet_->stages.end(),
+                       [&](const Stage& stage) { return stage.group == group; });
+}
+
 std::optional<std::string> Lane::why_unmeasurable(std::size_t group) const {
   if (const auto failed = failed_groups.find(group); failed != failed_groups.end()) return failed->second;
   std::optional<std::string> why;
@@ -71,6 +89,10 @@ std::optional<std::string> Lane::why_unmeasurable(std::size_t group) const {
 
 bool Lane::alive() const {
   return std::any_of(posts.begin(), posts.end(), [](const Post& post) { return !post.retired; });
+}
+
+bool Lane::is_measuring() const {
+  return std::any_of(posts.begin(), posts.end(), [](const Post& post) { return post.measuring.has_value(); });
 }
 
 bool Lane::idle() const {

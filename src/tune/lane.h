@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "tune/fleet.h"
+#include "tune/group_finals.h"
+#include "tune/standings.h"
 
 namespace tiletune {
 
@@ -19,8 +21,12 @@ namespace tiletune {
 struct Post {
   Evaluator* evaluator = nullptr;
   std::optional<std::size_t> group;                  ///< whose buffers it holds
+  std::vector<Trial> baselines;                      ///< of that group
   std::map<std::size_t, std::string> failed_groups;  ///< which it cannot measure, and why
-  Clock::time_point busy_since;
+  std::optional<std::size_t> measuring;              ///< the group of the candidate that it holds
+  bool for_finals = false;                           ///< it runs finals, or prepares for them
+  std::optional<Calibration> calibration;            ///< once known
+  Clock::time_point busy_since = Clock::now();
   int disproved = 0;  ///< losses of its worker with candidates that ran elsewhere
   bool retired = false;
 };
@@ -41,7 +47,7 @@ struct GroupReference {
 /// One fleet's way through its stages: what is proposed, compiled, ready, and where it is measured.
 class Lane {
  public:
-  explicit Lane(Fleet& fleet);
+  Lane(Fleet& fleet, const TuneSpec& spec);
 
   const Target& target() const { return fleet_->target(); }
   std::vector<Stage>& stages() { return fleet_->stages; }
@@ -53,6 +59,9 @@ class Lane {
   std::map<std::size_t, GroupReference> references;  ///< by group
   std::map<std::size_t, std::string> failed_groups;  ///< for want of a reference
   std::string last_retired;                          ///< the GPU given up last, and why
+  Standings standings;
+  std::set<std::size_t> measured_groups;  ///< groups with rows of this sweep
+  std::vector<GroupFinals> finals;        ///< by group
 
   /// The next configuration of the first stage that has any left; those put off come last in their stage.
   std::optional<Proposal> propose();
@@ -67,10 +76,18 @@ class Lane {
   /// Whether a living post other than this one can measure a group.
   bool others_can(const Post& post, std::size_t group) const;
 
+  /// Whether a group has a candidate that may still be measured: proposed, compiled and ready ones only count
+  /// unless the sweep is `stopping`.
+  bool is_open(std::size_t group, bool stopping);
+  /// The group's first stage.
+  Stage& stage_of(std::size_t group);
+
   /// Why no GPU that is left can measure a group; none while one may.
   std::optional<std::string> why_unmeasurable(std::size_t group) const;
 
   bool alive() const;
+  /// Whether a candidate is being evaluated.
+  bool is_measuring() const;
   bool idle() const;
   bool has_proposals() { return current_stage() != nullptr; }
   /// Nothing is left that is not yet being measured.

@@ -24,15 +24,23 @@ class MeasuringEvaluator : public Evaluator {
 
   Clock::time_point deadline() const override { return restart_at_ ? *restart_at_ : client_->deadline(); }
 
-  void begin_group(const Stage& stage, const Binary* reference) override {
+  void begin_group(const Stage& stage, const Binary* reference, bool calibrate) override {
     group_ = &stage;
     baselines_.clear();
     group_prepared_ = false;
-    client_->prepare(prepare_request(spec_, stage, reference));
+    PrepareRequest request = prepare_request(spec_, stage, reference);
+    request.calibrate = calibrate;
+    client_->prepare(std::move(request));
   }
 
   void submit(Candidate candidate) override {
     candidate_ = std::move(candidate);
+    if (client_->ready()) return dispatch();
+    client_->prepare_again();
+  }
+
+  void race(FinalsRequest request) override {
+    finals_ = std::move(request);
     if (client_->ready()) return dispatch();
     client_->prepare_again();
   }
@@ -52,6 +60,10 @@ class MeasuringEvaluator : public Evaluator {
       case GpuEvent::Kind::measured:
         describe(event->measured);
         return finish();
+      case GpuEvent::Kind::turn:
+        return turn(event->ticket);
+      case GpuEvent::Kind::raced:
+        return raced(std::move(event->finals));
       case GpuEvent::Kind::lost:
         return lost(*event);
     }
@@ -62,19 +74,17 @@ class MeasuringEvaluator : public Evaluator {
     client_->stop();
     restart_at_.reset();
     dispatched_ = false;
+    finals_.reset();
     return std::exchange(candidate_, std::nullopt);
   }
 
  private:
   void dispatch() {
-    MeasureRequest request;
-    request.ticket = ++ticket_;
-    request.cubin = candidate_->binary->cubin;
-    request.symbol = candidate_->binary->kernel_symbol;
-    request.shape = launch_shape(candidate_->instance);
-    request.arguments = candidate_->instance.arguments;
-    request.tolerance_factor = candidate_->stage->spec->tolerance_factor;
     dispatched_ = true;
+    if (finals_) return client_->dispatch(*finals_);
+    MeasureRequest request = measure_request(*candidate_->stage, candidate_->instance, *candidate_->binary);
+    request.ticket = ++ticket_;
+    request.leader_us = candidate_->leader_us;
     client_->dispatch(request);
   }
 
@@ -85,15 +95,30 @@ class MeasuringEvaluator : public Evaluator {
     return evaluation;
   }
 
+  static Evaluation turn(std::uint64_t ticket) {
+    Evaluation evaluation;
+    evaluation.turn = ticket;
+    return evaluation;
+  }
+
+  Evaluation raced(FinalsMeasured finals) {
+    finals_.reset();
+    dispatched_ = false;
+    Evaluation evaluation;
+    evaluation.finals = std::move(finals);
+    return evaluation;
+  }
+
   void describe(const Measured& measured) {
     add_measured(candidate_->trial, measured, candidate_->stage->instantiator.workload(), target_);
+    if (candidate_->leader_us) add_screening(candidate_->trial, *candidate_->leader_us);
     add_baseline(candidate_->trial, baselines_);
   }
 
   std::optional<Evaluation> prepared(const Prepared& prepared) {
     restarts_ = 0;
     if (!std::exchange(group_prepared_, true)) return first_prepared(prepared);
-    if (!candidate_) return std::nullopt;
+    if (!candidate_ && !finals_) return std::nullopt;
     if (dispatched_) return finish();  // the GPU works without the candidate that its worker was lost with
     dispatch();
     return std::nullopt;
@@ -102,6 +127,7 @@ class MeasuringEvaluator : public Evaluator {
   Evaluation first_prepared(const Prepared& prepared) {
     Evaluation evaluation;
     evaluation.note = prepared.note;
+    evaluation.calibration = prepared.calibration;
     baselines_ = prepared.baselines;
     for (const MeasuredBaseline& baseline : baselines_) {
       Trial trial = make_baseline_trial(spec_, *group_, target_, baseline);
@@ -112,6 +138,7 @@ class MeasuringEvaluator : public Evaluator {
   }
 
   std::optional<Evaluation> lost(const GpuEvent& event) {
+    if (finals_ && dispatched_) return lost_in_finals(event);
     const bool with_candidate = dispatched_ && candidate_->trial.outcome == Outcome::dispatched;
     if (with_candidate) return lost_with_candidate(event);
     if (!group_prepared_ && !event.blameless && !event.while_opening) {
@@ -130,6 +157,16 @@ class MeasuringEvaluator : public Evaluator {
     }
     client_->prepare_again();
     return std::nullopt;
+  }
+
+  /// The next request starts another worker.
+  Evaluation lost_in_finals(const GpuEvent& event) {
+    finals_.reset();
+    dispatched_ = false;
+    Evaluation evaluation;
+    const Measured& end = event.measured;
+    evaluation.finals_lost = FinalsLoss{end.ticket, end.outcome, end.reason, event.blameless};
+    return evaluation;
   }
 
   std::optional<Evaluation> restart_later(const std::string& reason) {
@@ -151,6 +188,7 @@ class MeasuringEvaluator : public Evaluator {
       evaluation.returned = std::exchange(candidate_, std::nullopt);
     }
     evaluation.retired = reason;
+    finals_.reset();
     client_->stop();
     return evaluation;
   }
@@ -169,8 +207,9 @@ class MeasuringEvaluator : public Evaluator {
   bool group_prepared_ = false;              ///< at least once
   std::vector<MeasuredBaseline> baselines_;  ///< of the group
   std::optional<Candidate> candidate_;
-  bool dispatched_ = false;  ///< the candidate has been sent to a worker
-  int restarts_ = 0;         ///< attempts since the worker was last ready
+  std::optional<FinalsRequest> finals_;  ///< and no candidate
+  bool dispatched_ = false;              ///< the candidate, or the finals, have been sent to a worker
+  int restarts_ = 0;                     ///< attempts since the worker was last ready
   std::optional<Clock::time_point> restart_at_;
   std::uint64_t ticket_ = 0;
 };

@@ -1,3 +1,4 @@
+#include <stdexcept>
 #include <utility>
 
 #include "inspect/predict.h"
@@ -12,6 +13,9 @@ class PredictingEvaluator : public InstantEvaluator {
   using InstantEvaluator::InstantEvaluator;
 
   bool measures() const override { return false; }
+  void race(FinalsRequest /*request*/) override {
+    throw std::logic_error("a model answers the same however often it is asked");
+  }
 
   void submit(Candidate candidate) override {
     const Workload& workload = candidate.stage->instantiator.workload();

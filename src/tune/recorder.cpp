@@ -17,16 +17,23 @@ bool is_worth_keeping(Outcome outcome) {
 
 }  // namespace
 
-void Recorder::record(Candidate candidate) {
-  candidate.trial.recorded_at = utc_now();
-  sweep_.database.record(candidate.trial);
-  count(candidate, candidate.trial);
+void Recorder::record(Lane& lane, Candidate candidate) {
+  Trial& row = candidate.trial;
+  row.recorded_at = utc_now();
+  sweep_.database.record(row);
+  count(candidate, row);
+  if (!row.measure_ms) return;
+  constexpr double kMillisecondsPerSecond = 1e3;
+  sweep_.summary.gpu_s += *row.measure_ms / kMillisecondsPerSecond;
+  count_samples(row);
+  lane.measured_groups.insert(candidate.stage->group);
+  lane.standings.add(*candidate.stage, candidate.index, row, std::move(candidate.binary));
 }
 
-void Recorder::refuse(Candidate candidate, const std::string& reason) {
+void Recorder::refuse(Lane& lane, Candidate candidate, const std::string& reason) {
   candidate.trial.outcome = Outcome::refused;
   candidate.trial.reason = reason;
-  record(std::move(candidate));
+  record(lane, std::move(candidate));
 }
 
 void Recorder::dispatch(Candidate& candidate) {
@@ -34,21 +41,63 @@ void Recorder::dispatch(Candidate& candidate) {
   sweep_.database.record(candidate.trial);
 }
 
+/// As a row of this sweep.
+void Recorder::stamp(Trial& row) const {
+  row.sweep_id = row.seen_in_sweep = sweep_.summary.sweep_id;
+  row.recorded_at = utc_now();
+}
+
 void Recorder::record_baseline(Trial baseline) {
-  baseline.sweep_id = baseline.seen_in_sweep = sweep_.summary.sweep_id;
+  stamp(baseline);
   sweep_.database.record(baseline);
+  count_samples(baseline);
+}
+
+void Recorder::record_finals(std::vector<Trial> rows) {
+  for (Trial& row : rows) {
+    stamp(row);
+    count_samples(row);
+  }
+  sweep_.database.record_all(rows);
+}
+
+void Recorder::disqualify(const std::string& key, Outcome outcome, const std::string& reason) {
+  auto row = sweep_.database.find(key);
+  if (!row || row->outcome != Outcome::ok) return;
+  if (!row->first_median_us) row->first_median_us = row->median_us;
+  row->timed_in = "final";
+  row->outcome = outcome;
+  row->reason = "in the finals: " + reason;
+  stamp(*row);
+  sweep_.database.record(*row);
+  std::map<Outcome, std::uint64_t>& outcomes = sweep_.summary.outcomes;
+  if (--outcomes[Outcome::ok] == 0) outcomes.erase(Outcome::ok);
+  ++outcomes[outcome];
+}
+
+void Recorder::count_samples(const Trial& row) {
+  sweep_.summary.discarded_samples += row.discarded_samples.value_or(0);
 }
 
 bool Recorder::is_known(Lane& lane, const Candidate& candidate) {
   if (sweep_.options.remeasure) return false;
   const auto row = sweep_.database.find(candidate.trial.key);
   if (!row) return false;
-  const bool is_anothers = row->sweep_id != sweep_.summary.sweep_id;
-  if (row->outcome == Outcome::dispatched && is_anothers && !candidate.deferred) {
+  const bool is_in_flight = row->outcome == Outcome::dispatched && row->sweep_id != sweep_.summary.sweep_id;
+  const bool was_screened_out = row->outcome == Outcome::screened_out;
+  const bool without_leader = was_screened_out && lane.standings.leader(*candidate.stage) == nullptr;
+  if ((is_in_flight || without_leader) && !candidate.deferred) {
     lane.defer(candidate.stage, candidate.index);
     return true;
   }
+  if (was_screened_out && !is_still_too_slow(lane, candidate, *row)) return false;
   return reuse(lane, candidate, *row);
+}
+
+bool Recorder::is_still_too_slow(const Lane& lane, const Candidate& candidate, const Trial& row) const {
+  const Leader* leader = lane.standings.leader(*candidate.stage);
+  if (leader == nullptr || !row.median_us) return false;
+  return *row.median_us > sweep_.spec.measure.screening * leader->lowest_upper_us;
 }
 
 bool Recorder::reuse(Lane& lane, const Candidate& candidate, const Trial& row) {
@@ -59,6 +108,7 @@ bool Recorder::reuse(Lane& lane, const Candidate& candidate, const Trial& row) {
   }
   ++sweep_.summary.reused;
   count(candidate, row);
+  lane.standings.add(*candidate.stage, candidate.index, row, nullptr);
   return true;
 }
 
@@ -67,7 +117,7 @@ void Recorder::count(const Candidate& candidate, const Trial& row) {
   ++summary.finished;
   ++summary.outcomes[row.outcome];
   if (!row.warnings.empty()) ++summary.warned;
-  const bool ran = row.outcome == Outcome::ok;
+  const bool ran = row.outcome == Outcome::ok || row.outcome == Outcome::screened_out;
   candidate.stage->strategy->observe(candidate.index, ran ? row.median_us : std::nullopt);
   scoreboard_.add(*candidate.stage, row);
 }

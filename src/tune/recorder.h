@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tune/context.h"
 #include "tune/scoreboard.h"
@@ -13,21 +14,29 @@ class Recorder {
   explicit Recorder(SweepContext& sweep) : sweep_(sweep) {}
 
   /// The end of a candidate.
-  void record(Candidate candidate);
-  void refuse(Candidate candidate, const std::string& reason);
+  void record(Lane& lane, Candidate candidate);
+  void refuse(Lane& lane, Candidate candidate, const std::string& reason);
   /// Journals that a candidate is about to run.
   void dispatch(Candidate& candidate);
   void record_baseline(Trial baseline);
+  /// Rows with their times in the finals.
+  void record_finals(std::vector<Trial> rows);
+  /// The finals have found a fault in the configuration of a row, which therefore ranks no more.
+  void disqualify(const std::string& key, Outcome outcome, const std::string& reason);
 
-  /// Takes the row of a candidate that is there already. One that was being measured when another sweep ended
-  /// abruptly may have been the end of the whole machine, or another sweep may be at it right now: it is put
-  /// off to the end. False when the candidate has to be tried.
+  /// Takes the row of a candidate that is there already, or puts the candidate off to the end of its stage:
+  /// one that was being measured when another sweep ended abruptly may have been the end of the whole
+  /// machine, or another sweep may be at it right now; and one that was screened out cannot be judged before
+  /// a leader is known. False when the candidate has to be tried.
   bool is_known(Lane& lane, const Candidate& candidate);
 
   const Scoreboard& scoreboard() const { return scoreboard_; }
 
  private:
   bool reuse(Lane& lane, const Candidate& candidate, const Trial& row);
+  bool is_still_too_slow(const Lane& lane, const Candidate& candidate, const Trial& row) const;
+  void stamp(Trial& row) const;
+  void count_samples(const Trial& row);
   void count(const Candidate& candidate, const Trial& row);
 
   SweepContext& sweep_;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "compile/pool.h"
 #include "tune/provenance.h"
 
@@ -14,6 +15,7 @@ namespace tiletune {
 namespace {
 
 using Json = nlohmann::ordered_json;
+constexpr const char* kSampling = "sampling";
 
 std::string launch_json(const Instance& instance) {
   return Json{{"grid", {instance.grid.x, instance.grid.y, instance.grid.z}},
@@ -52,6 +54,13 @@ std::string scalars_text(const TemplateSpec& spec) {
   return text;
 }
 
+/// What a measurement depends on, in the config's words. A ladder screens each template against its own best.
+std::string policy_text(const TuneSpec& spec) {
+  Json policy = to_json(spec.measure);
+  if (spec.view == View::ladder && spec.measure.screening > 0) policy["screened_by"] = "template";
+  return policy.dump();
+}
+
 /// What rows of kernels and baselines have in common.
 Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& target) {
   Trial trial;
@@ -67,7 +76,7 @@ Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& targe
   trial.cuda_version = target.cuda_version;
   trial.nvrtc_version = nvrtc_version();
   if (target.source == Source::measured) trial.cache = name(spec.measure.cache);
-  trial.measure_policy = target.source == Source::measured ? to_json(spec.measure).dump() : "{}";
+  trial.measure_policy = target.source == Source::measured ? policy_text(spec) : "{}";
   trial.host = host_name();
   trial.recorded_at = utc_now();
   return trial;
@@ -128,11 +137,27 @@ Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target
   trial.key = common_hash(trial).add(baseline.name).add(baseline.library).hex();
   trial.outcome = Outcome::ok;
   trial.relative_error = baseline.relative_error;
+  trial.timed_in = kSampling;
   add_timing(trial, baseline.timing, stage.instantiator.workload(), target);
+  add_throttling(trial);
   return trial;
 }
 
+std::string twin_key(const std::string& original_key) { return Hasher().add(original_key).add("twin").hex(); }
+
+Trial make_twin_trial(const Trial& original) {
+  Trial twin = original;
+  twin.key = twin_key(original.key);
+  twin.kind = "twin";
+  twin.outcome = Outcome::ok;
+  for (auto* absent : {&twin.first_median_us, &twin.probability_near_best, &twin.sustained_us,
+                       &twin.sustained_clock_mhz, &twin.sustained_power_w, &twin.sustained_tflops_per_w})
+    absent->reset();
+  return twin;
+}
+
 void add_warning(Trial& trial, const std::string& warning) {
+  if (trial.warnings.find(warning) != std::string::npos) return;
   if (!trial.warnings.empty()) trial.warnings += "; ";
   trial.warnings += warning;
 }
@@ -189,10 +214,14 @@ void add_accuracy(Trial& trial, const Accuracy& accuracy) {
 void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target) {
   trial.outcome = measured.outcome;
   trial.reason = measured.reason;
-  if (measured.timing) add_timing(trial, *measured.timing, workload, target);
+  if (measured.timing) {
+    trial.timed_in = measured.outcome == Outcome::screened_out ? "screening" : kSampling;
+    add_timing(trial, *measured.timing, workload, target);
+  }
   if (measured.accuracy) add_accuracy(trial, *measured.accuracy);
   trial.power_w = measured.condition.power_w;
   trial.throttle_reasons = measured.condition.throttle_reasons;
+  add_throttling(trial);
   trial.measure_ms = measured.wall_ms;
   trial.driver_blocks_per_multiprocessor = measured.driver_blocks_per_multiprocessor;
   if (measured.driver_blocks_per_multiprocessor && trial.blocks_per_multiprocessor &&
@@ -207,14 +236,39 @@ void add_measured(Trial& trial, const Measured& measured, const Workload& worklo
   }
 }
 
+void add_screening(Trial& trial, double leader_us) {
+  if (trial.outcome != Outcome::screened_out || !trial.min_us) return;
+  const auto samples = trial.sample_count.value_or(0);
+  trial.reason = fmt::format("at least {} times the leader's {} us after {} sample{}",
+                             three_digits(*trial.min_us / leader_us), three_digits(leader_us), samples,
+                             samples == 1 ? "" : "s");
+}
+
+void add_throttling(Trial& trial) {
+  const auto discarded = trial.discarded_samples.value_or(0);
+  if (discarded == 0) return;
+  const std::string& reasons = trial.throttle_reasons;
+  add_warning(trial,
+              fmt::format("{} sample{} discarded: the GPU was throttled{}", discarded,
+                          discarded == 1 ? "" : "s", reasons.empty() ? "" : fmt::format(" ({})", reasons)));
+}
+
 void add_baseline(Trial& trial, const std::vector<MeasuredBaseline>& baselines) {
   const auto fastest = std::min_element(baselines.begin(), baselines.end(), [](const auto& a, const auto& b) {
     return a.timing.median_us < b.timing.median_us;
   });
   if (fastest == baselines.end()) return;
-  trial.baseline = fastest->name;
-  trial.baseline_us = fastest->timing.median_us;
-  trial.baseline_error = fastest->relative_error;
+  Trial row;
+  row.template_name = fastest->name;
+  row.median_us = fastest->timing.median_us;
+  row.relative_error = fastest->relative_error;
+  add_baseline(trial, row);
+}
+
+void add_baseline(Trial& trial, const Trial& baseline) {
+  trial.baseline = baseline.template_name;
+  trial.baseline_us = baseline.median_us;
+  trial.baseline_error = baseline.relative_error;
   if (trial.median_us) trial.percent_of_baseline = 100 * *trial.baseline_us / *trial.median_us;
 }
 

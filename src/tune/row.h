@@ -28,8 +28,18 @@ void add_accuracy(Trial& trial, const Accuracy& accuracy);
 /// Outcome, timing, errors and the driver's own view of the kernel; disagreement with the cubin becomes a
 /// warning.
 void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target);
+/// Why a row was screened out, if it was.
+void add_screening(Trial& trial, double leader_us);
 /// Compares with the fastest of the baselines, if there are any.
 void add_baseline(Trial& trial, const std::vector<MeasuredBaseline>& baselines);
+/// The same with a baseline's row.
+void add_baseline(Trial& trial, const Trial& baseline);
+/// Warns of samples that were discarded.
+void add_throttling(Trial& trial);
+/// The row of a second copy of a kernel, without its times.
+Trial make_twin_trial(const Trial& original);
+/// Its key.
+std::string twin_key(const std::string& original_key);
 void add_warning(Trial& trial, const std::string& warning);
 
 }  // namespace tiletune

@@ -84,6 +84,16 @@ LaunchShape launch_shape(const Instance& instance) {
           u(instance.dynamic_shared_bytes)};
 }
 
+MeasureRequest measure_request(const Stage& stage, const Instance& instance, const Binary& binary) {
+  MeasureRequest request;
+  request.cubin = binary.cubin;
+  request.symbol = binary.kernel_symbol;
+  request.shape = launch_shape(instance);
+  request.arguments = instance.arguments;
+  request.tolerance_factor = stage.spec->tolerance_factor;
+  return request;
+}
+
 std::vector<Stage> plan_stages(const TuneSpec& spec) {
   check_compile_options(spec.compile.options, Where{spec.file.string(), "/compile/options"});
   std::vector<Stage> stages;

@@ -49,5 +49,7 @@ std::string instantiate(const Stage& stage, std::uint64_t index, Instance& insta
 
 /// A launch shape as the driver takes it.
 LaunchShape launch_shape(const Instance& instance);
+/// How a worker is asked to measure a stage's configuration.
+MeasureRequest measure_request(const Stage& stage, const Instance& instance, const Binary& binary);
 
 }  // namespace tiletune

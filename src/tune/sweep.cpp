@@ -9,6 +9,7 @@
 #include "compile/wait.h"
 #include "tune/context.h"
 #include "tune/dispatcher.h"
+#include "tune/finals.h"
 #include "tune/intake.h"
 #include "tune/provenance.h"
 #include "tune/recorder.h"
@@ -45,7 +46,10 @@ class Sweep {
       for (const Stage& stage : lane.stages()) sweep_.summary.planned += stage.planned;
     }
     try {
-      while (!done()) step();
+      while (!done()) {
+        wait();
+        step();
+      }
       dispatcher_.check_survivors();
     } catch (const UserError&) {
       sweep_.summary.failure = std::current_exception();
@@ -60,13 +64,13 @@ class Sweep {
   void step() {
     intake_.propose();
     for (auto& [ticket, compiled] : sweep_.pool.take_finished()) {
-      if (!intake_.admit(ticket, compiled)) dispatcher_.take_reference(ticket, compiled);
+      if (intake_.admit(ticket, compiled) || finals_.take_compiled(ticket, compiled)) continue;
+      dispatcher_.take_reference(ticket, compiled);
     }
     for (Lane& lane : sweep_.lanes) {
       for (Post& post : lane.posts) dispatcher_.attend(lane, post);
     }
     report();
-    wait();
   }
 
   void finish() {
@@ -83,7 +87,8 @@ class Sweep {
     stop_early();
     if (sweep_.stopping) dispatcher_.abandon_preparations();
     return std::all_of(sweep_.lanes.begin(), sweep_.lanes.end(), [&](Lane& lane) {
-      return lane.idle() && (sweep_.stopping || !lane.alive() || lane.exhausted());
+      const bool through = sweep_.stopping || !lane.alive() || lane.exhausted();
+      return finals_.over(lane) && lane.idle() && through;
     });
   }
 
@@ -102,6 +107,10 @@ class Sweep {
   }
 
   void report() {
+    const auto is_measuring = [](const Lane& lane) { return lane.is_measuring(); };
+    if (std::none_of(sweep_.lanes.begin(), sweep_.lanes.end(), is_measuring)) {
+      if (const auto finals = finals_.progress()) return sweep_.observer.on_progress(*finals);
+    }
     ProgressState state = recorder_.scoreboard().state(sweep_.lanes.front().stages().front());
     state.done = sweep_.summary.finished;
     for (Lane& lane : sweep_.lanes) {
@@ -128,7 +137,8 @@ class Sweep {
   SweepContext sweep_;
   Recorder recorder_{sweep_};
   Intake intake_{sweep_, recorder_};
-  Dispatcher dispatcher_{sweep_, recorder_};
+  Finals finals_{sweep_, recorder_};
+  Dispatcher dispatcher_{sweep_, recorder_, finals_};
   const Clock::time_point started_ = Clock::now();
 };
 

@@ -33,10 +33,10 @@ class SweepObserver {
 struct SweepSummary {
   std::int64_t sweep_id = 0;
   std::uint64_t planned = 0;
-  std::uint64_t finished = 0;  ///< rows of this sweep, reused ones included
-  std::uint64_t reused = 0;    ///< rows that were there already
-  std::uint64_t warned = 0;    ///< rows with a warning
-  std::map<Outcome, std::uint64_t> outcomes;
+  std::uint64_t finished = 0;                 ///< rows of this sweep, reused ones included
+  std::uint64_t reused = 0;                   ///< rows that were there already
+  std::uint64_t warned = 0;                   ///< rows with a warning
+  std::map<Outcome, std::uint64_t> outcomes;  ///< as they are after the finals
   bool interrupted = false;
   bool out_of_budget = false;
   std::vector<std::string> retired;  ///< GPUs that were given up, each with its reason
@@ -45,7 +45,12 @@ struct SweepSummary {
   std::exception_ptr failure;
   double wall_s = 0;
   double compile_cpu_s = 0;
-  double evaluate_s = 0;  ///< time the evaluators were busy, added up
+  double evaluate_s = 0;              ///< time the evaluators were busy, added up
+  double gpu_s = 0;                   ///< of that, what candidates and finals took on the GPUs
+  std::uint64_t finals = 0;           ///< groups whose best were measured again in turns
+  std::uint64_t finals_left_out = 0;  ///< finals that were due and did not come to their end
+  double finals_s = 0;
+  std::int64_t discarded_samples = 0;  ///< because the GPU was throttled meanwhile
 };
 
 /// The one loop: propose -> compile -> admit -> evaluate -> record. Single-threaded; compile workers and the

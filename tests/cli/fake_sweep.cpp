@@ -49,7 +49,11 @@ void expect_complete(const Sandbox& sandbox, int configurations, const std::stri
   for (const Trial& row : rows) parameters.insert(row.parameters);
   EXPECT_EQ(kernels_with(rows, Outcome::ok), configurations);
   EXPECT_EQ(parameters.size(), configurations + 1U) << "each configuration once, and the baseline";
-  EXPECT_EQ(rows.size(), configurations + 1U);
+  EXPECT_EQ(rows.size(), configurations + 2U);
+  const auto in_finals = std::count_if(rows.begin(), rows.end(), [](const Trial& row) {
+    return row.kind == "kernel" && row.timed_in == "final";
+  });
+  EXPECT_GE(in_finals, std::min(configurations, 10));
 }
 
 }  // namespace tiletune

@@ -22,8 +22,11 @@ void warm_kernel_cache(const Sandbox& sandbox, const std::string& config);
 std::vector<Trial> rows_of(const Sandbox& sandbox, const std::string& database = "results.db");
 std::int64_t kernels_with(const std::vector<Trial>& rows, Outcome outcome);
 
-/// Fails the test unless the database is sound and holds so many kernels, each once, all ok, and one
-/// baseline.
+/// More of a config: its best configurations are not measured again.
+inline const std::string kNoFinals = R"(, "measure": {"finals": {"configurations": 0}})";
+
+/// Fails the test unless the database is sound and holds so many kernels, each once, all ok, one baseline,
+/// and a twin of the fastest kernel, which the finals have left.
 void expect_complete(const Sandbox& sandbox, int configurations, const std::string& database = "results.db");
 
 }  // namespace tiletune

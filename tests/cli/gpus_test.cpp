@@ -76,7 +76,7 @@ TEST(Gpus, TheHeadlineCountsThem) {
 
 TEST(Gpus, ADeadOneIsRetiredAndItsWorkMoves) {
   const Sandbox sandbox;
-  const std::string config = sandbox.write_tiny_space(24);
+  const std::string config = sandbox.write_tiny_space(24, kNoFinals);
   warm_kernel_cache(sandbox, config);
   const Finished run = sandbox.run(measured_sweep(config, "dies", 2, {"--gpus", "0,1"}));
   EXPECT_EQ(run.code, 0) << run.err;
@@ -148,7 +148,7 @@ TEST(Gpus, AWorkerThatIsKilledAgainIsBlamedOnItsConfiguration) {
 
 TEST(Gpus, WhatWasInFlightWhenASweepEndedComesLast) {
   const Sandbox sandbox;
-  const std::string config = sandbox.write_tiny_space(3);
+  const std::string config = sandbox.write_tiny_space(3, kNoFinals);
   sandbox.run(measured_sweep(config, "none"));
   {
     Database database(sandbox.folder() / "results.db", Database::Mode::read_write);

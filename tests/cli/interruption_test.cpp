@@ -234,8 +234,9 @@ TEST(Interruption, ABudgetOfTimeEndsWithEverythingRecordedAndGoesOn) {
       << first.out;
   EXPECT_TRUE(no_orphans());
   const std::vector<Trial> rows = rows_of(sandbox);
-  EXPECT_EQ(kernels_with(rows, Outcome::ok) + 1, static_cast<std::int64_t>(rows.size()));
-  EXPECT_LT(rows.size(), 101U);
+  EXPECT_EQ(kernels_with(rows, Outcome::ok) + 2, static_cast<std::int64_t>(rows.size()))
+      << "a baseline, and the twin of the fastest: the finals come on top";
+  EXPECT_LT(rows.size(), 102U);
   arguments.back() = "10min";
   EXPECT_EQ(sandbox.run(arguments).code, 0);
   expect_complete(sandbox, 100);

@@ -226,7 +226,7 @@ TEST(Surroundings, TwoSweepsIntoOneDatabaseBothComplete) {
     EXPECT_FALSE(run.finished_at.empty());
     TrialFilter filter;
     filter.sweep_id = run.id;
-    EXPECT_EQ(database.trials(filter).size(), 31U) << "rows of sweep " << run.id;
+    EXPECT_EQ(database.trials(filter).size(), 32U) << "rows of sweep " << run.id;
   }
 }
 

@@ -27,6 +27,7 @@ class Row:
     reason: str
     recorded_at: str
     median_us: float
+    timed_in: str
     gpu_uuid: str
     sweep_id: int
 
@@ -37,6 +38,10 @@ class Row:
     @property
     def is_final(self):
         return self.kind == "kernel" and self.outcome not in TRIED_AGAIN
+
+    def had_finals_since(self, before):
+        """Whether the row was written anew because its configuration was measured again in turns with the other best."""
+        return self.timed_in == "final" and before.timed_in != "final"
 
 
 @dataclasses.dataclass

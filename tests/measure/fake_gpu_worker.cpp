@@ -55,6 +55,7 @@ GpuOpened opened(int index) {
 
 /// In a mode of its own the slowest takes eleven times as long as the fastest.
 bool spread_out = false;
+bool throttled = false;
 double screening = 0;
 
 double time_us(const MeasureRequest& request) {
@@ -69,6 +70,10 @@ Measured measured(const MeasureRequest& request) {
   const bool too_slow = screening > 0 && request.leader_us && base_us > screening * *request.leader_us;
   if (too_slow) message.outcome = Outcome::screened_out;
   message.timing = summarise({{base_us, base_us + 1, base_us + 2}});
+  if (throttled) {
+    message.timing->discarded = 2;
+    message.condition.throttle_reasons = "sw_power_cap";
+  }
   message.accuracy = Accuracy{1e-7, 1e-6, 1e-5, "C[0,0]"};
   message.wall_ms = 1;
   return message;
@@ -159,7 +164,10 @@ FinalTime final_time(const MeasureRequest& participant, double base_us, int roun
 void misbehave_in_finals(const std::string& mode) {
   if (mode == "finals_crash") ::raise(SIGSEGV);
   if (mode == "finals_killed") ::raise(SIGKILL);
-  if (mode == "finals_hang") std::this_thread::sleep_for(std::chrono::hours(1));
+  if (mode == "finals_hang") {
+    std::ofstream("finals_hang") << "here";
+    std::this_thread::sleep_for(std::chrono::hours(1));
+  }
 }
 
 void race(WorkerChannel& channel, const FinalsRequest& request, int rounds, const std::string& mode,
@@ -222,6 +230,7 @@ int main(int argc, char** argv) {
   if (mode.starts_with("1:")) mode = device == 1 ? mode.substr(2) : "slow";
   spread_out = mode == "spread";
   if (mode == "0:dead" && device == 0) return 6;
+  throttled = mode == "throttled";
   if (mode == "no_gpu") {
     channel.send({{"type", "no_gpu"}, {"reason", "there is no driver here"}});
     return 0;

@@ -6,54 +6,53 @@
 
 #include "base/file.h"
 #include "spec/load.h"
-#include "tune/evaluator.h"
+#include "tune/instant_evaluator.h"
 #include "tune/row.h"
 #include "tune/sweep.h"
 
 namespace tiletune {
 
 /// Answers at once with times drawn from a seed, as a GPU might have measured them.
-class InstantEvaluator : public Evaluator {
+class PretendingEvaluator : public InstantEvaluator {
  public:
-  explicit InstantEvaluator(Target target) : target_(std::move(target)) {}
+  using InstantEvaluator::InstantEvaluator;
 
-  const Target& target() const override { return target_; }
   bool measures() const override { return true; }
-  void begin_group(const Stage& /*stage*/, const Binary* /*reference*/) override {}
-  bool idle() const override { return !done_; }
-  int fd() const override { return -1; }
-  Clock::time_point deadline() const override { return done_ ? Clock::now() : Clock::time_point::max(); }
-  bool running() const override { return done_.has_value(); }
-  std::optional<Candidate> abandon() override { return std::nullopt; }
 
   void submit(Candidate candidate) override {
-    constexpr int kSamples = 15;
-    const double level = std::uniform_real_distribution<double>(100, 10000)(random_);
-    std::uniform_real_distribution<double> noise(0.99, 1.01);
-    std::vector<double> samples;
-    for (int i = 0; i < kSamples; ++i) samples.push_back(level * noise(random_));
     Measured measured;
-    measured.timing = summarise(std::move(samples));
-    measured.relative_error = 1e-7;
-    measured.error_bound = 1e-5;
-    measured.sm_clock_mhz = 1980;
+    measured.timing = draw(std::uniform_real_distribution<double>(100, 10000)(random_), kSamples);
+    measured.accuracy = Accuracy{1e-7, 1e-5, 1e-6, "C[0,0]"};
     measured.wall_ms = 1;
-    add_measured(candidate.trial, measured, candidate.stage->instantiator.workload(), target_);
-    add_baseline(candidate.trial, 500);
-    done_ = std::move(candidate);
+    add_measured(candidate.trial, measured, candidate.stage->instantiator.workload(), target());
+    finish(std::move(candidate));
   }
 
-  std::optional<Evaluation> poll() override {
-    if (!done_) return std::nullopt;
+  void race(FinalsRequest request) override {
     Evaluation evaluation;
-    evaluation.finished = std::exchange(done_, std::nullopt);
-    return evaluation;
+    FinalsMeasured& finals = evaluation.finals.emplace();
+    for (const MeasureRequest& participant : request.participants) {
+      FinalTime& time = finals.times.emplace_back();
+      time.ticket = participant.ticket;
+      time.timing = draw(100, kSamples);
+    }
+    answer(std::move(evaluation));
   }
 
  private:
-  Target target_;
+  static constexpr int kSamples = 15;
+
+  Timing draw(double level_us, int count) {
+    std::uniform_real_distribution<double> noise(0.99, 1.01);
+    Samples samples;
+    for (int i = 0; i < count; ++i) {
+      samples.times_us.push_back(level_us * noise(random_));
+      samples.clocks_mhz.push_back(1980);
+    }
+    return summarise(std::move(samples));
+  }
+
   std::mt19937 random_{1};
-  std::optional<Candidate> done_;
 };
 
 /// "[1, 2, ..., count]"
@@ -83,7 +82,7 @@ inline std::filesystem::path write_wide_space(const std::filesystem::path& folde
   return folder / "wide.json";
 }
 
-/// An H100 that InstantEvaluator pretends to measure on.
+/// An H100 that PretendingEvaluator pretends to measure on.
 inline Target pretended_target(const std::filesystem::path& home) {
   Target target = target_from_model(find_gpu_model(load_gpu_models(home / "configs/gpus"), "H100"));
   target.source = Source::measured;
@@ -96,7 +95,7 @@ inline Target pretended_target(const std::filesystem::path& home) {
 inline std::vector<Fleet> pretended_fleet(const TuneSpec& spec, const std::filesystem::path& home) {
   std::vector<Fleet> fleets(1);
   fleets[0].stages = plan_stages(spec);
-  fleets[0].evaluators.push_back(std::make_unique<InstantEvaluator>(pretended_target(home)));
+  fleets[0].evaluators.push_back(std::make_unique<PretendingEvaluator>(pretended_target(home)));
   return fleets;
 }
 

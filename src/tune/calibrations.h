@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+
+#include "measure/messages.h"
+#include "store/database.h"
+#include "tune/target.h"
+
+namespace tiletune {
+
+/// What the database knows of a GPU with its driver.
+std::optional<Calibration> known_calibration(const Database& database, const Target& target);
+void keep_calibration(Database& database, const Target& target, const Calibration& calibration);
+
+}  // namespace tiletune

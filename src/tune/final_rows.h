@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "measure/messages.h"
+#include "store/trial.h"
+#include "tune/lane.h"
+
+namespace tiletune {
+
+/// A row and what the finals gave for it.
+struct FinalRow {
+  Trial row;
+  const FinalTime* time = nullptr;  ///< with a timing
+};
+
+/// Everybody with a time in a group's finals.
+struct FinalRows {
+  std::vector<FinalRow> participants;  ///< at least one; the leader first
+  std::optional<FinalRow> twin;        ///< with the leader's row
+  std::vector<FinalRow> baselines;
+};
+
+/// The rows with their times in the finals in the place of those before, and what the finals' statistics say
+/// of them. The twin's becomes a row of its own.
+std::vector<Trial> rows_with_final_times(FinalRows finals, const GpuCondition& condition, const Post& post,
+                                         const Stage& stage);
+
+}  // namespace tiletune

@@ -1,0 +1,309 @@
+#include "tune/finals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tune/final_rows.h"
+#include "tune/row.h"
+
+namespace tiletune {
+
+namespace {
+
+using State = GroupFinals::State;
+
+constexpr int kMostRepetitions = 4;
+
+std::size_t group_of(const Lane& lane, const GroupFinals& finals) {
+  return static_cast<std::size_t>(&finals - lane.finals.data());
+}
+
+/// The finals that a GPU runs.
+GroupFinals* finals_on(Lane& lane, const Post& post) {
+  const auto found = std::find_if(lane.finals.begin(), lane.finals.end(),
+                                  [&](const GroupFinals& finals) { return finals.post == &post; });
+  return found == lane.finals.end() ? nullptr : &*found;
+}
+
+/// The one that leads those without a fault.
+Finalist* leader_of(GroupFinals& finals) {
+  const auto found = std::find_if(finals.finalists.begin(), finals.finalists.end(),
+                                  [](const Finalist& finalist) { return !finalist.fault; });
+  return found == finals.finalists.end() ? nullptr : &*found;
+}
+
+Finalist* finalist_of(GroupFinals& finals, std::uint64_t ticket) {
+  return ticket == 0 || ticket > finals.finalists.size() ? nullptr : &finals.finalists[ticket - 1];
+}
+
+FinalsRequest request_of(const GroupFinals& finals) {
+  FinalsRequest request;
+  for (std::size_t i = 0; i < finals.finalists.size(); ++i) {
+    const Finalist& finalist = finals.finalists[i];
+    if (finalist.fault) continue;
+    request.participants.push_back(
+        measure_request(*finalist.contender.stage, finalist.instance, *finalist.contender.binary));
+    request.participants.back().ticket = i + 1;
+  }
+  return request;
+}
+
+void free_post(Post& post, GroupFinals& finals) {
+  post.for_finals = false;
+  finals.post = nullptr;
+}
+
+bool can_run(const Post& post, std::size_t group) {
+  return !post.retired && !post.failed_groups.contains(group);
+}
+
+}  // namespace
+
+Finals::Finals(SweepContext& sweep, Recorder& recorder) : sweep_(sweep), recorder_(recorder) {
+  const bool wanted = sweep.spec.measure.finals.configurations > 0;
+  for (Lane& lane : sweep_.lanes) {
+    if (wanted && lane.posts.front().evaluator->measures()) continue;
+    for (GroupFinals& finals : lane.finals) finals.state = State::over;
+  }
+}
+
+void Finals::open_due(Lane& lane) {
+  for (std::size_t group = 0; group < lane.finals.size(); ++group) {
+    const bool pending = lane.finals[group].state == State::pending;
+    if (pending && !lane.is_open(group, sweep_.stopping)) open(lane, group);
+  }
+}
+
+void Finals::open(Lane& lane, std::size_t group) {
+  GroupFinals& finals = lane.finals[group];
+  Selection selection = lane.standings.selection(group);
+  if (selection.contenders.empty() || is_done_before(lane, selection, group)) return close(lane, finals);
+  if (sweep_.summary.interrupted) return leave_out(lane, finals, "interrupted");
+  if (selection.cut) {
+    sweep_.observer.on_note(
+        fmt::format("the finals of {} take the fastest {}: more are within {}% of the best",
+                    lane.stage_of(group).problem.label(), selection.contenders.size(),
+                    sweep_.spec.measure.finals.within_percent));
+  }
+  gather(lane, finals, std::move(selection.contenders));
+}
+
+/// Finals that an earlier sweep ran with the same participants, of whose group this one has measured nothing.
+bool Finals::is_done_before(const Lane& lane, const Selection& selection, std::size_t group) const {
+  const std::vector<Contender>& contenders = selection.contenders;
+  const std::int64_t sweep_id = contenders.front().finals_of;
+  const bool same = std::all_of(contenders.begin(), contenders.end(),
+                                [&](const Contender& contender) { return contender.finals_of == sweep_id; });
+  if (sweep_id == 0 || !same || lane.measured_groups.contains(group)) return false;
+  sweep_.database.mark_seen(twin_key(contenders.front().key), sweep_.summary.sweep_id);
+  return true;
+}
+
+/// Rows known from before come without their binaries; the kernel cache has them.
+void Finals::gather(Lane& lane, GroupFinals& finals, std::vector<Contender> contenders) {
+  for (Contender& contender : contenders) {
+    Finalist finalist;
+    finalist.contender = std::move(contender);
+    const Stage& stage = *finalist.contender.stage;
+    instantiate(stage, finalist.contender.index, finalist.instance);
+    if (!finalist.contender.binary) {
+      finals.compiling[++sweep_.tickets] = finals.finalists.size();
+      sweep_.pool.submit(sweep_.tickets,
+                         make_compile_request(*stage.spec, sweep_.spec.compile, *stage.sources,
+                                              finalist.instance, lane.target().architecture));
+    }
+    finals.finalists.push_back(std::move(finalist));
+  }
+  finals.state = finals.compiling.empty() ? State::ready : State::compiling;
+}
+
+bool Finals::take_compiled(std::uint64_t ticket, const Compiled& compiled) {
+  for (Lane& lane : sweep_.lanes) {
+    for (GroupFinals& finals : lane.finals) {
+      const auto node = finals.compiling.extract(ticket);
+      if (node.empty()) continue;
+      finals.finalists[node.mapped()].contender.binary = compiled.binary;
+      if (!compiled.binary)
+        sweep_.observer.on_note("a kernel is left out of the finals, it does not compile: " +
+                                compiled.reason);
+      if (!finals.compiling.empty()) return true;
+      std::erase_if(finals.finalists, [](const Finalist& finalist) { return !finalist.contender.binary; });
+      finals.state = State::ready;
+      if (finals.finalists.empty()) leave_out(lane, finals, "no kernel compiles any more");
+      return true;
+    }
+  }
+  return false;
+}
+
+Finals::Call Finals::call(Lane& lane, const Post& post) {
+  open_due(lane);
+  for (GroupFinals& finals : lane.finals) {
+    if (finals.state != State::compiling && finals.state != State::ready) continue;
+    const std::size_t group = group_of(lane, finals);
+    if (const auto why = lane.why_unmeasurable(group)) {
+      leave_out(lane, finals, *why);
+      continue;
+    }
+    const bool holds = post.group == group;
+    const bool another_holds = std::any_of(lane.posts.begin(), lane.posts.end(), [&](const Post& other) {
+      return &other != &post && other.group == group && can_run(other, group);
+    });
+    if (!can_run(post, group) || (!holds && another_holds)) continue;
+    if (finals.state == State::ready) return {Call::What::race, group};
+    if (holds) return {Call::What::wait, group};
+  }
+  return {};
+}
+
+void Finals::start(Lane& lane, Post& post, std::size_t group) {
+  GroupFinals& finals = lane.finals[group];
+  finals.state = State::racing;
+  finals.post = &post;
+  finals.begun = post.busy_since = Clock::now();
+  finals.turns = 0;
+  post.for_finals = true;
+  post.evaluator->race(request_of(finals));
+}
+
+void Finals::take_turn(Lane& lane, const Post& post) {
+  if (GroupFinals* finals = finals_on(lane, post)) ++finals->turns;
+}
+
+void Finals::finish(Lane& lane, Post& post, const FinalsMeasured& measured) {
+  GroupFinals& finals = *finals_on(lane, post);
+  free_post(post, finals);
+  sweep_.summary.finals_s += seconds_since(finals.begun);
+  constexpr double kMillisecondsPerSecond = 1e3;
+  sweep_.summary.gpu_s += measured.wall_ms / kMillisecondsPerSecond;
+  const Finalist* const leader = leader_of(finals);
+  for (const FinalTime& time : measured.times) {
+    Finalist* finalist = finalist_of(finals, time.ticket);
+    if (finalist != nullptr && time.outcome != Outcome::ok)
+      finalist->fault = Finalist::Fault{time.outcome, time.reason, &post};
+  }
+  // The twin is a copy of the leader: one that is faulty says nothing of the noise.
+  if (leader->fault) return repeat(lane, finals, leader->fault->reason);
+  record(lane, post, finals, measured);
+  ++sweep_.summary.finals;
+  close(lane, finals);
+}
+
+void Finals::lose(Lane& lane, Post& post, const FinalsLoss& loss) {
+  GroupFinals& finals = *finals_on(lane, post);
+  free_post(post, finals);
+  sweep_.summary.finals_s += seconds_since(finals.begun);
+  Finalist* finalist = loss.blameless ? nullptr : finalist_of(finals, loss.ticket);
+  if (finalist != nullptr) finalist->fault = Finalist::Fault{loss.outcome, loss.reason, &post};
+  repeat(lane, finals, loss.reason);
+}
+
+/// Without those in which a fault was found.
+void Finals::repeat(Lane& lane, GroupFinals& finals, const std::string& why) {
+  finals.state = State::ready;
+  const bool any_left = leader_of(finals) != nullptr;
+  if (any_left && ++finals.repetitions <= kMostRepetitions) return;
+  record_faults(finals);
+  leave_out(lane, finals,
+            any_left ? fmt::format("begun {} times, at last: {}", finals.repetitions, why) : why);
+}
+
+void Finals::release(Lane& lane, Post& post) {
+  post.for_finals = false;
+  GroupFinals* finals = finals_on(lane, post);
+  if (finals == nullptr) return;
+  finals->post = nullptr;
+  finals->state = State::ready;
+  for (Finalist& finalist : finals->finalists) {
+    if (finalist.fault && finalist.fault->post == &post) finalist.fault.reset();
+  }
+}
+
+void Finals::record(Lane& lane, const Post& post, GroupFinals& finals, const FinalsMeasured& measured) {
+  record_faults(finals);
+  FinalRows rows;
+  const auto add_participant = [&](const FinalTime& time, const Finalist& finalist) {
+    auto row = sweep_.database.find(finalist.contender.key);
+    if (row && row->outcome == Outcome::ok) rows.participants.push_back({std::move(*row), &time});
+  };
+  std::vector<const FinalTime*> times;
+  for (const FinalTime& time : measured.times) {
+    if (time.outcome == Outcome::ok && time.timing) times.push_back(&time);
+  }
+  std::stable_sort(times.begin(), times.end(),
+                   [](const auto* a, const auto* b) { return a->ticket < b->ticket; });
+  for (const FinalTime* time : times) {
+    const Finalist* finalist = finalist_of(finals, time->ticket);
+    if (finalist != nullptr) add_participant(*time, *finalist);
+    for (const Trial& baseline : post.baselines) {
+      if (baseline.template_name == time->name) rows.baselines.push_back({baseline, time});
+    }
+  }
+  if (rows.participants.empty()) return;
+  const auto is_twin = [](const FinalTime* time) { return time->name == "twin"; };
+  const auto twin = std::find_if(times.begin(), times.end(), is_twin);
+  const bool of_leader = rows.participants.front().row.key == leader_of(finals)->contender.key;
+  if (twin != times.end() && of_leader) rows.twin = FinalRow{rows.participants.front().row, *twin};
+  const Stage& stage = lane.stage_of(group_of(lane, finals));
+  recorder_.record_finals(rows_with_final_times(std::move(rows), measured.condition, post, stage));
+}
+
+void Finals::record_faults(GroupFinals& finals) {
+  for (const Finalist& finalist : finals.finalists) {
+    if (finalist.fault)
+      recorder_.disqualify(finalist.contender.key, finalist.fault->outcome, finalist.fault->reason);
+  }
+}
+
+void Finals::leave_out(Lane& lane, GroupFinals& finals, const std::string& why) {
+  ++sweep_.summary.finals_left_out;
+  sweep_.observer.on_note(fmt::format("the finals of {} on {} are left out, and the first times stand: {}",
+                                      lane.stage_of(group_of(lane, finals)).problem.label(),
+                                      lane.target().name, why));
+  close(lane, finals);
+}
+
+void Finals::close(Lane& lane, GroupFinals& finals) {
+  finals = GroupFinals{};
+  finals.state = State::over;
+  lane.standings.forget(group_of(lane, finals));
+}
+
+bool Finals::over(Lane& lane) {
+  open_due(lane);
+  for (GroupFinals& finals : lane.finals) {
+    if (finals.state == State::over || finals.state == State::racing) continue;
+    if (finals.state == State::pending && lane.alive()) continue;
+    if (finals.state == State::pending)
+      close(lane, finals);
+    else if (!lane.alive())
+      leave_out(lane, finals, "no GPU is left");
+    else if (sweep_.summary.interrupted)
+      leave_out(lane, finals, "interrupted");
+  }
+  return std::all_of(lane.finals.begin(), lane.finals.end(),
+                     [](const GroupFinals& finals) { return finals.state == State::over; });
+}
+
+std::optional<ProgressState> Finals::progress() const {
+  for (Lane& lane : sweep_.lanes) {
+    for (const GroupFinals& finals : lane.finals) {
+      if (finals.state != State::racing) continue;
+      const auto racers = std::count_if(finals.finalists.begin(), finals.finalists.end(),
+                                        [](const Finalist& finalist) { return !finalist.fault; });
+      ProgressState state;
+      state.stage = "finals " + lane.stage_of(group_of(lane, finals)).problem.label();
+      state.done = finals.turns;
+      // The twin takes part too. Those that are given up early make it end before the total.
+      const std::size_t others = finals.post->baselines.size() + 1;
+      state.total = (static_cast<std::size_t>(racers) + others) *
+                    static_cast<std::uint64_t>(sweep_.spec.measure.finals.rounds);
+      return state;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tiletune

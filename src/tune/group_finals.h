@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/outcome.h"
+#include "base/worker_process.h"
+#include "space/instance.h"
+#include "tune/standings.h"
+
+namespace tiletune {
+
+struct Post;
+
+/// A configuration that takes part in finals. Its ticket is its place, counted from 1.
+struct Finalist {
+  /// What these finals have found against it.
+  struct Fault {
+    Outcome outcome = Outcome::crashed;
+    std::string reason;
+    const Post* post = nullptr;  ///< where
+  };
+
+  Contender contender;
+  Instance instance;
+  std::optional<Fault> fault;
+};
+
+/// How far the finals of one group have come.
+struct GroupFinals {
+  enum class State {
+    pending,    ///< the group is not through, or it is not decided whether it needs any
+    compiling,  ///< binaries that are missing
+    ready,      ///< for a GPU
+    racing,
+    over
+  };
+
+  State state = State::pending;
+  std::vector<Finalist> finalists;                 ///< the leader first
+  std::map<std::uint64_t, std::size_t> compiling;  ///< finalists by ticket of the compile pool
+  const Post* post = nullptr;                      ///< where they are run
+  Clock::time_point begun;                         ///< there
+  std::uint64_t turns = 0;                         ///< taken there so far
+  int repetitions = 0;
+};
+
+}  // namespace tiletune

@@ -1,0 +1,22 @@
+#include "tune/roofline.h"
+
+#include <algorithm>
+
+namespace tiletune {
+
+void add_roofline(Trial& trial, const Stage& stage, const std::optional<Calibration>& ceilings) {
+  const Workload& workload = stage.instantiator.workload();
+  if (workload.flops > 0 && workload.bytes > 0) trial.arithmetic_intensity = workload.flops / workload.bytes;
+  const bool is_fp32 = stage.spec->accumulator == ElementType::f32;
+  if (!ceilings || !trial.median_us || (!is_fp32 && workload.flops > 0)) return;
+  constexpr double kTeraPerMicrosecond = 1e6;
+  constexpr double kGigaPerMicrosecond = 1e3;
+  const auto time_us = [](double amount, double per_us) { return per_us > 0 ? amount / per_us : 0; };
+  const double compute_us = time_us(workload.flops, ceilings->ffma_tflops * kTeraPerMicrosecond);
+  const double memory_us = time_us(workload.bytes, ceilings->copy_gbs * kGigaPerMicrosecond);
+  if (compute_us == 0 && memory_us == 0) return;
+  trial.bound = compute_us > memory_us ? "compute" : "memory";
+  trial.percent_of_ceiling = 100 * std::max(compute_us, memory_us) / *trial.median_us;
+}
+
+}  // namespace tiletune

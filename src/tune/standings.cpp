@@ -1,0 +1,80 @@
+#include "tune/standings.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::size_t kMostContenders = 100;
+constexpr const char* kFinal = "final";
+
+bool before(const Contender& a, const Contender& b) {
+  return std::tie(a.first_us, a.key) < std::tie(b.first_us, b.key);
+}
+
+}  // namespace
+
+void Standings::add(Stage& stage, std::uint64_t index, const Trial& row,
+                    std::shared_ptr<const Binary> binary) {
+  if (row.source != Source::measured || !row.median_us) return;
+  const bool ranks = row.outcome == Outcome::ok;
+  const bool was_in_finals = row.timed_in == kFinal;
+  if (!ranks && !was_in_finals) return;
+  if (ranks) lead(stage, row);
+  Contender contender{&stage,
+                      index,
+                      row.key,
+                      row.first_median_us.value_or(*row.median_us),
+                      ranks,
+                      was_in_finals ? row.sweep_id : 0,
+                      std::move(binary)};
+  std::vector<Contender>& seats = seats_[stage.group];
+  if (seats.size() > most() && before(seats.back(), contender)) return;
+  std::erase_if(seats, [&](const Contender& other) { return other.key == contender.key; });
+  seats.insert(std::upper_bound(seats.begin(), seats.end(), contender, before), std::move(contender));
+  // One more than may take part shows that there are more.
+  seats.resize(std::min({entitled(seats), most() + 1, seats.size()}));
+}
+
+void Standings::lead(const Stage& stage, const Trial& row) {
+  const double upper_us = row.ci_high_us.value_or(*row.median_us);
+  const Leader leader{*row.median_us, upper_us, std::min(upper_us, row.first_median_us.value_or(upper_us))};
+  const auto [place, is_new] = leaders_.try_emplace(scope(stage), leader);
+  if (!is_new && leader.median_us < place->second.median_us) place->second = leader;
+}
+
+const Leader* Standings::leader(const Stage& stage) const {
+  const auto found = leaders_.find(scope(stage));
+  return found == leaders_.end() ? nullptr : &found->second;
+}
+
+std::size_t Standings::most() const {
+  return std::max(kMostContenders, static_cast<std::size_t>(policy_.configurations));
+}
+
+/// How many of the fastest the policy lets take part, seats of those that do not rank included.
+std::size_t Standings::entitled(const std::vector<Contender>& seats) const {
+  const auto fastest = std::find_if(seats.begin(), seats.end(), [](const auto& seat) { return seat.ranks; });
+  if (fastest == seats.end()) return seats.size();
+  const double limit_us = fastest->first_us * (1 + policy_.within_percent / 100);
+  const auto beyond = std::find_if(seats.begin(), seats.end(),
+                                   [&](const Contender& seat) { return seat.first_us > limit_us; });
+  return std::max(static_cast<std::size_t>(beyond - seats.begin()),
+                  static_cast<std::size_t>(policy_.configurations));
+}
+
+Selection Standings::selection(std::size_t group) const {
+  Selection selection;
+  const auto seats = seats_.find(group);
+  if (seats == seats_.end()) return selection;
+  const std::size_t entitled_to = std::min(entitled(seats->second), seats->second.size());
+  selection.cut = entitled_to > most();
+  for (std::size_t i = 0; i < std::min(entitled_to, most()); ++i) {
+    if (seats->second[i].ranks) selection.contenders.push_back(seats->second[i]);
+  }
+  return selection;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compile/binary.h"
+#include "store/trial.h"
+#include "tune/stage.h"
+
+namespace tiletune {
+
+/// The fastest row so far of those that are screened against each other.
+struct Leader {
+  double median_us = 0;
+  double upper_us = 0;  ///< of its 95% interval
+  /// What it was known to take at most when others were screened against it: the finals may find it a little
+  /// slower.
+  double lowest_upper_us = 0;
+};
+
+/// A configuration that may take part in its group's finals.
+struct Contender {
+  Stage* stage = nullptr;
+  std::uint64_t index = 0;  ///< in the stage's space
+  std::string key;
+  double first_us = 0;         ///< its median before any finals
+  bool ranks = true;           ///< false: earlier finals found a fault; it only keeps its seat
+  std::int64_t finals_of = 0;  ///< the sweep whose finals timed it; 0: none has
+  std::shared_ptr<const Binary> binary = nullptr;  ///< none for a row known from before
+};
+
+/// Who takes part in a group's finals.
+struct Selection {
+  std::vector<Contender> contenders;  ///< all that rank, the leader first
+  bool cut = false;                   ///< there are more within the policy's percentage
+};
+
+/// The leaders of a lane's groups and those close to them. It is decided by the times before any finals, so
+/// that the finals of a sweep that is run again have the same participants. Keeps a bounded number of rows.
+class Standings {
+ public:
+  /// Whoever leads its template is not screened out `by_template`: then each has a leader of its own.
+  Standings(const FinalsPolicy& policy, bool by_template) : policy_(policy), by_template_(by_template) {}
+
+  /// Takes a row that was measured, in this sweep or before.
+  void add(Stage& stage, std::uint64_t index, const Trial& row, std::shared_ptr<const Binary> binary);
+  /// Whom a stage's configurations are screened against.
+  const Leader* leader(const Stage& stage) const;
+  Selection selection(std::size_t group) const;
+  /// Drops a group whose finals are over.
+  void forget(std::size_t group) { seats_.erase(group); }
+
+ private:
+  using Scope = std::pair<std::size_t, const Stage*>;
+
+  Scope scope(const Stage& stage) const { return {stage.group, by_template_ ? &stage : nullptr}; }
+  void lead(const Stage& stage, const Trial& row);
+  std::size_t most() const;
+  std::size_t entitled(const std::vector<Contender>& seats) const;
+
+  FinalsPolicy policy_;
+  bool by_template_;
+  std::map<Scope, Leader> leaders_;
+  std::map<std::size_t, std::vector<Contender>> seats_;  ///< by group, fastest first
+};
+
+}  // namespace tiletune

@@ -1,0 +1,257 @@
+// The best of a sweep are measured again in turns: through the executable, with a fake GPU worker.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "cli/fake_sweep.h"
+
+namespace tiletune {
+namespace {
+
+constexpr int kConfigurations = 14;
+constexpr int kSeats = 10;
+constexpr int kInterrupted = 130;
+/// Whatever is measured is lost with its worker: for runs that are to find everything in the database.
+constexpr const char* kUnusable = "always_crash";
+
+double first_us(const Trial& row) { return row.first_median_us.value_or(*row.median_us); }
+
+/// Kernels, by their times before the finals.
+std::vector<Trial> kernels_of(const Sandbox& sandbox) {
+  std::vector<Trial> rows = rows_of(sandbox);
+  std::erase_if(rows, [](const Trial& row) { return row.kind != "kernel"; });
+  std::sort(rows.begin(), rows.end(),
+            [](const Trial& a, const Trial& b) { return first_us(a) < first_us(b); });
+  return rows;
+}
+
+std::vector<Trial> of_kind(const Sandbox& sandbox, const std::string& kind) {
+  std::vector<Trial> rows = rows_of(sandbox);
+  std::erase_if(rows, [&](const Trial& row) { return row.kind != kind; });
+  return rows;
+}
+
+/// That the best, and only they, have their times from finals, `faulty` of them excepted.
+void expect_finals(const Sandbox& sandbox, const std::set<std::size_t>& faulty = {}) {
+  const std::vector<Trial> rows = kernels_of(sandbox);
+  std::size_t best = 0;
+  while (faulty.contains(best)) ++best;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Trial& row = rows[i];
+    const bool takes_part = i < kSeats || first_us(row) <= 1.02 * first_us(rows[best]);
+    EXPECT_EQ(row.timed_in, takes_part ? "final" : "sampling") << i;
+    EXPECT_EQ(row.outcome == Outcome::ok, !faulty.contains(i)) << i;
+    if (row.timed_in != "final" || faulty.contains(i)) continue;
+    EXPECT_NEAR(*row.median_us, *row.first_median_us * 0.99, 0.004 * *row.median_us);
+    EXPECT_EQ(row.sample_count, 40);
+    EXPECT_LE(*row.ci_low_us, *row.median_us);
+    EXPECT_GE(*row.ci_high_us, *row.median_us);
+    EXPECT_NEAR(*row.noise_floor_percent, 0.02, 0.001) << "the twin is so much slower";
+    EXPECT_TRUE(row.probability_near_best.has_value());
+    EXPECT_NEAR(*row.percent_of_baseline, 100 * *row.baseline_us / *row.median_us, 1e-9);
+  }
+}
+
+TEST(Finals, TheBestAreMeasuredAgainWithTheBaselineAndATwin) {
+  const Sandbox sandbox;
+  const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "none"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  expect_complete(sandbox, kConfigurations);
+  expect_finals(sandbox);
+  const std::vector<Trial> kernels = kernels_of(sandbox);
+  EXPECT_EQ(kernels.front().probability_near_best, 1);
+  const std::vector<Trial> twins = of_kind(sandbox, "twin");
+  ASSERT_EQ(twins.size(), 1U);
+  EXPECT_EQ(twins[0].parameters, kernels.front().parameters);
+  EXPECT_NEAR(*twins[0].median_us, 1.0002 * *kernels.front().median_us, 1e-6);
+  EXPECT_FALSE(twins[0].first_median_us.has_value());
+  const std::vector<Trial> baselines = of_kind(sandbox, "baseline");
+  ASSERT_EQ(baselines.size(), 1U);
+  EXPECT_EQ(baselines[0].timed_in, "final");
+  EXPECT_EQ(baselines[0].first_median_us, 201);
+  EXPECT_EQ(kernels.front().baseline_us, baselines[0].median_us);
+}
+
+TEST(Finals, ASingleConfigurationIsMeasuredInTurnsWithItsTwin) {
+  const Sandbox sandbox;
+  sandbox.run(measured_sweep(sandbox.write_tiny_space(1), "none"));
+  expect_complete(sandbox, 1);
+  EXPECT_EQ(kernels_of(sandbox).front().probability_near_best, 1);
+}
+
+/// All but what tells that another sweep has seen the row.
+void expect_unchanged(const Sandbox& sandbox, const std::vector<Trial>& before) {
+  const std::vector<Trial> after = rows_of(sandbox);
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    EXPECT_EQ(after[i].key, before[i].key);
+    EXPECT_EQ(after[i].outcome, before[i].outcome);
+    EXPECT_EQ(after[i].median_us, before[i].median_us);
+    EXPECT_EQ(after[i].first_median_us, before[i].first_median_us);
+    EXPECT_EQ(after[i].sweep_id, before[i].sweep_id);
+    EXPECT_EQ(after[i].seen_in_sweep, 2) << after[i].kind;
+  }
+}
+
+TEST(Finals, ASecondRunFindsThemInTheDatabase) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(kConfigurations);
+  sandbox.run(measured_sweep(config, "none"));
+  const std::vector<Trial> before = rows_of(sandbox);
+  const Finished again = sandbox.run(measured_sweep(config, kUnusable));
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_NE(again.out.find("14 known from before"), std::string::npos) << again.out;
+  expect_unchanged(sandbox, before);
+}
+
+TEST(Finals, OfAWiderSpaceTakeInWhatTheOldOnesHad) {
+  const Sandbox sandbox;
+  sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "none"));
+  const Finished again = sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations + 6), "none"));
+  EXPECT_NE(again.out.find("14 known from before"), std::string::npos) << again.out;
+  const std::vector<Trial> kernels = kernels_of(sandbox);
+  for (std::size_t i = 0; i < kSeats; ++i) {
+    EXPECT_EQ(kernels[i].timed_in, "final");
+    EXPECT_EQ(kernels[i].sweep_id, 2) << "all of the best have raced each other";
+    EXPECT_NEAR(*kernels[i].median_us, *kernels[i].first_median_us * 0.99, 0.004 * *kernels[i].median_us);
+  }
+}
+
+TEST(Finals, ACrashBlamesTheParticipantWhoseTurnItWas) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(kConfigurations);
+  // The space has no fourth measurement that crashes: tickets of the finals are places among the
+  // participants.
+  const Finished run = sandbox.run(measured_sweep(config, "finals_crash", 4));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("ok 13, crashed 1"), std::string::npos) << run.out;
+  expect_finals(sandbox, {3});
+  EXPECT_EQ(kernels_of(sandbox)[3].reason, "in the finals: killed by signal 11 (Segmentation fault)");
+  const std::vector<Trial> before = rows_of(sandbox);
+  const Finished again = sandbox.run(measured_sweep(config, kUnusable));
+  EXPECT_NE(again.out.find("14 known from before"), std::string::npos) << again.out;
+  expect_unchanged(sandbox, before);
+}
+
+TEST(Finals, AWrongResultCostsItsRowTheRank) {
+  for (const int place : {1, 4}) {
+    const Sandbox sandbox;
+    const std::string config = sandbox.write_tiny_space(kConfigurations);
+    const Finished run = sandbox.run(measured_sweep(config, "finals_wrong", place));
+    EXPECT_EQ(run.code, 0) << run.err;
+    const std::size_t faulty = static_cast<std::size_t>(place) - 1;
+    expect_finals(sandbox, {faulty});
+    const std::vector<Trial> kernels = kernels_of(sandbox);
+    EXPECT_EQ(kernels[faulty].outcome, Outcome::wrong_result);
+    EXPECT_EQ(kernels[faulty].reason, "in the finals: relative error 0.5 of C (bound 1e-06)");
+    const std::vector<Trial> twins = of_kind(sandbox, "twin");
+    ASSERT_EQ(twins.size(), 1U);
+    EXPECT_EQ(twins[0].parameters, kernels[place == 1 ? 1 : 0].parameters) << "of one that is right";
+  }
+}
+
+TEST(Finals, ThatLoseTheirWorkerAgainAndAgainAreGivenUpAndBlameNobody) {
+  const Sandbox sandbox;
+  const Finished run = sandbox.run(sweep_with(sandbox.write_tiny_space(3), "finals_killed", 2));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.err.find("the finals of 1x1x1 on Fake H200 are left out, and the first times stand: begun 5 "
+                         "times, at last: killed by signal 9 (Killed)"),
+            std::string::npos)
+      << run.err;
+  for (const Trial& row : kernels_of(sandbox)) {
+    EXPECT_EQ(row.outcome, Outcome::ok);
+    EXPECT_EQ(row.timed_in, "sampling");
+  }
+}
+
+bool all_are_ok(const Sandbox& sandbox) {
+  return kernels_with(rows_of(sandbox), Outcome::ok) == kConfigurations;
+}
+
+TEST(Finals, CtrlCBeforeThemLeavesThemToTheNextRun) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(kConfigurations);
+  warm_kernel_cache(sandbox, config);
+  const pid_t process = sandbox.start(sweep_with(config, "slow"));
+  ASSERT_TRUE(eventually([&] { return kernels_with(rows_of(sandbox), Outcome::ok) >= 2; }));
+  ::kill(process, SIGINT);
+  const Finished run = sandbox.wait(process);
+  EXPECT_EQ(run.code, kInterrupted);
+  EXPECT_NE(run.err.find("the finals of 1x1x1 on Fake H200 are left out, and the first times stand: "
+                         "interrupted"),
+            std::string::npos)
+      << run.err;
+  for (const Trial& row : kernels_of(sandbox)) EXPECT_EQ(row.timed_in, "sampling");
+  EXPECT_EQ(sandbox.run(measured_sweep(config, "none")).code, 0);
+  expect_finals(sandbox);
+}
+
+TEST(Finals, CtrlCInTheMiddleOfThemDoesNotWaitForTheirEnd) {
+  adopt_orphans();
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(kConfigurations);
+  const pid_t process = sandbox.start(sweep_with(config, "finals_hang", 3));
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(sandbox.folder() / "finals_hang"); }));
+  EXPECT_TRUE(all_are_ok(sandbox));
+  ::kill(process, SIGINT);
+  const auto started = std::chrono::steady_clock::now();
+  const Finished run = sandbox.wait(process);
+  EXPECT_EQ(run.code, kInterrupted);
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
+  EXPECT_NE(run.err.find("are left out, and the first times stand: interrupted"), std::string::npos)
+      << run.err;
+  EXPECT_TRUE(no_orphans());
+  for (const Trial& row : kernels_of(sandbox)) EXPECT_EQ(row.timed_in, "sampling");
+  const Finished again = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_NE(again.out.find("14 known from before"), std::string::npos) << again.out;
+  expect_complete(sandbox, kConfigurations);
+  expect_finals(sandbox);
+}
+
+TEST(Finals, ComeOnTopOfASpentBudget) {
+  const Sandbox sandbox;
+  // 40 measurements of 20 ms each take longer than the budget.
+  const std::string config = sandbox.write_tiny_space(40);
+  warm_kernel_cache(sandbox, config);
+  const Finished run = sandbox.run(measured_sweep(config, "slow", 3, {"--budget", "0.5s"}));
+  EXPECT_NE(run.out.find("The time budget is spent"), std::string::npos) << run.out;
+  EXPECT_EQ(of_kind(sandbox, "twin").size(), 1U);
+  expect_finals(sandbox);
+}
+
+TEST(Finals, OfEveryProblemRunOnOneOfTheGpus) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(kConfigurations);
+  const Finished run = sandbox.run(
+      measured_sweep(config, "slow", 3,
+                     {"--gpus", "0,1", "--problem", "1x1x1", "--problem", "2x1x1", "--problem", "3x1x1"}));
+  EXPECT_EQ(run.code, 0) << run.err;
+  std::map<std::string, std::set<std::string>> gpus;
+  std::map<std::string, std::size_t> finalists;
+  for (const Trial& row : rows_of(sandbox)) {
+    if (row.timed_in == "final") gpus[row.problem].insert(row.gpu_uuid);
+    if (row.timed_in == "final" && row.kind == "kernel") ++finalists[row.problem];
+  }
+  ASSERT_EQ(finalists.size(), 3U);
+  for (const auto& [problem, count] : finalists) {
+    EXPECT_GE(count, std::size_t{kSeats}) << problem;
+    EXPECT_EQ(gpus[problem].size(), 1U) << problem;
+  }
+}
+
+TEST(Finals, OfAGpuThatLosesItsWorkerInThemMoveToAnother) {
+  const Sandbox sandbox;
+  // What GPU 1 blames, GPU 0 leaves out: a loss in the finals comes after many launches that went well.
+  const Finished run = sandbox.run(
+      measured_sweep(sandbox.write_tiny_space(kConfigurations), "1:finals_killed", 2, {"--gpus", "0,1"}));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::ok), kConfigurations);
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,66 @@
+#include "tune/roofline.h"
+
+#include <gtest/gtest.h>
+
+#include "spec/load.h"
+
+namespace tiletune {
+namespace {
+
+/// 60 TFLOP/s and 4000 GB/s: FP32 products of these sizes are bound by memory below 15 operations per byte.
+constexpr Calibration kCeilings{60, 4000, 30000, 1.25, 2, 1.5};
+
+class RooflineTest : public testing::Test {
+ protected:
+  Trial row(const std::string& problem, double median_us, ElementType accumulator = ElementType::f32) {
+    LoadOptions options;
+    const std::filesystem::path home = TILETUNE_SOURCE_DIR;
+    options.template_folders = {home / "kernel_templates"};
+    options.problems = {problem};
+    spec_ = load_tune_spec(home / "configs/quick.json", options);
+    for (TemplateSpec& kernel : spec_.templates) kernel.accumulator = accumulator;
+    stages_ = plan_stages(spec_);
+    Trial trial;
+    trial.median_us = median_us;
+    return trial;
+  }
+
+  TuneSpec spec_;
+  std::vector<Stage> stages_;
+};
+
+TEST_F(RooflineTest, ALargeProductIsBoundByArithmetic) {
+  Trial trial = row("4096x4096x4096", 2642);
+  add_roofline(trial, stages_.front(), kCeilings);
+  EXPECT_NEAR(*trial.arithmetic_intensity, 2.0 * 4096 / (3 * 4), 1e-6);
+  EXPECT_EQ(trial.bound, "compute");
+  EXPECT_NEAR(*trial.percent_of_ceiling, 100 * (2.0 * 4096 * 4096 * 4096 / 60e6) / 2642, 1e-9);
+}
+
+TEST_F(RooflineTest, AThinProductIsBoundByMemory) {
+  Trial trial = row("8192x8192x1", 100);
+  add_roofline(trial, stages_.front(), kCeilings);
+  EXPECT_EQ(trial.bound, "memory");
+  EXPECT_NEAR(*trial.percent_of_ceiling, 4 * (8192.0 * 8192 + 2 * 8192) / 4000e3, 1e-9);
+}
+
+TEST_F(RooflineTest, WithAnotherAccumulatorTheCeilingOfArithmeticIsNotKnown) {
+  Trial trial = row("4096x4096x4096", 2642, ElementType::f16);
+  add_roofline(trial, stages_.front(), kCeilings);
+  EXPECT_TRUE(trial.arithmetic_intensity.has_value());
+  EXPECT_EQ(trial.bound, "");
+  EXPECT_FALSE(trial.percent_of_ceiling.has_value());
+}
+
+TEST_F(RooflineTest, WithoutCeilingsOrATimeThereIsOnlyTheIntensity) {
+  Trial trial = row("512x512x512", 10);
+  add_roofline(trial, stages_.front(), std::nullopt);
+  EXPECT_TRUE(trial.arithmetic_intensity.has_value());
+  EXPECT_EQ(trial.bound, "");
+  trial.median_us.reset();
+  add_roofline(trial, stages_.front(), kCeilings);
+  EXPECT_FALSE(trial.percent_of_ceiling.has_value());
+}
+
+}  // namespace
+}  // namespace tiletune
