@@ -175,6 +175,7 @@ int run(const BenchCommand& options) {
   catch_interrupts();
   ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages));
   if (format == Format::table && !options.quiet) write_output("", headline(gpus));
+  if (format == Format::json && !gpus.why_predicted.empty()) fmt::print(stderr, "{}", headline(gpus));
   SweepOptions sweep;
   sweep.compile = options.compile.pool_options(spec);
   sweep.command = options.command_line;
@@ -242,7 +243,8 @@ void add_bench_command(CLI::App& app, Action& action, const std::string& command
   add_how_to(*command, *options, gpus);
   command->footer(
       "Parameters that are not set must follow from the constraints, or come from --best.\n"
-      "Examples:\n  tiletune bench sgemm_shared --set BM=32 --set BN=32 --set BK=16 --problem 4096x4096x4096\n"
+      "Examples:\n  tiletune bench sgemm_shared --set BM=32 --set BN=32 --set BK=16 --problem "
+      "4096x4096x4096\n"
       "  tiletune bench sgemm_warptile --best --problem 4096x4096x4096 --sustained 2s\n"
       "  tiletune bench sgemm_warptile --best --set BK=16 --problem 1024 --format json\n"
       "  tiletune bench my_kernels/axpy --set BLOCK=256 --problem 1000000 --gpu A100");

@@ -1,5 +1,7 @@
 #include "cli/recorded_best.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -40,7 +42,7 @@ std::string bench_command_line(const Trial& row, const std::string& kernel_templ
   if (parameters.is_object()) {
     for (const auto& [name, value] : parameters.items()) {
       const std::string written = value.is_string() ? value.get<std::string>() : value.dump();
-      text += " --set " + shell_quoted(name + "=" + written);
+      text += fmt::format(" --set {}", shell_quoted(fmt::format("{}={}", name, written)));
     }
   }
   return text + " --problem " + problem;

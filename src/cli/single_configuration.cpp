@@ -210,7 +210,7 @@ Json config_of(const SingleConfiguration& one, int samples, int rounds) {
 }  // namespace
 
 fs::path manifest_of(const std::string& text, bool allow_outside_paths) {
-  const fs::path path(text);
+  fs::path path(text);
   std::error_code error;
   if (fs::is_regular_file(path, error)) return path;
   if (fs::exists(path / kManifest, error)) return path / kManifest;

@@ -41,8 +41,8 @@ std::string median_text(const Trial& kernel) {
 std::string samples_text(const Trial& kernel) {
   if (!kernel.sample_count) return "";
   const std::int64_t launches = kernel.launches_per_sample.value_or(1);
-  std::string text = fmt::format("{}, each of {} launch{}", *kernel.sample_count, launches,
-                                 launches == 1 ? "" : "es");
+  std::string text =
+      fmt::format("{}, each of {} launch{}", *kernel.sample_count, launches, launches == 1 ? "" : "es");
   if (kernel.discarded_samples) {
     text += fmt::format(", {} discarded", *kernel.discarded_samples);
     if (*kernel.discarded_samples > 0) text += " for a lowered SM clock";

@@ -105,6 +105,9 @@ TEST_F(Bench, WithoutAGpuItPredictsUnderABanner) {
                         "registers       "});
     EXPECT_EQ(run.out.find("median  "), std::string::npos) << run.out;
   }
+  const Finished json = bench_mixed({"--format", "json"}, "no_gpu");
+  expect_in(json.err, {"No GPU is used: there is no driver here. Everything below is predicted"});
+  EXPECT_EQ(Json::parse(json.out)["configuration"]["source"], "predicted");
   expect_error(bench_mixed({"--gpus", "0"}, "no_gpu"), 3, {"GPU 0: there is no driver here"});
 }
 
