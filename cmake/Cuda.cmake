@@ -7,7 +7,7 @@
 #   TILETUNE_CUDA_LIB_FOLDER  the folder of libnvrtc and, where it is installed, libcublas
 set(TILETUNE_CUDA_ROOT "" CACHE PATH "Folder with include/ and lib64/ or lib/ of a CUDA toolkit; empty: find one")
 set(tiletune_cuda_minimum 12040)  # as cuda.h's CUDA_VERSION spells 12.4
-set(tiletune_cuda_headers_needed cuda.h nvrtc.h cuda_occupancy.h cuda_fp16.h cublas_v2.h crt/host_defines.h)
+set(tiletune_cuda_headers_needed cuda.h nvrtc.h cuda_occupancy.h cuda_fp16.h cublas_v2.h cublasLt.h crt/host_defines.h)
 
 # Looks at one root. Sets <prefix>_INCLUDE, <prefix>_NVRTC and <prefix>_VERSION, and <prefix>_REASON when it will not do.
 # Nothing is cached: another toolkit is noticed at the next configure.

@@ -129,6 +129,17 @@ std::optional<std::uint64_t> bytes_from_text(std::string_view text) {
   return static_cast<std::uint64_t>(bytes);
 }
 
+std::optional<double> seconds_from_text(std::string_view text) {
+  constexpr double kYear = 366 * 24 * 3600.0;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  const std::string_view unit = trim(text.substr(static_cast<std::size_t>(end - text.data())));
+  const double seconds = value * (unit == "s" ? 1 : unit == "min" ? 60 : unit == "h" ? 3600 : 0);
+  if (!(seconds > 0) || seconds > kYear) return std::nullopt;
+  return seconds;
+}
+
 std::string human_seconds(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "?";
   if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1e3);

@@ -31,6 +31,8 @@ std::string human_bytes(std::uint64_t bytes);
 /// "512MiB", "1.5 GiB": a number and KiB, MiB, GiB or TiB, at least one byte and below 1024 TiB; none for
 /// anything else.
 std::optional<std::uint64_t> bytes_from_text(std::string_view text);
+/// "60s", "1.5 min", "2h": a number above 0 and s, min or h, at most a year; none for anything else.
+std::optional<double> seconds_from_text(std::string_view text);
 /// "850 ms", "12.3 s", "4 min 05 s", "2 h 03 min".
 std::string human_seconds(double seconds);
 /// Three significant digits without an exponent: 1234 -> "1234", 12.345 -> "12.3", 0.01234 -> "0.0123".

@@ -14,9 +14,11 @@ using Action = std::function<int()>;
 
 /// Each adds one subcommand, which sets `action` when it is chosen. `command_line` is kept as provenance.
 void add_sweep_command(CLI::App& app, Action& action, const std::string& command_line);
+void add_bench_command(CLI::App& app, Action& action, const std::string& command_line);
 void add_space_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_rank_command(CLI::App& app, Action& action);
 void add_export_command(CLI::App& app, Action& action);
+void add_doctor_command(CLI::App& app, Action& action);
 
 }  // namespace tiletune

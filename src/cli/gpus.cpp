@@ -13,11 +13,7 @@
 
 namespace tiletune {
 
-namespace {
-
-constexpr const char* kAll = "all";
-
-std::vector<int> parse_indices(const std::string& text) {
+std::vector<int> parse_gpu_indices(const std::string& text) {
   std::vector<int> indices;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -35,10 +31,11 @@ std::vector<int> parse_indices(const std::string& text) {
   }
 }
 
-std::unique_ptr<GpuClient> make_client(const GpuChoice& choice, int index) {
+std::unique_ptr<GpuClient> make_gpu_client(const GpuChoice& choice, int index) {
   GpuClientOptions options;
   options.program = executable_path();
   options.arguments = {"gpu-worker", std::to_string(index)};
+  options.open_timeout_s = choice.open_timeout_s;
   if (!choice.worker.empty()) {
     options.program = choice.worker.front();
     options.arguments.assign(choice.worker.begin() + 1, choice.worker.end());
@@ -47,6 +44,11 @@ std::unique_ptr<GpuClient> make_client(const GpuChoice& choice, int index) {
   }
   return std::make_unique<GpuClient>(std::move(options));
 }
+
+namespace {
+
+/// Predicted for when nobody names a model.
+std::string model_or_default(const std::string& model) { return model.empty() ? "H100" : model; }
 
 struct OpenedGpu {
   std::unique_ptr<GpuClient> client;
@@ -67,7 +69,7 @@ class Opener {
 
   /// The drivers of several GPUs start side by side.
   void open() {
-    if (choice_.indices != kAll) return open(parse_indices(choice_.indices));
+    if (choice_.indices != kAllGpus) return open(parse_gpu_indices(choice_.indices));
     open({0});
     std::vector<int> others;
     for (int index = 1; index < devices_; ++index) others.push_back(index);
@@ -78,7 +80,7 @@ class Opener {
   void open(const std::vector<int>& indices) {
     std::vector<std::unique_ptr<GpuClient>> clients;
     for (const int index : indices) {
-      clients.push_back(make_client(choice_, index));
+      clients.push_back(make_gpu_client(choice_, index));
       clients.back()->start();
     }
     for (std::size_t i = 0; i < clients.size(); ++i) open(indices[i], std::move(clients[i]));
@@ -96,8 +98,8 @@ class Opener {
       gpus.push_back({std::move(client), target_from_device(*opened, models_)});
     } catch (const GpuError& error) {
       // Without the first one the number of GPUs is not known.
-      if (choice_.indices != kAll || index == 0) throw;
-      notes.push_back(fmt::format("GPU {} is left out: {}", index, error.what()));
+      if (choice_.indices != kAllGpus || index == 0) throw;
+      notes.push_back(fmt::format("GPU {} is left out: {}. {}", index, error.what(), kGpuRemedy));
     }
   }
 
@@ -134,6 +136,17 @@ std::vector<Fleet> measuring_fleets(const TuneSpec& spec, std::vector<OpenedGpu>
 
 }  // namespace
 
+std::string gpu_name(const GpuChoice& choice, const std::string& default_model) {
+  const auto name_of_model = [](const std::string& model) {
+    return find_gpu_model(shipped_gpu_models(), model).name;
+  };
+  if (!choice.model.empty()) return name_of_model(choice.model);
+  Opener opener(choice);
+  opener.open();
+  return opener.gpus.empty() ? name_of_model(model_or_default(default_model))
+                             : opener.gpus.front().target.name;
+}
+
 ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Stage> stages) {
   ChosenGpus chosen;
   if (!choice.model.empty()) {
@@ -146,7 +159,7 @@ ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vecto
   chosen.notes = std::move(opener.notes);
   if (opener.gpus.empty()) {
     chosen.why_predicted = opener.no_gpu;
-    chosen.fleets.push_back(predicting_fleet(spec.gpu.empty() ? "H100" : spec.gpu, std::move(stages)));
+    chosen.fleets.push_back(predicting_fleet(model_or_default(spec.gpu), std::move(stages)));
   } else {
     chosen.fleets = measuring_fleets(spec, std::move(opener.gpus), std::move(stages));
   }

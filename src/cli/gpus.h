@@ -1,8 +1,10 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "measure/client.h"
 #include "spec/tune_spec.h"
 #include "tune/fleet.h"
 
@@ -14,7 +16,18 @@ struct GpuChoice {
   std::string indices;              ///< "0", "0,2" or "all": the driver's numbers of the GPUs to measure on
   bool asked = false;               ///< the person named them: no prediction takes their place
   std::vector<std::string> worker;  ///< in place of this executable's GPU worker; "{gpu}" is its GPU's number
+  double open_timeout_s = GpuClientOptions{}.open_timeout_s;
 };
+
+/// What to do about a GPU that fails.
+inline constexpr const char* kGpuRemedy =
+    "Run 'tiletune doctor' to see what is wrong with the GPUs of this machine.";
+
+inline constexpr const char* kAllGpus = "all";
+/// The numbers in "0,2". Throws UserError when the text is no such list.
+std::vector<int> parse_gpu_indices(const std::string& text);
+/// Of the worker for one GPU, which is not started.
+std::unique_ptr<GpuClient> make_gpu_client(const GpuChoice& choice, int index);
 
 /// GPUs to sweep for, and what to tell the person.
 struct ChosenGpus {
@@ -22,6 +35,10 @@ struct ChosenGpus {
   std::string why_predicted;       ///< empty when times are measured
   std::vector<std::string> notes;  ///< GPUs of "all" that cannot be used
 };
+
+/// The name that rows of the first of these GPUs have; of `default_model` where the machine has none. Throws
+/// as choose_gpus().
+std::string gpu_name(const GpuChoice& choice, const std::string& default_model);
 
 /// Opens the GPUs, one worker each, and groups them by model; where the machine has none, or a model is
 /// named, the only fleet predicts. `stages` are the spec's, as planned. Throws UserError for a malformed

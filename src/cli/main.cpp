@@ -13,6 +13,7 @@
 #include "base/version.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/gpus.h"
 #include "compile/pool.h"
 #include "measure/worker.h"
 #include "output/display.h"
@@ -51,10 +52,12 @@ int parse_and_run(int argc, char** argv) {
   tiletune::Action action;
   int device = 0;
   tiletune::add_sweep_command(app, action, quoted_command_line(argc, argv));
+  tiletune::add_bench_command(app, action, quoted_command_line(argc, argv));
   tiletune::add_space_command(app, action);
   tiletune::add_inspect_command(app, action);
   tiletune::add_rank_command(app, action);
   tiletune::add_export_command(app, action);
+  tiletune::add_doctor_command(app, action);
   add_worker_commands(app, action, device);
   tiletune::check_command_line({argv + 1, argv + argc}, app);
   try {
@@ -99,7 +102,9 @@ int main(int argc, char** argv) {
   } catch (const tiletune::UserError& error) {
     return report("error", error, kUserError);
   } catch (const tiletune::GpuError& error) {
-    return report("GPU error", error, kGpuError);
+    report("GPU error", error, kGpuError);
+    fmt::print(stderr, "  {}\n", tiletune::kGpuRemedy);
+    return kGpuError;
   } catch (const std::exception& error) {
     return report("internal error", error, kInternalError);
   }

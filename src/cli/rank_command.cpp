@@ -39,11 +39,11 @@ std::vector<Outcome> parse_outcomes(const std::vector<std::string>& texts) {
   return outcomes;
 }
 
-/// Rows with chosen outcomes, with their reasons.
+/// Rows with chosen outcomes, with their reasons, and with their times where they were timed.
 void write_outcomes(std::ostream& out, const RankOptions& options, const Database& database,
                     const TrialFilter& filter, Format format) {
   write_trials(out, database, filter, format,
-               {"outcome", "template", "problem", "parameters", "gpu", "reason"},
+               {"outcome", "template", "problem", "parameters", "gpu", "median_us", "reason"},
                static_cast<std::size_t>(options.limit));
 }
 

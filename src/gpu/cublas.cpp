@@ -3,28 +3,17 @@
 #include <cublas_v2.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <limits>
 #include <source_location>
 #include <string>
-#include <vector>
 
+#include "gpu/blas_types.h"
+#include "gpu/cuda_libraries.h"
 #include "gpu/library.h"
 
 namespace tiletune {
 
 namespace {
-
-constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
-
-std::vector<std::string> library_names() {
-  std::vector<std::string> names{"libcublas.so.13", "libcublas.so.12"};
-  for (const std::string folder : {TILETUNE_CUDA_LIB_FOLDER, "/usr/local/cuda/lib64"}) {
-    names.push_back(folder + "/libcublas.so.13");
-    names.push_back(folder + "/libcublas.so.12");
-  }
-  return names;
-}
 
 struct BlasApi {
   cublasStatus_t (*create)(cublasHandle_t*);
@@ -39,7 +28,7 @@ struct BlasApi {
 };
 
 BlasApi load_blas_api() {
-  const Library library(library_names());
+  const Library library(cuda_library_names("cublas"));
   BlasApi api{};
   library.load(api.create, "cublasCreate_v2");
   library.load(api.destroy, "cublasDestroy_v2");
@@ -49,27 +38,6 @@ BlasApi load_blas_api() {
   library.load(api.gemm, "cublasGemmEx");
   library.load(api.status_text, "cublasGetStatusString");
   return api;
-}
-
-cudaDataType data_type(BlasType type) {
-  switch (type) {
-    case BlasType::f16:
-      return CUDA_R_16F;
-    case BlasType::bf16:
-      return CUDA_R_16BF;
-    case BlasType::f32:
-      return CUDA_R_32F;
-    case BlasType::f64:
-      return CUDA_R_64F;
-  }
-  return CUDA_R_32F;
-}
-
-/// Pedantic FP32: no TF32, no emulation, whatever the environment asks for.
-cublasComputeType_t compute_type(const BlasGemm& gemm) {
-  if (gemm.compute == BlasType::f64) return CUBLAS_COMPUTE_64F;
-  if (gemm.compute == BlasType::f16) return CUBLAS_COMPUTE_16F;
-  return gemm.a == BlasType::f32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
 }
 
 int as_int(std::int64_t size) {
@@ -82,7 +50,7 @@ int as_int(std::int64_t size) {
 
 struct Blas::Impl {
   BlasApi api = load_blas_api();
-  DeviceBuffer workspace{kWorkspaceBytes};
+  DeviceBuffer workspace{kBlasWorkspaceBytes};
   cublasHandle_t handle = nullptr;
 
   void check(cublasStatus_t status, const char* call,
@@ -105,36 +73,24 @@ Blas::Blas(Gpu& gpu) : impl_(std::make_unique<Impl>()) {
 Blas::~Blas() { impl_->api.destroy(impl_->handle); }
 
 void Blas::gemm(const BlasGemm& gemm) {
-  const auto alpha32 = static_cast<float>(gemm.alpha);
-  const auto beta32 = static_cast<float>(gemm.beta);
-  // IEEE half of alpha and beta, for products computed in FP16.
-  const auto alpha16 = static_cast<_Float16>(alpha32);
-  const auto beta16 = static_cast<_Float16>(beta32);
-  const void* alpha = &alpha32;
-  const void* beta = &beta32;
-  if (gemm.compute == BlasType::f64) {
-    alpha = &gemm.alpha;
-    beta = &gemm.beta;
-  } else if (gemm.compute == BlasType::f16) {
-    alpha = &alpha16;
-    beta = &beta16;
-  }
+  const BlasScalar alpha(gemm, gemm.alpha);
+  const BlasScalar beta(gemm, gemm.beta);
   const int m = as_int(gemm.m);
   const int n = as_int(gemm.n);
   const int k = as_int(gemm.k);
   // cuBLAS is column-major: a row-major C = A B is its C^T = B^T A^T.
-  impl_->check(impl_->api.gemm(impl_->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, alpha,
-                               reinterpret_cast<const void*>(gemm.b_address), data_type(gemm.b), n,
-                               reinterpret_cast<const void*>(gemm.a_address), data_type(gemm.a), k, beta,
-                               reinterpret_cast<void*>(gemm.c_address), data_type(gemm.c), n,
-                               compute_type(gemm), CUBLAS_GEMM_DEFAULT),
+  impl_->check(impl_->api.gemm(impl_->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, alpha.address(),
+                               reinterpret_cast<const void*>(gemm.b_address), blas_data_type(gemm.b), n,
+                               reinterpret_cast<const void*>(gemm.a_address), blas_data_type(gemm.a), k,
+                               beta.address(), reinterpret_cast<void*>(gemm.c_address),
+                               blas_data_type(gemm.c), n, blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),
                "cublasGemmEx");
 }
 
 std::string Blas::version() const {
   int version = 0;
   impl_->check(impl_->api.version(impl_->handle, &version), "cublasGetVersion");
-  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+  return blas_version_text(static_cast<std::size_t>(version));
 }
 
 }  // namespace tiletune

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -103,6 +104,21 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   return *this;
 }
+
+HostWords::HostWords(std::size_t count) {
+  void* memory = nullptr;
+  check(driver_api().host_allocate(&memory, count * sizeof(std::uint32_t), CU_MEMHOSTALLOC_DEVICEMAP),
+        "cuMemHostAlloc");
+  words_ = static_cast<std::uint32_t*>(memory);
+  std::fill_n(words_, count, 0U);
+  CUdeviceptr address = 0;
+  const CUresult mapped = driver_api().host_device_pointer(&address, memory, 0);
+  if (mapped != CUDA_SUCCESS) driver_api().host_free(memory);
+  check(mapped, "cuMemHostGetDevicePointer");
+  address_ = address;
+}
+
+HostWords::~HostWords() { driver_api().host_free(words_); }
 
 Kernel::Kernel(std::string_view cubin, const std::string& symbol) : image_(cubin) {
   check(driver_api().module_load(&module_, image_.data()), "cuModuleLoadData");
@@ -214,8 +230,12 @@ void Gpu::record(const Event& event) {
 
 void Gpu::synchronize() { check(driver_api().stream_synchronize(stream_), "cuStreamSynchronize"); }
 
+void Gpu::wait(const Event& event) {
+  check(driver_api().event_synchronize(event.get()), "cuEventSynchronize");
+}
+
 double Gpu::elapsed_us(const Event& first, const Event& second) {
-  check(driver_api().event_synchronize(second.get()), "cuEventSynchronize");
+  wait(second);
   float milliseconds = 0;
   check(driver_api().event_elapsed(&milliseconds, first.get(), second.get()), "cuEventElapsedTime");
   constexpr double kMicrosecondsPerMillisecond = 1e3;

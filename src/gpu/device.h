@@ -80,6 +80,23 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
+/// A few words of host memory that the GPU reads and writes in place, owned; zero at first.
+class HostWords {
+ public:
+  /// Throws CudaError.
+  explicit HostWords(std::size_t count);
+  ~HostWords();
+  HostWords(const HostWords&) = delete;
+  HostWords& operator=(const HostWords&) = delete;
+
+  std::uint32_t& operator[](std::size_t index) { return words_[index]; }
+  DeviceAddress device_address() const { return address_; }
+
+ private:
+  std::uint32_t* words_ = nullptr;
+  DeviceAddress address_ = 0;
+};
+
 /// What cuFuncGetAttribute says of a loaded kernel.
 struct KernelAttributes {
   int registers = 0;
@@ -155,6 +172,8 @@ class Gpu {
   void record(const Event& event);
   /// Waits for everything; reports errors of what ran before.
   void synchronize();
+  /// Waits for what was queued before an event.
+  void wait(const Event& event);
   /// Microseconds between two events; waits for the second.
   double elapsed_us(const Event& first, const Event& second);
 

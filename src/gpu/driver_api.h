@@ -39,6 +39,20 @@ struct DriverApi {
   decltype(&cuEventRecord) event_record;
   decltype(&cuEventSynchronize) event_synchronize;
   CUresult (*event_elapsed)(float*, CUevent, CUevent);
+  decltype(&cuMemHostAlloc) host_allocate;
+  decltype(&cuMemFreeHost) host_free;
+  decltype(&cuMemHostGetDevicePointer) host_device_pointer;
+  decltype(&cuStreamBeginCapture) capture_begin;
+  decltype(&cuStreamEndCapture) capture_end;
+  decltype(&cuGraphInstantiate) graph_instantiate;
+  decltype(&cuGraphLaunch) graph_launch;
+  decltype(&cuGraphDestroy) graph_destroy;
+  decltype(&cuGraphExecDestroy) graph_executable_destroy;
+  decltype(&cuGraphGetNodes) graph_nodes;
+  decltype(&cuGraphNodeGetType) graph_node_type;
+  decltype(&cuGraphKernelNodeGetParams) graph_kernel_parameters;
+  decltype(&cuFuncGetName) function_name;  ///< null where the driver is older than CUDA 12.3
+  decltype(&cuKernelGetName) kernel_name;  ///< the same
   decltype(&cuGetErrorName) error_name;
   decltype(&cuGetErrorString) error_string;
 };

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 
 #include "base/error.h"
 
@@ -20,8 +21,16 @@ Library::Library(std::span<const std::string> names) {
   throw GpuError("none of these libraries can be opened:" + tried);
 }
 
+std::string Library::path() const {
+  const link_map* map = nullptr;
+  const bool known = ::dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 && map->l_name[0] != '\0';
+  return known ? map->l_name : name_;
+}
+
+void* Library::find(const char* name) const { return ::dlsym(handle_, name); }
+
 void* Library::symbol(const char* name) const {
-  void* address = ::dlsym(handle_, name);
+  void* address = find(name);
   if (address == nullptr) throw GpuError(fmt::format("{} has no function {}", name_, name));
   return address;
 }

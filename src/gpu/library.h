@@ -16,11 +16,20 @@ class Library {
   void load(Function*& function, const char* name) const {
     function = reinterpret_cast<Function*>(symbol(name));
   }
+  /// Null where the library, as an older one, has no such function.
+  template <typename Function>
+  void load_if_there(Function*& function, const char* name) const {
+    function = reinterpret_cast<Function*>(find(name));
+  }
 
   /// The file that was opened.
   const std::string& name() const { return name_; }
+  /// Where it lies; its name where the loader does not tell.
+  std::string path() const;
 
  private:
+  /// Null when there is none.
+  void* find(const char* name) const;
   /// Throws GpuError when the library has no such function.
   void* symbol(const char* name) const;
 

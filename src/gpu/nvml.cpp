@@ -1,70 +1,248 @@
 #include "gpu/nvml.h"
 
-#include <array>
+#include <fmt/format.h>
 
-#include "base/error.h"
-#include "gpu/library.h"
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <limits>
+#include <utility>
+
+#include "gpu/nvml_api.h"
 
 namespace tiletune {
 
-// nvml.h is not part of every toolkit: these few declarations follow NVIDIA's NVML API reference.
 namespace {
 
-struct nvmlDevice_st;
-using NvmlDevice = nvmlDevice_st*;
-constexpr int kNvmlSuccess = 0;
-constexpr unsigned kNvmlClockSm = 1;
-constexpr unsigned kVersionLength = 80;
+constexpr double kPerMilli = 1e-3;
+constexpr std::string_view kGpuPrefix = "GPU-";
+
+std::optional<double> scaled(std::optional<unsigned> value, double factor = 1) {
+  if (!value) return std::nullopt;
+  return *value * factor;
+}
+
+std::optional<bool> as_bool(std::optional<unsigned> value) {
+  if (!value) return std::nullopt;
+  return *value != 0;
+}
+
+std::string process_name(unsigned pid) {
+  std::ifstream file(fmt::format("/proc/{}/comm", pid));
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+GpuProcess to_process(const NvmlProcessInfo& info) {
+  constexpr auto kNotAvailable = std::numeric_limits<unsigned long long>::max();
+  GpuProcess process;
+  process.pid = static_cast<int>(info.pid);
+  if (info.used_memory != kNotAvailable) process.memory_bytes = info.used_memory;
+  process.name = process_name(info.pid);
+  return process;
+}
 
 }  // namespace
 
 struct Nvml::Impl {
-  int (*init)() = nullptr;
-  int (*shutdown)() = nullptr;
-  int (*by_uuid)(const char*, NvmlDevice*) = nullptr;
-  int (*driver_version)(char*, unsigned) = nullptr;
-  int (*clock)(NvmlDevice, unsigned, unsigned*) = nullptr;
-  bool started = false;
-  NvmlDevice device = nullptr;
+  explicit Impl(const std::string& library) : session(library), api(session.api()) {}
 
-  void load() {
-    const std::array<std::string, 2> names{"libnvidia-ml.so.1", "libnvidia-ml.so"};
-    const Library library(names);
-    library.load(init, "nvmlInit_v2");
-    library.load(shutdown, "nvmlShutdown");
-    library.load(by_uuid, "nvmlDeviceGetHandleByUUID");
-    library.load(driver_version, "nvmlSystemGetDriverVersion");
-    library.load(clock, "nvmlDeviceGetClockInfo");
+  /// The last argument of every question is where the answer goes.
+  template <typename Value, typename Function, typename... Arguments>
+  std::optional<Value> ask(Function* function, Arguments... arguments) const {
+    Value value{};
+    if (device == nullptr || function == nullptr || function(device, arguments..., &value) != kNvmlSuccess)
+      return std::nullopt;
+    return value;
   }
+
+  std::optional<unsigned> number(int (*function)(NvmlDevice, unsigned*)) const {
+    return ask<unsigned>(function);
+  }
+  std::optional<double> clock_mhz(int (*function)(NvmlDevice, unsigned, unsigned*), unsigned clock) const {
+    return scaled(ask<unsigned>(function, clock));
+  }
+  /// The first of two: what holds now, and what will after the next reset.
+  std::optional<bool> mode(int (*function)(NvmlDevice, unsigned*, unsigned*)) const {
+    unsigned current = 0;
+    if (!ask<unsigned>(function, &current)) return std::nullopt;
+    return current != 0;
+  }
+
+  NvmlSession session;
+  const NvmlApi& api;
+  NvmlDevice device = nullptr;
 };
 
-Nvml::Nvml(const std::string& uuid) : impl_(std::make_unique<Impl>()) {
-  try {
-    impl_->load();
-  } catch (const GpuError&) {
-    return;  // No NVML on this machine: every answer is none.
-  }
-  impl_->started = impl_->init() == kNvmlSuccess;
-  if (!impl_->started || impl_->by_uuid(uuid.c_str(), &impl_->device) != kNvmlSuccess)
+Nvml::Nvml(const std::string& uuid, const std::string& library) : impl_(std::make_unique<Impl>(library)) {
+  if (!impl_->session.started()) return;
+  const NvmlApi& api = impl_->api;
+  if (api.by_uuid(uuid.c_str(), &impl_->device) == kNvmlSuccess) return;
+  impl_->device = nullptr;
+  if (!uuid.starts_with(kGpuPrefix) || api.parent_of_slice == nullptr) return;
+  NvmlDevice slice = nullptr;
+  const std::string slice_uuid = "MIG-" + uuid.substr(kGpuPrefix.size());
+  if (api.by_uuid(slice_uuid.c_str(), &slice) != kNvmlSuccess ||
+      api.parent_of_slice(slice, &impl_->device) != kNvmlSuccess)
     impl_->device = nullptr;
 }
 
-Nvml::~Nvml() {
-  if (impl_->started) impl_->shutdown();
-}
+Nvml::~Nvml() = default;
 
 std::optional<std::string> Nvml::driver_version() const {
-  std::array<char, kVersionLength> text{};
-  if (!impl_->started || impl_->driver_version(text.data(), kVersionLength) != kNvmlSuccess)
-    return std::nullopt;
-  return text.data();
+  const std::string version = impl_->session.driver_version();
+  if (version.empty()) return std::nullopt;
+  return version;
 }
 
-std::optional<double> Nvml::sm_clock_mhz() const {
-  unsigned mhz = 0;
-  if (impl_->device == nullptr || impl_->clock(impl_->device, kNvmlClockSm, &mhz) != kNvmlSuccess)
-    return std::nullopt;
-  return mhz;
+std::optional<std::string> Nvml::compute_capability() const {
+  int major = 0;
+  const auto minor = impl_->ask<int>(impl_->api.compute_capability, &major);
+  if (!minor) return std::nullopt;
+  return fmt::format("{}.{}", major, *minor);
+}
+
+std::optional<double> Nvml::sm_clock_mhz() const { return impl_->clock_mhz(impl_->api.clock, kNvmlClockSm); }
+
+std::optional<double> Nvml::max_sm_clock_mhz() const {
+  return impl_->clock_mhz(impl_->api.max_clock, kNvmlClockSm);
+}
+
+std::optional<double> Nvml::application_sm_clock_mhz() const {
+  return impl_->clock_mhz(impl_->api.application_clock, kNvmlClockSm);
+}
+
+std::optional<double> Nvml::default_application_sm_clock_mhz() const {
+  return impl_->clock_mhz(impl_->api.default_application_clock, kNvmlClockSm);
+}
+
+std::optional<double> Nvml::memory_clock_mhz() const {
+  return impl_->clock_mhz(impl_->api.clock, kNvmlClockMemory);
+}
+
+std::optional<double> Nvml::max_memory_clock_mhz() const {
+  return impl_->clock_mhz(impl_->api.max_clock, kNvmlClockMemory);
+}
+
+std::optional<double> Nvml::application_memory_clock_mhz() const {
+  return impl_->clock_mhz(impl_->api.application_clock, kNvmlClockMemory);
+}
+
+std::optional<std::uint64_t> Nvml::throttle_reasons() const {
+  return impl_->ask<unsigned long long>(impl_->api.throttle_reasons);
+}
+
+std::optional<double> Nvml::power_w() const { return scaled(impl_->number(impl_->api.power), kPerMilli); }
+
+std::optional<double> Nvml::energy_j() const {
+  const auto millijoules = impl_->ask<unsigned long long>(impl_->api.energy);
+  if (!millijoules) return std::nullopt;
+  return static_cast<double>(*millijoules) * kPerMilli;
+}
+
+std::optional<double> Nvml::enforced_power_limit_w() const {
+  return scaled(impl_->number(impl_->api.power_limit), kPerMilli);
+}
+
+std::optional<double> Nvml::default_power_limit_w() const {
+  return scaled(impl_->number(impl_->api.default_power_limit), kPerMilli);
+}
+
+std::optional<double> Nvml::temperature_c() const {
+  return scaled(impl_->ask<unsigned>(impl_->api.temperature, kNvmlTemperatureGpu));
+}
+
+std::optional<double> Nvml::slowdown_temperature_c() const {
+  return scaled(impl_->ask<unsigned>(impl_->api.temperature_threshold, kNvmlThresholdSlowdown));
+}
+
+std::optional<GpuMemory> Nvml::memory() const {
+  const auto info = impl_->ask<NvmlMemoryInfo>(impl_->api.memory);
+  if (!info) return std::nullopt;
+  // Drivers differ in whether `used` holds the reserve.
+  const unsigned long long rest = info->free + info->reserved;
+  return GpuMemory{info->total, info->free, info->total > rest ? info->total - rest : 0};
+}
+
+std::optional<int> Nvml::utilization_percent() const {
+  const auto rates = impl_->ask<NvmlUtilization>(impl_->api.utilization);
+  if (!rates) return std::nullopt;
+  return static_cast<int>(rates->gpu);
+}
+
+std::optional<std::vector<GpuProcess>> Nvml::compute_processes() const {
+  if (impl_->device == nullptr || impl_->api.processes == nullptr) return std::nullopt;
+  std::vector<NvmlProcessInfo> infos(256);
+  unsigned count = 0;
+  int code = kNvmlInsufficientSize;
+  // Others may start between two tries, but not for ever.
+  for (int tries = 0; tries < 4 && code == kNvmlInsufficientSize; ++tries) {
+    infos.resize(std::max<std::size_t>(infos.size(), std::size_t{2} * count));
+    count = static_cast<unsigned>(infos.size());
+    code = impl_->api.processes(impl_->device, &count, infos.data());
+  }
+  if (code != kNvmlSuccess) return std::nullopt;
+  std::vector<GpuProcess> processes;
+  for (unsigned i = 0; i < count; ++i) processes.push_back(to_process(infos[i]));
+  return processes;
+}
+
+std::optional<bool> Nvml::persistence_mode() const {
+  return as_bool(impl_->number(impl_->api.persistence_mode));
+}
+
+std::optional<EccState> Nvml::ecc() const {
+  const auto enabled = impl_->mode(impl_->api.ecc_mode);
+  if (!enabled) return std::nullopt;
+  return EccState{*enabled, impl_->ask<unsigned long long>(impl_->api.ecc_errors, kNvmlErrorUncorrected,
+                                                           kNvmlCounterVolatile)};
+}
+
+std::optional<bool> Nvml::mig_mode() const { return impl_->mode(impl_->api.mig_mode); }
+
+std::optional<ComputeMode> Nvml::compute_mode() const {
+  const auto mode = impl_->number(impl_->api.compute_mode);
+  if (!mode || *mode > static_cast<unsigned>(ComputeMode::exclusive_process)) return std::nullopt;
+  return static_cast<ComputeMode>(*mode);
+}
+
+std::optional<bool> Nvml::display_active() const { return as_bool(impl_->number(impl_->api.display_active)); }
+
+std::string throttle_text(std::uint64_t reasons) {
+  constexpr std::uint64_t kIdle = 0x1;
+  constexpr std::uint64_t kApplicationClocks = 0x2;
+  constexpr std::array<std::pair<std::uint64_t, const char*>, 7> kNames{{{0x4, "sw_power_cap"},
+                                                                         {0x8, "hw_slowdown"},
+                                                                         {0x10, "sync_boost"},
+                                                                         {0x20, "sw_thermal_slowdown"},
+                                                                         {0x40, "hw_thermal_slowdown"},
+                                                                         {0x80, "hw_power_brake_slowdown"},
+                                                                         {0x100, "display_clock_setting"}}};
+  std::uint64_t left = reasons & ~(kIdle | kApplicationClocks);
+  std::string text;
+  const auto add = [&text](const std::string& reason) { text += (text.empty() ? "" : ", ") + reason; };
+  for (const auto& [bit, name] : kNames) {
+    if ((left & bit) != 0) add(name);
+    left &= ~bit;
+  }
+  if (left != 0) add(fmt::format("reason {:#x}", left));
+  return text;
+}
+
+std::vector<GpuProcess> strangers(std::vector<GpuProcess> processes, std::span<const int> own) {
+  const auto is_own = [&](const GpuProcess& process) {
+    return std::find(own.begin(), own.end(), process.pid) != own.end();
+  };
+  if (std::erase_if(processes, is_own) > 0) return processes;
+  std::sort(processes.begin(), processes.end(),
+            [](const GpuProcess& a, const GpuProcess& b) { return a.pid < b.pid; });
+  processes.resize(processes.size() - std::min(processes.size(), own.size()));
+  return processes;
+}
+
+std::vector<GpuProcess> strangers(const Nvml& nvml, std::span<const int> own) {
+  return strangers(nvml.compute_processes().value_or(std::vector<GpuProcess>{}), own);
 }
 
 }  // namespace tiletune

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <utility>
+#include <vector>
 
-#include "compile/cache.h"
-#include "compile/pool.h"
-#include "compile/request.h"
+#include "measure/own_kernels.h"
 
 namespace tiletune {
 
@@ -18,14 +17,16 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr std::uint64_t kMostBlocks = 4096;
-constexpr std::size_t kResultBytes = 256;
+constexpr std::uint64_t kMostComparingBlocks = 1024;
 
 // The same layouts as in device_kernels.cu.
 struct Comparison {
   double squared_error;
   double squared_reference;
-  std::uint64_t largest_error_bits;
+  double largest_error;
+  std::uint64_t largest_at;
   std::uint64_t not_a_number;
+  std::uint64_t first_not_a_number;
 };
 struct GuardCheck {
   std::uint64_t changed;
@@ -33,20 +34,20 @@ struct GuardCheck {
   std::uint64_t last;
 };
 
-std::string compiled_kernels(const DeviceFacts& device) {
-  CompileRequest request;
-  request.sources.main = {"device_kernels.cu", kDeviceKernelsSource};
-  request.options = {"--std=c++17",
-                     "--gpu-architecture=" + architecture_for(device.compute_major, device.compute_minor)};
-  request.kernel_expression = "checksum";
-  const CubinCache cache = default_cubin_cache();
-  if (const auto cached = cache.load(request.key())) return cached->cubin;
-  const Compiled compiled = compile_here(request);
-  if (compiled.outcome != Outcome::ok) {
-    throw GpuError("NVRTC cannot compile the harness' own kernels for this GPU:\n" + compiled.reason);
+/// A thread per element, as far as `most` thread blocks go.
+unsigned blocks_for(std::uint64_t elements, std::uint64_t most) {
+  return static_cast<unsigned>(std::clamp<std::uint64_t>((elements + kThreads - 1) / kThreads, 1, most));
+}
+
+void add(Comparison& sum, const Comparison& other) {
+  sum.squared_error += other.squared_error;
+  sum.squared_reference += other.squared_reference;
+  if (std::pair(-other.largest_error, other.largest_at) < std::pair(-sum.largest_error, sum.largest_at)) {
+    sum.largest_error = other.largest_error;
+    sum.largest_at = other.largest_at;
   }
-  cache.store(*compiled.binary);
-  return compiled.binary->cubin;
+  sum.not_a_number += other.not_a_number;
+  sum.first_not_a_number = std::min(sum.first_not_a_number, other.first_not_a_number);
 }
 
 std::string with_type(const char* name, ElementType type) {
@@ -56,7 +57,9 @@ std::string with_type(const char* name, ElementType type) {
 }  // namespace
 
 DeviceKernels::DeviceKernels(Gpu& gpu)
-    : gpu_(gpu), cubin_(compiled_kernels(gpu.facts())), result_(kResultBytes) {}
+    : gpu_(gpu),
+      cubin_(cubin_of(kDeviceKernels, gpu.facts())),
+      result_(kMostComparingBlocks * sizeof(Comparison)) {}
 
 const Kernel& DeviceKernels::kernel(const std::string& symbol) {
   auto found = kernels_.find(symbol);
@@ -64,14 +67,18 @@ const Kernel& DeviceKernels::kernel(const std::string& symbol) {
   return found->second;
 }
 
+void DeviceKernels::launch(const std::string& symbol, unsigned blocks, unsigned threads,
+                           std::span<void* const> arguments) {
+  LaunchShape shape;
+  shape.block_x = threads;
+  shape.grid_x = blocks;
+  gpu_.launch(kernel(symbol), shape, arguments);
+}
+
 template <typename... Arguments>
 void DeviceKernels::run(const std::string& symbol, std::uint64_t elements, Arguments... arguments) {
-  LaunchShape shape;
-  shape.block_x = kThreads;
-  shape.grid_x =
-      static_cast<unsigned>(std::clamp<std::uint64_t>((elements + kThreads - 1) / kThreads, 1, kMostBlocks));
   const std::array<void*, sizeof...(Arguments)> addresses{&arguments...};
-  gpu_.launch(kernel(symbol), shape, addresses);
+  launch(symbol, blocks_for(elements, kMostBlocks), kThreads, addresses);
 }
 
 void DeviceKernels::fill_random(ElementType type, DeviceAddress out, std::uint64_t elements,
@@ -85,28 +92,24 @@ void DeviceKernels::widen(ElementType type, DeviceAddress in, DeviceAddress out,
 
 ComparisonResult DeviceKernels::compare(ElementType type, DeviceAddress out, DeviceAddress reference,
                                         std::uint64_t elements) {
-  gpu_.fill8(result_.address(), 0, sizeof(Comparison));
-  run(with_type("compare", type), elements, out, reference, elements, result_.address());
-  Comparison raw{};
-  gpu_.copy_to_host(&raw, result_.address(), sizeof raw);
+  std::vector<Comparison> of_blocks(blocks_for(elements, kMostComparingBlocks));
+  DeviceAddress result_address = result_.address();
+  launch(with_type("compare", type), static_cast<unsigned>(of_blocks.size()), kThreads,
+         std::array<void*, 4>{&out, &reference, &elements, &result_address});
+  gpu_.copy_to_host(of_blocks.data(), result_address, of_blocks.size() * sizeof(Comparison));
+  Comparison sum = of_blocks.front();
+  for (std::size_t i = 1; i < of_blocks.size(); ++i) add(sum, of_blocks[i]);
   ComparisonResult result;
-  std::memcpy(&result.largest_error, &raw.largest_error_bits, sizeof result.largest_error);
-  result.not_a_number = raw.not_a_number;
+  result.largest_error = sum.largest_error;
+  result.largest_at = sum.largest_at;
+  result.not_a_number = sum.not_a_number;
+  result.first_not_a_number = sum.first_not_a_number;
   result.reference_rms =
-      std::sqrt(raw.squared_reference / static_cast<double>(std::max<std::uint64_t>(elements, 1)));
-  const double norm = std::sqrt(raw.squared_reference);
-  const double error = std::sqrt(raw.squared_error);
+      std::sqrt(sum.squared_reference / static_cast<double>(std::max<std::uint64_t>(elements, 1)));
+  const double norm = std::sqrt(sum.squared_reference);
+  const double error = std::sqrt(sum.squared_error);
   result.relative_error = norm > 0 ? error / norm : error;
   return result;
-}
-
-std::uint64_t DeviceKernels::locate(ElementType type, DeviceAddress out, DeviceAddress reference,
-                                    std::uint64_t elements, double least) {
-  gpu_.fill8(result_.address(), 0xff, sizeof(std::uint64_t));
-  run(with_type("locate", type), elements, out, reference, elements, least, result_.address());
-  std::uint64_t first = 0;
-  gpu_.copy_to_host(&first, result_.address(), sizeof first);
-  return first;
 }
 
 std::uint64_t DeviceKernels::checksum(DeviceAddress bytes, std::uint64_t count) {
@@ -124,6 +127,34 @@ GuardResult DeviceKernels::check_guard(DeviceAddress bytes, std::uint64_t count,
   GuardCheck raw{};
   gpu_.copy_to_host(&raw, result_.address(), sizeof raw);
   return {raw.changed, raw.first, raw.last};
+}
+
+std::uint64_t DeviceKernels::check_bands(DeviceAddress first, std::uint64_t bands, std::uint64_t pitch,
+                                         std::uint64_t count, std::uint8_t pattern) {
+  gpu_.fill8(result_.address(), 0, sizeof(std::uint64_t));
+  run("check_bands", bands * count, first, bands, pitch, count, pattern, result_.address());
+  std::uint64_t changed = 0;
+  gpu_.copy_to_host(&changed, result_.address(), sizeof changed);
+  return changed;
+}
+
+void DeviceKernels::block_stream(DeviceAddress words, std::uint32_t ticket, std::uint64_t deadline_ns) {
+  launch("block_stream", 1, 1, std::array<void*, 3>{&words, &ticket, &deadline_ns});
+}
+
+void DeviceKernels::probe_clock(DeviceAddress out, int multiprocessors) {
+  launch("probe_clock", static_cast<unsigned>(multiprocessors), 1,
+         std::array<void*, 2>{&out, &multiprocessors});
+}
+
+void DeviceKernels::launch_empty() { launch("empty", 1, 1, {}); }
+
+std::uint64_t DeviceKernels::timer_step_ns() {
+  DeviceAddress out = result_.address();
+  launch("timer_step", 1, 1, std::array<void*, 1>{&out});
+  std::uint64_t step_ns = 0;
+  gpu_.copy_to_host(&step_ns, result_.address(), sizeof step_ns);
+  return step_ns;
 }
 
 void DeviceKernels::gemm_f64(std::uint64_t m, std::uint64_t n, std::uint64_t k, double alpha, DeviceAddress a,

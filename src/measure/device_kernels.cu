@@ -58,52 +58,65 @@ __device__ inline void widen(const T* in, double* out, u64 count) {
   for (u64 i = first_index(); i < count; i += index_stride()) out[i] = to_double(in[i]);
 }
 
+// One thread block's share of a comparison; the host adds them up.
 struct Comparison {
   double squared_error;
   double squared_reference;
-  u64 largest_error_bits;  // of a double; positive doubles order like their bits
+  double largest_error;
+  u64 largest_at;  // the first element of that error; the maximum when none has any
   u64 not_a_number;
+  u64 first_not_a_number;  // the maximum when all are numbers
 };
 
-__device__ inline double warp_sum(double value) {
+__device__ inline void add(Comparison& sum, const Comparison& other) {
+  sum.squared_error += other.squared_error;
+  sum.squared_reference += other.squared_reference;
+  if (other.largest_error > sum.largest_error ||
+      (other.largest_error == sum.largest_error && other.largest_at < sum.largest_at)) {
+    sum.largest_error = other.largest_error;
+    sum.largest_at = other.largest_at;
+  }
+  sum.not_a_number += other.not_a_number;
+  sum.first_not_a_number = min(sum.first_not_a_number, other.first_not_a_number);
+}
+
+__device__ inline Comparison of_lane_above(const Comparison& mine, int distance) {
+  const u32 all = 0xffffffffu;
+  return {__shfl_down_sync(all, mine.squared_error, distance), __shfl_down_sync(all, mine.squared_reference, distance),
+          __shfl_down_sync(all, mine.largest_error, distance), __shfl_down_sync(all, mine.largest_at, distance),
+          __shfl_down_sync(all, mine.not_a_number, distance), __shfl_down_sync(all, mine.first_not_a_number, distance)};
+}
+
+template <typename T>
+__device__ inline T warp_sum(T value) {
   for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
   return value;
 }
 
+// Thread blocks are whole warps. The order of the sums is fixed: the same outputs give the same bits.
 template <typename T>
-__device__ inline void compare(const T* out, const double* reference, u64 count, Comparison* result) {
-  double squared_error = 0;
-  double squared_reference = 0;
-  double largest = 0;
-  u64 not_a_number = 0;
-  for (u64 i = first_index(); i < count; i += index_stride()) {
-    const double value = to_double(out[i]);
-    const double error = fabs(value - reference[i]);
-    if (error != error || error > 1.7e308) {
-      ++not_a_number;
-    } else {
-      squared_error += error * error;
-      largest = fmax(largest, error);
-    }
-    squared_reference += reference[i] * reference[i];
-  }
-  squared_error = warp_sum(squared_error);
-  squared_reference = warp_sum(squared_reference);
-  if (threadIdx.x % 32 == 0) {
-    atomicAdd(&result->squared_error, squared_error);
-    atomicAdd(&result->squared_reference, squared_reference);
-  }
-  if (largest > 0) atomicMax(&result->largest_error_bits, u64(__double_as_longlong(largest)));
-  if (not_a_number > 0) atomicAdd(&result->not_a_number, not_a_number);
-}
-
-// The first element whose error is at least `least` (or that is no number); `first` starts at its maximum.
-template <typename T>
-__device__ inline void locate(const T* out, const double* reference, u64 count, double least, u64* first) {
+__device__ inline void compare(const T* out, const double* reference, u64 count, Comparison* of_block) {
+  Comparison mine = {0, 0, 0, ~0ull, 0, ~0ull};
   for (u64 i = first_index(); i < count; i += index_stride()) {
     const double error = fabs(to_double(out[i]) - reference[i]);
-    if (!(error < least)) atomicMin(first, i);
+    if (error != error || error > 1.7e308) {
+      if (mine.not_a_number++ == 0) mine.first_not_a_number = i;
+    } else {
+      mine.squared_error += error * error;
+      if (error > mine.largest_error) {
+        mine.largest_error = error;
+        mine.largest_at = i;
+      }
+    }
+    mine.squared_reference += reference[i] * reference[i];
   }
+  for (int distance = 16; distance > 0; distance /= 2) add(mine, of_lane_above(mine, distance));
+  __shared__ Comparison of_warp[32];
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (u32 warp = 1; warp < blockDim.x / 32; ++warp) add(mine, of_warp[warp]);
+  of_block[blockIdx.x] = mine;
 }
 
 extern "C" __global__ void checksum(const u8* bytes, u64 count, u64* sum) {
@@ -115,7 +128,9 @@ extern "C" __global__ void checksum(const u8* bytes, u64 count, u64* sum) {
   if (first_index() == 0) {
     for (u64 i = words * 4; i < count; ++i) mine += mixed((i << 32) ^ bytes[i] ^ 0x8000000000000000ull);
   }
-  if (mine != 0) atomicAdd(sum, mine);
+  // One atomic operation per warp: a million of them on one word take a millisecond.
+  mine = warp_sum(mine);
+  if (threadIdx.x % 32 == 0) atomicAdd(sum, mine);
 }
 
 struct GuardCheck {
@@ -132,6 +147,62 @@ extern "C" __global__ void check_guard(const u8* bytes, u64 count, u8 pattern, G
       atomicMax(&result->last, i + 1);
     }
   }
+}
+
+extern "C" __global__ void check_bands(const u8* first, u64 bands, u64 pitch, u64 count, u8 pattern, u64* changed) {
+  u64 mine = 0;
+  for (u64 i = first_index(); i < bands * count; i += index_stride()) {
+    mine += first[i / count * pitch + i % count] != pattern;
+  }
+  if (mine != 0) atomicAdd(changed, mine);
+}
+
+__device__ inline u64 nanoseconds() {
+  u64 now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+// Waits for the host, but not for ever: words[0] is the ticket released last, words[1] the one given up last.
+extern "C" __global__ void block_stream(volatile u32* words, u32 ticket, u64 deadline_ns) {
+  const u64 start = nanoseconds();
+  while (words[0] != ticket) {
+    if (nanoseconds() - start > deadline_ns) {
+      words[1] = ticket;
+      __threadfence_system();
+      return;
+    }
+  }
+}
+
+struct ClockReading {
+  u64 cycles;
+  u64 nanoseconds;
+};
+
+// One block per multiprocessor.
+extern "C" __global__ void probe_clock(ClockReading* out, int multiprocessors) {
+  u32 multiprocessor;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  if (multiprocessor >= u32(multiprocessors)) return;
+  out[multiprocessor].cycles = u64(clock64());
+  out[multiprocessor].nanoseconds = nanoseconds();
+}
+
+extern "C" __global__ void empty() {}
+
+// The smallest of a few steps: a reading may come late.
+extern "C" __global__ void timer_step(u64* out) {
+  u64 least = ~0ull;
+  u64 last = nanoseconds();
+  for (int steps = 0; steps < 16;) {
+    const u64 now = nanoseconds();
+    if (now == last) continue;
+    least = min(least, now - last);
+    last = now;
+    ++steps;
+  }
+  *out = least;
 }
 
 // The plain FP64 product, for machines without cuBLAS. One thread per element.
@@ -151,12 +222,8 @@ extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const dou
   extern "C" __global__ void fill_random_##SUFFIX(T* out, u64 count, u64 seed) { fill_random(out, count, seed); } \
   extern "C" __global__ void widen_##SUFFIX(const T* in, double* out, u64 count) { widen(in, out, count); }       \
   extern "C" __global__ void compare_##SUFFIX(const T* out, const double* reference, u64 count,                   \
-                                              Comparison* result) {                                               \
-    compare(out, reference, count, result);                                                                       \
-  }                                                                                                               \
-  extern "C" __global__ void locate_##SUFFIX(const T* out, const double* reference, u64 count, double least,      \
-                                             u64* first) {                                                        \
-    locate(out, reference, count, least, first);                                                                  \
+                                              Comparison* of_block) {                                             \
+    compare(out, reference, count, of_block);                                                                     \
   }
 
 ENTRY_POINTS(f16, Half)

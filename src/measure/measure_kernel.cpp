@@ -1,29 +1,29 @@
 #include "measure/measure_kernel.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <cstdint>
 #include <utility>
-#include <vector>
+
+#include "measure/loaded_kernel.h"
+#include "measure/verifier.h"
 
 namespace tiletune {
 
 namespace {
 
-constexpr int kFewestBaselineSamples = 15;
-
-/// One configuration on its way: loaded kernel, packed arguments, and what is known so far.
+/// One configuration on its way: loaded kernel, and what is known so far.
 class Measurement {
  public:
   Measurement(Gpu& gpu, Workspace& workspace, Timer& timer, const MeasureRequest& request)
-      : gpu_(gpu),
-        workspace_(workspace),
+      : workspace_(workspace),
         timer_(timer),
         request_(request),
-        kernel_(request.cubin, request.symbol),
-        arguments_(request.arguments, workspace.addresses()) {
+        verifier_(gpu, workspace, timer),
+        kernel_(gpu, workspace, request) {
     result.ticket = request.ticket;
   }
 
@@ -31,73 +31,62 @@ class Measurement {
 
   void inspect() {
     result.attributes = kernel_.attributes();
-    if (request_.shape.dynamic_shared_bytes > 0) {
-      kernel_.allow_dynamic_shared(static_cast<int>(request_.shape.dynamic_shared_bytes));
-    }
-    result.driver_blocks_per_multiprocessor = kernel_.blocks_per_multiprocessor(
-        static_cast<int>(request_.shape.threads()), request_.shape.dynamic_shared_bytes);
+    result.driver_blocks_per_multiprocessor = kernel_.blocks_per_multiprocessor();
   }
 
-  /// One launch on poisoned outputs, compared with the reference. False when something is wrong.
+  /// False when something is wrong.
   bool verify(int variant) {
-    launch_on_poison(variant);
-    if (const auto finding = workspace_.check_surroundings()) return blame(*finding);
-    const Verification verification = workspace_.verify(request_.tolerance_factor);
-    if (!result.accuracy || result.accuracy->relative_error <= verification.accuracy.relative_error)
-      result.accuracy = verification.accuracy;
-    return !verification.finding || blame(with_stability(*verification.finding, variant));
-  }
-
-  void time() {
-    result.timing = timer_.time(workspace_.request().policy, [this] { launch(); });
-  }
-
- private:
-  void launch_on_poison(int variant) {
-    workspace_.poison(variant);
-    launch();
-    gpu_.synchronize();
-    timer_.beat();
-  }
-
-  /// A wrong result that another launch from the same start does not repeat, bit by bit, comes from a race.
-  Finding with_stability(Finding finding, int variant) {
-    const std::vector<std::uint64_t> before = workspace_.output_checksums();
-    launch_on_poison(variant);
-    if (workspace_.output_checksums() == before) return finding;
-    finding.outcome = Outcome::unstable;
-    finding.reason = "the result changes from launch to launch: " + finding.reason;
-    return finding;
-  }
-
-  void launch() { gpu_.launch(kernel_, request_.shape, arguments_.pointers()); }
-
-  bool blame(const Finding& finding) {
-    result.outcome = finding.outcome;
-    result.reason = finding.reason;
+    const Verifier::Verdict verdict =
+        verifier_.check([this] { kernel_.launch(); }, request_.tolerance_factor, variant);
+    if (!estimate_us_) estimate_us_ = verdict.launch_us;
+    const bool is_worst =
+        !result.accuracy || result.accuracy->relative_error <= verdict.accuracy.relative_error;
+    if (is_worst && verdict.accuracy.error_bound > 0) result.accuracy = verdict.accuracy;
+    if (!verdict.finding) return true;
+    result.outcome = verdict.finding->outcome;
+    result.reason = verdict.finding->reason;
     return false;
   }
 
-  Gpu& gpu_;
+  void time() {
+    Sampled sampled =
+        timer_.time(workspace_.request().policy, kernel_.subject(), estimate_us_, request_.leader_us);
+    result.timing = summarise(std::move(sampled.samples));
+    if (sampled.screened_out) screen_out();
+  }
+
+ private:
+  void screen_out() {
+    result.outcome = Outcome::screened_out;
+    const auto& times = result.timing->times_us;
+    const double fastest_us = *std::min_element(times.begin(), times.end());
+    result.reason = fmt::format("{:.2f} times as long as the leader at least, after {} sample{}",
+                                fastest_us / *request_.leader_us, times.size(), times.size() == 1 ? "" : "s");
+  }
+
   Workspace& workspace_;
   Timer& timer_;
   const MeasureRequest& request_;
-  Kernel kernel_;
-  ArgumentPack arguments_;
+  Verifier verifier_;
+  LoadedKernel kernel_;
+  std::optional<double> estimate_us_;
 };
 
 /// `doing` says for errors how far it came.
-void run(Measurement& measurement, const MeasurePolicy& policy, const char*& doing) {
+void run(Measurement& measurement, const MeasurePolicy& policy, const Nvml& nvml, const char*& doing) {
+  Measured& result = measurement.result;
   measurement.inspect();
   doing = "in its first launch";
   if (policy.verify && !measurement.verify(0)) return;
   doing = "while it was timed";
   measurement.time();
+  result.condition = read_condition(nvml);
+  if (!policy.verify || result.outcome == Outcome::screened_out) return;
   doing = "in a launch after it was timed";
-  if (policy.verify && !measurement.verify(1)) {
+  if (!measurement.verify(1)) {
     // Right before the timing and wrong after it: the result changes from launch to launch.
-    if (measurement.result.outcome == Outcome::wrong_result) measurement.result.outcome = Outcome::unstable;
-    measurement.result.reason = "correct at first, but later: " + measurement.result.reason;
+    if (result.outcome == Outcome::wrong_result) result.outcome = Outcome::unstable;
+    result.reason = "correct at first, but later: " + result.reason;
   }
 }
 
@@ -112,13 +101,25 @@ Measured launch_failed(const MeasureRequest& request, const CudaError& error) {
 
 }  // namespace
 
-Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const MeasureRequest& request) {
+GpuCondition read_condition(const Nvml& nvml) {
+  GpuCondition condition;
+  condition.power_w = nvml.power_w();
+  if (const auto reasons = nvml.throttle_reasons()) condition.throttle_reasons = throttle_text(*reasons);
+  for (const GpuProcess& other : strangers(nvml, std::array{::getpid()})) {
+    if (!condition.neighbours.empty()) condition.neighbours += ", ";
+    condition.neighbours += fmt::format("{} (pid {})", other.name.empty() ? "a program" : other.name, other.pid);
+  }
+  return condition;
+}
+
+Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml& nvml,
+                        const MeasureRequest& request) {
   const auto started = std::chrono::steady_clock::now();
   const char* doing = "while it was loaded";
   Measured result;
   try {
     Measurement measurement(gpu, workspace, timer, request);
-    run(measurement, workspace.request().policy, doing);
+    run(measurement, workspace.request().policy, nvml, doing);
     result = std::move(measurement.result);
   } catch (const CudaError& error) {
     if (!error.launch_refused()) throw error.with(fmt::format("the kernel failed {}", doing));
@@ -127,21 +128,6 @@ Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Meas
   const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - started;
   result.wall_ms = wall.count();
   return result;
-}
-
-MeasuredBaseline measure_baseline(Gpu& gpu, Workspace& workspace, Timer& timer, Blas& blas) {
-  const BlasGemm gemm = blas_gemm(workspace.request(), workspace.addresses());
-  MeasuredBaseline baseline;
-  baseline.name = "cublas";
-  baseline.library = "cuBLAS " + blas.version();
-  workspace.poison(0);
-  blas.gemm(gemm);
-  gpu.synchronize();
-  baseline.relative_error = workspace.verify(1).accuracy.relative_error;
-  MeasurePolicy policy = workspace.request().policy;
-  policy.samples = std::max(policy.samples, kFewestBaselineSamples);
-  baseline.timing = timer.time(policy, [&] { blas.gemm(gemm); });
-  return baseline;
 }
 
 }  // namespace tiletune

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-
 #include "gpu/nvml.h"
 #include "measure/messages.h"
 #include "measure/timing.h"
@@ -11,9 +9,10 @@ namespace tiletune {
 
 /// Loads, verifies and times one configuration. What is its own fault comes back as an outcome; an error that
 /// ruins the context is thrown as CudaError.
-Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const MeasureRequest& request);
+Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml& nvml,
+                        const MeasureRequest& request);
 
-/// Times cuBLAS on the workspace's buffers.
-MeasuredBaseline measure_baseline(Gpu& gpu, Workspace& workspace, Timer& timer, Blas& blas);
+/// What NVML says right now.
+GpuCondition read_condition(const Nvml& nvml);
 
 }  // namespace tiletune

@@ -1,36 +1,104 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "gpu/device.h"
-#include "measure/statistics.h"
+#include "gpu/graph.h"
+#include "measure/blocker.h"
+#include "measure/clock_probe.h"
+#include "measure/device_kernels.h"
+#include "measure/messages.h"
+#include "measure/sampling.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
 
-/// Times launches with CUDA events on the GPU's stream.
+/// Something that can be timed: it queues one launch, on the buffers of the given copy.
+struct Subject {
+  std::function<void(std::size_t copy)> launch;
+  std::function<std::size_t()> copies;  ///< of its buffers; asked for only where they are to rotate
+};
+
+/// What precedes a timed launch.
+enum class Preparation { flush, rotate, warm };
+
+/// How single launches or those of a batch are kept from the cache, or in it.
+Preparation preparation_for(CachePolicy cache, bool batch);
+
+/// Times launches with CUDA events on the GPU's stream, less what two events with nothing between them read.
+/// Launches are queued behind a blocking kernel, so that no sample waits for the host.
 class Timer {
  public:
-  /// `beat` is called after every launch that ended, as a sign of life.
-  Timer(Gpu& gpu, std::function<void()> beat);
+  /// Launches in a batch.
+  static constexpr int kBatch = 100;
 
-  /// Warm-up launches, then the policy's samples. Before each sample the L2 cache is flushed by writing twice
-  /// its size (unless the policy says warm); the write also keeps the GPU busy while the launch is queued, so
-  /// that launch latency stays out of the sample. Kernels so slow that a second is spent stop at three
-  /// samples.
-  Timing time(const MeasurePolicy& policy, const std::function<void()>& launch);
+  /// `beat` is called whenever launches have ended, as a sign of life.
+  Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> beat);
+
+  /// A crude time of one launch, with whatever the first one has to load. Waits for it.
+  double estimate_us(const std::function<void()>& launch);
+
+  /// Warm-up, screening and samples as the policy says; in batches where single launches prove too short.
+  /// `estimate_us` is of a launch that was made before; without one the first warm-up serves.
+  Sampled time(const MeasurePolicy& policy, const Subject& subject, std::optional<double> estimate_us,
+               std::optional<double> leader_us = {});
+
+  /// `count` samples of single launches. A kernel that takes `estimate_us` is queued so few times at once
+  /// that signs of life keep coming.
+  std::vector<Shot> singles(const Subject& subject, Preparation preparation, double estimate_us, int count);
+  /// A batch: kBatch launches in a graph, on rotating copies of the buffers or all on the first.
+  std::unique_ptr<Graph> record_batch(const Subject& subject, Preparation preparation);
+  /// `count` samples of it, per launch.
+  std::vector<Shot> batches(Graph& batch, int count);
+
+  /// Whether single launches of that time are too short to be timed by themselves. What may compete with a
+  /// leader that is timed in batches is so too: the two ways differ by some tenths of a microsecond.
+  static bool needs_batch(const MeasurePolicy& policy, double single_us, std::optional<double> leader_us);
+
+  /// What a kernel that does nothing is reported to take, singly and in a batch, and the event floor.
+  void measure_floors(Calibration& calibration);
+
+  /// What two events read with nothing between them.
+  double event_floor_us() const { return event_floor_us_; }
+  RunClock& clock() { return clock_; }
 
   /// Gives the sign of life for a launch that was not timed.
   void beat() const { beat_(); }
 
  private:
-  double sample(CachePolicy cache, const std::function<void()>& launch);
+  /// Parts of one sample, by its number in a series.
+  struct Part {
+    std::function<void(int)> prepare;
+    std::function<void(int)> timed;
+  };
+
+  std::vector<Shot> in_series(const Part& part, int count, double estimate_us, int launches);
+  std::vector<Shot> series(const Part& part, int count, int launches);
+  std::vector<Shot> read(int count, int launches);
+  double measure_event_floor();
+  void flush();
+  /// Keeps an idle GPU busy until its clock has risen.
+  void wake();
+  Sampled time_in_batches(const MeasurePolicy& policy, const Subject& subject,
+                          std::optional<double> leader_us);
+
+  static constexpr int kLongestSeries = 16;
 
   Gpu& gpu_;
+  DeviceKernels& kernels_;
   std::function<void()> beat_;
   DeviceBuffer flush_;
-  Event begin_;
-  Event end_;
+  Blocker blocker_;
+  ClockProbe probe_;
+  std::vector<Event> begins_;
+  std::vector<Event> ends_;
+  RunClock clock_;
+  double event_floor_us_ = 0;
+  std::chrono::steady_clock::time_point last_busy_;
 };
 
 }  // namespace tiletune

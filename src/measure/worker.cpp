@@ -7,9 +7,13 @@
 
 #include "base/worker_process.h"
 #include "gpu/cublas.h"
+#include "gpu/cublaslt.h"
 #include "gpu/device.h"
 #include "gpu/nvml.h"
+#include "measure/baselines.h"
+#include "measure/calibration.h"
 #include "measure/device_kernels.h"
+#include "measure/finals.h"
 #include "measure/measure_kernel.h"
 #include "measure/messages.h"
 #include "measure/timing.h"
@@ -26,7 +30,7 @@ constexpr int kContextRuined = 1;
 class Service {
  public:
   Service(WorkerChannel& channel, int device_index)
-      : channel_(channel), gpu_(device_index), nvml_(gpu_.facts().uuid), timer_(gpu_, [this] { beat(); }) {}
+      : channel_(channel), gpu_(device_index), nvml_(gpu_.facts().uuid) {}
 
   void announce() {
     GpuOpened opened;
@@ -50,43 +54,75 @@ class Service {
   void measure(const Json& message) {
     const MeasureRequest request = measure_request_from_json(message);
     if (!workspace_) throw ProtocolError("asked to measure before anything was prepared");
-    const Measured measured = measure_kernel(gpu_, *workspace_, timer_, request);
+    const Measured measured = measure_kernel(gpu_, *workspace_, *timer_, nvml_, request);
     // Whatever a faulty kernel wrote must not meet the next one; what comes of it late is still its own
     // fault.
-    if (measured.outcome != Outcome::ok && measured.outcome != Outcome::launch_failed) {
+    const bool harmless = measured.outcome == Outcome::ok || measured.outcome == Outcome::screened_out ||
+                          measured.outcome == Outcome::launch_failed;
+    if (!harmless) {
       beat();
       workspace_->rebuild();
     }
     channel_.send(to_json(measured));
   }
 
+  void run_finals(const Json& message) {
+    const FinalsRequest request = finals_request_from_json(message);
+    if (!workspace_) throw ProtocolError("asked for finals before anything was prepared");
+    const auto turn = [this](std::uint64_t ticket) {
+      channel_.send({{"type", "alive"}, {"ticket", ticket}});
+      last_beat_ = Clock::now();
+    };
+    channel_.send(
+        to_json(tiletune::run_finals(gpu_, *workspace_, *timer_, nvml_, request, baselines_, turn)));
+  }
+
  private:
   Prepared prepared(const PrepareRequest& request) {
     workspace_.reset();
+    baselines_.clear();
+    Prepared prepared;
     if (!kernels_) kernels_.emplace(gpu_);
-    const std::string no_blas = open_blas();
+    if (!timer_) timer_.emplace(gpu_, *kernels_, [this] { beat(); });
+    if (request.calibrate) prepared.calibration = calibrated();
+    beat();
+    const std::string no_blas = open(blas_);
     workspace_ = std::make_unique<Workspace>(gpu_, *kernels_, blas_.get(), request);
     beat();
-    if (request.baseline == Baseline::none || request.operation != Operation::gemm) return {};
-    Prepared prepared;
-    prepared.note = "no baseline: " + (blas_ ? std::string("cuBLAS has no such element types") : no_blas);
-    if (!blas_ || !has_blas_types(request)) return prepared;
-    try {
-      prepared.note.clear();
-      prepared.baselines.push_back(measure_baseline(gpu_, *workspace_, timer_, *blas_));
-      return prepared;
-    } catch (const CudaError&) {
-      throw;
-    } catch (const GpuError& error) {
-      prepared.note = std::string("no baseline: ") + error.what();
-      return prepared;
+    if (request.baseline != Baseline::none && request.operation == Operation::gemm) {
+      if (!blas_ || !has_blas_types(request))
+        prepared.note = "no baseline: " + (blas_ ? "cuBLAS has no such element types" : no_blas);
+      else
+        add_baselines(prepared);
     }
+    return prepared;
   }
 
-  std::string open_blas() {
-    if (blas_) return "";
+  Calibration calibrated() {
+    Calibration calibration = measure_ceilings(gpu_);
+    timer_->measure_floors(calibration);
+    return calibration;
+  }
+
+  void add_baselines(Prepared& prepared) {
+    const bool wants_lt = workspace_->request().baseline == Baseline::lt;
+    const std::string no_lt = wants_lt ? open(blas_lt_) : "";
+    Baselines baselines =
+        measure_baselines(gpu_, *workspace_, *timer_, *blas_, wants_lt ? blas_lt_.get() : nullptr);
+    prepared.baselines = std::move(baselines.measured);
+    baselines_ = std::move(baselines.runnable);
+    prepared.note = std::move(baselines.note);
+    if (no_lt.empty()) return;
+    if (!prepared.note.empty()) prepared.note += '\n';
+    prepared.note += "no baseline of cuBLASLt: " + no_lt;
+  }
+
+  /// Why the library cannot be had; empty when it is there.
+  template <typename Library>
+  std::string open(std::unique_ptr<Library>& library) {
+    if (library) return "";
     try {
-      blas_ = std::make_unique<Blas>(gpu_);
+      library = std::make_unique<Library>(gpu_);
       return "";
     } catch (const CudaError&) {
       throw;
@@ -112,10 +148,12 @@ class Service {
   WorkerChannel& channel_;
   Gpu gpu_;
   Nvml nvml_;
-  Timer timer_;
   std::optional<DeviceKernels> kernels_;
+  std::optional<Timer> timer_;
   std::unique_ptr<Blas> blas_;
+  std::unique_ptr<BlasLt> blas_lt_;
   std::unique_ptr<Workspace> workspace_;
+  std::vector<RunnableBaseline> baselines_;
   Clock::time_point last_beat_;
 };
 
@@ -127,6 +165,8 @@ void serve(WorkerChannel& channel, Service& service) {
       service.prepare(*message);
     } else if (type == "measure") {
       service.measure(*message);
+    } else if (type == "finals") {
+      service.run_finals(*message);
     } else {
       throw ProtocolError("a GPU worker knows no message '" + type + "'");
     }

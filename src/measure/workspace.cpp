@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <utility>
 
 #include "base/text.h"
@@ -22,6 +21,10 @@ std::size_t guard_bytes() {
 }
 
 constexpr std::uint8_t kGuardPattern = 0xa5;
+/// Of a buffer's copies: a batch has no use for more; each is followed by a guard band.
+constexpr std::size_t kMostCopies = 100;
+constexpr std::size_t kCopyAlignment = 256;
+constexpr std::size_t kCopyGuard = 4096;
 // Largest single error allowed, as a multiple of the norm-wise bound times the reference's RMS: over 10^9
 // elements the largest of normally distributed errors stays below 6.5 standard deviations.
 constexpr double kLargestErrorFactor = 16;
@@ -101,7 +104,67 @@ void Workspace::allocate() {
   }
 }
 
+const std::map<std::string, DeviceAddress>& Workspace::addresses(std::size_t copy) const {
+  return copy == 0 ? addresses_ : copy_addresses_.at(copy - 1);
+}
+
+std::size_t Workspace::wanted_copies() const {
+  std::size_t one = 0;
+  for (const Slot& slot : slots_) one += slot.bytes;
+  const auto twice_cache = static_cast<std::size_t>(2 * gpu_.facts().l2_bytes);
+  const std::size_t wanted = std::min(twice_cache / std::max<std::size_t>(one, 1) + 2, kMostCopies);
+  const std::size_t affordable = gpu_.free_bytes() / 2 / std::max<std::size_t>(one, 1);
+  return std::max<std::size_t>(std::min(wanted, affordable + 1), 2);
+}
+
+std::size_t Workspace::copies() {
+  if (copy_addresses_.empty()) make_copies();
+  return copy_addresses_.size() + 1;
+}
+
+void Workspace::make_copies() {
+  const std::size_t copies = wanted_copies() - 1;
+  copy_addresses_.resize(copies);
+  for (const Slot& slot : slots_) {
+    Copies made;
+    made.bytes = slot.bytes;
+    made.pitch = (slot.bytes + kCopyAlignment - 1) / kCopyAlignment * kCopyAlignment + kCopyGuard;
+    made.memory = DeviceBuffer(copies * made.pitch);
+    gpu_.fill8(made.memory.address(), kGuardPattern, made.memory.bytes());
+    const DeviceAddress from = slot.buffer.role == BufferRole::inout ? slot.initial.address() : slot.data();
+    for (std::size_t copy = 0; copy < copies; ++copy) {
+      const DeviceAddress to = made.memory.address() + copy * made.pitch;
+      if (slot.bytes > 0) gpu_.copy_on_device(to, from, slot.bytes);
+      copy_addresses_[copy][slot.buffer.name] = to;
+    }
+    copies_.push_back(std::move(made));
+  }
+}
+
+void Workspace::drop_copies() {
+  copies_.clear();
+  copy_addresses_.clear();
+}
+
+/// The old buffers are freed last, so that the new ones lie elsewhere; where memory does not allow that, they
+/// stay.
+void Workspace::relocate() {
+  drop_copies();
+  std::size_t needed = 0;
+  for (const Slot& slot : slots_) needed += slot.memory.bytes() + slot.initial.bytes();
+  if (needed > gpu_.free_bytes() / 2) return;
+  const std::vector<Slot> old = std::exchange(slots_, {});
+  allocate();
+  fill();
+}
+
 void Workspace::rebuild() {
+  drop_copies();
+  fill();
+  if (references_.empty() || !references_are_intact()) compute_references();
+}
+
+void Workspace::fill() {
   std::uint64_t stream = 0;
   for (Slot& slot : slots_) {
     gpu_.fill8(slot.memory.address(), kGuardPattern, slot.memory.bytes());
@@ -113,7 +176,6 @@ void Workspace::rebuild() {
       gpu_.copy_on_device(slot.initial.address(), slot.data(), slot.bytes);
     if (slot.buffer.role == BufferRole::in) slot.checksum = kernels_.checksum(slot.data(), slot.bytes);
   }
-  if (references_.empty() || !references_are_intact()) compute_references();
 }
 
 /// The inputs are the same after every rebuild, and so is the reference: it is computed anew only when it was
@@ -145,25 +207,18 @@ void Workspace::poison(int variant) {
   }
 }
 
-Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& result, double bound) {
-  const auto elements = static_cast<std::uint64_t>(slot.buffer.elements);
-  const DeviceAddress reference = references_.at(slot.buffer.name).address();
+Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& result, double bound) const {
   if (result.not_a_number > 0) {
-    // Only what is no number fails to be below infinity.
-    const std::uint64_t first = kernels_.locate(slot.buffer.type, slot.data(), reference, elements,
-                                                std::numeric_limits<double>::infinity());
-    return {
-        Outcome::wrong_result,
-        fmt::format("{} of {} elements of {} were not written or are no number, the first at {}",
-                    result.not_a_number, elements, slot.buffer.name, position(request_, slot.buffer, first))};
+    return {Outcome::wrong_result,
+            fmt::format("{} of {} elements of {} were not written or are no number, the first at {}",
+                        result.not_a_number, slot.buffer.elements, slot.buffer.name,
+                        position(request_, slot.buffer, result.first_not_a_number))};
   }
-  const std::uint64_t worst =
-      kernels_.locate(slot.buffer.type, slot.data(), reference, elements, result.largest_error);
   return {Outcome::wrong_result,
           fmt::format("relative error {:.3g} of {} (bound {:.3g}); largest error {:.3g} at {}, where values "
                       "are about {:.3g}",
                       result.relative_error, slot.buffer.name, bound, result.largest_error,
-                      position(request_, slot.buffer, worst), result.reference_rms)};
+                      position(request_, slot.buffer, result.largest_at), result.reference_rms)};
 }
 
 Verification Workspace::verify(double tolerance_factor) {
@@ -181,7 +236,10 @@ Verification Workspace::verify(double tolerance_factor) {
     Accuracy& accuracy = verification.accuracy;
     accuracy.relative_error = std::max(accuracy.relative_error, result.relative_error);
     accuracy.error_bound = std::max(accuracy.error_bound, bound);
-    accuracy.largest_error = std::max(accuracy.largest_error, result.largest_error);
+    if (result.largest_error > accuracy.largest_error) {
+      accuracy.largest_error = result.largest_error;
+      accuracy.largest_error_at = position(request_, slot.buffer, result.largest_at);
+    }
     const bool wrong = result.not_a_number > 0 || result.relative_error > bound ||
                        result.largest_error > kLargestErrorFactor * bound * result.reference_rms;
     if (wrong && !verification.finding) verification.finding = describe_error(slot, result, bound);
@@ -217,6 +275,15 @@ std::optional<Finding> Workspace::check_surroundings() {
     if (slot.buffer.role == BufferRole::in && kernels_.checksum(slot.data(), slot.bytes) != slot.checksum) {
       return Finding{Outcome::wrong_result, fmt::format("the input {} was modified", slot.buffer.name)};
     }
+  }
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    const Copies& copies = copies_[i];
+    const std::uint64_t changed =
+        kernels_.check_bands(copies.memory.address() + copies.bytes, copy_addresses_.size(), copies.pitch,
+                             copies.pitch - copies.bytes, kGuardPattern);
+    if (changed == 0) continue;
+    return Finding{Outcome::out_of_bounds,
+                   fmt::format("{} bytes outside copies of {} were written", changed, slots_[i].buffer.name)};
   }
   if (!references_are_intact()) {
     return Finding{Outcome::out_of_bounds,

@@ -38,6 +38,13 @@ class Workspace {
 
   const PrepareRequest& request() const { return request_; }
   const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
+  /// The same of one of several copies of all buffers; copy 0 are the buffers themselves.
+  const std::map<std::string, DeviceAddress>& addresses(std::size_t copy) const;
+  /// How many there are to rotate: so many that together they exceed twice the L2 cache, as far as memory
+  /// allows, but two at least. Makes them on first use.
+  std::size_t copies();
+  /// Moves the buffers, and drops their copies: other addresses, other pages.
+  void relocate();
 
   /// Restores what a launch reads and writes: outputs become NaN (one of two bit patterns), inout buffers
   /// their start.
@@ -52,6 +59,12 @@ class Workspace {
   void rebuild();
 
  private:
+  /// Copies of one buffer, each followed by a guard band.
+  struct Copies {
+    DeviceBuffer memory;
+    std::size_t pitch = 0;
+    std::size_t bytes = 0;
+  };
   struct Slot {
     Workload::SizedBuffer buffer;
     std::size_t bytes = 0;
@@ -63,15 +76,21 @@ class Workspace {
   };
 
   void allocate();
+  std::size_t wanted_copies() const;
+  void make_copies();
+  void drop_copies();
+  void fill();
   void compute_references();
   bool references_are_intact();
   std::optional<Finding> check_guard(const Slot& slot, bool before);
-  Finding describe_error(const Slot& slot, const ComparisonResult& result, double bound);
+  Finding describe_error(const Slot& slot, const ComparisonResult& result, double bound) const;
 
   Gpu& gpu_;
   DeviceKernels& kernels_;
   Blas* blas_;
   PrepareRequest request_;
+  std::vector<Copies> copies_;                                        ///< by slot
+  std::vector<std::map<std::string, DeviceAddress>> copy_addresses_;  ///< by copy, from 1 on
   std::size_t guard_bytes_;
   std::vector<Slot> slots_;
   std::map<std::string, DeviceAddress> addresses_;

@@ -47,8 +47,60 @@ Json provenance_of(const Trial& trial, const std::vector<SweepRecord>& sweeps) {
   return object;
 }
 
-Json entry_of(const RankingGroup& group, const RankedRow& best, const Trial& trial,
+Json timing_of(const Trial& trial) {
+  return section(trial, {"median_us",
+                         "ci_low_us",
+                         "ci_high_us",
+                         "min_us",
+                         "mean_us",
+                         "stddev_us",
+                         "sample_count",
+                         "timed_in",
+                         "launches_per_sample",
+                         "isolated_us",
+                         "discarded_samples",
+                         "first_median_us",
+                         "median_cycles",
+                         "noise_floor_percent",
+                         "probability_near_best",
+                         "tflops",
+                         "baseline",
+                         "baseline_us",
+                         "percent_of_baseline",
+                         "percent_of_peak",
+                         "sm_clock_mhz",
+                         "power_w",
+                         "throttle_reasons",
+                         "sustained_us",
+                         "sustained_clock_mhz",
+                         "sustained_power_w",
+                         "sustained_tflops_per_w",
+                         "predicted_us",
+                         "compile_ms",
+                         "measure_ms"});
+}
+
+/// The libraries' kernels that the group's kernels are compared with, fastest first.
+Json baselines_of(const RankingGroup& group, const Database& database) {
+  Json baselines = Json::array();
+  for (const RankedRow& row : group.rows) {
+    if (row.rank != 0) continue;
+    const Trial trial = database.row(row.id);
+    Json derived = parsed_cell(trial.derived);
+    if (!derived.is_object()) derived = Json::object();
+    Json baseline{{"name", trial.template_name},
+                  {"library", derived.value("library", Json())},
+                  {"kernel", trial.kernel_expression},
+                  {"algorithm", derived.value("algorithm", Json())}};
+    add_columns(baseline, trial, {"median_us", "relative_error"});
+    baselines.push_back(std::move(baseline));
+  }
+  return baselines;
+}
+
+Json entry_of(const RankingGroup& group, const RankedRow& best, const Database& database,
               const std::vector<SweepRecord>& sweeps) {
+  const Trial trial = database.row(best.id);
   Json entry = section(
       trial, {"gpu", "architecture", "problem", "operation", "element_types", "scalars", "cache", "source"});
   const std::string banner = source_banner(group.source, group.gpu);
@@ -60,11 +112,11 @@ Json entry_of(const RankingGroup& group, const RankedRow& best, const Trial& tri
       trial, {"registers", "spill_bytes", "stack_bytes", "static_shared_bytes", "dynamic_shared_bytes"});
   entry["occupancy"] = section(trial, {"occupancy", "occupancy_limiter", "blocks_per_multiprocessor",
                                        "driver_blocks_per_multiprocessor"});
-  entry["timing"] =
-      section(trial, {"median_us", "ci_low_us", "ci_high_us", "min_us", "mean_us", "stddev_us",
-                      "sample_count", "tflops", "baseline_us", "percent_of_baseline", "percent_of_peak",
-                      "sm_clock_mhz", "predicted_us", "compile_ms", "measure_ms"});
-  entry["verification"] = section(trial, {"relative_error", "error_bound"});
+  entry["timing"] = timing_of(trial);
+  entry["roofline"] = section(trial, {"arithmetic_intensity", "bound", "percent_of_ceiling"});
+  entry["verification"] = section(trial, {"relative_error", "error_bound", "largest_error",
+                                          "largest_error_at", "baseline", "baseline_error"});
+  entry["baselines"] = baselines_of(group, database);
   entry["tied_with"] = std::count_if(group.rows.begin(), group.rows.end(),
                                      [&](const RankedRow& row) { return row.rank == best.rank; }) -
                        1;
@@ -80,8 +132,7 @@ Json best_as_json(const std::vector<RankingGroup>& groups, const Database& datab
   for (const RankingGroup& group : groups) {
     const auto best = std::find_if(group.rows.begin(), group.rows.end(),
                                    [](const RankedRow& row) { return row.rank == 1; });
-    if (best != group.rows.end())
-      document["best"].push_back(entry_of(group, *best, database.row(best->id), sweeps));
+    if (best != group.rows.end()) document["best"].push_back(entry_of(group, *best, database, sweeps));
   }
   return document;
 }

@@ -38,11 +38,13 @@ struct RankingView {
 
 /// Writes rankings in one of the formats. The table format: a headed table per group, with the standard
 /// columns rank, template, parameters, registers, occupancy and limiter, median_us with interval, tflops,
-/// percent_of_baseline, percent_of_peak; a banner when the source is not `measured`. JSON is one object
-/// {"tiletune": version, "groups": [{gpu, problem, source, conditions, total_rows, rows}]}; CSV one table of
-/// all groups, led by what makes rows comparable. Throws UserError for unknown columns before anything is
-/// written. Strings that are no UTF-8 are repaired. The rows shown are read from the database they were
-/// ranked from, one at a time.
+/// percent_of_baseline, percent_of_ceiling and bound (percent_of_peak where no ceiling was measured),
+/// sustained_tflops and sustained_power_w where there are any; a banner when the source is not `measured`;
+/// under the standard columns what is known of the finals, ties, discarded samples and the method's floor.
+/// JSON is one object {"tiletune": version, "groups": [{gpu, problem, source, conditions, total_rows, those
+/// facts, rows}]}; CSV one table of all groups, led by what makes rows comparable. Throws UserError for
+/// unknown columns before anything is written. Strings that are no UTF-8 are repaired. The rows shown are
+/// read from the database they were ranked from, one at a time.
 void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
                     Format format, const RankingView& view);
 /// The standard columns of a ladder: template, parameters, time, tflops, both speed-ups (ratios),
@@ -50,8 +52,8 @@ void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, 
 void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
                    Format format, bool colour);
 
-/// Chosen columns of rows that need not have run, in order of insertion, at most `limit` (0: all); JSON has
-/// all columns.
+/// Chosen columns of rows that need not have run, in order of insertion, at most `limit` (0: all). Tables
+/// leave out numbers that no row shown has; JSON has all columns.
 void write_trials(std::ostream& out, const Database& database, const TrialFilter& filter, Format format,
                   const std::vector<std::string>& columns, std::size_t limit);
 
@@ -63,7 +65,7 @@ std::string parameters_text(const Trial& trial);
 
 /// The best configuration of each group as the JSON that `export --best` writes: schema, tool and version,
 /// then per GPU and problem: template, parameters, kernel expression, launch, compile options, resources,
-/// occupancy, median, percent of baseline, provenance. The best is the first kernel of the group; tied_with
+/// occupancy, timing, roofline, verification, baselines, provenance. The best is the first kernel of the group; tied_with
 /// counts the others of its rank. Its text may hold broken UTF-8: dump with error_handler_t::replace.
 nlohmann::ordered_json best_as_json(const std::vector<RankingGroup>& groups, const Database& database);
 

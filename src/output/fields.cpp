@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "output/cell_text.h"
 
 namespace tiletune {
 
@@ -108,6 +109,20 @@ std::vector<RankedRow> shown_rows(const Database& database, const RankingGroup& 
     if (row.rank == 0 || ++kernels <= limit) shown.push_back(row);
   }
   return shown;
+}
+
+std::vector<std::string> exact_texts(const RankedTrial& row, const std::vector<Field>& fields) {
+  std::vector<std::string> texts;
+  texts.reserve(fields.size());
+  for (const Field& field : fields) texts.push_back(exact_text(field.read(row)));
+  return texts;
+}
+
+std::vector<std::string> names_of(const std::vector<Field>& fields) {
+  std::vector<std::string> names;
+  names.reserve(fields.size());
+  for (const Field& field : fields) names.push_back(field.name);
+  return names;
 }
 
 RankedTrial read_row(const Database& database, const RankedRow& row) {

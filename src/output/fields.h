@@ -47,6 +47,9 @@ SortOrder sort_order(const std::string& sort_by);
 /// ranking says little. Nulls sort last.
 std::vector<RankedRow> shown_rows(const Database& database, const RankingGroup& group, const SortOrder& order,
                                   std::size_t limit);
+/// A record of a CSV table, and the one that heads it.
+std::vector<std::string> exact_texts(const RankedTrial& row, const std::vector<Field>& fields);
+std::vector<std::string> names_of(const std::vector<Field>& fields);
 /// The whole row.
 RankedTrial read_row(const Database& database, const RankedRow& row);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -14,8 +13,9 @@
 #include "output/display.h"
 #include "output/export.h"
 #include "output/fields.h"
+#include "output/group_facts.h"
+#include "output/group_table.h"
 #include "output/json_stream.h"
-#include "output/varying_parameters.h"
 #include "store/columns.h"
 
 namespace tiletune {
@@ -24,104 +24,44 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string rank_text(const RankedTrial& row, bool any_tied) {
-  if (row.rank == 0) return any_tied ? "- " : "-";
-  return fmt::format("{}{}", row.rank, row.tied ? "=" : (any_tied ? " " : ""));
-}
-
-std::string interval_text(const Trial& trial) {
-  if (!trial.ci_low_us || !trial.ci_high_us) return "-";
-  return three_digits(*trial.ci_low_us) + ".." + three_digits(*trial.ci_high_us);
-}
-
-void write_table(std::ostream& out, const TextTable& table, bool markdown, bool colour) {
-  if (markdown) return table.write_markdown(out);
-  table.write_text(out, colour);
-}
-
-void emphasise(TextTable& table, const RankedTrial& row) {
-  if (row.rank <= 1) table.emphasise_last_row();
-}
-
-void add_standard_columns(TextTable& table, const std::string& time, bool intervals) {
-  table.add_column("rank", Align::right);
-  table.add_column("template", Align::left);
-  table.add_column("parameters", Align::left);
-  table.add_column("registers", Align::right);
-  table.add_column("occupancy", Align::right);
-  table.add_column("limiter", Align::left);
-  table.add_column(time, Align::right);
-  if (intervals) table.add_column("ci_us", Align::right);
-  for (const char* name : {"tflops", "percent_of_baseline", "percent_of_peak"})
-    table.add_column(name, Align::right);
-}
-
-std::vector<std::string> standard_cells(const RankedTrial& row, bool any_tied,
-                                        const VaryingParameters& parameters) {
-  const Trial& trial = row.trial;
-  std::vector<std::string> cells{rank_text(row, any_tied),
-                                 trial.template_name,
-                                 parameters.of(trial),
-                                 human_cell(trial, "registers"),
-                                 human_cell(trial, "occupancy"),
-                                 human_cell(trial, "occupancy_limiter"),
-                                 three_digits(*ranking_time_us(trial))};
-  if (trial.source != Source::predicted) cells.push_back(interval_text(trial));
-  for (const char* name : {"tflops", "percent_of_baseline", "percent_of_peak"}) {
-    cells.push_back(human_cell(trial, name));
-  }
-  return cells;
-}
-
-TextTable standard_table(const Database& database, const std::vector<RankedRow>& rows, Source source,
-                         const VaryingParameters& parameters) {
-  const bool any_tied = std::any_of(rows.begin(), rows.end(), [](const RankedRow& row) { return row.tied; });
-  TextTable table;
-  add_standard_columns(table, time_column(source), source != Source::predicted);
-  for (const RankedRow& place : rows) {
-    const RankedTrial row = read_row(database, place);
-    table.add_row(standard_cells(row, any_tied, parameters));
-    emphasise(table, row);
-  }
-  return table;
-}
-
-TextTable empty_table(const std::vector<Field>& fields) {
-  TextTable table;
-  for (const Field& field : fields)
-    table.add_column(field.name, field.is_number() ? Align::right : Align::left);
-  return table;
-}
-
-void add_chosen(TextTable& table, const std::vector<Field>& fields, const RankedTrial& row) {
-  std::vector<std::string> cells;
-  cells.reserve(fields.size());
-  for (const Field& field : fields) cells.push_back(human_text(field.read(row), field.type));
-  table.add_row(std::move(cells));
-  emphasise(table, row);
-}
-
 TextTable chosen_table(const Database& database, const std::vector<RankedRow>& rows,
                        const std::vector<Field>& fields) {
-  TextTable table = empty_table(fields);
-  for (const RankedRow& row : rows) add_chosen(table, fields, read_row(database, row));
+  TextTable table = table_of(fields);
+  for (const RankedRow& row : rows) add_row(table, fields, read_row(database, row));
   return table;
 }
 
+void write_lines(std::ostream& out, const std::vector<std::string>& lines, bool markdown) {
+  for (const std::string& line : lines)
+    out << (markdown ? "\n" : "") << (markdown ? markdown_text(line) : line) << '\n';
+}
+
+/// What is shown of a group under its heading.
+struct GroupView {
+  const std::vector<RankedRow>& rows;
+  const std::vector<Field>& fields;  ///< none: the standard columns
+  bool by_rank;
+  bool markdown;
+  bool colour;
+};
+
 void write_group(std::ostream& out, const RankingGroup& group, const Database& database,
-                 const std::vector<RankedRow>& rows, const std::vector<Field>& fields, bool markdown,
-                 bool colour) {
+                 const GroupView& view) {
   const std::string title = heading(group.problem, group.gpu, group.source, group.conditions);
   const std::string banner = source_banner(group.source, group.gpu);
-  if (!fields.empty()) {
-    return write_section(out, title, banner, chosen_table(database, rows, fields), markdown, colour);
+  if (!view.fields.empty()) {
+    const TextTable table = chosen_table(database, view.rows, view.fields);
+    return write_section(out, title, banner, table, view.markdown, view.colour);
   }
-  VaryingParameters parameters;
-  for (const RankedRow& row : rows) parameters.add(database.row(row.id));
-  write_section(out, title, banner, standard_table(database, rows, group.source, parameters), markdown,
-                colour);
-  for (const std::string& line : parameters.legend())
-    out << (markdown ? "\n" + markdown_text(line) : line) << '\n';
+  const GroupTable standard = standard_table(database, view.rows, group.source);
+  write_section(out, title, banner, standard.table, view.markdown, view.colour);
+  write_lines(out, standard.legend, view.markdown);
+  const bool tied =
+      std::any_of(view.rows.begin(), view.rows.end(), [](const RankedRow& row) { return row.tied; });
+  if (tied && view.by_rank)
+    write_lines(out, {"tied: within a rank the order is by fewer registers, then higher occupancy"},
+                view.markdown);
+  write_lines(out, lines_of(facts_of(group, database)), view.markdown);
 }
 
 void write_tables(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
@@ -133,7 +73,7 @@ void write_tables(std::ostream& out, const std::vector<RankingGroup>& groups, co
   for (const RankingGroup& group : groups) {
     if (!std::exchange(first, false)) out << '\n';
     const std::vector<RankedRow> rows = shown_rows(database, group, order, view.limit);
-    write_group(out, group, database, rows, fields, markdown, view.colour);
+    write_group(out, group, database, {rows, fields, !order.field, markdown, view.colour});
     const std::size_t hidden = group.rows.size() - rows.size();
     if (hidden != 0) out << fmt::format("{}{} more rows not shown\n", markdown ? "\n" : "", hidden);
   }
@@ -152,12 +92,14 @@ void write_json(std::ostream& out, const std::vector<RankingGroup>& groups, cons
   const SortOrder order = sort_order(view.sort_by);
   JsonArrayStream document(out, {{"tiletune", kVersion}, {"groups", Json::array()}}, 2);
   for (const RankingGroup& group : groups) {
-    JsonArrayStream rows(document, {{"gpu", group.gpu},
-                                    {"problem", group.problem},
-                                    {"source", name(group.source)},
-                                    {"conditions", group.conditions},
-                                    {"total_rows", group.rows.size()},
-                                    {"rows", Json::array()}});
+    Json envelope{{"gpu", group.gpu},
+                  {"problem", group.problem},
+                  {"source", name(group.source)},
+                  {"conditions", group.conditions},
+                  {"total_rows", group.rows.size()}};
+    add_facts(envelope, facts_of(group, database));
+    envelope["rows"] = Json::array();
+    JsonArrayStream rows(document, envelope);
     for (const RankedRow& row : shown_rows(database, group, order, view.limit)) {
       rows.add(as_json(read_row(database, row), fields));
     }
@@ -179,47 +121,17 @@ std::vector<Field> csv_fields(const RankingView& view) {
   return fields;
 }
 
-std::vector<std::string> csv_record(const RankedTrial& row, const std::vector<Field>& fields) {
-  std::vector<std::string> record;
-  record.reserve(fields.size());
-  for (const Field& field : fields) record.push_back(exact_text(field.read(row)));
-  return record;
-}
-
-void write_csv_header(std::ostream& out, const std::vector<Field>& fields) {
-  std::vector<std::string> names;
-  names.reserve(fields.size());
-  for (const Field& field : fields) names.push_back(field.name);
-  write_csv_record(out, names);
-}
-
 /// One table of all groups.
 void write_csv(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
                const RankingView& view) {
   const SortOrder order = sort_order(view.sort_by);
   const std::vector<Field> fields = csv_fields(view);
-  write_csv_header(out, fields);
+  write_csv_record(out, names_of(fields));
   for (const RankingGroup& group : groups) {
     for (const RankedRow& row : shown_rows(database, group, order, view.limit)) {
-      write_csv_record(out, csv_record(read_row(database, row), fields));
+      write_csv_record(out, exact_texts(read_row(database, row), fields));
     }
   }
-}
-
-std::int64_t count_rows(const Database& database, const TrialFilter& filter) {
-  std::int64_t total = 0;
-  for (const auto& [outcome, count] : database.outcome_counts(filter)) total += count;
-  return total;
-}
-
-/// Visits at most `limit` rows (0: all).
-void for_each_shown(const Database& database, const TrialFilter& filter, std::size_t limit,
-                    const std::function<void(const RankedTrial&)>& visit) {
-  std::size_t shown = 0;
-  database.for_each(filter, [&](const Trial& trial) {
-    visit({trial, 0, false});
-    return ++shown != limit;
-  });
 }
 
 }  // namespace
@@ -248,29 +160,7 @@ void write_section(std::ostream& out, const std::string& title, const std::strin
   out << (markdown ? "### " : "") << shown(title) << (markdown ? "\n\n" : "\n");
   if (!banner.empty())
     out << (markdown ? "**" : "") << shown(printable(banner)) << (markdown ? "**\n\n" : "\n");
-  write_table(out, table, markdown, colour);
-}
-
-void write_trials(std::ostream& out, const Database& database, const TrialFilter& filter, Format format,
-                  const std::vector<std::string>& columns, std::size_t limit) {
-  const std::vector<Field> fields = fields_by_name(columns);
-  const auto total = static_cast<std::size_t>(count_rows(database, filter));
-  if (format == Format::json) {
-    JsonArrayStream trials(out, {{"tiletune", kVersion}, {"total_rows", total}, {"trials", Json::array()}},
-                           2);
-    for_each_shown(database, filter, limit, [&](const RankedTrial& row) { trials.add(to_json(row.trial)); });
-    trials.end();
-    out << '\n';
-  } else if (format == Format::csv) {
-    write_csv_header(out, fields);
-    for_each_shown(database, filter, limit,
-                   [&](const RankedTrial& row) { write_csv_record(out, csv_record(row, fields)); });
-  } else {
-    TextTable table = empty_table(fields);
-    for_each_shown(database, filter, limit, [&](const RankedTrial& row) { add_chosen(table, fields, row); });
-    write_table(out, table, format == Format::markdown, false);
-    if (limit != 0 && limit < total) out << fmt::format("{} more rows not shown\n", total - limit);
-  }
+  table.write(out, markdown, colour);
 }
 
 void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,

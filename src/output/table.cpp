@@ -109,6 +109,11 @@ void TextTable::write_markdown(std::ostream& out) const {
   for (const Row& row : rows_) out << markdown_line(row.cells());
 }
 
+void TextTable::write(std::ostream& out, bool markdown, bool colour) const {
+  if (markdown) return write_markdown(out);
+  write_text(out, colour);
+}
+
 std::string TextTable::text(bool colour) const {
   std::ostringstream out;
   write_text(out, colour);

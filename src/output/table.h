@@ -21,6 +21,8 @@ class TextTable {
   /// Aligned by display width; `colour` adds ANSI codes.
   void write_text(std::ostream& out, bool colour) const;
   void write_markdown(std::ostream& out) const;
+  /// One of the two.
+  void write(std::ostream& out, bool markdown, bool colour) const;
   std::string text(bool colour) const;
 
  private:

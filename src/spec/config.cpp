@@ -88,10 +88,8 @@ void narrow_parameters(const Node& node, bool extend, TemplateSpec& spec) {
 /// Reads templates by name, each with what the config says about it.
 class TemplateReader {
  public:
-  TemplateReader(const fs::path& config, const LoadOptions& options) : options_(options) {
-    folders_.push_back(folder_of(config));
-    folders_.insert(folders_.end(), options.template_folders.begin(), options.template_folders.end());
-  }
+  TemplateReader(std::vector<fs::path> folders, const LoadOptions& options)
+      : options_(options), folders_(std::move(folders)) {}
 
   std::vector<TemplateSpec> read_all(const Node& list) const {
     std::vector<TemplateSpec> specs;
@@ -207,28 +205,40 @@ std::vector<Problem> choose_problems(const Node& node, const std::vector<std::st
   return parse_problems(options.problems, dimensions, Where{"--problem", ""});
 }
 
-}  // namespace
-
-TuneSpec load_tune_spec(const fs::path& config, const LoadOptions& options) {
-  check_exists(config, options);
+/// `folders` are searched for templates, in this order.
+TuneSpec read_config(std::string text, const fs::path& file, std::vector<fs::path> folders,
+                     const LoadOptions& options) {
   TuneSpec spec;
-  spec.file = config;
+  spec.file = file;
   spec.allow_outside_paths = options.allow_outside_paths;
-  spec.config_json = read_file(config, kLargestJson);
-  const auto json = parse_json(spec.config_json, config.string());
-  ObjectReader reader({json, {config.string(), ""}}, keys::kConfig);
+  spec.config_json = std::move(text);
+  const auto json = parse_json(spec.config_json, file.string());
+  ObjectReader reader({json, {file.string(), ""}}, keys::kConfig);
   if (const auto node = reader.find("$schema")) read_string(*node);
   const auto name = reader.find("name");
-  spec.name = name ? read_string(*name) : config.stem().string();
+  spec.name = name ? read_string(*name) : file.stem().string();
   const Node templates = reader.need("templates", "a list of template names");
   const Node problems = reader.need("problems", "a list of problems such as \"1024x1024x1024\"");
-  spec.templates = TemplateReader(config, options).read_all(templates);
+  spec.templates = TemplateReader(std::move(folders), options).read_all(templates);
   if (const auto scalars = reader.find("scalars")) apply_scalars(*scalars, spec.templates);
   spec.problems = choose_problems(problems, spec.templates.front().dimensions, options);
   read_policies(reader, spec);
   reader.finish();
   keep_templates(spec.templates, options.templates);
   return spec;
+}
+
+}  // namespace
+
+TuneSpec load_tune_spec(const fs::path& config, const LoadOptions& options) {
+  check_exists(config, options);
+  std::vector<fs::path> folders{folder_of(config)};
+  folders.insert(folders.end(), options.template_folders.begin(), options.template_folders.end());
+  return read_config(read_file(config, kLargestJson), config, std::move(folders), options);
+}
+
+TuneSpec parse_tune_spec(const std::string& config, const std::string& place, const LoadOptions& options) {
+  return read_config(config, place, options.template_folders, options);
 }
 
 }  // namespace tiletune

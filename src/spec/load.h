@@ -22,6 +22,9 @@ struct LoadOptions {
 /// Reads and validates a config and every manifest it names. Throws UserError with file, JSON pointer, what
 /// was found, what was expected and, for misspelt names, the nearest known one.
 TuneSpec load_tune_spec(const std::filesystem::path& config, const LoadOptions& options);
+/// The same for a config that no file holds. `place` stands for the file in messages; templates are looked up
+/// in the options' folders alone.
+TuneSpec parse_tune_spec(const std::string& config, const std::string& place, const LoadOptions& options);
 
 /// Reads and validates one manifest.
 TemplateSpec load_template(const std::filesystem::path& manifest, const LoadOptions& options);

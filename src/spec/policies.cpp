@@ -6,20 +6,12 @@ namespace tiletune {
 
 namespace {
 
-constexpr std::int64_t kMostLaunches = 10000;
 constexpr std::int64_t kMostRegisters =
     255;  // Per thread, on every architecture since compute capability 3.5.
 constexpr NumberRange kTimeout{.min = 0, .max = 24 * 3600, .above = true};
 constexpr NumberRange kWallTime{.min = 0, .max = 366 * 24 * 3600.0};
-constexpr NumberRange kPercentage{.min = 0, .max = 100};
-constexpr NumberRange kSustained{.min = 0, .max = 3600};
 constexpr NumberRange kBatched{.min = 0, .max = 1000};
-constexpr NumberRange kScreening{.min = 0, .max = 1000};
-constexpr std::int64_t kMostFinalists = 1000;
-/// With fewer samples nothing can be said of a median with 95% certainty.
-constexpr std::int64_t kFewestRounds = 6;
 
-/// A factor below one would give up the leader itself.
 double read_screening(const Node& node) {
   const double factor = read_number(node, kScreening);
   if (factor == 0 || factor >= 1) return factor;

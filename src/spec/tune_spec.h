@@ -152,7 +152,7 @@ std::string_view name(CachePolicy policy);
 struct FinalsPolicy {
   int configurations = 10;    ///< the best so many; 0: no finals
   double within_percent = 2;  ///< and all that are not slower than the leader by more than this
-  int rounds = 40;            ///< samples of each that stays in the race
+  int rounds = 100;           ///< most samples of each; fewer where they would take more than some seconds
   double sustained_s = 0;     ///< then the best run back to back for so long each; 0: not
 };
 

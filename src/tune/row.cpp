@@ -222,6 +222,8 @@ void add_measured(Trial& trial, const Measured& measured, const Workload& worklo
   trial.power_w = measured.condition.power_w;
   trial.throttle_reasons = measured.condition.throttle_reasons;
   add_throttling(trial);
+  if (!measured.condition.neighbours.empty())
+    add_warning(trial, "another program used the GPU: " + measured.condition.neighbours);
   trial.measure_ms = measured.wall_ms;
   trial.driver_blocks_per_multiprocessor = measured.driver_blocks_per_multiprocessor;
   if (measured.driver_blocks_per_multiprocessor && trial.blocks_per_multiprocessor &&

@@ -51,6 +51,17 @@ TEST(Text, BytesFromText) {
   }
 }
 
+TEST(Text, SecondsComeWithAUnit) {
+  EXPECT_EQ(seconds_from_text("60s"), 60);
+  EXPECT_EQ(seconds_from_text("0.25 s"), 0.25);
+  EXPECT_EQ(seconds_from_text("1.5min"), 90);
+  EXPECT_EQ(seconds_from_text("2h"), 7200);
+  for (const char* nonsense : {"", "s", "60", "60S", "60 sec", "-1s", "0s", "nans", "infs", "1e400s", "1e9h",
+                               "2h more", " 2h", "2 h 3 min"}) {
+    EXPECT_EQ(seconds_from_text(nonsense), std::nullopt) << nonsense;
+  }
+}
+
 TEST(Text, HumanSecondsAndBytes) {
   EXPECT_EQ(human_seconds(0.25), "250 ms");
   EXPECT_EQ(human_seconds(245), "4 min 05 s");

@@ -49,6 +49,10 @@ void check(const TuneSpec& spec) {
     for (const auto& [name, size] : problem.dimensions) require(size > 0, "a dimension is positive");
   }
   require(spec.measure.samples > 0 && spec.measure.warmup >= 0, "something is timed");
+  require(spec.measure.screening == 0 || spec.measure.screening >= 1, "no screening gives up the leader");
+  const FinalsPolicy& finals = spec.measure.finals;
+  require(finals.configurations >= 0 && finals.rounds >= 6 && finals.sustained_s >= 0,
+          "finals can be held or left out");
   require(spec.measure.launch_timeout_s > 0 && spec.compile.timeout_s > 0, "deadlines lie ahead");
   for (const TemplateSpec& one : spec.templates) evaluate_template(one, spec.problems.front());
 }

@@ -4,6 +4,7 @@
 // participant's turn in the finals; "dies" is for ever and for GPU 1 alone. The driver it pretends to have
 // shows three GPUs: 0 and 1 are of one model, 2 of another. "1:MODE" is for GPU 1 alone. Times differ by less
 // than half, so that nothing is screened out, unless the mode is "spread".
+// "mute" says nothing, and "0:dead" ends GPU 0 before it is opened.
 
 #include <unistd.h>
 
@@ -233,6 +234,7 @@ int main(int argc, char** argv) {
   std::string mode = argc > 2 ? argv[2] : "none";
   if (mode.starts_with("1:")) mode = device == 1 ? mode.substr(2) : "slow";
   spread_out = mode == "spread";
+  if (mode == "0:dead" && device == 0) return 6;
   throttled = mode == "throttled";
   if (mode == "no_gpu") {
     channel.send({{"type", "no_gpu"}, {"reason", "there is no driver here"}});

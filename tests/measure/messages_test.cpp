@@ -32,7 +32,14 @@ MeasureRequest sample_request() {
                        {Argument::Kind::scalar, "M", ScalarType::i32, Value{std::int64_t{4096}}},
                        {Argument::Kind::scalar, "alpha", ScalarType::f32, Value{1.5}}};
   request.tolerance_factor = 2;
+  request.leader_us = 2650;
   return request;
+}
+
+Measured timed(const std::vector<double>& times_us) {
+  Measured measured;
+  measured.timing = summarise({times_us});
+  return measured;
 }
 
 TEST(Messages, MeasureRequestSurvives) {
@@ -65,13 +72,53 @@ TEST(Messages, MeasuredSurvivesWithAndWithoutItsOptionalParts) {
   before.outcome = Outcome::out_of_bounds;
   before.reason = "4 bytes after C were written";
   EXPECT_EQ(to_json(measured_from_json(travelled(to_json(before)))), to_json(before));
-  before.timing = summarise({3, 1, 2});
+  before.timing = summarise({{3, 1, 2}, {1980, 1970, 1975}, 100, 2, 3.5});
+  before.accuracy = Accuracy{1e-7, 7e-6, 1e-4, "C[12,77]"};
   before.attributes = KernelAttributes{128, 4096, 0, 256};
   before.driver_blocks_per_multiprocessor = 2;
-  before.sm_clock_mhz = 1980;
+  before.condition = {652.5, "sw_power_cap", "python3 (pid 7)"};
   const Measured after = measured_from_json(travelled(to_json(before)));
   EXPECT_EQ(to_json(after), to_json(before));
   EXPECT_EQ(after.timing->median_us, 2);
+  EXPECT_EQ(after.timing->median_cycles, 2 * 1975);
+}
+
+TEST(Messages, PreparedSurvives) {
+  Prepared before;
+  before.baselines.push_back(
+      {"cublaslt", "cuBLASLt 13.0.2", "sgemm_nn", "heuristic 3 of 8", 1e-7, summarise({{2, 3}})});
+  before.calibration = Calibration{65.1, 4200, 33000, 1.25, 1.5, 0.53};
+  before.note = "cuBLASLt: 2 of 8 were left out";
+  const Prepared after = prepared_from_json(travelled(to_json(before)));
+  EXPECT_EQ(to_json(after), to_json(before));
+  EXPECT_EQ(after.baselines.front().timing.median_us, 2.5);
+}
+
+TEST(Messages, FinalsSurvive) {
+  FinalsRequest before;
+  before.participants = {sample_request(), sample_request()};
+  before.participants[1].ticket = 43;
+  EXPECT_EQ(to_json(finals_request_from_json(travelled(to_json(before)))), to_json(before));
+  FinalsMeasured measured;
+  measured.times.resize(2);
+  measured.times[0].ticket = 43;
+  measured.times[0].timing = summarise({{3, 1, 2}});
+  measured.times[0].sustained = Sustained{2.5, 1425, 699};
+  measured.times[1].name = "twin";
+  measured.times[1].outcome = Outcome::unstable;
+  measured.wall_ms = 12;
+  EXPECT_EQ(to_json(finals_measured_from_json(travelled(to_json(measured)))), to_json(measured));
+}
+
+TEST(Messages, EveryCachePolicyTravelsAndOthersAreRefused) {
+  for (const CachePolicy cache : {CachePolicy::cold, CachePolicy::rotate, CachePolicy::warm}) {
+    PrepareRequest request;
+    request.policy.cache = cache;
+    EXPECT_EQ(prepare_request_from_json(travelled(to_json(request))).policy.cache, cache);
+  }
+  Json bad = to_json(PrepareRequest{});
+  bad["policy"]["cache"] = "lukewarm";
+  EXPECT_THROW(prepare_request_from_json(bad), ProtocolError);
 }
 
 TEST(Messages, OpenedSurvives) {
@@ -103,15 +150,18 @@ TEST(Messages, UnknownEnumValuesAreRefused) {
   Json measured = to_json(Measured{});
   measured["outcome"] = "splendid";
   EXPECT_THROW(measured_from_json(measured), ProtocolError);
-  measured = to_json(Measured{});
-  measured["samples_us"] = Json::array();
+  measured = to_json(timed({1}));
+  measured["timing"]["times_us"] = Json::array();
   EXPECT_THROW(measured_from_json(measured), ProtocolError);
+  measured = to_json(timed({1, 2}));
+  measured["timing"]["clocks_mhz"] = {1980};
+  EXPECT_THROW(measured_from_json(measured), ProtocolError) << "two samples and one clock";
 }
 
 TEST(Messages, SamplesThatAreNoTimesAreRefused) {
   for (const double bad : {std::nan(""), -1.0, HUGE_VAL}) {
-    Json measured = to_json(Measured{});
-    measured["samples_us"] = {1.0, bad, 2.0};
+    Json measured = to_json(timed({1}));
+    measured["timing"]["times_us"] = {1.0, bad, 2.0};
     EXPECT_THROW(measured_from_json(travelled(measured)), ProtocolError) << bad;
   }
 }

@@ -33,8 +33,8 @@ TEST(Best, CarriesEveryColumnSomewhere) {
   ASSERT_EQ(document["best"].size(), 1U);
   std::set<std::string> names;
   collect_names(document["best"][0], names);
-  const std::set<std::string> left_out{"kind",       "outcome",  "reason",
-                                       "samples_us", "sweep_id", "seen_in_sweep"};
+  const std::set<std::string> left_out{"kind",       "outcome",  "reason",       "samples_us",
+                                       "clocks_mhz", "sweep_id", "seen_in_sweep"};
   for (const Column& column : trial_columns()) {
     EXPECT_NE(names.contains(column.name), left_out.contains(column.name)) << column.name;
   }
@@ -76,6 +76,24 @@ TEST(Best, NamesTheSweepThatMeasuredIt) {
   EXPECT_EQ(sweep["command"], "tiletune sweep configs/x.json");
   EXPECT_EQ(sweep["git_commit"], "abc-dirty");
   EXPECT_TRUE(sweep["finished_at"].is_null());
+}
+
+TEST(Best, ListsWhatItWasComparedWith) {
+  std::vector<Trial> trials = sample_trials();
+  Trial lt = trials[2];
+  lt.key = lt.template_name = "cublaslt";
+  lt.median_us = 99;
+  lt.relative_error = 5e-7;
+  lt.kernel_expression = "sm80_xmma_gemm";
+  lt.derived = R"({"library":"cuBLASLt 13.1","algorithm":"heuristic 3 of 8"})";
+  trials.push_back(lt);
+  trials[2].derived = "[[";
+  const Json baselines = best_of(trials)["best"][0]["baselines"];
+  EXPECT_EQ(baselines.dump(),
+            R"([{"name":"cublaslt","library":"cuBLASLt 13.1","kernel":"sm80_xmma_gemm",)"
+            R"("algorithm":"heuristic 3 of 8","median_us":99.0,"relative_error":5e-07},)"
+            R"({"name":"cublas","library":null,"kernel":"","algorithm":null,"median_us":103.04,)"
+            R"("relative_error":null}])");
 }
 
 TEST(Best, PredictionsAreMarked) {

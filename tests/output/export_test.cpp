@@ -77,6 +77,37 @@ TEST(Trials, RowsThatDidNotRunAreListedInEveryFormat) {
   EXPECT_EQ(document["trials"][0]["reason"], failed.reason);
 }
 
+TEST(Trials, NumbersThatNoRowHasAreLeftOutOfTables) {
+  Trial screened = timed_trial("screened", 150.25, 0);
+  screened.outcome = Outcome::screened_out;
+  screened.reason = "slower";
+  Trial refused = timed_trial("refused", 1, 0);
+  refused.outcome = Outcome::refused;
+  refused.median_us.reset();
+  const Ranked ranked({refused, screened});
+  const auto written = [&](Outcome outcome, Format format) {
+    std::ostringstream out;
+    write_trials(out, ranked.database, {.outcomes = {outcome}}, format, {"key", "median_us", "reason"}, 0);
+    return out.str();
+  };
+  EXPECT_EQ(written(Outcome::screened_out, Format::table),
+            "key       median_us  reason\nscreened        150  slower\n");
+  EXPECT_EQ(written(Outcome::refused, Format::table), "key      reason\nrefused  -\n");
+  EXPECT_EQ(written(Outcome::refused, Format::csv), "key,median_us,reason\r\nrefused,,\r\n");
+}
+
+TEST(Export, HoldsTwinsAmongAllRows) {
+  Trial twin = timed_trial("twin", 1, 0);
+  twin.kind = "twin";
+  const Ranked ranked({timed_trial("a", 2, 0), twin});
+  std::ostringstream out;
+  write_export(out, ranked.database, {}, false);
+  const auto document = nlohmann::ordered_json::parse(out.str());
+  ASSERT_EQ(document["trials"].size(), 2U);
+  EXPECT_EQ(document["trials"][1]["kind"], "twin");
+  EXPECT_EQ(ranked.groups.at(0).rows.size(), 1U);
+}
+
 TEST(Export, HoldsAllRowsAndSweepsInOneDocument) {
   Trial failed = timed_trial("b", 1, 0);
   failed.outcome = Outcome::crashed;

@@ -30,6 +30,19 @@ TEST(LadderTable, ShowsEachStepAndTheBaselineLast) {
             "                  -\n");
 }
 
+TEST(LadderTable, EveryBaselineIsARung) {
+  std::vector<Trial> trials = sample_trials();
+  Trial lt = trials[2];
+  lt.key = lt.template_name = "cublaslt";
+  lt.median_us = 90;
+  trials.push_back(lt);
+  const std::string text = written(trials, Format::table);
+  EXPECT_NE(text.find("cublaslt        (baseline)            90.0    50.6                13.7"),
+            std::string::npos)
+      << text;
+  EXPECT_LT(text.find("cublaslt"), text.find("cublas  "));
+}
+
 TEST(LadderTable, MarkdownAndNothing) {
   EXPECT_EQ(written(sample_trials(), Format::markdown)
                 .rfind("### 64x64x64 on NVIDIA H200, measured\n\n| template |", 0),

@@ -30,6 +30,7 @@ rank  template        parameters  registers  occupancy  limiter    median_us    
   -   cublas          (baseline)          -          -  -                103    103..104    50.6                    -                -
   3   sgemm_naive     -                   -          -  -               1234  1234..1236       -                    -                -
 in every sgemm_warptile row shown: VEC=true
+tied: within a rank the order is by fewer registers, then higher occupancy
 )");
 }
 
@@ -45,6 +46,34 @@ TEST(RankingTable, PredictionsSayThatNothingWasTimed) {
   EXPECT_EQ(text.find("ci_us"), std::string::npos);
   EXPECT_NE(text.find("77.8"), std::string::npos);
   EXPECT_NE(written({predicted_trial()}, Format::markdown).find("**predicted by the static model"),
+            std::string::npos);
+}
+
+TEST(RankingTable, MeasuredCeilingsAndSustainedRunsHaveTheirColumns) {
+  std::vector<Trial> trials = sample_trials();
+  trials[0].percent_of_ceiling = 84.12;
+  trials[0].bound = "compute";
+  trials[0].sustained_us = 125;
+  trials[0].sustained_power_w = 698.7;
+  trials[1].percent_of_ceiling = 3.21;
+  trials[1].bound = "memory";
+  trials[2].sustained_us = 110;
+  EXPECT_EQ(written({trials[0], trials[1], trials[2]}, Format::table), R"(64x64x64 on NVIDIA H200, measured
+rank  template        parameters       registers  occupancy  limiter    median_us       ci_us  tflops  percent_of_baseline  percent_of_ceiling  bound    sustained_tflops  sustained_power_w
+   1  sgemm_warptile  BM=128 VEC=true        128      0.250  registers        100   97.0..103    52.1                  103                84.1  compute              41.7                699
+   -  cublas          (baseline)               -          -  -                103    103..104    50.6                    -                   -  -                    47.4                  -
+   2  sgemm_naive     -                        -          -  -               1234  1234..1236       -                    -                3.21  memory                  -                  -
+)");
+}
+
+TEST(RankingTable, TheOrderOfTiesIsSaidOnlyWhereItIsTheOrder) {
+  RankingView view;
+  view.sort_by = "median_us";
+  EXPECT_EQ(written(sample_trials(), Format::table, view).find("tied:"), std::string::npos);
+  view = {};
+  view.limit = 1;
+  EXPECT_NE(written(sample_trials(), Format::table, view).find("\ntied:"), std::string::npos);
+  EXPECT_EQ(written({timed_trial("a", 1, 0), timed_trial("b", 2, 0)}, Format::table).find("tied:"),
             std::string::npos);
 }
 

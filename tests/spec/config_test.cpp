@@ -25,12 +25,19 @@ TEST_F(ConfigTest, TwoKeysAreEnough) {
   EXPECT_EQ(spec.templates.at(0).name, "tile");
   EXPECT_EQ(spec.strategy.kind, StrategyKind::exhaustive);
   EXPECT_EQ(spec.budget.evaluations, 0U);
-  EXPECT_EQ(spec.measure.samples, 7);
+  EXPECT_EQ(spec.measure.samples, 30);
+  EXPECT_EQ(spec.measure.precision_percent, 0.5);
+  EXPECT_EQ(spec.measure.screening, 1.5);
+  EXPECT_EQ(spec.measure.batch_below_us, 20);
   EXPECT_EQ(spec.measure.cache, CachePolicy::cold);
   EXPECT_TRUE(spec.measure.verify);
+  EXPECT_EQ(spec.measure.finals.configurations, 10);
+  EXPECT_EQ(spec.measure.finals.within_percent, 2);
+  EXPECT_EQ(spec.measure.finals.rounds, 40);
+  EXPECT_EQ(spec.measure.finals.sustained_s, 0);
   EXPECT_EQ(spec.compile.timeout_s, 60);
   EXPECT_FALSE(spec.limits.max_spill_bytes);
-  EXPECT_EQ(spec.baseline, Baseline::cublas);
+  EXPECT_EQ(spec.baseline, Baseline::lt);
   EXPECT_EQ(spec.gpu, "");
   EXPECT_EQ(spec.view, View::ranking);
 }
@@ -42,7 +49,9 @@ TEST_F(ConfigTest, ReadsEveryKey) {
                    "constraints": [{"require": "M > 1", "why": "a test"}]}],
     "problems": [512], "scalars": {"alpha": 2, "beta": 0.5}, "strategy": {"name": "random", "seed": 9},
     "budget": {"evaluations": 500, "seconds": 1.5},
-    "measure": {"warmup": 0, "samples": 10000, "cache": "warm", "seed": 3, "verify": false, "launch_timeout_s": 0.5},
+    "measure": {"warmup": 0, "samples": 10000, "precision_percent": 0.25, "screening": 1, "batch_below_us": 12.5,
+                "cache": "warm", "seed": 3, "verify": false, "launch_timeout_s": 0.5,
+                "finals": {"configurations": 1000, "within_percent": 0, "rounds": 6, "sustained_s": 2}},
     "compile": {"options": ["-lineinfo"], "timeout_s": 5},
     "limits": {"max_spill_bytes": 0, "min_occupancy": 0.125, "max_registers": 255},
     "baseline": "none", "gpu": "A100", "view": "ladder"})");
@@ -55,10 +64,17 @@ TEST_F(ConfigTest, ReadsEveryKey) {
   EXPECT_EQ(spec.budget.seconds, 1.5);
   EXPECT_EQ(spec.measure.warmup, 0);
   EXPECT_EQ(spec.measure.samples, 10000);
+  EXPECT_EQ(spec.measure.precision_percent, 0.25);
+  EXPECT_EQ(spec.measure.screening, 1);
+  EXPECT_EQ(spec.measure.batch_below_us, 12.5);
   EXPECT_EQ(spec.measure.cache, CachePolicy::warm);
   EXPECT_EQ(spec.measure.seed, 3U);
   EXPECT_FALSE(spec.measure.verify);
   EXPECT_EQ(spec.measure.launch_timeout_s, 0.5);
+  EXPECT_EQ(spec.measure.finals.configurations, 1000);
+  EXPECT_EQ(spec.measure.finals.within_percent, 0);
+  EXPECT_EQ(spec.measure.finals.rounds, 6);
+  EXPECT_EQ(spec.measure.finals.sustained_s, 2);
   EXPECT_EQ(spec.compile.options, std::vector<std::string>{"-lineinfo"});
   EXPECT_EQ(spec.compile.timeout_s, 5);
   EXPECT_EQ(spec.limits.max_spill_bytes, 0);
@@ -147,11 +163,13 @@ TEST_F(ConfigTest, FaultsOfRoot) {
       Fault{R"({"gpu": ["H100"]})", "/gpu", "found a list, expected the name of a GPU model", "Replace it"},
       Fault{R"({"view": "lader"})", "/view", R"(found "lader", expected one of ranking, ladder)",
             "Did you mean 'ladder'?"},
-      Fault{R"({"baseline": "cutlass"})", "/baseline", R"(found "cutlass", expected one of none, cublas)",
+      Fault{R"({"baseline": "cutlass"})", "/baseline", R"(found "cutlass", expected one of none, cublas, lt)",
             "Did you mean 'cublas'?"},
-      Fault{R"({"baseline": false})", "/baseline", "found a boolean, expected one of none, cublas",
+      Fault{R"({"baseline": false})", "/baseline", "found a boolean, expected one of none, cublas, lt",
             "Replace it"},
       Fault{R"({"templates": ["axpy"], "problems": [1], "baseline": "cublas"})", "/baseline",
+            "cuBLAS is no baseline for a custom operation", "\"none\""},
+      Fault{R"({"templates": ["axpy"], "problems": [1], "baseline": "lt"})", "/baseline",
             "cuBLAS is no baseline for a custom operation", "\"none\""},
       Fault{R"({"scalars": {"alpa": 1}})", "/scalars/alpa", "no template has a scalar 'alpa'",
             "Did you mean 'alpha'?"},
@@ -219,11 +237,31 @@ TEST_F(ConfigTest, FaultsOfPolicies) {
       Fault{R"({"measure": {"verify": "no"}})", "/measure/verify", "found a string, expected true or false",
             "Replace it by true or false."},
       Fault{R"({"measure": {"cache": "hot"}})", "/measure/cache",
-            R"(found "hot", expected one of cold, warm)", "Known: cold, warm."},
+            R"(found "hot", expected one of cold, rotate, warm)", "Known: cold, rotate, warm."},
       Fault{R"({"measure": {"launch_timeout_s": 0}})", "/measure/launch_timeout_s",
             "found 0, expected a number above 0 and of at most 86400", "Replace it"},
       Fault{R"({"measure": {"sample": 3}})", "/measure/sample", "unknown key 'sample'",
             "Did you mean 'samples'?"},
+      Fault{R"({"measure": {"screening": 0.5}})", "/measure/screening",
+            "a factor below 1 gives up what is faster than the leader", "1.5, or 0 for no screening"},
+      Fault{R"({"measure": {"screening": "off"}})", "/measure/screening",
+            "found a string, expected a number of at least 0 and at most 1000", "Replace it"},
+      Fault{R"({"measure": {"precision_percent": -1}})", "/measure/precision_percent",
+            "found -1, expected a number of at least 0 and at most 100", "Replace it"},
+      Fault{R"({"measure": {"batch_below_us": 1001}})", "/measure/batch_below_us",
+            "found 1001, expected a number of at least 0 and at most 1000", "Replace it"},
+      Fault{R"({"measure": {"finals": 10}})", "/measure/finals", "found an integer, expected an object",
+            "Replace it by an object."},
+      Fault{R"({"measure": {"finals": {"round": 40}}})", "/measure/finals/round", "unknown key 'round'",
+            "Did you mean 'rounds'?"},
+      Fault{R"({"measure": {"finals": {"rounds": 5}}})", "/measure/finals/rounds",
+            "found 5, expected an integer from 6 to 10000", "Replace it"},
+      Fault{R"({"measure": {"finals": {"configurations": -1}}})", "/measure/finals/configurations",
+            "found -1, expected an integer from 0 to 1000", "Replace it"},
+      Fault{R"({"measure": {"finals": {"within_percent": "2"}}})", "/measure/finals/within_percent",
+            "found a string, expected a number of at least 0 and at most 100", "Write it without quotes: 2."},
+      Fault{R"({"measure": {"finals": {"sustained_s": 3601}}})", "/measure/finals/sustained_s",
+            "found 3601, expected a number of at least 0 and at most 3600", "Replace it"},
       Fault{R"({"compile": {"timeout_s": -2}})", "/compile/timeout_s",
             "found -2, expected a number above 0 and of at most 86400", "Replace it"},
       Fault{R"({"compile": {"options": "-G"}})", "/compile/options",
@@ -293,6 +331,16 @@ TEST_F(ConfigTest, AFolderAndBrokenJsonAreNamed) {
   EXPECT_NE(error.message().find("'problems'"), std::string::npos);
   error = error_of([&] { load_config("[]"); });
   EXPECT_EQ(error.message(), "found a list, expected an object");
+}
+
+TEST_F(ConfigTest, AConfigWithoutAFileHasAPlaceAllTheSame) {
+  const TuneSpec spec =
+      parse_tune_spec(R"({"name": "one", "templates": ["tile"], "problems": [64]})", "--set", options_);
+  EXPECT_EQ(spec.name, "one");
+  EXPECT_EQ(spec.templates.at(0).name, "tile");
+  const UserError error = error_of(
+      [&] { parse_tune_spec(R"({"templates": ["tile"], "problems": [64], "gpus": 2})", "--set", options_); });
+  EXPECT_EQ(error.where().text(), "--set: /gpus");
 }
 
 TEST_F(ConfigTest, AFaultOfAManifestIsPlacedInTheManifest) {

@@ -78,6 +78,7 @@ TEST(Schema, TheConfigHasTheKeysThatTheReaderKnows) {
                              {"/properties/strategy", names(keys::kStrategy)},
                              {"/properties/budget", names(keys::kBudget)},
                              {"/properties/measure", names(keys::kMeasure)},
+                             {"/properties/measure/properties/finals", names(keys::kFinals)},
                              {"/properties/compile", names(keys::kCompile)},
                              {"/properties/limits", names(keys::kLimits)},
                              {"/$defs/narrowing", names(keys::kNarrowing)},

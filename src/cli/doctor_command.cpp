@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/version.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/doctor_facts.h"
+#include "output/display.h"
+#include "output/export.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct DoctorOptions {
+  GpuChoice gpus{"", kAllGpus, false, {}};
+  std::string format = "table";
+};
+
+std::vector<Finding> all_findings(const DoctorFacts& facts) {
+  std::vector<Finding> findings = examine_machine(facts.machine);
+  for (const GpuFacts& gpu : facts.gpus) {
+    for (Finding& finding : examine_gpu(gpu)) findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+/// One line, and under what is not ok why it matters and what to do.
+std::string as_text(const Finding& finding) {
+  std::string text =
+      fmt::format("{:<8} {:<16} {}\n", name(finding.health), finding.check, printable(finding.found));
+  if (finding.health == Health::ok) return text;
+  constexpr int kIndent = 26;
+  text += fmt::format("{:{}}{}\n", "", kIndent, printable(finding.why));
+  return text + fmt::format("{:{}}-> {}\n", "", kIndent, printable(finding.remedy));
+}
+
+std::string as_table(const std::vector<Finding>& findings) {
+  std::string text = fmt::format("tiletune {}\n", kVersion);
+  std::optional<int> gpu;
+  for (const Finding& finding : findings) {
+    if (finding.gpu != gpu) text += fmt::format("GPU {}\n", *finding.gpu);
+    gpu = finding.gpu;
+    text += as_text(finding);
+  }
+  return text + verdict(findings) + "\n";
+}
+
+Json as_json(const Finding& finding) {
+  Json json{{"check", finding.check}, {"status", name(finding.health)},
+            {"gpu", nullptr},         {"found", finding.found},
+            {"why", finding.why},     {"remedy", finding.remedy}};
+  if (finding.gpu) json["gpu"] = *finding.gpu;
+  return json;
+}
+
+std::string as_json(const std::vector<Finding>& findings) {
+  Json checks = Json::array();
+  for (const Finding& finding : findings) checks.push_back(as_json(finding));
+  const Json document{{"tiletune", kVersion}, {"verdict", verdict(findings)}, {"checks", checks}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+int run(const DoctorOptions& options) {
+  const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
+  const std::vector<Finding> findings = all_findings(collect_facts(options.gpus));
+  write_output("", json ? as_json(findings) : as_table(findings));
+  return exit_code(findings);
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::App* command =
+      app.add_subcommand("doctor", "Say what would disturb a measurement on this machine, and what helps");
+  const CLI::Option* gpus = command
+                                ->add_option("--gpus", options->gpus.indices,
+                                             "GPUs to look at: all, or the driver's numbers such as 0,1")
+                                ->capture_default_str();
+  command->add_option("--format", options->format, "table or json")->capture_default_str();
+  // For tests: a program that speaks the GPU worker's protocol, repeated for its arguments, and how long it
+  // may take.
+  command->add_option("--gpu-worker", options->gpus.worker)->allow_extra_args(false)->group("");
+  command->add_option("--open-timeout", options->gpus.open_timeout_s)->group("");
+  command->footer(
+      "Nothing is changed. Exit code 0: nothing would disturb a measurement, or there is no GPU and the rest "
+      "works;\n1: something would; 3: a GPU is there and cannot be used.\n"
+      "Examples:\n  tiletune doctor\n  tiletune doctor --gpus 0\n"
+      "  tiletune doctor --format json | jq '.checks[] | select(.status != \"ok\")'");
+  command->callback([options, gpus, &action] {
+    options->gpus.asked = gpus->count() > 0 && options->gpus.indices != kAllGpus;
+    action = [options] { return run(*options); };
+  });
+}
+
+}  // namespace tiletune

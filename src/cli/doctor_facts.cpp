@@ -1,0 +1,229 @@
+#include "cli/doctor_facts.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "compile/pool.h"
+
+namespace tiletune {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kVariables{"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_LAUNCH_BLOCKING",
+                                "CUDA_INJECTION64_PATH"};
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+/// Compiles a kernel that needs NVRTC's builtins and CUDA's headers.
+void try_compiler(MachineFacts& facts) {
+  CompileRequest request;
+  request.sources.main = {
+      "trial.cu",
+      "#include <cuda_fp16.h>\n"
+      "extern \"C\" __global__ void trial(__half* x) { x[threadIdx.x] = __float2half(1.0f); }\n"};
+  request.kernel_expression = "trial";
+  const auto started = Clock::now();
+  try {
+    request.options = {"--gpu-architecture=" + architecture_for(9, 0), "--modify-stack-limit=false"};
+    const Compiled compiled = compile_here(request);
+    if (compiled.outcome != Outcome::ok) facts.compile_failure = split(compiled.reason, '\n').front();
+  } catch (const std::exception& error) {
+    facts.compile_failure = error.what();
+  }
+  facts.compile_s = std::chrono::duration<double>(Clock::now() - started).count();
+}
+
+/// cpu.max of control groups, version 2: "200000 100000", or "max 100000".
+std::optional<double> core_quota() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  double quota_us = 0;
+  double period_us = 0;
+  if (!(file >> quota_us >> period_us) || period_us <= 0) return std::nullopt;
+  return quota_us / period_us;
+}
+
+fs::path nearest_existing(fs::path folder) {
+  std::error_code ignored;
+  while (!fs::exists(folder, ignored) && folder != folder.parent_path()) folder = folder.parent_path();
+  return folder;
+}
+
+/// Why nothing can be written there; empty when it can.
+std::string writing_failure(const fs::path& folder) {
+  const fs::path nearest = nearest_existing(folder);
+  if (!fs::is_directory(nearest)) return nearest.string() + " is no folder";
+  if (nearest != folder) return ::access(nearest.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
+  const fs::path trial = folder / fmt::format("doctor-{}", ::getpid());
+  try {
+    write_file_atomically(trial, "trial");
+  } catch (const UserError& error) {
+    return error.message();
+  }
+  std::error_code ignored;
+  fs::remove(trial, ignored);
+  return "";
+}
+
+CacheFacts look_at_cache() {
+  CacheFacts cache;
+  cache.folder = cache_folder() / "cubin";
+  cache.failure = writing_failure(cache.folder);
+  std::error_code error;
+  const fs::space_info space = fs::space(nearest_existing(cache.folder), error);
+  cache.free_bytes = error ? 0 : space.available;
+  for (auto file = fs::recursive_directory_iterator(cache.folder, error);
+       !error && file != fs::recursive_directory_iterator(); file.increment(error)) {
+    // Files of other processes come and go.
+    std::error_code gone;
+    const std::uint64_t bytes = file->file_size(gone);
+    if (!gone) cache.bytes += bytes;
+  }
+  return cache;
+}
+
+MachineFacts look_at_machine() {
+  MachineFacts facts;
+  facts.nvrtc_version = nvrtc_version();
+  try_compiler(facts);
+  facts.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  facts.core_quota = core_quota();
+  facts.cache = look_at_cache();
+  facts.libraries = {find_cublas(), find_cublaslt()};
+  for (const char* name : kVariables) {
+    if (std::getenv(name) != nullptr) facts.environment.emplace_back(name, variable(name));
+  }
+  return facts;
+}
+
+/// Opens GPUs one after another and puts down what becomes of each.
+class GpuVisit {
+ public:
+  GpuVisit(const GpuChoice& choice, DoctorFacts& facts) : choice_(choice), facts_(facts) {
+    MachineFacts& machine = facts_.machine;
+    machine.no_nvml = nvml_.why();
+    machine.driver_version = nvml_.driver_version().value_or("");
+    machine.cuda_version = nvml_.cuda_version().value_or("");
+    machine.nvml_gpus = nvml_.gpus();
+    // Before any GPU is opened: afterwards the traces of that would be read too.
+    for (const NvmlGpu& gpu : machine.nvml_gpus) readings_[gpu.uuid] = read_gpu(Nvml(gpu.uuid));
+  }
+
+  void run() {
+    if (choice_.indices != kAllGpus) return visit(parse_gpu_indices(choice_.indices));
+    visit({0});
+    // Without the first one the driver's number of GPUs is not known.
+    if (devices_ == 0 && facts_.machine.no_gpu.empty() && std::getenv("CUDA_VISIBLE_DEVICES") == nullptr)
+      devices_ = static_cast<int>(facts_.machine.nvml_gpus.size());
+    std::vector<int> others;
+    for (int index = 1; index < devices_; ++index) others.push_back(index);
+    visit(others);
+  }
+
+ private:
+  /// Their drivers start side by side.
+  void visit(const std::vector<int>& indices) {
+    std::vector<std::unique_ptr<GpuClient>> clients;
+    for (const int index : indices) {
+      clients.push_back(make_gpu_client(choice_, index));
+      clients.back()->start();
+    }
+    for (std::size_t i = 0; i < clients.size(); ++i) visit(indices[i], *clients[i]);
+  }
+
+  void visit(int index, GpuClient& client) {
+    GpuFacts gpu;
+    gpu.index = index;
+    gpu.smi_name = std::to_string(index);
+    try {
+      if (const auto opened = client.open()) {
+        take(*opened, gpu);
+      } else {
+        facts_.machine.no_gpu = client.why();
+        if (!choice_.asked) return;
+        gpu.failure = "is not there: " + client.why();
+        gpu.remedy = "Measure where there is one, or predict for a model: tiletune sweep CONFIG --gpu NAME";
+      }
+    } catch (const GpuError& error) {
+      // A worker that hangs in the driver does not end by itself.
+      client.stop();
+      gpu.failure = error.what();
+      if (const NvmlGpu* known = numbered(index)) {
+        gpu.name = known->name;
+        gpu.readings = readings_.at(known->uuid);
+      }
+    }
+    facts_.gpus.push_back(std::move(gpu));
+  }
+
+  void take(const GpuOpened& opened, GpuFacts& gpu) {
+    const DeviceFacts& device = opened.device;
+    MachineFacts& machine = facts_.machine;
+    devices_ = opened.devices;
+    machine.cuda_version = device.cuda_version;
+    if (machine.driver_version.empty()) machine.driver_version = opened.driver_version;
+    gpu.name = device.name;
+    gpu.readings = readings_of(device.uuid);
+    const auto known = std::find_if(machine.nvml_gpus.begin(), machine.nvml_gpus.end(),
+                                    [&](const NvmlGpu& other) { return other.uuid == device.uuid; });
+    gpu.smi_name = known != machine.nvml_gpus.end() ? std::to_string(known->index) : device.uuid;
+    try {
+      gpu.architecture = architecture_for(device.compute_major, device.compute_minor);
+    } catch (const UserError& error) {
+      gpu.failure = error.message();
+      gpu.remedy = error.remedy();
+    }
+  }
+
+  std::optional<GpuReadings> readings_of(const std::string& uuid) const {
+    if (!nvml_.why().empty()) return std::nullopt;
+    const auto found = readings_.find(uuid);
+    // NVML lists no MIG slices.
+    return found != readings_.end() ? found->second : read_gpu(Nvml(uuid));
+  }
+
+  /// NVML's GPU with the driver's number, where both count alike for sure.
+  const NvmlGpu* numbered(int index) const {
+    const std::vector<NvmlGpu>& gpus = facts_.machine.nvml_gpus;
+    const auto found =
+        std::find_if(gpus.begin(), gpus.end(), [&](const NvmlGpu& gpu) { return gpu.index == index; });
+    const bool one_model = std::all_of(gpus.begin(), gpus.end(),
+                                       [&](const NvmlGpu& gpu) { return gpu.name == gpus.front().name; });
+    const bool alike = one_model || variable("CUDA_DEVICE_ORDER") == "PCI_BUS_ID";
+    if (found == gpus.end() || !alike || std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) return nullptr;
+    return &*found;
+  }
+
+  const GpuChoice& choice_;
+  DoctorFacts& facts_;
+  NvmlSystem nvml_;
+  std::map<std::string, GpuReadings> readings_;
+  int devices_ = 0;
+};
+
+}  // namespace
+
+DoctorFacts collect_facts(const GpuChoice& choice) {
+  if (choice.indices != kAllGpus) parse_gpu_indices(choice.indices);
+  DoctorFacts facts;
+  facts.machine = look_at_machine();
+  GpuVisit(choice, facts).run();
+  return facts;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "spec/tune_spec.h"
+
+namespace tiletune {
+
+/// Flags that replace what a config says of measuring. Empty: as the config says.
+struct MeasureFlags {
+  std::string baseline;
+  std::string cache;
+  std::string precision;
+  std::string sustained;
+  std::string screening;
+  std::string finals;
+
+  /// Those of every command that measures.
+  void add_to(CLI::App& command);
+  /// Those of a command that measures many: screening and finals.
+  void add_contest_to(CLI::App& command);
+  /// Throws UserError that names the flag.
+  void apply(TuneSpec& spec) const;
+};
+
+}  // namespace tiletune

@@ -1,0 +1,290 @@
+#include "cli/single_configuration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "space/space.h"
+#include "spec/load.h"
+#include "spec/operation.h"
+#include "spec/paths.h"
+
+namespace tiletune {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kManifest = "template.json";
+
+Where set_flag(const std::string& name) { return {"--set " + name, ""}; }
+
+struct Setting {
+  std::string name;
+  std::string value;
+};
+
+Setting parse_setting(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && equals > 0 && equals + 1 < text.size())
+    return {text.substr(0, equals), text.substr(equals + 1)};
+  throw UserError(fmt::format("'{}' sets nothing", text), Where{"--set", ""},
+                  "Write a parameter's name and its value: --set BM=128.");
+}
+
+template <typename Number>
+std::optional<Number> whole(const std::string& text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return number;
+}
+
+std::optional<double> finite(const std::string& text) {
+  const auto number = whole<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
+}
+
+/// The text as a value of the parameter's type; none when it is no such value.
+std::optional<Value> value_from(const std::string& text, const Parameter& parameter) {
+  const Value& model = parameter.values.front();
+  if (std::holds_alternative<std::string>(model)) return text;
+  if (std::holds_alternative<bool>(model)) {
+    if (text == "true") return true;
+    return text == "false" ? std::optional<Value>(false) : std::nullopt;
+  }
+  if (const auto integer = whole<std::int64_t>(text)) return *integer;
+  if (const auto number = finite(text)) return *number;
+  return std::nullopt;
+}
+
+/// Numbers of either type are equal when their values are.
+bool same_value(const Value& a, const Value& b) {
+  const auto as_number = [](const Value& value) -> std::optional<long double> {
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<long double>(*integer);
+    if (const auto* number = std::get_if<double>(&value)) return static_cast<long double>(*number);
+    return std::nullopt;
+  };
+  const auto left = as_number(a);
+  const auto right = as_number(b);
+  return left && right ? *left == *right : a == b;
+}
+
+std::vector<std::string> texts_of(const std::vector<Value>& values) {
+  std::vector<std::string> texts;
+  texts.reserve(values.size());
+  for (const Value& value : values) texts.push_back(to_text(value));
+  return texts;
+}
+
+std::string kind_of(const Parameter& parameter) {
+  const bool numbers = std::any_of(parameter.values.begin(), parameter.values.end(),
+                                   [](const Value& value) { return std::holds_alternative<double>(value); });
+  const Value& model = parameter.values.front();
+  return std::holds_alternative<bool>(model) ? "true or false" : numbers ? "a number" : type_name(model);
+}
+
+/// The value as the template lists it; none when it does not.
+std::optional<Value> find_listed(const Value& value, const Parameter& parameter) {
+  const auto& values = parameter.values;
+  const auto found = std::find_if(values.begin(), values.end(),
+                                  [&](const Value& listed) { return same_value(listed, value); });
+  return found == values.end() ? std::nullopt : std::optional<Value>(*found);
+}
+
+/// What is typed, as a value of the parameter. Throws UserError.
+Value typed_value(const std::string& text, const Parameter& parameter, bool extend) {
+  const auto value = value_from(text, parameter);
+  const std::vector<std::string> known = texts_of(parameter.values);
+  const std::string remedy = fmt::format("Use one of {}", join(known, ", "));
+  if (!value) {
+    throw UserError(fmt::format("'{}' is not {}", text, kind_of(parameter)), set_flag(parameter.name),
+                    remedy + ".");
+  }
+  if (const auto listed = find_listed(*value, parameter)) return *listed;
+  if (extend) return *value;
+  const auto near = std::holds_alternative<std::string>(*value) ? nearest(text, known) : std::nullopt;
+  throw UserError(fmt::format("{} is not among the template's values", text), set_flag(parameter.name),
+                  near ? fmt::format("Did you mean '{}'?", *near) : remedy + ", or add --extend.");
+}
+
+std::vector<std::string> names_of(const TemplateSpec& kernel) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : kernel.parameters) names.push_back(parameter.name);
+  for (const auto& scalar : kernel.scalars) names.push_back(scalar.first);
+  return names;
+}
+
+bool set_parameter(SingleConfiguration& one, const Setting& setting) {
+  auto& parameters = one.kernel.parameters;
+  const auto parameter = std::find_if(parameters.begin(), parameters.end(),
+                                      [&](const Parameter& known) { return known.name == setting.name; });
+  if (parameter == parameters.end()) return false;
+  parameter->values = {typed_value(setting.value, *parameter, one.extend)};
+  return true;
+}
+
+bool set_scalar_of(SingleConfiguration& one, const Setting& setting) {
+  const auto& scalars = one.kernel.scalars;
+  const bool known = std::any_of(scalars.begin(), scalars.end(),
+                                 [&](const auto& scalar) { return scalar.first == setting.name; });
+  if (!known) return false;
+  const auto value = finite(setting.value);
+  if (!value) {
+    throw UserError(fmt::format("'{}' is not a number", setting.value), set_flag(setting.name),
+                    "Write a number such as 1 or -0.5.");
+  }
+  set_scalar(one.kernel, setting.name, *value);
+  one.scalars[setting.name] = *value;
+  return true;
+}
+
+/// "with BM=128 WM=48", or nothing when nothing is set.
+std::string with_what_is_set(const TemplateSpec& kernel) {
+  std::string text;
+  for (const Parameter& parameter : kernel.parameters) {
+    if (parameter.values.size() != 1) continue;
+    text += fmt::format("{}{}={}", text.empty() ? " with " : " ", parameter.name,
+                        to_text(parameter.values.front()));
+  }
+  return text;
+}
+
+[[noreturn]] void refuse_empty(const SingleConfiguration& one, const Space& space) {
+  std::string broken = "It breaks";
+  for (const ConstraintReport& constraint : space.constraints()) {
+    if (constraint.removed_first > 0)
+      broken += fmt::format("\n    {}   ({})", constraint.require, constraint.why);
+  }
+  throw NothingToDo(fmt::format("{} has no valid configuration at {}{}", one.kernel.name, one.problem.label(),
+                                with_what_is_set(one.kernel)),
+                    Where{"--set", ""}, broken);
+}
+
+/// Those of a parameter's values that occur in some configuration of the space.
+std::vector<std::vector<Value>> occurring_values(const Space& space, std::size_t parameters) {
+  std::vector<std::vector<Value>> values(parameters);
+  for (std::uint64_t index = 0; index < space.size(); ++index) {
+    const Configuration configuration = space.at(index);
+    for (std::size_t i = 0; i < parameters; ++i) {
+      const Value& value = configuration.values[i];
+      if (std::find(values[i].begin(), values[i].end(), value) == values[i].end()) values[i].push_back(value);
+    }
+  }
+  return values;
+}
+
+/// The value that a parameter is left with: all are determined.
+Json determined_values(const SingleConfiguration& one) {
+  const Space space(one.kernel, one.problem);
+  return to_json(space.at(0).named(one.kernel));
+}
+
+Json config_of(const SingleConfiguration& one, int samples, int rounds) {
+  Json kernel{{"template", one.kernel.name}};
+  const Json values = determined_values(one);
+  for (const auto& [name, value] : values.items()) kernel["parameters"][name] = Json::array({value});
+  if (one.extend) kernel["extend"] = true;
+  Json problem = Json::object();
+  for (const auto& [dimension, size] : one.problem.dimensions) problem[dimension] = size;
+  Json config{
+      {"name", one.kernel.name}, {"templates", Json::array({kernel})}, {"problems", Json::array({problem})}};
+  for (const auto& [name, value] : one.scalars) config["scalars"][name] = value;
+  config["measure"] = {{"samples", samples},
+                       {"screening", 0},
+                       {"finals", {{"configurations", 1}, {"within_percent", 0}, {"rounds", rounds}}}};
+  return config;
+}
+
+}  // namespace
+
+fs::path manifest_of(const std::string& text, bool allow_outside_paths) {
+  fs::path path(text);
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return path;
+  if (fs::exists(path / kManifest, error)) return path / kManifest;
+  const Where where{"TEMPLATE", ""};
+  if (text.find('/') == std::string::npos)
+    return find_manifest(text, {home_folder() / "kernel_templates"}, allow_outside_paths, where);
+  throw UserError(
+      fmt::format("there is no template at {}", text), where,
+      fmt::format("Name a folder with a {}, that file itself, or a shipped template.", kManifest));
+}
+
+void apply_settings(SingleConfiguration& one, const std::vector<std::string>& settings) {
+  std::set<std::string> names;
+  for (const std::string& text : settings) {
+    const Setting setting = parse_setting(text);
+    if (!names.insert(setting.name).second)
+      throw UserError("it is set twice", set_flag(setting.name), "Set it once.");
+    if (set_parameter(one, setting) || set_scalar_of(one, setting)) continue;
+    throw UserError(fmt::format("{} has no parameter '{}'", one.kernel.name, setting.name),
+                    set_flag(setting.name),
+                    std::string(trim(suggestion(setting.name, names_of(one.kernel)))));
+  }
+}
+
+std::string fill_from(SingleConfiguration& one, const Trial& row) {
+  const Json recorded = Json::parse(row.parameters, nullptr, false);
+  std::string filled;
+  for (Parameter& parameter : one.kernel.parameters) {
+    if (parameter.values.size() == 1 || !recorded.is_object() || !recorded.contains(parameter.name)) continue;
+    Value value;
+    if (!from_json(recorded[parameter.name], value)) continue;
+    const auto listed = find_listed(value, parameter);
+    if (!listed && !one.extend) {
+      throw UserError(fmt::format("the recorded best has {} = {}, which the template does not list",
+                                  parameter.name, to_text(value)),
+                      Where{"--best", ""}, "Set it with --set, or add --extend.");
+    }
+    parameter.values = {listed.value_or(value)};
+    filled += fmt::format("{}{}={}", filled.empty() ? "" : " ", parameter.name, to_text(value));
+  }
+  return filled;
+}
+
+std::vector<Parameter> open_parameters(const SingleConfiguration& one) {
+  // Beyond this many, listing what is left under the constraints would take long and say little.
+  constexpr std::uint64_t kMostVisited = 200000;
+  const Space space(one.kernel, one.problem);
+  if (space.size() == 0) refuse_empty(one, space);
+  std::vector<Parameter> open;
+  if (space.size() > kMostVisited) {
+    for (const Parameter& parameter : one.kernel.parameters) {
+      if (parameter.values.size() > 1) open.push_back(parameter);
+    }
+    return open;
+  }
+  const auto values = occurring_values(space, one.kernel.parameters.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].size() < 2) continue;
+    open.push_back(one.kernel.parameters[i]);
+    std::erase_if(open.back().values, [&](const Value& value) {
+      return std::find(values[i].begin(), values[i].end(), value) == values[i].end();
+    });
+  }
+  return open;
+}
+
+TuneSpec tune_spec_of(const SingleConfiguration& one, int samples, int rounds) {
+  LoadOptions options;
+  options.allow_outside_paths = one.allow_outside_paths;
+  options.template_folders = {fs::absolute(one.manifest).lexically_normal().parent_path().parent_path()};
+  TuneSpec spec = parse_tune_spec(config_of(one, samples, rounds).dump(2), "--set", options);
+  // The nearest there is to a config's file: what git knows of it is recorded.
+  spec.file = one.manifest;
+  return spec;
+}
+
+}  // namespace tiletune

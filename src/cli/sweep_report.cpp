@@ -1,0 +1,177 @@
+#include "cli/sweep_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "cli/common.h"
+#include "cli/signals.h"
+#include "cli/verdict.h"
+#include "output/display.h"
+#include "output/table.h"
+#include "rank/ranking.h"
+
+namespace tiletune {
+
+namespace {
+
+/// "2 x NVIDIA H200, sm_90a, 132 multiprocessors"
+std::string fleet_text(const Fleet& fleet) {
+  const Target& target = fleet.target();
+  const std::size_t gpus = fleet.evaluators.size();
+  return fmt::format("{}{}, {}, {} multiprocessors", gpus > 1 ? fmt::format("{} x ", gpus) : "",
+                     printable(target.name), target.architecture, target.model.multiprocessors);
+}
+
+/// Workers were lost, and no kernel came to its end.
+bool all_lost(const std::map<Outcome, std::uint64_t>& outcomes) {
+  const bool lost = outcomes.contains(Outcome::crashed) || outcomes.contains(Outcome::timeout);
+  const auto ended = {Outcome::ok, Outcome::wrong_result, Outcome::unstable, Outcome::out_of_bounds,
+                      Outcome::screened_out};
+  return lost && std::none_of(ended.begin(), ended.end(), [&](Outcome o) { return outcomes.contains(o); });
+}
+
+std::string counts_line(const SweepSummary& summary) {
+  std::vector<std::pair<Outcome, std::int64_t>> counts;
+  for (const auto& [outcome, count] : summary.outcomes)
+    counts.emplace_back(outcome, static_cast<std::int64_t>(count));
+  std::string text = fmt::format("{} of {} configurations in {}", summary.finished, summary.planned,
+                                 human_seconds(summary.wall_s));
+  if (!counts.empty()) text += ": " + outcome_summary(counts);
+  if (summary.reused > 0) text += fmt::format("; {} known from before", summary.reused);
+  return text + fmt::format(" (compiling {} of CPU time, evaluating {})\n",
+                            human_seconds(summary.compile_cpu_s), human_seconds(summary.evaluate_s));
+}
+
+/// How to list what is not in the ranking.
+std::string unranked_lines(const std::string& database, const SweepSummary& summary) {
+  std::string failures;
+  std::string text;
+  for (const auto& [outcome, count] : summary.outcomes) {
+    const std::string list = fmt::format(" tiletune rank --db {} --outcome {}", database, name(outcome));
+    if (outcome == Outcome::screened_out) {
+      text += "given up as clearly slower than the leader:" + list + "\n";
+    } else if (outcome != Outcome::ok) {
+      failures += (failures.empty() ? "" : ";") + list;
+    }
+  }
+  return failures.empty() ? text : text + "what did not run, and why:" + failures + "\n";
+}
+
+std::string outcome_lines(const Database& rows, const SweepSummary& summary) {
+  const std::string database = printable(shell_quoted(rows.file().string()));
+  std::string text = counts_line(summary) + unranked_lines(database, summary);
+  if (summary.warned > 0) {
+    text += fmt::format(
+        "{} with warnings (spills, low occupancy): tiletune rank --db {} --columns "
+        "template,parameters,median_us,warnings\n",
+        summary.warned, database);
+  }
+  if (all_lost(summary.outcomes)) {
+    text +=
+        "Whatever ran was lost. Was it the GPU's fault, and not the kernels'? Measure again with "
+        "--remeasure.\n";
+  }
+  if (summary.interrupted) text += "Interrupted: run the same command again to go on where it stopped.\n";
+  for (const std::string& gpu : summary.retired) text += printable(gpu) + "\n";
+  if (summary.out_of_budget) text += "The time budget is spent: run the same command again to go on.\n";
+  return text;
+}
+
+std::vector<std::string> template_names(const TuneSpec& spec) {
+  std::vector<std::string> names;
+  names.reserve(spec.templates.size());
+  for (const TemplateSpec& kernel : spec.templates) names.push_back(kernel.name);
+  return names;
+}
+
+/// In the order of the config's problems: rows known from before may stand elsewhere in the database.
+template <typename Group>
+void sort_by_problem(std::vector<Group>& groups, const TuneSpec& spec) {
+  const auto place = [&](const Group& group) {
+    return std::find_if(spec.problems.begin(), spec.problems.end(),
+                        [&](const Problem& problem) { return problem.label() == group.problem; });
+  };
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const Group& a, const Group& b) { return place(a) < place(b); });
+}
+
+}  // namespace
+
+std::string headline(const ChosenGpus& gpus) {
+  std::string text = fmt::format("tiletune {}: ", kVersion);
+  for (const Fleet& fleet : gpus.fleets) {
+    if (&fleet != &gpus.fleets.front()) text += "; ";
+    text += fleet_text(fleet);
+  }
+  const Target& target = gpus.fleets.front().target();
+  if (gpus.why_predicted.empty()) {
+    return text + fmt::format("; driver {}, CUDA {}, NVRTC {}\n", target.driver_version, target.cuda_version,
+                              nvrtc_version());
+  }
+  return text + fmt::format(
+                    "; NVRTC {}\nNo GPU is used: {}. Everything below is predicted for {} by a static model: "
+                    "nothing is timed.\n",
+                    nvrtc_version(), printable(gpus.why_predicted), target.name);
+}
+
+std::string space_line(const std::vector<Stage>& stages, const TuneSpec& spec) {
+  double raw = 0;
+  double valid = 0;
+  std::uint64_t planned = 0;
+  for (const Stage& stage : stages) {
+    raw += stage.space.raw_size();
+    valid += static_cast<double>(stage.space.size());
+    planned += stage.planned;
+  }
+  return fmt::format("{}: {} template{} x {} problem{}: {:.0f} raw combinations, {:.0f} valid, {} to try\n",
+                     printable(spec.name), spec.templates.size(), spec.templates.size() == 1 ? "" : "s",
+                     spec.problems.size(), spec.problems.size() == 1 ? "" : "s", raw, valid, planned);
+}
+
+int report_sweep(const TuneSpec& spec, const Database& database, const SweepSummary& summary,
+                 const SweepView& view) {
+  TrialFilter filter;
+  filter.sweep_id = summary.sweep_id;
+  RankingRows rows = ranking_rows(database, filter);
+  auto groups = rank_rows(rows);
+  sort_by_problem(groups, spec);
+  const bool table = view.format == Format::table;
+  const bool colour = table && stdout_wants_colour();
+  if (!table) fmt::print(stderr, "{}", outcome_lines(database, summary));
+  stream_output("", [&](std::ostream& out) {
+    if (table) out << outcome_lines(database, summary);
+    if (spec.view == View::ladder) {
+      auto ladders = build_ladders(rows, template_names(spec));
+      sort_by_problem(ladders, spec);
+      write_ladders(out, ladders, database, view.format, colour);
+    } else {
+      write_rankings(out, groups, database, view.format, {view.limit, "", {}, colour});
+    }
+    if (!table) return;
+    for (const RankingGroup& group : groups) out << verdict(group, database);
+    out << verification(spec, database, filter);
+    if (!groups.empty()) {
+      out << fmt::format("export the best: tiletune export --best --db {} --sweep {} -o best.json\n",
+                         printable(shell_quoted(database.file().string())), summary.sweep_id);
+    }
+  });
+  if (summary.failure) std::rethrow_exception(summary.failure);
+  if (summary.interrupted) return kInterrupted;
+  if (!groups.empty()) return 0;
+  if (summary.out_of_budget && summary.finished == 0) {
+    throw NothingToDo("the budget was spent before the first configuration was finished",
+                      Where{spec.file.string(), ""}, "Raise --budget, or narrow the space.");
+  }
+  std::string list = fmt::format("See why: tiletune rank --db {} --sweep {}",
+                                 shell_quoted(database.file().string()), summary.sweep_id);
+  for (const auto& [outcome, count] : database.outcome_counts(filter)) {
+    if (outcome != Outcome::ok) list += fmt::format(" --outcome {}", name(outcome));
+  }
+  throw NothingToDo("no configuration ran", Where{spec.file.string(), ""}, list);
+}
+
+}  // namespace tiletune

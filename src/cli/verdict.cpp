@@ -1,0 +1,166 @@
+#include "cli/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/text.h"
+#include "output/display.h"
+#include "output/export.h"
+#include "output/varying_parameters.h"
+
+namespace tiletune {
+
+namespace {
+
+/// The rows of a group that its verdict is about.
+struct Contest {
+  std::vector<Trial> leaders;  ///< of rank 1, the best choice first; at most as many as are named
+  std::size_t others = 0;      ///< that share rank 1
+  std::vector<Trial> baselines;
+};
+
+constexpr std::size_t kMostNamed = 4;
+
+Contest contest_of(const RankingGroup& group, const Database& database) {
+  Contest contest;
+  std::size_t leaders = 0;
+  for (const RankedRow& row : group.rows) {
+    if (row.rank == 0) contest.baselines.push_back(database.row(row.id));
+    if (row.rank == 1 && ++leaders <= kMostNamed) contest.leaders.push_back(database.row(row.id));
+  }
+  contest.others = leaders == 0 ? 0 : leaders - 1;
+  return contest;
+}
+
+/// "102.0% of cublas, 100.3% of cublaslt"
+std::string shares(const Trial& best, const std::vector<Trial>& baselines) {
+  std::vector<std::string> texts;
+  for (const Trial& baseline : baselines) {
+    if (!baseline.median_us) continue;
+    texts.push_back(
+        fmt::format("{:.1f}% of {}", 100 * *baseline.median_us / *best.median_us, baseline.template_name));
+  }
+  return join(texts, ", ");
+}
+
+/// "2 others cannot be told from it: sgemm_warptile PAD_A=4; sgemm_warptile PAD_A=8"
+std::string ties(const Contest& contest, bool predicted) {
+  if (contest.others == 0) return predicted ? "" : "; no other configuration's interval reaches its own";
+  VaryingParameters parameters;
+  for (const Trial& leader : contest.leaders) parameters.add(leader);
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i < contest.leaders.size(); ++i) {
+    const Trial& leader = contest.leaders[i];
+    const std::string differing = parameters.of(leader);
+    names.push_back(leader.template_name + (differing.empty() ? "" : " " + printable(differing)));
+  }
+  if (contest.others > names.size()) names.push_back(fmt::format("{} more", contest.others - names.size()));
+  return fmt::format("; {} other{} cannot be told from it: {}", contest.others,
+                     contest.others == 1 ? "" : "s", join(names, "; "));
+}
+
+std::string certainty(const Trial& best) {
+  std::string text;
+  if (best.noise_floor_percent) {
+    text +=
+        fmt::format("; two copies of it differ by at most {:.2g}% (noise floor)", *best.noise_floor_percent);
+  }
+  if (best.probability_near_best) {
+    text += fmt::format("; within 1% of the true best with probability {:.2f}", *best.probability_near_best);
+  }
+  return text;
+}
+
+/// What verification() needs to know of each row.
+constexpr std::array<const char*, 5> kColumns{"kind", "outcome", "source", "relative_error", "error_bound"};
+
+struct Errors {
+  std::int64_t ran = 0;  ///< and were not wrong
+  std::int64_t verified = 0;
+  std::int64_t wrong = 0;
+  std::optional<std::int64_t> nearest;  ///< id of the row whose error is the largest share of its bound
+  double share = 0;
+
+  void add(std::int64_t id, const Trial& row) {
+    if (row.kind != "kernel" || row.source != Source::measured) return;
+    wrong += row.outcome == Outcome::wrong_result ? 1 : 0;
+    if (row.outcome != Outcome::ok && row.outcome != Outcome::screened_out) return;
+    ++ran;
+    if (!row.relative_error || !row.error_bound) return;
+    ++verified;
+    const double row_share = *row.relative_error / *row.error_bound;
+    if (nearest && row_share <= share) return;
+    nearest = id;
+    share = row_share;
+  }
+};
+
+std::string bound_source(const TuneSpec& spec, const std::string& template_name) {
+  const auto found = std::find_if(spec.templates.begin(), spec.templates.end(),
+                                  [&](const TemplateSpec& kernel) { return kernel.name == template_name; });
+  return found == spec.templates.end() ? "" : fmt::format(" ({})", error_bound_text(*found));
+}
+
+std::string verified_text(const Errors& errors) {
+  if (errors.wrong == 0 && errors.verified == errors.ran) return "all verified";
+  std::string text = fmt::format("{} verified", errors.verified);
+  if (errors.wrong > 0) text += fmt::format(", {} wrong", errors.wrong);
+  if (errors.verified < errors.ran) text += fmt::format(", {} not verified", errors.ran - errors.verified);
+  return text;
+}
+
+}  // namespace
+
+std::string verdict(const RankingGroup& group, const Database& database) {
+  const Contest contest = contest_of(group, database);
+  if (contest.leaders.empty()) return "";
+  const Trial& best = contest.leaders.front();
+  std::string text =
+      fmt::format("{} on {}: {} {} is the best choice at {} us, {} TFLOP/s", printable(group.problem),
+                  printable(group.gpu), best.template_name, printable(parameters_text(best)),
+                  three_digits(*best.median_us), three_digits(best.tflops.value_or(0)));
+  const std::string compared = shares(best, contest.baselines);
+  if (!compared.empty()) text += ", " + compared;
+  const bool predicted = group.source == Source::predicted;
+  if (predicted) text += " (predicted)";
+  return text + ties(contest, predicted) + certainty(best) + "\n";
+}
+
+std::string verification(const TuneSpec& spec, const Database& database, const TrialFilter& filter) {
+  Errors errors;
+  database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& row) { errors.add(id, row); });
+  if (errors.ran == 0) return "";
+  if (!errors.nearest) return "not verified: results were not compared with a reference\n";
+  const Trial row = database.row(*errors.nearest);
+  std::string text =
+      fmt::format("{}: largest relative error {:.1e}, bound {:.1e}{}", verified_text(errors),
+                  *row.relative_error, *row.error_bound, bound_source(spec, row.template_name));
+  if (row.baseline_error) text += fmt::format(", {}'s own {:.1e}", row.baseline, *row.baseline_error);
+  if (spec.problems.size() > 1) text += fmt::format("; at {}, where it is nearest to its bound", row.problem);
+  return text + "\n";
+}
+
+std::string error_bound_text(const TemplateSpec& spec) {
+  std::vector<std::string> outputs;
+  for (const Buffer& buffer : spec.buffers) {
+    const std::string type(name(buffer.type));
+    if (buffer.role != BufferRole::in && std::find(outputs.begin(), outputs.end(), type) == outputs.end())
+      outputs.push_back(type);
+  }
+  const std::string accumulator(name(spec.accumulator));
+  const bool gemm = spec.operation == Operation::gemm;
+  const char* length = gemm ? "K" : "L";
+  const bool alike = outputs == std::vector{accumulator};
+  std::string text = alike
+                         ? fmt::format("2 u + 2 sqrt({}) u, u: the unit roundoff of {}", length, accumulator)
+                         : fmt::format("2 u({}) + 2 sqrt({}) u({}), u: unit roundoff", join(outputs, " or "),
+                                       length, accumulator);
+  if (spec.tolerance_factor != 1) text = fmt::format("{:g} x ({})", spec.tolerance_factor, text);
+  if (!gemm) text += ", L: half the operations per output element";
+  return text;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "rank/ranking.h"
+#include "spec/tune_spec.h"
+#include "store/database.h"
+
+namespace tiletune {
+
+/// The sentence that matters of a group: which configuration won, how it compares with each baseline, what
+/// cannot be told from it, and how sure that is. Empty when none ranks first.
+std::string verdict(const RankingGroup& group, const Database& database);
+
+/// How accurate a sweep's results are: the largest relative error against its bound, where the bound comes
+/// from, and the baseline's own error. Empty when nothing was measured.
+std::string verification(const TuneSpec& spec, const Database& database, const TrialFilter& filter);
+
+/// Where a template's error bound comes from: "2 u + 2 sqrt(K) u, u: the unit roundoff of f32".
+std::string error_bound_text(const TemplateSpec& spec);
+
+}  // namespace tiletune

@@ -1,0 +1,234 @@
+#include "gpu/cublaslt.h"
+
+#include <cublasLt.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <source_location>
+#include <string>
+#include <type_traits>
+
+#include "gpu/blas_types.h"
+#include "gpu/cublaslt_names.h"
+#include "gpu/cuda_libraries.h"
+#include "gpu/library.h"
+
+namespace tiletune {
+
+namespace {
+
+struct LtApi {
+  decltype(&cublasLtCreate) create;
+  decltype(&cublasLtDestroy) destroy;
+  decltype(&cublasLtGetVersion) version;
+  decltype(&cublasLtGetStatusString) status_text;
+  decltype(&cublasLtMatmulDescCreate) product_create;
+  decltype(&cublasLtMatmulDescDestroy) product_destroy;
+  decltype(&cublasLtMatrixLayoutCreate) layout_create;
+  decltype(&cublasLtMatrixLayoutDestroy) layout_destroy;
+  decltype(&cublasLtMatmulPreferenceCreate) preference_create;
+  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristics;
+  decltype(&cublasLtMatmulAlgoConfigGetAttribute) algorithm_get;
+  decltype(&cublasLtMatmul) matmul;
+};
+
+LtApi load_lt_api() {
+  const Library library(cuda_library_names("cublasLt"));
+  LtApi api{};
+  library.load(api.create, "cublasLtCreate");
+  library.load(api.destroy, "cublasLtDestroy");
+  library.load(api.version, "cublasLtGetVersion");
+  library.load(api.status_text, "cublasLtGetStatusString");
+  library.load(api.product_create, "cublasLtMatmulDescCreate");
+  library.load(api.product_destroy, "cublasLtMatmulDescDestroy");
+  library.load(api.layout_create, "cublasLtMatrixLayoutCreate");
+  library.load(api.layout_destroy, "cublasLtMatrixLayoutDestroy");
+  library.load(api.preference_create, "cublasLtMatmulPreferenceCreate");
+  library.load(api.preference_destroy, "cublasLtMatmulPreferenceDestroy");
+  library.load(api.preference_set, "cublasLtMatmulPreferenceSetAttribute");
+  library.load(api.heuristics, "cublasLtMatmulAlgoGetHeuristic");
+  library.load(api.algorithm_get, "cublasLtMatmulAlgoConfigGetAttribute");
+  library.load(api.matmul, "cublasLtMatmul");
+  return api;
+}
+
+/// What algorithms may do to the numbers.
+struct LtNumerics {
+  cublasComputeType_t compute_type;
+  std::uint64_t allowed;  ///< cublasLtNumericalImplFlags_t
+};
+
+/// How a product may be computed, the stricter first.
+std::vector<LtNumerics> lt_numerics(const BlasGemm& gemm) {
+  constexpr std::uint64_t kEverything = ~std::uint64_t{0};
+  constexpr std::uint64_t kFp32 = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA |
+                                  CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
+                                  CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
+  std::vector<LtNumerics> ways{{blas_compute_type(gemm), kEverything}};
+  if (ways.front().compute_type == CUBLAS_COMPUTE_32F_PEDANTIC) ways.push_back({CUBLAS_COMPUTE_32F, kFp32});
+  return ways;
+}
+
+/// cuBLASLt's own upper limit for what it can make use of.
+std::uint32_t alignment_of(DeviceAddress address) {
+  constexpr DeviceAddress kMost = 256;
+  return static_cast<std::uint32_t>(std::min(kMost, address & (~address + 1)));
+}
+
+template <typename Handle>
+using LtHandle = std::unique_ptr<std::remove_pointer_t<Handle>, cublasStatus_t (*)(Handle)>;
+
+}  // namespace
+
+struct BlasLt::Impl {
+  /// A product as cuBLASLt takes it: column-major, C^T = B^T A^T.
+  struct Product {
+    LtHandle<cublasLtMatmulDesc_t> operation;
+    LtHandle<cublasLtMatrixLayout_t> b, a, c;
+  };
+
+  LtApi api = load_lt_api();
+  DeviceBuffer workspace{kBlasWorkspaceBytes};
+  cublasLtHandle_t handle = nullptr;
+  cudaStream_t stream = nullptr;
+
+  void check(cublasStatus_t status, const char* call,
+             std::source_location where = std::source_location::current()) const {
+    if (status == CUBLAS_STATUS_SUCCESS) return;
+    throw GpuError(
+        fmt::format("{}: {} ({}:{})", call, api.status_text(status), where.file_name(), where.line()));
+  }
+
+  LtHandle<cublasLtMatrixLayout_t> layout(BlasType type, std::int64_t rows, std::int64_t columns) const {
+    cublasLtMatrixLayout_t made = nullptr;
+    check(api.layout_create(&made, blas_data_type(type), static_cast<std::uint64_t>(rows),
+                            static_cast<std::uint64_t>(columns), rows),
+          "cublasLtMatrixLayoutCreate");
+    return {made, api.layout_destroy};
+  }
+
+  Product product(const BlasGemm& gemm, int compute_type) const {
+    cublasLtMatmulDesc_t operation = nullptr;
+    check(api.product_create(&operation, static_cast<cublasComputeType_t>(compute_type),
+                             blas_scalar_type(gemm)),
+          "cublasLtMatmulDescCreate");
+    LtHandle<cublasLtMatmulDesc_t> owned(operation, api.product_destroy);
+    return {std::move(owned), layout(gemm.b, gemm.n, gemm.k), layout(gemm.a, gemm.k, gemm.m),
+            layout(gemm.c, gemm.n, gemm.m)};
+  }
+
+  template <typename T>
+  void prefer(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute,
+              T value) const {
+    check(api.preference_set(preference, attribute, &value, sizeof value),
+          "cublasLtMatmulPreferenceSetAttribute");
+  }
+
+  LtHandle<cublasLtMatmulPreference_t> preference(const BlasGemm& gemm, std::uint64_t allowed) const {
+    cublasLtMatmulPreference_t made = nullptr;
+    check(api.preference_create(&made), "cublasLtMatmulPreferenceCreate");
+    LtHandle<cublasLtMatmulPreference_t> owned(made, api.preference_destroy);
+    prefer<std::uint64_t>(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace.bytes());
+    prefer(made, CUBLASLT_MATMUL_PREF_IMPL_MASK, allowed);
+    prefer(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(gemm.b_address));
+    prefer(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(gemm.a_address));
+    prefer(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(gemm.c_address));
+    prefer(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(gemm.c_address));
+    return owned;
+  }
+
+  template <typename T>
+  T configured(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute) const {
+    T value{};
+    std::size_t written = 0;
+    check(api.algorithm_get(&algorithm, attribute, &value, sizeof value, &written),
+          "cublasLtMatmulAlgoConfigGetAttribute");
+    return value;
+  }
+
+  std::string describe(const cublasLtMatmulAlgo_t& algorithm) const;
+  std::vector<LtAlgorithm> heuristics(const BlasGemm& gemm, const LtNumerics& numerics, int most) const;
+};
+
+std::string BlasLt::Impl::describe(const cublasLtMatmulAlgo_t& algorithm) const {
+  const auto named = [](const char* what, std::uint32_t id, std::string_view name) {
+    if (id == 0) return std::string();
+    return name.empty() ? fmt::format(", {} no. {}", what, id) : fmt::format(", {} {}", what, name);
+  };
+  const auto tile = configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID);
+  const auto stages = configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID);
+  const auto cluster = configured<std::uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID);
+  const auto swizzle = configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING);
+  const auto option = configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
+  std::string text = fmt::format("algo {}", configured<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID));
+  text += named("tile", tile, lt_tile_name(tile));
+  text += named("stages", stages, lt_stages_name(stages));
+  text += named("cluster", cluster, lt_cluster_name(cluster));
+  text += fmt::format(", split-k {}", configured<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+  if (swizzle != 0) text += fmt::format(", swizzle {}", swizzle);
+  if (option != 0) text += fmt::format(", option {}", option);
+  return text;
+}
+
+std::vector<LtAlgorithm> BlasLt::Impl::heuristics(const BlasGemm& gemm, const LtNumerics& numerics,
+                                                  int most) const {
+  const Product form = product(gemm, numerics.compute_type);
+  const auto wishes = preference(gemm, numerics.allowed);
+  std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
+  int found = 0;
+  const cublasStatus_t status =
+      api.heuristics(handle, form.operation.get(), form.b.get(), form.a.get(), form.c.get(), form.c.get(),
+                     wishes.get(), most, results.data(), &found);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
+  check(status, "cublasLtMatmulAlgoGetHeuristic");
+  results.resize(static_cast<std::size_t>(found));
+  std::vector<LtAlgorithm> algorithms;
+  for (const auto& result : results) {
+    if (result.state != CUBLAS_STATUS_SUCCESS) continue;
+    LtAlgorithm algorithm;
+    static_assert(sizeof result.algo == sizeof algorithm.descriptor);
+    std::memcpy(algorithm.descriptor.data(), &result.algo, sizeof result.algo);
+    algorithm.compute_type = numerics.compute_type;
+    algorithm.text = describe(result.algo);
+    algorithms.push_back(std::move(algorithm));
+  }
+  return algorithms;
+}
+
+BlasLt::BlasLt(Gpu& gpu) : impl_(std::make_unique<Impl>()) {
+  impl_->stream = reinterpret_cast<cudaStream_t>(gpu.stream());
+  impl_->check(impl_->api.create(&impl_->handle), "cublasLtCreate");
+}
+
+BlasLt::~BlasLt() { impl_->api.destroy(impl_->handle); }
+
+std::vector<LtAlgorithm> BlasLt::heuristics(const BlasGemm& gemm, int most) {
+  for (const LtNumerics& numerics : lt_numerics(gemm)) {
+    auto algorithms = impl_->heuristics(gemm, numerics, most);
+    if (!algorithms.empty()) return algorithms;
+  }
+  return {};
+}
+
+void BlasLt::run(const BlasGemm& gemm, const LtAlgorithm& algorithm) {
+  const Impl::Product form = impl_->product(gemm, algorithm.compute_type);
+  const BlasScalar alpha(gemm, gemm.alpha);
+  const BlasScalar beta(gemm, gemm.beta);
+  cublasLtMatmulAlgo_t descriptor;
+  std::memcpy(&descriptor, algorithm.descriptor.data(), sizeof descriptor);
+  auto* const c = reinterpret_cast<void*>(gemm.c_address);
+  impl_->check(impl_->api.matmul(impl_->handle, form.operation.get(), alpha.address(),
+                                 reinterpret_cast<const void*>(gemm.b_address), form.b.get(),
+                                 reinterpret_cast<const void*>(gemm.a_address), form.a.get(), beta.address(),
+                                 c, form.c.get(), c, form.c.get(), &descriptor,
+                                 reinterpret_cast<void*>(impl_->workspace.address()),
+                                 impl_->workspace.bytes(), impl_->stream),
+               "cublasLtMatmul");
+}
+
+std::string BlasLt::version() const { return blas_version_text(impl_->api.version()); }
+
+}  // namespace tiletune

@@ -1,0 +1,237 @@
+#include "measure/baselines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "gpu/graph.h"
+#include "measure/verifier.h"
+
+namespace tiletune {
+
+namespace {
+
+/// What the trials of cuBLASLt's algorithms may take together, by the time of their launches.
+constexpr double kTrialsUs = 0.7e6;
+constexpr int kTrialSamples = 3;
+/// A trial with launches longer than this has one sample.
+constexpr double kLongLaunchUs = 20e3;
+/// An algorithm that is slower than the fastest by this factor is given up.
+constexpr double kGivenUp = 1.2;
+/// As many as this are timed in full, if they come that close to the fastest.
+constexpr std::size_t kFinalists = 3;
+constexpr double kFinalistsWithin = 1.03;
+
+/// A way to compute the problem's product with a library.
+struct Candidate {
+  MeasuredBaseline measured;
+  std::function<void(std::size_t copy)> launch;
+  double estimate_us = 0;
+};
+
+class Bench {
+ public:
+  Bench(Gpu& gpu, Workspace& workspace, Timer& timer)
+      : gpu_(gpu),
+        workspace_(workspace),
+        timer_(timer),
+        verifier_(gpu, workspace, timer),
+        gemm_(blas_gemm(workspace.request(), workspace.addresses())) {}
+
+  Baselines result;
+
+  void add_cublas(Blas& blas) {
+    Candidate candidate;
+    candidate.measured.name = "cublas";
+    candidate.measured.library = "cuBLAS " + blas.version();
+    candidate.launch = [&blas, this_gemm = product()](std::size_t copy) { blas.gemm(this_gemm(copy)); };
+    if (const std::string fault = fault_of(candidate); !fault.empty()) return note("cublas: " + fault);
+    candidate.measured.timing = timing(candidate, workspace_.request().policy, {});
+    keep(std::move(candidate));
+  }
+
+  void add_cublaslt(BlasLt& lt) {
+    std::vector<Candidate> tried = try_all(candidates(lt));
+    if (tried.empty()) return;
+    std::sort(tried.begin(), tried.end(), is_faster);
+    const double fastest_us = tried.front().measured.timing.median_us;
+    MeasurePolicy policy = workspace_.request().policy;
+    policy.screening = 0;
+    for (std::size_t i = 0; i < tried.size(); ++i) {
+      if (i == kFinalists || tried[i].measured.timing.median_us > kFinalistsWithin * fastest_us) {
+        tried.resize(i);
+        break;
+      }
+      tried[i].measured.timing = timing(tried[i], policy, fastest_us);
+    }
+    keep(std::move(*std::min_element(tried.begin(), tried.end(), is_faster)));
+  }
+
+ private:
+  static bool is_faster(const Candidate& a, const Candidate& b) {
+    return a.measured.timing.median_us < b.measured.timing.median_us;
+  }
+
+  /// The problem's product on one copy of its buffers.
+  std::function<BlasGemm(std::size_t copy)> product() {
+    return [gemm = gemm_, &workspace = workspace_](std::size_t copy) {
+      BlasGemm on_copy = gemm;
+      const auto& addresses = workspace.addresses(copy);
+      on_copy.a_address = addresses.at("A");
+      on_copy.b_address = addresses.at("B");
+      on_copy.c_address = addresses.at("C");
+      return on_copy;
+    };
+  }
+
+  std::vector<Candidate> candidates(BlasLt& lt) {
+    std::vector<Candidate> candidates;
+    const std::vector<LtAlgorithm> algorithms = heuristics(lt);
+    for (const LtAlgorithm& algorithm : algorithms) {
+      Candidate& candidate = candidates.emplace_back();
+      candidate.measured.name = "cublaslt";
+      candidate.measured.library = "cuBLASLt " + lt.version();
+      candidate.measured.algorithm =
+          fmt::format("heuristic {} of {}: {}", candidates.size(), algorithms.size(), algorithm.text);
+      candidate.launch = [&lt, algorithm, this_gemm = product()](std::size_t copy) {
+        lt.run(this_gemm(copy), algorithm);
+      };
+    }
+    return candidates;
+  }
+
+  std::vector<LtAlgorithm> heuristics(BlasLt& lt) {
+    std::vector<LtAlgorithm> algorithms;
+    try {
+      algorithms = lt.heuristics(gemm_);
+      if (algorithms.empty()) note("cublaslt: its heuristics know no algorithm for this problem");
+    } catch (const CudaError&) {
+      throw;
+    } catch (const GpuError& error) {
+      note(std::string("cublaslt: ") + error.what());
+    }
+    return algorithms;
+  }
+
+  /// Those that are right and were not given up, crudely timed.
+  std::vector<Candidate> try_all(std::vector<Candidate> candidates) {
+    std::vector<Candidate> tried;
+    std::vector<std::string> faults;
+    std::optional<double> fastest_us;
+    double spent_us = 0;
+    std::size_t count = 0;
+    for (; count < candidates.size() && spent_us < kTrialsUs; ++count) {
+      Candidate& candidate = candidates[count];
+      if (const std::string fault = fault_of(candidate); !fault.empty()) {
+        faults.push_back(candidate.measured.algorithm + ": " + fault);
+        continue;
+      }
+      spent_us += candidate.estimate_us;
+      // The first launch also loads the kernel.
+      if (fastest_us && candidate.estimate_us - kLongLaunchUs > kGivenUp * *fastest_us) continue;
+      const Timing& timing = candidate.measured.timing = trial(candidate, fastest_us);
+      spent_us += timing.mean_us * static_cast<double>(timing.times_us.size()) * timing.batch;
+      fastest_us = std::min(fastest_us.value_or(timing.median_us), timing.median_us);
+      tried.push_back(std::move(candidate));
+    }
+    if (count < candidates.size()) {
+      for (Candidate& candidate : tried) candidate.measured.algorithm += fmt::format(" ({} tried)", count);
+    }
+    if (!faults.empty()) {
+      note(fmt::format("{} of cublaslt's algorithms{}: {}", faults.size(),
+                       faults.size() > 1 ? ", the first" : "", faults.front()));
+    }
+    return tried;
+  }
+
+  Timing trial(const Candidate& candidate, std::optional<double> fastest_us) {
+    MeasurePolicy policy = workspace_.request().policy;
+    policy.warmup = 1;
+    policy.samples = candidate.estimate_us > kLongLaunchUs ? 1 : kTrialSamples;
+    policy.screening = kGivenUp;
+    return timing(candidate, policy, fastest_us);
+  }
+
+  Timing timing(const Candidate& candidate, const MeasurePolicy& policy, std::optional<double> leader_us) {
+    const Subject subject{candidate.launch, [this] { return workspace_.copies(); }};
+    return summarise(timer_.time(policy, subject, candidate.estimate_us, leader_us).samples);
+  }
+
+  /// Launches once. Why the candidate cannot be a baseline; empty when it can.
+  std::string fault_of(Candidate& candidate) {
+    try {
+      const Verifier::Verdict verdict = verifier_.check([&] { candidate.launch(0); }, 1, 0);
+      candidate.estimate_us = verdict.launch_us;
+      candidate.measured.relative_error = verdict.accuracy.relative_error;
+      if (verdict.finding) {
+        workspace_.rebuild();
+        const bool errs = verdict.accuracy.relative_error > verdict.accuracy.error_bound;
+        return verdict.finding->reason + (errs && is_fp32() ? "; TF32 is suspected" : "");
+      }
+    } catch (const CudaError&) {
+      throw;
+    } catch (const GpuError& error) {
+      return error.what();
+    }
+    const std::vector<std::string> kernels = kernels_of(candidate);
+    candidate.measured.kernel = join(kernels, " + ");
+    for (const std::string& kernel : kernels) {
+      const std::string_view mark = tensor_core_mark(kernel);
+      if (is_fp32() && !mark.empty())
+        return fmt::format("its kernel {} does not multiply in FP32 ('{}')", kernel, mark);
+    }
+    return "";
+  }
+
+  bool is_fp32() const { return gemm_.a == BlasType::f32 && gemm_.compute == BlasType::f32; }
+
+  /// None where the launch cannot be recorded.
+  std::vector<std::string> kernels_of(const Candidate& candidate) {
+    try {
+      return Graph(gpu_, [&] { candidate.launch(0); }).kernel_names();
+    } catch (const GpuError&) {
+      return {};
+    }
+  }
+
+  void keep(Candidate candidate) {
+    result.runnable.push_back({candidate.measured.name, std::move(candidate.launch)});
+    result.measured.push_back(std::move(candidate.measured));
+  }
+
+  void note(const std::string& left_out) {
+    result.note += (result.note.empty() ? "left out as a baseline: " : "; ") + left_out;
+  }
+
+  Gpu& gpu_;
+  Workspace& workspace_;
+  Timer& timer_;
+  Verifier verifier_;
+  BlasGemm gemm_;
+};
+
+}  // namespace
+
+Baselines measure_baselines(Gpu& gpu, Workspace& workspace, Timer& timer, Blas& blas, BlasLt* lt) {
+  Bench bench(gpu, workspace, timer);
+  bench.add_cublas(blas);
+  if (lt != nullptr) bench.add_cublaslt(*lt);
+  return std::move(bench.result);
+}
+
+std::string_view tensor_core_mark(std::string_view kernel) {
+  // Types, and the shapes of mma instructions with their accumulator before them.
+  constexpr std::array<std::string_view, 7> kMarks{"tf32",   "bf16", "tensorop", "s1688",
+                                                   "s16816", "s884", "h884"};
+  for (const std::string_view mark : kMarks) {
+    if (const std::size_t at = kernel.find(mark); at != std::string_view::npos)
+      return kernel.substr(at, mark.size());
+  }
+  return {};
+}
+
+}  // namespace tiletune

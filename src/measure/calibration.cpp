@@ -1,0 +1,172 @@
+#include "measure/calibration.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "measure/own_kernels.h"
+#include "measure/statistics.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr int kSamples = 5;
+constexpr unsigned kLargestBlock = 1024;
+constexpr unsigned kMostThreads = 2048;  // per multiprocessor
+
+/// Threads per block, and blocks per multiprocessor.
+struct Crowd {
+  unsigned threads = 0;
+  unsigned blocks = 0;
+};
+constexpr std::array<Crowd, 3> kCrowds{{{512, 1}, {1024, 1}, {1024, 2}}};
+
+class Ceilings {
+ public:
+  explicit Ceilings(Gpu& gpu)
+      : gpu_(gpu),
+        cubin_(cubin_of(kCalibrationKernels, gpu.facts())),
+        out_(sizeof(float) * kMostThreads * multiprocessors()),
+        operands_(sizeof(float) * kOperands) {
+    std::array<float, kOperands> operands{};
+    for (std::size_t i = 0; i < operands.size(); ++i) operands.at(i) = 0.5F + 0.003F * static_cast<float>(i);
+    gpu_.copy_to_device(operands_.address(), operands.data(), sizeof operands);
+    gpu_.synchronize();
+  }
+
+  double ffma_tflops() {
+    const Kernel shorter(cubin_, "multiply_add_256");
+    const Kernel longer(cubin_, "multiply_add_512");
+    warm_up(shorter);
+    double best = 0;
+    for (const Crowd crowd : kCrowds) {
+      best = std::max({best, multiply_add_rate(shorter, 256, crowd), multiply_add_rate(longer, 512, crowd)});
+    }
+    return best / kTera;
+  }
+
+  double copy_gbs() {
+    const std::size_t tiles = copied_bytes() / kCopyTileBytes;
+    const DeviceBuffer from(tiles * kCopyTileBytes);
+    const DeviceBuffer to(tiles * kCopyTileBytes);
+    gpu_.fill32(from.address(), 0x3f8a5c21, from.bytes() / sizeof(std::uint32_t));
+    const Kernel kernel(cubin_, "copy");
+    std::vector<std::size_t> grids{tiles};
+    for (const std::size_t blocks : {8, 16, 32}) grids.push_back(std::min(blocks * multiprocessors(), tiles));
+    double best = 0;
+    for (const std::size_t grid : grids) best = std::max(best, copy_rate(kernel, from, to, grid));
+    return best / kGiga;
+  }
+
+  double shared_gbs() {
+    const Kernel kernel(cubin_, "read_shared");
+    double best = 0;
+    for (const Crowd crowd : kCrowds) best = std::max(best, shared_rate(kernel, crowd));
+    return best / kGiga;
+  }
+
+ private:
+  static constexpr std::size_t kOperands = 64;
+  static constexpr double kTera = 1e12;
+  static constexpr double kGiga = 1e9;
+  static constexpr std::size_t kCopyTileBytes =
+      std::size_t{4} * 256 * 16;  // four quads of each of 256 threads
+
+  unsigned multiprocessors() const { return static_cast<unsigned>(gpu_.facts().multiprocessors); }
+
+  /// Far beyond what the L2 cache could hold of it, and a quarter of what is free at most.
+  std::size_t copied_bytes() const {
+    constexpr std::size_t kLeast = std::size_t{256} << 20;
+    const auto wanted = std::max(8 * static_cast<std::size_t>(gpu_.facts().l2_bytes), kLeast);
+    return std::clamp(gpu_.free_bytes() / 4, kCopyTileBytes, wanted);
+  }
+
+  template <typename... Arguments>
+  void launch(const Kernel& kernel, unsigned grid, unsigned block, Arguments... arguments) {
+    LaunchShape shape;
+    shape.grid_x = grid;
+    shape.block_x = block;
+    const std::array<void*, sizeof...(Arguments)> addresses{&arguments...};
+    gpu_.launch(kernel, shape, addresses);
+  }
+
+  /// Median of the seconds that `work` takes, after a first time that does not count.
+  template <typename Work>
+  double seconds(const Work& work) {
+    constexpr double kSecondsPerMicrosecond = 1e-6;
+    work();
+    std::vector<double> samples_us;
+    for (int i = 0; i < kSamples; ++i) {
+      gpu_.record(begin_);
+      work();
+      gpu_.record(end_);
+      samples_us.push_back(gpu_.elapsed_us(begin_, end_));
+    }
+    return median(std::move(samples_us)) * kSecondsPerMicrosecond;
+  }
+
+  void multiply_add(const Kernel& kernel, Crowd crowd, unsigned turns) {
+    launch(kernel, crowd.blocks * multiprocessors(), crowd.threads, operands_.address(), out_.address(),
+           turns);
+  }
+
+  /// An idle GPU takes some milliseconds to reach its clock.
+  void warm_up(const Kernel& kernel) {
+    constexpr unsigned kAboutTwentyMs = 20000;
+    multiply_add(kernel, {kLargestBlock, 1}, kAboutTwentyMs);
+  }
+
+  /// `steps`: multiply-adds of a thread in one turn.
+  double multiply_add_rate(const Kernel& kernel, unsigned steps, Crowd crowd) {
+    constexpr unsigned kStepsInAMillisecond = 1U << 28;  // of a multiprocessor with 128 lanes
+    const unsigned threads = crowd.threads * crowd.blocks;
+    const unsigned turns = kStepsInAMillisecond / (threads * steps);
+    const double operations = 2.0 * steps * turns * threads * multiprocessors();
+    return operations / seconds([&] { multiply_add(kernel, crowd, turns); });
+  }
+
+  double copy_rate(const Kernel& kernel, const DeviceBuffer& from, const DeviceBuffer& to, std::size_t grid) {
+    constexpr int kCopies = 4;
+    const std::uint64_t quads = from.bytes() / 16;
+    const double bytes = 2.0 * kCopies * static_cast<double>(from.bytes());
+    return bytes / seconds([&] {
+             for (int i = 0; i < kCopies; ++i)
+               launch(kernel, static_cast<unsigned>(grid), 256, from.address(), to.address(), quads);
+           });
+  }
+
+  double shared_rate(const Kernel& kernel, Crowd crowd) {
+    constexpr unsigned kBytesPerTurn = 8 * 16;           // of one thread
+    constexpr unsigned kBytesInAMillisecond = 1U << 28;  // of a multiprocessor
+    constexpr unsigned kFlip = 32;
+    const unsigned threads = crowd.threads * crowd.blocks;
+    const unsigned turns = kBytesInAMillisecond / (threads * kBytesPerTurn);
+    const double bytes = static_cast<double>(kBytesPerTurn) * turns * threads * multiprocessors();
+    return bytes / seconds([&] {
+             launch(kernel, crowd.blocks * multiprocessors(), crowd.threads, out_.address(), turns, kFlip);
+           });
+  }
+
+  Gpu& gpu_;
+  std::string cubin_;
+  DeviceBuffer out_;
+  DeviceBuffer operands_;
+  Event begin_;
+  Event end_;
+};
+
+}  // namespace
+
+Calibration measure_ceilings(Gpu& gpu) {
+  Ceilings ceilings(gpu);
+  Calibration calibration;
+  calibration.ffma_tflops = ceilings.ffma_tflops();
+  calibration.copy_gbs = ceilings.copy_gbs();
+  calibration.shared_gbs = ceilings.shared_gbs();
+  gpu.synchronize();
+  return calibration;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,56 @@
+#include "measure/clock_probe.h"
+
+#include "measure/statistics.h"
+
+namespace tiletune {
+
+namespace {
+
+/// The nanosecond timer is off by up to two of its steps over a stretch: so many steps make 0.4%.
+constexpr std::uint64_t kFewestSteps = 500;
+
+}  // namespace
+
+ClockProbe::ClockProbe(Gpu& gpu, DeviceKernels& kernels, int most_readings)
+    : gpu_(gpu),
+      kernels_(kernels),
+      multiprocessors_(gpu.facts().multiprocessors),
+      most_readings_(most_readings),
+      memory_(sizeof(Reading) * static_cast<std::size_t>(multiprocessors_ * most_readings)),
+      readings_(static_cast<std::size_t>(multiprocessors_ * most_readings)),
+      timer_step_ns_(kernels.timer_step_ns()) {
+  kernels_.prepare("probe_clock");
+}
+
+void ClockProbe::clear() { gpu_.fill8(memory_.address(), 0, memory_.bytes()); }
+
+void ClockProbe::read(int index) {
+  kernels_.probe_clock(
+      memory_.address() + sizeof(Reading) * static_cast<std::size_t>(index * multiprocessors_),
+      multiprocessors_);
+}
+
+void ClockProbe::collect() { gpu_.copy_to_host(readings_.data(), memory_.address(), memory_.bytes()); }
+
+const ClockProbe::Reading& ClockProbe::at(int index, int multiprocessor) const {
+  return readings_[static_cast<std::size_t>(index * multiprocessors_ + multiprocessor)];
+}
+
+std::optional<double> ClockProbe::mhz(int from, int to) const {
+  constexpr double kMegahertzPerCycleInNanosecond = 1e3;
+  std::vector<double> clocks;
+  for (int i = 0; i < multiprocessors_; ++i) {
+    const Reading& first = at(from, i);
+    const Reading& last = at(to, i);
+    const bool both = first.nanoseconds != 0 && last.nanoseconds > first.nanoseconds;
+    if (!both || last.cycles <= first.cycles) continue;
+    const std::uint64_t elapsed_ns = last.nanoseconds - first.nanoseconds;
+    if (elapsed_ns < kFewestSteps * timer_step_ns_) continue;
+    clocks.push_back(kMegahertzPerCycleInNanosecond * static_cast<double>(last.cycles - first.cycles) /
+                     static_cast<double>(elapsed_ns));
+  }
+  if (clocks.empty()) return std::nullopt;
+  return median(std::move(clocks));
+}
+
+}  // namespace tiletune

@@ -1,0 +1,256 @@
+#include "measure/finals.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <random>
+
+#include "measure/loaded_kernel.h"
+#include "measure/measure_kernel.h"
+#include "measure/race.h"
+#include "measure/sustained.h"
+#include "measure/verifier.h"
+
+namespace tiletune {
+
+namespace {
+
+/// So often the buffers move to fresh memory.
+constexpr int kEpochs = 4;
+constexpr std::size_t kSustained = 5;
+
+/// One of those who run: a participant, the twin or a baseline.
+struct Runner {
+  FinalTime result;
+  std::unique_ptr<LoadedKernel> kernel;  ///< none of a baseline
+  Subject subject;
+  double tolerance_factor = 1;
+  double estimate_us = 0;
+  std::unique_ptr<Graph> batch;  ///< of this epoch, if they are timed in batches
+
+  bool runs() const { return result.outcome == Outcome::ok; }
+  void launch() const { subject.launch(0); }
+};
+
+class Finals {
+ public:
+  Finals(Gpu& gpu, Workspace& workspace, Timer& timer, const FinalsRequest& request,
+         const std::vector<RunnableBaseline>& baselines, const std::function<void(std::uint64_t)>& turn)
+      : gpu_(gpu),
+        workspace_(workspace),
+        timer_(timer),
+        policy_(workspace.request().policy),
+        turn_(turn),
+        verifier_(gpu, workspace, timer),
+        random_(policy_.seed) {
+    for (const MeasureRequest& participant : request.participants) add(participant, "");
+    if (!request.participants.empty()) add(request.participants.front(), "twin");
+    for (const RunnableBaseline& baseline : baselines) add(baseline);
+    racers_.resize(runners_.size());
+    for (std::size_t i = 0; i < runners_.size(); ++i)
+      racers_[i].stays = i == 0 || !runners_[i].result.name.empty();
+  }
+
+  void run() {
+    for (Runner& runner : runners_) guarded(runner, [&] { verify(runner, 0); });
+    estimate();
+    const int rounds = rounds_for(round_us(), policy_.finals.rounds);
+    for (int round = 0; round < rounds; ++round) {
+      if (round % ((rounds + kEpochs - 1) / kEpochs) == 0) begin_epoch(round > 0);
+      run_round();
+      race_out(racers_);
+    }
+    end_epoch();
+    for (Runner& runner : runners_) {
+      if (runner.kernel) guarded(runner, [&] { verify(runner, 1); });
+    }
+  }
+
+  void sustain(const Nvml& nvml) {
+    if (policy_.finals.sustained_s <= 0) return;
+    for (Runner* runner : fastest()) {
+      guarded(*runner, [&] {
+        runner->result.sustained =
+            run_sustained(gpu_, nvml, runner->subject, runner->estimate_us, policy_.finals.sustained_s,
+                          [&] { turn_(runner->result.ticket); });
+      });
+    }
+  }
+
+  std::vector<FinalTime> results() {
+    std::vector<FinalTime> results;
+    for (std::size_t i = 0; i < runners_.size(); ++i) {
+      FinalTime& result = runners_[i].result;
+      Samples& samples = racers_[i].samples;
+      samples.batch = batched_ ? Timer::kBatch : 1;
+      if (samples.clocks_mhz.size() != samples.times_us.size()) samples.clocks_mhz.clear();
+      if (!samples.times_us.empty()) result.timing = summarise(std::move(samples));
+      results.push_back(std::move(result));
+    }
+    return results;
+  }
+
+ private:
+  void add(const MeasureRequest& participant, const std::string& name) {
+    Runner& runner = runners_.emplace_back();
+    runner.result.name = name;
+    runner.result.ticket = name.empty() ? participant.ticket : 0;
+    runner.tolerance_factor = participant.tolerance_factor;
+    guarded(runner, [&] {
+      runner.kernel = std::make_unique<LoadedKernel>(gpu_, workspace_, participant);
+      runner.subject = runner.kernel->subject();
+    });
+  }
+
+  void add(const RunnableBaseline& baseline) {
+    Runner& runner = runners_.emplace_back();
+    runner.result.name = baseline.name;
+    runner.subject = {baseline.launch, [this] { return workspace_.copies(); }};
+  }
+
+  /// A launch that is refused ends a participant's race, and nobody else's.
+  template <typename Body>
+  void guarded(Runner& runner, const Body& body) {
+    if (!runner.runs()) return;
+    turn_(runner.result.ticket);
+    try {
+      body();
+    } catch (const CudaError& error) {
+      if (!error.launch_refused()) throw error.with("the kernel failed in the finals");
+      runner.result.outcome = error.out_of_memory() ? Outcome::refused : Outcome::launch_failed;
+      runner.result.reason = error.what();
+    }
+  }
+
+  void verify(Runner& runner, int variant) {
+    if (!policy_.verify || !runner.kernel) return runner.launch();
+    const auto verdict = verifier_.check([&] { runner.launch(); }, runner.tolerance_factor, variant);
+    if (!verdict.finding) {
+      runner.result.accuracy = verdict.accuracy;
+      return;
+    }
+    runner.result.outcome = verdict.finding->outcome;
+    runner.result.reason = verdict.finding->reason;
+    workspace_.rebuild();
+    for (Runner& other : runners_) {
+      if (other.kernel) other.kernel->rebind();
+    }
+  }
+
+  void estimate() {
+    double fastest_us = -1;
+    for (Runner& runner : runners_) {
+      guarded(runner, [&] {
+        runner.estimate_us = timer_.estimate_us([&] { runner.launch(); });
+        runner.estimate_us = std::min(runner.estimate_us, timer_.estimate_us([&] { runner.launch(); }));
+      });
+      const double single_us = std::max(runner.estimate_us - timer_.event_floor_us(), 0.0);
+      if (runner.runs() && (fastest_us < 0 || single_us < fastest_us)) fastest_us = single_us;
+    }
+    batched_ = fastest_us >= 0 && Timer::needs_batch(policy_, fastest_us, {});
+  }
+
+  double round_us() const {
+    return std::accumulate(runners_.begin(), runners_.end(), 0.0, [this](double sum, const Runner& runner) {
+      return sum + runner.estimate_us * (batched_ ? Timer::kBatch : 1);
+    });
+  }
+
+  void end_epoch() {
+    for (Runner& runner : runners_) runner.batch.reset();
+  }
+
+  void begin_epoch(bool elsewhere) {
+    end_epoch();
+    if (elsewhere) workspace_.relocate();
+    for (Runner& runner : runners_) {
+      if (runner.kernel) runner.kernel->rebind();
+      guarded(runner, [&] {
+        if (batched_)
+          runner.batch = timer_.record_batch(runner.subject, preparation_for(policy_.cache, true));
+        else
+          runner.launch();
+      });
+    }
+    gpu_.synchronize();
+  }
+
+  void run_round() {
+    std::vector<std::size_t> order(runners_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::shuffle(order.begin(), order.end(), random_);
+    for (const std::size_t i : order) {
+      Racer& racer = racers_[i];
+      if (!racer.is_out) guarded(runners_[i], [&] { take(runners_[i], racer.samples); });
+    }
+  }
+
+  /// One sample; a throttled one is taken again a few times.
+  void take(Runner& runner, Samples& samples) {
+    constexpr int kMostAttempts = 4;
+    Shot shot;
+    for (int attempt = 1; attempt <= kMostAttempts; ++attempt) {
+      shot =
+          runner.batch
+              ? timer_.batches(*runner.batch, 1).front()
+              : timer_.singles(runner.subject, preparation_for(policy_.cache, false), runner.estimate_us, 1)
+                    .front();
+      if (!shot.clock_mhz || !timer_.clock().is_throttled(*shot.clock_mhz)) break;
+      if (attempt < kMostAttempts) ++samples.discarded;
+    }
+    samples.times_us.push_back(shot.time_us);
+    if (!shot.clock_mhz) return;
+    samples.clocks_mhz.push_back(*shot.clock_mhz);
+    timer_.clock().add(*shot.clock_mhz);
+  }
+
+  /// The best participants, and the baselines.
+  std::vector<Runner*> fastest() {
+    std::vector<std::pair<double, Runner*>> participants;
+    std::vector<Runner*> chosen;
+    for (std::size_t i = 0; i < runners_.size(); ++i) {
+      Runner& runner = runners_[i];
+      if (!runner.runs() || racers_[i].samples.times_us.empty() || runner.result.name == "twin") continue;
+      if (!runner.kernel) {
+        chosen.push_back(&runner);
+      } else if (!racers_[i].is_out) {
+        participants.emplace_back(median(racers_[i].samples.times_us), &runner);
+      }
+    }
+    std::sort(participants.begin(), participants.end());
+    for (std::size_t i = 0; i < std::min(participants.size(), kSustained); ++i)
+      chosen.push_back(participants[i].second);
+    return chosen;
+  }
+
+  Gpu& gpu_;
+  Workspace& workspace_;
+  Timer& timer_;
+  const MeasurePolicy& policy_;
+  const std::function<void(std::uint64_t)>& turn_;
+  Verifier verifier_;
+  std::mt19937_64 random_;
+  std::vector<Runner> runners_;
+  std::vector<Racer> racers_;
+  bool batched_ = false;
+};
+
+}  // namespace
+
+FinalsMeasured run_finals(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml& nvml,
+                          const FinalsRequest& request, const std::vector<RunnableBaseline>& baselines,
+                          const std::function<void(std::uint64_t ticket)>& turn) {
+  const auto started = std::chrono::steady_clock::now();
+  Finals finals(gpu, workspace, timer, request, baselines, turn);
+  finals.run();
+  finals.sustain(nvml);
+  FinalsMeasured measured;
+  measured.times = finals.results();
+  measured.condition = read_condition(nvml);
+  const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - started;
+  measured.wall_ms = wall.count();
+  return measured;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,37 @@
+#include "measure/loaded_kernel.h"
+
+namespace tiletune {
+
+LoadedKernel::LoadedKernel(Gpu& gpu, Workspace& workspace, const MeasureRequest& request)
+    : gpu_(gpu), workspace_(workspace), request_(request), kernel_(request.cubin, request.symbol) {
+  rebind();
+  if (request.shape.dynamic_shared_bytes > 0)
+    kernel_.allow_dynamic_shared(static_cast<int>(request.shape.dynamic_shared_bytes));
+}
+
+int LoadedKernel::blocks_per_multiprocessor() const {
+  return kernel_.blocks_per_multiprocessor(static_cast<int>(request_.shape.threads()),
+                                           request_.shape.dynamic_shared_bytes);
+}
+
+void LoadedKernel::launch(std::size_t copy) {
+  gpu_.launch(kernel_, request_.shape, arguments_[copy].pointers());
+}
+
+Subject LoadedKernel::subject() {
+  return {[this](std::size_t copy) { launch(copy); }, [this] { return bind_copies(); }};
+}
+
+void LoadedKernel::rebind() {
+  arguments_.clear();
+  arguments_.emplace_back(request_.arguments, workspace_.addresses());
+}
+
+std::size_t LoadedKernel::bind_copies() {
+  const std::size_t copies = workspace_.copies();
+  while (arguments_.size() < copies)
+    arguments_.emplace_back(request_.arguments, workspace_.addresses(arguments_.size()));
+  return copies;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,40 @@
+#include "measure/race.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::size_t kFewestRoundsToJudge = 10;
+constexpr std::size_t kRoundsBetween = 5;
+/// Beyond the leader's interval, in relation to its end.
+constexpr double kMargin = 1.002;
+constexpr double kLongestFinalsUs = 3e6;
+constexpr int kFewestRounds = 12;
+
+}  // namespace
+
+void race_out(std::vector<Racer>& racers) {
+  std::optional<Timing> leader;
+  for (const Racer& racer : racers) {
+    if (racer.is_out || racer.samples.times_us.size() < kFewestRoundsToJudge) continue;
+    const Timing timing = summarise(racer.samples);
+    if (!leader || timing.median_us < leader->median_us) leader = timing;
+  }
+  if (!leader || leader->times_us.size() % kRoundsBetween != 0) return;
+  for (Racer& racer : racers) {
+    if (racer.is_out || racer.stays || racer.samples.times_us.empty()) continue;
+    racer.is_out = summarise(racer.samples).ci_low_us > kMargin * leader->ci_high_us;
+  }
+}
+
+int rounds_for(double round_us, int most) {
+  const double affordable = std::floor(kLongestFinalsUs / std::max(round_us, 1.0));
+  const int fewest = std::min(kFewestRounds, most);
+  return static_cast<int>(std::clamp(affordable, static_cast<double>(fewest), static_cast<double>(most)));
+}
+
+}  // namespace tiletune

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "measure/statistics.h"
+
+namespace tiletune {
+
+/// One participant of the finals, with a sample per round so far.
+struct Racer {
+  Samples samples;
+  bool stays = false;  ///< to the end, however slow: baselines, and the twin with its original
+  bool is_out = false;
+};
+
+/// After enough rounds, takes out of the race whose 95% interval lies above that of the fastest by more than
+/// what the finals can still change.
+void race_out(std::vector<Racer>& racers);
+
+/// How many rounds: `most`, but fewer for slow kernels, so that the finals take some seconds; never so few
+/// that nothing could be said. `round_us` is what one round of all takes.
+int rounds_for(double round_us, int most);
+
+}  // namespace tiletune

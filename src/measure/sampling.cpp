@@ -1,0 +1,87 @@
+#include "measure/sampling.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tiletune {
+
+namespace {
+
+constexpr int kScreeningSamples = 3;
+constexpr int kFewestSamples = 6;
+constexpr int kStep = 4;
+constexpr double kPatienceUs = 0.25e6;
+/// A first launch may have to load the kernel, which takes some milliseconds; one that is slower than this,
+/// and this many times as slow as what would be screened out, needs only one sample more.
+constexpr double kHopelesslySlowUs = 10e3;
+constexpr double kHopelessFactor = 2;
+
+bool is_hopeless(const MeasurePolicy& policy, const Expectation& expectation) {
+  return expectation.leader_us && policy.screening > 0 && expectation.estimate_us > kHopelesslySlowUs &&
+         expectation.estimate_us > kHopelessFactor * policy.screening * *expectation.leader_us;
+}
+
+/// Even the fastest sample, the lower bound of the median, is too slow.
+bool is_screened_out(const MeasurePolicy& policy, const Expectation& expectation,
+                     const std::vector<double>& times_us) {
+  return expectation.leader_us && policy.screening > 0 &&
+         *std::min_element(times_us.begin(), times_us.end()) > policy.screening * *expectation.leader_us;
+}
+
+bool is_precise(const MeasurePolicy& policy, const Samples& samples) {
+  if (policy.precision_percent <= 0) return false;
+  constexpr double kPercent = 100;
+  const Timing timing = summarise(samples);
+  const double half_width = (timing.ci_high_us - timing.ci_low_us) / 2;
+  return kPercent * half_width <= policy.precision_percent * timing.median_us;
+}
+
+}  // namespace
+
+Sampler::Sampler(TakeShots take, int most, RunClock& clock)
+    : take_(std::move(take)), most_(most), clock_(clock) {}
+
+void Sampler::keep(const Shot& shot) {
+  spent_us_ += shot.time_us;
+  const bool may_retry = samples_.discarded < most_ && spent_us_ < kPatienceUs;
+  if (may_retry && shot.clock_mhz && clock_.is_throttled(*shot.clock_mhz)) {
+    ++samples_.discarded;
+    return;
+  }
+  samples_.times_us.push_back(shot.time_us);
+  if (!shot.clock_mhz) return;
+  samples_.clocks_mhz.push_back(*shot.clock_mhz);
+  clock_.add(*shot.clock_mhz);
+}
+
+void Sampler::reach(int count) {
+  while (static_cast<int>(samples_.times_us.size()) < count) {
+    for (const Shot& shot : take_(count - static_cast<int>(samples_.times_us.size()))) keep(shot);
+  }
+}
+
+Samples Sampler::samples() const {
+  Samples samples = samples_;
+  if (samples.clocks_mhz.size() != samples.times_us.size()) samples.clocks_mhz.clear();
+  return samples;
+}
+
+Sampled sample(const MeasurePolicy& policy, const Expectation& expectation, RunClock& clock,
+               const TakeShots& take) {
+  Sampler sampler(take, policy.samples, clock);
+  if (is_hopeless(policy, expectation)) {
+    sampler.reach(1);
+    if (is_screened_out(policy, expectation, sampler.times_us())) return {sampler.samples(), true};
+  }
+  sampler.reach(std::min(kScreeningSamples, policy.samples));
+  if (is_screened_out(policy, expectation, sampler.times_us())) return {sampler.samples(), true};
+  for (int next = kFewestSamples; static_cast<int>(sampler.times_us().size()) < policy.samples;
+       next += kStep) {
+    if (sampler.spent_us() > kPatienceUs) break;
+    sampler.reach(std::min(next, policy.samples));
+    if (is_precise(policy, sampler.samples())) break;
+  }
+  return {sampler.samples(), false};
+}
+
+}  // namespace tiletune

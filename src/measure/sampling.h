@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "measure/run_clock.h"
+#include "measure/statistics.h"
+#include "spec/tune_spec.h"
+
+namespace tiletune {
+
+/// One timed sample.
+struct Shot {
+  double time_us = 0;               ///< per launch
+  std::optional<double> clock_mhz;  ///< SM clock meanwhile; none where it could not be read
+};
+
+/// Takes about so many samples in a row, at least one.
+using TakeShots = std::function<std::vector<Shot>(int count)>;
+
+/// Keeps the samples that count. Throttled ones are taken again, until as many were thrown away as may be
+/// taken at all, or a quarter of a second is spent: a kernel that throttles the GPU by itself is measured as it
+/// is.
+class Sampler {
+ public:
+  Sampler(TakeShots take, int most, RunClock& clock);
+
+  /// Until `count` samples are there in all.
+  void reach(int count);
+  const std::vector<double>& times_us() const { return samples_.times_us; }
+  double spent_us() const { return spent_us_; }
+  Samples samples() const;
+
+ private:
+  void keep(const Shot& shot);
+
+  TakeShots take_;
+  int most_;
+  RunClock& clock_;
+  Samples samples_;
+  double spent_us_ = 0;
+};
+
+/// What is known before the first sample.
+struct Expectation {
+  double estimate_us = 0;           ///< by a first launch; may be too long
+  std::optional<double> leader_us;  ///< upper bound of the leader's time; none: nothing is screened
+};
+
+struct Sampled {
+  Samples samples;
+  bool screened_out = false;  ///< clearly slower than the leader; no more samples than that takes
+};
+
+/// Screening, then as many samples as the policy's precision needs: at least six, without which nothing can
+/// be said of a median with 95% certainty, and at most policy.samples; a kernel that is so slow that a
+/// quarter of a second is spent gets no more than three.
+Sampled sample(const MeasurePolicy& policy, const Expectation& expectation, RunClock& clock,
+               const TakeShots& take);
+
+}  // namespace tiletune

@@ -1,0 +1,37 @@
+#include "measure/verifier.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tiletune {
+
+double Verifier::launch_on_poison(const std::function<void()>& launch, int variant) {
+  workspace_.poison(variant);
+  gpu_.synchronize();
+  return timer_.estimate_us(launch);
+}
+
+Verifier::Verdict Verifier::check(const std::function<void()>& launch, double tolerance_factor, int variant) {
+  Verdict verdict;
+  verdict.launch_us = launch_on_poison(launch, variant);
+  verdict.finding = workspace_.check_surroundings();
+  if (verdict.finding) return verdict;
+  Verification verification = workspace_.verify(tolerance_factor);
+  verdict.accuracy = verification.accuracy;
+  if (verification.finding)
+    verdict.finding = with_stability(std::move(*verification.finding), launch, variant);
+  return verdict;
+}
+
+/// A wrong result that another launch from the same start does not repeat, bit by bit, comes from a race.
+Finding Verifier::with_stability(Finding finding, const std::function<void()>& launch, int variant) {
+  const std::vector<std::uint64_t> before = workspace_.output_checksums();
+  launch_on_poison(launch, variant);
+  if (workspace_.output_checksums() == before) return finding;
+  finding.outcome = Outcome::unstable;
+  finding.reason = "the result changes from launch to launch: " + finding.reason;
+  return finding;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tiletune {
+
+/// How samples are spread.
+struct Quartiles {
+  double lower = 0;
+  double upper = 0;
+};
+
+/// Interpolated between order statistics (Hyndman and Fan, Sample Quantiles in Statistical Packages, type 7).
+/// Of at least one value.
+Quartiles quartiles(std::vector<double> values);
+
+struct HistogramBin {
+  double low = 0;  ///< inclusive; the bin before ends here
+  double high = 0;
+  std::size_t count = 0;
+};
+
+/// Bins of equal width over what lies within three interquartile ranges of the quartiles; what lies farther
+/// out is counted in the first and the last bin, which then reach to the extremes. One bin when all values
+/// are equal, none of no values.
+std::vector<HistogramBin> histogram(const std::vector<double>& values, std::size_t most_bins);
+
+/// A line per bin: its range, a bar of at most `width` columns, its count.
+std::vector<std::string> histogram_lines(const std::vector<HistogramBin>& bins, std::size_t width);
+
+}  // namespace tiletune

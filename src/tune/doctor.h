@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/blas_facts.h"
+#include "gpu/nvml.h"
+
+namespace tiletune {
+
+/// How much a finding disturbs measurements: not at all; not the times themselves, or in a way that is the
+/// same for all; times cannot be trusted; something does not work.
+enum class Health { ok, note, warning, problem };
+const char* name(Health health);
+
+/// One thing that was looked at. What is not ok says why it matters, and what to do about it.
+struct Finding {
+  std::string check;  ///< "throttling"
+  Health health = Health::ok;
+  std::string found;
+  std::string why;
+  std::string remedy;
+  std::optional<int> gpu{};  ///< the driver's number, for what concerns one GPU
+};
+
+struct CacheFacts {
+  std::filesystem::path folder;
+  std::string failure;  ///< why it cannot be written; empty when it can
+  std::uint64_t bytes = 0;
+  std::uint64_t free_bytes = 0;
+};
+
+struct MachineFacts {
+  std::string nvrtc_version;
+  std::string compile_failure;  ///< of a trial kernel; empty when it was compiled
+  double compile_s = 0;
+  int cores = 1;
+  std::optional<double> core_quota;  ///< what a container may use of them
+  CacheFacts cache;
+  std::vector<LibraryFacts> libraries;
+  std::vector<std::pair<std::string, std::string>> environment;  ///< variables that are set
+  std::string driver_version;  ///< empty when there is no driver that answers
+  std::string cuda_version;    ///< highest the driver supports
+  std::string no_gpu;          ///< why the driver shows none
+  std::string no_nvml;         ///< why NVML answers nothing
+  std::vector<NvmlGpu> nvml_gpus;
+};
+
+/// What NVML says of one GPU at one moment.
+struct GpuReadings {
+  std::optional<double> sm_clock_mhz, max_sm_clock_mhz;
+  std::optional<double> application_sm_clock_mhz, default_application_sm_clock_mhz;
+  std::optional<std::uint64_t> throttle_reasons;
+  std::optional<double> power_w, power_limit_w, default_power_limit_w;
+  std::optional<double> temperature_c, slowdown_temperature_c;
+  std::optional<GpuMemory> memory;
+  std::optional<int> utilization_percent;
+  std::optional<std::vector<GpuProcess>> processes;
+  std::optional<bool> persistence_mode, mig_mode, display_active;
+  std::optional<EccState> ecc;
+  std::optional<ComputeMode> compute_mode;
+};
+GpuReadings read_gpu(const Nvml& nvml);
+
+struct GpuFacts {
+  int index = 0;
+  std::string name;          ///< empty when it could not be opened
+  std::string architecture;  ///< "sm_90a"; empty when NVRTC makes no code for it
+  std::string failure;       ///< why it cannot be used
+  std::string remedy;        ///< of the failure, where it is known
+  std::string smi_name;      ///< how nvidia-smi calls it: its number there
+  std::optional<GpuReadings> readings;
+};
+
+std::vector<Finding> examine_machine(const MachineFacts& facts);
+std::vector<Finding> examine_gpu(const GpuFacts& facts);
+
+/// 0 when nothing disturbs a measurement, 1 when something does, 3 when a GPU is there that cannot be used.
+int exit_code(const std::vector<Finding>& findings);
+/// The closing sentence: what works, and whether measurements would be disturbed.
+std::string verdict(const std::vector<Finding>& findings);
+
+}  // namespace tiletune

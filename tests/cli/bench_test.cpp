@@ -1,0 +1,215 @@
+// `tiletune bench` through the executable: one configuration, with a fake GPU worker where times are needed.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/expect_error.h"
+#include "cli/fake_sweep.h"
+
+namespace tiletune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A template with a parameter of each type, which its constraints tie together.
+class Bench : public testing::Test {
+ protected:
+  Bench() {
+    sandbox.write("mixed/kernel.cu",
+                  "extern \"C\" __global__ void mixed(float* C, const float*, "
+                  "const float*) { C[0] = ROWS * SCALE + FAST; }\n");
+    sandbox.write("mixed/template.json", R"json({
+      "name": "mixed", "summary": "every type", "operation": "gemm", "source": "kernel.cu", "kernel": "mixed",
+      "macros": {"ROWS": "ROWS", "SCALE": "SCALE", "FAST": "1 if FAST else 0"},
+      "parameters": [{"name": "ROWS", "values": [1, 2, 4], "meaning": "rows"},
+                     {"name": "SCALE", "values": [0.5, 1], "meaning": "a factor"},
+                     {"name": "FAST", "values": [false, true], "meaning": "a switch"},
+                     {"name": "ORDER", "values": ["forward", "backward"], "meaning": "a direction"}],
+      "constraints": [{"require": "FAST == (ROWS > 1)", "why": "only many rows are fast"}],
+      "launch": {"grid": ["ROWS", 2], "block": [32]},
+      "arguments": [{"buffer": "C"}, {"buffer": "A"}, {"buffer": "B"}]})json");
+  }
+
+  Finished bench(std::vector<std::string> more, const std::string& mode = "none", int strikes_at = 1) const {
+    more.insert(more.begin(), {"bench", "--db", "results.db", "-j", "1", "--quiet"});
+    for (const std::string& word : {std::string(TILETUNE_BINARY_DIR) + "/fake_gpu_worker",
+                                    std::string("{gpu}"), mode, std::to_string(strikes_at)})
+      more.insert(more.end(), {"--gpu-worker", word});
+    return sandbox.run(more);
+  }
+  /// All of the template's parameters set.
+  Finished bench_mixed(std::vector<std::string> more, const std::string& mode = "none") const {
+    more.insert(more.begin(), {"mixed", "--set", "ROWS=2", "--set", "SCALE=1.0", "--set", "ORDER=backward",
+                               "--problem", "8x16x32"});
+    return bench(more, mode);
+  }
+
+  const Sandbox sandbox;
+};
+
+void expect_in(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
+}
+
+TEST_F(Bench, MeasuresReportsAndRecords) {
+  const Finished run = bench_mixed({});
+  EXPECT_EQ(run.code, 0) << run.err;
+  expect_in(run.out, {"mixed at 8x16x32 on Fake H200: ok\n",
+                      "parameters      ROWS=2 SCALE=1 FAST=true ORDER=backward\n",
+                      "launch          grid 2 x 2, thread block 32\n", "registers       ", "occupancy       ",
+                      "median          ", "histogram, us   ", "cublas          ", "bound           ",
+                      "recorded in results.db as sweep 1\n"});
+  int kernels = 0;
+  for (const Trial& row : rows_of(sandbox)) {
+    if (row.kind != "kernel") continue;
+    ++kernels;
+    EXPECT_EQ(row.parameters, R"({"ROWS":2,"SCALE":1,"FAST":true,"ORDER":"backward"})");
+    EXPECT_EQ(row.outcome, Outcome::ok);
+  }
+  EXPECT_EQ(kernels, 1);
+}
+
+TEST_F(Bench, MeasuresAnewEachTimeAndSaysWhatWentWrong) {
+  EXPECT_EQ(bench_mixed({}).code, 0);
+  const Finished wrong = bench_mixed({}, "wrong");
+  expect_error(wrong, kNothingToDo,
+               {"nothing to do: mixed: the configuration cannot be ranked: wrong_result",
+                "relative error 0.5 of C (bound 1e-06)"});
+  expect_in(wrong.out,
+            {"mixed at 8x16x32 on Fake H200: wrong_result\n", "reason          relative error 0.5 of C"});
+}
+
+TEST_F(Bench, JsonHoldsTheWholeReport) {
+  const Finished run = bench_mixed({"--format", "json"});
+  const Json document = Json::parse(run.out);
+  EXPECT_EQ(document["configuration"]["outcome"], "ok");
+  EXPECT_EQ(document["configuration"]["parameters"]["ORDER"], "backward");
+  EXPECT_EQ(document["configuration"]["samples_us"].size(),
+            document["configuration"]["sample_count"].get<std::size_t>());
+  EXPECT_EQ(document["flops"], 2.0 * 8 * 16 * 32);
+  EXPECT_EQ(document["error_bound"], "2 u + 2 sqrt(K) u, u: the unit roundoff of f32");
+  EXPECT_FALSE(document["baselines"].empty());
+  EXPECT_TRUE(document["baselines"][0]["kernel_percent_of_it"].is_number());
+  EXPECT_GT(document["waves"], 0);
+  EXPECT_FALSE(document["distribution"]["histogram"].empty());
+}
+
+TEST_F(Bench, WithoutAGpuItPredictsUnderABanner) {
+  for (const std::vector<std::string>& how :
+       {std::vector<std::string>{}, std::vector<std::string>{"--gpu", "H100"}}) {
+    const Finished run = bench_mixed(how, "no_gpu");
+    EXPECT_EQ(run.code, 0) << run.err;
+    expect_in(run.out, {"predicted by the static model for H100 SXM; nothing was timed\n", "\npredicted\n",
+                        "registers       "});
+    EXPECT_EQ(run.out.find("median  "), std::string::npos) << run.out;
+  }
+  const Finished json = bench_mixed({"--format", "json"}, "no_gpu");
+  expect_in(json.err, {"No GPU is used: there is no driver here. Everything below is predicted"});
+  EXPECT_EQ(Json::parse(json.out)["configuration"]["source"], "predicted");
+  expect_error(bench_mixed({"--gpus", "0"}, "no_gpu"), 3, {"GPU 0: there is no driver here"});
+}
+
+TEST_F(Bench, OpenParametersAreListedWithTheValuesThatAreLeft) {
+  const Finished none = bench({"mixed", "--set", "FAST=true", "--problem", "64"});
+  expect_error(none, kUserError,
+               {"--set: 3 parameters of mixed are open\n", "--set ROWS=2|4   (rows)\n",
+                "--set SCALE=0.5|1   (a factor)\n", "--set ORDER=forward|backward   (a direction)\n"});
+  EXPECT_EQ(none.err.find("The best recorded"), std::string::npos) << "there is no database yet";
+  EXPECT_EQ(none.err.find("FAST="), std::string::npos) << none.err;
+  const Finished one = bench({"mixed", "--set", "FAST=false", "--set", "SCALE=1", "--problem", "64"});
+  expect_error(one, kUserError, {"--set: 1 parameter of mixed is open\n", "--set ORDER="});
+}
+
+TEST_F(Bench, TheBestRecordedFillsWhatIsOpen) {
+  expect_error(bench({"mixed", "--best", "--problem", "64"}), kUserError, {"results.db"});
+  ASSERT_EQ(bench_mixed({}).code, 0);
+  expect_error(bench({"mixed", "--problem", "64"}), kUserError,
+               {"The best recorded for 8x16x32 on Fake H200:\n    tiletune bench mixed --set ROWS=2 --set "
+                "SCALE=1 --set FAST=true --set ORDER=backward --problem 64x64x64\n"});
+  const Finished filled = bench({"mixed", "--best", "--set", "ROWS=4", "--problem", "64"});
+  EXPECT_EQ(filled.code, 0) << filled.err;
+  expect_in(filled.out, {"ROWS=4 SCALE=1 FAST=true ORDER=backward\n"});
+  expect_error(bench({"mixed", "--best", "--set", "ROWS=1", "--problem", "64"}), kNothingToDo,
+               {"--set: mixed has no valid configuration at 64x64x64 with ROWS=1 SCALE=1 FAST=true "
+                "ORDER=backward\n  It breaks\n    FAST == (ROWS > 1)   (only many rows are fast)"});
+  expect_error(bench({"mixed", "--best", "--problem", "64", "--gpu", "A100"}), kUserError,
+               {"--best: results.db holds no mixed on A100 40GB\n  Sweep it first, or set every parameter."});
+}
+
+TEST_F(Bench, SettingsThatCannotBe) {
+  const auto refused = [&](const std::string& setting, const std::vector<std::string>& parts) {
+    expect_error(bench({"mixed", "--set", setting, "--problem", "64"}), kUserError, parts);
+  };
+  refused("ROWS", {"--set: 'ROWS' sets nothing\n  Write a parameter's name and its value: --set BM=128."});
+  refused("=3", {"--set: '=3' sets nothing"});
+  refused("ROW=2", {"--set ROW: mixed has no parameter 'ROW'\n  Did you mean 'ROWS'?"});
+  refused("ROWS=two", {"--set ROWS: 'two' is not an integer\n  Use one of 1, 2, 4."});
+  refused("ROWS=3",
+          {"--set ROWS: 3 is not among the template's values\n  Use one of 1, 2, 4, or add --extend."});
+  refused("ROWS=99999999999999999999", {"--set ROWS: 99999999999999999999"});
+  refused("SCALE=nan", {"--set SCALE: 'nan' is not a number"});
+  refused("FAST=1", {"--set FAST: '1' is not true or false\n  Use one of false, true."});
+  refused("ORDER=forwrad",
+          {"--set ORDER: forwrad is not among the template's values\n  Did you mean 'forward'?"});
+  refused("alpha=much", {"--set alpha: 'much' is not a number"});
+  expect_error(bench({"mixed", "--set", "ROWS=1", "--set", "ROWS=2", "--problem", "64"}), kUserError,
+               {"--set ROWS: it is set twice"});
+}
+
+TEST_F(Bench, OtherValuesAndScalarsWhenAsked) {
+  const Finished run = bench({"mixed", "--extend", "--set", "ROWS=3", "--set", "SCALE=2", "--set",
+                              "ORDER=forward", "--set", "beta=0.5", "--problem", "64"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  expect_in(run.out, {"ROWS=3 SCALE=2 FAST=true ORDER=forward\n", "gemm, f32, alpha=1 beta=0.5\n"});
+}
+
+TEST_F(Bench, TemplatesAndProblemsThatCannotBe) {
+  expect_error(bench({"sgemm_shard", "--problem", "64"}), kUserError,
+               {"TEMPLATE: there is no template 'sgemm_shard'", "Did you mean 'sgemm_shared'?"});
+  expect_error(bench({"nowhere/mixed", "--problem", "64"}), kUserError,
+               {"TEMPLATE: there is no template at nowhere/mixed"});
+  expect_error(
+      bench({"mixed", "--set", "ROWS=1"}), kUserError,
+      {"--problem: the problem is missing\n  Give the sizes MxNxK, such as --problem 4096x4096x4096."});
+  expect_error(bench({"mixed", "--problem", "64x64"}), kUserError,
+               {"--problem: the problem '64x64' has 2 sizes"});
+  expect_error(bench_mixed({"--gpus", "0,1"}), kUserError,
+               {"--gpus: one configuration is measured on one GPU"});
+  expect_error(bench_mixed({"--format", "csv"}), kUserError, {"Use one of table, json."});
+  EXPECT_EQ(bench({"mixed/template.json", "--problem", "64"}).code, kUserError) << "a path will do";
+}
+
+TEST_F(Bench, CustomOperationsHaveDimensionsOfTheirOwn) {
+  sandbox.write("axpy/kernel.cu",
+                "extern \"C\" __global__ void axpy(int n, const float* x, float* y) { y[0] = x[n - 1]; }\n");
+  sandbox.write(
+      "axpy/reference.cu",
+      "extern \"C\" __global__ void reference(int n, const double* x, double* y) { y[0] = x[n - 1]; }\n");
+  sandbox.write("axpy/template.json", R"json({
+    "name": "axpy", "summary": "custom", "operation": "custom", "dimensions": ["n"],
+    "buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"},
+                {"name": "y", "type": "f32", "elements": "n", "role": "inout"}],
+    "flops": "2 * n", "bytes": "12 * n", "source": "kernel.cu", "kernel": "axpy",
+    "reference": {"source": "reference.cu", "kernel": "reference", "grid": [1], "block": [1]},
+    "launch": {"grid": ["ceil_div(n, 256)"], "block": [256]},
+    "arguments": [{"scalar": "n", "type": "i32"}, {"buffer": "x"}, {"buffer": "y"}]})json");
+  const Finished run = bench({"axpy", "--problem", "1000"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  expect_in(run.out,
+            {"axpy at 1000 on Fake H200: ok\n", "grid 4, thread block 256\n",
+             "intensity       0.167 operations per byte\n", "L: half the operations per output element\n"});
+  expect_error(bench({"axpy"}), kUserError, {"Give the sizes n, such as --problem 4096."});
+  expect_error(bench({"axpy", "--problem", "1000", "--baseline", "lt"}), kUserError,
+               {"--baseline: cuBLAS is no baseline for a custom operation"});
+}
+
+TEST_F(Bench, ALostGpuEndsItAsASweep) {
+  const Finished crashed = bench_mixed({}, "always_crash");
+  expect_error(crashed, kNothingToDo,
+               {"the configuration cannot be ranked: crashed", "killed by signal 11 (Segmentation fault)"});
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,70 @@
+// Flags of `tiletune sweep` that replace what a config says of measuring.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/expect_error.h"
+#include "cli/fake_sweep.h"
+
+namespace tiletune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class MeasureFlags : public testing::Test {
+ protected:
+  Finished sweep(const std::vector<std::string>& more) const {
+    return sandbox.run(measured_sweep(config, "none", 3, more));
+  }
+  /// The measurement policy that the rows of a sweep with these flags have.
+  Json policy(const std::vector<std::string>& more) const {
+    const Finished run = sweep(more);
+    EXPECT_EQ(run.code, 0) << run.err;
+    return Json::parse(rows_of(sandbox).back().measure_policy);
+  }
+
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(
+      1, R"(, "measure": {"precision_percent": 3, "screening": 9, "cache": "warm"})");
+};
+
+TEST_F(MeasureFlags, ReplaceTheConfigs) {
+  const Json own = policy({});
+  const Json replaced = policy({"--precision", "0.25%", "--screening", "1.2", "--cache", "rotate", "--finals",
+                                "3", "--sustained", "0.5s", "--baseline", "none"});
+  EXPECT_EQ(own["precision_percent"], 3);
+  EXPECT_EQ(replaced["precision_percent"], 0.25);
+  EXPECT_EQ(own["screening"], 9);
+  EXPECT_EQ(replaced["screening"], 1.2);
+  EXPECT_EQ(own["cache"], "warm");
+  EXPECT_EQ(replaced["cache"], "rotate");
+  EXPECT_EQ(policy({"--screening", "off", "--finals", "off"})["screening"], 0);
+}
+
+TEST_F(MeasureFlags, MistakesNameTheFlagAndTheRemedy) {
+  const auto refused = [&](const std::vector<std::string>& flags, const std::string& message) {
+    expect_error(sweep(flags), kUserError, {message});
+  };
+  refused({"--baseline", "cublast"}, "--baseline: 'cublast' is no baseline\n  Did you mean 'cublas'?");
+  refused({"--baseline", "mkl"}, "--baseline: 'mkl' is no baseline\n  Known: none, cublas, lt.");
+  refused({"--cache", "rotated"}, "--cache: 'rotated' is no state of the cache\n  Did you mean 'rotate'?");
+  const std::string factor = "\n  Write a factor from 1 to 1000, such as 1.5, or off.";
+  for (const std::string text : {"0.5", "1001", "fast", "1.5x", "inf", "nan"})
+    refused({"--screening", text}, "--screening: '" + text + "' is no factor" + factor);
+  const std::string count = "\n  Write how many of the best, from 1 to 1000, or off.";
+  for (const std::string text : {"2.5", "1001", "ten", "-1"})
+    refused({"--finals=" + text}, "--finals: '" + text + "' is no number of finalists" + count);
+  const std::string percent = "\n  Write a number from 0 to 100, such as 0.5; 0 takes all samples.";
+  for (const std::string text : {"101", "off", "half", "%"})
+    refused({"--precision", text}, "--precision: '" + text + "' is no percentage" + percent);
+  const std::string time = "\n  Write a time such as 2s or 1min, at most 3600s.";
+  for (const std::string text : {"2", "0s", "2h", "soon"})
+    refused({"--sustained", text}, "--sustained: '" + text + "' is no time" + time);
+  refused({"--sustained", "2s", "--finals", "off"},
+          "--sustained: nothing runs back to back without finals\n  Leave the flag out, or hold finals: "
+          "--finals 10.");
+}
+
+}  // namespace
+}  // namespace tiletune

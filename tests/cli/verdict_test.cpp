@@ -1,0 +1,112 @@
+// What a sweep says at its end, of rows that tell more than the fake GPU worker does.
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "cli/fake_sweep.h"
+
+namespace tiletune {
+namespace {
+
+/// A sweep of three kernels whose rows are then replaced, so that the same sweep reuses them.
+class Verdict : public testing::Test {
+ protected:
+  Verdict() {
+    sweep();
+    for (const Trial& row : rows_of(sandbox)) {
+      if (row.kind == "kernel") kernels[row.parameters] = row;
+      if (row.template_name == "cublas") cublas = row;
+    }
+    time(kernel(0), 100, 1);
+    time(kernel(1), 100.5, 1);
+    time(kernel(2), 300, 1);
+    kernel(2).relative_error = 9e-7;
+    time(cublas, 102, 0.5);
+  }
+
+  Finished sweep() const { return sandbox.run(measured_sweep(config, "none")); }
+
+  Trial& kernel(int value) { return kernels.at("{\"V\":" + std::to_string(value) + "}"); }
+
+  static void time(Trial& row, double median_us, double half_interval_us) {
+    row.timed_in = "final";
+    row.median_us = median_us;
+    row.ci_low_us = median_us - half_interval_us;
+    row.ci_high_us = median_us + half_interval_us;
+    row.tflops = 5120 / median_us;
+  }
+
+  /// What the sweep prints of these rows.
+  std::string printed() {
+    Database database(sandbox.folder() / "results.db", Database::Mode::read_write);
+    for (const auto& [parameters, row] : kernels) database.record(row);
+    database.record(cublas);
+    const Finished run = sweep();
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_NE(run.out.find("3 known from before"), std::string::npos) << run.out;
+    return run.out;
+  }
+
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(3);
+  std::map<std::string, Trial> kernels;
+  Trial cublas;
+};
+
+void expect_line(const std::string& text, const std::string& line) {
+  EXPECT_NE(text.find("\n" + line + "\n"), std::string::npos) << line << "\nis not in\n" << text;
+}
+
+TEST_F(Verdict, NamesEveryBaselineTheTiesAndHowSureItIs) {
+  kernel(0).noise_floor_percent = 0.12;
+  kernel(0).probability_near_best = 0.984;
+  Trial lt = cublas;
+  lt.key = "another baseline";
+  lt.template_name = "cublaslt";
+  time(lt, 100.3, 0.5);
+  {
+    Database database(sandbox.folder() / "results.db", Database::Mode::read_write);
+    database.record(lt);
+  }
+  expect_line(
+      printed(),
+      "1x1x1 on Fake H200: tiny V=0 is the best choice at 100 us, 51.2 TFLOP/s, 100.3% of cublaslt, "
+      "102.0% of cublas; 1 other cannot be told from it: tiny V=1; two copies of it differ by at most "
+      "0.12% (noise floor); within 1% of the true best with probability 0.98");
+}
+
+TEST_F(Verdict, SaysWhenNothingIsTied) {
+  time(kernel(1), 120, 1);
+  expect_line(printed(),
+              "1x1x1 on Fake H200: tiny V=0 is the best choice at 100 us, 51.2 TFLOP/s, 102.0% of cublas; no "
+              "other configuration's interval reaches its own");
+}
+
+TEST_F(Verdict, SaysHowAccurateTheResultsAre) {
+  expect_line(printed(),
+              "all verified: largest relative error 9.0e-07, bound 1.0e-06 (2 u + 2 sqrt(K) u, u: the unit "
+              "roundoff of f32), cublas's own 1.0e-07");
+  kernel(1).outcome = Outcome::wrong_result;
+  kernel(0).relative_error.reset();
+  kernel(0).error_bound.reset();
+  const std::string mixed = printed();
+  expect_line(mixed,
+              "1 verified, 1 wrong, 1 not verified: largest relative error 9.0e-07, bound 1.0e-06 (2 u + 2 "
+              "sqrt(K) u, u: the unit roundoff of f32), cublas's own 1.0e-07");
+  expect_line(mixed, "what did not run, and why: tiletune rank --db results.db --outcome wrong_result");
+  for (auto& [parameters, row] : kernels) row.relative_error.reset();
+  expect_line(printed(), "not verified: results were not compared with a reference");
+}
+
+TEST_F(Verdict, ListsWhatWasGivenUpApartFromWhatFailed) {
+  kernel(2).outcome = Outcome::screened_out;
+  const std::string text = printed();
+  expect_line(text,
+              "given up as clearly slower than the leader: tiletune rank --db results.db --outcome "
+              "screened_out");
+  EXPECT_EQ(text.find("what did not run"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,157 @@
+#include "output/group_facts.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "output/export.h"
+#include "sample_ranking.h"
+
+namespace tiletune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Lines = std::vector<std::string>;
+
+Trial finalist(const std::string& key, double median_us, std::int64_t samples) {
+  Trial trial = timed_trial(key, median_us, 0);
+  trial.timed_in = "final";
+  trial.noise_floor_percent = 0.1234;
+  trial.sample_count = samples;
+  trial.gpu_uuid = "GPU-1";
+  trial.driver_version = "580.1";
+  return trial;
+}
+
+Trial baseline(const std::string& name, double median_us) {
+  Trial trial = finalist(name, median_us, 40);
+  trial.kind = "baseline";
+  trial.template_name = name;
+  return trial;
+}
+
+Lines lines(const std::vector<Trial>& trials) {
+  const Ranked ranked(trials);
+  return lines_of(facts_of(ranked.groups.at(0), ranked.database));
+}
+
+TEST(GroupFacts, NothingIsSaidOfWhatIsNotKnown) {
+  EXPECT_EQ(lines(sample_trials()), Lines{});
+  EXPECT_EQ(lines({predicted_trial()}), Lines{});
+}
+
+TEST(GroupFacts, FinalsSayWhoTookTurns) {
+  Trial best = finalist("a", 100, 40);
+  best.probability_near_best = 0.9871;
+  Trial twin = finalist("twin", 99, 40);
+  twin.kind = "twin";
+  EXPECT_EQ(
+      lines({best, finalist("b", 101, 12), twin, baseline("cublas", 103), baseline("cublaslt", 102),
+             timed_trial("c", 150, 1)}),
+      (Lines{"final: 2 configurations and cublaslt, cublas in turns, 40 rounds; two copies of the winner "
+             "differ by at most 0.123% here (noise floor)",
+             "the best choice is within 1% of the true best with probability 0.987"}));
+}
+
+TEST(GroupFacts, FinalsWithoutBaselineAndTwinSayLess) {
+  Trial only = finalist("a", 100, 6);
+  only.noise_floor_percent.reset();
+  EXPECT_EQ(lines({only}), Lines{"final: 1 configuration in turns, 6 rounds"});
+}
+
+TEST(GroupFacts, FinalsOfAnotherHourAreNotCounted) {
+  Trial former = finalist("former", 101, 99);
+  former.noise_floor_percent = 0.5;
+  Trial former_baseline = baseline("cublas", 101);
+  former_baseline.noise_floor_percent = 0.5;
+  Trial faster = timed_trial("never in finals", 90, 1);
+  EXPECT_EQ(lines({finalist("a", 100, 40), former, former_baseline, faster}),
+            Lines{"final: 1 configuration in turns, 40 rounds; two copies of the winner differ by at most "
+                  "0.123% here (noise floor)"});
+}
+
+TEST(GroupFacts, DiscardedSamplesAreCountedWithTheirReasons) {
+  Trial first = timed_trial("a", 1, 0);
+  first.discarded_samples = 2;
+  first.throttle_reasons = "sw_power_cap, hw_slowdown";
+  Trial second = timed_trial("b", 2, 0);
+  second.discarded_samples = 3;
+  second.throttle_reasons = "sw_power_cap";
+  Trial calm = timed_trial("c", 3, 0);
+  calm.discarded_samples = 0;
+  calm.throttle_reasons = "sw_thermal_slowdown";
+  EXPECT_EQ(
+      lines({first, second, calm}),
+      Lines{"5 samples discarded: SM clock below 90% of the run's, throttled by hw_slowdown, sw_power_cap"});
+  first.discarded_samples = 1;
+  first.throttle_reasons.clear();
+  EXPECT_EQ(lines({first, calm}), Lines{"1 sample discarded: SM clock below 90% of the run's"});
+}
+
+TEST(GroupFacts, TheFloorIsThatOfTheGpuAndItsDriver) {
+  Ranked ranked({finalist("a", 100, 40)});
+  CalibrationRecord calibration;
+  calibration.gpu_uuid = "GPU-1";
+  calibration.driver_version = "570.0";
+  calibration.empty_kernel_us = 9;
+  ranked.database.record_calibration(calibration);
+  EXPECT_FALSE(facts_of(ranked.groups[0], ranked.database).floor.has_value());
+  calibration.driver_version = "580.1";
+  calibration.empty_kernel_us = 1.504;
+  ranked.database.record_calibration(calibration);
+  EXPECT_EQ(lines_of(facts_of(ranked.groups[0], ranked.database)).back(),
+            "the method's floor: an empty kernel is reported to take 1.50 us");
+  calibration.empty_kernel_batch_us = 0.75;
+  ranked.database.record_calibration(calibration);
+  EXPECT_EQ(lines_of(facts_of(ranked.groups[0], ranked.database)).back(),
+            "the method's floor: an empty kernel is reported to take 1.50 us; 0.750 us in a batch");
+}
+
+Json group_of(const Ranked& ranked) {
+  std::ostringstream out;
+  write_rankings(out, ranked.groups, ranked.database, Format::json, {});
+  Json group = Json::parse(out.str())["groups"][0];
+  group.erase("rows");
+  return group;
+}
+
+TEST(GroupFacts, AreMembersOfTheJsonGroup) {
+  Trial best = finalist("a", 100, 40);
+  best.probability_near_best = 0.5;
+  best.discarded_samples = 4;
+  best.throttle_reasons = "sw_power_cap";
+  Ranked ranked({best, baseline("cublas", 120)});
+  CalibrationRecord calibration;
+  calibration.gpu_uuid = "GPU-1";
+  calibration.driver_version = "580.1";
+  calibration.event_floor_us = 1.25;
+  calibration.empty_kernel_us = 1.5;
+  ranked.database.record_calibration(calibration);
+  EXPECT_EQ(group_of(ranked).dump(),
+            R"({"gpu":"NVIDIA H200","problem":"64x64x64","source":"measured","conditions":"","total_rows":2,)"
+            R"("finalists":1,"final_baselines":["cublas"],"final_rounds":40,"noise_floor_percent":0.1234,)"
+            R"("probability_near_best":0.5,"discarded_samples":4,"throttle_reasons":["sw_power_cap"],)"
+            R"("floor":{"event_floor_us":1.25,"empty_kernel_us":1.5,"empty_kernel_batch_us":0.0}})");
+}
+
+TEST(GroupFacts, AreNullInJsonWhereNotKnown) {
+  EXPECT_EQ(group_of(Ranked({predicted_trial()})).dump(),
+            R"({"gpu":"H100 SXM","problem":"64x64x64","source":"predicted","conditions":"","total_rows":1,)"
+            R"("finalists":0,"final_baselines":[],"final_rounds":null,"noise_floor_percent":null,)"
+            R"("probability_near_best":null,"discarded_samples":0,"throttle_reasons":[],"floor":null})");
+}
+
+TEST(GroupFacts, StandUnderTheTable) {
+  const Ranked ranked({finalist("a", 100, 40)});
+  for (const auto& [format, line] :
+       {std::pair{Format::table, "\nfinal: 1 configuration in turns, 40 rounds;"},
+        std::pair{Format::markdown, "\n\nfinal: 1 configuration in turns"}}) {
+    std::ostringstream out;
+    write_rankings(out, ranked.groups, ranked.database, format, {});
+    EXPECT_NE(out.str().find(line), std::string::npos) << out.str();
+  }
+}
+
+}  // namespace
+}  // namespace tiletune
