@@ -60,9 +60,7 @@ class Rewriter {
     row.ci_low_us = interval.low_us;
     row.ci_high_us = interval.high_us;
     row.noise_floor_percent = statistics_.noise_floor_percent;
-    row.power_w = condition_.power_w;
-    row.throttle_reasons = condition_.throttle_reasons;
-    add_throttling(row);
+    add_condition(row, condition_);
     if (time.accuracy) add_accuracy(row, *time.accuracy);
     if (time.sustained) add_sustained(row, *time.sustained, workload);
     add_roofline(row, stage_, post_.calibration);

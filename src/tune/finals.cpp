@@ -171,7 +171,9 @@ void Finals::finish(Lane& lane, Post& post, const FinalsMeasured& measured) {
   const Finalist* const leader = finals.leader();
   for (const FinalTime& time : measured.times) {
     Finalist* finalist = finals.finalist(time.ticket);
-    if (finalist != nullptr && time.outcome != Outcome::ok)
+    // For want of memory it has no time here; that is no fault.
+    const bool went_well = time.outcome == Outcome::ok || time.outcome == Outcome::refused;
+    if (finalist != nullptr && !went_well)
       finalist->fault = Finalist::Fault{time.outcome, time.reason, &post};
   }
   // The twin is a copy of the leader: one that is faulty says nothing of the noise.
