@@ -107,7 +107,8 @@ GpuCondition read_condition(const Nvml& nvml) {
   if (const auto reasons = nvml.throttle_reasons()) condition.throttle_reasons = throttle_text(*reasons);
   for (const GpuProcess& other : strangers(nvml, std::array{::getpid()})) {
     if (!condition.neighbours.empty()) condition.neighbours += ", ";
-    condition.neighbours += fmt::format("{} (pid {})", other.name.empty() ? "a program" : other.name, other.pid);
+    condition.neighbours +=
+        fmt::format("{} (pid {})", other.name.empty() ? "a program" : other.name, other.pid);
   }
   return condition;
 }

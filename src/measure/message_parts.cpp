@@ -146,7 +146,8 @@ Accuracy accuracy_from(const Json& json) {
 }
 
 Json condition_json(const GpuCondition& condition) {
-  return {{"power_w", optional(condition.power_w)}, {"throttle_reasons", condition.throttle_reasons},
+  return {{"power_w", optional(condition.power_w)},
+          {"throttle_reasons", condition.throttle_reasons},
           {"neighbours", condition.neighbours}};
 }
 

@@ -20,8 +20,8 @@ struct Shot {
 using TakeShots = std::function<std::vector<Shot>(int count)>;
 
 /// Keeps the samples that count. Throttled ones are taken again, until as many were thrown away as may be
-/// taken at all, or a quarter of a second is spent: a kernel that throttles the GPU by itself is measured as it
-/// is.
+/// taken at all, or a quarter of a second is spent: a kernel that throttles the GPU by itself is measured as
+/// it is.
 class Sampler {
  public:
   Sampler(TakeShots take, int most, RunClock& clock);

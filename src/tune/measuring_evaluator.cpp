@@ -113,8 +113,8 @@ class MeasuringEvaluator : public Evaluator {
   Evaluation finish_with_note(const GpuCondition& condition) {
     Evaluation evaluation = finish();
     if (condition.neighbours.empty() || std::exchange(told_of_neighbours_, true)) return evaluation;
-    evaluation.note = fmt::format("another program uses {} and disturbs its times: {}", target_.name,
-                                  condition.neighbours);
+    evaluation.note =
+        fmt::format("another program uses {} and disturbs its times: {}", target_.name, condition.neighbours);
     return evaluation;
   }
 

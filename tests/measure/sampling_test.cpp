@@ -41,9 +41,9 @@ TEST(Sampling, AClearlySlowerKernelIsGivenUpAfterThreeSamples) {
 }
 
 TEST(Sampling, OneQuickSampleSavesAKernelFromScreening) {
-  Kernel kernel([](int i) { return Shot{i == 1 ? 149.0 : 300.0, 1980}; });
+  Kernel kernel([](int i) { return Shot{i == 1 ? 149.0 : 180.0, 1980}; });
   RunClock clock;
-  EXPECT_FALSE(sample({}, {300, 100}, clock, kernel.take()).screened_out);
+  EXPECT_FALSE(sample({}, {180, 100}, clock, kernel.take()).screened_out);
 }
 
 TEST(Sampling, NothingIsScreenedWithoutALeaderOrWithoutAFactor) {
