@@ -51,7 +51,7 @@ TEST_F(ConfigTest, ReadsEveryKey) {
     "budget": {"evaluations": 500, "seconds": 1.5},
     "measure": {"warmup": 0, "samples": 10000, "precision_percent": 0.25, "screening": 1, "batch_below_us": 12.5,
                 "cache": "warm", "seed": 3, "verify": false, "launch_timeout_s": 0.5,
-                "finals": {"configurations": 1000, "within_percent": 0, "rounds": 6, "sustained_s": 2}},
+                "finals": {"configurations": 100, "within_percent": 0, "rounds": 6, "sustained_s": 2}},
     "compile": {"options": ["-lineinfo"], "timeout_s": 5},
     "limits": {"max_spill_bytes": 0, "min_occupancy": 0.125, "max_registers": 255},
     "baseline": "none", "gpu": "A100", "view": "ladder"})");
@@ -71,7 +71,7 @@ TEST_F(ConfigTest, ReadsEveryKey) {
   EXPECT_EQ(spec.measure.seed, 3U);
   EXPECT_FALSE(spec.measure.verify);
   EXPECT_EQ(spec.measure.launch_timeout_s, 0.5);
-  EXPECT_EQ(spec.measure.finals.configurations, 1000);
+  EXPECT_EQ(spec.measure.finals.configurations, 100);
   EXPECT_EQ(spec.measure.finals.within_percent, 0);
   EXPECT_EQ(spec.measure.finals.rounds, 6);
   EXPECT_EQ(spec.measure.finals.sustained_s, 2);

@@ -142,8 +142,8 @@ TEST(Doctor, LooksAtCoresCacheAndLibraries) {
   MachineFacts facts = machine();
   EXPECT_EQ(of_machine(facts, "compile_workers").found, "16 compile workers on 16 cores");
   facts.core_quota = 4;
-  EXPECT_EQ(of_machine(facts, "compile_workers").remedy, "Sweep with -j 3.");
-  facts.core_quota = 15;
+  EXPECT_EQ(of_machine(facts, "compile_workers").remedy, "Sweep with -j 4.");
+  facts.core_quota = 16;
   EXPECT_EQ(of_machine(facts, "compile_workers").health, Health::ok);
   facts.cores = 1;
   EXPECT_EQ(of_machine(facts, "compile_workers").found, "1 compile worker on 1 core");
