@@ -21,6 +21,7 @@ constexpr int kRoundsInPlace = 10;
 /// Single launches of a kernel that is timed in batches.
 constexpr int kIsolatedSamples = 7;
 constexpr std::size_t kSustained = 5;
+constexpr auto kWarmUp = std::chrono::milliseconds(300);
 
 /// One of those who run: a participant, the twin or a baseline.
 struct Runner {
@@ -57,10 +58,12 @@ class Finals {
   void run() {
     for (Runner& runner : runners_) guarded(runner, [&] { verify(runner, 0); });
     estimate();
+    warm_up();
+    if (batched_) time_in_isolation();
     const int rounds = rounds_for(round_us(), policy_.finals.rounds);
     for (int round = 0; round < rounds; ++round) {
       if (round % kRoundsInPlace == 0) begin_epoch(round > 0);
-      run_round();
+      run_round(racers_);
       race_out(racers_);
     }
     end_epoch();
@@ -151,7 +154,6 @@ class Finals {
       if (runner.runs() && (fastest_us < 0 || single_us < fastest_us)) fastest_us = single_us;
     }
     batched_ = fastest_us >= 0 && Timer::needs_batch(policy_, fastest_us, {});
-    if (batched_) time_in_isolation();
   }
 
   void time_in_isolation() {
@@ -165,6 +167,16 @@ class Finals {
         racers_[i].samples.isolated_us = median(times_us);
       });
     }
+  }
+
+  /// The clock settles within some tenths of a second of such work.
+  void warm_up() {
+    const auto started = std::chrono::steady_clock::now();
+    begin_epoch(false);
+    std::vector<Racer> unrecorded(racers_.size());
+    do {
+      run_round(unrecorded);
+    } while (std::chrono::steady_clock::now() - started < kWarmUp);
   }
 
   double round_us() const {
@@ -192,12 +204,12 @@ class Finals {
     gpu_.synchronize();
   }
 
-  void run_round() {
+  void run_round(std::vector<Racer>& racers) {
     std::vector<std::size_t> order(runners_.size());
     std::iota(order.begin(), order.end(), 0U);
     std::shuffle(order.begin(), order.end(), random_);
     for (const std::size_t i : order) {
-      Racer& racer = racers_[i];
+      Racer& racer = racers[i];
       if (!racer.is_out) guarded(runners_[i], [&] { take(runners_[i], racer.samples); });
     }
   }

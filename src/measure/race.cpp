@@ -8,7 +8,7 @@ namespace tiletune {
 
 namespace {
 
-constexpr std::size_t kFewestRoundsToJudge = 10;
+constexpr std::size_t kFewestRoundsToJudge = 20;
 constexpr std::size_t kRoundsBetween = 5;
 /// Beyond the leader's interval, in relation to its end.
 constexpr double kMargin = 1.002;

@@ -64,7 +64,7 @@ bool Timer::needs_batch(const MeasurePolicy& policy, double single_us, std::opti
 void Timer::flush() { gpu_.fill32(flush_.address(), 0, flush_.bytes() / sizeof(std::uint32_t)); }
 
 double Timer::measure_event_floor() {
-  const Part nothing{[](int) {}, [](int) {}};
+  const Part nothing{[this](int) { flush(); }, [](int) {}};
   return median(times_of(in_series(nothing, kFloorSamples, 1, 1)));
 }
 
@@ -122,8 +122,9 @@ std::vector<Shot> Timer::series(const Part& part, int count, int launches) {
   blocker_.block();
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    part.prepare(i);
+    // Before the preparation, which takes long enough for the launch to be set up meanwhile.
     probe_.read(2 * i);
+    part.prepare(i);
     gpu_.record(begins_[at]);
     part.timed(i);
     gpu_.record(ends_[at]);
@@ -154,10 +155,10 @@ std::vector<Shot> Timer::singles(const Subject& subject, Preparation preparation
   std::size_t next = 0;
   const Part part{[&](int) {
                     if (preparation == Preparation::flush) flush();
-                    if (preparation == Preparation::warm) subject.launch(0);
+                    if (preparation != Preparation::flush) subject.launch(next++ % copies);
                   },
                   [&](int) { subject.launch(next++ % copies); }};
-  const double with_preparation_us = preparation == Preparation::warm ? 2 * estimate_us : estimate_us;
+  const double with_preparation_us = preparation == Preparation::flush ? estimate_us : 2 * estimate_us;
   return in_series(part, count, with_preparation_us, 1);
 }
 

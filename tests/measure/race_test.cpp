@@ -13,7 +13,7 @@ Racer racer(double median_us, int rounds, bool stays = false) {
 }
 
 TEST(Race, WhatIsClearlySlowerLeavesAndBaselinesStay) {
-  std::vector<Racer> racers{racer(100, 10), racer(100.1, 10), racer(102, 10), racer(150, 10, true)};
+  std::vector<Racer> racers{racer(100, 20), racer(100.1, 20), racer(102, 20), racer(150, 20, true)};
   race_out(racers);
   EXPECT_FALSE(racers[0].is_out);
   EXPECT_FALSE(racers[1].is_out) << "its interval reaches the leader's";
@@ -23,27 +23,27 @@ TEST(Race, WhatIsClearlySlowerLeavesAndBaselinesStay) {
 
 TEST(Race, WhoseTimeIsNotSettledStays) {
   Racer noisy;
-  for (int i = 0; i < 10; ++i) noisy.samples.times_us.push_back(110 + i);
-  std::vector<Racer> racers{racer(100, 10), noisy};
+  for (int i = 0; i < 20; ++i) noisy.samples.times_us.push_back(110 + i);
+  std::vector<Racer> racers{racer(100, 20), noisy};
   race_out(racers);
   EXPECT_FALSE(racers[1].is_out);
 }
 
-TEST(Race, NobodyIsJudgedBeforeTenRounds) {
-  std::vector<Racer> racers{racer(100, 9), racer(200, 9)};
+TEST(Race, NobodyIsJudgedBeforeTwentyRounds) {
+  std::vector<Racer> racers{racer(100, 19), racer(200, 19)};
   race_out(racers);
   EXPECT_FALSE(racers[1].is_out);
 }
 
 TEST(Race, TheFirstNeedNotBeTheFastest) {
-  std::vector<Racer> racers{racer(110, 15), racer(100, 15)};
+  std::vector<Racer> racers{racer(110, 25), racer(100, 25)};
   race_out(racers);
   EXPECT_TRUE(racers[0].is_out);
   EXPECT_FALSE(racers[1].is_out);
 }
 
 TEST(Race, WhoeverHasNoSamplesIsLeftAlone) {
-  std::vector<Racer> racers{racer(100, 10), Racer{}};
+  std::vector<Racer> racers{racer(100, 20), Racer{}};
   race_out(racers);
   EXPECT_FALSE(racers[1].is_out);
 }
