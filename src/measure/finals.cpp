@@ -125,8 +125,14 @@ class Finals {
     }
   }
 
+  /// Launches left behind would run in the turn of others: slow ones would exceed the time of one launch
+  /// together, and a fault would be another's.
+  void launch_and_wait(const Runner& runner) {
+    timer_.estimate_us([&] { runner.launch(); });
+  }
+
   void verify(Runner& runner, int variant) {
-    if (!policy_.verify || !runner.kernel) return runner.launch();
+    if (!policy_.verify || !runner.kernel) return launch_and_wait(runner);
     const auto verdict = verifier_.check([&] { runner.launch(); }, runner.tolerance_factor, variant);
     if (!verdict.finding) {
       runner.result.accuracy = verdict.accuracy;
@@ -186,10 +192,9 @@ class Finals {
         if (batched_)
           runner.batch = timer_.record_batch(runner.subject, preparation_for(policy_.cache, true));
         else
-          runner.launch();
+          launch_and_wait(runner);
       });
     }
-    gpu_.synchronize();
   }
 
   void run_round() {
