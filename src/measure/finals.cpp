@@ -52,6 +52,8 @@ class Finals {
     racers_.resize(runners_.size());
     for (std::size_t i = 0; i < runners_.size(); ++i)
       racers_[i].stays = i == 0 || !runners_[i].result.name.empty();
+    for (std::size_t i = runners_.size() - baselines.size(); i < runners_.size(); ++i)
+      racers_[i].competes = false;
   }
 
   void run() {
