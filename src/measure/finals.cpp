@@ -113,7 +113,7 @@ class Finals {
     runner.subject = {baseline.launch, [this] { return workspace_.copies(); }};
   }
 
-  /// A launch that is refused ends a participant's race, and nobody else's.
+  /// A launch that is refused, by the driver or by a library, ends a participant's race, and nobody else's.
   template <typename Body>
   void guarded(Runner& runner, const Body& body) {
     if (!runner.runs()) return;
@@ -123,6 +123,9 @@ class Finals {
     } catch (const CudaError& error) {
       if (!error.launch_refused()) throw error.with("the kernel failed in the finals");
       runner.result.outcome = error.out_of_memory() ? Outcome::refused : Outcome::launch_failed;
+      runner.result.reason = error.what();
+    } catch (const GpuError& error) {
+      runner.result.outcome = Outcome::launch_failed;
       runner.result.reason = error.what();
     }
   }
