@@ -66,7 +66,7 @@ std::string certainty(const Trial& best) {
   std::string text;
   if (best.noise_floor_percent) {
     text +=
-        fmt::format("; two copies of it differ by at most {:.2g}% (noise floor)", *best.noise_floor_percent);
+        fmt::format("; two copies of one kernel differ by at most {:.2g}% (noise floor)", *best.noise_floor_percent);
   }
   if (best.probability_near_best) {
     text += fmt::format("; within 1% of the true best with probability {:.2f}", *best.probability_near_best);

@@ -53,6 +53,8 @@ class Finals {
     racers_.resize(runners_.size());
     for (std::size_t i = 0; i < runners_.size(); ++i)
       racers_[i].stays = i == 0 || !runners_[i].result.name.empty();
+    for (std::size_t i = runners_.size() - baselines.size(); i < runners_.size(); ++i)
+      racers_[i].competes = false;
   }
 
   void run() {
@@ -114,7 +116,7 @@ class Finals {
     runner.subject = {baseline.launch, [this] { return workspace_.copies(); }};
   }
 
-  /// A launch that is refused ends a participant's race, and nobody else's.
+  /// A launch that is refused, by the driver or by a library, ends a participant's race, and nobody else's.
   template <typename Body>
   void guarded(Runner& runner, const Body& body) {
     if (!runner.runs()) return;
@@ -125,11 +127,20 @@ class Finals {
       if (!error.launch_refused()) throw error.with("the kernel failed in the finals");
       runner.result.outcome = error.out_of_memory() ? Outcome::refused : Outcome::launch_failed;
       runner.result.reason = error.what();
+    } catch (const GpuError& error) {
+      runner.result.outcome = Outcome::launch_failed;
+      runner.result.reason = error.what();
     }
   }
 
+  /// Launches left behind would run in the turn of others: slow ones would exceed the time of one launch
+  /// together, and a fault would be another's.
+  void launch_and_wait(const Runner& runner) {
+    timer_.estimate_us([&] { runner.launch(); });
+  }
+
   void verify(Runner& runner, int variant) {
-    if (!policy_.verify || !runner.kernel) return runner.launch();
+    if (!policy_.verify || !runner.kernel) return launch_and_wait(runner);
     const auto verdict = verifier_.check([&] { runner.launch(); }, runner.tolerance_factor, variant);
     if (!verdict.finding) {
       runner.result.accuracy = verdict.accuracy;
@@ -198,10 +209,9 @@ class Finals {
         if (batched_)
           runner.batch = timer_.record_batch(runner.subject, preparation_for(policy_.cache, true));
         else
-          runner.launch();
+          launch_and_wait(runner);
       });
     }
-    gpu_.synchronize();
   }
 
   void run_round(std::vector<Racer>& racers) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <utility>
@@ -52,18 +51,11 @@ class Measurement {
     Sampled sampled =
         timer_.time(workspace_.request().policy, kernel_.subject(), estimate_us_, request_.leader_us);
     result.timing = summarise(std::move(sampled.samples));
-    if (sampled.screened_out) screen_out();
+    // Why, the parent says: it knows the leader.
+    if (sampled.screened_out) result.outcome = Outcome::screened_out;
   }
 
  private:
-  void screen_out() {
-    result.outcome = Outcome::screened_out;
-    const auto& times = result.timing->times_us;
-    const double fastest_us = *std::min_element(times.begin(), times.end());
-    result.reason = fmt::format("{:.2f} times as long as the leader at least, after {} sample{}",
-                                fastest_us / *request_.leader_us, times.size(), times.size() == 1 ? "" : "s");
-  }
-
   Workspace& workspace_;
   Timer& timer_;
   const MeasureRequest& request_;

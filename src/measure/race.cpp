@@ -22,7 +22,7 @@ constexpr int kFewestRounds = 12;
 void race_out(std::vector<Racer>& racers) {
   std::optional<Timing> leader;
   for (const Racer& racer : racers) {
-    if (racer.is_out || racer.samples.times_us.size() < kFewestRoundsToJudge) continue;
+    if (!racer.competes || racer.is_out || racer.samples.times_us.size() < kFewestRoundsToJudge) continue;
     const Timing timing = summarise(racer.samples);
     if (!leader || timing.median_us < leader->median_us) leader = timing;
   }

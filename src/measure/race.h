@@ -9,12 +9,13 @@ namespace tiletune {
 /// One participant of the finals, with a sample per round so far.
 struct Racer {
   Samples samples;
-  bool stays = false;  ///< to the end, however slow: baselines, and the twin with its original
+  bool stays = false;    ///< to the end, however slow: baselines, and the twin with its original
+  bool competes = true;  ///< false for baselines: they set no pace for the others
   bool is_out = false;
 };
 
 /// After enough rounds, takes out of the race whose 95% interval is narrow and lies above that of the fastest
-/// by more than what the finals can still change.
+/// of those who compete by more than what the finals can still change.
 void race_out(std::vector<Racer>& racers);
 
 /// How many rounds: `most`, but fewer for slow kernels, so that the finals take some seconds; never so few

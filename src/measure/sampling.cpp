@@ -11,10 +11,6 @@ constexpr int kScreeningSamples = 3;
 constexpr int kFewestSamples = 6;
 constexpr int kStep = 4;
 constexpr double kPatienceUs = 0.25e6;
-/// A first launch may have to load the kernel, which takes some milliseconds: one that takes longer than
-/// this, and this many times as long as what would be screened out, is sample enough.
-constexpr double kHopelesslySlowUs = 10e3;
-constexpr double kHopelessFactor = 2;
 /// One sample beyond the bound by so much is enough; nearer to it three decide.
 constexpr double kConfidentFactor = 1.25;
 
@@ -78,9 +74,8 @@ Sampled sample(const MeasurePolicy& policy, const Expectation& expectation, RunC
                const TakeShots& take) {
   Sampler sampler(take, policy.samples, clock);
   if (const auto bound_us = screening_bound_us(policy, expectation)) {
-    const double estimate_us = expectation.estimate_us;
-    if (estimate_us > kHopelesslySlowUs && estimate_us > kHopelessFactor * *bound_us)
-      return {Samples{{estimate_us}}, true};
+    if (expectation.estimate_us - kLongestLoadUs > *bound_us)
+      return {Samples{{expectation.estimate_us}}, true};
     if (is_screened_out(sampler, policy.samples, *bound_us)) return {sampler.samples(), true};
   }
   sampler.reach(std::min(kScreeningSamples, policy.samples));

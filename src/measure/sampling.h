@@ -42,6 +42,10 @@ class Sampler {
   double spent_us_ = 0;
 };
 
+/// So much of a first launch may go into loading the kernel, or waiting for a busy host: what takes longer
+/// needs no batches, and what is too slow even without it no further sample.
+inline constexpr double kLongestLoadUs = 20e3;
+
 /// What is known before the first sample.
 struct Expectation {
   double estimate_us = 0;           ///< by a first launch; may be too long

@@ -34,9 +34,8 @@ class SustainedRun {
   double run_for(double seconds) {
     clocks_mhz_.clear();
     powers_w_.clear();
-    const Clock::time_point started = Clock::now();
     const std::optional<double> energy_before_j = nvml_.energy_j();
-    const Clock::time_point energy_started = Clock::now();
+    const Clock::time_point started = Clock::now();
     long launches = 0;
     queue(marks_[0]);
     while (seconds_since(started) < seconds) {
@@ -52,7 +51,7 @@ class SustainedRun {
     const double spent_s = seconds_since(started);
     const std::optional<double> energy_after_j = nvml_.energy_j();
     if (energy_before_j && energy_after_j)
-      mean_power_w_ = (*energy_after_j - *energy_before_j) / seconds_since(energy_started);
+      mean_power_w_ = (*energy_after_j - *energy_before_j) / seconds_since(started);
     constexpr double kMicrosecondsPerSecond = 1e6;
     return spent_s * kMicrosecondsPerSecond / static_cast<double>(launches);
   }

@@ -16,9 +16,6 @@ constexpr int kFirstSamples = 3;
 /// A single sample that takes so many times what is short needs no second opinion.
 constexpr double kClearlyLong = 4;
 constexpr int kIsolatedSamples = 7;
-/// A first launch may have to load the kernel, which takes some milliseconds: only a longer one tells that a
-/// kernel needs no batches.
-constexpr double kLongestLoadUs = 20e3;
 constexpr int kFloorSamples = 31;
 /// After so long a pause the GPU may have lowered its clock; it is up again when so many series in a row ran
 /// at the same one.

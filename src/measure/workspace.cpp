@@ -87,11 +87,12 @@ DeviceAddress Workspace::Slot::data() const { return memory.address() + guard; }
 Workspace::Workspace(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request)
     : gpu_(gpu), kernels_(kernels), blas_(blas), request_(std::move(request)), guard_bytes_(guard_bytes()) {
   check_free_memory(gpu_, request_.workload, guard_bytes_);
-  allocate();
+  use(allocated());
   rebuild();
 }
 
-void Workspace::allocate() {
+std::vector<Workspace::Slot> Workspace::allocated() const {
+  std::vector<Slot> slots;
   for (const auto& buffer : request_.workload.buffers) {
     Slot slot;
     slot.buffer = buffer;
@@ -99,9 +100,14 @@ void Workspace::allocate() {
     slot.guard = guard_bytes_;
     slot.memory = DeviceBuffer(std::max<std::size_t>(slot.bytes + 2 * slot.guard, 1));
     if (buffer.role == BufferRole::inout) slot.initial = DeviceBuffer(std::max<std::size_t>(slot.bytes, 1));
-    addresses_[buffer.name] = slot.data();
-    slots_.push_back(std::move(slot));
+    slots.push_back(std::move(slot));
   }
+  return slots;
+}
+
+void Workspace::use(std::vector<Slot> slots) {
+  slots_ = std::move(slots);
+  for (const Slot& slot : slots_) addresses_[slot.buffer.name] = slot.data();
 }
 
 const std::map<std::string, DeviceAddress>& Workspace::addresses(std::size_t copy) const {
@@ -122,9 +128,11 @@ std::size_t Workspace::copies() {
   return copy_addresses_.size() + 1;
 }
 
+/// All copies, or none when memory does not suffice.
 void Workspace::make_copies() {
   const std::size_t copies = wanted_copies() - 1;
-  copy_addresses_.resize(copies);
+  std::vector<Copies> all;
+  std::vector<std::map<std::string, DeviceAddress>> addresses(copies);
   for (const Slot& slot : slots_) {
     Copies made;
     made.bytes = slot.bytes;
@@ -135,10 +143,12 @@ void Workspace::make_copies() {
     for (std::size_t copy = 0; copy < copies; ++copy) {
       const DeviceAddress to = made.memory.address() + copy * made.pitch;
       if (slot.bytes > 0) gpu_.copy_on_device(to, from, slot.bytes);
-      copy_addresses_[copy][slot.buffer.name] = to;
+      addresses[copy][slot.buffer.name] = to;
     }
-    copies_.push_back(std::move(made));
+    all.push_back(std::move(made));
   }
+  copies_ = std::move(all);
+  copy_addresses_ = std::move(addresses);
 }
 
 void Workspace::drop_copies() {
@@ -153,8 +163,16 @@ void Workspace::relocate() {
   std::size_t needed = 0;
   for (const Slot& slot : slots_) needed += slot.memory.bytes() + slot.initial.bytes();
   if (needed > gpu_.free_bytes() / 2) return;
+  std::vector<Slot> fresh;
+  try {
+    fresh = allocated();
+  } catch (const CudaError& error) {
+    // Another program may have taken what was free.
+    if (!error.out_of_memory()) throw;
+    return;
+  }
   const std::vector<Slot> old = std::exchange(slots_, {});
-  allocate();
+  use(std::move(fresh));
   fill();
 }
 

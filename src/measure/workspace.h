@@ -75,7 +75,8 @@ class Workspace {
     DeviceAddress data() const;
   };
 
-  void allocate();
+  std::vector<Slot> allocated() const;
+  void use(std::vector<Slot> slots);
   std::size_t wanted_copies() const;
   void make_copies();
   void drop_copies();

@@ -51,7 +51,7 @@ std::string finals_line(const GroupFacts& facts) {
   if (!facts.final_baselines.empty()) line += " and " + join(facts.final_baselines, ", ");
   line += fmt::format(" in turns, {} rounds", facts.final_rounds);
   if (facts.noise_floor_percent) {
-    line += fmt::format("; two copies of the winner differ by at most {} here (noise floor)",
+    line += fmt::format("; two copies of one kernel differ by at most {} here (noise floor)",
                         percent(*facts.noise_floor_percent));
   }
   return line;

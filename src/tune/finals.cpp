@@ -78,13 +78,18 @@ void Finals::open(Lane& lane, std::size_t group) {
   gather(lane, finals, std::move(selection.contenders));
 }
 
-/// Finals that an earlier sweep ran with the same participants, of whose group this one has measured nothing.
+/// Finals that an earlier sweep ran with the same participants, of whose group this one has measured nothing;
+/// back to back too, if that is wanted now.
 bool Finals::is_done_before(const Lane& lane, const Selection& selection, std::size_t group) const {
   const std::vector<Contender>& contenders = selection.contenders;
   const std::int64_t sweep_id = contenders.front().finals_of;
   const bool same = std::all_of(contenders.begin(), contenders.end(),
                                 [&](const Contender& contender) { return contender.finals_of == sweep_id; });
-  if (sweep_id == 0 || !same || lane.measured_groups.contains(group)) return false;
+  const bool lacks_sustained =
+      sweep_.spec.measure.finals.sustained_s > 0 &&
+      std::none_of(contenders.begin(), contenders.end(),
+                   [](const Contender& contender) { return contender.was_sustained; });
+  if (sweep_id == 0 || !same || lacks_sustained || lane.measured_groups.contains(group)) return false;
   sweep_.database.mark_seen(twin_key(contenders.front().key), sweep_.summary.sweep_id);
   return true;
 }

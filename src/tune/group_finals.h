@@ -21,8 +21,7 @@ struct Finalist {
   struct Fault {
     Outcome outcome = Outcome::crashed;
     std::string reason;
-    const Post* lost_on = nullptr;  ///< where a worker was lost with them last
-    const Post* post = nullptr;     ///< where
+    const Post* post = nullptr;  ///< where
   };
 
   Contender contender;

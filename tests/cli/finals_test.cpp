@@ -110,6 +110,15 @@ TEST(Finals, ASecondRunFindsThemInTheDatabase) {
   expect_unchanged(sandbox, before);
 }
 
+TEST(Finals, AreHeldAgainForWhoWantsThemBackToBackToo) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(kConfigurations);
+  sandbox.run(measured_sweep(config, "none"));
+  const Finished again = sandbox.run(measured_sweep(config, "none", 3, {"--sustained", "1s"}));
+  EXPECT_NE(again.out.find("14 known from before"), std::string::npos) << again.out;
+  EXPECT_EQ(kernels_of(sandbox).front().sweep_id, 2);
+}
+
 TEST(Finals, OfAWiderSpaceTakeInWhatTheOldOnesHad) {
   const Sandbox sandbox;
   sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "none"));

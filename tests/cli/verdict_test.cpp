@@ -72,7 +72,7 @@ TEST_F(Verdict, NamesEveryBaselineTheTiesAndHowSureItIs) {
   expect_line(
       printed(),
       "1x1x1 on Fake H200: tiny V=0 is the best choice at 100 us, 51.2 TFLOP/s, 100.3% of cublaslt, "
-      "102.0% of cublas; 1 other cannot be told from it: tiny V=1; two copies of it differ by at most "
+      "102.0% of cublas; 1 other cannot be told from it: tiny V=1; two copies of one kernel differ by at most "
       "0.12% (noise floor); within 1% of the true best with probability 0.98");
 }
 

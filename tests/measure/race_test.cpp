@@ -42,6 +42,17 @@ TEST(Race, TheFirstNeedNotBeTheFastest) {
   EXPECT_FALSE(racers[1].is_out);
 }
 
+/// Where a library is faster than all configurations, these still race each other to the end.
+TEST(Race, ABaselineSetsNoPace) {
+  Racer baseline = racer(80, 25, true);
+  baseline.competes = false;
+  std::vector<Racer> racers{racer(100, 25), racer(100.1, 25), racer(102, 25), baseline};
+  race_out(racers);
+  EXPECT_FALSE(racers[0].is_out);
+  EXPECT_FALSE(racers[1].is_out);
+  EXPECT_TRUE(racers[2].is_out);
+}
+
 TEST(Race, WhoeverHasNoSamplesIsLeftAlone) {
   std::vector<Racer> racers{racer(100, 20), Racer{}};
   race_out(racers);

@@ -73,11 +73,11 @@ TEST(Sampling, TheFirstLaunchOfAHopelesslySlowKernelIsItsSample) {
   EXPECT_EQ(sampled.samples.times_us, std::vector<double>{40e3});
 }
 
-/// Loading takes some milliseconds.
+/// Loading takes some milliseconds, and the host may be busy.
 TEST(Sampling, AFirstLaunchThatOnlyLoadedSlowlyCondemnsNobody) {
   Kernel kernel = steady(100);
   RunClock clock;
-  const Sampled sampled = sample({}, {9e3, 100}, clock, kernel.take());
+  const Sampled sampled = sample({}, {19e3, 100}, clock, kernel.take());
   EXPECT_FALSE(sampled.screened_out);
   EXPECT_EQ(kernel.taken, 6);
 }

@@ -49,7 +49,7 @@ TEST(GroupFacts, FinalsSayWhoTookTurns) {
   EXPECT_EQ(
       lines({best, finalist("b", 101, 12), twin, baseline("cublas", 103), baseline("cublaslt", 102),
              timed_trial("c", 150, 1)}),
-      (Lines{"final: 2 configurations and cublaslt, cublas in turns, 40 rounds; two copies of the winner "
+      (Lines{"final: 2 configurations and cublaslt, cublas in turns, 40 rounds; two copies of one kernel "
              "differ by at most 0.123% here (noise floor)",
              "the best choice is within 1% of the true best with probability 0.987"}));
 }
@@ -67,7 +67,7 @@ TEST(GroupFacts, FinalsOfAnotherHourAreNotCounted) {
   former_baseline.noise_floor_percent = 0.5;
   Trial faster = timed_trial("never in finals", 90, 1);
   EXPECT_EQ(lines({finalist("a", 100, 40), former, former_baseline, faster}),
-            Lines{"final: 1 configuration in turns, 40 rounds; two copies of the winner differ by at most "
+            Lines{"final: 1 configuration in turns, 40 rounds; two copies of one kernel differ by at most "
                   "0.123% here (noise floor)"});
 }
 
