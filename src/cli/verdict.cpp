@@ -48,7 +48,7 @@ std::string shares(const Trial& best, const std::vector<Trial>& baselines) {
 
 /// "2 others cannot be told from it: sgemm_warptile PAD_A=4; sgemm_warptile PAD_A=8"
 std::string ties(const Contest& contest, bool predicted) {
-  if (contest.others == 0) return predicted ? "" : "; no other configuration's interval reaches its own";
+  if (contest.others == 0) return predicted ? "" : "; no other configuration ties with it";
   VaryingParameters parameters;
   for (const Trial& leader : contest.leaders) parameters.add(leader);
   std::vector<std::string> names;
@@ -60,18 +60,6 @@ std::string ties(const Contest& contest, bool predicted) {
   if (contest.others > names.size()) names.push_back(fmt::format("{} more", contest.others - names.size()));
   return fmt::format("; {} other{} cannot be told from it: {}", contest.others,
                      contest.others == 1 ? "" : "s", join(names, "; "));
-}
-
-std::string certainty(const Trial& best) {
-  std::string text;
-  if (best.noise_floor_percent) {
-    text +=
-        fmt::format("; two copies of one kernel differ by at most {:.2g}% (noise floor)", *best.noise_floor_percent);
-  }
-  if (best.probability_near_best) {
-    text += fmt::format("; within 1% of the true best with probability {:.2f}", *best.probability_near_best);
-  }
-  return text;
 }
 
 /// What verification() needs to know of each row.
@@ -126,7 +114,7 @@ std::string verdict(const RankingGroup& group, const Database& database) {
   if (!compared.empty()) text += ", " + compared;
   const bool predicted = group.source == Source::predicted;
   if (predicted) text += " (predicted)";
-  return text + ties(contest, predicted) + certainty(best) + "\n";
+  return text + ties(contest, predicted) + "\n";
 }
 
 std::string verification(const TuneSpec& spec, const Database& database, const TrialFilter& filter) {

@@ -8,8 +8,8 @@
 
 namespace tiletune {
 
-/// The sentence that matters of a group: which configuration won, how it compares with each baseline, what
-/// cannot be told from it, and how sure that is. Empty when none ranks first.
+/// The sentence that matters of a group: which configuration won, how it compares with each baseline, and
+/// what cannot be told from it; how sure that is stands under the table. Empty when none ranks first.
 std::string verdict(const RankingGroup& group, const Database& database);
 
 /// How accurate a sweep's results are: the largest relative error against its bound, where the bound comes

@@ -10,7 +10,7 @@ constexpr std::uint64_t kDeadlineNs = 500'000'000;
 
 }  // namespace
 
-Blocker::Blocker(Gpu& gpu, DeviceKernels& kernels) : gpu_(gpu), kernels_(kernels), words_(2) {
+Blocker::Blocker(DeviceKernels& kernels) : kernels_(kernels), words_(2) {
   kernels_.prepare("block_stream");
 }
 

@@ -12,7 +12,7 @@ namespace tiletune {
 /// launches wait for their end, the host cannot come to its release.
 class Blocker {
  public:
-  Blocker(Gpu& gpu, DeviceKernels& kernels);
+  explicit Blocker(DeviceKernels& kernels);
 
   /// Queues the kernel, unless it gave up too often: then nothing is held from now on.
   void block();
@@ -26,7 +26,6 @@ class Blocker {
  private:
   static constexpr int kMostFailures = 2;
 
-  Gpu& gpu_;
   DeviceKernels& kernels_;
   HostWords words_;  ///< [0]: the ticket released last, [1]: the ticket given up last
   std::uint32_t ticket_ = 0;

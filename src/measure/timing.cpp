@@ -43,7 +43,7 @@ Timer::Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> beat)
       kernels_(kernels),
       beat_(std::move(beat)),
       flush_(static_cast<std::size_t>(std::max(2 * gpu.facts().l2_bytes, kSmallestFlush))),
-      blocker_(gpu, kernels),
+      blocker_(kernels),
       probe_(gpu, kernels, 2 * kLongestSeries),
       begins_(kLongestSeries),
       ends_(kLongestSeries) {
