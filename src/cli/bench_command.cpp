@@ -101,8 +101,10 @@ void check_determined(const BenchCommand& options, const SingleConfiguration& on
   std::string remedy = "Set each to one of the values that are left:";
   for (const Parameter& parameter : open) {
     remedy += fmt::format("\n    --set {}=", parameter.name);
-    for (const Value& value : parameter.values)
-      remedy += (&value == &parameter.values.front() ? "" : "|") + to_text(value);
+    for (const Value& value : parameter.values) {
+      if (&value != &parameter.values.front()) remedy += '|';
+      remedy += to_text(value);
+    }
     remedy += fmt::format("   ({})", parameter.meaning);
   }
   throw UserError(fmt::format("{} parameter{} of {} {} open", open.size(), open.size() == 1 ? "" : "s",

@@ -62,8 +62,6 @@ class Timer {
   /// What a kernel that does nothing is reported to take, singly and in a batch, and the event floor.
   void measure_floors(Calibration& calibration);
 
-  /// What two events read with nothing between them.
-  double event_floor_us() const { return event_floor_us_; }
   RunClock& clock() { return clock_; }
 
   /// Gives the sign of life for a launch that was not timed.
