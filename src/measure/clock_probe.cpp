@@ -15,9 +15,8 @@ ClockProbe::ClockProbe(Gpu& gpu, DeviceKernels& kernels, int most_readings)
     : gpu_(gpu),
       kernels_(kernels),
       multiprocessors_(gpu.facts().multiprocessors),
-      most_readings_(most_readings),
-      memory_(sizeof(Reading) * static_cast<std::size_t>(multiprocessors_ * most_readings)),
-      readings_(static_cast<std::size_t>(multiprocessors_ * most_readings)),
+      readings_(static_cast<std::size_t>(multiprocessors_) * static_cast<std::size_t>(most_readings)),
+      memory_(sizeof(Reading) * readings_.size()),
       timer_step_ns_(kernels.timer_step_ns()) {
   kernels_.prepare("probe_clock");
 }
@@ -25,15 +24,18 @@ ClockProbe::ClockProbe(Gpu& gpu, DeviceKernels& kernels, int most_readings)
 void ClockProbe::clear() { gpu_.fill8(memory_.address(), 0, memory_.bytes()); }
 
 void ClockProbe::read(int index) {
-  kernels_.probe_clock(
-      memory_.address() + sizeof(Reading) * static_cast<std::size_t>(index * multiprocessors_),
-      multiprocessors_);
+  kernels_.probe_clock(memory_.address() + sizeof(Reading) * place_of(index, 0), multiprocessors_);
 }
 
 void ClockProbe::collect() { gpu_.copy_to_host(readings_.data(), memory_.address(), memory_.bytes()); }
 
+std::size_t ClockProbe::place_of(int index, int multiprocessor) const {
+  return static_cast<std::size_t>(index) * static_cast<std::size_t>(multiprocessors_) +
+         static_cast<std::size_t>(multiprocessor);
+}
+
 const ClockProbe::Reading& ClockProbe::at(int index, int multiprocessor) const {
-  return readings_[static_cast<std::size_t>(index * multiprocessors_ + multiprocessor)];
+  return readings_[place_of(index, multiprocessor)];
 }
 
 std::optional<double> ClockProbe::mhz(int from, int to) const {

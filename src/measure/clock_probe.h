@@ -31,14 +31,14 @@ class ClockProbe {
     std::uint64_t nanoseconds = 0;
   };
 
+  std::size_t place_of(int index, int multiprocessor) const;
   const Reading& at(int index, int multiprocessor) const;
 
   Gpu& gpu_;
   DeviceKernels& kernels_;
   int multiprocessors_;
-  int most_readings_;
-  DeviceBuffer memory_;
   std::vector<Reading> readings_;
+  DeviceBuffer memory_;
   std::uint64_t timer_step_ns_ = 0;
 };
 
