@@ -149,12 +149,11 @@ std::vector<Shot> Timer::in_series(const Part& part, int count, double estimate_
 std::vector<Shot> Timer::singles(const Subject& subject, Preparation preparation, double estimate_us,
                                  int count) {
   const std::size_t copies = preparation == Preparation::rotate ? subject.copies() : 1;
-  std::size_t next = 0;
   const Part part{[&](int) {
                     if (preparation == Preparation::flush) flush();
-                    if (preparation != Preparation::flush) subject.launch(next++ % copies);
+                    if (preparation != Preparation::flush) subject.launch(next_copy_++ % copies);
                   },
-                  [&](int) { subject.launch(next++ % copies); }};
+                  [&](int) { subject.launch(next_copy_++ % copies); }};
   const double with_preparation_us = preparation == Preparation::flush ? estimate_us : 2 * estimate_us;
   return in_series(part, count, with_preparation_us, 1);
 }

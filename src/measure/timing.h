@@ -92,6 +92,7 @@ class Timer {
   DeviceBuffer flush_;
   Blocker blocker_;
   ClockProbe probe_;
+  std::size_t next_copy_ = 0;  ///< of rotating buffers; counts on from series to series
   std::vector<Event> begins_;
   std::vector<Event> ends_;
   RunClock clock_;
