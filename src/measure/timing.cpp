@@ -17,6 +17,7 @@ constexpr int kFirstSamples = 3;
 constexpr double kClearlyLong = 4;
 constexpr int kIsolatedSamples = 7;
 constexpr int kFloorSamples = 31;
+constexpr double kShortestUs = 1e-3;
 /// After so long a pause the GPU may have lowered its clock; it is up again when so many series in a row ran
 /// at the same one.
 constexpr auto kIdle = std::chrono::milliseconds(100);
@@ -105,7 +106,8 @@ std::vector<Shot> Timer::read(int count, int launches) {
     const auto at = static_cast<std::size_t>(i);
     const double elapsed_us = gpu_.elapsed_us(begins_[at], ends_[at]);
     Shot shot;
-    shot.time_us = std::max(elapsed_us - event_floor_us_, 0.0) / launches;
+    // What is as short as the floor itself still takes some time: a nanosecond, as far as this can tell.
+    shot.time_us = std::max(elapsed_us - event_floor_us_, kShortestUs) / launches;
     shot.clock_mhz = probe_.mhz(2 * i, 2 * i + 1);
     // A stretch too short for the GPU's timer: the clock of the whole series.
     if (!shot.clock_mhz) shot.clock_mhz = probe_.mhz(0, 2 * count - 1);

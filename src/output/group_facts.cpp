@@ -22,12 +22,6 @@ std::optional<Trial> first_kernel(const RankingGroup& group, const Database& dat
   return found == group.rows.end() ? std::nullopt : std::optional(database.row(found->id));
 }
 
-/// All finals measure their noise floor anew: rows of others have another one.
-bool of_these_finals(const GroupFacts& facts, const Trial& trial) {
-  if (trial.kind == "baseline" && !trial.noise_floor_percent) return true;
-  return trial.noise_floor_percent == facts.noise_floor_percent;
-}
-
 void add_finalist(GroupFacts& facts, const Trial& trial) {
   const bool is_baseline = trial.kind == "baseline";
   if (is_baseline) facts.final_baselines.push_back(trial.template_name);
@@ -73,6 +67,15 @@ std::string floor_line(const CalibrationRecord& floor) {
   return line;
 }
 
+std::string ceilings_line(const CalibrationRecord& measured) {
+  constexpr double kPerThousand = 1e-3;
+  return fmt::format(
+      "measured ceilings: {} TFLOP/s of FP32 multiply-adds, {} TB/s of copy in device memory, {} TB/s from "
+      "shared memory",
+      three_digits(measured.ffma_tflops), three_digits(kPerThousand * measured.copy_gbs),
+      three_digits(kPerThousand * measured.shared_gbs));
+}
+
 template <typename Value>
 Json or_null(bool known, const Value& value) {
   return known ? Json(value) : Json();
@@ -95,7 +98,7 @@ GroupFacts facts_of(const RankingGroup& group, const Database& database) {
     const bool finalist = row.in_finals && best_of_finals.has_value();
     if (!finalist && !row.has_discards) continue;
     const Trial trial = database.row(row.id);
-    if (finalist && of_these_finals(facts, trial)) add_finalist(facts, trial);
+    if (finalist) add_finalist(facts, trial);
     if (row.has_discards) add_discards(facts, trial);
   }
   return facts;
@@ -104,11 +107,12 @@ GroupFacts facts_of(const RankingGroup& group, const Database& database) {
 std::vector<std::string> lines_of(const GroupFacts& facts) {
   std::vector<std::string> lines;
   if (facts.finalists > 0) lines.push_back(finals_line(facts));
-  if (facts.probability_near_best) {
+  if (facts.probability_near_best && facts.finalists > 1) {
     lines.push_back(fmt::format("the best choice is within 1% of the true best with probability {}",
                                 three_digits(*facts.probability_near_best)));
   }
   if (facts.discarded_samples > 0) lines.push_back(discards_line(facts));
+  if (facts.floor && facts.floor->ffma_tflops > 0) lines.push_back(ceilings_line(*facts.floor));
   if (facts.floor && facts.floor->empty_kernel_us > 0) lines.push_back(floor_line(*facts.floor));
   for (std::string& line : lines) line = printable(line);
   return lines;

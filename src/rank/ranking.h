@@ -21,7 +21,7 @@ struct RankedRow {
   std::int64_t id = 0;  ///< of the row in the database
   int rank = 0;  ///< 1 is the fastest kernel; baselines have rank 0 and stand behind the last faster kernel
   bool tied = false;          ///< others share this rank
-  bool in_finals = false;     ///< timed in turns with others
+  bool in_finals = false;     ///< timed in the finals that decide its group
   bool has_discards = false;  ///< samples were thrown away, because the GPU was throttled meanwhile
 };
 

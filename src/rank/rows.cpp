@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <tuple>
 
 #include "base/hash.h"
@@ -38,11 +39,45 @@ double half_noise(const Trial& trial) {
 void add_time(RankingRow& row, const Trial& trial) {
   const auto time = ranking_time_us(trial);
   if (!time) return;
-  row.time_us = row.low_us = row.high_us = *time;
+  row.time_us = row.first_us = row.low_us = row.high_us = *time;
   if (trial.source == Source::predicted) return;
+  if (trial.timed_in == "final") {
+    row.race = trial.sweep_id;
+    const double first = trial.first_median_us.value_or(*time);
+    if (std::isfinite(first) && first > 0) row.first_us = first;
+  }
   const double noise = half_noise(trial);
   row.low_us = std::min(*time, trial.ci_low_us.value_or(*time) * (1 - noise));
   row.high_us = std::max(*time, trial.ci_high_us.value_or(*time) * (1 + noise));
+}
+
+/// Finals of a group, by their kernels.
+struct Race {
+  std::int64_t kernels = 0;
+  double changes = 0;  ///< sum over them of the time there by the time before
+  const RankingRow* fastest_before = nullptr;
+
+  void add(const RankingRow& row) {
+    ++kernels;
+    changes += row.time_us / row.first_us;
+    if (fastest_before == nullptr ||
+        std::tie(row.first_us, row.key) < std::tie(fastest_before->first_us, fastest_before->key))
+      fastest_before = &row;
+  }
+  double pace() const { return changes / static_cast<double>(kernels); }
+  /// Whether it rather decides its group.
+  bool goes_before(const Race& other) const {
+    const auto order = [](const Race& race) {
+      return std::make_tuple(race.kernels < 2, race.fastest_before->first_us, race.fastest_before->key);
+    };
+    return order(*this) < order(other);
+  }
+};
+
+void scale(RankingRow& row, double factor) {
+  row.time_us *= factor;
+  row.low_us *= factor;
+  row.high_us *= factor;
 }
 
 }  // namespace
@@ -82,10 +117,12 @@ std::span<const char* const> ranking_columns() {
                                      "noise_floor_percent",
                                      "discarded_samples",
                                      "timed_in",
+                                     "first_median_us",
                                      "predicted_us",
                                      "registers",
                                      "occupancy",
                                      "recorded_at",
+                                     "sweep_id",
                                      "seen_in_sweep"};
   return kNames;
 }
@@ -124,7 +161,6 @@ void RankingRows::add(std::int64_t id, const Trial& trial) {
   row.seen_in_sweep = trial.seen_in_sweep;
   row.recorded_at = ShortText<20>(trial.recorded_at);
   row.group = number_of_group(trial);
-  row.in_finals = trial.timed_in == "final";
   row.has_discards = trial.discarded_samples.value_or(0) > 0;
   add_time(row, trial);
   row.registers = trial.registers.value_or(std::numeric_limits<std::int64_t>::max());
@@ -140,8 +176,29 @@ void RankingRows::keep_latest_that_ran() {
   std::erase_if(rows_, [](const RankingRow& row) { return row.time_us == 0; });
 }
 
+void RankingRows::bring_to_pace_of_finals() {
+  std::map<std::uint32_t, std::map<std::int64_t, Race>> races;
+  for (const RankingRow& row : rows_) {
+    if (!row.is_baseline && row.race != 0) races[row.group][row.race].add(row);
+  }
+  std::map<std::uint32_t, std::pair<std::int64_t, double>> deciding;  // by group: the race and its pace
+  for (const auto& [group, of_group] : races) {
+    const auto first = std::min_element(of_group.begin(), of_group.end(), [](const auto& a, const auto& b) {
+      return a.second.goes_before(b.second);
+    });
+    deciding[group] = {first->first, first->second.pace()};
+  }
+  for (RankingRow& row : rows_) {
+    const auto race = deciding.find(row.group);
+    if (race == deciding.end()) continue;
+    row.in_finals = row.race == race->second.first;
+    if (!row.in_finals) scale(row, race->second.second * row.first_us / row.time_us);
+  }
+}
+
 std::vector<ComparableRows> RankingRows::comparable() {
   keep_latest_that_ran();
+  bring_to_pace_of_finals();
   std::sort(rows_.begin(), rows_.end(), faster);
   std::vector<ComparableRows> sets;
   for (auto first = rows_.cbegin(); first != rows_.cend();) {

@@ -57,9 +57,11 @@ struct RankingRow {
   std::uint32_t group = 0;                  ///< place in the order of first appearance
   std::uint32_t template_number = 0;        ///< a kernel's place among RankingRows::kernel_templates()
   bool is_baseline = false;
-  bool in_finals = false;     ///< its time is of finals, where kernels take turns
+  std::int64_t race = 0;      ///< the sweep whose finals timed it; 0: none
+  bool in_finals = false;     ///< these are the finals that decide its group
   bool has_discards = false;  ///< samples were thrown away
-  double time_us = 0;         ///< 0: it did not run
+  double first_us = 0;        ///< its time before any finals
+  double time_us = 0;         ///< 0: it did not run; as compared in the end: see comparable()
   double low_us = 0;  ///< 95% interval, or the time where there is none, widened by half the noise floor
   double high_us = 0;
   std::int64_t registers = 0;  ///< the largest number where they are not known
@@ -91,13 +93,20 @@ class RankingRows {
 
   /// In order of first appearance, those without a kernel that ran left out. Of rows with the same template
   /// and parameters in one group only the latest counts: the others were made from a source, compiler or
-  /// policy that has changed since. What is returned holds until the next call of a member function.
+  /// policy that has changed since.
+  ///
+  /// Finals decide a group: those that timed the kernel that was fastest before any finals, if possible among
+  /// others. Times of other finals, and of kernels that were in none, were taken under other circumstances, so
+  /// they are compared as they were before any finals, at the pace of those that decide: multiplied by the
+  /// mean of what the finalists' times have changed by. What is returned holds until the next call of a member
+  /// function.
   std::vector<ComparableRows> comparable();
 
  private:
   std::uint32_t number_of_group(const Trial& trial);
   std::uint32_t number_of_template(const Trial& trial);
   void keep_latest_that_ran();
+  void bring_to_pace_of_finals();
 
   std::vector<RankingRow> rows_;
   std::map<Comparable, std::uint32_t> group_numbers_;

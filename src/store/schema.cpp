@@ -105,9 +105,9 @@ END;
 )";
 
 /// The views agree with rank/ranking.h on what is compared, on which of equal rows counts, on what is tied
-/// with the fastest kernel (both were in finals or both were not, and intervals, widened by half the noise
-/// floor, overlap without a gap in order of time) and on which of the tied ones is best. `rank` itself is by
-/// time alone.
+/// with the fastest kernel (both were in the finals that decide or both were not, and intervals, widened by
+/// half the noise floor, overlap without a gap in order of time), on which of the tied ones is best, and on the
+/// pace at which times from outside those finals are compared (rank/rows.h). `rank` itself is by time alone.
 constexpr const char* kViews = R"(
 CREATE VIEW ranking AS
 WITH dated AS (
@@ -116,23 +116,38 @@ WITH dated AS (
   FROM trial WHERE kind = 'kernel' AND outcome <> 'dispatched'
 ), timed AS (
   SELECT *, CASE source WHEN 'predicted' THEN coalesce(predicted_us, median_us) ELSE median_us END AS time_us,
-    timed_in = 'final' AS in_finals, max(0, coalesce(noise_floor_percent, 0)) / 200 AS half_noise
+    CASE WHEN timed_in = 'final' AND source <> 'predicted' AND sweep_id <> 0 THEN sweep_id END AS race,
+    max(0, coalesce(noise_floor_percent, 0)) / 200 AS half_noise
   FROM dated WHERE is_latest AND outcome = 'ok'
-), bounded AS (
-  SELECT *,
-    CASE source WHEN 'predicted' THEN time_us
-      ELSE min(time_us, coalesce(ci_low_us, time_us) * (1 - half_noise)) END AS low_us,
-    CASE source WHEN 'predicted' THEN time_us
-      ELSE max(time_us, coalesce(ci_high_us, time_us) * (1 + half_noise)) END AS high_us
+), raced AS (
+  SELECT *, count(race) OVER (PARTITION BY {comparable}, race) AS kernels,
+    CASE WHEN race IS NOT NULL AND first_median_us > 0 THEN first_median_us ELSE time_us END AS first_us
   FROM timed WHERE time_us > 0
+), decided AS (
+  SELECT *, first_value(race) OVER (PARTITION BY {comparable}
+                                    ORDER BY min(kernels, 2) DESC, first_us, "key") AS deciding
+  FROM raced
+), paced AS (
+  SELECT *, race IS NOT NULL AND race = deciding AS in_finals,
+    CASE WHEN deciding IS NULL OR race = deciding THEN 1
+      ELSE first_us / time_us * avg(CASE WHEN race = deciding THEN time_us / first_us END)
+                                OVER (PARTITION BY {comparable}) END AS pace
+  FROM decided
+), bounded AS (
+  SELECT *, time_us * pace AS compared_us,
+    pace * CASE source WHEN 'predicted' THEN time_us
+      ELSE min(time_us, coalesce(ci_low_us, time_us) * (1 - half_noise)) END AS low_us,
+    pace * CASE source WHEN 'predicted' THEN time_us
+      ELSE max(time_us, coalesce(ci_high_us, time_us) * (1 + half_noise)) END AS high_us
+  FROM paced
 ), led AS (
   SELECT *, first_value(high_us) OVER comparable AS leader_high_us,
     first_value(in_finals) OVER comparable AS leader_in_finals FROM bounded
-  WINDOW comparable AS (PARTITION BY {comparable} ORDER BY time_us, "key")
+  WINDOW comparable AS (PARTITION BY {comparable} ORDER BY compared_us, "key")
 )
-SELECT rank() OVER (PARTITION BY {comparable} ORDER BY time_us) AS "rank",
+SELECT rank() OVER (PARTITION BY {comparable} ORDER BY compared_us) AS "rank",
   in_finals = leader_in_finals AND
-    sum(low_us > leader_high_us) OVER (PARTITION BY {comparable}, in_finals ORDER BY time_us, "key"
+    sum(low_us > leader_high_us) OVER (PARTITION BY {comparable}, in_finals ORDER BY compared_us, "key"
                                        ROWS UNBOUNDED PRECEDING) = 0 AS tied_with_best,
   time_us, {columns}
 FROM led;
