@@ -64,10 +64,7 @@ std::string ties(const Contest& contest, bool predicted) {
 
 std::string certainty(const Trial& best) {
   std::string text;
-  if (best.noise_floor_percent) {
-    text +=
-        fmt::format("; two copies of it differ by at most {:.2g}% (noise floor)", *best.noise_floor_percent);
-  }
+  if (best.noise_floor_percent) text += fmt::format("; noise floor {:.2g}%", *best.noise_floor_percent);
   if (best.probability_near_best) {
     text += fmt::format("; within 1% of the true best with probability {:.2f}", *best.probability_near_best);
   }

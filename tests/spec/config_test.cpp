@@ -33,7 +33,7 @@ TEST_F(ConfigTest, TwoKeysAreEnough) {
   EXPECT_TRUE(spec.measure.verify);
   EXPECT_EQ(spec.measure.finals.configurations, 10);
   EXPECT_EQ(spec.measure.finals.within_percent, 2);
-  EXPECT_EQ(spec.measure.finals.rounds, 40);
+  EXPECT_EQ(spec.measure.finals.rounds, 100);
   EXPECT_EQ(spec.measure.finals.sustained_s, 0);
   EXPECT_EQ(spec.compile.timeout_s, 60);
   EXPECT_FALSE(spec.limits.max_spill_bytes);
