@@ -54,7 +54,7 @@ TuneSpec ConfigOptions::load() const {
 }
 
 void CompileOptions::add_to(CLI::App& command) {
-  command.add_option("-j,--jobs", jobs, "Compile workers (default: all cores but one)")
+  command.add_option("-j,--jobs", jobs, "Compile workers (default: one per core)")
       ->check(CLI::Range(1, 1024));
   command
       .add_option_function<std::string>(

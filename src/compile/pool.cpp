@@ -30,7 +30,7 @@ Clock::time_point from_now(double seconds) {
 
 CompilePoolOptions completed(CompilePoolOptions options) {
   if (options.workers <= 0) {
-    options.workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+    options.workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
   if (options.program.empty()) options.program = executable_path();
   if (!std::filesystem::is_regular_file(options.program)) {

@@ -16,7 +16,7 @@
 namespace tiletune {
 
 struct CompilePoolOptions {
-  int workers = 0;                                          ///< 0: all cores but one, at least one
+  int workers = 0;                                          ///< 0: one per core
   double timeout_s = 60;                                    ///< per request, wall time
   std::uint64_t max_memory_bytes = std::uint64_t{4} << 30;  ///< address-space growth allowed to one worker
   std::filesystem::path cache_folder;                       ///< of the cubin cache

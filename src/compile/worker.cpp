@@ -18,6 +18,8 @@ namespace tiletune {
 
 namespace {
 
+constexpr int kNiceness = 10;
+
 std::uint64_t address_space_bytes() {
   std::uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -108,6 +110,8 @@ int serve(WorkerChannel& channel) {
 
 int run_compile_worker() {
   die_with_parent();
+  // There is a worker on every core: whoever feeds a GPU comes first.
+  ::setpriority(PRIO_PROCESS, 0, kNiceness);
   try {
     WorkerChannel channel;
     return serve(channel);

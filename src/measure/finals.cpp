@@ -16,8 +16,10 @@ namespace tiletune {
 
 namespace {
 
-/// So often the buffers move to fresh memory.
-constexpr int kEpochs = 4;
+/// Rounds between two moves of the buffers to fresh memory.
+constexpr int kRoundsInPlace = 10;
+/// Single launches of a kernel that is timed in batches.
+constexpr int kIsolatedSamples = 7;
 constexpr std::size_t kSustained = 5;
 
 /// One of those who run: a participant, the twin or a baseline.
@@ -57,7 +59,7 @@ class Finals {
     estimate();
     const int rounds = rounds_for(round_us(), policy_.finals.rounds);
     for (int round = 0; round < rounds; ++round) {
-      if (round % ((rounds + kEpochs - 1) / kEpochs) == 0) begin_epoch(round > 0);
+      if (round % kRoundsInPlace == 0) begin_epoch(round > 0);
       run_round();
       race_out(racers_);
     }
@@ -149,6 +151,20 @@ class Finals {
       if (runner.runs() && (fastest_us < 0 || single_us < fastest_us)) fastest_us = single_us;
     }
     batched_ = fastest_us >= 0 && Timer::needs_batch(policy_, fastest_us, {});
+    if (batched_) time_in_isolation();
+  }
+
+  void time_in_isolation() {
+    for (std::size_t i = 0; i < runners_.size(); ++i) {
+      Runner& runner = runners_[i];
+      guarded(runner, [&] {
+        std::vector<double> times_us;
+        for (const Shot& shot : timer_.singles(runner.subject, preparation_for(policy_.cache, false),
+                                               runner.estimate_us, kIsolatedSamples))
+          times_us.push_back(shot.time_us);
+        racers_[i].samples.isolated_us = median(times_us);
+      });
+    }
   }
 
   double round_us() const {

@@ -1,8 +1,10 @@
 #include "measure/measure_kernel.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -103,6 +105,11 @@ GpuCondition read_condition(const Nvml& nvml) {
   GpuCondition condition;
   condition.power_w = nvml.power_w();
   if (const auto reasons = nvml.throttle_reasons()) condition.throttle_reasons = throttle_text(*reasons);
+  for (const GpuProcess& other : strangers(nvml, std::array{::getpid()})) {
+    if (!condition.neighbours.empty()) condition.neighbours += ", ";
+    condition.neighbours +=
+        fmt::format("{} (pid {})", other.name.empty() ? "a program" : other.name, other.pid);
+  }
   return condition;
 }
 

@@ -146,13 +146,16 @@ Accuracy accuracy_from(const Json& json) {
 }
 
 Json condition_json(const GpuCondition& condition) {
-  return {{"power_w", optional(condition.power_w)}, {"throttle_reasons", condition.throttle_reasons}};
+  return {{"power_w", optional(condition.power_w)},
+          {"throttle_reasons", condition.throttle_reasons},
+          {"neighbours", condition.neighbours}};
 }
 
 GpuCondition condition_from(const Json& json) {
   GpuCondition condition;
   get(json, "power_w", condition.power_w);
   get(json, "throttle_reasons", condition.throttle_reasons);
+  get(json, "neighbours", condition.neighbours);
   return condition;
 }
 

@@ -95,6 +95,7 @@ struct Accuracy {
 struct GpuCondition {
   std::optional<double> power_w;
   std::string throttle_reasons;  ///< "sw_power_cap, hw_slowdown"; empty: none
+  std::string neighbours;        ///< other programs on the GPU: "python3 (pid 7)"; empty: none are seen
 };
 
 struct Measured {

@@ -12,6 +12,8 @@ constexpr std::size_t kFewestRoundsToJudge = 10;
 constexpr std::size_t kRoundsBetween = 5;
 /// Beyond the leader's interval, in relation to its end.
 constexpr double kMargin = 1.002;
+/// Half of the interval, in relation to the median, with which a place in the ranking is settled.
+constexpr double kSettled = 0.002;
 constexpr double kLongestFinalsUs = 3e6;
 constexpr int kFewestRounds = 12;
 
@@ -27,7 +29,9 @@ void race_out(std::vector<Racer>& racers) {
   if (!leader || leader->times_us.size() % kRoundsBetween != 0) return;
   for (Racer& racer : racers) {
     if (racer.is_out || racer.stays || racer.samples.times_us.empty()) continue;
-    racer.is_out = summarise(racer.samples).ci_low_us > kMargin * leader->ci_high_us;
+    const Timing timing = summarise(racer.samples);
+    const bool is_settled = (timing.ci_high_us - timing.ci_low_us) / 2 <= kSettled * timing.median_us;
+    racer.is_out = is_settled && timing.ci_low_us > kMargin * leader->ci_high_us;
   }
 }
 

@@ -13,8 +13,8 @@ struct Racer {
   bool is_out = false;
 };
 
-/// After enough rounds, takes out of the race whose 95% interval lies above that of the fastest by more than
-/// what the finals can still change.
+/// After enough rounds, takes out of the race whose 95% interval is narrow and lies above that of the fastest
+/// by more than what the finals can still change.
 void race_out(std::vector<Racer>& racers);
 
 /// How many rounds: `most`, but fewer for slow kernels, so that the finals take some seconds; never so few

@@ -11,21 +11,29 @@ constexpr int kScreeningSamples = 3;
 constexpr int kFewestSamples = 6;
 constexpr int kStep = 4;
 constexpr double kPatienceUs = 0.25e6;
-/// A first launch may have to load the kernel, which takes some milliseconds; one that is slower than this,
-/// and this many times as slow as what would be screened out, needs only one sample more.
+/// A first launch may have to load the kernel, which takes some milliseconds: one that takes longer than
+/// this, and this many times as long as what would be screened out, is sample enough.
 constexpr double kHopelesslySlowUs = 10e3;
 constexpr double kHopelessFactor = 2;
+/// One sample beyond the bound by so much is enough; nearer to it three decide.
+constexpr double kConfidentFactor = 1.25;
 
-bool is_hopeless(const MeasurePolicy& policy, const Expectation& expectation) {
-  return expectation.leader_us && policy.screening > 0 && expectation.estimate_us > kHopelesslySlowUs &&
-         expectation.estimate_us > kHopelessFactor * policy.screening * *expectation.leader_us;
+/// What is slower is screened out; none: nothing is.
+std::optional<double> screening_bound_us(const MeasurePolicy& policy, const Expectation& expectation) {
+  if (!expectation.leader_us || policy.screening <= 0) return std::nullopt;
+  return policy.screening * *expectation.leader_us;
 }
 
-/// Even the fastest sample, the lower bound of the median, is too slow.
-bool is_screened_out(const MeasurePolicy& policy, const Expectation& expectation,
-                     const std::vector<double>& times_us) {
-  return expectation.leader_us && policy.screening > 0 &&
-         *std::min_element(times_us.begin(), times_us.end()) > policy.screening * *expectation.leader_us;
+/// The lower bound of a median of so few samples is the fastest of them.
+bool all_above(const std::vector<double>& times_us, double bound_us) {
+  return *std::min_element(times_us.begin(), times_us.end()) > bound_us;
+}
+
+bool is_screened_out(Sampler& sampler, int most, double bound_us) {
+  sampler.reach(1);
+  if (all_above(sampler.times_us(), kConfidentFactor * bound_us)) return true;
+  sampler.reach(std::min(kScreeningSamples, most));
+  return all_above(sampler.times_us(), bound_us);
 }
 
 bool is_precise(const MeasurePolicy& policy, const Samples& samples) {
@@ -69,12 +77,13 @@ Samples Sampler::samples() const {
 Sampled sample(const MeasurePolicy& policy, const Expectation& expectation, RunClock& clock,
                const TakeShots& take) {
   Sampler sampler(take, policy.samples, clock);
-  if (is_hopeless(policy, expectation)) {
-    sampler.reach(1);
-    if (is_screened_out(policy, expectation, sampler.times_us())) return {sampler.samples(), true};
+  if (const auto bound_us = screening_bound_us(policy, expectation)) {
+    const double estimate_us = expectation.estimate_us;
+    if (estimate_us > kHopelesslySlowUs && estimate_us > kHopelessFactor * *bound_us)
+      return {Samples{{estimate_us}}, true};
+    if (is_screened_out(sampler, policy.samples, *bound_us)) return {sampler.samples(), true};
   }
   sampler.reach(std::min(kScreeningSamples, policy.samples));
-  if (is_screened_out(policy, expectation, sampler.times_us())) return {sampler.samples(), true};
   for (int next = kFewestSamples; static_cast<int>(sampler.times_us().size()) < policy.samples;
        next += kStep) {
     if (sampler.spent_us() > kPatienceUs) break;

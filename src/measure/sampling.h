@@ -20,8 +20,8 @@ struct Shot {
 using TakeShots = std::function<std::vector<Shot>(int count)>;
 
 /// Keeps the samples that count. Throttled ones are taken again, until as many were thrown away as may be
-/// taken at all, or a quarter of a second is spent: a kernel that throttles the GPU by itself is measured as it
-/// is.
+/// taken at all, or a quarter of a second is spent: a kernel that throttles the GPU by itself is measured as
+/// it is.
 class Sampler {
  public:
   Sampler(TakeShots take, int most, RunClock& clock);
@@ -53,9 +53,11 @@ struct Sampled {
   bool screened_out = false;  ///< clearly slower than the leader; no more samples than that takes
 };
 
-/// Screening, then as many samples as the policy's precision needs: at least six, without which nothing can
-/// be said of a median with 95% certainty, and at most policy.samples; a kernel that is so slow that a
-/// quarter of a second is spent gets no more than three.
+/// Screening: what the fastest of three samples shows to be slower than the leader's upper bound by the
+/// policy's factor is given up; what is far beyond that needs one sample only, and what takes many
+/// milliseconds too long none but the first launch. Then as many samples as the policy's precision needs: at
+/// least six, without which nothing can be said of a median with 95% certainty, and at most policy.samples; a
+/// kernel that is so slow that a quarter of a second is spent gets no more than three.
 Sampled sample(const MeasurePolicy& policy, const Expectation& expectation, RunClock& clock,
                const TakeShots& take);
 

@@ -13,6 +13,8 @@ constexpr std::int64_t kSmallestFlush = std::int64_t{16} << 20;
 constexpr double kLongestSeriesUs = 0.25e6;
 /// Single launches of a kernel before it is known whether it needs batches, and of one that does.
 constexpr int kFirstSamples = 3;
+/// A single sample that takes so many times what is short needs no second opinion.
+constexpr double kClearlyLong = 4;
 constexpr int kIsolatedSamples = 7;
 /// A first launch may have to load the kernel, which takes some milliseconds: only a longer one tells that a
 /// kernel needs no batches.
@@ -199,10 +201,15 @@ Sampled Timer::time(const MeasurePolicy& policy, const Subject& subject, std::op
   const Preparation preparation = preparation_for(policy.cache, false);
   std::vector<Shot> first;
   if (policy.batch_below_us > 0 && *estimate_us < kLongestLoadUs) {
-    first = singles(subject, preparation, *estimate_us, kFirstSamples);
-    const std::vector<double> times = times_of(first);
-    estimate_us = *std::min_element(times.begin(), times.end());
-    if (needs_batch(policy, *estimate_us, leader_us)) return time_in_batches(policy, subject, leader_us);
+    first = singles(subject, preparation, *estimate_us, 1);
+    estimate_us = first.front().time_us;
+    if (*estimate_us < kClearlyLong * policy.batch_below_us) {
+      for (const Shot& shot : singles(subject, preparation, *estimate_us, kFirstSamples - 1))
+        first.push_back(shot);
+      const std::vector<double> times = times_of(first);
+      estimate_us = *std::min_element(times.begin(), times.end());
+      if (needs_batch(policy, *estimate_us, leader_us)) return time_in_batches(policy, subject, leader_us);
+    }
   }
   return sample(policy, {*estimate_us, leader_us}, clock_, [&](int count) {
     if (!first.empty()) return std::exchange(first, {});

@@ -65,8 +65,9 @@ std::string parameters_text(const Trial& trial);
 
 /// The best configuration of each group as the JSON that `export --best` writes: schema, tool and version,
 /// then per GPU and problem: template, parameters, kernel expression, launch, compile options, resources,
-/// occupancy, timing, roofline, verification, baselines, provenance. The best is the first kernel of the group; tied_with
-/// counts the others of its rank. Its text may hold broken UTF-8: dump with error_handler_t::replace.
+/// occupancy, timing, roofline, verification, baselines, provenance. The best is the first kernel of the
+/// group; tied_with counts the others of its rank. Its text may hold broken UTF-8: dump with
+/// error_handler_t::replace.
 nlohmann::ordered_json best_as_json(const std::vector<RankingGroup>& groups, const Database& database);
 
 /// "ok 210, refused 12, compile_failed 3" in the outcomes' order; "nothing" when all are zero.

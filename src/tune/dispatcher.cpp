@@ -167,6 +167,7 @@ void Dispatcher::doubt(Lane& lane, const Evaluator* evaluator) {
   for (Post& post : lane.posts) {
     if (post.evaluator != evaluator || post.retired || ++post.disproved < kMostDisproved) continue;
     auto candidate = post.evaluator->abandon();
+    post.measuring.reset();
     retire(
         lane, post,
         fmt::format("{} configurations with which its worker was lost ran on another GPU", post.disproved));

@@ -89,14 +89,14 @@ Finding examine_compiler(const MachineFacts& facts) {
 }
 
 Finding examine_cores(const MachineFacts& facts) {
-  const int workers = std::max(1, facts.cores - 1);
+  const int workers = std::max(1, facts.cores);
   const std::string found = fmt::format("{} compile worker{} on {} core{}", workers, workers == 1 ? "" : "s",
                                         facts.cores, facts.cores == 1 ? "" : "s");
   if (facts.core_quota && *facts.core_quota < workers) {
     return {"compile_workers", Health::note,
             fmt::format("{}, of which this container may use {:.1f}", found, *facts.core_quota),
             "the workers are stopped in turn, and with them whoever waits for the GPU",
-            fmt::format("Sweep with -j {}.", std::max(1, static_cast<int>(*facts.core_quota) - 1))};
+            fmt::format("Sweep with -j {}.", std::max(1, static_cast<int>(*facts.core_quota)))};
   }
   if (facts.cores > 1) return ok("compile_workers", found);
   return {"compile_workers", Health::note, found,

@@ -11,6 +11,17 @@ namespace tiletune {
 
 namespace {
 
+/// Participants in the order of their tickets, so the leader before all others.
+std::vector<const FinalTime*> sound_times(const FinalsMeasured& measured) {
+  std::vector<const FinalTime*> times;
+  for (const FinalTime& time : measured.times) {
+    if (time.outcome == Outcome::ok && time.timing) times.push_back(&time);
+  }
+  std::stable_sort(times.begin(), times.end(),
+                   [](const auto* a, const auto* b) { return a->ticket < b->ticket; });
+  return times;
+}
+
 FinalsStatistics statistics_of(const FinalRows& finals) {
   FinalsSamples samples;
   for (const FinalRow& final_row : finals.participants)
@@ -49,9 +60,7 @@ class Rewriter {
     row.ci_low_us = interval.low_us;
     row.ci_high_us = interval.high_us;
     row.noise_floor_percent = statistics_.noise_floor_percent;
-    row.power_w = condition_.power_w;
-    row.throttle_reasons = condition_.throttle_reasons;
-    add_throttling(row);
+    add_condition(row, condition_);
     if (time.accuracy) add_accuracy(row, *time.accuracy);
     if (time.sustained) add_sustained(row, *time.sustained, workload);
     add_roofline(row, stage_, post_.calibration);
@@ -65,6 +74,27 @@ class Rewriter {
 };
 
 }  // namespace
+
+FinalRows collect_final_rows(const Database& database, const GroupFinals& finals,
+                             const FinalsMeasured& measured, const std::vector<Trial>& baselines) {
+  FinalRows rows;
+  const FinalTime* twin = nullptr;
+  for (const FinalTime* time : sound_times(measured)) {
+    if (const Finalist* finalist = finals.finalist(time->ticket)) {
+      auto row = database.find(finalist->contender.key);
+      if (row && row->outcome == Outcome::ok) rows.participants.push_back({std::move(*row), time});
+    }
+    if (time->ticket == 0 && time->name == "twin") twin = time;
+    for (const Trial& baseline : baselines) {
+      if (time->ticket == 0 && baseline.template_name == time->name)
+        rows.baselines.push_back({baseline, time});
+    }
+  }
+  const bool led_by_original =
+      !rows.participants.empty() && rows.participants.front().row.key == finals.leader()->contender.key;
+  if (twin != nullptr && led_by_original) rows.twin = FinalRow{rows.participants.front().row, twin};
+  return rows;
+}
 
 std::vector<Trial> rows_with_final_times(FinalRows finals, const GpuCondition& condition, const Post& post,
                                          const Stage& stage) {

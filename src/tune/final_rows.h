@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "measure/messages.h"
-#include "store/trial.h"
+#include "store/database.h"
 #include "tune/lane.h"
 
 namespace tiletune {
@@ -21,6 +21,10 @@ struct FinalRows {
   std::optional<FinalRow> twin;        ///< with the leader's row
   std::vector<FinalRow> baselines;
 };
+
+/// Looks up the rows of those whose finals went well, and matches the group's baselines by name.
+FinalRows collect_final_rows(const Database& database, const GroupFinals& finals,
+                             const FinalsMeasured& measured, const std::vector<Trial>& baselines);
 
 /// The rows with their times in the finals in the place of those before, and what the finals' statistics say
 /// of them. The twin's becomes a row of its own.

@@ -27,17 +27,6 @@ GroupFinals* finals_on(Lane& lane, const Post& post) {
   return found == lane.finals.end() ? nullptr : &*found;
 }
 
-/// The one that leads those without a fault.
-Finalist* leader_of(GroupFinals& finals) {
-  const auto found = std::find_if(finals.finalists.begin(), finals.finalists.end(),
-                                  [](const Finalist& finalist) { return !finalist.fault; });
-  return found == finals.finalists.end() ? nullptr : &*found;
-}
-
-Finalist* finalist_of(GroupFinals& finals, std::uint64_t ticket) {
-  return ticket == 0 || ticket > finals.finalists.size() ? nullptr : &finals.finalists[ticket - 1];
-}
-
 FinalsRequest request_of(const GroupFinals& finals) {
   FinalsRequest request;
   for (std::size_t i = 0; i < finals.finalists.size(); ++i) {
@@ -55,8 +44,9 @@ void free_post(Post& post, GroupFinals& finals) {
   finals.post = nullptr;
 }
 
-bool can_run(const Post& post, std::size_t group) {
-  return !post.retired && !post.failed_groups.contains(group);
+/// A GPU that lost its worker with them leaves them to others.
+bool can_run(const GroupFinals& finals, const Post& post, std::size_t group) {
+  return !post.retired && !post.failed_groups.contains(group) && finals.lost_on != &post;
 }
 
 }  // namespace
@@ -82,10 +72,8 @@ void Finals::open(Lane& lane, std::size_t group) {
   if (selection.contenders.empty() || is_done_before(lane, selection, group)) return close(lane, finals);
   if (sweep_.summary.interrupted) return leave_out(lane, finals, "interrupted");
   if (selection.cut) {
-    sweep_.observer.on_note(
-        fmt::format("the finals of {} take the fastest {}: more are within {}% of the best",
-                    lane.stage_of(group).problem.label(), selection.contenders.size(),
-                    sweep_.spec.measure.finals.within_percent));
+    sweep_.observer.on_note(fmt::format("the finals of {} take the fastest {} only: more are near the best",
+                                        lane.stage_of(group).problem.label(), selection.contenders.size()));
   }
   gather(lane, finals, std::move(selection.contenders));
 }
@@ -147,11 +135,13 @@ Finals::Call Finals::call(Lane& lane, const Post& post) {
       leave_out(lane, finals, *why);
       continue;
     }
+    const auto can = [&](const Post& other) { return can_run(finals, other, group); };
+    if (std::none_of(lane.posts.begin(), lane.posts.end(), can)) finals.lost_on = nullptr;
     const bool holds = post.group == group;
     const bool another_holds = std::any_of(lane.posts.begin(), lane.posts.end(), [&](const Post& other) {
-      return &other != &post && other.group == group && can_run(other, group);
+      return &other != &post && other.group == group && can(other);
     });
-    if (!can_run(post, group) || (!holds && another_holds)) continue;
+    if (!can(post) || (!holds && another_holds)) continue;
     if (finals.state == State::ready) return {Call::What::race, group};
     if (holds) return {Call::What::wait, group};
   }
@@ -178,10 +168,12 @@ void Finals::finish(Lane& lane, Post& post, const FinalsMeasured& measured) {
   sweep_.summary.finals_s += seconds_since(finals.begun);
   constexpr double kMillisecondsPerSecond = 1e3;
   sweep_.summary.gpu_s += measured.wall_ms / kMillisecondsPerSecond;
-  const Finalist* const leader = leader_of(finals);
+  const Finalist* const leader = finals.leader();
   for (const FinalTime& time : measured.times) {
-    Finalist* finalist = finalist_of(finals, time.ticket);
-    if (finalist != nullptr && time.outcome != Outcome::ok)
+    Finalist* finalist = finals.finalist(time.ticket);
+    // For want of memory it has no time here; that is no fault.
+    const bool went_well = time.outcome == Outcome::ok || time.outcome == Outcome::refused;
+    if (finalist != nullptr && !went_well)
       finalist->fault = Finalist::Fault{time.outcome, time.reason, &post};
   }
   // The twin is a copy of the leader: one that is faulty says nothing of the noise.
@@ -195,15 +187,18 @@ void Finals::lose(Lane& lane, Post& post, const FinalsLoss& loss) {
   GroupFinals& finals = *finals_on(lane, post);
   free_post(post, finals);
   sweep_.summary.finals_s += seconds_since(finals.begun);
-  Finalist* finalist = loss.blameless ? nullptr : finalist_of(finals, loss.ticket);
-  if (finalist != nullptr) finalist->fault = Finalist::Fault{loss.outcome, loss.reason, &post};
+  finals.lost_on = &post;
+  Finalist* finalist = loss.blameless ? nullptr : finals.finalist(loss.ticket);
+  const bool another_decides = lane.others_can(post, group_of(lane, finals));
+  if (finalist != nullptr && (std::exchange(finalist->suspect, true) || !another_decides))
+    finalist->fault = Finalist::Fault{loss.outcome, loss.reason, &post};
   repeat(lane, finals, loss.reason);
 }
 
 /// Without those in which a fault was found.
 void Finals::repeat(Lane& lane, GroupFinals& finals, const std::string& why) {
   finals.state = State::ready;
-  const bool any_left = leader_of(finals) != nullptr;
+  const bool any_left = finals.leader() != nullptr;
   if (any_left && ++finals.repetitions <= kMostRepetitions) return;
   record_faults(finals);
   leave_out(lane, finals,
@@ -223,29 +218,8 @@ void Finals::release(Lane& lane, Post& post) {
 
 void Finals::record(Lane& lane, const Post& post, GroupFinals& finals, const FinalsMeasured& measured) {
   record_faults(finals);
-  FinalRows rows;
-  const auto add_participant = [&](const FinalTime& time, const Finalist& finalist) {
-    auto row = sweep_.database.find(finalist.contender.key);
-    if (row && row->outcome == Outcome::ok) rows.participants.push_back({std::move(*row), &time});
-  };
-  std::vector<const FinalTime*> times;
-  for (const FinalTime& time : measured.times) {
-    if (time.outcome == Outcome::ok && time.timing) times.push_back(&time);
-  }
-  std::stable_sort(times.begin(), times.end(),
-                   [](const auto* a, const auto* b) { return a->ticket < b->ticket; });
-  for (const FinalTime* time : times) {
-    const Finalist* finalist = finalist_of(finals, time->ticket);
-    if (finalist != nullptr) add_participant(*time, *finalist);
-    for (const Trial& baseline : post.baselines) {
-      if (baseline.template_name == time->name) rows.baselines.push_back({baseline, time});
-    }
-  }
+  FinalRows rows = collect_final_rows(sweep_.database, finals, measured, post.baselines);
   if (rows.participants.empty()) return;
-  const auto is_twin = [](const FinalTime* time) { return time->name == "twin"; };
-  const auto twin = std::find_if(times.begin(), times.end(), is_twin);
-  const bool of_leader = rows.participants.front().row.key == leader_of(finals)->contender.key;
-  if (twin != times.end() && of_leader) rows.twin = FinalRow{rows.participants.front().row, *twin};
   const Stage& stage = lane.stage_of(group_of(lane, finals));
   recorder_.record_finals(rows_with_final_times(std::move(rows), measured.condition, post, stage));
 }

@@ -21,11 +21,13 @@ struct Finalist {
   struct Fault {
     Outcome outcome = Outcome::crashed;
     std::string reason;
-    const Post* post = nullptr;  ///< where
+    const Post* lost_on = nullptr;  ///< where a worker was lost with them last
+    const Post* post = nullptr;     ///< where
   };
 
   Contender contender;
   Instance instance;
+  bool suspect = false;  ///< a GPU lost its worker with it
   std::optional<Fault> fault;
 };
 
@@ -42,10 +44,17 @@ struct GroupFinals {
   State state = State::pending;
   std::vector<Finalist> finalists;                 ///< the leader first
   std::map<std::uint64_t, std::size_t> compiling;  ///< finalists by ticket of the compile pool
+  const Post* lost_on = nullptr;                   ///< where a worker was lost with them last
   const Post* post = nullptr;                      ///< where they are run
   Clock::time_point begun;                         ///< there
   std::uint64_t turns = 0;                         ///< taken there so far
   int repetitions = 0;
+
+  /// Of those without a fault; null when there is none.
+  const Finalist* leader() const;
+  /// Null when the ticket is of none.
+  Finalist* finalist(std::uint64_t ticket);
+  const Finalist* finalist(std::uint64_t ticket) const;
 };
 
 }  // namespace tiletune

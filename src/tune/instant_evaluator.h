@@ -23,7 +23,11 @@ class InstantEvaluator : public Evaluator {
 
  protected:
   void answer(Evaluation evaluation) { answer_ = std::move(evaluation); }
-  void finish(Candidate candidate) { answer_.emplace().finished = std::move(candidate); }
+  void finish(Candidate candidate) {
+    Evaluation evaluation;
+    evaluation.finished = std::move(candidate);
+    answer(std::move(evaluation));
+  }
 
  private:
   Target target_;

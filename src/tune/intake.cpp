@@ -11,7 +11,7 @@ namespace {
 
 /// Compiled candidates of a fleet that may wait for its evaluators; bounds memory and how far compiling runs
 /// ahead.
-constexpr std::size_t kMostReady = 64;
+constexpr std::size_t kMostReady = 256;
 /// Proposals between two looks at the workers and at Ctrl-C, when all of them are known from before.
 constexpr int kMostProposals = 256;
 

@@ -18,14 +18,27 @@ Stage* Lane::current_stage() {
   return nullptr;
 }
 
+/// The stage of a group of which the least has been proposed; null when nothing of it is left.
+Stage* Lane::least_proposed(std::size_t group) {
+  Stage* least = nullptr;
+  for (Stage& stage : fleet_->stages) {
+    if (stage.group != group || stage.proposed >= stage.planned) continue;
+    const auto share = [](const Stage& of) {
+      return static_cast<double>(of.proposed) / static_cast<double>(of.planned);
+    };
+    if (least == nullptr || share(stage) < share(*least)) least = &stage;
+  }
+  return least;
+}
+
 std::optional<Proposal> Lane::propose() {
   while (Stage* stage = current_stage()) {
-    if (stage->proposed < stage->planned) {
-      if (const auto index = stage->strategy->propose()) {
-        ++stage->proposed;
-        return Proposal{stage, *index, false};
+    if (Stage* least = least_proposed(stage->group)) {
+      if (const auto index = least->strategy->propose()) {
+        ++least->proposed;
+        return Proposal{least, *index, false};
       }
-      stage->planned = stage->proposed;
+      least->planned = least->proposed;
       continue;
     }
     std::vector<std::uint64_t>& deferred = deferred_[stage];

@@ -63,9 +63,11 @@ class Lane {
   std::set<std::size_t> measured_groups;  ///< groups with rows of this sweep
   std::vector<GroupFinals> finals;        ///< by group
 
-  /// The next configuration of the first stage that has any left; those put off come last in their stage.
+  /// The next configuration of the first group that has any left. Its stages take turns, in proportion to
+  /// their sizes: a leader that others can be screened against is found early, whichever template it is of.
+  /// Configurations put off come last.
   std::optional<Proposal> propose();
-  /// Puts a configuration off to the end of its stage.
+  /// Puts a configuration off to the end of its group.
   void defer(const Stage* stage, std::uint64_t index);
 
   /// A ready candidate of the lowest group that has anything left to begin, if one is ready: changing groups
@@ -95,6 +97,7 @@ class Lane {
 
  private:
   Stage* current_stage();
+  Stage* least_proposed(std::size_t group);
 
   Fleet* fleet_;
   std::size_t next_stage_ = 0;

@@ -59,7 +59,7 @@ class MeasuringEvaluator : public Evaluator {
         return group_prepared_ ? restart_later(event->reason) : unusable(event->reason);
       case GpuEvent::Kind::measured:
         describe(event->measured);
-        return finish();
+        return finish_with_note(event->measured.condition);
       case GpuEvent::Kind::turn:
         return turn(event->ticket);
       case GpuEvent::Kind::raced:
@@ -106,6 +106,15 @@ class MeasuringEvaluator : public Evaluator {
     dispatched_ = false;
     Evaluation evaluation;
     evaluation.finals = std::move(finals);
+    return evaluation;
+  }
+
+  /// Other programs on the GPU are told once; each row they may have disturbed carries a warning.
+  Evaluation finish_with_note(const GpuCondition& condition) {
+    Evaluation evaluation = finish();
+    if (condition.neighbours.empty() || std::exchange(told_of_neighbours_, true)) return evaluation;
+    evaluation.note =
+        fmt::format("another program uses {} and disturbs its times: {}", target_.name, condition.neighbours);
     return evaluation;
   }
 
@@ -204,6 +213,7 @@ class MeasuringEvaluator : public Evaluator {
   Target target_;
   Patience patience_;
   const Stage* group_ = nullptr;
+  bool told_of_neighbours_ = false;
   bool group_prepared_ = false;              ///< at least once
   std::vector<MeasuredBaseline> baselines_;  ///< of the group
   std::optional<Candidate> candidate_;

@@ -219,9 +219,7 @@ void add_measured(Trial& trial, const Measured& measured, const Workload& worklo
     add_timing(trial, *measured.timing, workload, target);
   }
   if (measured.accuracy) add_accuracy(trial, *measured.accuracy);
-  trial.power_w = measured.condition.power_w;
-  trial.throttle_reasons = measured.condition.throttle_reasons;
-  add_throttling(trial);
+  add_condition(trial, measured.condition);
   trial.measure_ms = measured.wall_ms;
   trial.driver_blocks_per_multiprocessor = measured.driver_blocks_per_multiprocessor;
   if (measured.driver_blocks_per_multiprocessor && trial.blocks_per_multiprocessor &&
@@ -242,6 +240,14 @@ void add_screening(Trial& trial, double leader_us) {
   trial.reason = fmt::format("at least {} times the leader's {} us after {} sample{}",
                              three_digits(*trial.min_us / leader_us), three_digits(leader_us), samples,
                              samples == 1 ? "" : "s");
+}
+
+void add_condition(Trial& trial, const GpuCondition& condition) {
+  trial.power_w = condition.power_w;
+  trial.throttle_reasons = condition.throttle_reasons;
+  add_throttling(trial);
+  if (!condition.neighbours.empty())
+    add_warning(trial, "another program used the GPU: " + condition.neighbours);
 }
 
 void add_throttling(Trial& trial) {

@@ -34,6 +34,8 @@ void add_screening(Trial& trial, double leader_us);
 void add_baseline(Trial& trial, const std::vector<MeasuredBaseline>& baselines);
 /// The same with a baseline's row.
 void add_baseline(Trial& trial, const Trial& baseline);
+/// What was seen of the GPU during the samples that the row has; warns of what may have disturbed them.
+void add_condition(Trial& trial, const GpuCondition& condition);
 /// Warns of samples that were discarded.
 void add_throttling(Trial& trial);
 /// The row of a second copy of a kernel, without its times.

@@ -7,6 +7,7 @@ namespace tiletune {
 
 namespace {
 
+/// Their binaries are held in memory, and travel to the worker in one message.
 constexpr std::size_t kMostContenders = 100;
 constexpr const char* kFinal = "final";
 
@@ -31,11 +32,11 @@ void Standings::add(Stage& stage, std::uint64_t index, const Trial& row,
                       was_in_finals ? row.sweep_id : 0,
                       std::move(binary)};
   std::vector<Contender>& seats = seats_[stage.group];
-  if (seats.size() > most() && before(seats.back(), contender)) return;
+  if (seats.size() > kMostContenders && before(seats.back(), contender)) return;
   std::erase_if(seats, [&](const Contender& other) { return other.key == contender.key; });
   seats.insert(std::upper_bound(seats.begin(), seats.end(), contender, before), std::move(contender));
   // One more than may take part shows that there are more.
-  seats.resize(std::min({entitled(seats), most() + 1, seats.size()}));
+  seats.resize(std::min({entitled(seats), kMostContenders + 1, seats.size()}));
 }
 
 void Standings::lead(const Stage& stage, const Trial& row) {
@@ -48,10 +49,6 @@ void Standings::lead(const Stage& stage, const Trial& row) {
 const Leader* Standings::leader(const Stage& stage) const {
   const auto found = leaders_.find(scope(stage));
   return found == leaders_.end() ? nullptr : &found->second;
-}
-
-std::size_t Standings::most() const {
-  return std::max(kMostContenders, static_cast<std::size_t>(policy_.configurations));
 }
 
 /// How many of the fastest the policy lets take part, seats of those that do not rank included.
@@ -70,8 +67,8 @@ Selection Standings::selection(std::size_t group) const {
   const auto seats = seats_.find(group);
   if (seats == seats_.end()) return selection;
   const std::size_t entitled_to = std::min(entitled(seats->second), seats->second.size());
-  selection.cut = entitled_to > most();
-  for (std::size_t i = 0; i < std::min(entitled_to, most()); ++i) {
+  selection.cut = entitled_to > kMostContenders;
+  for (std::size_t i = 0; i < std::min(entitled_to, kMostContenders); ++i) {
     if (seats->second[i].ranks) selection.contenders.push_back(seats->second[i]);
   }
   return selection;

@@ -37,7 +37,7 @@ struct Contender {
 /// Who takes part in a group's finals.
 struct Selection {
   std::vector<Contender> contenders;  ///< all that rank, the leader first
-  bool cut = false;                   ///< there are more within the policy's percentage
+  bool cut = false;                   ///< the policy would let more take part
 };
 
 /// The leaders of a lane's groups and those close to them. It is decided by the times before any finals, so
@@ -60,7 +60,6 @@ class Standings {
 
   Scope scope(const Stage& stage) const { return {stage.group, by_template_ ? &stage : nullptr}; }
   void lead(const Stage& stage, const Trial& row);
-  std::size_t most() const;
   std::size_t entitled(const std::vector<Contender>& seats) const;
 
   FinalsPolicy policy_;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "cli/fake_sweep.h"
+#include "spec/tune_spec.h"
 
 namespace tiletune {
 namespace {
@@ -48,7 +49,7 @@ void expect_finals(const Sandbox& sandbox, const std::set<std::size_t>& faulty =
     EXPECT_EQ(row.outcome == Outcome::ok, !faulty.contains(i)) << i;
     if (row.timed_in != "final" || faulty.contains(i)) continue;
     EXPECT_NEAR(*row.median_us, *row.first_median_us * 0.99, 0.004 * *row.median_us);
-    EXPECT_EQ(row.sample_count, 40);
+    EXPECT_EQ(row.sample_count, FinalsPolicy().rounds);
     EXPECT_LE(*row.ci_low_us, *row.median_us);
     EXPECT_GE(*row.ci_high_us, *row.median_us);
     EXPECT_NEAR(*row.noise_floor_percent, 0.02, 0.001) << "the twin is so much slower";
@@ -125,8 +126,7 @@ TEST(Finals, OfAWiderSpaceTakeInWhatTheOldOnesHad) {
 TEST(Finals, ACrashBlamesTheParticipantWhoseTurnItWas) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(kConfigurations);
-  // The space has no fourth measurement that crashes: tickets of the finals are places among the
-  // participants.
+  // In such modes tickets are places among the participants.
   const Finished run = sandbox.run(measured_sweep(config, "finals_crash", 4));
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("ok 13, crashed 1"), std::string::npos) << run.out;
@@ -153,6 +153,14 @@ TEST(Finals, AWrongResultCostsItsRowTheRank) {
     ASSERT_EQ(twins.size(), 1U);
     EXPECT_EQ(twins[0].parameters, kernels[place == 1 ? 1 : 0].parameters) << "of one that is right";
   }
+}
+
+TEST(Finals, OneThatFindsNoMemoryInThemKeepsItsFirstTime) {
+  const Sandbox sandbox;
+  sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "finals_refused", 4));
+  const std::vector<Trial> kernels = kernels_of(sandbox);
+  EXPECT_EQ(kernels_with(kernels, Outcome::ok), kConfigurations);
+  for (std::size_t i = 0; i < kSeats; ++i) EXPECT_EQ(kernels[i].timed_in, i == 3 ? "sampling" : "final");
 }
 
 TEST(Finals, ThatLoseTheirWorkerAgainAndAgainAreGivenUpAndBlameNobody) {
@@ -244,12 +252,21 @@ TEST(Finals, OfEveryProblemRunOnOneOfTheGpus) {
   }
 }
 
-TEST(Finals, OfAGpuThatLosesItsWorkerInThemMoveToAnother) {
+TEST(Finals, AnotherGpuDecidesWhetherItWasTheParticipantsFault) {
+  for (const char* mode : {"1:finals_crash", "1:finals_killed", "finals_crash"}) {
+    const Sandbox sandbox;
+    const std::string config = sandbox.write_tiny_space(kConfigurations);
+    const Finished run = sandbox.run(measured_sweep(config, mode, 2, {"--gpus", "0,1"}));
+    EXPECT_EQ(run.code, 0) << run.err;
+    const bool fails_everywhere = std::string(mode) == "finals_crash";
+    expect_finals(sandbox, fails_everywhere ? std::set<std::size_t>{1} : std::set<std::size_t>{});
+  }
+}
+
+TEST(Finals, OnAGpuThatDiesInThemBlameNobody) {
   const Sandbox sandbox;
-  // What GPU 1 blames, GPU 0 leaves out: a loss in the finals comes after many launches that went well.
-  const Finished run = sandbox.run(
-      measured_sweep(sandbox.write_tiny_space(kConfigurations), "1:finals_killed", 2, {"--gpus", "0,1"}));
-  EXPECT_EQ(run.code, 0) << run.err;
+  const Finished run = sandbox.run(sweep_with(sandbox.write_tiny_space(kConfigurations), "finals_die", 2));
+  EXPECT_NE(run.err.find("the first times stand: no GPU is left"), std::string::npos) << run.err;
   EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::ok), kConfigurations);
 }
 

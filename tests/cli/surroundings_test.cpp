@@ -294,8 +294,9 @@ TEST(Surroundings, ADatabaseThatIsOverwrittenIsRefusedAtTheNextReading) {
         measured_sweep((sandbox.folder() / "tiny.json").string(), "none")}) {
     const Finished run = sandbox.run(command);
     EXPECT_EQ(run.code, kUserError) << run.out;
-    EXPECT_EQ(run.err, error_about("results.db", "this database is damaged: database disk image is malformed",
-                                   kRestore));
+    // In SQLite's words, which depend on what it meets first.
+    EXPECT_EQ(run.err.rfind("tiletune: error: results.db: this database is damaged: ", 0), 0U) << run.err;
+    EXPECT_TRUE(run.err.ends_with("\n  " + kRestore + "\n")) << run.err;
   }
 }
 

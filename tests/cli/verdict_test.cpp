@@ -51,7 +51,7 @@ class Verdict : public testing::Test {
   }
 
   const Sandbox sandbox;
-  const std::string config = sandbox.write_tiny_space(3);
+  const std::string config = sandbox.write_tiny_space(3, kNoFinals);
   std::map<std::string, Trial> kernels;
   Trial cublas;
 };

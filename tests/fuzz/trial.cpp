@@ -4,6 +4,9 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -13,6 +16,7 @@
 #include "output/export.h"
 #include "rank/ranking.h"
 #include "store/cells.h"
+#include "store/samples.h"
 #include "store/schema.h"
 
 namespace {
@@ -58,8 +62,12 @@ class AnyRows {
 
   const Database& hold(const std::vector<std::string>& rows) {
     SQLite::Transaction transaction(connection_);
-    connection_.exec("DELETE FROM sweep_trial; DELETE FROM trial;");
+    connection_.exec("DELETE FROM sweep_trial; DELETE FROM trial; DELETE FROM calibration;");
     for (std::size_t i = 0; i < rows.size(); ++i) insert(cells_of(rows[i], i));
+    connection_.exec(
+        "INSERT OR IGNORE INTO calibration SELECT gpu, gpu_uuid, driver_version, recorded_at, tflops, "
+        "mean_us, "
+        "min_us, stddev_us, ci_low_us, ci_high_us FROM trial");
     transaction.commit();
     return *database_;
   }
@@ -145,22 +153,46 @@ void check_ranking(const Database& database) {
   RankingRows rows = ranking_rows(database, {});
   for (const RankingGroup& group : rank_rows(rows)) {
     double fastest = 0;
+    std::map<int, bool> in_finals;  // By rank.
     require(!group.rows.empty(), "a group has rows");
     for (const RankedRow& row : group.rows) {
       const Trial trial = database.row(row.id);
       require(ranking_time_us(trial).has_value(), "only rows that ran are ranked");
       if (row.rank == 1 && fastest == 0) fastest = *ranking_time_us(trial);
       require((trial.kind == "baseline") == (row.rank == 0), "baselines have no rank");
+      require(row.rank == 0 || trial.kind == "kernel", "only kernels are ranked");
+      const bool known = !in_finals.emplace(row.rank, row.in_finals).second;
+      require(row.rank == 0 || !known || in_finals[row.rank] == row.in_finals,
+              "finals tie with finals alone");
     }
     require(fastest > 0, "a group has a first");
   }
+}
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  });
+}
+
+/// The bytes as packed samples, and as samples to pack.
+void check_samples(const std::uint8_t* data, std::size_t size) {
+  std::vector<double> samples(size / sizeof(double));
+  if (!samples.empty()) std::memcpy(samples.data(), data, samples.size() * sizeof(double));
+  require(same_bits(unpack_samples(pack_samples(samples)), samples), "samples come back bit for bit");
+  refused([&] {
+    const std::vector<double> unpacked = unpack_samples(Blob(data, data + size));
+    require(same_bits(unpack_samples(pack_samples(unpacked)), unpacked), "unpacked samples can be packed");
+  });
 }
 
 /// All rows, whether they ran or not.
 void check_listing(const Database& database, Format format) {
   std::ostringstream listed, exported;
   write_trials(listed, database, {}, format,
-               {"outcome", "template", "problem", "parameters", "gpu", "reason", "samples_us"}, 0);
+               {"outcome", "template", "problem", "parameters", "gpu", "median_us", "reason", "samples_us",
+                "clocks_mhz"},
+               0);
   check_text(listed.str(), format);
   write_export(exported, database, {}, true);
   check_text(exported.str(), Format::json);
@@ -171,6 +203,7 @@ void check_listing(const Database& database, Format format) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static AnyRows rows;
   if (size == 0) return 0;
+  check_samples(data + 1, size - 1);
   const auto format = static_cast<Format>(data[0] % 4);
   const Database& database = rows.hold(split(text_of(data + 1, size - 1), '\x1e'));
   database.at_one_state([&] {

@@ -84,7 +84,7 @@ void write_raw(const std::string& bytes) {
 }
 
 /// Left in the working folder by a GPU that is dead.
-constexpr const char* kGrave = "gpu_1_is_dead";
+constexpr const char* kGrave = "a_gpu_is_dead";
 
 /// False when the mode strikes in another way than this, or not at all.
 bool misbehave(WorkerChannel& channel, const std::string& mode, const MeasureRequest& request) {
@@ -155,15 +155,28 @@ FinalTime final_time(const MeasureRequest& participant, double base_us, int roun
   FinalTime time;
   time.ticket = participant.ticket;
   Samples samples;
-  for (int round = 0; round < rounds; ++round) samples.times_us.push_back(base_us * (1 + 1e-4 * round));
+  constexpr double kDrift = 0.004;
+  for (int round = 0; round < rounds; ++round)
+    samples.times_us.push_back(base_us * (1 + kDrift * round / rounds));
   time.timing = summarise(std::move(samples));
   return time;
 }
 
-/// The end of a worker in the finals: "finals_crash", "finals_hang", "finals_killed".
+void fail(FinalTime& time, Outcome outcome, const std::string& reason) {
+  time.outcome = outcome;
+  time.reason = reason;
+  time.timing.reset();
+}
+
+/// The end of a worker in the finals: "finals_crash", "finals_killed", "finals_die" (for ever),
+/// "finals_hang".
 void misbehave_in_finals(const std::string& mode) {
   if (mode == "finals_crash") ::raise(SIGSEGV);
   if (mode == "finals_killed") ::raise(SIGKILL);
+  if (mode == "finals_die") {
+    std::ofstream(kGrave) << "for ever";
+    ::raise(SIGSEGV);
+  }
   if (mode == "finals_hang") {
     std::ofstream("finals_hang") << "here";
     std::this_thread::sleep_for(std::chrono::hours(1));
@@ -179,10 +192,11 @@ void race(WorkerChannel& channel, const FinalsRequest& request, int rounds, cons
     const bool strikes = participant.ticket == strikes_at;
     if (strikes) misbehave_in_finals(mode);
     finals.times.push_back(final_time(participant, 0.99 * time_us(participant), rounds));
-    if (!strikes || mode != "finals_wrong") continue;
-    finals.times.back().outcome = Outcome::wrong_result;
-    finals.times.back().reason = "relative error 0.5 of C (bound 1e-06)";
-    finals.times.back().timing.reset();
+    if (strikes && mode == "finals_wrong") {
+      fail(finals.times.back(), Outcome::wrong_result, "relative error 0.5 of C (bound 1e-06)");
+    } else if (strikes && mode == "finals_refused") {
+      fail(finals.times.back(), Outcome::refused, "out of memory");
+    }
   }
   FinalTime twin = final_time({}, 0.99 * 1.0002 * time_us(request.participants.front()), rounds);
   twin.name = "twin";
@@ -235,7 +249,8 @@ int main(int argc, char** argv) {
     channel.send({{"type", "no_gpu"}, {"reason", "there is no driver here"}});
     return 0;
   }
-  if (mode == "dies" && device == 1 && std::filesystem::exists(kGrave)) {
+  const bool may_be_dead = (mode == "dies" && device == 1) || mode == "finals_die";
+  if (may_be_dead && std::filesystem::exists(kGrave)) {
     channel.send({{"type", "fatal"}, {"reason", "the GPU has fallen off the bus"}});
     return 1;
   }

@@ -21,6 +21,14 @@ TEST(Race, WhatIsClearlySlowerLeavesAndBaselinesStay) {
   EXPECT_FALSE(racers[3].is_out);
 }
 
+TEST(Race, WhoseTimeIsNotSettledStays) {
+  Racer noisy;
+  for (int i = 0; i < 10; ++i) noisy.samples.times_us.push_back(110 + i);
+  std::vector<Racer> racers{racer(100, 10), noisy};
+  race_out(racers);
+  EXPECT_FALSE(racers[1].is_out);
+}
+
 TEST(Race, NobodyIsJudgedBeforeTenRounds) {
   std::vector<Racer> racers{racer(100, 9), racer(200, 9)};
   race_out(racers);

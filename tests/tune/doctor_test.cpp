@@ -140,7 +140,7 @@ TEST(Doctor, ACompilerThatFailsIsAProblemOfTheMachineAndNotOfAGpu) {
 
 TEST(Doctor, LooksAtCoresCacheAndLibraries) {
   MachineFacts facts = machine();
-  EXPECT_EQ(of_machine(facts, "compile_workers").found, "15 compile workers on 16 cores");
+  EXPECT_EQ(of_machine(facts, "compile_workers").found, "16 compile workers on 16 cores");
   facts.core_quota = 4;
   EXPECT_EQ(of_machine(facts, "compile_workers").remedy, "Sweep with -j 3.");
   facts.core_quota = 15;

@@ -1,0 +1,55 @@
+#include "store/database_impl.h"
+
+#include <fmt/format.h>
+
+#include "store/cells.h"
+#include "store/connection.h"
+#include "store/filter.h"
+#include "store/schema.h"
+
+namespace tiletune {
+
+std::string select_sql(const char* what, const std::string& condition, const char* rest) {
+  return fmt::format("SELECT {} FROM trial{}{}", what, condition, rest);
+}
+
+Database::Impl::Impl(const std::filesystem::path& path, Mode mode, std::chrono::milliseconds busy_timeout)
+    : file(path), connection(open_connection(path, mode, busy_timeout)), watch(path) {}
+
+InUse Database::Impl::prepared(const std::string& sql) {
+  auto found = statements.find(sql);
+  if (found == statements.end()) found = statements.try_emplace(sql, connection, sql).first;
+  return InUse(found->second);
+}
+
+void Database::Impl::upsert(const Trial& trial) {
+  static const std::string sql = upsert_sql();
+  const InUse statement = prepared(sql);
+  int index = 0;
+  for (const Column& column : trial_columns()) bind_cell(*statement, ++index, column.read(trial));
+  statement->exec();
+}
+
+std::vector<std::string> Database::Impl::gpu_names() {
+  const InUse statement = prepared("SELECT DISTINCT gpu FROM trial");
+  std::vector<std::string> names;
+  while (statement->executeStep()) names.push_back(statement->getColumn(0).getString());
+  return names;
+}
+
+SQLite::Statement Database::Impl::select(const char* what, const TrialFilter& filter, const char* rest,
+                                         const char* hint) {
+  const std::vector<std::string> gpus =
+      filter.gpus.empty() ? std::vector<std::string>() : matching_gpus(gpu_names(), filter.gpus);
+  const Condition condition = condition_of(filter, gpus);
+  SQLite::Statement statement(connection, select_sql(what, hint + condition.sql, rest));
+  int index = 0;
+  for (const Cell& value : condition.values) bind_cell(statement, ++index, value);
+  return statement;
+}
+
+SQLite::Statement Database::Impl::select_in_order(const char* what, const TrialFilter& filter) {
+  return select(what, filter, " ORDER BY id", " NOT INDEXED");
+}
+
+}  // namespace tiletune

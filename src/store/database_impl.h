@@ -1,0 +1,54 @@
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "store/database.h"
+#include "store/file_watch.h"
+
+namespace tiletune {
+
+/// A statement in use. Resetting it ends its read transaction; one left open would keep the WAL file growing.
+class InUse {
+ public:
+  explicit InUse(SQLite::Statement& statement) : statement_(statement) {}
+  ~InUse() { statement_.tryReset(); }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+  SQLite::Statement* operator->() const { return &statement_; }
+  SQLite::Statement& operator*() const { return statement_; }
+
+ private:
+  SQLite::Statement& statement_;
+};
+
+/// What the member functions of Database, which are defined in several files, have in common.
+struct Database::Impl {
+  Impl(const std::filesystem::path& path, Mode mode, std::chrono::milliseconds busy_timeout);
+
+  /// The statement of this text, prepared once.
+  InUse prepared(const std::string& sql);
+  void upsert(const Trial& trial);
+  /// Prepares "SELECT what FROM trial WHERE ... rest" with the filter's values bound.
+  SQLite::Statement select(const char* what, const TrialFilter& filter, const char* rest,
+                           const char* hint = "");
+  /// The same in order of insertion. An index would bring the rows in another order, and SQLite, which keeps
+  /// no statistics of the table, would rather sort millions of them on disk than do without one.
+  SQLite::Statement select_in_order(const char* what, const TrialFilter& filter);
+
+  std::filesystem::path file;
+  SQLite::Database connection;
+  FileWatch watch;
+  std::unordered_map<std::string, SQLite::Statement> statements;
+
+ private:
+  std::vector<std::string> gpu_names();
+};
+
+/// "SELECT what FROM trial condition rest"
+std::string select_sql(const char* what, const std::string& condition, const char* rest);
+
+}  // namespace tiletune

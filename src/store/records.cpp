@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "store/connection.h"
+#include "store/database_impl.h"
+#include "store/schema.h"
+
+// What the database holds beside the rows: runs of the sweep command, and what was measured of GPUs.
+
+namespace tiletune {
+
+std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
+  impl_->watch.check();
+  return translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared(insert_sweep_sql());
+    int index = 0;
+    for (const SweepColumn& column : sweep_columns()) statement->bind(++index, sweep.*column.member);
+    statement->exec();
+    return impl_->connection.getLastInsertRowid();
+  });
+}
+
+void Database::end_sweep(std::int64_t id, const std::string& finished_at) {
+  impl_->watch.check();
+  translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared("UPDATE sweep SET finished_at = ? WHERE id = ?");
+    statement->bind(1, finished_at);
+    statement->bind(2, id);
+    if (statement->exec() == 0)
+      throw std::out_of_range(fmt::format("{} has no sweep {}", file().string(), id));
+  });
+}
+
+std::vector<SweepRecord> Database::sweeps() const {
+  return translating_errors(file(), [&] {
+    std::string names = "id";
+    for (const SweepColumn& column : sweep_columns()) names += std::string(", ") + column.name;
+    const InUse statement = impl_->prepared("SELECT " + names + " FROM sweep ORDER BY id");
+    std::vector<SweepRecord> sweeps;
+    while (statement->executeStep()) {
+      SweepRecord& sweep = sweeps.emplace_back();
+      sweep.id = statement->getColumn(0).getInt64();
+      int index = 0;
+      for (const SweepColumn& column : sweep_columns()) {
+        sweep.*column.member = statement->getColumn(++index).getString();
+      }
+    }
+    return sweeps;
+  });
+}
+
+void Database::record_calibration(const CalibrationRecord& calibration) {
+  impl_->watch.check();
+  translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared(record_calibration_sql());
+    int index = 0;
+    for (const CalibrationColumn& column : calibration_columns()) {
+      std::visit([&](auto member) { statement->bind(++index, calibration.*member); }, column.member);
+    }
+    statement->exec();
+  });
+}
+
+std::optional<CalibrationRecord> Database::calibration(const std::string& gpu_uuid,
+                                                       const std::string& driver_version) const {
+  return translating_errors(file(), [&]() -> std::optional<CalibrationRecord> {
+    const InUse statement =
+        impl_->prepared(select_calibration_sql() + " WHERE gpu_uuid = ? AND driver_version = ?");
+    statement->bind(1, gpu_uuid);
+    statement->bind(2, driver_version);
+    if (!statement->executeStep()) return std::nullopt;
+    CalibrationRecord calibration;
+    int index = 0;
+    for (const CalibrationColumn& column : calibration_columns()) {
+      const SQLite::Column cell = statement->getColumn(index++);
+      if (const auto* text = std::get_if<0>(&column.member)) calibration.** text = cell.getString();
+      if (const auto* number = std::get_if<1>(&column.member)) calibration.** number = cell.getDouble();
+    }
+    return calibration;
+  });
+}
+
+}  // namespace tiletune

@@ -1,0 +1,21 @@
+#include "tune/group_finals.h"
+
+#include <algorithm>
+
+namespace tiletune {
+
+const Finalist* GroupFinals::leader() const {
+  const auto found = std::find_if(finalists.begin(), finalists.end(),
+                                  [](const Finalist& finalist) { return !finalist.fault; });
+  return found == finalists.end() ? nullptr : &*found;
+}
+
+Finalist* GroupFinals::finalist(std::uint64_t ticket) {
+  return ticket == 0 || ticket > finalists.size() ? nullptr : &finalists[ticket - 1];
+}
+
+const Finalist* GroupFinals::finalist(std::uint64_t ticket) const {
+  return ticket == 0 || ticket > finalists.size() ? nullptr : &finalists[ticket - 1];
+}
+
+}  // namespace tiletune

@@ -1,0 +1,63 @@
+// What `tiletune rank` prints, and of which databases.
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "cli/process.h"
+#include "store/database.h"
+
+namespace tiletune {
+namespace {
+
+Trial timed(const std::string& key, Outcome outcome, double median_us) {
+  Trial trial;
+  trial.key = trial.template_name = key;
+  trial.problem = "64x64x64";
+  trial.gpu = "NVIDIA H200";
+  trial.outcome = outcome;
+  trial.median_us = median_us;
+  return trial;
+}
+
+TEST(Rank, WhatWasScreenedOutIsListedWithItsTime) {
+  const Sandbox sandbox;
+  Trial screened = timed("slow", Outcome::screened_out, 250);
+  screened.reason = "slower than 1.5 times the leader";
+  Trial refused = timed("refused", Outcome::refused, 0);
+  refused.median_us.reset();
+  refused.reason = "too many threads";
+  Database(sandbox.folder() / "rows.db", Database::Mode::read_write)
+      .record_all({timed("fast", Outcome::ok, 100), screened, refused});
+  EXPECT_EQ(sandbox.run({"rank", "--db", "rows.db"}).out.find("slow"), std::string::npos);
+  EXPECT_EQ(sandbox.run({"rank", "--db", "rows.db", "--outcome", "screened_out"}).out,
+            "outcome       template  problem   parameters  gpu          median_us  reason\n"
+            "screened_out  slow      64x64x64  -           NVIDIA H200        250  slower than 1.5 times the "
+            "leader\n");
+  EXPECT_EQ(sandbox.run({"rank", "--db", "rows.db", "--outcome", "refused"}).out,
+            "outcome  template  problem   parameters  gpu          reason\n"
+            "refused  refused   64x64x64  -           NVIDIA H200  too many threads\n");
+}
+
+TEST(Rank, ADatabaseOfSchema1IsUpgradedAndRanked) {
+  const Sandbox sandbox;
+  std::ifstream stream(std::string(TILETUNE_SOURCE_DIR) + "/tests/store/schema_1.sql");
+  std::stringstream sql;
+  sql << stream.rdbuf();
+  SQLite::Database(sandbox.folder() / "old.db", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql.str());
+  const Finished run = sandbox.run({"rank", "--db", "old.db", "--columns", "rank,parameters,median_us"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  EXPECT_EQ(run.out,
+            "1024x1024x1024 on NVIDIA H200, measured (gemm, f32, alpha=1 beta=0, cold)\n"
+            "rank  parameters  median_us\n"
+            "   -  -                64.3\n"
+            "   1  BM=4 BN=32        327\n"
+            "   2  BM=4 BN=64        332\n"
+            "   3  BM=8 BN=64        341\n");
+}
+
+}  // namespace
+}  // namespace tiletune

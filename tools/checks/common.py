@@ -1,0 +1,90 @@
+"""What the checks on a GPU share: running tiletune, reading its databases, and the verdicts."""
+
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import time
+
+HOME = pathlib.Path(__file__).resolve().parent.parent.parent
+VERDICTS = []
+
+
+def verdict(passed, text):
+    VERDICTS.append(bool(passed))
+    print(("PASS " if passed else "FAIL ") + text, flush=True)
+
+
+class Bench:
+    """Runs tiletune with a cold cache and databases of its own."""
+
+    def __init__(self, executable, out):
+        self.executable = executable
+        self.out = out
+        self.environment = dict(os.environ, XDG_CACHE_HOME=str(out / "cache"), TILETUNE_HOME=str(HOME))
+
+    def run(self, name, *arguments, prefix=()):
+        started = time.monotonic()
+        log = self.out / f"{name}.log"
+        with open(log, "w") as file:
+            code = subprocess.run([*prefix, str(self.executable), *map(str, arguments)], stdout=file,
+                                  stderr=subprocess.STDOUT, env=self.environment, cwd=HOME).returncode
+        return code, time.monotonic() - started, log.read_text()
+
+    def sweep(self, name, config, *arguments):
+        database = self.out / f"{name}.db"
+        code, wall, text = self.run(name, "sweep", config, "--db", database, *arguments)
+        if not database.exists():
+            print(text)
+            raise SystemExit(f"gpu_check: no database from {config}")
+        return code, wall, text, database
+
+    def cold(self):
+        shutil.rmtree(self.out / "cache", ignore_errors=True)
+
+
+def query(database, sql):
+    connection = sqlite3.connect(database)
+    try:
+        return connection.execute(sql).fetchall()
+    finally:
+        connection.close()
+
+
+def outcomes(database):
+    return dict(query(database, "SELECT outcome, count(*) FROM trial WHERE kind = 'kernel' GROUP BY outcome"))
+
+
+def ran(found):
+    """How many configurations ran; those given up as clearly slower than the leader did."""
+    return found.get("ok", 0) + found.get("screened_out", 0)
+
+
+def all_ran(found):
+    return ran(found) == sum(found.values()) > 0
+
+
+def expect_all_ok(bench, name, config, *arguments):
+    code, wall, text, database = bench.sweep(name, config, *arguments)
+    found = outcomes(database)
+    total = sum(found.values())
+    verdict(code == 0 and all_ran(found),
+            f"{name}: {ran(found)} of {total} configurations verified ({found.get('screened_out', 0)} then given up as slow), "
+            f"{wall:.1f} s")
+    if not all_ran(found):
+        for row in query(database, "SELECT outcome, template, problem, parameters, substr(reason, 1, 300) FROM trial "
+                                   "WHERE kind = 'kernel' AND outcome NOT IN ('ok', 'screened_out') LIMIT 5"):
+            print("    ", *row)
+    return wall, text, database
+
+
+UNITS = {"ms": 1e-3, "s": 1, "min": 60, "h": 3600}
+
+
+def seconds_after(text, word):
+    """The time behind a word in a sweep's summary: 'compiling 7 min 56 s of CPU time' is 476."""
+    found = re.search(rf"{word} ((?:[0-9.]+ (?:ms|s|min|h) ?)+)", text)
+    parts = re.findall(r"([0-9.]+) (ms|s|min|h)", found.group(1)) if found else []
+    return sum(float(number) * UNITS[unit] for number, unit in parts)

@@ -1,0 +1,181 @@
+"""Checks of what a measurement is worth: repeatability, screening, throttling, and agreement with a profiler."""
+
+import csv
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import time
+
+from .common import all_ran, expect_all_ok, outcomes, query, seconds_after, verdict
+
+PEER = "configs/peer_sgemm.json"
+SGEMM = ("configs/sgemm.json", "--problem", "4096x4096x4096")
+
+
+def ranking(bench, database):
+    """The kernels of a database's only group, as `rank` orders them."""
+    output = bench.out / "ranking.json"
+    bench.run("ranking", "rank", "--db", database, "--limit", "0", "--format", "json", "-o", output)
+    group = json.loads(output.read_text())["groups"][0]
+    return [row for row in group["rows"] if row["kind"] == "kernel"]
+
+
+def identity(row):
+    return row["template"] + json.dumps(row["parameters"])
+
+
+def leaders(rows):
+    return {identity(row) for row in rows if row["rank"] == 1}
+
+
+def places(values):
+    """Ranks from 1, ties sharing their mean."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    result = [0.0] * len(values)
+    first = 0
+    while first < len(order):
+        last = first
+        while last + 1 < len(order) and values[order[last + 1]] == values[order[first]]:
+            last += 1
+        for i in order[first:last + 1]:
+            result[i] = (first + last) / 2 + 1
+        first = last + 1
+    return result
+
+
+def spearman(a, b):
+    return statistics.correlation(places(a), places(b))
+
+
+def check_repeat(bench):
+    runs = []
+    for number in range(1, 6):
+        _, _, _, database = bench.sweep(f"repeat_{number}", PEER, "--finals", "10", "--quiet")
+        if not all_ran(outcomes(database)):
+            return verdict(False, f"repeat: run {number}: {outcomes(database)}")
+        runs.append(ranking(bench, database))
+    winners = [identity(rows[0]) for rows in runs]
+    tied = [leaders(rows) for rows in runs]
+    print("     tied with the best:", [len(ties) for ties in tied], "noise floor %:",
+          [rows[0]["noise_floor_percent"] for rows in runs])
+    verdict(all(winner in ties for winner in winners for ties in tied),
+            f"repeat: the winner of each of 5 runs is tied with the best of every other; {len(set(winners))} different winners")
+    times = [{identity(row): row["median_us"] for row in rows} for rows in runs]
+    common = sorted(set.intersection(*(set(of) for of in times)))
+    least = min(spearman([a[key] for key in common], [b[key] for key in common])
+                for i, a in enumerate(times) for b in times[:i])
+    verdict(least >= 0.99, f"repeat: Spearman's rank correlation of {len(common)} configurations, least of 10 pairs: {least:.4f}")
+    finals = [{identity(row) for row in rows if row["timed_in"] == "final"} for rows in runs]
+    spread = {key: 100 * (max(of[key] for of in times) / min(of[key] for of in times) - 1) for key in set.intersection(*finals)}
+    worst = max(spread.values())
+    verdict(worst < 0.5, f"repeat: medians of the {len(spread)} configurations in all finals differ by at most {worst:.2f}%")
+
+
+def gpu_seconds(database):
+    return query(database, "SELECT sum(measure_ms) / 1e3 FROM trial WHERE kind = 'kernel'")[0][0]
+
+
+def check_screening(bench):
+    expect_all_ok(bench, "screening_compile", *SGEMM, "--quiet")  # the kernel cache is warm from here on
+    _, text, screened = expect_all_ok(bench, "screening_on", *SGEMM, "--quiet")
+    _, _, full = expect_all_ok(bench, "screening_off", *SGEMM, "--screening", "off", "--quiet")
+    saved = 100 * (1 - gpu_seconds(screened) / gpu_seconds(full))
+    verdict(saved >= 50, f"screening: {gpu_seconds(screened):.1f} s on the GPU instead of {gpu_seconds(full):.1f} s: {saved:.0f}% saved "
+                         f"({outcomes(screened).get('screened_out', 0)} given up)")
+    first, second = leaders(ranking(bench, screened)), leaders(ranking(bench, full))
+    verdict(first == second, f"screening: the same {len(first)} winners with and without it" if first == second else
+            f"screening: winners differ: {first} with it, {second} without")
+
+
+def check_time(bench):
+    bench.cold()
+    wall, text, _ = expect_all_ok(bench, "time", *SGEMM, "--quiet")
+    compiling = seconds_after(text, "compiling") / (os.cpu_count() or 1)
+    evaluating = seconds_after(text, "evaluating")
+    bound = 1.2 * max(compiling, evaluating)
+    verdict(wall <= bound, f"time: cold sweep of 632 configurations in {wall:.1f} s, at most {bound:.1f} s = 1.2 x the larger of "
+                           f"{compiling:.1f} s compiling on all cores and {evaluating:.1f} s on the GPU")
+
+
+def check_throttle(bench):
+    neighbour = bench.executable.parent / "neighbour"
+    bench.sweep("throttle_compile", "configs/quick.json", "--problem", "2048", "--quiet")
+    database = bench.out / "throttle.db"
+    arguments = ["sweep", "configs/quick.json", "--problem", "2048", "--db", database, "--screening", "off", "--precision", "0.01"]
+    log = bench.out / "throttle.log"
+    with open(log, "w") as file:
+        sweep = subprocess.Popen([bench.executable, *map(str, arguments)], stdout=file, stderr=subprocess.STDOUT,
+                                 env=bench.environment, cwd=bench.environment["TILETUNE_HOME"])
+        while sweep.poll() is None and measured_rows(database) < 5:
+            time.sleep(0.01)
+        other = subprocess.Popen([neighbour, "0"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        sweep.wait()
+        other.stdin.close()
+        other.wait()
+    discarded = query(database, "SELECT sum(discarded_samples) FROM trial")[0][0] or 0
+    said = [line for line in log.read_text().splitlines() if "discarded" in line]
+    verdict(discarded > 0 and said, f"throttle: beside a neighbour that multiplies FP16 matrices {discarded} samples were discarded; "
+                                    f"the report says: {said[:1]}")
+    strangers = [line for line in log.read_text().splitlines() if "neighbour" in line]
+    verdict(strangers, f"throttle: the report names the other process: {strangers[:1]}")
+
+
+def measured_rows(database):
+    try:
+        return query(database, "SELECT count(*) FROM trial WHERE kind = 'kernel' AND outcome = 'ok'")[0][0]
+    except Exception:  # the tables are not there yet
+        return 0
+
+
+# Kernels from about 5 us to about 20 ms: template, settings, problem.
+PROFILED = [
+    ("sgemm_shared", {"BM": 16, "BN": 16, "BK": 16}, "128x128x128"),
+    ("sgemm_shared", {"BM": 16, "BN": 16, "BK": 16}, "256x256x256"),
+    ("sgemm_shared", {"BM": 32, "BN": 32, "BK": 32}, "512x512x512"),
+    ("sgemm_shared", {"BM": 32, "BN": 32, "BK": 32}, "1024x1024x1024"),
+    ("sgemm_shared", {"BM": 32, "BN": 32, "BK": 32}, "2048x2048x2048"),
+    ("sgemm_shared", {"BM": 32, "BN": 32, "BK": 32}, "4096x4096x4096"),
+]
+
+
+def profiled_us(bench, name, arguments, kernel):
+    """Median of ncu's gpu__time_duration over the launches of one kernel, caches flushed before each, clocks left alone."""
+    ncu = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
+    _, _, text = bench.run(name, *arguments, prefix=(
+        ncu, "--target-processes", "all", "--clock-control", "none", "--cache-control", "all", "--metrics", "gpu__time_duration.sum",
+        "--kernel-name", f"regex:^{kernel}", "--launch-skip", "3", "--launch-count", "15", "--csv"))
+    lines = [line for line in text.splitlines() if line.startswith('"')]
+    scale = {"ns": 1e-3, "nsecond": 1e-3, "us": 1, "usecond": 1, "ms": 1e3, "msecond": 1e3}
+    return statistics.median(float(row["Metric Value"].replace(",", "")) * scale[row["Metric Unit"]] for row in csv.DictReader(lines))
+
+
+def check_profiler(bench):
+    if not (shutil.which("ncu") or pathlib.Path("/usr/local/cuda/bin/ncu").exists()):
+        print("SKIP profiler: ncu is not installed")
+        return
+    print(f"     {'kernel':28} {'problem':16} {'median_us':>10} {'launches':>8} {'isolated_us':>12} {'ncu_us':>10} {'difference':>20}")
+    agree = 0
+    for number, (template, settings, problem) in enumerate(PROFILED):
+        name = f"profiler_{number}"
+        database = bench.out / f"{name}.db"
+        chosen = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+        arguments = ["bench", template, *chosen, "--problem", problem, "--baseline", "none"]
+        bench.run(name, *arguments, "--db", database)
+        median, launches, isolated = query(
+            database, "SELECT median_us, launches_per_sample, isolated_us FROM trial WHERE kind = 'kernel'")[0]
+        single = isolated or median
+        ncu = profiled_us(bench, f"{name}_ncu", [*arguments, "--db", bench.out / f"{name}_ncu.db"], template)
+        difference = single - ncu
+        good = abs(difference) <= max(0.5, 0.02 * ncu)
+        agree += good
+        kernel = f"{template} {'x'.join(map(str, settings.values()))}"
+        print(f"     {kernel:28} {problem:16} {median:10.2f} {launches:8} {isolated or float('nan'):12.2f} {ncu:10.2f} "
+              f"{difference:+9.2f} us {100 * difference / ncu:+5.1f}%")
+    verdict(agree == len(PROFILED), f"profiler: {agree} of {len(PROFILED)} single launches agree with ncu within 2% or 0.5 us")
+
+
+CHECKS = {"repeat": check_repeat, "screening": check_screening, "time": check_time, "throttle": check_throttle,
+          "profiler": check_profiler}
