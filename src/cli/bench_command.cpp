@@ -218,7 +218,8 @@ void add_how_to(CLI::App& command, BenchCommand& options, const CLI::Option*& gp
   command.add_option("--samples", options.samples, "Most timed samples before the finals")
       ->check(CLI::Range(1, most))
       ->capture_default_str();
-  command.add_option("--rounds", options.rounds, "Samples in turns with the baselines and a copy of itself")
+  command
+      .add_option("--rounds", options.rounds, "Most samples in turns with the baselines and a copy of itself")
       ->check(CLI::Range(static_cast<int>(kFewestRounds), most))
       ->capture_default_str();
   command.add_option("--db", options.database, "Results database, where it is recorded")

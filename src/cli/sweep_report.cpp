@@ -42,8 +42,13 @@ std::string counts_line(const SweepSummary& summary) {
                                  human_seconds(summary.wall_s));
   if (!counts.empty()) text += ": " + outcome_summary(counts);
   if (summary.reused > 0) text += fmt::format("; {} known from before", summary.reused);
-  return text + fmt::format(" (compiling {} of CPU time, evaluating {})\n",
-                            human_seconds(summary.compile_cpu_s), human_seconds(summary.evaluate_s));
+  text += fmt::format(" (compiling {} of CPU time, evaluating {}", human_seconds(summary.compile_cpu_s),
+                      human_seconds(summary.evaluate_s));
+  if (summary.finals > 0) text += fmt::format(", finals {}", human_seconds(summary.finals_s));
+  if (summary.gpu_s > 0) text += fmt::format("; GPU time {}", human_seconds(summary.gpu_s));
+  if (summary.discarded_samples > 0)
+    text += fmt::format("; {} samples discarded for throttling", summary.discarded_samples);
+  return text + ")\n";
 }
 
 /// How to list what is not in the ranking.
@@ -78,6 +83,11 @@ std::string outcome_lines(const Database& rows, const SweepSummary& summary) {
   if (summary.interrupted) text += "Interrupted: run the same command again to go on where it stopped.\n";
   for (const std::string& gpu : summary.retired) text += printable(gpu) + "\n";
   if (summary.out_of_budget) text += "The time budget is spent: run the same command again to go on.\n";
+  if (summary.finals_left_out > 0) {
+    text += fmt::format(
+        "Finals of {} problem{} did not come to their end: run the same command again to hold them.\n",
+        summary.finals_left_out, summary.finals_left_out == 1 ? "" : "s");
+  }
   return text;
 }
 

@@ -81,6 +81,17 @@ TEST_F(Bench, MeasuresAnewEachTimeAndSaysWhatWentWrong) {
             {"mixed at 8x16x32 on Fake H200: wrong_result\n", "reason          relative error 0.5 of C"});
 }
 
+TEST_F(Bench, HoldsFinalsWithTheBaselineAndATwin) {
+  const Finished run = bench_mixed({"--rounds", "7"});
+  expect_in(run.out, {", in the finals\n", "before finals   ", "noise floor     ", "event floor     ",
+                      "bound by        "});
+  const Json document = Json::parse(bench_mixed({"--rounds", "7", "--format", "json"}).out);
+  EXPECT_EQ(document["configuration"]["timed_in"], "final");
+  EXPECT_EQ(document["configuration"]["sample_count"], 7);
+  EXPECT_TRUE(document["twin"]["median_us"].is_number());
+  EXPECT_GT(document["calibration"]["ffma_tflops"], 0);
+}
+
 TEST_F(Bench, JsonHoldsTheWholeReport) {
   const Finished run = bench_mixed({"--format", "json"});
   const Json document = Json::parse(run.out);

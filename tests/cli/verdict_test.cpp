@@ -31,6 +31,8 @@ class Verdict : public testing::Test {
 
   static void time(Trial& row, double median_us, double half_interval_us) {
     row.timed_in = "final";
+    row.noise_floor_percent.reset();
+    row.probability_near_best.reset();
     row.median_us = median_us;
     row.ci_low_us = median_us - half_interval_us;
     row.ci_high_us = median_us + half_interval_us;
