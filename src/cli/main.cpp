@@ -83,8 +83,11 @@ void occupy_standard_descriptors() {
   }
 }
 
+/// Where even that cannot be written, the exit code alone must tell.
+void complain(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
 int report(const char* kind, const std::exception& error, int code) {
-  fmt::print(stderr, "tiletune: {}: {}\n", kind, tiletune::printable_message(error.what()));
+  complain(fmt::format("tiletune: {}: {}\n", kind, tiletune::printable_message(error.what())));
   return code;
 }
 
@@ -103,7 +106,7 @@ int main(int argc, char** argv) {
     return report("error", error, kUserError);
   } catch (const tiletune::GpuError& error) {
     report("GPU error", error, kGpuError);
-    fmt::print(stderr, "  {}\n", tiletune::kGpuRemedy);
+    complain(fmt::format("  {}\n", tiletune::kGpuRemedy));
     return kGpuError;
   } catch (const std::exception& error) {
     return report("internal error", error, kInternalError);

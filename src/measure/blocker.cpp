@@ -10,9 +10,7 @@ constexpr std::uint64_t kDeadlineNs = 500'000'000;
 
 }  // namespace
 
-Blocker::Blocker(DeviceKernels& kernels) : kernels_(kernels), words_(2) {
-  kernels_.prepare("block_stream");
-}
+Blocker::Blocker(DeviceKernels& kernels) : kernels_(kernels), words_(2) { kernels_.prepare("block_stream"); }
 
 void Blocker::block() {
   if (!works()) return;

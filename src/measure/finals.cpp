@@ -69,6 +69,8 @@ class Finals {
       race_out(racers_);
     }
     end_epoch();
+    // Damage done in the rounds is nobody's in particular; who does it again below is to blame.
+    if (policy_.verify && workspace_.check_surroundings()) rebuild();
     for (Runner& runner : runners_) {
       if (runner.kernel) guarded(runner, [&] { verify(runner, 1); });
     }
@@ -77,11 +79,7 @@ class Finals {
   void sustain(const Nvml& nvml) {
     if (policy_.finals.sustained_s <= 0) return;
     for (Runner* runner : fastest()) {
-      guarded(*runner, [&] {
-        runner->result.sustained =
-            run_sustained(gpu_, nvml, runner->subject, runner->estimate_us, policy_.finals.sustained_s,
-                          [&] { turn_(runner->result.ticket); });
-      });
+      guarded(*runner, [&] { runner->result.sustained = sustained(nvml, *runner); });
     }
   }
 
@@ -151,9 +149,13 @@ class Finals {
     // Right before the rounds and wrong after them: the result changes from launch to launch.
     if (variant == 1 && runner.result.outcome == Outcome::wrong_result)
       runner.result.outcome = Outcome::unstable;
+    rebuild();
+  }
+
+  void rebuild() {
     workspace_.rebuild();
-    for (Runner& other : runners_) {
-      if (other.kernel) other.kernel->rebind();
+    for (Runner& runner : runners_) {
+      if (runner.kernel) runner.kernel->rebind();
     }
   }
 
@@ -238,7 +240,7 @@ class Finals {
     for (int attempt = 1; attempt <= kMostAttempts; ++attempt) {
       shot =
           runner.batch
-              ? timer_.batches(*runner.batch, 1).front()
+              ? timer_.batches(*runner.batch, preparation_for(policy_.cache, true), 1).front()
               : timer_.singles(runner.subject, preparation_for(policy_.cache, false), runner.estimate_us, 1)
                     .front();
       if (!shot.clock_mhz || !timer_.clock().is_throttled(*shot.clock_mhz)) break;
@@ -248,6 +250,19 @@ class Finals {
     if (!shot.clock_mhz) return;
     samples.clocks_mhz.push_back(*shot.clock_mhz);
     timer_.clock().add(*shot.clock_mhz);
+  }
+
+  /// Short kernels in batches: launched one by one they would wait for the host.
+  Sustained sustained(const Nvml& nvml, const Runner& runner) {
+    const auto beat = [&] { turn_(runner.result.ticket); };
+    const double seconds = policy_.finals.sustained_s;
+    if (!batched_) return run_sustained(gpu_, nvml, runner.subject, runner.estimate_us, seconds, beat);
+    const auto batch = timer_.record_batch(runner.subject, Preparation::warm);
+    const Subject batches{[&](std::size_t) { batch->launch(); }, [] { return std::size_t{1}; }};
+    Sustained sustained =
+        run_sustained(gpu_, nvml, batches, Timer::kBatch * runner.estimate_us, seconds, beat);
+    sustained.launch_us /= Timer::kBatch;
+    return sustained;
   }
 
   /// The best participants, and the baselines.
@@ -292,7 +307,7 @@ FinalsMeasured run_finals(Gpu& gpu, Workspace& workspace, Timer& timer, const Nv
   finals.sustain(nvml);
   FinalsMeasured measured;
   measured.times = finals.results();
-  measured.condition = read_condition(nvml);
+  measured.condition = read_condition(nvml, timer);
   const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - started;
   measured.wall_ms = wall.count();
   return measured;

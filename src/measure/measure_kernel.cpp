@@ -65,14 +65,15 @@ class Measurement {
 };
 
 /// `doing` says for errors how far it came.
-void run(Measurement& measurement, const MeasurePolicy& policy, const Nvml& nvml, const char*& doing) {
+void run(Measurement& measurement, const MeasurePolicy& policy, const Timer& timer, const Nvml& nvml,
+         const char*& doing) {
   Measured& result = measurement.result;
   measurement.inspect();
   doing = "in its first launch";
   if (policy.verify && !measurement.verify(0)) return;
   doing = "while it was timed";
   measurement.time();
-  result.condition = read_condition(nvml);
+  result.condition = read_condition(nvml, timer);
   if (!policy.verify || result.outcome == Outcome::screened_out) return;
   doing = "in a launch after it was timed";
   if (!measurement.verify(1)) {
@@ -93,8 +94,9 @@ Measured launch_failed(const MeasureRequest& request, const CudaError& error) {
 
 }  // namespace
 
-GpuCondition read_condition(const Nvml& nvml) {
+GpuCondition read_condition(const Nvml& nvml, const Timer& timer) {
   GpuCondition condition;
+  condition.waits_for_host = !timer.blocks();
   condition.power_w = nvml.power_w();
   if (const auto reasons = nvml.throttle_reasons()) condition.throttle_reasons = throttle_text(*reasons);
   for (const GpuProcess& other : strangers(nvml, std::array{::getpid()})) {
@@ -112,7 +114,7 @@ Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml
   Measured result;
   try {
     Measurement measurement(gpu, workspace, timer, request);
-    run(measurement, workspace.request().policy, nvml, doing);
+    run(measurement, workspace.request().policy, timer, nvml, doing);
     result = std::move(measurement.result);
   } catch (const CudaError& error) {
     if (!error.launch_refused()) throw error.with(fmt::format("the kernel failed {}", doing));

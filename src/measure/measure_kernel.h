@@ -12,7 +12,7 @@ namespace tiletune {
 Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml& nvml,
                         const MeasureRequest& request);
 
-/// What NVML says right now.
-GpuCondition read_condition(const Nvml& nvml);
+/// What NVML says right now, and how launches are timed.
+GpuCondition read_condition(const Nvml& nvml, const Timer& timer);
 
 }  // namespace tiletune

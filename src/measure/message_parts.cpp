@@ -148,7 +148,8 @@ Accuracy accuracy_from(const Json& json) {
 Json condition_json(const GpuCondition& condition) {
   return {{"power_w", optional(condition.power_w)},
           {"throttle_reasons", condition.throttle_reasons},
-          {"neighbours", condition.neighbours}};
+          {"neighbours", condition.neighbours},
+          {"waits_for_host", condition.waits_for_host}};
 }
 
 GpuCondition condition_from(const Json& json) {
@@ -156,6 +157,7 @@ GpuCondition condition_from(const Json& json) {
   get(json, "power_w", condition.power_w);
   get(json, "throttle_reasons", condition.throttle_reasons);
   get(json, "neighbours", condition.neighbours);
+  get(json, "waits_for_host", condition.waits_for_host);
   return condition;
 }
 

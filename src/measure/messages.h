@@ -96,6 +96,7 @@ struct GpuCondition {
   std::optional<double> power_w;
   std::string throttle_reasons;  ///< "sw_power_cap, hw_slowdown"; empty: none
   std::string neighbours;        ///< other programs on the GPU: "python3 (pid 7)"; empty: none are seen
+  bool waits_for_host = false;   ///< samples hold the host's launch latency
 };
 
 struct Measured {

@@ -87,7 +87,7 @@ void Timer::measure_floors(Calibration& calibration) {
   calibration.event_floor_us = event_floor_us_;
   calibration.empty_kernel_us = median(times_of(singles(nothing, Preparation::flush, 1, kFloorSamples)));
   const auto batch = record_batch(nothing, Preparation::warm);
-  calibration.empty_kernel_batch_us = median(times_of(batches(*batch, kFloorSamples)));
+  calibration.empty_kernel_batch_us = median(times_of(batches(*batch, Preparation::warm, kFloorSamples)));
 }
 
 double Timer::estimate_us(const std::function<void()>& launch) {
@@ -172,9 +172,11 @@ std::unique_ptr<Graph> Timer::record_batch(const Subject& subject, Preparation p
   return batch;
 }
 
-std::vector<Shot> Timer::batches(Graph& batch, int count) {
-  // What precedes a sample is another batch only by chance: each begins on what the one before it left last.
-  const Part part{[](int) {}, [&](int) { batch.launch(); }};
+std::vector<Shot> Timer::batches(Graph& batch, Preparation preparation, int count) {
+  const Part part{[&](int) {
+                    if (preparation != Preparation::warm) flush();
+                  },
+                  [&](int) { batch.launch(); }};
   return in_series(part, count, 1, kBatch);
 }
 
@@ -182,8 +184,10 @@ Sampled Timer::time_in_batches(const MeasurePolicy& policy, const Subject& subje
                                std::optional<double> leader_us) {
   const std::vector<Shot> singles =
       this->singles(subject, preparation_for(policy.cache, false), policy.batch_below_us, kIsolatedSamples);
-  const auto batch = record_batch(subject, preparation_for(policy.cache, true));
-  Sampled sampled = sample(policy, {0, leader_us}, clock_, [&](int count) { return batches(*batch, count); });
+  const Preparation preparation = preparation_for(policy.cache, true);
+  const auto batch = record_batch(subject, preparation);
+  Sampled sampled =
+      sample(policy, {0, leader_us}, clock_, [&](int count) { return batches(*batch, preparation, count); });
   sampled.samples.batch = kBatch;
   sampled.samples.isolated_us = median(times_of(singles));
   return sampled;

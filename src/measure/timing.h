@@ -52,8 +52,8 @@ class Timer {
   std::vector<Shot> singles(const Subject& subject, Preparation preparation, double estimate_us, int count);
   /// A batch: kBatch launches in a graph, on rotating copies of the buffers or all on the first.
   std::unique_ptr<Graph> record_batch(const Subject& subject, Preparation preparation);
-  /// `count` samples of it, per launch.
-  std::vector<Shot> batches(Graph& batch, int count);
+  /// `count` samples of it, per launch. Unless it is to be warm the cache is flushed before each.
+  std::vector<Shot> batches(Graph& batch, Preparation preparation, int count);
 
   /// Whether single launches of that time are too short to be timed by themselves. What may compete with a
   /// leader that is timed in batches is so too: the two ways differ by some tenths of a microsecond.
@@ -63,6 +63,8 @@ class Timer {
   void measure_floors(Calibration& calibration);
 
   RunClock& clock() { return clock_; }
+  /// Whether samples are free of the host's launch latency: launches can be queued behind a blocking kernel.
+  bool blocks() const { return blocker_.works(); }
 
   /// Gives the sign of life for a launch that was not timed.
   void beat() const { beat_(); }

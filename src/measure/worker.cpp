@@ -84,7 +84,9 @@ class Service {
     Prepared prepared;
     if (!kernels_) kernels_.emplace(gpu_);
     if (!timer_) timer_.emplace(gpu_, *kernels_, [this] { beat(); });
-    if (request.calibrate) prepared.calibration = calibrated();
+    // Beside another program it would be that program's ceilings too, and kept for good.
+    const bool is_alone = read_condition(nvml_, *timer_).neighbours.empty();
+    if (request.calibrate && is_alone) prepared.calibration = calibrated();
     beat();
     const std::string no_blas = open(blas_);
     workspace_ = std::make_unique<Workspace>(gpu_, *kernels_, blas_.get(), request);

@@ -120,7 +120,7 @@ std::size_t Workspace::wanted_copies() const {
   const auto twice_cache = static_cast<std::size_t>(2 * gpu_.facts().l2_bytes);
   const std::size_t wanted = std::min(twice_cache / std::max<std::size_t>(one, 1) + 2, kMostCopies);
   const std::size_t affordable = gpu_.free_bytes() / 2 / std::max<std::size_t>(one, 1);
-  return std::max<std::size_t>(std::min(wanted, affordable + 1), 2);
+  return std::min(std::max<std::size_t>(wanted, 2), affordable + 1);
 }
 
 std::size_t Workspace::copies() {
@@ -131,6 +131,7 @@ std::size_t Workspace::copies() {
 /// All copies, or none when memory does not suffice.
 void Workspace::make_copies() {
   const std::size_t copies = wanted_copies() - 1;
+  if (copies == 0) return;
   std::vector<Copies> all;
   std::vector<std::map<std::string, DeviceAddress>> addresses(copies);
   for (const Slot& slot : slots_) {

@@ -40,8 +40,8 @@ class Workspace {
   const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
   /// The same of one of several copies of all buffers; copy 0 are the buffers themselves.
   const std::map<std::string, DeviceAddress>& addresses(std::size_t copy) const;
-  /// How many there are to rotate: so many that together they exceed twice the L2 cache, as far as memory
-  /// allows, but two at least. Makes them on first use.
+  /// How many there are to rotate: so many that together they exceed twice the L2 cache, or one for each
+  /// launch of a batch, as far as memory allows. Makes them on first use.
   std::size_t copies();
   /// Moves the buffers, and drops their copies: other addresses, other pages.
   void relocate();

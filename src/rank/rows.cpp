@@ -35,6 +35,9 @@ double half_noise(const Trial& trial) {
   return std::isfinite(percent) ? std::max(0.0, percent) / 200 : 0;
 }
 
+/// Rows that belong to no recorded sweep were timed together, as far as can be known.
+constexpr std::int64_t kUnknownSweep = -1;
+
 /// Predictions are exact numbers of a model: only equal ones tie.
 void add_time(RankingRow& row, const Trial& trial) {
   const auto time = ranking_time_us(trial);
@@ -42,7 +45,7 @@ void add_time(RankingRow& row, const Trial& trial) {
   row.time_us = row.first_us = row.low_us = row.high_us = *time;
   if (trial.source == Source::predicted) return;
   if (trial.timed_in == "final") {
-    row.race = trial.sweep_id;
+    row.race = trial.sweep_id != 0 ? trial.sweep_id : kUnknownSweep;
     const double first = trial.first_median_us.value_or(*time);
     if (std::isfinite(first) && first > 0) row.first_us = first;
   }

@@ -96,10 +96,10 @@ class RankingRows {
   /// policy that has changed since.
   ///
   /// Finals decide a group: those that timed the kernel that was fastest before any finals, if possible among
-  /// others. Times of other finals, and of kernels that were in none, were taken under other circumstances, so
-  /// they are compared as they were before any finals, at the pace of those that decide: multiplied by the
-  /// mean of what the finalists' times have changed by. What is returned holds until the next call of a member
-  /// function.
+  /// others. Times of other finals, and of kernels that were in none, were taken under other circumstances,
+  /// so they are compared as they were before any finals, at the pace of those that decide: multiplied by the
+  /// mean of what the finalists' times have changed by. What is returned holds until the next call of a
+  /// member function.
   std::vector<ComparableRows> comparable();
 
  private:

@@ -140,7 +140,7 @@ struct Budget {
 
 /// What the L2 cache holds when a timed launch begins.
 enum class CachePolicy {
-  cold,    ///< nothing of the buffers: flushed before single launches; batches rotate copies of the buffers
+  cold,    ///< nothing of the buffers: flushed before launches; in batches each launch has another copy
   rotate,  ///< nothing of the buffers: every launch has another copy, which together exceed twice the cache
   warm     ///< what the launch before it left
 };
@@ -188,6 +188,9 @@ enum class Baseline {
   cublas,  ///< cuBLAS as it comes
   lt       ///< that, and the fastest of cuBLASLt's heuristics
 };
+/// "none", "cublas" or "lt"
+std::string_view name(Baseline baseline);
+
 enum class View { ranking, ladder };
 
 /// Everything a sweep needs to know, from a config and the manifests it names.

@@ -106,8 +106,9 @@ END;
 
 /// The views agree with rank/ranking.h on what is compared, on which of equal rows counts, on what is tied
 /// with the fastest kernel (both were in the finals that decide or both were not, and intervals, widened by
-/// half the noise floor, overlap without a gap in order of time), on which of the tied ones is best, and on the
-/// pace at which times from outside those finals are compared (rank/rows.h). `rank` itself is by time alone.
+/// half the noise floor, overlap without a gap in order of time), on which of the tied ones is best, and on
+/// the pace at which times from outside those finals are compared (rank/rows.h). `rank` itself is by time
+/// alone.
 constexpr const char* kViews = R"(
 CREATE VIEW ranking AS
 WITH dated AS (
@@ -116,7 +117,7 @@ WITH dated AS (
   FROM trial WHERE kind = 'kernel' AND outcome <> 'dispatched'
 ), timed AS (
   SELECT *, CASE source WHEN 'predicted' THEN coalesce(predicted_us, median_us) ELSE median_us END AS time_us,
-    CASE WHEN timed_in = 'final' AND source <> 'predicted' AND sweep_id <> 0 THEN sweep_id END AS race,
+    CASE WHEN timed_in = 'final' AND source <> 'predicted' THEN coalesce(sweep_id, -1) END AS race,
     max(0, coalesce(noise_floor_percent, 0)) / 200 AS half_noise
   FROM dated WHERE is_latest AND outcome = 'ok'
 ), raced AS (

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "tune/final_rows.h"
@@ -13,8 +14,11 @@ namespace tiletune {
 namespace {
 
 using State = GroupFinals::State;
+using Json = nlohmann::ordered_json;
 
 constexpr int kMostRepetitions = 4;
+/// Of the cubins in one request, which is one frame; those of the fastest go first.
+constexpr std::size_t kMostCubinBytes = std::size_t{48} << 20;
 
 std::size_t group_of(const Lane& lane, const GroupFinals& finals) {
   return static_cast<std::size_t>(&finals - lane.finals.data());
@@ -29,9 +33,12 @@ GroupFinals* finals_on(Lane& lane, const Post& post) {
 
 FinalsRequest request_of(const GroupFinals& finals) {
   FinalsRequest request;
+  std::size_t bytes = 0;
   for (std::size_t i = 0; i < finals.finalists.size(); ++i) {
     const Finalist& finalist = finals.finalists[i];
     if (finalist.fault) continue;
+    bytes += finalist.contender.binary->cubin.size();
+    if (bytes > kMostCubinBytes) break;
     request.participants.push_back(
         measure_request(*finalist.contender.stage, finalist.instance, *finalist.contender.binary));
     request.participants.back().ticket = i + 1;
@@ -78,20 +85,26 @@ void Finals::open(Lane& lane, std::size_t group) {
   gather(lane, finals, std::move(selection.contenders));
 }
 
-/// Finals that an earlier sweep ran with the same participants, of whose group this one has measured nothing;
-/// back to back too, if that is wanted now.
+/// Finals that an earlier sweep held with the same participants, in the same way, and of whose group this one
+/// has measured nothing. That they ran the best back to back, which is not asked for now, does no harm.
 bool Finals::is_done_before(const Lane& lane, const Selection& selection, std::size_t group) const {
   const std::vector<Contender>& contenders = selection.contenders;
   const std::int64_t sweep_id = contenders.front().finals_of;
   const bool same = std::all_of(contenders.begin(), contenders.end(),
                                 [&](const Contender& contender) { return contender.finals_of == sweep_id; });
-  const bool lacks_sustained =
-      sweep_.spec.measure.finals.sustained_s > 0 &&
-      std::none_of(contenders.begin(), contenders.end(),
-                   [](const Contender& contender) { return contender.was_sustained; });
-  if (sweep_id == 0 || !same || lacks_sustained || lane.measured_groups.contains(group)) return false;
-  sweep_.database.mark_seen(twin_key(contenders.front().key), sweep_.summary.sweep_id);
+  if (sweep_id == 0 || !same || lane.measured_groups.contains(group)) return false;
+  const auto twin = sweep_.database.find(twin_key(contenders.front().key));
+  if (!twin || !held_as_wanted(twin->measure_policy)) return false;
+  sweep_.database.mark_seen(twin->key, sweep_.summary.sweep_id);
   return true;
+}
+
+bool Finals::held_as_wanted(const std::string& policy) const {
+  auto held = Json::parse(policy, nullptr, false);
+  const auto wanted = Json::parse(finals_policy_text(sweep_.spec));
+  if (sweep_.spec.measure.finals.sustained_s <= 0 && held.is_object() && held.contains("finals"))
+    held["finals"]["sustained_s"] = wanted["finals"]["sustained_s"];
+  return held == wanted;
 }
 
 /// Rows known from before come without their binaries; the kernel cache has them.
@@ -226,7 +239,11 @@ void Finals::record(Lane& lane, const Post& post, GroupFinals& finals, const Fin
   FinalRows rows = collect_final_rows(sweep_.database, finals, measured, post.baselines);
   if (rows.participants.empty()) return;
   const Stage& stage = lane.stage_of(group_of(lane, finals));
-  recorder_.record_finals(rows_with_final_times(std::move(rows), measured.condition, post, stage));
+  std::vector<Trial> final_rows = rows_with_final_times(std::move(rows), measured.condition, post, stage);
+  for (Trial& row : final_rows) {
+    if (row.kind == "twin") row.measure_policy = finals_policy_text(sweep_.spec);
+  }
+  recorder_.record_finals(std::move(final_rows));
 }
 
 void Finals::record_faults(GroupFinals& finals) {

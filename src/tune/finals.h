@@ -47,6 +47,7 @@ class Finals {
   void open_due(Lane& lane);
   void open(Lane& lane, std::size_t group);
   bool is_done_before(const Lane& lane, const Selection& selection, std::size_t group) const;
+  bool held_as_wanted(const std::string& policy) const;
   void gather(Lane& lane, GroupFinals& finals, std::vector<Contender> contenders);
   void repeat(Lane& lane, GroupFinals& finals, const std::string& why);
   void record(Lane& lane, const Post& post, GroupFinals& finals, const FinalsMeasured& measured);

@@ -143,6 +143,17 @@ Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target
   return trial;
 }
 
+std::string finals_policy_text(const TuneSpec& spec) {
+  const FinalsPolicy& finals = spec.measure.finals;
+  Json json = to_json(spec.measure);
+  json["finals"] = {{"configurations", finals.configurations},
+                    {"within_percent", finals.within_percent},
+                    {"rounds", finals.rounds},
+                    {"sustained_s", finals.sustained_s}};
+  json["baseline"] = name(spec.baseline);
+  return json.dump();
+}
+
 std::string twin_key(const std::string& original_key) { return Hasher().add(original_key).add("twin").hex(); }
 
 Trial make_twin_trial(const Trial& original) {
@@ -248,6 +259,9 @@ void add_condition(Trial& trial, const GpuCondition& condition) {
   add_throttling(trial);
   if (!condition.neighbours.empty())
     add_warning(trial, "another program used the GPU: " + condition.neighbours);
+  if (condition.waits_for_host)
+    add_warning(trial,
+                "samples hold the host's launch latency: launches wait for their end, as under a profiler");
 }
 
 void add_throttling(Trial& trial) {

@@ -42,6 +42,8 @@ void add_throttling(Trial& trial);
 Trial make_twin_trial(const Trial& original);
 /// Its key.
 std::string twin_key(const std::string& original_key);
+/// How finals are held, with which baselines: the measure_policy of their twin.
+std::string finals_policy_text(const TuneSpec& spec);
 void add_warning(Trial& trial, const std::string& warning);
 
 }  // namespace tiletune

@@ -30,7 +30,6 @@ void Standings::add(Stage& stage, std::uint64_t index, const Trial& row,
                       row.first_median_us.value_or(*row.median_us),
                       ranks,
                       was_in_finals ? row.sweep_id : 0,
-                      row.sustained_us.has_value(),
                       std::move(binary)};
   std::vector<Contender>& seats = seats_[stage.group];
   if (seats.size() > kMostContenders && before(seats.back(), contender)) return;

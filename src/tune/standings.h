@@ -31,7 +31,6 @@ struct Contender {
   double first_us = 0;         ///< its median before any finals
   bool ranks = true;           ///< false: earlier finals found a fault; it only keeps its seat
   std::int64_t finals_of = 0;  ///< the sweep whose finals timed it; 0: none has
-  bool was_sustained = false;  ///< some finals ran it back to back
   std::shared_ptr<const Binary> binary = nullptr;  ///< none for a row known from before
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/version.h"
 #include "compile/wait.h"
 #include "tune/context.h"
 #include "tune/dispatcher.h"
@@ -24,6 +25,7 @@ SweepRecord sweep_record(const SweepContext& sweep) {
   record.command = sweep.options.command;
   record.config_file = sweep.spec.file.string();
   record.config = sweep.spec.config_json;
+  record.tiletune_version = kVersion;
   record.git_commit = git_commit(std::filesystem::absolute(sweep.spec.file).parent_path());
   record.host = host_name();
   for (const Lane& lane : sweep.lanes) {

@@ -69,10 +69,9 @@ TEST_F(Verdict, NamesEveryBaselineAndTheTies) {
     Database database(sandbox.folder() / "results.db", Database::Mode::read_write);
     database.record(lt);
   }
-  expect_line(
-      printed(),
-      "1x1x1 on Fake H200: tiny V=0 is the best choice at 100 us, 51.2 TFLOP/s, 100.3% of cublaslt, "
-      "102.0% of cublas; 1 other cannot be told from it: tiny V=1");
+  expect_line(printed(),
+              "1x1x1 on Fake H200: tiny V=0 is the best choice at 100 us, 51.2 TFLOP/s, 100.3% of cublaslt, "
+              "102.0% of cublas; 1 other cannot be told from it: tiny V=1");
 }
 
 TEST_F(Verdict, SaysWhenNothingIsTied) {

@@ -76,7 +76,7 @@ TEST(Messages, MeasuredSurvivesWithAndWithoutItsOptionalParts) {
   before.accuracy = Accuracy{1e-7, 7e-6, 1e-4, "C[12,77]"};
   before.attributes = KernelAttributes{128, 4096, 0, 256};
   before.driver_blocks_per_multiprocessor = 2;
-  before.condition = {652.5, "sw_power_cap", "python3 (pid 7)"};
+  before.condition = {652.5, "sw_power_cap", "python3 (pid 7)", true};
   const Measured after = measured_from_json(travelled(to_json(before)));
   EXPECT_EQ(to_json(after), to_json(before));
   EXPECT_EQ(after.timing->median_us, 2);

@@ -32,7 +32,7 @@ Trial baseline(const std::string& name, double median_us) {
 }
 
 Lines lines(const std::vector<Trial>& trials) {
-  const Ranked ranked(trials);
+  const Ranked ranked(trials, {SweepRecord{}, SweepRecord{}});
   return lines_of(facts_of(ranked.groups.at(0), ranked.database));
 }
 
@@ -62,11 +62,12 @@ TEST(GroupFacts, FinalsWithoutBaselineAndTwinSayLess) {
 
 TEST(GroupFacts, FinalsOfAnotherHourAreNotCounted) {
   Trial former = finalist("former", 101, 99);
-  former.noise_floor_percent = 0.5;
   Trial former_baseline = baseline("cublas", 101);
-  former_baseline.noise_floor_percent = 0.5;
+  Trial latest = finalist("a", 100, 40);
+  former.sweep_id = former_baseline.sweep_id = 1;
+  latest.sweep_id = 2;
   Trial faster = timed_trial("never in finals", 90, 1);
-  EXPECT_EQ(lines({finalist("a", 100, 40), former, former_baseline, faster}),
+  EXPECT_EQ(lines({latest, former, former_baseline, faster}),
             Lines{"final: 1 configuration in turns, 40 rounds; two copies of one kernel differ by at most "
                   "0.123% here (noise floor)"});
 }

@@ -257,7 +257,7 @@ TEST_F(ConfigTest, FaultsOfPolicies) {
       Fault{R"({"measure": {"finals": {"rounds": 5}}})", "/measure/finals/rounds",
             "found 5, expected an integer from 6 to 10000", "Replace it"},
       Fault{R"({"measure": {"finals": {"configurations": -1}}})", "/measure/finals/configurations",
-            "found -1, expected an integer from 0 to 1000", "Replace it"},
+            "found -1, expected an integer from 0 to 100", "Replace it"},
       Fault{R"({"measure": {"finals": {"within_percent": "2"}}})", "/measure/finals/within_percent",
             "found a string, expected a number of at least 0 and at most 100", "Write it without quotes: 2."},
       Fault{R"({"measure": {"finals": {"sustained_s": 3601}}})", "/measure/finals/sustained_s",
