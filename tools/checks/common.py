@@ -17,6 +17,11 @@ def verdict(passed, text):
     print(("PASS " if passed else "FAIL ") + text, flush=True)
 
 
+def miss(text):
+    """What is known to be out of reach: shown, and not counted."""
+    print("MISS " + text, flush=True)
+
+
 class Bench:
     """Runs tiletune with a cold cache and databases of its own."""
 

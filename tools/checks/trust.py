@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import time
 
-from .common import all_ran, expect_all_ok, outcomes, query, seconds_after, verdict
+from .common import all_ran, expect_all_ok, miss, outcomes, query, seconds_after, verdict
 
 PEER = "configs/peer_sgemm.json"
 SGEMM = ("configs/sgemm.json", "--problem", "4096x4096x4096")
@@ -84,21 +84,20 @@ def check_screening(bench):
     _, text, screened = expect_all_ok(bench, "screening_on", *SGEMM, "--quiet")
     _, _, full = expect_all_ok(bench, "screening_off", *SGEMM, "--screening", "off", "--quiet")
     saved = 100 * (1 - gpu_seconds(screened) / gpu_seconds(full))
-    verdict(saved >= 50, f"screening: {gpu_seconds(screened):.1f} s on the GPU instead of {gpu_seconds(full):.1f} s: {saved:.0f}% saved "
+    verdict(saved >= 50, f"screening: {gpu_seconds(screened):.1f} s of the GPU worker instead of {gpu_seconds(full):.1f} s: {saved:.0f}% saved "
                          f"({outcomes(screened).get('screened_out', 0)} given up)")
     first, second = ranking(bench, screened), ranking(bench, full)
     print("     tied with the best:", len(leaders(first)), "with screening,", len(leaders(second)), "without")
-    verdict(identity(first[0]) in leaders(second) and identity(second[0]) in leaders(first),
-            f"screening: each winner is tied with the other's best; the sets are {'equal' if leaders(first) == leaders(second) else 'not equal'}")
+    verdict(leaders(first) == leaders(second), "screening: the same winners with and without it")
 
 
 def expect_overlap(name, wall, text):
-    """Compiling and measuring overlap."""
+    """Compiling and measuring overlap. Measuring is all that the GPU worker does: buffers, references and checks too."""
     compiling = seconds_after(text, "compiling") / (os.cpu_count() or 1)
     evaluating = seconds_after(text, "evaluating")
     bound = 1.2 * max(compiling, evaluating)
     verdict(wall <= bound, f"{name}: {wall:.1f} s, cold, at most {bound:.1f} s = 1.2 x the larger of {compiling:.1f} s compiling on "
-                           f"all cores and {evaluating:.1f} s on the GPU")
+                           f"all cores and {evaluating:.1f} s measuring")
 
 
 def check_throttle(bench):
@@ -158,7 +157,8 @@ def check_profiler(bench):
         print("SKIP profiler: ncu is not installed")
         return
     print(f"     {'kernel':28} {'problem':16} {'median_us':>10} {'launches':>8} {'single_us':>10} {'ncu_us':>10} {'single - ncu':>20}")
-    agree = bracketed = 0
+    agree = singles = bracketed = 0
+    missed = []
     for number, (template, settings, problem) in enumerate(PROFILED):
         name = f"profiler_{number}"
         database = bench.out / f"{name}.db"
@@ -171,14 +171,19 @@ def check_profiler(bench):
         ncu = profiled_us(bench, f"{name}_ncu", [*arguments, "--db", bench.out / f"{name}_ncu.db"], template)
         difference = single - ncu
         good = abs(difference) <= max(0.5, 0.02 * ncu)
-        agree += good
-        bracketed += good or median <= ncu <= single
+        singles += launches == 1
+        agree += launches == 1 and good
+        bracketed += launches > 1 and median <= ncu <= single
+        if launches > 1 and (not good or abs(median - ncu) > 0.03 * ncu):
+            missed.append(f"{problem}: {100 * (median / ncu - 1):+.0f}% in a batch, {difference:+.2f} us alone")
         kernel = f"{template} {'x'.join(map(str, settings.values()))}"
         print(f"     {kernel:28} {problem:16} {median:10.2f} {launches:8} {single:10.2f} {ncu:10.2f} "
               f"{difference:+9.2f} us {100 * difference / ncu:+5.1f}%")
-    verdict(agree >= 5, f"profiler: {agree} of {len(PROFILED)} single launches agree with ncu within 2% or 0.5 us")
-    verdict(bracketed == len(PROFILED), f"profiler: ncu agrees, or lies between a launch in a batch and a single one, for {bracketed} of "
-                                        f"{len(PROFILED)}")
+    verdict(agree == singles > 0, f"profiler: {agree} of {singles} medians of single launches agree with ncu within 2% or 0.5 us")
+    verdict(bracketed == len(PROFILED) - singles,
+            f"profiler: ncu lies between a launch in a batch and one alone for {bracketed} of {len(PROFILED) - singles} shorter kernels")
+    if missed:
+        miss(f"profiler: kernels under 20 us differ from ncu by more than 3% in a batch, or by 0.5 us alone: {missed}")
 
 
 CHECKS = {"screening": check_screening, "repeat": check_repeat, "throttle": check_throttle, "profiler": check_profiler}
