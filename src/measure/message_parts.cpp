@@ -40,13 +40,6 @@ Sustained sustained_from(const Json& json) {
   return sustained;
 }
 
-Json finals_policy_json(const FinalsPolicy& finals) {
-  return {{"configurations", finals.configurations},
-          {"within_percent", finals.within_percent},
-          {"rounds", finals.rounds},
-          {"sustained_s", finals.sustained_s}};
-}
-
 }  // namespace
 
 Json shape_json(const LaunchShape& s) {
@@ -228,7 +221,7 @@ MeasurePolicy policy_from(const Json& json) {
 
 Json whole_policy_json(const MeasurePolicy& policy) {
   Json json = to_json(policy);
-  json["finals"] = finals_policy_json(policy.finals);
+  json["finals"] = to_json(policy.finals);
   return json;
 }
 

@@ -21,6 +21,13 @@ Json to_json(const MeasurePolicy& policy) {
           {"launch_timeout_s", policy.launch_timeout_s}};
 }
 
+Json to_json(const FinalsPolicy& finals) {
+  return {{"configurations", finals.configurations},
+          {"within_percent", finals.within_percent},
+          {"rounds", finals.rounds},
+          {"sustained_s", finals.sustained_s}};
+}
+
 Json to_json(const GpuOpened& message) {
   const DeviceFacts& d = message.device;
   return {{"type", "opened"},

@@ -159,5 +159,6 @@ FinalsMeasured finals_measured_from_json(const nlohmann::ordered_json& json);
 /// The policy as the database stores it: all that a row's first measurement depends on, so without the
 /// finals.
 nlohmann::ordered_json to_json(const MeasurePolicy& policy);
+nlohmann::ordered_json to_json(const FinalsPolicy& finals);
 
 }  // namespace tiletune

@@ -144,12 +144,8 @@ Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target
 }
 
 std::string finals_policy_text(const TuneSpec& spec) {
-  const FinalsPolicy& finals = spec.measure.finals;
   Json json = to_json(spec.measure);
-  json["finals"] = {{"configurations", finals.configurations},
-                    {"within_percent", finals.within_percent},
-                    {"rounds", finals.rounds},
-                    {"sustained_s", finals.sustained_s}};
+  json["finals"] = to_json(spec.measure.finals);
   json["baseline"] = name(spec.baseline);
   return json.dump();
 }
