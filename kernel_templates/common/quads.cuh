@@ -12,6 +12,36 @@ __device__ __forceinline__ void store_quad(float* address, float4 value) {
   *reinterpret_cast<float4*>(address) = value;
 }
 
+/// VEC neighbouring floats in one instruction, where the address is a multiple of as many: 1, 2 or 4.
+template <int VEC>
+__device__ __forceinline__ void load_vector(float (&values)[VEC], const float* address) {
+  static_assert(VEC == 1 || VEC == 2 || VEC == 4, "the widths that loads have");
+  if constexpr (VEC == 4) {
+    const float4 quad = load_quad(address);
+    values[0] = quad.x;
+    values[1] = quad.y;
+    values[2] = quad.z;
+    values[3] = quad.w;
+  } else if constexpr (VEC == 2) {
+    const float2 pair = *reinterpret_cast<const float2*>(address);
+    values[0] = pair.x;
+    values[1] = pair.y;
+  } else {
+    values[0] = *address;
+  }
+}
+
+template <int VEC>
+__device__ __forceinline__ void store_vector(float* address, const float (&values)[VEC]) {
+  if constexpr (VEC == 4) {
+    store_quad(address, make_float4(values[0], values[1], values[2], values[3]));
+  } else if constexpr (VEC == 2) {
+    *reinterpret_cast<float2*>(address) = make_float2(values[0], values[1]);
+  } else {
+    *address = values[0];
+  }
+}
+
 /// Whether every row of A, B and C starts on a 16-byte boundary. It then ends on one too, so no quad
 /// straddles an edge. The same for all threads: a branch on it does not diverge.
 __device__ __forceinline__ bool rows_are_aligned(const float* A, const float* B, const float* C, int N,
@@ -27,60 +57,56 @@ enum class Operand {
 };
 
 /// One thread's share of bringing tiles of A (EXTENT = BM) or B (EXTENT = BN) from global memory to registers
-/// and from there to shared memory, where both lie as BK rows of EXTENT floats. VECTORS: rows_are_aligned().
+/// and from there to shared memory, where both lie as BK rows of EXTENT floats. VEC floats go in one
+/// instruction: rows must start on boundaries of VEC floats and consist of whole vectors. Neighbouring
+/// threads take neighbouring vectors of a row.
 ///
 /// The first tile is the one that K may cut short; all later ones are whole, and reading them needs no
 /// predicate: beyond the last row of A or the last column of B a thread reads that row or column again. Such
 /// values reach only elements of C that do not exist.
-template <Operand OPERAND, int THREADS, int EXTENT, int BK, bool VECTORS>
+template <Operand OPERAND, int THREADS, int EXTENT, int BK, int VEC>
 struct TileReader {
-  static constexpr int kQuadsPerRow = (OPERAND == Operand::a ? BK : EXTENT) / 4;
-  static constexpr int kRowStep = THREADS / kQuadsPerRow;  ///< rows between two quads of a thread
-  static constexpr int kCount = EXTENT * BK / 4 / THREADS;
+  static constexpr int kPerRow = (OPERAND == Operand::a ? BK : EXTENT) / VEC;  ///< vectors
+  static constexpr int kAcross = kPerRow > THREADS ? kPerRow / THREADS : 1;    ///< of a thread in one row
+  static constexpr int kRowStep = kPerRow > THREADS ? 1 : THREADS / kPerRow;   ///< between a thread's rows
+  static constexpr int kCount = EXTENT * BK / VEC / THREADS;
+  static_assert(kCount * VEC * THREADS == EXTENT * BK && kCount % kAcross == 0,
+                "threads cover the tile exactly");
 
-  const float* address[kCount];  ///< of the quads in the tile to be read next
-  int element[4];                ///< of a quad: 0, 1, 2, 3, less at the edge of B
-  int tile_row, tile_column;     ///< of the first quad
-  float4 quads[kCount];
+  const float* address[kCount];  ///< of the vectors in the tile to be read next
+  int tile_row, tile_column;     ///< of the first vector
+  float vectors[kCount][VEC];
 
-  /// `extent` is M or N, `first` the tile's first row in A or column in B.
-  __device__ __forceinline__ TileReader(const float* matrix, int extent, int K, int first)
-      : tile_row(threadIdx.x / kQuadsPerRow), tile_column(threadIdx.x % kQuadsPerRow * 4) {
-    const int place = first + (OPERAND == Operand::a ? tile_row : tile_column);
-    const int last = extent - (OPERAND == Operand::b && VECTORS ? 4 : 1);
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      element[j] = OPERAND == Operand::a || VECTORS ? j : min(place + j, last) - min(place, last);
-    }
+  /// `extent` is M or N, `first` the tile's first row in A or column in B; rows of the matrix are `pitch`
+  /// apart.
+  __device__ __forceinline__ TileReader(const float* matrix, int extent, int pitch, int first)
+      : tile_row(threadIdx.x / kPerRow), tile_column(threadIdx.x % kPerRow * VEC) {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      address[i] = OPERAND == Operand::a
-                       ? matrix + static_cast<long long>(min(place + i * kRowStep, last)) * K + tile_column
-                       : matrix + static_cast<long long>(tile_row + i * kRowStep) * extent + min(place, last);
+      const int row = OPERAND == Operand::a ? min(first + row_of(i), extent - 1) : row_of(i);
+      const int column = OPERAND == Operand::a ? column_of(i) : min(first + column_of(i), extent - VEC);
+      address[i] = matrix + static_cast<long long>(row) * pitch + column;
     }
   }
+
+  /// Where the i-th vector lies in the tile, as the matrix has it.
+  __device__ __forceinline__ int row_of(int i) const { return tile_row + i / kAcross * kRowStep; }
+  __device__ __forceinline__ int column_of(int i) const { return tile_column + i % kAcross * THREADS * VEC; }
 
   /// Reads from the first tile what belongs to the first `depth` values of k; the rest is zero.
   __device__ __forceinline__ void read_first(int depth) {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      const int k = OPERAND == Operand::a ? tile_column : tile_row + i * kRowStep;
-      const int step = OPERAND == Operand::a ? 1 : 0;
-      quads[i] = make_float4(k < depth ? address[i][element[0]] : 0.0f,
-                             k + step < depth ? address[i][element[1]] : 0.0f,
-                             k + 2 * step < depth ? address[i][element[2]] : 0.0f,
-                             k + 3 * step < depth ? address[i][element[3]] : 0.0f);
+#pragma unroll
+      for (int j = 0; j < VEC; ++j) vectors[i][j] = 0.0f;
+      if ((OPERAND == Operand::a ? column_of(i) : row_of(i)) < depth) load_vector(vectors[i], address[i]);
     }
   }
 
   /// Reads from a whole tile.
   __device__ __forceinline__ void read() {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      quads[i] = VECTORS ? load_quad(address[i])
-                         : make_float4(address[i][element[0]], address[i][element[1]], address[i][element[2]],
-                                       address[i][element[3]]);
-    }
+    for (int i = 0; i < kCount; ++i) load_vector(vectors[i], address[i]);
   }
 
   /// Goes on by `distance` floats.
@@ -94,14 +120,11 @@ struct TileReader {
   __device__ __forceinline__ void store(float* tile) const {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      const int row = tile_row + i * kRowStep;
       if (OPERAND == Operand::b) {
-        store_quad(tile + row * ROW + tile_column, quads[i]);
+        store_vector(tile + row_of(i) * ROW + column_of(i), vectors[i]);
       } else {
-        tile[tile_column * ROW + row] = quads[i].x;
-        tile[(tile_column + 1) * ROW + row] = quads[i].y;
-        tile[(tile_column + 2) * ROW + row] = quads[i].z;
-        tile[(tile_column + 3) * ROW + row] = quads[i].w;
+#pragma unroll
+        for (int j = 0; j < VEC; ++j) tile[(column_of(i) + j) * ROW + row_of(i)] = vectors[i][j];
       }
     }
   }
@@ -121,32 +144,25 @@ __device__ __forceinline__ void load_fragment(float (&fragment)[COUNT], const fl
   }
 }
 
-/// Finishes four neighbouring elements of C from (row, column) on, as far as they exist.
-template <bool VECTORS>
-__device__ __forceinline__ void store_results(float* C, int M, int N, int row, int column, float alpha,
-                                              const float* sums, float beta) {
-  if (!VECTORS) {
-    if (row >= M) return;
-    float* c = C + static_cast<long long>(row) * N + column;
-    float old[4] = {};
-    if (beta != 0.0f) {
+/// Finishes four neighbouring elements of C from (row, column) on, as far as they exist. Rows are `pitch`
+/// apart and as VEC asks for: see TileReader.
+template <int VEC>
+__device__ __forceinline__ void store_results(float* C, int M, int N, int pitch, int row, int column,
+                                              float alpha, const float* sums, float beta) {
+  if (row >= M) return;
+  float* c = C + static_cast<long long>(row) * pitch + column;
+  float results[4 / VEC][VEC] = {};
+  if (beta != 0.0f) {
 #pragma unroll
-      for (int j = 0; j < 4; ++j) old[j] = column + j < N ? c[j] : 0.0f;
+    for (int i = 0; i < 4; i += VEC) {
+      if (column + i < N) load_vector(results[i / VEC], c + i);
     }
+  }
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      if (column + j < N) c[j] = alpha * sums[j] + beta * old[j];
-    }
-  } else if (row < M && column < N) {
-    float* c = C + static_cast<long long>(row) * N + column;
-    float4 result = make_float4(alpha * sums[0], alpha * sums[1], alpha * sums[2], alpha * sums[3]);
-    if (beta != 0.0f) {
-      const float4 old = load_quad(c);
-      result.x += beta * old.x;
-      result.y += beta * old.y;
-      result.z += beta * old.z;
-      result.w += beta * old.w;
-    }
-    store_quad(c, result);
+  for (int i = 0; i < 4; i += VEC) {
+    if (column + i >= N) continue;
+#pragma unroll
+    for (int j = 0; j < VEC; ++j) results[i / VEC][j] = alpha * sums[i + j] + beta * results[i / VEC][j];
+    store_vector(c + i, results[i / VEC]);
   }
 }

@@ -7,7 +7,7 @@
 // SPREAD: a thread's TM x TN elements are 4 x 4 patches spread over the block tile instead of one solid
 // patch. Neighbouring threads then read neighbouring quads of shared memory, all 32 banks at once, instead of
 // every other quad.
-template <bool VECTORS, int BM, int BN, int BK, int TM, int TN, int PAD, bool SPREAD>
+template <int VEC, int BM, int BN, int BK, int TM, int TN, int PAD, bool SPREAD>
 __device__ __forceinline__ void multiply(float (&a_tile)[BK][BM + PAD], float (&b_tile)[BK][BN], int M, int N,
                                          int K, float alpha, const float* __restrict__ A,
                                          const float* __restrict__ B, float beta, float* __restrict__ C) {
@@ -18,8 +18,8 @@ __device__ __forceinline__ void multiply(float (&a_tile)[BK][BM + PAD], float (&
   const TileOrigin tile = tile_origin<BM, BN>(N);
   const int row = threadIdx.x / (BN / TN) * (SPREAD ? 4 : TM);
   const int column = threadIdx.x % (BN / TN) * (SPREAD ? 4 : TN);
-  TileReader<Operand::a, kThreads, BM, BK, VECTORS> a_reader(A, M, K, tile.row);
-  TileReader<Operand::b, kThreads, BN, BK, VECTORS> b_reader(B, N, K, tile.column);
+  TileReader<Operand::a, kThreads, BM, BK, VEC> a_reader(A, M, K, tile.row);
+  TileReader<Operand::b, kThreads, BN, BK, VEC> b_reader(B, N, N, tile.column);
 
   float sum[TM][TN] = {};
   int depth = (K - 1) % BK + 1;  // of the first tile: what is left over when K is cut into whole tiles
@@ -53,8 +53,8 @@ __device__ __forceinline__ void multiply(float (&a_tile)[BK][BM + PAD], float (&
   for (int i = 0; i < TM; ++i) {
 #pragma unroll
     for (int j = 0; j < TN / 4; ++j) {
-      store_results<VECTORS>(C, M, N, tile.row + row + i / 4 * kStepM + i % 4,
-                             tile.column + column + j * kStepN, alpha, &sum[i][j * 4], beta);
+      store_results<VEC>(C, M, N, N, tile.row + row + i / 4 * kStepM + i % 4,
+                         tile.column + column + j * kStepN, alpha, &sum[i][j * 4], beta);
     }
   }
 }
@@ -67,8 +67,8 @@ __global__ void __launch_bounds__(THREADS)
   __shared__ __align__(16) float b_tile[BK][BN];
 
   if (rows_are_aligned(A, B, C, N, K)) {
-    multiply<true, BM, BN, BK, TM, TN, PAD, SPREAD>(a_tile, b_tile, M, N, K, alpha, A, B, beta, C);
+    multiply<4, BM, BN, BK, TM, TN, PAD, SPREAD>(a_tile, b_tile, M, N, K, alpha, A, B, beta, C);
   } else {
-    multiply<false, BM, BN, BK, TM, TN, PAD, SPREAD>(a_tile, b_tile, M, N, K, alpha, A, B, beta, C);
+    multiply<1, BM, BN, BK, TM, TN, PAD, SPREAD>(a_tile, b_tile, M, N, K, alpha, A, B, beta, C);
   }
 }
