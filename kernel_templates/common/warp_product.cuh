@@ -69,9 +69,9 @@ struct WarpTiling {
   static constexpr int kATile = BK * kARow, kStage = kATile + BK * BN;  ///< in floats
   static_assert((WM / TM) * (WN / TN) == 32, "the lanes of a warp cover its tile");
 
-  /// The calling thread's first row and column in the block tile.
-  static __device__ __forceinline__ TileOrigin thread_origin() {
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  /// A thread's first row and column in the block tile.
+  static __device__ __forceinline__ TileOrigin thread_origin(int thread) {
+    const int warp = thread / 32, lane = thread % 32;
     return {warp / (BN / WN) * WM + lane_row<LANE_MAP, WM / TM, WN / TN>(lane) * kPatchM,
             warp % (BN / WN) * WN + lane_column<LANE_MAP, WM / TM, WN / TN>(lane) * kPatchN};
   }
@@ -95,7 +95,7 @@ __device__ __forceinline__ void multiply_tile(TileOrigin tile, float* shared, in
                                               const float* __restrict__ B, int ldb, float beta,
                                               float* __restrict__ C, int ldc) {
   using T = Tiling;
-  const TileOrigin thread = T::thread_origin();
+  const TileOrigin thread = T::thread_origin(threadIdx.x);
   TileReader<Operand::a, T::kThreads, T::BM, T::BK, VEC> a_reader(A, M, lda, tile.row);
   TileReader<Operand::b, T::kThreads, T::BN, T::BK, VEC> b_reader(B, N, ldb, tile.column);
 

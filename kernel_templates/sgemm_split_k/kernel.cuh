@@ -1,0 +1,181 @@
+#include "common/pipeline.cuh"
+#include "common/raster.cuh"
+#include "common/split_sum.cuh"
+
+// How the tiles of C and the length of K are dealt out to thread blocks.
+enum Schedule {
+  // Every tile goes to SPLIT_K blocks, each of which takes its part of K.
+  split_k,
+  // As many blocks as fit on the GPU; each takes whole tiles while there are whole rounds of them, and what is
+  // left is cut into equal lengths of K, whether or not they end with a tile (Osama et al., "Stream-K:
+  // Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU", 2023).
+  stream_k
+};
+
+// How the parts of a tile are added up.
+enum Reduction {
+  // The first block to finish stores, the others wait for that and add atomically: the order, and with it the
+  // last bits of the result, differ from launch to launch.
+  atomic,
+  // Every block leaves its part in device memory; the last one to finish adds them up in order.
+  workspace,
+  // The blocks of a tile are a cluster and read each other's shared memory, in order.
+  cluster
+};
+
+/// A part of a tile of C: `tiles` tiles of K from the `first` on.
+struct Part {
+  int tile;
+  int first, tiles;
+  int number, parts;  ///< which of how many
+  int slot;           ///< of the workspace for part 0; part i has slot + i * slots_apart, if `number` is i
+};
+
+/// The even cut of `total` into `parts`: where part `i` starts.
+__device__ __forceinline__ int cut(long long total, int parts, int i) {
+  return static_cast<int>(total * i / parts);
+}
+
+/// The parts that a block of a stream-K grid takes, one after another.
+struct Stream {
+  int tiles, depth;  ///< of C, and tiles of K in each
+  int whole;         ///< tiles of C that blocks take as a whole
+  int round;         ///< of whole tiles
+  int now, end;      ///< in the rest, counted in tiles of K
+
+  __device__ __forceinline__ Stream(int tiles, int depth) : tiles(tiles), depth(depth), round(0) {
+    const int blocks = gridDim.x;
+    whole = max(tiles / blocks - 1, 0) * blocks;
+    if (tiles % blocks == 0) whole = tiles;
+    now = start(blockIdx.x);
+    end = start(blockIdx.x + 1);
+  }
+  __device__ __forceinline__ long long rest() const { return static_cast<long long>(tiles - whole) * depth; }
+  __device__ __forceinline__ int start(int block) const { return cut(rest(), gridDim.x, block); }
+  /// The block that takes place `at` of the rest.
+  __device__ __forceinline__ int block_at(int at) const {
+    return static_cast<int>(((at + 1LL) * gridDim.x - 1) / rest());
+  }
+
+  __device__ __forceinline__ bool next(Part& part) {
+    if (round * gridDim.x < whole) {
+      part = {static_cast<int>(round++ * gridDim.x + blockIdx.x), 0, depth, 0, 1, 0};
+      return true;
+    }
+    if (now >= end) return false;
+    const int tile = now / depth, first = now % depth, count = min(depth - first, end - now);
+    const int first_block = block_at(tile * depth), last_block = block_at((tile + 1) * depth - 1);
+    part = {whole + tile, first, count, static_cast<int>(blockIdx.x) - first_block, last_block - first_block + 1, 0};
+    now += count;
+    return true;
+  }
+  /// A block has two slots: one for the tile in which its length begins, one for that in which it ends.
+  __device__ __forceinline__ int slot(const Part& part, int number) const {
+    const int tile = part.tile - whole, block = block_at(tile * depth) + number;
+    return 2 * block + (start(block) / depth == tile ? 0 : 1);
+  }
+};
+
+/// Thread 0 takes a number; all threads get it.
+__device__ __forceinline__ unsigned take_ticket(unsigned* ticket) {
+  __shared__ unsigned number;
+  __syncthreads();
+  if (threadIdx.x == 0) number = atomicAdd(ticket, 1u);
+  __syncthreads();
+  return number;
+}
+
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int K_GROUPS, int STAGES, Loader LOADER,
+          int PAD_A, int VEC, bool EDGES, int FRAGMENT_BUFFERS, MultiplyOrder ORDER, int COPY_STEP,
+          Schedule SCHEDULE, int SPLIT_K, Reduction REDUCTION, int GROUP, int MIN_BLOCKS,
+          int THREADS = (BM / WM) * (BN / WN) * 32 * K_GROUPS, int CLUSTER = REDUCTION == cluster ? SPLIT_K : 1>
+__global__ void
+#if __CUDA_ARCH__ >= 900
+__cluster_dims__(CLUSTER, 1, 1)
+#endif
+    __launch_bounds__(THREADS, MIN_BLOCKS)
+    sgemm_split_k(int M, int N, int K, float alpha, const float* __restrict__ A, int lda,
+                  const float* __restrict__ B, int ldb, float beta, float* C, int ldc,
+                  float* __restrict__ partials, unsigned* tickets) {
+  using T = PipelineTiling<LOADER, BM, BN, BK, WM, WN, TM, TN, PAD_A>;
+  extern __shared__ __align__(1024) float shared[];
+  Pipeline<T, LOADER, VEC, EDGES, STAGES, FRAGMENT_BUFFERS, ORDER, COPY_STEP, K_GROUPS> pipeline(shared);
+  const int tiles = ((M - 1) / BM + 1) * ((N - 1) / BN + 1), depth = (K - 1) / BK + 1;
+  const TileOrigin thread = T::thread_origin(threadIdx.x % T::kThreads);
+
+  const auto finish = [&](const Part& part, const auto& slot_of) {
+    const TileOrigin tile = grouped_tile_origin<BM, BN, along_n, GROUP>(M, N, part.tile);
+    float sum[TM][TN] = {};
+    if (part.tiles > 0) {
+      pipeline.multiply({M, N, K, A, lda, B, ldb, nullptr, nullptr}, tile, part.first, part.tiles, sum);
+    }
+    auto quads = add_groups<T, K_GROUPS, CLUSTER>(shared, sum, alpha, part.number);
+    constexpr int kCount = sizeof(quads.value) / sizeof(float4);
+
+    bool add = false;
+    unsigned* const ticket = tickets + 2 * part.tile;
+    if (CLUSTER == 1 && part.parts > 1) {
+      if (REDUCTION == workspace) {
+        float* const own = partials + static_cast<long long>(slot_of(part.number)) * BM * BN;
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          __stcg(reinterpret_cast<float4*>(own) + (i * THREADS + threadIdx.x), quads.value[i]);
+        }
+        __threadfence();
+        if (take_ticket(ticket) != static_cast<unsigned>(part.parts) - 1) return;
+        __threadfence();
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) quads.value[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        for (int number = 0; number < part.parts; ++number) {
+          const float* const other = partials + static_cast<long long>(slot_of(number)) * BM * BN;
+#pragma unroll
+          for (int i = 0; i < kCount; ++i) {
+            add_quad(quads.value[i],
+                     __ldcg(reinterpret_cast<const float4*>(other) + (i * THREADS + threadIdx.x)));
+          }
+        }
+        if (threadIdx.x == 0) *ticket = 0;
+      } else {
+        add = take_ticket(ticket) != 0;
+        if (add) {
+          if (threadIdx.x == 0) {
+            while (load_acquire(ticket + 1) == 0) {
+            }
+            if (atomicAdd(ticket + 1, 1u) == static_cast<unsigned>(part.parts) - 1) ticket[0] = ticket[1] = 0;
+          }
+          __syncthreads();
+        }
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const TileOrigin place = ThreadTile<T>::place(quads.first + i);
+      const int row = tile.row + thread.row + place.row, column = tile.column + thread.column + place.column;
+      if (add) {
+        add_results<VEC>(C, M, N, ldc, row, column, quads.value[i]);
+      } else {
+        store_results<VEC>(C, M, N, ldc, row, column, 1.0f, &quads.value[i].x, beta);
+      }
+    }
+    if (REDUCTION == atomic && CLUSTER == 1 && part.parts > 1 && !add) {
+      __threadfence();
+      __syncthreads();
+      if (threadIdx.x == 0) store_release(ticket + 1, 1);
+    }
+  };
+
+  if constexpr (SCHEDULE == split_k) {
+    const int tile = CLUSTER > 1 ? blockIdx.x / SPLIT_K : blockIdx.x % tiles;
+    const int number = CLUSTER > 1 ? blockIdx.x % SPLIT_K : blockIdx.x / tiles;
+    const int first = cut(depth, SPLIT_K, number);
+    finish({tile, first, cut(depth, SPLIT_K, number + 1) - first, number, SPLIT_K, 0},
+           [&](int part) { return tile * SPLIT_K + part; });
+  } else {
+    Stream stream(tiles, depth);
+    Part part;
+    while (stream.next(part)) {
+      finish(part, [&](int number) { return stream.slot(part, number); });
+      __syncthreads();  // shared memory may be filled anew
+    }
+  }
+}
