@@ -60,7 +60,7 @@ SingleConfiguration configuration_of(const BenchCommand& options) {
                     fmt::format("Give the sizes {}, such as --problem {}.", join(one.kernel.dimensions, "x"),
                                 join(std::vector<std::string>(one.kernel.dimensions.size(), "4096"), "x")));
   }
-  one.problem = parse_problem(options.problem, one.kernel.dimensions, where);
+  one.problem = parse_problem(options.problem, one.kernel, where);
   return one;
 }
 
@@ -203,7 +203,7 @@ void add_what_to(CLI::App& command, BenchCommand& options) {
       .add_option("--set", options.settings,
                   "A parameter's value, such as BM=128; also alpha and beta (repeatable)")
       ->allow_extra_args(false);
-  command.add_option("--problem", options.problem, "Problem size, e.g. 4096x4096x4096");
+  command.add_option("--problem", options.problem, "Problem, e.g. 4096x4096x4096 or 1000x77x513,lda=520");
   command.add_flag("--best", options.best,
                    "Take what is not set from the best that the database holds for the template on this GPU");
   command.add_flag("--extend", options.extend, "Allow values that the template does not list");

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/recorded_problems.h"
 
 namespace tiletune {
 
@@ -37,8 +38,9 @@ std::uint64_t compile_memory(const std::string& text) {
 
 void ConfigOptions::add_to(CLI::App& command) {
   command.add_option("CONFIG", config, "Search space, e.g. configs/sgemm.json")->required();
-  command.add_option("--problem", problems,
-                     "Problem size instead of the config's, e.g. 4096x4096x4096 (repeatable)");
+  command.add_option(
+      "--problem", problems,
+      "Problem instead of the config's, e.g. 4096x4096x4096 or 1000x77x513,lda=520 (repeatable)");
   command.add_option("--template", templates, "Only this template of the config (repeatable)");
   command.add_flag("--allow-outside-paths", allow_outside_paths,
                    "Let the config and its templates name files outside their folders");
@@ -79,23 +81,15 @@ void FilterOptions::add_to(CLI::App& command) {
   command.add_option("--db", database, "Results database")->capture_default_str();
   command.add_option("--gpu", gpus, "Only rows of this GPU; part of its name will do (repeatable)");
   command.add_option("--template", templates, "Only rows of this template (repeatable)");
-  command.add_option("--problem", problems, "Only rows of this problem, e.g. 4096x4096x4096 (repeatable)");
+  command.add_option(
+      "--problem", problems,
+      "Only rows of this problem, e.g. 4096x4096x4096, 512 or 1000x77x513,lda=520 (repeatable)");
   command.add_option("--source", sources,
                      "Only rows that are measured, predicted, replayed or imported (repeatable)");
   command.add_option("--sweep", sweep, "Only rows of the sweep with this number");
 }
 
 namespace {
-
-/// Sizes with an x between them, written as they are recorded: neither zeros in front nor spaces.
-void check_problem(const std::string& text) {
-  for (const std::string& size : split(text, 'x')) {
-    const bool digits = size.find_first_not_of("0123456789") == std::string::npos;
-    if (digits && !size.empty() && size.front() != '0') continue;
-    throw UserError(fmt::format("'{}' is no problem", text), Where{"--problem", ""},
-                    "Write the sizes as they are recorded: 4096x4096x64.");
-  }
-}
 
 void check_sweep(std::int64_t sweep, const Database& rows) {
   const std::vector<SweepRecord> sweeps = rows.sweeps();
@@ -111,11 +105,10 @@ void check_sweep(std::int64_t sweep, const Database& rows) {
 
 TrialFilter FilterOptions::filter(const Database& rows) const {
   TrialFilter filter;
-  for (const std::string& problem : problems) check_problem(problem);
   if (sweep) check_sweep(*sweep, rows);
   filter.gpus = gpus;
   filter.templates = templates;
-  filter.problems = problems;
+  if (!problems.empty()) filter.problems = recorded_problems(problems, rows.problems());
   for (const std::string& text : sources) {
     const auto source = source_from_name(text);
     if (!source) {

@@ -45,7 +45,7 @@ std::string bench_command_line(const Trial& row, const std::string& kernel_templ
       text += fmt::format(" --set {}", shell_quoted(fmt::format("{}={}", name, written)));
     }
   }
-  return text + " --problem " + problem;
+  return text + " --problem " + shell_quoted(problem);
 }
 
 }  // namespace tiletune

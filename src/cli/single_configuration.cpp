@@ -198,6 +198,7 @@ Json config_of(const SingleConfiguration& one, int samples, int rounds) {
   if (one.extend) kernel["extend"] = true;
   Json problem = Json::object();
   for (const auto& [dimension, size] : one.problem.dimensions) problem[dimension] = size;
+  for (const auto& [name, size] : one.problem.leading) problem[name] = size;
   Json config{
       {"name", one.kernel.name}, {"templates", Json::array({kernel})}, {"problems", Json::array({problem})}};
   for (const auto& [name, value] : one.scalars) config["scalars"][name] = value;

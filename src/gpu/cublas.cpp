@@ -78,12 +78,15 @@ void Blas::gemm(const BlasGemm& gemm) {
   const int m = as_int(gemm.m);
   const int n = as_int(gemm.n);
   const int k = as_int(gemm.k);
+  const int lda = as_int(gemm.lda);
+  const int ldb = as_int(gemm.ldb);
+  const int ldc = as_int(gemm.ldc);
   // cuBLAS is column-major: a row-major C = A B is its C^T = B^T A^T.
   impl_->check(impl_->api.gemm(impl_->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, alpha.address(),
-                               reinterpret_cast<const void*>(gemm.b_address), blas_data_type(gemm.b), n,
-                               reinterpret_cast<const void*>(gemm.a_address), blas_data_type(gemm.a), k,
+                               reinterpret_cast<const void*>(gemm.b_address), blas_data_type(gemm.b), ldb,
+                               reinterpret_cast<const void*>(gemm.a_address), blas_data_type(gemm.a), lda,
                                beta.address(), reinterpret_cast<void*>(gemm.c_address),
-                               blas_data_type(gemm.c), n, blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),
+                               blas_data_type(gemm.c), ldc, blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),
                "cublasGemmEx");
 }
 

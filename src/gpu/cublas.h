@@ -10,13 +10,14 @@ namespace tiletune {
 /// Element types of cuBLAS' matrices; FP32 is computed in FP32, never in TF32.
 enum class BlasType { f16, bf16, f32, f64 };
 
-/// One row-major product C[m,n] = alpha * A[m,k] * B[k,n] + beta * C, dense.
+/// One row-major product C[m,n] = alpha * A[m,k] * B[k,n] + beta * C.
 struct BlasGemm {
   std::int64_t m = 0, n = 0, k = 0;
   BlasType a = BlasType::f32, b = BlasType::f32, c = BlasType::f32;
   BlasType compute = BlasType::f32;
   double alpha = 1, beta = 0;
   DeviceAddress a_address = 0, b_address = 0, c_address = 0;
+  std::int64_t lda = k, ldb = n, ldc = n;  ///< elements between the starts of neighbouring rows
 };
 
 /// cuBLAS, loaded at run time, on a GPU's stream with a workspace of 32 MiB.

@@ -102,10 +102,11 @@ struct BlasLt::Impl {
         fmt::format("{}: {} ({}:{})", call, api.status_text(status), where.file_name(), where.line()));
   }
 
-  LtHandle<cublasLtMatrixLayout_t> layout(BlasType type, std::int64_t rows, std::int64_t columns) const {
+  LtHandle<cublasLtMatrixLayout_t> layout(BlasType type, std::int64_t rows, std::int64_t columns,
+                                          std::int64_t leading) const {
     cublasLtMatrixLayout_t made = nullptr;
     check(api.layout_create(&made, blas_data_type(type), static_cast<std::uint64_t>(rows),
-                            static_cast<std::uint64_t>(columns), rows),
+                            static_cast<std::uint64_t>(columns), leading),
           "cublasLtMatrixLayoutCreate");
     return {made, api.layout_destroy};
   }
@@ -116,8 +117,8 @@ struct BlasLt::Impl {
                              blas_scalar_type(gemm)),
           "cublasLtMatmulDescCreate");
     LtHandle<cublasLtMatmulDesc_t> owned(operation, api.product_destroy);
-    return {std::move(owned), layout(gemm.b, gemm.n, gemm.k), layout(gemm.a, gemm.k, gemm.m),
-            layout(gemm.c, gemm.n, gemm.m)};
+    return {std::move(owned), layout(gemm.b, gemm.n, gemm.k, gemm.ldb),
+            layout(gemm.a, gemm.k, gemm.m, gemm.lda), layout(gemm.c, gemm.n, gemm.m, gemm.ldc)};
   }
 
   template <typename T>

@@ -91,11 +91,12 @@ void DeviceKernels::widen(ElementType type, DeviceAddress in, DeviceAddress out,
 }
 
 ComparisonResult DeviceKernels::compare(ElementType type, DeviceAddress out, DeviceAddress reference,
-                                        std::uint64_t elements) {
+                                        const ElementRows& rows) {
+  auto [elements, columns, pitch] = rows;
   std::vector<Comparison> of_blocks(blocks_for(elements, kMostComparingBlocks));
   DeviceAddress result_address = result_.address();
   launch(with_type("compare", type), static_cast<unsigned>(of_blocks.size()), kThreads,
-         std::array<void*, 4>{&out, &reference, &elements, &result_address});
+         std::array<void*, 6>{&out, &reference, &elements, &columns, &pitch, &result_address});
   gpu_.copy_to_host(of_blocks.data(), result_address, of_blocks.size() * sizeof(Comparison));
   Comparison sum = of_blocks.front();
   for (std::size_t i = 1; i < of_blocks.size(); ++i) add(sum, of_blocks[i]);
@@ -121,21 +122,22 @@ std::uint64_t DeviceKernels::checksum(DeviceAddress bytes, std::uint64_t count) 
 }
 
 GuardResult DeviceKernels::check_guard(DeviceAddress bytes, std::uint64_t count, std::uint8_t pattern) {
+  return check_bands({bytes, 1, count, count}, pattern);
+}
+
+GuardResult DeviceKernels::check_bands(const Bands& bands, std::uint8_t pattern) {
   const GuardCheck clean{0, std::numeric_limits<std::uint64_t>::max(), 0};
   gpu_.copy_to_device(result_.address(), &clean, sizeof clean);
-  run("check_guard", count, bytes, count, pattern, result_.address());
+  run("check_bands", bands.count * bands.bytes, bands.first, bands.count, bands.pitch, bands.bytes, pattern,
+      result_.address());
   GuardCheck raw{};
   gpu_.copy_to_host(&raw, result_.address(), sizeof raw);
   return {raw.changed, raw.first, raw.last};
 }
 
-std::uint64_t DeviceKernels::check_bands(DeviceAddress first, std::uint64_t bands, std::uint64_t pitch,
-                                         std::uint64_t count, std::uint8_t pattern) {
-  gpu_.fill8(result_.address(), 0, sizeof(std::uint64_t));
-  run("check_bands", bands * count, first, bands, pitch, count, pattern, result_.address());
-  std::uint64_t changed = 0;
-  gpu_.copy_to_host(&changed, result_.address(), sizeof changed);
-  return changed;
+void DeviceKernels::fill_bands(const Bands& bands, std::uint8_t pattern) {
+  if (bands.count == 0) return;
+  run("fill_bands", bands.count * bands.bytes, bands.first, bands.count, bands.pitch, bands.bytes, pattern);
 }
 
 void DeviceKernels::block_stream(DeviceAddress words, std::uint32_t ticket, std::uint64_t deadline_ns) {
@@ -157,9 +159,9 @@ std::uint64_t DeviceKernels::timer_step_ns() {
   return step_ns;
 }
 
-void DeviceKernels::gemm_f64(std::uint64_t m, std::uint64_t n, std::uint64_t k, double alpha, DeviceAddress a,
-                             DeviceAddress b, double beta, DeviceAddress c) {
-  run("gemm_f64", m * n, m, n, k, alpha, a, b, beta, c);
+void DeviceKernels::gemm_f64(const BlasGemm& gemm) {
+  run("gemm_f64", static_cast<std::uint64_t>(gemm.m * gemm.n), gemm.m, gemm.n, gemm.k, gemm.alpha,
+      gemm.a_address, gemm.lda, gemm.b_address, gemm.ldb, gemm.beta, gemm.c_address, gemm.ldc);
 }
 
 }  // namespace tiletune

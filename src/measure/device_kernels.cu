@@ -93,11 +93,14 @@ __device__ inline T warp_sum(T value) {
   return value;
 }
 
-// Thread blocks are whole warps. The order of the sums is fixed: the same outputs give the same bits.
+// Compares rows of `columns` elements whose starts lie `pitch` apart, `count` elements in all. Thread blocks are whole
+// warps. The order of the sums is fixed: the same outputs give the same bits.
 template <typename T>
-__device__ inline void compare(const T* out, const double* reference, u64 count, Comparison* of_block) {
+__device__ inline void compare(const T* out, const double* reference, u64 count, u64 columns, u64 pitch,
+                               Comparison* of_block) {
   Comparison mine = {0, 0, 0, ~0ull, 0, ~0ull};
-  for (u64 i = first_index(); i < count; i += index_stride()) {
+  for (u64 n = first_index(); n < count; n += index_stride()) {
+    const u64 i = columns == pitch ? n : n / columns * pitch + n % columns;
     const double error = fabs(to_double(out[i]) - reference[i]);
     if (error != error || error > 1.7e308) {
       if (mine.not_a_number++ == 0) mine.first_not_a_number = i;
@@ -139,22 +142,26 @@ struct GuardCheck {
   u64 last;     // offset + 1
 };
 
-extern "C" __global__ void check_guard(const u8* bytes, u64 count, u8 pattern, GuardCheck* result) {
-  for (u64 i = first_index(); i < count; i += index_stride()) {
-    if (bytes[i] != pattern) {
-      atomicAdd(&result->changed, 1ull);
-      atomicMin(&result->first, i);
-      atomicMax(&result->last, i + 1);
-    }
+extern "C" __global__ void check_bands(const u8* bytes, u64 bands, u64 pitch, u64 count, u8 pattern,
+                                       GuardCheck* result) {
+  u64 changed = 0;
+  u64 first = ~0ull;
+  u64 last = 0;
+  for (u64 i = first_index(); i < bands * count; i += index_stride()) {
+    const u64 at = i / count * pitch + i % count;
+    if (bytes[at] == pattern) continue;
+    ++changed;
+    first = min(first, at);
+    last = at + 1;
   }
+  if (changed == 0) return;
+  atomicAdd(&result->changed, changed);
+  atomicMin(&result->first, first);
+  atomicMax(&result->last, last);
 }
 
-extern "C" __global__ void check_bands(const u8* first, u64 bands, u64 pitch, u64 count, u8 pattern, u64* changed) {
-  u64 mine = 0;
-  for (u64 i = first_index(); i < bands * count; i += index_stride()) {
-    mine += first[i / count * pitch + i % count] != pattern;
-  }
-  if (mine != 0) atomicAdd(changed, mine);
+extern "C" __global__ void fill_bands(u8* bytes, u64 bands, u64 pitch, u64 count, u8 pattern) {
+  for (u64 i = first_index(); i < bands * count; i += index_stride()) bytes[i / count * pitch + i % count] = pattern;
 }
 
 __device__ inline u64 nanoseconds() {
@@ -206,14 +213,15 @@ extern "C" __global__ void timer_step(u64* out) {
 }
 
 // The plain FP64 product, for machines without cuBLAS. One thread per element.
-extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const double* a, const double* b, double beta,
-                                    double* c) {
+extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const double* a, u64 lda, const double* b, u64 ldb,
+                                    double beta, double* c, u64 ldc) {
   for (u64 i = first_index(); i < m * n; i += index_stride()) {
     const u64 row = i / n;
     const u64 column = i % n;
     double sum = 0;
-    for (u64 p = 0; p < k; ++p) sum += a[row * k + p] * b[p * n + column];
-    c[i] = beta == 0.0 ? alpha * sum : alpha * sum + beta * c[i];
+    for (u64 p = 0; p < k; ++p) sum += a[row * lda + p] * b[p * ldb + column];
+    double& out = c[row * ldc + column];
+    out = beta == 0.0 ? alpha * sum : alpha * sum + beta * out;
   }
 }
 
@@ -221,9 +229,9 @@ extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const dou
 #define ENTRY_POINTS(SUFFIX, T)                                                                                   \
   extern "C" __global__ void fill_random_##SUFFIX(T* out, u64 count, u64 seed) { fill_random(out, count, seed); } \
   extern "C" __global__ void widen_##SUFFIX(const T* in, double* out, u64 count) { widen(in, out, count); }       \
-  extern "C" __global__ void compare_##SUFFIX(const T* out, const double* reference, u64 count,                   \
-                                              Comparison* of_block) {                                             \
-    compare(out, reference, count, of_block);                                                                     \
+  extern "C" __global__ void compare_##SUFFIX(const T* out, const double* reference, u64 count, u64 columns,      \
+                                              u64 pitch, Comparison* of_block) {                                  \
+    compare(out, reference, count, columns, pitch, of_block);                                                     \
   }
 
 ENTRY_POINTS(f16, Half)

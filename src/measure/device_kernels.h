@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "gpu/cublas.h"
 #include "gpu/device.h"
 #include "spec/tune_spec.h"
 
@@ -20,10 +21,25 @@ struct ComparisonResult {
   std::uint64_t first_not_a_number = 0;
 };
 
-/// Bytes of a guard band that do not hold the pattern any more.
+/// Elements in rows whose starts lie `pitch` elements apart.
+struct ElementRows {
+  std::uint64_t count = 0;  ///< elements of all rows
+  std::uint64_t columns = 0;
+  std::uint64_t pitch = 0;
+};
+
+/// Stretches of `bytes` bytes each, whose starts lie `pitch` bytes apart.
+struct Bands {
+  DeviceAddress first = 0;
+  std::uint64_t count = 0;
+  std::uint64_t pitch = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Bytes of guard bands that do not hold the pattern any more.
 struct GuardResult {
   std::uint64_t changed = 0;
-  std::uint64_t first = 0;  ///< offset in the band
+  std::uint64_t first = 0;  ///< offset from the start of the first band
   std::uint64_t last = 0;
 };
 
@@ -36,17 +52,15 @@ class DeviceKernels {
   void fill_random(ElementType type, DeviceAddress out, std::uint64_t elements, std::uint64_t seed);
   /// FP64 copy of a buffer.
   void widen(ElementType type, DeviceAddress in, DeviceAddress out, std::uint64_t elements);
+  /// Indices count from the first element, with what lies between rows.
   ComparisonResult compare(ElementType type, DeviceAddress out, DeviceAddress reference,
-                           std::uint64_t elements);
+                           const ElementRows& rows);
   std::uint64_t checksum(DeviceAddress bytes, std::uint64_t count);
   GuardResult check_guard(DeviceAddress bytes, std::uint64_t count, std::uint8_t pattern);
-  /// Bytes that do not hold the pattern in `bands` bands of `count` bytes each, whose starts lie `pitch`
-  /// apart.
-  std::uint64_t check_bands(DeviceAddress first, std::uint64_t bands, std::uint64_t pitch,
-                            std::uint64_t count, std::uint8_t pattern);
-  /// FP64 C = alpha A B + beta C, row-major and dense, without cuBLAS.
-  void gemm_f64(std::uint64_t m, std::uint64_t n, std::uint64_t k, double alpha, DeviceAddress a,
-                DeviceAddress b, double beta, DeviceAddress c);
+  GuardResult check_bands(const Bands& bands, std::uint8_t pattern);
+  void fill_bands(const Bands& bands, std::uint8_t pattern);
+  /// The product of FP64 matrices without cuBLAS.
+  void gemm_f64(const BlasGemm& gemm);
 
   /// Loads a kernel by name now, so that its first launch need not.
   void prepare(const std::string& symbol) { kernel(symbol); }

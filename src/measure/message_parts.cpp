@@ -32,6 +32,15 @@ Json sustained_json(const Sustained& sustained) {
           {"power_w", optional(sustained.power_w)}};
 }
 
+Workload::PaddedRows padded_from(const Json& json, std::int64_t elements) {
+  const auto [columns, pitch] = integers<std::int64_t, 2>(json);
+  const bool is_whole =
+      columns > 0 && pitch > columns && elements > columns && (elements - columns) % pitch == 0;
+  if (!is_whole)
+    throw ProtocolError(fmt::format("{} elements are no rows of {}, {} apart", elements, columns, pitch));
+  return {columns, pitch};
+}
+
 Sustained sustained_from(const Json& json) {
   Sustained sustained;
   get(json, "launch_us", sustained.launch_us);
@@ -78,10 +87,12 @@ std::vector<ArgumentValue> arguments_from(const Json& json) {
 Json workload_json(const Workload& workload) {
   Json buffers = Json::array();
   for (const auto& buffer : workload.buffers) {
-    buffers.push_back({{"name", buffer.name},
-                       {"element", static_cast<int>(buffer.type)},
-                       {"elements", buffer.elements},
-                       {"role", static_cast<int>(buffer.role)}});
+    Json& item = buffers.emplace_back(Json{{"name", buffer.name},
+                                           {"element", static_cast<int>(buffer.type)},
+                                           {"elements", buffer.elements},
+                                           {"role", static_cast<int>(buffer.role)}});
+    // Rows' keys are made of this text: what is new is left out where it says nothing.
+    if (buffer.padded) item["padded"] = {buffer.padded->columns, buffer.padded->pitch};
   }
   return {{"buffers", buffers}, {"flops", workload.flops}, {"bytes", workload.bytes}};
 }
@@ -94,6 +105,7 @@ Workload workload_from(const Json& json) {
     buffer.type = get_enum<ElementType>(item, "element", static_cast<int>(ElementType::u32));
     get(item, "elements", buffer.elements);
     buffer.role = get_enum<BufferRole>(item, "role", static_cast<int>(BufferRole::inout));
+    if (item.contains("padded")) buffer.padded = padded_from(item["padded"], buffer.elements);
     workload.buffers.push_back(buffer);
   }
   get(json, "flops", workload.flops);

@@ -30,6 +30,7 @@ struct GpuOpened {
 struct PrepareRequest {
   Operation operation = Operation::gemm;
   Workload workload;
+  /// The problem's sizes, then those of its leading dimensions that are not the defaults.
   std::vector<std::pair<std::string, std::int64_t>> dimensions;
   std::vector<std::pair<std::string, double>> scalars;
   ElementType accumulator = ElementType::f32;

@@ -45,11 +45,21 @@ std::uint64_t scalar_bits(const ArgumentValue& argument) {
 }
 
 template <typename Pairs>
+auto find_named(const Pairs& pairs, const char* name) {
+  return std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first == name; });
+}
+
+template <typename Pairs>
 auto named(const Pairs& pairs, const char* name) {
-  const auto found =
-      std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first == name; });
+  const auto found = find_named(pairs, name);
   if (found == pairs.end()) throw GpuError(fmt::format("the problem has no '{}'", name));
   return found->second;
+}
+
+template <typename Pairs, typename Value>
+Value named_or(const Pairs& pairs, const char* name, Value fallback) {
+  const auto found = find_named(pairs, name);
+  return found == pairs.end() ? fallback : found->second;
 }
 
 bool is_floating(ElementType type) { return type != ElementType::i32 && type != ElementType::u32; }
@@ -110,9 +120,7 @@ void run_gemm(DeviceKernels& kernels, Blas* blas, const PrepareRequest& request,
   if (blas != nullptr) {
     blas->gemm(gemm);
   } else {
-    kernels.gemm_f64(static_cast<std::uint64_t>(gemm.m), static_cast<std::uint64_t>(gemm.n),
-                     static_cast<std::uint64_t>(gemm.k), gemm.alpha, gemm.a_address, gemm.b_address,
-                     gemm.beta, gemm.c_address);
+    kernels.gemm_f64(gemm);
   }
 }
 
@@ -159,6 +167,9 @@ BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
   gemm.a_address = addresses.at("A");
   gemm.b_address = addresses.at("B");
   gemm.c_address = addresses.at("C");
+  gemm.lda = named_or(request.dimensions, "lda", gemm.k);
+  gemm.ldb = named_or(request.dimensions, "ldb", gemm.n);
+  gemm.ldc = named_or(request.dimensions, "ldc", gemm.n);
   return gemm;
 }
 

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <utility>
 
 #include "base/text.h"
+#include "measure/error_bound.h"
+#include "measure/surroundings.h"
 
 namespace tiletune {
 
@@ -20,7 +21,6 @@ std::size_t guard_bytes() {
   return std::getenv("TILETUNE_NO_GUARDS") == nullptr ? kGuardBytes : 0;
 }
 
-constexpr std::uint8_t kGuardPattern = 0xa5;
 /// Of a buffer's copies: a batch has no use for more; each is followed by a guard band.
 constexpr std::size_t kMostCopies = 100;
 constexpr std::size_t kCopyAlignment = 256;
@@ -28,21 +28,6 @@ constexpr std::size_t kCopyGuard = 4096;
 // Largest single error allowed, as a multiple of the norm-wise bound times the reference's RMS: over 10^9
 // elements the largest of normally distributed errors stays below 6.5 standard deviations.
 constexpr double kLargestErrorFactor = 16;
-
-double unit_roundoff(ElementType type) {
-  switch (type) {
-    case ElementType::f16:
-      return 0x1p-11;
-    case ElementType::bf16:
-      return 0x1p-8;
-    case ElementType::f32:
-      return 0x1p-24;
-    case ElementType::f64:
-      return 0x1p-53;
-    default:
-      return 0;
-  }
-}
 
 std::size_t data_bytes(const Workload::SizedBuffer& buffer) {
   return static_cast<std::size_t>(buffer.elements) * size_bytes(buffer.type);
@@ -69,18 +54,14 @@ void check_free_memory(const Gpu& gpu, const Workload& workload, std::size_t gua
 std::string position(const PrepareRequest& request, const Workload::SizedBuffer& buffer,
                      std::uint64_t index) {
   if (request.operation == Operation::gemm && buffer.name == "C") {
-    const auto n = static_cast<std::uint64_t>(request.dimensions.at(1).second);
-    return fmt::format("C[{},{}]", index / n, index % n);
+    const auto pitch =
+        static_cast<std::uint64_t>(buffer.padded ? buffer.padded->pitch : request.dimensions.at(1).second);
+    return fmt::format("C[{},{}]", index / pitch, index % pitch);
   }
   return fmt::format("{}[{}]", buffer.name, index);
 }
 
 }  // namespace
-
-double error_bound(ElementType output, ElementType accumulator, double accumulation_length, double factor) {
-  return factor * (2 * unit_roundoff(output) +
-                   2 * std::sqrt(std::max(accumulation_length, 1.0)) * unit_roundoff(accumulator));
-}
 
 DeviceAddress Workspace::Slot::data() const { return memory.address() + guard; }
 
@@ -116,9 +97,13 @@ const std::map<std::string, DeviceAddress>& Workspace::addresses(std::size_t cop
 
 std::size_t Workspace::wanted_copies() const {
   std::size_t one = 0;
-  for (const Slot& slot : slots_) one += slot.bytes;
+  std::size_t touched = 0;
+  for (const Slot& slot : slots_) {
+    one += slot.bytes;
+    touched += static_cast<std::size_t>(slot.buffer.values()) * size_bytes(slot.buffer.type);
+  }
   const auto twice_cache = static_cast<std::size_t>(2 * gpu_.facts().l2_bytes);
-  const std::size_t wanted = std::min(twice_cache / std::max<std::size_t>(one, 1) + 2, kMostCopies);
+  const std::size_t wanted = std::min(twice_cache / std::max<std::size_t>(touched, 1) + 2, kMostCopies);
   const std::size_t affordable = gpu_.free_bytes() / 2 / std::max<std::size_t>(one, 1);
   return std::min(std::max<std::size_t>(wanted, 2), affordable + 1);
 }
@@ -139,7 +124,7 @@ void Workspace::make_copies() {
     made.bytes = slot.bytes;
     made.pitch = (slot.bytes + kCopyAlignment - 1) / kCopyAlignment * kCopyAlignment + kCopyGuard;
     made.memory = DeviceBuffer(copies * made.pitch);
-    gpu_.fill8(made.memory.address(), kGuardPattern, made.memory.bytes());
+    gpu_.fill8(made.memory.address(), pattern_round(slot.buffer), made.memory.bytes());
     const DeviceAddress from = slot.buffer.role == BufferRole::inout ? slot.initial.address() : slot.data();
     for (std::size_t copy = 0; copy < copies; ++copy) {
       const DeviceAddress to = made.memory.address() + copy * made.pitch;
@@ -186,11 +171,13 @@ void Workspace::rebuild() {
 void Workspace::fill() {
   std::uint64_t stream = 0;
   for (Slot& slot : slots_) {
-    gpu_.fill8(slot.memory.address(), kGuardPattern, slot.memory.bytes());
+    const std::uint8_t pattern = pattern_round(slot.buffer);
+    gpu_.fill8(slot.memory.address(), pattern, slot.memory.bytes());
     // Each buffer has its own stretch of the counter sequence.
     const std::uint64_t seed = (request_.policy.seed << 8 | ++stream) << 40;
     kernels_.fill_random(slot.buffer.type, slot.data(), static_cast<std::uint64_t>(slot.buffer.elements),
                          seed);
+    kernels_.fill_bands(padding_of(slot.buffer, slot.data()), pattern);
     if (slot.buffer.role == BufferRole::inout)
       gpu_.copy_on_device(slot.initial.address(), slot.data(), slot.bytes);
     if (slot.buffer.role == BufferRole::in) slot.checksum = kernels_.checksum(slot.data(), slot.bytes);
@@ -222,6 +209,7 @@ void Workspace::poison(int variant) {
     } else if (slot.buffer.role == BufferRole::out) {
       gpu_.fill8(slot.data(), 0xff, slot.bytes);
       if (variant != 0) gpu_.fill32(slot.data(), kOtherNan, slot.bytes / sizeof kOtherNan);
+      kernels_.fill_bands(padding_of(slot.buffer, slot.data()), kGuardPattern);
     }
   }
 }
@@ -230,7 +218,7 @@ Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& resu
   if (result.not_a_number > 0) {
     return {Outcome::wrong_result,
             fmt::format("{} of {} elements of {} were not written or are no number, the first at {}",
-                        result.not_a_number, slot.buffer.elements, slot.buffer.name,
+                        result.not_a_number, slot.buffer.values(), slot.buffer.name,
                         position(request_, slot.buffer, result.first_not_a_number))};
   }
   return {Outcome::wrong_result,
@@ -243,15 +231,14 @@ Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& resu
 Verification Workspace::verify(double tolerance_factor) {
   double outputs = 0;
   for (const Slot& slot : slots_)
-    outputs += slot.buffer.role == BufferRole::in ? 0 : static_cast<double>(slot.buffer.elements);
+    outputs += slot.buffer.role == BufferRole::in ? 0 : static_cast<double>(slot.buffer.values());
   const double length = request_.workload.flops / 2 / std::max(outputs, 1.0);
   Verification verification;
   for (const Slot& slot : slots_) {
     if (slot.buffer.role == BufferRole::in) continue;
     const double bound = error_bound(slot.buffer.type, request_.accumulator, length, tolerance_factor);
-    const ComparisonResult result =
-        kernels_.compare(slot.buffer.type, slot.data(), references_.at(slot.buffer.name).address(),
-                         static_cast<std::uint64_t>(slot.buffer.elements));
+    const ComparisonResult result = kernels_.compare(
+        slot.buffer.type, slot.data(), references_.at(slot.buffer.name).address(), rows_of(slot.buffer));
     Accuracy& accuracy = verification.accuracy;
     accuracy.relative_error = std::max(accuracy.relative_error, result.relative_error);
     accuracy.error_bound = std::max(accuracy.error_bound, bound);
@@ -276,7 +263,7 @@ std::vector<std::uint64_t> Workspace::output_checksums() {
 
 std::optional<Finding> Workspace::check_guard(const Slot& slot, bool before) {
   const DeviceAddress band = before ? slot.memory.address() : slot.data() + slot.bytes;
-  const GuardResult guard = kernels_.check_guard(band, slot.guard, kGuardPattern);
+  const GuardResult guard = kernels_.check_guard(band, slot.guard, pattern_round(slot.buffer));
   if (guard.changed == 0) return std::nullopt;
   const std::string where = before ? fmt::format("up to {} bytes before its start", slot.guard - guard.first)
                                    : fmt::format("from byte {} past its end on", guard.first);
@@ -284,11 +271,24 @@ std::optional<Finding> Workspace::check_guard(const Slot& slot, bool before) {
                  fmt::format("{} bytes outside {} were written, {}", guard.changed, slot.buffer.name, where)};
 }
 
+/// An input's padding is part of its checksum.
+std::optional<Finding> Workspace::check_padding(const Slot& slot, DeviceAddress data) {
+  if (!slot.buffer.padded || slot.buffer.role == BufferRole::in) return std::nullopt;
+  const Bands padding = padding_of(slot.buffer, data);
+  const GuardResult guard = kernels_.check_bands(padding, kGuardPattern);
+  if (guard.changed == 0) return std::nullopt;
+  const std::uint64_t first = (padding.first - data + guard.first) / size_bytes(slot.buffer.type);
+  return Finding{Outcome::out_of_bounds,
+                 fmt::format("wrote {}, in the padding of its rows: {} bytes there have changed",
+                             position(request_, slot.buffer, first), guard.changed)};
+}
+
 std::optional<Finding> Workspace::check_surroundings() {
   for (const Slot& slot : slots_) {
     for (const bool before : {true, false}) {
       if (auto finding = check_guard(slot, before)) return finding;
     }
+    if (auto finding = check_padding(slot, slot.data())) return finding;
   }
   for (const Slot& slot : slots_) {
     if (slot.buffer.role == BufferRole::in && kernels_.checksum(slot.data(), slot.bytes) != slot.checksum) {
@@ -297,12 +297,17 @@ std::optional<Finding> Workspace::check_surroundings() {
   }
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     const Copies& copies = copies_[i];
-    const std::uint64_t changed =
-        kernels_.check_bands(copies.memory.address() + copies.bytes, copy_addresses_.size(), copies.pitch,
-                             copies.pitch - copies.bytes, kGuardPattern);
-    if (changed == 0) continue;
-    return Finding{Outcome::out_of_bounds,
-                   fmt::format("{} bytes outside copies of {} were written", changed, slots_[i].buffer.name)};
+    const Slot& slot = slots_[i];
+    const Bands bands{copies.memory.address() + copies.bytes, copy_addresses_.size(), copies.pitch,
+                      copies.pitch - copies.bytes};
+    const std::uint64_t changed = kernels_.check_bands(bands, pattern_round(slot.buffer)).changed;
+    if (changed > 0) {
+      return Finding{Outcome::out_of_bounds,
+                     fmt::format("{} bytes outside copies of {} were written", changed, slot.buffer.name)};
+    }
+    for (const auto& addresses : copy_addresses_) {
+      if (auto finding = check_padding(slot, addresses.at(slot.buffer.name))) return finding;
+    }
   }
   if (!references_are_intact()) {
     return Finding{Outcome::out_of_bounds,

@@ -23,13 +23,8 @@ struct Verification {
   std::optional<Finding> finding;  ///< none: correct
 };
 
-/// Largest norm-wise relative error a correct kernel may show: factor * (2 u_out + 2 sqrt(L) u_acc) with the
-/// unit roundoffs u of the output's and the accumulator's type and L products summed per output: rounding
-/// errors of random sign grow with sqrt(L) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
-/// ed., 2.8). TF32's 3e-4 lies far above it for every length that fits a GPU.
-double error_bound(ElementType output, ElementType accumulator, double accumulation_length, double factor);
-
-/// The buffers of one problem, each between two guard bands, with their FP64 reference.
+/// The buffers of one problem, each between two guard bands, with their FP64 reference. Guard bands and
+/// padding of inputs are NaN; no byte of any guard band or padding may change.
 class Workspace {
  public:
   /// Allocates, fills the inputs and computes the reference. Throws GpuError, with the arithmetic, when the
@@ -53,7 +48,7 @@ class Workspace {
   Verification verify(double tolerance_factor);
   /// Of each output's bits, in the buffers' order.
   std::vector<std::uint64_t> output_checksums();
-  /// Guard bands, inputs and the reference itself: has anything been written that must not be?
+  /// Guard bands, padding, inputs and the reference itself: has anything been written that must not be?
   std::optional<Finding> check_surroundings();
   /// Fills everything anew after a kernel damaged it.
   void rebuild();
@@ -84,6 +79,7 @@ class Workspace {
   void compute_references();
   bool references_are_intact();
   std::optional<Finding> check_guard(const Slot& slot, bool before);
+  std::optional<Finding> check_padding(const Slot& slot, DeviceAddress data);
   Finding describe_error(const Slot& slot, const ComparisonResult& result, double bound) const;
 
   Gpu& gpu_;

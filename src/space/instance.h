@@ -40,11 +40,22 @@ struct Instance {
 
 /// What all configurations of a template share for one problem.
 struct Workload {
+  /// Rows with elements between them that belong to no row; none behind the last.
+  struct PaddedRows {
+    std::int64_t columns = 0;  ///< elements of a row
+    std::int64_t pitch = 0;    ///< elements between the starts of neighbouring rows, more than columns
+  };
   struct SizedBuffer {
     std::string name;
     ElementType type;
-    std::int64_t elements;
+    std::int64_t elements;  ///< with all padding
     BufferRole role;
+    std::optional<PaddedRows> padded = {};  ///< none: no element is padding
+
+    /// Elements that are not padding.
+    std::int64_t values() const {
+      return padded ? ((elements - padded->columns) / padded->pitch + 1) * padded->columns : elements;
+    }
   };
   std::vector<SizedBuffer> buffers;
   double flops = 0;  ///< of one launch

@@ -51,6 +51,10 @@ void Scope::declare_constants(const TemplateSpec& spec, const Problem& problem) 
     constants_.declare(name, spec.where);
     constant_values_.push_back(integer_scalar(size));
   }
+  for (const LeadingDimension& leading : spec.leading_dimensions) {
+    constants_.declare(leading.name, spec.where);
+    constant_values_.push_back(integer_scalar(problem.at(leading)));
+  }
   for (const auto& [name, value] : spec.scalars) {
     constants_.declare(name, spec.where);
     constant_values_.push_back(number_scalar(value));

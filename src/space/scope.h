@@ -9,8 +9,9 @@
 
 namespace tiletune::space {
 
-/// The names a template's expressions may use for one problem: the problem's dimensions, then the scalars,
-/// the parameters and the derived values, each of which may use what comes before it.
+/// The names a template's expressions may use for one problem: the problem's dimensions and leading
+/// dimensions, then the scalars, the parameters and the derived values, each of which may use what comes
+/// before it.
 class Scope {
  public:
   /// Throws UserError for names that cannot be declared, parameters without values or with equal ones, and
@@ -18,7 +19,7 @@ class Scope {
   Scope(const TemplateSpec& spec, const Problem& problem);
 
   const SymbolTable& symbols() const { return symbols_; }
-  /// Dimensions and scalars only: what sizes, flops and bytes may use.
+  /// Dimensions, leading dimensions and scalars only: what sizes, flops and bytes may use.
   const SymbolTable& constants() const { return constants_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
 

@@ -17,6 +17,16 @@ std::int64_t elements_of(const Buffer& buffer, const Scope& scope, const Frame& 
   return elements;
 }
 
+std::optional<Workload::PaddedRows> padded_rows(const Buffer& buffer, const Scope& scope,
+                                                const Frame& frame) {
+  if (buffer.columns.text.empty()) return std::nullopt;
+  const std::int64_t columns = evaluate_integer(Program(buffer.columns, scope.constants()), frame);
+  const std::int64_t pitch = evaluate_integer(Program(buffer.pitch, scope.constants()), frame);
+  // A single row has no neighbour.
+  if (pitch == columns || elements_of(buffer, scope, frame) == columns) return std::nullopt;
+  return Workload::PaddedRows{columns, pitch};
+}
+
 double amount(const ExprText& text, const Scope& scope, const Frame& frame) {
   const Program program(text, scope.constants());
   const double value = evaluate_number(program, frame);
@@ -32,7 +42,8 @@ Workload make_workload(const TemplateSpec& spec, const Scope& scope) {
   const Frame frame{slots, {}};
   Workload workload;
   for (const Buffer& buffer : spec.buffers)
-    workload.buffers.push_back({buffer.name, buffer.type, elements_of(buffer, scope, frame), buffer.role});
+    workload.buffers.push_back({buffer.name, buffer.type, elements_of(buffer, scope, frame), buffer.role,
+                                padded_rows(buffer, scope, frame)});
   workload.flops = amount(spec.flops, scope, frame);
   workload.bytes = amount(spec.bytes, scope, frame);
   return workload;

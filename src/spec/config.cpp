@@ -198,11 +198,11 @@ void read_policies(ObjectReader& reader, TuneSpec& spec) {
 }
 
 /// The command line's problems replace the config's, which are checked all the same.
-std::vector<Problem> choose_problems(const Node& node, const std::vector<std::string>& dimensions,
+std::vector<Problem> choose_problems(const Node& node, const TemplateSpec& kernel,
                                      const LoadOptions& options) {
-  auto problems = read_problems(node, dimensions);
+  auto problems = read_problems(node, kernel);
   if (options.problems.empty()) return problems;
-  return parse_problems(options.problems, dimensions, Where{"--problem", ""});
+  return parse_problems(options.problems, kernel, Where{"--problem", ""});
 }
 
 /// `folders` are searched for templates, in this order.
@@ -221,7 +221,7 @@ TuneSpec read_config(std::string text, const fs::path& file, std::vector<fs::pat
   const Node problems = reader.need("problems", "a list of problems such as \"1024x1024x1024\"");
   spec.templates = TemplateReader(std::move(folders), options).read_all(templates);
   if (const auto scalars = reader.find("scalars")) apply_scalars(*scalars, spec.templates);
-  spec.problems = choose_problems(problems, spec.templates.front().dimensions, options);
+  spec.problems = choose_problems(problems, spec.templates.front(), options);
   read_policies(reader, spec);
   reader.finish();
   keep_templates(spec.templates, options.templates);

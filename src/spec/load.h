@@ -29,8 +29,8 @@ TuneSpec parse_tune_spec(const std::string& config, const std::string& place, co
 /// Reads and validates one manifest.
 TemplateSpec load_template(const std::filesystem::path& manifest, const LoadOptions& options);
 
-/// "4096x4096x64", or "4096" for all dimensions alike. Throws UserError.
-Problem parse_problem(const std::string& text, const std::vector<std::string>& dimensions,
-                      const Where& where);
+/// A problem of the template's operation: "4096x4096x64", or "4096" for all dimensions alike; behind it, set
+/// off by commas or spaces, leading dimensions: "1000x77x513,lda=520". Throws UserError.
+Problem parse_problem(const std::string& text, const TemplateSpec& kernel, const Where& where);
 
 }  // namespace tiletune

@@ -19,6 +19,12 @@ std::string_view name(ScalarType type) { return name_in(kScalarTypes, type); }
 std::string_view name(CachePolicy policy) { return name_in(kCachePolicies, policy); }
 std::string_view name(Baseline baseline) { return name_in(kBaselines, baseline); }
 
+const std::vector<LeadingDimension>& leading_dimensions(Operation operation) {
+  static const std::vector<LeadingDimension> kGemm{{"lda", "A", "K"}, {"ldb", "B", "N"}, {"ldc", "C", "N"}};
+  static const std::vector<LeadingDimension> kNone;
+  return operation == Operation::gemm ? kGemm : kNone;
+}
+
 std::optional<ElementType> element_type_from_name(std::string_view text) {
   for (const auto& entry : kElementTypes) {
     if (entry.name == text) return entry.value;

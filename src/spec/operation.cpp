@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "spec/keys.h"
 #include "spec/paths.h"
 
@@ -32,9 +33,15 @@ void define_gemm(ObjectReader& reader, TemplateSpec& spec, const Where& where) {
   ObjectReader types(reader.find("types").value_or(Node{none, where}), keys::kTypes);
   spec.dimensions = {"M", "N", "K"};
   spec.scalars = {{"alpha", 1.0}, {"beta", 0.0}};
-  spec.buffers = {{"A", read_type(types, "A"), {"M * K", where}, BufferRole::in},
-                  {"B", read_type(types, "B"), {"K * N", where}, BufferRole::in},
-                  {"C", read_type(types, "C"), {"M * N", where}, BufferRole::out}};
+  spec.leading_dimensions = leading_dimensions(Operation::gemm);
+  // They end with the last row's last element: what lies behind it is out of bounds.
+  const auto matrix = [&](const char* rows, std::size_t i) {
+    const auto& [pitch, name, columns] = spec.leading_dimensions[i];
+    Buffer buffer{name, read_type(types, name), {}, BufferRole::in, {columns, where}, {pitch, where}};
+    buffer.elements = {fmt::format("({} - 1) * {} + {}", rows, pitch, columns), where};
+    return buffer;
+  };
+  spec.buffers = {matrix("M", 0), matrix("K", 1), matrix("M", 2)};
   spec.accumulator = read_type(types, "accumulator");
   types.finish();
   // Floating point: the product of three large sizes exceeds 64-bit integers.
@@ -109,9 +116,36 @@ void declare_names(const TemplateSpec& spec, const Where& root, Scope& scope) {
     scope.declare(spec.dimensions[i], "a dimension",
                   is_gemm ? root.at("operation") : root.at("dimensions").at(i));
   }
+  for (const auto& leading : spec.leading_dimensions) {
+    scope.declare(leading.name, "a leading dimension", root.at("operation"));
+  }
   for (const auto& [name, value] : spec.scalars) {
     scope.declare(name, "a scalar", is_gemm ? root.at("operation") : root.at("scalars").at(name));
   }
+}
+
+bool is_word_character(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool mentions(const ExprText& expression, const std::string& name) {
+  const std::string& text = expression.text;
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    const bool starts_word = at == 0 || !is_word_character(text[at - 1]);
+    if (starts_word && (end == text.size() || !is_word_character(text[end]))) return true;
+  }
+  return false;
+}
+
+/// Whether the kernel learns the value of a name, at run time or when it is compiled.
+bool passes(const TemplateSpec& spec, const std::string& name) {
+  return std::any_of(spec.arguments.begin(), spec.arguments.end(),
+                     [&](const Argument& argument) { return mentions(argument.value, name); }) ||
+         std::any_of(spec.template_arguments.begin(), spec.template_arguments.end(),
+                     [&](const ExprText& argument) { return mentions(argument, name); }) ||
+         std::any_of(spec.macros.begin(), spec.macros.end(),
+                     [&](const auto& macro) { return mentions(macro.second, name); });
 }
 
 }  // namespace
@@ -125,6 +159,17 @@ void read_operation(ObjectReader& reader, TemplateSpec& spec, Scope& scope, bool
     read_custom(reader, spec, allow_outside_paths);
   }
   declare_names(spec, reader.where(), scope);
+}
+
+void add_implied_constraints(TemplateSpec& spec) {
+  const auto& leading = spec.leading_dimensions;
+  const auto is_passed = [&](const LeadingDimension& each) { return passes(spec, each.name); };
+  if (std::all_of(leading.begin(), leading.end(), is_passed)) return;
+  std::vector<std::string> dense;
+  dense.reserve(leading.size());
+  for (const auto& [name, matrix, columns] : leading) dense.push_back(fmt::format("{} == {}", name, columns));
+  spec.constraints.push_back(
+      {{join(dense, " and "), spec.where.at("arguments")}, "the kernel takes dense matrices only"});
 }
 
 std::string operation_remedy(Operation operation) {

@@ -13,6 +13,10 @@ namespace tiletune {
 /// `scope`. Needs spec.folder. Throws UserError.
 void read_operation(ObjectReader& reader, TemplateSpec& spec, Scope& scope, bool allow_outside_paths);
 
+/// Adds what an operation demands of configurations beyond the manifest: a kernel that does not learn of all
+/// leading dimensions is for dense matrices. Needs the arguments.
+void add_implied_constraints(TemplateSpec& spec);
+
 /// What to do about a key that belongs to the other operation.
 std::string operation_remedy(Operation operation);
 

@@ -38,25 +38,42 @@ Problem uniform_problem(std::int64_t size, const std::vector<std::string>& dimen
   return problem;
 }
 
-Problem read_named_problem(const Node& node, const std::vector<std::string>& dimensions) {
-  const std::vector<std::string_view> known(dimensions.begin(), dimensions.end());
+/// Only what differs from the default is kept: a problem has one label, however it was written.
+void set_leading(Problem& problem, const LeadingDimension& leading, std::int64_t elements,
+                 const Where& where) {
+  const std::int64_t row = problem.at(leading.columns);
+  if (elements < row) {
+    throw UserError(fmt::format("{} = {} is less than the {} elements of a row of {}", leading.name, elements,
+                                row, leading.matrix),
+                    where, fmt::format("Use at least {} = {}, or leave it out.", leading.columns, row));
+  }
+  if (elements > row) problem.leading.emplace_back(leading.name, elements);
+}
+
+Problem read_named_problem(const Node& node, const TemplateSpec& kernel) {
+  std::vector<std::string_view> known(kernel.dimensions.begin(), kernel.dimensions.end());
+  for (const auto& leading : kernel.leading_dimensions) known.emplace_back(leading.name);
   ObjectReader reader(node, known);
   Problem problem;
-  for (const auto& dimension : dimensions) {
+  for (const auto& dimension : kernel.dimensions) {
     const Node size = reader.need(dimension, fmt::format("an integer from 1 to {}", kLargestSize));
     problem.dimensions.emplace_back(dimension, read_integer(size, 1, kLargestSize));
+  }
+  for (const auto& leading : kernel.leading_dimensions) {
+    const auto elements = reader.find(leading.name);
+    if (elements) set_leading(problem, leading, read_integer(*elements, 1, kLargestSize), elements->where);
   }
   reader.finish();
   return problem;
 }
 
-Problem read_problem(const Node& node, const std::vector<std::string>& dimensions) {
+Problem read_problem(const Node& node, const TemplateSpec& kernel) {
   const auto& json = node.json.get();
-  if (json.is_number()) return uniform_problem(read_integer(node, 1, kLargestSize), dimensions);
-  if (json.is_string()) return parse_problem(read_string(node), dimensions, node.where);
-  if (json.is_object()) return read_named_problem(node, dimensions);
+  if (json.is_number()) return uniform_problem(read_integer(node, 1, kLargestSize), kernel.dimensions);
+  if (json.is_string()) return parse_problem(read_string(node), kernel, node.where);
+  if (json.is_object()) return read_named_problem(node, kernel);
   refuse_kind(node, fmt::format("a problem (a string like \"{}\", an integer, or an object of sizes)",
-                                join(dimensions, "x")));
+                                join(kernel.dimensions, "x")));
 }
 
 void add_distinct(std::vector<Problem>& problems, Problem problem, const Where& where) {
@@ -67,27 +84,11 @@ void add_distinct(std::vector<Problem>& problems, Problem problem, const Where& 
   problems.push_back(std::move(problem));
 }
 
-}  // namespace
-
-std::string Problem::label() const {
-  std::vector<std::string> sizes;
-  sizes.reserve(dimensions.size());
-  for (const auto& [dimension, size] : dimensions) sizes.push_back(std::to_string(size));
-  return join(sizes, "x");
-}
-
-std::int64_t Problem::at(std::string_view dimension) const {
-  for (const auto& [name, size] : dimensions) {
-    if (name == dimension) return size;
-  }
-  throw std::out_of_range(fmt::format("the problem {} has no dimension '{}'", label(), dimension));
-}
-
-Problem parse_problem(const std::string& text, const std::vector<std::string>& dimensions,
-                      const Where& where) {
-  const auto parts = split(text, 'x');
+Problem parse_sizes(const std::string& sizes, const std::string& text,
+                    const std::vector<std::string>& dimensions, const Where& where) {
+  const auto parts = split(sizes, 'x');
   if (parts.size() == 1)
-    return uniform_problem(parse_size(text, text, join(dimensions, ", "), where), dimensions);
+    return uniform_problem(parse_size(sizes, text, join(dimensions, ", "), where), dimensions);
   if (parts.size() != dimensions.size()) {
     throw UserError(fmt::format("the problem '{}' has {} sizes, expected {} ({})", text, parts.size(),
                                 dimensions.size(), join(dimensions, "x")),
@@ -100,18 +101,94 @@ Problem parse_problem(const std::string& text, const std::vector<std::string>& d
   return problem;
 }
 
-std::vector<Problem> read_problems(const Node& node, const std::vector<std::string>& dimensions) {
+/// What stands behind the sizes, by name.
+std::vector<std::pair<std::string, std::string>> parse_settings(const std::vector<std::string>& words,
+                                                                const std::string& text,
+                                                                const TemplateSpec& kernel,
+                                                                const Where& where) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const std::string& word : words) {
+    const auto parts = split(word, '=');
+    const auto is_named = [&](const auto& entry) { return entry.first == parts.front(); };
+    const auto& known = kernel.leading_dimensions;
+    const bool is_known = std::any_of(known.begin(), known.end(),
+                                      [&](const auto& leading) { return leading.name == parts.front(); });
+    if (parts.size() != 2 || !is_known) {
+      throw UserError(fmt::format("'{}' in the problem '{}' is no leading dimension", word, text), where,
+                      known.empty()
+                          ? "Remove it: the operation has none."
+                          : "Write lda, ldb or ldc with their elements: 1000x77x513,lda=520,ldb=80.");
+    }
+    if (std::any_of(settings.begin(), settings.end(), is_named)) {
+      throw UserError(fmt::format("the problem '{}' has {} twice", text, parts.front()), where,
+                      "Remove one of the two.");
+    }
+    settings.emplace_back(parts.front(), parts.back());
+  }
+  return settings;
+}
+
+}  // namespace
+
+std::string Problem::label() const {
+  std::vector<std::string> sizes;
+  sizes.reserve(dimensions.size());
+  for (const auto& [dimension, size] : dimensions) sizes.push_back(std::to_string(size));
+  std::string text = join(sizes, "x");
+  for (const auto& [name, elements] : leading) text += fmt::format(" {}={}", name, elements);
+  return text;
+}
+
+std::int64_t Problem::at(std::string_view dimension) const {
+  for (const auto& [name, size] : dimensions) {
+    if (name == dimension) return size;
+  }
+  throw std::out_of_range(fmt::format("the problem {} has no dimension '{}'", label(), dimension));
+}
+
+std::int64_t Problem::at(const LeadingDimension& leading_dimension) const {
+  for (const auto& [name, elements] : leading) {
+    if (name == leading_dimension.name) return elements;
+  }
+  return at(leading_dimension.columns);
+}
+
+std::vector<std::string> problem_words(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t start = 0; start != std::string::npos;) {
+    const std::size_t end = text.find_first_of(", ", start);
+    words.push_back(text.substr(start, end - start));
+    start = text.find_first_not_of(", ", end);
+    if (end != std::string::npos && start == std::string::npos) words.emplace_back();
+  }
+  return words;
+}
+
+Problem parse_problem(const std::string& text, const TemplateSpec& kernel, const Where& where) {
+  std::vector<std::string> words = problem_words(text);
+  Problem problem = parse_sizes(words.front(), text, kernel.dimensions, where);
+  words.erase(words.begin());
+  const auto settings = parse_settings(words, text, kernel, where);
+  for (const LeadingDimension& leading : kernel.leading_dimensions) {
+    for (const auto& [name, elements] : settings) {
+      if (name == leading.name) set_leading(problem, leading, parse_size(elements, text, name, where), where);
+    }
+  }
+  return problem;
+}
+
+std::vector<Problem> read_problems(const Node& node, const TemplateSpec& kernel) {
   std::vector<Problem> problems;
   for (const Node& element : read_list(node, "problems")) {
-    add_distinct(problems, read_problem(element, dimensions), element.where);
+    add_distinct(problems, read_problem(element, kernel), element.where);
   }
   return problems;
 }
 
-std::vector<Problem> parse_problems(const std::vector<std::string>& texts,
-                                    const std::vector<std::string>& dimensions, const Where& where) {
+std::vector<Problem> parse_problems(const std::vector<std::string>& texts, const TemplateSpec& kernel,
+                                    const Where& where) {
   std::vector<Problem> problems;
-  for (const auto& text : texts) add_distinct(problems, parse_problem(text, dimensions, where), where);
+  for (const auto& text : texts) add_distinct(problems, parse_problem(text, kernel, where), where);
   return problems;
 }
 

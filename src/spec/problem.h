@@ -7,12 +7,15 @@
 
 namespace tiletune {
 
-/// A list of problems, each as "4096x4096x64", 4096 or {"M": 4096, "N": 4096, "K": 64}. Throws UserError when
-/// two are the same.
-std::vector<Problem> read_problems(const Node& node, const std::vector<std::string>& dimensions);
+/// A list of problems of the template's operation, each as "4096x4096x64 lda=128", 4096 or
+/// {"M": 4096, "N": 4096, "K": 64, "lda": 128}. Throws UserError when two are the same.
+std::vector<Problem> read_problems(const Node& node, const TemplateSpec& kernel);
+
+/// The sizes of a problem's text, then its leading dimensions: {"1000x77x513", "lda=520"}. At least one word.
+std::vector<std::string> problem_words(const std::string& text);
 
 /// Problems as given on the command line, checked like a config's.
-std::vector<Problem> parse_problems(const std::vector<std::string>& texts,
-                                    const std::vector<std::string>& dimensions, const Where& where);
+std::vector<Problem> parse_problems(const std::vector<std::string>& texts, const TemplateSpec& kernel,
+                                    const Where& where);
 
 }  // namespace tiletune

@@ -163,6 +163,7 @@ TemplateSpec load_template(const fs::path& manifest, const LoadOptions& options)
   read_kernel(reader, spec, options.allow_outside_paths);
   spec.arguments =
       read_arguments(reader.need("arguments", "a list of the kernel's arguments"), spec.buffers, scope);
+  add_implied_constraints(spec);
   reader.finish(operation_remedy(spec.operation));
   return spec;
 }

@@ -52,6 +52,16 @@ struct Buffer {
   ElementType type = ElementType::f32;
   ExprText elements;  ///< how many, from the problem's dimensions
   BufferRole role = BufferRole::in;
+  ExprText columns = {};  ///< of a matrix: elements of a row; empty: the buffer is no matrix
+  ExprText pitch = {};    ///< of a matrix: elements between the starts of neighbouring rows
+};
+
+/// How many elements of a row-major matrix lie between the starts of neighbouring rows; by default, and at
+/// least, as many as a row has.
+struct LeadingDimension {
+  std::string name;     ///< "lda"
+  std::string matrix;   ///< "A"
+  std::string columns;  ///< the dimension of a row: "K"
 };
 
 enum class ScalarType { i32, u32, i64, f32, f64 };
@@ -82,9 +92,11 @@ struct Reference {
 };
 
 enum class Operation {
-  gemm,   ///< C[M,N] = alpha * A[M,K] * B[K,N] + beta * C, row-major, dense (lda = K, ldb = N, ldc = N)
+  gemm,   ///< C[M,N] = alpha * A[M,K] * B[K,N] + beta * C, row-major with leading dimensions lda, ldb, ldc
   custom  ///< anything with a reference kernel
 };
+/// lda, ldb, ldc for gemm; none for others.
+const std::vector<LeadingDimension>& leading_dimensions(Operation operation);
 
 /// A kernel template: what kernel_templates/<name>/template.json says, with a config's narrowing applied.
 struct TemplateSpec {
@@ -93,12 +105,13 @@ struct TemplateSpec {
   std::string teaches;
   Operation operation = Operation::gemm;
   std::vector<std::string> dimensions;                  ///< of the problem: {"M","N","K"} for gemm
+  std::vector<LeadingDimension> leading_dimensions;     ///< of the problem: lda, ldb, ldc for gemm
   std::vector<std::pair<std::string, double>> scalars;  ///< alpha and beta for gemm; the config's values
   std::vector<Buffer> buffers;                          ///< A, B, C for gemm
   std::vector<Argument> arguments;
   std::vector<Parameter> parameters;
   std::vector<Derived> derived;
-  std::vector<Constraint> constraints;  ///< the manifest's, then the config's
+  std::vector<Constraint> constraints;  ///< the manifest's, what gemm implies, then the config's
   Launch launch;
   std::filesystem::path folder;                          ///< of template.json
   std::filesystem::path source;                          ///< the kernel's file, absolute
@@ -118,10 +131,13 @@ struct TemplateSpec {
 /// Sizes of one problem, in the order of the operation's dimensions.
 struct Problem {
   std::vector<std::pair<std::string, std::int64_t>> dimensions;
+  /// Leading dimensions that are larger than a row, in the operation's order.
+  std::vector<std::pair<std::string, std::int64_t>> leading = {};
 
-  /// "4096x4096x4096"
+  /// "4096x4096x4096", "1000x77x513 lda=520"
   std::string label() const;
   std::int64_t at(std::string_view dimension) const;
+  std::int64_t at(const LeadingDimension& leading_dimension) const;
   bool operator==(const Problem&) const = default;
 };
 

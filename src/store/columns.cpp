@@ -100,7 +100,7 @@ std::vector<Column> make_columns() {
       text("kind", &T::kind, "kernel, baseline, or twin: a second copy of a finals' leader"),
       text("template", &T::template_name, "kernel template, or the baseline's library"),
       text("operation", &T::operation, "what is computed: gemm, custom"),
-      text("problem", &T::problem, "sizes, MxNxK for gemm"),
+      text("problem", &T::problem, "sizes, MxNxK for gemm, and leading dimensions that are not the defaults"),
       text("scalars", &T::scalars, "values of the operation's scalars: alpha and beta for gemm"),
       json("parameters", &T::parameters, "tuning parameters, in the template's order"),
       json("derived", &T::derived, "values that follow from parameters and problem"),

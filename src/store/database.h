@@ -86,6 +86,9 @@ class Database {
   /// Row counts per outcome, in the order of the enumeration; outcomes without rows are left out.
   std::vector<std::pair<Outcome, std::int64_t>> outcome_counts(const TrialFilter& filter) const;
 
+  /// Every problem that a row is of, each once.
+  std::vector<std::string> problems() const;
+
   const std::filesystem::path& file() const;
 
  private:

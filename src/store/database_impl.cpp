@@ -30,17 +30,17 @@ void Database::Impl::upsert(const Trial& trial) {
   statement->exec();
 }
 
-std::vector<std::string> Database::Impl::gpu_names() {
-  const InUse statement = prepared("SELECT DISTINCT gpu FROM trial");
-  std::vector<std::string> names;
-  while (statement->executeStep()) names.push_back(statement->getColumn(0).getString());
-  return names;
+std::vector<std::string> Database::Impl::distinct(const char* column) {
+  const InUse statement = prepared(fmt::format("SELECT DISTINCT {} FROM trial", column));
+  std::vector<std::string> values;
+  while (statement->executeStep()) values.push_back(statement->getColumn(0).getString());
+  return values;
 }
 
 SQLite::Statement Database::Impl::select(const char* what, const TrialFilter& filter, const char* rest,
                                          const char* hint) {
   const std::vector<std::string> gpus =
-      filter.gpus.empty() ? std::vector<std::string>() : matching_gpus(gpu_names(), filter.gpus);
+      filter.gpus.empty() ? std::vector<std::string>() : matching_gpus(distinct("gpu"), filter.gpus);
   const Condition condition = condition_of(filter, gpus);
   SQLite::Statement statement(connection, select_sql(what, hint + condition.sql, rest));
   int index = 0;

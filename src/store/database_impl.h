@@ -32,6 +32,8 @@ struct Database::Impl {
   /// The statement of this text, prepared once.
   InUse prepared(const std::string& sql);
   void upsert(const Trial& trial);
+  /// The values of a column, each once.
+  std::vector<std::string> distinct(const char* column);
   /// Prepares "SELECT what FROM trial WHERE ... rest" with the filter's values bound.
   SQLite::Statement select(const char* what, const TrialFilter& filter, const char* rest,
                            const char* hint = "");
@@ -43,9 +45,6 @@ struct Database::Impl {
   SQLite::Database connection;
   FileWatch watch;
   std::unordered_map<std::string, SQLite::Statement> statements;
-
- private:
-  std::vector<std::string> gpu_names();
 };
 
 /// "SELECT what FROM trial condition rest"

@@ -23,6 +23,8 @@ PrepareRequest workload_request(const Stage& stage) {
   request.operation = stage.spec->operation;
   request.workload = stage.instantiator.workload();
   request.dimensions = stage.problem.dimensions;
+  request.dimensions.insert(request.dimensions.end(), stage.problem.leading.begin(),
+                            stage.problem.leading.end());
   request.scalars = stage.spec->scalars;
   request.accumulator = stage.spec->accumulator;
   return request;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "cli/process.h"
@@ -39,6 +40,43 @@ TEST(Rank, WhatWasScreenedOutIsListedWithItsTime) {
   EXPECT_EQ(sandbox.run({"rank", "--db", "rows.db", "--outcome", "refused"}).out,
             "outcome  template  problem   parameters  gpu          reason\n"
             "refused  refused   64x64x64  -           NVIDIA H200  too many threads\n");
+}
+
+/// The templates that `rank --problem TEXT` lists, in a database with one per problem.
+std::set<std::string> ranked_at(const Sandbox& sandbox, const std::string& problem) {
+  const Finished run = sandbox.run(
+      {"rank", "--db", "rows.db", "--problem", problem, "--format", "csv", "--columns", "template"});
+  EXPECT_EQ(run.code, 0) << problem << ": " << run.err;
+  std::set<std::string> templates;
+  std::istringstream lines(run.out);
+  std::string line;
+  std::getline(lines, line);  // the header
+  while (std::getline(lines, line)) templates.insert(line);
+  return templates;
+}
+
+TEST(Rank, AProblemMayBeNamedAsASweepTakesIt) {
+  const Sandbox sandbox;
+  std::vector<Trial> rows;
+  for (const auto& [kernel, problem] :
+       std::vector<std::pair<std::string, std::string>>{{"cube", "512x512x512"},
+                                                        {"vector", "512"},
+                                                        {"square", "512x512"},
+                                                        {"apart", "512x512x512 lda=520 ldc=600"},
+                                                        {"wide", "512x512x512 ldc=600"},
+                                                        {"other", "512x512x1024"}}) {
+    rows.push_back(timed(kernel, Outcome::ok, 100));
+    rows.back().problem = problem;
+  }
+  Database(sandbox.folder() / "rows.db", Database::Mode::read_write).record_all(rows);
+  using Names = std::set<std::string>;
+  EXPECT_EQ(ranked_at(sandbox, "512"), (Names{"cube", "vector", "square"}));
+  EXPECT_EQ(ranked_at(sandbox, "512x512x512"), Names{"cube"});
+  EXPECT_EQ(ranked_at(sandbox, "512x512x1024,lda=1024"), Names{"other"}) << "the default";
+  EXPECT_EQ(ranked_at(sandbox, "512,ldc=600"), Names{"wide"});
+  EXPECT_EQ(ranked_at(sandbox, "512x512x512 lda=520 ldc=600"), Names{"apart"});
+  EXPECT_EQ(ranked_at(sandbox, "512, ldc=600, lda=520, ldb=512"), Names{"apart"});
+  EXPECT_EQ(sandbox.run({"rank", "--db", "rows.db", "--problem", "512,ldb=600"}).code, 1) << "no row matches";
 }
 
 TEST(Rank, ADatabaseOfSchema1IsUpgradedAndRanked) {

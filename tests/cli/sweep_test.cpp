@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
 #include "cli/fake_sweep.h"
@@ -37,6 +38,48 @@ TEST(Sweep, AnUnchangedConfigurationIsNotMeasuredTwice) {
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_NE(again.out.find("5 known from before"), std::string::npos) << again.out;
   EXPECT_EQ(rows_of(sandbox).size(), 7U) << "five kernels, one baseline, the fastest one's twin";
+}
+
+/// The problems that a sweep's kernels of one template are of.
+std::set<std::string> problems_of(const std::vector<Trial>& rows, const std::string& kernel) {
+  std::set<std::string> problems;
+  for (const Trial& row : rows) {
+    if (row.kind == "kernel" && row.template_name == kernel) problems.insert(row.problem);
+  }
+  return problems;
+}
+
+TEST(Sweep, OnlyWhatPassesLeadingDimensionsIsSweptOnMatricesWithThem) {
+  const Sandbox sandbox;
+  sandbox.write_tiny_space(2);
+  sandbox.write(
+      "strided/kernel.cu",
+      "extern \"C\" __global__ void strided(const float* A, const float* B, float* C, int lda, int ldb, "
+      "int ldc) { C[ldc] = A[lda] * B[ldb] + V; }\n");
+  sandbox.write("strided/template.json", R"({
+    "name": "strided", "summary": "one product", "operation": "gemm", "source": "kernel.cu", "kernel": "strided",
+    "macros": {"V": "V"}, "parameters": [{"name": "V", "values": [1, 2], "meaning": "what is added"}],
+    "launch": {"grid": [1], "block": [32]},
+    "arguments": [{"buffer": "A"}, {"buffer": "B"}, {"buffer": "C"}, {"scalar": "lda", "type": "i32"},
+                  {"scalar": "ldb", "type": "i32"}, {"scalar": "ldc", "type": "i32"}]})");
+  const std::string config = sandbox.write("both.json", R"({"templates": ["tiny", "strided"],
+    "problems": ["8x16x32 lda=40 ldc=20", "8x16x32"]})");
+  const Finished run = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  const std::vector<Trial> rows = rows_of(sandbox);
+  EXPECT_EQ(kernels_with(rows, Outcome::ok), 6);
+  EXPECT_EQ(problems_of(rows, "tiny"), (std::set<std::string>{"8x16x32"}));
+  EXPECT_EQ(problems_of(rows, "strided"), (std::set<std::string>{"8x16x32", "8x16x32 lda=40 ldc=20"}));
+  EXPECT_NE(run.out.find("8x16x32 lda=40 ldc=20 on Fake H200"), std::string::npos) << run.out;
+
+  const Finished alone = sandbox.run(measured_sweep(config, "none", 3, {"--template", "tiny"}));
+  EXPECT_EQ(alone.code, 0) << alone.err << "a problem that no template is swept on does no harm";
+  const Finished bench =
+      sandbox.run({"bench", "tiny", "--set", "V=1", "--problem", "8x16x32,ldb=17", "--db", "x.db"});
+  EXPECT_EQ(bench.code, 1);
+  EXPECT_NE(bench.err.find("tiny has no valid configuration at 8x16x32 ldb=17"), std::string::npos)
+      << bench.err;
+  EXPECT_NE(bench.err.find("(the kernel takes dense matrices only)"), std::string::npos) << bench.err;
 }
 
 TEST(Sweep, AChangedSourceIsMeasuredAnew) {

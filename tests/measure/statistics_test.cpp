@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "measure/workspace.h"
+#include "measure/error_bound.h"
 
 namespace tiletune {
 namespace {

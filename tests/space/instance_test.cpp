@@ -88,6 +88,55 @@ TEST(InstanceTest, SizesTheWorkload) {
   EXPECT_FALSE(instantiator.reference());
 }
 
+/// The example with A and C as matrices whose rows may lie apart.
+TemplateSpec strided_example() {
+  TemplateSpec spec = example();
+  spec.leading_dimensions = leading_dimensions(Operation::gemm);
+  spec.buffers = {
+      {"A", ElementType::f32, at("(M - 1) * lda + K", "/a"), BufferRole::in, at("K", ""), at("lda", "")},
+      {"C", ElementType::f32, at("(M - 1) * ldc + N", "/c"), BufferRole::out, at("N", ""), at("ldc", "")}};
+  spec.arguments.push_back({Argument::Kind::scalar, "lda", ScalarType::i32, {}});
+  spec.derived.push_back({"ROW_VECTORS", at("ldc // 4", "/derived/2"), ""});
+  return spec;
+}
+
+TEST(InstanceTest, LeadingDimensionsOfADenseProblemAreItsRows) {
+  const Instantiator instantiator(strided_example(), problem());
+  const Instance instance = instantiator.instantiate(configuration());
+  EXPECT_EQ(instance.arguments.back().value, Value(int64_t{256}));
+  EXPECT_EQ(to_text(instance.derived), "THREADS=128 BLOCKS=16 ROW_VECTORS=128");
+  EXPECT_EQ(instantiator.workload().buffers[0].elements, 1024 * 256);
+  EXPECT_FALSE(instantiator.workload().buffers[0].padded);
+  EXPECT_EQ(instantiator.workload().buffers[0].values(), 1024 * 256);
+}
+
+TEST(InstanceTest, BuffersEndWithTheLastRow) {
+  Problem strided = problem();
+  strided.leading = {{"lda", 260}, {"ldc", 520}};
+  const Instantiator instantiator(strided_example(), strided);
+  const Instance instance = instantiator.instantiate(configuration());
+  EXPECT_EQ(instance.arguments.back().value, Value(int64_t{260}));
+  EXPECT_EQ(to_text(instance.derived), "THREADS=128 BLOCKS=16 ROW_VECTORS=130");
+  const Workload& workload = instantiator.workload();
+  const auto& a = workload.buffers[0];
+  EXPECT_EQ(a.elements, 1023 * 260 + 256);
+  ASSERT_TRUE(a.padded);
+  EXPECT_EQ(a.padded->columns, 256);
+  EXPECT_EQ(a.padded->pitch, 260);
+  EXPECT_EQ(a.values(), 1024 * 256);
+  EXPECT_EQ(workload.buffers[1].values(), 1024 * 512);
+  EXPECT_EQ(workload.flops, 2.0 * 1024 * 512 * 256);
+  EXPECT_EQ(workload.bytes, 4.0 * (1024 * 256 + 256 * 512 + 1024 * 512));
+}
+
+TEST(InstanceTest, ASingleRowHasNoPadding) {
+  Problem row = problem(1);
+  row.leading = {{"lda", 300}};
+  const auto& a = Instantiator(strided_example(), row).workload().buffers[0];
+  EXPECT_EQ(a.elements, 256);
+  EXPECT_FALSE(a.padded);
+}
+
 TEST(InstanceTest, DefinesMacros) {
   TemplateSpec spec = example();
   spec.template_arguments.clear();

@@ -56,8 +56,8 @@ TEST_F(ConfigTest, ReadsEveryKey) {
     "limits": {"max_spill_bytes": 0, "min_occupancy": 0.125, "max_registers": 255},
     "baseline": "none", "gpu": "A100", "view": "ladder"})");
   EXPECT_EQ(spec.name, "all");
-  EXPECT_EQ(spec.templates[0].constraints.size(), 2U);
-  EXPECT_EQ(spec.templates[0].constraints[1].require.where.pointer, "/templates/0/constraints/0/require");
+  EXPECT_EQ(spec.templates[0].constraints.size(), 3U) << "the manifest's, that of dense matrices, this one";
+  EXPECT_EQ(spec.templates[0].constraints[2].require.where.pointer, "/templates/0/constraints/0/require");
   EXPECT_EQ(spec.strategy.kind, StrategyKind::random);
   EXPECT_EQ(spec.strategy.seed, 9U);
   EXPECT_EQ(spec.budget.evaluations, 500U);

@@ -3,7 +3,16 @@
 namespace tiletune {
 namespace {
 
-const std::vector<std::string> kGemm{"M", "N", "K"};
+TemplateSpec template_of(Operation operation, std::vector<std::string> dimensions) {
+  TemplateSpec spec;
+  spec.operation = operation;
+  spec.dimensions = std::move(dimensions);
+  spec.leading_dimensions = leading_dimensions(operation);
+  return spec;
+}
+
+const TemplateSpec kGemm = template_of(Operation::gemm, {"M", "N", "K"});
+const TemplateSpec kVector = template_of(Operation::custom, {"n"});
 
 TEST(Problem, AllThreeSpellingsNameSizes) {
   const Problem problem = parse_problem("4096x77x1", kGemm, {});
@@ -11,7 +20,7 @@ TEST(Problem, AllThreeSpellingsNameSizes) {
   EXPECT_EQ(problem.at("N"), 77);
   EXPECT_THROW(problem.at("L"), std::out_of_range);
   EXPECT_EQ(parse_problem("2147483647", kGemm, {}).label(), "2147483647x2147483647x2147483647");
-  EXPECT_EQ(parse_problem("8", {"n"}, {}).label(), "8");
+  EXPECT_EQ(parse_problem("8", kVector, {}).label(), "8");
 }
 
 TEST_F(SpecTest, ProblemsOfAConfigMayBeTextNumbersOrObjects) {
@@ -51,6 +60,81 @@ TEST(Problem, RefusesSizesOutOfRange) {
 TEST(Problem, RefusesTheWrongNumberOfSizes) {
   const UserError error = error_of([] { parse_problem("1x2x3x4", kGemm, {}); });
   EXPECT_EQ(error.message(), "the problem '1x2x3x4' has 4 sizes, expected 3 (MxNxK)");
+}
+
+TEST(Problem, LeadingDimensionsStandBehindTheSizes) {
+  for (const char* text : {"1000x77x513 lda=520 ldb=80", "1000x77x513,lda=520,ldb=80",
+                           "1000x77x513, ldb=80, lda=520", "1000x77x513 lda=520,ldb=80 ldc=77"}) {
+    const Problem problem = parse_problem(text, kGemm, {});
+    EXPECT_EQ(problem.label(), "1000x77x513 lda=520 ldb=80") << text;
+    EXPECT_EQ(problem, parse_problem(problem.label(), kGemm, {})) << text;
+    const auto& [lda, ldb, ldc] =
+        std::tie(kGemm.leading_dimensions[0], kGemm.leading_dimensions[1], kGemm.leading_dimensions[2]);
+    EXPECT_EQ(problem.at(lda), 520);
+    EXPECT_EQ(problem.at(ldb), 80);
+    EXPECT_EQ(problem.at(ldc), 77);
+  }
+  EXPECT_EQ(parse_problem("512,ldc=600", kGemm, {}).label(), "512x512x512 ldc=600");
+}
+
+TEST(Problem, LeadingDimensionsOfADenseProblemAreNotKept) {
+  EXPECT_EQ(parse_problem("8x16x32,lda=32,ldb=16,ldc=16", kGemm, {}), parse_problem("8x16x32", kGemm, {}));
+}
+
+TEST_F(SpecTest, ObjectsMayNameLeadingDimensions) {
+  const auto spec = load_config(R"({"templates": ["tile"], "problems": ["8x16x32 ldb=24",
+    {"K": 32, "M": 8, "ldc": 17, "N": 16, "lda": 32.0}]})");
+  ASSERT_EQ(spec.problems.size(), 2U);
+  EXPECT_EQ(spec.problems[0].label(), "8x16x32 ldb=24");
+  EXPECT_EQ(spec.problems[1].label(), "8x16x32 ldc=17");
+}
+
+struct Refusal {
+  const char* problem;
+  const char* message;
+  const char* remedy;
+};
+
+TEST(Problem, RefusesLeadingDimensionsThatCannotBe) {
+  for (const Refusal& refusal :
+       {Refusal{"1000x77x513,lda=512", "lda = 512 is less than the 513 elements of a row of A",
+                "Use at least K = 513, or leave it out."},
+        Refusal{"1000x77x513 ldc=8", "ldc = 8 is less than the 77 elements of a row of C",
+                "Use at least N = 77, or leave it out."},
+        Refusal{"8,ldb=2147483648", "ldb = 2147483648 is out of range", "Use sizes from 1 to 2147483647."},
+        Refusal{"8,lda=wide", "'wide' in the problem '8,lda=wide' is no size",
+                "Write sizes as integers with an x between them: 4096x4096x64."},
+        Refusal{"8,lda=9,lda=9", "the problem '8,lda=9,lda=9' has lda twice", "Remove one of the two."},
+        Refusal{"8,ldd=9", "'ldd=9' in the problem '8,ldd=9' is no leading dimension",
+                "Write lda, ldb or ldc with their elements: 1000x77x513,lda=520,ldb=80."},
+        Refusal{"8,lda", "'lda' in the problem '8,lda' is no leading dimension",
+                "Write lda, ldb or ldc with their elements: 1000x77x513,lda=520,ldb=80."},
+        Refusal{"8,", "'' in the problem '8,' is no leading dimension",
+                "Write lda, ldb or ldc with their elements: 1000x77x513,lda=520,ldb=80."}}) {
+    const UserError error = error_of([&] { parse_problem(refusal.problem, kGemm, {}); });
+    EXPECT_EQ(error.message(), refusal.message);
+    EXPECT_EQ(error.remedy(), refusal.remedy);
+  }
+  const UserError error = error_of([] { parse_problem("8,lda=9", kVector, {}); });
+  EXPECT_EQ(error.message(), "'lda=9' in the problem '8,lda=9' is no leading dimension");
+  EXPECT_EQ(error.remedy(), "Remove it: the operation has none.");
+}
+
+TEST_F(SpecTest, FaultsOfLeadingDimensionsInAnObjectNameTheirPlace) {
+  const auto error_at = [&](const std::string& member) {
+    return error_of([&] {
+      load_config(R"({"templates": ["tile"], "problems": [{"M": 8, "N": 16, "K": 32, )" + member + "}]}");
+    });
+  };
+  UserError error = error_at(R"("lda": 31)");
+  EXPECT_EQ(error.message(), "lda = 31 is less than the 32 elements of a row of A");
+  EXPECT_EQ(error.where().pointer, "/problems/0/lda");
+  error = error_at(R"("ldA": 40)");
+  EXPECT_EQ(error.message(), "unknown key 'ldA'");
+  EXPECT_EQ(error.where().pointer, "/problems/0/ldA");
+  EXPECT_EQ(error.remedy(), "Rename or remove it. Did you mean 'lda'?");
+  error = error_of([&] { load_config(R"({"templates": ["axpy"], "problems": [{"n": 8, "lda": 9}]})"); });
+  EXPECT_EQ(error.message(), "unknown key 'lda'");
 }
 
 }  // namespace

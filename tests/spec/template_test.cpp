@@ -21,7 +21,7 @@ TEST_F(TemplateTest, ReadsEveryKeyOfAGemmManifest) {
   ASSERT_EQ(spec.buffers.size(), 3U);
   EXPECT_EQ(spec.buffers[1].name, "B");
   EXPECT_EQ(spec.buffers[1].type, ElementType::f16);
-  EXPECT_EQ(spec.buffers[1].elements.text, "K * N");
+  EXPECT_EQ(spec.buffers[1].elements.text, "(K - 1) * ldb + N");
   EXPECT_EQ(spec.buffers[2].role, BufferRole::out);
   EXPECT_EQ(spec.flops.text, "2.0 * M * N * K");
   EXPECT_EQ(spec.bytes.text, "2.0 * M * K + 2.0 * K * N + 4.0 * M * N");
@@ -78,6 +78,48 @@ TEST_F(TemplateTest, AnArgumentMayUseADerivedValue) {
   const auto spec = load_patched(tile(), R"({"arguments": [{"buffer": "A"}, {"buffer": "B"}, {"buffer": "C"},
     {"scalar": "THREADS", "type": "u32"}]})");
   EXPECT_EQ(spec.arguments[3].value.text, "THREADS");
+}
+
+/// The constraints that gemm adds to a manifest without any.
+std::vector<std::string> implied(const TemplateSpec& spec) {
+  std::vector<std::string> texts;
+  for (const Constraint& constraint : spec.constraints)
+    texts.push_back(constraint.require.text + ": " + constraint.why);
+  return texts;
+}
+
+#define LEADING(more)                                                                                                     \
+  R"({"constraints": null, "derived": null, "launch": {"grid": [1], "block": [32], "dynamic_shared_bytes": null}, )" more \
+  "}"
+#define MATRICES R"({"buffer": "A"}, {"buffer": "B"}, {"buffer": "C"})"
+
+TEST_F(TemplateTest, AKernelThatDoesNotLearnOfEveryLeadingDimensionIsForDenseMatrices) {
+  const std::vector<std::string> dense{
+      "lda == K and ldb == N and ldc == N: the kernel takes dense matrices only"};
+  EXPECT_EQ(implied(load_patched(tile(), LEADING(R"("arguments": [)" MATRICES "]"))), dense);
+  EXPECT_EQ(implied(load_patched(tile(), LEADING(R"("arguments": [{"scalar": "lda", "type": "i32"},
+    {"scalar": "ldb", "type": "i32"}, {"scalar": "ldc", "type": "i32", "value": "N"}, )" MATRICES "]"))),
+            dense)
+      << "ldc is another scalar's name here";
+  EXPECT_EQ(implied(load_patched(tile(), LEADING(R"("arguments": [{"scalar": "lda", "type": "i32"},
+    {"scalar": "ldb", "type": "i32"}, {"scalar": "x", "type": "i32", "value": "ldc2 + my_ldc"}, )" MATRICES
+                                                 "]"))),
+            dense)
+      << "parts of other names";
+  EXPECT_TRUE(implied(load_patched(axpy(), R"({"constraints": null})")).empty());
+}
+
+TEST_F(TemplateTest, AKernelMayLearnOfLeadingDimensionsInAnyWay) {
+  EXPECT_TRUE(implied(load_patched(tile(), LEADING(R"("arguments": [{"scalar": "lda", "type": "i32"},
+    {"scalar": "ldb", "type": "i64"}, {"scalar": "ldc", "type": "i32"}, )" MATRICES "]")))
+                  .empty());
+  EXPECT_TRUE(implied(load_patched(tile(), LEADING(R"("template_arguments": ["BM", "ldb"],
+    "arguments": [{"scalar": "lda", "type": "i32"}, {"scalar": "row_bytes", "type": "i32", "value": "4*ldc"}, )" MATRICES
+                                                   "]")))
+                  .empty());
+  EXPECT_TRUE(implied(load_patched(tile(), LEADING(R"("template_arguments": null,
+    "macros": {"LDA": "lda", "LDB": "ldb", "LDC": "ldc"}, "arguments": [)" MATRICES "]")))
+                  .empty());
 }
 
 TEST_F(TemplateTest, IntegersAndFloatsMixAsNumbers) {

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+#include "measure/device_kernels.h"
+#include "space/instance.h"
+
+namespace tiletune {
+
+/// Of what no kernel may change: guard bands, and the padding between an output's rows.
+constexpr std::uint8_t kGuardPattern = 0xa5;
+/// A NaN in every floating-point type. It stands round inputs and between their rows: a kernel that takes it
+/// for data gives a wrong result.
+constexpr std::uint8_t kNanPattern = 0xff;
+
+/// What stands round a buffer's data and between its rows.
+std::uint8_t pattern_round(const Workload::SizedBuffer& buffer);
+ElementRows rows_of(const Workload::SizedBuffer& buffer);
+/// The padding between the rows of a buffer that lies at `data`; no bands when there is none.
+Bands padding_of(const Workload::SizedBuffer& buffer, DeviceAddress data);
+
+}  // namespace tiletune
