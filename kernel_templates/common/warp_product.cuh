@@ -101,15 +101,14 @@ __device__ __forceinline__ void multiply_tile(TileOrigin tile, float* shared, in
 
   float sum[T::TM][T::TN] = {};
   float a[FRAGMENT_BUFFERS][T::TM], b[FRAGMENT_BUFFERS][T::TN];
-  int stage = 0;  // offset of the stage in use, in floats
-  int left = K;   // values of k not yet fetched
+  int stage = 0;                    // offset of the stage in use, in floats
+  int tiles = (K - 1) / T::BK + 1;  // that are not yet multiplied
   const auto advance = [&](int depth) {
     a_reader.advance(depth);
     b_reader.advance(static_cast<long long>(depth) * ldb);
-    left -= depth;
   };
-  const auto fetch_tile = [&] {  // global memory to registers, if there is another tile
-    if (left <= 0) return;
+  const auto fetch_tile = [&](int ahead) {  // global memory to registers, if there are so many more tiles
+    if (tiles <= ahead) return;
     a_reader.read();
     b_reader.read();
     advance(T::BK);
@@ -129,9 +128,9 @@ __device__ __forceinline__ void multiply_tile(TileOrigin tile, float* shared, in
     if (PREFETCH) {
       stage = T::kStage - stage;
       publish_tile();
-      fetch_tile();
+      fetch_tile(2);
     } else {
-      fetch_tile();
+      fetch_tile(1);
       __syncthreads();  // everybody has read the only stage
       publish_tile();
     }
@@ -142,9 +141,9 @@ __device__ __forceinline__ void multiply_tile(TileOrigin tile, float* shared, in
   b_reader.read_first(first_depth);
   advance(first_depth);
   publish_tile();
-  if (PREFETCH) fetch_tile();
+  if (PREFETCH) fetch_tile(1);
   if (FRAGMENT_BUFFERS == 2) load_fragments(0, 0);
-  for (int tiles = (K - 1) / T::BK + 1; tiles > 0; --tiles) {
+  for (; tiles > 0; --tiles) {
 #pragma unroll
     for (int k = 0; k < T::BK; ++k) {
       if (FRAGMENT_BUFFERS == 1) {

@@ -4,11 +4,25 @@
 
 namespace tiletune {
 
+namespace {
+
+/// Kernels of this project multiply in the accumulator's type; libraries give narrower inputs to the tensor
+/// cores.
+bool multiplies_in_fp32(const Trial& trial, const Stage& stage) {
+  if (stage.spec->accumulator != ElementType::f32) return false;
+  const auto& buffers = stage.spec->buffers;
+  return trial.kind != "baseline" || std::all_of(buffers.begin(), buffers.end(), [](const Buffer& buffer) {
+           return buffer.type == ElementType::f32;
+         });
+}
+
+}  // namespace
+
 void add_roofline(Trial& trial, const Stage& stage, const std::optional<Calibration>& ceilings) {
   const Workload& workload = stage.instantiator.workload();
   if (workload.flops > 0 && workload.bytes > 0) trial.arithmetic_intensity = workload.flops / workload.bytes;
-  const bool is_fp32 = stage.spec->accumulator == ElementType::f32;
-  if (!ceilings || !trial.median_us || (!is_fp32 && workload.flops > 0)) return;
+  if (!ceilings || !trial.median_us) return;
+  if (workload.flops > 0 && !multiplies_in_fp32(trial, stage)) return;
   constexpr double kTeraPerMicrosecond = 1e6;
   constexpr double kGigaPerMicrosecond = 1e3;
   const auto time_us = [](double amount, double per_us) { return per_us > 0 ? amount / per_us : 0; };

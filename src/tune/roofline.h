@@ -8,8 +8,8 @@ namespace tiletune {
 
 /// Operations per byte of compulsory traffic, and, where the GPU's ceilings were measured, which of them
 /// bounds the row and what share of it the row reaches (Williams, Waterman and Patterson, Roofline, 2009).
-/// The ceiling of arithmetic is that of FP32 multiply-adds, so with another accumulator only a row without
-/// arithmetic is known to be bound by memory.
+/// The ceiling of arithmetic is that of FP32 multiply-adds: with another accumulator, and for a library's
+/// product of narrower inputs, only a row without arithmetic is known to be bound by memory.
 void add_roofline(Trial& trial, const Stage& stage, const std::optional<Calibration>& ceilings);
 
 }  // namespace tiletune

@@ -52,6 +52,21 @@ TEST_F(RooflineTest, WithAnotherAccumulatorTheCeilingOfArithmeticIsNotKnown) {
   EXPECT_FALSE(trial.percent_of_ceiling.has_value());
 }
 
+TEST_F(RooflineTest, HalvesSummedInFloatHaveTheCeilingOfFp32ButInALibraryThatOfTensorCores) {
+  Trial trial = row("4096x4096x4096", 2642);
+  for (Buffer& buffer : spec_.templates.front().buffers) buffer.type = ElementType::f16;
+  add_roofline(trial, stages_.front(), kCeilings);
+  EXPECT_EQ(trial.bound, "compute");
+  EXPECT_NEAR(*trial.percent_of_ceiling, 100 * (2.0 * 4096 * 4096 * 4096 / 60e6) / 2642, 1e-9);
+  Trial library;
+  library.kind = "baseline";
+  library.median_us = 179;
+  add_roofline(library, stages_.front(), kCeilings);
+  EXPECT_TRUE(library.arithmetic_intensity.has_value());
+  EXPECT_EQ(library.bound, "");
+  EXPECT_FALSE(library.percent_of_ceiling.has_value());
+}
+
 TEST_F(RooflineTest, WithoutCeilingsOrATimeThereIsOnlyTheIntensity) {
   Trial trial = row("512x512x512", 10);
   add_roofline(trial, stages_.front(), std::nullopt);
