@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +17,11 @@ struct Dim3 {
   std::int64_t x = 1, y = 1, z = 1;
   std::int64_t count() const { return x * y * z; }
   bool operator==(const Dim3&) const = default;
+};
+
+struct ComputeCapability {
+  int major = 0, minor = 0;
+  auto operator<=>(const ComputeCapability&) const = default;
 };
 
 /// A scalar kernel argument with its value, or the name of a buffer.
@@ -36,6 +42,7 @@ struct Instance {
   Dim3 block;                        ///< threads
   std::int64_t dynamic_shared_bytes = 0;
   std::vector<ArgumentValue> arguments;
+  std::optional<ComputeCapability> min_compute_capability;  ///< none: any
 };
 
 /// What all configurations of a template share for one problem.
@@ -68,9 +75,9 @@ class Instantiator {
   Instantiator(Instantiator&&) noexcept;
   Instantiator& operator=(Instantiator&&) noexcept;
 
-  /// Throws UserError for expressions that cannot be evaluated, negative or zero launch dimensions and values
-  /// that do not fit an argument's type.
-  Instance instantiate(const Configuration& configuration) const;
+  /// For a GPU of so many multiprocessors. Throws UserError for expressions that cannot be evaluated,
+  /// negative or zero launch dimensions and values that do not fit an argument's type.
+  Instance instantiate(const Configuration& configuration, int multiprocessors) const;
   const Workload& workload() const;
   /// None for operations with a library reference. It depends on dimensions and scalars only.
   const std::optional<ReferenceInstance>& reference() const;

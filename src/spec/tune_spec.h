@@ -106,7 +106,7 @@ struct TemplateSpec {
   std::vector<ExprText> template_arguments;              ///< C++ instantiation; empty for macro kernels
   std::vector<std::pair<std::string, ExprText>> macros;  ///< -DNAME=value, foreign kernels
   std::vector<std::string> compile_options;  ///< NVRTC options of the template, e.g. "--use_fast_math"
-  std::string min_compute_capability;        ///< "7.0"; empty: any
+  ExprText min_compute_capability;           ///< of a configuration: "7.0"; empty: any
   double tolerance_factor = 1.0;             ///< multiplies the error bound of the types
   ElementType accumulator = ElementType::f32;
   ExprText flops;                      ///< of one launch

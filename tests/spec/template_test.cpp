@@ -33,7 +33,7 @@ TEST_F(TemplateTest, ReadsEveryKeyOfAGemmManifest) {
   EXPECT_EQ(spec.arguments[1].value.text, "N");
   EXPECT_EQ(spec.arguments[2].value.text, "alpha");
   EXPECT_EQ(spec.arguments[3].kind, Argument::Kind::buffer);
-  EXPECT_EQ(spec.min_compute_capability, "7.0");
+  EXPECT_EQ(spec.min_compute_capability.text, "7.0");
   EXPECT_EQ(spec.tolerance_factor, 2.5);
   EXPECT_FALSE(spec.reference);
 }
@@ -78,6 +78,14 @@ TEST_F(TemplateTest, AnArgumentMayUseADerivedValue) {
   const auto spec = load_patched(tile(), R"({"arguments": [{"buffer": "A"}, {"buffer": "B"}, {"buffer": "C"},
     {"scalar": "THREADS", "type": "u32"}]})");
   EXPECT_EQ(spec.arguments[3].value.text, "THREADS");
+}
+
+TEST_F(TemplateTest, TheComputeCapabilityMayBeAnExpression) {
+  for (const char* text : {"9.0 if PAD else 8.0", "BM"}) {
+    const auto spec = load_patched(tile(), Json{{"min_compute_capability", text}}.dump());
+    EXPECT_EQ(spec.min_compute_capability.text, text);
+    EXPECT_EQ(spec.min_compute_capability.where.pointer, "/min_compute_capability");
+  }
 }
 
 TEST_F(TemplateTest, IntegersAndFloatsMixAsNumbers) {
@@ -143,6 +151,8 @@ TEST_F(TemplateTest, FaultsOfTypes) {
                 "found a string, expected a number above 0", "Write it without quotes: 2."},
           Fault{R"({"min_compute_capability": "sm_70"})", "/min_compute_capability",
                 R"(found "sm_70", expected a compute capability such as "7.0")", "major and minor"},
+          Fault{R"({"min_compute_capability": "80"})", "/min_compute_capability",
+                R"(found "80", expected a compute capability such as "7.0")", "with a dot between them"},
           Fault{R"({"min_compute_capability": 7.5})", "/min_compute_capability",
                 R"(found a number, expected a compute capability such as "7.0")",
                 R"(Write it in quotes: "7.5".)"},
@@ -170,16 +180,19 @@ TEST_F(TemplateTest, FaultsOfParameterValues) {
 
 TEST_F(TemplateTest, FaultsOfNames) {
   expect_faults(
-      tile(), {Fault{R"({"name": "other"})", "/name", "the template is named 'other', but its folder 'tile'",
-                     "the same name"},
-               Fault{R"({"parameters": [{"name": "K", "values": [1], "meaning": "x"}]})",
-                     "/parameters/0/name", "the name 'K' is taken by a dimension (/operation)", "Rename one"},
-               Fault{R"({"derived": [{"name": "BM", "value": 1, "meaning": "x"}]})", "/derived/0/name",
-                     "the name 'BM' is taken by a parameter (/parameters/0/name)", "Rename one"},
-               Fault{R"({"derived": [{"name": "beta", "value": 1, "meaning": "x"}]})", "/derived/0/name",
-                     "the name 'beta' is taken by a scalar (/operation)", "Rename one"},
-               Fault{R"({"template_arguments": null, "macros": {"A-B": 1}})", "/macros/A-B",
-                     "'A-B' is no name", "letters"}});
+      tile(),
+      {Fault{R"({"name": "other"})", "/name", "the template is named 'other', but its folder 'tile'",
+             "the same name"},
+       Fault{R"({"parameters": [{"name": "K", "values": [1], "meaning": "x"}]})", "/parameters/0/name",
+             "the name 'K' is taken by a dimension (/operation)", "Rename one"},
+       Fault{R"({"derived": [{"name": "BM", "value": 1, "meaning": "x"}]})", "/derived/0/name",
+             "the name 'BM' is taken by a parameter (/parameters/0/name)", "Rename one"},
+       Fault{R"({"derived": [{"name": "beta", "value": 1, "meaning": "x"}]})", "/derived/0/name",
+             "the name 'beta' is taken by a scalar (/operation)", "Rename one"},
+       Fault{R"({"derived": [{"name": "multiprocessors", "value": 1, "meaning": "x"}]})", "/derived/0/name",
+             "the name 'multiprocessors' is taken by the GPU's number of multiprocessors", "Rename it."},
+       Fault{R"({"template_arguments": null, "macros": {"A-B": 1}})", "/macros/A-B", "'A-B' is no name",
+             "letters"}});
 }
 
 TEST_F(TemplateTest, FaultsOfArguments) {
