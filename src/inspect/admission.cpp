@@ -51,6 +51,20 @@ void check_capability(Admission& admission, const GpuModel& gpu,
                                 gpu.compute_capability(), gpu.name, needed->major, needed->minor));
 }
 
+/// Stops at the first array that is too much, so that no sum overflows.
+void check_workspace(Admission& admission, const GpuModel& gpu, const Instance& instance) {
+  std::uint64_t sum = 0;
+  std::string terms;
+  for (const SizedWorkspace& array : instance.workspace) {
+    sum += array.bytes();
+    terms += fmt::format("{}{} {}", terms.empty() ? "" : " + ", array.name, human_bytes(array.bytes()));
+    if (sum <= static_cast<std::uint64_t>(gpu.memory_bytes)) continue;
+    return refuse(admission,
+                  fmt::format("workspace {} > {} of memory that {} has", terms,
+                              human_bytes(static_cast<std::uint64_t>(gpu.memory_bytes)), gpu.name));
+  }
+}
+
 /// Every kernel is compiled for the GPU it runs on; another's would be the work of a stray file in the cache.
 void check_architecture(Admission& admission, const GpuModel& gpu, int architecture) {
   if (architecture == 0 || architecture == 10 * gpu.compute_major + gpu.compute_minor) return;
@@ -169,6 +183,7 @@ Admission admit_launch(const GpuModel& gpu, const Instance& instance) {
     refuse(admission, fmt::format("dynamic shared memory {} B > {} B that a block may have on {}",
                                   instance.dynamic_shared_bytes, gpu.shared_bytes_per_block_optin, gpu.name));
   }
+  check_workspace(admission, gpu, instance);
   return admission;
 }
 

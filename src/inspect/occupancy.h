@@ -49,8 +49,8 @@ struct Admission {
   std::optional<Occupancy> occupancy;
 };
 
-/// What can be refused before compiling: launch geometry (threads, grid, dynamic shared memory), compute
-/// capability.
+/// What can be refused before compiling: launch geometry (threads, grid, dynamic shared memory), workspace,
+/// compute capability.
 Admission admit_launch(const GpuModel& gpu, const Instance& instance);
 
 /// What needs the binary: registers for the block size, launch bounds, total shared memory, the config's

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "base/text.h"
@@ -13,14 +12,6 @@ namespace tiletune {
 
 namespace {
 
-/// Bytes before and after every buffer. None under a memory checker that is to see every access past a
-/// buffer's ends: TILETUNE_NO_GUARDS is set for it.
-std::size_t guard_bytes() {
-  constexpr std::size_t kGuardBytes = std::size_t{64} << 10;
-  return std::getenv("TILETUNE_NO_GUARDS") == nullptr ? kGuardBytes : 0;
-}
-
-constexpr std::uint8_t kGuardPattern = 0xa5;
 /// Of a buffer's copies: a batch has no use for more; each is followed by a guard band.
 constexpr std::size_t kMostCopies = 100;
 constexpr std::size_t kCopyAlignment = 256;
@@ -274,21 +265,10 @@ std::vector<std::uint64_t> Workspace::output_checksums() {
   return checksums;
 }
 
-std::optional<Finding> Workspace::check_guard(const Slot& slot, bool before) {
-  const DeviceAddress band = before ? slot.memory.address() : slot.data() + slot.bytes;
-  const GuardResult guard = kernels_.check_guard(band, slot.guard, kGuardPattern);
-  if (guard.changed == 0) return std::nullopt;
-  const std::string where = before ? fmt::format("up to {} bytes before its start", slot.guard - guard.first)
-                                   : fmt::format("from byte {} past its end on", guard.first);
-  return Finding{Outcome::out_of_bounds,
-                 fmt::format("{} bytes outside {} were written, {}", guard.changed, slot.buffer.name, where)};
-}
-
 std::optional<Finding> Workspace::check_surroundings() {
   for (const Slot& slot : slots_) {
-    for (const bool before : {true, false}) {
-      if (auto finding = check_guard(slot, before)) return finding;
-    }
+    const Guarded guarded{slot.buffer.name, slot.data(), slot.bytes, slot.guard};
+    if (auto finding = check_guards(kernels_, guarded)) return finding;
   }
   for (const Slot& slot : slots_) {
     if (slot.buffer.role == BufferRole::in && kernels_.checksum(slot.data(), slot.bytes) != slot.checksum) {

@@ -9,6 +9,7 @@
 #include "space/launch_shape.h"
 #include "space/scope.h"
 #include "space/workload.h"
+#include "space/workspace.h"
 
 namespace tiletune {
 
@@ -61,6 +62,7 @@ struct Instantiator::Impl {
   ShapePrograms grid;
   ShapePrograms block;
   Program dynamic_shared_bytes;
+  WorkspacePrograms workspace;
   ArgumentPrograms arguments;
   std::optional<Program> min_compute_capability;
   Workload workload;
@@ -77,6 +79,7 @@ struct Instantiator::Impl {
         dynamic_shared_bytes(
             {or_zero(spec.launch.dynamic_shared_bytes.text), spec.launch.dynamic_shared_bytes.where},
             scope.launch_symbols()),
+        workspace(spec.workspace, scope.launch_symbols()),
         arguments(spec.arguments, scope.launch_symbols()),
         workload(make_workload(spec, scope)),
         reference(make_reference(spec, scope)) {
@@ -155,6 +158,7 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
   instance.grid = impl_->grid.evaluate(frame);
   instance.block = impl_->block.evaluate(frame);
   instance.dynamic_shared_bytes = impl_->shared_bytes(frame);
+  instance.workspace = impl_->workspace.evaluate(frame);
   instance.arguments = impl_->arguments.evaluate(frame);
   if (impl_->min_compute_capability)
     instance.min_compute_capability = compute_capability(*impl_->min_compute_capability, frame);

@@ -24,12 +24,22 @@ struct ComputeCapability {
   auto operator<=>(const ComputeCapability&) const = default;
 };
 
-/// A scalar kernel argument with its value, or the name of a buffer.
+/// A scalar kernel argument with its value, or the name of a buffer or workspace.
 struct ArgumentValue {
   Argument::Kind kind = Argument::Kind::buffer;
   std::string name;
   ScalarType type = ScalarType::i32;
   Value value;
+};
+
+/// Device memory that a configuration has for itself.
+struct SizedWorkspace {
+  std::string name;
+  ElementType type = ElementType::f32;
+  std::int64_t elements = 0;  ///< 0: the argument is a null address
+  bool zeroed = false;        ///< zero before the first launch and after every one; else undefined
+
+  std::size_t bytes() const { return static_cast<std::size_t>(elements) * size_bytes(type); }
 };
 
 /// One configuration for one problem with every expression evaluated.
@@ -41,6 +51,7 @@ struct Instance {
   Dim3 grid;                         ///< thread blocks
   Dim3 block;                        ///< threads
   std::int64_t dynamic_shared_bytes = 0;
+  std::vector<SizedWorkspace> workspace;
   std::vector<ArgumentValue> arguments;
   std::optional<ComputeCapability> min_compute_capability;  ///< none: any
 };
@@ -62,7 +73,7 @@ struct Workload {
 struct ReferenceInstance {
   Dim3 grid;                             ///< thread blocks
   Dim3 block;                            ///< threads
-  std::vector<ArgumentValue> arguments;  ///< the template's, in the same order
+  std::vector<ArgumentValue> arguments;  ///< the template's, in the same order, without workspaces
 };
 
 /// Evaluates a template's expressions. All names are checked on construction.

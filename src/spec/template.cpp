@@ -15,6 +15,7 @@
 #include "spec/paths.h"
 #include "spec/scope.h"
 #include "spec/values.h"
+#include "spec/workspace.h"
 
 namespace tiletune {
 
@@ -168,8 +169,8 @@ TemplateSpec load_template(const fs::path& manifest, const LoadOptions& options)
   if (const auto node = reader.find("constraints")) spec.constraints = read_constraints(*node);
   spec.launch = read_launch(reader.need("launch", R"(an object with "grid" and "block")"));
   read_kernel(reader, spec, scope, options.allow_outside_paths);
-  spec.arguments =
-      read_arguments(reader.need("arguments", "a list of the kernel's arguments"), spec.buffers, scope);
+  if (const auto node = reader.find("workspace")) spec.workspace = read_workspace(*node, spec.buffers);
+  spec.arguments = read_arguments(reader.need("arguments", "a list of the kernel's arguments"), spec, scope);
   reader.finish(operation_remedy(spec.operation));
   return spec;
 }

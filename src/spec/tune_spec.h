@@ -54,14 +54,23 @@ struct Buffer {
   BufferRole role = BufferRole::in;
 };
 
+/// Device memory that a configuration has for itself. It is passed like a buffer.
+struct WorkspaceArray {
+  std::string name;
+  ElementType type = ElementType::f32;
+  ExprText elements;    ///< how many, of a configuration on one GPU; 0: the argument is a null address
+  bool zeroed = false;  ///< zero before the first launch, and every launch leaves it so; else undefined
+  std::string meaning;
+};
+
 enum class ScalarType { i32, u32, i64, f32, f64 };
 std::string_view name(ScalarType type);
 
-/// One kernel argument, in the kernel's order: a buffer's address or a scalar's value.
+/// One kernel argument, in the kernel's order: the address of a buffer or workspace, or a scalar's value.
 struct Argument {
   enum class Kind { buffer, scalar };
   Kind kind = Kind::buffer;
-  std::string name;                   ///< the buffer, or the scalar's own name
+  std::string name;                   ///< the buffer or workspace, or the scalar's own name
   ScalarType type = ScalarType::i32;  ///< scalars only
   ExprText value;  ///< scalars only; default: the dimension, scalar, parameter of that name
 };
@@ -73,7 +82,7 @@ struct Launch {
 };
 
 /// A kernel that computes the outputs in FP64 for an operation without a library reference. It takes the
-/// template's arguments in the same order with every floating-point buffer as `double*`.
+/// template's arguments in the same order, without workspaces, with every floating-point buffer as `double*`.
 struct Reference {
   std::filesystem::path source;
   std::string kernel;
@@ -95,6 +104,7 @@ struct TemplateSpec {
   std::vector<std::string> dimensions;                  ///< of the problem: {"M","N","K"} for gemm
   std::vector<std::pair<std::string, double>> scalars;  ///< alpha and beta for gemm; the config's values
   std::vector<Buffer> buffers;                          ///< A, B, C for gemm
+  std::vector<WorkspaceArray> workspace;
   std::vector<Argument> arguments;
   std::vector<Parameter> parameters;
   std::vector<Derived> derived;

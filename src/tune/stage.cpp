@@ -89,6 +89,7 @@ MeasureRequest measure_request(const Stage& stage, const Instance& instance, con
   request.cubin = binary.cubin;
   request.symbol = binary.kernel_symbol;
   request.shape = launch_shape(instance);
+  request.workspace = instance.workspace;
   request.arguments = instance.arguments;
   request.tolerance_factor = stage.spec->tolerance_factor;
   return request;

@@ -66,6 +66,19 @@ TEST(AdmitLaunch, ComputeCapabilityComparesAsVersions) {
             "compute capability 9.0 of H100 SXM < 10.0 that the configuration needs");
 }
 
+TEST(AdmitLaunch, WorkspaceUpToTheMemory) {
+  Instance instance = launch({1, 1, 1}, {32, 1, 1});
+  const std::int64_t memory = gpu("T4").memory_bytes;
+  instance.workspace = {{"tickets", ElementType::u32, 256, true},
+                        {"partials", ElementType::f32, memory / 4 - 256, false}};
+  EXPECT_EQ(launch_reason(instance, "T4"), "admitted");
+  instance.workspace[1].elements += 1;
+  EXPECT_EQ(launch_reason(instance, "T4"),
+            "workspace tickets 1.0 KiB + partials 16.0 GiB > 16.0 GiB of memory that T4 has");
+  for (SizedWorkspace& array : instance.workspace) array.elements = std::int64_t{1} << 56;
+  EXPECT_EQ(launch_reason(instance, "T4").substr(0, 18), "workspace tickets ") << "no sum overflows";
+}
+
 Resources resources(int registers) {
   Resources out;
   out.registers = registers;

@@ -224,6 +224,38 @@ TEST(InstanceTest, MultiprocessorsAreUnknownToWhatIsTheSameOnEveryGpu) {
   EXPECT_THROW(Space(spec, problem()), UserError);
 }
 
+TemplateSpec with_workspace(const char* elements) {
+  TemplateSpec spec = example();
+  spec.workspace = {{"partials", ElementType::f16, at(elements, "/workspace/0/elements"), false, ""},
+                    {"tickets", ElementType::u32, at("BLOCKS", "/workspace/1/elements"), true, ""}};
+  spec.arguments.push_back({Argument::Kind::buffer, "partials", {}, {}});
+  spec.arguments.push_back({Argument::Kind::buffer, "tickets", {}, {}});
+  return spec;
+}
+
+TEST(InstanceTest, SizesTheWorkspaceOfAConfiguration) {
+  const Instance instance = Instantiator(with_workspace("THREADS * multiprocessors if VEC else 0"), problem())
+                                .instantiate(configuration(), 10);
+  ASSERT_EQ(instance.workspace.size(), 2U);
+  EXPECT_EQ(instance.workspace[0].elements, 1280);
+  EXPECT_EQ(instance.workspace[0].bytes(), 2560U);
+  EXPECT_TRUE(instance.workspace[1].zeroed);
+  EXPECT_EQ(instance.arguments.back().name, "tickets");
+  EXPECT_EQ(error(with_workspace("0")), "no error");
+  EXPECT_EQ(error(with_workspace("BM - 128")),
+            "/workspace/0/elements: 'BM - 128' is -64, not a number of elements from 0 to 2^56 (BM = 64)");
+  EXPECT_EQ(error(with_workspace("2 ** 56 + 1")).substr(0, 37), "/workspace/0/elements: '2 ** 56 + 1' ");
+}
+
+TEST(InstanceTest, AReferenceGetsNoWorkspace) {
+  TemplateSpec spec = with_workspace("BM");
+  spec.arguments.erase(spec.arguments.begin() + 2);
+  spec.reference = Reference{"reference.cu", "reference", {at("1", ""), {}, {}}, {at("256", ""), {}, {}}};
+  const Instantiator instantiator(spec, problem());
+  ASSERT_EQ(instantiator.reference()->arguments.size(), 3U);
+  EXPECT_EQ(instantiator.reference()->arguments[2].name, "A");
+}
+
 TEST(InstanceTest, TheComputeCapabilityIsOfTheConfiguration) {
   TemplateSpec spec = example();
   EXPECT_FALSE(Instantiator(spec, problem()).instantiate(configuration(), 132).min_compute_capability);

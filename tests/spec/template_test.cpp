@@ -72,6 +72,10 @@ TEST_F(TemplateTest, ReadsACustomOperation) {
   ASSERT_TRUE(spec.reference);
   EXPECT_EQ(spec.reference->source, root_ / "kernel_templates/axpy/reference.cu");
   EXPECT_EQ(spec.reference->grid[1].text, "1");
+  ASSERT_EQ(spec.workspace.size(), 1U);
+  EXPECT_EQ(spec.workspace[0].type, ElementType::f64);
+  EXPECT_EQ(spec.workspace[0].elements.text, "n * BLOCK");
+  EXPECT_FALSE(spec.workspace[0].zeroed);
 }
 
 TEST_F(TemplateTest, AnArgumentMayUseADerivedValue) {
@@ -95,6 +99,7 @@ TEST_F(TemplateTest, IntegersAndFloatsMixAsNumbers) {
 }
 
 #define PARAMETER(values) R"({"parameters": [{"name": "BM", "meaning": "x", "values": )" values "}]}"
+#define WORKSPACE(list) R"({"workspace": [)" list "]}"
 #define ARGUMENTS(list) R"({"arguments": [)" list "]}"
 
 TEST_F(TemplateTest, FaultsOfKeys) {
@@ -217,6 +222,28 @@ TEST_F(TemplateTest, FaultsOfArguments) {
                     Fault{ARGUMENTS("{}"), "/arguments/0", "found neither 'buffer' nor 'scalar'", "Write {"},
                     Fault{ARGUMENTS(""), "/arguments", "found an empty list, expected a list of arguments",
                           "at least one"}});
+}
+
+TEST_F(TemplateTest, FaultsOfWorkspace) {
+  expect_faults(
+      axpy(),
+      {Fault{WORKSPACE(R"({"name": "y", "type": "f32", "elements": 1, "meaning": "x"})"), "/workspace/0/name",
+             "the name 'y' is taken by a buffer (/buffers/1/elements)", "Rename one"},
+       Fault{WORKSPACE(R"({"name": "partials", "type": "f32", "elements": 1, "meaning": "x"},
+                          {"name": "partials", "type": "u32", "elements": 1, "meaning": "x"})"),
+             "/workspace/1/name", "the name 'partials' is taken by a workspace (/workspace/0/name)",
+             "Rename one"},
+       Fault{WORKSPACE(R"({"name": "tickets", "type": "u32", "elements": 1, "meaning": "x"},
+                          {"name": "partials", "type": "u32", "elements": 1, "meaning": "x"})"),
+             "/arguments", "the workspace 'tickets' is not passed to the kernel",
+             R"(Add {"buffer": "tickets"} where the kernel expects it.)"},
+       Fault{WORKSPACE(R"({"name": "partials", "type": "u8", "elements": 1, "meaning": "x"})"),
+             "/workspace/0/type", R"(found "u8", expected one of f16, bf16, f32, f64, i32, u32)",
+             "Known: f16"},
+       Fault{WORKSPACE(R"({"name": "partials", "type": "u32", "elements": 1, "zeroed": 1, "meaning": "x"})"),
+             "/workspace/0/zeroed", "found an integer, expected true or false", ""},
+       Fault{R"({"workspace": null})", "/arguments/4/buffer", "there is no buffer 'partials'",
+             "Pass a buffer of the operation or a workspace. Known: x, y."}});
 }
 
 TEST_F(TemplateTest, FaultsOfOperation) {
