@@ -47,11 +47,11 @@ std::string shared_text(const Resources& resources, const Instance& instance) {
       static_cast<std::uint64_t>(resources.static_shared_bytes + instance.dynamic_shared_bytes));
 }
 
-std::vector<std::string> cells_of(const InspectedOnGpu& gpu, const Instance& instance) {
+std::vector<std::string> cells_of(const InspectedOnGpu& gpu) {
   if (!gpu.resources || !gpu.occupancy)
     return {"-", "-", "-", std::string(name(gpu.outcome)), gpu.reason.substr(0, gpu.reason.find('\n'))};
   return {std::to_string(gpu.resources->registers), std::to_string(gpu.resources->spill_bytes()),
-          shared_text(*gpu.resources, instance), fmt::format("{:.0f}%", 100 * gpu.occupancy->fraction),
+          shared_text(*gpu.resources, gpu.instance), fmt::format("{:.0f}%", 100 * gpu.occupancy->fraction),
           gpu.outcome == Outcome::ok
               ? fmt::format("{} ({})", gpu.occupancy->limiter, gpu.occupancy->blocks_per_multiprocessor)
               : "refused: " + gpu.reason};
@@ -69,9 +69,9 @@ std::string as_table(const std::vector<InspectedConfiguration>& rows, const std:
     table.add_column("limiter (blocks/SM)", Align::left);
   }
   for (const InspectedConfiguration& row : rows) {
-    std::vector<std::string> cells{row.template_name, to_text(row.instance.parameters)};
+    std::vector<std::string> cells{row.template_name, to_text(row.parameters)};
     for (const InspectedOnGpu& gpu : row.gpus) {
-      for (std::string& cell : cells_of(gpu, row.instance)) cells.push_back(std::move(cell));
+      for (std::string& cell : cells_of(gpu)) cells.push_back(std::move(cell));
     }
     table.add_row(std::move(cells));
   }
@@ -94,6 +94,8 @@ Json gpu_json(const InspectedOnGpu& gpu, const Target& target) {
   json["reason"] = gpu.reason.empty() ? Json(nullptr) : Json(gpu.reason);
   json["warnings"] = gpu.warnings;
   if (gpu.resources) {
+    json["threads_per_block"] = gpu.instance.block.count();
+    json["dynamic_shared_bytes"] = gpu.instance.dynamic_shared_bytes;
     json["registers"] = gpu.resources->registers;
     json["spill_bytes"] = gpu.resources->spill_bytes();
     json["stack_bytes"] = gpu.resources->stack_bytes;
@@ -111,9 +113,7 @@ std::string as_json(const std::vector<InspectedConfiguration>& rows, const std::
     for (std::size_t i = 0; i < targets.size(); ++i) gpus.push_back(gpu_json(row.gpus[i], targets[i]));
     list.push_back({{"template", row.template_name},
                     {"problem", row.problem},
-                    {"parameters", to_json(row.instance.parameters)},
-                    {"threads_per_block", row.instance.block.count()},
-                    {"dynamic_shared_bytes", row.instance.dynamic_shared_bytes},
+                    {"parameters", to_json(row.parameters)},
                     {"gpus", gpus}});
   }
   return Json{{"configurations", list}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

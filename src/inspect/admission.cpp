@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -45,14 +44,24 @@ void check_block(Admission& admission, const GpuModel& gpu, const Dim3& block) {
   }
 }
 
-void check_capability(Admission& admission, const GpuModel& gpu, const std::string& needed) {
-  if (needed.empty()) return;
-  const std::vector<std::string> parts = split(needed, '.');
-  const int major = std::atoi(parts[0].c_str());
-  const int minor = parts.size() > 1 ? std::atoi(parts[1].c_str()) : 0;
-  if (gpu.compute_major < major || (gpu.compute_major == major && gpu.compute_minor < minor)) {
-    refuse(admission, fmt::format("compute capability {} of {} < {} that the template needs",
-                                  gpu.compute_capability(), gpu.name, needed));
+void check_capability(Admission& admission, const GpuModel& gpu,
+                      const std::optional<ComputeCapability>& needed) {
+  if (!needed || ComputeCapability{gpu.compute_major, gpu.compute_minor} >= *needed) return;
+  refuse(admission, fmt::format("compute capability {} of {} < {}.{} that the configuration needs",
+                                gpu.compute_capability(), gpu.name, needed->major, needed->minor));
+}
+
+/// Stops at the first array that is too much, so that no sum overflows.
+void check_workspace(Admission& admission, const GpuModel& gpu, const Instance& instance) {
+  std::uint64_t sum = 0;
+  std::string terms;
+  for (const SizedWorkspace& array : instance.workspace) {
+    sum += array.bytes();
+    terms += fmt::format("{}{} {}", terms.empty() ? "" : " + ", array.name, human_bytes(array.bytes()));
+    if (sum <= static_cast<std::uint64_t>(gpu.memory_bytes)) continue;
+    return refuse(admission,
+                  fmt::format("workspace {} > {} of memory that {} has", terms,
+                              human_bytes(static_cast<std::uint64_t>(gpu.memory_bytes)), gpu.name));
   }
 }
 
@@ -165,21 +174,22 @@ void add_warnings(Admission& admission, const Resources& resources) {
 
 }  // namespace
 
-Admission admit_launch(const GpuModel& gpu, const TemplateSpec& spec, const Instance& instance) {
+Admission admit_launch(const GpuModel& gpu, const Instance& instance) {
   Admission admission;
-  check_capability(admission, gpu, spec.min_compute_capability);
+  check_capability(admission, gpu, instance.min_compute_capability);
   check_block(admission, gpu, instance.block);
   check_extents(admission, "grid", "blocks", instance.grid, kLargestGrid);
   if (instance.dynamic_shared_bytes > gpu.shared_bytes_per_block_optin) {
     refuse(admission, fmt::format("dynamic shared memory {} B > {} B that a block may have on {}",
                                   instance.dynamic_shared_bytes, gpu.shared_bytes_per_block_optin, gpu.name));
   }
+  check_workspace(admission, gpu, instance);
   return admission;
 }
 
-Admission admit_binary(const GpuModel& gpu, const TemplateSpec& spec, const Instance& instance,
-                       const Resources& resources, const AdmissionLimits& limits) {
-  Admission admission = admit_launch(gpu, spec, instance);
+Admission admit_binary(const GpuModel& gpu, const Instance& instance, const Resources& resources,
+                       const AdmissionLimits& limits) {
+  Admission admission = admit_launch(gpu, instance);
   if (!admission.admitted) return admission;
   const std::int64_t threads = instance.block.count();
   admission.occupancy =

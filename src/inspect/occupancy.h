@@ -49,13 +49,13 @@ struct Admission {
   std::optional<Occupancy> occupancy;
 };
 
-/// What can be refused before compiling: launch geometry (threads, grid, dynamic shared memory), compute
-/// capability.
-Admission admit_launch(const GpuModel& gpu, const TemplateSpec& spec, const Instance& instance);
+/// What can be refused before compiling: launch geometry (threads, grid, dynamic shared memory), workspace,
+/// compute capability.
+Admission admit_launch(const GpuModel& gpu, const Instance& instance);
 
 /// What needs the binary: registers for the block size, launch bounds, total shared memory, the config's
 /// limits.
-Admission admit_binary(const GpuModel& gpu, const TemplateSpec& spec, const Instance& instance,
-                       const Resources& resources, const AdmissionLimits& limits);
+Admission admit_binary(const GpuModel& gpu, const Instance& instance, const Resources& resources,
+                       const AdmissionLimits& limits);
 
 }  // namespace tiletune

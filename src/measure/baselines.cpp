@@ -164,7 +164,7 @@ class Bench {
   /// Launches once. Why the candidate cannot be a baseline; empty when it can.
   std::string fault_of(Candidate& candidate) {
     try {
-      const Verifier::Verdict verdict = verifier_.check([&] { candidate.launch(0); }, 1, 0);
+      const Verifier::Verdict verdict = verifier_.check({[&] { candidate.launch(0); }}, 1, 0);
       candidate.estimate_us = verdict.launch_us;
       candidate.measured.relative_error = verdict.accuracy.relative_error;
       if (verdict.finding) {

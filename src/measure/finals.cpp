@@ -10,6 +10,7 @@
 #include "measure/measure_kernel.h"
 #include "measure/race.h"
 #include "measure/sustained.h"
+#include "measure/unlaunchable.h"
 #include "measure/verifier.h"
 
 namespace tiletune {
@@ -70,7 +71,7 @@ class Finals {
     }
     end_epoch();
     // Damage done in the rounds is nobody's in particular; who does it again below is to blame.
-    if (policy_.verify && workspace_.check_surroundings()) rebuild();
+    if (policy_.verify && is_damaged()) rebuild();
     for (Runner& runner : runners_) {
       if (runner.kernel) guarded(runner, [&] { verify(runner, 1); });
     }
@@ -125,6 +126,9 @@ class Finals {
       if (!error.launch_refused()) throw error.with("the kernel failed in the finals");
       runner.result.outcome = error.out_of_memory() ? Outcome::refused : Outcome::launch_failed;
       runner.result.reason = error.what();
+    } catch (const Unlaunchable& error) {
+      runner.result.outcome = error.outcome();
+      runner.result.reason = error.what();
     } catch (const GpuError& error) {
       runner.result.outcome = Outcome::launch_failed;
       runner.result.reason = error.what();
@@ -139,7 +143,8 @@ class Finals {
 
   void verify(Runner& runner, int variant) {
     if (!policy_.verify || !runner.kernel) return launch_and_wait(runner);
-    const auto verdict = verifier_.check([&] { runner.launch(); }, runner.tolerance_factor, variant);
+    const auto verdict = verifier_.check({[&] { runner.launch(); }, &runner.kernel->own_workspace()},
+                                         runner.tolerance_factor, variant);
     if (!verdict.finding) {
       runner.result.accuracy = verdict.accuracy;
       return;
@@ -155,8 +160,17 @@ class Finals {
   void rebuild() {
     workspace_.rebuild();
     for (Runner& runner : runners_) {
-      if (runner.kernel) runner.kernel->rebind();
+      if (!runner.kernel) continue;
+      runner.kernel->own_workspace().reset();
+      runner.kernel->rebind();
     }
+  }
+
+  bool is_damaged() {
+    return workspace_.check_surroundings() ||
+           std::any_of(runners_.begin(), runners_.end(), [](const Runner& runner) {
+             return runner.kernel && runner.runs() && runner.kernel->own_workspace().check_surroundings();
+           });
   }
 
   void estimate() {

@@ -3,7 +3,11 @@
 namespace tiletune {
 
 LoadedKernel::LoadedKernel(Gpu& gpu, Workspace& workspace, const MeasureRequest& request)
-    : gpu_(gpu), workspace_(workspace), request_(request), kernel_(request.cubin, request.symbol) {
+    : gpu_(gpu),
+      workspace_(workspace),
+      request_(request),
+      kernel_(request.cubin, request.symbol),
+      own_(gpu, workspace.kernels(), request.workspace) {
   rebind();
   if (request.shape.dynamic_shared_bytes > 0)
     kernel_.allow_dynamic_shared(static_cast<int>(request.shape.dynamic_shared_bytes));
@@ -24,13 +28,18 @@ Subject LoadedKernel::subject() {
 
 void LoadedKernel::rebind() {
   arguments_.clear();
-  arguments_.emplace_back(request_.arguments, workspace_.addresses());
+  bind(0);
+}
+
+void LoadedKernel::bind(std::size_t copy) {
+  std::map<std::string, DeviceAddress> addresses = workspace_.addresses(copy);
+  addresses.insert(own_.addresses().begin(), own_.addresses().end());
+  arguments_.emplace_back(request_.arguments, addresses);
 }
 
 std::size_t LoadedKernel::bind_copies() {
   const std::size_t copies = workspace_.copies();
-  while (arguments_.size() < copies)
-    arguments_.emplace_back(request_.arguments, workspace_.addresses(arguments_.size()));
+  while (arguments_.size() < copies) bind(arguments_.size());
   return copies;
 }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gpu/device.h"
+#include "measure/kernel_workspace.h"
 #include "measure/messages.h"
 #include "measure/reference.h"
 #include "measure/timing.h"
@@ -10,10 +11,11 @@
 
 namespace tiletune {
 
-/// One configuration on the GPU: its loaded kernel, bound to a workspace's buffers.
+/// One configuration on the GPU: its loaded kernel, bound to the problem's buffers and to its own workspace.
 class LoadedKernel {
  public:
-  /// Throws CudaError. `request` and `workspace` must outlive it.
+  /// Throws CudaError, and Unlaunchable when there is no room for its own workspace. `request` and
+  /// `workspace` must outlive it.
   LoadedKernel(Gpu& gpu, Workspace& workspace, const MeasureRequest& request);
 
   KernelAttributes attributes() const { return kernel_.attributes(); }
@@ -22,16 +24,19 @@ class LoadedKernel {
   void launch(std::size_t copy = 0);
   /// For the timer. Refers to this object.
   Subject subject();
-  /// After the workspace moved its buffers.
+  /// After the problem's workspace moved its buffers.
   void rebind();
+  KernelWorkspace& own_workspace() { return own_; }
 
  private:
   std::size_t bind_copies();
+  void bind(std::size_t copy);
 
   Gpu& gpu_;
   Workspace& workspace_;
   const MeasureRequest& request_;
   Kernel kernel_;
+  KernelWorkspace own_;
   std::vector<ArgumentPack> arguments_;  ///< by copy
 };
 

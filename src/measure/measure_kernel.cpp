@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "measure/loaded_kernel.h"
+#include "measure/unlaunchable.h"
 #include "measure/verifier.h"
 
 namespace tiletune {
@@ -35,8 +36,8 @@ class Measurement {
 
   /// False when something is wrong.
   bool verify(int variant) {
-    const Verifier::Verdict verdict =
-        verifier_.check([this] { kernel_.launch(); }, request_.tolerance_factor, variant);
+    const Verifier::Verdict verdict = verifier_.check(
+        {[this] { kernel_.launch(); }, &kernel_.own_workspace()}, request_.tolerance_factor, variant);
     if (!estimate_us_) estimate_us_ = verdict.launch_us;
     const bool is_worst =
         !result.accuracy || result.accuracy->relative_error <= verdict.accuracy.relative_error;
@@ -83,12 +84,11 @@ void run(Measurement& measurement, const MeasurePolicy& policy, const Timer& tim
   }
 }
 
-Measured launch_failed(const MeasureRequest& request, const CudaError& error) {
+Measured not_launched(const MeasureRequest& request, Outcome outcome, const std::string& reason) {
   Measured result;
   result.ticket = request.ticket;
-  // Memory may be there again the next time.
-  result.outcome = error.out_of_memory() ? Outcome::refused : Outcome::launch_failed;
-  result.reason = error.what();
+  result.outcome = outcome;
+  result.reason = reason;
   return result;
 }
 
@@ -118,7 +118,11 @@ Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml
     result = std::move(measurement.result);
   } catch (const CudaError& error) {
     if (!error.launch_refused()) throw error.with(fmt::format("the kernel failed {}", doing));
-    result = launch_failed(request, error);
+    // Memory may be there again the next time.
+    const Outcome outcome = error.out_of_memory() ? Outcome::refused : Outcome::launch_failed;
+    result = not_launched(request, outcome, error.what());
+  } catch (const Unlaunchable& error) {
+    result = not_launched(request, error.outcome(), error.what());
   }
   const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - started;
   result.wall_ms = wall.count();

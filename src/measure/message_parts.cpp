@@ -84,6 +84,31 @@ std::vector<ArgumentValue> arguments_from(const Json& json) {
   return arguments;
 }
 
+Json workspace_json(const std::vector<SizedWorkspace>& workspace) {
+  Json list = Json::array();
+  for (const SizedWorkspace& array : workspace) {
+    list.push_back({{"name", array.name},
+                    {"element", static_cast<int>(array.type)},
+                    {"elements", array.elements},
+                    {"zeroed", array.zeroed}});
+  }
+  return list;
+}
+
+std::vector<SizedWorkspace> workspace_from(const Json& json) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
+  std::vector<SizedWorkspace> workspace;
+  for (const Json& item : json) {
+    SizedWorkspace array;
+    get(item, "name", array.name);
+    array.type = get_enum<ElementType>(item, "element", static_cast<int>(ElementType::u32));
+    array.elements = message_integer(item.at("elements"), 0, kMostElements);
+    get(item, "zeroed", array.zeroed);
+    workspace.push_back(std::move(array));
+  }
+  return workspace;
+}
+
 Json workload_json(const Workload& workload) {
   Json buffers = Json::array();
   for (const auto& buffer : workload.buffers) {

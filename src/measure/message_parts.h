@@ -14,6 +14,8 @@ Json shape_json(const LaunchShape& s);
 LaunchShape shape_from(const Json& json);
 Json arguments_json(const std::vector<ArgumentValue>& arguments);
 std::vector<ArgumentValue> arguments_from(const Json& json);
+Json workspace_json(const std::vector<SizedWorkspace>& workspace);
+std::vector<SizedWorkspace> workspace_from(const Json& json);
 Json workload_json(const Workload& workload);
 Workload workload_from(const Json& json);
 Json timing_json(const Timing& timing);

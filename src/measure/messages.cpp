@@ -146,6 +146,7 @@ Json to_json(const MeasureRequest& message) {
           {"cubin", binary(message.cubin)},
           {"symbol", message.symbol},
           {"shape", shape_json(message.shape)},
+          {"workspace", workspace_json(message.workspace)},
           {"arguments", arguments_json(message.arguments)},
           {"tolerance_factor", message.tolerance_factor},
           {"leader_us", optional(message.leader_us)}};
@@ -157,6 +158,7 @@ MeasureRequest measure_request_from_json(const Json& json) {
     message.cubin = binary_text(json.at("cubin"));
     get(json, "symbol", message.symbol);
     message.shape = shape_from(json.at("shape"));
+    message.workspace = workspace_from(json.at("workspace"));
     message.arguments = arguments_from(json.at("arguments"));
     get(json, "tolerance_factor", message.tolerance_factor);
     get(json, "leader_us", message.leader_us);

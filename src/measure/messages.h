@@ -79,6 +79,7 @@ struct MeasureRequest {
   std::string cubin;
   std::string symbol;
   LaunchShape shape;
+  std::vector<SizedWorkspace> workspace;
   std::vector<ArgumentValue> arguments;
   double tolerance_factor = 1;
   std::optional<double> leader_us;  ///< upper bound of the leader's time; none: it is not screened

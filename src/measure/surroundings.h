@@ -3,12 +3,11 @@
 #include <cstdint>
 
 #include "measure/device_kernels.h"
+#include "measure/guards.h"
 #include "space/instance.h"
 
 namespace tiletune {
 
-/// Of what no kernel may change: guard bands, and the padding between an output's rows.
-constexpr std::uint8_t kGuardPattern = 0xa5;
 /// A NaN in every floating-point type. It stands round inputs and between their rows: a kernel that takes it
 /// for data gives a wrong result.
 constexpr std::uint8_t kNanPattern = 0xff;

@@ -6,16 +6,18 @@
 
 namespace tiletune {
 
-double Verifier::launch_on_poison(const std::function<void()>& launch, int variant) {
+double Verifier::launch_on_poison(const Launch& launch, int variant) {
   workspace_.poison(variant);
+  if (launch.own != nullptr) launch.own->poison(variant);
   gpu_.synchronize();
-  return timer_.estimate_us(launch);
+  return timer_.estimate_us(launch.run);
 }
 
-Verifier::Verdict Verifier::check(const std::function<void()>& launch, double tolerance_factor, int variant) {
+Verifier::Verdict Verifier::check(const Launch& launch, double tolerance_factor, int variant) {
   Verdict verdict;
   verdict.launch_us = launch_on_poison(launch, variant);
   verdict.finding = workspace_.check_surroundings();
+  if (!verdict.finding && launch.own != nullptr) verdict.finding = launch.own->check();
   if (verdict.finding) return verdict;
   Verification verification = workspace_.verify(tolerance_factor);
   verdict.accuracy = verification.accuracy;
@@ -25,7 +27,7 @@ Verifier::Verdict Verifier::check(const std::function<void()>& launch, double to
 }
 
 /// A wrong result that another launch from the same start does not repeat, bit by bit, comes from a race.
-Finding Verifier::with_stability(Finding finding, const std::function<void()>& launch, int variant) {
+Finding Verifier::with_stability(Finding finding, const Launch& launch, int variant) {
   const std::vector<std::uint64_t> before = workspace_.output_checksums();
   launch_on_poison(launch, variant);
   if (workspace_.output_checksums() == before) return finding;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 
+#include "measure/kernel_workspace.h"
 #include "measure/messages.h"
 #include "measure/timing.h"
 #include "measure/workspace.h"
@@ -19,12 +20,17 @@ class Verifier {
     Accuracy accuracy;
     std::optional<Finding> finding;  ///< none: correct
   };
+  /// What is verified, and the memory it has for itself, if any.
+  struct Launch {
+    std::function<void()> run;
+    KernelWorkspace* own = nullptr;
+  };
   /// One launch; `variant` chooses the poison. Waits for it.
-  Verdict check(const std::function<void()>& launch, double tolerance_factor, int variant);
+  Verdict check(const Launch& launch, double tolerance_factor, int variant);
 
  private:
-  double launch_on_poison(const std::function<void()>& launch, int variant);
-  Finding with_stability(Finding finding, const std::function<void()>& launch, int variant);
+  double launch_on_poison(const Launch& launch, int variant);
+  Finding with_stability(Finding finding, const Launch& launch, int variant);
 
   Gpu& gpu_;
   Workspace& workspace_;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
 #include <utility>
 
 #include "base/text.h"
@@ -13,13 +13,6 @@
 namespace tiletune {
 
 namespace {
-
-/// Bytes before and after every buffer. None under a memory checker that is to see every access past a
-/// buffer's ends: TILETUNE_NO_GUARDS is set for it.
-std::size_t guard_bytes() {
-  constexpr std::size_t kGuardBytes = std::size_t{64} << 10;
-  return std::getenv("TILETUNE_NO_GUARDS") == nullptr ? kGuardBytes : 0;
-}
 
 /// Of a buffer's copies: a batch has no use for more; each is followed by a guard band.
 constexpr std::size_t kMostCopies = 100;
@@ -261,16 +254,6 @@ std::vector<std::uint64_t> Workspace::output_checksums() {
   return checksums;
 }
 
-std::optional<Finding> Workspace::check_guard(const Slot& slot, bool before) {
-  const DeviceAddress band = before ? slot.memory.address() : slot.data() + slot.bytes;
-  const GuardResult guard = kernels_.check_guard(band, slot.guard, pattern_round(slot.buffer));
-  if (guard.changed == 0) return std::nullopt;
-  const std::string where = before ? fmt::format("up to {} bytes before its start", slot.guard - guard.first)
-                                   : fmt::format("from byte {} past its end on", guard.first);
-  return Finding{Outcome::out_of_bounds,
-                 fmt::format("{} bytes outside {} were written, {}", guard.changed, slot.buffer.name, where)};
-}
-
 /// An input's padding is part of its checksum.
 std::optional<Finding> Workspace::check_padding(const Slot& slot, DeviceAddress data) {
   if (!slot.buffer.padded || slot.buffer.role == BufferRole::in) return std::nullopt;
@@ -285,9 +268,8 @@ std::optional<Finding> Workspace::check_padding(const Slot& slot, DeviceAddress 
 
 std::optional<Finding> Workspace::check_surroundings() {
   for (const Slot& slot : slots_) {
-    for (const bool before : {true, false}) {
-      if (auto finding = check_guard(slot, before)) return finding;
-    }
+    const Guarded guarded{slot.buffer.name, slot.data(), slot.bytes, slot.guard, pattern_round(slot.buffer)};
+    if (auto finding = check_guards(kernels_, guarded)) return finding;
     if (auto finding = check_padding(slot, slot.data())) return finding;
   }
   for (const Slot& slot : slots_) {

@@ -6,16 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "base/outcome.h"
+#include "measure/guards.h"
 #include "measure/reference.h"
 
 namespace tiletune {
-
-/// Something wrong with what a kernel did to memory, in words.
-struct Finding {
-  Outcome outcome = Outcome::wrong_result;
-  std::string reason;
-};
 
 /// What the comparison with the reference gave.
 struct Verification {
@@ -32,6 +26,7 @@ class Workspace {
   Workspace(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request);
 
   const PrepareRequest& request() const { return request_; }
+  DeviceKernels& kernels() { return kernels_; }
   const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
   /// The same of one of several copies of all buffers; copy 0 are the buffers themselves.
   const std::map<std::string, DeviceAddress>& addresses(std::size_t copy) const;
@@ -78,7 +73,6 @@ class Workspace {
   void fill();
   void compute_references();
   bool references_are_intact();
-  std::optional<Finding> check_guard(const Slot& slot, bool before);
   std::optional<Finding> check_padding(const Slot& slot, DeviceAddress data);
   Finding describe_error(const Slot& slot, const ComparisonResult& result, double bound) const;
 

@@ -96,6 +96,20 @@ void ReportSection::write(std::ostream& out) const {
   for (const auto& [label, text] : lines_) out << fmt::format("  {:<16}{}\n", label, text);
 }
 
+/// "partials 64.0 MiB, tickets 4.0 KiB (zero)"
+std::string workspace_text(const Json& launch) {
+  std::vector<std::string> arrays;
+  for (const Json& array : launch.value("workspace", Json::array())) {
+    if (!array.is_object() || !array.contains("name") || !array.contains("bytes")) continue;
+    const Json& name = array["name"];
+    const Json& bytes = array["bytes"];
+    if (!name.is_string() || !bytes.is_number_unsigned()) continue;
+    arrays.push_back(fmt::format("{} {}{}", name.get<std::string>(), human_bytes(bytes.get<std::uint64_t>()),
+                                 array.value("zeroed", Json()) == true ? " (zero)" : ""));
+  }
+  return join(arrays, ", ");
+}
+
 std::optional<double> waves(const ConfigurationReport& report) {
   const auto blocks = blocks_of(report.kernel);
   const auto resident = report.kernel.blocks_per_multiprocessor;
@@ -113,6 +127,7 @@ ReportSection what_section(const Trial& kernel) {
   if (const auto launch = launch_of(kernel)) {
     section.add("launch", fmt::format("grid {}, thread block {}", extent((*launch)["grid"]),
                                       extent((*launch)["block"])));
+    section.add("workspace", printable(workspace_text(*launch)));
   }
   section.add("options", printable(options_text(kernel)));
   section.add("operation",

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/value.h"
@@ -19,11 +20,16 @@ class SymbolTable {
   /// function of the language) or no identifier; `where` is for the message.
   int declare(const std::string& name, const Where& where);
   std::optional<int> find(std::string_view name) const;
+  /// Tells whoever uses `name` where it is not declared what to do instead.
+  void withhold(const std::string& name, const std::string& remedy);
+  /// That remedy; none for names that are merely unknown.
+  std::optional<std::string> withheld(std::string_view name) const;
   const std::vector<std::string>& names() const { return names_; }
   int size() const { return static_cast<int>(names_.size()); }
 
  private:
   std::vector<std::string> names_;
+  std::vector<std::pair<std::string, std::string>> withheld_;  ///< names and remedies
 };
 
 /// A parsed expression of the one small language used in constraints, derived values, launch geometry and

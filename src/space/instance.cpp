@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/text.h"
 #include "space/cpp_text.h"
 #include "space/launch_shape.h"
 #include "space/scope.h"
 #include "space/workload.h"
+#include "space/workspace.h"
 
 namespace tiletune {
 
@@ -29,6 +32,17 @@ std::vector<Program> parse_all(const std::vector<ExprText>& texts, const SymbolT
   return programs;
 }
 
+ComputeCapability compute_capability(const Program& program, const Frame& frame) {
+  constexpr double kMost = 50;  // two digits without their dot: "80"
+  const double version = evaluate_number(program, frame);
+  const double tenths = std::round(10 * version);
+  if (version < 1 || version >= kMost || std::abs(10 * version - tenths) > 1e-6)
+    program.raise_result(number_scalar(version), "a compute capability such as 8.0",
+                         "give major and minor version with a dot between them", frame);
+  const int digits = static_cast<int>(tenths);
+  return {digits / 10, digits % 10};
+}
+
 std::string or_zero(const std::string& text) { return text.empty() ? "0" : text; }
 
 }  // namespace
@@ -48,7 +62,9 @@ struct Instantiator::Impl {
   ShapePrograms grid;
   ShapePrograms block;
   Program dynamic_shared_bytes;
+  WorkspacePrograms workspace;
   ArgumentPrograms arguments;
+  std::optional<Program> min_compute_capability;
   Workload workload;
   std::optional<ReferenceInstance> reference;
 
@@ -58,18 +74,21 @@ struct Instantiator::Impl {
         scope(spec, problem),
         definitions(scope.definitions()),
         template_arguments(parse_all(spec.template_arguments, scope.symbols())),
-        grid(spec.launch.grid, scope.symbols(), "thread blocks"),
-        block(spec.launch.block, scope.symbols(), "threads"),
+        grid(spec.launch.grid, scope.launch_symbols(), "thread blocks"),
+        block(spec.launch.block, scope.launch_symbols(), "threads"),
         dynamic_shared_bytes(
             {or_zero(spec.launch.dynamic_shared_bytes.text), spec.launch.dynamic_shared_bytes.where},
-            scope.symbols()),
-        arguments(spec.arguments, scope.symbols()),
+            scope.launch_symbols()),
+        workspace(spec.workspace, scope.launch_symbols()),
+        arguments(spec.arguments, scope.launch_symbols()),
         workload(make_workload(spec, scope)),
         reference(make_reference(spec, scope)) {
     for (const auto& [name, text] : spec.macros) macros.push_back({name, Program(text, scope.symbols())});
+    if (!spec.min_compute_capability.text.empty())
+      min_compute_capability.emplace(spec.min_compute_capability, scope.symbols());
   }
 
-  std::vector<Scalar> bind(const Configuration& configuration) const {
+  std::vector<Scalar> bind(const Configuration& configuration, int multiprocessors) const {
     const std::size_t count = scope.parameters().size();
     if (configuration.values.size() != count)
       throw UserError(
@@ -78,6 +97,7 @@ struct Instantiator::Impl {
     std::vector<Scalar> slots = scope.initial_slots();
     for (std::size_t i = 0; i < count; ++i)
       slots[scope.first_parameter() + i] = to_scalar(configuration.values[i]);
+    slots[scope.multiprocessors()] = integer_scalar(multiprocessors);
     return slots;
   }
 
@@ -127,8 +147,8 @@ Instantiator::~Instantiator() = default;
 Instantiator::Instantiator(Instantiator&&) noexcept = default;
 Instantiator& Instantiator::operator=(Instantiator&&) noexcept = default;
 
-Instance Instantiator::instantiate(const Configuration& configuration) const {
-  std::vector<Scalar> slots = impl_->bind(configuration);
+Instance Instantiator::instantiate(const Configuration& configuration, int multiprocessors) const {
+  std::vector<Scalar> slots = impl_->bind(configuration, multiprocessors);
   const Frame frame{slots, impl_->definitions};
   Instance instance;
   impl_->add_values(configuration, frame, instance);
@@ -138,7 +158,10 @@ Instance Instantiator::instantiate(const Configuration& configuration) const {
   instance.grid = impl_->grid.evaluate(frame);
   instance.block = impl_->block.evaluate(frame);
   instance.dynamic_shared_bytes = impl_->shared_bytes(frame);
+  instance.workspace = impl_->workspace.evaluate(frame);
   instance.arguments = impl_->arguments.evaluate(frame);
+  if (impl_->min_compute_capability)
+    instance.min_compute_capability = compute_capability(*impl_->min_compute_capability, frame);
   return instance;
 }
 

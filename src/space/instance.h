@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,12 +19,27 @@ struct Dim3 {
   bool operator==(const Dim3&) const = default;
 };
 
-/// A scalar kernel argument with its value, or the name of a buffer.
+struct ComputeCapability {
+  int major = 0, minor = 0;
+  auto operator<=>(const ComputeCapability&) const = default;
+};
+
+/// A scalar kernel argument with its value, or the name of a buffer or workspace.
 struct ArgumentValue {
   Argument::Kind kind = Argument::Kind::buffer;
   std::string name;
   ScalarType type = ScalarType::i32;
   Value value;
+};
+
+/// Device memory that a configuration has for itself.
+struct SizedWorkspace {
+  std::string name;
+  ElementType type = ElementType::f32;
+  std::int64_t elements = 0;  ///< 0: the argument is a null address
+  bool zeroed = false;        ///< zero before the first launch and after every one; else undefined
+
+  std::size_t bytes() const { return static_cast<std::size_t>(elements) * size_bytes(type); }
 };
 
 /// One configuration for one problem with every expression evaluated.
@@ -35,7 +51,9 @@ struct Instance {
   Dim3 grid;                         ///< thread blocks
   Dim3 block;                        ///< threads
   std::int64_t dynamic_shared_bytes = 0;
+  std::vector<SizedWorkspace> workspace;
   std::vector<ArgumentValue> arguments;
+  std::optional<ComputeCapability> min_compute_capability;  ///< none: any
 };
 
 /// What all configurations of a template share for one problem.
@@ -66,7 +84,7 @@ struct Workload {
 struct ReferenceInstance {
   Dim3 grid;                             ///< thread blocks
   Dim3 block;                            ///< threads
-  std::vector<ArgumentValue> arguments;  ///< the template's, in the same order
+  std::vector<ArgumentValue> arguments;  ///< the template's, in the same order, without workspaces
 };
 
 /// Evaluates a template's expressions. All names are checked on construction.
@@ -79,9 +97,9 @@ class Instantiator {
   Instantiator(Instantiator&&) noexcept;
   Instantiator& operator=(Instantiator&&) noexcept;
 
-  /// Throws UserError for expressions that cannot be evaluated, negative or zero launch dimensions and values
-  /// that do not fit an argument's type.
-  Instance instantiate(const Configuration& configuration) const;
+  /// For a GPU of so many multiprocessors. Throws UserError for expressions that cannot be evaluated,
+  /// negative or zero launch dimensions and values that do not fit an argument's type.
+  Instance instantiate(const Configuration& configuration, int multiprocessors) const;
   const Workload& workload() const;
   /// None for operations with a library reference. It depends on dimensions and scalars only.
   const std::optional<ReferenceInstance>& reference() const;

@@ -155,6 +155,8 @@ class Parser {
     const std::string written(token.text);
     const auto slot = symbols_.find(written);
     if (!slot && is_reserved(written)) unexpected("a value");
+    if (const auto remedy = symbols_.withheld(written); !slot && remedy)
+      fail(fmt::format("'{}' cannot be used", written), *remedy);
     if (!slot)
       fail(fmt::format("unknown name '{}'", written),
            std::string(trim(suggestion(written, symbols_.names()))));

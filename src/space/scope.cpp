@@ -9,6 +9,8 @@
 namespace tiletune::space {
 namespace {
 
+constexpr const char* kMultiprocessors = "multiprocessors";
+
 /// Numbers by size, then strings: equal values become neighbours.
 bool comes_before(const Scalar& left, const Scalar& right) {
   if (left.is_string() != right.is_string()) return right.is_string();
@@ -35,6 +37,9 @@ void check(const Parameter& parameter) {
 
 Scope::Scope(const TemplateSpec& spec, const Problem& problem) : parameters_(spec.parameters) {
   declare_constants(spec, problem);
+  constants_.withhold(kMultiprocessors,
+                      "use it in the launch, the workspace and the kernel's arguments only: a space, its "
+                      "buffers and its reference are the same for every GPU");
   symbols_ = constants_;
   for (const Parameter& parameter : parameters_) {
     check(parameter);
@@ -44,6 +49,8 @@ Scope::Scope(const TemplateSpec& spec, const Problem& problem) : parameters_(spe
     derived_.emplace_back(derived.value, symbols_);
     symbols_.declare(derived.name, derived.value.where);
   }
+  launch_symbols_ = symbols_;
+  launch_symbols_.declare(kMultiprocessors, spec.where);
 }
 
 void Scope::declare_constants(const TemplateSpec& spec, const Problem& problem) {
@@ -63,7 +70,7 @@ void Scope::declare_constants(const TemplateSpec& spec, const Problem& problem) 
 
 std::vector<Scalar> Scope::initial_slots() const {
   std::vector<Scalar> slots = constant_values_;
-  slots.resize(static_cast<std::size_t>(symbols_.size()), unset_scalar());
+  slots.resize(static_cast<std::size_t>(launch_symbols_.size()), unset_scalar());
   return slots;
 }
 

@@ -19,6 +19,8 @@ class Scope {
   Scope(const TemplateSpec& spec, const Problem& problem);
 
   const SymbolTable& symbols() const { return symbols_; }
+  /// These and `multiprocessors`: what depends on the GPU that a configuration is for may use them.
+  const SymbolTable& launch_symbols() const { return launch_symbols_; }
   /// Dimensions, leading dimensions and scalars only: what sizes, flops and bytes may use.
   const SymbolTable& constants() const { return constants_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
@@ -31,6 +33,7 @@ class Scope {
   /// Slots.
   std::size_t first_parameter() const { return constant_values_.size(); }
   std::size_t first_derived() const { return first_parameter() + parameters_.size(); }
+  std::size_t multiprocessors() const { return first_derived() + derived_.size(); }
   /// Parameters (by position) whose values a program's result depends on, also through derived values;
   /// ascending.
   std::vector<std::size_t> parameters_of(const Program& program) const;
@@ -47,6 +50,7 @@ class Scope {
   std::vector<Parameter> parameters_;
   SymbolTable constants_;
   SymbolTable symbols_;
+  SymbolTable launch_symbols_;
   std::vector<Scalar> constant_values_;
   std::vector<Program> derived_;
 };

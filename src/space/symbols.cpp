@@ -29,4 +29,15 @@ std::optional<int> SymbolTable::find(std::string_view name) const {
   return static_cast<int>(found - names_.begin());
 }
 
+void SymbolTable::withhold(const std::string& name, const std::string& remedy) {
+  withheld_.emplace_back(name, remedy);
+}
+
+std::optional<std::string> SymbolTable::withheld(std::string_view name) const {
+  const auto found = std::find_if(withheld_.begin(), withheld_.end(),
+                                  [&](const auto& entry) { return entry.first == name; });
+  if (found == withheld_.end()) return std::nullopt;
+  return found->second;
+}
+
 }  // namespace tiletune

@@ -1,5 +1,7 @@
 #include "space/workload.h"
 
+#include <algorithm>
+
 #include "space/launch_shape.h"
 
 namespace tiletune::space {
@@ -8,22 +10,13 @@ namespace {
 /// More elements than any GPU holds; a multiple of it still fits 64 bits as bytes.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
 
-std::int64_t elements_of(const Buffer& buffer, const Scope& scope, const Frame& frame) {
-  const Program program(buffer.elements, scope.constants());
-  const std::int64_t elements = evaluate_integer(program, frame);
-  if (elements < 0 || elements > kMostElements)
-    program.raise_result(integer_scalar(elements), "a number of elements from 0 to 2^56",
-                         "correct the expression or the problem's size", frame);
-  return elements;
-}
-
-std::optional<Workload::PaddedRows> padded_rows(const Buffer& buffer, const Scope& scope,
-                                                const Frame& frame) {
+std::optional<Workload::PaddedRows> padded_rows(const Buffer& buffer, std::int64_t elements,
+                                                const Scope& scope, const Frame& frame) {
   if (buffer.columns.text.empty()) return std::nullopt;
   const std::int64_t columns = evaluate_integer(Program(buffer.columns, scope.constants()), frame);
   const std::int64_t pitch = evaluate_integer(Program(buffer.pitch, scope.constants()), frame);
   // A single row has no neighbour.
-  if (pitch == columns || elements_of(buffer, scope, frame) == columns) return std::nullopt;
+  if (pitch == columns || elements == columns) return std::nullopt;
   return Workload::PaddedRows{columns, pitch};
 }
 
@@ -35,15 +28,35 @@ double amount(const ExprText& text, const Scope& scope, const Frame& frame) {
   return value;
 }
 
+std::vector<Argument> without_workspace(const TemplateSpec& spec) {
+  std::vector<Argument> arguments = spec.arguments;
+  std::erase_if(arguments, [&](const Argument& argument) {
+    return std::any_of(spec.workspace.begin(), spec.workspace.end(), [&](const WorkspaceArray& array) {
+      return argument.kind == Argument::Kind::buffer && array.name == argument.name;
+    });
+  });
+  return arguments;
+}
+
 }  // namespace
+
+std::int64_t evaluate_elements(const Program& program, const Frame& frame) {
+  const std::int64_t elements = evaluate_integer(program, frame);
+  if (elements < 0 || elements > kMostElements)
+    program.raise_result(integer_scalar(elements), "a number of elements from 0 to 2^56",
+                         "correct the expression or the problem's size", frame);
+  return elements;
+}
 
 Workload make_workload(const TemplateSpec& spec, const Scope& scope) {
   std::vector<Scalar> slots = scope.initial_slots();
   const Frame frame{slots, {}};
   Workload workload;
-  for (const Buffer& buffer : spec.buffers)
-    workload.buffers.push_back({buffer.name, buffer.type, elements_of(buffer, scope, frame), buffer.role,
-                                padded_rows(buffer, scope, frame)});
+  for (const Buffer& buffer : spec.buffers) {
+    const std::int64_t elements = evaluate_elements(Program(buffer.elements, scope.constants()), frame);
+    workload.buffers.push_back(
+        {buffer.name, buffer.type, elements, buffer.role, padded_rows(buffer, elements, scope, frame)});
+  }
   workload.flops = amount(spec.flops, scope, frame);
   workload.bytes = amount(spec.bytes, scope, frame);
   return workload;
@@ -56,7 +69,7 @@ std::optional<ReferenceInstance> make_reference(const TemplateSpec& spec, const 
   const SymbolTable& symbols = scope.constants();
   return ReferenceInstance{ShapePrograms(spec.reference->grid, symbols, "thread blocks").evaluate(frame),
                            ShapePrograms(spec.reference->block, symbols, "threads").evaluate(frame),
-                           ArgumentPrograms(spec.arguments, symbols).evaluate(frame)};
+                           ArgumentPrograms(without_workspace(spec), symbols).evaluate(frame)};
 }
 
 }  // namespace tiletune::space

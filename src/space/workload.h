@@ -3,12 +3,17 @@
 #include <optional>
 
 #include "space/instance.h"
+#include "space/program.h"
 #include "space/scope.h"
 
 namespace tiletune::space {
 
+/// From 0 to 2^56, so that they can be counted in bytes. Throws UserError.
+std::int64_t evaluate_elements(const Program& program, const Frame& frame);
+
 /// Evaluates what all configurations share; only dimensions and scalars may be used for it. Throws UserError.
 Workload make_workload(const TemplateSpec& spec, const Scope& scope);
+/// Its arguments are the template's without those for workspaces.
 std::optional<ReferenceInstance> make_reference(const TemplateSpec& spec, const Scope& scope);
 
 }  // namespace tiletune::space

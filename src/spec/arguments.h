@@ -8,9 +8,8 @@
 
 namespace tiletune {
 
-/// The kernel's arguments. Throws UserError for a buffer that is not among `buffers`, for a scalar without
-/// "value" whose name is not in `scope`, and when a buffer is passed nowhere.
-std::vector<Argument> read_arguments(const Node& node, const std::vector<Buffer>& buffers,
-                                     const Scope& scope);
+/// The kernel's arguments. Throws UserError for a buffer that is neither a buffer nor a workspace of `spec`,
+/// for a scalar without "value" whose name is not in `scope`, and when one of the former is passed nowhere.
+std::vector<Argument> read_arguments(const Node& node, const TemplateSpec& spec, const Scope& scope);
 
 }  // namespace tiletune

@@ -31,11 +31,14 @@ inline constexpr std::array kTemplate{Key{"$schema"},
                                       Key{"derived"},
                                       Key{"constraints"},
                                       Key{"launch"},
+                                      Key{"workspace"},
                                       Key{"arguments"},
                                       Key{"min_compute_capability"},
                                       Key{"tolerance_factor"}};
 inline constexpr std::array kTypes{Key{"A"}, Key{"B"}, Key{"C"}, Key{"accumulator"}};
 inline constexpr std::array kBuffer{Key{"name"}, Key{"type"}, Key{"elements"}, Key{"role"}};
+inline constexpr std::array kWorkspace{Key{"name"}, Key{"type"}, Key{"elements"}, Key{"zeroed"},
+                                       Key{"meaning"}};
 inline constexpr std::array kReference{Key{"source"}, Key{"kernel"}, Key{"grid"}, Key{"block"}};
 inline constexpr std::array kParameter{Key{"name"}, Key{"values"}, Key{"meaning"}};
 inline constexpr std::array kDerived{Key{"name"}, Key{"value"}, Key{"meaning"}};

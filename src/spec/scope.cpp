@@ -11,8 +11,10 @@ void Scope::declare(const std::string& name, const std::string& what, const Wher
     return;
   }
   const Declaration& first = entry->second;
-  throw UserError(fmt::format("the name '{}' is taken by {} ({})", name, first.what, first.where.pointer),
-                  where, "Rename one of the two.");
+  const std::string& pointer = first.where.pointer;
+  throw UserError(fmt::format("the name '{}' is taken by {}{}", name, first.what,
+                              pointer.empty() ? "" : fmt::format(" ({})", pointer)),
+                  where, pointer.empty() ? "Rename it." : "Rename one of the two.");
 }
 
 }  // namespace tiletune

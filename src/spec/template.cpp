@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -14,6 +15,7 @@
 #include "spec/paths.h"
 #include "spec/scope.h"
 #include "spec/values.h"
+#include "spec/workspace.h"
 
 namespace tiletune {
 
@@ -98,28 +100,33 @@ void read_instantiation(ObjectReader& reader, TemplateSpec& spec) {
 }
 
 /// "7.0": one or two digits, a dot, a digit.
-std::string read_compute_capability(const Node& node) {
-  const std::string expected = "a compute capability such as \"7.0\"";
-  std::string text = read_string(node, expected);
+bool is_version(const std::string& text) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const std::size_t dot = text.find('.');
   const bool has_form = (dot == 1 || dot == 2) && text.size() == dot + 2;
-  if (has_form && std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(dot), is_digit) &&
-      is_digit(text.back())) {
-    return text;
-  }
+  return has_form && std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(dot), is_digit) &&
+         is_digit(text.back());
+}
+
+/// A version, or an expression for one: anything with an operator in it, or a name that is known.
+ExprText read_compute_capability(const Node& node, const Scope& scope) {
+  const std::string expected = "a compute capability such as \"7.0\"";
+  std::string text = read_string(node, expected);
+  const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
+  const bool is_expression = !std::all_of(text.begin(), text.end(), is_plain) || scope.contains(text);
+  if (is_expression || is_version(text)) return {std::move(text), node.where};
   throw UserError(fmt::format("found \"{}\", expected {}", text, expected), node.where,
                   "Write major and minor version with a dot between them.");
 }
 
-void read_kernel(ObjectReader& reader, TemplateSpec& spec, bool allow_outside_paths) {
+void read_kernel(ObjectReader& reader, TemplateSpec& spec, const Scope& scope, bool allow_outside_paths) {
   spec.source = resolve_file(reader.need("source", "the kernel's file"), spec.folder, allow_outside_paths);
   spec.kernel = read_identifier(reader.need("kernel", "the kernel's function name"));
   read_instantiation(reader, spec);
   if (const auto node = reader.find("compile_options"))
     spec.compile_options = read_strings(*node, "NVRTC options");
   if (const auto node = reader.find("min_compute_capability")) {
-    spec.min_compute_capability = read_compute_capability(*node);
+    spec.min_compute_capability = read_compute_capability(*node, scope);
   }
   if (const auto node = reader.find("tolerance_factor")) {
     spec.tolerance_factor = read_number(*node, {.min = 0, .above = true});
@@ -155,14 +162,15 @@ TemplateSpec load_template(const fs::path& manifest, const LoadOptions& options)
   spec.folder = folder_of(manifest);
   ObjectReader reader({json, spec.where}, keys::kTemplate);
   Scope scope;
+  scope.declare("multiprocessors", "the GPU's number of multiprocessors", spec.where);
   read_texts(reader, spec, manifest);
   read_operation(reader, spec, scope, options.allow_outside_paths);
   read_names(reader, spec, scope);
   if (const auto node = reader.find("constraints")) spec.constraints = read_constraints(*node);
   spec.launch = read_launch(reader.need("launch", R"(an object with "grid" and "block")"));
-  read_kernel(reader, spec, options.allow_outside_paths);
-  spec.arguments =
-      read_arguments(reader.need("arguments", "a list of the kernel's arguments"), spec.buffers, scope);
+  read_kernel(reader, spec, scope, options.allow_outside_paths);
+  if (const auto node = reader.find("workspace")) spec.workspace = read_workspace(*node, spec.buffers);
+  spec.arguments = read_arguments(reader.need("arguments", "a list of the kernel's arguments"), spec, scope);
   add_implied_constraints(spec);
   reader.finish(operation_remedy(spec.operation));
   return spec;

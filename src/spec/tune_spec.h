@@ -64,14 +64,23 @@ struct LeadingDimension {
   std::string columns;  ///< the dimension of a row: "K"
 };
 
+/// Device memory that a configuration has for itself. It is passed like a buffer.
+struct WorkspaceArray {
+  std::string name;
+  ElementType type = ElementType::f32;
+  ExprText elements;    ///< how many, of a configuration on one GPU; 0: the argument is a null address
+  bool zeroed = false;  ///< zero before the first launch, and every launch leaves it so; else undefined
+  std::string meaning;
+};
+
 enum class ScalarType { i32, u32, i64, f32, f64 };
 std::string_view name(ScalarType type);
 
-/// One kernel argument, in the kernel's order: a buffer's address or a scalar's value.
+/// One kernel argument, in the kernel's order: the address of a buffer or workspace, or a scalar's value.
 struct Argument {
   enum class Kind { buffer, scalar };
   Kind kind = Kind::buffer;
-  std::string name;                   ///< the buffer, or the scalar's own name
+  std::string name;                   ///< the buffer or workspace, or the scalar's own name
   ScalarType type = ScalarType::i32;  ///< scalars only
   ExprText value;  ///< scalars only; default: the dimension, scalar, parameter of that name
 };
@@ -83,7 +92,7 @@ struct Launch {
 };
 
 /// A kernel that computes the outputs in FP64 for an operation without a library reference. It takes the
-/// template's arguments in the same order with every floating-point buffer as `double*`.
+/// template's arguments in the same order, without workspaces, with every floating-point buffer as `double*`.
 struct Reference {
   std::filesystem::path source;
   std::string kernel;
@@ -108,6 +117,7 @@ struct TemplateSpec {
   std::vector<LeadingDimension> leading_dimensions;     ///< of the problem: lda, ldb, ldc for gemm
   std::vector<std::pair<std::string, double>> scalars;  ///< alpha and beta for gemm; the config's values
   std::vector<Buffer> buffers;                          ///< A, B, C for gemm
+  std::vector<WorkspaceArray> workspace;
   std::vector<Argument> arguments;
   std::vector<Parameter> parameters;
   std::vector<Derived> derived;
@@ -119,7 +129,7 @@ struct TemplateSpec {
   std::vector<ExprText> template_arguments;              ///< C++ instantiation; empty for macro kernels
   std::vector<std::pair<std::string, ExprText>> macros;  ///< -DNAME=value, foreign kernels
   std::vector<std::string> compile_options;  ///< NVRTC options of the template, e.g. "--use_fast_math"
-  std::string min_compute_capability;        ///< "7.0"; empty: any
+  ExprText min_compute_capability;           ///< of a configuration: "7.0"; empty: any
   double tolerance_factor = 1.0;             ///< multiplies the error bound of the types
   ElementType accumulator = ElementType::f32;
   ExprText flops;                      ///< of one launch

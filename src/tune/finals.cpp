@@ -113,7 +113,7 @@ void Finals::gather(Lane& lane, GroupFinals& finals, std::vector<Contender> cont
     Finalist finalist;
     finalist.contender = std::move(contender);
     const Stage& stage = *finalist.contender.stage;
-    instantiate(stage, finalist.contender.index, finalist.instance);
+    instantiate(stage, finalist.contender.index, lane.target().model, finalist.instance);
     if (!finalist.contender.binary) {
       finals.compiling[++sweep_.tickets] = finals.finalists.size();
       sweep_.pool.submit(sweep_.tickets,

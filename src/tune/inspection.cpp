@@ -61,31 +61,24 @@ class Inspection {
       return true;
     }
     ++stage.proposed;
-    InspectedConfiguration row{
-        stage.spec->name, stage.problem.label(), {}, std::vector<InspectedOnGpu>(targets_.size())};
-    const std::string impossible = instantiate(stage, *index, row.instance);
-    rows_.push_back(std::move(row));
-    for (std::size_t gpu = 0; gpu < targets_.size(); ++gpu) {
-      if (impossible.empty()) {
-        submit({rows_.size() - 1, gpu, &stage});
-      } else {
-        refuse(rows_.back().gpus[gpu], impossible);
-        ++done_;
-      }
-    }
+    rows_.push_back({stage.spec->name, stage.problem.label(), stage.space.at(*index).named(*stage.spec),
+                     std::vector<InspectedOnGpu>(targets_.size())});
+    for (std::size_t gpu = 0; gpu < targets_.size(); ++gpu) submit({rows_.size() - 1, gpu, &stage}, *index);
     return true;
   }
 
-  void submit(const Job& job) {
-    InspectedConfiguration& row = rows_[job.row];
-    const Admission admission = admit_launch(targets_[job.gpu].model, *job.stage->spec, row.instance);
-    if (!admission.admitted) {
-      refuse(row.gpus[job.gpu], admission.reason);
+  void submit(const Job& job, std::uint64_t index) {
+    InspectedOnGpu& result = rows_[job.row].gpus[job.gpu];
+    const Target& target = targets_[job.gpu];
+    std::string impossible = instantiate(*job.stage, index, target.model, result.instance);
+    if (impossible.empty()) impossible = admit_launch(target.model, result.instance).reason;
+    if (!impossible.empty()) {
+      refuse(result, impossible);
       ++done_;
       return;
     }
     pool_.submit(++tickets_, make_compile_request(*job.stage->spec, spec_.compile, *job.stage->sources,
-                                                  row.instance, targets_[job.gpu].architecture));
+                                                  result.instance, target.architecture));
     jobs_.emplace(tickets_, job);
   }
 
@@ -98,8 +91,7 @@ class Inspection {
     const Job job = jobs_.at(ticket);
     jobs_.erase(ticket);
     ++done_;
-    InspectedConfiguration& row = rows_[job.row];
-    InspectedOnGpu& result = row.gpus[job.gpu];
+    InspectedOnGpu& result = rows_[job.row].gpus[job.gpu];
     result.outcome = compiled.outcome;
     result.reason = compiled.reason;
     if (compiled.outcome != Outcome::ok) return;
@@ -108,8 +100,8 @@ class Inspection {
     } catch (const UserError& error) {
       return refuse(result, error.what());
     }
-    const Admission admission = admit_binary(targets_[job.gpu].model, *job.stage->spec, row.instance,
-                                             *result.resources, spec_.limits);
+    const Admission admission =
+        admit_binary(targets_[job.gpu].model, result.instance, *result.resources, spec_.limits);
     result.occupancy = admission.occupancy;
     result.warnings = admission.warnings;
     if (!admission.admitted) refuse(result, admission.reason);

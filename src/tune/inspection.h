@@ -15,6 +15,7 @@ namespace tiletune {
 
 /// One configuration on one GPU, compiled and inspected but not run.
 struct InspectedOnGpu {
+  Instance instance;
   Outcome outcome = Outcome::ok;  ///< ok, refused or a compile failure
   std::string reason;
   std::optional<Resources> resources;  ///< absent when it was refused before compiling or did not compile
@@ -26,7 +27,7 @@ struct InspectedOnGpu {
 struct InspectedConfiguration {
   std::string template_name;
   std::string problem;
-  Instance instance;
+  NamedValues parameters;
   std::vector<InspectedOnGpu> gpus;
 };
 

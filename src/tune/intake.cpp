@@ -49,8 +49,9 @@ void Intake::start(Lane& lane, const Proposal& proposal) {
   candidate.stage = proposal.stage;
   candidate.index = proposal.index;
   candidate.deferred = proposal.deferred;
-  const std::string impossible = instantiate(*proposal.stage, proposal.index, candidate.instance);
   const Target& target = lane.target();
+  const std::string impossible =
+      instantiate(*proposal.stage, proposal.index, target.model, candidate.instance);
   CompileRequest request =
       make_compile_request(*proposal.stage->spec, sweep_.spec.compile, *proposal.stage->sources,
                            candidate.instance, target.architecture);
@@ -58,7 +59,7 @@ void Intake::start(Lane& lane, const Proposal& proposal) {
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
   if (recorder_.is_known(lane, candidate)) return;
   if (!impossible.empty()) return recorder_.refuse(lane, std::move(candidate), impossible);
-  const Admission admission = admit_launch(target.model, *proposal.stage->spec, candidate.instance);
+  const Admission admission = admit_launch(target.model, candidate.instance);
   if (!admission.admitted) {
     add_admission(candidate.trial, admission);
     return recorder_.record(lane, std::move(candidate));
@@ -92,8 +93,8 @@ void Intake::admit(Lane& lane, Candidate candidate, const Compiled& compiled) {
     return recorder_.refuse(lane, std::move(candidate), error.what());
   }
   add_resources(candidate.trial, candidate.resources, candidate.instance);
-  const Admission admission = admit_binary(lane.target().model, *candidate.stage->spec, candidate.instance,
-                                           candidate.resources, sweep_.spec.limits);
+  const Admission admission =
+      admit_binary(lane.target().model, candidate.instance, candidate.resources, sweep_.spec.limits);
   add_admission(candidate.trial, admission);
   if (!admission.admitted) return recorder_.record(lane, std::move(candidate));
   candidate.occupancy = *admission.occupancy;

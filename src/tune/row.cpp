@@ -17,11 +17,39 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr const char* kSampling = "sampling";
 
+Json argument_json(const ArgumentValue& argument) {
+  if (argument.kind == Argument::Kind::buffer) return {{"buffer", argument.name}};
+  return {{"scalar", argument.name}, {"type", name(argument.type)}, {"value", to_json(argument.value)}};
+}
+
+Json workspace_json(const std::vector<SizedWorkspace>& workspace) {
+  Json list = Json::array();
+  for (const SizedWorkspace& array : workspace) {
+    list.push_back({{"name", array.name},
+                    {"type", name(array.type)},
+                    {"elements", array.elements},
+                    {"bytes", array.bytes()},
+                    {"zeroed", array.zeroed}});
+  }
+  return list;
+}
+
+Json arguments_json(const std::vector<ArgumentValue>& arguments) {
+  Json list = Json::array();
+  for (const ArgumentValue& argument : arguments) list.push_back(argument_json(argument));
+  return list;
+}
+
+/// Whoever launches a kernel with memory of its own has to know the arguments too.
 std::string launch_json(const Instance& instance) {
-  return Json{{"grid", {instance.grid.x, instance.grid.y, instance.grid.z}},
+  Json launch{{"grid", {instance.grid.x, instance.grid.y, instance.grid.z}},
               {"block", {instance.block.x, instance.block.y, instance.block.z}},
-              {"dynamic_shared_bytes", instance.dynamic_shared_bytes}}
-      .dump();
+              {"dynamic_shared_bytes", instance.dynamic_shared_bytes}};
+  if (!instance.workspace.empty()) {
+    launch["workspace"] = workspace_json(instance.workspace);
+    launch["arguments"] = arguments_json(instance.arguments);
+  }
+  return launch.dump();
 }
 
 std::string arguments_text(const Instance& instance) {

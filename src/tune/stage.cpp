@@ -63,10 +63,10 @@ Stage make_stage(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
 
 std::string Stage::label() const { return spec->name + " " + problem.label(); }
 
-std::string instantiate(const Stage& stage, std::uint64_t index, Instance& instance) {
+std::string instantiate(const Stage& stage, std::uint64_t index, const GpuModel& gpu, Instance& instance) {
   const Configuration configuration = stage.space.at(index);
   try {
-    instance = stage.instantiator.instantiate(configuration);
+    instance = stage.instantiator.instantiate(configuration, gpu.multiprocessors);
     return "";
   } catch (const UserError& error) {
     instance = Instance{};
@@ -91,6 +91,7 @@ MeasureRequest measure_request(const Stage& stage, const Instance& instance, con
   request.cubin = binary.cubin;
   request.symbol = binary.kernel_symbol;
   request.shape = launch_shape(instance);
+  request.workspace = instance.workspace;
   request.arguments = instance.arguments;
   request.tolerance_factor = stage.spec->tolerance_factor;
   return request;

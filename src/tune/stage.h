@@ -43,9 +43,9 @@ CompileRequest reference_request(const TuneSpec& spec, const Stage& stage, const
 /// has any, else null.
 PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Binary* reference);
 
-/// Fills in the instance of a configuration. One whose launch or arguments cannot be evaluated keeps its
-/// parameters alone; then the reason is returned.
-std::string instantiate(const Stage& stage, std::uint64_t index, Instance& instance);
+/// Fills in the instance of a configuration for a GPU. One whose launch or arguments cannot be evaluated
+/// keeps its parameters alone; then the reason is returned.
+std::string instantiate(const Stage& stage, std::uint64_t index, const GpuModel& gpu, Instance& instance);
 
 /// A launch shape as the driver takes it.
 LaunchShape launch_shape(const Instance& instance);

@@ -51,6 +51,7 @@ std::optional<std::size_t> raw_size(const TemplateSpec& spec, std::size_t most) 
 void evaluate_template(const TemplateSpec& spec, const Problem& problem) {
   constexpr std::size_t kMostCombinations = 1024;
   constexpr std::uint64_t kInstances = 4;
+  constexpr int kMultiprocessors = 132;
   const auto combinations = raw_size(spec, kMostCombinations);
   if (!combinations) return;
   refused([&] {
@@ -59,7 +60,7 @@ void evaluate_template(const TemplateSpec& spec, const Problem& problem) {
     const Instantiator instantiator(spec, problem);
     for (std::uint64_t i = 0; i < std::min(space.size(), kInstances); ++i) {
       refused([&] {
-        const Instance instance = instantiator.instantiate(space.at(i));
+        const Instance instance = instantiator.instantiate(space.at(i), kMultiprocessors);
         require(instance.grid.count() > 0 && instance.block.count() > 0, "a launch has blocks and threads");
         require(instance.arguments.size() == spec.arguments.size(), "every argument has its value");
       });

@@ -14,11 +14,8 @@ Instance launch(Dim3 grid, Dim3 block, std::int64_t dynamic_shared_bytes = 0) {
   return instance;
 }
 
-std::string launch_reason(const Instance& instance, const std::string& capability = "",
-                          const char* model = "H100") {
-  TemplateSpec spec;
-  spec.min_compute_capability = capability;
-  const Admission admission = admit_launch(gpu(model), spec, instance);
+std::string launch_reason(const Instance& instance, const char* model = "H100") {
+  const Admission admission = admit_launch(gpu(model), instance);
   EXPECT_EQ(admission.admitted, admission.reason.empty());
   return admission.admitted ? "admitted" : admission.reason;
 }
@@ -49,22 +46,37 @@ TEST(AdmitLaunch, DynamicSharedMemoryUpToTheLimit) {
   EXPECT_EQ(launch_reason(launch({1, 1, 1}, {32, 1, 1}, 232448)), "admitted");
   EXPECT_EQ(launch_reason(launch({1, 1, 1}, {32, 1, 1}, 232449)),
             "dynamic shared memory 232449 B > 232448 B that a block may have on H100 SXM");
-  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {32, 1, 1}, 65536), "", "T4"), "admitted");
-  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {32, 1, 1}, 65537), "", "T4"),
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {32, 1, 1}, 65536), "T4"), "admitted");
+  EXPECT_EQ(launch_reason(launch({1, 1, 1}, {32, 1, 1}, 65537), "T4"),
             "dynamic shared memory 65537 B > 65536 B that a block may have on T4");
 }
 
 TEST(AdmitLaunch, ComputeCapabilityComparesAsVersions) {
-  const Instance instance = launch({1, 1, 1}, {32, 1, 1});
-  EXPECT_EQ(launch_reason(instance, "9.0"), "admitted");
-  EXPECT_EQ(launch_reason(instance, "8.9"), "admitted");
-  EXPECT_EQ(launch_reason(instance, "8.0", "T4"),
-            "compute capability 7.5 of T4 < 8.0 that the template needs");
-  EXPECT_EQ(launch_reason(instance, "8.9", "A100"),
-            "compute capability 8.0 of A100 40GB < 8.9 that the template needs");
-  EXPECT_EQ(launch_reason(instance, "9.0", "B200"), "admitted");
-  EXPECT_EQ(launch_reason(instance, "10.0"),
-            "compute capability 9.0 of H100 SXM < 10.0 that the template needs");
+  const auto reason = [](ComputeCapability needed, const char* model) {
+    Instance instance = launch({1, 1, 1}, {32, 1, 1});
+    instance.min_compute_capability = needed;
+    return launch_reason(instance, model);
+  };
+  EXPECT_EQ(reason({9, 0}, "H100"), "admitted");
+  EXPECT_EQ(reason({8, 9}, "H100"), "admitted");
+  EXPECT_EQ(reason({8, 0}, "T4"), "compute capability 7.5 of T4 < 8.0 that the configuration needs");
+  EXPECT_EQ(reason({8, 9}, "A100"), "compute capability 8.0 of A100 40GB < 8.9 that the configuration needs");
+  EXPECT_EQ(reason({9, 0}, "B200"), "admitted");
+  EXPECT_EQ(reason({10, 0}, "H100"),
+            "compute capability 9.0 of H100 SXM < 10.0 that the configuration needs");
+}
+
+TEST(AdmitLaunch, WorkspaceUpToTheMemory) {
+  Instance instance = launch({1, 1, 1}, {32, 1, 1});
+  const std::int64_t memory = gpu("T4").memory_bytes;
+  instance.workspace = {{"tickets", ElementType::u32, 256, true},
+                        {"partials", ElementType::f32, memory / 4 - 256, false}};
+  EXPECT_EQ(launch_reason(instance, "T4"), "admitted");
+  instance.workspace[1].elements += 1;
+  EXPECT_EQ(launch_reason(instance, "T4"),
+            "workspace tickets 1.0 KiB + partials 16.0 GiB > 16.0 GiB of memory that T4 has");
+  for (SizedWorkspace& array : instance.workspace) array.elements = std::int64_t{1} << 56;
+  EXPECT_EQ(launch_reason(instance, "T4").substr(0, 18), "workspace tickets ") << "no sum overflows";
 }
 
 Resources resources(int registers) {
@@ -75,7 +87,7 @@ Resources resources(int registers) {
 
 Admission binary(const Instance& instance, const Resources& of_kernel, const AdmissionLimits& limits = {},
                  const char* model = "H100") {
-  Admission admission = admit_binary(gpu(model), TemplateSpec{}, instance, of_kernel, limits);
+  Admission admission = admit_binary(gpu(model), instance, of_kernel, limits);
   EXPECT_EQ(admission.admitted, admission.reason.empty());
   return admission;
 }

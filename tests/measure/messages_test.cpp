@@ -28,6 +28,8 @@ MeasureRequest sample_request() {
       6);
   request.symbol = "_Z5sgemm";
   request.shape = {1, 2, 3, 4, 5, 6, 70000};
+  request.workspace = {{"partials", ElementType::bf16, std::int64_t{1} << 40, false},
+                       {"tickets", ElementType::u32, 0, true}};
   request.arguments = {{Argument::Kind::buffer, "A", ScalarType::i32, Value{}},
                        {Argument::Kind::scalar, "M", ScalarType::i32, Value{std::int64_t{4096}}},
                        {Argument::Kind::scalar, "alpha", ScalarType::f32, Value{1.5}}};
@@ -48,6 +50,7 @@ TEST(Messages, MeasureRequestSurvives) {
   EXPECT_EQ(to_json(after), to_json(before));
   EXPECT_EQ(after.cubin, before.cubin);
   EXPECT_EQ(after.shape.dynamic_shared_bytes, 70000U);
+  EXPECT_EQ(after.workspace[0].bytes(), std::size_t{1} << 41);
 }
 
 TEST(Messages, PrepareRequestSurvives) {

@@ -167,6 +167,13 @@ TEST(ConfigurationReport, JsonHasTheSamplesAndWhatFollowsFromThem) {
   EXPECT_TRUE(empty["twin"].is_null());
 }
 
+TEST(ConfigurationReport, NamesTheWorkspace) {
+  ConfigurationReport report = full_report();
+  report.kernel.launch = R"({"grid":[1,1,1],"block":[256,1,1],"workspace":[7,{"name":3,"bytes":-1},
+      {"name":"partials","bytes":67108864,"zeroed":false},{"name":"tickets","bytes":4096,"zeroed":true}]})";
+  expect_lines(text_of(report), {"  workspace       partials 64.0 MiB, tickets 4.0 KiB (zero)"});
+}
+
 TEST(ConfigurationReport, SurvivesRowsThatOthersWrote) {
   ConfigurationReport report = full_report();
   report.kernel.launch = R"({"grid":"many","block":null})";

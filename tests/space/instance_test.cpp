@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "space/space.h"
 #include "space/spec_builder.h"
 
 namespace tiletune {
@@ -40,11 +41,13 @@ TemplateSpec example() {
   return spec;
 }
 
+constexpr int kMultiprocessors = 132;
+
 Configuration configuration() { return {{int64_t{64}, true, 2.0, std::string("float")}}; }
 
 std::string error(const TemplateSpec& spec, const Problem& size = problem()) {
   try {
-    Instantiator(spec, size).instantiate(configuration());
+    Instantiator(spec, size).instantiate(configuration(), kMultiprocessors);
   } catch (const UserError& caught) {
     return caught.where().pointer + ": " + caught.message();
   }
@@ -53,7 +56,7 @@ std::string error(const TemplateSpec& spec, const Problem& size = problem()) {
 
 std::string remedy(const TemplateSpec& spec) {
   try {
-    Instantiator(spec, problem()).instantiate(configuration());
+    Instantiator(spec, problem()).instantiate(configuration(), kMultiprocessors);
   } catch (const UserError& caught) {
     return caught.remedy();
   }
@@ -62,7 +65,7 @@ std::string remedy(const TemplateSpec& spec) {
 
 TEST(InstanceTest, EvaluatesEverything) {
   const Instantiator instantiator(example(), problem());
-  const Instance instance = instantiator.instantiate(configuration());
+  const Instance instance = instantiator.instantiate(configuration(), kMultiprocessors);
   EXPECT_EQ(to_text(instance.parameters), "BM=64 VEC=true SCALE=2.0 T=float");
   EXPECT_EQ(to_text(instance.derived), "THREADS=128 BLOCKS=16");
   EXPECT_EQ(instance.kernel_expression, "example<64, true, 2.0, float, -43>");
@@ -142,7 +145,7 @@ TEST(InstanceTest, DefinesMacros) {
   spec.template_arguments.clear();
   spec.macros = {{"BM", at("BM", "/m")},       {"USE", at("VEC", "/m")},    {"HALF", at("BM / 128", "/m")},
                  {"ONE", at("BM / 64", "/m")}, {"TINY", at("1e-30", "/m")}, {"T", at("T", "/m")}};
-  const Instance instance = Instantiator(spec, problem()).instantiate(configuration());
+  const Instance instance = Instantiator(spec, problem()).instantiate(configuration(), kMultiprocessors);
   EXPECT_EQ(instance.kernel_expression, "example");
   EXPECT_EQ(instance.defines, (std::vector<std::string>{"-DBM=64", "-DUSE=true", "-DHALF=0.5", "-DONE=1.0",
                                                         "-DTINY=1e-30", "-DT=float"}));
@@ -179,7 +182,7 @@ TEST(InstanceTest, PutsOnlyNamesIntoSource) {
   for (const char* text : {"float", "unsigned int", "cuda::std::byte", "__half2", "a::b c"}) {
     TemplateSpec spec = example();
     spec.template_arguments = {quoted(text, "/t/0")};
-    EXPECT_EQ(Instantiator(spec, problem()).instantiate(configuration()).kernel_expression,
+    EXPECT_EQ(Instantiator(spec, problem()).instantiate(configuration(), kMultiprocessors).kernel_expression,
               "example<" + std::string(text) + ">");
   }
   for (const char* text :
@@ -243,9 +246,85 @@ TEST(InstanceTest, ChecksSizes) {
       "/c: integer overflow beyond 64 bits in 'M * N' at column 3 (M = 1099511627776, N = 1099511627776)");
 }
 
+TEST(InstanceTest, MultiprocessorsAreThoseOfTheGpuInLaunchAndArguments) {
+  TemplateSpec spec = example();
+  spec.launch.grid = {at("min(BLOCKS, multiprocessors * 2)", "/launch/grid/0"), {}, {}};
+  spec.arguments[2].value.text = "multiprocessors + BLOCKS";
+  const Instantiator instantiator(spec, problem());
+  EXPECT_EQ(instantiator.instantiate(configuration(), 132).grid.x, 16);
+  EXPECT_EQ(instantiator.instantiate(configuration(), 5).grid.x, 10);
+  EXPECT_EQ(instantiator.instantiate(configuration(), 5).arguments[2].value, Value(int64_t{21}));
+}
+
+TEST(InstanceTest, MultiprocessorsAreUnknownToWhatIsTheSameOnEveryGpu) {
+  const char* const what = "'multiprocessors' cannot be used in 'multiprocessors' at column 1";
+  TemplateSpec spec = example();
+  spec.derived[1].value.text = "multiprocessors";
+  EXPECT_EQ(error(spec), std::string("/derived/1/value: ") + what);
+  EXPECT_EQ(remedy(spec).substr(0, 65), "use it in the launch, the workspace and the kernel's arguments on");
+  spec = example();
+  spec.template_arguments[0].text = "multiprocessors";
+  EXPECT_EQ(error(spec), std::string("/t/0: ") + what);
+  spec = example();
+  spec.buffers[0].elements.text = "multiprocessors";
+  EXPECT_EQ(error(spec), std::string("/a: ") + what);
+  spec = example();
+  spec.constraints = {{at("multiprocessors", "/constraints/0/require"), ""}};
+  EXPECT_THROW(Space(spec, problem()), UserError);
+}
+
+TemplateSpec with_workspace(const char* elements) {
+  TemplateSpec spec = example();
+  spec.workspace = {{"partials", ElementType::f16, at(elements, "/workspace/0/elements"), false, ""},
+                    {"tickets", ElementType::u32, at("BLOCKS", "/workspace/1/elements"), true, ""}};
+  spec.arguments.push_back({Argument::Kind::buffer, "partials", {}, {}});
+  spec.arguments.push_back({Argument::Kind::buffer, "tickets", {}, {}});
+  return spec;
+}
+
+TEST(InstanceTest, SizesTheWorkspaceOfAConfiguration) {
+  const Instance instance = Instantiator(with_workspace("THREADS * multiprocessors if VEC else 0"), problem())
+                                .instantiate(configuration(), 10);
+  ASSERT_EQ(instance.workspace.size(), 2U);
+  EXPECT_EQ(instance.workspace[0].elements, 1280);
+  EXPECT_EQ(instance.workspace[0].bytes(), 2560U);
+  EXPECT_TRUE(instance.workspace[1].zeroed);
+  EXPECT_EQ(instance.arguments.back().name, "tickets");
+  EXPECT_EQ(error(with_workspace("0")), "no error");
+  EXPECT_EQ(error(with_workspace("BM - 128")),
+            "/workspace/0/elements: 'BM - 128' is -64, not a number of elements from 0 to 2^56 (BM = 64)");
+  EXPECT_EQ(error(with_workspace("2 ** 56 + 1")).substr(0, 37), "/workspace/0/elements: '2 ** 56 + 1' ");
+}
+
+TEST(InstanceTest, AReferenceGetsNoWorkspace) {
+  TemplateSpec spec = with_workspace("BM");
+  spec.arguments.erase(spec.arguments.begin() + 2);
+  spec.reference = Reference{"reference.cu", "reference", {at("1", ""), {}, {}}, {at("256", ""), {}, {}}};
+  const Instantiator instantiator(spec, problem());
+  ASSERT_EQ(instantiator.reference()->arguments.size(), 3U);
+  EXPECT_EQ(instantiator.reference()->arguments[2].name, "A");
+}
+
+TEST(InstanceTest, TheComputeCapabilityIsOfTheConfiguration) {
+  TemplateSpec spec = example();
+  EXPECT_FALSE(Instantiator(spec, problem()).instantiate(configuration(), 132).min_compute_capability);
+  const auto capability = [&](const char* text) {
+    spec.min_compute_capability = at(text, "/min_compute_capability");
+    return Instantiator(spec, problem()).instantiate(configuration(), 132).min_compute_capability;
+  };
+  EXPECT_EQ(capability("9.0 if T == 'float' else 8.0"), (ComputeCapability{9, 0}));
+  EXPECT_EQ(capability("12.1 if THREADS == 128 else 8.0"), (ComputeCapability{12, 1}));
+  EXPECT_EQ(capability("8.6"), (ComputeCapability{8, 6}));
+  EXPECT_EQ(capability("9"), (ComputeCapability{9, 0}));
+  for (const char* text : {"BM", "0.9", "8.65"}) {
+    spec.min_compute_capability.text = text;
+    EXPECT_NE(error(spec).find("not a compute capability such as 8.0"), std::string::npos) << error(spec);
+  }
+}
+
 TEST(InstanceTest, RefusesAConfigurationOfAnotherTemplate) {
   const Instantiator instantiator(example(), problem());
-  EXPECT_THROW(instantiator.instantiate({{int64_t{64}}}), UserError);
+  EXPECT_THROW(instantiator.instantiate({{int64_t{64}}}, kMultiprocessors), UserError);
 }
 
 }  // namespace

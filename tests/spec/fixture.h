@@ -86,7 +86,9 @@ class SpecTest : public ::testing::Test {
       "source": "kernel.cu", "kernel": "axpy", "macros": {"TILE_SIZE": "BLOCK * 2"},
       "parameters": [{"name": "BLOCK", "values": [128, 256], "meaning": "threads"}],
       "launch": {"grid": ["ceil_div(n, BLOCK)"], "block": ["BLOCK"]},
-      "arguments": [{"scalar": "n", "type": "i32"}, {"scalar": "a", "type": "f32"}, {"buffer": "x"}, {"buffer": "y"}]})json");
+      "workspace": [{"name": "partials", "type": "f64", "elements": "n * BLOCK", "zeroed": false, "meaning": "sums"}],
+      "arguments": [{"scalar": "n", "type": "i32"}, {"scalar": "a", "type": "f32"}, {"buffer": "x"}, {"buffer": "y"},
+                    {"buffer": "partials"}]})json");
   }
 
   std::filesystem::path write(const std::string& name, const std::string& text) const {

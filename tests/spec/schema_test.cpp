@@ -66,6 +66,7 @@ TEST(Schema, TheManifestHasTheKeysThatTheReaderKnows) {
                              {"/properties/reference", names(keys::kReference)},
                              {"/properties/launch", names(keys::kLaunch)},
                              {"/$defs/buffer", names(keys::kBuffer)},
+                             {"/$defs/workspace", names(keys::kWorkspace)},
                              {"/$defs/parameter", names(keys::kParameter)},
                              {"/$defs/derived", names(keys::kDerived)},
                              {"/$defs/constraint", names(keys::kConstraint)},
@@ -126,6 +127,7 @@ TEST_F(RequiredKeys, AreThoseOfTheSchema) {
   expect_missed(axpy(), document["then"]["required"], "");
   expect_missed(axpy(), document["properties"]["reference"]["required"], "/reference");
   expect_missed(axpy(), definitions["buffer"]["required"], "/buffers/0");
+  expect_missed(axpy(), definitions["workspace"]["required"], "/workspace/0");
 }
 
 TEST_F(SpecTest, TheTwoManifestsOfTheseTestsUseEveryKey) {

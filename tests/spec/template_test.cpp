@@ -33,7 +33,7 @@ TEST_F(TemplateTest, ReadsEveryKeyOfAGemmManifest) {
   EXPECT_EQ(spec.arguments[1].value.text, "N");
   EXPECT_EQ(spec.arguments[2].value.text, "alpha");
   EXPECT_EQ(spec.arguments[3].kind, Argument::Kind::buffer);
-  EXPECT_EQ(spec.min_compute_capability, "7.0");
+  EXPECT_EQ(spec.min_compute_capability.text, "7.0");
   EXPECT_EQ(spec.tolerance_factor, 2.5);
   EXPECT_FALSE(spec.reference);
 }
@@ -72,6 +72,10 @@ TEST_F(TemplateTest, ReadsACustomOperation) {
   ASSERT_TRUE(spec.reference);
   EXPECT_EQ(spec.reference->source, root_ / "kernel_templates/axpy/reference.cu");
   EXPECT_EQ(spec.reference->grid[1].text, "1");
+  ASSERT_EQ(spec.workspace.size(), 1U);
+  EXPECT_EQ(spec.workspace[0].type, ElementType::f64);
+  EXPECT_EQ(spec.workspace[0].elements.text, "n * BLOCK");
+  EXPECT_FALSE(spec.workspace[0].zeroed);
 }
 
 TEST_F(TemplateTest, AnArgumentMayUseADerivedValue) {
@@ -122,6 +126,14 @@ TEST_F(TemplateTest, AKernelMayLearnOfLeadingDimensionsInAnyWay) {
                   .empty());
 }
 
+TEST_F(TemplateTest, TheComputeCapabilityMayBeAnExpression) {
+  for (const char* text : {"9.0 if PAD else 8.0", "BM"}) {
+    const auto spec = load_patched(tile(), Json{{"min_compute_capability", text}}.dump());
+    EXPECT_EQ(spec.min_compute_capability.text, text);
+    EXPECT_EQ(spec.min_compute_capability.where.pointer, "/min_compute_capability");
+  }
+}
+
 TEST_F(TemplateTest, IntegersAndFloatsMixAsNumbers) {
   const auto spec =
       load_patched(tile(), R"({"parameters": [{"name": "BM", "values": [1, 2.5, 3], "meaning": "x"}]})");
@@ -129,6 +141,7 @@ TEST_F(TemplateTest, IntegersAndFloatsMixAsNumbers) {
 }
 
 #define PARAMETER(values) R"({"parameters": [{"name": "BM", "meaning": "x", "values": )" values "}]}"
+#define WORKSPACE(list) R"({"workspace": [)" list "]}"
 #define ARGUMENTS(list) R"({"arguments": [)" list "]}"
 
 TEST_F(TemplateTest, FaultsOfKeys) {
@@ -185,6 +198,8 @@ TEST_F(TemplateTest, FaultsOfTypes) {
                 "found a string, expected a number above 0", "Write it without quotes: 2."},
           Fault{R"({"min_compute_capability": "sm_70"})", "/min_compute_capability",
                 R"(found "sm_70", expected a compute capability such as "7.0")", "major and minor"},
+          Fault{R"({"min_compute_capability": "80"})", "/min_compute_capability",
+                R"(found "80", expected a compute capability such as "7.0")", "with a dot between them"},
           Fault{R"({"min_compute_capability": 7.5})", "/min_compute_capability",
                 R"(found a number, expected a compute capability such as "7.0")",
                 R"(Write it in quotes: "7.5".)"},
@@ -212,16 +227,19 @@ TEST_F(TemplateTest, FaultsOfParameterValues) {
 
 TEST_F(TemplateTest, FaultsOfNames) {
   expect_faults(
-      tile(), {Fault{R"({"name": "other"})", "/name", "the template is named 'other', but its folder 'tile'",
-                     "the same name"},
-               Fault{R"({"parameters": [{"name": "K", "values": [1], "meaning": "x"}]})",
-                     "/parameters/0/name", "the name 'K' is taken by a dimension (/operation)", "Rename one"},
-               Fault{R"({"derived": [{"name": "BM", "value": 1, "meaning": "x"}]})", "/derived/0/name",
-                     "the name 'BM' is taken by a parameter (/parameters/0/name)", "Rename one"},
-               Fault{R"({"derived": [{"name": "beta", "value": 1, "meaning": "x"}]})", "/derived/0/name",
-                     "the name 'beta' is taken by a scalar (/operation)", "Rename one"},
-               Fault{R"({"template_arguments": null, "macros": {"A-B": 1}})", "/macros/A-B",
-                     "'A-B' is no name", "letters"}});
+      tile(),
+      {Fault{R"({"name": "other"})", "/name", "the template is named 'other', but its folder 'tile'",
+             "the same name"},
+       Fault{R"({"parameters": [{"name": "K", "values": [1], "meaning": "x"}]})", "/parameters/0/name",
+             "the name 'K' is taken by a dimension (/operation)", "Rename one"},
+       Fault{R"({"derived": [{"name": "BM", "value": 1, "meaning": "x"}]})", "/derived/0/name",
+             "the name 'BM' is taken by a parameter (/parameters/0/name)", "Rename one"},
+       Fault{R"({"derived": [{"name": "beta", "value": 1, "meaning": "x"}]})", "/derived/0/name",
+             "the name 'beta' is taken by a scalar (/operation)", "Rename one"},
+       Fault{R"({"derived": [{"name": "multiprocessors", "value": 1, "meaning": "x"}]})", "/derived/0/name",
+             "the name 'multiprocessors' is taken by the GPU's number of multiprocessors", "Rename it."},
+       Fault{R"({"template_arguments": null, "macros": {"A-B": 1}})", "/macros/A-B", "'A-B' is no name",
+             "letters"}});
 }
 
 TEST_F(TemplateTest, FaultsOfArguments) {
@@ -246,6 +264,28 @@ TEST_F(TemplateTest, FaultsOfArguments) {
                     Fault{ARGUMENTS("{}"), "/arguments/0", "found neither 'buffer' nor 'scalar'", "Write {"},
                     Fault{ARGUMENTS(""), "/arguments", "found an empty list, expected a list of arguments",
                           "at least one"}});
+}
+
+TEST_F(TemplateTest, FaultsOfWorkspace) {
+  expect_faults(
+      axpy(),
+      {Fault{WORKSPACE(R"({"name": "y", "type": "f32", "elements": 1, "meaning": "x"})"), "/workspace/0/name",
+             "the name 'y' is taken by a buffer (/buffers/1/elements)", "Rename one"},
+       Fault{WORKSPACE(R"({"name": "partials", "type": "f32", "elements": 1, "meaning": "x"},
+                          {"name": "partials", "type": "u32", "elements": 1, "meaning": "x"})"),
+             "/workspace/1/name", "the name 'partials' is taken by a workspace (/workspace/0/name)",
+             "Rename one"},
+       Fault{WORKSPACE(R"({"name": "tickets", "type": "u32", "elements": 1, "meaning": "x"},
+                          {"name": "partials", "type": "u32", "elements": 1, "meaning": "x"})"),
+             "/arguments", "the workspace 'tickets' is not passed to the kernel",
+             R"(Add {"buffer": "tickets"} where the kernel expects it.)"},
+       Fault{WORKSPACE(R"({"name": "partials", "type": "u8", "elements": 1, "meaning": "x"})"),
+             "/workspace/0/type", R"(found "u8", expected one of f16, bf16, f32, f64, i32, u32)",
+             "Known: f16"},
+       Fault{WORKSPACE(R"({"name": "partials", "type": "u32", "elements": 1, "zeroed": 1, "meaning": "x"})"),
+             "/workspace/0/zeroed", "found an integer, expected true or false", ""},
+       Fault{R"({"workspace": null})", "/arguments/4/buffer", "there is no buffer 'partials'",
+             "Pass a buffer of the operation or a workspace. Known: x, y."}});
 }
 
 TEST_F(TemplateTest, FaultsOfOperation) {

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/outcome.h"
+#include "measure/device_kernels.h"
+
+namespace tiletune {
+
+/// Something wrong with what a kernel did to memory, in words.
+struct Finding {
+  Outcome outcome = Outcome::wrong_result;
+  std::string reason;
+};
+
+/// Bytes before and after every buffer. None under a memory checker that is to see every access past a
+/// buffer's ends: TILETUNE_NO_GUARDS is set for it.
+std::size_t guard_bytes();
+
+/// What guard bands hold, but for those of inputs, and what an output's rows have between them.
+inline constexpr std::uint8_t kGuardPattern = 0xa5;
+
+/// Data between two bands of `guard` bytes each.
+struct Guarded {
+  std::string name;
+  DeviceAddress data = 0;
+  std::size_t bytes = 0;
+  std::size_t guard = 0;
+  std::uint8_t pattern = kGuardPattern;  ///< what the bands hold
+};
+
+/// What was written into the bands, if anything.
+std::optional<Finding> check_guards(DeviceKernels& kernels, const Guarded& guarded);
+
+}  // namespace tiletune

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "space/instance.h"
+#include "space/program.h"
+
+namespace tiletune::space {
+
+/// The sizes of a configuration's workspace.
+class WorkspacePrograms {
+ public:
+  WorkspacePrograms(const std::vector<WorkspaceArray>& arrays, const SymbolTable& symbols);
+  /// Throws UserError for what is no number of elements.
+  std::vector<SizedWorkspace> evaluate(const Frame& frame) const;
+
+ private:
+  std::vector<SizedWorkspace> arrays_;  ///< with the elements still open
+  std::vector<Program> elements_;
+};
+
+}  // namespace tiletune::space

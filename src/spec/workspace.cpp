@@ -1,0 +1,35 @@
+#include "spec/workspace.h"
+
+#include "spec/keys.h"
+#include "spec/scope.h"
+
+namespace tiletune {
+
+namespace {
+
+WorkspaceArray read_array(const Node& node) {
+  ObjectReader reader(node, keys::kWorkspace);
+  WorkspaceArray array;
+  array.name = read_identifier(reader.need("name", "the workspace's name"));
+  array.type = read_enum(reader.need("type", R"(an element type such as "f32")"), kElementTypes);
+  array.elements = read_expression(reader.need("elements", "an expression for the number of elements"));
+  if (const auto zeroed = reader.find("zeroed")) array.zeroed = read_boolean(*zeroed);
+  array.meaning = read_string(reader.need("meaning", "one line on what the workspace is for"));
+  reader.finish();
+  return array;
+}
+
+}  // namespace
+
+std::vector<WorkspaceArray> read_workspace(const Node& node, const std::vector<Buffer>& buffers) {
+  std::vector<WorkspaceArray> arrays;
+  Scope names;
+  for (const Buffer& buffer : buffers) names.declare(buffer.name, "a buffer", buffer.elements.where);
+  for (const Node& element : read_list(node, "arrays", Empty::allowed)) {
+    arrays.push_back(read_array(element));
+    names.declare(arrays.back().name, "a workspace", element.where.at("name"));
+  }
+  return arrays;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "spec/reader.h"
+#include "spec/tune_spec.h"
+
+namespace tiletune {
+
+/// The arrays that a configuration has for itself. Throws UserError, also for names of `buffers`.
+std::vector<WorkspaceArray> read_workspace(const Node& node, const std::vector<Buffer>& buffers);
+
+}  // namespace tiletune
