@@ -78,7 +78,8 @@ struct alignas(64) TensorMap {
 /// beyond the tensor; its bytes arrive at the barrier. One thread does this for all.
 __device__ __forceinline__ void copy_box(unsigned to, const TensorMap* map, int x, int y, unsigned barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
+      "%3}], "
       "[%4];" ::"r"(to),
       "l"(map), "r"(x), "r"(y), "r"(barrier)
       : "memory");

@@ -42,8 +42,8 @@ struct CopyTypes<cp_async16, T, THREADS, VEC, EDGES> {
 constexpr bool keeps_rows(Loader loader) { return loader == cp_async16 || loader == tma; }
 
 /// The tiles of a pipeline: a thread's part of the fragments lies in patches of four rows where A is
-/// transposed, so that one load brings four of them; where A keeps its rows, one load brings four values of k,
-/// and the rows of neighbouring lanes lie next to each other.
+/// transposed, so that one load brings four of them; where A keeps its rows, one load brings four values of
+/// k, and the rows of neighbouring lanes lie next to each other.
 template <Loader LOADER, int BM, int BN, int BK, int WM, int WN, int TM, int TN, int PAD_A>
 using PipelineTiling = WarpTiling<BM, BN, BK, WM, WN, TM, TN, keeps_rows(LOADER) ? TM : TM / 4, TN / 4,
                                   keeps_rows(LOADER) ? 0 : PAD_A, paired>;
@@ -78,7 +78,8 @@ struct Fragments<LOADER, T, BUFFERS, true> {
 #pragma unroll
       for (int i = 0; i < T::TM; ++i) {
         const int row = thread.row + T::row(i);
-        // The swizzle of a sum is the sum of the swizzles: thread.row ends with zeros where T::row(i) has ones.
+        // The swizzle of a sum is the sum of the swizzles: thread.row ends with zeros where T::row(i) has
+        // ones.
         const int swizzle = row_swizzle<T::BK>(thread.row) ^ row_swizzle<T::BK>(T::row(i));
         a[step / 4 % BUFFERS][i] = load_quad(a_tile + row * T::BK + (k / 4 ^ swizzle) * 4);
       }
@@ -178,7 +179,9 @@ class Copies<tma, T, THREADS, VEC, EDGES> {
   }
 
  private:
-  __device__ __forceinline__ unsigned barrier(int stage) const { return barriers_ + stage / stage_bytes_ * 8; }
+  __device__ __forceinline__ unsigned barrier(int stage) const {
+    return barriers_ + stage / stage_bytes_ * 8;
+  }
 
   unsigned shared_, barriers_;
   int stage_bytes_;
@@ -311,7 +314,8 @@ class Pipeline {
     if (kRing) return (stage + kStageBytes) & (STAGES * kStageBytes - 1);
     return stage == (STAGES - 1) * kStageBytes ? 0 : stage + kStageBytes;
   }
-  /// Until this thread's copies (bulk copies: all) of the stage have arrived, with so many newer ones pending.
+  /// Until this thread's copies (bulk copies: all) of the stage have arrived, with so many newer ones
+  /// pending.
   template <int PENDING>
   __device__ __forceinline__ void wait(int stage) {
     if constexpr (LOADER == tma) {

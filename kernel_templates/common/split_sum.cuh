@@ -55,8 +55,8 @@ __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
-/// Adds up alpha times the sums of GROUPS groups of threads in each of BLOCKS blocks of a cluster, always in the same
-/// order, through shared memory (GROUPS tiles of C large). Every thread gets its share of the quads.
+/// Adds up alpha times the sums of GROUPS groups of threads in each of BLOCKS blocks of a cluster, always in
+/// the same order, through shared memory (GROUPS tiles of C large). Every thread gets its share of the quads.
 template <class T, int GROUPS, int BLOCKS>
 __device__ __forceinline__ Quads<ThreadTile<T>::kQuads / (GROUPS * BLOCKS)> add_groups(
     float* shared, const float (&sum)[T::TM][T::TN], float alpha, int rank) {

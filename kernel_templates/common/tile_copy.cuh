@@ -11,8 +11,9 @@
 //   copy(tile)          the same in the loop, where what needs registers was read by look_ahead() before
 //   look_ahead()        reads the next tile to registers
 //
-// `tile` counts bytes from the tile that the constructor is given. EDGES: the block tile may reach beyond the matrix. A thread
-// then reads the last row or column again: such values reach only elements of C that do not exist.
+// `tile` counts bytes from the tile that the constructor is given. EDGES: the block tile may reach beyond the
+// matrix. A thread then reads the last row or column again: such values reach only elements of C that do not
+// exist.
 
 /// A, transposed on the way, to BK rows of ROW floats, four bytes at a time. Eight neighbouring threads read
 /// 32 neighbouring bytes of A; with ROW = BM + 4 a warp's 32 words fall on 32 banks.

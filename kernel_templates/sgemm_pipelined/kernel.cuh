@@ -6,9 +6,9 @@
 // out. Asynchronous copies (LOADER) need no registers for what is under way.
 //
 // PERSISTENT: as many blocks as fit on the GPU take one tile of C after another, instead of one block each.
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, Loader LOADER, int PAD_A, int VEC,
-          bool EDGES, int FRAGMENT_BUFFERS, MultiplyOrder ORDER, int COPY_STEP, bool PERSISTENT, Raster RASTER,
-          int GROUP, int MIN_BLOCKS, int THREADS = (BM / WM) * (BN / WN) * 32>
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, Loader LOADER, int PAD_A,
+          int VEC, bool EDGES, int FRAGMENT_BUFFERS, MultiplyOrder ORDER, int COPY_STEP, bool PERSISTENT,
+          Raster RASTER, int GROUP, int MIN_BLOCKS, int THREADS = (BM / WM) * (BN / WN) * 32>
 __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     sgemm_pipelined(int M, int N, int K, float alpha, const float* __restrict__ A, int lda,
                     const float* __restrict__ B, int ldb, float beta, float* __restrict__ C, int ldc,

@@ -4,9 +4,10 @@
 
 // How the tiles of C and the length of K are dealt out to thread blocks.
 enum Schedule {
-  // Every tile goes to SPLIT_K blocks, each of which takes its part of K.
+  // Every tile goes to as many blocks as there are splits, each of which takes its part of K.
   split_k,
-  // As many blocks as fit on the GPU; each takes whole tiles while there are whole rounds of them, and what is
+  // As many blocks as fit on the GPU; each takes whole tiles while there are whole rounds of them, and what
+  // is
   // left is cut into equal lengths of K, whether or not they end with a tile (Osama et al., "Stream-K:
   // Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU", 2023).
   stream_k
@@ -28,13 +29,7 @@ struct Part {
   int tile;
   int first, tiles;
   int number, parts;  ///< which of how many
-  int slot;           ///< of the workspace for part 0; part i has slot + i * slots_apart, if `number` is i
 };
-
-/// The even cut of `total` into `parts`: where part `i` starts.
-__device__ __forceinline__ int cut(long long total, int parts, int i) {
-  return static_cast<int>(total * i / parts);
-}
 
 /// The parts that a block of a stream-K grid takes, one after another.
 struct Stream {
@@ -51,7 +46,9 @@ struct Stream {
     end = start(blockIdx.x + 1);
   }
   __device__ __forceinline__ long long rest() const { return static_cast<long long>(tiles - whole) * depth; }
-  __device__ __forceinline__ int start(int block) const { return cut(rest(), gridDim.x, block); }
+  __device__ __forceinline__ int start(int block) const {
+    return static_cast<int>(rest() * block / gridDim.x);
+  }
   /// The block that takes place `at` of the rest.
   __device__ __forceinline__ int block_at(int at) const {
     return static_cast<int>(((at + 1LL) * gridDim.x - 1) / rest());
@@ -59,13 +56,14 @@ struct Stream {
 
   __device__ __forceinline__ bool next(Part& part) {
     if (round * gridDim.x < whole) {
-      part = {static_cast<int>(round++ * gridDim.x + blockIdx.x), 0, depth, 0, 1, 0};
+      part = {static_cast<int>(round++ * gridDim.x + blockIdx.x), 0, depth, 0, 1};
       return true;
     }
     if (now >= end) return false;
     const int tile = now / depth, first = now % depth, count = min(depth - first, end - now);
     const int first_block = block_at(tile * depth), last_block = block_at((tile + 1) * depth - 1);
-    part = {whole + tile, first, count, static_cast<int>(blockIdx.x) - first_block, last_block - first_block + 1, 0};
+    part = {whole + tile, first, count, static_cast<int>(blockIdx.x) - first_block,
+            last_block - first_block + 1};
     now += count;
     return true;
   }
@@ -87,16 +85,16 @@ __device__ __forceinline__ unsigned take_ticket(unsigned* ticket) {
 
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int K_GROUPS, int STAGES, Loader LOADER,
           int PAD_A, int VEC, bool EDGES, int FRAGMENT_BUFFERS, MultiplyOrder ORDER, int COPY_STEP,
-          Schedule SCHEDULE, int SPLIT_K, Reduction REDUCTION, int GROUP, int MIN_BLOCKS,
-          int THREADS = (BM / WM) * (BN / WN) * 32 * K_GROUPS, int CLUSTER = REDUCTION == cluster ? SPLIT_K : 1>
+          Schedule SCHEDULE, Reduction REDUCTION, int CLUSTER, int GROUP, int MIN_BLOCKS,
+          int THREADS = (BM / WM) * (BN / WN) * 32 * K_GROUPS>
 __global__ void
 #if __CUDA_ARCH__ >= 900
 __cluster_dims__(CLUSTER, 1, 1)
 #endif
     __launch_bounds__(THREADS, MIN_BLOCKS)
-    sgemm_split_k(int M, int N, int K, float alpha, const float* __restrict__ A, int lda,
-                  const float* __restrict__ B, int ldb, float beta, float* C, int ldc,
-                  float* __restrict__ partials, unsigned* tickets) {
+        sgemm_split_k(int M, int N, int K, float alpha, const float* __restrict__ A, int lda,
+                      const float* __restrict__ B, int ldb, float beta, float* C, int ldc, int splits,
+                      float* __restrict__ partials, unsigned* tickets) {
   using T = PipelineTiling<LOADER, BM, BN, BK, WM, WN, TM, TN, PAD_A>;
   extern __shared__ __align__(1024) float shared[];
   Pipeline<T, LOADER, VEC, EDGES, STAGES, FRAGMENT_BUFFERS, ORDER, COPY_STEP, K_GROUPS> pipeline(shared);
@@ -165,11 +163,12 @@ __cluster_dims__(CLUSTER, 1, 1)
   };
 
   if constexpr (SCHEDULE == split_k) {
-    const int tile = CLUSTER > 1 ? blockIdx.x / SPLIT_K : blockIdx.x % tiles;
-    const int number = CLUSTER > 1 ? blockIdx.x % SPLIT_K : blockIdx.x / tiles;
-    const int first = cut(depth, SPLIT_K, number);
-    finish({tile, first, cut(depth, SPLIT_K, number + 1) - first, number, SPLIT_K, 0},
-           [&](int part) { return tile * SPLIT_K + part; });
+    const int tile = CLUSTER > 1 ? blockIdx.x / CLUSTER : blockIdx.x % tiles;
+    const int number = CLUSTER > 1 ? blockIdx.x % CLUSTER : blockIdx.x / tiles;
+    const int parts = CLUSTER > 1 ? CLUSTER : splits;
+    const int first = depth * number / parts;
+    finish({tile, first, depth * (number + 1) / parts - first, number, parts},
+           [&](int part) { return tile * parts + part; });
   } else {
     Stream stream(tiles, depth);
     Part part;
