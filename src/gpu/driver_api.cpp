@@ -69,6 +69,7 @@ DriverApi load_driver_api() {
   library.load(api.graph_nodes, "cuGraphGetNodes");
   library.load(api.graph_node_type, "cuGraphNodeGetType");
   library.load(api.graph_kernel_parameters, "cuGraphKernelNodeGetParams_v2");
+  library.load_if_there(api.tensor_map_encode, "cuTensorMapEncodeTiled");
   library.load_if_there(api.function_name, "cuFuncGetName");
   library.load_if_there(api.kernel_name, "cuKernelGetName");
   library.load(api.error_name, "cuGetErrorName");

@@ -51,8 +51,9 @@ struct DriverApi {
   decltype(&cuGraphGetNodes) graph_nodes;
   decltype(&cuGraphNodeGetType) graph_node_type;
   decltype(&cuGraphKernelNodeGetParams) graph_kernel_parameters;
-  decltype(&cuFuncGetName) function_name;  ///< null where the driver is older than CUDA 12.3
-  decltype(&cuKernelGetName) kernel_name;  ///< the same
+  decltype(&cuTensorMapEncodeTiled) tensor_map_encode;  ///< null where the driver is older than CUDA 12.0
+  decltype(&cuFuncGetName) function_name;               ///< null where the driver is older than CUDA 12.3
+  decltype(&cuKernelGetName) kernel_name;               ///< the same
   decltype(&cuGetErrorName) error_name;
   decltype(&cuGetErrorString) error_string;
 };

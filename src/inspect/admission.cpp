@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "inspect/occupancy.h"
+#include "inspect/tensor_map_rules.h"
 
 namespace tiletune {
 namespace {
@@ -65,6 +66,14 @@ void check_workspace(Admission& admission, const GpuModel& gpu, const Instance& 
   }
 }
 
+void check_tensor_maps(Admission& admission, const GpuModel& gpu, const Instance& instance) {
+  for (const ArgumentValue& argument : instance.arguments) {
+    if (!argument.tensor_map) continue;
+    const std::string fault = tensor_map_fault(gpu, *argument.tensor_map);
+    if (!fault.empty()) refuse(admission, fmt::format("tensor map of {}: {}", argument.name, fault));
+  }
+}
+
 /// Every kernel is compiled for the GPU it runs on; another's would be the work of a stray file in the cache.
 void check_architecture(Admission& admission, const GpuModel& gpu, int architecture) {
   if (architecture == 0 || architecture == 10 * gpu.compute_major + gpu.compute_minor) return;
@@ -114,6 +123,7 @@ void check_local(Admission& admission, const Resources& resources) {
 /// "i32" and its size; a buffer is passed by its address.
 std::pair<std::string_view, int> passed_as(const ArgumentValue& argument) {
   if (argument.kind == Argument::Kind::buffer) return {"buffer", 8};
+  if (argument.kind == Argument::Kind::tensor_map) return {"tensor map", 128};
   const bool wide = argument.type == ScalarType::i64 || argument.type == ScalarType::f64;
   return {name(argument.type), wide ? 8 : 4};
 }
@@ -184,6 +194,7 @@ Admission admit_launch(const GpuModel& gpu, const Instance& instance) {
                                   instance.dynamic_shared_bytes, gpu.shared_bytes_per_block_optin, gpu.name));
   }
   check_workspace(admission, gpu, instance);
+  check_tensor_maps(admission, gpu, instance);
   return admission;
 }
 

@@ -50,7 +50,7 @@ struct Admission {
 };
 
 /// What can be refused before compiling: launch geometry (threads, grid, dynamic shared memory), workspace,
-/// compute capability.
+/// tensor maps, compute capability.
 Admission admit_launch(const GpuModel& gpu, const Instance& instance);
 
 /// What needs the binary: registers for the block size, launch bounds, total shared memory, the config's

@@ -98,6 +98,18 @@ void add(Turn& turn, const SassInstruction& instruction, const LaneValues& addre
   }
 }
 
+struct ArgumentLayout {
+  std::uint32_t bytes;
+  std::uint32_t alignment;
+};
+
+ArgumentLayout layout_of(const ArgumentValue& argument) {
+  if (argument.kind == Argument::Kind::tensor_map) return {128, 64};
+  const bool scalar = argument.kind == Argument::Kind::scalar;
+  const bool wide = !scalar || argument.type == ScalarType::i64 || argument.type == ScalarType::f64;
+  return wide ? ArgumentLayout{8, 8} : ArgumentLayout{4, 4};
+}
+
 /// The words of constant bank 0 that hold the kernel's scalar arguments, each at its natural alignment. The
 /// attribute with the size and place of the arguments says where they begin.
 std::map<std::uint32_t, std::int64_t> argument_words(const CubinElf& elf, const std::string& kernel,
@@ -113,9 +125,8 @@ std::map<std::uint32_t, std::int64_t> argument_words(const CubinElf& elf, const 
   std::uint32_t offset = 0;
   for (const ArgumentValue& argument : instance.arguments) {
     const bool scalar = argument.kind == Argument::Kind::scalar;
-    const bool wide = !scalar || argument.type == ScalarType::i64 || argument.type == ScalarType::f64;
-    const std::uint32_t bytes = wide ? 8 : 4;
-    offset = (offset + bytes - 1) / bytes * bytes;
+    const auto [bytes, alignment] = layout_of(argument);
+    offset = (offset + alignment - 1) / alignment * alignment;
     const auto* integer = std::get_if<std::int64_t>(&argument.value);
     if (begin && scalar && integer != nullptr) words[*begin + offset] = static_cast<std::int32_t>(*integer);
     offset += bytes;

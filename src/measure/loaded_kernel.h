@@ -14,8 +14,8 @@ namespace tiletune {
 /// One configuration on the GPU: its loaded kernel, bound to the problem's buffers and to its own workspace.
 class LoadedKernel {
  public:
-  /// Throws CudaError, and Unlaunchable when there is no room for its own workspace. `request` and
-  /// `workspace` must outlive it.
+  /// Throws CudaError, and Unlaunchable when there is no room for its own workspace or the driver
+  /// refuses a tensor map. `request` and `workspace` must outlive it.
   LoadedKernel(Gpu& gpu, Workspace& workspace, const MeasureRequest& request);
 
   KernelAttributes attributes() const { return kernel_.attributes(); }

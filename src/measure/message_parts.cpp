@@ -51,64 +51,6 @@ Sustained sustained_from(const Json& json) {
 
 }  // namespace
 
-Json shape_json(const LaunchShape& s) {
-  return {s.grid_x, s.grid_y, s.grid_z, s.block_x, s.block_y, s.block_z, s.dynamic_shared_bytes};
-}
-
-LaunchShape shape_from(const Json& json) {
-  const auto n = integers<unsigned, 7>(json);
-  return {n[0], n[1], n[2], n[3], n[4], n[5], n[6]};
-}
-
-Json arguments_json(const std::vector<ArgumentValue>& arguments) {
-  Json list = Json::array();
-  for (const ArgumentValue& argument : arguments) {
-    list.push_back({{"kind", static_cast<int>(argument.kind)},
-                    {"name", argument.name},
-                    {"scalar", static_cast<int>(argument.type)},
-                    {"value", to_json(argument.value)}});
-  }
-  return list;
-}
-
-std::vector<ArgumentValue> arguments_from(const Json& json) {
-  std::vector<ArgumentValue> arguments;
-  for (const Json& item : json) {
-    ArgumentValue argument;
-    argument.kind = get_enum<Argument::Kind>(item, "kind", 1);
-    argument.type = get_enum<ScalarType>(item, "scalar", static_cast<int>(ScalarType::f64));
-    get(item, "name", argument.name);
-    if (!from_json(item.at("value"), argument.value)) throw ProtocolError("an argument's value is no scalar");
-    arguments.push_back(std::move(argument));
-  }
-  return arguments;
-}
-
-Json workspace_json(const std::vector<SizedWorkspace>& workspace) {
-  Json list = Json::array();
-  for (const SizedWorkspace& array : workspace) {
-    list.push_back({{"name", array.name},
-                    {"element", static_cast<int>(array.type)},
-                    {"elements", array.elements},
-                    {"zeroed", array.zeroed}});
-  }
-  return list;
-}
-
-std::vector<SizedWorkspace> workspace_from(const Json& json) {
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
-  std::vector<SizedWorkspace> workspace;
-  for (const Json& item : json) {
-    SizedWorkspace array;
-    get(item, "name", array.name);
-    array.type = get_enum<ElementType>(item, "element", static_cast<int>(ElementType::u32));
-    array.elements = message_integer(item.at("elements"), 0, kMostElements);
-    get(item, "zeroed", array.zeroed);
-    workspace.push_back(std::move(array));
-  }
-  return workspace;
-}
-
 Json workload_json(const Workload& workload) {
   Json buffers = Json::array();
   for (const auto& buffer : workload.buffers) {

@@ -3,46 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace tiletune {
 
 namespace {
-
-double as_double(const Value& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? 1 : 0;
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  throw GpuError("a string cannot be a kernel argument");
-}
-
-std::int64_t as_integer(const Value& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  return static_cast<std::int64_t>(as_double(value));
-}
-
-template <typename T>
-std::uint64_t bits_of(T value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof value);
-  return bits;
-}
-
-std::uint64_t scalar_bits(const ArgumentValue& argument) {
-  switch (argument.type) {
-    case ScalarType::i32:
-      return bits_of(static_cast<std::int32_t>(as_integer(argument.value)));
-    case ScalarType::u32:
-      return bits_of(static_cast<std::uint32_t>(as_integer(argument.value)));
-    case ScalarType::i64:
-      return bits_of(as_integer(argument.value));
-    case ScalarType::f32:
-      return bits_of(static_cast<float>(as_double(argument.value)));
-    case ScalarType::f64:
-      return bits_of(as_double(argument.value));
-  }
-  return 0;
-}
 
 template <typename Pairs>
 auto find_named(const Pairs& pairs, const char* name) {
@@ -133,20 +97,6 @@ void run_reference_kernel(Gpu& gpu, const PrepareRequest& request, const Address
 }
 
 }  // namespace
-
-ArgumentPack::ArgumentPack(const std::vector<ArgumentValue>& arguments, const Addresses& addresses) {
-  for (const ArgumentValue& argument : arguments) {
-    if (argument.kind == Argument::Kind::scalar) {
-      storage_.push_back(scalar_bits(argument));
-      continue;
-    }
-    const auto found = addresses.find(argument.name);
-    if (found == addresses.end()) throw GpuError(fmt::format("there is no buffer '{}'", argument.name));
-    storage_.push_back(found->second);
-  }
-  pointers_.reserve(storage_.size());
-  for (std::uint64_t& value : storage_) pointers_.push_back(&value);
-}
 
 bool has_blas_types(const PrepareRequest& request) {
   return std::all_of(request.workload.buffers.begin(), request.workload.buffers.end(),

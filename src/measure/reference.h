@@ -6,24 +6,11 @@
 
 #include "gpu/cublas.h"
 #include "gpu/device.h"
+#include "measure/argument_pack.h"
 #include "measure/device_kernels.h"
 #include "measure/messages.h"
 
 namespace tiletune {
-
-/// Values of kernel arguments in the memory layout cuLaunchKernel takes: one address per argument.
-class ArgumentPack {
- public:
-  /// Scalars are converted to their type; buffers are looked up in `addresses`. Throws GpuError for an
-  /// unknown buffer.
-  ArgumentPack(const std::vector<ArgumentValue>& arguments,
-               const std::map<std::string, DeviceAddress>& addresses);
-  std::span<void* const> pointers() const { return pointers_; }
-
- private:
-  std::vector<std::uint64_t> storage_;  // 8 bytes hold every scalar type and every address
-  std::vector<void*> pointers_;
-};
 
 /// Computes the outputs in FP64 from the buffers' present contents: cuBLAS' (or, without it, the harness'
 /// own) FP64 product on widened inputs for gemm, the template's reference kernel otherwise. Returns one FP64

@@ -24,12 +24,23 @@ struct ComputeCapability {
   auto operator<=>(const ComputeCapability&) const = default;
 };
 
-/// A scalar kernel argument with its value, or the name of a buffer or workspace.
+/// What the driver encodes as a tensor map, but for the address. Innermost dimension first.
+struct TensorMapShape {
+  ElementType type = ElementType::f32;
+  std::vector<std::int64_t> extents;  ///< elements
+  std::vector<std::int64_t> pitches;  ///< elements, of all dimensions but the innermost
+  std::vector<std::int64_t> box;      ///< elements
+  Swizzle swizzle = Swizzle::none;
+};
+
+/// A scalar kernel argument with its value, or the name of a buffer or workspace, which a tensor map may
+/// describe.
 struct ArgumentValue {
   Argument::Kind kind = Argument::Kind::buffer;
   std::string name;
   ScalarType type = ScalarType::i32;
   Value value;
+  std::optional<TensorMapShape> tensor_map = {};  ///< none of a tensor map: 128 zero bytes
 };
 
 /// Device memory that a configuration has for itself.

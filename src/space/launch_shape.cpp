@@ -67,6 +67,8 @@ Dim3 ShapePrograms::evaluate(const Frame& frame) const {
 ArgumentPrograms::ArgumentPrograms(const std::vector<Argument>& arguments, const SymbolTable& symbols) {
   for (const Argument& argument : arguments) {
     arguments_.push_back({argument.kind, argument.name, argument.type, {}});
+    if (argument.tensor_map)
+      maps_.push_back({arguments_.size() - 1, TensorMapPrograms(*argument.tensor_map, symbols)});
     if (argument.kind == Argument::Kind::scalar)
       scalars_.push_back(
           {arguments_.size() - 1, Program(or_default(argument.value, argument.name), symbols)});
@@ -77,6 +79,7 @@ std::vector<ArgumentValue> ArgumentPrograms::evaluate(const Frame& frame) const 
   std::vector<ArgumentValue> values = arguments_;
   for (const auto& [argument, program] : scalars_)
     values[argument].value = argument_value(values[argument].type, program, frame);
+  for (const auto& [argument, programs] : maps_) values[argument].tensor_map = programs.evaluate(frame);
   return values;
 }
 

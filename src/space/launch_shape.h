@@ -6,6 +6,7 @@
 
 #include "space/instance.h"
 #include "space/program.h"
+#include "space/tensor_map.h"
 
 namespace tiletune::space {
 
@@ -35,7 +36,12 @@ class ArgumentPrograms {
     Program program;
   };
   std::vector<ArgumentValue> arguments_;  ///< with the values still open
+  struct Map {
+    std::size_t argument;
+    TensorMapPrograms programs;
+  };
   std::vector<Scalars> scalars_;
+  std::vector<Map> maps_;
 };
 
 }  // namespace tiletune::space

@@ -28,8 +28,12 @@ double amount(const ExprText& text, const Scope& scope, const Frame& frame) {
   return value;
 }
 
-std::vector<Argument> without_workspace(const TemplateSpec& spec) {
+std::vector<Argument> reference_arguments(const TemplateSpec& spec) {
   std::vector<Argument> arguments = spec.arguments;
+  for (Argument& argument : arguments) {
+    if (argument.kind == Argument::Kind::tensor_map)
+      argument = {Argument::Kind::buffer, argument.name, {}, {}};
+  }
   std::erase_if(arguments, [&](const Argument& argument) {
     return std::any_of(spec.workspace.begin(), spec.workspace.end(), [&](const WorkspaceArray& array) {
       return argument.kind == Argument::Kind::buffer && array.name == argument.name;
@@ -69,7 +73,7 @@ std::optional<ReferenceInstance> make_reference(const TemplateSpec& spec, const 
   const SymbolTable& symbols = scope.constants();
   return ReferenceInstance{ShapePrograms(spec.reference->grid, symbols, "thread blocks").evaluate(frame),
                            ShapePrograms(spec.reference->block, symbols, "threads").evaluate(frame),
-                           ArgumentPrograms(without_workspace(spec), symbols).evaluate(frame)};
+                           ArgumentPrograms(reference_arguments(spec), symbols).evaluate(frame)};
 }
 
 }  // namespace tiletune::space

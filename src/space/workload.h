@@ -13,7 +13,7 @@ std::int64_t evaluate_elements(const Program& program, const Frame& frame);
 
 /// Evaluates what all configurations share; only dimensions and scalars may be used for it. Throws UserError.
 Workload make_workload(const TemplateSpec& spec, const Scope& scope);
-/// Its arguments are the template's without those for workspaces.
+/// Its arguments are the template's without those for workspaces, and buffers instead of tensor maps.
 std::optional<ReferenceInstance> make_reference(const TemplateSpec& spec, const Scope& scope);
 
 }  // namespace tiletune::space

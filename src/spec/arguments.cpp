@@ -19,15 +19,68 @@ std::vector<std::string> memory_names(const TemplateSpec& spec) {
   return names;
 }
 
+std::string read_memory_name(const Node& node, const TemplateSpec& spec) {
+  const std::string name = read_identifier(node);
+  const std::vector<std::string> known = memory_names(spec);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return name;
+  throw UserError(fmt::format("there is no buffer '{}'", name), node.where,
+                  fmt::format("Pass a buffer of the operation or a workspace.{}", suggestion(name, known)));
+}
+
+ElementType type_of(const std::string& name, const TemplateSpec& spec) {
+  for (const Buffer& buffer : spec.buffers) {
+    if (buffer.name == name) return buffer.type;
+  }
+  return std::find_if(spec.workspace.begin(), spec.workspace.end(),
+                      [&](const WorkspaceArray& array) { return array.name == name; })
+      ->type;
+}
+
 Argument read_buffer_argument(const Node& node, const TemplateSpec& spec) {
   Argument argument;
   argument.kind = Argument::Kind::buffer;
-  argument.name = read_identifier(node);
-  const std::vector<std::string> known = memory_names(spec);
-  if (std::find(known.begin(), known.end(), argument.name) != known.end()) return argument;
-  throw UserError(
-      fmt::format("there is no buffer '{}'", argument.name), node.where,
-      fmt::format("Pass a buffer of the operation or a workspace.{}", suggestion(argument.name, known)));
+  argument.name = read_memory_name(node, spec);
+  return argument;
+}
+
+/// `count` expressions.
+std::vector<ExprText> read_sizes(const Node& node, std::size_t count, const char* each) {
+  std::vector<ExprText> sizes;
+  for (const Node& element : read_list(node, "expressions", count == 0 ? Empty::allowed : Empty::refused))
+    sizes.push_back(read_expression(element));
+  if (sizes.size() == count) return sizes;
+  throw UserError(fmt::format("found {} expressions, expected {}", sizes.size(), count), node.where,
+                  fmt::format("Give one for each dimension of \"extents\"{}.", each));
+}
+
+/// One of the names, or an expression for one.
+ExprText read_swizzle(const Node& node) {
+  ExprText text = read_expression(node);
+  if (swizzle_from_name(text.text)) text.text = "'" + text.text + "'";
+  return text;
+}
+
+Argument read_tensor_map(const Node& node, ObjectReader& reader, const TemplateSpec& spec) {
+  Argument argument;
+  argument.kind = Argument::Kind::tensor_map;
+  argument.name = read_memory_name(node, spec);
+  TensorMap& map = argument.tensor_map.emplace();
+  map.type = type_of(argument.name, spec);
+  const Node extents = reader.need("extents", "a list of expressions, innermost dimension first");
+  const std::size_t rank = read_list(extents, "expressions").size();
+  if (rank > TensorMap::kMostDimensions) {
+    throw UserError(
+        fmt::format("found {} dimensions, a tensor map has at most {}", rank, TensorMap::kMostDimensions),
+        extents.where, "Join some of them.");
+  }
+  map.extents = read_sizes(extents, rank, "");
+  map.pitches = read_sizes(reader.need("pitches", "a list of expressions, in elements"), rank - 1,
+                           " but the innermost");
+  map.box = read_sizes(reader.need("box", "a list of expressions, innermost dimension first"), rank, "");
+  const auto swizzle = reader.find("swizzle");
+  map.swizzle = swizzle ? read_swizzle(*swizzle) : ExprText{"'none'", node.where};
+  if (const auto when = reader.find("when")) map.when = read_expression(*when);
+  return argument;
 }
 
 Argument read_scalar_argument(const Node& node, ObjectReader& reader, const Scope& scope) {
@@ -51,9 +104,18 @@ Argument read_argument(const Node& node, const TemplateSpec& spec, const Scope& 
   ObjectReader reader(node, keys::kArgument);
   const auto buffer = reader.find("buffer");
   const auto scalar = reader.find("scalar");
-  if (buffer.has_value() == scalar.has_value()) {
-    throw UserError(buffer ? "found both 'buffer' and 'scalar'" : "found neither 'buffer' nor 'scalar'",
-                    node.where, R"(Write {"buffer": name} or {"scalar": name, "type": type}.)");
+  const auto map = reader.find("tensor_map");
+  if (int{buffer.has_value()} + int{scalar.has_value()} + int{map.has_value()} != 1) {
+    throw UserError(
+        buffer || scalar || map ? "found more than one of 'buffer', 'scalar' and 'tensor_map'"
+                                : "found none of 'buffer', 'scalar' and 'tensor_map'",
+        node.where,
+        R"(Write {"buffer": name}, {"scalar": name, "type": type} or {"tensor_map": name, ...}.)");
+  }
+  if (map) {
+    Argument argument = read_tensor_map(*map, reader, spec);
+    reader.finish("A tensor map has the type of its buffer.");
+    return argument;
   }
   auto argument = buffer ? read_buffer_argument(*buffer, spec) : read_scalar_argument(*scalar, reader, scope);
   reader.finish("A buffer has the type that the operation gives it.");
@@ -63,7 +125,7 @@ Argument read_argument(const Node& node, const TemplateSpec& spec, const Scope& 
 void check_passed(const std::vector<Argument>& arguments, const std::string& name, const char* what,
                   const Where& where) {
   const auto passes = [&](const Argument& argument) {
-    return argument.kind == Argument::Kind::buffer && argument.name == name;
+    return argument.kind != Argument::Kind::scalar && argument.name == name;
   };
   if (std::any_of(arguments.begin(), arguments.end(), passes)) return;
   throw UserError(fmt::format("the {} '{}' is not passed to the kernel", what, name), where,

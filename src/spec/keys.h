@@ -44,7 +44,9 @@ inline constexpr std::array kParameter{Key{"name"}, Key{"values"}, Key{"meaning"
 inline constexpr std::array kDerived{Key{"name"}, Key{"value"}, Key{"meaning"}};
 inline constexpr std::array kConstraint{Key{"require"}, Key{"why"}};
 inline constexpr std::array kLaunch{Key{"grid"}, Key{"block"}, Key{"dynamic_shared_bytes"}};
-inline constexpr std::array kArgument{Key{"buffer"}, Key{"scalar"}, Key{"type"}, Key{"value"}};
+inline constexpr std::array kArgument{Key{"buffer"},     Key{"scalar"},  Key{"type"},    Key{"value"},
+                                      Key{"tensor_map"}, Key{"extents"}, Key{"pitches"}, Key{"box"},
+                                      Key{"swizzle"},    Key{"when"}};
 
 // Config.
 inline constexpr std::array kConfig{Key{"$schema"}, Key{"name"},     Key{"templates"}, Key{"problems"},

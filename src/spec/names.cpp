@@ -16,6 +16,7 @@ std::string_view name_in(const std::array<Named<T>, N>& table, T value) {
 
 std::string_view name(ElementType type) { return name_in(kElementTypes, type); }
 std::string_view name(ScalarType type) { return name_in(kScalarTypes, type); }
+std::string_view name(Swizzle swizzle) { return name_in(kSwizzles, swizzle); }
 std::string_view name(CachePolicy policy) { return name_in(kCachePolicies, policy); }
 std::string_view name(Baseline baseline) { return name_in(kBaselines, baseline); }
 
@@ -27,6 +28,13 @@ const std::vector<LeadingDimension>& leading_dimensions(Operation operation) {
 
 std::optional<ElementType> element_type_from_name(std::string_view text) {
   for (const auto& entry : kElementTypes) {
+    if (entry.name == text) return entry.value;
+  }
+  return std::nullopt;
+}
+
+std::optional<Swizzle> swizzle_from_name(std::string_view text) {
+  for (const auto& entry : kSwizzles) {
     if (entry.name == text) return entry.value;
   }
   return std::nullopt;

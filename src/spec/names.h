@@ -27,6 +27,10 @@ inline constexpr std::array<Named<ScalarType>, 5> kScalarTypes{{{ScalarType::i32
                                                                 {ScalarType::f64, "f64"}}};
 inline constexpr std::array<Named<BufferRole>, 3> kBufferRoles{
     {{BufferRole::in, "in"}, {BufferRole::out, "out"}, {BufferRole::inout, "inout"}}};
+inline constexpr std::array<Named<Swizzle>, 4> kSwizzles{{{Swizzle::none, "none"},
+                                                          {Swizzle::bytes_32, "32B"},
+                                                          {Swizzle::bytes_64, "64B"},
+                                                          {Swizzle::bytes_128, "128B"}}};
 inline constexpr std::array<Named<Operation>, 2> kOperations{
     {{Operation::gemm, "gemm"}, {Operation::custom, "custom"}}};
 inline constexpr std::array<Named<StrategyKind>, 2> kStrategies{

@@ -76,13 +76,33 @@ struct WorkspaceArray {
 enum class ScalarType { i32, u32, i64, f32, f64 };
 std::string_view name(ScalarType type);
 
-/// One kernel argument, in the kernel's order: the address of a buffer or workspace, or a scalar's value.
+/// How rows of a tensor map's box are permuted in shared memory, in 16-byte pieces within so many bytes.
+enum class Swizzle { none, bytes_32, bytes_64, bytes_128 };
+/// "none", "32B", "64B" or "128B"
+std::string_view name(Swizzle swizzle);
+std::optional<Swizzle> swizzle_from_name(std::string_view text);
+
+/// How the Tensor Memory Accelerator of sm_90 sees a buffer or workspace. Innermost dimension first.
+struct TensorMap {
+  static constexpr std::size_t kMostDimensions = 5;
+
+  ElementType type = ElementType::f32;
+  std::vector<ExprText> extents;  ///< elements in each dimension
+  std::vector<ExprText> pitches;  ///< elements between neighbours, in each dimension but the innermost
+  std::vector<ExprText> box;      ///< elements that one copy moves, in each dimension
+  ExprText swizzle;               ///< the name of one
+  ExprText when;                  ///< the argument is 128 zero bytes where this is false; empty: never
+};
+
+/// One kernel argument, in the kernel's order: the address of a buffer or workspace, a scalar's value, or a
+/// tensor map by value.
 struct Argument {
-  enum class Kind { buffer, scalar };
+  enum class Kind { buffer, scalar, tensor_map };
   Kind kind = Kind::buffer;
   std::string name;                   ///< the buffer or workspace, or the scalar's own name
   ScalarType type = ScalarType::i32;  ///< scalars only
   ExprText value;  ///< scalars only; default: the dimension, scalar, parameter of that name
+  std::optional<TensorMap> tensor_map = {};  ///< tensor maps only
 };
 
 struct Launch {
@@ -92,7 +112,8 @@ struct Launch {
 };
 
 /// A kernel that computes the outputs in FP64 for an operation without a library reference. It takes the
-/// template's arguments in the same order, without workspaces, with every floating-point buffer as `double*`.
+/// template's arguments in the same order, without workspaces, with every floating-point buffer as `double*`,
+/// also where the kernel takes a tensor map.
 struct Reference {
   std::filesystem::path source;
   std::string kernel;

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "compile/pool.h"
+#include "tune/launch_text.h"
 #include "tune/provenance.h"
 
 namespace tiletune {
@@ -16,41 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr const char* kSampling = "sampling";
-
-Json argument_json(const ArgumentValue& argument) {
-  if (argument.kind == Argument::Kind::buffer) return {{"buffer", argument.name}};
-  return {{"scalar", argument.name}, {"type", name(argument.type)}, {"value", to_json(argument.value)}};
-}
-
-Json workspace_json(const std::vector<SizedWorkspace>& workspace) {
-  Json list = Json::array();
-  for (const SizedWorkspace& array : workspace) {
-    list.push_back({{"name", array.name},
-                    {"type", name(array.type)},
-                    {"elements", array.elements},
-                    {"bytes", array.bytes()},
-                    {"zeroed", array.zeroed}});
-  }
-  return list;
-}
-
-Json arguments_json(const std::vector<ArgumentValue>& arguments) {
-  Json list = Json::array();
-  for (const ArgumentValue& argument : arguments) list.push_back(argument_json(argument));
-  return list;
-}
-
-/// Whoever launches a kernel with memory of its own has to know the arguments too.
-std::string launch_json(const Instance& instance) {
-  Json launch{{"grid", {instance.grid.x, instance.grid.y, instance.grid.z}},
-              {"block", {instance.block.x, instance.block.y, instance.block.z}},
-              {"dynamic_shared_bytes", instance.dynamic_shared_bytes}};
-  if (!instance.workspace.empty()) {
-    launch["workspace"] = workspace_json(instance.workspace);
-    launch["arguments"] = arguments_json(instance.arguments);
-  }
-  return launch.dump();
-}
 
 std::string arguments_text(const Instance& instance) {
   std::string text;
@@ -143,7 +109,7 @@ Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
   trial.derived = to_json(instance.derived).dump();
   trial.kernel_expression = instance.kernel_expression;
   trial.compile_options = Json(request.options).dump();
-  trial.launch = launch_json(instance);
+  trial.launch = launch_text(instance);
   trial.dynamic_shared_bytes = instance.dynamic_shared_bytes;
   Hasher hasher = common_hash(trial);
   hasher.add(stage.spec->name).add(request.key()).add(trial.launch).add(arguments_text(instance));

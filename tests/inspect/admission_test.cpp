@@ -66,6 +66,36 @@ TEST(AdmitLaunch, ComputeCapabilityComparesAsVersions) {
             "compute capability 9.0 of H100 SXM < 10.0 that the configuration needs");
 }
 
+std::string map_reason(const TensorMapShape& map, const char* model = "H100") {
+  Instance instance = launch({1, 1, 1}, {32, 1, 1});
+  instance.arguments = {{Argument::Kind::tensor_map, "A", ScalarType::i32, {}, map}};
+  return launch_reason(instance, model);
+}
+
+TEST(AdmitLaunch, TensorMapsAsTheHardwareTakesThem) {
+  const TensorMapShape good{ElementType::f32, {100, 200}, {100}, {32, 256}, Swizzle::bytes_128};
+  EXPECT_EQ(map_reason(good), "admitted");
+  EXPECT_EQ(map_reason(good, "A100"), "tensor map of A: needs compute capability 9.0, A100 40GB has 8.0");
+  TensorMapShape map = good;
+  map.extents[0] = (std::int64_t{1} << 32) + 1;
+  EXPECT_EQ(map_reason(map), "tensor map of A: extent 4294967297 > 2^32");
+  map = good;
+  map.pitches[0] = 513;
+  EXPECT_EQ(map_reason(map), "tensor map of A: pitch 513 x 4 B = 2052 B is no multiple of 16 B");
+  map.pitches[0] = std::int64_t{1} << 38;
+  EXPECT_EQ(map_reason(map), "tensor map of A: pitch 274877906944 x 4 B is not below 2^40 B");
+  map = good;
+  map.box[1] = 257;
+  EXPECT_EQ(map_reason(map), "tensor map of A: box of 257 elements > 256 in one dimension");
+  map = good;
+  map.box[0] = 36;
+  EXPECT_EQ(map_reason(map), "tensor map of A: rows of its box 36 x 4 B = 144 B > 128 B of the swizzle");
+  map.swizzle = Swizzle::none;
+  EXPECT_EQ(map_reason(map), "admitted");
+  map.box[0] = 2;
+  EXPECT_EQ(map_reason(map), "tensor map of A: rows of its box 2 x 4 B = 8 B are no multiple of 16 B");
+}
+
 TEST(AdmitLaunch, WorkspaceUpToTheMemory) {
   Instance instance = launch({1, 1, 1}, {32, 1, 1});
   const std::int64_t memory = gpu("T4").memory_bytes;
@@ -161,6 +191,10 @@ TEST(AdmitBinary, ArgumentsAreThoseThatTheKernelTakes) {
             "argument 2 of the kernel has 8 B, the template passes n (i32) with 4 B");
   EXPECT_EQ(argument_reason({n, buffer}, {8, 4}),
             "argument 1 of the kernel has 8 B, the template passes n (i32) with 4 B");
+  const ArgumentValue map{Argument::Kind::tensor_map, "A", ScalarType::i32, {}};
+  EXPECT_EQ(argument_reason({map}, {128}), "admitted");
+  EXPECT_EQ(argument_reason({map}, {8}),
+            "argument 1 of the kernel has 8 B, the template passes A (tensor map) with 128 B");
   EXPECT_EQ(argument_reason({buffer}, {16}),
             "argument 1 of the kernel has 16 B, the template passes A (buffer) with 8 B");
 }

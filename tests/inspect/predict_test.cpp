@@ -133,6 +133,28 @@ class PredictTest : public testing::TestWithParam<std::pair<const char*, const c
   }
 };
 
+/// Neighbouring lanes are K floats apart: without K they would count as neighbours.
+TEST(PredictArguments, BehindATensorMapAreKnown) {
+  const Binary binary = compile_for_test(R"cuda(
+struct alignas(64) Map { unsigned long long opaque[16]; };
+extern "C" __global__ void mapped(int M, const __grid_constant__ Map map, int N, int K, const float* A,
+                                  const float* B, float* C) {
+  const int row = blockIdx.y * 32 + threadIdx.x;
+  const int column = blockIdx.x * 32 + threadIdx.y;
+  float sum = map.opaque[0];
+  for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + column];
+  if (row < M) C[row * N + column] = sum;
+}
+)cuda",
+                                         "mapped", "sm_90a");
+  Instance instance = launch_of(kSteps[0], 4096);
+  ArgumentValue map;
+  map.kind = Argument::Kind::tensor_map;
+  map.name = "A";
+  instance.arguments.insert(instance.arguments.begin() + 1, map);
+  EXPECT_EQ(predict_for(gpu("H100"), binary, instance, gemm(4096)).bound_by, "L1 traffic");
+}
+
 TEST_P(PredictTest, EachStepOfTheLadderIsFasterAndNoneBeatsTheHardware) {
   const GpuModel& model = gpu(GetParam().second);
   double slower = 1e30;

@@ -32,7 +32,10 @@ MeasureRequest sample_request() {
                        {"tickets", ElementType::u32, 0, true}};
   request.arguments = {{Argument::Kind::buffer, "A", ScalarType::i32, Value{}},
                        {Argument::Kind::scalar, "M", ScalarType::i32, Value{std::int64_t{4096}}},
-                       {Argument::Kind::scalar, "alpha", ScalarType::f32, Value{1.5}}};
+                       {Argument::Kind::scalar, "alpha", ScalarType::f32, Value{1.5}},
+                       {Argument::Kind::tensor_map, "A", ScalarType::i32, Value{},
+                        TensorMapShape{ElementType::f16, {64, 32}, {72}, {8, 4}, Swizzle::bytes_64}},
+                       {Argument::Kind::tensor_map, "B", ScalarType::i32, Value{}}};
   request.tolerance_factor = 2;
   request.leader_us = 2650;
   return request;
@@ -50,6 +53,9 @@ TEST(Messages, MeasureRequestSurvives) {
   EXPECT_EQ(to_json(after), to_json(before));
   EXPECT_EQ(after.cubin, before.cubin);
   EXPECT_EQ(after.shape.dynamic_shared_bytes, 70000U);
+  EXPECT_EQ(after.arguments[3].tensor_map->pitches, (std::vector<std::int64_t>{72}));
+  EXPECT_EQ(after.arguments[3].tensor_map->swizzle, Swizzle::bytes_64);
+  EXPECT_FALSE(after.arguments[4].tensor_map);
   EXPECT_EQ(after.workspace[0].bytes(), std::size_t{1} << 41);
 }
 
@@ -178,6 +184,17 @@ TEST(Messages, UnknownEnumValuesAreRefused) {
   measured = to_json(timed({1, 2}));
   measured["timing"]["clocks_mhz"] = {1980};
   EXPECT_THROW(measured_from_json(measured), ProtocolError) << "two samples and one clock";
+}
+
+TEST(Messages, TensorMapsThatAreNoneAreRefused) {
+  for (const auto& [member, bad] :
+       {std::pair("extents", "[]"), std::pair("extents", "[1, 1, 1, 1, 1, 1]"), std::pair("pitches", "[]"),
+        std::pair("pitches", "[0]"), std::pair("box", "[8]"), std::pair("box", "[8, 257]"),
+        std::pair("swizzle", "4")}) {
+    Json request = to_json(sample_request());
+    request["arguments"][3]["tensor_map"][member] = Json::parse(bad);
+    EXPECT_THROW(measure_request_from_json(request), ProtocolError) << member << ": " << bad;
+  }
 }
 
 TEST(Messages, SamplesThatAreNoTimesAreRefused) {

@@ -296,6 +296,45 @@ TEST(InstanceTest, SizesTheWorkspaceOfAConfiguration) {
   EXPECT_EQ(error(with_workspace("2 ** 56 + 1")).substr(0, 37), "/workspace/0/elements: '2 ** 56 + 1' ");
 }
 
+TemplateSpec with_tensor_map(const char* swizzle, const char* box = "BM") {
+  TemplateSpec spec = example();
+  TensorMap map;
+  map.type = ElementType::f16;
+  map.extents = {at("K", ""), at("M", "")};
+  map.pitches = {at("K * 2", "")};
+  map.box = {at("32", ""), at(box, "/arguments/3/box/1")};
+  map.swizzle = at(swizzle, "/arguments/3/swizzle");
+  map.when = at("VEC and multiprocessors > 10", "");
+  spec.arguments[3].kind = Argument::Kind::tensor_map;
+  spec.arguments[3].tensor_map = map;
+  return spec;
+}
+
+TEST(InstanceTest, EvaluatesTensorMapsWhereTheyAreWanted) {
+  const Instantiator instantiator(with_tensor_map("'128B' if BM == 64 else 'none'"), problem());
+  const auto map = instantiator.instantiate(configuration(), 132).arguments[3].tensor_map;
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->type, ElementType::f16);
+  EXPECT_EQ(map->extents, (std::vector<int64_t>{256, 1024}));
+  EXPECT_EQ(map->pitches, (std::vector<int64_t>{512}));
+  EXPECT_EQ(map->box, (std::vector<int64_t>{32, 64}));
+  EXPECT_EQ(map->swizzle, Swizzle::bytes_128);
+  EXPECT_FALSE(instantiator.instantiate(configuration(), 10).arguments[3].tensor_map);
+  EXPECT_EQ(error(with_tensor_map("'256B'")), "/arguments/3/swizzle: ''256B'' is '256B', not a swizzle");
+  EXPECT_EQ(remedy(with_tensor_map("BM")), "use one of none, 32B, 64B, 128B");
+  EXPECT_EQ(error(with_tensor_map("'none'", "BM - 64")),
+            "/arguments/3/box/1: 'BM - 64' is 0, not a positive number of elements (BM = 64)");
+}
+
+TEST(InstanceTest, AReferenceGetsTheBufferOfATensorMap) {
+  TemplateSpec spec = with_tensor_map("'none'");
+  spec.arguments.erase(spec.arguments.begin() + 2);
+  spec.reference = Reference{"reference.cu", "reference", {at("1", ""), {}, {}}, {at("256", ""), {}, {}}};
+  const ArgumentValue passed = Instantiator(spec, problem()).reference()->arguments[2];
+  EXPECT_EQ(passed.kind, Argument::Kind::buffer);
+  EXPECT_EQ(passed.name, "A");
+}
+
 TEST(InstanceTest, AReferenceGetsNoWorkspace) {
   TemplateSpec spec = with_workspace("BM");
   spec.arguments.erase(spec.arguments.begin() + 2);

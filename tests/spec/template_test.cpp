@@ -142,6 +142,8 @@ TEST_F(TemplateTest, IntegersAndFloatsMixAsNumbers) {
 
 #define PARAMETER(values) R"({"parameters": [{"name": "BM", "meaning": "x", "values": )" values "}]}"
 #define WORKSPACE(list) R"({"workspace": [)" list "]}"
+#define MAP_OF_A(members) \
+  R"({"arguments": [{"buffer": "B"}, {"buffer": "C"}, {"tensor_map": "A", )" members "}]}"
 #define ARGUMENTS(list) R"({"arguments": [)" list "]}"
 
 TEST_F(TemplateTest, FaultsOfKeys) {
@@ -243,27 +245,61 @@ TEST_F(TemplateTest, FaultsOfNames) {
 }
 
 TEST_F(TemplateTest, FaultsOfArguments) {
-  expect_faults(tile(),
-                {
+  expect_faults(
+      tile(), {
 
-                    Fault{ARGUMENTS(R"({"buffer": "A"}, {"buffer": "C"})"), "/arguments",
-                          "the buffer 'B' is not passed to the kernel", R"(Add {"buffer": "B"})"},
-                    Fault{ARGUMENTS(R"({"buffer": "D"})"), "/arguments/0/buffer", "there is no buffer 'D'",
-                          "Did you mean 'A'?"},
-                    Fault{ARGUMENTS(R"({"scalar": "alhpa", "type": "f32"})"), "/arguments/0/scalar",
-                          "'alhpa' is no dimension, scalar, parameter or derived value, and has no \"value\"",
-                          "Did you mean 'alpha'?"},
-                    Fault{ARGUMENTS(R"({"scalar": "M"})"), "/arguments/0", "the key 'type' is missing",
-                          "such as \"i32\""},
-                    Fault{ARGUMENTS(R"({"scalar": "M", "type": "int"})"), "/arguments/0/type",
-                          R"(found "int", expected one of i32, u32, i64, f32, f64)", "Known: i32"},
-                    Fault{ARGUMENTS(R"({"buffer": "A", "type": "f32"})"), "/arguments/0/type",
-                          "'type' has no effect here", "the type that the operation gives it"},
-                    Fault{ARGUMENTS(R"({"buffer": "A", "scalar": "M"})"), "/arguments/0",
-                          "found both 'buffer' and 'scalar'", "Write {"},
-                    Fault{ARGUMENTS("{}"), "/arguments/0", "found neither 'buffer' nor 'scalar'", "Write {"},
-                    Fault{ARGUMENTS(""), "/arguments", "found an empty list, expected a list of arguments",
-                          "at least one"}});
+                  Fault{ARGUMENTS(R"({"buffer": "A"}, {"buffer": "C"})"), "/arguments",
+                        "the buffer 'B' is not passed to the kernel", R"(Add {"buffer": "B"})"},
+                  Fault{ARGUMENTS(R"({"buffer": "D"})"), "/arguments/0/buffer", "there is no buffer 'D'",
+                        "Did you mean 'A'?"},
+                  Fault{ARGUMENTS(R"({"scalar": "alhpa", "type": "f32"})"), "/arguments/0/scalar",
+                        "'alhpa' is no dimension, scalar, parameter or derived value, and has no \"value\"",
+                        "Did you mean 'alpha'?"},
+                  Fault{ARGUMENTS(R"({"scalar": "M"})"), "/arguments/0", "the key 'type' is missing",
+                        "such as \"i32\""},
+                  Fault{ARGUMENTS(R"({"scalar": "M", "type": "int"})"), "/arguments/0/type",
+                        R"(found "int", expected one of i32, u32, i64, f32, f64)", "Known: i32"},
+                  Fault{ARGUMENTS(R"({"buffer": "A", "type": "f32"})"), "/arguments/0/type",
+                        "'type' has no effect here", "the type that the operation gives it"},
+                  Fault{ARGUMENTS(R"({"buffer": "A", "scalar": "M"})"), "/arguments/0",
+                        "found more than one of 'buffer', 'scalar' and 'tensor_map'", "Write {"},
+                  Fault{ARGUMENTS("{}"), "/arguments/0", "found none of 'buffer', 'scalar' and 'tensor_map'",
+                        "Write {"},
+                  Fault{ARGUMENTS(""), "/arguments", "found an empty list, expected a list of arguments",
+                        "at least one"}});
+}
+
+TEST_F(TemplateTest, ReadsTensorMaps) {
+  const auto spec = load_patched(tile(), MAP_OF_A(R"("extents": ["K", "M", 2], "pitches": ["K", "K * M"],
+      "box": [64, "BM", 1], "swizzle": "128B", "when": "PAD")"));
+  const Argument& argument = spec.arguments[2];
+  EXPECT_EQ(argument.kind, Argument::Kind::tensor_map);
+  EXPECT_EQ(argument.name, "A") << "and A counts as passed";
+  EXPECT_EQ(argument.tensor_map->type, ElementType::f16);
+  EXPECT_EQ(argument.tensor_map->pitches[1].text, "K * M");
+  EXPECT_EQ(argument.tensor_map->pitches[1].where.pointer, "/arguments/2/pitches/1");
+  EXPECT_EQ(argument.tensor_map->swizzle.text, "'128B'");
+  EXPECT_EQ(argument.tensor_map->when.text, "PAD");
+  const auto of_vector = load_patched(
+      tile(),
+      MAP_OF_A(R"("extents": ["K"], "pitches": [], "box": [64], "swizzle": "'32B' if PAD else 'none'")"));
+  EXPECT_EQ(of_vector.arguments[2].tensor_map->swizzle.text, "'32B' if PAD else 'none'");
+}
+
+TEST_F(TemplateTest, FaultsOfTensorMaps) {
+  expect_faults(
+      tile(),
+      {Fault{MAP_OF_A(R"("extents": ["K", "M"], "pitches": ["K"])"), "/arguments/2",
+             "the key 'box' is missing", "innermost dimension first"},
+       Fault{MAP_OF_A(R"("extents": ["K", "M"], "pitches": ["K", "M"], "box": [1, 1])"),
+             "/arguments/2/pitches", "found 2 expressions, expected 1",
+             "for each dimension of \"extents\" but the innermost."},
+       Fault{MAP_OF_A(R"("extents": ["K", "M"], "pitches": ["K"], "box": [1])"), "/arguments/2/box",
+             "found 1 expressions, expected 2", "for each dimension of \"extents\"."},
+       Fault{MAP_OF_A(R"("extents": [1, 1, 1, 1, 1, 1], "pitches": [1], "box": [1])"), "/arguments/2/extents",
+             "found 6 dimensions, a tensor map has at most 5", "Join"},
+       Fault{MAP_OF_A(R"("extents": ["K"], "pitches": [], "box": [1], "type": "f32")"), "/arguments/2/type",
+             "'type' has no effect here", "A tensor map has the type of its buffer."}});
 }
 
 TEST_F(TemplateTest, FaultsOfWorkspace) {

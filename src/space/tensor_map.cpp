@@ -1,0 +1,49 @@
+#include "space/tensor_map.h"
+
+namespace tiletune::space {
+namespace {
+
+std::vector<Program> programs_of(const std::vector<ExprText>& texts, const SymbolTable& symbols) {
+  std::vector<Program> programs;
+  programs.reserve(texts.size());
+  for (const ExprText& text : texts) programs.emplace_back(text, symbols);
+  return programs;
+}
+
+std::vector<std::int64_t> sizes(const std::vector<Program>& programs, const Frame& frame) {
+  std::vector<std::int64_t> values;
+  for (const Program& program : programs) {
+    values.push_back(evaluate_integer(program, frame));
+    if (values.back() <= 0)
+      program.raise_result(integer_scalar(values.back()), "a positive number of elements",
+                           "exclude such configurations by a constraint, or the argument by its \"when\"",
+                           frame);
+  }
+  return values;
+}
+
+Swizzle swizzle_of(const Program& program, const Frame& frame) {
+  const Scalar value = evaluate(program, frame);
+  const auto swizzle = value.is_string() ? swizzle_from_name(*value.string) : std::nullopt;
+  if (!swizzle) program.raise_result(value, "a swizzle", "use one of none, 32B, 64B, 128B", frame);
+  return *swizzle;
+}
+
+}  // namespace
+
+TensorMapPrograms::TensorMapPrograms(const TensorMap& map, const SymbolTable& symbols)
+    : type_(map.type),
+      extents_(programs_of(map.extents, symbols)),
+      pitches_(programs_of(map.pitches, symbols)),
+      box_(programs_of(map.box, symbols)),
+      swizzle_(map.swizzle, symbols) {
+  if (!map.when.text.empty()) when_.emplace(map.when, symbols);
+}
+
+std::optional<TensorMapShape> TensorMapPrograms::evaluate(const Frame& frame) const {
+  if (when_ && !is_true(space::evaluate(*when_, frame))) return std::nullopt;
+  return TensorMapShape{type_, sizes(extents_, frame), sizes(pitches_, frame), sizes(box_, frame),
+                        swizzle_of(swizzle_, frame)};
+}
+
+}  // namespace tiletune::space
