@@ -35,23 +35,24 @@ struct Part {
 struct Stream {
   int tiles, depth;  ///< of C, and tiles of K in each
   int whole;         ///< tiles of C that blocks take as a whole
+  int blocks;        ///< that share the rest
   int round;         ///< of whole tiles
   int now, end;      ///< in the rest, counted in tiles of K
 
   __device__ __forceinline__ Stream(int tiles, int depth) : tiles(tiles), depth(depth), round(0) {
-    const int blocks = gridDim.x;
-    whole = max(tiles / blocks - 1, 0) * blocks;
-    if (tiles % blocks == 0) whole = tiles;
-    now = start(blockIdx.x);
-    end = start(blockIdx.x + 1);
+    const int all = gridDim.x;
+    whole = tiles % all == 0 ? tiles : max(tiles / all - 1, 0) * all;
+    blocks = static_cast<int>(min(rest(), static_cast<long long>(all)));  // nobody's length is 0
+    now = start(min(static_cast<int>(blockIdx.x), blocks));
+    end = start(min(static_cast<int>(blockIdx.x) + 1, blocks));
   }
   __device__ __forceinline__ long long rest() const { return static_cast<long long>(tiles - whole) * depth; }
   __device__ __forceinline__ int start(int block) const {
-    return static_cast<int>(rest() * block / gridDim.x);
+    return blocks == 0 ? 0 : static_cast<int>(rest() * block / blocks);
   }
   /// The block that takes place `at` of the rest.
   __device__ __forceinline__ int block_at(int at) const {
-    return static_cast<int>(((at + 1LL) * gridDim.x - 1) / rest());
+    return static_cast<int>(((at + 1LL) * blocks - 1) / rest());
   }
 
   __device__ __forceinline__ bool next(Part& part) {
@@ -107,7 +108,7 @@ __cluster_dims__(CLUSTER, 1, 1)
     if (part.tiles > 0) {
       pipeline.multiply({M, N, K, A, lda, B, ldb, nullptr, nullptr}, tile, part.first, part.tiles, sum);
     }
-    auto quads = add_groups<T, K_GROUPS, CLUSTER>(shared, sum, alpha, part.number);
+    auto quads = add_groups<T, K_GROUPS, CLUSTER>(shared, sum, alpha, CLUSTER > 1 ? part.number : 0);
     constexpr int kCount = sizeof(quads.value) / sizeof(float4);
 
     bool add = false;

@@ -86,7 +86,7 @@ CompileRequest make_compile_request(const TemplateSpec& spec, const CompilePolic
       "--modify-stack-limit=false",  // it would change the limit of the whole process
       "--ptxas-options=-v",          // registers, spills and shared memory go to the log
   };
-  append_options(request.options, spec.compile_options);
+  append_options(request.options, instance.compile_options);
   append_options(request.options, policy.options);
   append_options(request.options, instance.defines);
   return request;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "space/cpp_text.h"
 #include "space/launch_shape.h"
+#include "space/option_text.h"
 #include "space/scope.h"
 #include "space/workload.h"
 #include "space/workspace.h"
@@ -54,6 +55,7 @@ struct Instantiator::Impl {
   };
 
   std::string kernel;
+  std::vector<std::string> compile_options;
   Where where;
   Scope scope;
   std::vector<const Program*> definitions;
@@ -70,6 +72,7 @@ struct Instantiator::Impl {
 
   Impl(const TemplateSpec& spec, const Problem& problem)
       : kernel(spec.kernel),
+        compile_options(spec.compile_options),
         where(spec.where),
         scope(spec, problem),
         definitions(scope.definitions()),
@@ -155,6 +158,7 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
   instance.kernel_expression = impl_->kernel_expression(frame);
   for (const auto& [name, program] : impl_->macros)
     instance.defines.push_back(fmt::format("-D{}={}", name, source_text(program, frame)));
+  instance.compile_options = options_with(impl_->compile_options, instance.parameters);
   instance.grid = impl_->grid.evaluate(frame);
   instance.block = impl_->block.evaluate(frame);
   instance.dynamic_shared_bytes = impl_->shared_bytes(frame);

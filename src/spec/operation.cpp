@@ -139,9 +139,16 @@ bool mentions(const ExprText& expression, const std::string& name) {
 }
 
 /// Whether the kernel learns the value of a name, at run time or when it is compiled.
+bool passes(const Argument& argument, const std::string& name) {
+  const auto mentioned = [&](const ExprText& text) { return mentions(text, name); };
+  return mentions(argument.value, name) ||
+         (argument.tensor_map && std::any_of(argument.tensor_map->pitches.begin(),
+                                             argument.tensor_map->pitches.end(), mentioned));
+}
+
 bool passes(const TemplateSpec& spec, const std::string& name) {
   return std::any_of(spec.arguments.begin(), spec.arguments.end(),
-                     [&](const Argument& argument) { return mentions(argument.value, name); }) ||
+                     [&](const Argument& argument) { return passes(argument, name); }) ||
          std::any_of(spec.template_arguments.begin(), spec.template_arguments.end(),
                      [&](const ExprText& argument) { return mentions(argument, name); }) ||
          std::any_of(spec.macros.begin(), spec.macros.end(),

@@ -149,7 +149,8 @@ struct TemplateSpec {
   std::string kernel;                                    ///< function name
   std::vector<ExprText> template_arguments;              ///< C++ instantiation; empty for macro kernels
   std::vector<std::pair<std::string, ExprText>> macros;  ///< -DNAME=value, foreign kernels
-  std::vector<std::string> compile_options;  ///< NVRTC options of the template, e.g. "--use_fast_math"
+  std::vector<std::string> compile_options;  ///< NVRTC options, e.g. "--use_fast_math"; "{NAME}" stands for
+                                             ///< the value of a parameter
   ExprText min_compute_capability;           ///< of a configuration: "7.0"; empty: any
   double tolerance_factor = 1.0;             ///< multiplies the error bound of the types
   ElementType accumulator = ElementType::f32;

@@ -8,6 +8,7 @@
 #include "base/frame.h"
 #include "base/hash.h"
 #include "compile/cache.h"
+#include "space/option_text.h"
 
 namespace tiletune {
 
@@ -35,6 +36,7 @@ Instance reference_instance(const Stage& stage) {
   const ReferenceInstance& reference = *stage.instantiator.reference();
   Instance instance;
   instance.kernel_expression = stage.spec->reference->kernel;
+  instance.compile_options = fixed_options(*stage.spec);
   instance.grid = reference.grid;
   instance.block = reference.block;
   return instance;
@@ -103,7 +105,7 @@ std::vector<Stage> plan_stages(const TuneSpec& spec) {
   std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> sources;
   std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> references;
   for (const TemplateSpec& kernel : spec.templates) {
-    check_compile_options(kernel.compile_options, kernel.where.at("compile_options"));
+    check_compile_options(possible_options(kernel), kernel.where.at("compile_options"));
     sources[&kernel] = std::make_shared<const SourceBundle>(
         read_sources(kernel.source, include_folders(spec, kernel), spec.allow_outside_paths));
     if (kernel.reference) {

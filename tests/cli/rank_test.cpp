@@ -51,7 +51,8 @@ std::set<std::string> ranked_at(const Sandbox& sandbox, const std::string& probl
   std::istringstream lines(run.out);
   std::string line;
   std::getline(lines, line);  // the header
-  while (std::getline(lines, line)) templates.insert(line);
+  while (std::getline(lines, line))
+    templates.insert(line.substr(line.rfind(',') + 1, line.rfind('\r') - line.rfind(',') - 1));
   return templates;
 }
 
