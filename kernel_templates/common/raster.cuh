@@ -8,15 +8,15 @@
 // Which way the tiles of neighbouring blocks lie: in a row of C, or in a column.
 enum Raster { along_n, along_m };
 
-/// First row and column of this block's BM x BN tile. The order goes along N (or M) in bands GROUP tiles
+/// First row and column of BM x BN tile number `tile`. The order goes along N (or M) in bands GROUP tiles
 /// wide; within a band it takes all tiles across the band before it goes on. GROUP == 1: plain rows (or
 /// columns).
 template <int BM, int BN, Raster RASTER, int GROUP>
-__device__ __forceinline__ TileOrigin grouped_tile_origin(int M, int N) {
+__device__ __forceinline__ TileOrigin grouped_tile_origin(int M, int N, unsigned tile = blockIdx.x) {
   const unsigned tile_rows = (M - 1) / BM + 1, tile_columns = (N - 1) / BN + 1;
   const unsigned length = RASTER == along_n ? tile_columns : tile_rows;  // of a band
   const unsigned lines = RASTER == along_n ? tile_rows : tile_columns;   // of all bands together
-  const unsigned band = blockIdx.x / (GROUP * length), within = blockIdx.x % (GROUP * length);
+  const unsigned band = tile / (GROUP * length), within = tile % (GROUP * length);
   const unsigned width = min(lines - band * GROUP, static_cast<unsigned>(GROUP));  // the last may be narrower
   const int line = static_cast<int>(band * GROUP + within % width);
   const int place = static_cast<int>(within / width);
