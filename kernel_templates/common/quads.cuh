@@ -72,10 +72,14 @@ struct TileReader {
   static constexpr int kCount = EXTENT * BK / VEC / THREADS, kRows = kCount / kAcross;
   static_assert(kRows * kAcross * VEC * THREADS == EXTENT * BK, "threads cover the tile exactly");
 
-  const float* address[kAcross];  ///< of the thread's first row in the tile to be read next
-  long long step;                 ///< from a row of the thread to its next
-  int tile_row, tile_column;      ///< of the first vector
-  int rows;                       ///< of the thread that exist, if any
+  /// Rows whose addresses the thread keeps. From the first of many it walks down to the others: so many
+  /// addresses would not fit beside the accumulators.
+  static constexpr int kKept = kRows <= 4 ? kRows : 1;
+
+  const float* address[kKept * kAcross];  ///< of vectors in the tile to be read next
+  long long step;                         ///< from a row of the thread to its next
+  int tile_row, tile_column;              ///< of the first vector
+  int rows;                               ///< of the thread that exist, if any
   float vectors[kCount][VEC];
 
   /// `extent` is M or N, `first` the tile's first row in A or column in B; rows of the matrix are `pitch`
@@ -84,11 +88,11 @@ struct TileReader {
       : step(static_cast<long long>(kRowStep) * pitch),
         tile_row(threadIdx.x / kPerRow),
         tile_column(threadIdx.x % kPerRow * VEC) {
-    const int row = OPERAND == Operand::a ? min(first + tile_row, extent - 1) : tile_row;
-    rows = OPERAND == Operand::a ? (extent - 1 - row) / kRowStep + 1 : kRows;
+    rows = OPERAND == Operand::a ? (extent - 1 - first - tile_row) / kRowStep + 1 : kRows;
 #pragma unroll
-    for (int i = 0; i < kAcross; ++i) {
-      const int column = OPERAND == Operand::a ? tile_column : min(first + column_of(i), extent - VEC);
+    for (int i = 0; i < kKept * kAcross; ++i) {
+      const int row = OPERAND == Operand::a ? min(first + row_of(i), extent - 1) : row_of(i);
+      const int column = OPERAND == Operand::a ? column_of(i) : min(first + column_of(i), extent - VEC);
       address[i] = matrix + static_cast<long long>(row) * pitch + column;
     }
   }
@@ -97,19 +101,23 @@ struct TileReader {
   __device__ __forceinline__ int row_of(int i) const { return tile_row + i / kAcross * kRowStep; }
   __device__ __forceinline__ int column_of(int i) const { return tile_column + i % kAcross * THREADS * VEC; }
 
-  /// Reads the vectors that `wanted` says, walking down the rows; the others are zero.
+  /// Reads the vectors that `wanted` says; the others are zero.
   template <class Wanted>
   __device__ __forceinline__ void read_if(Wanted wanted) {
 #pragma unroll
     for (int across = 0; across < kAcross; ++across) {
-      const float* place = address[across];
+      const float* place;
 #pragma unroll
       for (int row = 0; row < kRows; ++row) {
         const int i = row * kAcross + across;
+        if (row < kKept) {
+          place = address[i];
+        } else if (row < rows) {
+          place += step;
+        }
 #pragma unroll
         for (int j = 0; j < VEC; ++j) vectors[i][j] = 0.0f;
         if (wanted(i)) load_vector(vectors[i], place);
-        if (row + 1 < rows) place += step;
       }
     }
   }
@@ -127,7 +135,7 @@ struct TileReader {
   /// Goes on by `distance` floats.
   __device__ __forceinline__ void advance(long long distance) {
 #pragma unroll
-    for (int i = 0; i < kAcross; ++i) address[i] += distance;
+    for (int i = 0; i < kKept * kAcross; ++i) address[i] += distance;
   }
 
   /// Writes to the tile in shared memory, whose rows are ROW floats apart; A is transposed on the way.
