@@ -8,13 +8,26 @@ struct TileOrigin {
   int column;
 };
 
-/// First row and column of the BM x BN tile of C that this thread block computes. Tiles are numbered row by
-/// row along gridDim.x, since the other grid dimensions end at 65535 blocks.
+/// blockIdx.x and threadIdx.x, read anew by every call. What a kernel needs before and after its loop over K
+/// is then computed twice, where the compiler would keep it in registers throughout the loop.
+__device__ __forceinline__ unsigned block_index() {
+  unsigned index;
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(index));
+  return index;
+}
+
+__device__ __forceinline__ unsigned thread_index() {
+  unsigned index;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+  return index;
+}
+
+/// First row and column of the BM x BN tile of C that this thread block, or another, computes. Tiles are
+/// numbered row by row along gridDim.x, since the other grid dimensions end at 65535 blocks.
 template <int BM, int BN>
-__device__ __forceinline__ TileOrigin tile_origin(int N) {
+__device__ __forceinline__ TileOrigin tile_origin(int N, unsigned block = blockIdx.x) {
   const unsigned tiles_per_row = (N - 1) / BN + 1;
-  return {static_cast<int>(blockIdx.x / tiles_per_row) * BM,
-          static_cast<int>(blockIdx.x % tiles_per_row) * BN};
+  return {static_cast<int>(block / tiles_per_row) * BM, static_cast<int>(block % tiles_per_row) * BN};
 }
 
 /// The element at (row, column), or 0 beyond the matrix: zeros add nothing to a dot product.

@@ -62,27 +62,35 @@ enum class Operand {
 /// threads take neighbouring vectors of a row.
 ///
 /// The first tile is the one that K may cut short; all later ones are whole, and reading them needs no
-/// predicate: beyond the last row of A or the last column of B a thread reads that row or column again. Such
+/// predicate: beyond the last row of A or the last column of B a thread reads one of its others again. Such
 /// values reach only elements of C that do not exist.
 template <Operand OPERAND, int THREADS, int EXTENT, int BK, int VEC>
 struct TileReader {
   static constexpr int kPerRow = (OPERAND == Operand::a ? BK : EXTENT) / VEC;  ///< vectors
   static constexpr int kAcross = kPerRow > THREADS ? kPerRow / THREADS : 1;    ///< of a thread in one row
   static constexpr int kRowStep = kPerRow > THREADS ? 1 : THREADS / kPerRow;   ///< between a thread's rows
-  static constexpr int kCount = EXTENT * BK / VEC / THREADS;
-  static_assert(kCount * VEC * THREADS == EXTENT * BK && kCount % kAcross == 0,
-                "threads cover the tile exactly");
+  static constexpr int kCount = EXTENT * BK / VEC / THREADS, kRows = kCount / kAcross;
+  static_assert(kRows * kAcross * VEC * THREADS == EXTENT * BK, "threads cover the tile exactly");
 
-  const float* address[kCount];  ///< of the vectors in the tile to be read next
-  int tile_row, tile_column;     ///< of the first vector
+  /// Rows whose addresses the thread keeps. From the first of many it walks down to the others: so many
+  /// addresses would not fit beside the accumulators.
+  static constexpr int kKept = kRows <= 4 ? kRows : 1;
+
+  const float* address[kKept * kAcross];  ///< of vectors in the tile to be read next
+  long long step;                         ///< from a row of the thread to its next
+  int tile_row, tile_column;              ///< of the first vector
+  int rows;                               ///< of the thread that exist, if any
   float vectors[kCount][VEC];
 
   /// `extent` is M or N, `first` the tile's first row in A or column in B; rows of the matrix are `pitch`
   /// apart.
   __device__ __forceinline__ TileReader(const float* matrix, int extent, int pitch, int first)
-      : tile_row(threadIdx.x / kPerRow), tile_column(threadIdx.x % kPerRow * VEC) {
+      : step(static_cast<long long>(kRowStep) * pitch),
+        tile_row(threadIdx.x / kPerRow),
+        tile_column(threadIdx.x % kPerRow * VEC) {
+    rows = OPERAND == Operand::a ? (extent - 1 - first - tile_row) / kRowStep + 1 : kRows;
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
+    for (int i = 0; i < kKept * kAcross; ++i) {
       const int row = OPERAND == Operand::a ? min(first + row_of(i), extent - 1) : row_of(i);
       const int column = OPERAND == Operand::a ? column_of(i) : min(first + column_of(i), extent - VEC);
       address[i] = matrix + static_cast<long long>(row) * pitch + column;
@@ -93,26 +101,41 @@ struct TileReader {
   __device__ __forceinline__ int row_of(int i) const { return tile_row + i / kAcross * kRowStep; }
   __device__ __forceinline__ int column_of(int i) const { return tile_column + i % kAcross * THREADS * VEC; }
 
+  /// Reads the vectors that `wanted` says; the others are zero.
+  template <class Wanted>
+  __device__ __forceinline__ void read_if(Wanted wanted) {
+#pragma unroll
+    for (int across = 0; across < kAcross; ++across) {
+      const float* place;
+#pragma unroll
+      for (int row = 0; row < kRows; ++row) {
+        const int i = row * kAcross + across;
+        if (row < kKept) {
+          place = address[i];
+        } else if (row < rows) {
+          place += step;
+        }
+#pragma unroll
+        for (int j = 0; j < VEC; ++j) vectors[i][j] = 0.0f;
+        if (wanted(i)) load_vector(vectors[i], place);
+      }
+    }
+  }
+
   /// Reads from the first tile what belongs to the first `depth` values of k; the rest is zero.
   __device__ __forceinline__ void read_first(int depth) {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-#pragma unroll
-      for (int j = 0; j < VEC; ++j) vectors[i][j] = 0.0f;
-      if ((OPERAND == Operand::a ? column_of(i) : row_of(i)) < depth) load_vector(vectors[i], address[i]);
-    }
+    read_if([&](int i) { return (OPERAND == Operand::a ? column_of(i) : row_of(i)) < depth; });
   }
 
   /// Reads from a whole tile.
   __device__ __forceinline__ void read() {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) load_vector(vectors[i], address[i]);
+    read_if([](int) { return true; });
   }
 
   /// Goes on by `distance` floats.
   __device__ __forceinline__ void advance(long long distance) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) address[i] += distance;
+    for (int i = 0; i < kKept * kAcross; ++i) address[i] += distance;
   }
 
   /// Writes to the tile in shared memory, whose rows are ROW floats apart; A is transposed on the way.

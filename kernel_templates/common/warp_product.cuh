@@ -81,8 +81,8 @@ struct WarpTiling {
   static constexpr __device__ int column(int j) { return j / kPatchN * kSubtileN + j % kPatchN; }
 };
 
-// Computes the tile of C that starts at `tile`. `shared` has room for one stage, or two: each a tile of A and
-// a tile of B. VEC: floats that global memory moves at a time, see TileReader.
+// Adds up the calling thread's part of the tile of C that starts at `tile`. `shared` has room for one stage,
+// or two: each a tile of A and a tile of B. VEC: floats that global memory moves at a time, see TileReader.
 //
 // PREFETCH: while a tile is multiplied, the next one is on its way to registers, and it goes to a second
 // stage of shared memory: one barrier per tile instead of two, and no waiting for global memory.
@@ -90,16 +90,14 @@ struct WarpTiling {
 // FRAGMENT_BUFFERS == 2: the same one level down. The fragments of step k + 1 are read from shared memory
 // while those of step k are multiplied, also across the barrier.
 template <class Tiling, int VEC, bool PREFETCH, int FRAGMENT_BUFFERS, MultiplyOrder ORDER>
-__device__ __forceinline__ void multiply_tile(TileOrigin tile, float* shared, int M, int N, int K,
-                                              float alpha, const float* __restrict__ A, int lda,
-                                              const float* __restrict__ B, int ldb, float beta,
-                                              float* __restrict__ C, int ldc) {
+__device__ __forceinline__ void multiply_tile(float (&sum)[Tiling::TM][Tiling::TN], TileOrigin tile,
+                                              float* shared, int M, int N, int K, const float* __restrict__ A,
+                                              int lda, const float* __restrict__ B, int ldb) {
   using T = Tiling;
   const TileOrigin thread = T::thread_origin(threadIdx.x);
   TileReader<Operand::a, T::kThreads, T::BM, T::BK, VEC> a_reader(A, M, lda, tile.row);
   TileReader<Operand::b, T::kThreads, T::BN, T::BK, VEC> b_reader(B, N, ldb, tile.column);
 
-  float sum[T::TM][T::TN] = {};
   float a[FRAGMENT_BUFFERS][T::TM], b[FRAGMENT_BUFFERS][T::TN];
   int stage = 0;                    // offset of the stage in use, in floats
   int tiles = (K - 1) / T::BK + 1;  // that are not yet multiplied
@@ -156,13 +154,19 @@ __device__ __forceinline__ void multiply_tile(TileOrigin tile, float* shared, in
     }
     if (FRAGMENT_BUFFERS == 1) next_tile();
   }
+}
 
+// Finishes the calling thread's part of the tile of C that starts at `tile`.
+template <class Tiling, int VEC>
+__device__ __forceinline__ void store_tile(const float (&sum)[Tiling::TM][Tiling::TN], TileOrigin tile, int M,
+                                           int N, float alpha, float beta, float* C, int ldc) {
+  const TileOrigin thread = Tiling::thread_origin(thread_index());
 #pragma unroll
-  for (int i = 0; i < T::TM; ++i) {
+  for (int i = 0; i < Tiling::TM; ++i) {
 #pragma unroll
-    for (int j = 0; j < T::TN; j += 4) {
-      store_results<VEC>(C, M, N, ldc, tile.row + thread.row + T::row(i),
-                         tile.column + thread.column + T::column(j), alpha, &sum[i][j], beta);
+    for (int j = 0; j < Tiling::TN; j += 4) {
+      store_results<VEC>(C, M, N, ldc, tile.row + thread.row + Tiling::row(i),
+                         tile.column + thread.column + Tiling::column(j), alpha, &sum[i][j], beta);
     }
   }
 }

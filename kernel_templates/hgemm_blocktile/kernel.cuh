@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   __shared__ __align__(16) __half b_tile[BK * (BN + PAD_B)];
 
   const TileOrigin tile = tile_origin<BM, BN>(N);
-  const TileOrigin thread = Tiling::thread_origin();
+  const TileOrigin fragments = Tiling::thread_origin(threadIdx.x);
   PairReader<THREADS, BM, BK, A_LANES, LOAD_VEC, PAD_A> a_reader(A, M, lda, tile.row);
   RowReader<THREADS, BN, BK, LOAD_VEC, PAD_B> b_reader(B, N, ldb, tile.column);
 
@@ -136,20 +136,22 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 #pragma unroll UNROLL_K
     for (int k = 0; k < BK; ++k) {
       float a[TM], b[TN];
-      load_half_fragment<FRAGMENT_VEC, Tiling::kSubtileM>(a, a_tile + k * (BM + PAD_A) + thread.row);
-      load_half_fragment<FRAGMENT_VEC, Tiling::kSubtileN>(b, b_tile + k * (BN + PAD_B) + thread.column);
+      load_half_fragment<FRAGMENT_VEC, Tiling::kSubtileM>(a, a_tile + k * (BM + PAD_A) + fragments.row);
+      load_half_fragment<FRAGMENT_VEC, Tiling::kSubtileN>(b, b_tile + k * (BN + PAD_B) + fragments.column);
       multiply_fragments<row_serpentine>(sum, a, b);
     }
     __syncthreads();  // everybody has done with the tiles
   }
 
+  const TileOrigin c_tile = tile_origin<BM, BN>(N, block_index()),
+                   thread = Tiling::thread_origin(thread_index());
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
-    const int row = tile.row + thread.row + Tiling::row(i);
+    const int row = c_tile.row + thread.row + Tiling::row(i);
     if (row >= M) continue;
 #pragma unroll
     for (int j = 0; j < TN; j += STORE_VEC) {
-      const int column = tile.column + thread.column + Tiling::column(j);
+      const int column = c_tile.column + thread.column + Tiling::column(j);
       if (column >= N) continue;
       store_half_results<STORE_VEC>(C + static_cast<long long>(row) * ldc + column, alpha, &sum[i][j], beta);
     }

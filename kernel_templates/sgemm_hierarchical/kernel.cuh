@@ -17,7 +17,9 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   using Tiling = WarpTiling<BM, BN, BK, WM, WN, TM, TN, WM_ITER, WN_ITER, PAD_A, LANE_MAP>;
   extern __shared__ __align__(16) float shared[];
 
-  const TileOrigin tile = grouped_tile_origin<BM, BN, RASTER, GROUP>(M, N);
-  multiply_tile<Tiling, VEC, STAGES == 2, FRAGMENT_BUFFERS, ORDER>(tile, shared, M, N, K, alpha, A, lda, B,
-                                                                   ldb, beta, C, ldc);
+  float sum[TM][TN] = {};
+  multiply_tile<Tiling, VEC, STAGES == 2, FRAGMENT_BUFFERS, ORDER>(
+      sum, grouped_tile_origin<BM, BN, RASTER, GROUP>(M, N), shared, M, N, K, A, lda, B, ldb);
+  store_tile<Tiling, VEC>(sum, grouped_tile_origin<BM, BN, RASTER, GROUP>(M, N, block_index()), M, N, alpha,
+                          beta, C, ldc);
 }

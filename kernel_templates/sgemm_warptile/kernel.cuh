@@ -14,12 +14,14 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   constexpr MultiplyOrder kOrder = SERPENTINE ? row_serpentine : plain;
   extern __shared__ __align__(16) float shared[];
 
-  const TileOrigin tile = tile_origin<BM, BN>(N);
+  float sum[TM][TN] = {};
   if (rows_are_aligned(A, B, C, N, K)) {
-    multiply_tile<Tiling, 4, PREFETCH, FRAGMENT_BUFFERS, kOrder>(tile, shared, M, N, K, alpha, A, K, B, N,
-                                                                 beta, C, N);
+    multiply_tile<Tiling, 4, PREFETCH, FRAGMENT_BUFFERS, kOrder>(sum, tile_origin<BM, BN>(N), shared, M, N, K,
+                                                                 A, K, B, N);
+    store_tile<Tiling, 4>(sum, tile_origin<BM, BN>(N, block_index()), M, N, alpha, beta, C, N);
   } else {
-    multiply_tile<Tiling, 1, PREFETCH, FRAGMENT_BUFFERS, kOrder>(tile, shared, M, N, K, alpha, A, K, B, N,
-                                                                 beta, C, N);
+    multiply_tile<Tiling, 1, PREFETCH, FRAGMENT_BUFFERS, kOrder>(sum, tile_origin<BM, BN>(N), shared, M, N, K,
+                                                                 A, K, B, N);
+    store_tile<Tiling, 1>(sum, tile_origin<BM, BN>(N, block_index()), M, N, alpha, beta, C, N);
   }
 }
