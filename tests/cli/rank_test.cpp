@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "cli/expect_error.h"
 #include "cli/process.h"
 #include "store/database.h"
 
@@ -39,6 +40,30 @@ TEST(Rank, WhatWasScreenedOutIsListedWithItsTime) {
   EXPECT_EQ(sandbox.run({"rank", "--db", "rows.db", "--outcome", "refused"}).out,
             "outcome  template  problem   parameters  gpu          reason\n"
             "refused  refused   64x64x64  -           NVIDIA H200  too many threads\n");
+}
+
+TEST(Rank, TheBestOfEachProblemIsATableOfItsOwn) {
+  const Sandbox sandbox;
+  Trial other = timed("other", Outcome::ok, 40);
+  other.problem = "8x8x8";
+  Database(sandbox.folder() / "rows.db", Database::Mode::read_write)
+      .record_all({timed("fast", Outcome::ok, 100), timed("slow", Outcome::ok, 200), other});
+  const std::string best = sandbox.run({"rank", "--db", "rows.db", "--best"}).out;
+  EXPECT_NE(best.find("\n64x64x64  fast "), std::string::npos) << best;
+  EXPECT_NE(best.find("\n8x8x8     other "), std::string::npos) << best;
+  EXPECT_EQ(best.find("slow"), std::string::npos) << best;
+  for (const std::vector<std::string>& beside : {std::vector<std::string>{"--ladder"},
+                                                 {"--columns", "rank"},
+                                                 {"--sort-by", "rank"},
+                                                 {"--limit", "3"},
+                                                 {"--outcome", "ok"}}) {
+    std::vector<std::string> command{"rank", "--db", "rows.db", "--best"};
+    command.insert(command.end(), beside.begin(), beside.end());
+    const bool both = beside.front() == "--ladder";
+    expect_error(sandbox.run(command), kUserError,
+                 {both ? "--best: has no effect beside --ladder\n  Leave one of the two out."
+                       : beside.front() + ": has no effect beside --best\n  Leave one of the two out."});
+  }
 }
 
 TEST(Rank, ADatabaseOfSchema1IsUpgradedAndRanked) {
