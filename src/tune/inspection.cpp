@@ -27,13 +27,18 @@ class Inspection {
     while (pool_.pending() < most_pending && rows_.size() < kMostRows && !observer_.interrupted() &&
            propose())
       hand_over();
-    for (auto& [ticket, compiled] : pool_.take_finished()) finish(ticket, compiled);
+    const auto finished = pool_.take_finished();
+    for (const auto& [ticket, compiled] : finished) finish(ticket, compiled);
     hand_over();
+    idle_ = finished.empty();
     observer_.progress(done_, total_);
     return !exhausted_ || pool_.pending() > 0;
   }
 
-  void wait() const { wait_for_work(pool_); }
+  /// What comes from the cache comes without a worker that could be waited for.
+  void wait() const {
+    if (idle_) wait_for_work(pool_);
+  }
 
   /// Rows behind one that is not complete.
   void hand_over_the_rest() {
@@ -143,6 +148,7 @@ class Inspection {
   std::uint64_t tickets_ = 0;
   std::size_t next_stage_ = 0;
   bool exhausted_ = false;
+  bool idle_ = true;  ///< nothing had finished at the last step
   std::size_t done_ = 0;
   std::size_t total_ = 0;
 };
