@@ -251,9 +251,12 @@ void add_bench_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune bench sgemm_warptile --best --problem 4096x4096x4096 --sustained 2s\n"
       "  tiletune bench sgemm_warptile --best --set BK=16 --problem 1024 --format json\n"
       "  tiletune bench my_kernels/axpy --set BLOCK=256 --problem 1000000 --gpu A100");
-  command->callback([options, gpus, &action] {
+  command->callback([options, command, gpus, &action] {
     options->gpus.asked = gpus->count() > 0;
-    action = [options] { return run(*options); };
+    action = [options, command] {
+      check_flags_beside_model(*command);
+      return run(*options);
+    };
   });
 }
 

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/signals.h"
+#include "output/json_stream.h"
 #include "output/progress.h"
 #include "output/table.h"
 #include "tune/inspection.h"
@@ -57,7 +58,7 @@ std::vector<std::string> cells_of(const InspectedOnGpu& gpu) {
               : "refused: " + gpu.reason};
 }
 
-std::string as_table(const std::vector<InspectedConfiguration>& rows, const std::vector<Target>& targets) {
+TextTable table_for(const std::vector<Target>& targets) {
   TextTable table;
   table.add_column("template", Align::left);
   table.add_column("parameters", Align::left);
@@ -68,14 +69,15 @@ std::string as_table(const std::vector<InspectedConfiguration>& rows, const std:
     table.add_column("occupancy", Align::right);
     table.add_column("limiter (blocks/SM)", Align::left);
   }
-  for (const InspectedConfiguration& row : rows) {
-    std::vector<std::string> cells{row.template_name, to_text(row.parameters)};
-    for (const InspectedOnGpu& gpu : row.gpus) {
-      for (std::string& cell : cells_of(gpu)) cells.push_back(std::move(cell));
-    }
-    table.add_row(std::move(cells));
+  return table;
+}
+
+std::vector<std::string> table_row(const InspectedConfiguration& row) {
+  std::vector<std::string> cells{row.template_name, to_text(row.parameters)};
+  for (const InspectedOnGpu& gpu : row.gpus) {
+    for (std::string& cell : cells_of(gpu)) cells.push_back(std::move(cell));
   }
-  return table.text(stdout_wants_colour());
+  return cells;
 }
 
 Json occupancy_json(const Occupancy& occupancy) {
@@ -106,22 +108,35 @@ Json gpu_json(const InspectedOnGpu& gpu, const Target& target) {
   return json;
 }
 
-std::string as_json(const std::vector<InspectedConfiguration>& rows, const std::vector<Target>& targets) {
-  Json list = Json::array();
-  for (const InspectedConfiguration& row : rows) {
-    Json gpus = Json::array();
-    for (std::size_t i = 0; i < targets.size(); ++i) gpus.push_back(gpu_json(row.gpus[i], targets[i]));
-    list.push_back({{"template", row.template_name},
-                    {"problem", row.problem},
-                    {"parameters", to_json(row.parameters)},
-                    {"gpus", gpus}});
-  }
-  return Json{{"configurations", list}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+Json json_row(const InspectedConfiguration& row, const std::vector<Target>& targets) {
+  Json gpus = Json::array();
+  for (std::size_t i = 0; i < targets.size(); ++i) gpus.push_back(gpu_json(row.gpus[i], targets[i]));
+  return {{"template", row.template_name},
+          {"problem", row.problem},
+          {"parameters", to_json(row.parameters)},
+          {"gpus", gpus}};
 }
 
 bool runs_somewhere(const InspectedConfiguration& row) {
   return std::any_of(row.gpus.begin(), row.gpus.end(),
                      [](const InspectedOnGpu& gpu) { return gpu.outcome == Outcome::ok; });
+}
+
+using TakeRow = std::function<void(const InspectedConfiguration&)>;
+
+/// Rows may be too many for memory: JSON is written as they come, a table keeps its text alone.
+void write_rows(std::ostream& out, Format format, const std::vector<Target>& targets,
+                const std::function<void(const TakeRow&)>& inspect) {
+  if (format == Format::json) {
+    JsonArrayStream document(out, {{"configurations", Json::array()}}, 2);
+    inspect([&](const InspectedConfiguration& row) { document.add(json_row(row, targets)); });
+    document.end();
+    out << '\n';
+  } else {
+    TextTable table = table_for(targets);
+    inspect([&](const InspectedConfiguration& row) { table.add_row(table_row(row)); });
+    table.write_text(out, stdout_wants_colour());
+  }
 }
 
 int run(const InspectCommand& options) {
@@ -132,22 +147,29 @@ int run(const InspectCommand& options) {
   if (spec.problems.size() > 1) spec.problems.resize(1);
   std::vector<Stage> stages = plan_stages(spec);
   catch_interrupts();
-  Progress progress(options.quiet, ::isatty(STDERR_FILENO) != 0);
-  const auto rows = inspect_stages(
-      spec, stages, targets, options.compile.pool_options(spec),
-      [&](std::size_t done, std::size_t total) {
+  const bool rows_on_terminal = format == Format::json && ::isatty(STDOUT_FILENO) != 0;
+  Progress progress(options.quiet || rows_on_terminal, ::isatty(STDERR_FILENO) != 0);
+  bool any_runs = false;
+  stream_output("", [&](std::ostream& out) {
+    write_rows(out, format, targets, [&](const TakeRow& take) {
+      const auto row = [&](const InspectedConfiguration& inspected) {
+        any_runs = any_runs || runs_somewhere(inspected);
+        take(inspected);
+      };
+      const auto counts = [&](std::size_t done, std::size_t total) {
         progress.update({"compiling", done, total, ""});
-      },
-      interrupted);
-  progress.finish();
-  write_output("", format == Format::json ? as_json(rows, targets) : as_table(rows, targets));
+      };
+      inspect_stages(spec, stages, targets, options.compile.pool_options(spec), {row, counts, interrupted});
+      progress.finish();
+    });
+  });
   if (interrupted()) {
     fmt::print(stderr,
                "Interrupted: only what was compiled is shown. The same command again goes on from the kernel "
                "cache.\n");
     return kInterrupted;
   }
-  if (std::any_of(rows.begin(), rows.end(), runs_somewhere)) return 0;
+  if (any_runs) return 0;
   throw NothingToDo("no configuration can run on any of these GPUs", Where{spec.file.string(), ""},
                     "The output has the reason of each one.");
 }

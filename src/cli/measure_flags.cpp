@@ -118,4 +118,15 @@ void MeasureFlags::apply(TuneSpec& spec) const {
   if (!sustained.empty()) apply_sustained(sustained, spec.measure.finals);
 }
 
+void check_flags_beside_model(const CLI::App& command) {
+  if (command.count("--gpu") == 0) return;
+  for (const char* flag : {"--baseline", "--precision", "--cache", "--sustained", "--screening", "--finals",
+                           "--samples", "--rounds"}) {
+    const CLI::Option* option = command.get_option_no_throw(flag);
+    if (option == nullptr || option->count() == 0) continue;
+    throw UserError("has no effect beside --gpu, with which times are predicted", Where{flag, ""},
+                    "Leave the flag out, or leave out --gpu to measure on a GPU of this machine.");
+  }
+}
+
 }  // namespace tiletune

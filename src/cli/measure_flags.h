@@ -24,4 +24,8 @@ struct MeasureFlags {
   void apply(TuneSpec& spec) const;
 };
 
+/// Throws UserError for a flag of measuring, or of how many samples, that was given beside --gpu MODEL: there
+/// times are predicted.
+void check_flags_beside_model(const CLI::App& command);
+
 }  // namespace tiletune

@@ -22,6 +22,7 @@ struct RankOptions {
   std::vector<std::string> columns;
   std::vector<std::string> outcomes;
   bool ladder = false;
+  bool best = false;
   std::filesystem::path output;
 };
 
@@ -60,6 +61,7 @@ void write_ranking(std::ostream& out, const RankOptions& options, const Database
                       "Loosen the filters, or run 'tiletune sweep' first.");
   }
   rows = {};
+  if (options.best) return write_winners(out, groups, database, format, colour);
   write_rankings(out, groups, database, format,
                  {static_cast<std::size_t>(options.limit), options.sort_by, options.columns, colour});
 }
@@ -74,12 +76,14 @@ void check_combination(const RankOptions& options) {
     throw UserError(fmt::format("has no effect beside {}", beside), Where{option, ""},
                     "Leave one of the two out.");
   };
-  if (options.ladder && !options.outcomes.empty()) refuse("--outcome", "--ladder");
-  const char* list = options.ladder ? "--ladder" : "--outcome";
-  if (!options.ladder && !lists_failures(options)) return;
+  if (options.best && options.ladder) refuse("--best", "--ladder");
+  const bool summary = options.best || options.ladder;
+  const char* list = options.ladder ? "--ladder" : options.best ? "--best" : "--outcome";
+  if (summary && !options.outcomes.empty()) refuse("--outcome", list);
+  if (!summary && !lists_failures(options)) return;
   if (!options.columns.empty()) refuse("--columns", list);
   if (!options.sort_by.empty()) refuse("--sort-by", list);
-  if (options.ladder && options.limit_given) refuse("--limit", list);
+  if (summary && options.limit_given) refuse("--limit", list);
 }
 
 int run(const RankOptions& options) {
@@ -120,9 +124,12 @@ void add_rank_command(CLI::App& app, Action& action) {
                       "Instead list rows with this outcome, e.g. refused (repeatable)");
   command->add_flag("--ladder", options->ladder,
                     "Instead print the best of each template, each with its speed-up");
+  command->add_flag("--best", options->best,
+                    "Instead print the best of each problem, and the geometric mean against the baseline");
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(
-      "Examples:\n  tiletune rank\n  tiletune rank --gpu H200 --problem 4096x4096x4096 --format csv\n"
+      "Examples:\n  tiletune rank\n  tiletune rank --best --sweep 3 --format markdown\n  tiletune rank --gpu "
+      "H200 --problem 4096x4096x4096 --format csv\n"
       "  tiletune rank --outcome wrong_result --outcome crashed\n  tiletune rank --sort-by registers --limit "
       "0");
   command->callback([options, limit, &action] {

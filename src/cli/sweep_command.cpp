@@ -118,9 +118,12 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune sweep configs/sgemm.json --screening 1.2 --finals 20 --sustained 2s\n"
       "  tiletune sweep configs/sgemm.json --screening off --finals off --precision 0\n"
       "  tiletune sweep configs/sgemm.json --gpu A100 --format json > predicted.json");
-  command->callback([options, gpus, &action] {
+  command->callback([options, command, gpus, &action] {
     options->gpus.asked = gpus->count() > 0;
-    action = [options] { return run(*options); };
+    action = [options, command] {
+      check_flags_beside_model(*command);
+      return run(*options);
+    };
   });
 }
 

@@ -19,8 +19,6 @@ namespace {
 
 /// Rounds between two moves of the buffers to fresh memory.
 constexpr int kRoundsInPlace = 10;
-/// Single launches of a kernel that is timed in batches.
-constexpr int kIsolatedSamples = 7;
 constexpr std::size_t kSustained = 5;
 constexpr auto kWarmUp = std::chrono::milliseconds(300);
 
@@ -196,7 +194,7 @@ class Finals {
       guarded(runner, [&] {
         std::vector<double> times_us;
         for (const Shot& shot : timer_.singles(runner.subject, preparation_for(policy_.cache, false),
-                                               runner.estimate_us, kIsolatedSamples))
+                                               runner.estimate_us, Timer::kIsolatedSamples))
           times_us.push_back(shot.time_us);
         racers_[i].samples.isolated_us = median(times_us);
       });

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/calibration.h"
 #include "base/outcome.h"
 #include "compile/request.h"
 #include "gpu/device.h"
@@ -56,16 +57,6 @@ struct MeasuredBaseline {
   std::string algorithm;      ///< what tells it from the library's other ways: "heuristic 3 of 8"; or empty
   double relative_error = 0;  ///< norm-wise, against the FP64 reference
   Timing timing;
-};
-
-/// What the harness measured of a GPU itself: the ceilings of kernels, and the floor of its own method.
-struct Calibration {
-  double ffma_tflops = 0;  ///< FP32 multiply-adds from registers, two operations each
-  double copy_gbs = 0;     ///< copy in device memory far beyond L2, bytes read and written, 10^9 per second
-  double shared_gbs = 0;   ///< 16-byte loads from shared memory without bank conflicts, all multiprocessors
-  double event_floor_us = 0;         ///< two events with nothing between them; subtracted from every sample
-  double empty_kernel_us = 0;        ///< what a kernel that does nothing is then reported to take
-  double empty_kernel_batch_us = 0;  ///< the same in a batch
 };
 
 struct Prepared {

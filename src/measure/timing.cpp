@@ -11,11 +11,10 @@ namespace {
 constexpr std::int64_t kSmallestFlush = std::int64_t{16} << 20;
 /// So long a series of samples may take between two signs of life.
 constexpr double kLongestSeriesUs = 0.25e6;
-/// Single launches of a kernel before it is known whether it needs batches, and of one that does.
+/// Single launches of a kernel before it is known whether it needs batches.
 constexpr int kFirstSamples = 3;
 /// A single sample that takes so many times what is short needs no second opinion.
 constexpr double kClearlyLong = 4;
-constexpr int kIsolatedSamples = 7;
 constexpr int kFloorSamples = 31;
 constexpr double kShortestUs = 1e-3;
 /// After so long a pause the GPU may have lowered its clock; it is up again when so many series in a row ran

@@ -35,6 +35,8 @@ class Timer {
  public:
   /// Launches in a batch.
   static constexpr int kBatch = 100;
+  /// Single launches of a kernel that is timed in batches.
+  static constexpr int kIsolatedSamples = 7;
 
   /// `beat` is called whenever launches have ended, as a sign of life.
   Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> beat);

@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <span>
 
+#include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
 #include "output/export.h"
@@ -98,11 +101,28 @@ Json baselines_of(const RankingGroup& group, const Database& database) {
   return baselines;
 }
 
-Json entry_of(const RankingGroup& group, const RankedRow& best, const Database& database,
-              const std::vector<SweepRecord>& sweeps) {
-  const Trial trial = database.row(best.id);
-  Json entry = section(
-      trial, {"gpu", "architecture", "problem", "operation", "element_types", "scalars", "cache", "source"});
+/// The sizes of "64x32x16 lda=48" as numbers by name; null for an operation whose names no row knows.
+Json dimensions_of(const Trial& trial) {
+  if (trial.operation != "gemm") return nullptr;
+  std::vector<std::string> words = split(trial.problem, ' ');
+  const std::vector<std::string> sizes = split(words.front(), 'x');
+  constexpr std::array kNames{"M", "N", "K"};
+  if (sizes.size() != kNames.size()) return nullptr;
+  Json dimensions = Json::object();
+  for (std::size_t i = 0; i < kNames.size(); ++i) dimensions[kNames.at(i)] = parsed_cell(sizes[i]);
+  for (const std::string& word : std::span(words).subspan(1)) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    if (equals < word.size()) dimensions[word.substr(0, equals)] = parsed_cell(word.substr(equals + 1));
+  }
+  return dimensions;
+}
+
+Json entry_of(const RankingGroup& group, const Database& database, const std::vector<SweepRecord>& sweeps) {
+  const std::vector<RankedRow> leaders = leaders_of(group);
+  const Trial trial = database.row(leaders.front().id);
+  Json entry = section(trial, {"gpu", "architecture", "problem"});
+  entry["dimensions"] = dimensions_of(trial);
+  entry.update(section(trial, {"operation", "element_types", "scalars", "cache", "source"}));
   const std::string banner = source_banner(group.source, group.gpu);
   if (!banner.empty()) entry["note"] = banner;
   add_columns(
@@ -117,9 +137,7 @@ Json entry_of(const RankingGroup& group, const RankedRow& best, const Database& 
   entry["verification"] = section(trial, {"relative_error", "error_bound", "largest_error",
                                           "largest_error_at", "baseline", "baseline_error"});
   entry["baselines"] = baselines_of(group, database);
-  entry["tied_with"] = std::count_if(group.rows.begin(), group.rows.end(),
-                                     [&](const RankedRow& row) { return row.rank == best.rank; }) -
-                       1;
+  entry["tied_with"] = leaders.size() - 1;
   entry["provenance"] = provenance_of(trial, sweeps);
   return entry;
 }
@@ -130,9 +148,7 @@ Json best_as_json(const std::vector<RankingGroup>& groups, const Database& datab
   const std::vector<SweepRecord> sweeps = database.sweeps();
   Json document{{"tiletune_best", kBestFormat}, {"tiletune", kVersion}, {"best", Json::array()}};
   for (const RankingGroup& group : groups) {
-    const auto best = std::find_if(group.rows.begin(), group.rows.end(),
-                                   [](const RankedRow& row) { return row.rank == 1; });
-    if (best != group.rows.end()) document["best"].push_back(entry_of(group, *best, database, sweeps));
+    if (!leaders_of(group).empty()) document["best"].push_back(entry_of(group, database, sweeps));
   }
   return document;
 }

@@ -52,6 +52,13 @@ void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, 
 void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
                    Format format, bool colour);
 
+/// The best kernel of each problem, a line each: template, parameters, time, tflops, the fastest baseline
+/// with its time, percent_of_baseline, with how many others it is tied, and the noise floor of its finals;
+/// under them the geometric mean of percent_of_baseline. A table per GPU, source and conditions; JSON lists
+/// the tied ones.
+void write_winners(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
+                   Format format, bool colour);
+
 /// Chosen columns of rows that need not have run, in order of insertion, at most `limit` (0: all). Tables
 /// leave out numbers that no row shown has; JSON has all columns.
 void write_trials(std::ostream& out, const Database& database, const TrialFilter& filter, Format format,

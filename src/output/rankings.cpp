@@ -31,11 +31,6 @@ TextTable chosen_table(const Database& database, const std::vector<RankedRow>& r
   return table;
 }
 
-void write_lines(std::ostream& out, const std::vector<std::string>& lines, bool markdown) {
-  for (const std::string& line : lines)
-    out << (markdown ? "\n" : "") << (markdown ? markdown_text(line) : line) << '\n';
-}
-
 /// What is shown of a group under its heading.
 struct GroupView {
   const std::vector<RankedRow>& rows;
@@ -161,6 +156,11 @@ void write_section(std::ostream& out, const std::string& title, const std::strin
   if (!banner.empty())
     out << (markdown ? "**" : "") << shown(printable(banner)) << (markdown ? "**\n\n" : "\n");
   table.write(out, markdown, colour);
+}
+
+void write_lines(std::ostream& out, const std::vector<std::string>& lines, bool markdown) {
+  for (const std::string& line : lines)
+    out << (markdown ? "\n" : "") << (markdown ? markdown_text(line) : line) << '\n';
 }
 
 void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,

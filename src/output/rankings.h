@@ -21,6 +21,9 @@ std::string time_column(Source source);
 void write_section(std::ostream& out, const std::string& title, const std::string& banner,
                    const TextTable& table, bool markdown, bool colour);
 
+/// What stands under a table, a line or a paragraph each.
+void write_lines(std::ostream& out, const std::vector<std::string>& lines, bool markdown);
+
 /// One cell of a trial for people, by column name.
 std::string human_cell(const Trial& trial, const std::string& column);
 

@@ -88,4 +88,11 @@ std::vector<RankingGroup> rank_rows(RankingRows& rows) {
   return groups;
 }
 
+std::vector<RankedRow> leaders_of(const RankingGroup& group) {
+  std::vector<RankedRow> leaders;
+  std::copy_if(group.rows.begin(), group.rows.end(), std::back_inserter(leaders),
+               [](const RankedRow& row) { return row.rank == 1; });
+  return leaders;
+}
+
 }  // namespace tiletune

@@ -36,6 +36,10 @@ struct RankingGroup : Comparable {
 /// parameters in one group only the latest counts. Predicted rows rank by their predicted time.
 std::vector<RankingGroup> rank_rows(RankingRows& rows);
 
+/// The kernels that share the first rank, the first of which is the best choice; none where only baselines
+/// ran.
+std::vector<RankedRow> leaders_of(const RankingGroup& group);
+
 /// One rung: the fastest row of one template.
 struct LadderRung {
   std::int64_t id = 0;  ///< of the row in the database

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/calibration.h"
 #include "base/outcome.h"
 
 namespace tiletune {
@@ -99,18 +100,12 @@ struct Trial {
   std::int64_t seen_in_sweep = 0;  ///< the latest sweep that made or reused it
 };
 
-/// What was measured of a GPU itself, once per GPU and driver. Fields as in measure/messages.h.
-struct CalibrationRecord {
+/// What was measured of a GPU itself, once per GPU and driver.
+struct CalibrationRecord : Calibration {
   std::string gpu;
   std::string gpu_uuid;
   std::string driver_version;
   std::string recorded_at;
-  double ffma_tflops = 0;
-  double copy_gbs = 0;
-  double shared_gbs = 0;
-  double event_floor_us = 0;
-  double empty_kernel_us = 0;
-  double empty_kernel_batch_us = 0;
 };
 
 /// One run of the sweep command.

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "measure/messages.h"
+#include "base/calibration.h"
 #include "store/database.h"
 #include "tune/target.h"
 

@@ -1,7 +1,6 @@
 #include "tune/inspection.h"
 
-#include <algorithm>
-#include <set>
+#include <deque>
 #include <unordered_map>
 #include <utility>
 
@@ -12,42 +11,59 @@ namespace tiletune {
 
 namespace {
 
+/// Rows that wait for one before them: refusing takes no time, compiling may take a minute.
+constexpr std::size_t kMostRows = 10000;
+
 class Inspection {
  public:
   Inspection(const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
-             const CompilePoolOptions& compile)
-      : spec_(spec), stages_(stages), targets_(targets), pool_(compile) {
+             const CompilePoolOptions& compile, const InspectionObserver& observer)
+      : spec_(spec), stages_(stages), targets_(targets), pool_(compile), observer_(observer) {
     for (const Stage& stage : stages_) total_ += stage.planned * targets_.size();
   }
 
   bool step() {
-    while (pool_.pending() < 4 * static_cast<std::size_t>(pool_.workers()) && propose()) {
-    }
-    for (auto& [ticket, compiled] : pool_.take_finished()) finish(ticket, compiled);
+    const std::size_t most_pending = 4 * static_cast<std::size_t>(pool_.workers());
+    while (pool_.pending() < most_pending && rows_.size() < kMostRows && !observer_.interrupted() &&
+           propose())
+      hand_over();
+    const auto finished = pool_.take_finished();
+    for (const auto& [ticket, compiled] : finished) finish(ticket, compiled);
+    hand_over();
+    idle_ = finished.empty();
+    observer_.progress(done_, total_);
     return !exhausted_ || pool_.pending() > 0;
   }
 
-  void wait() const { wait_for_work(pool_); }
+  /// What comes from the cache comes without a worker that could be waited for.
+  void wait() const {
+    if (idle_) wait_for_work(pool_);
+  }
 
-  std::size_t done() const { return done_; }
-  std::size_t total() const { return total_; }
-  /// Rows whose compilations have all ended.
-  std::vector<InspectedConfiguration> take() {
-    std::set<std::size_t> incomplete;
-    for (const auto& [ticket, job] : jobs_) incomplete.insert(job.row);
-    std::vector<InspectedConfiguration> complete;
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
-      if (!incomplete.contains(row)) complete.push_back(std::move(rows_[row]));
+  /// Rows behind one that is not complete.
+  void hand_over_the_rest() {
+    for (const Row& row : rows_) {
+      if (row.open == 0) observer_.row(row.result);
     }
-    return complete;
   }
 
  private:
+  struct Row {
+    InspectedConfiguration result;
+    std::size_t open;  ///< GPUs whose part is not known yet
+  };
   struct Job {
-    std::size_t row;
+    std::size_t row;  ///< counted from the first that was ever proposed
     std::size_t gpu;
     const Stage* stage;
   };
+
+  void hand_over() {
+    for (; !rows_.empty() && rows_.front().open == 0; rows_.pop_front(), ++handed_over_)
+      observer_.row(rows_.front().result);
+  }
+
+  Row& row_of(const Job& job) { return rows_[job.row - handed_over_]; }
 
   bool propose() {
     while (next_stage_ < stages_.size() && stages_[next_stage_].proposed >= stages_[next_stage_].planned)
@@ -61,77 +77,86 @@ class Inspection {
       return true;
     }
     ++stage.proposed;
-    rows_.push_back({stage.spec->name, stage.problem.label(), stage.space.at(*index).named(*stage.spec),
-                     std::vector<InspectedOnGpu>(targets_.size())});
-    for (std::size_t gpu = 0; gpu < targets_.size(); ++gpu) submit({rows_.size() - 1, gpu, &stage}, *index);
+    InspectedConfiguration result{stage.spec->name, stage.problem.label(),
+                                  stage.space.at(*index).named(*stage.spec),
+                                  std::vector<InspectedOnGpu>(targets_.size())};
+    rows_.push_back({std::move(result), targets_.size()});
+    for (std::size_t gpu = 0; gpu < targets_.size(); ++gpu)
+      submit({handed_over_ + rows_.size() - 1, gpu, &stage}, *index);
     return true;
   }
 
   void submit(const Job& job, std::uint64_t index) {
-    InspectedOnGpu& result = rows_[job.row].gpus[job.gpu];
+    Instance& instance = row_of(job).result.gpus[job.gpu].instance;
     const Target& target = targets_[job.gpu];
-    std::string impossible = instantiate(*job.stage, index, target.model, result.instance);
-    if (impossible.empty()) impossible = admit_launch(target.model, result.instance).reason;
-    if (!impossible.empty()) {
-      refuse(result, impossible);
-      ++done_;
-      return;
-    }
+    std::string impossible = instantiate(*job.stage, index, target.model, instance);
+    if (impossible.empty()) impossible = admit_launch(target.model, instance).reason;
+    if (!impossible.empty()) return complete(job, refused({instance}, impossible));
     pool_.submit(++tickets_, make_compile_request(*job.stage->spec, spec_.compile, *job.stage->sources,
-                                                  result.instance, target.architecture));
+                                                  instance, target.architecture));
     jobs_.emplace(tickets_, job);
   }
 
-  static void refuse(InspectedOnGpu& result, const std::string& reason) {
+  static InspectedOnGpu refused(InspectedOnGpu result, const std::string& reason) {
     result.outcome = Outcome::refused;
     result.reason = reason;
+    return result;
+  }
+
+  void complete(const Job& job, InspectedOnGpu result) {
+    Row& row = row_of(job);
+    row.result.gpus[job.gpu] = std::move(result);
+    --row.open;
+    ++done_;
   }
 
   void finish(std::uint64_t ticket, const Compiled& compiled) {
     const Job job = jobs_.at(ticket);
     jobs_.erase(ticket);
-    ++done_;
-    InspectedOnGpu& result = rows_[job.row].gpus[job.gpu];
+    complete(job, inspected(job, compiled));
+  }
+
+  InspectedOnGpu inspected(const Job& job, const Compiled& compiled) {
+    InspectedOnGpu result{row_of(job).result.gpus[job.gpu].instance};
     result.outcome = compiled.outcome;
     result.reason = compiled.reason;
-    if (compiled.outcome != Outcome::ok) return;
+    if (compiled.outcome != Outcome::ok) return result;
     try {
       result.resources = read_resources(*compiled.binary);
     } catch (const UserError& error) {
-      return refuse(result, error.what());
+      return refused(std::move(result), error.what());
     }
     const Admission admission =
         admit_binary(targets_[job.gpu].model, result.instance, *result.resources, spec_.limits);
     result.occupancy = admission.occupancy;
     result.warnings = admission.warnings;
-    if (!admission.admitted) refuse(result, admission.reason);
+    if (!admission.admitted) return refused(std::move(result), admission.reason);
+    return result;
   }
 
   const TuneSpec& spec_;
   std::vector<Stage>& stages_;
   const std::vector<Target>& targets_;
   CompilePool pool_;
-  std::vector<InspectedConfiguration> rows_;
+  const InspectionObserver& observer_;
+  std::deque<Row> rows_;
+  std::size_t handed_over_ = 0;  ///< rows before the first of them
   std::unordered_map<std::uint64_t, Job> jobs_;
   std::uint64_t tickets_ = 0;
   std::size_t next_stage_ = 0;
   bool exhausted_ = false;
+  bool idle_ = true;  ///< nothing had finished at the last step
   std::size_t done_ = 0;
   std::size_t total_ = 0;
 };
 
 }  // namespace
 
-std::vector<InspectedConfiguration> inspect_stages(
-    const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
-    const CompilePoolOptions& compile, const std::function<void(std::size_t, std::size_t)>& progress,
-    const std::function<bool()>& interrupted) {
-  Inspection inspection(spec, stages, targets, compile);
-  while (inspection.step() && !interrupted()) {
-    progress(inspection.done(), inspection.total());
-    inspection.wait();
-  }
-  return inspection.take();
+void inspect_stages(const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
+                    const CompilePoolOptions& compile, const InspectionObserver& observer) {
+  Inspection inspection(spec, stages, targets, compile, observer);
+  while (inspection.step() && !observer.interrupted()) inspection.wait();
+  inspection.hand_over_the_rest();
 }
 
 }  // namespace tiletune

@@ -31,12 +31,17 @@ struct InspectedConfiguration {
   std::vector<InspectedOnGpu> gpus;
 };
 
-/// Compiles every configuration of the stages for every target, on all cores, and reads its resources.
-/// `progress` gets done and total compilations. Stops early, with what is complete, when `interrupted` says
-/// so.
-std::vector<InspectedConfiguration> inspect_stages(
-    const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
-    const CompilePoolOptions& compile, const std::function<void(std::size_t, std::size_t)>& progress,
-    const std::function<bool()>& interrupted);
+/// Who hears of an inspection.
+struct InspectionObserver {
+  std::function<void(const InspectedConfiguration&)> row;  ///< in the order of the stages' strategies
+  std::function<void(std::size_t done, std::size_t total)> progress;  ///< compilations
+  std::function<bool()> interrupted;                                  ///< whether to stop early
+};
+
+/// Compiles every configuration of the stages for every target, on all cores, and reads its resources. A row
+/// is handed over as soon as it and all before it are complete, and not kept; when interrupted, so are those
+/// behind one that is not.
+void inspect_stages(const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
+                    const CompilePoolOptions& compile, const InspectionObserver& observer);
 
 }  // namespace tiletune

@@ -10,7 +10,7 @@ namespace {
 
 std::string best_text(const Trial& row) {
   std::string text = fmt::format("{:.1f} TFLOP/s", row.tflops.value_or(0));
-  if (row.percent_of_baseline) text += fmt::format(", {:.1f}% of cuBLAS", *row.percent_of_baseline);
+  if (row.percent_of_baseline) text += fmt::format(", {:.1f}% of {}", *row.percent_of_baseline, row.baseline);
   return text + " (" + row.template_name + ")";
 }
 

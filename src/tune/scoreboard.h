@@ -20,7 +20,7 @@ class Scoreboard {
  private:
   struct Best {
     double median_us = 0;
-    std::string text;  ///< "52.0 TFLOP/s, 102.0% of cuBLAS (sgemm_warptile)"
+    std::string text;  ///< "52.0 TFLOP/s, 102.0% of cublaslt (sgemm_warptile)"
   };
   std::string stage_;  ///< of the last row
   std::string place_;  ///< its GPU and problem

@@ -66,5 +66,21 @@ TEST_F(MeasureFlags, MistakesNameTheFlagAndTheRemedy) {
           "--finals 10.");
 }
 
+TEST_F(MeasureFlags, AreRefusedWhereNothingIsMeasured) {
+  const auto expect_refused = [&](std::vector<std::string> command, const std::string& flag) {
+    command.insert(command.end(), {"--gpu", "H100", "--quiet"});
+    expect_error(
+        sandbox.run(command), kUserError,
+        {flag + ": has no effect beside --gpu, with which times are predicted\n  Leave the flag out, or "
+                "leave out --gpu to measure on a GPU of this machine."});
+  };
+  const std::vector<std::pair<std::string, std::string>> flags{{"--baseline", "none"}, {"--precision", "1"},
+                                                               {"--cache", "cold"},    {"--sustained", "1s"},
+                                                               {"--screening", "off"}, {"--finals", "3"}};
+  for (const auto& [flag, value] : flags) expect_refused({"sweep", config, flag, value}, flag);
+  for (const std::string flag : {"--samples", "--rounds"})
+    expect_refused({"bench", "sgemm_naive", "--problem", "64", flag, "30"}, flag);
+}
+
 }  // namespace
 }  // namespace tiletune

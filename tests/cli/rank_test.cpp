@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "cli/expect_error.h"
 #include "cli/process.h"
 #include "store/database.h"
 
@@ -78,6 +79,30 @@ TEST(Rank, AProblemMayBeNamedAsASweepTakesIt) {
   EXPECT_EQ(ranked_at(sandbox, "512x512x512 lda=520 ldc=600"), Names{"apart"});
   EXPECT_EQ(ranked_at(sandbox, "512, ldc=600, lda=520, ldb=512"), Names{"apart"});
   EXPECT_EQ(sandbox.run({"rank", "--db", "rows.db", "--problem", "512,ldb=600"}).code, 1) << "no row matches";
+}
+
+TEST(Rank, TheBestOfEachProblemIsATableOfItsOwn) {
+  const Sandbox sandbox;
+  Trial other = timed("other", Outcome::ok, 40);
+  other.problem = "8x8x8";
+  Database(sandbox.folder() / "rows.db", Database::Mode::read_write)
+      .record_all({timed("fast", Outcome::ok, 100), timed("slow", Outcome::ok, 200), other});
+  const std::string best = sandbox.run({"rank", "--db", "rows.db", "--best"}).out;
+  EXPECT_NE(best.find("\n64x64x64  fast "), std::string::npos) << best;
+  EXPECT_NE(best.find("\n8x8x8     other "), std::string::npos) << best;
+  EXPECT_EQ(best.find("slow"), std::string::npos) << best;
+  for (const std::vector<std::string>& beside : {std::vector<std::string>{"--ladder"},
+                                                 {"--columns", "rank"},
+                                                 {"--sort-by", "rank"},
+                                                 {"--limit", "3"},
+                                                 {"--outcome", "ok"}}) {
+    std::vector<std::string> command{"rank", "--db", "rows.db", "--best"};
+    command.insert(command.end(), beside.begin(), beside.end());
+    const bool both = beside.front() == "--ladder";
+    expect_error(sandbox.run(command), kUserError,
+                 {both ? "--best: has no effect beside --ladder\n  Leave one of the two out."
+                       : beside.front() + ": has no effect beside --best\n  Leave one of the two out."});
+  }
 }
 
 TEST(Rank, ADatabaseOfSchema1IsUpgradedAndRanked) {

@@ -131,9 +131,13 @@ TEST(Sweep, ALaunchThatCannotBeEvaluatedIsARow) {
   const Finished inspected = sandbox.run({"inspect", config, "--gpu", "H100", "--quiet", "--format", "json"});
   EXPECT_EQ(inspected.code, 0) << inspected.err;
   int refused = 0;
+  int value = 0;
   const Json document = Json::parse(inspected.out);
-  for (const auto& configuration : document["configurations"])
+  for (const auto& configuration : document["configurations"]) {
     refused += configuration["gpus"][0]["outcome"] == "refused" ? 1 : 0;
+    EXPECT_EQ(configuration["parameters"]["V"], value++)
+        << "a refused one waits for those compiled before it";
+  }
   EXPECT_EQ(refused, 2) << inspected.out;
 }
 

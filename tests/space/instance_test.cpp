@@ -105,7 +105,7 @@ TemplateSpec strided_example() {
 
 TEST(InstanceTest, LeadingDimensionsOfADenseProblemAreItsRows) {
   const Instantiator instantiator(strided_example(), problem());
-  const Instance instance = instantiator.instantiate(configuration());
+  const Instance instance = instantiator.instantiate(configuration(), kMultiprocessors);
   EXPECT_EQ(instance.arguments.back().value, Value(int64_t{256}));
   EXPECT_EQ(to_text(instance.derived), "THREADS=128 BLOCKS=16 ROW_VECTORS=128");
   EXPECT_EQ(instantiator.workload().buffers[0].elements, 1024 * 256);
@@ -117,7 +117,7 @@ TEST(InstanceTest, BuffersEndWithTheLastRow) {
   Problem strided = problem();
   strided.leading = {{"lda", 260}, {"ldc", 520}};
   const Instantiator instantiator(strided_example(), strided);
-  const Instance instance = instantiator.instantiate(configuration());
+  const Instance instance = instantiator.instantiate(configuration(), kMultiprocessors);
   EXPECT_EQ(instance.arguments.back().value, Value(int64_t{260}));
   EXPECT_EQ(to_text(instance.derived), "THREADS=128 BLOCKS=16 ROW_VECTORS=130");
   const Workload& workload = instantiator.workload();

@@ -124,8 +124,8 @@ TEST(Database, AResultIsNotGivenUpForTheMarkThatItIsMeasuredAgain) {
 
 TEST(Database, CalibrationsAreKeptPerGpuAndDriver) {
   const TemporaryFolder folder;
-  const CalibrationRecord first{"NVIDIA H200", "GPU-1", "580.1", "now", 61.5,
-                                4200.25,       33000,   1.25,    1.5,   0.75};
+  const CalibrationRecord first{
+      {61.5, 4200.25, 33000, 1.25, 1.5, 0.75}, "NVIDIA H200", "GPU-1", "580.1", "now"};
   {
     Database database(folder / "a.db", Mode::read_write);
     CalibrationRecord other_driver = first;

@@ -12,6 +12,7 @@
 #include "output/export.h"
 #include "rank/ranking.h"
 #include "store/temporary_folder.h"
+#include "tune/inspection.h"
 #include "tune/many_rows.h"
 
 namespace tiletune {
@@ -71,10 +72,16 @@ class Growth : public ::testing::Test {
     const TuneSpec spec = load_tune_spec(write_wide_space(folder_.path(), width, height, refused), {});
     std::vector<Fleet> fleets = pretended_fleet(spec, TILETUNE_SOURCE_DIR);
     SweepOptions options;
-    options.compile.workers = 1;
-    options.compile.cache_folder = folder_ / "cubin";
-    options.compile.program = std::string(TILETUNE_BINARY_DIR) + "/tiletune";
+    options.compile = compile_options();
     return run_sweep(spec, fleets, database_, options, observer);
+  }
+
+  CompilePoolOptions compile_options() const {
+    CompilePoolOptions options;
+    options.workers = 1;
+    options.cache_folder = folder_ / "cubin";
+    options.program = std::string(TILETUNE_BINARY_DIR) + "/tiletune";
+    return options;
   }
 
   void expect_flat(bool refused, Outcome outcome) {
@@ -108,6 +115,28 @@ class Growth : public ::testing::Test {
 TEST_F(Growth, ASweepKeepsNothingOfRowsThatRan) { expect_flat(false, Outcome::ok); }
 
 TEST_F(Growth, ASweepKeepsNothingOfRefusedRows) { expect_flat(true, Outcome::refused); }
+
+TEST_F(Growth, AnInspectionKeepsNothingOfItsRows) {
+  constexpr std::int64_t kFirst = 1000;
+  constexpr std::int64_t kRows = 5000;
+  constexpr std::int64_t kMostBytesPerRow = 40;
+  for (const bool refused : {false, true}) {
+    const TuneSpec spec = load_tune_spec(write_wide_space(folder_.path(), 100, kRows / 100, refused), {});
+    std::vector<Stage> stages = plan_stages(spec);
+    std::int64_t rows = 0;
+    std::int64_t at_first = 0;
+    std::int64_t most = 0;
+    const auto count = [&](const InspectedConfiguration& row) {
+      EXPECT_EQ(row.gpus.at(0).outcome, refused ? Outcome::refused : Outcome::ok);
+      if (++rows == kFirst) at_first = most = live_heap();
+      if (rows > kFirst) most = std::max(most, live_heap());
+    };
+    inspect_stages(spec, stages, {pretended_target(TILETUNE_SOURCE_DIR)}, compile_options(),
+                   {count, [](std::size_t, std::size_t) {}, [] { return false; }});
+    EXPECT_EQ(rows, kRows);
+    EXPECT_LT(most - at_first, kMostBytesPerRow * (kRows - kFirst)) << "refused: " << refused;
+  }
+}
 
 TEST_F(Growth, RankingAndWritingOutTakeLittlePerRow) {
   constexpr std::int64_t kRows = 4000;

@@ -1,0 +1,1 @@
+// Nothing of its own: the target that precompiles headers needs a source.

@@ -1,0 +1,126 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "output/export.h"
+#include "sample_ranking.h"
+
+namespace tiletune {
+namespace {
+
+Trial winner_of(const std::string& problem, double median_us, double percent) {
+  Trial trial = timed_trial(problem, median_us, 0);
+  trial.problem = problem;
+  trial.template_name = "sgemm_warptile";
+  trial.parameters = R"({"BM":128,"VEC":true})";
+  trial.baseline = "cublaslt";
+  trial.baseline_us = percent / 100 * median_us;
+  trial.percent_of_baseline = percent;
+  return trial;
+}
+
+/// The three kernels and the baseline of sample_trials(), and two more problems.
+std::vector<Trial> three_problems() {
+  std::vector<Trial> trials = sample_trials();
+  trials[3].baseline = "cublas";
+  trials[3].baseline_us = 103.04;
+  trials[3].percent_of_baseline = 101.02;
+  trials[3].noise_floor_percent = 0.15;
+  trials.push_back(winner_of("128x128x128", 4, 200));
+  Trial alone = winner_of("8x8x8", 2, 0);
+  alone.baseline.clear();
+  alone.baseline_us.reset();
+  alone.percent_of_baseline.reset();
+  trials.push_back(alone);
+  return trials;
+}
+
+std::string written(const std::vector<Trial>& trials, Format format) {
+  const Ranked ranked(trials);
+  std::ostringstream out;
+  write_winners(out, ranked.groups, ranked.database, format, false);
+  return out.str();
+}
+
+TEST(Winners, AreALineEachWithTheMeanOfWhatTheyGain) {
+  EXPECT_EQ(
+      written(three_problems(), Format::table),
+      "best of each problem on NVIDIA H200, measured\n"
+      "problem      template        parameters  median_us  tflops  baseline  baseline_us  "
+      "percent_of_baseline  "
+      "tied_with  noise_floor_percent\n"
+      "64x64x64     sgemm_warptile  BM=64             102    51.0  cublas            103                  "
+      "101  "
+      "        1                0.150\n"
+      "128x128x128  sgemm_warptile  BM=128           4.00       -  cublaslt         8.00                  "
+      "200  "
+      "        0                    -\n"
+      "8x8x8        sgemm_warptile  BM=128           2.00       -  -                   -                    "
+      "-  "
+      "        0                    -\n"
+      "in every sgemm_warptile row shown: VEC=true\n"
+      "tied_with: so many others cannot be told from it; tiletune rank lists them\n"
+      "geometric mean over 2 problems: 142.1% of the faster baseline; 1 more had none to compare with\n");
+}
+
+TEST(Winners, OfOtherGpusAndConditionsStandInTablesOfTheirOwn) {
+  std::vector<Trial> trials{winner_of("64x64x64", 4, 110), winner_of("32x32x32", 2, 90)};
+  trials[1].gpu = "NVIDIA H100";
+  Trial warm = winner_of("64x64x64", 3, 120);
+  warm.key = "warm";
+  warm.cache = "warm";
+  trials.push_back(warm);
+  const std::string text = written(trials, Format::markdown);
+  for (const std::string part :
+       {"### best of each problem on NVIDIA H200, measured\n\n| problem |",
+        "\n\ngeometric mean over 1 problem: 110.0% ", "### best of each problem on NVIDIA H100, measured\n",
+        "geometric mean over 1 problem: 90.0% ", "### best of each problem on NVIDIA H200, measured (warm)\n",
+        "geometric mean over 1 problem: 120.0% "})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
+}
+
+TEST(Winners, ArePredictedUnderABannerWithoutABaseline) {
+  EXPECT_EQ(
+      written({predicted_trial()}, Format::table),
+      "best of each problem on H100 SXM, predicted\n"
+      "predicted by the static model for H100 SXM; nothing was timed\n"
+      "problem   template     parameters  predicted_us  tflops  baseline  baseline_us  percent_of_baseline  "
+      "tied_with  noise_floor_percent\n"
+      "64x64x64  sgemm_tiled  id=p1               77.8       -  -                   -                    -  "
+      "        0                    -\n");
+  EXPECT_EQ(written({}, Format::table), "No row ran and can be ranked.\n");
+}
+
+TEST(Winners, JsonListsWhatIsTied) {
+  const auto document = nlohmann::ordered_json::parse(written(three_problems(), Format::json));
+  const auto& winners = document["winners"][0];
+  EXPECT_NEAR(winners["geometric_mean_percent_of_baseline"].get<double>(), std::sqrt(101.02 * 200), 1e-9);
+  EXPECT_EQ(winners["problems_with_baseline"], 2);
+  ASSERT_EQ(winners["best"].size(), 3U);
+  EXPECT_EQ(winners["best"][0]["parameters"]["BM"], 64);
+  EXPECT_EQ(winners["best"][0]["tied_with"].dump(),
+            R"([{"template":"sgemm_warptile","parameters":{"BM":128,"VEC":true},"median_us":100.0,)"
+            R"("ci_low_us":97.0,"ci_high_us":103.0,"predicted_us":null}])");
+  EXPECT_TRUE(winners["best"][1]["tied_with"].empty());
+}
+
+TEST(Winners, CsvHasARecordPerProblem) {
+  std::istringstream lines(written(three_problems(), Format::csv));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(
+      line,
+      "gpu,problem,source,operation,element_types,scalars,cache,template,parameters,median_us,ci_low_us,"
+      "ci_high_us,predicted_us,tflops,baseline,baseline_us,percent_of_baseline,noise_floor_percent,"
+      "tied_with\r");
+  std::getline(lines, line);
+  EXPECT_EQ(
+      line,
+      "NVIDIA H200,64x64x64,measured,,,,,sgemm_warptile,\"{\"\"BM\"\":64,\"\"VEC\"\":true}\",102,101,1034.56,"
+      ",51,cublas,103.04,101.02,0.15,1\r");
+}
+
+}  // namespace
+}  // namespace tiletune
