@@ -10,7 +10,7 @@ namespace {
 
 std::optional<Finding> check_band(DeviceKernels& kernels, const Guarded& guarded, bool before) {
   const DeviceAddress band = before ? guarded.data - guarded.guard : guarded.data + guarded.bytes;
-  const GuardResult result = kernels.check_guard(band, guarded.guard, kGuardPattern);
+  const GuardResult result = kernels.check_guard(band, guarded.guard, guarded.pattern);
   if (result.changed == 0) return std::nullopt;
   const std::string where = before
                                 ? fmt::format("up to {} bytes before its start", guarded.guard - result.first)
