@@ -1,5 +1,7 @@
 #pragma once
 
+#include "common/tensor_map.cuh"
+
 // Copies from global to shared memory that threads start and do not wait for (sm_80 and newer), and the bulk
 // copies of whole tiles (sm_90). Shared memory is addressed by 32-bit numbers here, as the instructions want
 // it. PTX ISA: "Data Movement and Conversion Instructions: Asynchronous copy".
@@ -67,12 +69,6 @@ __device__ __forceinline__ void wait_for_phase(unsigned barrier, int parity) {
       "r"(parity)
       : "memory");
 }
-
-/// A tensor map as cuTensorMapEncodeTiled makes it on the host; a kernel takes it by value, as
-/// `const __grid_constant__ TensorMap`.
-struct alignas(64) TensorMap {
-  unsigned long long words[16];
-};
 
 /// Copies the box of a two-dimensional tensor map that starts at element (x, y), x along the rows, zeros
 /// beyond the tensor; its bytes arrive at the barrier. One thread does this for all.

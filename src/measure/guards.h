@@ -29,7 +29,7 @@ struct Guarded {
   DeviceAddress data = 0;
   std::size_t bytes = 0;
   std::size_t guard = 0;
-  std::uint8_t pattern = kGuardPattern;  ///< what the bands hold
+  std::uint8_t pattern = kGuardPattern;
 };
 
 /// What was written into the bands, if anything.

@@ -17,7 +17,7 @@ KernelWorkspace::KernelWorkspace(Gpu& gpu, DeviceKernels& kernels, const std::ve
     Slot& slot = slots_.emplace_back();
     slot.array = array;
     slot.memory = DeviceBuffer(array.bytes() + 2 * guard);
-    slot.guarded = {array.name, slot.memory.address() + guard, array.bytes(), guard};
+    slot.guarded = {array.name, slot.memory.address() + guard, array.bytes(), guard, kGuardPattern};
     addresses_[array.name] = slot.guarded.data;
   }
   reset();

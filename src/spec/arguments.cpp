@@ -20,7 +20,7 @@ std::vector<std::string> memory_names(const TemplateSpec& spec) {
 }
 
 std::string read_memory_name(const Node& node, const TemplateSpec& spec) {
-  const std::string name = read_identifier(node);
+  std::string name = read_identifier(node);
   const std::vector<std::string> known = memory_names(spec);
   if (std::find(known.begin(), known.end(), name) != known.end()) return name;
   throw UserError(fmt::format("there is no buffer '{}'", name), node.where,

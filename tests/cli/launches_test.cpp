@@ -52,8 +52,8 @@ TEST(Launches, FollowTheGpuTheyArePredictedFor) {
   EXPECT_EQ(kernels_with(rows, Outcome::ok), 7) << run.out;
   EXPECT_EQ(kernels_with(rows, Outcome::refused), 4);
   for (const Trial& row : rows) {
-    if (row.outcome == Outcome::refused)
-      EXPECT_EQ(row.reason, "compute capability 8.0 of A100 40GB < 9.0 that the configuration needs");
+    if (row.outcome != Outcome::refused) continue;
+    EXPECT_EQ(row.reason, "compute capability 8.0 of A100 40GB < 9.0 that the configuration needs");
   }
   const Json grid =
       launch_of(rows, "tma_tile", R"({"LOADER":"threads","SWIZZLE":"none","BLOCKS_PER_SM":2})")["grid"];
@@ -68,8 +68,8 @@ TEST(Launches, ATensorMapThatTheHardwareForbidsIsRefusedWithTheArithmetic) {
   const std::vector<Trial> rows = rows_of(sandbox);
   EXPECT_EQ(kernels_with(rows, Outcome::refused), 4);
   for (const Trial& row : rows) {
-    if (row.outcome == Outcome::refused)
-      EXPECT_EQ(row.reason, "tensor map of A: pitch 33 x 4 B = 132 B is no multiple of 16 B");
+    if (row.outcome != Outcome::refused) continue;
+    EXPECT_EQ(row.reason, "tensor map of A: pitch 33 x 4 B = 132 B is no multiple of 16 B");
   }
 }
 
