@@ -15,28 +15,38 @@ enum Loader {
   tma          // bulk copies of whole tiles; A as rows with swizzled quads
 };
 
-template <Loader LOADER, class T, int THREADS, int VEC, bool EDGES>
+template <Loader LOADER, class T, int THREADS, int VEC, bool CLAMP>
 struct CopyTypes;
-template <class T, int THREADS, int VEC, bool EDGES>
-struct CopyTypes<ldg, T, THREADS, VEC, EDGES> {
+template <class T, int THREADS, int VEC, bool CLAMP>
+struct CopyTypes<ldg, T, THREADS, VEC, CLAMP> {
   using A = StagedCopy<Operand::a, THREADS, T::BM, T::BK, T::kARow, VEC>;
   using B = StagedCopy<Operand::b, THREADS, T::BN, T::BK, T::BN, VEC>;
 };
-template <class T, int THREADS, int VEC, bool EDGES>
-struct CopyTypes<ldg_a, T, THREADS, VEC, EDGES> {
+template <class T, int THREADS, int VEC, bool CLAMP>
+struct CopyTypes<ldg_a, T, THREADS, VEC, CLAMP> {
   using A = StagedCopy<Operand::a, THREADS, T::BM, T::BK, T::kARow, VEC>;
-  using B = RowCopy<THREADS, T::BN, T::BK, VEC, EDGES>;
+  using B = RowCopy<THREADS, T::BN, T::BK, VEC, CLAMP>;
 };
-template <class T, int THREADS, int VEC, bool EDGES>
-struct CopyTypes<cp_async4, T, THREADS, VEC, EDGES> {
-  using A = TransposingCopy<THREADS, T::BM, T::BK, T::kARow, EDGES>;
-  using B = RowCopy<THREADS, T::BN, T::BK, VEC, EDGES>;
+template <class T, int THREADS, int VEC, bool CLAMP>
+struct CopyTypes<cp_async4, T, THREADS, VEC, CLAMP> {
+  using A = TransposingCopy<THREADS, T::BM, T::BK, T::kARow, CLAMP>;
+  using B = RowCopy<THREADS, T::BN, T::BK, VEC, CLAMP>;
 };
-template <class T, int THREADS, int VEC, bool EDGES>
-struct CopyTypes<cp_async16, T, THREADS, VEC, EDGES> {
-  using A = QuadCopy<THREADS, T::BM, T::BK, EDGES>;
-  using B = RowCopy<THREADS, T::BN, T::BK, 4, EDGES>;
+template <class T, int THREADS, int VEC, bool CLAMP>
+struct CopyTypes<cp_async16, T, THREADS, VEC, CLAMP> {
+  using A = QuadCopy<THREADS, T::BM, T::BK, CLAMP>;
+  using B = RowCopy<THREADS, T::BN, T::BK, 4, CLAMP>;
 };
+
+// What is done about tiles that reach beyond the matrices.
+enum Edges {
+  none,      // nothing: M, N and K are multiples of the tile
+  clamp,     // every copy has an address of its own, which stays within the matrix
+  two_loops  // tiles within the matrices get a loop of their own, whose addresses are a step apart
+};
+
+// Which fragment a thread reads first from shared memory.
+enum FragmentOrder { a_first, b_first };
 
 /// Which loaders leave A as rows with swizzled quads.
 constexpr bool keeps_rows(Loader loader) { return loader == cp_async16 || loader == tma; }
@@ -50,15 +60,19 @@ using PipelineTiling = WarpTiling<BM, BN, BK, WM, WN, TM, TN, keeps_rows(LOADER)
 
 /// A thread's operands of one step of k, or of the next one too: TM values of A and TN of B. A is transposed:
 /// four rows per load.
-template <Loader LOADER, class T, int BUFFERS, bool ROWS = keeps_rows(LOADER)>
+template <Loader LOADER, class T, int BUFFERS, FragmentOrder FRAGMENT_ORDER, bool ROWS = keeps_rows(LOADER)>
 struct Fragments {
   float a[BUFFERS][T::TM], b[BUFFERS][T::TN];
 
   /// From a stage whose tiles of A and B start at those addresses; `thread` is the thread's place in them.
   __device__ __forceinline__ void load(const float* a_tile, const float* b_tile, TileOrigin thread, int step,
                                        int k) {
-    load_fragment<T::kPatchM, T::kSubtileM>(a[step % BUFFERS], a_tile + thread.row + k * T::kARow);
+    if (FRAGMENT_ORDER == a_first) load_a(a_tile + thread.row + k * T::kARow, step);
     load_fragment<T::kPatchN, T::kSubtileN>(b[step % BUFFERS], b_tile + thread.column + k * T::BN);
+    if (FRAGMENT_ORDER == b_first) load_a(a_tile + thread.row + k * T::kARow, step);
+  }
+  __device__ __forceinline__ void load_a(const float* column, int step) {
+    load_fragment<T::kPatchM, T::kSubtileM>(a[step % BUFFERS], column);
   }
   template <MultiplyOrder ORDER>
   __device__ __forceinline__ void multiply(float (&sum)[T::TM][T::TN], int step) const {
@@ -67,8 +81,8 @@ struct Fragments {
 };
 
 /// The same where A keeps its rows: four steps of k per load.
-template <Loader LOADER, class T, int BUFFERS>
-struct Fragments<LOADER, T, BUFFERS, true> {
+template <Loader LOADER, class T, int BUFFERS, FragmentOrder FRAGMENT_ORDER>
+struct Fragments<LOADER, T, BUFFERS, FRAGMENT_ORDER, true> {
   float4 a[BUFFERS][T::TM];
   float b[BUFFERS][T::TN];
 
@@ -111,7 +125,7 @@ struct Operands {
 
 /// The copies of a block: tiles of A and B, one after another along K. K is cut so that the first tile is the
 /// one that may be short: it takes what K leaves over.
-template <Loader LOADER, class T, int THREADS, int VEC, bool EDGES>
+template <Loader LOADER, class T, int THREADS, int VEC, bool CLAMP, bool CUT>
 class Copies {
  public:
   /// The next tile is number `first` along K.
@@ -123,7 +137,7 @@ class Copies {
 
   /// Before the loop; `cut`: it is the short one.
   __device__ __forceinline__ void begin(int stage, bool cut) {
-    if (EDGES && cut) {
+    if (CUT && cut) {
       a_.begin(stage, first_depth_);
       b_.begin(stage, first_depth_);
     } else {
@@ -144,14 +158,14 @@ class Copies {
   }
 
   int first_depth_;
-  typename CopyTypes<LOADER, T, THREADS, VEC, EDGES>::A a_;
-  typename CopyTypes<LOADER, T, THREADS, VEC, EDGES>::B b_;
+  typename CopyTypes<LOADER, T, THREADS, VEC, CLAMP>::A a_;
+  typename CopyTypes<LOADER, T, THREADS, VEC, CLAMP>::B b_;
 };
 
 /// Bulk copies: one thread asks for whole boxes. What lies beyond the matrices arrives as zeros, so K is cut
 /// from its beginning.
-template <class T, int THREADS, int VEC, bool EDGES>
-class Copies<tma, T, THREADS, VEC, EDGES> {
+template <class T, int THREADS, int VEC, bool CLAMP, bool CUT>
+class Copies<tma, T, THREADS, VEC, CLAMP, CUT> {
  public:
   __device__ __forceinline__ Copies(float* shared, const Operands& operands, TileOrigin tile, int first,
                                     unsigned barriers, int stage_bytes)
@@ -207,9 +221,9 @@ constexpr int stage_bytes(int bytes, int stages) {
 // every BK: small tiles of C have few threads, whose multiply-adds alone do not keep a multiprocessor busy.
 //
 // COPY_STEP: the step of k in which A's copies for the tile STAGES - 1 further on are issued; B's are in step
-// 0. EDGES: M, N and K need not be multiples of the tile.
-template <class T, Loader LOADER, int VEC, bool EDGES, int STAGES, int BUFFERS, MultiplyOrder ORDER,
-          int COPY_STEP, int GROUPS = 1>
+// 0.
+template <class T, Loader LOADER, int VEC, Edges EDGES, int STAGES, int BUFFERS, FragmentOrder FRAGMENT_ORDER,
+          MultiplyOrder ORDER, int COPY_STEP, int GROUPS = 1>
 class Pipeline {
  public:
   static constexpr int kThreads = T::kThreads * GROUPS;
@@ -238,7 +252,26 @@ class Pipeline {
   /// used again after a barrier.
   __device__ __forceinline__ void multiply(const Operands& operands, TileOrigin tile, int first, int tiles,
                                            float (&sum)[T::TM][T::TN]) {
-    Copies<LOADER, T, kThreads, VEC, EDGES> copies(shared_, operands, tile, first, barriers_, kStageBytes);
+    const bool inside = tile.row + T::BM <= operands.M && tile.column + T::BN <= operands.N;
+    if (EDGES == none || (EDGES == two_loops && inside)) {
+      run<false>(operands, tile, first, tiles, sum);
+    } else {
+      run<EDGES != none>(operands, tile, first, tiles, sum);
+    }
+  }
+
+ private:
+  static constexpr bool kRing = is_ring(STAGES);
+  static __device__ __forceinline__ int next(int stage) {
+    if (kRing) return (stage + kStageBytes) & (STAGES * kStageBytes - 1);
+    return stage == (STAGES - 1) * kStageBytes ? 0 : stage + kStageBytes;
+  }
+
+  template <bool CLAMP>
+  __device__ __forceinline__ void run(const Operands& operands, TileOrigin tile, int first, int tiles,
+                                      float (&sum)[T::TM][T::TN]) {
+    Copies<LOADER, T, kThreads, VEC, CLAMP, EDGES != none> copies(shared_, operands, tile, first, barriers_,
+                                                                  kStageBytes);
     int read = LOADER == tma ? stage_ : 0, write = read;
 #pragma unroll
     for (int i = 0; i < STAGES - 1; ++i) {
@@ -252,7 +285,7 @@ class Pipeline {
 
     const int group = GROUPS == 1 ? 0 : threadIdx.x / T::kThreads;
     const TileOrigin thread = T::thread_origin(GROUPS == 1 ? threadIdx.x : threadIdx.x % T::kThreads);
-    Fragments<LOADER, T, BUFFERS> fragments;
+    Fragments<LOADER, T, BUFFERS, FRAGMENT_ORDER> fragments;
     const auto load = [&](int step) {
       const float* const a_tile = shared_ + read / 4;
       fragments.load(a_tile, a_tile + T::kATile, thread, step, group * kSteps + step);
@@ -308,12 +341,6 @@ class Pipeline {
     stage_ = read;
   }
 
- private:
-  static constexpr bool kRing = is_ring(STAGES);
-  static __device__ __forceinline__ int next(int stage) {
-    if (kRing) return (stage + kStageBytes) & (STAGES * kStageBytes - 1);
-    return stage == (STAGES - 1) * kStageBytes ? 0 : stage + kStageBytes;
-  }
   /// Until this thread's copies (bulk copies: all) of the stage have arrived, with so many newer ones
   /// pending.
   template <int PENDING>

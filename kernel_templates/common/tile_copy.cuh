@@ -11,13 +11,13 @@
 //   copy(tile)          the same in the loop, where what needs registers was read by look_ahead() before
 //   look_ahead()        reads the next tile to registers
 //
-// `tile` counts bytes from the tile that the constructor is given. EDGES: the block tile may reach beyond the
+// `tile` counts bytes from the tile that the constructor is given. CLAMP: the block tile may reach beyond the
 // matrix. A thread then reads the last row or column again: such values reach only elements of C that do not
 // exist.
 
 /// A, transposed on the way, to BK rows of ROW floats, four bytes at a time. Eight neighbouring threads read
 /// 32 neighbouring bytes of A; with ROW = BM + 4 a warp's 32 words fall on 32 banks.
-template <int THREADS, int EXTENT, int BK, int ROW, bool EDGES>
+template <int THREADS, int EXTENT, int BK, int ROW, bool CLAMP>
 struct TransposingCopy {
   static constexpr int kDepth = 8;                ///< values of k side by side
   static constexpr int kRows = THREADS / kDepth;  ///< of A at a time
@@ -34,12 +34,12 @@ struct TransposingCopy {
 
   __device__ __forceinline__ TransposingCopy(float* shared, const float* A, int M, int lda, int row, int k) {
     const int own_row = threadIdx.x / kDepth, own_k = threadIdx.x % kDepth;
-    const int first = EDGES ? min(row + own_row, M - 1) : row + own_row;
+    const int first = CLAMP ? min(row + own_row, M - 1) : row + own_row;
     from = A + static_cast<long long>(first) * lda + k + own_k;
     to = shared_address(shared) + (own_k * ROW + own_row) * 4;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      const int rows = EDGES ? min(row + own_row + row_of(i), M - 1) - first : row_of(i);
+      const int rows = CLAMP ? min(row + own_row + row_of(i), M - 1) - first : row_of(i);
       offset[i] = rows * lda + depth_of(i);
     }
   }
@@ -61,7 +61,7 @@ struct TransposingCopy {
 };
 
 /// B as it is, BK rows of EXTENT floats, VEC floats at a time. A thread's share lies in one row.
-template <int THREADS, int EXTENT, int BK, int VEC, bool EDGES>
+template <int THREADS, int EXTENT, int BK, int VEC, bool CLAMP>
 struct RowCopy {
   static constexpr int kPerRow = THREADS / BK;  ///< threads
   static constexpr int kStep = kPerRow * VEC;   ///< floats between two vectors of a thread
@@ -76,12 +76,12 @@ struct RowCopy {
   __device__ __forceinline__ RowCopy(float* shared, const float* B, int N, int ldb, int column, int k)
       : pitch(ldb) {
     const int own_k = threadIdx.x / kPerRow, own_column = threadIdx.x % kPerRow * VEC;
-    const int first = EDGES ? min(column + own_column, N - VEC) : column + own_column;
+    const int first = CLAMP ? min(column + own_column, N - VEC) : column + own_column;
     from = B + static_cast<long long>(k + own_k) * ldb + first;
     to = shared_address(shared) + (own_k * EXTENT + own_column) * 4;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      offset[i] = EDGES ? min(column + own_column + i * kStep, N - VEC) - first : i * kStep;
+      offset[i] = CLAMP ? min(column + own_column + i * kStep, N - VEC) - first : i * kStep;
     }
   }
   __device__ __forceinline__ void begin(int tile, int depth) {
@@ -111,7 +111,7 @@ __host__ __device__ constexpr int row_swizzle(int row) {
 }
 
 /// A as it is, EXTENT rows of BK floats with swizzled quads, 16 bytes at a time.
-template <int THREADS, int EXTENT, int BK, bool EDGES>
+template <int THREADS, int EXTENT, int BK, bool CLAMP>
 struct QuadCopy {
   static constexpr int kPerRow = BK / 4;  ///< threads
   static constexpr int kRows = THREADS / kPerRow;
@@ -124,13 +124,13 @@ struct QuadCopy {
 
   __device__ __forceinline__ QuadCopy(float* shared, const float* A, int M, int lda, int row, int k) {
     const int own_row = threadIdx.x / kPerRow, own_quad = threadIdx.x % kPerRow;
-    const int first = EDGES ? min(row + own_row, M - 1) : row + own_row;
+    const int first = CLAMP ? min(row + own_row, M - 1) : row + own_row;
     from = A + static_cast<long long>(first) * lda + k + own_quad * 4;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       const int r = own_row + i * kRows;
       to[i] = shared_address(shared) + (r * BK + (own_quad ^ row_swizzle<BK>(r)) * 4) * 4;
-      offset[i] = (EDGES ? min(row + r, M - 1) - first : i * kRows) * lda;
+      offset[i] = (CLAMP ? min(row + r, M - 1) - first : i * kRows) * lda;
     }
   }
   __device__ __forceinline__ void begin(int tile, int depth) {

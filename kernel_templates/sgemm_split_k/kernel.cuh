@@ -85,9 +85,9 @@ __device__ __forceinline__ unsigned take_ticket(unsigned* ticket) {
 }
 
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int K_GROUPS, int STAGES, Loader LOADER,
-          int PAD_A, int VEC, bool EDGES, int FRAGMENT_BUFFERS, MultiplyOrder ORDER, int COPY_STEP,
-          Schedule SCHEDULE, Reduction REDUCTION, int CLUSTER, int GROUP, int MIN_BLOCKS,
-          int THREADS = (BM / WM) * (BN / WN) * 32 * K_GROUPS>
+          int PAD_A, int VEC, Edges EDGES, int FRAGMENT_BUFFERS, FragmentOrder FRAGMENT_ORDER,
+          MultiplyOrder ORDER, int COPY_STEP, Schedule SCHEDULE, Reduction REDUCTION, int CLUSTER, int GROUP,
+          int MIN_BLOCKS, int THREADS = (BM / WM) * (BN / WN) * 32 * K_GROUPS>
 __global__ void
 #if __CUDA_ARCH__ >= 900
 __cluster_dims__(CLUSTER, 1, 1)
@@ -98,7 +98,8 @@ __cluster_dims__(CLUSTER, 1, 1)
                       float* __restrict__ partials, unsigned* tickets) {
   using T = PipelineTiling<LOADER, BM, BN, BK, WM, WN, TM, TN, PAD_A>;
   extern __shared__ __align__(1024) float shared[];
-  Pipeline<T, LOADER, VEC, EDGES, STAGES, FRAGMENT_BUFFERS, ORDER, COPY_STEP, K_GROUPS> pipeline(shared);
+  Pipeline<T, LOADER, VEC, EDGES, STAGES, FRAGMENT_BUFFERS, FRAGMENT_ORDER, ORDER, COPY_STEP, K_GROUPS>
+      pipeline(shared);
   const int tiles = ((M - 1) / BM + 1) * ((N - 1) / BN + 1), depth = (K - 1) / BK + 1;
   const TileOrigin thread = T::thread_origin(threadIdx.x % T::kThreads);
 
