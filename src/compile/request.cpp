@@ -73,9 +73,8 @@ std::string architecture_for(int major, int minor) {
   return fmt::format("sm_{}{}", wanted, wanted >= kFirstWithSpecific ? "a" : "");
 }
 
-CompileRequest make_compile_request(const TemplateSpec& spec, const CompilePolicy& policy,
-                                    const SourceBundle& sources, const Instance& instance,
-                                    const std::string& architecture) {
+CompileRequest make_compile_request(const CompilePolicy& policy, const SourceBundle& sources,
+                                    const Instance& instance, const std::string& architecture) {
   CompileRequest request;
   request.sources = sources;
   request.kernel_expression = instance.kernel_expression;

@@ -50,9 +50,8 @@ std::string architecture_for(int major, int minor);
 
 /// Builds the request of one configuration. Options: the project's own, then the template's, then the
 /// config's, then the defines.
-CompileRequest make_compile_request(const TemplateSpec& spec, const CompilePolicy& policy,
-                                    const SourceBundle& sources, const Instance& instance,
-                                    const std::string& architecture);
+CompileRequest make_compile_request(const CompilePolicy& policy, const SourceBundle& sources,
+                                    const Instance& instance, const std::string& architecture);
 
 /// Checks options that a person wrote against the NVRTC options known to be harmless (no file or include
 /// options). Throws UserError naming the option and `where`.

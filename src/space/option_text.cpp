@@ -25,40 +25,42 @@ std::string with_value(const std::string& option, const std::string& name, const
   return filled.replace(filled.find(braced), braced.size(), to_text(value));
 }
 
+const Parameter& parameter_of(const TemplateSpec& spec, const std::string& name, const std::string& option) {
+  for (const Parameter& each : spec.parameters) {
+    if (each.name == name) return each;
+  }
+  std::vector<std::string> names;
+  names.reserve(spec.parameters.size());
+  for (const Parameter& each : spec.parameters) names.push_back(each.name);
+  throw UserError(fmt::format("'{}' in the option {} is no parameter", name, option),
+                  spec.where.at("compile_options"),
+                  names.empty() ? "write the value itself" : "name one of " + join(names, ", "));
+}
+
 }  // namespace
 
 std::vector<std::string> options_with(const std::vector<std::string>& options,
                                       const NamedValues& parameters) {
   std::vector<std::string> filled = options;
   for (std::string& option : filled) {
-    for (const auto& [name, value] : parameters) {
-      while (option.find("{" + name + "}") != std::string::npos) option = with_value(option, name, value);
-    }
+    const std::string name = name_in(option);
+    const auto parameter = std::find_if(parameters.begin(), parameters.end(),
+                                        [&](const auto& each) { return each.first == name; });
+    if (parameter != parameters.end()) option = with_value(option, name, parameter->second);
   }
   return filled;
 }
 
 std::vector<std::string> possible_options(const TemplateSpec& spec) {
-  std::vector<std::string> open = spec.compile_options;
   std::vector<std::string> possible;
-  while (!open.empty()) {
-    const std::string option = std::move(open.back());
-    open.pop_back();
+  for (const std::string& option : spec.compile_options) {
     const std::string name = name_in(option);
     if (name.empty()) {
       possible.push_back(option);
       continue;
     }
-    const auto parameter = std::find_if(spec.parameters.begin(), spec.parameters.end(),
-                                        [&](const Parameter& each) { return each.name == name; });
-    if (parameter == spec.parameters.end()) {
-      std::vector<std::string> names;
-      for (const Parameter& each : spec.parameters) names.push_back(each.name);
-      throw UserError(fmt::format("'{}' in the option {} is no parameter", name, option),
-                      spec.where.at("compile_options"),
-                      names.empty() ? "write the value itself" : "name one of " + join(names, ", "));
-    }
-    for (const Value& value : parameter->values) open.push_back(with_value(option, name, value));
+    for (const Value& value : parameter_of(spec, name, option).values)
+      possible.push_back(with_value(option, name, value));
   }
   return possible;
 }

@@ -116,9 +116,8 @@ void Finals::gather(Lane& lane, GroupFinals& finals, std::vector<Contender> cont
     instantiate(stage, finalist.contender.index, lane.target().model, finalist.instance);
     if (!finalist.contender.binary) {
       finals.compiling[++sweep_.tickets] = finals.finalists.size();
-      sweep_.pool.submit(sweep_.tickets,
-                         make_compile_request(*stage.spec, sweep_.spec.compile, *stage.sources,
-                                              finalist.instance, lane.target().architecture));
+      sweep_.pool.submit(sweep_.tickets, make_compile_request(sweep_.spec.compile, *stage.sources,
+                                                              finalist.instance, lane.target().architecture));
     }
     finals.finalists.push_back(std::move(finalist));
   }

@@ -92,8 +92,8 @@ class Inspection {
     std::string impossible = instantiate(*job.stage, index, target.model, instance);
     if (impossible.empty()) impossible = admit_launch(target.model, instance).reason;
     if (!impossible.empty()) return complete(job, refused({instance}, impossible));
-    pool_.submit(++tickets_, make_compile_request(*job.stage->spec, spec_.compile, *job.stage->sources,
-                                                  instance, target.architecture));
+    pool_.submit(++tickets_,
+                 make_compile_request(spec_.compile, *job.stage->sources, instance, target.architecture));
     jobs_.emplace(tickets_, job);
   }
 

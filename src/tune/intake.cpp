@@ -52,9 +52,8 @@ void Intake::start(Lane& lane, const Proposal& proposal) {
   const Target& target = lane.target();
   const std::string impossible =
       instantiate(*proposal.stage, proposal.index, target.model, candidate.instance);
-  CompileRequest request =
-      make_compile_request(*proposal.stage->spec, sweep_.spec.compile, *proposal.stage->sources,
-                           candidate.instance, target.architecture);
+  CompileRequest request = make_compile_request(sweep_.spec.compile, *proposal.stage->sources,
+                                                candidate.instance, target.architecture);
   candidate.trial = make_trial(sweep_.spec, *proposal.stage, target, candidate.instance, request);
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
   if (recorder_.is_known(lane, candidate)) return;

@@ -148,7 +148,7 @@ std::vector<Stage> plan_stages(const TuneSpec& spec) {
 }
 
 CompileRequest reference_request(const TuneSpec& spec, const Stage& stage, const std::string& architecture) {
-  return make_compile_request(*stage.spec, spec.compile, *stage.reference_sources, reference_instance(stage),
+  return make_compile_request(spec.compile, *stage.reference_sources, reference_instance(stage),
                               architecture);
 }
 

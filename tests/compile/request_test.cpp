@@ -58,14 +58,13 @@ TEST(ArchitectureFor, UsesArchitectureSpecificCodeFromHopperOn) {
 }
 
 TEST(MakeCompileRequest, OrdersOptionsAndLetsTheConfigOverride) {
-  TemplateSpec spec;
-  spec.compile_options = {"--use_fast_math", "--std=c++20", "-DWIDTH=1"};
   CompilePolicy policy;
   policy.options = {"--maxrregcount=64", "--std=c++14"};
   Instance instance;
   instance.kernel_expression = "gemm";
+  instance.compile_options = {"--use_fast_math", "--std=c++20", "-DWIDTH=1"};
   instance.defines = {"-DBM=128", "-DWIDTH=4"};
-  const CompileRequest request = make_compile_request(spec, policy, {}, instance, "sm_90a");
+  const CompileRequest request = make_compile_request(policy, {}, instance, "sm_90a");
   EXPECT_EQ(request.kernel_expression, "gemm");
   EXPECT_THAT(request.options,
               ElementsAre("--gpu-architecture=sm_90a", "--device-as-default-execution-space",

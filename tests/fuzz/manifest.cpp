@@ -3,6 +3,7 @@
 
 #include "compile/request.h"
 #include "fuzz/fuzz.h"
+#include "space/option_text.h"
 #include "spec/load.h"
 
 namespace {
@@ -27,7 +28,7 @@ void check(const TemplateSpec& spec, const std::filesystem::path& folder) {
   if (spec.reference) require_inside(spec.reference->source, folder);
   for (const Parameter& parameter : spec.parameters)
     require(!parameter.values.empty(), "a parameter has values");
-  refused([&] { check_compile_options(spec.compile_options, spec.where); });
+  refused([&] { check_compile_options(possible_options(spec), spec.where); });
   Problem problem;
   for (const std::string& dimension : spec.dimensions) problem.dimensions.emplace_back(dimension, 96);
   evaluate_template(spec, problem);

@@ -18,15 +18,20 @@ TemplateSpec spec_with(std::vector<std::string> options) {
 }
 
 TEST(OptionText, BracesTakeTheConfigurationsValues) {
-  EXPECT_EQ(options_with({"-a={LEVEL}", "--b", "-c={LEVEL}{CACHE}{LEVEL}", "-d={OTHER}"},
+  EXPECT_EQ(options_with({"-a={LEVEL}", "--b", "-c={CACHE}", "-d={OTHER}"},
                          {{"LEVEL", Value{std::int64_t{6}}}, {"CACHE", Value{std::string("ca")}}}),
-            (std::vector<std::string>{"-a=6", "--b", "-c=6ca6", "-d={OTHER}"}));
+            (std::vector<std::string>{"-a=6", "--b", "-c=ca", "-d={OTHER}"}));
+}
+
+TEST(OptionText, AValueIsNotLookedThroughAgain) {
+  EXPECT_EQ(options_with({"-a={NAME}"}, {{"NAME", Value{std::string("{NAME}")}}}),
+            std::vector<std::string>{"-a={NAME}"});
 }
 
 TEST(OptionText, EveryOptionThatCanComeUpIsNamed) {
-  std::vector<std::string> possible = possible_options(spec_with({"--fixed", "-l={LEVEL}", "-x={CACHE}{LEVEL}"}));
+  std::vector<std::string> possible = possible_options(spec_with({"--fixed", "-l={LEVEL}", "-x={CACHE}"}));
   std::sort(possible.begin(), possible.end());
-  EXPECT_EQ(possible, (std::vector<std::string>{"--fixed", "-l=0", "-l=6", "-x=ca0", "-x=ca6"}));
+  EXPECT_EQ(possible, (std::vector<std::string>{"--fixed", "-l=0", "-l=6", "-x=ca"}));
   EXPECT_EQ(fixed_options(spec_with({"--fixed", "-l={LEVEL}"})), std::vector<std::string>{"--fixed"});
 }
 
@@ -35,7 +40,8 @@ TEST(OptionText, AnUnknownNameIsAMistake) {
     possible_options(spec_with({"-l={LEVLE}"}));
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_NE(std::string(error.what()).find("'LEVLE' in the option -l={LEVLE} is no parameter"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("'LEVLE' in the option -l={LEVLE} is no parameter"),
+              std::string::npos)
         << error.what();
     EXPECT_NE(std::string(error.what()).find("LEVEL, CACHE"), std::string::npos) << error.what();
   }
