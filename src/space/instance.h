@@ -58,10 +58,10 @@ struct Instance {
   NamedValues parameters;
   NamedValues derived;
   std::string kernel_expression;     ///< "sgemm_warptile<128, 64, true>", or the plain name of a macro kernel
-  std::vector<std::string> defines;          ///< "-DBM=128", ...
+  std::vector<std::string> defines;  ///< "-DBM=128", ...
   std::vector<std::string> compile_options;  ///< the template's, with this configuration's values
-  Dim3 grid;                         ///< thread blocks
-  Dim3 block;                        ///< threads
+  Dim3 grid;                                 ///< thread blocks
+  Dim3 block;                                ///< threads
   std::int64_t dynamic_shared_bytes = 0;
   std::vector<SizedWorkspace> workspace;
   std::vector<ArgumentValue> arguments;

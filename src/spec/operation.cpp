@@ -142,8 +142,8 @@ bool mentions(const ExprText& expression, const std::string& name) {
 bool passes(const Argument& argument, const std::string& name) {
   const auto mentioned = [&](const ExprText& text) { return mentions(text, name); };
   return mentions(argument.value, name) ||
-         (argument.tensor_map && std::any_of(argument.tensor_map->pitches.begin(),
-                                             argument.tensor_map->pitches.end(), mentioned));
+         (argument.tensor_map &&
+          std::any_of(argument.tensor_map->pitches.begin(), argument.tensor_map->pitches.end(), mentioned));
 }
 
 bool passes(const TemplateSpec& spec, const std::string& name) {
