@@ -92,8 +92,7 @@ struct Fragments<LOADER, T, BUFFERS, FRAGMENT_ORDER, true> {
 #pragma unroll
       for (int i = 0; i < T::TM; ++i) {
         const int row = thread.row + T::row(i);
-        // The swizzle of a sum is the sum of the swizzles: thread.row ends with zeros where T::row(i) has
-        // ones.
+        // The swizzle of a sum is the sum of the swizzles: thread.row has zeros where T::row(i) has ones.
         const int swizzle = row_swizzle<T::BK>(thread.row) ^ row_swizzle<T::BK>(T::row(i));
         a[step / 4 % BUFFERS][i] = load_quad(a_tile + row * T::BK + (k / 4 ^ swizzle) * 4);
       }
@@ -220,15 +219,17 @@ constexpr int stage_bytes(int bytes, int stages) {
 // Multiplies block tiles. GROUPS sets of T::kThreads threads work on the same tile of C, each on its part of
 // every BK: small tiles of C have few threads, whose multiply-adds alone do not keep a multiprocessor busy.
 //
-// COPY_STEP: the step of k in which A's copies for the tile STAGES - 1 further on are issued; B's are in step
-// 0.
+// COPY_STEP: the step of k in which the copies of A for the tile STAGES - 1 further on are issued; those of B
+// are issued in step 0.
 template <class T, Loader LOADER, int VEC, Edges EDGES, int STAGES, int BUFFERS, FragmentOrder FRAGMENT_ORDER,
           MultiplyOrder ORDER, int COPY_STEP, int GROUPS = 1>
 class Pipeline {
  public:
   static constexpr int kThreads = T::kThreads * GROUPS;
   static constexpr int kSteps = T::BK / GROUPS;  ///< of k that a group multiplies in a tile
-  static_assert(STAGES >= 2 && kSteps >= 2 && kSteps % 2 == 0 && COPY_STEP < kSteps - 1, "see above");
+  static_assert(STAGES >= 2, "one tile is multiplied while another is on its way");
+  static_assert(kSteps % 2 == 0, "two fragment buffers take turns, and start each tile with the first");
+  static_assert(COPY_STEP < kSteps - 1, "the last step waits for what was copied before");
   static_assert(!keeps_rows(LOADER) || kSteps % 8 == 0 || BUFFERS == 1 && kSteps % 4 == 0,
                 "whole quads of k in every buffer");
 

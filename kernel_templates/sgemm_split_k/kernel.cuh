@@ -6,9 +6,8 @@
 enum Schedule {
   // Every tile goes to as many blocks as there are splits, each of which takes its part of K.
   split_k,
-  // As many blocks as fit on the GPU; each takes whole tiles while there are whole rounds of them, and what
-  // is
-  // left is cut into equal lengths of K, whether or not they end with a tile (Osama et al., "Stream-K:
+  // As many blocks as fit on the GPU; each takes whole tiles while there are whole rounds of them, and the
+  // rest is cut into equal lengths of K, whether or not they end with a tile (Osama et al., "Stream-K:
   // Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU", 2023).
   stream_k
 };
