@@ -91,10 +91,16 @@ class Inspection {
     const Target& target = targets_[job.gpu];
     std::string impossible = instantiate(*job.stage, index, target.model, instance);
     if (impossible.empty()) impossible = admit_launch(target.model, instance).reason;
-    if (!impossible.empty()) return complete(job, refused({instance}, impossible));
+    if (!impossible.empty()) return complete(job, refused(of(instance), impossible));
     pool_.submit(++tickets_,
                  make_compile_request(spec_.compile, *job.stage->sources, instance, target.architecture));
     jobs_.emplace(tickets_, job);
+  }
+
+  static InspectedOnGpu of(const Instance& instance) {
+    InspectedOnGpu result;
+    result.instance = instance;
+    return result;
   }
 
   static InspectedOnGpu refused(InspectedOnGpu result, const std::string& reason) {
@@ -117,7 +123,7 @@ class Inspection {
   }
 
   InspectedOnGpu inspected(const Job& job, const Compiled& compiled) {
-    InspectedOnGpu result{row_of(job).result.gpus[job.gpu].instance};
+    InspectedOnGpu result = of(row_of(job).result.gpus[job.gpu].instance);
     result.outcome = compiled.outcome;
     result.reason = compiled.reason;
     if (compiled.outcome != Outcome::ok) return result;
