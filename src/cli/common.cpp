@@ -123,6 +123,10 @@ TrialFilter FilterOptions::filter(const Database& rows) const {
 
 std::vector<GpuModel> shipped_gpu_models() { return load_gpu_models(home_folder() / "configs" / "gpus"); }
 
+StaticModel shipped_static_model() {
+  return load_static_model(home_folder() / "configs" / "model" / "static_model.json");
+}
+
 void check_output(const std::filesystem::path& file, const std::filesystem::path& database) {
   std::error_code ignored;
   if (file.empty() || !std::filesystem::equivalent(file, database, ignored)) return;

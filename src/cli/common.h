@@ -10,6 +10,7 @@
 
 #include "compile/pool.h"
 #include "inspect/gpu_model.h"
+#include "inspect/static_model.h"
 #include "output/export.h"
 #include "spec/load.h"
 #include "store/database.h"
@@ -54,6 +55,7 @@ struct FilterOptions {
 
 /// configs/gpus of the home folder.
 std::vector<GpuModel> shipped_gpu_models();
+StaticModel shipped_static_model();
 
 /// Throws UserError when an output file is the database itself.
 void check_output(const std::filesystem::path& file, const std::filesystem::path& database);

@@ -111,8 +111,8 @@ class Opener {
 Fleet predicting_fleet(const std::string& model, std::vector<Stage> stages) {
   Fleet fleet;
   fleet.stages = std::move(stages);
-  fleet.evaluators.push_back(
-      make_predicting_evaluator(target_from_model(find_gpu_model(shipped_gpu_models(), model))));
+  fleet.evaluators.push_back(make_predicting_evaluator(
+      target_from_model(find_gpu_model(shipped_gpu_models(), model), shipped_static_model())));
   return fleet;
 }
 

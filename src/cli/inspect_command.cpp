@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/inspect_sass.h"
 #include "cli/signals.h"
 #include "output/json_stream.h"
 #include "output/progress.h"
@@ -26,9 +27,11 @@ struct InspectCommand {
   std::vector<std::string> gpus;
   std::string format = "table";
   bool quiet = false;
+  bool sass = false;
+  std::string static_model;
 };
 
-std::vector<Target> targets_for(const std::vector<std::string>& names) {
+std::vector<Target> targets_for(const std::vector<std::string>& names, const StaticModel& static_model) {
   const std::vector<GpuModel> models = shipped_gpu_models();
   if (names.empty()) {
     std::vector<std::string> known;
@@ -39,7 +42,8 @@ std::vector<Target> targets_for(const std::vector<std::string>& names) {
   }
   std::vector<Target> targets;
   targets.reserve(names.size());
-  for (const std::string& name : names) targets.push_back(target_from_model(find_gpu_model(models, name)));
+  for (const std::string& name : names)
+    targets.push_back(target_from_model(find_gpu_model(models, name), static_model));
   return targets;
 }
 
@@ -104,6 +108,10 @@ Json gpu_json(const InspectedOnGpu& gpu, const Target& target) {
     json["static_shared_bytes"] = gpu.resources->static_shared_bytes;
     json["code_bytes"] = gpu.resources->code_bytes;
   }
+  if (gpu.code) {
+    json["clock_mhz"] = target.model.boost_clock_mhz;
+    json["sass"] = sass_json(*gpu.code);
+  }
   if (gpu.occupancy) json["occupancy"] = occupancy_json(*gpu.occupancy);
   return json;
 }
@@ -125,13 +133,21 @@ bool runs_somewhere(const InspectedConfiguration& row) {
 using TakeRow = std::function<void(const InspectedConfiguration&)>;
 
 /// Rows may be too many for memory: JSON is written as they come, a table keeps its text alone.
-void write_rows(std::ostream& out, Format format, const std::vector<Target>& targets,
+void write_rows(std::ostream& out, Format format, bool sass, const std::vector<Target>& targets,
                 const std::function<void(const TakeRow&)>& inspect) {
   if (format == Format::json) {
-    JsonArrayStream document(out, {{"configurations", Json::array()}}, 2);
+    Json document_around;
+    if (sass) document_around["static_model"] = static_model_json(targets.front().static_model);
+    document_around["configurations"] = Json::array();
+    JsonArrayStream document(out, document_around, 2);
     inspect([&](const InspectedConfiguration& row) { document.add(json_row(row, targets)); });
     document.end();
     out << '\n';
+  } else if (sass) {
+    TextTable table = sass_table();
+    inspect([&](const InspectedConfiguration& row) { add_sass_rows(table, row, targets); });
+    table.write_text(out, stdout_wants_colour());
+    out << sass_legend(targets.front().static_model);
   } else {
     TextTable table = table_for(targets);
     inspect([&](const InspectedConfiguration& row) { table.add_row(table_row(row)); });
@@ -141,17 +157,19 @@ void write_rows(std::ostream& out, Format format, const std::vector<Target>& tar
 
 int run(const InspectCommand& options) {
   const Format format = format_from_name(options.format, {Format::table, Format::json});
-  const std::vector<Target> targets = targets_for(options.gpus);
+  const std::vector<Target> targets =
+      targets_for(options.gpus, options.static_model.empty() ? shipped_static_model()
+                                                             : load_static_model(options.static_model));
   TuneSpec spec = options.config.load();
-  // Resources do not depend on the problem: the first one stands for all.
-  if (spec.problems.size() > 1) spec.problems.resize(1);
+  // Resources do not depend on the problem: the first one stands for all. Predictions do.
+  if (spec.problems.size() > 1 && !options.sass) spec.problems.resize(1);
   std::vector<Stage> stages = plan_stages(spec);
   catch_interrupts();
   const bool rows_on_terminal = format == Format::json && ::isatty(STDOUT_FILENO) != 0;
   Progress progress(options.quiet || rows_on_terminal, ::isatty(STDERR_FILENO) != 0);
   bool any_runs = false;
   stream_output("", [&](std::ostream& out) {
-    write_rows(out, format, targets, [&](const TakeRow& take) {
+    write_rows(out, format, options.sass, targets, [&](const TakeRow& take) {
       const auto row = [&](const InspectedConfiguration& inspected) {
         any_runs = any_runs || runs_somewhere(inspected);
         take(inspected);
@@ -159,7 +177,8 @@ int run(const InspectCommand& options) {
       const auto counts = [&](std::size_t done, std::size_t total) {
         progress.update({"compiling", done, total, ""});
       };
-      inspect_stages(spec, stages, targets, options.compile.pool_options(spec), {row, counts, interrupted});
+      inspect_stages(spec, stages, targets, options.compile.pool_options(spec), options.sass,
+                     {row, counts, interrupted});
       progress.finish();
     });
   });
@@ -186,10 +205,19 @@ void add_inspect_command(CLI::App& app, Action& action) {
   command->add_option("--gpu", options->gpus, "GPU model, e.g. A100 (repeatable; side by side)");
   command->add_option("--format", options->format, "table or json (json has the blocks-per-SM arithmetic)")
       ->capture_default_str();
+  command->add_flag(
+      "--sass", options->sass,
+      "Instead, what the machine code of the hottest loop consists of, and what the static model "
+      "makes of it; for every problem");
+  command
+      ->add_option("--static-model", options->static_model,
+                   "With --sass: predict by this file in place of configs/model/static_model.json")
+      ->type_name("FILE");
   command->add_flag("-q,--quiet", options->quiet, "No progress");
   command->footer(
       "Examples:\n  tiletune inspect configs/quick.json --gpu A100 --gpu H100\n"
-      "  tiletune inspect configs/sgemm.json --template sgemm_warptile --gpu H200 --format json");
+      "  tiletune inspect configs/sgemm.json --template sgemm_warptile --gpu H200 --format json\n"
+      "  tiletune inspect configs/sgemm.json --template sgemm_warptile --gpu H200 --sass");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

@@ -123,9 +123,10 @@ std::string headline(const ChosenGpus& gpus) {
                               nvrtc_version());
   }
   return text + fmt::format(
-                    "; NVRTC {}\nNo GPU is used: {}. Everything below is predicted for {} by a static model: "
-                    "nothing is timed.\n",
-                    nvrtc_version(), printable(gpus.why_predicted), target.name);
+                    "; NVRTC {}\nNo GPU is used: {}. Everything below is predicted for {} by a static model "
+                    "({}): nothing is timed.\n",
+                    nvrtc_version(), printable(gpus.why_predicted), target.name,
+                    printable(target.static_model.provenance()));
 }
 
 std::string space_line(const std::vector<Stage>& stages, const TuneSpec& spec) {

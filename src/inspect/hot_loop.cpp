@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace tiletune {
 namespace {
@@ -9,85 +10,185 @@ namespace {
 struct Range {
   std::size_t begin = 0, end = 0;  ///< the end is included
 
-  bool holds(const Range& other) const { return begin <= other.begin && other.end <= end; }
+  bool holds(const Range& other) const {
+    return begin <= other.begin && other.end <= end && (begin != other.begin || end != other.end);
+  }
 };
 
-bool has_unconditional_exit(const std::vector<SassInstruction>& code, const Range& range) {
+/// By their begin: branches to the same target belong to one loop.
+using Loops = std::map<std::size_t, Range>;
+
+template <typename Predicate>
+bool any_in(const std::vector<SassInstruction>& code, const Range& range, const Predicate& predicate) {
   return std::any_of(code.begin() + static_cast<std::ptrdiff_t>(range.begin),
-                     code.begin() + static_cast<std::ptrdiff_t>(range.end),
-                     [](const SassInstruction& instruction) {
-                       return instruction.kind == SassKind::exit && !instruction.conditional;
-                     });
+                     code.begin() + static_cast<std::ptrdiff_t>(range.end) + 1, predicate);
 }
 
-/// Branches to the same target belong to one loop; a branch to itself ends a kernel and is none.
-std::vector<Range> find_loops(const std::vector<SassInstruction>& code) {
-  std::map<std::size_t, std::size_t> end_by_begin;
+bool exits(const SassInstruction& instruction) {
+  return instruction.kind == SassKind::exit && !instruction.conditional;
+}
+
+bool has_math(const SassInstruction& instruction) { return instruction.flops > 0; }
+
+bool loads_tiles(const SassInstruction& instruction) {
+  switch (instruction.kind) {
+    case SassKind::global_load:
+    case SassKind::async_copy:
+    case SassKind::bulk_load:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool writes_results(const SassInstruction& instruction) {
+  switch (instruction.kind) {
+    case SassKind::global_store:
+    case SassKind::global_reduction:
+    case SassKind::bulk_store:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// A branch to itself ends a kernel and is no loop.
+Loops find_loops(const std::vector<SassInstruction>& code) {
+  Loops loops;
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (!code[i].target || *code[i].target >= static_cast<std::int64_t>(i)) continue;
-    const auto begin = static_cast<std::size_t>(*code[i].target);
-    if (!has_unconditional_exit(code, {begin, i})) end_by_begin[begin] = i;
+    const Range loop = {static_cast<std::size_t>(*code[i].target), i};
+    if (!any_in(code, loop, exits)) loops[loop.begin] = loop;
   }
-  std::vector<Range> loops;
-  loops.reserve(end_by_begin.size());
-  for (const auto& [begin, end] : end_by_begin) loops.push_back({begin, end});
   return loops;
 }
 
-bool is_math(SassKind kind) {
-  return kind == SassKind::fma || kind == SassKind::fma_pair || kind == SassKind::add_or_multiply;
+int turns_of(const std::vector<SassInstruction>& code, const Range& loop) {
+  return any_in(code, loop, has_math) ? kAssumedTurns : 1;
 }
 
-double turns_of(const std::vector<SassInstruction>& code, const Range& loop) {
-  const bool math = std::any_of(code.begin() + static_cast<std::ptrdiff_t>(loop.begin),
-                                code.begin() + static_cast<std::ptrdiff_t>(loop.end),
-                                [](const SassInstruction& instruction) { return is_math(instruction.kind); });
-  return math ? kAssumedTurns : kAssumedCopyTurns;
-}
+/// Writes one turn of a range out, bounded also for damaged code with thousands of overlapping loops.
+class Trace {
+ public:
+  Trace(const std::vector<SassInstruction>& code, const Loops& loops) : code_(code), loops_(loops) {}
 
-/// How often each instruction runs: the product of the turns of the loops around it.
-std::vector<double> weights_of(const std::vector<SassInstruction>& code, const std::vector<Range>& loops) {
-  constexpr double kMost = 1e6;  // keeps thousands of overlapping ranges of damaged code finite
-  std::vector<double> weights(code.size(), 1);
-  for (const Range& loop : loops) {
-    const double turns = turns_of(code, loop);
-    for (std::size_t i = loop.begin; i <= loop.end; ++i) weights[i] = std::min(kMost, weights[i] * turns);
+  std::vector<std::size_t> of(const Range& range) {
+    trace_.clear();
+    append(range, 0);
+    return std::move(trace_);
   }
-  return weights;
+
+ private:
+  void append(const Range& range, int depth) {
+    constexpr std::size_t kLongest = 50000;
+    constexpr int kDeepest = 16;
+    for (std::size_t i = range.begin; i <= range.end; ++i) {
+      const auto inner = loops_.find(i);
+      if (inner == loops_.end() || !range.holds(inner->second) || depth == kDeepest) {
+        if (code_[i].kind != SassKind::nothing) trace_.push_back(i);
+        continue;
+      }
+      const int turns = turns_of(code_, inner->second);
+      for (int turn = 0; turn < turns && (turn == 0 || trace_.size() < kLongest); ++turn) {
+        append(inner->second, depth + 1);
+      }
+      i = inner->second.end;
+    }
+  }
+
+  const std::vector<SassInstruction>& code_;
+  const Loops& loops_;
+  std::vector<std::size_t> trace_;
+};
+
+double flops_of(const std::vector<SassInstruction>& code, const std::vector<std::size_t>& trace) {
+  double flops = 0;
+  for (const std::size_t index : trace) flops += code[index].flops;
+  return flops;
 }
 
-double math_of(const std::vector<SassInstruction>& code, const std::vector<double>& weights,
-               const Range& loop) {
-  double math = 0;
-  for (std::size_t i = loop.begin; i <= loop.end; ++i) {
-    if (is_math(code[i].kind)) math += weights[i];
+struct Candidate {
+  Range range;
+  double flops = 0;    ///< of all its turns
+  bool loads = false;  ///< tiles, from global memory
+  std::size_t instructions = 0;
+};
+
+/// The last tiles of a pipeline have a loop of their own, with as much arithmetic but nothing to load, and so
+/// have edges, with more around the arithmetic.
+bool is_busier(const Candidate& one, const Candidate& other) {
+  constexpr double kAsMuch = 0.9;
+  if (one.flops < kAsMuch * other.flops || other.flops < kAsMuch * one.flops) return one.flops > other.flops;
+  if (one.loads != other.loads) return one.loads;
+  return one.instructions < other.instructions;
+}
+
+/// The busiest of the loops that `admits` lets pass and that lie in no other such loop.
+template <typename Predicate>
+std::optional<Candidate> busiest(const std::vector<SassInstruction>& code, const Loops& loops,
+                                 const Predicate& admits) {
+  std::optional<Candidate> best;
+  for (const auto& [begin, loop] : loops) {
+    const bool inside_another = std::any_of(loops.begin(), loops.end(), [&, inner = loop](const auto& entry) {
+      return entry.second.holds(inner) && admits(entry.second);
+    });
+    if (inside_another || !admits(loop)) continue;
+    const std::vector<std::size_t> trace = Trace(code, loops).of(loop);
+    const Candidate candidate = {loop, turns_of(code, loop) * flops_of(code, trace),
+                                 any_in(code, loop, loads_tiles), trace.size()};
+    if (candidate.flops > 0 && (!best || is_busier(candidate, *best))) best = candidate;
   }
-  return math;
+  return best;
+}
+
+/// Goes from the loop over tiles, which writes them, to the one over k, if that has a good part of the work.
+Range inside_tiles(const std::vector<SassInstruction>& code, const Loops& loops, const Candidate& outer) {
+  if (!any_in(code, outer.range, writes_results)) return outer.range;
+  const auto inner = busiest(code, loops, [&](const Range& loop) {
+    return outer.range.holds(loop) && !any_in(code, loop, writes_results);
+  });
+  constexpr double kGoodPart = 0.125;
+  const double once = outer.flops / turns_of(code, outer.range);
+  return inner && inner->flops >= kGoodPart * once ? inner->range : outer.range;
+}
+
+std::vector<WeightedInstruction> counted(const std::vector<std::size_t>& trace) {
+  std::map<std::size_t, double> counts;
+  for (const std::size_t index : trace) ++counts[index];
+  std::vector<WeightedInstruction> out;
+  out.reserve(counts.size());
+  for (const auto& [index, count] : counts) out.push_back({index, count});
+  return out;
+}
+
+/// The hot loop loads nothing from global memory, and a loop that does no arithmetic does.
+bool is_fed_by_other_warps(const std::vector<SassInstruction>& code, const Loops& loops, const Range& hot) {
+  if (any_in(code, hot, loads_tiles)) return false;
+  return std::any_of(loops.begin(), loops.end(), [&](const auto& entry) {
+    const Range& loop = entry.second;
+    return !loop.holds(hot) && !any_in(code, loop, has_math) && any_in(code, loop, loads_tiles) &&
+           any_in(code, loop, [](const SassInstruction& instruction) {
+             return instruction.kind == SassKind::mbarrier || instruction.kind == SassKind::barrier;
+           });
+  });
 }
 
 }  // namespace
 
 HotLoop find_hot_loop(const std::vector<SassInstruction>& code) {
-  const std::vector<Range> loops = find_loops(code);
-  const std::vector<double> weights = weights_of(code, loops);
   HotLoop hot;
-  Range best = {0, code.empty() ? 0 : code.size() - 1};
-  double most_math = 0;
-  for (const Range& loop : loops) {
-    const bool outermost = std::none_of(loops.begin(), loops.end(), [&](const Range& other) {
-      return other.holds(loop) && (other.begin != loop.begin || other.end != loop.end);
-    });
-    const double math = outermost ? math_of(code, weights, loop) : 0;
-    if (math > most_math) {
-      most_math = math;
-      best = loop;
-      hot.is_loop = true;
-    }
+  if (code.empty()) return hot;
+  const Loops loops = find_loops(code);
+  Range range = {0, code.size() - 1};
+  if (const auto outermost = busiest(code, loops, [](const Range&) { return true; })) {
+    range = inside_tiles(code, loops, *outermost);
+    hot.is_loop = true;
+    hot.fed_by_other_warps = is_fed_by_other_warps(code, loops, range);
   }
-  const double turns = hot.is_loop ? turns_of(code, best) : 1;
-  for (std::size_t i = best.begin; i < code.size() && i <= best.end; ++i) {
-    if (code[i].kind != SassKind::nothing) hot.instructions.push_back({i, weights[i] / turns});
-  }
+  hot.trace = Trace(code, loops).of(range);
+  hot.instructions = counted(hot.trace);
+  hot.begin = range.begin;
+  hot.end = range.end + 1;
   return hot;
 }
 

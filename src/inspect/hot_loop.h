@@ -16,15 +16,20 @@ struct WeightedInstruction {
 /// The loop nest that holds most of the floating-point work, or the whole kernel when no loop has any.
 struct HotLoop {
   std::vector<WeightedInstruction> instructions;  ///< in order of address, without those that do nothing
+  std::vector<std::size_t> trace;                 ///< one turn as a warp issues it, inner loops written out
   bool is_loop = false;
+  std::size_t begin = 0, end = 0;  ///< its first instruction, and the one after its last
+  /// Another loop outside this one loads for it: some warps only copy, the others only multiply.
+  bool fed_by_other_warps = false;
 };
 
 /// Loops are the ranges from the target of a backward branch to the branch. A range that an unconditional
-/// exit interrupts is no loop but code that was moved out of the way. How often loops inside the hot one turn
-/// is not known: with arithmetic in it, a loop is taken to turn kAssumedTurns times; without, it copies a
-/// tile and is taken to turn kAssumedCopyTurns times.
-inline constexpr double kAssumedTurns = 8;
-inline constexpr double kAssumedCopyTurns = 2;
+/// exit interrupts is no loop but code that was moved out of the way. A loop that writes results to global
+/// memory and has the work in a loop of its own turns over tiles; the hot one is then the loop in it.
+///
+/// How often loops inside the hot one turn is not known: with arithmetic in it, a loop is taken to turn
+/// kAssumedTurns times; one that only copies a tile or waits, once.
+inline constexpr int kAssumedTurns = 8;
 HotLoop find_hot_loop(const std::vector<SassInstruction>& code);
 
 }  // namespace tiletune

@@ -18,9 +18,10 @@ constexpr std::uint32_t kMov = 0x002, kIadd3 = 0x010, kLea = 0x011, kLop3 = 0x01
                         kLdc = 0x182, kUldc = 0x0b9, kLdcu = 0x1ac, kR2ur = 0x1c2, kS2ur = 0x1c3;
 
 /// Operations that write no register: comparisons, votes, stores, control flow.
-constexpr std::uint32_t kWithoutResult[] = {0x00b, 0x00c, 0x01c, 0x02a, 0x08c, 0x09c, 0x118, 0x11a,
-                                            0x11d, 0x141, 0x142, 0x145, 0x147, 0x148, 0x149, 0x14d,
-                                            0x150, 0x186, 0x187, 0x188, 0x1ae, 0x1af};
+constexpr std::uint32_t kWithoutResult[] = {
+    0x00b, 0x00c, 0x01c, 0x02a, 0x08c, 0x09c, 0x118, 0x11a, 0x11d, 0x141, 0x142, 0x145, 0x147,
+    0x148, 0x149, 0x14d, 0x150, 0x185, 0x186, 0x187, 0x188, 0x18e, 0x1a6, 0x1ae, 0x1af, 0x1b0,
+    0x1b2, 0x1b4, 0x1b5, 0x1b6, 0x1b7, 0x1b8, 0x1b9, 0x1ba, 0x1bb, 0x1bd, 0x1c6, 0x1c7, 0x1c8};
 
 LaneValues everywhere(Kind kind, std::int64_t value) {
   LaneValues out;
@@ -299,7 +300,7 @@ void LaneTracker::step(const SassInstruction& instruction) {
   const bool uniform = writes_uniform(code);
   const std::uint64_t target = instruction.low >> 16 & 0xff;
   if (instruction.kind == SassKind::global_load || instruction.kind == SassKind::shared_load ||
-      instruction.kind == SassKind::local_access) {
+      instruction.kind == SassKind::local_load) {
     for (int word = 0; word < std::max(1, instruction.bytes / 4); ++word) {
       write(false, target + static_cast<std::uint64_t>(word), {});
     }
@@ -326,22 +327,46 @@ double pieces_touched(const LaneValues& addresses, int bytes, std::int64_t piece
   return static_cast<double>(pieces.size());
 }
 
-double bank_wavefronts(const LaneValues& addresses, int bytes) {
+namespace {
+
+/// Of the lanes from `first` to `last`: the most different words that fall on one bank.
+std::size_t most_words_in_a_bank(const LaneValues& addresses, int bytes, std::size_t first,
+                                 std::size_t last) {
   constexpr std::int64_t kBanks = 32, kBankBytes = 4;
-  const std::size_t group = bytes <= 4 ? 32 : static_cast<std::size_t>(128 / bytes);
   const std::int64_t lowest = *std::min_element(addresses.value.begin(), addresses.value.end());
-  std::size_t wavefronts = 0;
-  for (std::size_t first = 0; first < 32; first += group) {
-    std::array<std::set<std::int64_t>, kBanks> words;
-    for (std::size_t lane = first; lane < first + group; ++lane) {
-      const std::int64_t begin = (addresses.value[lane] - lowest) / kBankBytes;
-      for (std::int64_t word = begin; word <= begin + (bytes - 1) / kBankBytes; ++word) {
-        words[static_cast<std::size_t>(word % kBanks)].insert(word);
-      }
+  std::array<std::set<std::int64_t>, kBanks> words;
+  for (std::size_t lane = first; lane < last; ++lane) {
+    const std::int64_t begin = (addresses.value[lane] - lowest) / kBankBytes;
+    for (std::int64_t word = begin; word <= begin + (bytes - 1) / kBankBytes; ++word) {
+      words[static_cast<std::size_t>(word % kBanks)].insert(word);
     }
-    std::size_t most = 0;
-    for (const auto& bank : words) most = std::max(most, bank.size());
-    wavefronts += most;
+  }
+  std::size_t most = 0;
+  for (const auto& bank : words) most = std::max(most, bank.size());
+  return most;
+}
+
+/// Every lane reads what its neighbour at this distance (1 or 2) reads.
+bool in_pairs(const LaneValues& addresses, std::size_t first, std::size_t last, std::size_t distance) {
+  for (std::size_t lane = first; lane < last; ++lane) {
+    if (addresses.value[lane] != addresses.value[lane ^ distance]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+double bank_wavefronts(const LaneValues& addresses, int bytes) {
+  constexpr std::size_t kLanes = 32;
+  if (bytes <= 4) return static_cast<double>(most_words_in_a_bank(addresses, bytes, 0, kLanes));
+  const std::size_t group = bytes == 8 ? kLanes : kLanes / 2;
+  std::size_t wavefronts = 0;
+  for (std::size_t first = 0; first < kLanes; first += group) {
+    const std::size_t last = first + group, middle = first + group / 2;
+    const bool merged = in_pairs(addresses, first, last, 1) || in_pairs(addresses, first, last, 2);
+    wavefronts += merged ? most_words_in_a_bank(addresses, bytes, first, last)
+                         : most_words_in_a_bank(addresses, bytes, first, middle) +
+                               most_words_in_a_bank(addresses, bytes, middle, last);
   }
   return static_cast<double>(wavefronts);
 }

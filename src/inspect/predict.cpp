@@ -7,96 +7,13 @@
 #include <optional>
 
 #include "inspect/attributes.h"
-#include "inspect/hot_loop.h"
+#include "inspect/kernel_code.h"
 #include "inspect/lanes.h"
+#include "inspect/loop_steps.h"
+#include "inspect/scheduler.h"
 
 namespace tiletune {
 namespace {
-
-constexpr double kSchedulers = 4;
-constexpr double kWavefrontBytes = 128;
-constexpr double kL1BytesPerClock = 64;
-constexpr double kL2BytesPerClock = 32;
-constexpr int kLineBytes = 128, kSectorBytes = 32;
-constexpr double kGlobalLatency = 600;
-constexpr double kSharedLatency = 30;
-constexpr double kBarrierLatency = 30;
-constexpr double kLaunchSeconds = 2.5e-6;
-
-/// What one warp does in one turn of the hot loop.
-struct Turn {
-  double slots = 0, fma_slots = 0, fp32_lanes = 0, flops = 0, stalls = 0;
-  double shared_wavefronts = 0, l1_clocks = 0, global_bytes = 0;
-  double barriers = 0, shared_loads = 0;
-  bool stages = false;         ///< loads from global memory go to shared memory
-  double slots_until_use = 0;  ///< that the warp issues between a load from global memory and its use
-};
-
-void add_global(Turn& turn, const SassInstruction& instruction, const LaneValues& addresses, double weight) {
-  double bytes = 32.0 * instruction.bytes;
-  double lines = 1;
-  if (addresses.known()) {
-    bytes = kSectorBytes * pieces_touched(addresses, instruction.bytes, kSectorBytes);
-    lines = pieces_touched(addresses, instruction.bytes, kLineBytes);
-  }
-  turn.l1_clocks += weight * std::max(lines, bytes / kL1BytesPerClock);
-  turn.global_bytes += weight * bytes;
-}
-
-void add_shared(Turn& turn, const SassInstruction& instruction, const LaneValues& addresses, double weight) {
-  const double least = std::max(1.0, 32 * instruction.bytes / kWavefrontBytes);
-  turn.shared_wavefronts +=
-      weight * (addresses.known() ? std::max(least, bank_wavefronts(addresses, instruction.bytes)) : least);
-}
-
-void add_math(Turn& turn, double fp32_per_lane, double flops_per_lane, double weight) {
-  turn.fp32_lanes += 32 * fp32_per_lane * weight;
-  turn.flops += 32 * flops_per_lane * weight;
-}
-
-/// `address` is of the register that bits 24 to 31 name, `target` of the one that bits 16 to 23 name.
-void add(Turn& turn, const SassInstruction& instruction, const LaneValues& address, const LaneValues& target,
-         double weight) {
-  turn.slots += weight;
-  turn.stalls += weight * instruction.stall;
-  switch (instruction.kind) {
-    case SassKind::fma:
-      turn.fma_slots += weight;
-      add_math(turn, 1, 2, weight);
-      break;
-    case SassKind::fma_pair:
-      turn.fma_slots += weight;
-      add_math(turn, 2, 4, weight);
-      break;
-    case SassKind::add_or_multiply:
-      add_math(turn, 1, 1, weight);
-      break;
-    case SassKind::shared_load:
-      turn.shared_loads += weight;
-      add_shared(turn, instruction, address, weight);
-      break;
-    case SassKind::shared_store:
-      turn.stages = true;
-      add_shared(turn, instruction, address, weight);
-      break;
-    case SassKind::async_copy:
-      turn.stages = true;
-      add_shared(turn, instruction, target, weight);
-      add_global(turn, instruction, address, weight);
-      break;
-    case SassKind::global_load:
-      add_global(turn, instruction, address, weight);
-      break;
-    case SassKind::local_access:
-      turn.l1_clocks += weight * 32 * instruction.bytes / kL1BytesPerClock;
-      break;
-    case SassKind::barrier:
-      turn.barriers += weight;
-      break;
-    default:
-      break;
-  }
-}
 
 struct ArgumentLayout {
   std::uint32_t bytes;
@@ -134,123 +51,144 @@ std::map<std::uint32_t, std::int64_t> argument_words(const CubinElf& elf, const 
   return words;
 }
 
-/// Where a load from global memory is waited for: its copy to shared memory, the wait for asynchronous
-/// copies, or the arithmetic itself.
-bool uses_load(const SassInstruction& instruction, const Turn& turn, bool async) {
-  if (async) return instruction.kind == SassKind::async_wait;
-  if (turn.stages) return instruction.kind == SassKind::shared_store;
-  return instruction.kind == SassKind::fma || instruction.kind == SassKind::fma_pair ||
-         instruction.kind == SassKind::add_or_multiply;
+/// Warps of a block that run the hot loop. Where others load for them, one warp or one group of four does.
+int computing_warps(int warps, const HotLoop& loop) {
+  if (!loop.fed_by_other_warps || warps < 2) return warps;
+  return warps % 4 == 1 || warps < 8 ? warps - 1 : warps - 4;
 }
 
-/// Slots that the warp issues between its last load of a turn and the use of it, which may lie in the next
-/// turn. Pipelines that keep groups of copies pending hide the latency altogether.
-double slots_until_use(const std::vector<SassInstruction>& code, const HotLoop& loop, const Turn& turn) {
-  const auto& list = loop.instructions;
-  const auto is_load = [&](const WeightedInstruction& item) {
-    return code[item.index].kind == SassKind::global_load || code[item.index].kind == SassKind::async_copy;
-  };
-  const auto last = std::find_if(list.rbegin(), list.rend(), is_load);
-  if (last == list.rend()) return 0;
-  const bool async = code[last->index].kind == SassKind::async_copy;
-  double slots = 0;
-  const auto position = static_cast<std::size_t>(list.rend() - last);
-  for (std::size_t step = 0; step < list.size(); ++step) {
-    const WeightedInstruction& item = list[(position + step) % list.size()];
-    if (uses_load(code[item.index], turn, async)) {
-      return async && code[item.index].pending > 0 ? kGlobalLatency : slots;
-    }
-    slots += item.weight;
+std::optional<double> integer_of(const NamedValues& values, const std::string& name) {
+  for (const auto& [key, value] : values) {
+    const auto* integer = std::get_if<std::int64_t>(&value);
+    if (key == name && integer != nullptr && *integer > 0) return static_cast<double>(*integer);
   }
-  return slots;
+  return std::nullopt;
 }
 
-Turn turn_of(const Binary& binary, const Instance& instance) {
-  const CubinElf elf(binary.cubin);
-  const ElfSection* section = elf.section(".text." + binary.kernel_symbol);
-  if (section == nullptr) throw_bad_cubin("it has no kernel " + binary.kernel_symbol);
-  const std::vector<SassInstruction> code = decode_sass(section->bytes, elf.architecture());
-  const HotLoop loop = find_hot_loop(code);
-  LaneTracker lanes(instance.block, argument_words(elf, binary.kernel_symbol, instance));
-  Turn turn;
-  std::size_t next = 0;
-  for (const WeightedInstruction& item : loop.instructions) {
-    for (; next < item.index; ++next) lanes.step(code[next]);
-    const std::uint64_t bits = code[item.index].low;
-    add(turn, code[item.index], lanes.vector_register(bits >> 24 & 0xff),
-        lanes.vector_register(bits >> 16 & 0xff), item.weight);
-  }
-  turn.slots_until_use = slots_until_use(code, loop, turn);
-  return turn;
-}
+/// A dimension of a product and how it is cut into tiles.
+struct Axis {
+  double extent = 1, tile = 1;
 
-struct Term {
-  double clocks = 0;
-  const char* name = "";
+  double tiles() const { return std::ceil(extent / tile); }
+  double padding() const { return tiles() * tile / extent; }
 };
 
-/// The busiest part of a multiprocessor, for one block and turn.
-Term throughput(const GpuModel& gpu, const Turn& turn, double warps, double threads) {
-  const double l1_reuse = turn.stages ? 1 : std::sqrt(threads);
-  const Term terms[] = {
-      {warps * turn.slots / kSchedulers, "fp32 issue"},
-      {warps * turn.fp32_lanes / gpu.fp32_lanes_per_multiprocessor, "fp32 issue"},
-      {warps * turn.shared_wavefronts, "shared memory"},
-      {warps * turn.l1_clocks, "L1 traffic"},
-      {warps * turn.global_bytes / l1_reuse / kL2BytesPerClock, "L2 traffic"},
-  };
-  return *std::max_element(std::begin(terms), std::end(terms),
-                           [](const Term& left, const Term& right) { return left.clocks < right.clocks; });
+/// By convention the tiles of M, N and K have the sizes BM, BN and BK; none for a template with other names.
+std::optional<Axis> axis(const Instance& instance, const std::string& dimension) {
+  auto tile = integer_of(instance.parameters, "B" + dimension);
+  if (!tile) tile = integer_of(instance.derived, "B" + dimension);
+  const auto argument = std::find_if(instance.arguments.begin(), instance.arguments.end(),
+                                     [&](const ArgumentValue& value) { return value.name == dimension; });
+  if (!tile || argument == instance.arguments.end()) return std::nullopt;
+  const auto* extent = std::get_if<std::int64_t>(&argument->value);
+  if (extent == nullptr || *extent <= 0) return std::nullopt;
+  return Axis{static_cast<double>(*extent), *tile};
 }
 
-double latency_of(const Turn& turn, double warps) {
-  double latency = kBarrierLatency * turn.barriers;
-  if (turn.shared_loads > 0) latency += kSharedLatency;
-  if (turn.global_bytes > 0) {
-    const double others = turn.barriers > 0 ? std::ceil(warps / kSchedulers) : 1;
-    latency += std::max(0.0, kGlobalLatency - turn.slots_until_use * others);
+/// How much more the blocks compute than the problem needs because tiles stick out of its matrices.
+double padding(const Instance& instance) {
+  double factor = 1;
+  for (const char* dimension : {"M", "N", "K"}) {
+    if (const auto found = axis(instance, dimension)) factor *= found->padding();
   }
-  return latency;
+  return factor;
 }
 
-/// Clocks of one turn of `blocks` blocks that run on one multiprocessor together.
-Term turn_clocks(const Term& busiest, const Turn& turn, double warps, double blocks) {
-  const double own = turn.barriers > 0 ? std::max(busiest.clocks, turn.stalls) : turn.stalls;
-  const double alone = own + latency_of(turn, warps);
-  if (alone > blocks * busiest.clocks) return {alone, "latency"};
-  return {blocks * busiest.clocks, busiest.name};
+/// Bytes of partial sums: of blocks beyond one per tile, which share tiles with others.
+double partial_bytes(const Instance& instance) {
+  const auto rows = axis(instance, "M"), columns = axis(instance, "N");
+  if (!rows || !columns) return 0;
+  const double sharing = static_cast<double>(instance.grid.count()) - rows->tiles() * columns->tiles();
+  return std::max(0.0, sharing) * rows->tile * columns->tile * sizeof(float);
+}
+
+double instructions_outside(const KernelCode& code) {
+  double count = 0;
+  for (std::size_t i = 0; i < code.instructions.size(); ++i) {
+    const bool inside = i >= code.loop.begin && i < code.loop.end;
+    if (!inside && code.instructions[i].kind != SassKind::nothing) ++count;
+  }
+  return count;
+}
+
+/// One launch: how its blocks come together on the busiest multiprocessor.
+struct Layout {
+  int warps = 0;      ///< of a block, in the hot loop
+  int resident = 0;   ///< blocks at a time
+  double rounds = 0;  ///< of that many blocks
+  int left_over = 0;  ///< blocks in the last round, if that is not full
+  double blocks = 0;
+};
+
+Layout layout_of(const GpuModel& gpu, const Instance& instance, const Occupancy& occupancy,
+                 const HotLoop& loop) {
+  Layout layout;
+  layout.warps = computing_warps(occupancy.warps_per_block, loop);
+  layout.resident = std::max(1, occupancy.blocks_per_multiprocessor);
+  layout.blocks = std::ceil(static_cast<double>(instance.grid.count()) / gpu.multiprocessors);
+  layout.rounds = std::floor(layout.blocks / layout.resident);
+  layout.left_over = static_cast<int>(layout.blocks - layout.rounds * layout.resident);
+  return layout;
+}
+
+/// What keeps a multiprocessor from taking less than `clocks` for a turn of all its blocks.
+const char* bound_of(const GpuModel& gpu, const LoopSteps& loop, double warps, double clocks,
+                     const PipelineRates& rates) {
+  const char* memory = loop.l1_clocks > loop.memory_clocks / 2 ? "L1 traffic" : "shared memory";
+  const std::array<std::pair<double, const char*>, 4> terms = {{
+      {warps * static_cast<double>(loop.steps.size()) / kSchedulers, "fp32 issue"},
+      {warps * loop.fp32_lanes / gpu.fp32_lanes_per_multiprocessor, "fp32 issue"},
+      {warps * loop.memory_clocks, memory},
+      {warps * loop.l2_bytes / rates.l2_bytes_per_clock, "L2 traffic"},
+  }};
+  const auto most = std::max_element(terms.begin(), terms.end());
+  constexpr double kBusy = 0.75;
+  return most->first >= kBusy * clocks ? most->second : "latency";
 }
 
 }  // namespace
 
-Prediction predict(const GpuModel& gpu, const Workload& workload, const Instance& instance,
-                   const Binary& binary, const Resources& /*resources*/, const Occupancy& occupancy) {
-  const Turn turn = turn_of(binary, instance);
+double launch_us(const LaunchTerms& terms, const StaticModel& model, double clock_mhz) {
+  const double clocks = model.loop_scale * terms.loop_clocks + model.round_clocks * terms.rounds +
+                        model.outside_scale * terms.outside_clocks;
+  const double computing = clocks / clock_mhz;
+  return model.launch_us + std::max(computing, terms.dram_us) +
+         model.unhidden_share * std::min(computing, terms.dram_us) + model.partial_scale * terms.partial_us;
+}
+
+Prediction predict(const GpuModel& gpu, const StaticModel& model, const Workload& workload,
+                   const Instance& instance, const Binary& binary, const Occupancy& occupancy) {
+  const KernelCode code = read_kernel_code(binary);
+  const CubinElf elf(binary.cubin);
+  const LoopSteps loop =
+      loop_steps(gpu, code.instructions, code.loop,
+                 LaneTracker(instance.block, argument_words(elf, binary.kernel_symbol, instance)),
+                 static_cast<double>(instance.block.count()), model.pipeline);
+  const Layout layout = layout_of(gpu, instance, occupancy, code.loop);
+  const double full =
+      layout.rounds > 0 ? clocks_per_turn(loop.steps, layout.resident, layout.warps, model.pipeline) : 0;
+  const double last = clocks_per_turn(loop.steps, layout.left_over, layout.warps, model.pipeline);
+
   const auto grid = static_cast<double>(instance.grid.count());
-  const double warps = occupancy.warps_per_block;
-  const double resident = std::max(1, occupancy.blocks_per_multiprocessor);
-  const double on_busiest = std::ceil(grid / gpu.multiprocessors);
-
-  const double flops_per_turn = turn.flops * warps;
-  const double turns = flops_per_turn > 0 ? std::max(1.0, workload.flops / grid / flops_per_turn) : 1;
-  const Term busiest = throughput(gpu, turn, warps, static_cast<double>(instance.block.count()));
-  const double full_rounds = std::floor(on_busiest / resident);
-  const double left_over = on_busiest - full_rounds * resident;
-  const Term full = turn_clocks(busiest, turn, warps, resident);
-  const Term last = turn_clocks(busiest, turn, warps, left_over);
-  const double clocks = turns * (full_rounds * full.clocks + (left_over > 0 ? last.clocks : 0));
-
-  const std::array<std::pair<double, const char*>, 3> times = {{
-      {clocks / (gpu.boost_clock_mhz * 1e6), full_rounds > 0 ? full.name : last.name},
-      {workload.bytes / (gpu.memory_bandwidth_gbs * 1e9), "DRAM traffic"},
-      {kLaunchSeconds, "latency"},
-  }};
-  const auto longest = std::max_element(times.begin(), times.end());
+  const double flops_per_turn = loop.flops * layout.warps;
   Prediction out;
-  out.time_us = longest->first * 1e6;
-  out.bound_by = longest->second;
-  out.ffma_share = turn.slots > 0 ? turn.fma_slots / turn.slots : 0;
-  out.waves = grid / (resident * gpu.multiprocessors);
+  LaunchTerms& terms = out.terms;
+  if (flops_per_turn > 0)
+    terms.turns = std::max(1.0, workload.flops * padding(instance) / grid / flops_per_turn);
+  terms.loop_clocks = terms.turns * (layout.rounds * full + last);
+  const double rounds = layout.rounds + (layout.left_over > 0 ? 1 : 0);
+  terms.rounds = code.loop.is_loop ? 1 + (rounds - 1) / layout.resident : 1;
+  terms.outside_clocks = instructions_outside(code) * occupancy.warps_per_block * layout.blocks / kSchedulers;
+  terms.dram_us = workload.bytes / (gpu.memory_bandwidth_gbs * 1e3);
+  terms.partial_us = partial_bytes(instance) / (model.pipeline.l2_bytes_per_clock * gpu.multiprocessors) /
+                     gpu.boost_clock_mhz;
+
+  const double blocks = layout.rounds > 0 ? layout.resident : layout.left_over;
+  out.time_us = launch_us(terms, model, gpu.boost_clock_mhz);
+  out.bound_by = bound_of(gpu, loop, layout.warps * blocks, layout.rounds > 0 ? full : last, model.pipeline);
+  if (terms.dram_us > out.time_us / 2) out.bound_by = "DRAM traffic";
+  if (model.launch_us > out.time_us / 2) out.bound_by = "latency";
+  out.waves = grid / (layout.resident * gpu.multiprocessors);
   return out;
 }
 

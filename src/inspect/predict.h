@@ -5,44 +5,49 @@
 #include "compile/binary.h"
 #include "inspect/gpu_model.h"
 #include "inspect/occupancy.h"
-#include "inspect/resources.h"
+#include "inspect/static_model.h"
 #include "space/instance.h"
 
 namespace tiletune {
+
+/// What a launch consists of, as far as the machine code tells. Clocks are of the busiest multiprocessor.
+struct LaunchTerms {
+  double turns = 1;           ///< of the hot loop, in a block
+  double loop_clocks = 0;     ///< all turns of the hot loop, by the simulated scheduler
+  double rounds = 0;          ///< of blocks, whose start and end other blocks do not hide
+  double outside_clocks = 0;  ///< to issue the instructions outside the hot loop once per block
+  double dram_us = 0;         ///< compulsory traffic at the peak bandwidth
+  double partial_us = 0;      ///< partial sums of blocks that share a tile, once through L2
+};
 
 /// What a launch would take by a static model, and which term bounds it. Nothing is timed.
 struct Prediction {
   double time_us = 0;
   /// "fp32 issue", "shared memory", "L1 traffic", "L2 traffic", "DRAM traffic", "latency"
   std::string bound_by;
-  double ffma_share = 0;  ///< of the hottest loop's issue slots
-  double waves = 0;       ///< grid / (blocks per SM * SMs)
+  double waves = 0;  ///< grid / (blocks per SM * SMs)
+  LaunchTerms terms;
 };
 
-/// The model, for one turn of the hottest loop (see hot_loop.h), in clocks of one multiprocessor (SM), for
-/// one thread block:
+/// launch_us + the longer of computing and dram_us + unhidden_share x the shorter, where computing is
 ///
-///   issue   = warps x instructions / 4; each of the four schedulers issues one per clock
-///   fp32    = warps x multiply-adds x 32 / FP32 lanes of the GPU model
-///   shared  = warps x wavefronts of LDS and STS; 32 banks of 4 B per clock (CUDA C++ Programming Guide)
-///   L1      = warps x the larger of 128-byte lines and 32-byte sectors / 2 touched, of each global load
-///   L2      = warps x sectors loaded; one of 32 B per clock. A kernel that does not stage in shared memory
-///             finds what its block loaded in L1: / sqrt(threads)
-///   t       = the largest of these
-///   latency = 600 for a load from global memory, less what the block issues until its use, + 30 for shared
-///             memory + 30 per barrier
-///   alone   = latency + the sum of the instructions' stall counts; with barriers in the loop at least t
-///   turn(b) = max(b x t, alone): b blocks on one SM hide each other's latency
+///   loop_scale x loop_clocks + round_clocks x rounds + outside_scale x outside_clocks
 ///
-/// Turns per block = flops of the launch / blocks / flops of one turn. The busiest SM runs ceil(grid / SMs)
-/// blocks, as many at a time as the occupancy allows, the rest in a last round: the quantisation into waves.
-/// The time is the largest of that, compulsory bytes / DRAM bandwidth, and 2.5 us for an empty launch.
+/// and partial_scale x partial_us on top, which comes when all is computed.
+double launch_us(const LaunchTerms& terms, const StaticModel& model, double clock_mhz);
+
+/// The model. The hottest loop (hot_loop.h) is read from the machine code and run through a simulated
+/// scheduler (scheduler.h): stall counts, scoreboards and barriers as the compiler set them, against the
+/// rates of the GPU model's units. Wavefronts of shared memory and sectors of global memory are those that
+/// the addresses of a warp's lanes make (lanes.h). That gives the clocks of a turn for as many blocks as the
+/// occupancy allows, and for those of a last round that is not full.
 ///
-/// Which lines, sectors and banks a warp touches is computed from its code (see lanes.h); where that fails,
-/// accesses count as coalesced and free of conflicts. The clock is the boost clock. The latencies and the L1
-/// and L2 rates are round figures near those that microbenchmarks of Volta to Hopper find: good for ranking,
-/// not for the third digit.
-Prediction predict(const GpuModel& gpu, const Workload& workload, const Instance& instance,
-                   const Binary& binary, const Resources& resources, const Occupancy& occupancy);
+/// Turns of a block = flops of the launch, tiles that stick out counted in full, / blocks / flops of one
+/// turn; this holds for loops over tiles and for blocks that share a sum as well. The busiest multiprocessor
+/// runs ceil(grid / multiprocessors) blocks: the quantisation into waves. Of b blocks at a time each hides
+/// the starts and ends of the others, so that of all rounds but the first a share of 1 / b counts; none of a
+/// kernel without a loop, which is simulated whole. The clock is the boost clock.
+Prediction predict(const GpuModel& gpu, const StaticModel& model, const Workload& workload,
+                   const Instance& instance, const Binary& binary, const Occupancy& occupancy);
 
 }  // namespace tiletune

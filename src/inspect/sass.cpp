@@ -1,5 +1,9 @@
 #include "inspect/sass.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "inspect/elf.h"
 
 namespace tiletune {
@@ -7,47 +11,129 @@ namespace {
 
 constexpr std::uint64_t kInstructionBytes = 16;
 constexpr std::uint32_t kGuardAlways = 7, kGuardNever = 15;
+/// Of UBLKCP: from shared to global memory.
+constexpr std::uint64_t kBulkToGlobal = 2;
 
 /// From this architecture on eight more bits of a branch's distance stand beside the opcode.
 constexpr int kFirstArchitectureWithSplitTarget = 90;
+/// From this one on what was HFMA2 on the matrix unit is an addition of 64-bit integers.
+constexpr int kFirstArchitectureWithWideIadd = 100;
 /// From this one on asynchronous copies have a size field of their own.
 constexpr int kFirstArchitectureWithCopySize = 100;
 
-/// By the low nine bits of the opcode; the three above them say where the operands come from.
-SassKind kind_of(std::uint32_t opcode) {
-  switch (opcode & 0x1ff) {
-    case 0x023:
-      return SassKind::fma;
-    case 0x049:
-      return SassKind::fma_pair;
-    case 0x020:
-    case 0x021:
-      return SassKind::add_or_multiply;
-    case 0x184:
-      return SassKind::shared_load;
-    case 0x188:
-      return SassKind::shared_store;
-    case 0x181:
-      return SassKind::global_load;
-    case 0x186:
-      return SassKind::global_store;
-    case 0x1ae:
-      return SassKind::async_copy;
-    case 0x11a:
-      return SassKind::async_wait;
-    case 0x183:
-    case 0x187:
-      return SassKind::local_access;
-    case 0x11d:
-      return SassKind::barrier;
-    case 0x147:
-      return SassKind::branch;
-    case 0x14d:
-      return SassKind::exit;
-    case 0x118:
-      return SassKind::nothing;
+/// By the low nine bits of the opcode; the three above them say where the operands come from. sm_90's, which
+/// older and newer architectures share as far as they have the instruction.
+constexpr std::pair<std::uint32_t, SassKind> kKinds[] = {
+    {0x020, SassKind::add_or_multiply},   // FMUL
+    {0x021, SassKind::add_or_multiply},   // FADD
+    {0x023, SassKind::fma},               // FFMA
+    {0x028, SassKind::double_math},       // DMUL
+    {0x029, SassKind::double_math},       // DADD
+    {0x02b, SassKind::double_math},       // DFMA
+    {0x030, SassKind::half_math},         // HADD2
+    {0x031, SassKind::half_math},         // HFMA2
+    {0x032, SassKind::half_math},         // HMUL2
+    {0x035, SassKind::half_math},         // HFMA2 on the matrix unit
+    {0x037, SassKind::tensor},            // IMMA
+    {0x03b, SassKind::shared_load},       // LDSM
+    {0x03c, SassKind::tensor},            // HMMA
+    {0x03e, SassKind::conversion},        // F2FP
+    {0x03f, SassKind::tensor},            // DMMA
+    {0x044, SassKind::shared_store},      // STSM
+    {0x049, SassKind::fma_pair},          // FFMA2
+    {0x104, SassKind::conversion},        // F2F
+    {0x105, SassKind::conversion},        // F2I
+    {0x106, SassKind::conversion},        // I2F
+    {0x118, SassKind::nothing},           // NOP
+    {0x11a, SassKind::async_wait},        // DEPBAR
+    {0x11d, SassKind::barrier},           // BAR
+    {0x147, SassKind::branch},            // BRA
+    {0x14d, SassKind::exit},              // EXIT
+    {0x180, SassKind::global_load},       // LD
+    {0x181, SassKind::global_load},       // LDG
+    {0x183, SassKind::local_load},        // LDL
+    {0x184, SassKind::shared_load},       // LDS
+    {0x185, SassKind::global_store},      // ST
+    {0x186, SassKind::global_store},      // STG
+    {0x187, SassKind::local_store},       // STL
+    {0x188, SassKind::shared_store},      // STS
+    {0x18a, SassKind::global_reduction},  // ATOM
+    {0x18c, SassKind::shared_atomic},     // ATOMS
+    {0x18d, SassKind::shared_atomic},     // ATOMS.CAS
+    {0x18e, SassKind::global_reduction},  // RED
+    {0x1a6, SassKind::global_reduction},  // REDG
+    {0x1a7, SassKind::mbarrier},          // SYNCS, arriving and waiting
+    {0x1a8, SassKind::global_reduction},  // ATOMG
+    {0x1a9, SassKind::global_reduction},  // ATOMG.CAS
+    {0x1ae, SassKind::async_copy},        // LDGSTS
+    {0x1af, SassKind::async_commit},      // LDGDEPBAR
+    {0x1b0, SassKind::mbarrier},          // ARRIVES
+    {0x1b2, SassKind::mbarrier},          // SYNCS, setting up
+    {0x1b4, SassKind::bulk_load},         // UTMALDG
+    {0x1b5, SassKind::bulk_store},        // UTMASTG
+    {0x1b6, SassKind::bulk_store},        // UTMAREDG
+    {0x1ba, SassKind::bulk_load},         // UBLKCP
+    {0x1bb, SassKind::bulk_store},        // UBLKRED
+    {0x1bd, SassKind::global_store},      // STAS
+    {0x1c7, SassKind::cluster_barrier},   // UCGABAR
+    {0x1f0, SassKind::tensor_async},      // HGMMA
+    {0x1f1, SassKind::tensor_async},      // IGMMA
+};
+
+SassKind kind_of(std::uint32_t operation) {
+  const auto found = std::lower_bound(std::begin(kKinds), std::end(kKinds), operation,
+                                      [](const auto& entry, std::uint32_t key) { return entry.first < key; });
+  return found != std::end(kKinds) && found->first == operation ? found->second : SassKind::other;
+}
+
+/// Constants are moved by multiply-adds of nothing, and halves widened by additions.
+SassKind true_kind(const SassInstruction& instruction, int architecture) {
+  constexpr std::uint64_t kZeroRegister = 0xff;
+  const std::uint32_t operation = instruction.operation();
+  if (operation == 0x035 && architecture >= kFirstArchitectureWithWideIadd) return SassKind::other;
+  const bool half_fma = operation == 0x031 || operation == 0x035;
+  if (half_fma && (instruction.low >> 24 & 0xff) == kZeroRegister) return SassKind::other;
+  if (operation == 0x030 && (instruction.high >> 14 & 1) != 0) return SassKind::conversion;
+  if (operation == 0x1ba && (instruction.high >> 9 & 3) == kBulkToGlobal) return SassKind::bulk_store;
+  return kind_of(operation);
+}
+
+double matrix_flops(const SassInstruction& instruction) {
+  constexpr double kFragment = 2 * 16 * 8;  // m16n8, per unit of k
+  const std::uint64_t high = instruction.high;
+  if (instruction.operation() == 0x03f) return 2 * 8 * 8 * 4;   // m8n8k4
+  if (instruction.operation() == 0x037) return kFragment * 32;  // 8-bit integers
+  const bool k16 = (high >> 11 & 1) != 0, k4 = (high >> 14 & 1) != 0;
+  return kFragment * (k16 ? 16 : (k4 ? 4 : 8));
+}
+
+/// m64nNk16, or k8 of 32-bit and k32 of 8-bit elements, of which a warp does a quarter.
+double group_matrix_flops(const SassInstruction& instruction) {
+  const auto columns = static_cast<double>(8 * ((instruction.low >> 53 & 0x1f) + 1));
+  const bool wide_elements = (instruction.low >> 58 & 1) != 0;
+  const double depth = instruction.operation() == 0x1f1 ? 32 : (wide_elements ? 8 : 16);
+  return 2 * 64 * columns * depth / 4;
+}
+
+double flops_of(const SassInstruction& instruction) {
+  constexpr double kLanes = 32;
+  switch (instruction.kind) {
+    case SassKind::fma:
+      return 2 * kLanes;
+    case SassKind::fma_pair:
+      return 4 * kLanes;
+    case SassKind::add_or_multiply:
+      return kLanes;
+    case SassKind::half_math:
+      return (instruction.operation() == 0x031 || instruction.operation() == 0x035 ? 4 : 2) * kLanes;
+    case SassKind::double_math:
+      return (instruction.operation() == 0x02b ? 2 : 1) * kLanes;
+    case SassKind::tensor:
+      return matrix_flops(instruction);
+    case SassKind::tensor_async:
+      return group_matrix_flops(instruction);
     default:
-      return SassKind::other;
+      return 0;
   }
 }
 
@@ -56,6 +142,14 @@ SassKind kind_of(std::uint32_t opcode) {
 int access_bytes(std::uint64_t high) {
   constexpr int kBytes[] = {1, 1, 2, 2, 4, 8, 16, 16};
   return kBytes[high >> 9 & 7];
+}
+
+/// Of fragments of one, two or four 8x8 matrices each lane gets as many words.
+int fragment_bytes(std::uint64_t high) { return 4 << (high >> 8 & 3); }
+
+int bytes_of(const SassInstruction& instruction) {
+  const bool fragments = instruction.operation() == 0x03b || instruction.operation() == 0x044;
+  return fragments ? fragment_bytes(instruction.high) : access_bytes(instruction.high);
 }
 
 /// 4, 8 or 16 bytes per lane.
@@ -82,10 +176,10 @@ SassInstruction decode_one(std::string_view code, std::uint64_t offset, int arch
   out.low = read_scalar<std::uint64_t>(code, offset);
   out.high = read_scalar<std::uint64_t>(code, offset + 8);
   const auto guard = static_cast<std::uint32_t>(out.low >> 12 & 0xf);
-  out.kind = guard == kGuardNever ? SassKind::nothing : kind_of(out.opcode());
+  out.kind = guard == kGuardNever ? SassKind::nothing : true_kind(out, architecture);
   out.conditional = guard != kGuardAlways;
-  out.stall = static_cast<int>(out.high >> 41 & 0xf);
-  out.bytes = access_bytes(out.high);
+  out.flops = flops_of(out);
+  out.bytes = bytes_of(out);
   if (out.kind == SassKind::async_copy && architecture >= kFirstArchitectureWithCopySize) {
     out.bytes = copy_bytes(out.high);
   }

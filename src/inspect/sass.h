@@ -7,19 +7,32 @@
 
 namespace tiletune {
 
-/// What the model tells apart. An instruction whose guard is never true is `nothing`.
+/// What the model and the instruction mix tell apart. An instruction whose guard is never true is `nothing`.
 enum class SassKind {
   fma,              ///< FFMA: 2 flops per lane
   fma_pair,         ///< FFMA2, from sm_100 on: 4
   add_or_multiply,  ///< FADD, FMUL: 1
-  shared_load,
+  half_math,        ///< HFMA2: 4, HADD2 and HMUL2: 2
+  double_math,      ///< DFMA: 2, DADD and DMUL: 1
+  tensor,           ///< HMMA, IMMA, DMMA
+  tensor_async,     ///< of a group of four warps
+  conversion,       ///< between floating-point types and integers
+  shared_load,      ///< also of matrix fragments (LDSM)
   shared_store,
-  global_load,
-  global_store,
-  async_copy,  ///< LDGSTS: global to shared memory past the registers
-  async_wait,  ///< DEPBAR: until all copies but the newest `pending` groups have arrived
-  local_access,
+  shared_atomic,
+  global_load,   ///< also generic, hence of another block's shared memory in a cluster
+  global_store,  ///< also generic
+  global_reduction,
+  async_copy,    ///< LDGSTS: global to shared memory past the registers
+  async_commit,  ///< LDGDEPBAR: closes a group of copies
+  async_wait,    ///< DEPBAR: until all copies but the newest `pending` groups have arrived
+  bulk_load,     ///< by the copy engine (TMA), into shared memory
+  bulk_store,    ///< by the copy engine, out of shared memory
+  mbarrier,      ///< SYNCS and what arrives at such a barrier
+  local_load,    ///< spills and arrays that are indexed
+  local_store,
   barrier,
+  cluster_barrier,
   branch,
   exit,
   nothing,
@@ -31,12 +44,28 @@ struct SassInstruction {
   SassKind kind = SassKind::other;
   std::uint64_t low = 0, high = 0;     ///< its bits
   bool conditional = false;            ///< has a guard
-  int stall = 0;                       ///< cycles before the warp's next instruction may issue
   int bytes = 0;                       ///< per lane, of memory accesses
+  double flops = 0;                    ///< of a warp
   int pending = 0;                     ///< of async_wait
   std::optional<std::int64_t> target;  ///< of a branch: the index of an instruction, if it lies in this code
 
   std::uint32_t opcode() const { return low & 0xfff; }
+  /// The opcode without the bits that say where the operands come from.
+  std::uint32_t operation() const { return low & 0x1ff; }
+
+  // What the compiler schedules with, at the top of the second word.
+  /// Cycles before the warp's next instruction may issue.
+  int stall() const { return static_cast<int>(high >> 41 & 0xf); }
+  /// The scoreboard (0 to 5) that is held until the result is there; 7: none.
+  int write_scoreboard() const { return static_cast<int>(high >> 46 & 7); }
+  /// The scoreboard that is held until the operands are read; 7: none.
+  int read_scoreboard() const { return static_cast<int>(high >> 49 & 7); }
+  /// The scoreboards that must be free before this one issues, a bit each.
+  int wait_mask() const { return static_cast<int>(high >> 52 & 0x3f); }
+  /// Of async_wait: the scoreboard whose results it counts.
+  int waited_scoreboard() const { return static_cast<int>(low >> 44 & 7); }
+  /// The operands (a bit each) that stay in the reuse cache for the warp's next instruction.
+  int reuse_mask() const { return static_cast<int>(high >> 58 & 0xf); }
 };
 
 /// Decodes a kernel's code. Unknown instructions are `other`; a tail of less than 16 bytes is left out.

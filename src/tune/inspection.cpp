@@ -17,8 +17,8 @@ constexpr std::size_t kMostRows = 10000;
 class Inspection {
  public:
   Inspection(const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
-             const CompilePoolOptions& compile, const InspectionObserver& observer)
-      : spec_(spec), stages_(stages), targets_(targets), pool_(compile), observer_(observer) {
+             const CompilePoolOptions& compile, bool sass, const InspectionObserver& observer)
+      : spec_(spec), stages_(stages), targets_(targets), pool_(compile), sass_(sass), observer_(observer) {
     for (const Stage& stage : stages_) total_ += stage.planned * targets_.size();
   }
 
@@ -91,16 +91,10 @@ class Inspection {
     const Target& target = targets_[job.gpu];
     std::string impossible = instantiate(*job.stage, index, target.model, instance);
     if (impossible.empty()) impossible = admit_launch(target.model, instance).reason;
-    if (!impossible.empty()) return complete(job, refused(of(instance), impossible));
+    if (!impossible.empty()) return complete(job, refused(row_of(job).result.gpus[job.gpu], impossible));
     pool_.submit(++tickets_,
                  make_compile_request(spec_.compile, *job.stage->sources, instance, target.architecture));
     jobs_.emplace(tickets_, job);
-  }
-
-  static InspectedOnGpu of(const Instance& instance) {
-    InspectedOnGpu result;
-    result.instance = instance;
-    return result;
   }
 
   static InspectedOnGpu refused(InspectedOnGpu result, const std::string& reason) {
@@ -123,7 +117,7 @@ class Inspection {
   }
 
   InspectedOnGpu inspected(const Job& job, const Compiled& compiled) {
-    InspectedOnGpu result = of(row_of(job).result.gpus[job.gpu].instance);
+    InspectedOnGpu result = row_of(job).result.gpus[job.gpu];
     result.outcome = compiled.outcome;
     result.reason = compiled.reason;
     if (compiled.outcome != Outcome::ok) return result;
@@ -137,6 +131,19 @@ class Inspection {
     result.occupancy = admission.occupancy;
     result.warnings = admission.warnings;
     if (!admission.admitted) return refused(std::move(result), admission.reason);
+    return sass_ ? with_code(job, *compiled.binary, std::move(result)) : result;
+  }
+
+  InspectedOnGpu with_code(const Job& job, const Binary& binary, InspectedOnGpu result) const {
+    const Target& target = targets_[job.gpu];
+    try {
+      const KernelCode code = read_kernel_code(binary);
+      result.code = MachineCode{mix_of_loop(code), mix_of_kernel(code),
+                                predict(target.model, target.static_model, job.stage->instantiator.workload(),
+                                        result.instance, binary, *result.occupancy)};
+    } catch (const UserError& error) {
+      return refused(std::move(result), error.what());
+    }
     return result;
   }
 
@@ -144,6 +151,7 @@ class Inspection {
   std::vector<Stage>& stages_;
   const std::vector<Target>& targets_;
   CompilePool pool_;
+  bool sass_;
   const InspectionObserver& observer_;
   std::deque<Row> rows_;
   std::size_t handed_over_ = 0;  ///< rows before the first of them
@@ -159,8 +167,8 @@ class Inspection {
 }  // namespace
 
 void inspect_stages(const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
-                    const CompilePoolOptions& compile, const InspectionObserver& observer) {
-  Inspection inspection(spec, stages, targets, compile, observer);
+                    const CompilePoolOptions& compile, bool sass, const InspectionObserver& observer) {
+  Inspection inspection(spec, stages, targets, compile, sass, observer);
   while (inspection.step() && !observer.interrupted()) inspection.wait();
   inspection.hand_over_the_rest();
 }

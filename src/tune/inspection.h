@@ -6,12 +6,20 @@
 #include <vector>
 
 #include "compile/pool.h"
+#include "inspect/kernel_code.h"
 #include "inspect/occupancy.h"
+#include "inspect/predict.h"
 #include "inspect/resources.h"
 #include "tune/stage.h"
 #include "tune/target.h"
 
 namespace tiletune {
+
+/// What the machine code of a configuration tells.
+struct MachineCode {
+  InstructionMix loop, kernel;
+  Prediction prediction;  ///< for the configuration's problem
+};
 
 /// One configuration on one GPU, compiled and inspected but not run.
 struct InspectedOnGpu {
@@ -21,6 +29,7 @@ struct InspectedOnGpu {
   std::optional<Resources> resources;  ///< absent when it was refused before compiling or did not compile
   std::optional<Occupancy> occupancy;
   std::vector<std::string> warnings;
+  std::optional<MachineCode> code;  ///< when it was asked for and the configuration can run
 };
 
 /// One configuration on all GPUs asked for, in their order.
@@ -38,10 +47,11 @@ struct InspectionObserver {
   std::function<bool()> interrupted;                                  ///< whether to stop early
 };
 
-/// Compiles every configuration of the stages for every target, on all cores, and reads its resources. A row
+/// Compiles every configuration of the stages for every target, on all cores, and reads its resources, with
+/// `sass` its machine code as well. A row
 /// is handed over as soon as it and all before it are complete, and not kept; when interrupted, so are those
 /// behind one that is not.
 void inspect_stages(const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
-                    const CompilePoolOptions& compile, const InspectionObserver& observer);
+                    const CompilePoolOptions& compile, bool sass, const InspectionObserver& observer);
 
 }  // namespace tiletune

@@ -19,8 +19,8 @@ class PredictingEvaluator : public InstantEvaluator {
 
   void submit(Candidate candidate) override {
     const Workload& workload = candidate.stage->instantiator.workload();
-    const Prediction prediction = predict(target().model, workload, candidate.instance, *candidate.binary,
-                                          candidate.resources, candidate.occupancy);
+    const Prediction prediction = predict(target().model, target().static_model, workload, candidate.instance,
+                                          *candidate.binary, candidate.occupancy);
     Trial& trial = candidate.trial;
     trial.outcome = Outcome::ok;
     trial.predicted_us = prediction.time_us;

@@ -55,6 +55,11 @@ std::string policy_text(const TuneSpec& spec) {
   return policy.dump();
 }
 
+/// Another calibration is another row.
+std::string prediction_policy(const StaticModel& model) {
+  return Json{{"static_model", model.provenance()}, {"fit", Hasher().add(model.identity()).hex()}}.dump();
+}
+
 /// What rows of kernels and baselines have in common.
 Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& target) {
   Trial trial;
@@ -70,7 +75,8 @@ Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& targe
   trial.cuda_version = target.cuda_version;
   trial.nvrtc_version = nvrtc_version();
   if (target.source == Source::measured) trial.cache = name(spec.measure.cache);
-  trial.measure_policy = target.source == Source::measured ? policy_text(spec) : "{}";
+  trial.measure_policy =
+      target.source == Source::measured ? policy_text(spec) : prediction_policy(target.static_model);
   trial.host = host_name();
   trial.recorded_at = utc_now();
   return trial;

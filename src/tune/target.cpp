@@ -61,12 +61,13 @@ Target target_from_device(const GpuOpened& opened, const std::vector<GpuModel>& 
   return target;
 }
 
-Target target_from_model(const GpuModel& model) {
+Target target_from_model(const GpuModel& model, const StaticModel& static_model) {
   Target target;
   target.model = model;
   target.name = model.name;
   target.architecture = architecture_for(model.compute_major, model.compute_minor);
   target.source = Source::predicted;
+  target.static_model = static_model;
   return target;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/outcome.h"
 #include "inspect/gpu_model.h"
+#include "inspect/static_model.h"
 #include "measure/messages.h"
 
 namespace tiletune {
@@ -18,11 +19,12 @@ struct Target {
   std::string driver_version;
   std::string cuda_version;
   Source source = Source::measured;
+  StaticModel static_model;  ///< that times are predicted with
 };
 
 /// A GPU that is here: the driver's figures, completed (bandwidth, FP32 lanes) from the model file of the
 /// same name when there is one, else from the compute capability.
 Target target_from_device(const GpuOpened& opened, const std::vector<GpuModel>& models);
-Target target_from_model(const GpuModel& model);
+Target target_from_model(const GpuModel& model, const StaticModel& static_model = {});
 
 }  // namespace tiletune

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "cli/expect_error.h"
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
@@ -168,9 +169,12 @@ TEST(Sweep, WithoutAGpuItPredictsAndSaysSo) {
   const Finished run = sandbox.run(sweep_with(config, "no_gpu"));
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("No GPU is used: there is no driver here."), std::string::npos) << run.out;
-  EXPECT_NE(run.out.find("predicted for H100 SXM by a static model"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("predicted for H100 SXM by a static model (calibrated on NVIDIA H200, 20"),
+            std::string::npos)
+      << run.out;
   for (const Trial& row : rows_of(sandbox)) {
     EXPECT_EQ(row.source, Source::predicted);
+    EXPECT_NE(row.measure_policy.find("calibrated on NVIDIA H200"), std::string::npos) << row.measure_policy;
     EXPECT_FALSE(row.percent_of_baseline.has_value());
   }
 }
@@ -201,6 +205,36 @@ TEST(Inspect, ShowsGpusSideBySide) {
   EXPECT_EQ(gpus[1]["architecture"], "sm_90a");
   EXPECT_GT(gpus[0]["registers"], 0);
   EXPECT_FALSE(gpus[1]["occupancy"]["arithmetic"].get<std::string>().empty());
+}
+
+TEST(Inspect, TellsWhatTheMachineCodeConsistsOf) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(2);
+  const Finished table =
+      sandbox.run({"inspect", config, "--gpu", "A100", "--gpu", "H100", "--sass", "--quiet"});
+  EXPECT_EQ(table.code, 0) << table.err;
+  for (const char* text : {"FFMA %", "stalls/FFMA", "LDS 4/8/16", "LDL/STL", "predicted_us", "A100",
+                           "H100 SXM", "by the static model, calibrated on NVIDIA H200, 20"}) {
+    EXPECT_NE(table.out.find(text), std::string::npos) << text << "\n" << table.out;
+  }
+  const Finished run =
+      sandbox.run({"inspect", config, "--gpu", "H100", "--sass", "--quiet", "--format", "json"});
+  const Json document = Json::parse(run.out);
+  EXPECT_EQ(document["static_model"]["provenance"].get<std::string>().rfind("calibrated on NVIDIA H200", 0),
+            0U);
+  const Json& sass = document["configurations"][0]["gpus"][0]["sass"];
+  EXPECT_GT(sass["kernel"]["instructions"], 0);
+  EXPECT_GT(sass["kernel"]["global_stores"]["4_bytes"], 0);
+  EXPECT_GT(sass["predicted_us"], 0);
+  EXPECT_EQ(sass["terms"]["rounds"], 1);
+}
+
+TEST(Inspect, AStaticModelWithAMistakeIsNamed) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(1);
+  const std::string model = sandbox.write("model.json", R"({"calibrated_on": {"gpu": "a GPU"}})");
+  expect_error(sandbox.run({"inspect", config, "--gpu", "H100", "--sass", "--static-model", model}),
+               kUserError, {"model.json: /calibrated_on: 'date' is missing", "tools/static_model"});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "fuzz/fuzz.h"
 #include "inspect/elf.h"
+#include "inspect/kernel_code.h"
 #include "inspect/predict.h"
 #include "inspect/sass.h"
 
@@ -48,7 +49,6 @@ void check(const Resources& resources) {
 
 void check(const Prediction& prediction) {
   require(std::isfinite(prediction.time_us) && prediction.time_us > 0, "a prediction is a time");
-  require(prediction.ffma_share >= 0 && prediction.ffma_share <= 1, "a share lies between 0 and 1");
 }
 
 }  // namespace
@@ -64,7 +64,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Resources resources = read_resources(binary);
     check(resources);
     const Occupancy occupancy = compute_occupancy(gpu, resources, 128, 0);
-    check(predict(gpu, {{}, 1e9, 1e6}, instance, binary, resources, occupancy));
+    check(predict(gpu, {}, {{}, 1e9, 1e6}, instance, binary, occupancy));
+    const InstructionMix mix = mix_of_kernel(read_kernel_code(binary));
+    require(mix.fma_share() >= 0 && mix.fma_share() <= 1, "a share lies between 0 and 1");
   });
   return 0;
 }

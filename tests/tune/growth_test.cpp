@@ -131,7 +131,7 @@ TEST_F(Growth, AnInspectionKeepsNothingOfItsRows) {
       if (++rows == kFirst) at_first = most = live_heap();
       if (rows > kFirst) most = std::max(most, live_heap());
     };
-    inspect_stages(spec, stages, {pretended_target(TILETUNE_SOURCE_DIR)}, compile_options(),
+    inspect_stages(spec, stages, {pretended_target(TILETUNE_SOURCE_DIR)}, compile_options(), false,
                    {count, [](std::size_t, std::size_t) {}, [] { return false; }});
     EXPECT_EQ(rows, kRows);
     EXPECT_LT(most - at_first, kMostBytesPerRow * (kRows - kFirst)) << "refused: " << refused;

@@ -1,0 +1,120 @@
+#include "inspect/kernel_code.h"
+
+#include <algorithm>
+
+#include "inspect/elf.h"
+
+namespace tiletune {
+namespace {
+
+constexpr double kInstructionBytes = 16;
+
+void add(InstructionMix::Accesses& accesses, int bytes) {
+  switch (bytes) {
+    case 4:
+      ++accesses.by_4;
+      break;
+    case 8:
+      ++accesses.by_8;
+      break;
+    case 16:
+      ++accesses.by_16;
+      break;
+    default:
+      ++accesses.narrower;
+      break;
+  }
+}
+
+InstructionMix::Accesses* accesses_of(InstructionMix& mix, SassKind kind) {
+  switch (kind) {
+    case SassKind::shared_load:
+      return &mix.shared_loads;
+    case SassKind::shared_store:
+      return &mix.shared_stores;
+    case SassKind::global_load:
+      return &mix.global_loads;
+    case SassKind::global_store:
+      return &mix.global_stores;
+    case SassKind::async_copy:
+      return &mix.async_copies;
+    default:
+      return nullptr;
+  }
+}
+
+double& counter_of(InstructionMix& mix, SassKind kind) {
+  switch (kind) {
+    case SassKind::add_or_multiply:
+    case SassKind::half_math:
+    case SassKind::double_math:
+      return mix.other_math;
+    case SassKind::tensor:
+    case SassKind::tensor_async:
+      return mix.tensor;
+    case SassKind::conversion:
+      return mix.conversions;
+    case SassKind::shared_atomic:
+    case SassKind::global_reduction:
+      return mix.reductions;
+    case SassKind::bulk_load:
+    case SassKind::bulk_store:
+      return mix.bulk_copies;
+    case SassKind::mbarrier:
+      return mix.mbarriers;
+    case SassKind::local_load:
+      return mix.spill_loads;
+    case SassKind::local_store:
+      return mix.spill_stores;
+    case SassKind::barrier:
+    case SassKind::cluster_barrier:
+      return mix.barriers;
+    case SassKind::branch:
+    case SassKind::exit:
+      return mix.branches;
+    default:
+      return mix.other;
+  }
+}
+
+void add(InstructionMix& mix, const SassInstruction& instruction) {
+  if (instruction.kind == SassKind::nothing) return;
+  ++mix.instructions;
+  mix.stall_clocks += std::max(1, instruction.stall());
+  if (instruction.kind == SassKind::fma || instruction.kind == SassKind::fma_pair) {
+    ++mix.fma_slots;
+    mix.fma += instruction.kind == SassKind::fma_pair ? 2 : 1;
+  } else if (InstructionMix::Accesses* accesses = accesses_of(mix, instruction.kind)) {
+    add(*accesses, instruction.bytes);
+  } else {
+    ++counter_of(mix, instruction.kind);
+  }
+}
+
+}  // namespace
+
+KernelCode read_kernel_code(const Binary& binary) {
+  const CubinElf elf(binary.cubin);
+  const ElfSection* section = elf.section(".text." + binary.kernel_symbol);
+  if (section == nullptr) throw_bad_cubin("it has no kernel " + binary.kernel_symbol);
+  KernelCode code;
+  code.instructions = decode_sass(section->bytes, elf.architecture());
+  code.loop = find_hot_loop(code.instructions);
+  return code;
+}
+
+InstructionMix mix_of_loop(const KernelCode& code) {
+  InstructionMix mix;
+  for (const std::size_t index : code.loop.trace) add(mix, code.instructions[index]);
+  mix.code_bytes = kInstructionBytes * static_cast<double>(code.loop.end - code.loop.begin);
+  return mix;
+}
+
+InstructionMix mix_of_kernel(const KernelCode& code) {
+  InstructionMix mix;
+  for (const SassInstruction& instruction : code.instructions) add(mix, instruction);
+  mix.code_bytes = kInstructionBytes * static_cast<double>(code.instructions.size());
+  return mix;
+}
+
+}  // namespace tiletune

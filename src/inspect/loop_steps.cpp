@@ -1,0 +1,213 @@
+#include "inspect/loop_steps.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace tiletune {
+namespace {
+
+constexpr double kLanes = 32;
+constexpr double kWavefrontBytes = 128;
+constexpr double kL1BytesPerClock = 64;
+constexpr int kLineBytes = 128, kSectorBytes = 32;
+
+Pipe pipe_of(const GpuModel& gpu, const SassInstruction& instruction) {
+  constexpr std::uint32_t kFirstUniform = 0x080, kFirstLong = 0x0c0;
+  constexpr std::uint32_t kFirstImad = 0x024, kLastImad = 0x027;
+  constexpr std::uint32_t kFirstSpecial = 0x104, kLastSpecial = 0x108;
+  const std::uint32_t operation = instruction.operation();
+  switch (instruction.kind) {
+    case SassKind::fma:
+    case SassKind::fma_pair:
+    case SassKind::add_or_multiply:
+      return gpu.fp32_lanes_per_multiprocessor > 64 ? Pipe::fma : Pipe::fma_heavy;
+    case SassKind::half_math:
+      return Pipe::fma;
+    case SassKind::double_math:
+      return Pipe::double_precision;
+    case SassKind::tensor:
+    case SassKind::tensor_async:
+      return Pipe::tensor;
+    default:
+      break;
+  }
+  if (operation >= kFirstUniform && operation < kFirstLong) return Pipe::uniform;
+  if (operation >= kFirstImad && operation <= kLastImad) return Pipe::fma_heavy;
+  if (operation >= kFirstSpecial && operation <= kLastSpecial) return Pipe::special;
+  if (operation < kFirstUniform) return Pipe::alu;
+  return instruction.bytes > 0 && operation >= 0x180 ? Pipe::memory : Pipe::control;
+}
+
+double pipe_clocks(Pipe pipe) {
+  switch (pipe) {
+    case Pipe::special:
+    case Pipe::tensor:
+      return 8;
+    case Pipe::control:
+      return 1;
+    default:
+      return 2;  // 16 lanes
+  }
+}
+
+double shared_wavefronts(const LaneValues& addresses, int bytes) {
+  if (!addresses.known()) return std::max(1.0, kLanes * bytes / kWavefrontBytes);
+  return bank_wavefronts(addresses, bytes);
+}
+
+/// Makes steps of instructions, whose addresses it follows.
+class StepMaker {
+ public:
+  StepMaker(const GpuModel& gpu, LaneTracker lanes, const PipelineRates& rates)
+      : gpu_(gpu), lanes_(std::move(lanes)), rates_(rates) {}
+
+  void pass(const SassInstruction& instruction) { lanes_.step(instruction); }
+
+  Step make(const SassInstruction& instruction) const {
+    Step step;
+    step.pipe = pipe_of(gpu_, instruction);
+    step.pipe_clocks = pipe_clocks(step.pipe);
+    step.stall = instruction.stall();
+    step.write_scoreboard = instruction.write_scoreboard();
+    step.read_scoreboard = instruction.read_scoreboard();
+    step.wait_mask = instruction.wait_mask();
+    step.latency = rates_.other_latency;
+    step.barrier = instruction.kind == SassKind::barrier;
+    step.copy = instruction.kind == SassKind::async_copy;
+    step.commit = instruction.kind == SassKind::async_commit;
+    if (instruction.kind == SassKind::async_wait) {
+      step.waited_scoreboard = instruction.waited_scoreboard();
+      step.pending = instruction.pending;
+    }
+    set_memory(step, instruction);
+    return step;
+  }
+
+ private:
+  void set_memory(Step& step, const SassInstruction& instruction) const {
+    const LaneValues& source = lanes_.vector_register(instruction.low >> 24 & 0xff);
+    switch (instruction.kind) {
+      case SassKind::shared_load:
+      case SassKind::shared_store:
+      case SassKind::shared_atomic:
+        step.memory_clocks = shared_wavefronts(source, instruction.bytes);
+        step.latency = rates_.shared_latency;
+        break;
+      case SassKind::async_copy:
+        step.memory_clocks =
+            shared_wavefronts(lanes_.vector_register(instruction.low >> 16 & 0xff), instruction.bytes);
+        set_global(step, instruction, source);
+        break;
+      case SassKind::global_load:
+        set_global(step, instruction, source);
+        break;
+      case SassKind::local_load:
+      case SassKind::local_store:
+        step.memory_clocks = kLanes * instruction.bytes / kL1BytesPerClock;
+        step.latency = rates_.l1_latency;
+        break;
+      default:
+        break;
+    }
+  }
+
+  void set_global(Step& step, const SassInstruction& instruction, const LaneValues& addresses) const {
+    step.l2_bytes = kLanes * instruction.bytes;
+    double lines = 1;
+    if (addresses.known()) {
+      step.l2_bytes = kSectorBytes * pieces_touched(addresses, instruction.bytes, kSectorBytes);
+      lines = pieces_touched(addresses, instruction.bytes, kLineBytes);
+    }
+    step.memory_clocks += std::max(lines, step.l2_bytes / kL1BytesPerClock);
+    step.latency = rates_.l2_latency;
+  }
+
+  const GpuModel& gpu_;
+  LaneTracker lanes_;
+  const PipelineRates& rates_;
+};
+
+using Operands = std::array<std::uint64_t, 3>;
+constexpr std::uint64_t kNoRegister = 0xff;
+
+Operands operands_of(const SassInstruction& instruction) {
+  return {instruction.low >> 24 & 0xff, instruction.low >> 32 & 0xff, instruction.high & 0xff};
+}
+
+/// Each of the two banks of the register file delivers one operand per clock; even registers lie in one, odd
+/// ones in the other. `kept` are in the reuse cache.
+int bank_conflicts(const SassInstruction& instruction, const Operands& kept) {
+  constexpr std::uint64_t kThreeRegisters = 1;
+  if (instruction.kind != SassKind::fma || (instruction.low >> 9 & 7) != kThreeRegisters) return 0;
+  const Operands operands = operands_of(instruction);
+  std::array<int, 2> fetched{};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i] != kNoRegister && operands[i] != kept[i]) ++fetched[operands[i] & 1];
+  }
+  return std::max({1, fetched[0], fetched[1]}) - 1;
+}
+
+constexpr Operands kNothingKept = {kNoRegister, kNoRegister, kNoRegister};
+
+Operands kept_by(const SassInstruction& instruction) {
+  Operands kept = kNothingKept;
+  if (instruction.kind != SassKind::fma) return kept;
+  const Operands operands = operands_of(instruction);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if ((instruction.reuse_mask() >> i & 1) != 0) kept[i] = operands[i];
+  }
+  return kept;
+}
+
+bool stages(const SassInstruction& instruction) {
+  return instruction.kind == SassKind::shared_store || instruction.kind == SassKind::async_copy ||
+         instruction.kind == SassKind::bulk_load || instruction.kind == SassKind::mbarrier;
+}
+
+double fp32_lanes(SassKind kind) {
+  if (kind == SassKind::fma_pair) return 2 * kLanes;
+  return kind == SassKind::fma || kind == SassKind::add_or_multiply ? kLanes : 0;
+}
+
+void append(LoopSteps& out, const SassInstruction& instruction, const Step& step) {
+  out.flops += instruction.flops;
+  out.fp32_lanes += fp32_lanes(instruction.kind);
+  out.memory_clocks += step.memory_clocks;
+  if (step.l2_bytes > 0) out.l1_clocks += step.memory_clocks;
+  out.l2_bytes += step.l2_bytes;
+  out.steps.push_back(step);
+}
+
+}  // namespace
+
+LoopSteps loop_steps(const GpuModel& gpu, const std::vector<SassInstruction>& code, const HotLoop& loop,
+                     LaneTracker lanes, double threads, const PipelineRates& rates) {
+  StepMaker maker(gpu, std::move(lanes), rates);
+  std::map<std::size_t, Step> steps;
+  std::size_t next = 0;
+  bool staged = false;
+  for (const WeightedInstruction& item : loop.instructions) {
+    for (; next < item.index; ++next) maker.pass(code[next]);
+    steps[item.index] = maker.make(code[item.index]);
+    staged = staged || stages(code[item.index]);
+  }
+  const double misses = staged ? 1 : 1 / std::sqrt(threads);
+  LoopSteps out;
+  Operands kept = kNothingKept;
+  for (const std::size_t index : loop.trace) {
+    Step step = steps[index];
+    step.conflicts = bank_conflicts(code[index], kept);
+    step.conflicts_alone = bank_conflicts(code[index], kNothingKept);
+    kept = kept_by(code[index]);
+    if (step.l2_bytes > 0 && !staged) {
+      step.l2_bytes *= misses;
+      step.latency = rates.l1_latency + (rates.l2_latency - rates.l1_latency) * misses;
+    }
+    append(out, code[index], step);
+  }
+  return out;
+}
+
+}  // namespace tiletune

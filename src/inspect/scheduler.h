@@ -1,0 +1,52 @@
+#pragma once
+
+#include <vector>
+
+namespace tiletune {
+
+/// Execution units of each of the four schedulers of a multiprocessor; memory is one for all. Multiply-adds
+/// of 32 bits go to either half of their unit, integer ones to `fma_heavy` alone.
+enum class Pipe { fma, fma_heavy, alu, uniform, special, double_precision, tensor, memory, control };
+inline constexpr int kPipes = 9;
+inline constexpr int kSchedulers = 4;  ///< of a multiprocessor
+inline constexpr int kNoScoreboard = 7;
+
+/// What the scheduler has to know of one instruction.
+struct Step {
+  Pipe pipe = Pipe::control;
+  double pipe_clocks = 1;  ///< that the instruction occupies its pipe for
+  int stall = 0;           ///< see SassInstruction
+  int write_scoreboard = kNoScoreboard, read_scoreboard = kNoScoreboard, wait_mask = 0;
+  int waited_scoreboard = kNoScoreboard;  ///< of a wait until no more than `pending` results are outstanding
+  int pending = 0;
+  double memory_clocks = 0;  ///< of the multiprocessor's shared memory and L1, which are one unit
+  double l2_bytes = 0;
+  double latency = 0;  ///< of the result, from the end of the unit's work on
+  /// Clocks in which the register file's two banks deliver its operands, less one: with those that the
+  /// warp's instruction before left in the reuse cache, and without, after another warp's instruction.
+  int conflicts = 0, conflicts_alone = 0;
+  bool barrier = false;  ///< waits for the block's other warps
+  bool copy = false;     ///< asynchronous, into shared memory
+  bool commit = false;   ///< its result is that all copies so far have arrived
+};
+
+/// Rates and latencies of a multiprocessor, in its clocks.
+struct PipelineRates {
+  double shared_latency = 30;
+  double l1_latency = 35;
+  double l2_latency = 600;  ///< of data that lies partly in DRAM
+  double other_latency = 20;
+  double barrier_latency = 20;
+  double operand_latency = 11;      ///< until the memory unit has read its operands
+  double memory_queue = 19;         ///< clocks of work that may wait for shared memory and L1
+  double l2_bytes_per_clock = 28;   ///< of one multiprocessor
+  double bank_conflict_clocks = 1;  ///< lost at issue
+};
+
+/// The clocks that one turn of a loop takes a multiprocessor on which `blocks` blocks of `warps` warps run
+/// it. Warps are dealt out to four schedulers. Each clock each scheduler issues one instruction: of the warp
+/// that issued last if it can, else of the oldest that can. Stall counts, scoreboards, barriers and units
+/// that are busy hold a warp back.
+double clocks_per_turn(const std::vector<Step>& turn, int blocks, int warps, const PipelineRates& rates);
+
+}  // namespace tiletune
