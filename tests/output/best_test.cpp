@@ -108,6 +108,16 @@ TEST(Best, HasTheSizesThatADispatcherComparesAsNumbers) {
   EXPECT_TRUE(best[2]["dimensions"].is_null());
 }
 
+TEST(Best, ALabelThatNoSweepWroteHasNoSizes) {
+  for (const char* label :
+       {"40seli96x4096x4096", "4xx4", "64x32x16  lda=48", "64x32x16 lda", "64x32x16 lda=", "1.5x2x3"}) {
+    std::vector<Trial> trials{timed_trial("a", 1, 0)};
+    trials[0].operation = "gemm";
+    trials[0].problem = label;
+    EXPECT_EQ(best_of(trials)["best"][0]["dimensions"].dump(), "null") << label;
+  }
+}
+
 TEST(Best, PredictionsAreMarked) {
   const Json best = best_of({predicted_trial()})["best"][0];
   EXPECT_EQ(best["source"], "predicted");

@@ -135,7 +135,8 @@ TEST(InstanceTest, BuffersEndWithTheLastRow) {
 TEST(InstanceTest, ASingleRowHasNoPadding) {
   Problem row = problem(1);
   row.leading = {{"lda", 300}};
-  const auto& a = Instantiator(strided_example(), row).workload().buffers[0];
+  const Instantiator instantiator(strided_example(), row);
+  const auto& a = instantiator.workload().buffers[0];
   EXPECT_EQ(a.elements, 256);
   EXPECT_FALSE(a.padded);
 }
