@@ -1,5 +1,6 @@
 """What the checks on a GPU share: running tiletune, reading its databases, and the verdicts."""
 
+import csv
 import os
 import pathlib
 import re
@@ -34,7 +35,7 @@ class Bench:
         started = time.monotonic()
         log = self.out / f"{name}.log"
         with open(log, "w") as file:
-            code = subprocess.run([*prefix, str(self.executable), *map(str, arguments)], stdout=file,
+            code = subprocess.run([*map(str, prefix), str(self.executable), *map(str, arguments)], stdout=file,
                                   stderr=subprocess.STDOUT, env=self.environment, cwd=HOME).returncode
         return code, time.monotonic() - started, log.read_text()
 
@@ -56,6 +57,15 @@ def query(database, sql):
         return connection.execute(sql).fetchall()
     finally:
         connection.close()
+
+
+def profiled(bench, name, arguments, kernel, metrics, skip, count):
+    """ncu's rows on so many launches of one kernel, caches flushed before each, clocks left alone."""
+    ncu = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
+    _, _, text = bench.run(name, *arguments, prefix=(
+        ncu, "--target-processes", "all", "--clock-control", "none", "--cache-control", "all", "--metrics", ",".join(metrics),
+        "--kernel-name", f"regex:{kernel}", "--launch-skip", skip, "--launch-count", count, "--csv"))
+    return list(csv.DictReader([line for line in text.splitlines() if line.startswith('"')]))
 
 
 def outcomes(database):

@@ -1,9 +1,6 @@
 """The ladder of templates with what a profiler counts on each step, at 4096x4096x4096."""
 
-import csv
-import shutil
-
-from .common import query, verdict
+from .common import profiled, query, verdict
 
 PROBLEM = "4096x4096x4096"
 FLOPS = 2 * 4096**3
@@ -22,16 +19,11 @@ METRICS = {
         ("long_scoreboard", "long_scoreboard"), ("lg_throttle", "lg_throttle"), ("short_scoreboard", "short_scoreboard"),
         ("mio_throttle", "mio_throttle"), ("barrier", "barrier"), ("dispatch", "dispatch_stall"))},
 }
-LIBRARY = "cublas"
 
 
 def counters(bench, name, arguments, kernel):
     """One launch's metrics by their short names."""
-    ncu = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
-    _, _, text = bench.run(name, *arguments, prefix=(
-        ncu, "--target-processes", "all", "--clock-control", "none", "--cache-control", "all", "--metrics", ",".join(METRICS.values()),
-        "--kernel-name", f"regex:{kernel}", "--launch-skip", "1", "--launch-count", "1", "--csv"))
-    rows = list(csv.DictReader([line for line in text.splitlines() if line.startswith('"')]))
+    rows = profiled(bench, name, arguments, kernel, METRICS.values(), skip=1, count=1)
     scale = {"byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "KB": 1e3, "MB": 1e6, "GB": 1e9}
     values = {row["Metric Name"]: float(row["Metric Value"].replace(",", "")) * scale.get(row["Metric Unit"], 1) for row in rows}
     return {short: values.get(metric) for short, metric in METRICS.items()}
@@ -67,7 +59,7 @@ def check_counters(bench):
     template = best[-1][0]
     found = counters(bench, "counters_cublas", ("bench", template, "--best", "--db", database, "--problem", PROBLEM,
                                                 "--baseline", "cublas", "--rounds", "6"), "ffma")
-    print(line(LIBRARY, library[0][0], None, found))
+    print(line("cublas", library[0][0], None, found))
     verdict(complete, f"counters: of {len(best)} templates and cuBLAS at {PROBLEM}")
 
 

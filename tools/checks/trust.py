@@ -1,6 +1,5 @@
 """Checks of what a measurement is worth: repeatability, screening, throttling, and agreement with a profiler."""
 
-import csv
 import json
 import os
 import pathlib
@@ -9,7 +8,7 @@ import statistics
 import subprocess
 import time
 
-from .common import all_ran, expect_all_ok, miss, outcomes, query, seconds_after, verdict
+from .common import all_ran, expect_all_ok, miss, outcomes, profiled, query, seconds_after, verdict
 
 PEER = "configs/peer_sgemm.json"
 SGEMM = ("configs/sgemm.json", "--problem", "4096x4096x4096")
@@ -143,13 +142,9 @@ PROFILED = [
 
 def profiled_us(bench, name, arguments, kernel):
     """Median of ncu's gpu__time_duration over the launches of one kernel, caches flushed before each, clocks left alone."""
-    ncu = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
-    _, _, text = bench.run(name, *arguments, prefix=(
-        ncu, "--target-processes", "all", "--clock-control", "none", "--cache-control", "all", "--metrics", "gpu__time_duration.sum",
-        "--kernel-name", f"regex:^{kernel}", "--launch-skip", "3", "--launch-count", "15", "--csv"))
-    lines = [line for line in text.splitlines() if line.startswith('"')]
+    rows = profiled(bench, name, arguments, f"^{kernel}", ["gpu__time_duration.sum"], skip=3, count=15)
     scale = {"ns": 1e-3, "nsecond": 1e-3, "us": 1, "usecond": 1, "ms": 1e3, "msecond": 1e3}
-    return statistics.median(float(row["Metric Value"].replace(",", "")) * scale[row["Metric Unit"]] for row in csv.DictReader(lines))
+    return statistics.median(float(row["Metric Value"].replace(",", "")) * scale[row["Metric Unit"]] for row in rows)
 
 
 def check_profiler(bench):
