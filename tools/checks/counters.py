@@ -31,6 +31,8 @@ def counters(bench, name, arguments, kernel):
 
 def line(name, us, before, found):
     ffma = FLOPS / 2 / 32
+    if None in found.values():
+        return f"| {name} | {us:.0f} | ncu gave no {', '.join(short for short, value in found.items() if value is None)} |"
     cells = [name, f"{us:.0f}", f"{before / us:.2f}" if before else "", f"{found['inst'] / ffma:.2f}", f"{found['fma']:.1f}",
              f"{found['issue']:.1f}", f"{found['warps']:.0f}", f"{found['l2'] * 32 / 1e9:.2f}", f"{found['dram'] / 1e9:.2f}",
              f"{found['shared'] / ffma:.3f}", f"{100 * found['conflicts'] / max(found['shared'], 1):.0f}"]
@@ -60,6 +62,7 @@ def check_counters(bench):
     found = counters(bench, "counters_cublas", ("bench", template, "--best", "--db", database, "--problem", PROBLEM,
                                                 "--baseline", "cublas", "--rounds", "6"), "ffma")
     print(line("cublas", library[0][0], None, found))
+    complete = complete and None not in found.values()
     verdict(complete, f"counters: of {len(best)} templates and cuBLAS at {PROBLEM}")
 
 
