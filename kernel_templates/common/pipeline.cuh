@@ -54,9 +54,9 @@ constexpr bool keeps_rows(Loader loader) { return loader == cp_async16 || loader
 /// The tiles of a pipeline: a thread's part of the fragments lies in patches of four rows where A is
 /// transposed, so that one load brings four of them; where A keeps its rows, one load brings four values of
 /// k, and the rows of neighbouring lanes lie next to each other.
-template <Loader LOADER, int BM, int BN, int BK, int WM, int WN, int TM, int TN, int PAD_A>
+template <Loader LOADER, int BM, int BN, int BK, int WM, int WN, int TM, int TN, int PAD_A, LaneMap LANE_MAP>
 using PipelineTiling = WarpTiling<BM, BN, BK, WM, WN, TM, TN, keeps_rows(LOADER) ? TM : TM / 4, TN / 4,
-                                  keeps_rows(LOADER) ? 0 : PAD_A, paired>;
+                                  keeps_rows(LOADER) ? 0 : PAD_A, LANE_MAP>;
 
 /// A thread's operands of one step of k, or of the next one too: TM values of A and TN of B. A is transposed:
 /// four rows per load.

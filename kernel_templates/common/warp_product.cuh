@@ -10,17 +10,28 @@ enum LaneMap {
   row_major,
   // Lanes 2i and 2i + 1 side by side in the shorter direction: half a warp reads 2 quads there and at most 16
   // in the other direction, which shared memory serves in the fewest wavefronts.
-  paired
+  paired,
+  // Any four neighbouring lanes in four rows and four columns; for 4 x 8 and 8 x 4 lanes. Where neighbours
+  // read
+  // the same quads, one wavefront brings a load's four registers to all lanes at once, and writing them to
+  // the
+  // register file keeps multiply-adds from being issued for about four clocks, on an H200. Loads of more
+  // wavefronts cost little more than their own issue.
+  skewed
 };
 
 template <LaneMap MAP, int ROWS, int COLUMNS>
 __device__ __forceinline__ int lane_row(int lane) {
+  static_assert(MAP != skewed || (ROWS == 4 && COLUMNS == 8) || (ROWS == 8 && COLUMNS == 4),
+                "eight lanes one way, four the other");
+  if (MAP == skewed) return ROWS == 4 ? lane % 4 : (lane / 4 + lane % 4) % 8;
   if (MAP == row_major || ROWS == 1 || COLUMNS == 1) return lane / COLUMNS;
   return ROWS <= COLUMNS ? lane % 2 + lane / (2 * COLUMNS) * 2 : lane / 2 % ROWS;
 }
 
 template <LaneMap MAP, int ROWS, int COLUMNS>
 __device__ __forceinline__ int lane_column(int lane) {
+  if (MAP == skewed) return COLUMNS == 4 ? lane % 4 : (lane / 4 + lane % 4) % 8;
   if (MAP == row_major || ROWS == 1 || COLUMNS == 1) return lane % COLUMNS;
   return ROWS <= COLUMNS ? lane / 2 % COLUMNS : lane % 2 + lane / (2 * ROWS) * 2;
 }

@@ -7,14 +7,14 @@
 //
 // PERSISTENT: as many blocks as fit on the GPU take one tile of C after another, instead of one block each.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, Loader LOADER, int PAD_A,
-          int VEC, Edges EDGES, int FRAGMENT_BUFFERS, FragmentOrder FRAGMENT_ORDER, MultiplyOrder ORDER,
-          int COPY_STEP, bool PERSISTENT, Raster RASTER, int GROUP, int MIN_BLOCKS,
+          LaneMap LANE_MAP, int VEC, Edges EDGES, int FRAGMENT_BUFFERS, FragmentOrder FRAGMENT_ORDER,
+          MultiplyOrder ORDER, int COPY_STEP, bool PERSISTENT, Raster RASTER, int GROUP, int MIN_BLOCKS,
           int THREADS = (BM / WM) * (BN / WN) * 32>
 __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     sgemm_pipelined(int M, int N, int K, float alpha, const float* __restrict__ A, int lda,
                     const float* __restrict__ B, int ldb, float beta, float* __restrict__ C, int ldc,
                     const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map) {
-  using T = PipelineTiling<LOADER, BM, BN, BK, WM, WN, TM, TN, PAD_A>;
+  using T = PipelineTiling<LOADER, BM, BN, BK, WM, WN, TM, TN, PAD_A, LANE_MAP>;
   extern __shared__ __align__(1024) float shared[];
   Pipeline<T, LOADER, VEC, EDGES, STAGES, FRAGMENT_BUFFERS, FRAGMENT_ORDER, ORDER, COPY_STEP> pipeline(
       shared);

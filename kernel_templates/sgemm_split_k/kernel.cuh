@@ -83,10 +83,56 @@ __device__ __forceinline__ unsigned take_ticket(unsigned* ticket) {
   return number;
 }
 
+/// Leaves a thread's quads in its block's slot of device memory. In the block of a tile that is the last to
+/// do so, true: it has the sum of all `parts` then, in the order of their numbers.
+template <int THREADS, int SLOT, int COUNT, class SlotOf>
+__device__ __forceinline__ bool sum_in_workspace(Quads<COUNT>& quads, float* __restrict__ partials,
+                                                 unsigned* ticket, const Part& part, const SlotOf& slot_of) {
+  const auto slot = [&](int number) {
+    return reinterpret_cast<float4*>(partials + static_cast<long long>(slot_of(number)) * SLOT) + threadIdx.x;
+  };
+  float4* const own = slot(part.number);
+#pragma unroll
+  for (int i = 0; i < COUNT; ++i) __stcg(own + i * THREADS, quads.value[i]);
+  __threadfence();
+  if (take_ticket(ticket) != static_cast<unsigned>(part.parts) - 1) return false;
+  __threadfence();
+#pragma unroll
+  for (int i = 0; i < COUNT; ++i) quads.value[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  for (int number = 0; number < part.parts; ++number) {
+    const float4* const other = slot(number);
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) add_quad(quads.value[i], __ldcg(other + i * THREADS));
+  }
+  if (threadIdx.x == 0) *ticket = 0;
+  return true;
+}
+
+/// False in the block of a tile that is to store its part; in the others true, when that part is stored. The
+/// last of them leaves both words of the ticket zero.
+__device__ __forceinline__ bool wait_for_first_part(unsigned* ticket, int parts) {
+  if (take_ticket(ticket) == 0) return false;
+  if (threadIdx.x == 0) {
+    while (load_acquire(ticket + 1) == 0) {
+    }
+    if (atomicAdd(ticket + 1, 1u) == static_cast<unsigned>(parts) - 1) ticket[0] = ticket[1] = 0;
+  }
+  __syncthreads();
+  return true;
+}
+
+/// Says that the part is stored to which the others are added.
+__device__ __forceinline__ void announce_first_part(unsigned* ticket) {
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) store_release(ticket + 1, 1);
+}
+
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int K_GROUPS, int STAGES, Loader LOADER,
-          int PAD_A, int VEC, Edges EDGES, int FRAGMENT_BUFFERS, FragmentOrder FRAGMENT_ORDER,
-          MultiplyOrder ORDER, int COPY_STEP, Schedule SCHEDULE, Reduction REDUCTION, int CLUSTER, int GROUP,
-          int MIN_BLOCKS, int THREADS = (BM / WM) * (BN / WN) * 32 * K_GROUPS>
+          int PAD_A, LaneMap LANE_MAP, int VEC, Edges EDGES, int FRAGMENT_BUFFERS,
+          FragmentOrder FRAGMENT_ORDER, MultiplyOrder ORDER, int COPY_STEP, Schedule SCHEDULE,
+          Reduction REDUCTION, int CLUSTER, int GROUP, int MIN_BLOCKS,
+          int THREADS = (BM / WM) * (BN / WN) * 32 * K_GROUPS>
 __global__ void
 #if __CUDA_ARCH__ >= 900
 __cluster_dims__(CLUSTER, 1, 1)
@@ -95,7 +141,7 @@ __cluster_dims__(CLUSTER, 1, 1)
         sgemm_split_k(int M, int N, int K, float alpha, const float* __restrict__ A, int lda,
                       const float* __restrict__ B, int ldb, float beta, float* C, int ldc, int splits,
                       float* __restrict__ partials, unsigned* tickets) {
-  using T = PipelineTiling<LOADER, BM, BN, BK, WM, WN, TM, TN, PAD_A>;
+  using T = PipelineTiling<LOADER, BM, BN, BK, WM, WN, TM, TN, PAD_A, LANE_MAP>;
   extern __shared__ __align__(1024) float shared[];
   Pipeline<T, LOADER, VEC, EDGES, STAGES, FRAGMENT_BUFFERS, FRAGMENT_ORDER, ORDER, COPY_STEP, K_GROUPS>
       pipeline(shared);
@@ -111,40 +157,13 @@ __cluster_dims__(CLUSTER, 1, 1)
     auto quads = add_groups<T, K_GROUPS, CLUSTER>(shared, sum, alpha, CLUSTER > 1 ? part.number : 0);
     constexpr int kCount = sizeof(quads.value) / sizeof(float4);
 
-    bool add = false;
+    const bool meets = CLUSTER == 1 && part.parts > 1;
     unsigned* const ticket = tickets + 2 * part.tile;
-    if (CLUSTER == 1 && part.parts > 1) {
-      if (REDUCTION == workspace) {
-        float* const own = partials + static_cast<long long>(slot_of(part.number)) * BM * BN;
-#pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          __stcg(reinterpret_cast<float4*>(own) + (i * THREADS + threadIdx.x), quads.value[i]);
-        }
-        __threadfence();
-        if (take_ticket(ticket) != static_cast<unsigned>(part.parts) - 1) return;
-        __threadfence();
-#pragma unroll
-        for (int i = 0; i < kCount; ++i) quads.value[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        for (int number = 0; number < part.parts; ++number) {
-          const float* const other = partials + static_cast<long long>(slot_of(number)) * BM * BN;
-#pragma unroll
-          for (int i = 0; i < kCount; ++i) {
-            add_quad(quads.value[i],
-                     __ldcg(reinterpret_cast<const float4*>(other) + (i * THREADS + threadIdx.x)));
-          }
-        }
-        if (threadIdx.x == 0) *ticket = 0;
-      } else {
-        add = take_ticket(ticket) != 0;
-        if (add) {
-          if (threadIdx.x == 0) {
-            while (load_acquire(ticket + 1) == 0) {
-            }
-            if (atomicAdd(ticket + 1, 1u) == static_cast<unsigned>(part.parts) - 1) ticket[0] = ticket[1] = 0;
-          }
-          __syncthreads();
-        }
-      }
+    bool add = false;
+    if (REDUCTION == workspace) {
+      if (meets && !sum_in_workspace<THREADS, BM * BN>(quads, partials, ticket, part, slot_of)) return;
+    } else {
+      add = meets && wait_for_first_part(ticket, part.parts);
     }
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
@@ -156,11 +175,7 @@ __cluster_dims__(CLUSTER, 1, 1)
         store_results<VEC>(C, M, N, ldc, row, column, 1.0f, &quads.value[i].x, beta);
       }
     }
-    if (REDUCTION == atomic && CLUSTER == 1 && part.parts > 1 && !add) {
-      __threadfence();
-      __syncthreads();
-      if (threadIdx.x == 0) store_release(ticket + 1, 1);
-    }
+    if (REDUCTION == atomic && meets && !add) announce_first_part(ticket);
   };
 
   if constexpr (SCHEDULE == split_k) {
