@@ -101,6 +101,14 @@ std::string baseline_text(const Trial& baseline, double median_us) {
   return text;
 }
 
+/// How fast the kernel is of that baseline, both back to back, and what the baseline takes.
+std::string sustained_baseline_text(const Trial& baseline, double kernel_us) {
+  std::string text = fmt::format("{:.1f}% of it: {} per launch", 100 * *baseline.sustained_us / kernel_us,
+                                 microseconds(*baseline.sustained_us));
+  if (baseline.sustained_power_w) text += fmt::format(", {:.0f} W", *baseline.sustained_power_w);
+  return text;
+}
+
 }  // namespace
 
 ReportSection time_section(const Trial& kernel) {
@@ -178,6 +186,10 @@ ReportSection sustained_section(const ConfigurationReport& report) {
   if (kernel.sustained_power_w) section.add("power", fmt::format("{:.0f} W", *kernel.sustained_power_w));
   if (kernel.sustained_tflops_per_w)
     section.add("efficiency", three_digits(1000 * *kernel.sustained_tflops_per_w) + " GFLOP/s per watt");
+  for (const Trial& baseline : report.baselines) {
+    if (baseline.sustained_us)
+      section.add(baseline.template_name, sustained_baseline_text(baseline, *kernel.sustained_us));
+  }
   return section;
 }
 
