@@ -45,10 +45,6 @@ enum Edges {
   two_loops  // tiles within the matrices get a loop of their own, whose addresses are a step apart
 };
 
-/// Whether copies stay within the matrix by addresses of their own; see Edges.
-template <bool CLAMP>
-struct Clamp {};
-
 // Which fragment a thread reads first from shared memory.
 enum FragmentOrder { a_first, b_first };
 
@@ -253,28 +249,28 @@ class Pipeline {
     }
   }
 
-  /// Calls work(Clamp<false>()) for a tile within the matrices and work(Clamp<true>()) for one that reaches
-  /// beyond them, or always one of the two, as EDGES says. All of the work on a tile belongs in there: where
-  /// two loops add to the same registers, the compiler cannot place these well for both.
-  template <class Work>
-  static __device__ __forceinline__ void for_edges(const Operands& operands, TileOrigin tile,
-                                                   const Work& work) {
-    if constexpr (EDGES == two_loops) {
-      if (tile.row + T::BM <= operands.M && tile.column + T::BN <= operands.N) {
-        work(Clamp<false>());
-      } else {
-        work(Clamp<true>());
-      }
+  /// Adds the product of `tiles` (at least 1) tiles of K from the `first` on to `sum`. Shared memory may be
+  /// used again after a barrier.
+  __device__ __forceinline__ void multiply(const Operands& operands, TileOrigin tile, int first, int tiles,
+                                           float (&sum)[T::TM][T::TN]) {
+    const bool inside = tile.row + T::BM <= operands.M && tile.column + T::BN <= operands.N;
+    if (EDGES == none || (EDGES == two_loops && inside)) {
+      run<false>(operands, tile, first, tiles, sum);
     } else {
-      work(Clamp<EDGES != none>());
+      run<EDGES != none>(operands, tile, first, tiles, sum);
     }
   }
 
-  /// Adds the product of `tiles` (at least 1) tiles of K from the `first` on to `sum`. Shared memory may be
-  /// used again after a barrier.
+ private:
+  static constexpr bool kRing = is_ring(STAGES);
+  static __device__ __forceinline__ int next(int stage) {
+    if (kRing) return (stage + kStageBytes) & (STAGES * kStageBytes - 1);
+    return stage == (STAGES - 1) * kStageBytes ? 0 : stage + kStageBytes;
+  }
+
   template <bool CLAMP>
-  __device__ __forceinline__ void multiply(Clamp<CLAMP>, const Operands& operands, TileOrigin tile, int first,
-                                           int tiles, float (&sum)[T::TM][T::TN]) {
+  __device__ __forceinline__ void run(const Operands& operands, TileOrigin tile, int first, int tiles,
+                                      float (&sum)[T::TM][T::TN]) {
     Copies<LOADER, T, kThreads, VEC, CLAMP, EDGES != none> copies(shared_, operands, tile, first, barriers_,
                                                                   kStageBytes);
     int read = LOADER == tma ? stage_ : 0, write = read;
@@ -290,22 +286,6 @@ class Pipeline {
 
     const int group = GROUPS == 1 ? 0 : threadIdx.x / T::kThreads;
     const TileOrigin thread = T::thread_origin(GROUPS == 1 ? threadIdx.x : threadIdx.x % T::kThreads);
-    if (CLAMP && EDGES == two_loops && LOADER != tma && tile.row + T::warp_row(threadIdx.x) >= operands.M) {
-      // Nothing to multiply: this warp only copies, for the others, with whom it meets at the same barriers.
-      for (int left = tiles - (STAGES - 1); left > 0; --left) {
-        copies.copy_b(write);
-        copies.copy_a(write);
-        commit_copies();
-        write = next(write);
-        if (left > 1) copies.look_ahead();
-        read = next(read);
-        wait<STAGES - 2>(read);
-        __syncthreads();
-      }
-      wait_for_copies<0>();
-      __syncthreads();
-      return;
-    }
     Fragments<LOADER, T, BUFFERS, FRAGMENT_ORDER> fragments;
     const auto load = [&](int step) {
       const float* const a_tile = shared_ + read / 4;
@@ -360,13 +340,6 @@ class Pipeline {
       }
     }
     stage_ = read;
-  }
-
- private:
-  static constexpr bool kRing = is_ring(STAGES);
-  static __device__ __forceinline__ int next(int stage) {
-    if (kRing) return (stage + kStageBytes) & (STAGES * kStageBytes - 1);
-    return stage == (STAGES - 1) * kStageBytes ? 0 : stage + kStageBytes;
   }
 
   /// Until this thread's copies (bulk copies: all) of the stage have arrived, with so many newer ones

@@ -87,9 +87,6 @@ struct WarpTiling {
             warp % (BN / WN) * WN + lane_column<LANE_MAP, WM / TM, WN / TN>(lane) * kPatchN};
   }
 
-  /// First row of the thread's warp in the block tile.
-  static __device__ __forceinline__ int warp_row(int thread) { return thread / 32 / (BN / WN) * WM; }
-
   /// Row and column of the thread's element (i, j), counted from its first one.
   static constexpr __device__ int row(int i) { return i / kPatchM * kSubtileM + i % kPatchM; }
   static constexpr __device__ int column(int j) { return j / kPatchN * kSubtileN + j % kPatchN; }

@@ -22,19 +22,16 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int tiles = PERSISTENT ? ((M - 1) / BM + 1) * ((N - 1) / BN + 1) : blockIdx.x + 1;
   for (int number = blockIdx.x; number < tiles; number += gridDim.x) {
     const TileOrigin tile = grouped_tile_origin<BM, BN, RASTER, GROUP>(M, N, number);
-    const Operands operands{M, N, K, A, lda, B, ldb, &a_map, &b_map};
+    float sum[TM][TN] = {};
     if (PERSISTENT) __syncthreads();  // the last tile's stages have been read
-    pipeline.for_edges(operands, tile, [&](auto clamp) {
-      float sum[TM][TN] = {};
-      pipeline.multiply(clamp, operands, tile, 0, (K - 1) / BK + 1, sum);
+    pipeline.multiply({M, N, K, A, lda, B, ldb, &a_map, &b_map}, tile, 0, (K - 1) / BK + 1, sum);
 #pragma unroll
-      for (int i = 0; i < TM; ++i) {
+    for (int i = 0; i < TM; ++i) {
 #pragma unroll
-        for (int j = 0; j < TN; j += 4) {
-          store_results<VEC>(C, M, N, ldc, tile.row + thread.row + T::row(i),
-                             tile.column + thread.column + T::column(j), alpha, &sum[i][j], beta);
-        }
+      for (int j = 0; j < TN; j += 4) {
+        store_results<VEC>(C, M, N, ldc, tile.row + thread.row + T::row(i),
+                           tile.column + thread.column + T::column(j), alpha, &sum[i][j], beta);
       }
-    });
+    }
   }
 }

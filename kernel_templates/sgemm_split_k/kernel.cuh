@@ -30,58 +30,28 @@ struct Part {
   int number, parts;  ///< which of how many
 };
 
-/// The parts that a block of a stream-K grid takes, one after another. LIGHT: the last tiles of C take less
-/// time; the rest is measured in units that take equally long, of which such a tile has fewer.
-template <bool LIGHT>
+/// The parts that a block of a stream-K grid takes, one after another.
 struct Stream {
   int tiles, depth;  ///< of C, and tiles of K in each
-  int light;         ///< tiles of C, the last ones
   int whole;         ///< tiles of C that blocks take as a whole
   int blocks;        ///< that share the rest
   int round;         ///< of whole tiles
-  int now, end;      ///< in the rest, counted in tiles of K, or in units where they are light
+  int now, end;      ///< in the rest, counted in tiles of K
 
-  __device__ __forceinline__ Stream(int tiles, int depth, int light)
-      : tiles(tiles), depth(depth), light(LIGHT ? light : 0), round(0) {
+  __device__ __forceinline__ Stream(int tiles, int depth) : tiles(tiles), depth(depth), round(0) {
     const int all = gridDim.x;
-    whole = max(tiles / all - 1, 0) * all;
-    if (LIGHT && light > 0) {
-      whole = min(whole, (tiles - light) / all * all);
-    } else if (tiles % all == 0) {
-      whole = tiles;
-    }
+    whole = tiles % all == 0 ? tiles : max(tiles / all - 1, 0) * all;
     blocks = static_cast<int>(min(rest(), static_cast<long long>(all)));  // nobody's length is 0
     now = start(min(static_cast<int>(blockIdx.x), blocks));
     end = start(min(static_cast<int>(blockIdx.x) + 1, blocks));
   }
-  __device__ __forceinline__ int heavy() const { return tiles - light - whole; }
-  /// Units of a light tile. Half the warps of a multiprocessor get through their half of the work of a tile
-  /// in a little more than half the time.
-  __device__ __forceinline__ int light_depth() const { return (5 * depth + 7) / 8; }
-  __device__ __forceinline__ long long rest() const {
-    return static_cast<long long>(tiles - whole - light) * depth +
-           static_cast<long long>(light) * light_depth();
-  }
+  __device__ __forceinline__ long long rest() const { return static_cast<long long>(tiles - whole) * depth; }
   __device__ __forceinline__ int start(int block) const {
     return blocks == 0 ? 0 : static_cast<int>(rest() * block / blocks);
   }
   /// The block that takes place `at` of the rest.
   __device__ __forceinline__ int block_at(int at) const {
     return static_cast<int>(((at + 1LL) * blocks - 1) / rest());
-  }
-  /// The tile at place `at`, and the place where a tile begins; both counted from the first of the rest.
-  __device__ __forceinline__ int tile_at(int at) const {
-    if (!LIGHT || at < heavy() * depth) return at / depth;
-    return heavy() + (at - heavy() * depth) / light_depth();
-  }
-  __device__ __forceinline__ int begin_of(int tile) const {
-    if (!LIGHT || tile <= heavy()) return tile * depth;
-    return heavy() * depth + (tile - heavy()) * light_depth();
-  }
-  /// The tile of K at place `at` of that tile of C.
-  __device__ __forceinline__ int depth_at(int tile, int at) const {
-    const int distance = at - begin_of(tile);
-    return LIGHT && tile >= heavy() ? min(8 * distance / 5, depth) : distance;
   }
 
   __device__ __forceinline__ bool next(Part& part) {
@@ -90,17 +60,17 @@ struct Stream {
       return true;
     }
     if (now >= end) return false;
-    const int tile = tile_at(now), stop = min(begin_of(tile + 1), end), first = depth_at(tile, now);
-    const int first_block = block_at(begin_of(tile)), last_block = block_at(begin_of(tile + 1) - 1);
-    part = {whole + tile, first, depth_at(tile, stop) - first, static_cast<int>(blockIdx.x) - first_block,
+    const int tile = now / depth, first = now % depth, count = min(depth - first, end - now);
+    const int first_block = block_at(tile * depth), last_block = block_at((tile + 1) * depth - 1);
+    part = {whole + tile, first, count, static_cast<int>(blockIdx.x) - first_block,
             last_block - first_block + 1};
-    now = stop;
+    now += count;
     return true;
   }
   /// A block has two slots: one for the tile in which its length begins, one for that in which it ends.
   __device__ __forceinline__ int slot(const Part& part, int number) const {
-    const int tile = part.tile - whole, block = block_at(begin_of(tile)) + number;
-    return 2 * block + (tile_at(start(block)) == tile ? 0 : 1);
+    const int tile = part.tile - whole, block = block_at(tile * depth) + number;
+    return 2 * block + (start(block) / depth == tile ? 0 : 1);
   }
 };
 
@@ -178,10 +148,12 @@ __cluster_dims__(CLUSTER, 1, 1)
   const int tiles = ((M - 1) / BM + 1) * ((N - 1) / BN + 1), depth = (K - 1) / BK + 1;
   const TileOrigin thread = T::thread_origin(threadIdx.x % T::kThreads);
 
-  const Operands operands{M, N, K, A, lda, B, ldb, nullptr, nullptr};
-  const auto finish = [&](auto clamp, const Part& part, TileOrigin tile, const auto& slot_of) {
+  const auto finish = [&](const Part& part, const auto& slot_of) {
+    const TileOrigin tile = grouped_tile_origin<BM, BN, along_n, GROUP>(M, N, part.tile);
     float sum[TM][TN] = {};
-    if (part.tiles > 0) pipeline.multiply(clamp, operands, tile, part.first, part.tiles, sum);
+    if (part.tiles > 0) {
+      pipeline.multiply({M, N, K, A, lda, B, ldb, nullptr, nullptr}, tile, part.first, part.tiles, sum);
+    }
     auto quads = add_groups<T, K_GROUPS, CLUSTER>(shared, sum, alpha, CLUSTER > 1 ? part.number : 0);
     constexpr int kCount = sizeof(quads.value) / sizeof(float4);
 
@@ -206,29 +178,18 @@ __cluster_dims__(CLUSTER, 1, 1)
     if (REDUCTION == atomic && meets && !add) announce_first_part(ticket);
   };
 
-  // A last row of tiles of which at most half lies in C keeps half of a block's warps busy. Its tiles come
-  // last.
-  constexpr bool kLight = SCHEDULE == stream_k && EDGES == two_loops;
-  const int over = M % BM, light = kLight && over > 0 && over <= BM / 2 ? (N - 1) / BN + 1 : 0;
-  const auto take = [&](const Part& part, const auto& slot_of) {
-    const int heavy = tiles - light;
-    const TileOrigin tile = part.tile < heavy ? grouped_tile_origin<BM, BN, along_n, GROUP>(
-                                                    light > 0 ? M - over : M, N, part.tile)
-                                              : TileOrigin{M - over, (part.tile - heavy) * BN};
-    pipeline.for_edges(operands, tile, [&](auto clamp) { finish(clamp, part, tile, slot_of); });
-  };
   if constexpr (SCHEDULE == split_k) {
     const int tile = CLUSTER > 1 ? blockIdx.x / CLUSTER : blockIdx.x % tiles;
     const int number = CLUSTER > 1 ? blockIdx.x % CLUSTER : blockIdx.x / tiles;
     const int parts = CLUSTER > 1 ? CLUSTER : splits;
     const int first = depth * number / parts;
-    take({tile, first, depth * (number + 1) / parts - first, number, parts},
-         [&](int part) { return tile * parts + part; });
+    finish({tile, first, depth * (number + 1) / parts - first, number, parts},
+           [&](int part) { return tile * parts + part; });
   } else {
-    Stream<kLight> stream(tiles, depth, light);
+    Stream stream(tiles, depth);
     Part part;
     while (stream.next(part)) {
-      take(part, [&](int number) { return stream.slot(part, number); });
+      finish(part, [&](int number) { return stream.slot(part, number); });
       __syncthreads();  // shared memory may be filled anew
     }
   }
