@@ -1,9 +1,11 @@
-"""The ladder of templates with what a profiler counts on each step, at 4096x4096x4096."""
+"""The ladder of templates with what a profiler counts on each step, and its last step beyond the edges of tiles."""
+
+import math
 
 from .common import profiled, query, verdict
 
 PROBLEM = "4096x4096x4096"
-FLOPS = 2 * 4096**3
+BEYOND = "4097x4095x4093"  # one row of C in a last row of tiles, and rows that start on no 16-byte boundary
 STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 METRICS = {
     "inst": "smsp__inst_executed.sum",
@@ -29,8 +31,8 @@ def counters(bench, name, arguments, kernel):
     return {short: values.get(metric) for short, metric in METRICS.items()}
 
 
-def line(name, us, before, found):
-    ffma = FLOPS / 2 / 32
+def line(problem, name, us, before, found):
+    ffma = math.prod(int(size) for size in problem.split("x")) / 32
     if None in found.values():
         return f"| {name} | {us:.0f} | ncu gave no {', '.join(short for short, value in found.items() if value is None)} |"
     cells = [name, f"{us:.0f}", f"{before / us:.2f}" if before else "", f"{found['inst'] / ffma:.2f}", f"{found['fma']:.1f}",
@@ -44,26 +46,43 @@ HEADER = ("| template | us | gain | inst / FFMA | FMA pipe % | issue % | warps %
           "| long sb | lg | short sb | mio | barrier | dispatch |")
 
 
-def check_counters(bench):
-    _, _, _, database = bench.sweep("counters", "configs/sgemm_ladder.json", "--problem", PROBLEM, "--quiet")
+def table_of(bench, problem, *only):
+    """Prints a line per template, slowest first, and one of cuBLAS; says of how many, and whether nothing is missing."""
+    _, _, _, database = bench.sweep(f"counters_{problem}", "configs/sgemm_ladder.json", "--problem", problem, "--quiet", *only)
     best = query(
         database, "SELECT template, min(median_us) FROM trial WHERE kind = 'kernel' AND outcome = 'ok' GROUP BY template ORDER BY 2 DESC")
     library = query(database, "SELECT median_us FROM trial WHERE kind = 'baseline' AND template = 'cublas'")
+    measured = ("--best", "--db", database, "--problem", problem, "--rounds", "6", "--baseline")
+    print(problem)
     print(HEADER)
     print("|---" + "|---:" * (HEADER.count("|") - 2) + "|")
     before, complete = None, True
     for template, us in best:
-        found = counters(bench, f"counters_{template}", ("bench", template, "--best", "--db", database, "--problem", PROBLEM,
-                                                         "--baseline", "none", "--rounds", "6"), f"^{template}")
+        found = counters(bench, f"counters_{problem}_{template}", ("bench", template, *measured, "none"), f"^{template}")
         complete = complete and None not in found.values()
-        print(line(template, us, before, found), flush=True)
+        print(line(problem, template, us, before, found), flush=True)
         before = us
-    template = best[-1][0]
-    found = counters(bench, "counters_cublas", ("bench", template, "--best", "--db", database, "--problem", PROBLEM,
-                                                "--baseline", "cublas", "--rounds", "6"), "ffma")
-    print(line("cublas", library[0][0], None, found))
-    complete = complete and None not in found.values()
-    verdict(complete, f"counters: of {len(best)} templates and cuBLAS at {PROBLEM}")
+    found = counters(bench, f"counters_{problem}_cublas", ("bench", best[-1][0], *measured, "cublas"), "ffma")
+    print(line(problem, "cublas", library[0][0], None, found))
+    return len(best), complete and None not in found.values()
 
 
-CHECKS = {"counters": check_counters}
+def check_lanes(bench):
+    """What reads of shared memory cost multiply-adds, by which lanes read the same place."""
+    _, _, _, database = bench.sweep("lanes", "tests/gpu/shared_loads.json", "--finals", "off", "--quiet")
+    rows = query(database, "SELECT json_extract(parameters, '$.LOADS'), json_extract(parameters, '$.WIDTH'), json_extract(parameters, '$.LANES'), "
+                           "median_us FROM trial WHERE kind = 'kernel' AND outcome = 'ok' ORDER BY 1, 3")
+    alone = next(us for loads, _, _, us in rows if loads == 0)
+    for loads, width, lanes, us in rows:
+        print(f"{loads:3} reads of {4 * width:2} bytes among 128 multiply-adds, {lanes:10} {us / alone:.3f} times as long")
+    verdict(len(rows) == 13, "lanes: reads of shared memory among multiply-adds")
+
+
+def check_counters(bench):
+    count, complete = table_of(bench, PROBLEM)
+    verdict(complete, f"counters: of {count} templates and cuBLAS at {PROBLEM}")
+    _, complete = table_of(bench, BEYOND, "--template", "sgemm_split_k")
+    verdict(complete, f"counters: of sgemm_split_k and cuBLAS at {BEYOND}")
+
+
+CHECKS = {"lanes": check_lanes, "counters": check_counters}
