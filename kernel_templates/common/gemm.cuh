@@ -1,6 +1,6 @@
 #pragma once
 
-// What every SGEMM lesson needs: C = alpha * A * B + beta * C with row-major, dense matrices,
+// What every SGEMM lesson needs: C = alpha * A * B + beta * C with row-major matrices,
 // A: M x K, B: K x N, C: M x N. Places in a matrix are 64-bit: M * N may exceed 2^31.
 
 struct TileOrigin {

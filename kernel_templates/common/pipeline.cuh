@@ -253,7 +253,7 @@ class Pipeline {
   /// used again after a barrier.
   __device__ __forceinline__ void multiply(const Operands& operands, TileOrigin tile, int first, int tiles,
                                            float (&sum)[T::TM][T::TN]) {
-    const bool inside = tile.row + T::BM <= operands.M && tile.column + T::BN <= operands.N;
+    const bool inside = tile.row <= operands.M - T::BM && tile.column <= operands.N - T::BN;
     if (EDGES == none || (EDGES == two_loops && inside)) {
       run<false>(operands, tile, first, tiles, sum);
     } else {
@@ -277,7 +277,7 @@ class Pipeline {
 #pragma unroll
     for (int i = 0; i < STAGES - 1; ++i) {
       if (i < tiles) copies.begin(write, i == 0 && first == 0);
-      commit_copies();
+      commit();
       write = next(write);
     }
     if (STAGES - 1 < tiles) copies.look_ahead();
@@ -309,7 +309,7 @@ class Pipeline {
         if (step == 0) copies.copy_b(write);
         if (step == COPY_STEP) {
           copies.copy_a(write);
-          commit_copies();
+          commit();
           write = next(write);
           if (left > 1) copies.look_ahead();
         }
@@ -323,7 +323,7 @@ class Pipeline {
     }
     // What is left is in shared memory or on its way.
     if (LOADER != tma) {
-      wait_for_copies<0>();
+      if constexpr (LOADER != ldg) wait_for_copies<0>();
       __syncthreads();
     }
 #pragma unroll 1
@@ -342,6 +342,11 @@ class Pipeline {
     stage_ = read;
   }
 
+  /// What this thread has started to copy is a stage. GPUs before compute capability 8.0 have no such copies.
+  static __device__ __forceinline__ void commit() {
+    if constexpr (LOADER != ldg) commit_copies();
+  }
+
   /// Until this thread's copies (bulk copies: all) of the stage have arrived, with so many newer ones
   /// pending.
   template <int PENDING>
@@ -350,7 +355,7 @@ class Pipeline {
       const int number = stage / kStageBytes;
       wait_for_phase(barriers_ + 8 * number, phases_ >> number & 1);
       phases_ ^= 1u << number;
-    } else {
+    } else if constexpr (LOADER != ldg) {
       wait_for_copies<PENDING>();
     }
   }

@@ -11,12 +11,13 @@ enum LaneMap {
   // Lanes 2i and 2i + 1 side by side in the shorter direction: half a warp reads 2 quads there and at most 16
   // in the other direction, which shared memory serves in the fewest wavefronts.
   paired,
-  // Any four neighbouring lanes in four rows and four columns; for 4 x 8 and 8 x 4 lanes. Where neighbours
-  // read
-  // the same quads, one wavefront brings a load's four registers to all lanes at once, and writing them to
-  // the
-  // register file keeps multiply-adds from being issued for about four clocks, on an H200. Loads of more
-  // wavefronts cost little more than their own issue.
+  // Lanes 4i to 4i + 3 in four rows and four columns; for 4 x 8 and 8 x 4 lanes. Where neighbours read the
+  // same
+  // quads, one wavefront brings a load's four registers to all lanes at once, and writing them to the
+  // register
+  // file keeps multiply-adds from being issued for about four clocks, on an H200. Loads of more wavefronts
+  // cost
+  // little more than their own issue.
   skewed
 };
 

@@ -5,7 +5,8 @@
 // With one tile ahead (STAGES == 2) a block waits whenever memory is late once; with more, deliveries average
 // out. Asynchronous copies (LOADER) need no registers for what is under way.
 //
-// PERSISTENT: as many blocks as fit on the GPU take one tile of C after another, instead of one block each.
+// PERSISTENT: MIN_BLOCKS blocks per multiprocessor take one tile of C after another, instead of one block
+// each.
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, Loader LOADER, int PAD_A,
           LaneMap LANE_MAP, int VEC, Edges EDGES, int FRAGMENT_BUFFERS, FragmentOrder FRAGMENT_ORDER,
           MultiplyOrder ORDER, int COPY_STEP, bool PERSISTENT, Raster RASTER, int GROUP, int MIN_BLOCKS,

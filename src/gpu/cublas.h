@@ -17,7 +17,7 @@ struct BlasGemm {
   BlasType compute = BlasType::f32;
   double alpha = 1, beta = 0;
   DeviceAddress a_address = 0, b_address = 0, c_address = 0;
-  std::int64_t lda = k, ldb = n, ldc = n;  ///< elements between the starts of neighbouring rows
+  std::int64_t lda = 0, ldb = 0, ldc = 0;  ///< elements between the starts of neighbouring rows
 };
 
 /// cuBLAS, loaded at run time, on a GPU's stream with a workspace of 32 MiB.
