@@ -157,6 +157,9 @@ void write_rows(std::ostream& out, Format format, bool sass, const std::vector<T
 
 int run(const InspectCommand& options) {
   const Format format = format_from_name(options.format, {Format::table, Format::json});
+  if (!options.static_model.empty() && !options.sass)
+    throw UserError("has no effect without --sass", Where{"--static-model", ""},
+                    "Add --sass, or leave it out.");
   const std::vector<Target> targets =
       targets_for(options.gpus, options.static_model.empty() ? shipped_static_model()
                                                              : load_static_model(options.static_model));

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "output/display.h"
 
 namespace tiletune {
 
@@ -113,7 +114,7 @@ std::string sass_legend(const StaticModel& model) {
       "counts and per FFMA: one warp, one turn of the hottest loop; 4/8/16: bytes per lane; copies: LDGSTS "
       "and the "
       "copy engine's\npredicted_us: by the static model, {}\n",
-      model.provenance());
+      printable(model.provenance()));
 }
 
 nlohmann::ordered_json sass_json(const MachineCode& code) {
@@ -126,10 +127,11 @@ nlohmann::ordered_json sass_json(const MachineCode& code) {
           {"terms",
            {{"turns", terms.turns},
             {"loop_clocks", terms.loop_clocks},
-            {"rounds", terms.rounds},
             {"outside_clocks", terms.outside_clocks},
+            {"outside_bytes", terms.outside_bytes},
             {"dram_us", terms.dram_us},
-            {"partial_us", terms.partial_us}}}};
+            {"meetings", terms.meetings},
+            {"clusters", terms.clusters}}}};
 }
 
 nlohmann::ordered_json static_model_json(const StaticModel& model) {
@@ -137,10 +139,11 @@ nlohmann::ordered_json static_model_json(const StaticModel& model) {
           {"launch",
            {{"launch_us", model.launch_us},
             {"loop_scale", model.loop_scale},
-            {"round_clocks", model.round_clocks},
             {"outside_scale", model.outside_scale},
-            {"unhidden_share", model.unhidden_share},
-            {"partial_scale", model.partial_scale}}}};
+            {"byte_clocks", model.byte_clocks},
+            {"meeting_us", model.meeting_us},
+            {"cluster_us", model.cluster_us},
+            {"unhidden_share", model.unhidden_share}}}};
 }
 
 }  // namespace tiletune

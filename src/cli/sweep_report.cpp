@@ -129,6 +129,21 @@ std::string headline(const ChosenGpus& gpus) {
                     printable(target.static_model.provenance()));
 }
 
+/// The first templates and problems that have no valid configuration; empty when all have one.
+std::string empty_spaces(const std::vector<Stage>& stages, const TuneSpec& spec) {
+  constexpr std::size_t kNamed = 4;
+  std::vector<std::string> names;
+  for (const Stage& stage : stages) {
+    if (stage.space.size() == 0) names.push_back(printable(stage.label()));
+  }
+  if (names.empty()) return "";
+  const std::size_t more = names.size() > kNamed ? names.size() - kNamed : 0;
+  names.resize(names.size() - more);
+  return fmt::format("no valid configuration: {}{}; see tiletune space {}\n", join(names, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "",
+                     printable(shell_quoted(spec.file.string())));
+}
+
 std::string space_line(const std::vector<Stage>& stages, const TuneSpec& spec) {
   double raw = 0;
   double valid = 0;
@@ -140,7 +155,8 @@ std::string space_line(const std::vector<Stage>& stages, const TuneSpec& spec) {
   }
   return fmt::format("{}: {} template{} x {} problem{}: {:.0f} raw combinations, {:.0f} valid, {} to try\n",
                      printable(spec.name), spec.templates.size(), spec.templates.size() == 1 ? "" : "s",
-                     spec.problems.size(), spec.problems.size() == 1 ? "" : "s", raw, valid, planned);
+                     spec.problems.size(), spec.problems.size() == 1 ? "" : "s", raw, valid, planned) +
+         empty_spaces(stages, spec);
 }
 
 int report_sweep(const TuneSpec& spec, const Database& database, const SweepSummary& summary,

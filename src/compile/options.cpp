@@ -214,10 +214,12 @@ void append_options(std::vector<std::string>& options, const std::vector<std::st
   }
 }
 
+void check_compile_option(const std::string& option, const Where& where) {
+  check_option(option, compiler_options(), "compiler", where);
+}
+
 void check_compile_options(const std::vector<std::string>& options, const Where& where) {
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    check_option(options[i], compiler_options(), "compiler", where.at(i));
-  }
+  for (std::size_t i = 0; i < options.size(); ++i) check_compile_option(options[i], where.at(i));
 }
 
 }  // namespace tiletune

@@ -56,5 +56,6 @@ CompileRequest make_compile_request(const CompilePolicy& policy, const SourceBun
 /// Checks options that a person wrote against the NVRTC options known to be harmless (no file or include
 /// options). Throws UserError naming the option and `where`.
 void check_compile_options(const std::vector<std::string>& options, const Where& where);
+void check_compile_option(const std::string& option, const Where& where);
 
 }  // namespace tiletune

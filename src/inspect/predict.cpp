@@ -94,21 +94,35 @@ double padding(const Instance& instance) {
   return factor;
 }
 
-/// Bytes of partial sums: of blocks beyond one per tile, which share tiles with others.
-double partial_bytes(const Instance& instance) {
-  const auto rows = axis(instance, "M"), columns = axis(instance, "N");
-  if (!rows || !columns) return 0;
-  const double sharing = static_cast<double>(instance.grid.count()) - rows->tiles() * columns->tiles();
-  return std::max(0.0, sharing) * rows->tile * columns->tile * sizeof(float);
+/// What a warp does outside the hot loop.
+struct Outside {
+  double instructions = 0;
+  double bytes = 0;  ///< of global memory
+  bool cluster = false;
+};
+
+bool moves_global_memory(SassKind kind) {
+  return kind == SassKind::global_load || kind == SassKind::global_store ||
+         kind == SassKind::global_reduction || kind == SassKind::async_copy;
 }
 
-double instructions_outside(const KernelCode& code) {
-  double count = 0;
+Outside outside_of(const KernelCode& code) {
+  constexpr double kLanes = 32;
+  Outside outside;
   for (std::size_t i = 0; i < code.instructions.size(); ++i) {
+    const SassInstruction& instruction = code.instructions[i];
     const bool inside = i >= code.loop.begin && i < code.loop.end;
-    if (!inside && code.instructions[i].kind != SassKind::nothing) ++count;
+    if (inside || instruction.kind == SassKind::nothing) continue;
+    ++outside.instructions;
+    if (moves_global_memory(instruction.kind)) outside.bytes += kLanes * instruction.bytes;
+    outside.cluster = outside.cluster || instruction.kind == SassKind::cluster_barrier;
   }
-  return count;
+  return outside;
+}
+
+bool has_workspace(const Instance& instance) {
+  return std::any_of(instance.workspace.begin(), instance.workspace.end(),
+                     [](const SizedWorkspace& each) { return each.elements > 0; });
 }
 
 /// One launch: how its blocks come together on the busiest multiprocessor.
@@ -149,11 +163,12 @@ const char* bound_of(const GpuModel& gpu, const LoopSteps& loop, double warps, d
 }  // namespace
 
 double launch_us(const LaunchTerms& terms, const StaticModel& model, double clock_mhz) {
-  const double clocks = model.loop_scale * terms.loop_clocks + model.round_clocks * terms.rounds +
-                        model.outside_scale * terms.outside_clocks;
+  const double clocks = model.loop_scale * terms.loop_clocks + model.outside_scale * terms.outside_clocks +
+                        model.byte_clocks * terms.outside_bytes;
   const double computing = clocks / clock_mhz;
   return model.launch_us + std::max(computing, terms.dram_us) +
-         model.unhidden_share * std::min(computing, terms.dram_us) + model.partial_scale * terms.partial_us;
+         model.unhidden_share * std::min(computing, terms.dram_us) + model.meeting_us * terms.meetings +
+         model.cluster_us * terms.clusters;
 }
 
 Prediction predict(const GpuModel& gpu, const StaticModel& model, const Workload& workload,
@@ -176,12 +191,13 @@ Prediction predict(const GpuModel& gpu, const StaticModel& model, const Workload
   if (flops_per_turn > 0)
     terms.turns = std::max(1.0, workload.flops * padding(instance) / grid / flops_per_turn);
   terms.loop_clocks = terms.turns * (layout.rounds * full + last);
-  const double rounds = layout.rounds + (layout.left_over > 0 ? 1 : 0);
-  terms.rounds = code.loop.is_loop ? 1 + (rounds - 1) / layout.resident : 1;
-  terms.outside_clocks = instructions_outside(code) * occupancy.warps_per_block * layout.blocks / kSchedulers;
+  const Outside outside = outside_of(code);
+  const double warps = occupancy.warps_per_block * layout.blocks;  // of a multiprocessor, one after another
+  terms.outside_clocks = outside.instructions * warps / kSchedulers;
+  terms.outside_bytes = outside.bytes * warps;
   terms.dram_us = workload.bytes / (gpu.memory_bandwidth_gbs * 1e3);
-  terms.partial_us = partial_bytes(instance) / (model.pipeline.l2_bytes_per_clock * gpu.multiprocessors) /
-                     gpu.boost_clock_mhz;
+  terms.meetings = has_workspace(instance) ? 1 : 0;
+  terms.clusters = outside.cluster ? 1 : 0;
 
   const double blocks = layout.rounds > 0 ? layout.resident : layout.left_over;
   out.time_us = launch_us(terms, model, gpu.boost_clock_mhz);

@@ -14,10 +14,11 @@ namespace tiletune {
 struct LaunchTerms {
   double turns = 1;           ///< of the hot loop, in a block
   double loop_clocks = 0;     ///< all turns of the hot loop, by the simulated scheduler
-  double rounds = 0;          ///< of blocks, whose start and end other blocks do not hide
   double outside_clocks = 0;  ///< to issue the instructions outside the hot loop once per block
+  double outside_bytes = 0;   ///< of global memory that these move
   double dram_us = 0;         ///< compulsory traffic at the peak bandwidth
-  double partial_us = 0;      ///< partial sums of blocks that share a tile, once through L2
+  double meetings = 0;        ///< 1: blocks meet in a workspace
+  double clusters = 0;        ///< 1: blocks meet in a cluster
 };
 
 /// What a launch would take by a static model, and which term bounds it. Nothing is timed.
@@ -31,9 +32,9 @@ struct Prediction {
 
 /// launch_us + the longer of computing and dram_us + unhidden_share x the shorter, where computing is
 ///
-///   loop_scale x loop_clocks + round_clocks x rounds + outside_scale x outside_clocks
+///   loop_scale x loop_clocks + outside_scale x outside_clocks + byte_clocks x outside_bytes
 ///
-/// and partial_scale x partial_us on top, which comes when all is computed.
+/// and meeting_us x meetings + cluster_us x clusters on top.
 double launch_us(const LaunchTerms& terms, const StaticModel& model, double clock_mhz);
 
 /// The model. The hottest loop (hot_loop.h) is read from the machine code and run through a simulated
@@ -44,9 +45,7 @@ double launch_us(const LaunchTerms& terms, const StaticModel& model, double cloc
 ///
 /// Turns of a block = flops of the launch, tiles that stick out counted in full, / blocks / flops of one
 /// turn; this holds for loops over tiles and for blocks that share a sum as well. The busiest multiprocessor
-/// runs ceil(grid / multiprocessors) blocks: the quantisation into waves. Of b blocks at a time each hides
-/// the starts and ends of the others, so that of all rounds but the first a share of 1 / b counts; none of a
-/// kernel without a loop, which is simulated whole. The clock is the boost clock.
+/// runs ceil(grid / multiprocessors) blocks: the quantisation into waves. The clock is the boost clock.
 Prediction predict(const GpuModel& gpu, const StaticModel& model, const Workload& workload,
                    const Instance& instance, const Binary& binary, const Occupancy& occupancy);
 

@@ -138,7 +138,7 @@ class Multiprocessor {
     time_ = scheduler.next_at;
     scheduler.occupy(step, time_);
     const int conflicts = scheduler.last == scheduler.next ? step.conflicts : step.conflicts_alone;
-    scheduler.slot = time_ + 1 + rates_.bank_conflict_clocks * conflicts;
+    scheduler.slot = time_ + 1 + rates_.bank_conflict_clocks * conflicts + rates_.burst_clocks * step.bursts;
     scheduler.last = scheduler.next;
     warp.ready = time_ + std::max(1, step.stall);
     const double result = result_of(step);

@@ -25,6 +25,9 @@ struct Step {
   /// Clocks in which the register file's two banks deliver its operands, less one: with those that the
   /// warp's instruction before left in the reuse cache, and without, after another warp's instruction.
   int conflicts = 0, conflicts_alone = 0;
+  /// What a load of shared memory brings in fewer wavefronts than it has registers: those that are written at
+  /// once, times the quarters of 16 bytes that a lane reads.
+  double bursts = 0;
   bool barrier = false;  ///< waits for the block's other warps
   bool copy = false;     ///< asynchronous, into shared memory
   bool commit = false;   ///< its result is that all copies so far have arrived
@@ -41,6 +44,7 @@ struct PipelineRates {
   double memory_queue = 19;         ///< clocks of work that may wait for shared memory and L1
   double l2_bytes_per_clock = 28;   ///< of one multiprocessor
   double bank_conflict_clocks = 1;  ///< lost at issue
+  double burst_clocks = 0;          ///< lost at issue while a burst is written to the register file
 };
 
 /// The clocks that one turn of a loop takes a multiprocessor on which `blocks` blocks of `warps` warps run

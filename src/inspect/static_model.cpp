@@ -25,7 +25,7 @@ struct Number {
   bool may_be_zero;
 };
 
-constexpr std::array<Number<PipelineRates>, 9> kPipeline = {{
+constexpr std::array<Number<PipelineRates>, 10> kPipeline = {{
     {"shared_latency", &PipelineRates::shared_latency, false},
     {"l1_latency", &PipelineRates::l1_latency, false},
     {"l2_latency", &PipelineRates::l2_latency, false},
@@ -35,15 +35,17 @@ constexpr std::array<Number<PipelineRates>, 9> kPipeline = {{
     {"memory_queue", &PipelineRates::memory_queue, true},
     {"l2_bytes_per_clock", &PipelineRates::l2_bytes_per_clock, false},
     {"bank_conflict_clocks", &PipelineRates::bank_conflict_clocks, true},
+    {"burst_clocks", &PipelineRates::burst_clocks, true},
 }};
 
-constexpr std::array<Number<StaticModel>, 6> kLaunch = {{
+constexpr std::array<Number<StaticModel>, 7> kLaunch = {{
     {"launch_us", &StaticModel::launch_us, true},
     {"loop_scale", &StaticModel::loop_scale, false},
-    {"round_clocks", &StaticModel::round_clocks, true},
     {"outside_scale", &StaticModel::outside_scale, true},
+    {"byte_clocks", &StaticModel::byte_clocks, true},
+    {"meeting_us", &StaticModel::meeting_us, true},
+    {"cluster_us", &StaticModel::cluster_us, true},
     {"unhidden_share", &StaticModel::unhidden_share, true},
-    {"partial_scale", &StaticModel::partial_scale, true},
 }};
 
 const Json& member_of(const Json& object, const std::string& key, const Where& where, Json::value_t type,

@@ -14,9 +14,10 @@ struct StaticModel {
   PipelineRates pipeline;
   double launch_us = 2;       ///< of a kernel that does nothing
   double loop_scale = 1;      ///< clocks that the hot loop takes, per clock of the simulated one
-  double round_clocks = 0;    ///< that blocks take to start, load their first tiles and end, per round
   double outside_scale = 1;   ///< clocks of the code outside the loop, per instruction issued
-  double partial_scale = 2;   ///< passes through L2 that partial sums take: out and in
+  double byte_clocks = 0;     ///< of it, per byte of global memory that it moves
+  double meeting_us = 0;      ///< of blocks that meet in device memory
+  double cluster_us = 0;      ///< of blocks that meet in a cluster
   double unhidden_share = 0;  ///< of the shorter of computing and device memory's time
 
   std::string calibrated_on;    ///< "NVIDIA H200"; empty: not calibrated

@@ -28,7 +28,10 @@ void check(const TemplateSpec& spec, const std::filesystem::path& folder) {
   if (spec.reference) require_inside(spec.reference->source, folder);
   for (const Parameter& parameter : spec.parameters)
     require(!parameter.values.empty(), "a parameter has values");
-  refused([&] { check_compile_options(possible_options(spec), spec.where); });
+  refused([&] {
+    for (std::size_t i = 0; i < spec.compile_options.size(); ++i)
+      check_compile_options(possible_texts(spec, i), spec.where);
+  });
   Problem problem;
   for (const std::string& dimension : spec.dimensions) problem.dimensions.emplace_back(dimension, 96);
   evaluate_template(spec, problem);

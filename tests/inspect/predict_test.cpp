@@ -269,15 +269,19 @@ TEST(Predict, TilesThatStickOutAreComputedInFull) {
   EXPECT_DOUBLE_EQ(tiled.terms(1021).turns, exact) << "the blocks do not notice";
 }
 
-TEST(Predict, BlocksThatShareATileTakeFewerTurnsAndMovePartialSums) {
+TEST(Predict, BlocksThatShareATileTakeFewerTurnsAndMeetInAWorkspace) {
   Tiled tiled;
   const LaunchTerms whole = tiled.terms(1024);
-  EXPECT_EQ(whole.partial_us, 0);
+  EXPECT_EQ(whole.meetings, 0);
+  EXPECT_GT(whole.outside_bytes, 0) << "C is stored";
   tiled.instance.grid.z = 4;
+  tiled.instance.workspace.push_back({"tickets", ElementType::u32, 0, true});
+  EXPECT_EQ(tiled.terms(1024).meetings, 0) << "a workspace without elements";
+  tiled.instance.workspace.back().elements = 64;
   const LaunchTerms split = tiled.terms(1024);
   EXPECT_DOUBLE_EQ(split.turns, whole.turns / 4);
-  const double bytes_per_us = static_model().pipeline.l2_bytes_per_clock * 132 * 1980;
-  EXPECT_DOUBLE_EQ(split.partial_us, 3 * 4.0 * 1024 * 1024 / bytes_per_us);
+  EXPECT_EQ(split.meetings, 1);
+  EXPECT_EQ(split.clusters, 0);
   tiled.instance.grid = {32, 1, 1};
   EXPECT_DOUBLE_EQ(tiled.terms(1024).turns, whole.turns * 2)
       << "blocks that take two tiles one after the other";

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 
 namespace tiletune {
@@ -28,16 +26,23 @@ TEST(OptionText, AValueIsNotLookedThroughAgain) {
             std::vector<std::string>{"-a={NAME}"});
 }
 
-TEST(OptionText, EveryOptionThatCanComeUpIsNamed) {
-  std::vector<std::string> possible = possible_options(spec_with({"--fixed", "-l={LEVEL}", "-x={CACHE}"}));
-  std::sort(possible.begin(), possible.end());
-  EXPECT_EQ(possible, (std::vector<std::string>{"--fixed", "-l=0", "-l=6", "-x=ca"}));
-  EXPECT_EQ(fixed_options(spec_with({"--fixed", "-l={LEVEL}"})), std::vector<std::string>{"--fixed"});
+TEST(OptionText, AllNamesOfAnOptionAreFilled) {
+  EXPECT_EQ(options_with({"-D{CACHE}={LEVEL}{LEVEL}}"},
+                         {{"LEVEL", Value{std::int64_t{6}}}, {"CACHE", Value{std::string("ca")}}}),
+            std::vector<std::string>{"-Dca=66}"});
+}
+
+TEST(OptionText, EveryTextThatCanComeUpIsNamed) {
+  const TemplateSpec spec = spec_with({"--fixed", "-l={LEVEL}", "-x={CACHE}:{LEVEL}"});
+  EXPECT_EQ(possible_texts(spec, 0), std::vector<std::string>{"--fixed"});
+  EXPECT_EQ(possible_texts(spec, 1), (std::vector<std::string>{"-l=0", "-l=6"}));
+  EXPECT_EQ(possible_texts(spec, 2), (std::vector<std::string>{"-x=ca:0", "-x=ca:6"}));
+  EXPECT_EQ(fixed_options(spec), std::vector<std::string>{"--fixed"});
 }
 
 TEST(OptionText, AnUnknownNameIsAMistake) {
   try {
-    possible_options(spec_with({"-l={LEVLE}"}));
+    possible_texts(spec_with({"-l={LEVLE}"}), 0);
     FAIL();
   } catch (const UserError& error) {
     EXPECT_NE(std::string(error.what()).find("'LEVLE' in the option -l={LEVLE} is no parameter"),
