@@ -52,18 +52,21 @@ void check_capability(Admission& admission, const GpuModel& gpu,
                                 gpu.compute_capability(), gpu.name, needed->major, needed->minor));
 }
 
-/// Stops at the first array that is too much, so that no sum overflows.
-void check_workspace(Admission& admission, const GpuModel& gpu, const Instance& instance) {
+/// Why arrays do not fit in the GPU's memory; empty when they do. Stops at the first that is too much, so
+/// that no sum overflows.
+template <class Array>
+std::string memory_fault(const GpuModel& gpu, const std::string& what, const std::vector<Array>& arrays) {
   std::uint64_t sum = 0;
   std::string terms;
-  for (const SizedWorkspace& array : instance.workspace) {
-    sum += array.bytes();
-    terms += fmt::format("{}{} {}", terms.empty() ? "" : " + ", array.name, human_bytes(array.bytes()));
+  for (const Array& array : arrays) {
+    const std::uint64_t bytes = static_cast<std::uint64_t>(array.elements) * size_bytes(array.type);
+    sum += bytes;
+    terms += fmt::format("{}{} {}", terms.empty() ? "" : " + ", array.name, human_bytes(bytes));
     if (sum <= static_cast<std::uint64_t>(gpu.memory_bytes)) continue;
-    return refuse(admission,
-                  fmt::format("workspace {} > {} of memory that {} has", terms,
-                              human_bytes(static_cast<std::uint64_t>(gpu.memory_bytes)), gpu.name));
+    return fmt::format("{} {} > {} of memory that {} has", what, terms,
+                       human_bytes(static_cast<std::uint64_t>(gpu.memory_bytes)), gpu.name);
   }
+  return "";
 }
 
 void check_tensor_maps(Admission& admission, const GpuModel& gpu, const Instance& instance) {
@@ -184,6 +187,10 @@ void add_warnings(Admission& admission, const Resources& resources) {
 
 }  // namespace
 
+std::string buffers_fault(const GpuModel& gpu, const Workload& workload) {
+  return memory_fault(gpu, "buffers", workload.buffers);
+}
+
 Admission admit_launch(const GpuModel& gpu, const Instance& instance) {
   Admission admission;
   check_capability(admission, gpu, instance.min_compute_capability);
@@ -193,7 +200,8 @@ Admission admit_launch(const GpuModel& gpu, const Instance& instance) {
     refuse(admission, fmt::format("dynamic shared memory {} B > {} B that a block may have on {}",
                                   instance.dynamic_shared_bytes, gpu.shared_bytes_per_block_optin, gpu.name));
   }
-  check_workspace(admission, gpu, instance);
+  const std::string too_much = memory_fault(gpu, "workspace", instance.workspace);
+  if (!too_much.empty()) refuse(admission, too_much);
   check_tensor_maps(admission, gpu, instance);
   return admission;
 }

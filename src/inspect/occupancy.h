@@ -53,6 +53,9 @@ struct Admission {
 /// tensor maps, compute capability.
 Admission admit_launch(const GpuModel& gpu, const Instance& instance);
 
+/// Why the problem's buffers do not fit in the GPU's memory, with the arithmetic; empty when they do.
+std::string buffers_fault(const GpuModel& gpu, const Workload& workload);
+
 /// What needs the binary: registers for the block size, launch bounds, total shared memory, the config's
 /// limits.
 Admission admit_binary(const GpuModel& gpu, const Instance& instance, const Resources& resources,

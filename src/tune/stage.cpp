@@ -8,6 +8,7 @@
 #include "base/frame.h"
 #include "base/hash.h"
 #include "compile/cache.h"
+#include "inspect/occupancy.h"
 #include "space/option_text.h"
 
 namespace tiletune {
@@ -69,7 +70,7 @@ std::string instantiate(const Stage& stage, std::uint64_t index, const GpuModel&
   const Configuration configuration = stage.space.at(index);
   try {
     instance = stage.instantiator.instantiate(configuration, gpu.multiprocessors);
-    return "";
+    return buffers_fault(gpu, stage.instantiator.workload());
   } catch (const UserError& error) {
     instance = Instance{};
     instance.parameters = configuration.named(*stage.spec);

@@ -109,6 +109,17 @@ TEST(AdmitLaunch, WorkspaceUpToTheMemory) {
   EXPECT_EQ(launch_reason(instance, "T4").substr(0, 18), "workspace tickets ") << "no sum overflows";
 }
 
+TEST(BuffersFault, BuffersUpToTheMemory) {
+  const std::int64_t floats = gpu("T4").memory_bytes / 4;
+  Workload workload;
+  workload.buffers = {{"A", ElementType::f32, floats - 256, BufferRole::in},
+                      {"C", ElementType::f32, 256, BufferRole::out}};
+  EXPECT_EQ(buffers_fault(gpu("T4"), workload), "");
+  workload.buffers[1].elements += 1;
+  EXPECT_EQ(buffers_fault(gpu("T4"), workload),
+            "buffers A 16.0 GiB + C 1.0 KiB > 16.0 GiB of memory that T4 has");
+}
+
 Resources resources(int registers) {
   Resources out;
   out.registers = registers;
