@@ -12,12 +12,9 @@ enum LaneMap {
   // in the other direction, which shared memory serves in the fewest wavefronts.
   paired,
   // Lanes 4i to 4i + 3 in four rows and four columns; for 4 x 8 and 8 x 4 lanes. Where neighbours read the
-  // same
-  // quads, one wavefront brings a load's four registers to all lanes at once, and writing them to the
-  // register
-  // file keeps multiply-adds from being issued for about four clocks, on an H200. Loads of more wavefronts
-  // cost
-  // little more than their own issue.
+  // same quads, a load takes half the wavefronts, each of which brings registers to more lanes at once, and
+  // writing these keeps multiply-adds from being issued for about four clocks, on an H200. Loads that take
+  // all their wavefronts cost little more than their own issue.
   skewed
 };
 
