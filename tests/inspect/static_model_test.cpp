@@ -18,7 +18,9 @@ std::filesystem::path shipped() {
 }
 
 std::filesystem::path written(const std::string& text) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "static_model.json";
+  // Tests run at the same time.
+  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / ("static_model_" + test);
   write_file_atomically(file, text);
   return file;
 }
