@@ -19,6 +19,8 @@ void add_space_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_rank_command(CLI::App& app, Action& action);
 void add_export_command(CLI::App& app, Action& action);
+void add_import_command(CLI::App& app, Action& action);
+void add_merge_command(CLI::App& app, Action& action);
 void add_doctor_command(CLI::App& app, Action& action);
 
 }  // namespace tiletune

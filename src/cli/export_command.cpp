@@ -16,6 +16,7 @@ struct ExportOptions {
   FilterOptions rows;
   bool best = false;
   bool samples = false;
+  std::string format = "json";
   std::filesystem::path output;
 };
 
@@ -29,7 +30,20 @@ std::string best(const ExportOptions& options, const Database& database, const T
   return best_as_json(groups, database).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+/// True for T4.
+bool is_t4(const ExportOptions& options) {
+  const Where where{"--format", ""};
+  if (options.format == "json") return false;
+  if (options.format != "t4") {
+    throw UserError(fmt::format("there is no export format '{}'", options.format), where,
+                    "Use one of json, t4.");
+  }
+  if (options.best) throw UserError("has no effect beside --best", where, "Leave one of the two out.");
+  return true;
+}
+
 int run(const ExportOptions& options) {
+  const bool t4 = is_t4(options);
   if (options.best && options.samples) {
     throw UserError("--best lists no samples", Where{"--samples", ""}, "Leave one of the two out.");
   }
@@ -38,8 +52,10 @@ int run(const ExportOptions& options) {
   const TrialFilter filter = options.rows.filter(database);
   database.at_one_state([&] {
     if (options.best) return write_output(options.output, best(options, database, filter));
-    stream_output(options.output,
-                  [&](std::ostream& out) { write_export(out, database, filter, options.samples); });
+    stream_output(options.output, [&](std::ostream& out) {
+      if (t4) return write_t4(out, database, filter);
+      write_export(out, database, filter, options.samples);
+    });
   });
   return 0;
 }
@@ -53,10 +69,16 @@ void add_export_command(CLI::App& app, Action& action) {
   command->add_flag("--best", options->best,
                     "Only the best configuration per GPU and problem, ready to be used");
   command->add_flag("--samples", options->samples, "Include every raw sample");
+  command
+      ->add_option("--format", options->format,
+                   "json, or t4: results as autotuners exchange them, with every sample")
+      ->capture_default_str();
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(
       "Examples:\n  tiletune export --best -o best.json\n"
-      "  tiletune export --gpu H200 --source measured -o h200.json");
+      "  tiletune export --gpu H200 --source measured -o h200.json\n"
+      "  tiletune export --format t4 --gpu H200 --problem 4096x4096x4096 --template sgemm_warptile -o "
+      "results.T4.json");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

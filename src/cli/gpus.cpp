@@ -116,8 +116,21 @@ Fleet predicting_fleet(const std::string& model, std::vector<Stage> stages) {
   return fleet;
 }
 
+/// Nothing is timed that cannot be verified.
+void check_references(const TuneSpec& spec) {
+  for (const TemplateSpec& kernel : spec.templates) {
+    if (kernel.operation != Operation::custom || kernel.reference) continue;
+    throw UserError(
+        fmt::format("{} cannot be measured: a T1 tuning problem names no reference kernel, and not "
+                    "what its buffers hold",
+                    kernel.name),
+        kernel.where, "Write a template manifest for the kernel, or predict its times with --gpu NAME.");
+  }
+}
+
 std::vector<Fleet> measuring_fleets(const TuneSpec& spec, std::vector<OpenedGpu> gpus,
                                     std::vector<Stage> stages) {
+  check_references(spec);
   std::vector<Fleet> fleets(1);
   fleets.front().stages = std::move(stages);
   for (OpenedGpu& gpu : gpus) {

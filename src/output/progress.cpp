@@ -82,8 +82,8 @@ void Progress::draw(TimePoint now) {
 }
 
 std::string Progress::line_at(TimePoint now) const {
-  std::string line = fmt::format("{}: {}/{}", printable(state_.stage), state_.done, state_.total);
-  if (state_.total != 0) line += fmt::format(" ({}%)", 100 * state_.done / state_.total);
+  std::string line = fmt::format("{}: {}", printable(state_.stage), state_.done);
+  if (state_.total != 0) line += fmt::format("/{} ({}%)", state_.total, 100 * state_.done / state_.total);
   const double seconds = seconds_between(stage_started_, now);
   if (state_.done > stage_first_done_ && seconds > 0) {
     const double rate = static_cast<double>(state_.done - stage_first_done_) / seconds;

@@ -12,8 +12,8 @@ namespace tiletune {
 struct ProgressState {
   std::string stage;  ///< "sgemm_warptile 4096x4096x4096"
   std::uint64_t done = 0;
-  std::uint64_t total = 0;
-  std::string best;  ///< "52.1 TFLOP/s, 101.3% of cublaslt (sgemm_warptile)"; empty: none yet
+  std::uint64_t total = 0;  ///< 0: not known
+  std::string best;         ///< "52.1 TFLOP/s, 101.3% of cublaslt (sgemm_warptile)"; empty: none yet
 };
 
 /// The live line on standard error: done/total, rate, ETA, best so far. On a terminal it is redrawn at most

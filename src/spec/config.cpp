@@ -14,6 +14,7 @@
 #include "spec/policies.h"
 #include "spec/problem.h"
 #include "spec/scope.h"
+#include "spec/t1.h"
 #include "spec/template.h"
 #include "spec/values.h"
 
@@ -26,7 +27,9 @@ namespace fs = std::filesystem;
 bool looks_like_config(const fs::path& file) {
   constexpr std::size_t kMostRead = std::size_t{1} << 20;
   try {
-    return read_file(file, kMostRead).find("\"templates\"") != std::string::npos;
+    const std::string text = read_file(file, kMostRead);
+    return text.find("\"templates\"") != std::string::npos ||
+           text.find("\"ConfigurationSpace\"") != std::string::npos;
   } catch (const UserError&) {
     return false;
   }
@@ -213,6 +216,14 @@ TuneSpec read_config(std::string text, const fs::path& file, std::vector<fs::pat
   spec.allow_outside_paths = options.allow_outside_paths;
   spec.config_json = std::move(text);
   const auto json = parse_json(spec.config_json, file.string());
+  if (is_t1(json)) {
+    TuneSpec t1 = read_t1(json, file, options);
+    t1.file = spec.file;
+    t1.allow_outside_paths = spec.allow_outside_paths;
+    t1.config_json = std::move(spec.config_json);
+    keep_templates(t1.templates, options.templates);
+    return t1;
+  }
   ObjectReader reader({json, {file.string(), ""}}, keys::kConfig);
   if (const auto node = reader.find("$schema")) read_string(*node);
   const auto name = reader.find("name");

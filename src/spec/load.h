@@ -20,7 +20,8 @@ struct LoadOptions {
 };
 
 /// Reads and validates a config and every manifest it names. Throws UserError with file, JSON pointer, what
-/// was found, what was expected and, for misspelt names, the nearest known one.
+/// was found, what was expected and, for misspelt names, the nearest known one. A T1 tuning problem stands
+/// for a config of its kernel.
 TuneSpec load_tune_spec(const std::filesystem::path& config, const LoadOptions& options);
 /// The same for a config that no file holds. `place` stands for the file in messages; templates are looked up
 /// in the options' folders alone.

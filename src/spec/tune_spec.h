@@ -156,7 +156,7 @@ struct TemplateSpec {
   ElementType accumulator = ElementType::f32;
   ExprText flops;                      ///< of one launch
   ExprText bytes;                      ///< compulsory DRAM traffic of one launch
-  std::optional<Reference> reference;  ///< custom operations
+  std::optional<Reference> reference;  ///< custom operations; none of a T1 tuning problem
   Where where;
 };
 

@@ -1,5 +1,6 @@
 #include "store/connection.h"
 
+#include <SQLiteCpp/Backup.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -245,6 +246,16 @@ SQLite::Database open_connection(const fs::path& file, Database::Mode mode,
     if (mode == Database::Mode::read_only) prepare_for_reading(database, file);
     check_contents(database, file);
     return database;
+  });
+}
+
+void copy_database(const fs::path& from, const fs::path& to) {
+  check_path(from, Database::Mode::read_only);
+  constexpr int kPatienceMs = 10000;
+  translating_errors(from, [&] {
+    SQLite::Database source = open_for_reading(fs::absolute(from), kPatienceMs);
+    SQLite::Database copy(to, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    SQLite::Backup(copy, source).executeStep();
   });
 }
 

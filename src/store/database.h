@@ -88,10 +88,15 @@ class Database {
 
   /// Every problem that a row is of, each once.
   std::vector<std::string> problems() const;
+  /// The same of GPUs.
+  std::vector<std::string> gpus() const;
 
   const std::filesystem::path& file() const;
 
  private:
+  friend class RowBatch;
+  friend struct MergeSummary merge(const class DatabaseCopy& from, Database& into);
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

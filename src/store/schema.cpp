@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -215,6 +216,23 @@ std::string upsert_sql() {
       "INSERT INTO trial ({}) VALUES ({}) ON CONFLICT(\"key\") DO UPDATE SET {} "
       "WHERE excluded.outcome <> 'dispatched' OR trial.outcome <> 'ok'",
       column_list(), join(marks, ", "), join(updates, ", "));
+}
+
+std::string insert_new_sql(std::span<const Column* const> columns) {
+  std::vector<std::string> names;
+  std::vector<std::string> values;
+  for (const Column* column : columns) {
+    names.push_back(fmt::format("\"{}\"", column->name));
+    values.emplace_back("?");
+  }
+  for (const Column& column : trial_columns()) {
+    const bool given = std::find(columns.begin(), columns.end(), &column) != columns.end();
+    if (given || column.type != CellType::text) continue;
+    names.push_back(fmt::format("\"{}\"", column.name));
+    values.emplace_back("''");
+  }
+  return fmt::format("INSERT INTO trial ({}) VALUES ({}) ON CONFLICT(\"key\") DO NOTHING", join(names, ", "),
+                     join(values, ", "));
 }
 
 std::string insert_sweep_sql() {

@@ -40,6 +40,9 @@ std::string add_column_sql(const Column& column);
 /// INSERT INTO trial ... ON CONFLICT(key): parameters are the columns in their order. A result that is there
 /// is not given up for the mark that it is being measured again.
 std::string upsert_sql();
+/// INSERT INTO trial of rows whose keys are not there yet: parameters are these columns in their order; the
+/// others are null, or empty text.
+std::string insert_new_sql(std::span<const Column* const> columns);
 std::string insert_sweep_sql();
 /// INSERT OR REPLACE INTO calibration ...: parameters are the columns in their order.
 std::string record_calibration_sql();

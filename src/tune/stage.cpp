@@ -100,18 +100,32 @@ MeasureRequest measure_request(const Stage& stage, const Instance& instance, con
   return request;
 }
 
+namespace {
+
+/// The sources of a kernel; a T1 tuning problem may come without them.
+SourceBundle kernel_sources(const TuneSpec& spec, const TemplateSpec& kernel) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(kernel.source, ignored)) {
+    throw UserError(kernel.source.empty()
+                        ? "names no kernel file, so that nothing can be compiled"
+                        : fmt::format("the kernel's file {} is not there, so that nothing can "
+                                      "be compiled",
+                                      kernel.source.string()),
+                    kernel.where, "Put it beside this file.");
+  }
+  return read_sources(kernel.source, include_folders(spec, kernel), spec.allow_outside_paths);
+}
+
+}  // namespace
+
 std::vector<Stage> plan_stages(const TuneSpec& spec) {
   check_compile_options(spec.compile.options, Where{spec.file.string(), "/compile/options"});
   std::vector<Stage> stages;
   std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> sources;
   std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> references;
   for (const TemplateSpec& kernel : spec.templates) {
-    for (std::size_t i = 0; i < kernel.compile_options.size(); ++i) {
-      for (const std::string& text : possible_texts(kernel, i))
-        check_compile_option(text, kernel.where.at("compile_options").at(i));
-    }
-    sources[&kernel] = std::make_shared<const SourceBundle>(
-        read_sources(kernel.source, include_folders(spec, kernel), spec.allow_outside_paths));
+    check_compile_options(possible_options(kernel), kernel.where.at("compile_options"));
+    sources[&kernel] = std::make_shared<const SourceBundle>(kernel_sources(spec, kernel));
     if (kernel.reference) {
       references[&kernel] = std::make_shared<const SourceBundle>(
           read_sources(kernel.reference->source, include_folders(spec, kernel), spec.allow_outside_paths));

@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "foreign/import.h"
+#include "foreign/join.h"
+#include "output/display.h"
+#include "output/progress.h"
+
+namespace tiletune {
+
+namespace {
+
+struct ImportOptions {
+  std::vector<std::filesystem::path> files;
+  std::filesystem::path database = kDefaultDatabase;
+  ImportFacts facts;
+  std::string format = "table";
+};
+
+std::string listed(const std::set<std::string>& values, const char* plural) {
+  return values.size() == 1 ? *values.begin() : fmt::format("{} {}", values.size(), plural);
+}
+
+std::string recorded_text(const ImportSummary& summary) {
+  if (summary.first_recorded_at.empty()) return "";
+  if (summary.first_recorded_at == summary.last_recorded_at) return ", " + summary.first_recorded_at;
+  return fmt::format(", {} to {}", summary.first_recorded_at, summary.last_recorded_at);
+}
+
+std::string outcomes_text(const ImportSummary& summary) {
+  return outcome_summary({summary.outcomes.begin(), summary.outcomes.end()});
+}
+
+std::string as_text(const ImportSummary& summary) {
+  std::string text =
+      fmt::format("{}: {} of {} {} on {}{}\n", summary.file.filename().string(), summary.format,
+                  listed(summary.kernels, "kernels"), listed(summary.problems, "problems"),
+                  listed(summary.gpus, "GPUs"), recorded_text(summary));
+  const std::uint64_t known = summary.rows - summary.new_rows;
+  text +=
+      fmt::format("  {} rows{}: {}\n", summary.rows,
+                  known == 0 ? "" : fmt::format(", {} of them there already", known), outcomes_text(summary));
+  constexpr std::size_t kMostReasons = 10;
+  std::size_t shown = 0;
+  for (const auto& [what, count] : summary.reasons) {
+    if (++shown > kMostReasons) break;
+    text += fmt::format("  {} {}: {}\n", name(what.first), count, what.second);
+  }
+  if (shown > kMostReasons)
+    text += fmt::format("  {} more reasons not shown\n", summary.reasons.size() - kMostReasons);
+  text += fmt::format("  {} parameters: {}\n", summary.parameters.size(), join(summary.parameters, ", "));
+  if (summary.unfinished) text += "  unfinished: its closing braces are missing; all rows before are taken\n";
+  return text;
+}
+
+std::string as_text(const Join& join_, const std::string& kernel, const std::string& problem) {
+  std::string text =
+      fmt::format("{} {}: the rows of {} list {} of the {} parameters of those of {}, not {}.\n", kernel,
+                  problem, join_.gpu, join_.shared.size(), join_.shared.size() + join_.missing.size(),
+                  join_.other_gpu, join(join_.missing, ", "));
+  if (join_.matched == 0) return text + "  No configuration of the one is among those of the other.\n";
+  return text +
+         fmt::format("  Joined on the {} they share, {} of its {} configurations are there: {} with {}.\n",
+                     join_.shared.size(), join_.matched_at_most, join_.configurations,
+                     join_.matched == join_.configurations ? "each once" : std::to_string(join_.matched),
+                     join_.fixed);
+}
+
+nlohmann::ordered_json as_json(const ImportSummary& summary) {
+  auto outcomes = nlohmann::ordered_json::object();
+  for (const auto& [outcome, count] : summary.outcomes) outcomes[std::string(name(outcome))] = count;
+  auto reasons = nlohmann::ordered_json::array();
+  for (const auto& [what, count] : summary.reasons)
+    reasons.push_back({{"outcome", name(what.first)}, {"reason", what.second}, {"rows", count}});
+  return {{"file", summary.file.string()},
+          {"format", summary.format},
+          {"gpus", summary.gpus},
+          {"templates", summary.kernels},
+          {"problems", summary.problems},
+          {"parameters", summary.parameters},
+          {"first_recorded_at", summary.first_recorded_at},
+          {"last_recorded_at", summary.last_recorded_at},
+          {"rows", summary.rows},
+          {"new_rows", summary.new_rows},
+          {"unfinished", summary.unfinished},
+          {"outcomes", std::move(outcomes)},
+          {"reasons", std::move(reasons)}};
+}
+
+nlohmann::ordered_json as_json(const Join& join_, const std::string& kernel, const std::string& problem) {
+  return {{"template", kernel},
+          {"problem", problem},
+          {"gpu", join_.gpu},
+          {"other_gpu", join_.other_gpu},
+          {"shared", join_.shared},
+          {"missing", join_.missing},
+          {"configurations", join_.configurations},
+          {"matched", join_.matched_at_most},
+          {"matched_with_fixed", join_.matched},
+          {"fixed", join_.fixed}};
+}
+
+/// What the import leaves to be said of its kernels and problems.
+std::set<std::pair<std::string, std::string>> spaces_of(const std::vector<ImportSummary>& summaries) {
+  std::set<std::pair<std::string, std::string>> spaces;
+  constexpr std::size_t kMost = 20;
+  for (const ImportSummary& summary : summaries) {
+    for (const std::string& kernel : summary.kernels) {
+      for (const std::string& problem : summary.problems)
+        if (spaces.size() < kMost) spaces.emplace(kernel, problem);
+    }
+  }
+  return spaces;
+}
+
+std::vector<ImportSummary> import_all(const ImportOptions& options, Database& database) {
+  Progress progress(false, ::isatty(STDERR_FILENO) != 0);
+  std::vector<ImportSummary> summaries;
+  for (const auto& file : options.files) {
+    const std::string stage = "importing " + printable(file.filename().string());
+    summaries.push_back(import_file(database, file, options.facts, [&](std::uint64_t rows) {
+      progress.update({stage, rows, 0, ""});
+    }));
+  }
+  return summaries;
+}
+
+int run(const ImportOptions& options) {
+  const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
+  Database database(options.database, Database::Mode::read_write);
+  const std::vector<ImportSummary> summaries = import_all(options, database);
+  auto files = nlohmann::ordered_json::array();
+  auto joins = nlohmann::ordered_json::array();
+  std::string text;
+  for (const ImportSummary& summary : summaries) {
+    files.push_back(as_json(summary));
+    text += as_text(summary);
+  }
+  for (const auto& [kernel, problem] : spaces_of(summaries)) {
+    for (const Join& join_ : find_joins(database, kernel, problem)) {
+      joins.push_back(as_json(join_, kernel, problem));
+      text += as_text(join_, kernel, problem);
+    }
+  }
+  text += fmt::format("tiletune rank --db {}\n", shell_quoted(options.database.string()));
+  if (json) {
+    text = nlohmann::ordered_json{{"database", options.database.string()}, {"files", files}, {"joins", joins}}
+               .dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+           "\n";
+    write_output("", text);
+  } else {
+    write_output("", printable_message(text));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ImportOptions>();
+  CLI::App* command = app.add_subcommand("import", "Take in what other autotuners have recorded");
+  command
+      ->add_option(
+          "FILE", options->files,
+          "Cache files of Kernel Tuner, T4 results, JSON output of KTT, what 'tiletune export' wrote; "
+          "also gzipped")
+      ->required();
+  command->add_option("--db", options->database, "Results database")->capture_default_str();
+  command->add_option("--gpu", options->facts.gpu, "The GPU's full name, where a file does not say it");
+  command->add_option("--problem", options->facts.problem,
+                      "The problem, such as 4096x4096, where a file does not say it");
+  command->add_option("--kernel", options->facts.kernel,
+                      "The kernel's name, which becomes the template, where a file does not say it");
+  command->add_option("--time-unit", options->facts.time_unit,
+                      "ms, us, ns or s, where a file does not say the unit of its times");
+  command->add_option("--format", options->format, "table or json: how to print the summary")
+      ->capture_default_str();
+  command->footer(
+      "Each file is taken in as a whole or not at all. Rows of other tools are marked as imported and are "
+      "never\n"
+      "ranked together with measured ones; a row that is there already stays as it is.\n"
+      "Examples:\n  tiletune import A100.json.gz A4000.json.gz --db hub.db\n"
+      "  tiletune import results.T4.json --gpu \"NVIDIA A100-PCIE-40GB\" --problem 4096x4096 --kernel "
+      "convolution_kernel");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tiletune

@@ -1,0 +1,210 @@
+#include "foreign/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/hash.h"
+#include "foreign/document.h"
+#include "store/row_batch.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::array kKinds{FormatKind{"cache", "tune_params_keys", make_kernel_tuner_format},
+                            FormatKind{"results", "metadata", make_t4_format},
+                            FormatKind{"Results", "Metadata", make_ktt_format},
+                            FormatKind{"trials", "sweeps", make_own_format}};
+
+const FormatKind* kind_of(std::string_view rows) {
+  const auto* found =
+      std::find_if(kKinds.begin(), kKinds.end(), [&](const FormatKind& kind) { return rows == kind.rows; });
+  return found == kKinds.end() ? nullptr : found;
+}
+
+/// Columns that rows of other tools have.
+constexpr std::array kForeignColumns{
+    "key",       "kind",       "template",   "operation",    "problem",        "parameters",
+    "outcome",   "reason",     "source",     "median_us",    "ci_low_us",      "ci_high_us",
+    "min_us",    "mean_us",    "stddev_us",  "sample_count", "samples_us",     "tflops",
+    "registers", "compile_ms", "measure_ms", "gpu",          "measure_policy", "recorded_at"};
+
+std::vector<const char*> all_columns() {
+  std::vector<const char*> names;
+  for (const Column& column : trial_columns()) names.push_back(column.name.c_str());
+  return names;
+}
+
+/// Of what determines a row and of what became of it, but not of the file: the same recording in another
+/// format is the same row.
+std::string key_of(const Trial& trial) {
+  Hasher hasher;
+  hasher.add("imported").add(trial.gpu).add(trial.problem).add(trial.template_name).add(trial.parameters);
+  hasher.add(name(trial.outcome)).add(trial.recorded_at);
+  hasher.add(std::bit_cast<std::int64_t>(trial.mean_us.value_or(0)));
+  return hasher.hex();
+}
+
+std::vector<std::string> names_of(const std::string& parameters) {
+  std::vector<std::string> names;
+  const auto json = nlohmann::ordered_json::parse(parameters, nullptr, false);
+  if (!json.is_object()) return names;
+  for (const auto& item : json.items()) names.push_back(item.key());
+  return names;
+}
+
+void count(const Trial& trial, bool is_new, ImportSummary& summary) {
+  constexpr std::size_t kMostDistinct = 1000;
+  const auto note = [](std::set<std::string>& set, const std::string& text) {
+    if (set.size() < kMostDistinct) set.insert(text);
+  };
+  if (++summary.rows == 1) summary.parameters = names_of(trial.parameters);
+  if (is_new) ++summary.new_rows;
+  note(summary.gpus, trial.gpu);
+  note(summary.problems, trial.problem);
+  note(summary.kernels, trial.template_name);
+  ++summary.outcomes[trial.outcome];
+  if (trial.outcome != Outcome::ok && summary.reasons.size() < kMostDistinct)
+    ++summary.reasons[{trial.outcome, trial.reason}];
+  const std::string& when = trial.recorded_at;
+  if (when.empty()) return;
+  if (summary.first_recorded_at.empty() || when < summary.first_recorded_at) summary.first_recorded_at = when;
+  summary.last_recorded_at = std::max(summary.last_recorded_at, when);
+}
+
+/// Runs of the sweep command get numbers of the database; one that it has already keeps its number there.
+class SweepNumbers {
+ public:
+  SweepNumbers(Database& database, const std::vector<SweepRecord>& sweeps) {
+    const std::vector<SweepRecord> present = database.sweeps();
+    for (const SweepRecord& sweep : sweeps) {
+      const auto same = std::find_if(present.begin(), present.end(), [&](const SweepRecord& other) {
+        return other.started_at == sweep.started_at && other.command == sweep.command &&
+               other.host == sweep.host && other.config == sweep.config;
+      });
+      numbers_[sweep.id] = same == present.end() ? database.begin_sweep(sweep) : same->id;
+    }
+  }
+
+  /// 0, which is no sweep, for one that the file does not list.
+  std::int64_t operator()(std::int64_t id) const {
+    const auto found = numbers_.find(id);
+    return found == numbers_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::map<std::int64_t, std::int64_t> numbers_;
+};
+
+class Import {
+ public:
+  Import(Database& database, const std::filesystem::path& file, const ImportFacts& facts,
+         const std::function<void(std::uint64_t)>& progress)
+      : database_(database), file_(file), facts_(facts), progress_(progress) {
+    summary_.file = file;
+  }
+
+  ImportSummary run() {
+    DocumentEvents events;
+    events.holds_rows = [](std::string_view name) { return kind_of(name) != nullptr; };
+    events.member = [&](const std::string& name, Tree value) { header_.add(name, std::move(value)); };
+    events.rows_begin = [&](const std::string& name) { begin_rows(name); };
+    events.row = [&](std::string_view key, const Branch& row) { add(key, row); };
+    const bool whole = read_document(file_, events);
+    if (!format_) {
+      throw UserError("is no recording of a tool that is known here", Where{file_.string(), ""},
+                      "Import a cache file of Kernel Tuner, T4 results or the JSON output of KTT.");
+    }
+    // Only Kernel Tuner writes its file as it goes on.
+    if (!whole && place_.pointer != "/cache") {
+      throw UserError("is cut off", Where{file_.string(), place_.pointer}, "Copy it again.");
+    }
+    summary_.unfinished = !whole;
+    batch_->commit();
+    return std::move(summary_);
+  }
+
+ private:
+  void begin_rows(const std::string& name) {
+    if (format_) {
+      throw UserError("rows stand in two places", Where{file_.string(), "/" + name},
+                      "Remove one of the two.");
+    }
+    const FormatKind& kind = *kind_of(name);
+    // Mostly the rows come last. Where they do not, the file is read twice.
+    if (!header_.find(kind.header) && std::filesystem::is_regular_file(file_)) read_header();
+    place_ = {file_.string(), "/" + name};
+    format_ = kind.make(header_, facts_, file_.string());
+    summary_.format = format_->name();
+    const std::vector<SweepRecord> sweeps = format_->sweeps();
+    own_ = format_->own();
+    if (own_) {
+      batch_.emplace(database_, all_columns());
+    } else {
+      batch_.emplace(database_, kForeignColumns);
+    }
+    sweeps_.emplace(database_, sweeps);
+    for (Trial& row : format_->other_rows()) store(row);
+  }
+
+  void read_header() {
+    Header header;
+    DocumentEvents events;
+    events.holds_rows = [](std::string_view name) { return kind_of(name) != nullptr; };
+    events.member = [&](const std::string& name, Tree value) { header.add(name, std::move(value)); };
+    events.rows_begin = [](const std::string&) {};
+    events.row = [](std::string_view, const Branch&) {};
+    read_document(file_, events);
+    header_ = std::move(header);
+  }
+
+  void add(std::string_view key, const Branch& row) {
+    const Where where =
+        key.empty() ? place_.at(static_cast<std::size_t>(row_number_)) : place_.at(std::string(key));
+    ++row_number_;
+    if (!row.is(Tree::Kind::object)) throw UserError("a row is an object", where, "Correct or remove it.");
+    Trial trial = format_->shared();
+    format_->read(row, where, trial);
+    if (own_ && trial.key.empty()) throw UserError("the row has no key", where, "Export it again.");
+    store(trial);
+    constexpr std::uint64_t kOften = 65536;
+    if (row_number_ % kOften == 0) progress_(row_number_);
+  }
+
+  void store(Trial& trial) {
+    if (own_) {
+      trial.sweep_id = (*sweeps_)(trial.sweep_id);
+      trial.seen_in_sweep = (*sweeps_)(trial.seen_in_sweep);
+    } else {
+      trial.key = key_of(trial);
+    }
+    count(trial, batch_->add(trial), summary_);
+  }
+
+  Database& database_;
+  std::filesystem::path file_;
+  ImportFacts facts_;
+  const std::function<void(std::uint64_t)>& progress_;
+  Header header_;
+  Where place_;  ///< of the rows
+  std::unique_ptr<ForeignFormat> format_;
+  bool own_ = false;
+  std::optional<RowBatch> batch_;
+  std::optional<SweepNumbers> sweeps_;
+  std::uint64_t row_number_ = 0;
+  ImportSummary summary_;
+};
+
+}  // namespace
+
+ImportSummary import_file(Database& database, const std::filesystem::path& file, const ImportFacts& facts,
+                          const std::function<void(std::uint64_t rows)>& progress) {
+  return Import(database, file, facts, progress).run();
+}
+
+}  // namespace tiletune

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "foreign/format.h"
+#include "store/database.h"
+
+namespace tiletune {
+
+/// What was found in a file.
+struct ImportSummary {
+  std::filesystem::path file;
+  std::string format;  ///< "Kernel Tuner cache"
+  std::set<std::string> gpus;
+  std::set<std::string> kernels;
+  std::set<std::string> problems;
+  std::vector<std::string> parameters;  ///< of its first row
+  std::string first_recorded_at;        ///< empty where no row says when
+  std::string last_recorded_at;
+  std::uint64_t rows = 0;
+  std::uint64_t new_rows = 0;  ///< that the database had not
+  bool unfinished = false;     ///< its closing braces were missing
+  std::map<Outcome, std::int64_t> outcomes;
+  std::map<std::pair<Outcome, std::string>, std::int64_t> reasons;  ///< of rows that are not ok
+};
+
+/// Puts the rows of another tool's file into the database, all in one transaction: a file that cannot be
+/// read to its end leaves nothing behind. A row's key follows from what it says, so that a row that is there
+/// already stays as it is, whichever file it comes from. `progress` is told the number of rows from time to
+/// time. Throws UserError with the place in the file.
+ImportSummary import_file(Database& database, const std::filesystem::path& file, const ImportFacts& facts,
+                          const std::function<void(std::uint64_t rows)>& progress);
+
+}  // namespace tiletune

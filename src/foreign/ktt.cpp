@@ -1,0 +1,99 @@
+// The JSON output of KTT (Kernel Tuning Toolkit) 2: {"Metadata": {"Device", "TimeUnit", ...}, "Results":
+// [{"KernelName", "Status", "TotalDuration", "Configuration": [{"Name", "Value"}], "ComputationResults"}]}.
+
+#include <fmt/format.h>
+
+#include "foreign/format.h"
+#include "foreign/row.h"
+#include "foreign/units.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::array kKttWords{
+    ForeignOutcome{"Ok", Outcome::ok, ""},
+    ForeignOutcome{"ComputationFailed", Outcome::launch_failed, "cannot be launched, or fails as it runs"},
+    ForeignOutcome{"ValidationFailed", Outcome::wrong_result, "its results are wrong"},
+    ForeignOutcome{"CompilationFailed", Outcome::compile_failed, "does not compile"},
+    ForeignOutcome{"DeviceLimitsExceeded", Outcome::refused, "needs more than the GPU has"}};
+
+class KttFormat : public ForeignFormat {
+ public:
+  KttFormat(const Header& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
+    const auto metadata = header.find("Metadata");
+    const auto text = [&](const char* name) {
+      return metadata ? metadata->text_of(name) : std::string_view();
+    };
+    unit_ = time_unit(text("TimeUnit"), facts, Where{file, "/Metadata/TimeUnit"});
+    // Rows name their kernel themselves.
+    shared_ = shared_row("KTT", file, text("Device").empty() ? text("DeviceName") : text("Device"), "", "KTT",
+                         facts);
+    shared_.recorded_at = utc_time(text("Timestamp"));
+  }
+
+  std::string name() const override { return "KTT output"; }
+
+  void read(const Branch& row, const Where& where, Trial& trial) override {
+    if (facts_.kernel.empty()) {
+      trial.template_name = row.text_of("KernelName");
+      if (trial.template_name.empty())
+        throw UserError("the row names no kernel", where.at("KernelName"), "Say it: --kernel NAME.");
+    }
+    read_configuration(row, where, trial);
+    if (!set_outcome(kKttWords, row.text_of("Status"), trial)) {
+      throw UserError(fmt::format("'{}' is no known status", row.text_of("Status")), where.at("Status"),
+                      known_words(kKttWords));
+    }
+    const auto results = row.find("ComputationResults");
+    if (results && results->is(Tree::Kind::list)) read_registers(*results, trial);
+    if (trial.outcome != Outcome::ok) return;
+    auto time = row.number_of("TotalDuration");
+    if (time) time = *time * unit_;
+    set_times(time, std::nullopt, unit_, where.at("TotalDuration"), trial);
+  }
+
+ private:
+  static void read_configuration(const Branch& row, const Where& where, Trial& trial) {
+    const auto configuration = row.find("Configuration");
+    if (!configuration || !configuration->is(Tree::Kind::list)) {
+      throw UserError("the row has no configuration", where.at("Configuration"), "Is this an output of KTT?");
+    }
+    trial.parameters = "{";
+    for (const Branch pair : *configuration) {
+      const auto value = pair.find("Value");
+      if (!value || pair.text_of("Name").empty()) {
+        throw UserError("a parameter lacks its name or its value", where.at("Configuration"),
+                        "Correct or remove the row.");
+      }
+      if (trial.parameters.size() > 1) trial.parameters += ',';
+      append_json_string(trial.parameters, pair.text_of("Name"));
+      trial.parameters += ':';
+      append_json(trial.parameters, *value);
+    }
+    trial.parameters += '}';
+  }
+
+  /// Of the only kernel function: where there are several, their registers are of different kernels.
+  static void read_registers(const Branch& results, Trial& trial) {
+    int functions = 0;
+    for (const Branch result : results) {
+      const auto data = result.find("CompilationData");
+      const auto count = data ? data->find("RegistersCount") : std::nullopt;
+      if (count && count->is(Tree::Kind::integer) && ++functions == 1) trial.registers = count->integer();
+    }
+    if (functions > 1) trial.registers.reset();
+  }
+
+  ImportFacts facts_;
+  double unit_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<ForeignFormat> make_ktt_format(const Header& header, const ImportFacts& facts,
+                                               const std::string& file) {
+  return std::make_unique<KttFormat>(header, facts, file);
+}
+
+}  // namespace tiletune

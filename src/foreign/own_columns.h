@@ -1,0 +1,16 @@
+#pragma once
+
+#include "base/error.h"
+#include "foreign/tree.h"
+#include "store/trial.h"
+
+namespace tiletune {
+
+/// A row as the object of its columns, which `export` writes. Members that are no columns are left alone.
+/// Throws UserError, at `where`, for a value that its column cannot have.
+void read_columns(const Branch& object, const Where& where, Trial& trial);
+
+/// A run of the sweep command as `export` writes it.
+SweepRecord read_sweep(const Branch& object);
+
+}  // namespace tiletune

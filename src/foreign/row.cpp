@@ -1,0 +1,103 @@
+#include "foreign/row.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "foreign/units.h"
+#include "measure/statistics.h"
+
+namespace tiletune {
+
+namespace {
+
+std::string known(std::string_view in_file, const std::string& given, const char* what, const char* option,
+                  const std::string& file) {
+  if (!given.empty()) return given;
+  const std::string_view text = trim(in_file);
+  if (!text.empty()) return std::string(text);
+  throw UserError(fmt::format("does not say {}", what), Where{file, ""}, fmt::format("Say it: {}.", option));
+}
+
+void check_time(double microseconds, const Where& where) {
+  if (std::isfinite(microseconds) && microseconds > 0) return;
+  throw UserError(fmt::format("{:g} us is no time of a kernel", microseconds), where,
+                  "Correct or remove the row.");
+}
+
+}  // namespace
+
+std::optional<Branch> Header::find(std::string_view name) const {
+  for (const auto& [key, tree] : members_) {
+    if (key == name) return tree.root();
+  }
+  return std::nullopt;
+}
+
+Trial shared_row(const std::string& tool, const std::string& file, std::string_view gpu,
+                 std::string_view problem, std::string_view kernel, const ImportFacts& facts) {
+  Trial trial;
+  trial.source = Source::imported;
+  trial.operation = "custom";
+  trial.gpu = known(gpu, facts.gpu, "on which GPU it was recorded", "--gpu \"NVIDIA A100-PCIE-40GB\"", file);
+  trial.problem = known(problem, facts.problem, "what problem it is of", "--problem 4096x4096", file);
+  trial.template_name = known(kernel, facts.kernel, "which kernel it is of", "--kernel NAME", file);
+  const nlohmann::ordered_json origin{{"tool", tool},
+                                      {"file", std::filesystem::path(file).filename().string()}};
+  trial.measure_policy = origin.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return trial;
+}
+
+std::string problem_text(const std::optional<Branch>& problem_size) {
+  if (!problem_size) return "";
+  if (problem_size->is(Tree::Kind::integer)) return std::to_string(problem_size->integer());
+  if (problem_size->is(Tree::Kind::text)) return std::string(problem_size->text());
+  std::string text;
+  if (!problem_size->is(Tree::Kind::list)) return text;
+  for (const Branch size : *problem_size) {
+    if (!size.is(Tree::Kind::integer)) return "";
+    text += (text.empty() ? "" : "x") + std::to_string(size.integer());
+  }
+  return text;
+}
+
+double time_unit(std::string_view in_file, const ImportFacts& facts, const Where& where) {
+  const std::string unit = facts.time_unit.empty() ? std::string(trim(in_file)) : facts.time_unit;
+  if (unit.empty()) {
+    throw UserError("does not say the unit of its times", where, "Say it: --time-unit ms, us, ns or s.");
+  }
+  if (const auto microseconds = microseconds_of(unit)) return *microseconds;
+  throw UserError(fmt::format("'{}' is no unit of time", unit), where,
+                  "Say it: --time-unit ms, us, ns or s.");
+}
+
+void set_times(std::optional<double> mean_us, const std::optional<Branch>& samples, double unit_us,
+               const Where& where, Trial& trial) {
+  Samples taken;
+  if (samples && samples->is(Tree::Kind::list)) {
+    for (const Branch sample : *samples) {
+      if (!sample.is_number()) throw UserError("a sample is no number", where, "Correct or remove the row.");
+      taken.times_us.push_back(sample.number() * unit_us);
+      check_time(taken.times_us.back(), where);
+    }
+  }
+  if (mean_us) check_time(*mean_us, where);
+  if (taken.times_us.empty()) {
+    if (!mean_us) throw UserError("the row has no time", where, "Correct or remove the row.");
+    trial.median_us = trial.mean_us = mean_us;
+    return;
+  }
+  Timing timing = summarise(std::move(taken));
+  trial.median_us = timing.median_us;
+  trial.ci_low_us = timing.ci_low_us;
+  trial.ci_high_us = timing.ci_high_us;
+  trial.min_us = timing.min_us;
+  trial.mean_us = mean_us.value_or(timing.mean_us);
+  trial.stddev_us = timing.stddev_us;
+  trial.sample_count = static_cast<std::int64_t>(timing.times_us.size());
+  trial.samples_us = std::move(timing.times_us);
+}
+
+}  // namespace tiletune

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "foreign/format.h"
+
+namespace tiletune {
+
+/// What all rows of a file share. Throws UserError, naming the option, for what is not known.
+Trial shared_row(const std::string& tool, const std::string& file, std::string_view gpu,
+                 std::string_view problem, std::string_view kernel, const ImportFacts& facts);
+
+/// "4096x4096" of [4096, 4096], 4096 or "4096"; empty for what is no size.
+std::string problem_text(const std::optional<Branch>& problem_size);
+
+/// Microseconds of the unit that a file names, or the person. Throws UserError where nobody does, and for a
+/// unit that is none.
+double time_unit(std::string_view in_file, const ImportFacts& facts, const Where& where);
+
+/// A word of another tool for what became of a configuration.
+struct ForeignOutcome {
+  std::string_view word;
+  Outcome outcome;
+  const char* reason;  ///< the word is put behind it
+};
+
+/// Sets outcome and reason; false for a word that is not among them.
+template <std::size_t N>
+bool set_outcome(const std::array<ForeignOutcome, N>& words, std::string_view word, Trial& trial) {
+  for (const ForeignOutcome& known : words) {
+    if (known.word != word) continue;
+    trial.outcome = known.outcome;
+    trial.reason =
+        known.outcome == Outcome::ok ? "" : std::string(known.reason) + " (" + std::string(word) + ")";
+    return true;
+  }
+  return false;
+}
+
+/// "known: a, b" of such words.
+template <std::size_t N>
+std::string known_words(const std::array<ForeignOutcome, N>& words) {
+  std::string text = "Known: ";
+  for (const ForeignOutcome& known : words)
+    text += (known.word == words[0].word ? "" : ", ") + std::string(known.word);
+  return text + ".";
+}
+
+/// The times of a configuration that ran: the tool's own figure, which is a mean, and its samples, if it
+/// keeps them. Throws UserError where there is neither, or one is no time.
+void set_times(std::optional<double> mean_us, const std::optional<Branch>& samples, double unit_us,
+               const Where& where, Trial& trial);
+
+}  // namespace tiletune

@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "output/export.h"
+#include "output/json_stream.h"
+#include "rank/rows.h"
+
+namespace tiletune {
+
+namespace {
+
+/// What a T4 file leaves open, in words and as the option that chooses one.
+struct Unsaid {
+  const char* column;
+  const char* plural;
+  const char* option;
+  std::set<std::string> values = {};
+};
+
+/// What is known before the rows are written.
+struct T4Rows {
+  std::array<Unsaid, 4> unsaid{Unsaid{"gpu", "GPUs", "--gpu"}, Unsaid{"problem", "problems", "--problem"},
+                               Unsaid{"template", "templates", "--template"},
+                               Unsaid{"source", "sources", "--source"}};
+  std::vector<std::int64_t> others;  ///< ids of baselines and twins
+};
+
+T4Rows survey(const Database& database, const TrialFilter& filter) {
+  T4Rows rows;
+  static constexpr std::array kColumns{"kind", "gpu", "problem", "template", "source"};
+  database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& trial) {
+    if (trial.kind != "kernel") return rows.others.push_back(id);
+    const std::array<std::string_view, 4> values{trial.gpu, trial.problem, trial.template_name,
+                                                 name(trial.source)};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!rows.unsaid[i].values.contains(std::string(values[i]))) rows.unsaid[i].values.emplace(values[i]);
+    }
+  });
+  return rows;
+}
+
+void check(const T4Rows& rows, const Database& database) {
+  const Where where{database.file().string(), ""};
+  for (const Unsaid& unsaid : rows.unsaid) {
+    if (unsaid.values.empty()) throw NothingToDo("no row of a kernel matches", where, "Loosen the filters.");
+    if (unsaid.values.size() == 1) continue;
+    const std::vector<std::string> values(unsaid.values.begin(), unsaid.values.end());
+    throw UserError(
+        fmt::format("rows of {} {} match, and T4 cannot tell them apart", values.size(), unsaid.plural),
+        where, fmt::format("Choose one with {}.{}", unsaid.option, suggestion("", values)));
+  }
+}
+
+const char* invalidity(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::ok:
+    case Outcome::screened_out:
+      return "correct";
+    case Outcome::refused:
+      return "constraints";
+    case Outcome::compile_failed:
+    case Outcome::compile_timeout:
+    case Outcome::compile_crashed:
+      return "compile";
+    case Outcome::wrong_result:
+    case Outcome::out_of_bounds:
+      return "correctness";
+    case Outcome::timeout:
+      return "timeout";
+    case Outcome::dispatched:
+    case Outcome::launch_failed:
+    case Outcome::unstable:
+    case Outcome::crashed:
+      return "runtime";
+  }
+  return "";
+}
+
+nlohmann::ordered_json times_of(const Trial& trial) {
+  constexpr double kMicroseconds = 1e3;  // in a millisecond
+  auto times = nlohmann::ordered_json::object();
+  if (trial.compile_ms) times["compilation_time"] = *trial.compile_ms * kMicroseconds;
+  if (!trial.samples_us.empty()) times["runtimes"] = trial.samples_us;
+  return times;
+}
+
+nlohmann::ordered_json measurement_of(const Trial& trial) {
+  nlohmann::ordered_json measurement{{"name", "time"}, {"value", name(trial.outcome)}, {"unit", "us"}};
+  if (const auto time = ranking_time_us(trial)) {
+    measurement["value"] = *time;
+  } else if (trial.median_us) {
+    measurement["value"] = *trial.median_us;
+  }
+  return measurement;
+}
+
+nlohmann::ordered_json t4_row(const Trial& trial) {
+  auto columns = to_json(trial, true);
+  auto configuration = columns["parameters"];
+  if (configuration.is_object()) {
+    columns.erase("parameters");
+  } else {
+    configuration = nlohmann::ordered_json::object();
+  }
+  columns.erase("samples_us");
+  const std::string validity = invalidity(trial.outcome);
+  return {{"timestamp", trial.recorded_at},
+          {"configuration", std::move(configuration)},
+          {"times", times_of(trial)},
+          {"invalidity", validity},
+          {"correctness", validity == "correct" ? 1 : 0},
+          {"measurements", nlohmann::ordered_json::array({measurement_of(trial)})},
+          {"objectives", {"time"}},
+          {"tiletune", std::move(columns)}};
+}
+
+nlohmann::ordered_json envelope(const Database& database, const T4Rows& rows) {
+  auto sweeps = nlohmann::ordered_json::array();
+  for (const SweepRecord& sweep : database.sweeps()) sweeps.push_back(to_json(sweep));
+  auto others = nlohmann::ordered_json::array();
+  for (const std::int64_t id : rows.others) others.push_back(to_json(database.row(id), true));
+  nlohmann::ordered_json own{{"version", kVersion}};
+  for (const Unsaid& unsaid : rows.unsaid) own[unsaid.column] = *unsaid.values.begin();
+  own["sweeps"] = std::move(sweeps);
+  own["other_rows"] = std::move(others);
+  return {{"schema_version", "1.0.0"},
+          {"metadata", {{"timeunit", "microseconds"}, {"tiletune", std::move(own)}}},
+          {"results", nlohmann::ordered_json::array()}};
+}
+
+}  // namespace
+
+void write_t4(std::ostream& out, const Database& database, const TrialFilter& filter) {
+  const T4Rows rows = survey(database, filter);
+  check(rows, database);
+  JsonArrayStream results(out, envelope(database, rows), 1);
+  database.for_each(filter, [&](const Trial& trial) {
+    if (trial.kind == "kernel") results.add(t4_row(trial));
+    return true;
+  });
+  results.end();
+  out << '\n';
+}
+
+}  // namespace tiletune

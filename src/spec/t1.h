@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+
+#include "spec/load.h"
+
+namespace tiletune {
+
+/// Whether a document is a T1 tuning problem, the format in which autotuners exchange search spaces.
+bool is_t1(const nlohmann::ordered_json& document);
+
+/// A T1 tuning problem as a spec of one template: a kernel that takes its parameters as macros, with the
+/// conditions as constraints. What T1 does not say (a reference, operations and bytes) stays empty, so that
+/// nothing can be measured; a kernel file that is missing matters only to whoever compiles. Keys that mean
+/// nothing here are passed over, as T1 is extended by each of its users. Throws UserError.
+TuneSpec read_t1(const nlohmann::ordered_json& document, const std::filesystem::path& file,
+                 const LoadOptions& options);
+
+}  // namespace tiletune

@@ -1,0 +1,137 @@
+// `tiletune import`, `merge` and `export --format t4` as a person sees them.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/expect_error.h"
+#include "cli/fake_sweep.h"
+#include "cli/process.h"
+#include "store/database.h"
+
+namespace tiletune {
+namespace {
+
+/// A Kernel Tuner cache of these parameters, all 1 but the first.
+std::string cache(const std::string& gpu, const std::vector<std::string>& parameters, int rows) {
+  nlohmann::ordered_json document{
+      {"device_name", gpu}, {"kernel_name", "k"}, {"problem_size", 64}, {"tune_params_keys", parameters}};
+  for (int i = 0; i < rows; ++i) {
+    nlohmann::ordered_json row;
+    for (const std::string& name : parameters) row[name] = name == parameters.front() ? i : 1;
+    if (i == 0) {
+      row["time"] = "InvalidConfig";
+    } else {
+      row["time"] = i;
+    }
+    document["cache"][std::to_string(i)] = row;
+  }
+  return document.dump();
+}
+
+TEST(ImportCommand, SaysWhatItFoundAndHowRowsJoin) {
+  const Sandbox sandbox;
+  sandbox.write("a.json", cache("NVIDIA A100", {"x", "y"}, 3));
+  sandbox.write("b.json", cache("NVIDIA B200", {"x"}, 2));
+  const Finished run = sandbox.run({"import", "a.json", "b.json", "--db", "r.db"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out,
+            "a.json: Kernel Tuner cache of k 64 on NVIDIA A100\n"
+            "  3 rows: ok 2, refused 1\n"
+            "  refused 1: refused before it was compiled or launched (InvalidConfig)\n"
+            "  2 parameters: x, y\n"
+            "b.json: Kernel Tuner cache of k 64 on NVIDIA B200\n"
+            "  2 rows: ok 1, refused 1\n"
+            "  refused 1: refused before it was compiled or launched (InvalidConfig)\n"
+            "  1 parameters: x\n"
+            "k 64: the rows of NVIDIA B200 list 1 of the 2 parameters of those of NVIDIA A100, not y.\n"
+            "  Joined on the 1 they share, 2 of its 2 configurations are there: each once with y=1.\n"
+            "tiletune rank --db r.db\n");
+  const Finished again = sandbox.run({"import", "a.json", "--db", "r.db", "--format", "json"});
+  const auto summary = nlohmann::ordered_json::parse(again.out);
+  EXPECT_EQ(summary["files"][0]["new_rows"], 0);
+  EXPECT_EQ(summary["files"][0]["outcomes"]["ok"], 2);
+  EXPECT_EQ(summary["joins"][0]["fixed"], "y=1");
+  EXPECT_NE(sandbox.run({"rank", "--db", "r.db"}).out.find("imported times of NVIDIA A100"),
+            std::string::npos);
+}
+
+TEST(ImportCommand, AFileThatIsRefusedLeavesTheOthers) {
+  const Sandbox sandbox;
+  sandbox.write("a.json", cache("NVIDIA A100", {"x"}, 3));
+  sandbox.write("b.json", cache("", {"x"}, 3));
+  expect_error(sandbox.run({"import", "a.json", "b.json", "--db", "r.db"}), kUserError,
+               {"b.json: does not say on which GPU it was recorded", "--gpu"});
+  EXPECT_EQ(Database(sandbox.folder() / "r.db", Database::Mode::read_only).trials({}).size(), 3U);
+}
+
+TEST(ImportCommand, AHostileNameIsHarmlessText) {
+  const Sandbox sandbox;
+  sandbox.write("a.json", cache("\x1b]0;GPU\x07", {"x\x1b[31m"}, 2));
+  const Finished run = sandbox.run({"import", "a.json", "--db", "r.db"});
+  EXPECT_EQ(run.out.find('\x1b'), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("x?[31m"), std::string::npos) << run.out;
+}
+
+TEST(MergeCommand, JoinsAndLeavesItsInputs) {
+  const Sandbox sandbox;
+  sandbox.write("a.json", cache("NVIDIA A100", {"x"}, 3));
+  sandbox.write("b.json", cache("NVIDIA B200", {"x"}, 4));
+  sandbox.run({"import", "a.json", "--db", "a.db"});
+  sandbox.run({"import", "a.json", "b.json", "--db", "b.db"});
+  const Finished run = sandbox.run({"merge", "a.db", "b.db", "-o", "all.db"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out,
+            "a.db: 3 rows, 3 new, 0 replaced; 0 new sweeps, 0 calibrations\n"
+            "b.db: 7 rows, 4 new, 0 replaced; 0 new sweeps, 0 calibrations\n"
+            "all.db now has 7 rows\n");
+  expect_error(sandbox.run({"merge", "a.db", "b.db", "-o", "a.db"}), kUserError,
+               {"a.db: the output is one of the inputs", "Leave it out"});
+  expect_error(sandbox.run({"merge", "no.db", "-o", "new.db"}), kUserError,
+               {"no.db: there is no such database"});
+  EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "new.db"));
+}
+
+TEST(ExportCommand, T4NeedsOneSpace) {
+  const Sandbox sandbox;
+  sandbox.write("a.json", cache("NVIDIA A100", {"x"}, 3));
+  sandbox.write("b.json", cache("NVIDIA B200", {"x"}, 4));
+  sandbox.run({"import", "a.json", "b.json", "--db", "r.db"});
+  expect_error(sandbox.run({"export", "--format", "t4", "--db", "r.db"}), kUserError,
+               {"r.db: rows of 2 GPUs match", "--gpu"});
+  expect_error(sandbox.run({"export", "--format", "t5", "--db", "r.db"}), kUserError,
+               {"--format: there is no export format 't5'", "json, t4"});
+  expect_error(sandbox.run({"export", "--format", "t4", "--best", "--db", "r.db"}), kUserError,
+               {"--format: has no effect beside --best"});
+  const Finished run = sandbox.run({"export", "--format", "t4", "--gpu", "b200", "--db", "r.db"});
+  EXPECT_EQ(nlohmann::ordered_json::parse(run.out)["results"].size(), 4U);
+}
+
+/// A T1 tuning problem with a kernel file that is not there.
+constexpr const char* kT1 = R"json({
+  "ConfigurationSpace": {"TuningParameters": [{"Name": "n", "Type": "int", "Values": "[1, 2, 4]"}],
+                         "Conditions": [{"Expression": "n != 2", "Parameters": ["n"]}]},
+  "KernelSpecification": {"Language": "CUDA", "KernelName": "k", "KernelFile": "k.cu", "ProblemSize": [64],
+                          "LocalSize": {"X": "32 * n"}, "GlobalSize": {"X": "1"},
+                          "Arguments": [{"Name": "out", "Type": "float", "MemoryType": "Vector"}]}})json";
+
+TEST(T1Problem, IsAcceptedWhereAConfigIsAndNeedsItsKernelOnlyToCompile) {
+  const Sandbox sandbox;
+  sandbox.write("t1.json", kT1);
+  const Finished space = sandbox.run({"space", "t1.json"});
+  EXPECT_NE(space.out.find("k 64: 3 raw combinations, 2 valid"), std::string::npos) << space.out << space.err;
+  expect_error(sandbox.run({"inspect", "t1.json", "--gpu", "A100"}), kUserError,
+               {"t1.json: the kernel's file", "k.cu is not there", "Put it beside this file"});
+  sandbox.write("k.cu", "extern \"C\" __global__ void k(float* out) { out[threadIdx.x] = n; }\n");
+  const Finished inspected = sandbox.run({"inspect", "t1.json", "--gpu", "A100"});
+  EXPECT_EQ(inspected.code, 0) << inspected.err;
+  const Finished predicted = sandbox.run({"sweep", "t1.json", "--gpu", "A100", "--db", "r.db"});
+  EXPECT_EQ(predicted.code, 0) << predicted.err;
+  EXPECT_NE(predicted.out.find("n=4"), std::string::npos) << predicted.out;
+  expect_error(
+      sandbox.run(sweep_with("t1.json", "none")), kUserError,
+      {"t1.json: k cannot be measured: a T1 tuning problem names no reference kernel", "--gpu NAME"});
+}
+
+}  // namespace
+}  // namespace tiletune

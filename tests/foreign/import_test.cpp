@@ -1,0 +1,160 @@
+#include "foreign/import.h"
+
+#include <cmath>
+
+#include "importing.h"
+
+namespace tiletune {
+namespace {
+
+class Import : public Importing {};
+
+TEST_F(Import, MillisecondsBecomeMicrosecondsAndTheMeanStaysTheTools) {
+  const ImportSummary summary = import_text(cache(
+      R"("8": {"x": 8, "time": 0.25, "times": [0.5, 0.125, 0.125], "compile_time": 90.5, "benchmark_time": 3,
+         "GFLOP/s": 1000, "timestamp": "2023-12-22 01:54:05.502007+02:00"})"));
+  EXPECT_EQ(summary.new_rows, 1U);
+  ASSERT_EQ(rows().size(), 1U);
+  const Trial row = rows().front();
+  EXPECT_EQ(row.source, Source::imported);
+  EXPECT_EQ(row.template_name, "k");
+  EXPECT_EQ(row.problem, "64x32");
+  EXPECT_EQ(row.gpu, "NVIDIA A100");
+  EXPECT_EQ(row.parameters, R"({"x":8})");
+  EXPECT_EQ(row.samples_us, (std::vector<double>{500, 125, 125}));
+  EXPECT_EQ(row.median_us, 125);
+  EXPECT_EQ(row.mean_us, 250);
+  EXPECT_EQ(row.min_us, 125);
+  EXPECT_EQ(row.ci_high_us, 500);
+  EXPECT_EQ(row.sample_count, 3);
+  EXPECT_EQ(row.compile_ms, 90.5);
+  EXPECT_EQ(row.measure_ms, 3);
+  EXPECT_EQ(row.tflops, 2) << "at the median";
+  EXPECT_EQ(row.recorded_at, "2023-12-21T23:54:05Z");
+  EXPECT_EQ(row.measure_policy, R"({"tool":"Kernel Tuner","file":"file.json"})");
+}
+
+TEST_F(Import, FailuresOfKernelTunerKeepTheirWord) {
+  const ImportSummary summary = import_text(
+      cache(R"("1": {"x": 1, "time": "InvalidConfig"}, "2": {"x": 2, "time": "CompilationFailedConfig"},
+               "3": {"x": 3, "time": "RuntimeFailedConfig"}, "4": {"x": 4, "time": 1e20}, "5": {"x": 5, "time": 2})"));
+  ASSERT_EQ(rows().size(), 5U);
+  EXPECT_EQ(rows()[0].outcome, Outcome::refused);
+  EXPECT_EQ(rows()[0].reason, "refused before it was compiled or launched (InvalidConfig)");
+  EXPECT_EQ(rows()[1].outcome, Outcome::compile_failed);
+  EXPECT_EQ(rows()[2].outcome, Outcome::launch_failed);
+  EXPECT_EQ(rows()[3].outcome, Outcome::launch_failed);
+  EXPECT_EQ(rows()[3].reason, "did not run; the file does not say why (time 1e20)");
+  EXPECT_FALSE(rows()[3].median_us);
+  EXPECT_EQ(rows()[4].median_us, 2000);
+  const std::pair<Outcome, std::string> invalid{Outcome::refused,
+                                                "refused before it was compiled or launched (InvalidConfig)"};
+  EXPECT_EQ(summary.reasons.at(invalid), 1);
+}
+
+TEST_F(Import, AnUnfinishedCacheGivesTheRowsThatAreThere) {
+  for (const char* end : {"", ",", ",\n", "}"}) {
+    Database fresh(folder_ / "fresh.db", Database::Mode::read_write);
+    const auto file =
+        write("cut.json", open_cache(R"("1": {"x": 1, "time": 1}, "2": {"x": 2, "time": 2})") + end);
+    const ImportSummary summary = import_file(fresh, file, {}, [](std::uint64_t) {});
+    EXPECT_EQ(summary.rows, 2U) << end;
+    EXPECT_TRUE(summary.unfinished) << end;
+    std::filesystem::remove(folder_ / "fresh.db");
+  }
+}
+
+TEST_F(Import, ImportingAgainChangesNothing) {
+  const std::string text = cache(R"("1": {"x": 1, "time": 1}, "2": {"x": 2, "time": "InvalidConfig"})");
+  import_text(text);
+  const std::vector<Trial> before = rows();
+  const ImportSummary again = import(write("renamed.json.gz", gzipped(text)));
+  EXPECT_EQ(again.rows, 2U);
+  EXPECT_EQ(again.new_rows, 0U);
+  ASSERT_EQ(rows().size(), before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    for (const Column& column : trial_columns()) EXPECT_EQ(column.read(rows()[i]), column.read(before[i]));
+  }
+  EXPECT_EQ(import_text(cache(R"("1": {"x": 1, "time": 1}, "2": {"x": 2, "time": 7})")).new_rows, 1U)
+      << "another result is another row";
+}
+
+TEST_F(Import, AProblemSizeMayBeANumberAListOrText) {
+  import_text(cache(R"("1": {"x": 1, "time": 1})", "A", "4096"));
+  import_text(cache(R"("1": {"x": 1, "time": 1})", "A", "\"many\""));
+  ASSERT_EQ(rows().size(), 2U);
+  EXPECT_EQ(rows()[0].problem, "4096");
+  EXPECT_EQ(rows()[1].problem, "many");
+}
+
+TEST_F(Import, ValuesKeepTheirTypes) {
+  import_text(R"({"device_name": "A", "kernel_name": "k", "problem_size": 1,
+    "tune_params_keys": ["i", "f", "s", "b"],
+    "cache": {"1,0.5,a,True": {"i": -1, "f": 1.0, "s": "a\"\u00b5", "b": true, "time": 1}}})");
+  ASSERT_EQ(rows().size(), 1U);
+  EXPECT_EQ(rows()[0].parameters, R"({"i":-1,"f":1.0,"s":"a\"µ","b":true})");
+}
+
+TEST_F(Import, TheHeaderMayStandBehindTheRows) {
+  import_text(R"({"cache": {"1": {"x": 1, "time": 1}}, "kernel_name": "k", "problem_size": [2, 3],
+                  "device_name": "A", "tune_params_keys": ["x"]})");
+  ASSERT_EQ(rows().size(), 1U);
+  EXPECT_EQ(rows()[0].problem, "2x3");
+}
+
+TEST_F(Import, KttSaysItsUnitAndItsStatus) {
+  const ImportFacts facts{"", "1024", "", ""};
+  import_text(R"({"Metadata": {"Device": "NVIDIA GeForce GTX 1070", "TimeUnit": "Nanoseconds",
+                              "Timestamp": "2024-02-03 04:05:06"},
+    "Results": [
+      {"KernelName": "add", "Status": "Ok", "TotalDuration": 2500.0, "TotalOverhead": 1.0,
+       "Configuration": [{"Name": "BLOCK", "IsDouble": false, "Value": 128}, {"Name": "F", "IsDouble": true, "Value": 0.5}],
+       "ComputationResults": [{"KernelFunction": "add", "Duration": 2500.0, "Overhead": 1.0,
+                               "CompilationData": {"RegistersCount": 40}}]},
+      {"KernelName": "add", "Status": "ValidationFailed", "TotalDuration": 0.0,
+       "Configuration": [{"Name": "BLOCK", "Value": 256}], "ComputationResults": []}]})",
+              facts);
+  ASSERT_EQ(rows().size(), 2U);
+  EXPECT_EQ(rows()[0].gpu, "NVIDIA GeForce GTX 1070");
+  EXPECT_EQ(rows()[0].median_us, 2.5);
+  EXPECT_EQ(rows()[0].parameters, R"({"BLOCK":128,"F":0.5})");
+  EXPECT_EQ(rows()[0].registers, 40);
+  EXPECT_EQ(rows()[0].recorded_at, "2024-02-03T04:05:06Z");
+  EXPECT_EQ(rows()[1].outcome, Outcome::wrong_result);
+  EXPECT_EQ(rows()[1].reason, "its results are wrong (ValidationFailed)");
+}
+
+TEST_F(Import, T4InvaliditiesAndUnits) {
+  const ImportFacts facts{"A", "1", "k", ""};
+  const std::string head = R"({"metadata": {"timeunit": "miliseconds"}, "results": [)";
+  import_text(head + R"(
+    {"configuration": {"x": 1}, "times": {"compilation_time": 3, "runtimes": [2, 2]}, "invalidity": "correct",
+     "correctness": 1, "measurements": [{"name": "time", "value": 2000.0, "unit": "us"}]},
+    {"configuration": {"x": 2}, "times": {}, "invalidity": "timeout", "correctness": 0},
+    {"configuration": {"x": 3}, "times": {}, "invalidity": "correctness", "correctness": 0},
+    {"configuration": {"x": 4}, "times": {}, "invalidity": "constraints", "correctness": 0}]})",
+              facts);
+  ASSERT_EQ(rows().size(), 4U);
+  EXPECT_EQ(rows()[0].mean_us, 2000) << "a measurement's own unit counts";
+  EXPECT_EQ(rows()[0].median_us, 2000);
+  EXPECT_EQ(rows()[0].compile_ms, 3);
+  EXPECT_EQ(rows()[1].outcome, Outcome::timeout);
+  EXPECT_EQ(rows()[2].outcome, Outcome::wrong_result);
+  EXPECT_EQ(rows()[3].outcome, Outcome::refused);
+}
+
+TEST_F(Import, AnOwnExportComesBackWithItsKeys) {
+  import_text(R"({"tiletune_trials": 1, "sweeps": [{"id": 7, "started_at": "t", "command": "c", "host": "h"}],
+    "trials": [{"key": "abc", "kind": "kernel", "template": "t", "outcome": "ok", "source": "measured",
+                "median_us": 1.5, "sweep_id": 7, "seen_in_sweep": 8, "parameters": {"BM": 64}}]})");
+  ASSERT_EQ(rows().size(), 1U);
+  EXPECT_EQ(rows()[0].key, "abc");
+  EXPECT_EQ(rows()[0].source, Source::measured);
+  EXPECT_EQ(rows()[0].parameters, R"({"BM":64})");
+  EXPECT_EQ(rows()[0].sweep_id, 1);
+  EXPECT_EQ(rows()[0].seen_in_sweep, 0) << "a sweep that the file does not list";
+  EXPECT_EQ(database_.sweeps().front().command, "c");
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,145 @@
+#include "store/merge.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "sample_trial.h"
+#include "temporary_folder.h"
+
+namespace tiletune {
+namespace {
+
+using Mode = Database::Mode;
+
+class Merge : public ::testing::Test {
+ protected:
+  Database writable(const char* name) const { return Database(folder_ / name, Mode::read_write); }
+  MergeSummary merge_into(const char* from, const char* into) const {
+    const DatabaseCopy copy(folder_ / from, folder_.path());
+    Database database = writable(into);
+    return merge(copy, database);
+  }
+  static std::string bytes(const std::filesystem::path& file) {
+    std::ostringstream text;
+    text << std::ifstream(file, std::ios::binary).rdbuf();
+    return text.str();
+  }
+
+  TemporaryFolder folder_;
+};
+
+SweepRecord sweep_on(const std::string& host) {
+  SweepRecord sweep;
+  sweep.started_at = "2026-11-21T10:00:00Z";
+  sweep.command = "tiletune sweep";
+  sweep.host = host;
+  return sweep;
+}
+
+TEST_F(Merge, RowsSweepsAndCalibrationsCome) {
+  {
+    Database a = writable("a.db");
+    a.record(filled_trial("of a", a.begin_sweep(sweep_on("a"))));
+    Database b = writable("b.db");
+    b.begin_sweep(sweep_on("b1"));
+    const std::int64_t second = b.begin_sweep(sweep_on("b2"));
+    b.record(filled_trial("of b", second));
+    b.record(timed_trial("without a sweep", 1, 0));
+    CalibrationRecord calibration;
+    calibration.gpu_uuid = "GPU-1";
+    calibration.driver_version = "580";
+    calibration.copy_gbs = 4000;
+    calibration.recorded_at = "2026";
+    b.record_calibration(calibration);
+  }
+  merge_into("a.db", "c.db");
+  const MergeSummary summary = merge_into("b.db", "c.db");
+  EXPECT_EQ(summary.rows, 2);
+  EXPECT_EQ(summary.new_rows, 2);
+  EXPECT_EQ(summary.sweeps, 2);
+  EXPECT_EQ(summary.calibrations, 1);
+  const Database c(folder_ / "c.db", Mode::read_only);
+  EXPECT_EQ(c.sweeps().size(), 3U);
+  const Trial moved = *c.find("of b");
+  EXPECT_EQ(moved.sweep_id, 3);
+  EXPECT_EQ(c.sweeps().at(2).host, "b2");
+  EXPECT_EQ(c.calibration("GPU-1", "580")->copy_gbs, 4000);
+  TrialFilter of_third;
+  of_third.sweep_id = 3;
+  EXPECT_EQ(c.trials(of_third).size(), 1U);
+  const Trial expected = filled_trial("of b", 3);
+  for (const Column& column : trial_columns())
+    EXPECT_EQ(column.read(moved), column.read(expected)) << column.name;
+  EXPECT_EQ(c.find("without a sweep")->sweep_id, 0);
+
+  const MergeSummary again = merge_into("b.db", "c.db");
+  EXPECT_EQ(again.new_rows + again.replaced + again.sweeps + again.calibrations, 0);
+}
+
+TEST_F(Merge, OfTwoRowsOfOneKeyTheOneThatRanThenTheLaterCounts) {
+  const auto row = [](const char* key, Outcome outcome, const char* when, double median_us) {
+    Trial trial = timed_trial(key, median_us, 0);
+    trial.outcome = outcome;
+    trial.recorded_at = when;
+    return trial;
+  };
+  writable("a.db").record_all(
+      {row("later there", Outcome::ok, "2026-01", 1), row("later here", Outcome::ok, "2026-03", 1),
+       row("ran here", Outcome::ok, "2026-01", 1), row("ran there", Outcome::timeout, "2026-03", 1),
+       row("begun here", Outcome::dispatched, "2026-03", 1)});
+  writable("b.db").record_all(
+      {row("later there", Outcome::ok, "2026-02", 2), row("later here", Outcome::ok, "2026-02", 2),
+       row("ran here", Outcome::timeout, "2026-02", 2), row("ran there", Outcome::ok, "2026-02", 2),
+       row("begun here", Outcome::refused, "2026-02", 2)});
+  EXPECT_EQ(merge_into("b.db", "a.db").replaced, 3);
+  const Database a(folder_ / "a.db", Mode::read_only);
+  EXPECT_EQ(a.find("later there")->median_us, 2);
+  EXPECT_EQ(a.find("later here")->median_us, 1);
+  EXPECT_EQ(a.find("ran here")->median_us, 1);
+  EXPECT_EQ(a.find("ran there")->median_us, 2);
+  EXPECT_EQ(a.find("begun here")->outcome, Outcome::refused);
+}
+
+TEST_F(Merge, AnInputOfAnEarlierSchemaIsUpgradedInACopy) {
+  std::stringstream text;
+  text << std::ifstream(std::string(TILETUNE_SOURCE_DIR) + "/tests/store/schema_1.sql").rdbuf();
+  SQLite::Database(folder_ / "old.db", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(text.str());
+  const std::string before = bytes(folder_ / "old.db");
+  EXPECT_EQ(merge_into("old.db", "c.db").new_rows, 4);
+  EXPECT_EQ(bytes(folder_ / "old.db"), before);
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    files += entry.exists() ? 1 : 0;
+  EXPECT_EQ(files, 2U) << "the copy is gone";
+}
+
+TEST_F(Merge, WhatTheLogHoldsComesToo) {
+  Database open = writable("a.db");
+  open.record(timed_trial("committed a moment ago", 1, 0));
+  EXPECT_EQ(merge_into("a.db", "c.db").new_rows, 1);
+}
+
+TEST_F(Merge, ForeignAndDamagedFilesLeaveTheOutputAlone) {
+  std::ofstream(folder_ / "text.db")
+      << "no database at all, but long enough to be taken for the header of one";
+  EXPECT_NE(error_of([&] { merge_into("text.db", "c.db"); }).find("text.db: this is no SQLite database"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "c.db"));
+  writable("odd.db").record(timed_trial("a", 1, 0));
+  SQLite::Database(folder_ / "odd.db", SQLite::OPEN_READWRITE)
+      .exec(
+          "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ' STRICT', '') WHERE "
+          "name = "
+          "'trial'; PRAGMA writable_schema = OFF;");
+  SQLite::Database(folder_ / "odd.db", SQLite::OPEN_READWRITE).exec("UPDATE trial SET registers = 'many'");
+  writable("c.db").record(timed_trial("b", 1, 0));
+  const std::string refused = error_of([&] { merge_into("odd.db", "c.db"); });
+  EXPECT_NE(refused.find("odd.db: this database is damaged: "), std::string::npos) << refused;
+  EXPECT_EQ(Database(folder_ / "c.db", Mode::read_only).trials({}).size(), 1U);
+}
+
+}  // namespace
+}  // namespace tiletune
