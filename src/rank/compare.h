@@ -69,8 +69,8 @@ struct PairOfSides {
 /// those that all have, and each stands for the fastest row of its side.
 struct JoinedTemplate {
   std::string name;
-  std::set<std::string> common;
-  std::set<std::string> ignored;
+  std::set<std::string, std::less<>> common;
+  std::set<std::string, std::less<>> ignored;
 };
 
 /// One problem under one set of conditions.

@@ -1,10 +1,11 @@
 #include "rank/parameters.h"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <utility>
+#include <vector>
 
-#include "base/error.h"
-#include "base/file.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 namespace tiletune {
 
@@ -17,40 +18,50 @@ std::size_t end_of_string(std::string_view text, std::size_t from) {
   return std::min(at + 1, text.size());
 }
 
-}  // namespace
-
-void append_member_names(std::string_view object, std::string& names) {
+/// Where a value that begins at `from` ends: before a comma or the bracket that closes what it is in.
+std::size_t end_of_value(std::string_view text, std::size_t from) {
   int depth = 0;
-  bool is_name = false;
-  for (std::size_t at = 0; at < object.size();) {
-    const char c = object[at];
-    if (c == '"') {
-      const std::size_t end = end_of_string(object, at);
-      if (depth == 1 && is_name) names.append(object.substr(at + 1, end - at - 2)).append(1, '\n');
-      at = end;
-      continue;
-    }
+  std::size_t at = from;
+  while (at < text.size()) {
+    const char c = text[at];
+    if (depth == 0 && (c == ',' || c == '}')) return at;
     if (c == '{' || c == '[') ++depth;
     if (c == '}' || c == ']') --depth;
-    if (c == '{' || c == ',') is_name = true;
-    if (c == ':') is_name = false;
-    ++at;
+    at = c == '"' ? end_of_string(text, at) : at + 1;
+  }
+  return at;
+}
+
+/// `visit` takes each member's name without quotes and its value as it is written.
+template <typename Visit>
+void for_each_member(std::string_view object, Visit visit) {
+  std::size_t at = object.find('"');
+  while (at < object.size()) {
+    const std::size_t end_of_name = end_of_string(object, at);
+    const std::string_view name = object.substr(at + 1, std::max(end_of_name, at + 2) - at - 2);
+    const std::size_t value = std::min(object.find(':', end_of_name), object.size() - 1) + 1;
+    const std::size_t end = end_of_value(object, value);
+    visit(name, trim(object.substr(value, end - value)));
+    at = object.find('"', end);
   }
 }
 
-std::array<std::uint64_t, 2> identity_by(const std::string& template_name, const std::string& parameters,
-                                         const std::set<std::string>& names) {
+}  // namespace
+
+void append_member_names(std::string_view object, std::string& names) {
+  for_each_member(
+      object, [&](std::string_view name, std::string_view /*value*/) { names.append(name).append(1, '\n'); });
+}
+
+std::array<std::uint64_t, 2> identity_by(const std::string& template_name, std::string_view parameters,
+                                         const std::set<std::string, std::less<>>& names) {
+  std::vector<std::pair<std::string_view, std::string_view>> members;
+  for_each_member(parameters, [&](std::string_view name, std::string_view value) {
+    if (names.contains(name)) members.emplace_back(name, value);
+  });
+  std::sort(members.begin(), members.end());
   std::string text = template_name;
-  try {
-    const auto values = parse_json(parameters, "");
-    for (const std::string& name : names) {
-      const bool has = values.is_object() && values.contains(name);
-      text.append(1, '\0').append(
-          has ? values[name].dump(-1, ' ', true, decltype(values)::error_handler_t::replace) : std::string());
-    }
-  } catch (const UserError&) {
-    text.append(1, '\0').append(parameters);
-  }
+  for (const auto& [name, value] : members) text.append(1, '\0').append(name).append(1, '\0').append(value);
   return checksum128(text);
 }
 

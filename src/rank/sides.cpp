@@ -25,12 +25,12 @@ constexpr std::array<std::pair<std::string_view, CompareBy>, 6> kCompareBy{{
 }};
 
 /// "580.95.05" as {580, 95, 5}: versions order by their numbers.
-std::vector<std::int64_t> numbers_in(const std::string& text) {
-  std::vector<std::int64_t> numbers;
+std::vector<std::uint64_t> numbers_in(const std::string& text) {
+  std::vector<std::uint64_t> numbers;
   const char* at = text.data();
   const char* const end = at + text.size();
   while (at != end) {
-    std::int64_t number = 0;
+    std::uint64_t number = 0;
     const auto [rest, error] = std::from_chars(at, end, number);
     if (error == std::errc()) numbers.push_back(number);
     at = error == std::errc::invalid_argument ? at + 1 : rest;
