@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -148,7 +148,7 @@ class FillWriter {
       const auto configurations = found == kernels.end() ? std::set<std::string>() : found->second;
       const TuneSpec spec = load(Json{{"templates", {kernel}}, {"problems", {label}}}.dump());
       constraints.push_back({{"require", requirement(spec.problems.front(), configurations)},
-                             {"why", "what " + side + " has not measured at " + label}});
+                             {"why", fmt::format("what {} has not measured at {}", side, label)}});
       for (const std::string& parameters : configurations) add_values(parameters, values);
     }
     Json entry{{"template", kernel}};
@@ -201,50 +201,69 @@ std::string command_for(const ComparedSide& side, CompareBy by, const fs::path& 
   return by == CompareBy::gpu ? fmt::format("{} where there is a {}", sweep, side.name) : sweep;
 }
 
+std::size_t size_of(const Lacking& lacking) {
+  std::size_t count = 0;
+  for (const auto& [problem, kernels] : lacking) {
+    for (const auto& entry : kernels) count += entry.second.size();
+  }
+  return count;
+}
+
+/// What is lacking, and lines about what no config can measure.
+std::map<Purpose, Lacking> purposes_of(const Comparison& comparison, const Databases& databases,
+                                       const FillWriter& writer, std::vector<std::string>& lines) {
+  std::map<Purpose, Lacking> purposes;
+  std::map<std::pair<std::string, std::string>, std::string> obstacles;
+  for (const UnmeasuredTransfer& transfer : unmeasured_transfers(comparison)) {
+    const ComparedProblem& problem = comparison.problems[transfer.problem];
+    const Trial row = databases.row(transfer.id);
+    const auto [known, is_new] = obstacles.try_emplace({row.template_name, problem.problem});
+    std::string& obstacle = known->second;
+    if (is_new) {
+      obstacle = writer.obstacle(row.template_name, problem.problem);
+      if (!obstacle.empty())
+        lines.push_back(
+            fmt::format("no config can measure {} at {}: {}", row.template_name, problem.problem, obstacle));
+    }
+    if (!obstacle.empty()) continue;
+    purposes[{transfer.to, row.scalars, problem.cache}][problem.problem][row.template_name].insert(
+        row.parameters);
+  }
+  return purposes;
+}
+
+/// A config's text, counted.
+std::string checked_config(const FillWriter& writer, const Purpose& purpose, const ComparedSide& side,
+                           const Lacking& lacking, const fs::path& file) {
+  std::string config = writer.config(purpose, side.name, lacking);
+  const std::uint64_t count = writer.count(config);
+  if (count == size_of(lacking)) return config;
+  throw UserError(
+      fmt::format("a config would measure {} configurations instead of {}", count, size_of(lacking)),
+      Where{file.string(), ""},
+      "A template has changed since the rows were recorded: sweep the problems anew.");
+}
+
+std::string plural(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 }  // namespace
 
 std::vector<std::string> write_fill_configs(const Comparison& comparison, const Databases& databases,
                                             const fs::path& file) {
   const FillWriter writer(file);
   std::vector<std::string> lines;
-  std::map<Purpose, Lacking> purposes;
-  std::map<Purpose, std::set<std::tuple<std::string, std::string, std::string>>> wanted;
-  std::map<std::pair<std::string, std::string>, std::string> obstacles;
-  for (const UnmeasuredTransfer& transfer : unmeasured_transfers(comparison)) {
-    const ComparedProblem& problem = comparison.problems[transfer.problem];
-    const Trial row = databases.row(transfer.id);
-    const auto [known, is_new] = obstacles.try_emplace({row.template_name, problem.problem});
-    if (is_new) {
-      known->second = writer.obstacle(row.template_name, problem.problem);
-      if (!known->second.empty())
-        lines.push_back(fmt::format("no config can measure {} at {}: {}", row.template_name, problem.problem,
-                                    known->second));
-    }
-    if (!known->second.empty()) continue;
-    const Purpose purpose{transfer.to, row.scalars, problem.cache};
-    purposes[purpose][problem.problem][row.template_name].insert(row.parameters);
-    wanted[purpose].insert({problem.problem, row.template_name, row.parameters});
-  }
-  if (purposes.empty()) {
-    lines.push_back(fmt::format("nothing to fill: {} is not written", file.string()));
-    return lines;
-  }
+  const std::map<Purpose, Lacking> purposes = purposes_of(comparison, databases, writer, lines);
+  if (purposes.empty()) lines.push_back(fmt::format("nothing to fill: {} is not written", file.string()));
   const auto files = files_for(purposes, comparison, file);
   for (const auto& [purpose, lacking] : purposes) {
     const ComparedSide& side = comparison.sides[purpose.side];
-    const std::string config = writer.config(purpose, side.name, lacking);
-    const std::uint64_t count = writer.count(config);
-    const std::size_t expected = wanted[purpose].size();
-    if (count != expected) {
-      throw UserError(fmt::format("a config would measure {} configurations instead of {}", count, expected),
-                      Where{files.at(purpose).string(), ""},
-                      "A template has changed since the rows were recorded: sweep the problems anew.");
-    }
-    write_file(files.at(purpose), config);
-    lines.push_back(fmt::format("{}: {} configuration{} of {} problem{} for {}; run {}",
-                                files.at(purpose).string(), count, count == 1 ? "" : "s", lacking.size(),
-                                lacking.size() == 1 ? "" : "s", side.name,
-                                command_for(side, comparison.by, files.at(purpose))));
+    const fs::path& place = files.at(purpose);
+    write_file(place, checked_config(writer, purpose, side, lacking, place));
+    lines.push_back(fmt::format("{}: {} of {} for {}; run {}", place.string(),
+                                plural(size_of(lacking), "configuration"), plural(lacking.size(), "problem"),
+                                side.name, command_for(side, comparison.by, place)));
   }
   return lines;
 }
