@@ -88,7 +88,7 @@ class Database {
 
   /// Every problem that a row is of, each once.
   std::vector<std::string> problems() const;
-  /// The same of GPUs.
+  /// Every GPU that a row is of.
   std::vector<std::string> gpus() const;
 
   const std::filesystem::path& file() const;
