@@ -1,0 +1,170 @@
+#include "output/report/survey.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/hash.h"
+#include "output/cell_text.h"
+#include "store/columns.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::size_t kMostReasons = 200;
+constexpr std::array kCircumstances{"driver_version", "cuda_version", "nvrtc_version", "architecture",
+                                    "host"};
+
+/// The newest row of a configuration decides what is known of it; of the others nothing is shown.
+struct CurrentRow {
+  const Comparable* what = nullptr;
+  std::array<std::uint64_t, 2> identity{};
+  std::int64_t seen_in_sweep = 0;
+  ShortText<20> recorded_at;
+  std::int64_t id = 0;
+  double time_us = 0;  ///< 0: none
+  bool screened_out = false;
+};
+
+bool latest_first(const CurrentRow& a, const CurrentRow& b) {
+  return std::tie(a.what, a.identity, b.seen_in_sweep, b.recorded_at, b.id) <
+         std::tie(b.what, b.identity, a.seen_in_sweep, a.recorded_at, a.id);
+}
+
+bool same_configuration(const CurrentRow& a, const CurrentRow& b) {
+  return a.what == b.what && a.identity == b.identity;
+}
+
+std::optional<double> time_of(const Trial& trial) {
+  if (trial.outcome != Outcome::screened_out) return ranking_time_us(trial);
+  const bool known = trial.median_us && std::isfinite(*trial.median_us) && *trial.median_us > 0;
+  return known ? trial.median_us : std::nullopt;
+}
+
+Comparable comparable_of(const Trial& trial) {
+  return {trial.gpu, trial.problem, trial.source, conditions_of(trial)};
+}
+
+std::vector<const char*> survey_columns() {
+  const auto ranking = ranking_columns();
+  std::vector<const char*> columns(ranking.begin(), ranking.end());
+  columns.push_back("reason");
+  columns.insert(columns.end(), kCircumstances.begin(), kCircumstances.end());
+  return columns;
+}
+
+/// The first pass: everything but what needs parameters taken apart.
+class Reader {
+ public:
+  explicit Reader(Survey& survey) : survey_(survey) {
+    for (const char* name : kCircumstances) circumstance_columns_.push_back(&column_by_name(name));
+  }
+
+  void add(std::int64_t id, const Trial& trial) {
+    survey_.ranking.add(id, trial);
+    if (trial.outcome == Outcome::dispatched) return;
+    const Comparable what = comparable_of(trial);
+    if (trial.kind == "kernel") add_outcome(survey_.outcomes[without_cache(what, trial.cache)], trial);
+    const auto time = time_of(trial);
+    if (!time && trial.kind != "kernel") return;
+    if (time) add_circumstances(survey_.circumstances[what], trial);
+    if (trial.kind == "kernel") add_current(id, what, trial, time.value_or(0));
+  }
+
+  /// In order of id.
+  std::vector<CurrentRow> current() {
+    std::sort(rows_.begin(), rows_.end(), latest_first);
+    rows_.erase(std::unique(rows_.begin(), rows_.end(), same_configuration), rows_.end());
+    std::erase_if(rows_, [](const CurrentRow& row) { return row.time_us == 0; });
+    std::sort(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    return std::move(rows_);
+  }
+
+ private:
+  static void add_outcome(Outcomes& outcomes, const Trial& trial) {
+    ++outcomes.counts[trial.outcome];
+    if (time_of(trial)) return;
+    const auto key = std::make_tuple(trial.outcome, trial.template_name, trial.reason);
+    auto found = outcomes.reasons.find(key);
+    if (found == outcomes.reasons.end() && outcomes.reasons.size() == kMostReasons) {
+      ++outcomes.more_failures;
+      return;
+    }
+    if (found == outcomes.reasons.end())
+      found = outcomes.reasons.emplace(key, Failures{0, trial.parameters}).first;
+    ++found->second.count;
+  }
+
+  void add_circumstances(Circumstances& circumstances, const Trial& trial) const {
+    for (const Column* column : circumstance_columns_) {
+      const Cell cell = column->read(trial);
+      const auto* text = std::get_if<std::string>(&cell);
+      if (text != nullptr && !text->empty()) circumstances.texts[column->name].insert(*text);
+    }
+    std::string& first = circumstances.first_recorded_at;
+    if (first.empty() || trial.recorded_at < first) first = trial.recorded_at;
+    circumstances.last_recorded_at = std::max(circumstances.last_recorded_at, trial.recorded_at);
+  }
+
+  void add_current(std::int64_t id, const Comparable& what, const Trial& trial, double time_us) {
+    CurrentRow row;
+    row.what = &*groups_.insert(what).first;
+    scratch_.assign(trial.template_name).append(1, '\0').append(trial.parameters);
+    row.identity = checksum128(scratch_);
+    row.seen_in_sweep = trial.seen_in_sweep;
+    row.recorded_at = ShortText<20>(trial.recorded_at);
+    row.id = id;
+    row.time_us = time_us;
+    row.screened_out = trial.outcome == Outcome::screened_out;
+    rows_.push_back(row);
+  }
+
+  Survey& survey_;
+  std::vector<const Column*> circumstance_columns_;
+  std::set<Comparable> groups_;
+  std::vector<CurrentRow> rows_;
+  std::string scratch_;
+};
+
+void add_importance(Survey& survey, const CurrentRow& row, const Trial& trial) {
+  std::map<std::string, Importance>& importance = survey.importance[*row.what];
+  importance[""].add({{"template", trial.template_name}}, row.time_us);
+  const nlohmann::ordered_json parameters = parsed_cell(trial.parameters);
+  if (parameters.is_object()) importance[trial.template_name].add(parameters, row.time_us);
+}
+
+}  // namespace
+
+Comparable without_cache(const Comparable& what, const std::string& cache) {
+  Comparable rest = what;
+  const std::string suffix = ", " + cache;
+  if (!cache.empty() && rest.conditions.ends_with(suffix))
+    rest.conditions.erase(rest.conditions.size() - suffix.size());
+  return rest;
+}
+
+Survey survey(const Database& database, const TrialFilter& filter) {
+  Survey survey;
+  Reader reader(survey);
+  database.for_each(filter, survey_columns(),
+                    [&](std::int64_t id, const Trial& trial) { reader.add(id, trial); });
+  const std::vector<CurrentRow> rows = reader.current();
+  for (const CurrentRow& row : rows) {
+    ++survey.timed[*row.what];
+    if (row.screened_out) survey.screened_out[*row.what].push_back({row.id, row.time_us});
+  }
+  for (auto& [what, screened] : survey.screened_out) {
+    std::sort(screened.begin(), screened.end(),
+              [](const TimedRow& a, const TimedRow& b) { return a.time_us < b.time_us; });
+  }
+  static constexpr std::array kColumns{"template", "parameters"};
+  auto next = rows.begin();
+  database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& trial) {
+    if (next != rows.end() && next->id == id) add_importance(survey, *next++, trial);
+  });
+  return survey;
+}
+
+}  // namespace tiletune
