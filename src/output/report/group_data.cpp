@@ -169,10 +169,10 @@ void add_outcomes(Json& data, const RankingGroup& group, const Survey& survey) {
     for (const auto& [outcome, count] : found->second.counts)
       data["outcomes"].push_back({{"outcome", name(outcome)}, {"count", count}});
     for (const auto& [what, failures] : found->second.reasons) {
-      const auto& [outcome, template_name, reason] = what;
+      const auto& [outcome, template_name, pattern] = what;
       data["failures"].push_back({{"outcome", name(outcome)},
                                   {"template", template_name},
-                                  {"reason", reason},
+                                  {"reason", failures.reason},
                                   {"count", failures.count},
                                   {"example", failures.parameters}});
     }

@@ -43,6 +43,19 @@ std::optional<double> time_of(const Trial& trial) {
   return known ? trial.median_us : std::nullopt;
 }
 
+/// The text with a # for each number: reasons give the arithmetic of every configuration.
+std::string without_numbers(std::string_view text) {
+  std::string pattern;
+  for (const char c : text) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit)
+      pattern += c;
+    else if (!pattern.ends_with('#'))
+      pattern += '#';
+  }
+  return pattern;
+}
+
 Comparable comparable_of(const Trial& trial) {
   return {trial.gpu, trial.problem, trial.source, conditions_of(trial)};
 }
@@ -86,14 +99,16 @@ class Reader {
   static void add_outcome(Outcomes& outcomes, const Trial& trial) {
     ++outcomes.counts[trial.outcome];
     if (time_of(trial)) return;
-    const auto key = std::make_tuple(trial.outcome, trial.template_name, trial.reason);
+    const auto key = std::make_tuple(trial.outcome, trial.template_name, without_numbers(trial.reason));
     auto found = outcomes.reasons.find(key);
     if (found == outcomes.reasons.end() && outcomes.reasons.size() == kMostReasons) {
       ++outcomes.more_failures;
       return;
     }
     if (found == outcomes.reasons.end())
-      found = outcomes.reasons.emplace(key, Failures{0, trial.parameters}).first;
+      found = outcomes.reasons
+                  .emplace(key, Failures{0, trial.reason, human_text(trial.parameters, CellType::json)})
+                  .first;
     ++found->second.count;
   }
 

@@ -13,17 +13,19 @@
 
 namespace tiletune {
 
-/// Rows that did not run for one reason.
+/// Rows that did not run, for one reason up to its numbers.
 struct Failures {
   std::int64_t count = 0;
-  std::string parameters;  ///< of the first one
+  std::string reason;      ///< of the first one
+  std::string parameters;  ///< of the first one, for people
 };
 
 /// What the rows of one GPU, problem, source and conditions come to, those that never ran included. The state
 /// of the L2 cache is left out of the conditions: rows that were not timed have none.
 struct Outcomes {
-  std::map<Outcome, std::int64_t> counts;                                     ///< of kernels
-  std::map<std::tuple<Outcome, std::string, std::string>, Failures> reasons;  ///< outcome, template, reason
+  std::map<Outcome, std::int64_t> counts;  ///< of kernels
+  std::map<std::tuple<Outcome, std::string, std::string>, Failures>
+      reasons;                     ///< by outcome, template, pattern
   std::int64_t more_failures = 0;  ///< of further reasons than are listed
 };
 

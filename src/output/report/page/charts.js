@@ -92,7 +92,12 @@ function drawAll(charts) {
       document.documentElement.dataset.charts = "drawn";
       return;
     }
-    chart.draw();
+    try {
+      chart.draw();
+    } catch (error) {
+      // The others can still be drawn, and its table says the same.
+      console.error(error);
+    }
     setTimeout(next);
   };
   next();
@@ -113,10 +118,25 @@ window.addEventListener("resize", () => {
 
 // --- the specifications -----------------------------------------------------------------------------------------------
 
-const axes = (x, y) => [
-  {orient: "bottom", scale: "x", title: x, tickCount: 5, grid: true},
-  {orient: "left", scale: "y", title: y, tickCount: 5, grid: true},
+// `ticks`: the values to label, where the scale's own choice is not good.
+const axes = (x, y, xTicks = null, yTicks = null) => [
+  {orient: "bottom", scale: "x", title: x, tickCount: 5, grid: true, ...labelled(xTicks)},
+  {orient: "left", scale: "y", title: y, tickCount: 5, grid: true, ...labelled(yTicks)},
 ];
+const labelled = (ticks) => (ticks ? {values: ticks, format: "~g", labelOverlap: false} : {});
+
+// 1, 2, 5, 10, ... within a logarithmic scale, or powers of ten alone where it is long; null where that is too few.
+function logTicks([low, high]) {
+  const digits = high / low > 2000 ? [1] : [1, 2, 5];
+  const ticks = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); ++power) {
+    for (const digit of digits) {
+      const tick = Number(`${digit}e${power}`);
+      if (tick >= low && tick <= high) ticks.push(tick);
+    }
+  }
+  return ticks.length > 2 ? ticks : null;
+}
 
 const logScale = (name, range, domain) => ({name, type: "log", range, domain, nice: false, zero: false});
 
@@ -134,20 +154,19 @@ function logDomain(values, room = 1.08) {
 // `points`: [{x, y, colour, shape, row, faint}]; `rules`: [{y, name}].
 function scatterSpec(points, rules, {xTitle, yTitle, height, best}) {
   const xs = points.map((point) => point.x);
-  const xLow = Math.min(...extent(xs));
-  const [, xHigh] = extent(xs);
+  const [xLow, xHigh] = extent(xs);
   const room = (xHigh - xLow || 1) * 0.06;
+  const times = logDomain([...points.map((p) => p.y), ...rules.map((r) => r.y)]);
   return {
     height,
     data: [{name: "points", values: points}, {name: "rules", values: rules}, {name: "best", values: best}],
     scales: [
-      {name: "x", type: "linear", range: "width", domain: [Math.max(xLow - room, xLow < 0 ? xLow : -room), xHigh + room],
-        zero: false, nice: false},
-      logScale("y", "height", logDomain([...points.map((p) => p.y), ...rules.map((r) => r.y)])),
+      {name: "x", type: "linear", range: "width", domain: [xLow - room, xHigh + room], zero: false, nice: false},
+      logScale("y", "height", times),
     ],
-    axes: axes(xTitle, yTitle),
+    axes: axes(xTitle, yTitle, null, logTicks(times)),
     marks: [
-      {name: "points", type: "symbol", from: {data: "points"}, encode: {
+      {name: "marks", type: "symbol", from: {data: "points"}, encode: {
         enter: {
           x: {scale: "x", field: "x"}, y: {scale: "y", field: "y"}, fill: {field: "colour"}, shape: {field: "shape"},
           size: {value: 26}, fillOpacity: {field: "opacity"}, tooltip: {field: "row"}},
@@ -188,7 +207,7 @@ function heatSpec(cells, xs, ys, {xTitle, yTitle, width}) {
     legends: [{fill: "colour", title: "% of the fastest", orient: "top", direction: "horizontal",
       gradientLength: Math.min(240, width - 140)}],
     marks: [
-      {name: "cells", type: "rect", from: {data: "cells"}, encode: {enter: {
+      {name: "marks", type: "rect", from: {data: "cells"}, encode: {enter: {
         x: {scale: "x", field: "x"}, width: {scale: "x", band: 1}, y: {scale: "y", field: "y"},
         height: {scale: "y", band: 1}, fill: {scale: "colour", field: "percent"}, tooltip: {field: "cell"}}}},
       ...(roomy ? [{type: "text", from: {data: "cells"}, interactive: false, encode: {enter: {
@@ -199,18 +218,21 @@ function heatSpec(cells, xs, ys, {xTitle, yTitle, width}) {
 }
 
 // Horizontal bars. `bars`: [{name, value, text, colour, bar}]; `rule`: a value to compare with, or null.
-function barSpec(bars, {title, rule = null, most = null}) {
+function barSpec(bars, {title, width, rule = null}) {
+  const longest = Math.max(...bars.map((bar) => bar.value), rule ?? 0) || 1;
+  const kNames = width > 600 ? 220 : 130;
+  const kText = 60;
   return {
     height: 26 * bars.length + 48,
     data: [{name: "bars", values: bars}, {name: "rule", values: rule === null ? [] : [{value: rule}]}],
     scales: [
-      {name: "x", type: "linear", range: "width", domain: [0, most ?? 1.14 * Math.max(...bars.map((bar) => bar.value), rule ?? 0)],
-        zero: true, nice: false},
+      {name: "x", type: "linear", range: "width", 
+        domain: [0, longest * (1 + kText / Math.max(kText, width - kNames - kText))], zero: true, nice: false},
       {name: "y", type: "band", range: "height", domain: bars.map((bar) => bar.name), padding: 0.2},
     ],
-    axes: [{orient: "bottom", scale: "x", title, grid: true, tickCount: 5}, {orient: "left", scale: "y", labelLimit: 150}],
+    axes: [{orient: "bottom", scale: "x", title, grid: true, tickCount: 5}, {orient: "left", scale: "y", labelLimit: kNames}],
     marks: [
-      {name: "bars", type: "rect", from: {data: "bars"}, encode: {enter: {
+      {name: "marks", type: "rect", from: {data: "bars"}, encode: {enter: {
         x: {scale: "x", value: 0}, x2: {scale: "x", field: "value"}, y: {scale: "y", field: "name"},
         height: {scale: "y", band: 1}, fill: {field: "colour"}, tooltip: {field: "bar"}}}},
       {type: "text", from: {data: "bars"}, encode: {enter: {
@@ -231,12 +253,12 @@ function distributionSpec(bins, rules, band, {xTitle, domain}) {
     data: [{name: "bins", values: bins}, {name: "rules", values: rules}, {name: "band", values: band}],
     scales: [logScale("x", "width", domain),
       {name: "y", type: "linear", range: "height", domain: [0, 1.3 * highest], zero: true, nice: false}],
-    axes: axes(xTitle, "configurations"),
+    axes: axes(xTitle, "configurations", logTicks(domain)),
     marks: [
       {type: "rect", from: {data: "band"}, encode: {enter: {
         x: {scale: "x", field: "low"}, x2: {scale: "x", field: "high"}, y: {value: 0}, y2: {field: {group: "height"}},
         fill: {value: kBestColour}, fillOpacity: {value: 0.3}}}},
-      {name: "bins", type: "rect", from: {data: "bins"}, encode: {enter: {
+      {name: "marks", type: "rect", from: {data: "bins"}, encode: {enter: {
         x: {scale: "x", field: "low"}, x2: {scale: "x", field: "high", offset: -1}, y: {scale: "y", field: "from"},
         y2: {scale: "y", field: "to"}, fill: {field: "colour"}, tooltip: {field: "bin"}}}},
       {type: "rule", from: {data: "rules"}, encode: {enter: {
@@ -255,12 +277,12 @@ function rooflineSpec(points, roofs, labels, {domain, range}) {
     height: 340,
     data: [{name: "points", values: points}, {name: "roofs", values: roofs}, {name: "labels", values: labels}],
     scales: [logScale("x", "width", domain), logScale("y", "height", range)],
-    axes: axes("arithmetic intensity, operations per byte", "TFLOP/s"),
+    axes: axes("arithmetic intensity, operations per byte", "TFLOP/s", logTicks(domain), logTicks(range)),
     marks: [
       {type: "rule", from: {data: "roofs"}, clip: true, encode: {enter: {
         x: {scale: "x", field: "x"}, y: {scale: "y", field: "y"}, x2: {scale: "x", field: "x2"},
         y2: {scale: "y", field: "y2"}, stroke: {value: colourOf("--text")}, strokeWidth: {value: 1.5}}}},
-      {name: "points", type: "symbol", from: {data: "points"}, encode: {enter: {
+      {name: "marks", type: "symbol", from: {data: "points"}, encode: {enter: {
         x: {scale: "x", field: "x"}, y: {scale: "y", field: "y"}, fill: {field: "colour"}, shape: {field: "shape"},
         fillOpacity: {field: "opacity"}, size: {field: "size"}, tooltip: {field: "row"}}}},
       {type: "text", from: {data: "labels"}, encode: {enter: {

@@ -18,10 +18,15 @@ function chooser(label, names, chosen, choose) {
   return element("label", {class: "choice"}, label, " ", select);
 }
 
-// A table of texts. `headers`: [{text, numeric, title}].
+// A long name that may break after its underscores.
+const breakable = (name) => name.split(/(?<=_)/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part]));
+
+// Numbers stand on the right, wide texts may break, and a phone has no room for what is spare.
+const cellClass = ({numeric, wide, spare}) => [numeric && "number", wide && "wide", spare && "spare"].filter(Boolean).join(" ");
+
+// A table of texts. `headers`: [{text, title, numeric, wide, spare}].
 function plainTable(caption, headers, rows) {
-  const cell = (tag, i, content, attributes = {}) =>
-    element(tag, {class: headers[i].numeric ? "number" : null, ...attributes}, content);
+  const cell = (tag, i, content, attributes = {}) => element(tag, {class: cellClass(headers[i]), ...attributes}, content);
   return element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption},
     element("table", {},
       element("caption", {}, caption),

@@ -45,12 +45,15 @@ function showGroup(place) {
   const sections = [summarySection(group), rankingSection(group), resourcesSection(group), heatSection(group),
     importanceSection(group), distributionSection(group), rooflineSection(group, groups), ladderSection(group),
     outcomesSection(group)].filter((section) => section !== null);
-  if (groups.length > 1) sections[0].content.push(problemsSection(groups, showGroup));
+  if (groups.length > 1) sections[0].content.push(problemsSection(groups, (chosen) => {
+    showGroup(chosen);
+    document.querySelector("#chooser select").focus();
+  }));
   if (!hasCharts) sections[0].content.push(element("p", {class: "banner"}, "This page was made by a tiletune built without ",
     "libjs-vega: tables stand in place of the charts."));
   document.getElementById("sections").replaceChildren(...sections.map(sectionElement));
-  document.querySelector("nav").replaceChildren(element("ul", {}, ...sections.map(({id, title}) =>
-    element("li", {}, element("a", {href: `#${id}`}, title)))));
+  document.querySelector("nav").replaceChildren(element("ul", {}, ...sections.map(({id, title, short}) =>
+    element("li", {}, element("a", {href: `#${id}`}, short ?? title)))));
   document.getElementById("origin").textContent =
     `${group.problem} on ${group.gpu}, ${group.source}${group.conditions ? ` (${group.conditions})` : ""}`;
   drawAll(sections.flatMap(({charts}) => charts));

@@ -1,5 +1,5 @@
-// The sections of the page. Each is a function of a group that gives {title, content, charts}, or null where the group
-// has nothing for it.
+// The sections of the page. Each is a function of a group that gives {id, title, content, charts}, and `short` where the
+// title is long for a link, or null where the group has nothing for it.
 
 const kOutcomeMeanings = {
   ok: "ran, and the result was right", refused: "cannot run on this GPU", compile_failed: "the compiler refused it",
@@ -66,12 +66,12 @@ function provenance(group) {
     ["CUDA of the driver", joined("cuda_version")], ["NVRTC", joined("nvrtc_version")], ["host", joined("host")],
     ["recorded", recorded.from === recorded.to ? recorded.from : `${recorded.from} to ${recorded.to}`]];
   const sweeps = report.sweeps.map((sweep) => [String(sweep.id), sweep.started_at ?? "-", sweep.gpu ?? "-",
-    sweep.command ?? "-", sweep.git_commit || "-"]);
+    sweep.command ?? "-", (sweep.git_commit ?? "").slice(0, 12) || "-"]);
   return element("details", {open: true}, element("summary", {}, "Where the numbers come from"),
-    element("dl", {class: "facts"}, ...facts.filter(([, text]) => text).flatMap(([name, text]) =>
+    element("dl", {class: "facts pairs"}, ...facts.filter(([, text]) => text).flatMap(([name, text]) =>
       [element("dt", {}, name), element("dd", {}, text)])),
     sweeps.length ? plainTable("Sweeps in the database",
-      [{text: "sweep", numeric: true}, {text: "started"}, {text: "GPU"}, {text: "command"}, {text: "commit"}], sweeps)
+      [{text: "sweep", numeric: true}, {text: "started"}, {text: "GPU"}, {text: "command", wide: true}, {text: "commit"}], sweeps)
       : null);
 }
 
@@ -86,7 +86,7 @@ function problemsSection(groups, choose) {
   });
   return plainTable("The best of each problem", [{text: "problem"}, {text: "GPU"}, {text: "times"}, {text: "template"},
     {text: "time, us", numeric: true}, {text: "TFLOP/s", numeric: true}, {text: "% of baseline", numeric: true},
-    {text: "parameters that vary"}], rows);
+    {text: "parameters that vary", wide: true, spare: true}], rows);
 }
 
 function rankingSection(group) {
@@ -104,7 +104,7 @@ function rankingSection(group) {
   const columns = [
     {...column("rank", "1= and 1=: cannot be told apart; none: baseline or screened out"), text: rankText},
     column("template", meaningOf("template"), false),
-    {name: "parameters", title: "tuning parameters that vary", wide: true, value: shownParameters, text: shownParameters},
+    {name: "parameters", title: "tuning parameters that vary", wide: true, spare: true, value: shownParameters, text: shownParameters},
     {...column(timeName(group)), value: (row) => group.time[row], text: (row) => threeDigits(group.time[row])},
     {name: "ci_us", title: "95% interval of the median", numeric: true, value: (row) => group.cells("ci_low_us")[row],
       text: (row) => (group.cells("ci_low_us")[row] === null ? "-"
@@ -131,7 +131,7 @@ function rankingSection(group) {
   });
   return {id: "ranking", title: "Ranking", charts: [], content: [
     element("p", {}, "A header sorts; a term narrows: a word, or a comparison with a column or parameter, such as BM=128, ",
-      "registers<200 or outcome=ok. Rows without a rank are baselines, or were screened out on their first samples."),
+      "registers<200 or outcome=ok. Rows without a rank are baselines, or were screened out on their first samples. ▸ opens a row."),
     table.root, ...alike,
     left > 0 ? element("p", {class: "fact"}, `${left} slower configurations are not in this page (--limit).`) : null]};
 }
@@ -180,7 +180,7 @@ function resourcesSection(group) {
     return chip;
   });
   const tables = measures.map(([name, title]) => resourceTable(group, name, title));
-  return {id: "resources", title: "Time against occupancy, registers and spills", charts, content: [
+  return {id: "resources", short: "Resources", title: "Time against occupancy, registers and spills", charts, content: [
     hasCharts ? element("div", {class: "chips", role: "group", "aria-label": "Templates shown"}, ...chips) : null,
     element("p", {class: "fact"}, "A point is a configuration, pale when it was screened out on its first samples; the ",
       "ring is the best one", rules.length ? `, the dashed line ${group.cells("template")[group.baselines[0]]}.` : "."),
@@ -245,7 +245,7 @@ function heatSection(group) {
     table.replaceChildren(heatTable(shown));
   };
   update();
-  return {id: "heat-map", title: "Any two parameters", charts: [chart], content: [controls,
+  return {id: "heat-map", short: "Heat map", title: "Any two parameters", charts: [chart], content: [controls,
     element("p", {class: "fact"}, "A cell is the fastest (or the median) time of all configurations with these two ",
       "values, as a share of the fastest configuration of the template: 100 is the fastest. Empty: none was timed."),
     figure(chart, table)]};
@@ -304,16 +304,16 @@ function importanceSection(group) {
       return [share.parameter, `${threeDigits(100 * share.share)}% of the variance, ${share.values} values`,
         `best on average: ${share.best}; the worst is ${threeDigits(share.worst_to_best)} times as slow`];
     },
-    describe: () => barSpec(group.importance[chosen].shares.slice(0, 24).map((share, bar) => ({name: share.parameter,
+    describe: (width) => barSpec(group.importance[chosen].shares.slice(0, 24).map((share, bar) => ({name: share.parameter,
       value: 100 * share.share, text: `${threeDigits(100 * share.share)}%`, colour: kBarColour, bar})),
-    {title: "% of the variance of log time"})});
+    {title: "% of the variance of log time", width})});
   const update = () => table.replaceChildren(plainTable("Parameters",
     [{text: "parameter"}, {text: "% of variance", numeric: true}, {text: "values", numeric: true},
       {text: "best on average"}, {text: "worst / best", numeric: true}],
     group.importance[chosen].shares.map((share) => [share.parameter, threeDigits(100 * share.share),
       String(share.values), share.best, threeDigits(share.worst_to_best)])));
   update();
-  return {id: "importance", title: "Which parameters matter", charts: [chart], content: [
+  return {id: "importance", short: "Importance", title: "Which parameters matter", charts: [chart], content: [
     element("div", {class: "controls"}, chooser("Template", names, chosen, (i) => {
       chosen = i;
       update();
@@ -332,7 +332,7 @@ function distributionSection(group) {
   if (best === null || rows.length < 2) return null;
   const fastest = group.time[best];
   const marks = group.baselines.map((i) => ({at: group.time[i], name: group.cells("template")[i], colour: kBaselineColour, dash: [6, 3]}));
-  const domain = logDomain([...rows.map((i) => group.time[i]), ...marks.map((mark) => mark.at)], 1.03);
+  const domain = logDomain([...rows.map((i) => group.time[i]), ...marks.map((mark) => mark.at)], 1.1);
   const count = 48;
   const step = Math.log(domain[1] / domain[0]) / count;
   const binOf = (time) => Math.min(count - 1, Math.floor(Math.log(time / domain[0]) / step));
@@ -420,14 +420,14 @@ function ladderSection(group) {
   const chart = new Chart({id: "ladder-chart", label: "The best configuration of each template, in the order of the ladder",
     tip: (i) => [group.ladder[i].template, group.ladder[i].parameters, `${threeDigits(group.ladder[i].time_us)} us`,
       `${threeDigits(group.ladder[i].speedup_over_first)} times the first, ${threeDigits(group.ladder[i].speedup_over_previous)} times the one before`],
-    describe: () => barSpec(group.ladder.map((rung, bar) => ({name: rung.template, value: value(rung), bar,
+    describe: (width) => barSpec(group.ladder.map((rung, bar) => ({name: rung.template, value: value(rung), bar,
       text: hasTflops ? threeDigits(rung.tflops) : `${threeDigits(rung.time_us)} us`,
       colour: rung.kind === "baseline" ? kBaselineColour : kBarColour})),
-    {title: hasTflops ? "TFLOP/s" : "launches per us", rule: baselines.length ? Math.max(...baselines) : null})});
+    {title: hasTflops ? "TFLOP/s" : "launches per us", width, rule: baselines.length ? Math.max(...baselines) : null})});
   return {id: "ladder", title: "Ladder", charts: [chart], content: [
     element("p", {class: "fact"}, "The best configuration of each template, in the config's order",
       baselines.length ? "; the dashed line is the faster baseline." : "."),
-    figure(chart, plainTable("Ladder", [{text: "template"}, {text: "parameters"}, {text: "time, us", numeric: true},
+    figure(chart, plainTable("Ladder", [{text: "template"}, {text: "parameters", wide: true}, {text: "time, us", numeric: true},
       {text: "TFLOP/s", numeric: true}, {text: "over the first", numeric: true}, {text: "over the one before", numeric: true}],
     group.ladder.map((rung) => [rung.template, rung.parameters, threeDigits(rung.time_us), threeDigits(rung.tflops),
       threeDigits(rung.speedup_over_first), threeDigits(rung.speedup_over_previous)])))]};
@@ -440,7 +440,7 @@ function outcomesSection(group) {
     {text: "share", numeric: true}, {text: "meaning"}], group.outcomes.map(({outcome, count}) =>
     [outcome, String(count), `${threeDigits(100 * count / total)}%`, kOutcomeMeanings[outcome] ?? ""]));
   const failures = group.failures;
-  const text = (name) => ({name, title: name, numeric: name === "count", wide: name === "reason",
+  const text = (name) => ({name, title: name, numeric: name === "count", wide: name === "reason" || name === "example",
     value: (row) => failures[row][name], text: (row) => String(failures[row][name] || "-")});
   const content = [counts];
   if (failures.length) {
@@ -448,10 +448,12 @@ function outcomesSection(group) {
     content.push(new DataTable({id: "failures", columns, rows: [...failures.keys()], details: null,
       fields: new Map(columns.map(({name, value}) => [name, value])), caption: "What did not run, and why",
       hint: "refused shared memory"}).root);
+    content.push(element("p", {class: "fact"}, "Rows whose reasons differ in their numbers alone stand together, with the ",
+      "reason and the parameters of the first."));
   } else {
-    content.push(element("p", {class: "fact"}, "Every configuration ran."));
+    content.push(element("p", {class: "fact"}, "Nothing failed."));
   }
   if (group.more_failures) content.push(element("p", {class: "fact"},
     `${group.more_failures} more rows have other reasons: tiletune rank --outcome OUTCOME lists them.`));
-  return {id: "outcomes", title: "What did not run", charts: [], content};
+  return {id: "outcomes", short: "Outcomes", title: "What did not run", charts: [], content};
 }

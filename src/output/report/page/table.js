@@ -27,7 +27,7 @@ function holds(term, cell) {
   }
 }
 
-// `columns`: [{name, title, numeric, value(row), text(row)}]; `rows`: their numbers, in the order that stands first;
+// `columns`: [{name, title, numeric, wide, spare, value(row), text(row)}]; `rows`: their numbers, in the order that stands first;
 // `fields`: a map from a name in lower case to a function of a row, for comparisons; `details(row)`: what a row opens.
 class DataTable {
   constructor({id, caption, columns, rows, fields, details, hint}) {
@@ -54,8 +54,8 @@ class DataTable {
   }
 
   header(column, i) {
-    return element("th", {scope: "col", class: column.numeric ? "number" : null, "aria-sort": "none"},
-      element("button", {type: "button", title: column.title, onclick: () => this.sortBy(i)}, column.name));
+    return element("th", {scope: "col", class: cellClass(column), "aria-sort": "none"},
+      element("button", {type: "button", title: column.title, onclick: () => this.sortBy(i)}, ...breakable(column.name)));
   }
 
   // First ascending, then descending, then the order that the rows came in.
@@ -124,7 +124,7 @@ class DataTable {
         ? element("button", {type: "button", class: "open", "aria-expanded": String(isOpen),
           "aria-label": `Details of ${text}`, onclick: () => this.open(isOpen ? null : row)}, isOpen ? "▾" : "▸")
         : null;
-      return element("td", {class: column.numeric ? "number" : column.wide ? "wide" : null}, button, text);
+      return element("td", {class: cellClass(column)}, button, text);
     });
     this.body.append(element("tr", {}, ...cells));
     if (isOpen) {
@@ -141,6 +141,7 @@ class DataTable {
 
   updatePager(pages) {
     if (this.rows.length <= kPageSizes[0]) return this.pager.replaceChildren();
+    const focused = this.pager.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
     const go = (page, text) => element("button", {type: "button", "aria-label": `${text} page`,
       disabled: page < 0 || page >= pages || page === this.page,
       onclick: () => { this.page = page; this.update(); }}, text);
@@ -152,5 +153,12 @@ class DataTable {
         this.page = 0;
         this.update();
       }));
+    if (focused) this.refocus(focused);
+  }
+
+  // The pager is made anew; who pages by keyboard goes on where they were, or at the end on the way back.
+  refocus(label) {
+    const enabled = [...this.pager.querySelectorAll("button:not(:disabled)")];
+    (enabled.find((button) => button.getAttribute("aria-label") === label) ?? enabled[0])?.focus();
   }
 }
