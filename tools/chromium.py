@@ -1,13 +1,18 @@
-"""A headless Chromium that a test drives by DevTools messages over two pipes, so without a port or a package."""
+#!/usr/bin/env python3
+"""A headless Chromium that a test drives by DevTools messages over two pipes, so without a port or a package.
+
+tools/chromium.py prints where the browser is, and exits 1 where there is none."""
 import json
 import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# Ubuntu's chromium-browser is a script that asks for the snap.
+NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chrome")
 
 
 def find():
@@ -127,3 +132,8 @@ class Page:
         """Every address asked for."""
         return [event["params"]["request"]["url"] for event in self.events
                 if event["method"] == "Network.requestWillBeSent"]
+
+
+if __name__ == "__main__":
+    print(find() or "")
+    sys.exit(find() is None)
