@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,8 @@ constexpr std::array kColumns{"kind",
                               "power_w",
                               "relative_error",
                               "warnings"};
+/// Where the numbers come from: every different text of the rows shown.
+constexpr std::array kProvenance{"driver_version", "cuda_version", "nvrtc_version", "architecture", "host"};
 /// Other people's rows may each have a name of their own.
 constexpr std::size_t kMostParameters = 100;
 
@@ -52,6 +56,7 @@ class Rows {
  public:
   Rows() : columns_(kColumns.size()) {
     for (const char* name : kColumns) fields_.push_back(&column_by_name(name));
+    for (const char* name : kProvenance) provenance_columns_.push_back(&column_by_name(name));
   }
 
   void add(const Trial& trial, const Json& rank, bool tied) {
@@ -60,11 +65,14 @@ class Rows {
     for (std::size_t i = 0; i < fields_.size(); ++i)
       columns_[i].push_back(rounded(shown(json_of(fields_[i]->read(trial), fields_[i]->type))));
     add_parameters(trial);
+    add_provenance(trial);
   }
 
   std::size_t size() const { return ranks_.size(); }
 
   void write(Json& group) const {
+    group["recorded"] = {{"from", first_recorded_at_}, {"to", last_recorded_at_}};
+    for (const auto& [column, texts] : provenance_) group["recorded"][column] = texts;
     Json rows{{"count", size()}, {"rank", packed_column(ranks_)}, {"tied", packed_column(ties_)}};
     for (std::size_t i = 0; i < kColumns.size(); ++i) rows[kColumns[i]] = packed_column(columns_[i]);
     group["rows"] = std::move(rows);
@@ -101,11 +109,26 @@ class Rows {
     }
   }
 
+  void add_provenance(const Trial& trial) {
+    for (const Column* column : provenance_columns_) {
+      const Cell cell = column->read(trial);
+      const auto* text = std::get_if<std::string>(&cell);
+      if (text != nullptr && !text->empty()) provenance_[column->name].insert(*text);
+    }
+    if (first_recorded_at_.empty() || trial.recorded_at < first_recorded_at_)
+      first_recorded_at_ = trial.recorded_at;
+    last_recorded_at_ = std::max(last_recorded_at_, trial.recorded_at);
+  }
+
   std::vector<const Column*> fields_;
   std::vector<std::vector<Json>> columns_;
   std::vector<Json> ranks_;
   std::vector<Json> ties_;
   std::vector<Parameter> parameters_;
+  std::vector<const Column*> provenance_columns_;
+  std::map<std::string, std::set<std::string>> provenance_;  ///< texts by column
+  std::string first_recorded_at_;
+  std::string last_recorded_at_;
 };
 
 template <typename Value>
@@ -133,12 +156,6 @@ void add_rows(Json& data, const RankingGroup& group, const Database& database, c
   data["timed"] = of_group(survey.timed, group);
   data["shown"] = kernels;
   rows.write(data);
-}
-
-void add_circumstances(Json& data, const Circumstances& circumstances) {
-  Json recorded{{"from", circumstances.first_recorded_at}, {"to", circumstances.last_recorded_at}};
-  for (const auto& [column, texts] : circumstances.texts) recorded[column] = texts;
-  data["recorded"] = std::move(recorded);
 }
 
 Json importance_data(const std::map<std::string, Importance>& by_template) {
@@ -207,7 +224,6 @@ Json group_data(const RankingGroup& group, const Database& database, const Surve
             {"source", name(group.source)},
             {"conditions", group.conditions},
             {"banner", source_banner(group.source, group.gpu)}};
-  add_circumstances(data, of_group(survey.circumstances, group));
   add_facts(data, facts);
   data["lines"] = lines_of(facts);
   add_ceilings(data, facts);

@@ -2,12 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 namespace tiletune {
 
+namespace {
+
+/// What has more values names its rows; it is nothing to choose.
+constexpr std::size_t kMostValues = 1000;
+
+}  // namespace
+
 std::string value_text(const nlohmann::ordered_json& value) {
   if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+  if (value.is_number_unsigned()) return std::to_string(value.get<std::uint64_t>());
+  if (value.is_number_integer()) return std::to_string(value.get<std::int64_t>());
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -19,7 +30,9 @@ void Importance::add(const nlohmann::ordered_json& parameters, double time_us) {
   total_.sum += y;
   squares_ += y * y;
   for (const auto& [name, value] : parameters.items()) {
-    Sum& sum = by_parameter_[name][value_text(value)];
+    std::map<std::string, Sum>& by_value = by_parameter_[name];
+    if (by_value.size() > kMostValues) continue;
+    Sum& sum = by_value[value_text(value)];
     ++sum.count;
     sum.sum += y;
   }
@@ -31,7 +44,7 @@ std::vector<ParameterImportance> Importance::shares() const {
   const double total = squares_ - total_.sum * total_.mean();
   for (const auto& [name, values] : by_parameter_) {
     const auto kinds = static_cast<double>(values.size());
-    if (values.size() < 2 || kinds >= rows || total <= 0) continue;
+    if (values.size() < 2 || values.size() > kMostValues || kinds >= rows || total <= 0) continue;
     double between = 0;
     for (const auto& [value, sum] : values) {
       const double distance = sum.mean() - total_.mean();

@@ -27,7 +27,8 @@ class Importance {
   void add(const nlohmann::ordered_json& parameters, double time_us);
 
   std::size_t rows() const { return total_.count; }
-  /// The most important first; parameters of one value are left out. None without any variance.
+  /// The most important first; parameters of one value, or of thousands, are left out. None without any
+  /// variance.
   std::vector<ParameterImportance> shares() const;
 
  private:

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "base/hash.h"
 #include "output/cell_text.h"
@@ -14,8 +15,6 @@ namespace tiletune {
 namespace {
 
 constexpr std::size_t kMostReasons = 200;
-constexpr std::array kCircumstances{"driver_version", "cuda_version", "nvrtc_version", "architecture",
-                                    "host"};
 
 /// The newest row of a configuration decides what is known of it; of the others nothing is shown.
 struct CurrentRow {
@@ -56,34 +55,24 @@ std::string without_numbers(std::string_view text) {
   return pattern;
 }
 
-Comparable comparable_of(const Trial& trial) {
-  return {trial.gpu, trial.problem, trial.source, conditions_of(trial)};
-}
-
 std::vector<const char*> survey_columns() {
   const auto ranking = ranking_columns();
   std::vector<const char*> columns(ranking.begin(), ranking.end());
   columns.push_back("reason");
-  columns.insert(columns.end(), kCircumstances.begin(), kCircumstances.end());
   return columns;
 }
 
 /// The first pass: everything but what needs parameters taken apart.
 class Reader {
  public:
-  explicit Reader(Survey& survey) : survey_(survey) {
-    for (const char* name : kCircumstances) circumstance_columns_.push_back(&column_by_name(name));
-  }
+  explicit Reader(Survey& survey) : survey_(survey) {}
 
   void add(std::int64_t id, const Trial& trial) {
     survey_.ranking.add(id, trial);
-    if (trial.outcome == Outcome::dispatched) return;
-    const Comparable what = comparable_of(trial);
-    if (trial.kind == "kernel") add_outcome(survey_.outcomes[without_cache(what, trial.cache)], trial);
-    const auto time = time_of(trial);
-    if (!time && trial.kind != "kernel") return;
-    if (time) add_circumstances(survey_.circumstances[what], trial);
-    if (trial.kind == "kernel") add_current(id, what, trial, time.value_or(0));
+    if (trial.outcome == Outcome::dispatched || trial.kind != "kernel") return;
+    choose_group(trial);
+    add_outcome(trial);
+    add_current(id, trial);
   }
 
   /// In order of id.
@@ -96,55 +85,53 @@ class Reader {
   }
 
  private:
-  static void add_outcome(Outcomes& outcomes, const Trial& trial) {
-    ++outcomes.counts[trial.outcome];
+  /// Rows of one group mostly stand together.
+  void choose_group(const Trial& trial) {
+    Comparable what{trial.gpu, trial.problem, trial.source, conditions_of(trial)};
+    if (group_ != nullptr && *group_ == what) return;
+    outcomes_ = &survey_.outcomes[without_cache(what, trial.cache)];
+    group_ = &*groups_.insert(std::move(what)).first;
+  }
+
+  void add_outcome(const Trial& trial) {
+    ++outcomes_->counts[trial.outcome];
     if (time_of(trial)) return;
     const auto key = std::make_tuple(trial.outcome, trial.template_name, without_numbers(trial.reason));
-    auto found = outcomes.reasons.find(key);
-    if (found == outcomes.reasons.end() && outcomes.reasons.size() == kMostReasons) {
-      ++outcomes.more_failures;
+    auto found = outcomes_->reasons.find(key);
+    if (found == outcomes_->reasons.end() && outcomes_->reasons.size() == kMostReasons) {
+      ++outcomes_->more_failures;
       return;
     }
-    if (found == outcomes.reasons.end())
-      found = outcomes.reasons
-                  .emplace(key, Failures{0, trial.reason, human_text(trial.parameters, CellType::json)})
-                  .first;
+    if (found == outcomes_->reasons.end()) {
+      const std::string parameters = human_text(trial.parameters, CellType::json);
+      found = outcomes_->reasons.emplace(key, Failures{0, trial.reason, parameters}).first;
+    }
     ++found->second.count;
   }
 
-  void add_circumstances(Circumstances& circumstances, const Trial& trial) const {
-    for (const Column* column : circumstance_columns_) {
-      const Cell cell = column->read(trial);
-      const auto* text = std::get_if<std::string>(&cell);
-      if (text != nullptr && !text->empty()) circumstances.texts[column->name].insert(*text);
-    }
-    std::string& first = circumstances.first_recorded_at;
-    if (first.empty() || trial.recorded_at < first) first = trial.recorded_at;
-    circumstances.last_recorded_at = std::max(circumstances.last_recorded_at, trial.recorded_at);
-  }
-
-  void add_current(std::int64_t id, const Comparable& what, const Trial& trial, double time_us) {
+  void add_current(std::int64_t id, const Trial& trial) {
     CurrentRow row;
-    row.what = &*groups_.insert(what).first;
+    row.what = group_;
     scratch_.assign(trial.template_name).append(1, '\0').append(trial.parameters);
     row.identity = checksum128(scratch_);
     row.seen_in_sweep = trial.seen_in_sweep;
     row.recorded_at = ShortText<20>(trial.recorded_at);
     row.id = id;
-    row.time_us = time_us;
+    row.time_us = time_of(trial).value_or(0);
     row.screened_out = trial.outcome == Outcome::screened_out;
     rows_.push_back(row);
   }
 
   Survey& survey_;
-  std::vector<const Column*> circumstance_columns_;
   std::set<Comparable> groups_;
+  const Comparable* group_ = nullptr;  ///< of the row at hand
+  Outcomes* outcomes_ = nullptr;
   std::vector<CurrentRow> rows_;
   std::string scratch_;
 };
 
-void add_importance(Survey& survey, const CurrentRow& row, const Trial& trial) {
-  std::map<std::string, Importance>& importance = survey.importance[*row.what];
+void add_importance(std::map<std::string, Importance>& importance, const CurrentRow& row,
+                    const Trial& trial) {
   importance[""].add({{"template", trial.template_name}}, row.time_us);
   const nlohmann::ordered_json parameters = parsed_cell(trial.parameters);
   if (parameters.is_object()) importance[trial.template_name].add(parameters, row.time_us);
@@ -176,8 +163,12 @@ Survey survey(const Database& database, const TrialFilter& filter) {
   }
   static constexpr std::array kColumns{"template", "parameters"};
   auto next = rows.begin();
+  const Comparable* group = nullptr;
+  std::map<std::string, Importance>* importance = nullptr;
   database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& trial) {
-    if (next != rows.end() && next->id == id) add_importance(survey, *next++, trial);
+    if (next == rows.end() || next->id != id) return;
+    if (next->what != group) importance = &survey.importance[*(group = next->what)];
+    add_importance(*importance, *next++, trial);
   });
   return survey;
 }

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -29,13 +28,6 @@ struct Outcomes {
   std::int64_t more_failures = 0;  ///< of further reasons than are listed
 };
 
-/// Under what the rows of a group were recorded.
-struct Circumstances {
-  std::map<std::string, std::set<std::string>> texts;  ///< by column: driver_version, host, ...
-  std::string first_recorded_at;
-  std::string last_recorded_at;
-};
-
 /// A configuration that has a time.
 struct TimedRow {
   std::int64_t id = 0;
@@ -46,7 +38,6 @@ struct TimedRow {
 struct Survey {
   RankingRows ranking;
   std::map<Comparable, Outcomes> outcomes;  ///< conditions without the cache
-  std::map<Comparable, Circumstances> circumstances;
   /// Given up as too slow, by their first samples: fastest first. Only configurations that no later row
   /// replaces.
   std::map<Comparable, std::vector<TimedRow>> screened_out;
