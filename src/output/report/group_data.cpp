@@ -94,7 +94,7 @@ class Rows {
   };
 
   /// An empty text says no more than null.
-  static Json shown(Json cell) { return cell == "" ? Json() : cell; }
+  static Json shown(const Json& cell) { return cell == "" ? Json() : cell; }
 
   void add_parameters(const Trial& trial) {
     const Json parameters = parsed_cell(trial.parameters);
