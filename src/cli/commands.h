@@ -18,6 +18,7 @@ void add_bench_command(CLI::App& app, Action& action, const std::string& command
 void add_space_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_rank_command(CLI::App& app, Action& action);
+void add_compare_command(CLI::App& app, Action& action);
 void add_export_command(CLI::App& app, Action& action);
 void add_report_command(CLI::App& app, Action& action, const std::string& command_line);
 void add_doctor_command(CLI::App& app, Action& action);

@@ -77,6 +77,19 @@ CompilePoolOptions CompileOptions::pool_options(const TuneSpec& spec) const {
   return options;
 }
 
+std::vector<Source> parse_sources(const std::vector<std::string>& texts) {
+  std::vector<Source> sources;
+  for (const std::string& text : texts) {
+    const auto source = source_from_name(text);
+    if (!source) {
+      throw UserError(fmt::format("unknown source '{}'", text), Where{"--source", ""},
+                      "Known: measured, predicted, replayed, imported.");
+    }
+    sources.push_back(*source);
+  }
+  return sources;
+}
+
 void FilterOptions::add_to(CLI::App& command) {
   command.add_option("--db", database, "Results database")->capture_default_str();
   command.add_option("--gpu", gpus, "Only rows of this GPU; part of its name will do (repeatable)");
@@ -109,14 +122,7 @@ TrialFilter FilterOptions::filter(const Database& rows) const {
   filter.gpus = gpus;
   filter.templates = templates;
   if (!problems.empty()) filter.problems = recorded_problems(problems, rows.problems());
-  for (const std::string& text : sources) {
-    const auto source = source_from_name(text);
-    if (!source) {
-      throw UserError(fmt::format("unknown source '{}'", text), Where{"--source", ""},
-                      "Known: measured, predicted, replayed, imported.");
-    }
-    filter.sources.push_back(*source);
-  }
+  filter.sources = parse_sources(sources);
   filter.sweep_id = sweep;
   return filter;
 }

@@ -53,6 +53,9 @@ struct FilterOptions {
   TrialFilter filter(const Database& rows) const;
 };
 
+/// Values of --source. Throws UserError for what is none.
+std::vector<Source> parse_sources(const std::vector<std::string>& texts);
+
 /// configs/gpus of the home folder.
 std::vector<GpuModel> shipped_gpu_models();
 StaticModel shipped_static_model();

@@ -56,6 +56,7 @@ int parse_and_run(int argc, char** argv) {
   tiletune::add_space_command(app, action);
   tiletune::add_inspect_command(app, action);
   tiletune::add_rank_command(app, action);
+  tiletune::add_compare_command(app, action);
   tiletune::add_export_command(app, action);
   tiletune::add_report_command(app, action, quoted_command_line(argc, argv));
   tiletune::add_doctor_command(app, action);

@@ -88,6 +88,18 @@ std::vector<RankingGroup> rank_rows(RankingRows& rows) {
   return groups;
 }
 
+std::vector<const RankingRow*> leaders_of(const ComparableRows& rows) {
+  const RankingRow& fastest = rows.kernels.front();
+  Kernels leaders;
+  for (const RankingRow& kernel : rows.kernels) {
+    if (kernel.in_finals != fastest.in_finals) continue;
+    if (!overlap(fastest, kernel)) break;
+    leaders.push_back(&kernel);
+  }
+  std::stable_sort(leaders.begin(), leaders.end(), preferred);
+  return leaders;
+}
+
 std::vector<RankedRow> leaders_of(const RankingGroup& group) {
   std::vector<RankedRow> leaders;
   std::copy_if(group.rows.begin(), group.rows.end(), std::back_inserter(leaders),

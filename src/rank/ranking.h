@@ -39,6 +39,8 @@ std::vector<RankingGroup> rank_rows(RankingRows& rows);
 /// The kernels that share the first rank, the first of which is the best choice; none where only baselines
 /// ran.
 std::vector<RankedRow> leaders_of(const RankingGroup& group);
+/// The same of rows that need no ranks.
+std::vector<const RankingRow*> leaders_of(const ComparableRows& rows);
 
 /// One rung: the fastest row of one template.
 struct LadderRung {

@@ -22,10 +22,14 @@ bool same_configuration(const RankingRow& a, const RankingRow& b) {
   return std::tie(a.group, a.is_baseline, a.identity) == std::tie(b.group, b.is_baseline, b.identity);
 }
 
-/// Group by group, kernels before baselines, fastest first.
+bool failed(const RankingRow& row) { return row.time_us == 0; }
+
+/// Group by group, kernels before baselines, fastest first, and what did not run behind them.
 bool faster(const RankingRow& a, const RankingRow& b) {
-  return std::tie(a.group, a.is_baseline, a.time_us, a.key, a.id) <
-         std::tie(b.group, b.is_baseline, b.time_us, b.key, b.id);
+  const bool a_failed = failed(a);
+  const bool b_failed = failed(b);
+  return std::tie(a.group, a_failed, a.is_baseline, a.time_us, a.key, a.id) <
+         std::tie(b.group, b_failed, b.is_baseline, b.time_us, b.key, b.id);
 }
 
 /// Half of what two copies of one kernel may differ by, as a fraction. What no tiletune has written counts as
@@ -140,7 +144,7 @@ RankingRows ranking_rows(const Database& database, const TrialFilter& filter) {
 std::uint32_t RankingRows::number_of_group(const Trial& trial) {
   const auto next = static_cast<std::uint32_t>(groups_.size());
   const auto [place, is_new] = group_numbers_.try_emplace(
-      Comparable{trial.gpu, trial.problem, trial.source, conditions_of(trial)}, next);
+      Comparable{trial.gpu, trial.problem, trial.source, conditions_of(trial), trial.cache}, next);
   if (is_new) groups_.push_back(&place->first);
   return place->second;
 }
@@ -172,17 +176,15 @@ void RankingRows::add(std::int64_t id, const Trial& trial) {
   rows_.push_back(row);
 }
 
-void RankingRows::keep_latest_that_ran() {
+void RankingRows::keep_latest() {
   std::sort(rows_.begin(), rows_.end(), latest_first);
   rows_.erase(std::unique(rows_.begin(), rows_.end(), same_configuration), rows_.end());
-  // Only now: a kernel that has become wrong must not rank with the time of its former source.
-  std::erase_if(rows_, [](const RankingRow& row) { return row.time_us == 0; });
 }
 
 void RankingRows::bring_to_pace_of_finals() {
   std::map<std::uint32_t, std::map<std::int64_t, Race>> races;
   for (const RankingRow& row : rows_) {
-    if (!row.is_baseline && row.race != 0) races[row.group][row.race].add(row);
+    if (!row.is_baseline && !failed(row) && row.race != 0) races[row.group][row.race].add(row);
   }
   std::map<std::uint32_t, std::pair<std::int64_t, double>> deciding;  // by group: the race and its pace
   for (const auto& [group, of_group] : races) {
@@ -193,22 +195,29 @@ void RankingRows::bring_to_pace_of_finals() {
   }
   for (RankingRow& row : rows_) {
     const auto race = deciding.find(row.group);
-    if (race == deciding.end()) continue;
+    if (race == deciding.end() || failed(row)) continue;
     row.in_finals = row.race == race->second.first;
     if (!row.in_finals) scale(row, race->second.second * row.first_us / row.time_us);
   }
 }
 
 std::vector<ComparableRows> RankingRows::comparable() {
-  keep_latest_that_ran();
+  // A kernel that has become wrong must not rank with the time of its former source, so failures count here.
+  keep_latest();
   bring_to_pace_of_finals();
   std::sort(rows_.begin(), rows_.end(), faster);
   std::vector<ComparableRows> sets;
   for (auto first = rows_.cbegin(); first != rows_.cend();) {
     const auto is_of_group = [&](const RankingRow& row) { return row.group == first->group; };
+    const auto is_baseline = [](const RankingRow& row) { return row.is_baseline; };
     const auto last = std::find_if_not(first, rows_.cend(), is_of_group);
-    const auto baselines = std::find_if(first, last, [](const RankingRow& row) { return row.is_baseline; });
-    if (baselines != first) sets.push_back({groups_[first->group], {first, baselines}, {baselines, last}});
+    const auto failures = std::find_if(first, last, failed);
+    const auto baselines = std::find_if(first, failures, is_baseline);
+    const auto failed_baselines = std::find_if(failures, last, is_baseline);
+    if (baselines != first) {
+      sets.push_back(
+          {groups_[first->group], {first, baselines}, {baselines, failures}, {failures, failed_baselines}});
+    }
     first = last;
   }
   return sets;

@@ -31,6 +31,7 @@ struct Comparable {
   std::string problem;
   Source source = Source::measured;
   std::string conditions;  ///< operation, element types, scalars, state of the L2 cache
+  std::string cache;       ///< the last of the conditions; empty where nothing was timed
 
   auto operator<=>(const Comparable&) const = default;
 };
@@ -75,6 +76,7 @@ struct ComparableRows {
   const Comparable* what;
   std::span<const RankingRow> kernels;  ///< at least one
   std::span<const RankingRow> baselines;
+  std::span<const RankingRow> failed;  ///< kernels that did not run
 };
 
 /// All rows of a ranking.
@@ -105,7 +107,7 @@ class RankingRows {
  private:
   std::uint32_t number_of_group(const Trial& trial);
   std::uint32_t number_of_template(const Trial& trial);
-  void keep_latest_that_ran();
+  void keep_latest();
   void bring_to_pace_of_finals();
 
   std::vector<RankingRow> rows_;

@@ -172,6 +172,10 @@ std::vector<std::string> Database::problems() const {
   return translating_errors(file(), [&] { return impl_->distinct("problem"); });
 }
 
+std::vector<std::string> Database::gpus() const {
+  return translating_errors(file(), [&] { return impl_->distinct("gpu"); });
+}
+
 std::vector<std::pair<Outcome, std::int64_t>> Database::outcome_counts(const TrialFilter& filter) const {
   return translating_errors(file(), [&] {
     SQLite::Statement statement = impl_->select("outcome, count(*)", filter, " GROUP BY outcome");

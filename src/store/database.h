@@ -88,6 +88,8 @@ class Database {
 
   /// Every problem that a row is of, each once.
   std::vector<std::string> problems() const;
+  /// Every GPU that a row is of.
+  std::vector<std::string> gpus() const;
 
   const std::filesystem::path& file() const;
 

@@ -1,0 +1,290 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/fill_config.h"
+#include "cli/predicted_rows.h"
+#include "cli/recorded_problems.h"
+#include "cli/signals.h"
+#include "output/comparison.h"
+#include "output/display.h"
+#include "output/table.h"
+
+namespace tiletune {
+
+namespace {
+
+/// Of the command line that a comparison fails by; any slowdown is beyond none of them.
+constexpr double kMostPercent = 1e6;
+
+struct CompareOptions {
+  std::vector<std::string> names;
+  std::vector<std::filesystem::path> databases;
+  std::string by = "gpu";
+  std::vector<std::string> gpus;
+  std::vector<std::string> templates;
+  std::vector<std::string> problems;
+  std::vector<std::string> sources;
+  std::filesystem::path predict;
+  CompileOptions compile;
+  std::filesystem::path fill;
+  std::optional<double> fail_above;
+  std::string format = "table";
+  std::filesystem::path output;
+};
+
+CompareBy parse_by(const std::string& text) {
+  if (const auto by = compare_by_from_name(text)) return *by;
+  throw UserError(fmt::format("nothing can be compared by '{}'", text), Where{"--by", ""},
+                  "Known: gpu, driver, date, sweep, source, database.");
+}
+
+void check_combination(const CompareOptions& options, CompareBy by) {
+  if (by == CompareBy::gpu && !options.gpus.empty()) {
+    throw UserError("names GPUs that are compared already", Where{"--gpu", ""},
+                    "Name them behind the command: tiletune compare A100 H100.");
+  }
+  if (options.predict.empty()) return;
+  if (by != CompareBy::gpu) {
+    throw UserError("fills in for GPUs that are compared, which these are not", Where{"--predict", ""},
+                    "Leave out --by, or record predictions with 'tiletune sweep --gpu'.");
+  }
+  if (options.names.empty()) {
+    throw UserError("needs to know the GPUs to predict for", Where{"--predict", ""},
+                    "Name them: tiletune compare A100 H100 --predict configs/sgemm.json.");
+  }
+}
+
+/// What a GPU's model is called: the shipped models know what drivers call them.
+std::string alias_of(const std::vector<GpuModel>& models, const std::string& gpu) {
+  const std::string plain = squashed(gpu);
+  for (const GpuModel& model : models) {
+    const auto is_it = [&](const std::string& alias) { return squashed(alias) == plain; };
+    if (is_it(model.name) || std::any_of(model.aliases.begin(), model.aliases.end(), is_it))
+      return model.name;
+  }
+  return gpu;
+}
+
+/// The databases of one comparison, opened.
+class Sources {
+ public:
+  explicit Sources(const CompareOptions& options) : models_(shipped_gpu_models()) {
+    const bool may_do_without = !options.predict.empty() && options.databases.empty();
+    std::vector<std::filesystem::path> files = options.databases;
+    std::error_code ignored;
+    if (files.empty() && (!may_do_without || std::filesystem::exists(kDefaultDatabase, ignored)))
+      files.emplace_back(kDefaultDatabase);
+    for (const auto& file : files) {
+      refuse_twice(file);
+      check_output(options.output, file);
+      check_output(options.fill, file);
+      open(file);
+    }
+    if (!options.predict.empty()) predict(options);
+  }
+
+  bool interrupted() const { return predicted_ && predicted_->interrupted(); }
+  const std::vector<std::string>& names() const { return names_; }
+  std::string alias(const std::string& gpu) const { return alias_of(models_, gpu); }
+
+  Databases all() const {
+    std::vector<const Database*> databases;
+    for (const auto& database : databases_) databases.push_back(database.get());
+    return Databases(databases);
+  }
+
+  /// All that `read` reads is of one state of each database.
+  void at_one_state(const std::function<void()>& read, std::size_t from = 0) const {
+    if (from == databases_.size()) return read();
+    databases_[from]->at_one_state([&] { at_one_state(read, from + 1); });
+  }
+
+ private:
+  void open(const std::filesystem::path& file) {
+    databases_.push_back(std::make_unique<Database>(file, Database::Mode::read_only));
+    names_.push_back(file.string());
+  }
+
+  void refuse_twice(const std::filesystem::path& file) const {
+    for (const std::string& other : names_) {
+      std::error_code ignored;
+      if (!std::filesystem::equivalent(file, other, ignored)) continue;
+      throw UserError("the database is named twice", Where{file.string(), ""}, "Leave one of the two out.");
+    }
+  }
+
+  bool is_recorded(const std::string& wanted) const {
+    const std::string plain = squashed(wanted);
+    for (const auto& database : databases_) {
+      for (const std::string& gpu : database->gpus()) {
+        if (squashed(gpu).find(plain) != std::string::npos ||
+            squashed(alias(gpu)).find(plain) != std::string::npos)
+          return true;
+      }
+    }
+    return false;
+  }
+
+  void predict(const CompareOptions& options) {
+    catch_interrupts();
+    ConfigOptions config;
+    config.config = options.predict;
+    config.problems = options.problems;
+    config.templates = options.templates;
+    for (const std::string& name : options.names) {
+      if (is_recorded(name)) continue;
+      if (!predicted_) predicted_ = std::make_unique<PredictedRows>();
+      predicted_->predict(config, options.compile, name);
+      if (predicted_->interrupted()) return;
+    }
+    if (predicted_) open(predicted_->file());
+  }
+
+  std::vector<GpuModel> models_;
+  std::unique_ptr<PredictedRows> predicted_;
+  std::vector<std::unique_ptr<Database>> databases_;
+  std::vector<std::string> names_;
+};
+
+TrialFilter filter_of(const CompareOptions& options, const Databases& databases) {
+  TrialFilter filter;
+  filter.baselines = false;
+  filter.gpus = options.gpus;
+  filter.templates = options.templates;
+  filter.sources = parse_sources(options.sources);
+  if (options.problems.empty()) return filter;
+  std::vector<std::string> recorded;
+  for (std::size_t i = 0; i < databases.size(); ++i) {
+    for (std::string& problem : databases[i].problems()) {
+      if (std::find(recorded.begin(), recorded.end(), problem) == recorded.end())
+        recorded.push_back(std::move(problem));
+    }
+  }
+  filter.problems = recorded_problems(options.problems, recorded);
+  return filter;
+}
+
+std::vector<Side> read_sides(const CompareOptions& options, const Sources& sources,
+                             const Databases& databases, const TrialFilter& filter, SideRows& rows) {
+  databases.for_each(filter, compare_columns(),
+                     [&](std::int64_t id, Trial& trial) { rows.add(Databases::index_of(id), id, trial); });
+  std::vector<Side> sides = rows.take(options.names);
+  if (sides.size() > 1) return sides;
+  const std::string found =
+      sides.empty() ? "No row matches" : fmt::format("The only {} is {}", options.by, sides.front().name);
+  throw UserError(
+      fmt::format("there are not two sides to compare by {}", options.by),
+      Where{join(sources.names(), ", "), ""},
+      fmt::format("{}. Name more databases with --db, predict with --predict CONFIG, or loosen the "
+                  "filters.",
+                  found));
+}
+
+Comparison compare(const CompareOptions& options, CompareBy by, const Sources& sources,
+                   const Databases& databases) {
+  const TrialFilter filter = filter_of(options, databases);
+  const GpuAlias alias = [&](const std::string& gpu) { return sources.alias(gpu); };
+  SideRows rows(by, sources.names(), alias);
+  std::vector<Side> sides = read_sides(options, sources, databases, filter, rows);
+  const ReadParameters read = [&](const std::vector<std::string>& templates, const auto& visit) {
+    TrialFilter of_templates = filter;
+    of_templates.templates = templates;
+    static constexpr std::array kColumns{"template", "parameters"};
+    databases.for_each(of_templates, kColumns, visit);
+  };
+  return compare_sides(by, sides, alias, read);
+}
+
+bool is_slower(const Comparison& comparison, std::optional<double> above) {
+  if (!above) return false;
+  const std::vector<Slowdown> slower = slowdowns(comparison, *above);
+  return std::any_of(slower.begin(), slower.end(), [](const Slowdown& each) { return each.is_certain; });
+}
+
+int run(const CompareOptions& options) {
+  const CompareBy by = parse_by(options.by);
+  const Format format = format_from_name(options.format);
+  check_combination(options, by);
+  const Sources sources(options);
+  if (sources.interrupted()) return kInterrupted;
+  const Databases databases = sources.all();
+  int code = 0;
+  sources.at_one_state([&] {
+    const Comparison comparison = compare(options, by, sources, databases);
+    const ComparisonView view{options.fail_above, options.output.empty() && stdout_wants_colour()};
+    stream_output(options.output,
+                  [&](std::ostream& out) { write_comparison(out, comparison, databases, format, view); });
+    if (!options.fill.empty()) {
+      for (const std::string& line : write_fill_configs(comparison, databases, options.fill))
+        fmt::print(stderr, "{}\n", printable(line));
+    }
+    if (is_slower(comparison, options.fail_above)) code = 1;
+    const bool compared =
+        std::any_of(comparison.problems.begin(), comparison.problems.end(),
+                    [](const ComparedProblem& problem) { return problem.sides_with_kernels() > 1; });
+    if (!compared) {
+      throw NothingToDo(
+          "no problem ran on two sides under the same conditions", Where{join(sources.names(), ", "), ""},
+          "Compare sides that have a problem in common; --fill FILE writes the configs for it.");
+    }
+  });
+  return code;
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* command = app.add_subcommand(
+      "compare", "Compare what is best on several GPUs, or with several drivers, days, sweeps or sources");
+  command->add_option("NAME", options->names,
+                      "What to compare: part of a GPU's name, a driver, a date ... (default: all recorded)");
+  command->add_option("--db", options->databases, "Results database (repeatable)")
+      ->allow_extra_args(false)
+      ->default_str(kDefaultDatabase);
+  command->add_option("--by", options->by, "gpu, driver, date, sweep, source or database")
+      ->capture_default_str();
+  command
+      ->add_option("--gpu", options->gpus,
+                   "Beside --by: only rows of this GPU; part of its name will do (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--template", options->templates, "Only rows of this template (repeatable)")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--problem", options->problems,
+                   "Only rows of this problem, e.g. 4096x4096x4096 (repeatable)")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--source", options->sources,
+                   "Only rows that are measured, predicted, replayed or imported (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--predict", options->predict,
+                      "Predict this config's configurations for the named GPUs that no row is of");
+  options->compile.add_to(*command);
+  command->add_option(
+      "--fill", options->fill,
+      "Write the config that measures the best of each side where another has not measured it");
+  command
+      ->add_option(
+          "--fail-above", options->fail_above,
+          "Exit with 1 when a later side's best is slower than the first's by more than so many percent "
+          "and more than the noise")
+      ->check(CLI::Range(0.0, kMostPercent));
+  command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
+  command->add_option("-o,--output", options->output, "Write here instead of to standard output");
+  command->footer(
+      "Examples:\n  tiletune compare A100 H100 --db a100.db --db h100.db\n"
+      "  tiletune compare A100 H100 H200 --predict configs/sgemm.json --db results/h200.db\n"
+      "  tiletune compare A100 H100 --db all.db --fill missing.json\n"
+      "  tiletune compare --by driver --gpu H200 --fail-above 5\n"
+      "  tiletune compare --by database --db before.db --db after.db --format json");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tiletune

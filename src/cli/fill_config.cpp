@@ -1,0 +1,252 @@
+#include "cli/fill_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/value.h"
+#include "output/comparison.h"
+#include "space/space.h"
+#include "spec/load.h"
+
+namespace tiletune {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// By problem's label and template, the parameters of the configurations that are lacking there.
+using Lacking = std::map<std::string, std::map<std::string, std::set<std::string>>>;
+
+/// What one config is for.
+struct Purpose {
+  std::size_t side = 0;
+  std::string scalars;
+  std::string cache;
+  auto operator<=>(const Purpose&) const = default;
+};
+
+/// In the order of the alphabet a template's name is a fixed place.
+std::set<std::string> templates_of(const Lacking& lacking) {
+  std::set<std::string> names;
+  for (const auto& [problem, kernels] : lacking) {
+    for (const auto& entry : kernels) names.insert(entry.first);
+  }
+  return names;
+}
+
+std::string literal(const Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr) return to_text(value);
+  const char quote = text->find('\'') == std::string::npos ? '\'' : '"';
+  return quote + *text + quote;
+}
+
+std::string term(const std::string& name, const Value& value) {
+  if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? name : "not " + name;
+  return fmt::format("{} == {}", name, literal(value));
+}
+
+NamedValues values_of(const std::string& parameters) {
+  NamedValues values;
+  const Json object = parse_json(parameters, "parameters");
+  for (const auto& [name, json] : object.items()) {
+    Value value;
+    if (!from_json(json, value))
+      throw UserError(fmt::format("the parameter {} of a recorded row has no plain value", name),
+                      "No config can name it.");
+    values.emplace_back(name, value);
+  }
+  return values;
+}
+
+/// True of this problem alone.
+std::string condition_of(const Problem& problem) {
+  std::vector<std::string> terms;
+  for (const auto& [name, size] : problem.dimensions) terms.push_back(fmt::format("{} == {}", name, size));
+  for (const auto& [name, elements] : problem.leading)
+    terms.push_back(fmt::format("{} == {}", name, elements));
+  return join(terms, " and ");
+}
+
+/// Admits the given configurations on the problem and says nothing of others.
+std::string requirement(const Problem& problem, const std::set<std::string>& configurations) {
+  std::string text = fmt::format("not ({})", condition_of(problem));
+  for (const std::string& parameters : configurations) {
+    std::vector<std::string> terms;
+    for (const auto& [name, value] : values_of(parameters)) terms.push_back(term(name, value));
+    text += terms.empty() ? " or 1 == 1" : fmt::format(" or ({})", join(terms, " and "));
+  }
+  return text;
+}
+
+class FillWriter {
+ public:
+  explicit FillWriter(const fs::path& file) {
+    const fs::path absolute = fs::absolute(file);
+    options_.template_folders = {absolute.parent_path(), home_folder() / "kernel_templates"};
+  }
+
+  /// Why no config can measure configurations of a template on a problem; empty when one can.
+  std::string obstacle(const std::string& kernel, const std::string& problem) const {
+    try {
+      load(Json{{"templates", {kernel}}, {"problems", {problem}}}.dump());
+      return "";
+    } catch (const UserError& error) {
+      return error.message();
+    }
+  }
+
+  std::string config(const Purpose& purpose, const std::string& side, const Lacking& lacking) const {
+    Json problems = Json::array();
+    for (const auto& entry : lacking) problems.push_back(entry.first);
+    Json config{{"templates", Json::array()}, {"problems", problems}};
+    for (const std::string& kernel : templates_of(lacking))
+      config["templates"].push_back(narrowed(kernel, side, lacking));
+    if (!purpose.scalars.empty()) config["scalars"] = scalars(purpose.scalars);
+    config["measure"] = Json::object();
+    if (!purpose.cache.empty()) config["measure"]["cache"] = purpose.cache;
+    // They are to be timed, however slow they are beside each other.
+    config["measure"]["screening"] = 0;
+    return config.dump(2) + "\n";
+  }
+
+  std::uint64_t count(const std::string& config) const {
+    const TuneSpec spec = load(config);
+    std::uint64_t all = 0;
+    for (const Problem& problem : spec.problems) {
+      for (const TemplateSpec& kernel : spec.templates) all += Space(kernel, problem).size();
+    }
+    return all;
+  }
+
+ private:
+  TuneSpec load(const std::string& config) const { return parse_tune_spec(config, "the config", options_); }
+
+  static Json scalars(const std::string& text) {
+    Json values = Json::object();
+    for (const std::string& word : split(text, ' ')) {
+      const auto parts = split(word, '=');
+      if (parts.size() == 2) values[parts.front()] = parse_json(parts.back(), "scalars");
+    }
+    return values;
+  }
+
+  Json narrowed(const std::string& kernel, const std::string& side, const Lacking& lacking) const {
+    Json values = Json::object();
+    Json constraints = Json::array();
+    for (const auto& [label, kernels] : lacking) {
+      const auto found = kernels.find(kernel);
+      const auto configurations = found == kernels.end() ? std::set<std::string>() : found->second;
+      const TuneSpec spec = load(Json{{"templates", {kernel}}, {"problems", {label}}}.dump());
+      constraints.push_back({{"require", requirement(spec.problems.front(), configurations)},
+                             {"why", "what " + side + " has not measured at " + label}});
+      for (const std::string& parameters : configurations) add_values(parameters, values);
+    }
+    Json entry{{"template", kernel}};
+    if (!values.empty()) entry["parameters"] = values;
+    entry["constraints"] = constraints;
+    return entry;
+  }
+
+  static void add_values(const std::string& parameters, Json& lists) {
+    for (const auto& [name, value] : values_of(parameters)) {
+      Json& list = lists[name];
+      const Json json = to_json(value);
+      if (std::find(list.begin(), list.end(), json) == list.end()) list.push_back(json);
+    }
+  }
+
+  LoadOptions options_;
+};
+
+std::string file_word(const std::string& text) {
+  const std::string word = squashed(text);
+  return word.empty() ? "side" : word;
+}
+
+fs::path with_word(const fs::path& file, const std::string& word) {
+  fs::path name = file.stem();
+  name += "-" + word;
+  name += file.extension();
+  return file.parent_path() / name;
+}
+
+/// Of each purpose a name of its own.
+std::map<Purpose, fs::path> files_for(const std::map<Purpose, Lacking>& purposes,
+                                      const Comparison& comparison, const fs::path& file) {
+  std::map<Purpose, fs::path> files;
+  std::set<fs::path> taken;
+  for (const auto& [purpose, lacking] : purposes) {
+    const std::string word = file_word(comparison.sides[purpose.side].name);
+    fs::path name = purposes.size() == 1 ? file : with_word(file, word);
+    for (int i = 2; !taken.insert(name).second; ++i) name = with_word(file, fmt::format("{}-{}", word, i));
+    files.emplace(purpose, name);
+  }
+  return files;
+}
+
+std::string command_for(const ComparedSide& side, CompareBy by, const fs::path& file) {
+  const bool predicted = side.sources == std::set<Source>{Source::predicted};
+  const std::string sweep = "tiletune sweep " + shell_quoted(file.string());
+  if (by == CompareBy::gpu && predicted) return sweep + " --gpu " + shell_quoted(side.name);
+  return by == CompareBy::gpu ? fmt::format("{} where there is a {}", sweep, side.name) : sweep;
+}
+
+}  // namespace
+
+std::vector<std::string> write_fill_configs(const Comparison& comparison, const Databases& databases,
+                                            const fs::path& file) {
+  const FillWriter writer(file);
+  std::vector<std::string> lines;
+  std::map<Purpose, Lacking> purposes;
+  std::map<Purpose, std::set<std::tuple<std::string, std::string, std::string>>> wanted;
+  std::map<std::pair<std::string, std::string>, std::string> obstacles;
+  for (const UnmeasuredTransfer& transfer : unmeasured_transfers(comparison)) {
+    const ComparedProblem& problem = comparison.problems[transfer.problem];
+    const Trial row = databases.row(transfer.id);
+    const auto [known, is_new] = obstacles.try_emplace({row.template_name, problem.problem});
+    if (is_new) {
+      known->second = writer.obstacle(row.template_name, problem.problem);
+      if (!known->second.empty())
+        lines.push_back(fmt::format("no config can measure {} at {}: {}", row.template_name, problem.problem,
+                                    known->second));
+    }
+    if (!known->second.empty()) continue;
+    const Purpose purpose{transfer.to, row.scalars, problem.cache};
+    purposes[purpose][problem.problem][row.template_name].insert(row.parameters);
+    wanted[purpose].insert({problem.problem, row.template_name, row.parameters});
+  }
+  if (purposes.empty()) {
+    lines.push_back(fmt::format("nothing to fill: {} is not written", file.string()));
+    return lines;
+  }
+  const auto files = files_for(purposes, comparison, file);
+  for (const auto& [purpose, lacking] : purposes) {
+    const ComparedSide& side = comparison.sides[purpose.side];
+    const std::string config = writer.config(purpose, side.name, lacking);
+    const std::uint64_t count = writer.count(config);
+    const std::size_t expected = wanted[purpose].size();
+    if (count != expected) {
+      throw UserError(fmt::format("a config would measure {} configurations instead of {}", count, expected),
+                      Where{files.at(purpose).string(), ""},
+                      "A template has changed since the rows were recorded: sweep the problems anew.");
+    }
+    write_file(files.at(purpose), config);
+    lines.push_back(fmt::format("{}: {} configuration{} of {} problem{} for {}; run {}",
+                                files.at(purpose).string(), count, count == 1 ? "" : "s", lacking.size(),
+                                lacking.size() == 1 ? "" : "s", side.name,
+                                command_for(side, comparison.by, files.at(purpose))));
+  }
+  return lines;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/common.h"
+
+namespace tiletune {
+
+/// Predictions in a database that is removed with this object.
+class PredictedRows {
+ public:
+  PredictedRows();
+  ~PredictedRows();
+  PredictedRows(const PredictedRows&) = delete;
+  PredictedRows& operator=(const PredictedRows&) = delete;
+
+  /// Predicts a config's configurations for a model, with progress on standard error. Throws UserError for an
+  /// unknown model; rethrows what ended the sweep.
+  void predict(const ConfigOptions& config, const CompileOptions& compile, const std::string& model);
+  /// A person ended it early.
+  bool interrupted() const { return interrupted_; }
+  std::filesystem::path file() const { return folder_ / "predicted"; }
+
+ private:
+  std::filesystem::path folder_;
+  bool interrupted_ = false;
+};
+
+}  // namespace tiletune

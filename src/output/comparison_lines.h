@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rank/compare.h"
+
+namespace tiletune {
+
+/// What is said above all tables: that sources are mixed.
+std::vector<std::string> lines_above(const Comparison& comparison);
+/// Under a problem's tables: pairs of sides, joined templates, what is rough, left out or unmeasured.
+std::vector<std::string> lines_under(const Comparison& comparison, const ComparedProblem& problem);
+/// At the end: problems of one side alone, and what is slower than asked for.
+std::vector<std::string> closing_lines(const Comparison& comparison, std::optional<double> fail_above);
+
+}  // namespace tiletune

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/outcome.h"
+#include "rank/sides.h"
+
+namespace tiletune {
+
+/// What a side knows of a configuration.
+enum class Known {
+  unmeasured,  ///< it has no row
+  failed,      ///< it does not run there: the efficiency is 0
+  screened,    ///< given up as slow: the time is of few samples
+  timed,
+};
+
+/// A configuration on one side.
+struct Standing {
+  Known known = Known::unmeasured;
+  std::int64_t id = 0;  ///< of the row, unless it is unmeasured
+  double time_us = 0;   ///< as ranking compares it; 0: it did not run
+  double low_us = 0;    ///< 95% interval, widened by half the noise floor
+  double high_us = 0;
+  double efficiency = 0;      ///< the side's fastest time by this one
+  bool is_with_best = false;  ///< the ranking cannot tell it from the side's best
+};
+
+/// A configuration on all sides.
+struct Portability {
+  std::vector<Standing> on;             ///< by side
+  std::optional<double> harmonic_mean;  ///< of the efficiencies on sides where it ran
+  std::optional<double> minimum;        ///< of these efficiencies; 0 where it fails on a side
+  /// Over the sides that have the problem: 0 where it fails on one, none where one has not measured it.
+  std::optional<double> pennycook;
+};
+
+/// What a side has of a problem.
+struct SideOfProblem {
+  bool has_kernels = false;  ///< one at least ran; the rest has no meaning otherwise
+  Source source = Source::measured;
+  std::string gpu;
+  std::size_t ran = 0;       ///< configurations; those given up as slow count
+  std::size_t screened = 0;  ///< of these
+  std::size_t failed = 0;
+  std::size_t tied = 0;  ///< others that the ranking cannot tell from the best
+  /// Rows of other sources, which are left out: a problem has one source on a side, the one that can be
+  /// trusted most of measured, replayed, imported and predicted.
+  std::set<Source> left_out;
+};
+
+/// Two sides, by the configurations that ran on both.
+struct PairOfSides {
+  std::size_t first = 0;
+  std::size_t second = 0;
+  std::size_t common = 0;
+  std::optional<double> spearman;  ///< of their times
+  std::size_t top = 0;             ///< how many are 1% of them, rounded up
+  std::size_t top_shared = 0;      ///< how many are among the fastest 1% on both
+};
+
+/// A template whose rows do not have the same parameters on all sides. Its configurations are told apart by
+/// those that all have, and each stands for the fastest row of its side.
+struct JoinedTemplate {
+  std::string name;
+  std::set<std::string, std::less<>> common;
+  std::set<std::string, std::less<>> ignored;
+};
+
+/// One problem under one set of conditions.
+struct ComparedProblem {
+  std::string problem;
+  std::string conditions;  ///< a side's own may lack the state of the cache, when nothing was timed there
+  std::string cache;       ///< the last of the conditions
+  std::string gpu;         ///< empty when sides are GPUs
+  std::vector<SideOfProblem> sides;
+  /// By side, its best configuration on all sides; without standings where the side has none.
+  std::vector<Portability> best_of;
+  std::vector<PairOfSides> pairs;
+  std::size_t common = 0;                 ///< configurations that ran on every side that has the problem
+  std::optional<Portability> compromise;  ///< the one of these with the largest Pennycook's metric
+  std::optional<Portability> safest;      ///< the one of these with the largest minimum
+  std::vector<JoinedTemplate> joined;
+
+  std::size_t sides_with_kernels() const;
+};
+
+struct ComparedSide {
+  std::string name;
+  std::set<std::string> gpus;
+  std::set<std::string> drivers;
+  std::set<Source> sources;  ///< of what is compared
+  std::size_t problems = 0;
+};
+
+struct Comparison {
+  CompareBy by = CompareBy::gpu;
+  std::vector<ComparedSide> sides;
+  std::vector<ComparedProblem> problems;  ///< in order of first appearance
+
+  /// Sides, or problems within one, have times from different sources.
+  bool mixes_sources() const;
+};
+
+/// Calls back for each row that may be of these templates, in order of id.
+using ReadParameters =
+    std::function<void(const std::vector<std::string>& templates,
+                       const std::function<void(std::int64_t id, const Trial& trial)>& visit)>;
+
+/// Compares sides problem by problem. Predictions, for which there is no state of the cache, stand beside
+/// measurements in each. Only templates whose parameters differ among the sides are read once more.
+Comparison compare_sides(CompareBy by, std::vector<Side>& sides, const GpuAlias& alias,
+                         const ReadParameters& read);
+
+/// The best configuration of one side that another has no row of.
+struct UnmeasuredTransfer {
+  std::size_t problem = 0;  ///< place in the comparison
+  std::size_t from = 0;     ///< sides
+  std::size_t to = 0;
+  std::int64_t id = 0;  ///< the row on `from`
+};
+std::vector<UnmeasuredTransfer> unmeasured_transfers(const Comparison& comparison);
+
+/// The best of a problem on a later side against the best on the first side that has it.
+struct Slowdown {
+  std::size_t problem = 0;
+  std::size_t first = 0;
+  std::size_t later = 0;
+  double percent = 0;       ///< how much longer it takes
+  bool is_certain = false;  ///< the intervals, widened by the noise floor, do not overlap
+};
+/// Those beyond a number of percent.
+std::vector<Slowdown> slowdowns(const Comparison& comparison, double above_percent);
+
+}  // namespace tiletune

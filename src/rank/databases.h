@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/database.h"
+
+namespace tiletune {
+
+/// Rows of several databases read as if they were in one: ids and numbers of sweeps are unique over all of
+/// them, and the numbers grow in the order in which the sweeps began. The databases must outlive this.
+class Databases {
+ public:
+  explicit Databases(std::vector<const Database*> databases);
+
+  /// Row by row with some columns read, database after database, with growing ids. `visit` may change the
+  /// row.
+  void for_each(const TrialFilter& filter, std::span<const char* const> columns,
+                const std::function<void(std::int64_t id, Trial& trial)>& visit) const;
+  Trial row(std::int64_t id) const;
+
+  std::size_t size() const { return databases_.size(); }
+  const Database& operator[](std::size_t index) const { return *databases_.at(index); }
+  /// The place of the database that a row is of.
+  static std::size_t index_of(std::int64_t id);
+
+ private:
+  std::vector<const Database*> databases_;
+  std::vector<std::map<std::int64_t, std::int64_t>> sweep_numbers_;  ///< by database
+};
+
+}  // namespace tiletune

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace tiletune {
+
+/// Pennycook's metric of performance portability over a set of platforms: their number by the sum of the
+/// reciprocal efficiencies, which is the harmonic mean; 0 when the configuration does not run on one of them.
+/// An efficiency is the best known time on a platform by the configuration's own (S. J. Pennycook, J. D.
+/// Sewall, V. W. Lee: Implications of a metric for performance portability, Future Generation Computer
+/// Systems 92 (2019), 947-958). None without platforms.
+std::optional<double> pennycook(std::span<const double> efficiencies);
+
+/// The correlation of the ranks of two equally long lists, values that are equal sharing the mean of their
+/// ranks: -1 to 1. None for less than two values and where all of one list are equal.
+std::optional<double> spearman(std::span<const double> a, std::span<const double> b);
+
+/// How many of the first 1%: at least one of any.
+std::size_t top_percent(std::size_t count);
+/// How many places are among the `top` smallest of both lists; of equal values the earlier count as smaller.
+std::size_t shared_of_smallest(std::span<const double> a, std::span<const double> b, std::size_t top);
+
+}  // namespace tiletune

@@ -1,0 +1,183 @@
+#include "rank/sides.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "rank/parameters.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, CompareBy>, 6> kCompareBy{{
+    {"gpu", CompareBy::gpu},
+    {"driver", CompareBy::driver},
+    {"date", CompareBy::date},
+    {"sweep", CompareBy::sweep},
+    {"source", CompareBy::source},
+    {"database", CompareBy::database},
+}};
+
+/// "580.95.05" as {580, 95, 5}: versions order by their numbers.
+std::vector<std::uint64_t> numbers_in(const std::string& text) {
+  std::vector<std::uint64_t> numbers;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    std::uint64_t number = 0;
+    const auto [rest, error] = std::from_chars(at, end, number);
+    if (error == std::errc()) numbers.push_back(number);
+    at = error == std::errc::invalid_argument ? at + 1 : rest;
+  }
+  return numbers;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return !part.empty() && text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+std::string_view name(CompareBy by) {
+  return std::find_if(kCompareBy.begin(), kCompareBy.end(),
+                      [&](const auto& entry) { return entry.second == by; })
+      ->first;
+}
+
+std::optional<CompareBy> compare_by_from_name(std::string_view text) {
+  for (const auto& [known, by] : kCompareBy) {
+    if (known == text) return by;
+  }
+  return std::nullopt;
+}
+
+std::span<const char* const> compare_columns() {
+  static const std::vector<const char*> columns = [] {
+    const auto of_ranking = ranking_columns();
+    std::vector<const char*> all(of_ranking.begin(), of_ranking.end());
+    all.push_back("driver_version");
+    return all;
+  }();
+  return columns;
+}
+
+SideRows::SideRows(CompareBy by, std::vector<std::string> databases, GpuAlias alias)
+    : by_(by), databases_(std::move(databases)), alias_(std::move(alias)) {}
+
+std::string SideRows::name_of(std::size_t database, const Trial& trial) const {
+  constexpr std::size_t kLengthOfDate = 10;
+  switch (by_) {
+    case CompareBy::gpu:
+      return trial.gpu;
+    case CompareBy::driver:
+      return trial.driver_version;
+    case CompareBy::date:
+      return trial.recorded_at.substr(0, kLengthOfDate);
+    case CompareBy::sweep:
+      return trial.sweep_id == 0 ? "" : std::to_string(trial.sweep_id);
+    case CompareBy::source:
+      return std::string(tiletune::name(trial.source));
+    case CompareBy::database:
+      return databases_.at(database);
+  }
+  return "";
+}
+
+Side& SideRows::side_of(const std::string& name) {
+  const auto known = places_.find(name);
+  if (known != places_.end()) return sides_[known->second];
+  const std::string alias = by_ == CompareBy::gpu ? alias_(name) : name;
+  const auto same =
+      std::find_if(sides_.begin(), sides_.end(), [&](const Side& side) { return side.alias == alias; });
+  places_.emplace(name, static_cast<std::size_t>(same - sides_.begin()));
+  if (same != sides_.end()) return *same;
+  sides_.emplace_back();
+  sides_.back().name = name;
+  sides_.back().alias = alias;
+  return sides_.back();
+}
+
+void SideRows::note_parameters(Side& side, const Trial& trial) {
+  scratch_.clear();
+  append_member_names(trial.parameters, scratch_);
+  std::set<std::string>& known = side.parameter_names[trial.template_name];
+  if (!known.contains(scratch_)) known.insert(scratch_);
+}
+
+void SideRows::add(std::size_t database, std::int64_t id, Trial& trial) {
+  const std::string name = name_of(database, trial);
+  if (name.empty()) return;
+  Side& side = side_of(name);
+  side.gpus.insert(trial.gpu);
+  side.sources.insert(trial.source);
+  if (!trial.driver_version.empty()) side.drivers.insert(trial.driver_version);
+  if (trial.kind == "kernel") note_parameters(side, trial);
+  if (trial.outcome == Outcome::screened_out && trial.median_us) {
+    trial.outcome = Outcome::ok;
+    side.screened.push_back(id);
+  }
+  side.rows.add(id, trial);
+}
+
+std::vector<std::size_t> SideRows::asked_for(const std::string& name) const {
+  const std::string wanted = by_ == CompareBy::gpu ? squashed(name) : name;
+  std::vector<std::size_t> whole;
+  std::vector<std::size_t> part;
+  for (std::size_t i = 0; i < sides_.size(); ++i) {
+    const Side& side = sides_[i];
+    if (by_ == CompareBy::gpu) {
+      const std::string recorded = squashed(side.name);
+      const std::string model = squashed(side.alias);
+      if (recorded == wanted || model == wanted) whole.push_back(i);
+      if (contains(recorded, wanted) || contains(model, wanted)) part.push_back(i);
+    } else {
+      if (side.name == wanted) whole.push_back(i);
+      if (by_ == CompareBy::database ? contains(side.name, wanted) : side.name.starts_with(wanted))
+        part.push_back(i);
+    }
+  }
+  return whole.empty() ? part : whole;
+}
+
+void SideRows::sort() {
+  const auto by_number = [](const Side& a, const Side& b) { return numbers_in(a.name) < numbers_in(b.name); };
+  const auto by_trust = [](const Side& a, const Side& b) {
+    return source_from_name(a.name) < source_from_name(b.name);
+  };
+  if (by_ == CompareBy::source) std::stable_sort(sides_.begin(), sides_.end(), by_trust);
+  if (by_ == CompareBy::driver || by_ == CompareBy::date || by_ == CompareBy::sweep)
+    std::stable_sort(sides_.begin(), sides_.end(), by_number);
+}
+
+std::vector<Side> SideRows::take(const std::vector<std::string>& names) {
+  places_.clear();
+  if (names.empty()) {
+    sort();
+    return std::move(sides_);
+  }
+  std::vector<std::size_t> order;
+  for (const std::string& name : names) {
+    const auto found = asked_for(name);
+    if (found.empty()) {
+      std::vector<std::string> known;
+      for (const Side& side : sides_) known.push_back(side.name);
+      throw UserError(fmt::format("no row is of the {} '{}'", tiletune::name(by_), name),
+                      fmt::format("Recorded: {}.", known.empty() ? "nothing" : join(known, ", ")));
+    }
+    for (const std::size_t place : found) {
+      if (std::find(order.begin(), order.end(), place) == order.end()) order.push_back(place);
+    }
+  }
+  std::vector<Side> taken;
+  for (const std::size_t place : order) taken.push_back(std::move(sides_[place]));
+  sides_.clear();
+  return taken;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "rank/rows.h"
+
+namespace tiletune {
+
+/// What the sides of a comparison differ in.
+enum class CompareBy { gpu, driver, date, sweep, source, database };
+
+std::string_view name(CompareBy by);
+std::optional<CompareBy> compare_by_from_name(std::string_view text);
+
+/// One side of a comparison: all rows of one GPU, driver, day, sweep, source or database.
+struct Side {
+  std::string name;   ///< "NVIDIA H200", "580.159.04", "2026-11-21", "3", "measured", "results/a.db"
+  std::string alias;  ///< of a GPU: what its model is called; otherwise the name
+  RankingRows rows;
+  std::vector<std::int64_t> screened;  ///< ids, ascending, of rows that a sweep gave up as slow
+  std::set<std::string> gpus;
+  std::set<std::string> drivers;
+  std::set<Source> sources;
+  /// By template, the names of the parameters that its rows have, each list ended by line feeds.
+  std::map<std::string, std::set<std::string>> parameter_names;
+};
+
+/// What a GPU's model is called, whatever a driver or another tuner calls the GPU.
+using GpuAlias = std::function<std::string(const std::string&)>;
+
+/// Deals rows out to sides as they come.
+class SideRows {
+ public:
+  SideRows(CompareBy by, std::vector<std::string> databases, GpuAlias alias);
+
+  /// Rows come with the columns of compare_columns() and with growing ids. A row that was given up as slow
+  /// counts as one that ran, with the time of its few samples. Rows that say nothing of what sides differ in
+  /// are left out.
+  void add(std::size_t database, std::int64_t id, Trial& trial);
+
+  /// The sides that are asked for, in that order, or all: days, sweeps and drivers ascending, sources as they
+  /// can be trusted, the others in order of appearance. A GPU is asked for by its name, that of its model or
+  /// a part of either, in which case there may be several; the others by the beginning, databases by a part.
+  /// Throws UserError for a name that no row has.
+  std::vector<Side> take(const std::vector<std::string>& names);
+
+  const GpuAlias& alias() const { return alias_; }
+
+ private:
+  std::string name_of(std::size_t database, const Trial& trial) const;
+  Side& side_of(const std::string& name);
+  void note_parameters(Side& side, const Trial& trial);
+  std::vector<std::size_t> asked_for(const std::string& name) const;
+  void sort();
+
+  CompareBy by_;
+  std::vector<std::string> databases_;
+  GpuAlias alias_;
+  std::vector<Side> sides_;
+  std::unordered_map<std::string, std::size_t> places_;
+  std::string scratch_;
+};
+
+/// What a comparison needs of a row.
+std::span<const char* const> compare_columns();
+
+}  // namespace tiletune

@@ -1,0 +1,222 @@
+// `tiletune compare` as people call it: sides, predictions, configs that fill gaps, exit codes.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/file.h"
+#include "cli/expect_error.h"
+#include "cli/process.h"
+#include "store/database.h"
+
+namespace tiletune {
+namespace {
+
+/// The template `tiny` with V=`v`, as write_tiny_space() has it.
+Trial tiny(const std::string& gpu, int v, double median_us, const std::string& problem = "1x1x1") {
+  Trial trial;
+  trial.key = gpu + problem + std::to_string(v);
+  trial.template_name = "tiny";
+  trial.parameters = "{\"V\":" + std::to_string(v) + "}";
+  trial.operation = "gemm";
+  trial.element_types = "f32";
+  trial.scalars = "alpha=1 beta=0";
+  trial.cache = "warm";
+  trial.problem = problem;
+  trial.gpu = gpu;
+  trial.outcome = Outcome::ok;
+  trial.median_us = median_us;
+  trial.recorded_at = "2026-11-21T10:00:00Z";
+  return trial;
+}
+
+void record(const Sandbox& sandbox, const std::string& name, const std::vector<Trial>& rows) {
+  Database(sandbox.folder() / name, Database::Mode::read_write).record_all(rows);
+}
+
+/// Two GPUs in two databases; each lacks the other's best of the first problem, and H100 the second problem.
+void record_with_gaps(const Sandbox& sandbox) {
+  record(sandbox, "a100.db",
+         {tiny("NVIDIA A100-SXM4-40GB", 1, 10), tiny("NVIDIA A100-SXM4-40GB", 2, 20),
+          tiny("NVIDIA A100-SXM4-40GB", 5, 20, "2x3x4")});
+  record(sandbox, "h100.db", {tiny("NVIDIA H100 80GB HBM3", 2, 9), tiny("NVIDIA H100 80GB HBM3", 3, 5)});
+}
+
+const std::vector<std::string> kBoth{"compare", "A100", "H100", "--db", "a100.db", "--db", "h100.db"};
+
+std::vector<std::string> with(std::vector<std::string> command, const std::vector<std::string>& more) {
+  command.insert(command.end(), more.begin(), more.end());
+  return command;
+}
+
+nlohmann::ordered_json json_of(const Sandbox& sandbox, const std::vector<std::string>& command) {
+  const Finished run = sandbox.run(with(command, {"--format", "json"}));
+  EXPECT_EQ(run.code, 0) << run.err;
+  return nlohmann::ordered_json::parse(run.out);
+}
+
+TEST(Compare, GpusOfSeveralDatabasesStandSideBySide) {
+  const Sandbox sandbox;
+  record_with_gaps(sandbox);
+  const Finished run = sandbox.run(kBoth);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  EXPECT_EQ(run.out.find("warning"), std::string::npos) << "all is measured";
+  for (const std::string part :
+       {"1x1x1 (gemm, f32, alpha=1 beta=0, warm)\n", "1 common configuration;",
+        "only NVIDIA A100-SXM4-40GB has 2x3x4",
+        "unmeasured (?): the best of NVIDIA A100-SXM4-40GB on NVIDIA H100 80GB HBM3;"})
+    EXPECT_NE(run.out.find(part), std::string::npos) << part << "\nis not in\n" << run.out;
+}
+
+TEST(Compare, JsonMatchesItsSchema) {
+  const Sandbox sandbox;
+  record_with_gaps(sandbox);
+  const Finished run =
+      sandbox.run(with(kBoth, {"--format", "json", "--fail-above", "3", "-o", "comparison.json"}));
+  EXPECT_EQ(run.code, 0) << run.err;
+  const std::string command = std::string(TILETUNE_SOURCE_DIR) + "/tools/check_schemas " +
+                              (sandbox.folder() / "comparison.json").string() + " >/dev/null 2>&1";
+  const int status = std::system(command.c_str());  // NOLINT(cert-env33-c): a tool of the project
+  constexpr int kNoJsonschema = 77;
+  if (WEXITSTATUS(status) == kNoJsonschema) GTEST_SKIP() << "python3-jsonschema is missing";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+/// "1x1x1 {"V":3}" of all that a config evaluates.
+std::set<std::string> evaluated_by(const Sandbox& sandbox, const std::string& config) {
+  const Finished run =
+      sandbox.run({"sweep", config, "--gpu", "H100", "--db", config + ".db", "-q", "-j", "2"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  std::set<std::string> found;
+  for (const Trial& row : Database(sandbox.folder() / (config + ".db"), Database::Mode::read_only).trials({}))
+    found.insert(row.problem + " " + row.parameters);
+  return found;
+}
+
+TEST(Compare, FillWritesConfigsForExactlyWhatIsUnmeasured) {
+  const Sandbox sandbox;
+  record_with_gaps(sandbox);
+  sandbox.write_tiny_space(6);
+  const Finished run = sandbox.run(with(kBoth, {"--fill", "gaps.json"}));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(
+      run.err,
+      "gaps-nvidiaa100sxm440gb.json: 1 configuration of 1 problem for NVIDIA A100-SXM4-40GB; run tiletune "
+      "sweep "
+      "gaps-nvidiaa100sxm440gb.json where there is a NVIDIA A100-SXM4-40GB\n"
+      "gaps-nvidiah10080gbhbm3.json: 2 configurations of 2 problems for NVIDIA H100 80GB HBM3; run tiletune "
+      "sweep gaps-nvidiah10080gbhbm3.json where there is a NVIDIA H100 80GB HBM3\n");
+  const std::string config = "gaps-nvidiah10080gbhbm3.json";
+  EXPECT_NE(sandbox.run({"space", config}).out.find(" 2 valid\n"), std::string::npos);
+  EXPECT_EQ(evaluated_by(sandbox, config), (std::set<std::string>{R"(1x1x1 {"V":1})", R"(2x3x4 {"V":5})"}));
+  const auto written = read_json(sandbox.folder() / config);
+  EXPECT_EQ(written["measure"].dump(), R"({"cache":"warm","screening":0})");
+  EXPECT_EQ(written["scalars"].dump(), R"({"alpha":1,"beta":0})");
+}
+
+TEST(Compare, FillOfOneSideTakesTheFilesNameAndWhatIsCompleteWritesNone) {
+  const Sandbox sandbox;
+  sandbox.write_tiny_space(6);
+  record(sandbox, "a.db", {tiny("A", 1, 10), tiny("A", 2, 5), tiny("B", 1, 7)});
+  const std::vector<std::string> compare{"compare", "--db", "a.db", "--fill", "gaps.json"};
+  EXPECT_EQ(
+      sandbox.run(compare).err,
+      "gaps.json: 1 configuration of 1 problem for B; run tiletune sweep gaps.json where there is a B\n");
+  EXPECT_EQ(evaluated_by(sandbox, "gaps.json"), std::set<std::string>{R"(1x1x1 {"V":2})"});
+  std::filesystem::remove(sandbox.folder() / "gaps.json");
+  record(sandbox, "a.db", {tiny("B", 2, 6)});
+  EXPECT_EQ(sandbox.run(compare).err, "nothing to fill: gaps.json is not written\n");
+  EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "gaps.json"));
+}
+
+TEST(Compare, FillSaysWhatNoConfigCanMeasure) {
+  const Sandbox sandbox;
+  record_with_gaps(sandbox);
+  const Finished unknown = sandbox.run(with(kBoth, {"--fill", "gaps.json"}));
+  EXPECT_EQ(unknown.code, 0);
+  EXPECT_NE(unknown.err.find("no config can measure tiny at 1x1x1: there is no template 'tiny'\n"),
+            std::string::npos)
+      << unknown.err;
+  sandbox.write_tiny_space(2);
+  expect_error(sandbox.run(with(kBoth, {"--fill", "gaps.json"})), kUserError,
+               {"V = 3 is not among the template's values"});
+}
+
+TEST(Compare, ASlowerDriverFailsTheCommand) {
+  const Sandbox sandbox;
+  std::vector<Trial> rows{tiny("A", 1, 100), tiny("A", 1, 107)};
+  rows[1].key += "later";
+  rows[0].driver_version = "570.10";
+  rows[1].driver_version = "1000.1";
+  record(sandbox, "a.db", rows);
+  const std::vector<std::string> compare{"compare", "--by", "driver", "--db", "a.db"};
+  EXPECT_EQ(sandbox.run(compare).code, 0);
+  EXPECT_EQ(sandbox.run(with(compare, {"--fail-above", "8"})).code, 0);
+  const Finished slower = sandbox.run(with(compare, {"--fail-above", "5"}));
+  EXPECT_EQ(slower.code, 1);
+  EXPECT_NE(slower.out.find("slower: 1x1x1 on A"), std::string::npos) << slower.out;
+  EXPECT_EQ(sandbox.run(with(compare, {"1000", "570", "--fail-above", "5"})).code, 0)
+      << "the other way round";
+}
+
+TEST(Compare, DatabasesAreSidesAndTheLaterOneMayBeSlower) {
+  const Sandbox sandbox;
+  record(sandbox, "before.db", {tiny("A", 1, 100)});
+  record(sandbox, "after.db", {tiny("A", 1, 120)});
+  const Finished run = sandbox.run({"compare", "--by", "database", "--db", "before.db", "--db", "after.db",
+                                    "--fail-above", "5", "--format", "json"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_EQ(nlohmann::ordered_json::parse(run.out)["slower"][0]["later"], "after.db");
+}
+
+TEST(Compare, PredictionsAreMadeForNamedGpusThatNoRowIsOf) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(3);
+  record(sandbox, "h200.db", {tiny("NVIDIA H200", 1, 10), tiny("NVIDIA H200", 2, 20)});
+  const auto document = json_of(
+      sandbox, {"compare", "A100", "H100", "H200", "--predict", config, "--db", "h200.db", "-j", "2"});
+  std::vector<std::string> sides;
+  for (const auto& side : document["sides"])
+    sides.push_back(side["name"].get<std::string>() + side["sources"].dump());
+  EXPECT_EQ(sides, (std::vector<std::string>{R"(A100 40GB["predicted"])", R"(H100 SXM["predicted"])",
+                                             R"(NVIDIA H200["measured"])"}));
+  EXPECT_EQ(document["mixes_sources"], true);
+  ASSERT_EQ(document["problems"].size(), 1U);
+  EXPECT_EQ(document["problems"][0]["common"], 2);
+  EXPECT_EQ(document["problems"][0]["sides"][0]["ran"], 3);
+  EXPECT_EQ(Database(sandbox.folder() / "h200.db", Database::Mode::read_only).trials({}).size(), 2U)
+      << "predictions are not recorded";
+}
+
+TEST(Compare, MistakesAreNamedWithTheirRemedies) {
+  const Sandbox sandbox;
+  record(sandbox, "a.db", {tiny("NVIDIA H200", 1, 10)});
+  const auto run = [&](const std::vector<std::string>& more) {
+    return sandbox.run(with({"compare", "--db", "a.db"}, more));
+  };
+  expect_error(run({}), kUserError,
+               {"a.db: there are not two sides to compare by gpu",
+                "The only gpu is NVIDIA H200. Name more databases"});
+  expect_error(run({"H200", "B100"}), kUserError, {"no row is of the gpu 'B100'", "Recorded: NVIDIA H200."});
+  expect_error(
+      run({"--by", "colour"}), kUserError,
+      {"--by: nothing can be compared by 'colour'", "Known: gpu, driver, date, sweep, source, database."});
+  expect_error(run({"--gpu", "H200"}), kUserError, {"--gpu: names GPUs that are compared already"});
+  expect_error(run({"--predict", "x.json"}), kUserError,
+               {"--predict: needs to know the GPUs to predict for"});
+  expect_error(run({"--by", "driver", "--predict", "x.json"}), kUserError, {"--predict: fills in for GPUs"});
+  expect_error(run({"--db", "./a.db"}), kUserError, {"./a.db: the database is named twice"});
+  expect_error(run({"-o", "a.db"}), kUserError, {"a.db: the output would replace the database"});
+  expect_error(run({"--fill", "a.db"}), kUserError, {"a.db: the output would replace the database"});
+  expect_error(run({"--source", "guessed"}), kUserError, {"--source: unknown source 'guessed'"});
+  record(sandbox, "a.db", {tiny("NVIDIA H100", 1, 10, "2x2x2")});
+  expect_error(run({}), kNothingToDo, {"no problem ran on two sides under the same conditions"});
+}
+
+}  // namespace
+}  // namespace tiletune

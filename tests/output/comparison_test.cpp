@@ -1,0 +1,183 @@
+#include "output/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "store/temporary_folder.h"
+
+namespace tiletune {
+namespace {
+
+Trial of_gpu(const std::string& gpu, int x, double median_us) {
+  Trial trial;
+  trial.gpu = gpu;
+  trial.key = gpu + " " + std::to_string(x);
+  trial.template_name = "sgemm";
+  trial.parameters = "{\"X\":" + std::to_string(x) + ",\"Y\":8}";
+  trial.operation = "gemm";
+  trial.problem = "64x64x64";
+  trial.cache = "cold";
+  trial.outcome = Outcome::ok;
+  trial.median_us = median_us;
+  return trial;
+}
+
+Trial predicted_for(const std::string& gpu, int x, double predicted_us) {
+  Trial trial = of_gpu(gpu, x, predicted_us);
+  trial.source = Source::predicted;
+  trial.predicted_us = predicted_us;
+  trial.cache.clear();
+  return trial;
+}
+
+/// A is predicted; B has measured two configurations, refused one and given up another.
+std::vector<Trial> rows_of_two_sources() {
+  std::vector<Trial> rows{predicted_for("A", 1, 100), predicted_for("A", 2, 125), predicted_for("A", 3, 200),
+                          of_gpu("B", 2, 50),         of_gpu("B", 3, 40),         of_gpu("B", 1, 0),
+                          of_gpu("B", 4, 160)};
+  rows[3].ci_low_us = 49;
+  rows[3].ci_high_us = 51;
+  rows[5].outcome = Outcome::refused;
+  rows[5].median_us.reset();
+  rows[6].outcome = Outcome::screened_out;
+  return rows;
+}
+
+std::string written(const std::vector<Trial>& rows, Format format, const ComparisonView& view = {},
+                    CompareBy by = CompareBy::gpu) {
+  const TemporaryFolder folder;
+  Database database(folder / "a.db", Database::Mode::read_write);
+  database.record_all(rows);
+  const Databases databases({&database});
+  const GpuAlias alias = [](const std::string& gpu) { return gpu; };
+  SideRows dealt(by, {"a.db"}, alias);
+  databases.for_each({}, compare_columns(), [&](std::int64_t id, Trial& trial) { dealt.add(0, id, trial); });
+  std::vector<Side> sides = dealt.take({});
+  const Comparison comparison = compare_sides(by, sides, alias, [&](const auto&, const auto& visit) {
+    databases.for_each({}, compare_columns(), visit);
+  });
+  std::ostringstream out;
+  write_comparison(out, comparison, databases, format, view);
+  return out.str();
+}
+
+TEST(Comparison, TellsTheBestTheirWorthElsewhereAndWhereFromTheTimesAre) {
+  EXPECT_EQ(
+      written(rows_of_two_sources(), Format::table),
+      "warning: times of different sources stand side by side: A predicted; B measured\n"
+      "\n"
+      "64x64x64 (gemm, cold)\n"
+      "best of                        source     template  parameters  time_us  ci_us  tflops  tied_with  "
+      "ran  "
+      "failed\n"
+      "A                              predicted  sgemm     X=1             100      -       -          0    "
+      "3  "
+      "     0\n"
+      "B                              measured   sgemm     X=3            40.0      -       -          0    "
+      "3  "
+      "     1\n"
+      "compromise: largest pennycook  -          sgemm     X=2               -      -       -          -    "
+      "-  "
+      "     -\n"
+      "in every sgemm row shown: Y=8\n"
+      "efficiency of the best of      on A (predicted)  on B (measured)  harmonic_mean  minimum  pennycook\n"
+      "A                                        1.000=                x           1.00        0          0\n"
+      "B                                        0.500            1.000=          0.667    0.500      0.667\n"
+      "compromise: largest pennycook            0.800            0.800           0.800    0.800      0.800\n"
+      "efficiency: the side's fastest time by the configuration's; =: cannot be told from the side's best; "
+      "x: "
+      "does not run there\n"
+      "A and B: Spearman -1.000 over 2 common configurations; of the fastest 1% on each (1) 0 are the same\n"
+      "B: 1 of 3 configurations were given up as slow (~); their times are of few samples\n");
+}
+
+TEST(Comparison, SaysWhatIsUnmeasuredAndWhatOneSideAloneHas) {
+  std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("B", 2, 50), of_gpu("B", 9, 7)};
+  rows[2].problem = "8x8x8";
+  const std::string text = written(rows, Format::table);
+  for (const std::string line :
+       {"unmeasured (?): the best of A on B; --fill FILE writes the config for it\n",
+        "unmeasured (?): the best of B on A; --fill FILE writes the config for it\n",
+        "A and B: no configuration ran on both\n", "no compromise: no configuration ran on every side\n",
+        "\n\nonly B has 8x8x8 (gemm, cold)\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
+}
+
+TEST(Comparison, SaysByHowMuchALaterSideIsSlowerAndWhetherThatIsNoise) {
+  std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("A", 1, 110), of_gpu("A", 2, 100), of_gpu("A", 2, 110)};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].key = std::to_string(i);
+    rows[i].driver_version = i % 2 == 0 ? "570.1" : "580.2";
+    const double half = i < 2 ? 1 : 6;
+    rows[i].ci_low_us = *rows[i].median_us - half;
+    rows[i].ci_high_us = *rows[i].median_us + half;
+    rows[i].problem = i < 2 ? "64x64x64" : "8x8x8";
+  }
+  ComparisonView view;
+  view.fail_above = 5;
+  const std::string text = written(rows, Format::table, view, CompareBy::driver);
+  EXPECT_NE(
+      text.find(
+          "\nslower: 64x64x64 on A (gemm, cold): the best takes 100 us on 570.1, 110 us on 580.2: +10.00%, "
+          "beyond 5% and the noise (intervals 99.0..101 and 109..111)\n"
+          "slower: 8x8x8 on A (gemm, cold): the best takes 100 us on 570.1, 110 us on 580.2: +10.00%, but "
+          "within the noise: not counted (intervals 94.0..106 and 104..116)\n"),
+      std::string::npos)
+      << text;
+  view.fail_above = 10.5;
+  EXPECT_NE(written(rows, Format::table, view, CompareBy::driver)
+                .find("\nno problem's best is more than 10.5% slower than on the first side that has it\n"),
+            std::string::npos);
+}
+
+TEST(Comparison, NamesOfOthersAreInertText) {
+  std::vector<Trial> rows{of_gpu("A\x1b[31m", 1, 100), of_gpu("<b>B", 1, 50)};
+  rows[0].template_name = rows[1].template_name = "evil\x1b]0;x\x07";
+  const std::string text = written(rows, Format::markdown);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find("<b>"), std::string::npos) << text;
+}
+
+TEST(Comparison, JsonHasEveryFigure) {
+  ComparisonView view;
+  view.fail_above = 1;
+  const auto document = nlohmann::ordered_json::parse(written(rows_of_two_sources(), Format::json, view));
+  EXPECT_EQ(document["by"], "gpu");
+  EXPECT_EQ(document["mixes_sources"], true);
+  EXPECT_EQ(document["sides"][1].dump(),
+            R"({"name":"B","gpus":["B"],"driver_versions":[],"sources":["measured"],"problems":1})");
+  const auto& problem = document["problems"][0];
+  EXPECT_EQ(problem["sides"][1].dump(),
+            R"({"side":"B","gpu":"B","source":"measured","ran":3,"screened":1,"failed":1,"tied_with_best":0,)"
+            R"("sources_left_out":[]})");
+  EXPECT_EQ(problem["configurations"][1]["parameters"].dump(), R"({"X":3,"Y":8})");
+  EXPECT_EQ(problem["configurations"][1]["on"][0].dump(),
+            R"({"side":"A","known":"timed","time_us":200.0,"low_us":200.0,"high_us":200.0,"efficiency":0.5,)"
+            R"("is_with_best":false})");
+  EXPECT_EQ(problem["configurations"][0]["on"][1]["known"], "failed");
+  EXPECT_EQ(problem["configurations"][0]["pennycook"], 0);
+  EXPECT_EQ(problem["configurations"][2]["compromise"], "compromise: largest pennycook");
+  EXPECT_EQ(problem["pairs"].dump(),
+            R"([{"sides":["A","B"],"common":2,"spearman":-1.0,"top_percent":1,"top_percent_shared":0}])");
+  EXPECT_TRUE(document["unmeasured"].empty());
+  EXPECT_TRUE(document["slower"].empty());
+}
+
+TEST(Comparison, CsvHasARecordPerConfigurationAndSide) {
+  std::istringstream lines(written(rows_of_two_sources(), Format::csv));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line,
+            "problem,conditions,gpu,configuration,template,parameters,side,source,known,time_us,efficiency,"
+            "harmonic_mean,minimum,pennycook\r");
+  std::getline(lines, line);
+  std::getline(lines, line);
+  EXPECT_EQ(
+      line,
+      "64x64x64,\"gemm, cold\",,best of A,sgemm,\"{\"\"X\"\":1,\"\"Y\"\":8}\",B,measured,failed,,0,1,0,0\r");
+}
+
+}  // namespace
+}  // namespace tiletune
