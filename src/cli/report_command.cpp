@@ -43,7 +43,9 @@ int run(const ReportFlags& flags) {
   check_output(flags.output, flags.rows.database);
   const Database database(flags.rows.database, Database::Mode::read_only);
   const TrialFilter filter = flags.rows.filter(database);
-  const ReportOptions options{static_cast<std::size_t>(flags.limit), flags.command_line, utc_now()};
+  const std::vector<GpuModel> models = shipped_gpu_models();
+  const ReportOptions options{static_cast<std::size_t>(flags.limit), flags.command_line, utc_now(),
+                              [&](const std::string& gpu) { return alias_of(models, gpu); }};
   ReportSize size;
   database.at_one_state([&] {
     if (database.outcome_counts(filter).empty()) {

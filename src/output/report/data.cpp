@@ -7,7 +7,7 @@
 #include "output/cell_text.h"
 #include "output/export.h"
 #include "output/group_facts.h"
-#include "output/report/column_data.h"
+#include "output/report/compared_gpus.h"
 #include "output/report/group_data.h"
 #include "output/report/report.h"
 #include "output/report/survey.h"
@@ -73,6 +73,7 @@ Json report_data(const Database& database, const TrialFilter& filter, const Repo
                 {"command", options.command},
                 {"sweeps", sweeps_json(sweeps, filter)},
                 {"columns", report_columns()},
+                {"comparison", compared_gpus(database, filter, options.alias)},
                 {"groups", Json::array()}};
   for (const RankingGroup& group : groups) {
     Json data = group_data(group, database, all, options.limit);

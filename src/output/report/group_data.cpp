@@ -175,27 +175,24 @@ Json importance_data(const std::map<std::string, Importance>& by_template) {
   return list;
 }
 
-/// A group's conditions begin with those of its outcomes.
+/// Rows that were not timed have no state of the cache.
 void add_outcomes(Json& data, const RankingGroup& group, const Survey& survey) {
   data["outcomes"] = Json::array();
   data["failures"] = Json::array();
   data["more_failures"] = 0;
-  for (const std::string cache : {"", "cold", "rotate", "warm"}) {
-    const auto found = survey.outcomes.find(without_cache(group, cache));
-    if (found == survey.outcomes.end()) continue;
-    for (const auto& [outcome, count] : found->second.counts)
-      data["outcomes"].push_back({{"outcome", name(outcome)}, {"count", count}});
-    for (const auto& [what, failures] : found->second.reasons) {
-      const auto& [outcome, template_name, pattern] = what;
-      data["failures"].push_back({{"outcome", name(outcome)},
-                                  {"template", template_name},
-                                  {"reason", failures.reason},
-                                  {"count", failures.count},
-                                  {"example", failures.parameters}});
-    }
-    data["more_failures"] = found->second.more_failures;
-    return;
+  const auto found = survey.outcomes.find(without_cache(group));
+  if (found == survey.outcomes.end()) return;
+  for (const auto& [outcome, count] : found->second.counts)
+    data["outcomes"].push_back({{"outcome", name(outcome)}, {"count", count}});
+  for (const auto& [what, failures] : found->second.reasons) {
+    const auto& [outcome, template_name, pattern] = what;
+    data["failures"].push_back({{"outcome", name(outcome)},
+                                {"template", template_name},
+                                {"reason", failures.reason},
+                                {"count", failures.count},
+                                {"example", failures.parameters}});
   }
+  data["more_failures"] = found->second.more_failures;
 }
 
 void add_ceilings(Json& data, const GroupFacts& facts) {

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <string>
 
+#include "rank/sides.h"
 #include "store/database.h"
 
 namespace tiletune {
@@ -13,6 +14,8 @@ struct ReportOptions {
   std::size_t limit = 10000;  ///< configurations shown per GPU and problem, fastest first; 0: all
   std::string command;        ///< the command line that makes the page
   std::string created_at;     ///< UTC
+  /// What the model of a GPU is called, for the comparison of several.
+  GpuAlias alias = [](const std::string& gpu) { return gpu; };
 };
 
 /// What the page holds.

@@ -87,9 +87,9 @@ class Reader {
  private:
   /// Rows of one group mostly stand together.
   void choose_group(const Trial& trial) {
-    Comparable what{trial.gpu, trial.problem, trial.source, conditions_of(trial)};
+    Comparable what{trial.gpu, trial.problem, trial.source, conditions_of(trial), trial.cache};
     if (group_ != nullptr && *group_ == what) return;
-    outcomes_ = &survey_.outcomes[without_cache(what, trial.cache)];
+    outcomes_ = &survey_.outcomes[without_cache(what)];
     group_ = &*groups_.insert(std::move(what)).first;
   }
 
@@ -139,10 +139,11 @@ void add_importance(std::map<std::string, Importance>& importance, const Current
 
 }  // namespace
 
-Comparable without_cache(const Comparable& what, const std::string& cache) {
+Comparable without_cache(const Comparable& what) {
   Comparable rest = what;
-  const std::string suffix = ", " + cache;
-  if (!cache.empty() && rest.conditions.ends_with(suffix))
+  const std::string suffix = ", " + what.cache;
+  rest.cache.clear();
+  if (!what.cache.empty() && rest.conditions.ends_with(suffix))
     rest.conditions.erase(rest.conditions.size() - suffix.size());
   return rest;
 }

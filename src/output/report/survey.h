@@ -48,6 +48,6 @@ struct Survey {
 Survey survey(const Database& database, const TrialFilter& filter);
 
 /// Without the state of the L2 cache.
-Comparable without_cache(const Comparable& what, const std::string& cache);
+Comparable without_cache(const Comparable& what);
 
 }  // namespace tiletune

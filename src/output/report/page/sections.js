@@ -274,10 +274,14 @@ function heatCells(group, template, across, down, useMedian) {
       countText(some.length, "configuration")]);
     return {x, y, percent, cell, text: percent.toFixed(percent < 10 ? 1 : 0), time, count: some.length};
   });
-  const lowest = Math.min(99, ...cells.map(({percent}) => percent));
-  // Viridis is dark in its lower half.
-  for (const cell of cells) cell.ink = (cell.percent - lowest) / (100 - lowest) > 0.55 ? "#000" : "#fff";
+  inkCells(cells);
   return {cells, tips, xs: texts(across.values), ys: texts(down.values), xTitle: across.name, yTitle: down.name};
+}
+
+// Text upon cells: viridis is dark in its lower half.
+function inkCells(cells) {
+  const lowest = Math.min(99, ...cells.map(({percent}) => percent));
+  for (const cell of cells) cell.ink = (cell.percent - lowest) / (100 - lowest) > 0.55 ? "#000" : "#fff";
 }
 
 function heatTable({cells, xs, ys, xTitle, yTitle}) {
