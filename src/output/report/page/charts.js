@@ -120,10 +120,11 @@ window.addEventListener("resize", () => {
 
 // `ticks`: the values to label, where the scale's own choice is not good.
 const axes = (x, y, xTicks = null, yTicks = null) => [
-  {orient: "bottom", scale: "x", title: x, tickCount: 5, grid: true, ...labelled(xTicks)},
-  {orient: "left", scale: "y", title: y, tickCount: 5, grid: true, ...labelled(yTicks)},
+  {orient: "bottom", scale: "x", title: x, grid: true, ...labelled(xTicks)},
+  {orient: "left", scale: "y", title: y, grid: true, ...labelled(yTicks)},
 ];
-const labelled = (ticks) => (ticks ? {values: ticks, format: "~g", labelOverlap: false} : {});
+// A number of ticks beside the values would make Vega leave out every other value.
+const labelled = (ticks) => (ticks ? {values: ticks, format: "~g", labelOverlap: false} : {tickCount: 5});
 
 // 1, 2, 5, 10, ... within a logarithmic scale, or powers of ten alone where it is long; null where that is too few.
 function logTicks([low, high]) {
