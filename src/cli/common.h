@@ -59,6 +59,8 @@ std::vector<Source> parse_sources(const std::vector<std::string>& texts);
 /// configs/gpus of the home folder.
 std::vector<GpuModel> shipped_gpu_models();
 StaticModel shipped_static_model();
+/// What a GPU's model is called: the shipped models know what drivers call them.
+std::string alias_of(const std::vector<GpuModel>& models, const std::string& gpu);
 
 /// Throws UserError when an output file is the database itself.
 void check_output(const std::filesystem::path& file, const std::filesystem::path& database);

@@ -60,17 +60,6 @@ void check_combination(const CompareOptions& options, CompareBy by) {
   }
 }
 
-/// What a GPU's model is called: the shipped models know what drivers call them.
-std::string alias_of(const std::vector<GpuModel>& models, const std::string& gpu) {
-  const std::string plain = squashed(gpu);
-  for (const GpuModel& model : models) {
-    const auto is_it = [&](const std::string& alias) { return squashed(alias) == plain; };
-    if (is_it(model.name) || std::any_of(model.aliases.begin(), model.aliases.end(), is_it))
-      return model.name;
-  }
-  return gpu;
-}
-
 /// The databases of one comparison, opened.
 class Sources {
  public:

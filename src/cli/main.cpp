@@ -60,6 +60,7 @@ int parse_and_run(int argc, char** argv) {
   tiletune::add_export_command(app, action);
   tiletune::add_import_command(app, action);
   tiletune::add_merge_command(app, action);
+  tiletune::add_report_command(app, action, quoted_command_line(argc, argv));
   tiletune::add_doctor_command(app, action);
   add_worker_commands(app, action, device);
   tiletune::check_command_line({argv + 1, argv + argc}, app);

@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/text.h"
+#include "base/version.h"
+#include "output/cell_text.h"
+#include "output/export.h"
+#include "output/group_facts.h"
+#include "output/report/compared_gpus.h"
+#include "output/report/group_data.h"
+#include "output/report/report.h"
+#include "output/report/survey.h"
+#include "rank/ranking.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The templates of the first sweep whose config asks for a ladder, in its order; none where none does.
+std::vector<std::string> ladder_templates(const std::vector<SweepRecord>& sweeps) {
+  for (const SweepRecord& sweep : sweeps) {
+    const Json config = parsed_cell(sweep.config);
+    if (!config.is_object() || config.value("view", Json()) != "ladder") continue;
+    std::vector<std::string> names;
+    for (const Json& entry : config.value("templates", Json::array())) {
+      const Json name = entry.is_object() ? entry.value("template", Json()) : entry;
+      if (name.is_string()) names.push_back(name.get<std::string>());
+    }
+    return names;
+  }
+  return {};
+}
+
+Json sweeps_json(const std::vector<SweepRecord>& sweeps, const TrialFilter& filter) {
+  Json list = Json::array();
+  for (const SweepRecord& sweep : sweeps) {
+    if (filter.sweep_id && sweep.id != *filter.sweep_id) continue;
+    Json object = to_json(sweep);
+    object.erase("config");
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
+/// Groups of which nothing ran have no ranking, but outcomes all the same.
+std::vector<RankingGroup> with_groups_that_never_ran(std::vector<RankingGroup> groups, const Survey& survey) {
+  for (const auto& [what, outcomes] : survey.outcomes) {
+    const auto has_rows = [&](const RankingGroup& group) {
+      return group.gpu == what.gpu && group.problem == what.problem && group.source == what.source &&
+             group.conditions.starts_with(what.conditions);
+    };
+    if (std::none_of(groups.begin(), groups.end(), has_rows)) groups.push_back({what, {}});
+  }
+  return groups;
+}
+
+}  // namespace
+
+Json report_data(const Database& database, const TrialFilter& filter, const ReportOptions& options) {
+  Survey all = survey(database, filter);
+  const std::vector<SweepRecord> sweeps = database.sweeps();
+  const std::vector<std::string> rungs = ladder_templates(sweeps);
+  const std::vector<Ladder> ladders =
+      rungs.empty() ? std::vector<Ladder>() : build_ladders(all.ranking, rungs);
+  const std::vector<RankingGroup> groups = with_groups_that_never_ran(rank_rows(all.ranking), all);
+  all.ranking = {};
+  Json document{{"tiletune", kVersion},
+                {"created_at", options.created_at},
+                {"database", database.file().filename().string()},
+                {"command", options.command},
+                {"sweeps", sweeps_json(sweeps, filter)},
+                {"columns", report_columns()},
+                {"comparison", compared_gpus(database, filter, options.alias)},
+                {"groups", Json::array()}};
+  for (const RankingGroup& group : groups) {
+    Json data = group_data(group, database, all, options.limit);
+    data["ladder"] = nullptr;
+    for (const Ladder& ladder : ladders) {
+      if (static_cast<const Comparable&>(ladder) == group) data["ladder"] = ladder_data(ladder, database);
+    }
+    document["groups"].push_back(std::move(data));
+  }
+  return document;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,248 @@
+#include "output/report/group_data.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "output/cell_text.h"
+#include "output/export.h"
+#include "output/group_facts.h"
+#include "output/report/column_data.h"
+#include "store/columns.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What the page shows or draws of a row, as the database names it.
+constexpr std::array kColumns{"kind",
+                              "template",
+                              "outcome",
+                              "median_us",
+                              "predicted_us",
+                              "ci_low_us",
+                              "ci_high_us",
+                              "sample_count",
+                              "timed_in",
+                              "tflops",
+                              "percent_of_baseline",
+                              "percent_of_peak",
+                              "percent_of_ceiling",
+                              "bound",
+                              "arithmetic_intensity",
+                              "registers",
+                              "spill_bytes",
+                              "static_shared_bytes",
+                              "dynamic_shared_bytes",
+                              "occupancy",
+                              "occupancy_limiter",
+                              "sm_clock_mhz",
+                              "power_w",
+                              "relative_error",
+                              "warnings"};
+/// Where the numbers come from: every different text of the rows shown.
+constexpr std::array kProvenance{"driver_version", "cuda_version", "nvrtc_version", "architecture", "host"};
+/// Other people's rows may each have a name of their own.
+constexpr std::size_t kMostParameters = 100;
+
+/// The rows of the page, by column.
+class Rows {
+ public:
+  Rows() : columns_(kColumns.size()) {
+    for (const char* name : kColumns) fields_.push_back(&column_by_name(name));
+    for (const char* name : kProvenance) provenance_columns_.push_back(&column_by_name(name));
+  }
+
+  void add(const Trial& trial, const Json& rank, bool tied) {
+    ranks_.push_back(rank);
+    ties_.emplace_back(tied);
+    for (std::size_t i = 0; i < fields_.size(); ++i)
+      columns_[i].push_back(rounded(shown(json_of(fields_[i]->read(trial), fields_[i]->type))));
+    add_parameters(trial);
+    add_provenance(trial);
+  }
+
+  std::size_t size() const { return ranks_.size(); }
+
+  void write(Json& group) const {
+    group["recorded"] = {{"from", first_recorded_at_}, {"to", last_recorded_at_}};
+    for (const auto& [column, texts] : provenance_) group["recorded"][column] = texts;
+    Json rows{{"count", size()}, {"rank", packed_column(ranks_)}, {"tied", packed_column(ties_)}};
+    for (std::size_t i = 0; i < kColumns.size(); ++i) rows[kColumns[i]] = packed_column(columns_[i]);
+    group["rows"] = std::move(rows);
+    group["parameters"] = Json::array();
+    for (const Parameter& parameter : parameters_) {
+      std::vector<Json> values = parameter.values;
+      values.resize(size());
+      Json column = packed_column(values);
+      if (column.is_null()) continue;
+      column["name"] = parameter.name;
+      group["parameters"].push_back(std::move(column));
+    }
+  }
+
+ private:
+  struct Parameter {
+    std::string name;
+    std::vector<Json> values;
+  };
+
+  /// An empty text says no more than null.
+  static Json shown(const Json& cell) { return cell == "" ? Json() : cell; }
+
+  void add_parameters(const Trial& trial) {
+    const Json parameters = parsed_cell(trial.parameters);
+    if (!parameters.is_object()) return;
+    for (const auto& [name, value] : parameters.items()) {
+      auto found = std::find_if(parameters_.begin(), parameters_.end(),
+                                [&, &known = name](const Parameter& p) { return p.name == known; });
+      if (found == parameters_.end() && parameters_.size() == kMostParameters) continue;
+      if (found == parameters_.end()) found = parameters_.insert(found, {name, {}});
+      found->values.resize(size() - 1);
+      found->values.push_back(value.is_primitive() ? value : Json(value_text(value)));
+    }
+  }
+
+  void add_provenance(const Trial& trial) {
+    for (const Column* column : provenance_columns_) {
+      const Cell cell = column->read(trial);
+      const auto* text = std::get_if<std::string>(&cell);
+      if (text != nullptr && !text->empty()) provenance_[column->name].insert(*text);
+    }
+    if (first_recorded_at_.empty() || trial.recorded_at < first_recorded_at_)
+      first_recorded_at_ = trial.recorded_at;
+    last_recorded_at_ = std::max(last_recorded_at_, trial.recorded_at);
+  }
+
+  std::vector<const Column*> fields_;
+  std::vector<std::vector<Json>> columns_;
+  std::vector<Json> ranks_;
+  std::vector<Json> ties_;
+  std::vector<Parameter> parameters_;
+  std::vector<const Column*> provenance_columns_;
+  std::map<std::string, std::set<std::string>> provenance_;  ///< texts by column
+  std::string first_recorded_at_;
+  std::string last_recorded_at_;
+};
+
+template <typename Value>
+const Value& of_group(const std::map<Comparable, Value>& values, const Comparable& group) {
+  static const Value kNone{};
+  const auto found = values.find(group);
+  return found == values.end() ? kNone : found->second;
+}
+
+void add_rows(Json& data, const RankingGroup& group, const Database& database, const Survey& survey,
+              std::size_t limit) {
+  Rows rows;
+  std::size_t kernels = 0;
+  const auto has_room = [&] { return limit == 0 || kernels < limit; };
+  for (const RankedRow& row : group.rows) {
+    if (row.rank != 0 && !has_room()) continue;
+    rows.add(database.row(row.id), row.rank == 0 ? Json() : Json(row.rank), row.tied);
+    if (row.rank != 0) ++kernels;
+  }
+  for (const TimedRow& row : of_group(survey.screened_out, group)) {
+    if (!has_room()) break;
+    rows.add(database.row(row.id), nullptr, false);
+    ++kernels;
+  }
+  data["timed"] = of_group(survey.timed, group);
+  data["shown"] = kernels;
+  rows.write(data);
+}
+
+Json importance_data(const std::map<std::string, Importance>& by_template) {
+  Json list = Json::array();
+  for (const auto& [name, importance] : by_template) {
+    Json shares = Json::array();
+    for (const ParameterImportance& share : importance.shares()) {
+      shares.push_back({{"parameter", share.name},
+                        {"share", rounded(share.share)},
+                        {"values", share.values},
+                        {"best", share.best},
+                        {"worst_to_best", rounded(share.worst_to_best)}});
+    }
+    if (!shares.empty())
+      list.push_back({{"template", name}, {"rows", importance.rows()}, {"shares", std::move(shares)}});
+  }
+  return list;
+}
+
+/// Rows that were not timed have no state of the cache.
+void add_outcomes(Json& data, const RankingGroup& group, const Survey& survey) {
+  data["outcomes"] = Json::array();
+  data["failures"] = Json::array();
+  data["more_failures"] = 0;
+  const auto found = survey.outcomes.find(without_cache(group));
+  if (found == survey.outcomes.end()) return;
+  for (const auto& [outcome, count] : found->second.counts)
+    data["outcomes"].push_back({{"outcome", name(outcome)}, {"count", count}});
+  for (const auto& [what, failures] : found->second.reasons) {
+    const auto& [outcome, template_name, pattern] = what;
+    data["failures"].push_back({{"outcome", name(outcome)},
+                                {"template", template_name},
+                                {"reason", failures.reason},
+                                {"count", failures.count},
+                                {"example", failures.parameters}});
+  }
+  data["more_failures"] = found->second.more_failures;
+}
+
+void add_ceilings(Json& data, const GroupFacts& facts) {
+  data["ceilings"] = nullptr;
+  if (!facts.floor || !(facts.floor->ffma_tflops > 0) || !(facts.floor->copy_gbs > 0)) return;
+  data["ceilings"] = {{"ffma_tflops", rounded(facts.floor->ffma_tflops)},
+                      {"copy_gbs", rounded(facts.floor->copy_gbs)},
+                      {"shared_gbs", rounded(facts.floor->shared_gbs)}};
+}
+
+}  // namespace
+
+Json report_columns() {
+  Json columns = Json::array();
+  for (const char* name : kColumns) {
+    columns.push_back({{"name", name}, {"meaning", column_by_name(name).meaning}});
+  }
+  return columns;
+}
+
+Json group_data(const RankingGroup& group, const Database& database, const Survey& survey,
+                std::size_t limit) {
+  const GroupFacts facts = facts_of(group, database);
+  Json data{{"gpu", group.gpu},
+            {"problem", group.problem},
+            {"source", name(group.source)},
+            {"conditions", group.conditions},
+            {"banner", source_banner(group.source, group.gpu)}};
+  add_facts(data, facts);
+  data["lines"] = lines_of(facts);
+  add_ceilings(data, facts);
+  add_rows(data, group, database, survey, limit);
+  data["importance"] = importance_data(of_group(survey.importance, group));
+  add_outcomes(data, group, survey);
+  return data;
+}
+
+Json ladder_data(const Ladder& ladder, const Database& database) {
+  Json rungs = Json::array();
+  for (const LadderRung& rung : ladder.rungs) {
+    const Trial trial = database.row(rung.id);
+    rungs.push_back({{"template", trial.template_name},
+                     {"kind", trial.kind},
+                     {"parameters", parameters_text(trial)},
+                     {"time_us", rounded(ranking_time_us(trial).value_or(0))},
+                     {"tflops", trial.tflops ? rounded(*trial.tflops) : Json()},
+                     {"speedup_over_first", rounded(rung.speedup_over_first)},
+                     {"speedup_over_previous", rounded(rung.speedup_over_previous)}});
+  }
+  return rungs;
+}
+
+}  // namespace tiletune

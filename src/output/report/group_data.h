@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+
+#include "output/report/survey.h"
+#include "rank/ranking.h"
+#include "store/database.h"
+
+namespace tiletune {
+
+/// The columns of the page's rows beside rank, tied, and parameters: [{name, meaning}].
+nlohmann::ordered_json report_columns();
+
+/// One chooseable set of the page: what its rows share, its rows (ranked ones first, then those screened out,
+/// together at most `limit` beside the baselines; 0: all), importance and outcomes.
+nlohmann::ordered_json group_data(const RankingGroup& group, const Database& database, const Survey& survey,
+                                  std::size_t limit);
+
+nlohmann::ordered_json ladder_data(const Ladder& ladder, const Database& database);
+
+}  // namespace tiletune

@@ -1,0 +1,177 @@
+#include "output/report/survey.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "base/hash.h"
+#include "output/cell_text.h"
+#include "store/columns.h"
+
+namespace tiletune {
+
+namespace {
+
+constexpr std::size_t kMostReasons = 200;
+
+/// The newest row of a configuration decides what is known of it; of the others nothing is shown.
+struct CurrentRow {
+  const Comparable* what = nullptr;
+  std::array<std::uint64_t, 2> identity{};
+  std::int64_t seen_in_sweep = 0;
+  ShortText<20> recorded_at;
+  std::int64_t id = 0;
+  double time_us = 0;  ///< 0: none
+  bool screened_out = false;
+};
+
+bool latest_first(const CurrentRow& a, const CurrentRow& b) {
+  return std::tie(a.what, a.identity, b.seen_in_sweep, b.recorded_at, b.id) <
+         std::tie(b.what, b.identity, a.seen_in_sweep, a.recorded_at, a.id);
+}
+
+bool same_configuration(const CurrentRow& a, const CurrentRow& b) {
+  return a.what == b.what && a.identity == b.identity;
+}
+
+std::optional<double> time_of(const Trial& trial) {
+  if (trial.outcome != Outcome::screened_out) return ranking_time_us(trial);
+  const bool known = trial.median_us && std::isfinite(*trial.median_us) && *trial.median_us > 0;
+  return known ? trial.median_us : std::nullopt;
+}
+
+/// The text with a # for each number: reasons give the arithmetic of every configuration.
+std::string without_numbers(std::string_view text) {
+  std::string pattern;
+  for (const char c : text) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit)
+      pattern += c;
+    else if (!pattern.ends_with('#'))
+      pattern += '#';
+  }
+  return pattern;
+}
+
+std::vector<const char*> survey_columns() {
+  const auto ranking = ranking_columns();
+  std::vector<const char*> columns(ranking.begin(), ranking.end());
+  columns.push_back("reason");
+  return columns;
+}
+
+/// The first pass: everything but what needs parameters taken apart.
+class Reader {
+ public:
+  explicit Reader(Survey& survey) : survey_(survey) {}
+
+  void add(std::int64_t id, const Trial& trial) {
+    survey_.ranking.add(id, trial);
+    if (trial.outcome == Outcome::dispatched || trial.kind != "kernel") return;
+    choose_group(trial);
+    add_outcome(trial);
+    add_current(id, trial);
+  }
+
+  /// In order of id.
+  std::vector<CurrentRow> current() {
+    std::sort(rows_.begin(), rows_.end(), latest_first);
+    rows_.erase(std::unique(rows_.begin(), rows_.end(), same_configuration), rows_.end());
+    std::erase_if(rows_, [](const CurrentRow& row) { return row.time_us == 0; });
+    std::sort(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    return std::move(rows_);
+  }
+
+ private:
+  /// Rows of one group mostly stand together.
+  void choose_group(const Trial& trial) {
+    Comparable what{trial.gpu, trial.problem, trial.source, conditions_of(trial), trial.cache};
+    if (group_ != nullptr && *group_ == what) return;
+    outcomes_ = &survey_.outcomes[without_cache(what)];
+    group_ = &*groups_.insert(std::move(what)).first;
+  }
+
+  void add_outcome(const Trial& trial) {
+    ++outcomes_->counts[trial.outcome];
+    if (time_of(trial)) return;
+    const auto key = std::make_tuple(trial.outcome, trial.template_name, without_numbers(trial.reason));
+    auto found = outcomes_->reasons.find(key);
+    if (found == outcomes_->reasons.end() && outcomes_->reasons.size() == kMostReasons) {
+      ++outcomes_->more_failures;
+      return;
+    }
+    if (found == outcomes_->reasons.end()) {
+      const std::string parameters = human_text(trial.parameters, CellType::json);
+      found = outcomes_->reasons.emplace(key, Failures{0, trial.reason, parameters}).first;
+    }
+    ++found->second.count;
+  }
+
+  void add_current(std::int64_t id, const Trial& trial) {
+    CurrentRow row;
+    row.what = group_;
+    scratch_.assign(trial.template_name).append(1, '\0').append(trial.parameters);
+    row.identity = checksum128(scratch_);
+    row.seen_in_sweep = trial.seen_in_sweep;
+    row.recorded_at = ShortText<20>(trial.recorded_at);
+    row.id = id;
+    row.time_us = time_of(trial).value_or(0);
+    row.screened_out = trial.outcome == Outcome::screened_out;
+    rows_.push_back(row);
+  }
+
+  Survey& survey_;
+  std::set<Comparable> groups_;
+  const Comparable* group_ = nullptr;  ///< of the row at hand
+  Outcomes* outcomes_ = nullptr;
+  std::vector<CurrentRow> rows_;
+  std::string scratch_;
+};
+
+void add_importance(std::map<std::string, Importance>& importance, const CurrentRow& row,
+                    const Trial& trial) {
+  importance[""].add({{"template", trial.template_name}}, row.time_us);
+  const nlohmann::ordered_json parameters = parsed_cell(trial.parameters);
+  if (parameters.is_object()) importance[trial.template_name].add(parameters, row.time_us);
+}
+
+}  // namespace
+
+Comparable without_cache(const Comparable& what) {
+  Comparable rest = what;
+  const std::string suffix = ", " + what.cache;
+  rest.cache.clear();
+  if (!what.cache.empty() && rest.conditions.ends_with(suffix))
+    rest.conditions.erase(rest.conditions.size() - suffix.size());
+  return rest;
+}
+
+Survey survey(const Database& database, const TrialFilter& filter) {
+  Survey survey;
+  Reader reader(survey);
+  database.for_each(filter, survey_columns(),
+                    [&](std::int64_t id, const Trial& trial) { reader.add(id, trial); });
+  const std::vector<CurrentRow> rows = reader.current();
+  for (const CurrentRow& row : rows) {
+    ++survey.timed[*row.what];
+    if (row.screened_out) survey.screened_out[*row.what].push_back({row.id, row.time_us});
+  }
+  for (auto& [what, screened] : survey.screened_out) {
+    std::sort(screened.begin(), screened.end(),
+              [](const TimedRow& a, const TimedRow& b) { return a.time_us < b.time_us; });
+  }
+  static constexpr std::array kColumns{"template", "parameters"};
+  auto next = rows.begin();
+  const Comparable* group = nullptr;
+  std::map<std::string, Importance>* importance = nullptr;
+  database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& trial) {
+    if (next == rows.end() || next->id != id) return;
+    if (next->what != group) importance = &survey.importance[*(group = next->what)];
+    add_importance(*importance, *next++, trial);
+  });
+  return survey;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,63 @@
+// `tiletune report` as a command; tools/check_report looks at its pages in a browser.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "cli/expect_error.h"
+#include "cli/process.h"
+#include "store/database.h"
+#include "store/sample_trial.h"
+
+namespace tiletune {
+namespace {
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+TEST(Report, WritesAPageOfTheRowsThatMatch) {
+  const Sandbox sandbox;
+  Trial other = timed_trial("b", 200, 1);
+  other.problem = "128x128x128";
+  Database(sandbox.folder() / "rows.db", Database::Mode::read_write)
+      .record_all({timed_trial("a", 100, 1), other});
+  const Finished run = sandbox.run({"report", "--db", "rows.db", "--problem", "64x64x64"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(run.err.starts_with("report.html (")) << run.err;
+  EXPECT_NE(run.err.find("): 1 configuration in 1 comparable set\n"), std::string::npos) << run.err;
+  const std::string page = text_of(sandbox.folder() / "report.html");
+  EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
+  EXPECT_NE(page.find("tiletune report --db rows.db --problem 64x64x64"), std::string::npos);
+  EXPECT_EQ(page.find("128x128x128"), std::string::npos);
+}
+
+TEST(Report, SaysWhatTheLimitLeavesOut) {
+  const Sandbox sandbox;
+  Database(sandbox.folder() / "rows.db", Database::Mode::read_write)
+      .record_all({timed_trial("a", 100, 1), timed_trial("b", 200, 1), timed_trial("c", 300, 1)});
+  const Finished run = sandbox.run({"report", "--db", "rows.db", "--limit", "1", "-o", "-"});
+  EXPECT_NE(run.err.find("report: 1 configuration in 1 comparable set, 2 slower ones left out (--limit)\n"),
+            std::string::npos)
+      << run.err;
+  EXPECT_TRUE(run.out.ends_with("</html>\n"));
+}
+
+TEST(Report, ErrorsNameThePlaceAndTheRemedy) {
+  const Sandbox sandbox;
+  Database(sandbox.folder() / "rows.db", Database::Mode::read_write).record(timed_trial("a", 100, 1));
+  expect_error(sandbox.run({"report", "--db", "none.db"}), kUserError,
+               {"none.db: there is no such database"});
+  expect_error(sandbox.run({"report", "--db", "rows.db", "--gpu", "A100"}), kNothingToDo,
+               {"rows.db: no row matches", "Loosen the filters"});
+  expect_error(sandbox.run({"report", "--db", "rows.db", "-o", "rows.db"}), kUserError, {"rows.db"});
+  expect_error(sandbox.run({"report", "--db", "rows.db", "-o", "/dev/null/a.html"}), kUserError,
+               {"cannot be written"});
+  EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "report.html"));
+}
+
+}  // namespace
+}  // namespace tiletune

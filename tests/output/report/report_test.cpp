@@ -1,0 +1,181 @@
+#include "output/report/report.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "output/report/column_data.h"
+#include "output/sample_ranking.h"
+
+namespace tiletune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json data_of(const Ranked& ranked, std::size_t limit = 0) {
+  return report_data(ranked.database, {}, {limit, "tiletune report", "2026-11-22T00:00:00Z"});
+}
+
+/// A column as the page unpacks it.
+std::vector<Json> unpacked(const Json& rows, const std::string& name) {
+  const Json& column = rows.at(name);
+  const auto count = rows.at("count").get<std::size_t>();
+  if (column.contains("all")) return std::vector<Json>(count, column["all"]);
+  std::vector<Json> values;
+  for (const Json& value : column["values"]) {
+    const bool named = column.contains("names");
+    values.push_back(!named ? value : value == -1 ? Json() : column["names"].at(value.get<std::size_t>()));
+  }
+  return values;
+}
+
+Trial screened(const std::string& key, double median_us) {
+  Trial trial = timed_trial(key, median_us, 1);
+  trial.outcome = Outcome::screened_out;
+  return trial;
+}
+
+Trial refused(const std::string& key, const std::string& reason) {
+  Trial trial = timed_trial(key, 0, 0);
+  trial.outcome = Outcome::refused;
+  trial.median_us.reset();
+  trial.reason = reason;
+  trial.cache.clear();
+  return trial;
+}
+
+TEST(ReportData, ColumnsTakeTheShortestShape) {
+  EXPECT_EQ(packed_column({1, 1, 1}).dump(), R"({"all":1})");
+  EXPECT_EQ(packed_column({1, nullptr, 3}).dump(), R"({"values":[1,null,3]})");
+  EXPECT_EQ(packed_column({"b", nullptr, "a", "b"}).dump(), R"({"names":["b","a"],"values":[0,-1,1,0]})");
+  EXPECT_EQ(packed_column({true, "true"}).dump(), R"({"names":[true,"true"],"values":[0,1]})");
+  EXPECT_TRUE(packed_column({nullptr, nullptr}).is_null());
+  EXPECT_TRUE(packed_column({}).is_null());
+  EXPECT_EQ(rounded(1234.56789).dump(), "1234.6");
+  EXPECT_EQ(rounded(std::numeric_limits<double>::infinity()), Json());
+}
+
+TEST(ReportData, RowsStandInTheOrderOfTheRankingWithWhatWasScreenedOutBehind) {
+  std::vector<Trial> trials = sample_trials();
+  trials.push_back(screened("s2", 900));
+  trials.push_back(screened("s1", 300));
+  const Json data = data_of(Ranked(trials));
+  ASSERT_EQ(data["groups"].size(), 1U);
+  const Json& group = data["groups"][0];
+  EXPECT_EQ(Json(unpacked(group["rows"], "rank")).dump(), "[1,1,null,3,null,null]");
+  EXPECT_EQ(Json(unpacked(group["rows"], "median_us")).dump(), "[102.0,100.0,103.04,1234.5,300.0,900.0]");
+  EXPECT_EQ(Json(unpacked(group["rows"], "kind")).dump(),
+            R"(["kernel","kernel","baseline","kernel","kernel","kernel"])");
+  EXPECT_EQ(group["timed"], 5);
+  EXPECT_EQ(group["shown"], 5);
+}
+
+TEST(ReportData, TheLimitKeepsTheFastestAndEveryBaseline) {
+  std::vector<Trial> trials = sample_trials();
+  trials.push_back(screened("s1", 300));
+  const Json data = data_of(Ranked(trials), 1);
+  const Json& group = data["groups"][0];
+  EXPECT_EQ(Json(unpacked(group["rows"], "template")).dump(), R"(["sgemm_warptile","cublas"])");
+  EXPECT_EQ(group["timed"], 4);
+  EXPECT_EQ(group["shown"], 1);
+}
+
+TEST(ReportData, OnlyTheLatestRowOfAConfigurationIsShown) {
+  Trial former = screened("former", 300);
+  former.parameters = R"({"BM":64})";
+  former.recorded_at = "2026-11-20T00:00:00Z";
+  Trial now = timed_trial("now", 100, 1);
+  now.parameters = former.parameters;
+  now.recorded_at = "2026-11-21T00:00:00Z";
+  const Json data = data_of(Ranked({former, now}));
+  EXPECT_EQ(Json(unpacked(data["groups"][0]["rows"], "median_us")).dump(), "[100.0]");
+  EXPECT_EQ(data["groups"][0]["timed"], 1);
+}
+
+TEST(ReportData, FailuresStandTogetherByReasonUpToItsNumbers) {
+  Trial wrong = refused("w", "relative error 0.3 > 1e-06");
+  wrong.outcome = Outcome::wrong_result;
+  const Json data = data_of(Ranked({timed_trial("a", 100, 1), refused("r1", "1024 threads > 512"),
+                                    refused("r2", "2048 threads > 512"), refused("r3", "too large"), wrong}));
+  ASSERT_EQ(data["groups"].size(), 1U) << "rows that were not timed have no state of the cache";
+  const Json& group = data["groups"][0];
+  EXPECT_EQ(group["outcomes"].dump(), R"([{"outcome":"ok","count":1},{"outcome":"refused","count":3},)"
+                                      R"({"outcome":"wrong_result","count":1}])");
+  ASSERT_EQ(group["failures"].size(), 3U);
+  EXPECT_EQ(group["failures"][0].dump(), R"({"outcome":"refused","template":"sgemm_tiled",)"
+                                         R"("reason":"1024 threads > 512","count":2,"example":"id=r1"})");
+  EXPECT_EQ(group["more_failures"], 0);
+}
+
+TEST(ReportData, ReasonsWithoutEndAreCounted) {
+  std::vector<Trial> trials;
+  for (int i = 0; i < 26 * 10; ++i)
+    trials.push_back(
+        refused(fmt::format("r{}", i), fmt::format("{}{}", char('a' + i % 26), std::string(i / 26, 'x'))));
+  const Json data = data_of(Ranked(trials));
+  EXPECT_EQ(data["groups"][0]["failures"].size(), 200U);
+  EXPECT_EQ(data["groups"][0]["more_failures"], 60);
+}
+
+TEST(ReportData, AProblemOfWhichNothingRanHasItsOutcomes) {
+  Trial elsewhere = refused("r", "too large");
+  elsewhere.problem = "1x1x1";
+  const Json data = data_of(Ranked({timed_trial("a", 100, 1), elsewhere}));
+  ASSERT_EQ(data["groups"].size(), 2U);
+  EXPECT_EQ(data["groups"][1]["problem"], "1x1x1");
+  EXPECT_EQ(data["groups"][1]["rows"]["count"], 0);
+  EXPECT_EQ(data["groups"][1]["outcomes"].dump(), R"([{"outcome":"refused","count":1}])");
+}
+
+TEST(ReportData, PredictedRowsAreApartAndSaySo) {
+  const Json data = data_of(Ranked({timed_trial("a", 100, 1), predicted_trial()}));
+  ASSERT_EQ(data["groups"].size(), 2U);
+  EXPECT_EQ(data["groups"][0]["banner"], "");
+  EXPECT_EQ(data["groups"][1]["source"], "predicted");
+  EXPECT_EQ(data["groups"][1]["banner"], "predicted by the static model for H100 SXM; nothing was timed");
+}
+
+TEST(ReportData, TheLadderIsInTheOrderOfTheConfigThatAsksForOne) {
+  SweepRecord sweep;
+  sweep.config = R"({"templates":["sgemm_naive",{"template":"sgemm_warptile"}],"view":"ladder"})";
+  const Json ladder = data_of(Ranked(sample_trials(), {sweep}))["groups"][0]["ladder"];
+  ASSERT_EQ(ladder.size(), 3U);
+  EXPECT_EQ(ladder[0]["template"], "sgemm_naive");
+  EXPECT_EQ(ladder[1]["template"], "sgemm_warptile");
+  EXPECT_EQ(ladder[1]["speedup_over_first"], 12.345);
+  EXPECT_EQ(ladder[2]["kind"], "baseline");
+  sweep.config = R"({"templates":7,"view":"ladder"})";
+  EXPECT_TRUE(data_of(Ranked(sample_trials(), {sweep}))["groups"][0]["ladder"].is_null());
+  EXPECT_TRUE(data_of(Ranked(sample_trials()))["groups"][0]["ladder"].is_null());
+}
+
+TEST(ReportPage, TextOfTheDatabaseCannotLeaveItsScript) {
+  Trial trial = timed_trial("a", 100, 1);
+  trial.template_name = "</script><!-- & \xE2\x80\xA8 \xFF";
+  const Ranked ranked({trial});
+  std::ostringstream out;
+  const ReportSize size = write_report(out, ranked.database, {}, {0, "tiletune report", "now"});
+  EXPECT_EQ(size.configurations, 1U);
+  const std::string page = out.str();
+  const std::string start = R"(<script id="data" type="application/json">)";
+  const auto from = page.find(start) + start.size();
+  const std::string data = page.substr(from, page.find("</script>", from) - from);
+  EXPECT_EQ(data.find_first_of("<>&\xE2\xFF"), std::string::npos);
+  EXPECT_EQ(Json::parse(data)["groups"][0]["rows"]["template"]["all"],
+            "</script><!-- & \xE2\x80\xA8 \xEF\xBF\xBD");
+}
+
+TEST(ReportPage, ParametersThatAreNoObjectAndNamesWithoutEndDoNoHarm) {
+  std::vector<Trial> trials;
+  for (int i = 0; i < 150; ++i) trials.push_back(timed_trial(fmt::format("k{}", i), 100 + i, 1));
+  for (int i = 0; i < 150; ++i) trials[i].parameters = fmt::format(R"({{"p{}":[1,{{"x":2}}]}})", i);
+  trials[3].parameters = "[1, 2";
+  const Json data = data_of(Ranked(trials));
+  EXPECT_EQ(data["groups"][0]["parameters"].size(), 100U);
+  EXPECT_EQ(data["groups"][0]["parameters"][0]["names"].dump(), R"(["[1,{\"x\":2}]"])");
+}
+
+}  // namespace
+}  // namespace tiletune
