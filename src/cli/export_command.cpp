@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "output/export.h"
+#include "output/header.h"
 #include "rank/ranking.h"
 
 namespace tiletune {
@@ -16,8 +17,11 @@ struct ExportOptions {
   FilterOptions rows;
   bool best = false;
   bool samples = false;
+  std::string format = "json";
   std::filesystem::path output;
 };
+
+constexpr const char* kHeader = "header";
 
 std::string best(const ExportOptions& options, const Database& database, const TrialFilter& filter) {
   RankingRows rows = ranking_rows(database, filter);
@@ -26,18 +30,25 @@ std::string best(const ExportOptions& options, const Database& database, const T
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                       "Loosen the filters, or run 'tiletune sweep' first.");
   }
+  if (options.format == kHeader) return best_as_header(groups, database);
   return best_as_json(groups, database).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 int run(const ExportOptions& options) {
-  if (options.best && options.samples) {
-    throw UserError("--best lists no samples", Where{"--samples", ""}, "Leave one of the two out.");
+  if (options.format != kHeader && options.format != "json") {
+    throw UserError(fmt::format("there is no export format '{}'", options.format), Where{"--format", ""},
+                    "Use json or header.");
+  }
+  const bool best_alone = options.best || options.format == kHeader;
+  if (best_alone && options.samples) {
+    throw UserError(fmt::format("{} lists no samples", options.best ? "--best" : "a header"),
+                    Where{"--samples", ""}, "Leave one of the two out.");
   }
   check_output(options.output, options.rows.database);
   const Database database(options.rows.database, Database::Mode::read_only);
   const TrialFilter filter = options.rows.filter(database);
   database.at_one_state([&] {
-    if (options.best) return write_output(options.output, best(options, database, filter));
+    if (best_alone) return write_output(options.output, best(options, database, filter));
     stream_output(options.output,
                   [&](std::ostream& out) { write_export(out, database, filter, options.samples); });
   });
@@ -48,14 +59,20 @@ int run(const ExportOptions& options) {
 
 void add_export_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* command = app.add_subcommand("export", "Write recorded results as JSON");
+  CLI::App* command =
+      app.add_subcommand("export", "Write recorded results as JSON, or the best as a C++ header");
   options->rows.add_to(*command);
   command->add_flag("--best", options->best,
                     "Only the best configuration per GPU and problem, ready to be used");
   command->add_flag("--samples", options->samples, "Include every raw sample");
+  command
+      ->add_option("--format", options->format,
+                   "json, or header: the best configurations and their lookup in C++17")
+      ->capture_default_str();
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(
       "Examples:\n  tiletune export --best -o best.json\n"
+      "  tiletune export --format header -o tuned.h\n"
       "  tiletune export --gpu H200 --source measured -o h200.json");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
