@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -62,13 +63,14 @@ class ReplayingEvaluator : public InstantEvaluator {
   }
 
  private:
-  /// What a row does not say is not known to have cost anything, but a compiler that was stopped at its
-  /// deadline took that long.
+  /// What a row does not say, or no clock could have said, is not known to have cost anything, but a compiler
+  /// that was stopped at its deadline took that long.
   double cost_s(const Trial& recorded) const {
     constexpr double kMillisecondsPerSecond = 1e3;
     const bool stopped = recorded.outcome == Outcome::compile_timeout && !recorded.compile_ms;
     const double spent_ms = recorded.compile_ms.value_or(0) + recorded.measure_ms.value_or(0);
-    return (stopped ? spec_.compile.timeout_s : 0) + spent_ms / kMillisecondsPerSecond;
+    const bool plausible = std::isfinite(spent_ms) && spent_ms >= 0;
+    return (stopped ? spec_.compile.timeout_s : 0) + (plausible ? spent_ms / kMillisecondsPerSecond : 0);
   }
 
   static void note(ReplayedProblem& problem, const Trial& recorded) {

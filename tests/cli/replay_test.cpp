@@ -104,6 +104,17 @@ TEST(Replay, TheTimeBudgetCountsSimulatedSeconds) {
   EXPECT_EQ(replayed(sandbox, config, {"--budget", "5"}).at("problems").at(0).at("evaluations"), 5);
 }
 
+TEST(Replay, WhatNoClockCouldHaveSaidCostsNothing) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(3);
+  std::vector<Trial> rows = eight_rows();
+  rows[0].compile_ms = -1e12;
+  rows[1].outcome = Outcome::compile_timeout;
+  rows[1].compile_ms = rows[1].measure_ms = rows[1].median_us = std::nullopt;
+  record(sandbox, rows);
+  EXPECT_DOUBLE_EQ(replayed(sandbox, config).at("simulated_s"), 0 + 60 + 0.5);
+}
+
 TEST(Replay, ASeedDecidesTheCurve) {
   const Sandbox sandbox;
   record(sandbox, eight_rows());
