@@ -1,8 +1,8 @@
 #include "cli/replay.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
