@@ -7,7 +7,7 @@ namespace tiletune {
 
 namespace {
 
-constexpr std::array<std::pair<Outcome, std::string_view>, 13> kOutcomes{{
+constexpr std::array<std::pair<Outcome, std::string_view>, 14> kOutcomes{{
     {Outcome::dispatched, "dispatched"},
     {Outcome::ok, "ok"},
     {Outcome::refused, "refused"},
@@ -21,6 +21,7 @@ constexpr std::array<std::pair<Outcome, std::string_view>, 13> kOutcomes{{
     {Outcome::timeout, "timeout"},
     {Outcome::crashed, "crashed"},
     {Outcome::screened_out, "screened_out"},
+    {Outcome::not_recorded, "not_recorded"},
 }};
 
 constexpr std::array<std::pair<Source, std::string_view>, 4> kSources{{

@@ -22,6 +22,7 @@ enum class Outcome {
   timeout,
   crashed,
   screened_out,
+  not_recorded,  ///< a replay was asked for what its recording does not hold
 };
 
 std::string_view name(Outcome outcome);

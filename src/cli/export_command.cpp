@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "output/export.h"
+#include "output/header.h"
 #include "rank/ranking.h"
 
 namespace tiletune {
@@ -20,6 +21,9 @@ struct ExportOptions {
   std::filesystem::path output;
 };
 
+constexpr const char* kT4 = "t4";
+constexpr const char* kHeader = "header";
+
 std::string best(const ExportOptions& options, const Database& database, const TrialFilter& filter) {
   RankingRows rows = ranking_rows(database, filter);
   const auto groups = rank_rows(rows);
@@ -27,33 +31,34 @@ std::string best(const ExportOptions& options, const Database& database, const T
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                       "Loosen the filters, or run 'tiletune sweep' first.");
   }
+  if (options.format == kHeader) return best_as_header(groups, database);
   return best_as_json(groups, database).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-/// True for T4.
-bool is_t4(const ExportOptions& options) {
+void check_format(const ExportOptions& options) {
   const Where where{"--format", ""};
-  if (options.format == "json") return false;
-  if (options.format != "t4") {
+  if (options.format != "json" && options.format != kT4 && options.format != kHeader) {
     throw UserError(fmt::format("there is no export format '{}'", options.format), where,
-                    "Use one of json, t4.");
+                    "Use one of json, t4, header.");
   }
-  if (options.best) throw UserError("has no effect beside --best", where, "Leave one of the two out.");
-  return true;
+  if (options.best && options.format == kT4)
+    throw UserError("has no effect beside --best", where, "Leave one of the two out.");
+  if (options.samples && (options.best || options.format == kHeader)) {
+    throw UserError(fmt::format("{} lists no samples", options.best ? "--best" : "a header"),
+                    Where{"--samples", ""}, "Leave one of the two out.");
+  }
 }
 
 int run(const ExportOptions& options) {
-  const bool t4 = is_t4(options);
-  if (options.best && options.samples) {
-    throw UserError("--best lists no samples", Where{"--samples", ""}, "Leave one of the two out.");
-  }
+  check_format(options);
   check_output(options.output, options.rows.database);
   const Database database(options.rows.database, Database::Mode::read_only);
   const TrialFilter filter = options.rows.filter(database);
   database.at_one_state([&] {
-    if (options.best) return write_output(options.output, best(options, database, filter));
+    if (options.best || options.format == kHeader)
+      return write_output(options.output, best(options, database, filter));
     stream_output(options.output, [&](std::ostream& out) {
-      if (t4) return write_t4(out, database, filter);
+      if (options.format == kT4) return write_t4(out, database, filter);
       write_export(out, database, filter, options.samples);
     });
   });
@@ -64,18 +69,21 @@ int run(const ExportOptions& options) {
 
 void add_export_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* command = app.add_subcommand("export", "Write recorded results as JSON");
+  CLI::App* command =
+      app.add_subcommand("export", "Write recorded results as JSON, or the best as a C++ header");
   options->rows.add_to(*command);
   command->add_flag("--best", options->best,
                     "Only the best configuration per GPU and problem, ready to be used");
   command->add_flag("--samples", options->samples, "Include every raw sample");
   command
       ->add_option("--format", options->format,
-                   "json, or t4: results as autotuners exchange them, with every sample")
+                   "json; t4: results as autotuners exchange them, with every sample; or header: the best "
+                   "configurations and their lookup in C++17")
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(
       "Examples:\n  tiletune export --best -o best.json\n"
+      "  tiletune export --format header -o tuned.h\n"
       "  tiletune export --gpu H200 --source measured -o h200.json\n"
       "  tiletune export --format t4 --gpu H200 --problem 4096x4096x4096 --template sgemm_warptile -o "
       "results.T4.json");

@@ -118,12 +118,27 @@ void MeasureFlags::apply(TuneSpec& spec) const {
   if (!sustained.empty()) apply_sustained(sustained, spec.measure.finals);
 }
 
+namespace {
+
+bool is_given(const CLI::App& command, const char* flag) {
+  const CLI::Option* option = command.get_option_no_throw(flag);
+  return option != nullptr && option->count() > 0;
+}
+
+}  // namespace
+
 void check_flags_beside_model(const CLI::App& command) {
-  if (command.count("--gpu") == 0) return;
+  const bool replays = is_given(command, "--replay");
+  if (!replays && !is_given(command, "--gpu")) return;
   for (const char* flag : {"--baseline", "--precision", "--cache", "--sustained", "--screening", "--finals",
                            "--samples", "--rounds"}) {
-    const CLI::Option* option = command.get_option_no_throw(flag);
-    if (option == nullptr || option->count() == 0) continue;
+    // A recording may hold rows of several.
+    const bool chooses_rows = replays && flag == std::string_view("--cache");
+    if (chooses_rows || !is_given(command, flag)) continue;
+    if (replays) {
+      throw UserError("has no effect beside --replay, with which times are as they were recorded",
+                      Where{flag, ""}, "Leave the flag out.");
+    }
     throw UserError("has no effect beside --gpu, with which times are predicted", Where{flag, ""},
                     "Leave the flag out, or leave out --gpu to measure on a GPU of this machine.");
   }

@@ -11,6 +11,7 @@
 #include "cli/console_observer.h"
 #include "cli/gpus.h"
 #include "cli/measure_flags.h"
+#include "cli/replay.h"
 #include "cli/signals.h"
 #include "cli/sweep_report.h"
 #include "tune/sweep.h"
@@ -24,6 +25,8 @@ struct SweepCommand {
   CompileOptions compile;
   MeasureFlags measure;
   std::filesystem::path database = kDefaultDatabase;
+  bool database_named = false;
+  std::filesystem::path replay;
   GpuChoice gpus{"", "0", false, {}};
   std::string budget;
   std::string format = "table";
@@ -47,32 +50,48 @@ void apply_budget(const std::string& text, Budget& budget) {
                   "Write a time such as 60s, 5min or 2h, or a number of configurations such as 500.");
 }
 
+SweepOptions sweep_options(const SweepCommand& options, const TuneSpec& spec) {
+  SweepOptions sweep;
+  sweep.compile = options.compile.pool_options(spec);
+  sweep.command = options.command_line;
+  sweep.remeasure = options.remeasure;
+  sweep.interrupted = interrupted;
+  return sweep;
+}
+
+int replay(const SweepCommand& options, const TuneSpec& spec, std::vector<Stage> stages,
+           const SweepView& view) {
+  ReplayOptions replay;
+  replay.recording = options.replay;
+  if (options.database_named) replay.database = options.database;
+  replay.gpu = options.gpus.model;
+  replay.sweep = sweep_options(options, spec);
+  replay.quiet = options.quiet;
+  return run_replay(spec, std::move(stages), replay, view);
+}
+
 int run(const SweepCommand& options) {
   const Format format = format_from_name(options.format);
   TuneSpec spec = options.config.load();
   apply_budget(options.budget, spec.budget);
   options.measure.apply(spec);
   std::vector<Stage> stages = plan_stages(spec);
+  const SweepView view{format, static_cast<std::size_t>(options.limit)};
+  if (!options.replay.empty()) return replay(options, spec, std::move(stages), view);
   Database database(options.database, Database::Mode::read_write);
   catch_interrupts();
-  SweepOptions sweep_options;
-  sweep_options.compile = options.compile.pool_options(spec);
   ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages));
   if (format != Format::table && !gpus.why_predicted.empty()) {
     fmt::print(stderr, "{}", headline(gpus));
   } else if (format == Format::table && !options.quiet) {
     write_output("", headline(gpus) + space_line(gpus.fleets.front().stages, spec));
   }
-  sweep_options.command = options.command_line;
-  sweep_options.remeasure = options.remeasure;
-  sweep_options.interrupted = interrupted;
   ConsoleObserver observer(options.quiet);
   for (const std::string& note : gpus.notes) observer.on_note(note);
-  const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep_options, observer);
+  const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep_options(options, spec), observer);
   observer.finish();
   int code = 0;
   try {
-    const SweepView view{format, static_cast<std::size_t>(options.limit)};
     database.at_one_state([&] { code = report_sweep(spec, database, summary, view); });
   } catch (const UserError&) {
     // What ended the sweep may be why its results cannot be read either.
@@ -91,14 +110,21 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       app.add_subcommand("sweep", "Compile, verify, time and rank the configurations of a search space");
   options->config.add_to(*command);
   options->compile.add_to(*command);
-  command->add_option("--db", options->database, "Results database; continued when it exists")
-      ->capture_default_str();
+  const CLI::Option* database =
+      command->add_option("--db", options->database, "Results database; continued when it exists")
+          ->capture_default_str();
   const CLI::Option* gpus = command
                                 ->add_option("--gpus", options->gpus.indices,
                                              "GPUs to measure on: all, or the driver's numbers such as 0,1")
                                 ->capture_default_str();
-  command->add_option("--gpu", options->gpus.model, "Predict for this model (e.g. A100) instead of measuring")
+  command
+      ->add_option("--gpu", options->gpus.model,
+                   "Predict for this model (e.g. A100) instead of measuring; with --replay, the recorded GPU")
       ->excludes("--gpus");
+  CLI::Option* replay = command->add_option(
+      "--replay", options->replay,
+      "Answer from the rows of this database, compile nothing and measure nothing; --budget counts the "
+      "seconds that were taken then. Rows are kept where --db names another file");
   // For tests: a program that speaks the GPU worker's protocol; repeated for its arguments.
   command->add_option("--gpu-worker", options->gpus.worker)->allow_extra_args(false)->group("");
   command->add_option("--budget", options->budget,
@@ -110,16 +136,21 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
   command->add_flag("-q,--quiet", options->quiet, "No progress, only results");
-  command->add_flag("--remeasure", options->remeasure, "Measure again what the database holds already");
+  command->add_flag("--remeasure", options->remeasure, "Measure again what the database holds already")
+      ->excludes(replay);
+  replay->excludes("--gpus");
   command->footer(
       "Examples:\n  tiletune sweep configs/quick.json\n"
       "  tiletune sweep configs/sgemm.json --problem 4096x4096x4096 --budget 60s\n"
       "  tiletune sweep configs/sgemm.json --gpus all\n"
       "  tiletune sweep configs/sgemm.json --screening 1.2 --finals 20 --sustained 2s\n"
       "  tiletune sweep configs/sgemm.json --screening off --finals off --precision 0\n"
-      "  tiletune sweep configs/sgemm.json --gpu A100 --format json > predicted.json");
-  command->callback([options, command, gpus, &action] {
+      "  tiletune sweep configs/sgemm.json --gpu A100 --format json > predicted.json\n"
+      "  tiletune sweep configs/quick.json --replay results/h200/quick.db\n"
+      "  tiletune sweep configs/sgemm.json --replay h200.db --gpu H200 --budget 60s --format json");
+  command->callback([options, command, gpus, database, &action] {
     options->gpus.asked = gpus->count() > 0;
+    options->database_named = database->count() > 0;
     action = [options, command] {
       check_flags_beside_model(*command);
       return run(*options);

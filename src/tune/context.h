@@ -10,6 +10,10 @@
 
 namespace tiletune {
 
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 /// What the parts of one sweep share.
 struct SweepContext {
   SweepContext(const TuneSpec& given_spec, std::vector<Fleet>& fleets, Database& given_database,
@@ -32,10 +36,13 @@ struct SweepContext {
   SweepSummary summary;
   bool stopping = false;      ///< Ctrl-C or the time budget: no further configuration is begun
   std::uint64_t tickets = 0;  ///< of compilations, given out so far
-};
+  const Clock::time_point started = Clock::now();
 
-inline double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+  /// Since its start, by the clock that the budget counts by.
+  double elapsed_s() const {
+    return lanes.front().posts.front().evaluator->simulated_s().value_or(seconds_since(started));
+  }
+  bool is_out_of_time() const { return spec.budget.seconds > 0 && elapsed_s() >= spec.budget.seconds; }
+};
 
 }  // namespace tiletune

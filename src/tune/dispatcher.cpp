@@ -45,7 +45,7 @@ void Dispatcher::attend(Lane& lane, Post& post) {
 
 /// False when there is nothing to begin.
 bool Dispatcher::measure_next(Lane& lane, Post& post) {
-  if (sweep_.stopping) return false;
+  if (sweep_.stopping || sweep_.is_out_of_time()) return false;
   const auto next = lane.next_ready(post);
   if (next == lane.ready.end()) return false;
   const Stage& stage = *next->stage;

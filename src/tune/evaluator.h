@@ -16,6 +16,9 @@
 
 namespace tiletune {
 
+class Recording;
+struct Replay;
+
 /// An admitted configuration with its binary, ready to be evaluated.
 struct Candidate {
   Stage* stage = nullptr;
@@ -63,6 +66,11 @@ class Evaluator {
   /// Whether it runs kernels: then a row is journalled as dispatched before it is evaluated, and a group
   /// needs its reference kernel.
   virtual bool measures() const = 0;
+  /// Whether candidates are compiled and admitted before they are submitted. Otherwise each is submitted as
+  /// soon as it is proposed, and nothing is proposed before its result is known.
+  virtual bool needs_binaries() const { return true; }
+  /// Seconds by a clock of its own, by which the budget counts; none: the wall's.
+  virtual std::optional<double> simulated_s() const { return std::nullopt; }
   /// Called before the first candidate of a group, when idle; may take a while, so idle() is false until it
   /// is done. `reference` is the group's compiled reference kernel, or null. `calibrate`: nothing is known
   /// yet of the GPU's ceilings.
@@ -93,5 +101,8 @@ std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, std::u
                                                     Target target, Patience patience = {});
 /// Predicts with the static model for a GPU that is not here.
 std::unique_ptr<Evaluator> make_predicting_evaluator(Target target);
+/// Answers from a recording, and notes in `replay` how far the sweep comes. Both outlive it.
+std::unique_ptr<Evaluator> make_replaying_evaluator(const TuneSpec& spec, const Recording& recording,
+                                                    Target target, Replay& replay);
 
 }  // namespace tiletune

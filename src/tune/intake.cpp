@@ -12,6 +12,8 @@ namespace {
 /// Compiled candidates of a fleet that may wait for its evaluators; bounds memory and how far compiling runs
 /// ahead.
 constexpr std::size_t kMostReady = 256;
+/// Where nothing is compiled there is nothing to run ahead with.
+std::size_t most_ready(const Lane& lane) { return lane.compiles() ? kMostReady : 1; }
 /// Proposals between two looks at the workers and at Ctrl-C, when all of them are known from before.
 constexpr int kMostProposals = 256;
 
@@ -28,7 +30,7 @@ Lane* Intake::hungriest() {
   Lane* hungriest = nullptr;
   const auto supplies = [](const Lane& lane) { return lane.compiling.size() + lane.ready.size(); };
   for (Lane& lane : sweep_.lanes) {
-    const bool wants = lane.alive() && lane.ready.size() < kMostReady && lane.has_proposals();
+    const bool wants = lane.alive() && lane.ready.size() < most_ready(lane) && lane.has_proposals();
     if (wants && (hungriest == nullptr || supplies(lane) < supplies(*hungriest))) hungriest = &lane;
   }
   return hungriest;
@@ -57,6 +59,7 @@ void Intake::start(Lane& lane, const Proposal& proposal) {
   candidate.trial = make_trial(sweep_.spec, *proposal.stage, target, candidate.instance, request);
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
   if (recorder_.is_known(lane, candidate)) return;
+  if (!lane.compiles()) return lane.ready.push_back(std::move(candidate));
   if (!impossible.empty()) return recorder_.refuse(lane, std::move(candidate), impossible);
   const Admission admission = admit_launch(target.model, candidate.instance);
   if (!admission.admitted) {

@@ -88,6 +88,8 @@ class Lane {
   std::optional<std::string> why_unmeasurable(std::size_t group) const;
 
   bool alive() const;
+  /// Whether its candidates are compiled; all its evaluators are of one kind.
+  bool compiles() const { return posts.front().evaluator->needs_binaries(); }
   /// Whether a candidate is being evaluated.
   bool is_measuring() const;
   bool idle() const;

@@ -74,9 +74,9 @@ Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& targe
   trial.driver_version = target.driver_version;
   trial.cuda_version = target.cuda_version;
   trial.nvrtc_version = nvrtc_version();
-  if (target.source == Source::measured) trial.cache = name(spec.measure.cache);
-  trial.measure_policy =
-      target.source == Source::measured ? policy_text(spec) : prediction_policy(target.static_model);
+  const bool predicted = target.source == Source::predicted;
+  if (!predicted) trial.cache = name(spec.measure.cache);
+  trial.measure_policy = predicted ? prediction_policy(target.static_model) : policy_text(spec);
   trial.host = host_name();
   trial.recorded_at = utc_now();
   return trial;
@@ -107,10 +107,15 @@ std::string limits_text(const AdmissionLimits& limits) {
 
 }  // namespace
 
-Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target, const Instance& instance,
-                 const CompileRequest& request) {
+Trial make_stage_trial(const TuneSpec& spec, const Stage& stage, const Target& target) {
   Trial trial = common_trial(spec, stage, target);
   trial.template_name = stage.spec->name;
+  return trial;
+}
+
+Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target, const Instance& instance,
+                 const CompileRequest& request) {
+  Trial trial = make_stage_trial(spec, stage, target);
   trial.parameters = to_json(instance.parameters).dump();
   trial.derived = to_json(instance.derived).dump();
   trial.kernel_expression = instance.kernel_expression;

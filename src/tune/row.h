@@ -17,6 +17,9 @@ namespace tiletune {
 Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target, const Instance& instance,
                  const CompileRequest& request);
 
+/// What the rows of all configurations of a stage have in common.
+Trial make_stage_trial(const TuneSpec& spec, const Stage& stage, const Target& target);
+
 /// The row of one of a problem's baselines.
 Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
                           const MeasuredBaseline& baseline);

@@ -76,7 +76,7 @@ class Sweep {
   }
 
   void finish() {
-    sweep_.summary.wall_s = seconds_since(started_);
+    sweep_.summary.wall_s = seconds_since(sweep_.started);
     sweep_.summary.compile_cpu_s = sweep_.pool.compile_cpu_seconds();
     try {
       sweep_.database.end_sweep(sweep_.summary.sweep_id, utc_now());
@@ -101,8 +101,7 @@ class Sweep {
     if (sweep_.options.interrupted() && !std::exchange(summary.interrupted, true))
       sweep_.observer.on_note("finishing what is being measured; interrupt again to stop at once");
     if (sweep_.stopping) return;
-    const double budget_s = sweep_.spec.budget.seconds;
-    summary.out_of_budget = budget_s > 0 && seconds_since(started_) >= budget_s;
+    summary.out_of_budget = sweep_.is_out_of_time();
     sweep_.stopping = summary.interrupted || summary.out_of_budget;
     if (!sweep_.stopping) return;
     for (Lane& lane : sweep_.lanes) lane.ready.clear();
@@ -141,7 +140,6 @@ class Sweep {
   Intake intake_{sweep_, recorder_};
   Finals finals_{sweep_, recorder_};
   Dispatcher dispatcher_{sweep_, recorder_, finals_};
-  const Clock::time_point started_ = Clock::now();
 };
 
 }  // namespace

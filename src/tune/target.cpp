@@ -61,6 +61,18 @@ Target target_from_device(const GpuOpened& opened, const std::vector<GpuModel>& 
   return target;
 }
 
+Target target_from_row(const Trial& row, const std::vector<GpuModel>& models) {
+  Target target;
+  if (const GpuModel* known = model_of_name(models, row.gpu)) target.model = *known;
+  target.name = row.gpu;
+  target.uuid = row.gpu_uuid;
+  target.architecture = row.architecture;
+  target.driver_version = row.driver_version;
+  target.cuda_version = row.cuda_version;
+  target.source = Source::replayed;
+  return target;
+}
+
 Target target_from_model(const GpuModel& model, const StaticModel& static_model) {
   Target target;
   target.model = model;

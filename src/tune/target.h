@@ -7,6 +7,7 @@
 #include "inspect/gpu_model.h"
 #include "inspect/static_model.h"
 #include "measure/messages.h"
+#include "store/trial.h"
 
 namespace tiletune {
 
@@ -25,6 +26,9 @@ struct Target {
 /// A GPU that is here: the driver's figures, completed (bandwidth, FP32 lanes) from the model file of the
 /// same name when there is one, else from the compute capability.
 Target target_from_device(const GpuOpened& opened, const std::vector<GpuModel>& models);
+/// The GPU that `row` was recorded on, for replaying; figures from the model file of the same name, if there
+/// is one.
+Target target_from_row(const Trial& row, const std::vector<GpuModel>& models);
 Target target_from_model(const GpuModel& model, const StaticModel& static_model = {});
 
 }  // namespace tiletune

@@ -1,0 +1,140 @@
+// Runs the GEMM that `tiletune export --best` recommends: reads best.json, picks the entry of a problem,
+// compiles its template with NVRTC (or takes it from the kernel cache), checks the result against cuBLAS and
+// prints the time beside the recorded one.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "compile/cache.h"
+#include "compile/pool.h"
+#include "gpu/cublas.h"
+#include "gpu/nvml.h"
+#include "measure/baselines.h"
+#include "measure/measure_kernel.h"
+#include "spec/load.h"
+#include "tune/stage.h"
+
+namespace {
+
+using namespace tiletune;
+using Json = nlohmann::ordered_json;
+
+/// The entry of a problem on this GPU; `gpu` empty: on any.
+Json pick(const std::string& file, const std::string& problem, const std::string& gpu) {
+  const Json document = read_json(file);
+  std::string others;
+  for (const Json& entry : document.value("best", Json::array())) {
+    const bool is_here = gpu.empty() || entry.value("gpu", "") == gpu;
+    if (is_here && entry.value("operation", "") == "gemm" && entry.value("problem", "") == problem)
+      return entry;
+    others += fmt::format(" {} on {};", entry.value("problem", ""), entry.value("gpu", ""));
+  }
+  if (others.empty()) {
+    throw UserError("has no list 'best' with entries", Where{file, ""},
+                    "Write it with 'tiletune export --best -o best.json'.");
+  }
+  throw UserError(fmt::format("has no gemm of {}{}", problem, gpu.empty() ? "" : " on " + gpu),
+                  Where{file, ""}, "It has" + others);
+}
+
+/// A config of that one configuration, measured as it was recorded.
+TuneSpec spec_of(const Json& entry, const std::string& file) {
+  Json kernel{{"template", entry.at("template")}, {"extend", true}};
+  for (const auto& [name, value] : entry.at("parameters").items()) kernel["parameters"][name] = {value};
+  Json config{{"templates", {kernel}}, {"problems", {entry.at("problem")}}, {"baseline", "cublas"}};
+  config["measure"] = {{"cache", entry.at("cache")}, {"screening", 0}};
+  for (const std::string& scalar : split(entry.at("scalars").get<std::string>(), ' ')) {
+    const std::size_t equals = scalar.find('=');
+    config["scalars"][scalar.substr(0, equals)] = Json::parse(scalar.substr(equals + 1));
+  }
+  LoadOptions options;
+  options.template_folders = {home_folder() / "kernel_templates"};
+  return parse_tune_spec(config.dump(), file, options);
+}
+
+Binary compile(const CompileRequest& request) {
+  const CubinCache cache = default_cubin_cache();
+  if (auto cached = cache.load(request.key())) return *cached;
+  const Compiled compiled = compile_here(request);
+  if (compiled.outcome != Outcome::ok)
+    throw UserError("the kernel does not compile: " + compiled.reason, "Tune it anew on this machine.");
+  cache.store(*compiled.binary);
+  return *compiled.binary;
+}
+
+void run(const std::string& file, const std::string& problem) {
+  pick(file, problem, "");
+  Gpu gpu(0);
+  const DeviceFacts& device = gpu.facts();
+  const Json entry = pick(file, problem, device.name);
+  const TuneSpec spec = spec_of(entry, file);
+  const std::vector<Stage> stages = plan_stages(spec);
+  const Stage& stage = stages.front();
+
+  GpuModel model;
+  model.multiprocessors = device.multiprocessors;
+  Instance instance;
+  const std::string impossible = instantiate(stage, 0, model, instance);
+  const auto recorded = entry.at("kernel_expression").get<std::string>();
+  if (!impossible.empty()) throw UserError(impossible, Where{file, ""}, "Tune it anew for this GPU.");
+  if (instance.kernel_expression != recorded) {
+    throw UserError(fmt::format("was written for {}, which is now {}", recorded, instance.kernel_expression),
+                    Where{file, ""}, "The template has changed since: tune it anew.");
+  }
+  const Binary binary = compile(make_compile_request(
+      spec.compile, *stage.sources, instance, architecture_for(device.compute_major, device.compute_minor)));
+
+  // Buffers with guard bands and their FP64 reference, the library's product, then the kernel: checked,
+  // timed, checked again.
+  DeviceKernels kernels(gpu);
+  Timer timer(gpu, kernels, [] {});
+  Blas blas(gpu);
+  Workspace workspace(gpu, kernels, &blas, prepare_request(spec, stage, nullptr));
+  const Baselines cublas = measure_baselines(gpu, workspace, timer, blas, nullptr);
+  const Measured measured =
+      measure_kernel(gpu, workspace, timer, Nvml(device.uuid), measure_request(stage, instance, binary));
+  if (measured.outcome != Outcome::ok || !measured.timing || !measured.accuracy)
+    throw GpuError(fmt::format("{}: {}", name(measured.outcome), measured.reason));
+
+  const double now_us = measured.timing->median_us;
+  const double recorded_us = entry.at("timing").at("median_us").get<double>();
+  fmt::print("{} on {}\n", instance.kernel_expression, device.name);
+  fmt::print("{} us, recorded {} us ({:+.2f}%)\n", three_digits(now_us), three_digits(recorded_us),
+             100 * (now_us / recorded_us - 1));
+  fmt::print("relative error {:.2g} (bound {:.2g})\n", measured.accuracy->relative_error,
+             measured.accuracy->error_bound);
+  for (const MeasuredBaseline& library : cublas.measured)
+    fmt::print("{}: {} us, relative error {:.2g}\n", library.library, three_digits(library.timing.median_us),
+               library.relative_error);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  constexpr int kMistake = 2;
+  constexpr int kGpuFailed = 3;
+  try {
+    if (argc != 3)
+      throw tiletune::UserError("two arguments are needed", "Write: use_best BEST.JSON 4096x4096x4096");
+    run(argv[1], argv[2]);
+    return 0;
+  } catch (const NoGpu& error) {
+    fmt::print(stderr, "use_best: no GPU to run on: {}\n  Run it on a machine with an NVIDIA GPU.\n",
+               error.what());
+    return kMistake;
+  } catch (const GpuError& error) {
+    fmt::print(stderr, "use_best: GPU error: {}\n", error.what());
+    return kGpuFailed;
+  } catch (const Json::exception& error) {
+    fmt::print(stderr, "use_best: error: {}: is not what 'tiletune export --best' writes: {}\n", argv[1],
+               error.what());
+    return kMistake;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "use_best: error: {}\n", error.what());
+    return kMistake;
+  }
+}

@@ -1,0 +1,200 @@
+#include "output/header_lookup.h"
+
+namespace tiletune {
+
+const char* const kHeaderTypes = R"(#ifndef TILETUNE_BEST_H
+#define TILETUNE_BEST_H
+
+namespace tiletune_best {
+
+struct Parameter {
+  const char* name;
+  const char* value;  // as it is written in C++ source
+};
+
+struct Entry {
+  const char* gpu;   // as the driver calls it
+  const char* uuid;  // of the GPU that it was measured on; "" when not known
+  int compute_capability;     // 90 for 9.0; 0 when not known
+  const char* operation;      // "gemm"
+  const char* element_types;  // "f32"
+  const char* scalars;        // "alpha=1 beta=0"
+  bool beta_is_zero;          // the class of the scalars: whether C is read
+  const char* cache;          // the L2 cache before a launch: "cold", "rotate", "warm"
+  const char* source;         // "measured", "predicted", "replayed", "imported"
+  const char* problem;        // "4096x4096x4096", "1000x77x513 lda=520"
+  long long sizes[4];         // M, N, K of a gemm; 0: none
+  bool dense;                 // without leading dimensions
+  const char* kernel_template;
+  const char* kernel_expression;
+  const char* compile_options;  // JSON array
+  const Parameter* parameters;
+  int parameter_count;
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned dynamic_shared_bytes;
+  double expected_us;
+};
+
+)";
+
+const char* const kHeaderLookup = R"(
+// How far the lookup had to look for a GPU, and for a problem.
+enum class GpuMatch { uuid, model, compute_capability, any, none };
+enum class ProblemMatch { exact, same_shape_class, other_shape_class, none };
+
+constexpr const char* text(GpuMatch match) {
+  switch (match) {
+    case GpuMatch::uuid: return "tuned on this very GPU";
+    case GpuMatch::model: return "tuned on a GPU of this model";
+    case GpuMatch::compute_capability: return "tuned on another model of this compute capability";
+    case GpuMatch::any: return "tuned on a GPU of another compute capability";
+    case GpuMatch::none: break;
+  }
+  return "nothing was tuned for this operation and these element types";
+}
+
+constexpr const char* text(ProblemMatch match) {
+  switch (match) {
+    case ProblemMatch::exact: return "for this problem";
+    case ProblemMatch::same_shape_class: return "for the nearest problem of this shape class";
+    case ProblemMatch::other_shape_class: return "for the nearest problem, of another shape class";
+    case ProblemMatch::none: break;
+  }
+  return "for no problem";
+}
+
+// What is looked for. What is left out is not known.
+struct Query {
+  long long sizes[4] = {0, 0, 0, 0};  // M, N, K of a gemm
+  const char* gpu = "";
+  const char* uuid = "";
+  int compute_capability = 0;
+  bool beta_is_zero = true;
+  const char* operation = "gemm";
+  const char* element_types = "f32";
+};
+
+struct Found {
+  const Entry* entry = nullptr;
+  GpuMatch gpu = GpuMatch::none;
+  ProblemMatch problem = ProblemMatch::none;
+  bool same_scalars_class = false;
+};
+
+namespace detail {
+
+constexpr bool equal(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) {
+    ++a;
+    ++b;
+  }
+  return *a == *b;
+}
+
+// log2, interpolated linearly between powers of two; 0 for what is no size.
+constexpr double log2_of(long long size) {
+  if (size < 1) return 0;
+  double floor = 0;
+  double rest = static_cast<double>(size);
+  while (rest >= 2) {
+    rest /= 2;
+    floor += 1;
+  }
+  return floor + rest - 1;
+}
+
+constexpr double magnitude(double x) { return x < 0 ? -x : x; }
+
+// Even (within a factor of 2), uneven (within a factor of 8), or extreme.
+constexpr int bucket(double log2_ratio) {
+  const int size = magnitude(log2_ratio) < 1 ? 0 : magnitude(log2_ratio) < 3 ? 1 : 2;
+  return log2_ratio < 0 ? -size : size;
+}
+
+// Of the first size against the second, and of the third against their mean (geometric): tall or wide, shallow
+// or deep.
+constexpr bool same_shape_class(const long long* a, const long long* b) {
+  const double a0 = log2_of(a[0]), a1 = log2_of(a[1]), a2 = log2_of(a[2]);
+  const double b0 = log2_of(b[0]), b1 = log2_of(b[1]), b2 = log2_of(b[2]);
+  return bucket(a0 - a1) == bucket(b0 - b1) &&
+         bucket(a2 - (a0 + a1) / 2) == bucket(b2 - (b0 + b1) / 2);
+}
+
+constexpr double distance(const long long* a, const long long* b) {
+  double sum = 0;
+  for (int i = 0; i < 4; ++i) sum += magnitude(log2_of(a[i]) - log2_of(b[i]));
+  return sum;
+}
+
+constexpr bool same_sizes(const long long* a, const long long* b) {
+  for (int i = 0; i < 4; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+constexpr bool is_on(GpuMatch match, const Entry& entry, const Query& query) {
+  switch (match) {
+    case GpuMatch::uuid: return *query.uuid != '\0' && equal(entry.uuid, query.uuid);
+    case GpuMatch::model: return *query.gpu != '\0' && equal(entry.gpu, query.gpu);
+    case GpuMatch::compute_capability:
+      return query.compute_capability > 0 && entry.compute_capability == query.compute_capability;
+    case GpuMatch::any: return true;
+    case GpuMatch::none: break;
+  }
+  return false;
+}
+
+constexpr ProblemMatch match(const Entry& entry, const Query& query) {
+  if (entry.dense && same_sizes(entry.sizes, query.sizes)) return ProblemMatch::exact;
+  return same_shape_class(entry.sizes, query.sizes) ? ProblemMatch::same_shape_class
+                                                    : ProblemMatch::other_shape_class;
+}
+
+// Scalars of the class wanted before others, then the nearer problem, then dense and measured before others.
+constexpr bool goes_before(const Entry& a, const Entry& b, const Query& query) {
+  const bool a_scalars = a.beta_is_zero == query.beta_is_zero;
+  const bool b_scalars = b.beta_is_zero == query.beta_is_zero;
+  if (a_scalars != b_scalars) return a_scalars;
+  const ProblemMatch a_match = match(a, query);
+  const ProblemMatch b_match = match(b, query);
+  if (a_match != b_match) return static_cast<int>(a_match) < static_cast<int>(b_match);
+  const double a_distance = distance(a.sizes, query.sizes);
+  const double b_distance = distance(b.sizes, query.sizes);
+  if (a_distance < b_distance || b_distance < a_distance) return a_distance < b_distance;
+  if (a.dense != b.dense) return a.dense;
+  return equal(a.source, "measured") && !equal(b.source, "measured");
+}
+
+constexpr const Entry* best(GpuMatch level, const Query& query) {
+  const Entry* best = nullptr;
+  for (const Entry& entry : kEntries) {
+    const bool fits = equal(entry.operation, query.operation) &&
+                      equal(entry.element_types, query.element_types) && is_on(level, entry, query);
+    if (fits && (best == nullptr || goes_before(entry, *best, query))) best = &entry;
+  }
+  return best;
+}
+
+}  // namespace detail
+
+// Of the first of these that has any entry of the operation and element types: this very GPU (by its UUID), its
+// model, its compute capability, any GPU. There, the entry of the problem or of the nearest one.
+constexpr Found find(const Query& query) {
+  constexpr GpuMatch kLevels[] = {GpuMatch::uuid, GpuMatch::model, GpuMatch::compute_capability,
+                                  GpuMatch::any};
+  for (const GpuMatch level : kLevels) {
+    if (const Entry* entry = detail::best(level, query)) {
+      return {entry, level, detail::match(*entry, query), entry->beta_is_zero == query.beta_is_zero};
+    }
+  }
+  return {};
+}
+
+}  // namespace tiletune_best
+
+#endif  // TILETUNE_BEST_H
+)";
+
+}  // namespace tiletune

@@ -1,0 +1,216 @@
+// Sweeps whose answers come from a recording: no GPU, no compiler, the same ranking.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/expect_error.h"
+#include "cli/process.h"
+#include "store/database.h"
+
+namespace tiletune {
+namespace {
+
+/// As the config that write_tiny_space() writes finds it.
+Trial recorded(int value, Outcome outcome, double median_us) {
+  Trial row;
+  row.key = "recorded " + std::to_string(value);
+  row.template_name = "tiny";
+  row.operation = "gemm";
+  row.problem = "1x1x1";
+  row.scalars = "alpha=1 beta=0";
+  row.element_types = "f32";
+  row.cache = "cold";
+  row.gpu = "NVIDIA H200";
+  row.gpu_uuid = "GPU-1";
+  row.architecture = "sm_90a";
+  row.parameters = "{\"V\":" + std::to_string(value) + "}";
+  row.outcome = outcome;
+  if (outcome == Outcome::ok) row.median_us = median_us;
+  if (outcome != Outcome::ok) row.reason = "the recorded reason";
+  row.registers = 10 + value;
+  row.compile_ms = 400;
+  row.measure_ms = 100;
+  row.recorded_at = "2026-11-20T10:00:00Z";
+  return row;
+}
+
+/// Eight configurations, half a second each: the third failed, the fourth is the fastest.
+std::vector<Trial> eight_rows() {
+  std::vector<Trial> rows;
+  for (int value = 0; value < 8; ++value) rows.push_back(recorded(value, Outcome::ok, 100 - 5 * value % 17));
+  rows[2] = recorded(2, Outcome::wrong_result, 0);
+  rows[3].median_us = 50;
+  return rows;
+}
+
+void record(const Sandbox& sandbox, const std::vector<Trial>& rows) {
+  Database(sandbox.folder() / "rows.db", Database::Mode::read_write).record_all(rows);
+}
+
+std::vector<std::string> replay(const std::string& config, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments{"sweep", config, "--replay", "rows.db", "--quiet"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+nlohmann::json replayed(const Sandbox& sandbox, const std::string& config,
+                        const std::vector<std::string>& more = {}) {
+  std::vector<std::string> with_format = more;
+  with_format.insert(with_format.end(), {"--format", "json"});
+  const Finished run = sandbox.run(replay(config, with_format));
+  EXPECT_EQ(run.code, 0) << run.err;
+  return nlohmann::json::parse(run.out);
+}
+
+TEST(Replay, AnExhaustiveOneRanksAsTheRecordingAndKeepsOutcomesAndReasons) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(8);
+  record(sandbox, eight_rows());
+  const Finished run = sandbox.run(replay(config, {"--db", "replayed.db"}));
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("for 4.0 s of compiling and measuring: ok 7, wrong_result 1"), std::string::npos)
+      << run.out;
+  EXPECT_NE(run.out.find("1x1x1: found 50.0 us, 100% of the best recorded (50.0 us), after 4 evaluations and "
+                         "2.0 s simulated; 8 evaluations in all, 4.0 s simulated\n"),
+            std::string::npos)
+      << run.out;
+  const std::vector<std::string> columns{"--format", "csv", "--columns",
+                                         "rank,parameters,median_us,registers"};
+  const auto ranking = [&](const std::string& database) {
+    std::vector<std::string> arguments{"rank", "--db", database};
+    arguments.insert(arguments.end(), columns.begin(), columns.end());
+    std::string text = sandbox.run(arguments).out;
+    for (std::size_t at = 0; (at = text.find("replayed", at)) != std::string::npos;)
+      text.replace(at, 8, "measured");
+    return text;
+  };
+  EXPECT_EQ(ranking("replayed.db"), ranking("rows.db"));
+  const auto rows = Database(sandbox.folder() / "replayed.db", Database::Mode::read_only).trials({});
+  ASSERT_EQ(rows.size(), 8U);
+  EXPECT_EQ(rows[2].outcome, Outcome::wrong_result);
+  EXPECT_EQ(rows[2].reason, "the recorded reason");
+  for (const Trial& row : rows) EXPECT_EQ(row.source, Source::replayed);
+}
+
+TEST(Replay, TheTimeBudgetCountsSimulatedSeconds) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(8, R"(, "strategy": {"name": "random", "seed": 7})");
+  record(sandbox, eight_rows());
+  const auto problem = replayed(sandbox, config, {"--budget", "1.2s"}).at("problems").at(0);
+  EXPECT_EQ(problem.at("evaluations"), 3);
+  EXPECT_DOUBLE_EQ(problem.at("simulated_s"), 1.5);
+  EXPECT_DOUBLE_EQ(problem.at("best_recorded_us"), 50);
+  EXPECT_EQ(replayed(sandbox, config, {"--budget", "5"}).at("problems").at(0).at("evaluations"), 5);
+}
+
+TEST(Replay, WhatNoClockCouldHaveSaidCostsNothing) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(3);
+  std::vector<Trial> rows = eight_rows();
+  rows[0].compile_ms = -1e12;
+  rows[1].outcome = Outcome::compile_timeout;
+  rows[1].compile_ms = rows[1].measure_ms = rows[1].median_us = std::nullopt;
+  record(sandbox, rows);
+  EXPECT_DOUBLE_EQ(replayed(sandbox, config).at("simulated_s"), 0 + 60 + 0.5);
+}
+
+TEST(Replay, ASeedDecidesTheCurve) {
+  const Sandbox sandbox;
+  record(sandbox, eight_rows());
+  const auto curve = [&](int seed) {
+    const std::string config = sandbox.write_tiny_space(
+        8, R"(, "strategy": {"name": "random", "seed": )" + std::to_string(seed) + "}");
+    return replayed(sandbox, config).at("problems").at(0).at("curve");
+  };
+  const auto first = curve(1);
+  EXPECT_EQ(first, curve(1));
+  bool differs = false;
+  for (int seed = 2; seed < 6 && !differs; ++seed) differs = curve(seed) != first;
+  EXPECT_TRUE(differs);
+  double best_us = 1e9;
+  for (const auto& step : first) {
+    EXPECT_LT(step.at("best_us"), best_us);
+    best_us = step.at("best_us");
+  }
+  EXPECT_DOUBLE_EQ(first.back().at("percent_of_best"), 100);
+}
+
+TEST(Replay, WhatIsNotRecordedSaysSoAndIsCounted) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(8);
+  std::vector<Trial> rows = eight_rows();
+  rows.erase(rows.begin() + 3);
+  record(sandbox, rows);
+  const Finished run = sandbox.run(replay(config, {"--db", "replayed.db"}));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("not_recorded 1"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("8 evaluations in all, 3.5 s simulated, 1 not recorded\n"), std::string::npos)
+      << run.out;
+  const auto trials = Database(sandbox.folder() / "replayed.db", Database::Mode::read_only).trials({});
+  EXPECT_EQ(trials.at(3).outcome, Outcome::not_recorded);
+  EXPECT_EQ(trials.at(3).reason,
+            "rows.db has no row of this configuration measured on NVIDIA H200 under these conditions");
+}
+
+TEST(Replay, TheBestRecordedIsOfTheConfigsSpace) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(3);
+  record(sandbox, eight_rows());
+  const auto problem = replayed(sandbox, config).at("problems").at(0);
+  EXPECT_EQ(problem.at("recorded"), 8);
+  EXPECT_DOUBLE_EQ(problem.at("best_recorded_us"), problem.at("best_found_us"));
+}
+
+TEST(Replay, OfSeveralRowsOfOneConfigurationTheLatestCounts) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(1);
+  Trial former = recorded(0, Outcome::ok, 10);
+  former.key = "former";
+  former.recorded_at = "2026-11-19T10:00:00Z";
+  record(sandbox, {recorded(0, Outcome::ok, 20), former});
+  EXPECT_DOUBLE_EQ(replayed(sandbox, config).at("problems").at(0).at("best_found_us"), 20);
+}
+
+TEST(Replay, WithSeveralGpusOneHasToBeNamed) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(1);
+  Trial other = recorded(0, Outcome::ok, 30);
+  other.key = "other";
+  other.gpu = "NVIDIA A100-SXM4-40GB";
+  Trial predicted = recorded(0, Outcome::ok, 1);
+  predicted.key = "predicted";
+  predicted.source = Source::predicted;
+  record(sandbox, {predicted, recorded(0, Outcome::ok, 20), other});
+  expect_error(sandbox.run(replay(config)), kUserError,
+               {"--gpu", "rows.db holds rows of several such GPUs",
+                "Name one of NVIDIA H200, NVIDIA A100-SXM4-40GB."});
+  expect_error(sandbox.run(replay(config, {"--gpu", "B200"})), kUserError,
+               {"rows.db holds no rows of a GPU 'B200'", "It has NVIDIA H200, NVIDIA A100-SXM4-40GB."});
+  EXPECT_DOUBLE_EQ(replayed(sandbox, config, {"--gpu", "a100"}).at("problems").at(0).at("best_found_us"), 30);
+  const auto measured = replayed(sandbox, config, {"--gpu", "h200"});
+  EXPECT_EQ(measured.at("recorded_as"), "measured");
+  EXPECT_DOUBLE_EQ(measured.at("problems").at(0).at("best_found_us"), 20);
+}
+
+TEST(Replay, MistakesAreSaidWithPlaceAndRemedy) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(2);
+  expect_error(sandbox.run(replay(config)), kUserError, {"rows.db"});
+  record(sandbox, {});
+  expect_error(
+      sandbox.run(replay(config)), kUserError,
+      {"rows.db", "holds no row that could be replayed", "Record some with 'tiletune sweep' first."});
+  Trial elsewhere = recorded(0, Outcome::ok, 10);
+  elsewhere.problem = "2x2x2";
+  record(sandbox, {elsewhere});
+  expect_error(sandbox.run(replay(config)), kNothingToDo,
+               {"rows.db holds none of the configurations tried", "tiletune rank --db rows.db"});
+  expect_error(sandbox.run(replay(config, {"--db", "./rows.db"})), kUserError,
+               {"--db", "is the recording itself", "Name another file"});
+  expect_error(sandbox.run(replay(config, {"--screening", "2"})), kUserError,
+               {"--screening", "has no effect beside --replay"});
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,51 @@
+// The example that runs what `export --best` recommends, on a machine without a GPU.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "cli/expect_error.h"
+#include "store/temporary_folder.h"
+
+namespace tiletune {
+namespace {
+
+Finished use_best(const std::string& arguments) {
+  const TemporaryFolder folder;
+  const std::string errors = (folder / "errors").string();
+  const int status =
+      std::system((TILETUNE_BINARY_DIR "/use_best " + arguments + " 2> '" + errors + "'").c_str());
+  std::ostringstream text;
+  text << std::ifstream(errors).rdbuf();
+  return {WEXITSTATUS(status), "", text.str()};
+}
+
+const std::string kBest = TILETUNE_SOURCE_DIR "/results/h200/sgemm_4096.best.json";
+
+bool has_gpu() { return std::system("nvidia-smi -L > /dev/null 2>&1") == 0; }
+
+TEST(UseBest, WithoutAGpuItSaysSo) {
+  if (has_gpu()) GTEST_SKIP() << "there is a GPU here";
+  expect_error(use_best("'" + kBest + "' 4096x4096x4096"), kUserError,
+               {"use_best: no GPU to run on: ", "Run it on a machine with an NVIDIA GPU."});
+}
+
+TEST(UseBest, MistakesAreSaidWithPlaceAndRemedy) {
+  expect_error(use_best(""), kUserError, {"two arguments are needed", "Write: use_best BEST.JSON"});
+  expect_error(use_best("nowhere.json 1x1x1"), kUserError, {"nowhere.json: there is no such file"});
+  expect_error(use_best("'" + kBest + "' 9x9x9"), kUserError,
+               {"sgemm_4096.best.json: has no gemm of 9x9x9", "It has 4096x4096x4096 on NVIDIA H200"});
+  const TemporaryFolder folder;
+  std::ofstream(folder / "list.json") << R"({"best": []})";
+  std::ofstream(folder / "odd.json") << R"({"best": [7]})";
+  expect_error(use_best("'" + (folder / "list.json").string() + "' 1x1x1"), kUserError,
+               {"has no list 'best' with entries", "tiletune export --best -o best.json"});
+  expect_error(use_best("'" + (folder / "odd.json").string() + "' 1x1x1"), kUserError,
+               {"odd.json: is not what 'tiletune export --best' writes"});
+}
+
+}  // namespace
+}  // namespace tiletune

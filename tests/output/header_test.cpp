@@ -1,0 +1,151 @@
+// The C++ header of the best configurations, as a compiler takes it.
+
+#include "output/header.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "output/header_lookup.h"
+#include "store/sample_trial.h"
+#include "store/temporary_folder.h"
+
+namespace tiletune {
+namespace {
+
+Trial best_of(const std::string& gpu, const std::string& problem, double median_us) {
+  Trial row = timed_trial(gpu + problem, median_us, 0.1);
+  row.gpu = gpu;
+  row.gpu_uuid = "GPU-" + gpu;
+  row.problem = problem;
+  row.operation = "gemm";
+  row.element_types = "f32";
+  row.scalars = "alpha=1 beta=0";
+  row.architecture = gpu == "A100" ? "sm_80" : "sm_90a";
+  row.kernel_expression = gpu + " " + problem;
+  row.launch = R"({"grid":[8,4,1],"block":[256,1,1],"dynamic_shared_bytes":1024})";
+  row.dynamic_shared_bytes = 1024;
+  return row;
+}
+
+std::string header_of(const std::filesystem::path& folder, const std::vector<Trial>& rows) {
+  Database database(folder / "rows.db", Database::Mode::read_write);
+  database.record_all(rows);
+  RankingRows ranking = ranking_rows(database, {});
+  return best_as_header(rank_rows(ranking), database);
+}
+
+std::string read(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+bool has(const std::string& program) {
+  return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
+}
+
+/// What a program that includes the header prints; it must not draw a warning.
+std::string output_of(const std::filesystem::path& folder, const std::string& compiler,
+                      const std::string& main) {
+  std::ofstream(folder / "main.cpp") << "#include <cstdio>\n#include \"tuned.h\"\n#include \"tuned.h\"\n"
+                                     << main;
+  const std::string in_folder = "cd '" + folder.string() + "' && ";
+  const std::string command =
+      in_folder + compiler +
+      " -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Werror main.cpp -o main 2> errors "
+      "&& ./main > output";
+  EXPECT_EQ(std::system(command.c_str()), 0) << compiler << ": " << read(folder / "errors");
+  return read(folder / "output");
+}
+
+constexpr const char* kMain = R"(
+using namespace tiletune_best;
+
+constexpr Query query(long long m, long long n, long long k, const char* gpu, const char* uuid, int cc) {
+  Query query;
+  query.sizes[0] = m;
+  query.sizes[1] = n;
+  query.sizes[2] = k;
+  query.gpu = gpu;
+  query.uuid = uuid;
+  query.compute_capability = cc;
+  return query;
+}
+static_assert(find(query(512, 512, 512, "H200", "", 0)).problem == ProblemMatch::exact, "at compile time");
+
+static void show(const Query& query) {
+  const Found found = find(query);
+  std::printf("%s: %s, %s\n", found.entry ? found.entry->kernel_expression : "none", text(found.gpu),
+              text(found.problem));
+}
+
+int main() {
+  show(query(512, 512, 512, "H100", "GPU-H200", 90));
+  show(query(512, 512, 512, "A100", "GPU-9", 80));
+  show(query(600, 500, 700, "H100", "", 90));
+  show(query(8192, 48, 4096, "B200", "", 100));
+  show(query(3000, 3000, 3000, "H200", "", 0));
+  show(query(64, 64, 65536, "H200", "", 0));
+  Query f16 = query(512, 512, 512, "H200", "", 0);
+  f16.element_types = "f16";
+  show(f16);
+  Query reads_c = query(512, 512, 512, "H200", "", 0);
+  reads_c.beta_is_zero = false;
+  std::printf("%d %d\n", find(reads_c).same_scalars_class, find(query(1, 1, 1, "", "", 0)).same_scalars_class);
+}
+)";
+
+TEST(Header, LooksUpGpuAndProblemAndSaysHowFarItFellBack) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "tuned.h") << header_of(
+      folder.path(), {best_of("H200", "512x512x512", 9), best_of("H200", "4096x4096x4096", 2500),
+                      best_of("A100", "512x512x512", 20), best_of("H200", "16384x64x4096", 190)});
+  const std::string expected =
+      "H200 512x512x512: tuned on this very GPU, for this problem\n"
+      "A100 512x512x512: tuned on a GPU of this model, for this problem\n"
+      "H200 512x512x512: tuned on another model of this compute capability, for the nearest problem of this "
+      "shape class\n"
+      "H200 16384x64x4096: tuned on a GPU of another compute capability, for the nearest problem of this "
+      "shape "
+      "class\n"
+      "H200 4096x4096x4096: tuned on a GPU of this model, for the nearest problem of this shape class\n"
+      "H200 16384x64x4096: tuned on a GPU of this model, for the nearest problem, of another shape class\n"
+      "none: nothing was tuned for this operation and these element types, for no problem\n"
+      "0 1\n";
+  for (const char* compiler : {"g++", "clang++"}) {
+    if (!has(compiler)) continue;
+    EXPECT_EQ(output_of(folder.path(), compiler, kMain), expected);
+  }
+}
+
+TEST(Header, TextsOfStrangersStayTexts) {
+  const TemporaryFolder folder;
+  Trial row = best_of("H200", "512x512x512", 9);
+  row.template_name = "a\"; int x = 1; //\n#error \\ ?\?/ \x01 \xC3\xBC";
+  row.parameters = R"({"B M\" };\n#error": "*/ ??/", "nested": {"deep": [1]}})";
+  row.kernel_expression = "f<1>)\";";
+  row.launch = R"({"grid":[-1, 1e30, "x"], "block": 7})";
+  row.problem = "512x512x";
+  row.architecture = "sm_";
+  std::ofstream(folder.path() / "tuned.h") << header_of(folder.path(), {row});
+  const char* const main = R"(
+int main() {
+  const auto& entry = tiletune_best::kEntries[0];
+  std::printf("%s|%s|%u %u|%lld", entry.kernel_template, entry.parameters[0].name, entry.grid[0], entry.block[0],
+              entry.sizes[0]);
+}
+)";
+  EXPECT_EQ(output_of(folder.path(), "g++", main), row.template_name + "|B M\" };\n#error|0 0|512");
+}
+
+TEST(Header, LiteralsAreAscii) {
+  EXPECT_EQ(cpp_literal("a\"b\\?\n\x7F\xFF"
+                        "7"),
+            R"("a\"b\\\?\012\177\3777")");
+}
+
+}  // namespace
+}  // namespace tiletune
