@@ -31,7 +31,7 @@ struct T4Rows {
   std::vector<std::int64_t> others;  ///< ids of baselines and twins
 };
 
-T4Rows survey(const Database& database, const TrialFilter& filter) {
+T4Rows rows_of_one_space(const Database& database, const TrialFilter& filter) {
   T4Rows rows;
   static constexpr std::array kColumns{"kind", "gpu", "problem", "template", "source"};
   database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& trial) {
@@ -137,7 +137,7 @@ nlohmann::ordered_json envelope(const Database& database, const T4Rows& rows) {
 }  // namespace
 
 void write_t4(std::ostream& out, const Database& database, const TrialFilter& filter) {
-  const T4Rows rows = survey(database, filter);
+  const T4Rows rows = rows_of_one_space(database, filter);
   check(rows, database);
   JsonArrayStream results(out, envelope(database, rows), 1);
   database.for_each(filter, [&](const Trial& trial) {
