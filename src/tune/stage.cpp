@@ -124,7 +124,10 @@ std::vector<Stage> plan_stages(const TuneSpec& spec) {
   std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> sources;
   std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> references;
   for (const TemplateSpec& kernel : spec.templates) {
-    check_compile_options(possible_options(kernel), kernel.where.at("compile_options"));
+    for (std::size_t i = 0; i < kernel.compile_options.size(); ++i) {
+      for (const std::string& text : possible_texts(kernel, i))
+        check_compile_option(text, kernel.where.at("compile_options").at(i));
+    }
     sources[&kernel] = std::make_shared<const SourceBundle>(kernel_sources(spec, kernel));
     if (kernel.reference) {
       references[&kernel] = std::make_shared<const SourceBundle>(
