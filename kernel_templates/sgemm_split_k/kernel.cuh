@@ -6,10 +6,9 @@
 enum Schedule {
   // Every tile goes to as many blocks as there are splits, each of which takes its part of K.
   split_k,
-  // MIN_BLOCKS blocks per multiprocessor; each takes whole tiles while there are more than two rounds of
-  // them,
-  // and the rest, one to two rounds, is cut into equal lengths of K, whether or not they end with a tile, so
-  // that none is much shorter than a tile. Whole rounds alone are not cut (Osama et al., "Stream-K:
+  // MIN_BLOCKS blocks per multiprocessor; each takes whole tiles while there are more than two rounds. The
+  // rest, one to two rounds, is cut into equal lengths of K, whether or not they end with a tile, so that
+  // none is much shorter than a tile. Whole rounds alone are not cut (Osama et al., "Stream-K:
   // Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU", 2023).
   stream_k
 };

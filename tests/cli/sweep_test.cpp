@@ -72,6 +72,11 @@ TEST(Sweep, OnlyWhatPassesLeadingDimensionsIsSweptOnMatricesWithThem) {
   EXPECT_EQ(problems_of(rows, "tiny"), (std::set<std::string>{"8x16x32"}));
   EXPECT_EQ(problems_of(rows, "strided"), (std::set<std::string>{"8x16x32", "8x16x32 lda=40 ldc=20"}));
   EXPECT_NE(run.out.find("8x16x32 lda=40 ldc=20 on Fake H200"), std::string::npos) << run.out;
+  const Finished predicted = sandbox.run({"sweep", config, "--gpu", "H200", "--db", "predicted.db"});
+  EXPECT_NE(
+      predicted.out.find("no valid configuration: tiny 8x16x32 lda=40 ldc=20; see tiletune space " + config),
+      std::string::npos)
+      << predicted.out;
 
   const Finished alone = sandbox.run(measured_sweep(config, "none", 3, {"--template", "tiny"}));
   EXPECT_EQ(alone.code, 0) << alone.err << "a problem that no template is swept on does no harm";
