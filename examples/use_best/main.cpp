@@ -17,6 +17,7 @@
 #include "measure/measure_kernel.h"
 #include "spec/load.h"
 #include "tune/stage.h"
+#include "tune/target.h"
 
 namespace {
 
@@ -75,9 +76,8 @@ void run(const std::string& file, const std::string& problem) {
   const std::vector<Stage> stages = plan_stages(spec);
   const Stage& stage = stages.front();
 
-  GpuModel model;
-  model.multiprocessors = device.multiprocessors;
   Instance instance;
+  const GpuModel model = target_from_device({device, 1, ""}, {}).model;
   const std::string impossible = instantiate(stage, 0, model, instance);
   const auto recorded = entry.at("kernel_expression").get<std::string>();
   if (!impossible.empty()) throw UserError(impossible, Where{file, ""}, "Tune it anew for this GPU.");
