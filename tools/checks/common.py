@@ -60,11 +60,11 @@ def query(database, sql):
 
 
 def profiled(bench, name, arguments, kernel, metrics, skip, count):
-    """ncu's rows on so many launches of one kernel, caches flushed before each, clocks left alone."""
+    """ncu's rows on so many launches of one kernel, found by its demangled name; caches flushed, clocks left alone."""
     ncu = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
     _, _, text = bench.run(name, *arguments, prefix=(
         ncu, "--target-processes", "all", "--clock-control", "none", "--cache-control", "all", "--metrics", ",".join(metrics),
-        "--kernel-name", f"regex:{kernel}", "--launch-skip", skip, "--launch-count", count, "--csv"))
+        "--kernel-name-base", "demangled", "--kernel-name", f"regex:{kernel}", "--launch-skip", skip, "--launch-count", count, "--csv"))
     return list(csv.DictReader([line for line in text.splitlines() if line.startswith('"')]))
 
 

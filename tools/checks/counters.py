@@ -6,6 +6,7 @@ from .common import profiled, query, verdict
 
 PROBLEM = "4096x4096x4096"
 BEYOND = "4097x4095x4093"  # one row of C in a last row of tiles, and rows that start on no 16-byte boundary
+CUBLAS_SGEMM = "ffma|simt_sgemm|_sgemm_[0-9]"  # its kernels' names; a template's starts with its name
 STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 METRICS = {
     "inst": "smsp__inst_executed.sum",
@@ -58,11 +59,11 @@ def table_of(bench, problem, *only):
     print("|---" + "|---:" * (HEADER.count("|") - 2) + "|")
     before, complete = None, True
     for template, us in best:
-        found = counters(bench, f"counters_{problem}_{template}", ("bench", template, *measured, "none"), f"^{template}")
+        found = counters(bench, f"counters_{problem}_{template}", ("bench", template, *measured, "none"), f"^(void )?{template}")
         complete = complete and None not in found.values()
         print(line(problem, template, us, before, found), flush=True)
         before = us
-    found = counters(bench, f"counters_{problem}_cublas", ("bench", best[-1][0], *measured, "cublas"), "ffma")
+    found = counters(bench, f"counters_{problem}_cublas", ("bench", best[-1][0], *measured, "cublas"), CUBLAS_SGEMM)
     print(line(problem, "cublas", library[0][0], None, found))
     return len(best), complete and None not in found.values()
 

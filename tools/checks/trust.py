@@ -142,7 +142,7 @@ PROFILED = [
 
 def profiled_us(bench, name, arguments, kernel):
     """Median of ncu's gpu__time_duration over the launches of one kernel, caches flushed before each, clocks left alone."""
-    rows = profiled(bench, name, arguments, f"^{kernel}", ["gpu__time_duration.sum"], skip=3, count=15)
+    rows = profiled(bench, name, arguments, f"^(void )?{kernel}", ["gpu__time_duration.sum"], skip=3, count=15)
     scale = {"ns": 1e-3, "nsecond": 1e-3, "us": 1, "usecond": 1, "ms": 1e3, "msecond": 1e3}
     return statistics.median(float(row["Metric Value"].replace(",", "")) * scale[row["Metric Unit"]] for row in rows)
 

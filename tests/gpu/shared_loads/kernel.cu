@@ -31,6 +31,8 @@ extern "C" __global__ void __launch_bounds__(256) shared_loads(const float* star
   float sum[kSums], value[kReads][WIDTH] = {};
 #pragma unroll
   for (int i = 0; i < kSums; ++i) sum[i] = start[i];
+  // Operands in registers: those that come straight from the arguments would be read from uniform registers.
+  const float x = a + 0.0f * start[0], y = b + 0.0f * start[1];
   __syncthreads();
   const unsigned address =
       static_cast<unsigned>(__cvta_generic_to_shared(zeros)) + place(threadIdx.x % 32) * WIDTH * 4;
@@ -43,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(256) shared_loads(const float* star
         if (LOADS > 0 && i % (kSums / kReads) == 0 && i / (kSums / kReads) < LOADS) {
           load(value[i / (kSums / kReads)], address + i / (kSums / kReads) * 32 * WIDTH * 4);
         }
-        sum[i] = fmaf(a, b, sum[i]);
+        sum[i] = fmaf(x, y, sum[i]);
       }
     }
   }

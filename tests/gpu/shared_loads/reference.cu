@@ -1,9 +1,5 @@
-extern "C" __global__ void reference(const float* start, float* out, int steps, float a, float b) {
-  float total = 0.0f;
-  for (int i = 0; i < 128; ++i) {
-    float sum = start[i];
-    for (int step = 0; step < 3 * steps; ++step) sum = fmaf(a, b, sum);
-    total += sum;
-  }
+extern "C" __global__ void reference(const double* start, double* out, int steps, float a, float b) {
+  double total = 0.0;
+  for (int i = 0; i < 128; ++i) total += start[i] + 3.0 * steps * a * b;
   out[blockIdx.x * blockDim.x + threadIdx.x] = total;
 }
