@@ -1,5 +1,7 @@
 #include "store/row_batch.h"
 
+#include <sqlite3.h>
+
 #include <vector>
 
 #include "store/cells.h"
@@ -21,10 +23,24 @@ std::vector<const Column*> columns_of(std::span<const char* const> names) {
 constexpr const char* kLargeCache = "PRAGMA cache_size = -262144";
 constexpr const char* kUsualCache = "PRAGMA cache_size = -65536";
 
-SQLite::Database& with_large_cache(SQLite::Database& database) {
-  database.exec(kLargeCache);
-  return database;
-}
+/// A row that fires a trigger is a statement of several steps, for which SQLite keeps a copy of every page as
+/// it was before: gigabytes for a million rows. What the trigger does is done for all rows at once instead.
+class WithoutTriggers {
+ public:
+  explicit WithoutTriggers(SQLite::Database& database) : database_(database) {
+    database.exec(kLargeCache);
+    ::sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  }
+  ~WithoutTriggers() {
+    ::sqlite3_db_config(database_.getHandle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nullptr);
+    database_.tryExec(kUsualCache);
+  }
+  WithoutTriggers(const WithoutTriggers&) = delete;
+  WithoutTriggers& operator=(const WithoutTriggers&) = delete;
+
+ private:
+  SQLite::Database& database_;
+};
 
 }  // namespace
 
@@ -32,17 +48,18 @@ struct RowBatch::State {
   State(SQLite::Database& database, std::span<const char* const> names, std::filesystem::path path)
       : file(std::move(path)),
         connection(database),
+        settings(database),
         columns(columns_of(names)),
-        transaction(with_large_cache(database), SQLite::TransactionBehavior::IMMEDIATE),
+        transaction(database, SQLite::TransactionBehavior::IMMEDIATE),
+        rows_before(database.execAndGet("SELECT coalesce(max(id), 0) FROM trial").getInt64()),
         insert(database, insert_new_sql(columns)) {}
-  ~State() { connection.tryExec(kUsualCache); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
 
   std::filesystem::path file;
   SQLite::Database& connection;
+  WithoutTriggers settings;
   std::vector<const Column*> columns;
   SQLite::Transaction transaction;
+  std::int64_t rows_before;  ///< the last id
   SQLite::Statement insert;
 };
 
@@ -65,7 +82,12 @@ bool RowBatch::add(const Trial& trial) {
 }
 
 void RowBatch::commit() {
-  translating_errors(state_->file, [&] { state_->transaction.commit(); });
+  translating_errors(state_->file, [&] {
+    SQLite::Statement members(state_->connection, new_members_sql());
+    members.bind(1, state_->rows_before);
+    members.exec();
+    state_->transaction.commit();
+  });
 }
 
 }  // namespace tiletune

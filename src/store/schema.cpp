@@ -235,6 +235,11 @@ std::string insert_new_sql(std::span<const Column* const> columns) {
                      join(values, ", "));
 }
 
+std::string new_members_sql() {
+  return "INSERT INTO sweep_trial SELECT seen_in_sweep, id FROM trial NOT INDEXED WHERE id > ? AND "
+         "seen_in_sweep IS NOT NULL";
+}
+
 std::string insert_sweep_sql() {
   std::vector<std::string> names;
   std::vector<std::string> marks;
