@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "foreign/document.h"
-#include "store/row_batch.h"
+#include "foreign/row_writer.h"
 
 namespace tiletune {
 
@@ -124,6 +124,7 @@ class Import {
     if (!whole && place_.pointer != "/cache") {
       throw UserError("is cut off", Where{file_.string(), place_.pointer}, "Copy it again.");
     }
+    writer_->finish();
     summary_.unfinished = !whole;
     batch_->commit();
     return std::move(summary_);
@@ -149,7 +150,8 @@ class Import {
       batch_.emplace(database_, kForeignColumns);
     }
     sweeps_.emplace(database_, sweeps);
-    for (Trial& row : format_->other_rows()) store(row);
+    writer_.emplace(*batch_, [&](const Trial& row, bool is_new) { count(row, is_new, summary_); });
+    for (Trial& row : format_->other_rows()) store(std::move(row));
   }
 
   void read_header() {
@@ -171,19 +173,19 @@ class Import {
     Trial trial = format_->shared();
     format_->read(row, where, trial);
     if (own_ && trial.key.empty()) throw UserError("the row has no key", where, "Export it again.");
-    store(trial);
+    store(std::move(trial));
     constexpr std::uint64_t kOften = 65536;
     if (row_number_ % kOften == 0) progress_(row_number_);
   }
 
-  void store(Trial& trial) {
+  void store(Trial trial) {
     if (own_) {
       trial.sweep_id = (*sweeps_)(trial.sweep_id);
       trial.seen_in_sweep = (*sweeps_)(trial.seen_in_sweep);
     } else {
       trial.key = key_of(trial);
     }
-    count(trial, batch_->add(trial), summary_);
+    writer_->add(std::move(trial));
   }
 
   Database& database_;
@@ -198,6 +200,7 @@ class Import {
   std::optional<SweepNumbers> sweeps_;
   std::uint64_t row_number_ = 0;
   ImportSummary summary_;
+  std::optional<RowWriter> writer_;  ///< the last, because it uses the others until it ends
 };
 
 }  // namespace
