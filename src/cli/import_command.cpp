@@ -50,12 +50,13 @@ std::string as_text(const ImportSummary& summary) {
   constexpr std::size_t kMostReasons = 10;
   std::size_t shown = 0;
   for (const auto& [what, count] : summary.reasons) {
-    if (++shown > kMostReasons) break;
+    if (what.first == Outcome::screened_out) continue;  // a decision by times, not a fault
+    if (++shown > kMostReasons) continue;
     text += fmt::format("  {} {}: {}\n", name(what.first), count, what.second);
   }
-  if (shown > kMostReasons)
-    text += fmt::format("  {} more reasons not shown\n", summary.reasons.size() - kMostReasons);
-  text += fmt::format("  {} parameters: {}\n", summary.parameters.size(), join(summary.parameters, ", "));
+  if (shown > kMostReasons) text += fmt::format("  {} more reasons not shown\n", shown - kMostReasons);
+  if (summary.kernels.size() == 1)
+    text += fmt::format("  {} parameters: {}\n", summary.parameters.size(), join(summary.parameters, ", "));
   if (summary.unfinished) text += "  unfinished: its closing braces are missing; all rows before are taken\n";
   return text;
 }
