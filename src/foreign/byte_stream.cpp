@@ -71,7 +71,11 @@ ByteStream::int_type ByteStream::underflow() {
   const char* text = ::gzerror(gzip_->file, &error);
   if (read < 0 || error != Z_OK) {
     const bool cut = error == Z_BUF_ERROR;
-    throw UserError(cut ? "the gzip file is cut off" : fmt::format("cannot be read: {}", text),
+    // zlib puts "<fd:6>: " before it.
+    const std::string why = text;
+    const std::size_t colon = why.find(">: ");
+    throw UserError(cut ? "the gzip file is cut off"
+                        : "cannot be read: " + why.substr(colon == std::string::npos ? 0 : colon + 3),
                     Where{path_.string(), ""}, cut ? "Copy it again." : "Check the file, or copy it again.");
   }
   at_end_ = read == 0;

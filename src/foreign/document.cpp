@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
 #include <istream>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,9 @@ namespace tiletune {
 namespace {
 
 constexpr int kDeepestNesting = 64;
+constexpr int kOutOfRange = 406;  ///< nlohmann's number for what no double can hold
+/// In memory.
+constexpr std::size_t kLargestElement = 4 * kLongestValue;
 
 /// "line 3, column 14" out of "[json.exception...] parse error at line 3, column 14: why", and why.
 struct Complaint {
@@ -68,6 +72,7 @@ class Splitter : public nlohmann::json_sax<nlohmann::json> {
       key_ = name;
     } else {
       tree_.key(name);
+      check_size();
     }
     return true;
   }
@@ -81,14 +86,20 @@ class Splitter : public nlohmann::json_sax<nlohmann::json> {
       return false;
     }
     const Where where{file_, complaint.place};
+    if (complaint.why.ends_with("N'") || complaint.why.ends_with("I'")) {
+      throw UserError("NaN and Infinity are no JSON" + in_row(), where,
+                      "Python writes them where it has no number: replace them by null.");
+    }
+    if (error.id == kOutOfRange)
+      throw UserError("a number is too large for a double" + in_row(), Where{file_, ""}, "Correct it.");
     if (!stream_.at_end() || !seen_something_) {
-      throw UserError("this is no JSON: " + complaint.why, where,
-                      "Import Kernel Tuner caches, T4 results or KTT's JSON output.");
+      throw UserError(
+          "this is no JSON: " + complaint.why, where,
+          "Import Kernel Tuner caches, T4 results, KTT's JSON output or what 'tiletune export' wrote.");
     }
     if (!in_rows_) throw UserError("is cut off", where, "Copy it again.");
-    throw UserError(
-        fmt::format("is cut off in the middle of a row{}", key_.empty() ? "" : " ('" + key_ + "')"), where,
-        "Copy it again, or remove what there is of the last row.");
+    throw UserError("is cut off in the middle of a row" + in_row(), where,
+                    "Copy it again, or remove what there is of the last row.");
   }
 
   bool unfinished() const { return unfinished_; }
@@ -127,6 +138,7 @@ class Splitter : public nlohmann::json_sax<nlohmann::json> {
     }
     ++depth_;
     tree_.open(kind);
+    check_size();
     return true;
   }
 
@@ -146,16 +158,22 @@ class Splitter : public nlohmann::json_sax<nlohmann::json> {
     if (in_rows_) {
       events_.row(key_, tree_.root());
     } else {
+      header_bytes_ += tree_.bytes();
+      if (header_bytes_ > kLargestElement) refuse_size("the members beside the rows are too large");
       events_.member(key_, std::move(tree_));
     }
     tree_.clear();
     key_.clear();
   }
 
+  std::string in_row() const { return key_.empty() ? "" : " ('" + key_ + "')"; }
+
   void check_size() const {
-    if (tree_.bytes() <= 4 * kLongestValue) return;
-    throw UserError("a single row or member is too large to be one", Where{file_, key_},
-                    "Is this the file you meant?");
+    if (tree_.bytes() > kLargestElement) refuse_size("a single row or member is too large to be one");
+  }
+
+  void refuse_size(const char* what) const {
+    throw UserError(what, Where{file_, key_}, "Is this the file you meant?");
   }
 
   std::string file_;
@@ -163,6 +181,7 @@ class Splitter : public nlohmann::json_sax<nlohmann::json> {
   const DocumentEvents& events_;
   Tree tree_;        ///< of the element that is being read
   std::string key_;  ///< its own
+  std::size_t header_bytes_ = 0;
   int depth_ = 0;
   bool in_rows_ = false;
   bool rows_begun_ = false;
@@ -170,9 +189,19 @@ class Splitter : public nlohmann::json_sax<nlohmann::json> {
   bool seen_something_ = false;
 };
 
+void refuse_database(const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) return;
+  constexpr std::string_view kMagic = "SQLite format 3";
+  std::string start(kMagic.size(), '\0');
+  std::ifstream(file, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
+  if (start == kMagic)
+    throw UserError("is a database", Where{file.string(), ""}, "Join databases with 'tiletune merge'.");
+}
+
 }  // namespace
 
 bool read_document(const std::filesystem::path& file, const DocumentEvents& events) {
+  refuse_database(file);
   ByteStream stream(file);
   std::istream input(&stream);
   Splitter splitter(file, stream, events);

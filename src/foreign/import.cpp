@@ -63,14 +63,17 @@ void count(const Trial& trial, bool is_new, ImportSummary& summary) {
   const auto note = [](std::set<std::string>& set, const std::string& text) {
     if (set.size() < kMostDistinct) set.insert(text);
   };
-  if (++summary.rows == 1) summary.parameters = names_of(trial.parameters);
+  ++summary.rows;
+  if (trial.kind == "kernel" && summary.parameters.empty()) summary.parameters = names_of(trial.parameters);
   if (is_new) ++summary.new_rows;
   note(summary.gpus, trial.gpu);
   note(summary.problems, trial.problem);
-  note(summary.kernels, trial.template_name);
+  if (trial.kind == "kernel") note(summary.kernels, trial.template_name);
   ++summary.outcomes[trial.outcome];
-  if (trial.outcome != Outcome::ok && summary.reasons.size() < kMostDistinct)
-    ++summary.reasons[{trial.outcome, trial.reason}];
+  if (trial.outcome != Outcome::ok) {
+    const std::pair why(trial.outcome, trial.reason);
+    if (summary.reasons.size() < kMostDistinct || summary.reasons.contains(why)) ++summary.reasons[why];
+  }
   const std::string& when = trial.recorded_at;
   if (when.empty()) return;
   if (summary.first_recorded_at.empty() || when < summary.first_recorded_at) summary.first_recorded_at = when;
@@ -118,7 +121,8 @@ class Import {
     const bool whole = read_document(file_, events);
     if (!format_) {
       throw UserError("is no recording of a tool that is known here", Where{file_.string(), ""},
-                      "Import a cache file of Kernel Tuner, T4 results or the JSON output of KTT.");
+                      "Import a cache file of Kernel Tuner, T4 results, the JSON output of KTT or what "
+                      "'tiletune export' wrote.");
     }
     // Only Kernel Tuner writes its file as it goes on.
     if (!whole && place_.pointer != "/cache") {
@@ -172,7 +176,6 @@ class Import {
     if (!row.is(Tree::Kind::object)) throw UserError("a row is an object", where, "Correct or remove it.");
     Trial trial = format_->shared();
     format_->read(row, where, trial);
-    if (own_ && trial.key.empty()) throw UserError("the row has no key", where, "Export it again.");
     store(std::move(trial));
     constexpr std::uint64_t kOften = 65536;
     if (row_number_ % kOften == 0) progress_(row_number_);

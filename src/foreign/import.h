@@ -21,7 +21,7 @@ struct ImportSummary {
   std::set<std::string> gpus;
   std::set<std::string> kernels;
   std::set<std::string> problems;
-  std::vector<std::string> parameters;  ///< of its first row
+  std::vector<std::string> parameters;  ///< of the first row of a kernel
   std::string first_recorded_at;        ///< empty where no row says when
   std::string last_recorded_at;
   std::uint64_t rows = 0;

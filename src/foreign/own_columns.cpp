@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <utility>
+
 #include "store/columns.h"
 #include "store/samples.h"
 #include "store/schema.h"
@@ -10,15 +13,8 @@ namespace tiletune {
 
 namespace {
 
-std::vector<double> numbers_of(const Branch& list) {
-  std::vector<double> numbers;
-  if (!list.is(Tree::Kind::list)) return numbers;
-  for (const Branch number : list) numbers.push_back(number.number());
-  return numbers;
-}
-
 /// None: the column cannot have this value.
-std::optional<Cell> cell_of(const Branch& value, CellType type) {
+std::optional<Cell> cell_of(const Branch& value, CellType type, const Where& where) {
   using Kind = Tree::Kind;
   if (value.is(Kind::null)) return Cell();
   switch (type) {
@@ -31,18 +27,60 @@ std::optional<Cell> cell_of(const Branch& value, CellType type) {
     case CellType::json:
       return Cell(to_json_text(value));
     case CellType::blob:
-      return value.is(Kind::list) ? std::optional<Cell>(pack_samples(numbers_of(value))) : std::nullopt;
+      return value.is(Kind::list) ? std::optional<Cell>(pack_samples(numbers_of(value, where)))
+                                  : std::nullopt;
   }
   return std::nullopt;
 }
 
+void refuse(const char* column, const char* why, const Where& where) {
+  throw UserError(why, where.at(column), "Correct or remove the row.");
+}
+
+/// Figures that no kernel can have, however the file came to say them.
+void check_figures(const Trial& trial, const Where& where) {
+  const std::pair<const char*, std::optional<double>> times[] = {
+      {"median_us", trial.median_us},     {"ci_low_us", trial.ci_low_us},
+      {"ci_high_us", trial.ci_high_us},   {"min_us", trial.min_us},
+      {"mean_us", trial.mean_us},         {"isolated_us", trial.isolated_us},
+      {"baseline_us", trial.baseline_us}, {"predicted_us", trial.predicted_us}};
+  for (const auto& [column, time] : times) {
+    if (time && !(std::isfinite(*time) && *time > 0)) refuse(column, "this is no time of a kernel", where);
+  }
+  for (const double sample : trial.samples_us) {
+    if (!(std::isfinite(sample) && sample > 0)) refuse("samples_us", "this is no time of a kernel", where);
+  }
+  const std::pair<const char*, std::optional<std::int64_t>> counts[] = {
+      {"registers", trial.registers},
+      {"spill_bytes", trial.spill_bytes},
+      {"sample_count", trial.sample_count},
+      {"static_shared_bytes", trial.static_shared_bytes},
+      {"dynamic_shared_bytes", trial.dynamic_shared_bytes}};
+  for (const auto& [column, count] : counts) {
+    if (count && *count < 0) refuse(column, "this cannot be negative", where);
+  }
+  if (trial.occupancy && !(*trial.occupancy >= 0 && *trial.occupancy <= 1))
+    refuse("occupancy", "this is not from 0 to 1", where);
+}
+
 }  // namespace
 
-void read_columns(const Branch& object, const Where& where, Trial& trial) {
+std::vector<double> numbers_of(const Branch& list, const Where& where) {
+  if (!list.is(Tree::Kind::list)) throw UserError("this is no list", where, "Correct it.");
+  std::vector<double> numbers;
+  for (const Branch number : list) {
+    if (!number.is_number())
+      throw UserError("this is no number", where.at(numbers.size()), "Correct or remove the row.");
+    numbers.push_back(number.number());
+  }
+  return numbers;
+}
+
+void read_own_columns(const Branch& object, const Where& where, Trial& trial) {
   for (const Column& column : trial_columns()) {
     const auto value = object.find(column.name);
     if (!value) continue;
-    const auto cell = cell_of(*value, column.type);
+    const auto cell = cell_of(*value, column.type, where.at(column.name));
     if (!cell)
       throw UserError(fmt::format("this is no {}", column.name), where.at(column.name), "Correct it.");
     try {
@@ -51,6 +89,14 @@ void read_columns(const Branch& object, const Where& where, Trial& trial) {
       throw UserError(error.message(), where.at(column.name), error.remedy());
     }
   }
+  if (trial.key.empty()) throw UserError("the row has no key", where, "Export it again.");
+  if (trial.kind != "kernel" && trial.kind != "baseline" && trial.kind != "twin")
+    refuse("kind", "this is neither kernel, baseline nor twin", where);
+  if (!trial.parameters.empty() && !trial.parameters.starts_with('{'))
+    refuse("parameters", "a kernel's parameters are an object", where);
+  if (trial.outcome == Outcome::ok && trial.source == Source::measured && !trial.median_us)
+    refuse("outcome", "a row that is ok has a time", where);
+  check_figures(trial, where);
 }
 
 SweepRecord read_sweep(const Branch& object) {

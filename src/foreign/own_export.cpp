@@ -22,7 +22,9 @@ class OwnFormat : public ForeignFormat {
 
   std::string name() const override { return "tiletune export"; }
   bool own() const override { return true; }
-  void read(const Branch& row, const Where& where, Trial& trial) override { read_columns(row, where, trial); }
+  void read(const Branch& row, const Where& where, Trial& trial) override {
+    read_own_columns(row, where, trial);
+  }
   std::vector<SweepRecord> sweeps() const override { return sweeps_; }
 
  private:

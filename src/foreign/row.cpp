@@ -15,9 +15,9 @@ namespace {
 
 std::string known(std::string_view in_file, const std::string& given, const char* what, const char* option,
                   const std::string& file) {
-  if (!given.empty()) return given;
   const std::string_view text = trim(in_file);
   if (!text.empty()) return std::string(text);
+  if (!given.empty()) return given;
   throw UserError(fmt::format("does not say {}", what), Where{file, ""}, fmt::format("Say it: {}.", option));
 }
 
@@ -64,7 +64,8 @@ std::string problem_text(const std::optional<Branch>& problem_size) {
 }
 
 double time_unit(std::string_view in_file, const ImportFacts& facts, const Where& where) {
-  const std::string unit = facts.time_unit.empty() ? std::string(trim(in_file)) : facts.time_unit;
+  const std::string_view said = trim(in_file);
+  const std::string unit = said.empty() ? facts.time_unit : std::string(said);
   if (unit.empty()) {
     throw UserError("does not say the unit of its times", where, "Say it: --time-unit ms, us, ns or s.");
   }

@@ -72,8 +72,11 @@ class T4Format : public ForeignFormat {
       for (const Branch element : *list) visit(element);
     };
     each("sweeps", [&](const Branch& sweep) { sweeps_.push_back(read_sweep(sweep)); });
+    const Where other_rows = metadata_place_.at("tiletune").at("other_rows");
     each("other_rows", [&](const Branch& row) {
-      read_columns(row, metadata_place_.at("tiletune").at("other_rows"), other_rows_.emplace_back());
+      const Where where = other_rows.at(other_rows_.size());
+      if (!row.is(Tree::Kind::object)) throw UserError("a row is an object", where, "Correct or remove it.");
+      read_own_columns(row, where, other_rows_.emplace_back());
     });
   }
 
@@ -83,11 +86,10 @@ class T4Format : public ForeignFormat {
       throw UserError("the row lacks what tiletune wrote of it", where.at("tiletune"),
                       "Export it again, or remove \"tiletune\" from \"metadata\" too.");
     }
-    read_columns(*columns, where.at("tiletune"), trial);
     const auto times = row.find("times");
     const auto samples = times ? times->find("runtimes") : std::nullopt;
-    if (!samples || !samples->is(Tree::Kind::list)) return;
-    for (const Branch sample : *samples) trial.samples_us.push_back(sample.number());
+    if (samples) trial.samples_us = numbers_of(*samples, where.at("times").at("runtimes"));
+    read_own_columns(*columns, where.at("tiletune"), trial);
   }
 
   void read_result(const Branch& row, const Where& where, Trial& trial) const {
@@ -122,7 +124,7 @@ class T4Format : public ForeignFormat {
 
   /// A measurement has a unit of its own, or that of the file.
   double unit(std::string_view own, const Where& where) const {
-    if (!own.empty() && facts_.time_unit.empty()) return time_unit(own, facts_, where);
+    if (!own.empty()) return time_unit(own, facts_, where);
     return time_unit(timeunit_, facts_, {where.file, "/metadata/timeunit"});
   }
 

@@ -1,5 +1,7 @@
 // Files that are something else, cut off or hostile: the message names the place, and nothing is taken in.
 
+#include <fmt/format.h>
+
 #include "importing.h"
 
 namespace tiletune {
@@ -68,13 +70,14 @@ TEST_F(ImportErrors, FilesThatAreSomethingElse) {
   EXPECT_EQ(refusal("rank,median_us\n1,2\n"),
             "file.json: line 1, column 1: this is no JSON: syntax error while parsing value - invalid "
             "literal; last "
-            "read: 'r'. Import Kernel Tuner caches, T4 results or KTT's JSON output.");
+            "read: 'r'. Import Kernel Tuner caches, T4 results, KTT's JSON output or "
+            "what 'tiletune export' wrote.");
   for (const char* other :
        {"{}", "[1, {\"cache\": {}}]", "3", R"({"cache": 5})", R"({"templates": ["a"]})"}) {
     EXPECT_EQ(
         refusal(other),
         "file.json: is no recording of a tool that is known here. Import a cache file of Kernel Tuner, T4 "
-        "results or the JSON output of KTT.")
+        "results, the JSON output of KTT or what 'tiletune export' wrote.")
         << other;
   }
   EXPECT_EQ(refusal(R"({"cache": {}})"),
@@ -86,15 +89,60 @@ TEST_F(ImportErrors, FilesThatAreSomethingElse) {
   EXPECT_NE(error_of([&] { import(folder_ / "no.json"); }).find("there is no such file"), std::string::npos);
 }
 
+TEST_F(ImportErrors, NumbersThatAreNone) {
+  EXPECT_EQ(refusal(cache(R"("16,2": {"x": 1, "time": 1e999})")),
+            "file.json: a number is too large for a double ('16,2'). Correct it.");
+  EXPECT_EQ(
+      refusal(cache(R"("16,2": {"x": 1, "time": 1, "power": NaN})")),
+      "file.json: line 1, column 169: NaN and Infinity are no JSON ('16,2'). Python writes them where it "
+      "has no number: replace them by null.");
+}
+
+TEST_F(ImportErrors, ADatabase) {
+  EXPECT_EQ(refusal(std::string("SQLite format 3\0 and so on", 26)),
+            "file.json: is a database. Join databases with 'tiletune merge'.");
+}
+
+/// A row of an own export, with one column changed.
+std::string own(const std::string& column) {
+  return R"({"tiletune_trials": 1, "sweeps": [], "trials": [{"key": "k", "kind": "kernel", "outcome": "ok",
+            "source": "measured", "median_us": 1.5, "parameters": {"x": 1}, )" +
+         column + "}]}";
+}
+
+TEST_F(ImportErrors, RowsThatTiletuneCannotHaveWritten) {
+  for (const auto& [column, why] : {
+           std::pair(R"("median_us": -5)", "/trials/0/median_us: this is no time of a kernel"),
+           std::pair(R"("median_us": null)", "/trials/0/outcome: a row that is ok has a time"),
+           std::pair(R"("samples_us": [1.5, "a"])", "/trials/0/samples_us/1: this is no number"),
+           std::pair(R"("registers": -1)", "/trials/0/registers: this cannot be negative"),
+           std::pair(R"("occupancy": 7.5)", "/trials/0/occupancy: this is not from 0 to 1"),
+           std::pair(R"("kind": "unkind")", "/trials/0/kind: this is neither kernel, baseline nor twin"),
+           std::pair(R"("parameters": [1])", "/trials/0/parameters: a kernel's parameters are an object"),
+           std::pair(R"("key": "")", "/trials/0: the row has no key"),
+       }) {
+    EXPECT_NE(refusal(own(column)).find(why), std::string::npos) << refusal(own(column));
+  }
+  EXPECT_NE(refusal(R"({"metadata": {"timeunit": "us", "tiletune": {"other_rows": [5]}}, "results": []})")
+                .find("/metadata/tiletune/other_rows/0: a row is an object"),
+            std::string::npos);
+}
+
 TEST_F(ImportErrors, HostileFilesAreRefusedInLittleMemory) {
   EXPECT_EQ(refusal(std::string(1000000, '[')),
             "file.json: lists and objects are nested more than 64 deep. Is this the file you meant?");
   const std::string endless = R"({"device_name": ")" + std::string(40 << 20, 'a') + "\"}";
   EXPECT_EQ(refusal(gzipped(endless)),
             "file.json: a single value is longer than 16.0 MiB. Is this the file you meant?");
-  EXPECT_EQ(
-      refusal(cache(R"("1": {"x": 1, "time": 1e999})")).find("file.json: this is no JSON: number overflow"),
-      0U);
+  std::string lists = "[]";
+  for (int i = 0; i < 8'000'000; ++i) lists += ",[]";
+  const char* const too_large = "a single row or member is too large to be one";
+  EXPECT_NE(refusal(cache(R"("1": {"x": 1, "time": 1, "y": [)" + lists + "]}")).find(too_large),
+            std::string::npos);
+  std::string members = "{";
+  for (int i = 0; i < 6; ++i) members += fmt::format(R"("{}": "{}", )", i, std::string(15 << 20, 'a'));
+  EXPECT_NE(refusal(members + R"("cache": {}})").find("the members beside the rows are too large"),
+            std::string::npos);
   EXPECT_NE(refusal(cache(R"("1": {"x": 1, "time": 1}}, "cache": {"2": {"x": 2, "time": 2})"))
                 .find("file.json: /cache: rows stand in two places"),
             std::string::npos);

@@ -102,6 +102,20 @@ TEST_F(Import, TheHeaderMayStandBehindTheRows) {
   EXPECT_EQ(rows()[0].problem, "2x3");
 }
 
+TEST_F(Import, WhatTheFileSaysCountsMoreThanThePerson) {
+  const ImportFacts facts{"NVIDIA B200", "7", "other", "ns"};
+  import_text(cache(R"("1": {"x": 1, "time": 2})"), facts);
+  ASSERT_EQ(rows().size(), 1U);
+  EXPECT_EQ(rows()[0].gpu, "NVIDIA A100");
+  EXPECT_EQ(rows()[0].problem, "64x32");
+  EXPECT_EQ(rows()[0].template_name, "k");
+  EXPECT_EQ(rows()[0].median_us, 2e-3) << "a cache does not say its unit";
+  import_text(R"({"metadata": {"timeunit": "milliseconds"}, "results": [{"configuration": {"x": 1},
+                 "times": {"runtimes": [3]}, "invalidity": "correct"}]})",
+              facts);
+  EXPECT_EQ(rows().back().median_us, 3000);
+}
+
 TEST_F(Import, KttSaysItsUnitAndItsStatus) {
   const ImportFacts facts{"", "1024", "", ""};
   import_text(R"({"Metadata": {"Device": "NVIDIA GeForce GTX 1070", "TimeUnit": "Nanoseconds",

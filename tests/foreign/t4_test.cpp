@@ -30,6 +30,7 @@ TEST_F(T4, BackAndForthLosesNothing) {
   database_.begin_sweep(sweep_number(2));
   Trial kernel = filled_trial("a", 2);
   kernel.kind = "kernel";
+  kernel.occupancy = 0.5;
   Trial bare = kernel;
   bare.key = "b";
   bare.parameters.clear();
@@ -38,6 +39,7 @@ TEST_F(T4, BackAndForthLosesNothing) {
   bare.outcome = Outcome::dispatched;
   Trial baseline = filled_trial("c", 1);
   baseline.kind = "baseline";
+  baseline.occupancy = 0.25;
   database_.record_all({baseline, kernel, bare});
 
   const auto file = write("results.T4.json", exported());
