@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/signals.h"
 #include "foreign/import.h"
 #include "foreign/join.h"
 #include "output/display.h"
@@ -25,7 +26,7 @@ struct ImportOptions {
 };
 
 std::string listed(const std::set<std::string>& values, const char* plural) {
-  return values.size() == 1 ? *values.begin() : fmt::format("{} {}", values.size(), plural);
+  return values.size() == 1 ? printable(*values.begin()) : fmt::format("{} {}", values.size(), plural);
 }
 
 std::string recorded_text(const ImportSummary& summary) {
@@ -121,22 +122,58 @@ std::set<std::pair<std::string, std::string>> spaces_of(const std::vector<Import
   return spaces;
 }
 
-std::vector<ImportSummary> import_all(const ImportOptions& options, Database& database) {
-  Progress progress(false, ::isatty(STDERR_FILENO) != 0);
+struct Interruption {};
+
+/// What became of each file.
+struct Imported {
   std::vector<ImportSummary> summaries;
+  std::vector<std::string> errors;  ///< of files of which nothing was taken in
+  bool interrupted = false;
+};
+
+/// A file with a mistake in it does not keep the others out.
+Imported import_all(const ImportOptions& options, Database& database) {
+  Progress progress(false, ::isatty(STDERR_FILENO) != 0);
+  Imported imported;
   for (const auto& file : options.files) {
     const std::string stage = "importing " + printable(file.filename().string());
-    summaries.push_back(import_file(database, file, options.facts, [&](std::uint64_t rows) {
-      progress.update({stage, rows, 0, ""});
-    }));
+    try {
+      imported.summaries.push_back(import_file(database, file, options.facts, [&](std::uint64_t rows) {
+        if (interrupted()) throw Interruption{};
+        progress.update({stage, rows, 0, ""});
+      }));
+      const ImportSummary& summary = imported.summaries.back();
+      if (summary.rows > 0) continue;
+      imported.summaries.pop_back();
+      imported.errors.push_back(file.string() + ": holds no rows");
+    } catch (const UserError& error) {
+      imported.errors.emplace_back(error.what());
+    } catch (const Interruption&) {
+      imported.errors.push_back(file.string() + ": interrupted; nothing of it was taken in");
+      imported.interrupted = true;
+      break;
+    }
   }
-  return summaries;
+  return imported;
+}
+
+/// Says what is wrong with files, each for itself, and gives the exit code.
+int verdict_of(const Imported& imported, std::size_t files) {
+  for (const std::string& error : imported.errors)
+    std::cerr << "tiletune: error: " << printable_message(error) << "\n";
+  if (imported.errors.empty()) return 0;
+  if (files > 1)
+    std::cerr << fmt::format("tiletune: {} of {} files were taken in\n", imported.summaries.size(), files);
+  constexpr int kMistake = 2;
+  return imported.interrupted ? kInterrupted : kMistake;
 }
 
 int run(const ImportOptions& options) {
   const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
+  catch_interrupts();
   Database database(options.database, Database::Mode::read_write);
-  const std::vector<ImportSummary> summaries = import_all(options, database);
+  const Imported imported = import_all(options, database);
+  const std::vector<ImportSummary>& summaries = imported.summaries;
   auto files = nlohmann::ordered_json::array();
   auto joins = nlohmann::ordered_json::array();
   std::string text;
@@ -150,7 +187,8 @@ int run(const ImportOptions& options) {
       text += as_text(join_, kernel, problem);
     }
   }
-  text += fmt::format("tiletune rank --db {}\n", shell_quoted(options.database.string()));
+  if (!summaries.empty())
+    text += fmt::format("tiletune rank --db {}\n", shell_quoted(options.database.string()));
   if (json) {
     text = nlohmann::ordered_json{{"database", options.database.string()}, {"files", files}, {"joins", joins}}
                .dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
@@ -159,7 +197,7 @@ int run(const ImportOptions& options) {
   } else {
     write_output("", printable_message(text));
   }
-  return 0;
+  return verdict_of(imported, options.files.size());
 }
 
 }  // namespace

@@ -63,6 +63,17 @@ TEST(ImportCommand, AFileThatIsRefusedLeavesTheOthers) {
   expect_error(sandbox.run({"import", "a.json", "b.json", "--db", "r.db"}), kUserError,
                {"b.json: does not say on which GPU it was recorded", "--gpu"});
   EXPECT_EQ(Database(sandbox.folder() / "r.db", Database::Mode::read_only).trials({}).size(), 3U);
+  const Finished between = sandbox.run({"import", "b.json", "a.json", "--db", "s.db"});
+  EXPECT_EQ(between.code, kUserError);
+  EXPECT_NE(between.out.find("3 rows"), std::string::npos) << between.out;
+  EXPECT_NE(between.err.find("1 of 2 files were taken in"), std::string::npos) << between.err;
+}
+
+TEST(ImportCommand, AFileWithoutRowsIsAMistake) {
+  const Sandbox sandbox;
+  sandbox.write("a.json", R"({"device_name": "A", "kernel_name": "k", "problem_size": 1,
+                              "tune_params_keys": ["x"], "cache": {}})");
+  expect_error(sandbox.run({"import", "a.json", "--db", "r.db"}), kUserError, {"a.json: holds no rows"});
 }
 
 TEST(ImportCommand, AHostileNameIsHarmlessText) {
