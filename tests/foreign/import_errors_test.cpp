@@ -66,9 +66,8 @@ TEST_F(ImportErrors, FilesThatAreCutOff) {
 
 TEST_F(ImportErrors, FilesThatAreSomethingElse) {
   EXPECT_EQ(refusal("rank,median_us\n1,2\n"),
-            "file.json: line 1, column 1: this is no JSON: syntax error while parsing value - invalid "
-            "literal; last "
-            "read: 'r'. Import Kernel Tuner caches, T4 results or KTT's JSON output.");
+            "file.json: line 1, column 1: this is no JSON: 'r' where a value is expected. Import Kernel "
+            "Tuner caches, T4 results or KTT's JSON output.");
   for (const char* other :
        {"{}", "[1, {\"cache\": {}}]", "3", R"({"cache": 5})", R"({"templates": ["a"]})"}) {
     EXPECT_EQ(
@@ -92,9 +91,8 @@ TEST_F(ImportErrors, HostileFilesAreRefusedInLittleMemory) {
   const std::string endless = R"({"device_name": ")" + std::string(40 << 20, 'a') + "\"}";
   EXPECT_EQ(refusal(gzipped(endless)),
             "file.json: a single value is longer than 16.0 MiB. Is this the file you meant?");
-  EXPECT_EQ(
-      refusal(cache(R"("1": {"x": 1, "time": 1e999})")).find("file.json: this is no JSON: number overflow"),
-      0U);
+  EXPECT_NE(refusal(cache(R"("1": {"x": 1, "time": 1e999})")).find("this is no JSON: a number is too large"),
+            std::string::npos);
   EXPECT_NE(refusal(cache(R"("1": {"x": 1, "time": 1}}, "cache": {"2": {"x": 2, "time": 2})"))
                 .find("file.json: /cache: rows stand in two places"),
             std::string::npos);
