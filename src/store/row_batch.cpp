@@ -85,14 +85,19 @@ RowBatch::RowBatch(Database& database, std::span<const char* const> columns) {
 
 RowBatch::~RowBatch() = default;
 
-bool RowBatch::add(const Trial& trial) {
+void RowBatch::append_cells(const Trial& trial, std::vector<Cell>& cells) const {
+  for (const Column* column : state_->columns) cells.push_back(column->read(trial));
+}
+
+std::size_t RowBatch::cells_per_row() const { return state_->columns.size(); }
+
+bool RowBatch::add(std::span<Cell> row) {
   return translating_errors(state_->file, [&] {
     state_->insert.reset();
-    for (std::size_t i = 0; i < state_->columns.size(); ++i) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
       // Rows of a file have much in common.
-      Cell cell = state_->columns[i]->read(trial);
-      if (cell == state_->bound[i]) continue;
-      state_->bound[i] = std::move(cell);
+      if (row[i] == state_->bound[i]) continue;
+      state_->bound[i] = std::move(row[i]);
       bind_cell_in_place(state_->insert, static_cast<int>(i) + 1, state_->bound[i]);
     }
     return state_->insert.exec() != 0;
