@@ -60,8 +60,8 @@ ByteStream::ByteStream(const std::filesystem::path& file)
 
 ByteStream::~ByteStream() = default;
 
-ByteStream::int_type ByteStream::underflow() {
-  since_mark_ += static_cast<std::size_t>(egptr() - eback());
+std::string_view ByteStream::next() {
+  since_mark_ += size_;
   if (since_mark_ > kLongestValue) {
     throw UserError(fmt::format("a single value is longer than {}", human_bytes(kLongestValue)),
                     Where{path_.string(), ""}, "Is this the file you meant?");
@@ -79,8 +79,8 @@ ByteStream::int_type ByteStream::underflow() {
                     Where{path_.string(), ""}, cut ? "Copy it again." : "Check the file, or copy it again.");
   }
   at_end_ = read == 0;
-  setg(buffer_.data(), buffer_.data(), buffer_.data() + read);
-  return read == 0 ? traits_type::eof() : traits_type::to_int_type(buffer_.front());
+  size_ = static_cast<std::size_t>(read);
+  return {buffer_.data(), size_};
 }
 
 }  // namespace tiletune

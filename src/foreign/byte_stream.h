@@ -2,7 +2,7 @@
 
 #include <filesystem>
 #include <memory>
-#include <streambuf>
+#include <string_view>
 #include <vector>
 
 namespace tiletune {
@@ -13,19 +13,18 @@ inline constexpr std::size_t kLongestValue = std::size_t{16} << 20;
 
 /// The text of a file or pipe, unpacked where it is gzipped (known by its first bytes, not by its name).
 /// Reading throws UserError when the file cannot be read, or its gzip stream is damaged or cut off.
-class ByteStream : public std::streambuf {
+class ByteStream {
  public:
   explicit ByteStream(const std::filesystem::path& file);
-  ~ByteStream() override;
+  ~ByteStream();
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
 
+  /// The next piece, which lasts until the one behind it; empty at the end.
+  std::string_view next();
   /// Tells that a value ended here: what follows may be as long again.
   void mark() { since_mark_ = 0; }
   bool at_end() const { return at_end_; }
-
- protected:
-  int_type underflow() override;
 
  private:
   struct Gzip;
@@ -33,8 +32,9 @@ class ByteStream : public std::streambuf {
   std::filesystem::path path_;
   std::unique_ptr<Gzip> gzip_;
   std::vector<char> buffer_;
+  std::size_t size_ = 0;  ///< of the piece
   bool at_end_ = false;
-  std::size_t since_mark_ = 0;  ///< bytes of buffers that were used up since the mark
+  std::size_t since_mark_ = 0;  ///< bytes of pieces that were used up since the mark
 };
 
 }  // namespace tiletune

@@ -58,14 +58,13 @@ std::vector<std::string> names_of(const std::string& parameters) {
   return names;
 }
 
-void count(const Trial& trial, bool is_new, ImportSummary& summary) {
+void count(const Trial& trial, ImportSummary& summary) {
   constexpr std::size_t kMostDistinct = 1000;
   const auto note = [](std::set<std::string>& set, const std::string& text) {
     if (set.size() < kMostDistinct) set.insert(text);
   };
   ++summary.rows;
   if (trial.kind == "kernel" && summary.parameters.empty()) summary.parameters = names_of(trial.parameters);
-  if (is_new) ++summary.new_rows;
   note(summary.gpus, trial.gpu);
   note(summary.problems, trial.problem);
   if (trial.kind == "kernel") note(summary.kernels, trial.template_name);
@@ -128,7 +127,7 @@ class Import {
     if (!whole && place_.pointer != "/cache") {
       throw UserError("is cut off", Where{file_.string(), place_.pointer}, "Copy it again.");
     }
-    writer_->finish();
+    summary_.new_rows = writer_->finish();
     summary_.unfinished = !whole;
     batch_->commit();
     return std::move(summary_);
@@ -154,8 +153,8 @@ class Import {
       batch_.emplace(database_, kForeignColumns);
     }
     sweeps_.emplace(database_, sweeps);
-    writer_.emplace(*batch_, [&](const Trial& row, bool is_new) { count(row, is_new, summary_); });
-    for (Trial& row : format_->other_rows()) store(std::move(row));
+    writer_.emplace(*batch_);
+    for (Trial& row : format_->other_rows()) store(row);
   }
 
   void read_header() {
@@ -176,19 +175,20 @@ class Import {
     if (!row.is(Tree::Kind::object)) throw UserError("a row is an object", where, "Correct or remove it.");
     Trial trial = format_->shared();
     format_->read(row, where, trial);
-    store(std::move(trial));
+    store(trial);
     constexpr std::uint64_t kOften = 65536;
     if (row_number_ % kOften == 0) progress_(row_number_);
   }
 
-  void store(Trial trial) {
+  void store(Trial& trial) {
     if (own_) {
       trial.sweep_id = (*sweeps_)(trial.sweep_id);
       trial.seen_in_sweep = (*sweeps_)(trial.seen_in_sweep);
     } else {
       trial.key = key_of(trial);
     }
-    writer_->add(std::move(trial));
+    count(trial, summary_);
+    writer_->add(trial);
   }
 
   Database& database_;

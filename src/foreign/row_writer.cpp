@@ -1,19 +1,19 @@
 #include "foreign/row_writer.h"
 
+#include <span>
 #include <utility>
 
 namespace tiletune {
 
 namespace {
 
-/// A row takes about 2 KB: few enough to stay in a core's cache, and enough that handing over costs nothing.
+/// A row takes about 1 KB: few enough to stay in a core's cache, and enough that handing over costs nothing.
 constexpr std::size_t kRowsAtOnce = 64;
 constexpr std::size_t kMostWaiting = 8;
 
 }  // namespace
 
-RowWriter::RowWriter(RowBatch& batch, Added added)
-    : batch_(batch), added_(std::move(added)), thread_([this] { write_all(); }) {}
+RowWriter::RowWriter(RowBatch& batch) : batch_(batch), thread_([this] { write_all(); }) {}
 
 RowWriter::~RowWriter() {
   {
@@ -23,15 +23,16 @@ RowWriter::~RowWriter() {
   stop();
 }
 
-void RowWriter::add(Trial row) {
-  gathered_.push_back(std::move(row));
-  if (gathered_.size() == kRowsAtOnce) hand_over();
+void RowWriter::add(const Trial& row) {
+  batch_.append_cells(row, gathered_);
+  if (gathered_.size() == kRowsAtOnce * batch_.cells_per_row()) hand_over();
 }
 
-void RowWriter::finish() {
+std::uint64_t RowWriter::finish() {
   hand_over();
   stop();
   if (error_) std::rethrow_exception(error_);
+  return new_rows_;
 }
 
 void RowWriter::hand_over() {
@@ -41,7 +42,7 @@ void RowWriter::hand_over() {
     if (error_) std::rethrow_exception(error_);
     waiting_.push_back(std::exchange(gathered_, {}));
   }
-  gathered_.reserve(kRowsAtOnce);
+  gathered_.reserve(kRowsAtOnce * batch_.cells_per_row());
   changed_.notify_all();
 }
 
@@ -58,7 +59,9 @@ void RowWriter::stop() {
 void RowWriter::write_all() {
   try {
     for (Rows rows = take(); !rows.empty(); rows = take()) {
-      for (const Trial& row : rows) added_(row, batch_.add(row));
+      const std::size_t cells = batch_.cells_per_row();
+      for (std::size_t row = 0; row < rows.size(); row += cells)
+        if (batch_.add(std::span(rows).subspan(row, cells))) ++new_rows_;
     }
   } catch (...) {
     const std::lock_guard lock(mutex_);

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -16,22 +16,19 @@ namespace tiletune {
 /// first row to finish() or the end of this object, nobody else may use the batch or its database.
 class RowWriter {
  public:
-  /// `added` is called on the thread, for each row, with what RowBatch::add returned.
-  using Added = std::function<void(const Trial& row, bool is_new)>;
-
-  RowWriter(RowBatch& batch, Added added);
+  explicit RowWriter(RowBatch& batch);
   /// What is not written by now is not written at all.
   ~RowWriter();
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
 
   /// May throw what adding an earlier row threw.
-  void add(Trial row);
-  /// Returns when all rows are added; throws what adding one threw.
-  void finish();
+  void add(const Trial& row);
+  /// Returns, when all rows are added, how many of them the database had not. Throws what adding one threw.
+  std::uint64_t finish();
 
  private:
-  using Rows = std::vector<Trial>;
+  using Rows = std::vector<Cell>;  ///< all cells of some
 
   void hand_over();
   void stop();
@@ -40,8 +37,8 @@ class RowWriter {
   Rows take();
 
   RowBatch& batch_;
-  Added added_;
-  Rows gathered_;  ///< of the owner alone
+  Rows gathered_;               ///< of the owner alone
+  std::uint64_t new_rows_ = 0;  ///< of the thread alone, until it ended
 
   std::mutex mutex_;
   std::condition_variable changed_;

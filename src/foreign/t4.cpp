@@ -99,7 +99,8 @@ class T4Format : public ForeignFormat {
                       known_words(kT4Words));
     }
     const auto time = time_of(row);
-    const auto value = time ? time->find("value") : std::nullopt;
+    std::optional<Branch> value;
+    if (time) value = time->find("value");
     // The tool's own word says more than T4's.
     if (trial.outcome != Outcome::ok && value && value->is(Tree::Kind::text))
       trial.reason = trial.reason.substr(0, trial.reason.rfind('(') + 1) + std::string(value->text()) + ")";

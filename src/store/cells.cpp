@@ -18,6 +18,16 @@ void bind_cell(SQLite::Statement& statement, int index, const Cell& cell) {
   }
 }
 
+void bind_cell_in_place(SQLite::Statement& statement, int index, const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    statement.bindNoCopy(index, *text);
+  } else if (const auto* blob = std::get_if<Blob>(&cell)) {
+    statement.bindNoCopy(index, blob->data(), static_cast<int>(blob->size()));
+  } else {
+    bind_cell(statement, index, cell);
+  }
+}
+
 Cell read_cell(const SQLite::Column& column) {
   switch (column.getType()) {
     case SQLITE_INTEGER:

@@ -186,7 +186,7 @@ SQLite::Database open_for_reading(const fs::path& absolute, int timeout_ms) {
   if (would_leave_files_behind(absolute)) return open_as_it_lies(absolute, timeout_ms);
   try {
     // Not OPEN_READONLY: the last reader of that kind leaves -wal and -shm files behind.
-    SQLite::Database database(absolute, SQLite::OPEN_READWRITE, timeout_ms);
+    SQLite::Database database(absolute, SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, timeout_ms);
     database.exec("PRAGMA query_only = ON");
     read_identity(database);
     return database;
@@ -198,7 +198,7 @@ SQLite::Database open_for_reading(const fs::path& absolute, int timeout_ms) {
 
 SQLite::Database open_for_writing(const fs::path& file, const fs::path& absolute,
                                   std::chrono::milliseconds busy_timeout) {
-  SQLite::Database database(absolute, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
+  SQLite::Database database(absolute, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX,
                             static_cast<int>(busy_timeout.count()));
   if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {
     throw UserError("this database is write-protected", Where{file.string(), ""}, kPermissions);

@@ -42,6 +42,13 @@ class WithoutTriggers {
   SQLite::Database& database_;
 };
 
+/// Of many rows an index is sorted faster than it is kept up to date, row by row. For few in a database that
+/// has many it is the other way round.
+bool drop_indices(SQLite::Database& database) {
+  database.exec(drop_indices_sql());
+  return true;
+}
+
 }  // namespace
 
 struct RowBatch::State {
@@ -52,7 +59,11 @@ struct RowBatch::State {
         columns(columns_of(names)),
         transaction(database, SQLite::TransactionBehavior::IMMEDIATE),
         rows_before(database.execAndGet("SELECT coalesce(max(id), 0) FROM trial").getInt64()),
-        insert(database, insert_new_sql(columns)) {}
+        builds_indices(rows_before == 0 && drop_indices(database)),
+        bound(columns.size()),
+        insert(database, insert_new_sql(columns)) {
+    for (std::size_t i = 0; i < columns.size(); ++i) insert.bind(static_cast<int>(i) + 1);
+  }
 
   std::filesystem::path file;
   SQLite::Database& connection;
@@ -60,6 +71,8 @@ struct RowBatch::State {
   std::vector<const Column*> columns;
   SQLite::Transaction transaction;
   std::int64_t rows_before;  ///< the last id
+  bool builds_indices;       ///< at the end
+  std::vector<Cell> bound;
   SQLite::Statement insert;
 };
 
@@ -72,17 +85,28 @@ RowBatch::RowBatch(Database& database, std::span<const char* const> columns) {
 
 RowBatch::~RowBatch() = default;
 
-bool RowBatch::add(const Trial& trial) {
+void RowBatch::append_cells(const Trial& trial, std::vector<Cell>& cells) const {
+  for (const Column* column : state_->columns) cells.push_back(column->read(trial));
+}
+
+std::size_t RowBatch::cells_per_row() const { return state_->columns.size(); }
+
+bool RowBatch::add(std::span<Cell> row) {
   return translating_errors(state_->file, [&] {
     state_->insert.reset();
-    int index = 0;
-    for (const Column* column : state_->columns) bind_cell(state_->insert, ++index, column->read(trial));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      // Rows of a file have much in common.
+      if (row[i] == state_->bound[i]) continue;
+      state_->bound[i] = std::move(row[i]);
+      bind_cell_in_place(state_->insert, static_cast<int>(i) + 1, state_->bound[i]);
+    }
     return state_->insert.exec() != 0;
   });
 }
 
 void RowBatch::commit() {
   translating_errors(state_->file, [&] {
+    if (state_->builds_indices) state_->connection.exec(indices_sql());
     SQLite::Statement members(state_->connection, new_members_sql());
     members.bind(1, state_->rows_before);
     members.exec();

@@ -17,8 +17,13 @@ class RowBatch {
   RowBatch(const RowBatch&) = delete;
   RowBatch& operator=(const RowBatch&) = delete;
 
-  /// False when the database has a row of this key: it stays as it is.
-  bool add(const Trial& trial);
+  /// Puts the row's values behind the others. Any thread may do this meanwhile.
+  void append_cells(const Trial& trial, std::vector<Cell>& cells) const;
+  /// Cells of append_cells() in each row.
+  std::size_t cells_per_row() const;
+  /// Adds such a row, whose cells are used up. False when the database has a row of its key: it stays as it
+  /// is.
+  bool add(std::span<Cell> row);
   void commit();
 
  private:

@@ -175,6 +175,13 @@ std::string column_list() {
   return list;
 }
 
+std::string indices_sql() { return kIndices; }
+
+std::string drop_indices_sql() {
+  return "DROP INDEX IF EXISTS trial_comparable; DROP INDEX IF EXISTS trial_template; "
+         "DROP INDEX IF EXISTS trial_sweep;";
+}
+
 std::string membership_sql() { return kMembership; }
 
 std::string calibration_table_sql() {

@@ -67,11 +67,7 @@ TEST_F(ImportErrors, FilesThatAreCutOff) {
 }
 
 TEST_F(ImportErrors, FilesThatAreSomethingElse) {
-  EXPECT_EQ(refusal("rank,median_us\n1,2\n"),
-            "file.json: line 1, column 1: this is no JSON: syntax error while parsing value - invalid "
-            "literal; last "
-            "read: 'r'. Import Kernel Tuner caches, T4 results, KTT's JSON output or "
-            "what 'tiletune export' wrote.");
+  EXPECT_EQ(refusal("rank,median_us\n1,2\n").find("file.json: line 1, column 1: this is no JSON: "), 0U);
   for (const char* other :
        {"{}", "[1, {\"cache\": {}}]", "3", R"({"cache": 5})", R"({"templates": ["a"]})"}) {
     EXPECT_EQ(
@@ -90,12 +86,11 @@ TEST_F(ImportErrors, FilesThatAreSomethingElse) {
 }
 
 TEST_F(ImportErrors, NumbersThatAreNone) {
-  EXPECT_EQ(refusal(cache(R"("16,2": {"x": 1, "time": 1e999})")),
-            "file.json: a number is too large for a double ('16,2'). Correct it.");
-  EXPECT_EQ(
-      refusal(cache(R"("16,2": {"x": 1, "time": 1, "power": NaN})")),
-      "file.json: line 1, column 169: NaN and Infinity are no JSON ('16,2'). Python writes them where it "
-      "has no number: replace them by null.");
+  const std::string large = refusal(cache(R"("16,2": {"x": 1, "time": 1e999})"));
+  EXPECT_EQ(large.find("file.json: line 1, column 166: this is no JSON: "), 0U) << large;
+  EXPECT_NE(large.find(" ('16,2')"), std::string::npos) << large;
+  const std::string none = refusal(cache(R"("16,2": {"x": 1, "time": NaN})"));
+  EXPECT_NE(none.find("/cache/16,2: nan us is no time"), std::string::npos) << none;
 }
 
 TEST_F(ImportErrors, ADatabase) {
@@ -105,9 +100,9 @@ TEST_F(ImportErrors, ADatabase) {
 
 /// A row of an own export, with one column changed.
 std::string own(const std::string& column) {
-  return R"({"tiletune_trials": 1, "sweeps": [], "trials": [{"key": "k", "kind": "kernel", "outcome": "ok",
-            "source": "measured", "median_us": 1.5, "parameters": {"x": 1}, )" +
-         column + "}]}";
+  return R"({"tiletune_trials": 1, "sweeps": [], "trials": [{)" + column +
+         R"(, "key": "k", "kind": "kernel", "outcome": "ok", "source": "measured", "median_us": 1.5,
+            "parameters": {"x": 1}}]})";
 }
 
 TEST_F(ImportErrors, RowsThatTiletuneCannotHaveWritten) {

@@ -116,6 +116,12 @@ TEST_F(Import, WhatTheFileSaysCountsMoreThanThePerson) {
   EXPECT_EQ(rows().back().median_us, 3000);
 }
 
+TEST_F(Import, ANumberThatPythonDoesNotHaveHarmsNoOther) {
+  import_text(cache(R"("1": {"x": 1, "time": 2, "power": NaN, "energy": -Infinity})"));
+  ASSERT_EQ(rows().size(), 1U);
+  EXPECT_EQ(rows()[0].median_us, 2000);
+}
+
 TEST_F(Import, KttSaysItsUnitAndItsStatus) {
   const ImportFacts facts{"", "1024", "", ""};
   import_text(R"({"Metadata": {"Device": "NVIDIA GeForce GTX 1070", "TimeUnit": "Nanoseconds",

@@ -1,0 +1,121 @@
+#include "foreign/json_reader.h"
+
+#include <fmt/format.h>
+#include <rapidjson/error/en.h>
+#include <rapidjson/reader.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+namespace tiletune {
+
+namespace {
+
+/// The pieces of a stream as RapidJSON reads bytes. It knows the line of where it is.
+class PieceReader {
+ public:
+  using Ch = char;
+
+  explicit PieceReader(ByteStream& stream) : stream_(stream) {
+    refill();
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (std::string_view(begin_, static_cast<std::size_t>(end_ - begin_)).starts_with(kByteOrderMark))
+      at_ += kByteOrderMark.size();
+    if (at_ == end_) refill();
+  }
+
+  Ch Peek() const { return at_ == end_ ? '\0' : *at_; }
+  Ch Take() {
+    const Ch byte = *at_;
+    if (++at_ == end_) refill();
+    return byte;
+  }
+  std::size_t Tell() const { return behind_ + static_cast<std::size_t>(at_ - begin_); }
+
+  // Only for reading in place.
+  Ch* PutBegin() { return nullptr; }
+  void Put(Ch /*byte*/) {}
+  std::size_t PutEnd(Ch* /*begin*/) { return 0; }
+
+  bool at_end() const { return at_ == end_; }
+  /// "line 3, column 14"
+  std::string place() const {
+    const auto lines = std::count(begin_, at_, '\n');
+    const char* line = std::find(std::reverse_iterator(at_), std::reverse_iterator(begin_), '\n').base();
+    const std::size_t before = lines == 0 ? behind_ - line_begin_ : 0;
+    return fmt::format("line {}, column {}", lines_ + static_cast<std::size_t>(lines) + 1,
+                       before + static_cast<std::size_t>(at_ - line) + 1);
+  }
+
+ private:
+  void refill() {
+    const std::size_t size = static_cast<std::size_t>(end_ - begin_);
+    const auto last = std::find(std::reverse_iterator(end_), std::reverse_iterator(begin_), '\n');
+    if (last.base() != begin_) line_begin_ = behind_ + static_cast<std::size_t>(last.base() - begin_);
+    lines_ += static_cast<std::size_t>(std::count(begin_, end_, '\n'));
+    behind_ += size;
+    const std::string_view piece = stream_.next();
+    begin_ = at_ = piece.data();
+    end_ = begin_ + piece.size();
+  }
+
+  ByteStream& stream_;
+  const char* begin_ = nullptr;  ///< of the piece
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;
+  std::size_t behind_ = 0;      ///< bytes of the pieces before
+  std::size_t lines_ = 0;       ///< in these
+  std::size_t line_begin_ = 0;  ///< bytes before the last line that begins in these
+};
+
+/// RapidJSON's names for events.
+class Handler {
+ public:
+  explicit Handler(JsonEvents& events) : events_(events) {}
+
+  bool Null() { return events_.null(), true; }
+  bool Bool(bool value) { return events_.boolean(value), true; }
+  bool Int(int value) { return events_.integer(value), true; }
+  bool Uint(unsigned value) { return events_.integer(value), true; }
+  bool Int64(std::int64_t value) { return events_.integer(value), true; }
+  bool Uint64(std::uint64_t value) {
+    if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      events_.integer(static_cast<std::int64_t>(value));
+    } else {
+      events_.number(static_cast<double>(value));
+    }
+    return true;
+  }
+  bool Double(double value) { return events_.number(value), true; }
+  bool RawNumber(const char* /*text*/, std::size_t /*size*/, bool /*copy*/) { return false; }
+  bool String(const char* text, std::size_t size, bool /*copy*/) { return events_.text({text, size}), true; }
+  bool StartObject() { return events_.open(true), true; }
+  bool Key(const char* text, std::size_t size, bool /*copy*/) { return events_.key({text, size}), true; }
+  bool EndObject(std::size_t /*members*/) { return events_.close(), true; }
+  bool StartArray() { return events_.open(false), true; }
+  bool EndArray(std::size_t /*elements*/) { return events_.close(), true; }
+
+ private:
+  JsonEvents& events_;
+};
+
+}  // namespace
+
+void read_json(ByteStream& stream, JsonEvents& events) {
+  using namespace rapidjson;
+  constexpr unsigned kFlags =
+      kParseIterativeFlag | kParseFullPrecisionFlag | kParseValidateEncodingFlag | kParseNanAndInfFlag;
+  PieceReader source(stream);
+  Handler handler(events);
+  Reader reader;
+  const ParseResult result = reader.Parse<kFlags>(source, handler);
+  if (!result) {
+    std::string why = GetParseError_En(result.Code());
+    if (why.ends_with('.')) why.pop_back();
+    throw JsonError{why, source.place(),
+                    source.at_end() && result.Code() != kParseErrorStringMissQuotationMark};
+  }
+}
+
+}  // namespace tiletune
