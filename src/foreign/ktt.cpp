@@ -35,8 +35,10 @@ class KttFormat : public ForeignFormat {
   std::string name() const override { return "KTT output"; }
 
   void read(const Branch& row, const Where& where, Trial& trial) override {
-    if (facts_.kernel.empty()) {
-      trial.template_name = row.text_of("KernelName");
+    const bool given = !facts_.kernel.empty();
+    const std::string_view own = row.text_of("KernelName");
+    if (!given || (facts_.only_missing && !own.empty())) {
+      trial.template_name = own;
       if (trial.template_name.empty())
         throw UserError("the row names no kernel", where.at("KernelName"), "Say it: --kernel NAME.");
     }
