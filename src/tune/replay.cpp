@@ -12,9 +12,10 @@ namespace tiletune {
 
 namespace {
 
-std::string place_text(const RecordedStage& stage) {
-  const std::string conditions = conditions_of(stage.like());
-  return fmt::format("{} {} ({})", stage.like().template_name, stage.like().problem, conditions);
+/// Imported rows say nothing of conditions.
+std::string place_text(const RecordedStage& stage, Source source) {
+  const std::string text = stage.like().template_name + " " + stage.like().problem;
+  return source == Source::imported ? text : fmt::format("{} ({})", text, conditions_of(stage.like()));
 }
 
 std::string named(const std::vector<std::string>& names) {
@@ -27,8 +28,8 @@ struct Fault {
   std::string remedy;
 };
 
-Fault fault_of(const RecordedStage& stage, const TemplateSpec& kernel) {
-  if (stage.place() == nullptr) return {"holds nothing of " + place_text(stage), ""};
+Fault fault_of(const RecordedStage& stage, const TemplateSpec& kernel, Source source) {
+  if (stage.place() == nullptr) return {"holds nothing of " + place_text(stage, source), ""};
   const std::size_t listed = stage.place()->names.size() - stage.unknown().size();
   if (!stage.unlisted().empty()) {
     const std::string missing = join(stage.unlisted(), ", ");
@@ -110,7 +111,7 @@ Replay plan_replay(const TuneSpec& spec, const std::vector<Stage>& stages, const
     }
     if (const auto fastest = recorded.fastest_us())
       problem.best_recorded_us = std::min(*fastest, problem.best_recorded_us.value_or(*fastest));
-    const Fault fault = fault_of(recorded, *stage.spec);
+    const Fault fault = fault_of(recorded, *stage.spec, replay.recorded_as);
     if (!fault.what.empty()) faults.push_back(fault);
     note_assumptions(replay, recorded);
   }
