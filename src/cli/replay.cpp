@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -25,7 +26,7 @@ namespace tiletune {
 namespace {
 
 /// Rows that come out of a recording can come out of it again.
-constexpr std::uint64_t kRowsPerCommit = 100000;
+constexpr std::uint64_t kRowsPerCommit = 10000;
 
 void check_database(const ReplayOptions& options) {
   std::error_code ignored;
@@ -112,9 +113,9 @@ class Replaying {
         view_(view),
         keeps_rows_(!options.database.empty() || view.format == Format::csv),
         file_(options.recording, facts_of(spec_, options.gpu), options.quiet),
-        recording_(read_recording(
-            file_.rows(), choose_set(recorded_sets(file_.rows()), options.gpu, options.recording.string()))),
-        target_(target_from_row(recording_.sample(), shipped_gpu_models())),
+        set_(choose_set(recorded_sets(file_.rows()), options.gpu, options.recording.string())),
+        recording_(read_recording(file_.rows(), set_)),
+        target_(target_from_row(recording_->sample(), shipped_gpu_models())),
         database_(options.database.empty() ? scratch_.path() / "replay.db" : options.database,
                   options.database.empty() ? Database::Mode::scratch : Database::Mode::read_write) {
     leave_out_kernels(spec_);
@@ -130,6 +131,7 @@ class Replaying {
       if (summary.failure) std::rethrow_exception(summary.failure);
       ++spec_.strategy.seed;
     }
+    recording_.reset();  // the ranking needs its memory
     if (options_.repeat == 1) {
       report(summary, runs.front());
     } else {
@@ -144,12 +146,12 @@ class Replaying {
   SweepSummary sweep(Replay& replay, bool first) {
     std::vector<Fleet> fleets(1);
     fleets.front().stages = plan_stages_without_sources(spec_);
-    replay = plan_replay(spec_, fleets.front().stages, recording_, target_, options_.recording.string());
+    replay = plan_replay(spec_, fleets.front().stages, *recording_, target_, options_.recording.string());
     if (file_.unfinished())
       replay.notes.insert(replay.notes.begin(), replay.file + " is not finished: more rows may follow");
     if (first) open(replay, fleets.front().stages);
     fleets.front().evaluators.push_back(
-        make_replaying_evaluator(spec_, recording_, target_, replay, keeps_rows_));
+        make_replaying_evaluator(spec_, *recording_, target_, replay, keeps_rows_));
     SweepOptions options = options_.sweep;
     options.remeasure = true;
     options.keep_rows = keeps_rows_;
@@ -170,9 +172,8 @@ class Replaying {
       const std::string format = file_.format().empty() ? "" : fmt::format(" ({})", file_.format());
       write_output("", fmt::format("tiletune {}: replaying {}{}: {} configurations {} on {}; nothing is "
                                    "compiled or timed\n{}{}",
-                                   kVersion, printable(replay.file), format, recording_.set().kernels,
-                                   name(recording_.set().source), printable(replay.gpu),
-                                   space_line(stages, spec_), notes));
+                                   kVersion, printable(replay.file), format, set_.kernels, name(set_.source),
+                                   printable(replay.gpu), space_line(stages, spec_), notes));
     }
   }
 
@@ -180,8 +181,7 @@ class Replaying {
     TrialFilter filter;
     filter.sweep_id = summary.sweep_id;
     const Database& rows = keeps_rows_ ? database_ : file_.rows();
-    RankingRows ranked =
-        keeps_rows_ ? ranking_rows(database_, filter) : rows_of(replay, recording_.set(), file_.rows());
+    RankingRows ranked = keeps_rows_ ? ranking_rows(database_, filter) : rows_of(replay, set_, file_.rows());
     const bool colour = view_.format == Format::table && stdout_wants_colour();
     write_rankings(out, rank_rows(ranked), rows, view_.format, {view_.limit, "", {}, colour});
   }
@@ -213,7 +213,8 @@ class Replaying {
   SweepView view_;
   bool keeps_rows_;
   ReplayFile file_;
-  Recording recording_;
+  RecordedSet set_;
+  std::optional<Recording> recording_;
   Target target_;
   ScratchFolder scratch_;
   Database database_;

@@ -30,8 +30,8 @@ bool is_database(const std::filesystem::path& file) {
 }
 
 Database open(const std::filesystem::path& file, const std::filesystem::path& scratch) {
-  if (is_database(file)) return Database(file, Database::Mode::read_only);
-  return Database(scratch / "recording.db", Database::Mode::scratch);
+  if (is_database(file)) return {file, Database::Mode::read_only};
+  return {scratch / "recording.db", Database::Mode::scratch};
 }
 
 }  // namespace

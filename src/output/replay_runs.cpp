@@ -33,7 +33,8 @@ std::optional<double> quantile(const std::vector<double>& sorted, double fractio
 double best_after(const ReplayedProblem& problem, std::uint64_t evaluations) {
   const auto after = std::find_if(problem.curve.begin(), problem.curve.end(),
                                   [&](const ReplayStep& step) { return step.evaluation > evaluations; });
-  return after == problem.curve.begin() ? kNothing : std::prev(after)->best_us;
+  if (after == problem.curve.begin()) return kNothing;
+  return std::prev(after)->best_us;
 }
 
 ReplayQuartiles quartiles_after(const std::vector<Replay>& runs, std::size_t problem,
