@@ -50,7 +50,7 @@ void check_repeat(const ReplayOptions& options, const TuneSpec& spec, const Swee
 /// What a config says, where another tool's file says nothing.
 ImportFacts facts_of(const TuneSpec& spec, const std::string& gpu) {
   ImportFacts facts;
-  facts.only_missing = true;
+  facts.replayed = true;
   facts.gpu = gpu;
   if (spec.templates.size() == 1) facts.kernel = spec.templates.front().name;
   if (spec.problems.size() == 1) facts.problem = spec.problems.front().label();

@@ -35,13 +35,9 @@ class KttFormat : public ForeignFormat {
   std::string name() const override { return "KTT output"; }
 
   void read(const Branch& row, const Where& where, Trial& trial) override {
-    const bool given = !facts_.kernel.empty();
-    const std::string_view own = row.text_of("KernelName");
-    if (!given || (facts_.only_missing && !own.empty())) {
-      trial.template_name = own;
-      if (trial.template_name.empty())
-        throw UserError("the row names no kernel", where.at("KernelName"), "Say it: --kernel NAME.");
-    }
+    trial.template_name = row.text_of("KernelName").empty() ? facts_.kernel : row.text_of("KernelName");
+    if (trial.template_name.empty())
+      throw UserError("the row names no kernel", where.at("KernelName"), "Say it: --kernel NAME.");
     read_configuration(row, where, trial);
     if (!set_outcome(kKttWords, row.text_of("Status"), trial)) {
       throw UserError(fmt::format("'{}' is no known status", row.text_of("Status")), where.at("Status"),

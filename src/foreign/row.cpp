@@ -13,11 +13,11 @@ namespace tiletune {
 
 namespace {
 
-std::string known(std::string_view in_file, const std::string& given, bool only_missing, const char* what,
-                  const char* option, const std::string& file) {
+std::string known(std::string_view in_file, const std::string& given, const char* what, const char* option,
+                  const std::string& file) {
   const std::string_view text = trim(in_file);
-  if (!given.empty() && (text.empty() || !only_missing)) return given;
   if (!text.empty()) return std::string(text);
+  if (!given.empty()) return given;
   throw UserError(fmt::format("does not say {}", what), Where{file, ""}, fmt::format("Say it: {}.", option));
 }
 
@@ -41,13 +41,10 @@ Trial shared_row(const std::string& tool, const std::string& file, std::string_v
   Trial trial;
   trial.source = Source::imported;
   trial.operation = "custom";
-  const bool missing = facts.only_missing;
-  trial.gpu =
-      known(gpu, facts.gpu, missing, "on which GPU it was recorded", "--gpu \"NVIDIA A100-PCIE-40GB\"", file);
-  trial.problem =
-      known(problem, facts.problem, missing, "what problem it is of", "--problem 4096x4096", file);
-  trial.template_name = known(kernel, facts.kernel, missing, "which kernel it is of",
-                              missing ? "--template NAME" : "--kernel NAME", file);
+  trial.gpu = known(gpu, facts.gpu, "on which GPU it was recorded", "--gpu \"NVIDIA A100-PCIE-40GB\"", file);
+  trial.problem = known(problem, facts.problem, "what problem it is of", "--problem 4096x4096", file);
+  trial.template_name = known(kernel, facts.kernel, "which kernel it is of",
+                              facts.replayed ? "--template NAME" : "--kernel NAME", file);
   const nlohmann::ordered_json origin{{"tool", tool},
                                       {"file", std::filesystem::path(file).filename().string()}};
   trial.measure_policy = origin.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -71,9 +68,8 @@ double time_unit(std::string_view in_file, const ImportFacts& facts, const Where
   const std::string unit = facts.time_unit.empty() ? std::string(trim(in_file)) : facts.time_unit;
   if (unit.empty()) {
     throw UserError("does not say the unit of its times", where,
-                    facts.only_missing
-                        ? "Import it with --time-unit ms, us, ns or s, and replay the database."
-                        : "Say it: --time-unit ms, us, ns or s.");
+                    facts.replayed ? "Import it with --time-unit ms, us, ns or s, and replay the database."
+                                   : "Say it: --time-unit ms, us, ns or s.");
   }
   if (const auto microseconds = microseconds_of(unit)) return *microseconds;
   throw UserError(fmt::format("'{}' is no unit of time", unit), where,
