@@ -2,17 +2,20 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/common.h"
 #include "cli/console_observer.h"
+#include "cli/replay_file.h"
+#include "cli/scratch_folder.h"
 #include "cli/signals.h"
 #include "output/display.h"
-#include "output/replay.h"
+#include "output/replay_runs.h"
 #include "output/table.h"
 #include "rank/ranking.h"
 #include "tune/replay.h"
@@ -22,29 +25,8 @@ namespace tiletune {
 
 namespace {
 
-/// A folder for rows that nobody wants to keep.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "tiletune-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) {
-      throw UserError("no folder for temporary files can be made", Where{path, ""},
-                      "Set TMPDIR to a folder that can be written, or name a --db.");
-    }
-    path_ = path;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+/// Rows that come out of a recording can come out of it again.
+constexpr std::uint64_t kRowsPerCommit = 10000;
 
 void check_database(const ReplayOptions& options) {
   std::error_code ignored;
@@ -54,12 +36,25 @@ void check_database(const ReplayOptions& options) {
                   "Name another file for the replayed rows, or leave --db out to keep none.");
 }
 
-std::string opening(const Replay& replay, const Recording& recording, const TuneSpec& spec,
-                    const std::vector<Stage>& stages) {
-  return fmt::format(
-      "tiletune {}: replaying {}: {} configurations {} on {}; nothing is compiled or timed\n{}", kVersion,
-      printable(replay.file), recording.set().kernels, name(replay.recorded_as), printable(replay.gpu),
-      space_line(stages, spec));
+void check_repeat(const ReplayOptions& options, const TuneSpec& spec, const SweepView& view) {
+  const Where where{"--repeat", ""};
+  if (options.repeat <= 1) return;
+  if (spec.strategy.kind == StrategyKind::exhaustive)
+    throw UserError("an exhaustive search is the same every time", where, "Add --strategy random.");
+  if (!options.database.empty())
+    throw UserError("rows of several runs are not kept", where, "Leave out --db or --repeat.");
+  if (view.format != Format::table && view.format != Format::json)
+    throw UserError("several runs have no ranking", where, "Use --format table or json.");
+}
+
+/// What a config says, where another tool's file says nothing.
+ImportFacts facts_of(const TuneSpec& spec, const std::string& gpu) {
+  ImportFacts facts;
+  facts.replayed = true;
+  facts.gpu = gpu;
+  if (spec.templates.size() == 1) facts.kernel = spec.templates.front().name;
+  if (spec.problems.size() == 1) facts.problem = spec.problems.front().label();
+  return facts;
 }
 
 std::string counts_text(const SweepSummary& summary, const Replay& replay) {
@@ -75,69 +70,163 @@ std::string counts_text(const SweepSummary& summary, const Replay& replay) {
   return text;
 }
 
-[[noreturn]] void throw_nothing_ran(const SweepSummary& summary, const Replay& replay, const TuneSpec& spec) {
-  const Where where{spec.file.string(), ""};
-  const auto missing = summary.outcomes.find(Outcome::not_recorded);
-  if (missing != summary.outcomes.end() && missing->second == summary.finished) {
-    throw NothingToDo(
-        fmt::format("{} holds none of the configurations tried", replay.file), where,
-        "Compare templates, problem, scalars and cache: tiletune rank --db " + shell_quoted(replay.file));
-  }
-  throw NothingToDo("no configuration that was tried had run when it was recorded", where,
-                    "Raise --budget, or widen the space.");
+bool found_any(const Replay& replay) {
+  return std::any_of(replay.problems.begin(), replay.problems.end(),
+                     [](const ReplayedProblem& problem) { return !problem.curve.empty(); });
 }
 
-int report(const TuneSpec& spec, const Database& database, const SweepSummary& summary, const Replay& replay,
-           const SweepView& view) {
-  TrialFilter filter;
-  filter.sweep_id = summary.sweep_id;
-  RankingRows rows = ranking_rows(database, filter);
-  const auto groups = rank_rows(rows);
-  const bool table = view.format == Format::table;
-  if (!table) fmt::print(stderr, "{}{}", counts_text(summary, replay), replay_text(replay));
-  stream_output("", [&](std::ostream& out) {
-    if (view.format == Format::json) {
-      out << to_json(replay).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-      return;
-    }
-    if (table) out << counts_text(summary, replay);
-    const bool colour = table && stdout_wants_colour();
-    write_rankings(out, groups, database, view.format, {view.limit, "", {}, colour});
-    if (table) out << replay_text(replay);
-  });
-  if (summary.failure) std::rethrow_exception(summary.failure);
-  if (summary.interrupted) return kInterrupted;
-  if (groups.empty()) throw_nothing_ran(summary, replay, spec);
-  return 0;
+[[noreturn]] void throw_nothing_ran(const SweepSummary& summary, const Replay& replay, const TuneSpec& spec) {
+  const auto missing = summary.outcomes.find(Outcome::not_recorded);
+  if (missing != summary.outcomes.end() && missing->second == summary.finished) {
+    throw NothingToDo(fmt::format("{} holds none of the configurations tried", replay.file),
+                      Where{spec.file.string(), ""}, "Compare the values of the parameters.");
+  }
+  throw NothingToDo("no configuration that was tried had run when it was recorded",
+                    Where{spec.file.string(), ""}, "Raise --budget, or widen the space.");
 }
+
+/// The recorded rows that answered, as rows of the replay.
+RankingRows rows_of(const Replay& replay, const RecordedSet& set, const Database& database) {
+  std::vector<std::int64_t> ids = replay.rows;
+  std::sort(ids.begin(), ids.end());
+  TrialFilter filter;
+  filter.gpus = {set.gpu};
+  filter.sources = {set.source};
+  RankingRows rows;
+  auto next = ids.begin();
+  database.for_each(filter, ranking_columns(), [&](std::int64_t id, const Trial& row) {
+    if (next == ids.end() || *next != id) return;
+    ++next;
+    Trial replayed = row;
+    replayed.source = Source::replayed;
+    rows.add(id, replayed);
+  });
+  return rows;
+}
+
+/// One command's replay.
+class Replaying {
+ public:
+  Replaying(TuneSpec spec, const ReplayOptions& options, const SweepView& view)
+      : spec_(std::move(spec)),
+        options_(options),
+        view_(view),
+        keeps_rows_(!options.database.empty() || view.format == Format::csv),
+        file_(options.recording, facts_of(spec_, options.gpu), options.quiet),
+        set_(choose_set(recorded_sets(file_.rows()), options.gpu, options.recording.string())),
+        recording_(read_recording(file_.rows(), set_)),
+        target_(target_from_row(recording_->sample(), shipped_gpu_models())),
+        database_(options.database.empty() ? scratch_.path() / "replay.db" : options.database,
+                  options.database.empty() ? Database::Mode::scratch : Database::Mode::read_write) {
+    leave_out_kernels(spec_);
+  }
+
+  int run() {
+    catch_interrupts();
+    std::vector<Replay> runs;
+    SweepSummary summary;
+    while (runs.size() < options_.repeat && !summary.interrupted) {
+      runs.emplace_back();
+      summary = sweep(runs.back(), runs.size() == 1);
+      if (summary.failure) std::rethrow_exception(summary.failure);
+      ++spec_.strategy.seed;
+    }
+    recording_.reset();  // the ranking needs its memory
+    if (options_.repeat == 1) {
+      report(summary, runs.front());
+    } else {
+      report(runs);
+    }
+    if (summary.interrupted) return kInterrupted;
+    if (std::none_of(runs.begin(), runs.end(), found_any)) throw_nothing_ran(summary, runs.front(), spec_);
+    return 0;
+  }
+
+ private:
+  SweepSummary sweep(Replay& replay, bool first) {
+    std::vector<Fleet> fleets(1);
+    fleets.front().stages = plan_stages_without_sources(spec_);
+    replay = plan_replay(spec_, fleets.front().stages, *recording_, target_, options_.recording.string());
+    if (file_.unfinished())
+      replay.notes.insert(replay.notes.begin(), replay.file + " is not finished: more rows may follow");
+    if (first) open(replay, fleets.front().stages);
+    fleets.front().evaluators.push_back(
+        make_replaying_evaluator(spec_, *recording_, target_, replay, keeps_rows_));
+    SweepOptions options = options_.sweep;
+    options.remeasure = true;
+    options.keep_rows = keeps_rows_;
+    options.rows_per_commit = kRowsPerCommit;
+    SweepSummary summary = run_sweep(spec_, fleets, database_, options, observer_);
+    observer_.finish();
+    return summary;
+  }
+
+  void open(const Replay& replay, const std::vector<Stage>& stages) const {
+    std::string notes;
+    for (const std::string& note : replay.notes) notes += "note: " + printable(note) + "\n";
+    if (view_.format != Format::table) {
+      fmt::print(stderr, "{}", notes);
+    } else if (options_.quiet) {
+      write_output("", notes);
+    } else {
+      const std::string format = file_.format().empty() ? "" : fmt::format(" ({})", file_.format());
+      write_output("", fmt::format("tiletune {}: replaying {}{}: {} configurations {} on {}; nothing is "
+                                   "compiled or timed\n{}{}",
+                                   kVersion, printable(replay.file), format, set_.kernels, name(set_.source),
+                                   printable(replay.gpu), space_line(stages, spec_), notes));
+    }
+  }
+
+  void write_ranking(std::ostream& out, const SweepSummary& summary, const Replay& replay) const {
+    TrialFilter filter;
+    filter.sweep_id = summary.sweep_id;
+    const Database& rows = keeps_rows_ ? database_ : file_.rows();
+    RankingRows ranked = keeps_rows_ ? ranking_rows(database_, filter) : rows_of(replay, set_, file_.rows());
+    const bool colour = view_.format == Format::table && stdout_wants_colour();
+    write_rankings(out, rank_rows(ranked), rows, view_.format, {view_.limit, "", {}, colour});
+  }
+
+  void report(const SweepSummary& summary, const Replay& replay) const {
+    const bool table = view_.format == Format::table;
+    if (!table) fmt::print(stderr, "{}{}", counts_text(summary, replay), replay_text(replay));
+    stream_output("", [&](std::ostream& out) {
+      if (view_.format == Format::json) return write_json(out, to_json(replay));
+      if (table) out << counts_text(summary, replay);
+      write_ranking(out, summary, replay);
+      if (table) out << replay_text(replay);
+    });
+  }
+
+  void report(const std::vector<Replay>& runs) const {
+    stream_output("", [&](std::ostream& out) {
+      if (view_.format == Format::json) return write_json(out, replay_runs_json(runs));
+      out << replay_runs_text(runs);
+    });
+  }
+
+  static void write_json(std::ostream& out, const nlohmann::ordered_json& json) {
+    out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  }
+
+  TuneSpec spec_;
+  const ReplayOptions& options_;
+  SweepView view_;
+  bool keeps_rows_;
+  ReplayFile file_;
+  RecordedSet set_;
+  std::optional<Recording> recording_;
+  Target target_;
+  ScratchFolder scratch_;
+  Database database_;
+  ConsoleObserver observer_{options_.quiet};
+};
 
 }  // namespace
 
-int run_replay(const TuneSpec& spec, std::vector<Stage> stages, const ReplayOptions& options,
-               const SweepView& view) {
+int run_replay(TuneSpec spec, const ReplayOptions& options, const SweepView& view) {
   check_database(options);
-  const Database recorded(options.recording, Database::Mode::read_only);
-  const std::string file = options.recording.string();
-  const Recording recording =
-      read_recording(recorded, choose_set(recorded_sets(recorded), options.gpu, file));
-  const Target target = target_from_row(recording.sample(), shipped_gpu_models());
-  Replay replay = plan_replay(spec, stages, recording, target, file);
-  const std::string headline = opening(replay, recording, spec, stages);
-  if (view.format == Format::table && !options.quiet) write_output("", headline);
-
-  std::vector<Fleet> fleets(1);
-  fleets.front().stages = std::move(stages);
-  fleets.front().evaluators.push_back(make_replaying_evaluator(spec, recording, target, replay));
-  const ScratchFolder scratch;
-  Database database(options.database.empty() ? scratch.path() / "replay.db" : options.database,
-                    Database::Mode::read_write);
-  catch_interrupts();
-  SweepOptions sweep_options = options.sweep;
-  sweep_options.remeasure = true;
-  ConsoleObserver observer(options.quiet);
-  const SweepSummary summary = run_sweep(spec, fleets, database, sweep_options, observer);
-  observer.finish();
-  return report(spec, database, summary, replay, view);
+  check_repeat(options, spec, view);
+  return Replaying(std::move(spec), options, view).run();
 }
 
 }  // namespace tiletune

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -14,6 +16,7 @@
 #include "cli/replay.h"
 #include "cli/signals.h"
 #include "cli/sweep_report.h"
+#include "spec/names.h"
 #include "tune/sweep.h"
 
 namespace tiletune {
@@ -28,6 +31,9 @@ struct SweepCommand {
   bool database_named = false;
   std::filesystem::path replay;
   GpuChoice gpus{"", "0", false, {}};
+  std::string strategy;
+  std::optional<std::uint64_t> seed;
+  std::uint64_t repeat = 1;
   std::string budget;
   std::string format = "table";
   std::int64_t limit = 20;
@@ -59,25 +65,33 @@ SweepOptions sweep_options(const SweepCommand& options, const TuneSpec& spec) {
   return sweep;
 }
 
-int replay(const SweepCommand& options, const TuneSpec& spec, std::vector<Stage> stages,
-           const SweepView& view) {
+void apply_strategy(const SweepCommand& options, StrategySpec& strategy) {
+  const auto chosen = std::find_if(kStrategies.begin(), kStrategies.end(),
+                                   [&](const auto& known) { return known.name == options.strategy; });
+  if (chosen != kStrategies.end()) strategy.kind = chosen->value;
+  if (options.seed) strategy.seed = *options.seed;
+}
+
+int replay(const SweepCommand& options, const TuneSpec& spec, const SweepView& view) {
   ReplayOptions replay;
   replay.recording = options.replay;
   if (options.database_named) replay.database = options.database;
   replay.gpu = options.gpus.model;
+  replay.repeat = options.repeat;
   replay.sweep = sweep_options(options, spec);
   replay.quiet = options.quiet;
-  return run_replay(spec, std::move(stages), replay, view);
+  return run_replay(spec, replay, view);
 }
 
 int run(const SweepCommand& options) {
   const Format format = format_from_name(options.format);
   TuneSpec spec = options.config.load();
+  apply_strategy(options, spec.strategy);
   apply_budget(options.budget, spec.budget);
   options.measure.apply(spec);
-  std::vector<Stage> stages = plan_stages(spec);
   const SweepView view{format, static_cast<std::size_t>(options.limit)};
-  if (!options.replay.empty()) return replay(options, spec, std::move(stages), view);
+  if (!options.replay.empty()) return replay(options, spec, view);
+  std::vector<Stage> stages = plan_stages(spec);
   Database database(options.database, Database::Mode::read_write);
   catch_interrupts();
   ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages));
@@ -103,6 +117,16 @@ int run(const SweepCommand& options) {
 
 }  // namespace
 
+namespace {
+
+std::vector<std::string> strategy_names() {
+  std::vector<std::string> names;
+  for (const auto& strategy : kStrategies) names.emplace_back(strategy.name);
+  return names;
+}
+
+}  // namespace
+
 void add_sweep_command(CLI::App& app, Action& action, const std::string& command_line) {
   auto options = std::make_shared<SweepCommand>();
   options->command_line = command_line;
@@ -123,10 +147,21 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       ->excludes("--gpus");
   CLI::Option* replay = command->add_option(
       "--replay", options->replay,
-      "Answer from the rows of this database, compile nothing and measure nothing; --budget counts the "
-      "seconds that were taken then. Rows are kept where --db names another file");
+      "Answer from the rows of this database, or of another tool's file that import reads, compile nothing "
+      "and measure nothing; --budget counts the seconds that were taken then. Rows are kept where --db names "
+      "another file");
+  command
+      ->add_option(
+          "--repeat", options->repeat,
+          "With --replay: so many runs with seeds one after the other, and the quartiles of what they "
+          "found after each number of evaluations")
+      ->check(CLI::Range(1, 10000))
+      ->needs(replay);
   // For tests: a program that speaks the GPU worker's protocol; repeated for its arguments.
   command->add_option("--gpu-worker", options->gpus.worker)->allow_extra_args(false)->group("");
+  command->add_option("--strategy", options->strategy, "exhaustive or random, instead of the config's")
+      ->check(CLI::IsMember(strategy_names()));
+  command->add_option("--seed", options->seed, "Of the random strategy, instead of the config's");
   command->add_option("--budget", options->budget,
                       "Stop after a time (60s, 5min, 2h) or a number of configurations (500)");
   options->measure.add_to(*command);
@@ -147,7 +182,10 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune sweep configs/sgemm.json --screening off --finals off --precision 0\n"
       "  tiletune sweep configs/sgemm.json --gpu A100 --format json > predicted.json\n"
       "  tiletune sweep configs/quick.json --replay results/h200/quick.db\n"
-      "  tiletune sweep configs/sgemm.json --replay h200.db --gpu H200 --budget 60s --format json");
+      "  tiletune sweep configs/sgemm.json --replay h200.db --gpu H200 --budget 60s --format json\n"
+      "  tiletune sweep T1.json --replay A100.json.gz --strategy random --seed 3 --budget 10min\n"
+      "  tiletune sweep T1.json --replay A100_T4.json.gz --gpu A100\n"
+      "  tiletune sweep T1.json --replay A100.json.gz --strategy random --repeat 20");
   command->callback([options, command, gpus, database, &action] {
     options->gpus.asked = gpus->count() > 0;
     options->database_named = database->count() > 0;

@@ -19,6 +19,7 @@ struct ImportFacts {
   std::string problem;
   std::string kernel;
   std::string time_unit;
+  bool replayed = false;  ///< they are those of a config that is replayed, which has fewer options
 };
 
 /// The top-level members of a document that hold no rows.

@@ -43,7 +43,8 @@ Trial shared_row(const std::string& tool, const std::string& file, std::string_v
   trial.operation = "custom";
   trial.gpu = known(gpu, facts.gpu, "on which GPU it was recorded", "--gpu \"NVIDIA A100-PCIE-40GB\"", file);
   trial.problem = known(problem, facts.problem, "what problem it is of", "--problem 4096x4096", file);
-  trial.template_name = known(kernel, facts.kernel, "which kernel it is of", "--kernel NAME", file);
+  trial.template_name = known(kernel, facts.kernel, "which kernel it is of",
+                              facts.replayed ? "--template NAME" : "--kernel NAME", file);
   const nlohmann::ordered_json origin{{"tool", tool},
                                       {"file", std::filesystem::path(file).filename().string()}};
   trial.measure_policy = origin.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -67,7 +68,9 @@ double time_unit(std::string_view in_file, const ImportFacts& facts, const Where
   const std::string_view said = trim(in_file);
   const std::string unit = said.empty() ? facts.time_unit : std::string(said);
   if (unit.empty()) {
-    throw UserError("does not say the unit of its times", where, "Say it: --time-unit ms, us, ns or s.");
+    throw UserError("does not say the unit of its times", where,
+                    facts.replayed ? "Import it with --time-unit ms, us, ns or s, and replay the database."
+                                   : "Say it: --time-unit ms, us, ns or s.");
   }
   if (const auto microseconds = microseconds_of(unit)) return *microseconds;
   throw UserError(fmt::format("'{}' is no unit of time", unit), where,

@@ -174,6 +174,8 @@ struct Problem {
 };
 
 enum class StrategyKind { exhaustive, random };
+/// "exhaustive" or "random"
+std::string_view name(StrategyKind kind);
 
 struct StrategySpec {
   StrategyKind kind = StrategyKind::exhaustive;

@@ -234,6 +234,18 @@ void check_path(const fs::path& file, Database::Mode mode) {
 
 }  // namespace
 
+namespace {
+
+/// No log that every row would be written to first, and no index but the key's.
+void prepare_scratch(SQLite::Database& database) {
+  database.execAndGet("PRAGMA journal_mode = MEMORY");
+  database.exec(
+      "PRAGMA synchronous = OFF; DROP INDEX IF EXISTS trial_comparable; DROP INDEX IF EXISTS trial_template; "
+      "DROP INDEX IF EXISTS trial_sweep");
+}
+
+}  // namespace
+
 SQLite::Database open_connection(const fs::path& file, Database::Mode mode,
                                  std::chrono::milliseconds busy_timeout) {
   check_path(file, mode);
@@ -245,6 +257,7 @@ SQLite::Database open_connection(const fs::path& file, Database::Mode mode,
                                     : open_for_writing(file, absolute, busy_timeout);
     if (mode == Database::Mode::read_only) prepare_for_reading(database, file);
     check_contents(database, file);
+    if (mode == Database::Mode::scratch) prepare_scratch(database);
     return database;
   });
 }

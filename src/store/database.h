@@ -34,7 +34,11 @@ struct TrialFilter {
 /// locked for longer than the constructor's `busy_timeout`.
 class Database {
  public:
-  enum class Mode { read_only, read_write };
+  enum class Mode {
+    read_only,
+    read_write,
+    scratch  ///< as read_write, for a new file that is gone with this process: nothing is kept safe
+  };
 
   /// Opens, and in read_write mode creates, the file and its folder. A database of an earlier schema is
   /// upgraded where it lies, in both modes and in one transaction. Throws UserError: not found, no SQLite
@@ -95,6 +99,7 @@ class Database {
 
  private:
   friend class RowBatch;
+  friend class GroupedWrites;
   friend struct MergeSummary merge(const class DatabaseCopy& from, Database& into);
 
   struct Impl;

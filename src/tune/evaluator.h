@@ -67,7 +67,8 @@ class Evaluator {
   /// needs its reference kernel.
   virtual bool measures() const = 0;
   /// Whether candidates are compiled and admitted before they are submitted. Otherwise each is submitted as
-  /// soon as it is proposed, and nothing is proposed before its result is known.
+  /// soon as it is proposed, with its stage and index alone, and nothing is proposed before its result is
+  /// known.
   virtual bool needs_binaries() const { return true; }
   /// Seconds by a clock of its own, by which the budget counts; none: the wall's.
   virtual std::optional<double> simulated_s() const { return std::nullopt; }
@@ -101,8 +102,9 @@ std::unique_ptr<Evaluator> make_measuring_evaluator(const TuneSpec& spec, std::u
                                                     Target target, Patience patience = {});
 /// Predicts with the static model for a GPU that is not here.
 std::unique_ptr<Evaluator> make_predicting_evaluator(Target target);
-/// Answers from a recording, and notes in `replay` how far the sweep comes. Both outlive it.
+/// Answers from a recording, and notes in `replay` how far the sweep comes. Both outlive it. Only where
+/// `whole_rows` are wanted do its rows have more than an outcome and a time.
 std::unique_ptr<Evaluator> make_replaying_evaluator(const TuneSpec& spec, const Recording& recording,
-                                                    Target target, Replay& replay);
+                                                    Target target, Replay& replay, bool whole_rows);
 
 }  // namespace tiletune

@@ -51,6 +51,8 @@ void Intake::start(Lane& lane, const Proposal& proposal) {
   candidate.stage = proposal.stage;
   candidate.index = proposal.index;
   candidate.deferred = proposal.deferred;
+  candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
+  if (!lane.compiles()) return lane.ready.push_back(std::move(candidate));
   const Target& target = lane.target();
   const std::string impossible =
       instantiate(*proposal.stage, proposal.index, target.model, candidate.instance);
@@ -59,7 +61,6 @@ void Intake::start(Lane& lane, const Proposal& proposal) {
   candidate.trial = make_trial(sweep_.spec, *proposal.stage, target, candidate.instance, request);
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
   if (recorder_.is_known(lane, candidate)) return;
-  if (!lane.compiles()) return lane.ready.push_back(std::move(candidate));
   if (!impossible.empty()) return recorder_.refuse(lane, std::move(candidate), impossible);
   const Admission admission = admit_launch(target.model, candidate.instance);
   if (!admission.admitted) {

@@ -20,7 +20,7 @@ bool is_worth_keeping(Outcome outcome) {
 void Recorder::record(Lane& lane, Candidate candidate) {
   Trial& row = candidate.trial;
   row.recorded_at = utc_now();
-  sweep_.database.record(row);
+  if (sweep_.options.keep_rows) sweep_.database.record(row);
   count(candidate, row);
   if (!row.measure_ms) return;
   constexpr double kMillisecondsPerSecond = 1e3;

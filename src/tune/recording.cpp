@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <tuple>
 
 #include "base/error.h"
@@ -16,11 +18,44 @@ namespace tiletune {
 
 namespace {
 
-/// JSON with its names in one order, whoever wrote it.
-std::string canonical(const std::string& parameters) {
-  const nlohmann::ordered_json json = parsed_cell(parameters);
-  if (!json.is_object()) return parameters;
-  return nlohmann::json(json).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+/// Numbers are compared by their values: Python writes 1 and 1.0 as it comes.
+std::string value_text(const Value& value) {
+  constexpr double kExact = 9007199254740992;  // 2^53: integers up to it are doubles, too
+  if (const auto* text = std::get_if<std::string>(&value)) return '"' + *text;
+  if (const auto* number = std::get_if<double>(&value)) {
+    if (std::trunc(*number) == *number && std::abs(*number) <= kExact)
+      return std::to_string(static_cast<std::int64_t>(*number));
+  }
+  return to_text(value);
+}
+
+/// None where the text is no object of plain values.
+std::optional<NamedValues> values_of(const std::string& parameters) {
+  const auto json = parsed_cell(parameters);
+  if (!json.is_object()) return std::nullopt;
+  NamedValues values;
+  for (const auto& item : json.items()) {
+    if (!from_json(item.value(), values.emplace_back(item.key(), Value()).second)) return std::nullopt;
+  }
+  return values;
+}
+
+/// A name that is new among them; mostly none is.
+void add_names(const NamedValues& values, std::vector<std::string>& names) {
+  for (const auto& [name, value] : values) {
+    const auto place = std::lower_bound(names.begin(), names.end(), name);
+    if (place == names.end() || *place != name) names.insert(place, name);
+  }
+}
+
+std::span<const char* const> recording_columns() {
+  static const std::vector<const char*> columns = [] {
+    const auto ranking = ranking_columns();
+    std::vector<const char*> names(ranking.begin(), ranking.end());
+    names.insert(names.end(), {"compile_ms", "measure_ms"});
+    return names;
+  }();
+  return columns;
 }
 
 int preference(Source source) {
@@ -81,31 +116,72 @@ const RecordedSet& choose_set(const std::vector<RecordedSet>& sets, const std::s
                            [&](const RecordedSet& a, const RecordedSet& b) { return rank(a) < rank(b); });
 }
 
-/// What was not timed by tiletune says nothing of the cache.
-std::string Recording::place_text(const Trial& trial) const {
+std::string configuration_text(const NamedValues& parameters) {
+  std::vector<const NamedValues::value_type*> sorted;
+  sorted.reserve(parameters.size());
+  for (const auto& parameter : parameters) sorted.push_back(&parameter);
+  std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
   std::string text;
-  for (const std::string* part : {&trial.problem, &trial.operation, &trial.element_types, &trial.scalars})
-    text.append(*part).append(1, '\0');
-  return set_.source == Source::measured ? text + trial.cache : text;
+  for (const auto* parameter : sorted) {
+    text.append(parameter->first).append(1, '=').append(value_text(parameter->second)).append(1, '\0');
+  }
+  return text;
 }
 
-std::array<std::uint64_t, 2> Recording::identity_of(const Trial& trial) const {
-  return checksum128(place_text(trial) + '\0' + trial.template_name + '\0' + canonical(trial.parameters));
+Recording::Recording(RecordedSet set, Reader read) : set_(std::move(set)), read_(std::move(read)) {
+  entries_.reserve(static_cast<std::size_t>(set_.kernels));
+}
+
+std::string Recording::conditions_text(const Trial& trial) const {
+  std::string text = trial.problem + '\0';
+  if (set_.source == Source::imported) return text;
+  for (const std::string* part : {&trial.operation, &trial.element_types, &trial.scalars})
+    text.append(*part).append(1, '\0');
+  return set_.source == Source::measured ? text + trial.cache + '\0' : text;
+}
+
+std::string Recording::place_of(const Trial& like) const {
+  return conditions_text(like) + like.template_name + '\0';
+}
+
+Recording::Place& Recording::place_for(const Trial& row, const std::string& key) {
+  const auto [found, is_new] = places_.try_emplace(key);
+  Place& place = found->second;
+  if (!is_new) return place;
+  place.number = static_cast<std::uint32_t>(places_.size() - 1);
+  if (row.kind == "baseline") return place;
+  place.conditions = conditions_of(row);
+  place.text = fmt::format("{} {}", row.template_name, row.problem);
+  if (!place.conditions.empty()) place.text += fmt::format(" ({})", place.conditions);
+  return place;
 }
 
 void Recording::add(std::int64_t id, const Trial& row) {
   const bool is_baseline = row.kind == "baseline";
   const bool is_kernel = row.kind == "kernel" && row.outcome != Outcome::dispatched;
   if ((!is_baseline && !is_kernel) || row.gpu != set_.gpu || row.source != set_.source) return;
+  const std::string key = is_baseline ? conditions_text(row) : place_of(row);
+  Place& place = place_for(row, key);
   Entry entry;
   entry.id = id;
   entry.seen_in_sweep = row.seen_in_sweep;
   entry.recorded_at = ShortText<20>(row.recorded_at);
-  const std::string place = place_text(row) + '\0' + (is_baseline ? "" : row.template_name);
-  entry.place = places_.try_emplace(place, static_cast<std::uint32_t>(places_.size())).first->second;
-  entry.identity = identity_of(row);
+  entry.place = place.number;
+  entry.outcome = row.outcome;
   entry.time_us = ranking_time_us(row).value_or(0);
-  (is_baseline ? baselines_ : entries_).push_back(entry);
+  const double spent_ms = row.compile_ms.value_or(0) + row.measure_ms.value_or(0);
+  if (std::isfinite(spent_ms) && spent_ms > 0) entry.spent_ms = spent_ms;
+  entry.stopped = row.outcome == Outcome::compile_timeout && !row.compile_ms;
+  if (is_baseline) {
+    entry.identity = checksum128(key + row.template_name);
+    baselines_.push_back(entry);
+    return;
+  }
+  const auto values = values_of(row.parameters);
+  if (values) add_names(*values, place.names);
+  entry.identity = checksum128(key + (values ? configuration_text(*values) : row.parameters));
+  tells_costs_ = tells_costs_ || entry.spent_ms > 0;
+  entries_.push_back(entry);
 }
 
 void Recording::finish() {
@@ -117,40 +193,40 @@ void Recording::finish() {
     const auto same = [](const Entry& a, const Entry& b) { return a.identity == b.identity; };
     entries->erase(std::unique(entries->begin(), entries->end(), same), entries->end());
   }
+  std::vector<std::uint64_t> counts(places_.size());
+  for (const Entry& entry : entries_) ++counts[entry.place];
+  for (auto& [key, place] : places_) place.configurations = counts[place.number];
 }
 
-std::optional<Trial> Recording::find(const Trial& candidate) const {
-  const auto identity = identity_of(candidate);
+const Recording::Place* Recording::place(const std::string& place) const {
+  const auto found = places_.find(place);
+  return found == places_.end() ? nullptr : &found->second;
+}
+
+const Recording::Entry* Recording::find(const std::string& place, const std::string& configuration) const {
+  const auto identity = checksum128(place + configuration);
   const auto found =
       std::lower_bound(entries_.begin(), entries_.end(), identity,
                        [](const Entry& entry, const auto& wanted) { return entry.identity < wanted; });
-  if (found == entries_.end() || found->identity != identity) return std::nullopt;
-  return read_(found->id);
+  return found == entries_.end() || found->identity != identity ? nullptr : &*found;
 }
 
-std::vector<Trial> Recording::baselines(const Trial& like) const {
-  std::vector<Trial> rows;
-  const auto place = places_.find(place_text(like) + '\0');
+std::vector<std::int64_t> Recording::baselines(const Trial& like) const {
+  std::vector<std::int64_t> ids;
+  const Place* where = place(conditions_text(like));
   for (const Entry& entry : baselines_) {
-    if (place != places_.end() && entry.place == place->second) rows.push_back(read_(entry.id));
+    if (where != nullptr && entry.place == where->number) ids.push_back(entry.id);
   }
-  return rows;
-}
-
-std::uint64_t Recording::count(const Trial& like) const {
-  const auto place = places_.find(place_text(like) + '\0' + like.template_name);
-  if (place == places_.end()) return 0;
-  return static_cast<std::uint64_t>(std::count_if(
-      entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.place == place->second; }));
+  return ids;
 }
 
 std::optional<double> Recording::fastest_us(
-    const Trial& like, const std::function<bool(const std::string& parameters)>& is_wanted) const {
-  const auto place = places_.find(place_text(like) + '\0' + like.template_name);
-  if (place == places_.end()) return std::nullopt;
+    const std::string& place_key, const std::function<bool(const std::string& parameters)>& is_wanted) const {
+  const Place* where = place(place_key);
+  if (where == nullptr) return std::nullopt;
   std::vector<const Entry*> timed;
   for (const Entry& entry : entries_) {
-    if (entry.place == place->second && entry.time_us > 0) timed.push_back(&entry);
+    if (entry.place == where->number && entry.time_us > 0) timed.push_back(&entry);
   }
   std::sort(timed.begin(), timed.end(), [](const Entry* a, const Entry* b) {
     return std::tie(a->time_us, a->id) < std::tie(b->time_us, b->id);
@@ -160,14 +236,24 @@ std::optional<double> Recording::fastest_us(
   return fastest == timed.end() ? std::nullopt : std::optional((*fastest)->time_us);
 }
 
-Trial Recording::sample() const { return read_(entries_.front().id); }
+std::string Recording::places_text() const {
+  std::vector<std::string> texts;
+  for (const auto& [key, place] : places_) {
+    if (!place.text.empty()) texts.push_back(place.text);
+  }
+  std::sort(texts.begin(), texts.end());
+  constexpr std::size_t kMost = 5;
+  const std::size_t more = texts.size() > kMost ? texts.size() - kMost : 0;
+  texts.resize(texts.size() - more);
+  return join(texts, "; ") + (more > 0 ? fmt::format("; and {} more", more) : "");
+}
 
 Recording read_recording(const Database& database, const RecordedSet& set) {
   Recording recording(set, [&database](std::int64_t id) { return database.row(id); });
   TrialFilter filter;
   filter.gpus = {set.gpu};
   filter.sources = {set.source};
-  database.for_each(filter, ranking_columns(),
+  database.for_each(filter, recording_columns(),
                     [&](std::int64_t id, const Trial& row) { recording.add(id, row); });
   recording.finish();
   return recording;

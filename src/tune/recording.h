@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/value.h"
 #include "rank/rows.h"
 #include "store/database.h"
 
@@ -30,52 +31,78 @@ std::vector<RecordedSet> recorded_sets(const Database& database);
 const RecordedSet& choose_set(const std::vector<RecordedSet>& sets, const std::string& gpu,
                               const std::string& file);
 
-/// What was recorded of configurations, found by what they are. Keeps few bytes of a row and reads the rest
-/// when it is asked for.
+/// A configuration as a recording is searched for it: the names in one order, and 1.0 is 1.
+std::string configuration_text(const NamedValues& parameters);
+
+/// What was recorded of configurations, found by what they are. Keeps few bytes of a row; the rest can be
+/// read by its id.
 class Recording {
  public:
   using Reader = std::function<Trial(std::int64_t id)>;
 
-  /// `read` gives the row of an id.
-  Recording(RecordedSet set, Reader read) : set_(std::move(set)), read_(std::move(read)) {}
-
-  const RecordedSet& set() const { return set_; }
-
-  /// Takes what ranking_columns() name of a row of the set.
-  void add(std::int64_t id, const Trial& row);
-  /// To be called once, after the last add(): of several rows of one configuration the latest counts.
-  void finish();
-
-  /// The row of a candidate's configuration: same problem, conditions, template and parameters.
-  std::optional<Trial> find(const Trial& candidate) const;
-  /// Of the problem and conditions of `like`.
-  std::vector<Trial> baselines(const Trial& like) const;
-  /// How many configurations of the template, problem and conditions of `like` there are.
-  std::uint64_t count(const Trial& like) const;
-  /// The fastest of them that `is_wanted` takes by its parameters (JSON); its time, us.
-  std::optional<double> fastest_us(const Trial& like,
-                                   const std::function<bool(const std::string& parameters)>& is_wanted) const;
-  /// Any row; there is one.
-  Trial sample() const;
-
- private:
   struct Entry {
     std::array<std::uint64_t, 2> identity{};  ///< hash of the place and the parameters
     std::int64_t id = 0;
     std::int64_t seen_in_sweep = 0;
     ShortText<20> recorded_at;
     std::uint32_t place = 0;
-    double time_us = 0;  ///< 0: it did not run
+    double time_us = 0;   ///< 0: it did not run
+    double spent_ms = 0;  ///< compiling and measuring, as far as the row says
+    Outcome outcome = Outcome::dispatched;
+    bool stopped = false;  ///< the compiler, at its deadline, and the row does not say after what time
   };
 
-  std::string place_text(const Trial& trial) const;
-  std::array<std::uint64_t, 2> identity_of(const Trial& trial) const;
+  /// Configurations of one template, problem and conditions.
+  struct Place {
+    std::uint32_t number = 0;
+    std::string text;                ///< "tiny 1x1x1 (gemm, f32)"
+    std::string conditions;          ///< as far as rows tell them
+    std::vector<std::string> names;  ///< of the parameters that rows list, sorted
+    std::uint64_t configurations = 0;
+  };
+
+  /// `read` gives the row of an id.
+  Recording(RecordedSet set, Reader read);
+
+  const RecordedSet& set() const { return set_; }
+
+  /// Takes what ranking_columns() name of a row, and compile_ms and measure_ms of the set.
+  void add(std::int64_t id, const Trial& row);
+  /// To be called once, after the last add(): of several rows of one configuration the latest counts.
+  void finish();
+
+  /// Where rows lie that are of the template, problem and conditions of `like`, for place() and find().
+  /// Imported rows say nothing of operation, element types and scalars, and whatever was not timed by
+  /// tiletune says nothing of the cache.
+  std::string place_of(const Trial& like) const;
+  /// Null where there are none.
+  const Place* place(const std::string& place) const;
+  /// The row of a configuration; null where there is none.
+  const Entry* find(const std::string& place, const std::string& configuration) const;
+  /// Ids of rows of the problem and conditions of `like`.
+  std::vector<std::int64_t> baselines(const Trial& like) const;
+  /// The fastest at a place that `is_wanted` takes by its parameters (JSON); its time, us.
+  std::optional<double> fastest_us(const std::string& place,
+                                   const std::function<bool(const std::string& parameters)>& is_wanted) const;
+  /// Those that there are, the first few: "tiny 1x1x1 (gemm, f32); ..."
+  std::string places_text() const;
+  /// Whether any row says how long compiling or measuring took.
+  bool tells_costs() const { return tells_costs_; }
+
+  Trial row(std::int64_t id) const { return read_(id); }
+  /// Any row; there is one.
+  Trial sample() const { return read_(entries_.front().id); }
+
+ private:
+  std::string conditions_text(const Trial& trial) const;
+  Place& place_for(const Trial& row, const std::string& key);
 
   RecordedSet set_;
   Reader read_;
   std::vector<Entry> entries_;
   std::vector<Entry> baselines_;
-  std::unordered_map<std::string, std::uint32_t> places_;  ///< problem, conditions and template
+  std::unordered_map<std::string, Place> places_;
+  bool tells_costs_ = false;
 };
 
 /// Reads a set, row by row. `database` must outlive the recording.

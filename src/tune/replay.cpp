@@ -1,36 +1,92 @@
 #include "tune/replay.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
-#include "output/cell_text.h"
-#include "tune/row.h"
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "spec/names.h"
 
 namespace tiletune {
 
 namespace {
 
-/// Whether a configuration, as a row has it, is in a stage's space.
-bool contains(const Stage& stage, const std::string& parameters) {
-  const auto json = parsed_cell(parameters);
-  if (!json.is_object() || json.size() != stage.spec->parameters.size()) return false;
-  Configuration configuration;
-  for (const Parameter& parameter : stage.spec->parameters) {
-    const auto value = json.find(parameter.name);
-    if (value == json.end() || !from_json(*value, configuration.values.emplace_back())) return false;
-  }
-  return stage.space.index_of(configuration) < stage.space.size();
+/// Imported rows say nothing of conditions.
+std::string place_text(const RecordedStage& stage, Source source) {
+  const std::string text = stage.like().template_name + " " + stage.like().problem;
+  return source == Source::imported ? text : fmt::format("{} ({})", text, conditions_of(stage.like()));
 }
 
-void add_recorded(ReplayedProblem& problem, const Stage& stage, const Trial& like,
-                  const Recording& recording) {
-  problem.recorded += recording.count(like);
-  const auto fastest =
-      recording.fastest_us(like, [&](const std::string& parameters) { return contains(stage, parameters); });
-  if (fastest) problem.best_recorded_us = std::min(*fastest, problem.best_recorded_us.value_or(*fastest));
+std::string named(const std::vector<std::string>& names) {
+  return fmt::format("the parameter{} {}", names.size() == 1 ? "" : "s", join(names, ", "));
+}
+
+/// What cannot be joined and what to do about it; empty where nothing is amiss.
+struct Fault {
+  std::string what;
+  std::string remedy;
+};
+
+Fault fault_of(const RecordedStage& stage, const TemplateSpec& kernel, Source source) {
+  if (stage.place() == nullptr) return {"holds nothing of " + place_text(stage, source), ""};
+  const std::size_t listed = stage.place()->names.size() - stage.unknown().size();
+  if (!stage.unlisted().empty()) {
+    const std::string missing = join(stage.unlisted(), ", ");
+    return {
+        fmt::format("lists {} of the {} parameters of {}; without {}, which may have several values here, "
+                    "its rows cannot be joined with configurations",
+                    listed, kernel.parameters.size(), kernel.name, missing),
+        fmt::format("In {}, leave {} only the value that was recorded.", kernel.where.file, missing)};
+  }
+  if (!stage.unknown().empty()) {
+    return {fmt::format("lists {}, which {} does not have here, so that its rows cannot be joined with "
+                        "configurations",
+                        named(stage.unknown()), kernel.name),
+            "Add what is missing to the template's parameters."};
+  }
+  return {};
+}
+
+void add_note(Replay& replay, const std::string& note) {
+  if (std::find(replay.notes.begin(), replay.notes.end(), note) == replay.notes.end())
+    replay.notes.push_back(note);
+}
+
+void note_assumptions(Replay& replay, const RecordedStage& stage) {
+  const NamedValues granted = stage.taken_for_granted();
+  if (!stage.is_joined() || granted.empty()) return;
+  add_note(replay, fmt::format("the rows of {} do not list {}; they are taken to be of these values",
+                               stage.like().template_name, to_text(granted)));
+}
+
+[[noreturn]] void throw_not_joined(const std::vector<Fault>& faults, const TuneSpec& spec,
+                                   const Recording& recording, const std::string& file) {
+  const auto other =
+      std::find_if(faults.begin(), faults.end(), [](const Fault& fault) { return !fault.remedy.empty(); });
+  if (other != faults.end()) throw UserError(other->what, Where{file, ""}, other->remedy);
+  throw NothingToDo(
+      fmt::format("{}, nor of anything else that {} asks for", faults.front().what, spec.file.string()),
+      Where{file, ""}, fmt::format("It holds {}.", recording.places_text()));
 }
 
 }  // namespace
+
+void leave_out_kernels(TuneSpec& spec) {
+  spec.compile.options.clear();
+  for (TemplateSpec& kernel : spec.templates) {
+    const ExprText one{"1", kernel.where};
+    kernel.launch = {{one, one, one}, {one, one, one}, {"0", kernel.where}};
+    kernel.arguments.clear();
+    kernel.workspace.clear();
+    kernel.template_arguments.clear();
+    kernel.macros.clear();
+    kernel.compile_options.clear();
+    kernel.min_compute_capability = {};
+    kernel.reference.reset();
+    kernel.source.clear();
+  }
+}
 
 Replay plan_replay(const TuneSpec& spec, const std::vector<Stage>& stages, const Recording& recording,
                    const Target& target, const std::string& file) {
@@ -38,18 +94,31 @@ Replay plan_replay(const TuneSpec& spec, const std::vector<Stage>& stages, const
   replay.file = file;
   replay.gpu = recording.set().gpu;
   replay.recorded_as = recording.set().source;
-  replay.strategy = spec.strategy.kind == StrategyKind::random ? "random" : "exhaustive";
+  replay.strategy = name(spec.strategy.kind);
   replay.seed = spec.strategy.seed;
   replay.budget_s = spec.budget.seconds;
   replay.budget_evaluations = spec.budget.evaluations;
+  std::vector<Fault> faults;
   for (const Stage& stage : stages) {
-    const Trial like = make_stage_trial(spec, stage, target);
+    const RecordedStage recorded(spec, stage, recording, target);
     if (replay.problems.size() <= stage.group) replay.problems.resize(stage.group + 1);
     ReplayedProblem& problem = replay.problems[stage.group];
-    problem.problem = like.problem;
-    problem.conditions = conditions_of(like);
-    add_recorded(problem, stage, like, recording);
+    problem.problem = recorded.like().problem;
+    problem.conditions = conditions_of(recorded.like());
+    if (const auto* place = recorded.place()) {
+      problem.recorded += place->configurations;
+      problem.conditions = place->conditions;
+    }
+    if (const auto fastest = recorded.fastest_us())
+      problem.best_recorded_us = std::min(*fastest, problem.best_recorded_us.value_or(*fastest));
+    const Fault fault = fault_of(recorded, *stage.spec, replay.recorded_as);
+    if (!fault.what.empty()) faults.push_back(fault);
+    note_assumptions(replay, recorded);
   }
+  if (faults.size() == stages.size()) throw_not_joined(faults, spec, recording, file);
+  for (const Fault& fault : faults) add_note(replay, fmt::format("{} {}", file, fault.what));
+  if (spec.budget.seconds > 0 && !recording.tells_costs())
+    add_note(replay, "the rows do not say how long compiling and measuring took: no seconds are counted");
   return replay;
 }
 

@@ -1,32 +1,33 @@
 #include <fmt/format.h>
 
-#include <cmath>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <unordered_map>
 #include <utility>
 
 #include "base/hash.h"
-#include "rank/rows.h"
 #include "tune/instant_evaluator.h"
 #include "tune/replay.h"
-#include "tune/row.h"
 
 namespace tiletune {
 
 namespace {
 
-/// The recorded row under the candidate's key, as a row of this sweep.
-void answer_with(Trial& candidate, Trial recorded) {
-  recorded.key = candidate.key;
-  recorded.source = candidate.source;
-  recorded.sweep_id = candidate.sweep_id;
-  recorded.seen_in_sweep = candidate.seen_in_sweep;
-  candidate = std::move(recorded);
+/// The row's own key, so that a second replay of it takes its place.
+void mark_replayed(Trial& row) {
+  row.key = Hasher().add(name(Source::replayed)).add(row.key).hex();
+  row.source = Source::replayed;
 }
 
 class ReplayingEvaluator : public InstantEvaluator {
  public:
-  ReplayingEvaluator(const TuneSpec& spec, const Recording& recording, Target target, Replay& replay)
-      : InstantEvaluator(std::move(target)), spec_(spec), recording_(recording), replay_(replay) {}
+  ReplayingEvaluator(const TuneSpec& spec, const Recording& recording, Target target, Replay& replay,
+                     bool whole_rows)
+      : InstantEvaluator(std::move(target)),
+        spec_(spec),
+        recording_(recording),
+        replay_(replay),
+        whole_rows_(whole_rows) {}
 
   bool measures() const override { return false; }
   bool needs_binaries() const override { return false; }
@@ -37,59 +38,99 @@ class ReplayingEvaluator : public InstantEvaluator {
 
   void begin_group(const Stage& stage, const Binary* /*reference*/, bool /*calibrate*/) override {
     Evaluation evaluation;
-    for (Trial& row : recording_.baselines(make_stage_trial(spec_, stage, target()))) {
-      row.key = Hasher().add(name(Source::replayed)).add(row.key).hex();
-      row.source = Source::replayed;
-      evaluation.baselines.push_back(std::move(row));
+    for (const std::int64_t id : recording_.baselines(stage_of(stage).like())) {
+      replay_.rows.push_back(id);
+      if (whole_rows_) mark_replayed(evaluation.baselines.emplace_back(recording_.row(id)));
     }
     if (!evaluation.baselines.empty()) answer(std::move(evaluation));
   }
 
   void submit(Candidate candidate) override {
-    ReplayedProblem& problem = replay_.problems.at(candidate.stage->group);
+    const Stage& stage = *candidate.stage;
+    ReplayedProblem& problem = replay_.problems.at(stage.group);
     ++problem.evaluations;
-    if (auto recorded = recording_.find(candidate.trial)) {
-      problem.simulated_s += cost_s(*recorded);
-      note(problem, *recorded);
-      answer_with(candidate.trial, std::move(*recorded));
+    if (const Recording::Entry* entry = stage_of(stage).find(candidate.index)) {
+      problem.simulated_s += cost_s(*entry);
+      replay_.rows.push_back(entry->id);
+      const bool improves =
+          entry->time_us > 0 && (problem.curve.empty() || entry->time_us < problem.curve.back().best_us);
+      if (whole_rows_ || improves) {
+        answer_with(candidate.trial, recording_.row(entry->id));
+      } else {
+        answer_with(candidate.trial, *entry, stage_of(stage).like());
+      }
+      if (improves) note(problem, candidate.trial, entry->time_us);
     } else {
       ++problem.not_recorded;
-      candidate.trial.outcome = Outcome::not_recorded;
-      candidate.trial.reason =
-          fmt::format("{} has no row of this configuration {} on {} under these conditions", replay_.file,
-                      name(replay_.recorded_as), replay_.gpu);
+      miss(candidate);
     }
     finish(std::move(candidate));
   }
 
  private:
-  /// What a row does not say, or no clock could have said, is not known to have cost anything, but a compiler
-  /// that was stopped at its deadline took that long.
-  double cost_s(const Trial& recorded) const {
-    constexpr double kMillisecondsPerSecond = 1e3;
-    const bool stopped = recorded.outcome == Outcome::compile_timeout && !recorded.compile_ms;
-    const double spent_ms = recorded.compile_ms.value_or(0) + recorded.measure_ms.value_or(0);
-    const bool plausible = std::isfinite(spent_ms) && spent_ms >= 0;
-    return (stopped ? spec_.compile.timeout_s : 0) + (plausible ? spent_ms / kMillisecondsPerSecond : 0);
+  const RecordedStage& stage_of(const Stage& stage) {
+    return stages_.try_emplace(&stage, spec_, stage, recording_, target()).first->second;
   }
 
-  static void note(ReplayedProblem& problem, const Trial& recorded) {
-    const auto time_us = ranking_time_us(recorded);
-    if (!time_us || (!problem.curve.empty() && *time_us >= problem.curve.back().best_us)) return;
+  /// What a row does not say, or no clock could have said, is not known to have cost anything, but a compiler
+  /// that was stopped at its deadline took that long.
+  double cost_s(const Recording::Entry& entry) const {
+    constexpr double kMillisecondsPerSecond = 1e3;
+    return (entry.stopped ? spec_.compile.timeout_s : 0) + entry.spent_ms / kMillisecondsPerSecond;
+  }
+
+  static void note(ReplayedProblem& problem, const Trial& row, double time_us) {
     problem.curve.push_back(
-        {problem.evaluations, problem.simulated_s, *time_us, recorded.template_name, recorded.parameters});
+        {problem.evaluations, problem.simulated_s, time_us, row.template_name, row.parameters});
+  }
+
+  static void answer_with(Trial& row, Trial recorded) {
+    const std::int64_t sweep = row.sweep_id;
+    row = std::move(recorded);
+    mark_replayed(row);
+    row.sweep_id = row.seen_in_sweep = sweep;
+  }
+
+  /// What counting and the live line need.
+  static void answer_with(Trial& row, const Recording::Entry& entry, const Trial& like) {
+    row.gpu = like.gpu;
+    row.problem = like.problem;
+    row.outcome = entry.outcome;
+    if (entry.time_us > 0) row.median_us = entry.time_us;
+  }
+
+  void miss(Candidate& candidate) {
+    Trial& row = candidate.trial;
+    if (whole_rows_) {
+      const Stage& stage = *candidate.stage;
+      const std::int64_t sweep = row.sweep_id;
+      row = stage_of(stage).like();
+      row.sweep_id = row.seen_in_sweep = sweep;
+      row.parameters = to_json(stage.space.at(candidate.index).named(*stage.spec)).dump();
+      Hasher hasher;
+      for (const std::string* part : {&row.gpu, &row.template_name, &row.problem, &row.operation,
+                                      &row.element_types, &row.scalars, &row.cache, &row.parameters})
+        hasher.add(*part);
+      row.key = hasher.hex();
+      mark_replayed(row);
+      row.reason = fmt::format("{} has no row of this configuration {} on {} under these conditions",
+                               replay_.file, name(replay_.recorded_as), replay_.gpu);
+    }
+    row.outcome = Outcome::not_recorded;
   }
 
   const TuneSpec& spec_;
   const Recording& recording_;
   Replay& replay_;
+  bool whole_rows_;
+  std::unordered_map<const Stage*, RecordedStage> stages_;
 };
 
 }  // namespace
 
 std::unique_ptr<Evaluator> make_replaying_evaluator(const TuneSpec& spec, const Recording& recording,
-                                                    Target target, Replay& replay) {
-  return std::make_unique<ReplayingEvaluator>(spec, recording, std::move(target), replay);
+                                                    Target target, Replay& replay, bool whole_rows) {
+  return std::make_unique<ReplayingEvaluator>(spec, recording, std::move(target), replay, whole_rows);
 }
 
 }  // namespace tiletune

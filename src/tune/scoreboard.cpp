@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "store/trial.h"
 
 namespace tiletune {
@@ -9,7 +10,8 @@ namespace tiletune {
 namespace {
 
 std::string best_text(const Trial& row) {
-  std::string text = fmt::format("{:.1f} TFLOP/s", row.tflops.value_or(0));
+  std::string text = row.tflops ? fmt::format("{:.1f} TFLOP/s", *row.tflops)
+                                : fmt::format("{} us", three_digits(row.median_us.value_or(0)));
   if (row.percent_of_baseline) text += fmt::format(", {:.1f}% of {}", *row.percent_of_baseline, row.baseline);
   return text + " (" + row.template_name + ")";
 }

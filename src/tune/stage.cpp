@@ -118,43 +118,59 @@ SourceBundle kernel_sources(const TuneSpec& spec, const TemplateSpec& kernel) {
 
 }  // namespace
 
-std::vector<Stage> plan_stages(const TuneSpec& spec) {
+namespace {
+
+struct Sources {
+  std::shared_ptr<const SourceBundle> kernel;
+  std::shared_ptr<const SourceBundle> reference;
+};
+using SourcesOfTemplates = std::map<const TemplateSpec*, Sources>;
+
+SourcesOfTemplates read_all_sources(const TuneSpec& spec) {
   check_compile_options(spec.compile.options, Where{spec.file.string(), "/compile/options"});
-  std::vector<Stage> stages;
-  std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> sources;
-  std::map<const TemplateSpec*, std::shared_ptr<const SourceBundle>> references;
+  SourcesOfTemplates sources;
   for (const TemplateSpec& kernel : spec.templates) {
     for (std::size_t i = 0; i < kernel.compile_options.size(); ++i) {
       for (const std::string& text : possible_texts(kernel, i))
         check_compile_option(text, kernel.where.at("compile_options").at(i));
     }
-    sources[&kernel] = std::make_shared<const SourceBundle>(kernel_sources(spec, kernel));
-    if (kernel.reference) {
-      references[&kernel] = std::make_shared<const SourceBundle>(
-          read_sources(kernel.reference->source, include_folders(spec, kernel), spec.allow_outside_paths));
-    } else {
-      references[&kernel] = nullptr;
-    }
+    Sources& of = sources[&kernel];
+    of.kernel = std::make_shared<const SourceBundle>(kernel_sources(spec, kernel));
+    if (!kernel.reference) continue;
+    of.reference = std::make_shared<const SourceBundle>(
+        read_sources(kernel.reference->source, include_folders(spec, kernel), spec.allow_outside_paths));
   }
+  return sources;
+}
+
+/// Stages of one problem, grouped by what they can share, groups in order of first appearance.
+std::vector<std::vector<Stage>> stages_of(const Problem& problem, const TuneSpec& spec,
+                                          const SourcesOfTemplates& sources) {
+  std::vector<std::vector<Stage>> by_group;
+  std::map<std::string, std::size_t> group_of;
+  for (const TemplateSpec& kernel : spec.templates) {
+    Stage stage = make_stage(spec, kernel, problem);
+    if (const auto found = sources.find(&kernel); found != sources.end()) {
+      stage.sources = found->second.kernel;
+      stage.reference_sources = found->second.reference;
+    }
+    stage.workload_identity = workload_identity(stage);
+    const auto [place, is_new] = group_of.emplace(stage.workload_identity, by_group.size());
+    if (is_new) by_group.emplace_back();
+    by_group[place->second].push_back(std::move(stage));
+  }
+  return by_group;
+}
+
+std::vector<Stage> plan_stages(const TuneSpec& spec, const SourcesOfTemplates& sources) {
+  std::vector<Stage> stages;
   std::size_t groups = 0;
   std::uint64_t planned = 0;
   for (const Problem& problem : spec.problems) {
-    // Stages of one problem, grouped by what they can share, groups in order of first appearance.
-    std::vector<std::vector<Stage>> by_group;
-    std::map<std::string, std::size_t> group_of;
-    for (const TemplateSpec& kernel : spec.templates) {
-      Stage stage = make_stage(spec, kernel, problem);
-      stage.sources = sources.at(&kernel);
-      stage.reference_sources = references.at(&kernel);
-      stage.workload_identity = workload_identity(stage);
-      planned += stage.planned;
-      const auto [place, is_new] = group_of.emplace(stage.workload_identity, by_group.size());
-      if (is_new) by_group.emplace_back();
-      by_group[place->second].push_back(std::move(stage));
-    }
-    for (auto& group : by_group) {
+    for (auto& group : stages_of(problem, spec, sources)) {
       for (Stage& stage : group) {
         stage.group = groups;
+        planned += stage.planned;
         stages.push_back(std::move(stage));
       }
       ++groups;
@@ -167,6 +183,12 @@ std::vector<Stage> plan_stages(const TuneSpec& spec) {
   }
   return stages;
 }
+
+}  // namespace
+
+std::vector<Stage> plan_stages(const TuneSpec& spec) { return plan_stages(spec, read_all_sources(spec)); }
+
+std::vector<Stage> plan_stages_without_sources(const TuneSpec& spec) { return plan_stages(spec, {}); }
 
 CompileRequest reference_request(const TuneSpec& spec, const Stage& stage, const std::string& architecture) {
   return make_compile_request(spec.compile, *stage.reference_sources, reference_instance(stage),

@@ -36,6 +36,8 @@ struct Stage {
 /// All stages in the order they run: problem by problem, and within a problem those that share buffers
 /// together. Throws UserError for bad expressions and missing sources, NothingToDo when every space is empty.
 std::vector<Stage> plan_stages(const TuneSpec& spec);
+/// The same of a spec whose kernels leave_out_kernels() has taken: nothing can be compiled.
+std::vector<Stage> plan_stages_without_sources(const TuneSpec& spec);
 
 /// How a custom operation's reference kernel is compiled; only for a stage that has one.
 CompileRequest reference_request(const TuneSpec& spec, const Stage& stage, const std::string& architecture);

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/version.h"
 #include "compile/wait.h"
+#include "store/grouped_writes.h"
 #include "tune/context.h"
 #include "tune/dispatcher.h"
 #include "tune/finals.h"
@@ -48,10 +50,12 @@ class Sweep {
       for (const Stage& stage : lane.stages()) sweep_.summary.planned += stage.planned;
     }
     try {
+      if (sweep_.options.rows_per_commit > 1) writes_.emplace(sweep_.database);
       while (!done()) {
         wait();
         step();
       }
+      if (writes_) writes_->commit();
       dispatcher_.check_survivors();
     } catch (const UserError&) {
       sweep_.summary.failure = std::current_exception();
@@ -72,10 +76,18 @@ class Sweep {
     for (Lane& lane : sweep_.lanes) {
       for (Post& post : lane.posts) dispatcher_.attend(lane, post);
     }
+    commit_now_and_then();
     report();
   }
 
+  void commit_now_and_then() {
+    if (!writes_ || sweep_.summary.finished < committed_ + sweep_.options.rows_per_commit) return;
+    writes_->commit();
+    committed_ = sweep_.summary.finished;
+  }
+
   void finish() {
+    writes_.reset();
     sweep_.summary.wall_s = seconds_since(sweep_.started);
     sweep_.summary.compile_cpu_s = sweep_.pool.compile_cpu_seconds();
     try {
@@ -136,6 +148,8 @@ class Sweep {
   }
 
   SweepContext sweep_;
+  std::optional<GroupedWrites> writes_;
+  std::uint64_t committed_ = 0;  ///< rows
   Recorder recorder_{sweep_};
   Intake intake_{sweep_, recorder_};
   Finals finals_{sweep_, recorder_};

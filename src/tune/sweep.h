@@ -16,8 +16,10 @@ namespace tiletune {
 
 struct SweepOptions {
   CompilePoolOptions compile;
-  std::string command;                                       ///< as typed, for provenance
-  bool remeasure = false;                                    ///< do not reuse rows that are there
+  std::string command;                ///< as typed, for provenance
+  bool remeasure = false;             ///< do not reuse rows that are there
+  bool keep_rows = true;              ///< otherwise they are counted only; not where anything is measured
+  std::uint64_t rows_per_commit = 1;  ///< with more, those since the last commit are lost with the process
   std::function<bool()> interrupted = [] { return false; };  ///< finish what is in flight and stop
 };
 
@@ -54,8 +56,8 @@ struct SweepSummary {
 };
 
 /// The one loop: propose -> compile -> admit -> evaluate -> record. Single-threaded; compile workers and the
-/// GPU workers run beside it. Every row is committed as soon as it is known. Throws UserError when the
-/// database does not even take the sweep's record.
+/// GPU workers run beside it. Every row is committed as soon as it is known, unless the options say
+/// otherwise. Throws UserError when the database does not even take the sweep's record.
 SweepSummary run_sweep(const TuneSpec& spec, std::vector<Fleet>& fleets, Database& database,
                        const SweepOptions& options, SweepObserver& observer);
 

@@ -204,12 +204,16 @@ TEST(Replay, MistakesAreSaidWithPlaceAndRemedy) {
   Trial elsewhere = recorded(0, Outcome::ok, 10);
   elsewhere.problem = "2x2x2";
   record(sandbox, {elsewhere});
-  expect_error(sandbox.run(replay(config)), kNothingToDo,
-               {"rows.db holds none of the configurations tried", "tiletune rank --db rows.db"});
+  expect_error(
+      sandbox.run(replay(config)), kNothingToDo,
+      {"rows.db: holds nothing of tiny 1x1x1 (gemm, f32, alpha=1 beta=0, cold), nor of anything else",
+       "It holds tiny 2x2x2 (gemm, f32, alpha=1 beta=0, cold)."});
   expect_error(sandbox.run(replay(config, {"--db", "./rows.db"})), kUserError,
                {"--db", "is the recording itself", "Name another file"});
   expect_error(sandbox.run(replay(config, {"--screening", "2"})), kUserError,
                {"--screening", "has no effect beside --replay"});
+  expect_error(sandbox.run({"sweep", config, "--replay", "nowhere.json"}), kUserError,
+               {"nowhere.json: there is no such file", "what 'tiletune import' reads"});
 }
 
 }  // namespace

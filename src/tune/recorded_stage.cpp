@@ -1,0 +1,89 @@
+#include "tune/recorded_stage.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "output/cell_text.h"
+#include "tune/row.h"
+
+namespace tiletune {
+
+namespace {
+
+/// The same number as the template writes it.
+void take_type(const Value& like, Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value);
+      integer && std::holds_alternative<double>(like))
+    value = static_cast<double>(*integer);
+  const auto* number = std::get_if<double>(&value);
+  if (number == nullptr || !std::holds_alternative<std::int64_t>(like)) return;
+  constexpr double kExact = 9007199254740992;  // 2^53
+  if (std::trunc(*number) == *number && std::abs(*number) <= kExact)
+    value = static_cast<std::int64_t>(*number);
+}
+
+}  // namespace
+
+RecordedStage::RecordedStage(const TuneSpec& spec, const Stage& stage, const Recording& recording,
+                             const Target& target)
+    : stage_(&stage),
+      recording_(&recording),
+      like_(make_stage_trial(spec, stage, target)),
+      key_(recording.place_of(like_)),
+      place_(recording.place(key_)) {
+  if (place_ == nullptr) return;
+  unknown_ = place_->names;
+  const auto& parameters = stage.spec->parameters;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const bool is_listed = std::erase(unknown_, parameters[i].name) > 0;
+    if (is_listed) {
+      listed_.push_back(i);
+    } else if (parameters[i].values.size() == 1) {
+      granted_.push_back(i);
+    } else {
+      unlisted_.push_back(parameters[i].name);
+    }
+  }
+}
+
+NamedValues RecordedStage::taken_for_granted() const {
+  NamedValues values;
+  for (const std::size_t i : granted_) {
+    const Parameter& parameter = stage_->spec->parameters[i];
+    values.emplace_back(parameter.name, parameter.values.front());
+  }
+  return values;
+}
+
+const Recording::Entry* RecordedStage::find(std::uint64_t index) const {
+  if (!is_joined()) return nullptr;
+  Configuration configuration = stage_->space.at(index);
+  NamedValues listed;
+  listed.reserve(listed_.size());
+  for (const std::size_t i : listed_)
+    listed.emplace_back(stage_->spec->parameters[i].name, std::move(configuration.values[i]));
+  return recording_->find(key_, configuration_text(listed));
+}
+
+std::optional<double> RecordedStage::fastest_us() const {
+  if (!is_joined()) return std::nullopt;
+  return recording_->fastest_us(key_,
+                                [this](const std::string& parameters) { return is_in_space(parameters); });
+}
+
+bool RecordedStage::is_in_space(const std::string& parameters) const {
+  const auto json = parsed_cell(parameters);
+  if (!json.is_object() || json.size() != listed_.size()) return false;
+  Configuration configuration;
+  for (const Parameter& parameter : stage_->spec->parameters)
+    configuration.values.push_back(parameter.values.front());
+  for (const std::size_t i : listed_) {
+    const auto value = json.find(stage_->spec->parameters[i].name);
+    const Value& like = stage_->spec->parameters[i].values.front();
+    if (value == json.end() || !from_json(*value, configuration.values[i])) return false;
+    take_type(like, configuration.values[i]);
+  }
+  return stage_->space.index_of(configuration) < stage_->space.size();
+}
+
+}  // namespace tiletune

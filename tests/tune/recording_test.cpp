@@ -1,0 +1,145 @@
+#include "tune/recording.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "spec/load.h"
+#include "tune/recorded_stage.h"
+#include "tune/replay.h"
+
+namespace tiletune {
+namespace {
+
+constexpr const char* kT1 = R"json({
+  "ConfigurationSpace": {"TuningParameters": [
+    {"Name": "X", "Values": "[1, 2, 3]"}, {"Name": "F", "Values": "[0.5, 1.0]"}, {"Name": "S", "Values": "[7]"}]},
+  "KernelSpecification": {"KernelName": "k", "ProblemSize": [64], "LocalSize": {"X": "no_such_name"}}})json";
+
+/// Rows of the tuning problem above, kept here in place of a database.
+class Recordings : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "recording_test_t1.json";
+    write_file(file, kT1);
+    spec_ = load_tune_spec(file, {});
+    std::filesystem::remove(file);
+    leave_out_kernels(spec_);
+    stages_ = plan_stages_without_sources(spec_);
+  }
+
+  void add(const std::string& parameters, std::optional<double> median_us) {
+    Trial& row = rows_.emplace_back();
+    row.source = Source::imported;
+    row.gpu = "G";
+    row.operation = "custom";
+    row.template_name = "k";
+    row.problem = "64";
+    row.parameters = parameters;
+    row.outcome = median_us ? Outcome::ok : Outcome::launch_failed;
+    row.median_us = median_us;
+  }
+
+  Recording& recording() {
+    recording_.emplace(RecordedSet{"G", Source::imported, 0},
+                       [this](std::int64_t id) { return rows_.at(static_cast<std::size_t>(id)); });
+    for (std::size_t id = 0; id < rows_.size(); ++id)
+      recording_->add(static_cast<std::int64_t>(id), rows_[id]);
+    recording_->finish();
+    return *recording_;
+  }
+
+  RecordedStage stage() { return {spec_, stages_.front(), recording(), target_}; }
+
+  TuneSpec spec_;
+  std::vector<Stage> stages_;
+  std::vector<Trial> rows_;
+  std::optional<Recording> recording_;
+  Target target_;
+};
+
+TEST(ConfigurationText, KnowsNoOrderAndNoSpellingOfNumbers) {
+  EXPECT_EQ(configuration_text({{"A", std::int64_t{1}}, {"B", 0.5}}),
+            configuration_text({{"B", 0.5}, {"A", 1.0}}));
+  EXPECT_NE(configuration_text({{"A", std::int64_t{1}}}), configuration_text({{"A", std::string("1")}}));
+  EXPECT_NE(configuration_text({{"A", true}}), configuration_text({{"A", std::string("true")}}));
+  EXPECT_NE(configuration_text({{"AB", std::int64_t{1}}}), configuration_text({{"A", std::int64_t{1}}}));
+}
+
+TEST_F(Recordings, FindWhatIsWrittenOtherwise) {
+  add(R"({"S": 7, "F": 1, "X": 2})", 30);
+  add(R"({"S": 7.0, "F": 0.5, "X": 2})", 20);
+  add(R"({"S": 7, "F": 0.5, "X": 9})", 10);
+  const RecordedStage stage = this->stage();
+  int found = 0;
+  for (std::uint64_t i = 0; i < stages_.front().space.size(); ++i) found += stage.find(i) != nullptr ? 1 : 0;
+  EXPECT_EQ(found, 2);
+  EXPECT_EQ(stage.fastest_us(), 20) << "X = 9 is not in the space";
+  EXPECT_TRUE(stage.taken_for_granted().empty());
+}
+
+TEST_F(Recordings, TakeForGrantedWhatHasOneValue) {
+  add(R"({"F": 1, "X": 2})", 30);
+  const RecordedStage stage = this->stage();
+  EXPECT_EQ(to_text(stage.taken_for_granted()), "S=7");
+  EXPECT_EQ(stage.fastest_us(), 30);
+  const Replay replay = plan_replay(spec_, stages_, *recording_, target_, "r.json");
+  ASSERT_EQ(replay.notes.size(), 1U);
+  EXPECT_EQ(replay.notes.front(), "the rows of k do not list S=7; they are taken to be of these values");
+}
+
+TEST_F(Recordings, RefuseRowsThatCannotBeToldApart) {
+  add(R"({"X": 2})", 30);
+  EXPECT_EQ(stage().find(0), nullptr);
+  EXPECT_EQ(stage().fastest_us(), std::nullopt);
+  try {
+    plan_replay(spec_, stages_, *recording_, target_, "r.json");
+    FAIL() << "F has two values";
+  } catch (const UserError& error) {
+    EXPECT_EQ(
+        error.message(),
+        "lists 1 of the 3 parameters of k; without F, which may have several values here, its rows cannot "
+        "be joined with configurations");
+    EXPECT_EQ(error.where().file, "r.json");
+  }
+  rows_.clear();
+  add(R"({"X": 2, "F": 1, "S": 7, "Y": 1})", 30);
+  recording();
+  try {
+    plan_replay(spec_, stages_, *recording_, target_, "r.json");
+    FAIL() << "Y is no parameter";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.message(),
+              "lists the parameter Y, which k does not have here, so that its rows cannot be joined with "
+              "configurations");
+  }
+}
+
+TEST_F(Recordings, SayWhatTheyHoldInstead) {
+  add(R"({"X": 2})", 30);
+  rows_.back().problem = "65";
+  recording();
+  try {
+    plan_replay(spec_, stages_, *recording_, target_, "r.json");
+    FAIL() << "there is nothing of this problem";
+  } catch (const NothingToDo& error) {
+    EXPECT_NE(error.message().find("holds nothing of k 64"), std::string::npos) << error.message();
+    EXPECT_EQ(error.remedy(), "It holds k 65 (custom).");
+  }
+}
+
+TEST_F(Recordings, CannotCountSecondsThatNobodyRecorded) {
+  add(R"({"X": 2, "F": 1, "S": 7})", 30);
+  spec_.budget.seconds = 60;
+  const auto notes = [&] {
+    recording();
+    return plan_replay(spec_, stages_, *recording_, target_, "r.json").notes;
+  };
+  ASSERT_EQ(notes().size(), 1U);
+  EXPECT_NE(notes().front().find("no seconds are counted"), std::string::npos);
+  rows_.back().compile_ms = 1;
+  EXPECT_TRUE(notes().empty());
+}
+
+}  // namespace
+}  // namespace tiletune
