@@ -15,6 +15,9 @@
 
 namespace tiletune {
 
+class DatabaseCopy;
+struct MergeSummary;
+
 /// Which rows. Empty members do not filter; several values of one member are alternatives.
 struct TrialFilter {
   std::vector<std::string> gpus =
@@ -95,7 +98,7 @@ class Database {
 
  private:
   friend class RowBatch;
-  friend struct MergeSummary merge(const class DatabaseCopy& from, Database& into);
+  friend MergeSummary merge(const DatabaseCopy& from, Database& into);
 
   struct Impl;
   std::unique_ptr<Impl> impl_;
