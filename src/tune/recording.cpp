@@ -98,9 +98,8 @@ void Recording::add(std::int64_t id, const Trial& row) {
   const bool is_kernel = row.kind == "kernel" && row.outcome != Outcome::dispatched;
   if ((!is_baseline && !is_kernel) || row.gpu != set_.gpu || row.source != set_.source) return;
   Entry entry;
-  entry.id = id;
-  entry.seen_in_sweep = row.seen_in_sweep;
-  entry.recorded_at = ShortText<20>(row.recorded_at);
+  DatedRow& dated = entry;
+  dated = {id, row, order_};
   const std::string place = place_text(row) + '\0' + (is_baseline ? "" : row.template_name);
   entry.place = places_.try_emplace(place, static_cast<std::uint32_t>(places_.size())).first->second;
   entry.identity = identity_of(row);
@@ -109,14 +108,9 @@ void Recording::add(std::int64_t id, const Trial& row) {
 }
 
 void Recording::finish() {
-  for (std::vector<Entry>* entries : {&entries_, &baselines_}) {
-    std::sort(entries->begin(), entries->end(), [](const Entry& a, const Entry& b) {
-      return std::tie(a.identity, b.seen_in_sweep, b.recorded_at, b.id) <
-             std::tie(b.identity, a.seen_in_sweep, a.recorded_at, a.id);
-    });
-    const auto same = [](const Entry& a, const Entry& b) { return a.identity == b.identity; };
-    entries->erase(std::unique(entries->begin(), entries->end(), same), entries->end());
-  }
+  const auto identity = [](const Entry& entry) { return std::tie(entry.identity); };
+  keep_latest(entries_, identity);
+  keep_latest(baselines_, identity);
 }
 
 std::optional<Trial> Recording::find(const Trial& candidate) const {
@@ -163,7 +157,7 @@ std::optional<double> Recording::fastest_us(
 Trial Recording::sample() const { return read_(entries_.front().id); }
 
 Recording read_recording(const Database& database, const RecordedSet& set) {
-  Recording recording(set, [&database](std::int64_t id) { return database.row(id); });
+  Recording recording(set, SweepOrder(database), [&database](std::int64_t id) { return database.row(id); });
   TrialFilter filter;
   filter.gpus = {set.gpu};
   filter.sources = {set.source};

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "rank/latest.h"
 #include "rank/rows.h"
 #include "store/database.h"
 
@@ -36,14 +37,16 @@ class Recording {
  public:
   using Reader = std::function<Trial(std::int64_t id)>;
 
-  /// `read` gives the row of an id.
-  Recording(RecordedSet set, Reader read) : set_(std::move(set)), read_(std::move(read)) {}
+  /// `order` is that of the sweeps of the rows; `read` gives the row of an id.
+  Recording(RecordedSet set, SweepOrder order, Reader read)
+      : set_(std::move(set)), order_(std::move(order)), read_(std::move(read)) {}
 
   const RecordedSet& set() const { return set_; }
 
   /// Takes what ranking_columns() name of a row of the set.
   void add(std::int64_t id, const Trial& row);
-  /// To be called once, after the last add(): of several rows of one configuration the latest counts.
+  /// To be called once, after the last add(): of several rows of one configuration the latest counts
+  /// (rank/latest.h).
   void finish();
 
   /// The row of a candidate's configuration: same problem, conditions, template and parameters.
@@ -59,11 +62,8 @@ class Recording {
   Trial sample() const;
 
  private:
-  struct Entry {
+  struct Entry : DatedRow {
     std::array<std::uint64_t, 2> identity{};  ///< hash of the place and the parameters
-    std::int64_t id = 0;
-    std::int64_t seen_in_sweep = 0;
-    ShortText<20> recorded_at;
     std::uint32_t place = 0;
     double time_us = 0;  ///< 0: it did not run
   };
@@ -72,6 +72,7 @@ class Recording {
   std::array<std::uint64_t, 2> identity_of(const Trial& trial) const;
 
   RecordedSet set_;
+  SweepOrder order_;
   Reader read_;
   std::vector<Entry> entries_;
   std::vector<Entry> baselines_;
