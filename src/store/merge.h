@@ -36,8 +36,8 @@ class DatabaseCopy {
 };
 
 /// Brings all rows, sweeps and calibrations of `from` into `into`, in one transaction. Of two rows of one key
-/// the one that ran counts, then the one that was recorded later. Sweeps get new numbers; one that is there
-/// already is recognised by its start, its command and its host.
+/// one counts (store/joining.h), and belongs to the sweeps of both. Sweeps get new numbers; one that is there
+/// already is recognised by its start, its command, its host and its config.
 MergeSummary merge(const DatabaseCopy& from, Database& into);
 
 }  // namespace tiletune
