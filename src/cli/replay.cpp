@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/scratch_folder.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/common.h"
@@ -21,30 +21,6 @@
 namespace tiletune {
 
 namespace {
-
-/// A folder for rows that nobody wants to keep.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "tiletune-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) {
-      throw UserError("no folder for temporary files can be made", Where{path, ""},
-                      "Set TMPDIR to a folder that can be written, or name a --db.");
-    }
-    path_ = path;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 void check_database(const ReplayOptions& options) {
   std::error_code ignored;

@@ -4,10 +4,6 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-
 #include "base/error.h"
 #include "base/text.h"
 #include "store/connection.h"
@@ -20,13 +16,6 @@ namespace tiletune {
 namespace fs = std::filesystem;
 
 namespace {
-
-fs::path make_folder(const fs::path& parent) {
-  std::string pattern = (fs::absolute(parent) / "tiletune_merge_XXXXXX").string();
-  if (::mkdtemp(pattern.data()) != nullptr) return pattern;
-  throw UserError(fmt::format("no copy can be made here: {}", std::strerror(errno)),
-                  Where{parent.string(), ""}, "Check the permissions of the folder.");
-}
 
 /// "a, b, c" of a table's columns, each led by `prefix`, sweep numbers translated.
 std::string trial_columns_sql(const std::string& prefix) {
@@ -136,21 +125,14 @@ MergeSummary merge_attached(SQLite::Database& database, const fs::path& copy) {
 }  // namespace
 
 DatabaseCopy::DatabaseCopy(const fs::path& file, const fs::path& folder)
-    : original_(file), folder_(make_folder(folder)), copy_(folder_ / "copy.db") {
+    : original_(file), folder_(folder), copy_(folder_.path() / "copy.db") {
   try {
     copy_database(file, copy_);
     // Upgrades the copy, and refuses what is no database of tiletune's.
     const Database upgraded(copy_, Database::Mode::read_only);
   } catch (const UserError& error) {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
     throw UserError(error.message(), Where{file.string(), ""}, error.remedy());
   }
-}
-
-DatabaseCopy::~DatabaseCopy() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
 }
 
 MergeSummary merge(const DatabaseCopy& from, Database& into) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "base/scratch_folder.h"
 #include "store/database.h"
 
 namespace tiletune {
@@ -22,16 +23,13 @@ class DatabaseCopy {
  public:
   /// `folder` has room for the copy. Throws UserError as Database does.
   DatabaseCopy(const std::filesystem::path& file, const std::filesystem::path& folder);
-  ~DatabaseCopy();
-  DatabaseCopy(const DatabaseCopy&) = delete;
-  DatabaseCopy& operator=(const DatabaseCopy&) = delete;
 
   const std::filesystem::path& original() const { return original_; }
   const std::filesystem::path& copy() const { return copy_; }
 
  private:
   std::filesystem::path original_;
-  std::filesystem::path folder_;
+  ScratchFolder folder_;
   std::filesystem::path copy_;
 };
 
