@@ -81,23 +81,23 @@ void count(const Trial& trial, bool is_new, ImportSummary& summary) {
 class SweepNumbers {
  public:
   SweepNumbers(Database& database, const std::vector<SweepRecord>& sweeps) {
-    const std::vector<SweepRecord> present = database.sweeps();
-    for (const SweepRecord& sweep : sweeps) {
-      const auto same = std::find_if(present.begin(), present.end(), [&](const SweepRecord& other) {
-        return other.started_at == sweep.started_at && other.command == sweep.command &&
-               other.host == sweep.host && other.config == sweep.config;
-      });
-      numbers_[sweep.id] = same == present.end() ? database.begin_sweep(sweep) : same->id;
-    }
+    for (const SweepRecord& sweep : sweeps) numbers_[sweep.id] = database.find_or_begin_sweep(sweep);
   }
 
+  void translate(Trial& trial) const {
+    trial.sweep_id = number_of(trial.sweep_id);
+    trial.seen_in_sweep = number_of(trial.seen_in_sweep);
+    for (std::int64_t& sweep : trial.sweeps) sweep = number_of(sweep);
+    std::erase(trial.sweeps, 0);
+  }
+
+ private:
   /// 0, which is no sweep, for one that the file does not list.
-  std::int64_t operator()(std::int64_t id) const {
+  std::int64_t number_of(std::int64_t id) const {
     const auto found = numbers_.find(id);
     return found == numbers_.end() ? 0 : found->second;
   }
 
- private:
   std::map<std::int64_t, std::int64_t> numbers_;
 };
 
@@ -149,6 +149,7 @@ class Import {
       batch_.emplace(database_, kForeignColumns);
     }
     sweeps_.emplace(database_, sweeps);
+    for (const CalibrationRecord& each : format_->calibrations()) database_.record_if_later(each);
     for (Trial& row : format_->other_rows()) store(row);
   }
 
@@ -177,13 +178,16 @@ class Import {
   }
 
   void store(Trial& trial) {
-    if (own_) {
-      trial.sweep_id = (*sweeps_)(trial.sweep_id);
-      trial.seen_in_sweep = (*sweeps_)(trial.seen_in_sweep);
-    } else {
-      trial.key = key_of(trial);
-    }
+    if (own_) return join(trial);
+    trial.key = key_of(trial);
     count(trial, batch_->add(trial), summary_);
+  }
+
+  void join(Trial& trial) {
+    sweeps_->translate(trial);
+    const RowBatch::Joined joined = batch_->join(trial);
+    if (joined == RowBatch::Joined::replaced) ++summary_.replaced;
+    count(trial, joined == RowBatch::Joined::added, summary_);
   }
 
   Database& database_;

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <vector>
 
 #include "base/text.h"
+#include "store/schema.h"
 
 namespace tiletune {
 
@@ -24,9 +26,29 @@ std::string same_sweep_sql(const std::string& a, const std::string& b) {
   return join(terms, " AND ");
 }
 
+std::string find_sweep_sql() {
+  std::vector<std::string> given;
+  for (const SweepColumn& column : sweep_columns()) given.push_back(fmt::format("? AS {}", column.name));
+  return fmt::format("SELECT max(mine.id) FROM sweep AS mine JOIN (SELECT {}) AS other ON {}",
+                     join(given, ", "), same_sweep_sql("mine", "other"));
+}
+
 std::string counts_more_sql(const std::string& outcome, const std::string& recorded_at) {
   return fmt::format("({}, {}) > ({}, trial.recorded_at)", weight_sql(outcome), recorded_at,
                      weight_sql("trial.outcome"));
+}
+
+std::string replace_lesser_sql() {
+  std::vector<std::string> updates;
+  std::map<std::string, std::string> parameters;
+  for (const Column& column : trial_columns()) {
+    const std::string parameter = fmt::format("?{}", parameters.size() + 1);
+    parameters.emplace(column.name, parameter);
+    updates.push_back(fmt::format("\"{}\" = {}", column.name, parameter));
+  }
+  return fmt::format("UPDATE trial SET {} WHERE \"key\" = {} AND {}", join(updates, ", "),
+                     parameters.at("key"),
+                     counts_more_sql(parameters.at("outcome"), parameters.at("recorded_at")));
 }
 
 std::string see_in_latest_sql() {
