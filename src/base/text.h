@@ -23,6 +23,9 @@ std::string_view trim(std::string_view text);
 /// Lower case, letters and digits only: how GPU names are compared.
 std::string squashed(std::string_view text);
 
+/// "1 problem", "2 problems".
+std::string counted(std::uint64_t number, std::string_view what);
+
 /// The word as a POSIX shell reads it back.
 std::string shell_quoted(const std::string& word);
 

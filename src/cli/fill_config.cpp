@@ -244,10 +244,6 @@ std::string checked_config(const FillWriter& writer, const Purpose& purpose, con
       "A template has changed since the rows were recorded: sweep the problems anew.");
 }
 
-std::string plural(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::vector<std::string> write_fill_configs(const Comparison& comparison, const Databases& databases,
@@ -261,9 +257,9 @@ std::vector<std::string> write_fill_configs(const Comparison& comparison, const 
     const ComparedSide& side = comparison.sides[purpose.side];
     const fs::path& place = files.at(purpose);
     write_file(place, checked_config(writer, purpose, side, lacking, place));
-    lines.push_back(fmt::format("{}: {} of {} for {}; run {}", place.string(),
-                                plural(size_of(lacking), "configuration"), plural(lacking.size(), "problem"),
-                                side.name, command_for(side, comparison.by, place)));
+    lines.push_back(
+        fmt::format("{}: {} of {} for {}; run {}", place.string(), counted(size_of(lacking), "configuration"),
+                    counted(lacking.size(), "problem"), side.name, command_for(side, comparison.by, place)));
   }
   return lines;
 }

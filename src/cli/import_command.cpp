@@ -45,9 +45,9 @@ std::string as_text(const ImportSummary& summary) {
                   listed(summary.kernels, "kernels"), listed(summary.problems, "problems"),
                   listed(summary.gpus, "GPUs"), recorded_text(summary));
   const std::uint64_t known = summary.rows - summary.new_rows;
-  text +=
-      fmt::format("  {} rows{}: {}\n", summary.rows,
-                  known == 0 ? "" : fmt::format(", {} of them there already", known), outcomes_text(summary));
+  text += fmt::format(
+      "  {} rows{}{}: {}\n", summary.rows, known == 0 ? "" : fmt::format(", {} of them there already", known),
+      summary.replaced == 0 ? "" : fmt::format(", {} replaced", summary.replaced), outcomes_text(summary));
   constexpr std::size_t kMostReasons = 10;
   std::size_t shown = 0;
   for (const auto& [what, count] : summary.reasons) {
@@ -91,6 +91,7 @@ nlohmann::ordered_json as_json(const ImportSummary& summary) {
           {"last_recorded_at", summary.last_recorded_at},
           {"rows", summary.rows},
           {"new_rows", summary.new_rows},
+          {"replaced", summary.replaced},
           {"unfinished", summary.unfinished},
           {"outcomes", std::move(outcomes)},
           {"reasons", std::move(reasons)}};
@@ -224,7 +225,8 @@ void add_import_command(CLI::App& app, Action& action) {
   command->footer(
       "Each file is taken in as a whole or not at all. Rows of other tools are marked as imported and are "
       "never\n"
-      "ranked together with measured ones; a row that is there already stays as it is.\n"
+      "ranked together with measured ones; one that is there already stays as it is. What tiletune exported\n"
+      "joins as 'tiletune merge' joins databases.\n"
       "Examples:\n  tiletune import A100.json.gz A4000.json.gz --db hub.db\n"
       "  tiletune import results.T4.json --gpu \"NVIDIA A100-PCIE-40GB\" --problem 4096x4096 --kernel "
       "convolution_kernel");

@@ -91,7 +91,9 @@ void add_merge_command(CLI::App& app, Action& action) {
   command->add_option("--format", options->format, "table or json: how to print the summary")
       ->capture_default_str();
   command->footer(
-      "Of two rows of one key the one that ran counts, then the later one. Sweeps get new numbers.\n"
+      "Of two rows of one key a measured time counts more than one given up as slow, that more than a "
+      "failure;\n"
+      "then the later one counts. Sweeps get new numbers.\n"
       "Examples:\n  tiletune merge a.db b.db -o all.db\n  tiletune merge colleague.db -o "
       "results/tiletune.db");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

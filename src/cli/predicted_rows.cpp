@@ -1,33 +1,15 @@
 #include "cli/predicted_rows.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <exception>
-#include <system_error>
 
-#include "base/error.h"
 #include "cli/console_observer.h"
 #include "cli/gpus.h"
 #include "cli/signals.h"
 #include "tune/sweep.h"
 
 namespace tiletune {
-
-PredictedRows::PredictedRows() {
-  std::string name = (std::filesystem::temp_directory_path() / "tiletune-compare-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw UserError("no folder can be made for predictions", Where{name, ""},
-                    "Check that the folder is writable and the disk has room.");
-  }
-  folder_ = name;
-}
-
-PredictedRows::~PredictedRows() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
 
 void PredictedRows::predict(const ConfigOptions& config, const CompileOptions& compile,
                             const std::string& model) {

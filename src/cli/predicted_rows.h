@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/scratch_folder.h"
 #include "cli/common.h"
 
 namespace tiletune {
@@ -11,20 +12,15 @@ namespace tiletune {
 /// Predictions in a database that is removed with this object.
 class PredictedRows {
  public:
-  PredictedRows();
-  ~PredictedRows();
-  PredictedRows(const PredictedRows&) = delete;
-  PredictedRows& operator=(const PredictedRows&) = delete;
-
   /// Predicts a config's configurations for a model, with progress on standard error. Throws UserError for an
   /// unknown model; rethrows what ended the sweep.
   void predict(const ConfigOptions& config, const CompileOptions& compile, const std::string& model);
   /// A person ended it early.
   bool interrupted() const { return interrupted_; }
-  std::filesystem::path file() const { return folder_ / "predicted"; }
+  std::filesystem::path file() const { return folder_.path() / "predicted"; }
 
  private:
-  std::filesystem::path folder_;
+  ScratchFolder folder_;
   bool interrupted_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/scratch_folder.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/common.h"

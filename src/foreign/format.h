@@ -45,6 +45,8 @@ class ForeignFormat {
   virtual bool own() const { return false; }
   /// Runs of the sweep command that rows written by tiletune belong to.
   virtual std::vector<SweepRecord> sweeps() const { return {}; }
+  /// What was measured of the GPUs of such rows.
+  virtual std::vector<CalibrationRecord> calibrations() const { return {}; }
   /// Rows that stand elsewhere than among the rows.
   virtual std::vector<Trial> other_rows() { return {}; }
   /// What all rows share.

@@ -83,23 +83,23 @@ void count(const Trial& trial, ImportSummary& summary) {
 class SweepNumbers {
  public:
   SweepNumbers(Database& database, const std::vector<SweepRecord>& sweeps) {
-    const std::vector<SweepRecord> present = database.sweeps();
-    for (const SweepRecord& sweep : sweeps) {
-      const auto same = std::find_if(present.begin(), present.end(), [&](const SweepRecord& other) {
-        return other.started_at == sweep.started_at && other.command == sweep.command &&
-               other.host == sweep.host && other.config == sweep.config;
-      });
-      numbers_[sweep.id] = same == present.end() ? database.begin_sweep(sweep) : same->id;
-    }
+    for (const SweepRecord& sweep : sweeps) numbers_[sweep.id] = database.find_or_begin_sweep(sweep);
   }
 
+  void translate(Trial& trial) const {
+    trial.sweep_id = number_of(trial.sweep_id);
+    trial.seen_in_sweep = number_of(trial.seen_in_sweep);
+    for (std::int64_t& sweep : trial.sweeps) sweep = number_of(sweep);
+    std::erase(trial.sweeps, 0);
+  }
+
+ private:
   /// 0, which is no sweep, for one that the file does not list.
-  std::int64_t operator()(std::int64_t id) const {
+  std::int64_t number_of(std::int64_t id) const {
     const auto found = numbers_.find(id);
     return found == numbers_.end() ? 0 : found->second;
   }
 
- private:
   std::map<std::int64_t, std::int64_t> numbers_;
 };
 
@@ -127,7 +127,7 @@ class Import {
     if (!whole && place_.pointer != "/cache") {
       throw UserError("is cut off", Where{file_.string(), place_.pointer}, "Copy it again.");
     }
-    summary_.new_rows = writer_->finish();
+    if (writer_) summary_.new_rows = writer_->finish();
     summary_.unfinished = !whole;
     batch_->commit();
     return std::move(summary_);
@@ -153,7 +153,8 @@ class Import {
       batch_.emplace(database_, kForeignColumns);
     }
     sweeps_.emplace(database_, sweeps);
-    writer_.emplace(*batch_);
+    for (const CalibrationRecord& each : format_->calibrations()) database_.record_if_later(each);
+    if (!own_) writer_.emplace(*batch_);
     for (Trial& row : format_->other_rows()) store(row);
   }
 
@@ -181,14 +182,25 @@ class Import {
   }
 
   void store(Trial& trial) {
-    if (own_) {
-      trial.sweep_id = (*sweeps_)(trial.sweep_id);
-      trial.seen_in_sweep = (*sweeps_)(trial.seen_in_sweep);
-    } else {
-      trial.key = key_of(trial);
-    }
+    if (own_) return join(trial);
+    trial.key = key_of(trial);
     count(trial, summary_);
     writer_->add(trial);
+  }
+
+  void join(Trial& trial) {
+    sweeps_->translate(trial);
+    const RowBatch::Joined joined = batch_->join(trial);
+    if (joined == RowBatch::Joined::added) ++summary_.new_rows;
+    if (joined == RowBatch::Joined::replaced) ++summary_.replaced;
+    count(trial, summary_);
+  }
+
+  void join(Trial& trial) {
+    sweeps_->translate(trial);
+    const RowBatch::Joined joined = batch_->join(trial);
+    if (joined == RowBatch::Joined::replaced) ++summary_.replaced;
+    count(trial, joined == RowBatch::Joined::added, summary_);
   }
 
   Database& database_;

@@ -63,6 +63,20 @@ void check_figures(const Trial& trial, const Where& where) {
     refuse("occupancy", "this is not from 0 to 1", where);
 }
 
+void read_sweeps(const Branch& object, const Where& where, Trial& trial) {
+  const auto list = object.find("sweeps");
+  if (!list) {
+    trial.sweeps = {trial.sweep_id, trial.seen_in_sweep};
+    return;
+  }
+  if (!list->is(Tree::Kind::list)) throw UserError("this is no list", where.at("sweeps"), "Correct it.");
+  for (const Branch sweep : *list) {
+    if (!sweep.is(Tree::Kind::integer))
+      throw UserError("this is no list of sweeps", where.at("sweeps"), "Correct it.");
+    trial.sweeps.push_back(sweep.integer());
+  }
+}
+
 }  // namespace
 
 std::vector<double> numbers_of(const Branch& list, const Where& where) {
@@ -89,6 +103,7 @@ void read_own_columns(const Branch& object, const Where& where, Trial& trial) {
       throw UserError(error.message(), where.at(column.name), error.remedy());
     }
   }
+  read_sweeps(object, where, trial);
   if (trial.key.empty()) throw UserError("the row has no key", where, "Export it again.");
   if (trial.kind != "kernel" && trial.kind != "baseline" && trial.kind != "twin")
     refuse("kind", "this is neither kernel, baseline nor twin", where);
@@ -105,6 +120,21 @@ SweepRecord read_sweep(const Branch& object) {
   if (id && id->is(Tree::Kind::integer)) sweep.id = id->integer();
   for (const SweepColumn& column : sweep_columns()) sweep.*column.member = object.text_of(column.name);
   return sweep;
+}
+
+CalibrationRecord read_calibration(const Branch& object, const Where& where) {
+  CalibrationRecord calibration;
+  for (const CalibrationColumn& column : calibration_columns()) {
+    const auto value = object.find(column.name);
+    const auto* text = std::get_if<0>(&column.member);
+    const auto* number = std::get_if<1>(&column.member);
+    if (number != nullptr && value && value->is(Tree::Kind::null)) continue;  // It was not finite.
+    if (!value || !(text != nullptr ? value->is(Tree::Kind::text) : value->is_number()))
+      throw UserError(fmt::format("this is no {}", column.name), where.at(column.name), "Correct it.");
+    if (text != nullptr) calibration.** text = value->text();
+    if (number != nullptr) calibration.** number = value->number();
+  }
+  return calibration;
 }
 
 }  // namespace tiletune

@@ -8,7 +8,8 @@ namespace tiletune {
 
 /// A row as the object of its columns, which `export` writes. Members that are no columns are left alone.
 /// Throws UserError, at `where`, for a value that its column cannot have, and for a row that tiletune cannot
-/// have written.
+/// have written. A row that does not list its sweeps, as none once did, is of the one that made it and the one
+/// that it was last seen in.
 void read_own_columns(const Branch& object, const Where& where, Trial& trial);
 
 /// A list of numbers. Throws UserError, at `where`, for what is none.
@@ -16,5 +17,8 @@ std::vector<double> numbers_of(const Branch& list, const Where& where);
 
 /// A run of the sweep command as `export` writes it.
 SweepRecord read_sweep(const Branch& object);
+
+/// What was measured of a GPU, as `export` writes it. Throws UserError when this is none.
+CalibrationRecord read_calibration(const Branch& object, const Where& where);
 
 }  // namespace tiletune

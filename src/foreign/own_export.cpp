@@ -1,4 +1,5 @@
-// What `export` writes: {"tiletune_trials": 1, "sweeps": [...], "trials": [{every column}]}.
+// What `export` writes: {"tiletune_trials": 1, "sweeps": [...], "calibrations": [...], "trials": [{every
+// column, "sweeps": [1, 2]}]}.
 
 #include "foreign/format.h"
 #include "foreign/own_columns.h"
@@ -15,9 +16,15 @@ class OwnFormat : public ForeignFormat {
       throw UserError("\"tiletune_trials\": 1 is missing", Where{file, "/tiletune_trials"},
                       "Import what 'tiletune export' wrote.");
     }
-    const auto sweeps = header.find("sweeps");
-    if (!sweeps || !sweeps->is(Tree::Kind::list)) return;
-    for (const Branch sweep : *sweeps) sweeps_.push_back(read_sweep(sweep));
+    const auto each = [&](const char* name, const auto& visit) {
+      const auto list = header.find(name);
+      if (!list || !list->is(Tree::Kind::list)) return;
+      for (const Branch element : *list) visit(element);
+    };
+    each("sweeps", [&](const Branch& sweep) { sweeps_.push_back(read_sweep(sweep)); });
+    each("calibrations", [&](const Branch& calibration) {
+      calibrations_.push_back(read_calibration(calibration, Where{file, "/calibrations"}));
+    });
   }
 
   std::string name() const override { return "tiletune export"; }
@@ -26,9 +33,11 @@ class OwnFormat : public ForeignFormat {
     read_own_columns(row, where, trial);
   }
   std::vector<SweepRecord> sweeps() const override { return sweeps_; }
+  std::vector<CalibrationRecord> calibrations() const override { return calibrations_; }
 
  private:
   std::vector<SweepRecord> sweeps_;
+  std::vector<CalibrationRecord> calibrations_;
 };
 
 }  // namespace

@@ -61,6 +61,7 @@ class T4Format : public ForeignFormat {
 
   bool own() const override { return own_; }
   std::vector<SweepRecord> sweeps() const override { return sweeps_; }
+  std::vector<CalibrationRecord> calibrations() const override { return calibrations_; }
   std::vector<Trial> other_rows() override { return std::move(other_rows_); }
 
  private:
@@ -72,6 +73,10 @@ class T4Format : public ForeignFormat {
       for (const Branch element : *list) visit(element);
     };
     each("sweeps", [&](const Branch& sweep) { sweeps_.push_back(read_sweep(sweep)); });
+    each("calibrations", [&](const Branch& calibration) {
+      const Where where = metadata_place_.at("tiletune").at("calibrations");
+      calibrations_.push_back(read_calibration(calibration, where));
+    });
     const Where other_rows = metadata_place_.at("tiletune").at("other_rows");
     each("other_rows", [&](const Branch& row) {
       const Where where = other_rows.at(other_rows_.size());
@@ -134,6 +139,7 @@ class T4Format : public ForeignFormat {
   std::string timeunit_;
   bool own_ = false;
   std::vector<SweepRecord> sweeps_;
+  std::vector<CalibrationRecord> calibrations_;
   std::vector<Trial> other_rows_;
 };
 

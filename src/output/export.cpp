@@ -24,6 +24,13 @@ constexpr std::array<std::pair<const char*, Format>, 4> kFormats{{
     {"markdown", Format::markdown},
 }};
 
+nlohmann::ordered_json to_json(const CalibrationRecord& calibration) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const CalibrationColumn& column : calibration_columns())
+    std::visit([&](auto member) { object[column.name] = calibration.*member; }, column.member);
+  return object;
+}
+
 }  // namespace
 
 Format format_from_name(const std::string& name, std::initializer_list<Format> formats) {
@@ -60,6 +67,20 @@ nlohmann::ordered_json to_json(const Trial& trial, bool with_samples) {
   return object;
 }
 
+nlohmann::ordered_json exported_row(const Trial& trial, bool with_samples) {
+  nlohmann::ordered_json object = to_json(trial, with_samples);
+  object["sweeps"] = trial.sweeps;
+  return object;
+}
+
+void add_records(nlohmann::ordered_json& object, const Database& database) {
+  object["sweeps"] = nlohmann::ordered_json::array();
+  for (const SweepRecord& sweep : database.sweeps()) object["sweeps"].push_back(to_json(sweep));
+  object["calibrations"] = nlohmann::ordered_json::array();
+  for (const CalibrationRecord& calibration : database.calibrations())
+    object["calibrations"].push_back(to_json(calibration));
+}
+
 nlohmann::ordered_json to_json(const SweepRecord& sweep) {
   nlohmann::ordered_json object{{"id", sweep.id}};
   for (const SweepColumn& column : sweep_columns()) object[column.name] = sweep.*column.member;
@@ -68,16 +89,12 @@ nlohmann::ordered_json to_json(const SweepRecord& sweep) {
 }
 
 void write_export(std::ostream& out, const Database& database, const TrialFilter& filter, bool with_samples) {
-  nlohmann::ordered_json sweeps = nlohmann::ordered_json::array();
-  for (const SweepRecord& sweep : database.sweeps()) sweeps.push_back(to_json(sweep));
-  JsonArrayStream trials(
-      out,
-      {{"tiletune_trials", 1}, {"sweeps", std::move(sweeps)}, {"trials", nlohmann::ordered_json::array()}},
-      1);
-  database.for_each(filter, [&](const Trial& trial) {
-    trials.add(to_json(trial, with_samples));
-    return true;
-  });
+  nlohmann::ordered_json envelope{{"tiletune_trials", 1}};
+  add_records(envelope, database);
+  envelope["trials"] = nlohmann::ordered_json::array();
+  JsonArrayStream trials(out, envelope, 1);
+  database.for_each_with_sweeps(filter,
+                                [&](const Trial& trial) { trials.add(exported_row(trial, with_samples)); });
   trials.end();
   out << '\n';
 }

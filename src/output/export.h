@@ -26,6 +26,12 @@ std::string source_banner(Source source, const std::string& gpu);
 /// All columns of a row; nulls for what is absent, JSON columns as JSON, no raw samples unless asked.
 nlohmann::ordered_json to_json(const Trial& trial, bool with_samples = false);
 
+/// The same with the list of its sweeps: what `export` writes of a row that for_each_with_sweeps() gave.
+nlohmann::ordered_json exported_row(const Trial& trial, bool with_samples);
+
+/// Adds "sweeps" and "calibrations", which `export` writes beside the rows.
+void add_records(nlohmann::ordered_json& object, const Database& database);
+
 /// What is recorded of a run of the sweep command; finished_at is null when it never ended.
 nlohmann::ordered_json to_json(const SweepRecord& sweep);
 
@@ -64,7 +70,8 @@ void write_winners(std::ostream& out, const std::vector<RankingGroup>& groups, c
 void write_trials(std::ostream& out, const Database& database, const TrialFilter& filter, Format format,
                   const std::vector<std::string>& columns, std::size_t limit);
 
-/// All rows and the sweeps that made them as the JSON that `export` writes, row by row.
+/// All rows, the sweeps that made them and what was measured of GPUs as the JSON that `export` writes, row by
+/// row.
 void write_export(std::ostream& out, const Database& database, const TrialFilter& filter, bool with_samples);
 
 /// All rows as T4 results, the format that autotuners exchange, row by row; each has all its columns in a

@@ -23,10 +23,6 @@ Json or_null(const std::optional<Number>& number) {
   return number ? Json(*number) : Json();
 }
 
-std::string count_text(std::uint64_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string problem_text(const ReplayedProblem& problem) {
   std::string text = printable(problem.problem) + ": ";
   if (problem.curve.empty()) return text + "nothing that ran was found";
@@ -36,7 +32,7 @@ std::string problem_text(const ReplayedProblem& problem) {
     text += fmt::format(", {}% of the best recorded ({} us)", three_digits(*percent),
                         three_digits(*problem.best_recorded_us));
   }
-  return text + fmt::format(", after {} and {} simulated", count_text(best.evaluation, "evaluation"),
+  return text + fmt::format(", after {} and {} simulated", counted(best.evaluation, "evaluation"),
                             human_seconds(best.simulated_s));
 }
 
@@ -81,7 +77,7 @@ std::string replay_text(const Replay& replay) {
   std::string text;
   for (const ReplayedProblem& problem : replay.problems) {
     text += problem_text(problem) + fmt::format("; {} in all, {} simulated",
-                                                count_text(problem.evaluations, "evaluation"),
+                                                counted(problem.evaluations, "evaluation"),
                                                 human_seconds(problem.simulated_s));
     if (problem.not_recorded > 0) text += fmt::format(", {} not recorded", problem.not_recorded);
     text += "\n";

@@ -28,14 +28,17 @@ struct T4Rows {
   std::array<Unsaid, 4> unsaid{Unsaid{"gpu", "GPUs", "--gpu"}, Unsaid{"problem", "problems", "--problem"},
                                Unsaid{"template", "templates", "--template"},
                                Unsaid{"source", "sources", "--source"}};
-  std::vector<std::int64_t> others;  ///< ids of baselines and twins
+  std::set<std::string> other_kinds;  ///< of baselines and twins
 };
 
 T4Rows rows_of_one_space(const Database& database, const TrialFilter& filter) {
   T4Rows rows;
   static constexpr std::array kColumns{"kind", "gpu", "problem", "template", "source"};
-  database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& trial) {
-    if (trial.kind != "kernel") return rows.others.push_back(id);
+  database.for_each(filter, kColumns, [&](std::int64_t /*id*/, const Trial& trial) {
+    if (trial.kind != "kernel") {
+      rows.other_kinds.insert(trial.kind);
+      return;
+    }
     const std::array<std::string_view, 4> values{trial.gpu, trial.problem, trial.template_name,
                                                  name(trial.source)};
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -101,7 +104,7 @@ nlohmann::ordered_json measurement_of(const Trial& trial) {
 }
 
 nlohmann::ordered_json t4_row(const Trial& trial) {
-  auto columns = to_json(trial, true);
+  auto columns = exported_row(trial, true);
   auto configuration = columns["parameters"];
   if (configuration.is_object()) {
     columns.erase("parameters");
@@ -120,14 +123,16 @@ nlohmann::ordered_json t4_row(const Trial& trial) {
           {"tiletune", std::move(columns)}};
 }
 
-nlohmann::ordered_json envelope(const Database& database, const T4Rows& rows) {
-  auto sweeps = nlohmann::ordered_json::array();
-  for (const SweepRecord& sweep : database.sweeps()) sweeps.push_back(to_json(sweep));
+nlohmann::ordered_json envelope(const Database& database, TrialFilter filter, const T4Rows& rows) {
   auto others = nlohmann::ordered_json::array();
-  for (const std::int64_t id : rows.others) others.push_back(to_json(database.row(id), true));
+  filter.kinds.assign(rows.other_kinds.begin(), rows.other_kinds.end());
+  if (!filter.kinds.empty()) {
+    database.for_each_with_sweeps(filter,
+                                  [&](const Trial& trial) { others.push_back(exported_row(trial, true)); });
+  }
   nlohmann::ordered_json own{{"version", kVersion}};
   for (const Unsaid& unsaid : rows.unsaid) own[unsaid.column] = *unsaid.values.begin();
-  own["sweeps"] = std::move(sweeps);
+  add_records(own, database);
   own["other_rows"] = std::move(others);
   return {{"schema_version", "1.0.0"},
           {"metadata", {{"timeunit", "microseconds"}, {"tiletune", std::move(own)}}},
@@ -139,11 +144,10 @@ nlohmann::ordered_json envelope(const Database& database, const T4Rows& rows) {
 void write_t4(std::ostream& out, const Database& database, const TrialFilter& filter) {
   const T4Rows rows = rows_of_one_space(database, filter);
   check(rows, database);
-  JsonArrayStream results(out, envelope(database, rows), 1);
-  database.for_each(filter, [&](const Trial& trial) {
-    if (trial.kind == "kernel") results.add(t4_row(trial));
-    return true;
-  });
+  JsonArrayStream results(out, envelope(database, filter, rows), 1);
+  TrialFilter kernels = filter;
+  kernels.kinds = {"kernel"};
+  database.for_each_with_sweeps(kernels, [&](const Trial& trial) { results.add(t4_row(trial)); });
   results.end();
   out << '\n';
 }

@@ -32,8 +32,6 @@ std::vector<BegunSweep> in_order_of_time(const std::vector<const Database*>& dat
 
 Databases::Databases(std::vector<const Database*> databases)
     : databases_(std::move(databases)), sweep_numbers_(databases_.size()) {
-  // One database keeps the numbers that people know its sweeps by.
-  if (databases_.size() < 2) return;
   std::int64_t number = 0;
   for (const BegunSweep& sweep : in_order_of_time(databases_))
     sweep_numbers_[sweep.database].emplace(sweep.id, ++number);
@@ -50,7 +48,8 @@ void Databases::for_each(const TrialFilter& filter, std::span<const char* const>
     };
     databases_[i]->for_each(filter, columns, [&](std::int64_t id, const Trial& trial) {
       own = trial;
-      own.sweep_id = number_of(own.sweep_id);
+      // One database keeps the numbers that people know its sweeps by.
+      if (databases_.size() > 1) own.sweep_id = number_of(own.sweep_id);
       own.seen_in_sweep = number_of(own.seen_in_sweep);
       visit(static_cast<std::int64_t>(i) << kBitsOfRow | id, own);
     });

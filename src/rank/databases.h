@@ -12,7 +12,7 @@
 namespace tiletune {
 
 /// Rows of several databases read as if they were in one: ids and numbers of sweeps are unique over all of
-/// them, and the numbers grow in the order in which the sweeps began. The databases must outlive this.
+/// them, and seen_in_sweep grows in the order in which the sweeps began. The databases must outlive this.
 class Databases {
  public:
   explicit Databases(std::vector<const Database*> databases);
@@ -30,7 +30,7 @@ class Databases {
 
  private:
   std::vector<const Database*> databases_;
-  std::vector<std::map<std::int64_t, std::int64_t>> sweep_numbers_;  ///< by database
+  std::vector<std::map<std::int64_t, std::int64_t>> sweep_numbers_;  ///< by database, in order of time
 };
 
 }  // namespace tiletune

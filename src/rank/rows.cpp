@@ -12,15 +12,8 @@ namespace tiletune {
 
 namespace {
 
-/// Rows that may replace each other stand together, the latest first.
-bool latest_first(const RankingRow& a, const RankingRow& b) {
-  return std::tie(a.group, a.is_baseline, a.identity, b.seen_in_sweep, b.recorded_at, b.id) <
-         std::tie(b.group, b.is_baseline, b.identity, a.seen_in_sweep, a.recorded_at, a.id);
-}
-
-bool same_configuration(const RankingRow& a, const RankingRow& b) {
-  return std::tie(a.group, a.is_baseline, a.identity) == std::tie(b.group, b.is_baseline, b.identity);
-}
+/// Rows that have it in common may replace each other.
+auto configuration_of(const RankingRow& row) { return std::tie(row.group, row.is_baseline, row.identity); }
 
 bool failed(const RankingRow& row) { return row.time_us == 0; }
 
@@ -135,7 +128,7 @@ std::span<const char* const> ranking_columns() {
 }
 
 RankingRows ranking_rows(const Database& database, const TrialFilter& filter) {
-  RankingRows rows;
+  RankingRows rows{SweepOrder(database)};
   database.for_each(filter, ranking_columns(),
                     [&](std::int64_t id, const Trial& trial) { rows.add(id, trial); });
   return rows;
@@ -162,11 +155,10 @@ void RankingRows::add(std::int64_t id, const Trial& trial) {
   if (!row.is_baseline && trial.kind != "kernel") return;
   if (!row.is_baseline) row.template_number = number_of_template(trial);
   if (trial.outcome == Outcome::dispatched) return;
-  row.id = id;
+  DatedRow& dated = row;
+  dated = {id, trial, order_};
   scratch_.assign(trial.template_name).append(1, '\0').append(trial.parameters);
   row.identity = checksum128(scratch_);
-  row.seen_in_sweep = trial.seen_in_sweep;
-  row.recorded_at = ShortText<20>(trial.recorded_at);
   row.group = number_of_group(trial);
   row.has_discards = trial.discarded_samples.value_or(0) > 0;
   add_time(row, trial);
@@ -174,11 +166,6 @@ void RankingRows::add(std::int64_t id, const Trial& trial) {
   row.occupancy = trial.occupancy.value_or(0);
   row.key = ShortText<32>(trial.key);
   rows_.push_back(row);
-}
-
-void RankingRows::keep_latest() {
-  std::sort(rows_.begin(), rows_.end(), latest_first);
-  rows_.erase(std::unique(rows_.begin(), rows_.end(), same_configuration), rows_.end());
 }
 
 void RankingRows::bring_to_pace_of_finals() {
@@ -203,7 +190,7 @@ void RankingRows::bring_to_pace_of_finals() {
 
 std::vector<ComparableRows> RankingRows::comparable() {
   // A kernel that has become wrong must not rank with the time of its former source, so failures count here.
-  keep_latest();
+  keep_latest(rows_, configuration_of);
   bring_to_pace_of_finals();
   std::sort(rows_.begin(), rows_.end(), faster);
   std::vector<ComparableRows> sets;

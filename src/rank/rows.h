@@ -1,17 +1,16 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "rank/latest.h"
 #include "store/database.h"
 #include "store/trial.h"
 
@@ -36,25 +35,9 @@ struct Comparable {
   auto operator<=>(const Comparable&) const = default;
 };
 
-/// The first `Size` bytes of a text, which order as the text does.
-template <std::size_t Size>
-struct ShortText {
-  std::array<unsigned char, Size> bytes{};
-
-  ShortText() = default;
-  explicit ShortText(std::string_view text) {
-    for (std::size_t i = 0; i < std::min(Size, text.size()); ++i)
-      bytes[i] = static_cast<unsigned char>(text[i]);
-  }
-  auto operator<=>(const ShortText&) const = default;
-};
-
 /// What ranking needs to know of a row, in few bytes: a sweep may leave millions of rows.
-struct RankingRow {
-  std::int64_t id = 0;                      ///< trial.id of the database
+struct RankingRow : DatedRow {
   std::array<std::uint64_t, 2> identity{};  ///< hash of template and parameters
-  std::int64_t seen_in_sweep = 0;           ///< with recorded_at and id: which of equal rows is the latest
-  ShortText<20> recorded_at;                ///< "2026-11-21T10:00:00Z"
   std::uint32_t group = 0;                  ///< place in the order of first appearance
   std::uint32_t template_number = 0;        ///< a kernel's place among RankingRows::kernel_templates()
   bool is_baseline = false;
@@ -82,7 +65,8 @@ struct ComparableRows {
 /// All rows of a ranking.
 class RankingRows {
  public:
-  RankingRows() = default;
+  /// `order` is that of the sweeps of the database that the rows are of.
+  explicit RankingRows(SweepOrder order = {}) : order_(std::move(order)) {}
   RankingRows(RankingRows&&) = default;
   RankingRows& operator=(RankingRows&&) = default;
 
@@ -94,8 +78,7 @@ class RankingRows {
   const std::vector<std::string>& kernel_templates() const { return kernel_templates_; }
 
   /// In order of first appearance, those without a kernel that ran left out. Of rows with the same template
-  /// and parameters in one group only the latest counts: the others were made from a source, compiler or
-  /// policy that has changed since.
+  /// and parameters in one group only the latest counts (rank/latest.h).
   ///
   /// Finals decide a group: those that timed the kernel that was fastest before any finals, if possible among
   /// others. Times of other finals, and of kernels that were in none, were taken under other circumstances,
@@ -107,9 +90,9 @@ class RankingRows {
  private:
   std::uint32_t number_of_group(const Trial& trial);
   std::uint32_t number_of_template(const Trial& trial);
-  void keep_latest();
   void bring_to_pace_of_finals();
 
+  SweepOrder order_;
   std::vector<RankingRow> rows_;
   std::map<Comparable, std::uint32_t> group_numbers_;
   std::vector<const Comparable*> groups_;  ///< keys of the above, by number

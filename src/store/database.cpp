@@ -24,9 +24,9 @@ void write_cell(Trial& trial, const Column& column, const SQLite::Column& cell,
   }
 }
 
-Trial read_trial(const SQLite::Statement& statement, const std::filesystem::path& file) {
+/// All columns, from the statement's column `index` on.
+Trial read_trial(const SQLite::Statement& statement, const std::filesystem::path& file, int index = 0) {
   Trial trial;
-  int index = 0;
   for (const Column& column : trial_columns()) write_cell(trial, column, statement.getColumn(index++), file);
   return trial;
 }
@@ -139,6 +139,30 @@ void Database::for_each(const TrialFilter& filter, std::span<const char* const> 
       int index = 0;
       for (const Column* column : wanted) write_cell(trial, *column, statement.getColumn(++index), file());
       visit(statement.getColumn(0).getInt64(), trial);
+    }
+  });
+}
+
+void Database::for_each_with_sweeps(const TrialFilter& filter,
+                                    const std::function<void(const Trial&)>& visit) const {
+  translating_errors(file(), [&] {
+    SQLite::Statement rows = impl_->select_in_order(("id, " + column_list()).c_str(), filter);
+    // Sorted once, because the table is ordered by sweep and has no index of rows.
+    SQLite::Statement members(impl_->connection,
+                              "SELECT trial_id, sweep_id FROM sweep_trial ORDER BY trial_id, sweep_id");
+    bool more = true;
+    std::int64_t member = 0;
+    const auto next_member = [&] {
+      more = members.executeStep();
+      if (more) member = members.getColumn(0).getInt64();
+    };
+    for (bool first = true; rows.executeStep(); first = false) {
+      if (first) next_member();  // A statement that is under way keeps both at one state of the database.
+      const std::int64_t id = rows.getColumn(0).getInt64();
+      Trial trial = read_trial(rows, file(), 1);
+      while (more && member < id) next_member();
+      for (; more && member == id; next_member()) trial.sweeps.push_back(members.getColumn(1).getInt64());
+      visit(trial);
     }
   });
 }

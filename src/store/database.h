@@ -15,6 +15,9 @@
 
 namespace tiletune {
 
+class DatabaseCopy;
+struct MergeSummary;
+
 /// Which rows. Empty members do not filter; several values of one member are alternatives.
 struct TrialFilter {
   std::vector<std::string> gpus =
@@ -23,6 +26,7 @@ struct TrialFilter {
   std::vector<std::string> problems = {};
   std::vector<Outcome> outcomes = {};
   std::vector<Source> sources = {};
+  std::vector<std::string> kinds = {};
   std::optional<std::int64_t> sweep_id = {};
   bool baselines = true;  ///< include rows of kind "baseline"
 };
@@ -53,6 +57,8 @@ class Database {
   std::int64_t begin_sweep(const SweepRecord& sweep);
   /// Throws std::out_of_range when there is no such sweep.
   void end_sweep(std::int64_t id, const std::string& finished_at);
+  /// The number of the same run of the sweep command if it is there (store/joining.h); otherwise a new one.
+  std::int64_t find_or_begin_sweep(const SweepRecord& sweep);
   std::vector<SweepRecord> sweeps() const;
 
   /// Inserts the row or replaces the one of this key, which keeps its place in the order of insertion. A
@@ -70,6 +76,9 @@ class Database {
 
   /// Inserts what was measured of a GPU itself, or replaces what is there for this GPU and driver.
   void record_calibration(const CalibrationRecord& calibration);
+  /// The same unless there is one of that GPU and driver that is as late.
+  void record_if_later(const CalibrationRecord& calibration);
+  std::vector<CalibrationRecord> calibrations() const;
   std::optional<CalibrationRecord> calibration(const std::string& gpu_uuid,
                                                const std::string& driver_version) const;
 
@@ -81,6 +90,8 @@ class Database {
   /// The same with each row's id, and with only some columns read: other members of the rows have no meaning.
   void for_each(const TrialFilter& filter, std::span<const char* const> columns,
                 const std::function<void(std::int64_t id, const Trial&)>& visit) const;
+  /// The whole rows with the sweeps that made or reused each.
+  void for_each_with_sweeps(const TrialFilter& filter, const std::function<void(const Trial&)>& visit) const;
   /// The row of an id that for_each() gave. Throws std::out_of_range when there is none.
   Trial row(std::int64_t id) const;
   /// One cell of it.
@@ -100,13 +111,13 @@ class Database {
  private:
   friend class RowBatch;
   friend class GroupedWrites;
-  friend struct MergeSummary merge(const class DatabaseCopy& from, Database& into);
+  friend MergeSummary merge(const DatabaseCopy& from, Database& into);
 
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
 /// The schema this build reads and writes (PRAGMA user_version).
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 
 }  // namespace tiletune

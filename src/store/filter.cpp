@@ -56,6 +56,7 @@ Condition condition_of(const TrialFilter& filter, const std::vector<std::string>
   if (!filter.problems.empty()) builder.one_of("problem", filter.problems);
   if (!filter.outcomes.empty()) builder.one_of("outcome", filter.outcomes);
   if (!filter.sources.empty()) builder.one_of("source", filter.sources);
+  if (!filter.kinds.empty()) builder.one_of("kind", filter.kinds);
   if (filter.sweep_id) builder.made_or_reused_by(*filter.sweep_id);
   if (!filter.baselines) builder.equals("kind", std::string("kernel"));
   return builder.take();

@@ -4,14 +4,11 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-
 #include "base/error.h"
 #include "base/text.h"
 #include "store/connection.h"
 #include "store/database_impl.h"
+#include "store/joining.h"
 #include "store/schema.h"
 
 namespace tiletune {
@@ -19,13 +16,6 @@ namespace tiletune {
 namespace fs = std::filesystem;
 
 namespace {
-
-fs::path make_folder(const fs::path& parent) {
-  std::string pattern = (fs::absolute(parent) / "tiletune_merge_XXXXXX").string();
-  if (::mkdtemp(pattern.data()) != nullptr) return pattern;
-  throw UserError(fmt::format("no copy can be made here: {}", std::strerror(errno)),
-                  Where{parent.string(), ""}, "Check the permissions of the folder.");
-}
 
 /// "a, b, c" of a table's columns, each led by `prefix`, sweep numbers translated.
 std::string trial_columns_sql(const std::string& prefix) {
@@ -53,9 +43,7 @@ std::string calibration_names_sql() {
 
 /// The sweeps that are not there yet, in their order, and the number that each has here.
 std::int64_t merge_sweeps(SQLite::Database& database) {
-  const char* same =
-      "mine.started_at = other.started_at AND mine.command = other.command AND mine.host = other.host "
-      "AND mine.config = other.config";
+  const std::string same = same_sweep_sql("mine", "other");
   database.exec("CREATE TEMP TABLE sweep_number (id INTEGER PRIMARY KEY, number INTEGER)");
   const int added = database.exec(fmt::format(
       "INSERT INTO main.sweep ({0}) SELECT {0} FROM source.sweep AS other WHERE NOT EXISTS (SELECT 1 "
@@ -68,11 +56,6 @@ std::int64_t merge_sweeps(SQLite::Database& database) {
   return added;
 }
 
-/// A result counts more than none, one that ran more than one that did not, a later one more than another.
-constexpr const char* kBetter =
-    "(excluded.outcome <> 'dispatched', excluded.outcome IN ('ok', 'screened_out'), excluded.recorded_at) > "
-    "(trial.outcome <> 'dispatched', trial.outcome IN ('ok', 'screened_out'), trial.recorded_at)";
-
 void merge_trials(SQLite::Database& database, MergeSummary& summary) {
   const auto count = [&](const char* sql) { return database.execAndGet(sql).getInt64(); };
   const std::int64_t before = count("SELECT count(*) FROM main.trial");
@@ -84,7 +67,8 @@ void merge_trials(SQLite::Database& database, MergeSummary& summary) {
   const int changed = database.exec(fmt::format(
       "INSERT INTO main.trial ({}) SELECT {} FROM source.trial AS other WHERE true ORDER BY other.id "
       "ON CONFLICT(\"key\") DO UPDATE SET {} WHERE {}",
-      column_list(), trial_columns_sql("other."), join(updates, ", "), kBetter));
+      column_list(), trial_columns_sql("other."), join(updates, ", "),
+      counts_more_sql("excluded.outcome", "excluded.recorded_at")));
   summary.new_rows = count("SELECT count(*) FROM main.trial") - before;
   summary.replaced = changed - summary.new_rows;
 }
@@ -96,6 +80,7 @@ void merge_memberships(SQLite::Database& database) {
       "JOIN temp.sweep_number AS numbers ON numbers.id = member.sweep_id "
       "JOIN source.trial AS other ON other.id = member.trial_id "
       "JOIN main.trial AS mine ON mine.\"key\" = other.\"key\"");
+  database.exec(see_in_latest_sql());
 }
 
 std::int64_t merge_calibrations(SQLite::Database& database) {
@@ -140,21 +125,14 @@ MergeSummary merge_attached(SQLite::Database& database, const fs::path& copy) {
 }  // namespace
 
 DatabaseCopy::DatabaseCopy(const fs::path& file, const fs::path& folder)
-    : original_(file), folder_(make_folder(folder)), copy_(folder_ / "copy.db") {
+    : original_(file), folder_(folder), copy_(folder_.path() / "copy.db") {
   try {
     copy_database(file, copy_);
     // Upgrades the copy, and refuses what is no database of tiletune's.
     const Database upgraded(copy_, Database::Mode::read_only);
   } catch (const UserError& error) {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
     throw UserError(error.message(), Where{file.string(), ""}, error.remedy());
   }
-}
-
-DatabaseCopy::~DatabaseCopy() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
 }
 
 MergeSummary merge(const DatabaseCopy& from, Database& into) {

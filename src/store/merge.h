@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "base/scratch_folder.h"
 #include "store/database.h"
 
 namespace tiletune {
@@ -22,22 +23,19 @@ class DatabaseCopy {
  public:
   /// `folder` has room for the copy. Throws UserError as Database does.
   DatabaseCopy(const std::filesystem::path& file, const std::filesystem::path& folder);
-  ~DatabaseCopy();
-  DatabaseCopy(const DatabaseCopy&) = delete;
-  DatabaseCopy& operator=(const DatabaseCopy&) = delete;
 
   const std::filesystem::path& original() const { return original_; }
   const std::filesystem::path& copy() const { return copy_; }
 
  private:
   std::filesystem::path original_;
-  std::filesystem::path folder_;
+  ScratchFolder folder_;
   std::filesystem::path copy_;
 };
 
 /// Brings all rows, sweeps and calibrations of `from` into `into`, in one transaction. Of two rows of one key
-/// the one that ran counts, then the one that was recorded later. Sweeps get new numbers; one that is there
-/// already is recognised by its start, its command and its host.
+/// one counts (store/joining.h), and belongs to the sweeps of both. Sweeps get new numbers; one that is there
+/// already is recognised by its start, its command, its host and its config.
 MergeSummary merge(const DatabaseCopy& from, Database& into);
 
 }  // namespace tiletune

@@ -4,11 +4,27 @@
 
 #include "store/connection.h"
 #include "store/database_impl.h"
+#include "store/joining.h"
 #include "store/schema.h"
 
 // What the database holds beside the rows: runs of the sweep command, and what was measured of GPUs.
 
 namespace tiletune {
+
+namespace {
+
+CalibrationRecord read_calibration(const SQLite::Statement& statement) {
+  CalibrationRecord calibration;
+  int index = 0;
+  for (const CalibrationColumn& column : calibration_columns()) {
+    const SQLite::Column cell = statement.getColumn(index++);
+    if (const auto* text = std::get_if<0>(&column.member)) calibration.** text = cell.getString();
+    if (const auto* number = std::get_if<1>(&column.member)) calibration.** number = cell.getDouble();
+  }
+  return calibration;
+}
+
+}  // namespace
 
 std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
   impl_->watch.check();
@@ -19,6 +35,18 @@ std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
     statement->exec();
     return impl_->connection.getLastInsertRowid();
   });
+}
+
+std::int64_t Database::find_or_begin_sweep(const SweepRecord& sweep) {
+  impl_->watch.check();
+  const auto found = translating_errors(file(), [&]() -> std::optional<std::int64_t> {
+    const InUse statement = impl_->prepared(find_sweep_sql());
+    int index = 0;
+    for (const SweepColumn& column : sweep_columns()) statement->bind(++index, sweep.*column.member);
+    if (!statement->executeStep() || statement->getColumn(0).isNull()) return std::nullopt;
+    return statement->getColumn(0).getInt64();
+  });
+  return found ? *found : begin_sweep(sweep);
 }
 
 void Database::end_sweep(std::int64_t id, const std::string& finished_at) {
@@ -62,6 +90,20 @@ void Database::record_calibration(const CalibrationRecord& calibration) {
   });
 }
 
+void Database::record_if_later(const CalibrationRecord& calibration) {
+  const auto present = this->calibration(calibration.gpu_uuid, calibration.driver_version);
+  if (!present || present->recorded_at < calibration.recorded_at) record_calibration(calibration);
+}
+
+std::vector<CalibrationRecord> Database::calibrations() const {
+  return translating_errors(file(), [&] {
+    const InUse statement = impl_->prepared(select_calibration_sql() + " ORDER BY gpu_uuid, driver_version");
+    std::vector<CalibrationRecord> calibrations;
+    while (statement->executeStep()) calibrations.push_back(read_calibration(*statement));
+    return calibrations;
+  });
+}
+
 std::optional<CalibrationRecord> Database::calibration(const std::string& gpu_uuid,
                                                        const std::string& driver_version) const {
   return translating_errors(file(), [&]() -> std::optional<CalibrationRecord> {
@@ -70,14 +112,7 @@ std::optional<CalibrationRecord> Database::calibration(const std::string& gpu_uu
     statement->bind(1, gpu_uuid);
     statement->bind(2, driver_version);
     if (!statement->executeStep()) return std::nullopt;
-    CalibrationRecord calibration;
-    int index = 0;
-    for (const CalibrationColumn& column : calibration_columns()) {
-      const SQLite::Column cell = statement->getColumn(index++);
-      if (const auto* text = std::get_if<0>(&column.member)) calibration.** text = cell.getString();
-      if (const auto* number = std::get_if<1>(&column.member)) calibration.** number = cell.getDouble();
-    }
-    return calibration;
+    return read_calibration(*statement);
   });
 }
 

@@ -2,11 +2,13 @@
 
 #include <sqlite3.h>
 
+#include <optional>
 #include <vector>
 
 #include "store/cells.h"
 #include "store/connection.h"
 #include "store/database_impl.h"
+#include "store/joining.h"
 #include "store/schema.h"
 
 namespace tiletune {
@@ -52,6 +54,29 @@ bool drop_indices(SQLite::Database& database) {
 }  // namespace
 
 struct RowBatch::State {
+  bool replace_lesser(const Trial& trial) {
+    if (!replace) replace.emplace(connection, replace_lesser_sql());
+    replace->reset();
+    int index = 0;
+    for (const Column& column : trial_columns()) bind_cell(*replace, ++index, column.read(trial));
+    return replace->exec() != 0;
+  }
+
+  void add_members(const Trial& trial, bool is_new) {
+    for (const std::int64_t sweep : trial.sweeps) {
+      if (is_new && sweep == trial.seen_in_sweep) continue;  // commit() adds it.
+      if (!add_member) {
+        add_member.emplace(connection,
+                           "INSERT OR IGNORE INTO sweep_trial SELECT ?, id FROM trial WHERE \"key\" = ?");
+      }
+      add_member->reset();
+      add_member->bind(1, sweep);
+      add_member->bind(2, trial.key);
+      add_member->exec();
+      has_new_members = true;
+    }
+  }
+
   State(SQLite::Database& database, std::span<const char* const> names, std::filesystem::path path)
       : file(std::move(path)),
         connection(database),
@@ -73,7 +98,11 @@ struct RowBatch::State {
   std::int64_t rows_before;  ///< the last id
   bool builds_indices;       ///< at the end
   std::vector<Cell> bound;
+  std::vector<Cell> cells;  ///< of a row that is joined
   SQLite::Statement insert;
+  std::optional<SQLite::Statement> replace;
+  std::optional<SQLite::Statement> add_member;
+  bool has_new_members = false;
 };
 
 RowBatch::RowBatch(Database& database, std::span<const char* const> columns) {
@@ -104,12 +133,26 @@ bool RowBatch::add(std::span<Cell> row) {
   });
 }
 
+RowBatch::Joined RowBatch::join(const Trial& trial) {
+  std::vector<Cell>& cells = state_->cells;
+  cells.clear();
+  append_cells(trial, cells);
+  const bool is_new = add(cells);
+  return translating_errors(state_->file, [&] {
+    const bool replaced = !is_new && state_->replace_lesser(trial);
+    state_->add_members(trial, is_new);
+    if (is_new) return Joined::added;
+    return replaced ? Joined::replaced : Joined::kept;
+  });
+}
+
 void RowBatch::commit() {
   translating_errors(state_->file, [&] {
     if (state_->builds_indices) state_->connection.exec(indices_sql());
     SQLite::Statement members(state_->connection, new_members_sql());
     members.bind(1, state_->rows_before);
     members.exec();
+    if (state_->has_new_members) state_->connection.exec(see_in_latest_sql());
     state_->transaction.commit();
   });
 }

@@ -8,7 +8,8 @@
 namespace tiletune {
 
 /// Many rows that go into a database together or not at all: what is not committed goes with this object.
-/// Nothing else may write through the database object meanwhile but begin_sweep(), which is part of it.
+/// Of what else writes through the database object only what records sweeps and calibrations may be called
+/// meanwhile, and is part of it.
 class RowBatch {
  public:
   /// The rows have values in these columns alone; the key must be one of them.
@@ -24,6 +25,12 @@ class RowBatch {
   /// Adds such a row, whose cells are used up. False when the database has a row of its key: it stays as it
   /// is.
   bool add(std::span<Cell> row);
+
+  enum class Joined { kept, added, replaced };
+  /// For rows of all columns, which another database had: of two rows of one key one counts
+  /// (store/joining.h). It belongs to `trial.sweeps` too, and is seen in the one of its sweeps that began
+  /// last.
+  Joined join(const Trial& trial);
   void commit();
 
  private:

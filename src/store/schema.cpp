@@ -109,12 +109,13 @@ END;
 /// with the fastest kernel (both were in the finals that decide or both were not, and intervals, widened by
 /// half the noise floor, overlap without a gap in order of time), on which of the tied ones is best, and on
 /// the pace at which times from outside those finals are compared (rank/rows.h). `rank` itself is by time
-/// alone.
+/// alone. Sweeps follow each other by their start: those of another database have got numbers as they came.
 constexpr const char* kViews = R"(
 CREATE VIEW ranking AS
 WITH dated AS (
   SELECT *, row_number() OVER (PARTITION BY {comparable}, "template", parameters
-                               ORDER BY coalesce(seen_in_sweep, 0) DESC, recorded_at DESC, id DESC) = 1 AS is_latest
+                               ORDER BY (SELECT started_at FROM sweep WHERE id = seen_in_sweep) DESC,
+                                 seen_in_sweep DESC, recorded_at DESC, id DESC) = 1 AS is_latest
   FROM trial WHERE kind = 'kernel' AND outcome <> 'dispatched'
 ), timed AS (
   SELECT *, CASE source WHEN 'predicted' THEN coalesce(predicted_us, median_us) ELSE median_us END AS time_us,
@@ -243,7 +244,7 @@ std::string insert_new_sql(std::span<const Column* const> columns) {
 }
 
 std::string new_members_sql() {
-  return "INSERT INTO sweep_trial SELECT seen_in_sweep, id FROM trial NOT INDEXED WHERE id > ? AND "
+  return "INSERT OR IGNORE INTO sweep_trial SELECT seen_in_sweep, id FROM trial NOT INDEXED WHERE id > ? AND "
          "seen_in_sweep IS NOT NULL";
 }
 

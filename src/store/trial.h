@@ -98,6 +98,8 @@ struct Trial {
   std::string recorded_at;         ///< UTC, "2026-11-21T10:00:00Z"
   std::int64_t sweep_id = 0;       ///< the sweep that made the row
   std::int64_t seen_in_sweep = 0;  ///< the latest sweep that made or reused it
+  /// All that did, ascending. No column but the table sweep_trial: filled in where a reader says so.
+  std::vector<std::int64_t> sweeps;
 };
 
 /// What was measured of a GPU itself, once per GPU and driver.

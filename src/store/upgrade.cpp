@@ -52,8 +52,10 @@ UPDATE trial SET derived = json_object('library', kernel_expression, 'algorithm'
   WHERE kind = 'baseline' AND derived IS NULL;
 )";
 
+constexpr const char* kDropViews = "DROP VIEW IF EXISTS best; DROP VIEW IF EXISTS ranking;";
+
 void upgrade_from_1(SQLite::Database& database) {
-  database.exec("DROP VIEW IF EXISTS best; DROP VIEW IF EXISTS ranking;");
+  database.exec(kDropViews);
   add_missing_columns(database);
   if (!database.tableExists("sweep_trial")) database.exec(membership_sql());
   database.exec(calibration_table_sql());
@@ -62,14 +64,18 @@ void upgrade_from_1(SQLite::Database& database) {
   database.exec(views_sql() + version_sql());
 }
 
+/// Schema 2 took the numbers of sweeps for their order in time.
+void upgrade_from_2(SQLite::Database& database) { database.exec(kDropViews + views_sql() + version_sql()); }
+
 }  // namespace
 
 void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
+  const std::int64_t version = database.execAndGet("PRAGMA user_version").getInt64();
   try {
-    upgrade_from_1(database);
+    version == 1 ? upgrade_from_1(database) : upgrade_from_2(database);
   } catch (const SQLite::Exception& error) {
     if (error.getErrorCode() != SQLITE_ERROR && error.getErrorCode() != SQLITE_CONSTRAINT) throw;
-    throw UserError(fmt::format("this database of schema 1 is damaged: {}", error.what()),
+    throw UserError(fmt::format("this database of schema {} is damaged: {}", version, error.what()),
                     Where{file.string(), ""}, kRestore);
   }
 }

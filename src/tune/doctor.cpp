@@ -1,8 +1,8 @@
 #include "tune/doctor.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include "base/text.h"
 
 namespace tiletune {
 
@@ -11,18 +11,14 @@ namespace {
 constexpr int kDisturbed = 1;
 constexpr int kUnusable = 3;
 
-std::int64_t count(const std::vector<Finding>& findings, Health health) {
-  return std::count_if(findings.begin(), findings.end(),
-                       [&](const Finding& finding) { return finding.health == health; });
+std::uint64_t count(const std::vector<Finding>& findings, Health health) {
+  return static_cast<std::uint64_t>(std::count_if(
+      findings.begin(), findings.end(), [&](const Finding& finding) { return finding.health == health; }));
 }
 
 /// A GPU, or the driver with the GPUs that it does not show.
 bool is_unusable(const Finding& finding) {
   return finding.health == Health::problem && (finding.gpu || finding.check == "driver");
-}
-
-std::string counted(std::int64_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -71,8 +67,8 @@ int exit_code(const std::vector<Finding>& findings) {
 }
 
 std::string verdict(const std::vector<Finding>& findings) {
-  const std::int64_t problems = count(findings, Health::problem);
-  const std::int64_t warnings = count(findings, Health::warning);
+  const std::uint64_t problems = count(findings, Health::problem);
+  const std::uint64_t warnings = count(findings, Health::warning);
   const auto has = [&](const auto& condition) {
     return std::any_of(findings.begin(), findings.end(), condition);
   };

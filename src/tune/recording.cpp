@@ -128,7 +128,8 @@ std::string configuration_text(const NamedValues& parameters) {
   return text;
 }
 
-Recording::Recording(RecordedSet set, Reader read) : set_(std::move(set)), read_(std::move(read)) {
+Recording::Recording(RecordedSet set, SweepOrder order, Reader read)
+    : set_(std::move(set)), order_(std::move(order)), read_(std::move(read)) {
   entries_.reserve(static_cast<std::size_t>(set_.kernels));
 }
 
@@ -163,9 +164,8 @@ void Recording::add(std::int64_t id, const Trial& row) {
   const std::string key = is_baseline ? conditions_text(row) : place_of(row);
   Place& place = place_for(row, key);
   Entry entry;
-  entry.id = id;
-  entry.seen_in_sweep = row.seen_in_sweep;
-  entry.recorded_at = ShortText<20>(row.recorded_at);
+  DatedRow& dated = entry;
+  dated = {id, row, order_};
   entry.place = place.number;
   entry.outcome = row.outcome;
   entry.time_us = ranking_time_us(row).value_or(0);
@@ -185,14 +185,9 @@ void Recording::add(std::int64_t id, const Trial& row) {
 }
 
 void Recording::finish() {
-  for (std::vector<Entry>* entries : {&entries_, &baselines_}) {
-    std::sort(entries->begin(), entries->end(), [](const Entry& a, const Entry& b) {
-      return std::tie(a.identity, b.seen_in_sweep, b.recorded_at, b.id) <
-             std::tie(b.identity, a.seen_in_sweep, a.recorded_at, a.id);
-    });
-    const auto same = [](const Entry& a, const Entry& b) { return a.identity == b.identity; };
-    entries->erase(std::unique(entries->begin(), entries->end(), same), entries->end());
-  }
+  const auto identity = [](const Entry& entry) { return std::tie(entry.identity); };
+  keep_latest(entries_, identity);
+  keep_latest(baselines_, identity);
   std::vector<std::uint64_t> counts(places_.size());
   for (const Entry& entry : entries_) ++counts[entry.place];
   for (auto& [key, place] : places_) place.configurations = counts[place.number];
@@ -249,7 +244,7 @@ std::string Recording::places_text() const {
 }
 
 Recording read_recording(const Database& database, const RecordedSet& set) {
-  Recording recording(set, [&database](std::int64_t id) { return database.row(id); });
+  Recording recording(set, SweepOrder(database), [&database](std::int64_t id) { return database.row(id); });
   TrialFilter filter;
   filter.gpus = {set.gpu};
   filter.sources = {set.source};

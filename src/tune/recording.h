@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/value.h"
+#include "rank/latest.h"
 #include "rank/rows.h"
 #include "store/database.h"
 
@@ -40,11 +41,8 @@ class Recording {
  public:
   using Reader = std::function<Trial(std::int64_t id)>;
 
-  struct Entry {
+  struct Entry : DatedRow {
     std::array<std::uint64_t, 2> identity{};  ///< hash of the place and the parameters
-    std::int64_t id = 0;
-    std::int64_t seen_in_sweep = 0;
-    ShortText<20> recorded_at;
     std::uint32_t place = 0;
     double time_us = 0;   ///< 0: it did not run
     double spent_ms = 0;  ///< compiling and measuring, as far as the row says
@@ -61,14 +59,15 @@ class Recording {
     std::uint64_t configurations = 0;
   };
 
-  /// `read` gives the row of an id.
-  Recording(RecordedSet set, Reader read);
+  /// `order` is that of the sweeps of the rows; `read` gives the row of an id.
+  Recording(RecordedSet set, SweepOrder order, Reader read);
 
   const RecordedSet& set() const { return set_; }
 
   /// Takes what ranking_columns() name of a row, and compile_ms and measure_ms of the set.
   void add(std::int64_t id, const Trial& row);
-  /// To be called once, after the last add(): of several rows of one configuration the latest counts.
+  /// To be called once, after the last add(): of several rows of one configuration the latest counts
+  /// (rank/latest.h).
   void finish();
 
   /// Where rows lie that are of the template, problem and conditions of `like`, for place() and find().
@@ -98,6 +97,7 @@ class Recording {
   Place& place_for(const Trial& row, const std::string& key);
 
   RecordedSet set_;
+  SweepOrder order_;
   Reader read_;
   std::vector<Entry> entries_;
   std::vector<Entry> baselines_;

@@ -40,6 +40,12 @@ TEST(Text, ThreeDigits) {
   EXPECT_EQ(three_digits(-5.5555), "-5.56");
 }
 
+TEST(Text, OnlyOneIsSingular) {
+  EXPECT_EQ(counted(0, "row"), "0 rows");
+  EXPECT_EQ(counted(1, "row"), "1 row");
+  EXPECT_EQ(counted(2, "row"), "2 rows");
+}
+
 TEST(Text, BytesFromText) {
   EXPECT_EQ(bytes_from_text("512MiB"), std::uint64_t{512} << 20);
   EXPECT_EQ(bytes_from_text("1.5 GiB"), std::uint64_t{1536} << 20);

@@ -1,5 +1,7 @@
 #include "foreign/import.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "importing.h"
@@ -172,8 +174,81 @@ TEST_F(Import, AnOwnExportComesBackWithItsKeys) {
   EXPECT_EQ(rows()[0].source, Source::measured);
   EXPECT_EQ(rows()[0].parameters, R"({"BM":64})");
   EXPECT_EQ(rows()[0].sweep_id, 1);
-  EXPECT_EQ(rows()[0].seen_in_sweep, 0) << "a sweep that the file does not list";
+  EXPECT_EQ(rows()[0].seen_in_sweep, 1) << "the file does not list a later one";
   EXPECT_EQ(database_.sweeps().front().command, "c");
+}
+
+/// What `export` writes of rows of two sweeps, the second of which began first.
+std::string own_export(const std::string& rows) {
+  return R"({"tiletune_trials": 1, "sweeps": [{"id": 7, "started_at": "2026-11-21T10:00:00Z"},
+             {"id": 8, "started_at": "2026-11-20T10:00:00Z"}], "trials": [)" +
+         rows + "]}";
+}
+
+TEST_F(Import, OfAnExportsRowAndTheOneThatIsThereTheSameCountsAsInMerge) {
+  const auto row = [](const char* key, const char* outcome) {
+    return fmt::format(R"({{"key": "{}", "outcome": "{}", "recorded_at": "2026-02", "median_us": 2}})", key,
+                       outcome);
+  };
+  Trial dispatched;
+  dispatched.key = "dispatched here";
+  Trial failed = dispatched;
+  failed.key = "failed here";
+  failed.outcome = Outcome::timeout;
+  failed.recorded_at = "2026-03";
+  Trial earlier = failed;
+  earlier.key = "earlier here";
+  earlier.outcome = Outcome::ok;
+  earlier.recorded_at = "2026-01";
+  earlier.median_us = 1;
+  Trial better = earlier;
+  better.key = "better here";
+  database_.record_all({dispatched, failed, earlier, better});
+  const ImportSummary summary = import_text(own_export(
+      row("dispatched here", "refused") + "," + row("failed here", "ok") + "," + row("earlier here", "ok") +
+      "," + row("better here", "screened_out") + "," + row("new", "ok")));
+  EXPECT_EQ(summary.rows, 5U);
+  EXPECT_EQ(summary.new_rows, 1U);
+  EXPECT_EQ(summary.replaced, 3U);
+  EXPECT_EQ(database_.find("dispatched here")->outcome, Outcome::refused);
+  EXPECT_EQ(database_.find("failed here")->outcome, Outcome::ok);
+  EXPECT_EQ(database_.find("earlier here")->median_us, 2);
+  EXPECT_EQ(database_.find("better here")->median_us, 1);
+}
+
+TEST_F(Import, AnExportsRowIsSeenInTheSweepThatBeganLast) {
+  SweepRecord between;
+  between.started_at = "2026-11-20T20:00:00Z";
+  Trial here;
+  here.key = "here";
+  here.sweep_id = here.seen_in_sweep = database_.begin_sweep(between);
+  Trial later = here;
+  later.key = "later";
+  database_.record_all({here, later});
+  import_text(own_export(R"({"key": "here", "sweep_id": 7, "seen_in_sweep": 7, "sweeps": [7]},
+                            {"key": "later", "sweep_id": 8, "seen_in_sweep": 8, "sweeps": [8]},
+                            {"key": "unlisted", "sweep_id": 7, "seen_in_sweep": 8},
+                            {"key": "broken", "sweep_id": 8, "seen_in_sweep": 8, "sweeps": [8, 7, 9]})"));
+  EXPECT_EQ(database_.find("here")->seen_in_sweep, 2);
+  EXPECT_EQ(database_.find("here")->sweep_id, 1);
+  EXPECT_EQ(database_.find("later")->seen_in_sweep, 1);
+  EXPECT_EQ(database_.find("unlisted")->seen_in_sweep, 2);
+  EXPECT_EQ(database_.find("broken")->seen_in_sweep, 2);
+  TrialFilter of_eight;
+  of_eight.sweep_id = 3;
+  EXPECT_EQ(database_.trials(of_eight).size(), 3U);
+}
+
+TEST_F(Import, AnExportWithoutItsListsIsRefusedAtThePlace) {
+  EXPECT_EQ(refusal(own_export(R"({"key": "a", "sweeps": 7})")),
+            "file.json: /trials/0/sweeps: this is no list. Correct it.");
+  EXPECT_EQ(refusal(own_export(R"({"key": "a", "sweeps": [7, "8"]})")),
+            "file.json: /trials/0/sweeps: this is no list of sweeps. Correct it.");
+  const auto with = [](const std::string& calibration) {
+    return R"({"tiletune_trials": 1, "sweeps": [], "calibrations": [)" + calibration + R"(], "trials": []})";
+  };
+  EXPECT_EQ(refusal(with("5")), "file.json: /calibrations/gpu: this is no gpu. Correct it.");
+  EXPECT_EQ(refusal(with(R"({"gpu": 5})")), "file.json: /calibrations/gpu: this is no gpu. Correct it.");
 }
 
 }  // namespace

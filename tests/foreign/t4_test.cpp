@@ -1,5 +1,6 @@
 // Export to T4 and back.
 
+#include <set>
 #include <sstream>
 
 #include "importing.h"
@@ -17,6 +18,24 @@ class T4 : public Importing {
     return out.str();
   }
 };
+
+/// The keys of the rows that belong to a sweep.
+std::set<std::string> keys_of_sweep(const Database& database, std::int64_t sweep) {
+  TrialFilter filter;
+  filter.sweep_id = sweep;
+  std::set<std::string> keys;
+  for (const Trial& trial : database.trials(filter)) keys.insert(trial.key);
+  return keys;
+}
+
+CalibrationRecord calibration_of(const std::string& uuid, const std::string& recorded_at, double copy_gbs) {
+  CalibrationRecord calibration;
+  calibration.gpu_uuid = uuid;
+  calibration.driver_version = "580";
+  calibration.recorded_at = recorded_at;
+  calibration.copy_gbs = copy_gbs;
+  return calibration;
+}
 
 SweepRecord sweep_number(int number) {
   SweepRecord sweep;
@@ -55,6 +74,42 @@ TEST_F(T4, BackAndForthLosesNothing) {
   EXPECT_EQ(other.sweeps().size(), 2U);
   EXPECT_EQ(import_file(other, file, {}, [](std::uint64_t) {}).new_rows, 0U);
   EXPECT_EQ(other.sweeps().size(), 2U);
+}
+
+TEST_F(T4, BackAndForthEveryRowStaysInItsSweeps) {
+  for (int number = 1; number <= 3; ++number) database_.begin_sweep(sweep_number(number));
+  Trial kernel = timed_trial("kernel", 1, 0);
+  kernel.sweep_id = kernel.seen_in_sweep = 1;
+  Trial baseline = timed_trial("baseline", 2, 0);
+  baseline.kind = "baseline";
+  baseline.sweep_id = baseline.seen_in_sweep = 1;
+  database_.record_all({kernel, timed_trial("of none", 1, 0), baseline, timed_trial("late", 1, 0)});
+  database_.mark_seen("kernel", 3);
+  database_.mark_seen("baseline", 2);
+  database_.mark_seen("late", 3);
+  database_.record_calibration(calibration_of("GPU-1", "2026-11-21", 4000));
+  database_.record_calibration(calibration_of("GPU-2", "2026-11-21", 3000));
+  std::ostringstream json;
+  write_export(json, database_, {}, false);
+
+  int copies = 0;
+  for (const std::string& text : {exported(), json.str()}) {
+    const auto file = write("export.json", text);
+    Database other(folder_ / std::to_string(++copies), Database::Mode::read_write);
+    SweepRecord own = sweep_number(0);
+    other.begin_sweep(own);
+    other.record_calibration(calibration_of("GPU-2", "2026-11-22", 5000));
+    for (int i = 0; i < 2; ++i) {
+      import_file(other, file, {}, [](std::uint64_t) {});
+      EXPECT_EQ(keys_of_sweep(other, 1), std::set<std::string>{});
+      EXPECT_EQ(keys_of_sweep(other, 2), (std::set<std::string>{"kernel", "baseline"}));
+      EXPECT_EQ(keys_of_sweep(other, 3), std::set<std::string>{"baseline"});
+      EXPECT_EQ(keys_of_sweep(other, 4), (std::set<std::string>{"kernel", "late"}));
+      EXPECT_EQ(other.find("kernel")->seen_in_sweep, 4);
+      EXPECT_EQ(other.calibration("GPU-1", "580")->copy_gbs, 4000);
+      EXPECT_EQ(other.calibration("GPU-2", "580")->copy_gbs, 5000) << "the later one";
+    }
+  }
 }
 
 TEST_F(T4, SaysWhatOthersRead) {

@@ -60,5 +60,25 @@ TEST(Databases, TheLatestSweepOverAllDecidesWhichOfEqualRowsCounts) {
   EXPECT_EQ(databases.row(sets[0].kernels[0].id).key, "new");
 }
 
+/// A database whose sweeps have come from others.
+TEST(Databases, TheLatestSweepOfOneDatabaseIsNotTheOneOfTheHighestNumber) {
+  const TemporaryFolder folder;
+  Database database(folder / "merged.db", Database::Mode::read_write);
+  database.record(of_sweep("new", 20, begin(database, "2026-11-21T10:00:00Z")));
+  database.record(of_sweep("old", 10, begin(database, "2026-11-20T10:00:00Z")));
+  RankingRows alone = ranking_rows(database, {});
+  ASSERT_EQ(alone.comparable().size(), 1U);
+  EXPECT_EQ(database.row(alone.comparable()[0].kernels[0].id).key, "new");
+  const Databases databases({&database});
+  RankingRows rows;
+  std::vector<std::int64_t> sweeps;
+  databases.for_each({}, ranking_columns(), [&](std::int64_t id, Trial& trial) {
+    rows.add(id, trial);
+    sweeps.push_back(trial.sweep_id);
+  });
+  EXPECT_EQ(databases.row(rows.comparable()[0].kernels[0].id).key, "new");
+  EXPECT_EQ(sweeps, (std::vector<std::int64_t>{1, 2})) << "as people know them";
+}
+
 }  // namespace
 }  // namespace tiletune

@@ -52,7 +52,7 @@ TEST_F(DatabaseErrors, MissingFilesAreNotCreatedForReading) {
 TEST_F(DatabaseErrors, NewerSchemasAreRefusedByNumber) {
   create();
   sql("PRAGMA user_version = 7");
-  expect_refused("written by a newer tiletune (schema 7; this one knows schema 2)", "Update tiletune");
+  expect_refused("written by a newer tiletune (schema 7; this one knows schema 3)", "Update tiletune");
 }
 
 TEST_F(DatabaseErrors, SchemasOfNoReleaseAreRefused) {

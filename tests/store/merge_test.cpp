@@ -31,12 +31,30 @@ class Merge : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-SweepRecord sweep_on(const std::string& host) {
+SweepRecord sweep_on(const std::string& host, const std::string& started_at = "2026-11-21T10:00:00Z") {
   SweepRecord sweep;
-  sweep.started_at = "2026-11-21T10:00:00Z";
+  sweep.started_at = started_at;
   sweep.command = "tiletune sweep";
   sweep.host = host;
   return sweep;
+}
+
+/// A row of the one configuration "{}".
+Trial of_sweep(const std::string& key, double median_us, std::int64_t sweep) {
+  Trial trial = timed_trial(key, median_us, 0);
+  trial.parameters = "{}";
+  trial.recorded_at = "2026-11-21T10:00:00Z";
+  trial.sweep_id = trial.seen_in_sweep = sweep;
+  return trial;
+}
+
+/// The rows of the view `ranking`: which of equal rows counts.
+std::vector<std::string> ranked_keys(const std::filesystem::path& file) {
+  SQLite::Database database(file, SQLite::OPEN_READONLY);
+  SQLite::Statement statement(database, "SELECT \"key\" FROM ranking ORDER BY 1");
+  std::vector<std::string> keys;
+  while (statement.executeStep()) keys.push_back(statement.getColumn(0).getString());
+  return keys;
 }
 
 TEST_F(Merge, RowsSweepsAndCalibrationsCome) {
@@ -101,6 +119,86 @@ TEST_F(Merge, OfTwoRowsOfOneKeyTheOneThatRanThenTheLaterCounts) {
   EXPECT_EQ(a.find("ran here")->median_us, 1);
   EXPECT_EQ(a.find("ran there")->median_us, 2);
   EXPECT_EQ(a.find("begun here")->outcome, Outcome::refused);
+}
+
+TEST_F(Merge, AMeasuredTimeCountsMoreThanOneThatASweepGaveUpOn) {
+  const auto row = [](const char* key, Outcome outcome, const char* when) {
+    Trial trial = timed_trial(key, 1, 0);
+    trial.outcome = outcome;
+    trial.recorded_at = when;
+    return trial;
+  };
+  const auto either_way = [&](const char* from, const char* into) {
+    EXPECT_EQ(merge_into("a.db", into).new_rows, 3);
+    merge_into(from, into);
+    const Database merged(folder_ / into, Mode::read_only);
+    EXPECT_EQ(merged.find("ok")->outcome, Outcome::ok);
+    EXPECT_EQ(merged.find("screened")->outcome, Outcome::screened_out);
+    EXPECT_EQ(merged.find("failed")->outcome, Outcome::crashed);
+  };
+  writable("a.db").record_all({row("ok", Outcome::ok, "2026-01"),
+                               row("screened", Outcome::timeout, "2026-03"),
+                               row("failed", Outcome::crashed, "2026-01")});
+  writable("b.db").record_all({row("ok", Outcome::screened_out, "2026-02"),
+                               row("screened", Outcome::screened_out, "2026-02"),
+                               row("failed", Outcome::dispatched, "2026-02")});
+  either_way("b.db", "ab.db");
+  std::filesystem::rename(folder_ / "a.db", folder_ / "c.db");
+  std::filesystem::rename(folder_ / "b.db", folder_ / "a.db");
+  either_way("c.db", "ba.db");
+}
+
+TEST_F(Merge, TheOrderOfTheInputsDoesNotDecideWhichOfEqualRowsCounts) {
+  {
+    Database older = writable("older.db");
+    older.begin_sweep(sweep_on("a", "2026-11-19T10:00:00Z"));
+    older.record(of_sweep("old source", 10, older.begin_sweep(sweep_on("a", "2026-11-20T10:00:00Z"))));
+    Database newer = writable("newer.db");
+    newer.record(of_sweep("new source", 20, newer.begin_sweep(sweep_on("b", "2026-11-21T10:00:00Z"))));
+  }
+  merge_into("older.db", "on.db");
+  merge_into("newer.db", "on.db");
+  EXPECT_EQ(ranked_keys(folder_ / "on.db"), std::vector<std::string>{"new source"});
+  merge_into("newer.db", "no.db");
+  merge_into("older.db", "no.db");
+  EXPECT_EQ(ranked_keys(folder_ / "no.db"), std::vector<std::string>{"new source"});
+}
+
+TEST_F(Merge, ARowThatALaterSweepUsedAgainIsSeenInThatSweep) {
+  {
+    Database a = writable("a.db");
+    a.record(of_sweep("kept", 10, a.begin_sweep(sweep_on("a", "2026-11-19T10:00:00Z"))));
+    a.record(of_sweep("superseded", 5, a.begin_sweep(sweep_on("a", "2026-11-20T10:00:00Z"))));
+  }
+  std::filesystem::copy_file(folder_ / "a.db", folder_ / "b.db");
+  {
+    Database b = writable("b.db");
+    b.mark_seen("kept", b.begin_sweep(sweep_on("b", "2026-11-21T10:00:00Z")));
+    Database a = writable("a.db");
+    a.begin_sweep(sweep_on("a", "2026-11-22T10:00:00Z"));
+  }
+  EXPECT_EQ(merge_into("b.db", "a.db").replaced, 0);
+  const Database a(folder_ / "a.db", Mode::read_only);
+  EXPECT_EQ(a.find("kept")->seen_in_sweep, 4) << "the number that b's sweep has here";
+  EXPECT_EQ(a.find("kept")->sweep_id, 1);
+  EXPECT_EQ(a.find("superseded")->seen_in_sweep, 2);
+  EXPECT_EQ(ranked_keys(folder_ / "a.db"), std::vector<std::string>{"kept"});
+}
+
+TEST_F(Merge, ARowThatIsReplacedStaysSeenInItsLatestSweep) {
+  {
+    Database a = writable("a.db");
+    Trial failed = of_sweep("k", 1, a.begin_sweep(sweep_on("a", "2026-11-21T10:00:00Z")));
+    failed.outcome = Outcome::timeout;
+    a.record(failed);
+    Database b = writable("b.db");
+    b.record(of_sweep("k", 2, b.begin_sweep(sweep_on("b", "2026-11-20T10:00:00Z"))));
+  }
+  EXPECT_EQ(merge_into("b.db", "a.db").replaced, 1);
+  const Database a(folder_ / "a.db", Mode::read_only);
+  EXPECT_EQ(a.find("k")->median_us, 2);
+  EXPECT_EQ(a.find("k")->sweep_id, 2);
+  EXPECT_EQ(a.find("k")->seen_in_sweep, 1);
 }
 
 TEST_F(Merge, AnInputOfAnEarlierSchemaIsUpgradedInACopy) {

@@ -121,9 +121,19 @@ TEST_F(Upgrade, AnUpgradedDatabaseTakesNewRowsAndRanksThem) {
 
 TEST_F(Upgrade, ReadingUpgradesToo) {
   { EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 4U); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "2");
+  EXPECT_EQ(answer("PRAGMA user_version"), "3");
   Database reader(file_, Mode::read_only);
   EXPECT_ANY_THROW(reader.record(timed_trial("a", 1, 0))) << "afterwards it is a reader as any other";
+}
+
+TEST_F(Upgrade, Schema2GetsTheViewsOfToday) {
+  { Database(file_, Mode::read_write); }
+  const std::string views = answer("SELECT group_concat(sql) FROM sqlite_schema WHERE type = 'view'");
+  sql("DROP VIEW best; DROP VIEW ranking; CREATE VIEW ranking AS SELECT * FROM trial; "
+      "CREATE VIEW best AS SELECT * FROM ranking; PRAGMA user_version = 2");
+  { EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 4U); }
+  EXPECT_EQ(answer("PRAGMA user_version"), "3");
+  EXPECT_EQ(answer("SELECT group_concat(sql) FROM sqlite_schema WHERE type = 'view'"), views);
 }
 
 TEST_F(Upgrade, ASecondOpeningChangesNothing) {
@@ -144,7 +154,7 @@ TEST_F(Upgrade, ManyAtOnceUpgradeOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(answer("PRAGMA user_version"), "2");
+  EXPECT_EQ(answer("PRAGMA user_version"), "3");
 }
 
 TEST_F(Upgrade, WhatCannotBeWrittenIsRefusedWithARemedy) {
@@ -158,7 +168,7 @@ TEST_F(Upgrade, WhatCannotBeWrittenIsRefusedWithARemedy) {
   EXPECT_EQ(text,
             file_.string() +
                 ": this database has schema 1 and is write-protected, so that it cannot be upgraded to "
-                "schema 2\n  Make the file and its folder writable, or name a copy of it with --db FILE: "
+                "schema 3\n  Make the file and its folder writable, or name a copy of it with --db FILE: "
                 "opening it upgrades it.");
   std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all);
   expect_schema_1();

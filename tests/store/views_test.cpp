@@ -120,6 +120,27 @@ TEST_F(Views, OfEqualRowsOnlyTheLatestCounts) {
   EXPECT_EQ(rows("SELECT key FROM best"), Lines{"fresh"});
 }
 
+TEST_F(Views, TheSweepThatBeganLastCountsWhateverItsNumber) {
+  const auto begin = [&](const char* started_at) {
+    SweepRecord sweep;
+    sweep.started_at = started_at;
+    return database_.begin_sweep(sweep);
+  };
+  Trial fresh = timed_trial("fresh", 10, 0);
+  fresh.seen_in_sweep = begin("2026-11-21T10:00:00Z");
+  Trial old = timed_trial("old", 5, 0);
+  old.parameters = fresh.parameters;
+  old.recorded_at = "2026-11-22T10:00:00Z";
+  old.seen_in_sweep = begin("2026-11-20T10:00:00Z");
+  Trial of_no_sweep = old;
+  of_no_sweep.key = "of no sweep";
+  of_no_sweep.seen_in_sweep = 0;
+  database_.record_all({fresh, old, of_no_sweep});
+  EXPECT_EQ(rows("SELECT key FROM ranking"), Lines{"fresh"});
+  database_.mark_seen("old", begin("2026-11-21T10:00:00Z"));
+  EXPECT_EQ(rows("SELECT key FROM ranking"), Lines{"old"}) << "of two that began at once the higher number";
+}
+
 TEST_F(Views, BestHasOneRowPerGroupAndEveryColumn) {
   record(timed_trial("a", 10, 0));
   record(timed_trial("b", 10, 0));

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "spec/load.h"
+#include "store/sample_trial.h"
+#include "store/temporary_folder.h"
 #include "tune/recorded_stage.h"
 #include "tune/replay.h"
 
@@ -41,7 +43,7 @@ class Recordings : public ::testing::Test {
   }
 
   Recording& recording() {
-    recording_.emplace(RecordedSet{"G", Source::imported, 0},
+    recording_.emplace(RecordedSet{"G", Source::imported, 0}, SweepOrder(),
                        [this](std::int64_t id) { return rows_.at(static_cast<std::size_t>(id)); });
     for (std::size_t id = 0; id < rows_.size(); ++id)
       recording_->add(static_cast<std::int64_t>(id), rows_[id]);
@@ -139,6 +141,40 @@ TEST_F(Recordings, CannotCountSecondsThatNobodyRecorded) {
   EXPECT_NE(notes().front().find("no seconds are counted"), std::string::npos);
   rows_.back().compile_ms = 1;
   EXPECT_TRUE(notes().empty());
+}
+
+/// A database that has taken in an older one after its own sweep.
+class OlderMerged : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    add("kernel", "new", "2026-11-21T10:00:00Z");
+    add("baseline", "new baseline", "2026-11-21T11:00:00Z");
+    add("kernel", "old", "2026-11-20T10:00:00Z");
+    add("baseline", "old baseline", "2026-11-20T11:00:00Z");
+  }
+
+  void add(const std::string& kind, const std::string& key, const std::string& started_at) {
+    SweepRecord sweep;
+    sweep.started_at = started_at;
+    Trial trial = timed_trial(key, 1, 0);
+    trial.kind = kind;
+    trial.parameters = "{}";
+    trial.sweep_id = trial.seen_in_sweep = database_.begin_sweep(sweep);
+    database_.record(trial);
+  }
+
+  TemporaryFolder folder_;
+  Database database_{folder_ / "a.db", Database::Mode::read_write};
+};
+
+TEST_F(OlderMerged, ReplayTakesWhatTheSweepThatBeganLastHasRecorded) {
+  const Recording recording = read_recording(database_, recorded_sets(database_).front());
+  const Trial candidate = *database_.find("old");
+  const std::string place = recording.place_of(candidate);
+  EXPECT_EQ(recording.row(recording.find(place, configuration_text({}))->id).key, "new");
+  const std::vector<std::int64_t> baselines = recording.baselines(candidate);
+  ASSERT_EQ(baselines.size(), 1U);
+  EXPECT_EQ(recording.row(baselines.front()).key, "new baseline");
 }
 
 }  // namespace

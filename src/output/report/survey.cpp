@@ -16,25 +16,13 @@ namespace {
 
 constexpr std::size_t kMostReasons = 200;
 
-/// The newest row of a configuration decides what is known of it; of the others nothing is shown.
-struct CurrentRow {
+/// The latest row of a configuration decides what is known of it; of the others nothing is shown.
+struct CurrentRow : DatedRow {
   const Comparable* what = nullptr;
   std::array<std::uint64_t, 2> identity{};
-  std::int64_t seen_in_sweep = 0;
-  ShortText<20> recorded_at;
-  std::int64_t id = 0;
   double time_us = 0;  ///< 0: none
   bool screened_out = false;
 };
-
-bool latest_first(const CurrentRow& a, const CurrentRow& b) {
-  return std::tie(a.what, a.identity, b.seen_in_sweep, b.recorded_at, b.id) <
-         std::tie(b.what, b.identity, a.seen_in_sweep, a.recorded_at, a.id);
-}
-
-bool same_configuration(const CurrentRow& a, const CurrentRow& b) {
-  return a.what == b.what && a.identity == b.identity;
-}
 
 std::optional<double> time_of(const Trial& trial) {
   if (trial.outcome != Outcome::screened_out) return ranking_time_us(trial);
@@ -65,7 +53,7 @@ std::vector<const char*> survey_columns() {
 /// The first pass: everything but what needs parameters taken apart.
 class Reader {
  public:
-  explicit Reader(Survey& survey) : survey_(survey) {}
+  Reader(Survey& survey, SweepOrder order) : survey_(survey), order_(std::move(order)) {}
 
   void add(std::int64_t id, const Trial& trial) {
     survey_.ranking.add(id, trial);
@@ -77,8 +65,7 @@ class Reader {
 
   /// In order of id.
   std::vector<CurrentRow> current() {
-    std::sort(rows_.begin(), rows_.end(), latest_first);
-    rows_.erase(std::unique(rows_.begin(), rows_.end(), same_configuration), rows_.end());
+    keep_latest(rows_, [](const CurrentRow& row) { return std::tie(row.what, row.identity); });
     std::erase_if(rows_, [](const CurrentRow& row) { return row.time_us == 0; });
     std::sort(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
     return std::move(rows_);
@@ -111,18 +98,18 @@ class Reader {
 
   void add_current(std::int64_t id, const Trial& trial) {
     CurrentRow row;
+    DatedRow& dated = row;
+    dated = {id, trial, order_};
     row.what = group_;
     scratch_.assign(trial.template_name).append(1, '\0').append(trial.parameters);
     row.identity = checksum128(scratch_);
-    row.seen_in_sweep = trial.seen_in_sweep;
-    row.recorded_at = ShortText<20>(trial.recorded_at);
-    row.id = id;
     row.time_us = time_of(trial).value_or(0);
     row.screened_out = trial.outcome == Outcome::screened_out;
     rows_.push_back(row);
   }
 
   Survey& survey_;
+  SweepOrder order_;
   std::set<Comparable> groups_;
   const Comparable* group_ = nullptr;  ///< of the row at hand
   Outcomes* outcomes_ = nullptr;
@@ -149,8 +136,9 @@ Comparable without_cache(const Comparable& what) {
 }
 
 Survey survey(const Database& database, const TrialFilter& filter) {
-  Survey survey;
-  Reader reader(survey);
+  const SweepOrder order(database);
+  Survey survey{RankingRows(order)};
+  Reader reader(survey, order);
   database.for_each(filter, survey_columns(),
                     [&](std::int64_t id, const Trial& trial) { reader.add(id, trial); });
   const std::vector<CurrentRow> rows = reader.current();
