@@ -28,14 +28,20 @@ struct T4Rows {
   std::array<Unsaid, 4> unsaid{Unsaid{"gpu", "GPUs", "--gpu"}, Unsaid{"problem", "problems", "--problem"},
                                Unsaid{"template", "templates", "--template"},
                                Unsaid{"source", "sources", "--source"}};
-  std::vector<std::int64_t> others;  ///< ids of baselines and twins
+  /// Ids of what is no result of the space: baselines, twins, and what a recording did not hold.
+  std::vector<std::int64_t> others;
 };
+
+bool is_result(const Trial& trial) {
+  return trial.kind == "kernel" && trial.outcome != Outcome::not_recorded;
+}
 
 T4Rows rows_of_one_space(const Database& database, const TrialFilter& filter) {
   T4Rows rows;
-  static constexpr std::array kColumns{"kind", "gpu", "problem", "template", "source"};
+  static constexpr std::array kColumns{"kind", "outcome", "gpu", "problem", "template", "source"};
   database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& trial) {
-    if (trial.kind != "kernel") return rows.others.push_back(id);
+    if (!is_result(trial)) rows.others.push_back(id);
+    if (trial.kind != "kernel") return;
     const std::array<std::string_view, 4> values{trial.gpu, trial.problem, trial.template_name,
                                                  name(trial.source)};
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -78,6 +84,8 @@ const char* invalidity(Outcome outcome) {
     case Outcome::unstable:
     case Outcome::crashed:
       return "runtime";
+    case Outcome::not_recorded:  // no result: T4 has no word for it
+      break;
   }
   return "";
 }
@@ -141,7 +149,7 @@ void write_t4(std::ostream& out, const Database& database, const TrialFilter& fi
   check(rows, database);
   JsonArrayStream results(out, envelope(database, rows), 1);
   database.for_each(filter, [&](const Trial& trial) {
-    if (trial.kind == "kernel") results.add(t4_row(trial));
+    if (is_result(trial)) results.add(t4_row(trial));
     return true;
   });
   results.end();
