@@ -78,33 +78,36 @@ function showTooltip(event, value, tip) {
   box.style.top = `${below ? event.clientY + 14 : event.clientY - box.offsetHeight - 10}px`;
 }
 
-// Charts are drawn one after the other, so that the page answers in between.
-let drawing = 0;
+// Charts are drawn one after the other, so that the page answers in between; what is asked for meanwhile joins the rest.
+const waitingCharts = new Set();
+let isDrawing = false;
 function drawAll(charts) {
-  const turn = ++drawing;
+  for (const chart of charts) waitingCharts.add(chart);
   document.documentElement.dataset.charts = "drawing";
-  const queue = [...charts];
-  const next = () => {
-    if (turn !== drawing) return;
-    const chart = queue.shift();
-    if (!chart) {
-      document.documentElement.dataset.charts = "drawn";
-      return;
-    }
-    try {
-      chart.draw();
-    } catch (error) {
-      // The others can still be drawn, and its table says the same.
-      console.error(error);
-    }
-    setTimeout(next);
-  };
-  next();
+  if (!isDrawing) drawNext();
+}
+
+function drawNext() {
+  const [chart] = waitingCharts;
+  isDrawing = chart !== undefined;
+  if (!isDrawing) {
+    document.documentElement.dataset.charts = "drawn";
+    return;
+  }
+  waitingCharts.delete(chart);
+  try {
+    chart.draw();
+  } catch (error) {
+    // The others can still be drawn, and its table says the same.
+    console.error(error);
+  }
+  setTimeout(drawNext);
 }
 
 const forgetCharts = () => {
   for (const chart of shownCharts) chart.view?.finalize();
   shownCharts.clear();
+  waitingCharts.clear();
 };
 
 const redrawCharts = () => drawAll([...shownCharts]);
