@@ -176,7 +176,7 @@ function rooflineSpec(points, roofs, labels, {domain, range}) {
   };
 }
 
-// `points`: [{x, y, colour, shape, row}], times of one configuration on two GPUs.
+// `points`: [{x, y, colour, shape, place}], times of one configuration on two GPUs.
 function pairSpec(points, {xTitle, yTitle}) {
   const [domain, range] = [logDomain(points.map(({x}) => x)), logDomain(points.map(({y}) => y))];
   return {
@@ -186,6 +186,6 @@ function pairSpec(points, {xTitle, yTitle}) {
     axes: axes(xTitle, yTitle, logTicks(domain), logTicks(range)),
     marks: [{name: "marks", type: "symbol", from: {data: "points"}, encode: {enter: {
       x: {scale: "x", field: "x"}, y: {scale: "y", field: "y"}, fill: {field: "colour"}, shape: {field: "shape"},
-      size: {value: 26}, fillOpacity: {value: 0.6}, tooltip: {field: "row"}}}}],
+      size: {value: 26}, fillOpacity: {value: 0.6}, tooltip: {field: "place"}}}}],
   };
 }
