@@ -47,7 +47,7 @@ TEST_F(T4, BackAndForthLosesNothing) {
   Database other(folder_ / "other.db", Database::Mode::read_write);
   const ImportSummary summary = import_file(other, file, {}, [](std::uint64_t) {});
   EXPECT_EQ(summary.new_rows, 4U);
-  EXPECT_EQ(summary.format, "T4 results of tiletune");
+  EXPECT_EQ(summary.format, "tiletune T4 export");
   for (const Trial& expected : rows()) {
     const auto found = other.find(expected.key);
     ASSERT_TRUE(found) << expected.key;
