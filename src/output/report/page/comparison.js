@@ -24,7 +24,8 @@ function isOf(group, problem) {
   return group.problem === problem.problem && conditions === problem.conditions;
 }
 
-const nameOfConfiguration = ({best_of: side, compromise}) => (side ? `best of ${side}` : compromise);
+const kCompromises = {pennycook: "compromise: largest Pennycook's metric", minimum: "compromise: largest minimum"};
+const nameOfConfiguration = ({best_of: side, compromise}) => (side ? `best of ${side}` : kCompromises[compromise] ?? compromise);
 const percentText = (share) => (share === null ? "-" : `${threeDigits(100 * share)}%`);
 const configurationText = ({template, parameters}) =>
   `${template} ${Object.entries(parameters ?? {}).map(([name, value]) => `${name}=${value}`).join(" ")}`;
@@ -82,8 +83,8 @@ function pairsFigure(problem, groups) {
   const table = element("div");
   const show = (place) => {
     const {sides} = pairs[place];
-    const [first, second] = sides.map(groupOf);
-    shown = {sides, first, points: pairedPoints(first, second, joinedTemplates(problem))};
+    const [x, y] = sides.map((side) => fastestRows(groupOf(side), joinedTemplates(problem, sides, side)));
+    shown = {sides, first: groupOf(sides[0]), points: pairedPoints(x, y)};
     table.replaceChildren(pointsTable(shown));
   };
   show(0);
@@ -119,28 +120,37 @@ function pointsTable({sides, first, points}) {
     caption: `Configurations on ${sides.join(" and ")}`, hint: "ratio<1"}).root;
 }
 
-// By template, the parameters that tell its configurations apart where not all of them do.
-const joinedTemplates = (problem) => new Map(problem.joined.map(({template, by}) => [template, new Set(by)]));
-
-// A point for each configuration that ran in both groups, with the row and the time of the fastest of its rows.
-function pairedPoints(first, second, joined) {
-  const others = fastestRows(second, joined);
-  return [...fastestRows(first, joined)].filter(([key]) => others.has(key))
-    .map(([key, row]) => ({x: first.time[row], y: second.time[others.get(key)], row}));
+// By template, how its configurations are told apart where the rows of two sides list different parameters: by some of
+// them alone, or with the values that those had which this side's rows lack.
+function joinedTemplates(problem, sides, side) {
+  const ofPair = problem.joined.filter(({sides: some = sides}) => some.length === 2 && some.every((one) => sides.includes(one)));
+  return new Map(ofPair.map(({template, by, without, completed = []}) => [template, {
+    names: without.length ? new Set(by) : null,
+    completed: completed.filter((rows) => rows.side === side).flatMap(({values}) => Object.entries(values))}]));
 }
 
+// A point for each configuration that ran on both sides, with the row of the first.
+function pairedPoints(first, second) {
+  return [...first].filter(([key]) => second.has(key)).map(([key, {row, time}]) => ({x: time, y: second.get(key).time, row}));
+}
+
+// By configuration, the fastest of its rows.
 function fastestRows(group, joined) {
   const fastest = new Map();
   for (const row of timedKernels(group)) {
     const key = configurationKey(group, row, joined.get(group.cells("template")[row]));
-    if (!fastest.has(key) || group.time[row] < group.time[fastest.get(key)]) fastest.set(key, row);
+    const time = group.time[row];
+    if (!fastest.has(key) || time < fastest.get(key).time) fastest.set(key, {row, time});
   }
   return fastest;
 }
 
 // The same for the same values, in whatever order a file lists them.
-function configurationKey(group, row, names) {
-  const values = group.parameters.filter(({name, values}) => values[row] !== null && (!names || names.has(name)))
-    .map(({name, values}) => [name, values[row]]).sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([group.cells("template")[row], values]);
+function configurationKey(group, row, join) {
+  const values = new Map(join?.completed);
+  for (const parameter of group.parameters) {
+    const value = parameter.values[row];
+    if (value !== null && (!join?.names || join.names.has(parameter.name))) values.set(parameter.name, value);
+  }
+  return JSON.stringify([group.cells("template")[row], [...values].sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
