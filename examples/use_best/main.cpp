@@ -66,7 +66,7 @@ void run(const std::string& file, const std::string& problem) {
   const GpuModel model = target_from_device({device, 1, ""}, {}).model;
   const std::string impossible = instantiate(stage, 0, model, instance);
   if (!impossible.empty()) throw UserError(impossible, {file, ""}, "Tune it anew for this GPU.");
-  if (instance.kernel_expression != entry.at("kernel_expression"))
+  if (instance.kernel_expression != entry.at("kernel_expression").get<std::string>())
     throw UserError("the template has changed since", {file, ""}, "Tune it anew.");
   const std::string architecture = architecture_for(device.compute_major, device.compute_minor);
   const Compiled compiled =
