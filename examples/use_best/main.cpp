@@ -1,6 +1,6 @@
 // Runs the GEMM that `tiletune export --best` recommends: reads best.json, picks the entry of a problem,
-// compiles its template with NVRTC (or takes it from the kernel cache), checks the result against cuBLAS and
-// prints the time beside the recorded one.
+// compiles its template with NVRTC, checks the result and prints the time beside the recorded one and
+// cuBLAS's.
 
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "compile/cache.h"
 #include "compile/pool.h"
 #include "gpu/cublas.h"
 #include "gpu/nvml.h"
@@ -34,12 +33,9 @@ Json pick(const std::string& file, const std::string& problem, const std::string
       return entry;
     others += fmt::format(" {} on {};", entry.value("problem", ""), entry.value("gpu", ""));
   }
-  if (others.empty()) {
-    throw UserError("has no list 'best' with entries", Where{file, ""},
-                    "Write it with 'tiletune export --best -o best.json'.");
-  }
-  throw UserError(fmt::format("has no gemm of {}{}", problem, gpu.empty() ? "" : " on " + gpu),
-                  Where{file, ""}, "It has" + others);
+  throw UserError(
+      fmt::format("has no gemm of {}{}", problem, gpu.empty() ? "" : " on " + gpu), {file, ""},
+      others.empty() ? "Write it with 'tiletune export --best -o best.json'." : "It has" + others);
 }
 
 /// A config of that one configuration, measured as it was recorded.
@@ -57,16 +53,6 @@ TuneSpec spec_of(const Json& entry, const std::string& file) {
   return parse_tune_spec(config.dump(), file, options);
 }
 
-Binary compile(const CompileRequest& request) {
-  const CubinCache cache = default_cubin_cache();
-  if (auto cached = cache.load(request.key())) return *cached;
-  const Compiled compiled = compile_here(request);
-  if (compiled.outcome != Outcome::ok)
-    throw UserError("the kernel does not compile: " + compiled.reason, "Tune it anew on this machine.");
-  cache.store(*compiled.binary);
-  return *compiled.binary;
-}
-
 void run(const std::string& file, const std::string& problem) {
   pick(file, problem, "");
   Gpu gpu(0);
@@ -79,14 +65,13 @@ void run(const std::string& file, const std::string& problem) {
   Instance instance;
   const GpuModel model = target_from_device({device, 1, ""}, {}).model;
   const std::string impossible = instantiate(stage, 0, model, instance);
-  const auto recorded = entry.at("kernel_expression").get<std::string>();
-  if (!impossible.empty()) throw UserError(impossible, Where{file, ""}, "Tune it anew for this GPU.");
-  if (instance.kernel_expression != recorded) {
-    throw UserError(fmt::format("was written for {}, which is now {}", recorded, instance.kernel_expression),
-                    Where{file, ""}, "The template has changed since: tune it anew.");
-  }
-  const Binary binary = compile(make_compile_request(
-      spec.compile, *stage.sources, instance, architecture_for(device.compute_major, device.compute_minor)));
+  if (!impossible.empty()) throw UserError(impossible, {file, ""}, "Tune it anew for this GPU.");
+  if (instance.kernel_expression != entry.at("kernel_expression").get<std::string>())
+    throw UserError("the template has changed since", {file, ""}, "Tune it anew.");
+  const std::string architecture = architecture_for(device.compute_major, device.compute_minor);
+  const Compiled compiled =
+      compile_here(make_compile_request(spec.compile, *stage.sources, instance, architecture));
+  if (!compiled.binary) throw UserError(compiled.reason, {file, ""}, "Tune it anew on this machine.");
 
   // Buffers with guard bands and their FP64 reference, the library's product, then the kernel: checked,
   // timed, checked again.
@@ -95,46 +80,42 @@ void run(const std::string& file, const std::string& problem) {
   Blas blas(gpu);
   Workspace workspace(gpu, kernels, &blas, prepare_request(spec, stage, nullptr));
   const Baselines cublas = measure_baselines(gpu, workspace, timer, blas, nullptr);
-  const Measured measured =
-      measure_kernel(gpu, workspace, timer, Nvml(device.uuid), measure_request(stage, instance, binary));
+  const Measured measured = measure_kernel(gpu, workspace, timer, Nvml(device.uuid),
+                                           measure_request(stage, instance, *compiled.binary));
   if (measured.outcome != Outcome::ok || !measured.timing || !measured.accuracy)
     throw GpuError(fmt::format("{}: {}", name(measured.outcome), measured.reason));
+  if (cublas.measured.empty()) throw GpuError("nothing to compare with: " + cublas.note);
 
   const double now_us = measured.timing->median_us;
   const double recorded_us = entry.at("timing").at("median_us").get<double>();
-  fmt::print("{} on {}\n", instance.kernel_expression, device.name);
-  fmt::print("{} us, recorded {} us ({:+.2f}%)\n", three_digits(now_us), three_digits(recorded_us),
-             100 * (now_us / recorded_us - 1));
-  fmt::print("relative error {:.2g} (bound {:.2g})\n", measured.accuracy->relative_error,
+  fmt::print("{} on {}: {} us, recorded {} us ({:+.2f}%), relative error {:.2g} (bound {:.2g})\n",
+             instance.kernel_expression, device.name, three_digits(now_us), three_digits(recorded_us),
+             100 * (now_us / recorded_us - 1), measured.accuracy->relative_error,
              measured.accuracy->error_bound);
   for (const MeasuredBaseline& library : cublas.measured)
     fmt::print("{}: {} us, relative error {:.2g}\n", library.library, three_digits(library.timing.median_us),
                library.relative_error);
 }
 
+int failed(int status, const std::string& message) {
+  fmt::print(stderr, "use_best: {}\n", message);
+  return status;
+}
+
 }  // namespace
 
-int main(int argc, char** argv) {
-  constexpr int kMistake = 2;
-  constexpr int kGpuFailed = 3;
-  try {
-    if (argc != 3)
-      throw tiletune::UserError("two arguments are needed", "Write: use_best BEST.JSON 4096x4096x4096");
-    run(argv[1], argv[2]);
-    return 0;
-  } catch (const NoGpu& error) {
-    fmt::print(stderr, "use_best: no GPU to run on: {}\n  Run it on a machine with an NVIDIA GPU.\n",
-               error.what());
-    return kMistake;
-  } catch (const GpuError& error) {
-    fmt::print(stderr, "use_best: GPU error: {}\n", error.what());
-    return kGpuFailed;
-  } catch (const Json::exception& error) {
-    fmt::print(stderr, "use_best: error: {}: is not what 'tiletune export --best' writes: {}\n", argv[1],
-               error.what());
-    return kMistake;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "use_best: error: {}\n", error.what());
-    return kMistake;
-  }
+int main(int argc, char** argv) try {
+  if (argc != 3) throw UserError("two arguments are needed", "Write: use_best BEST.JSON 4096x4096x4096");
+  run(argv[1], argv[2]);
+  return 0;
+} catch (const NoGpu& error) {
+  return failed(2,
+                fmt::format("no GPU to run on: {}\n  Run it on a machine with an NVIDIA GPU.", error.what()));
+} catch (const GpuError& error) {
+  return failed(3, fmt::format("GPU error: {}", error.what()));
+} catch (const Json::exception& error) {
+  return failed(
+      2, fmt::format("error: {}: is not what 'tiletune export --best' writes: {}", argv[1], error.what()));
+} catch (const std::exception& error) {
+  return failed(2, fmt::format("error: {}", error.what()));
 }

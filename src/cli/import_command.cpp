@@ -10,9 +10,9 @@
 #include "cli/common.h"
 #include "cli/signals.h"
 #include "foreign/import.h"
-#include "foreign/join.h"
 #include "output/display.h"
 #include "output/progress.h"
+#include "rank/recording_joins.h"
 
 namespace tiletune {
 
@@ -178,12 +178,14 @@ int run(const ImportOptions& options) {
   auto files = nlohmann::ordered_json::array();
   auto joins = nlohmann::ordered_json::array();
   std::string text;
+  std::set<std::string> gpus;
   for (const ImportSummary& summary : summaries) {
+    gpus.insert(summary.gpus.begin(), summary.gpus.end());
     files.push_back(as_json(summary));
     text += as_text(summary);
   }
   for (const auto& [kernel, problem] : spaces_of(summaries)) {
-    for (const Join& join_ : find_joins(database, kernel, problem)) {
+    for (const Join& join_ : find_joins(database, kernel, problem, gpus)) {
       joins.push_back(as_json(join_, kernel, problem));
       text += as_text(join_, kernel, problem);
     }

@@ -45,7 +45,7 @@ class T4Format : public ForeignFormat {
     }
   }
 
-  std::string name() const override { return "T4 results"; }
+  std::string name() const override { return own_ ? "tiletune T4 export" : "T4 results"; }
 
   void read(const Branch& row, const Where& where, Trial& trial) override {
     const auto configuration = row.find("configuration");

@@ -31,9 +31,10 @@ long long number_in(std::string_view text) {
 std::string sizes_text(const std::string& problem) {
   const std::vector<std::string> sizes = split(problem.substr(0, problem.find(' ')), 'x');
   std::array<long long, 4> numbers{};
-  if (sizes.size() <= numbers.size()) {
-    for (std::size_t i = 0; i < sizes.size(); ++i) numbers.at(i) = number_in(sizes[i]);
-  }
+  const bool are_sizes =
+      sizes.size() <= numbers.size() &&
+      std::all_of(sizes.begin(), sizes.end(), [](const std::string& size) { return number_in(size) > 0; });
+  if (are_sizes) std::transform(sizes.begin(), sizes.end(), numbers.begin(), number_in);
   return fmt::format("{{{}LL, {}LL, {}LL, {}LL}}", numbers[0], numbers[1], numbers[2], numbers[3]);
 }
 
@@ -46,11 +47,14 @@ int compute_capability(const std::string& architecture) {
   return number;
 }
 
-/// An unsigned number of a launch's text, which a stranger's database need not have.
+/// What a launch takes; 0 for numbers that it cannot, which a stranger's database may have.
+unsigned launch_number(std::int64_t number) {
+  const bool fits = number > 0 && number <= std::numeric_limits<unsigned>::max();
+  return fits ? static_cast<unsigned>(number) : 0;
+}
+
 unsigned launch_number(const Json& json) {
-  if (!json.is_number_unsigned()) return 0;
-  const auto number = json.get<std::uint64_t>();
-  return number <= std::numeric_limits<unsigned>::max() ? static_cast<unsigned>(number) : 0;
+  return json.is_number_integer() ? launch_number(json.get<std::int64_t>()) : 0;
 }
 
 std::string extent_text(const Json& launch, const char* name) {
@@ -105,7 +109,8 @@ std::string entry_text(const Trial& trial, std::size_t number) {
     text += cpp_literal(*field) + ",\n     ";
   text += parameters == 0 ? "nullptr, 0, " : fmt::format("kParameters{}, {}, ", number, parameters);
   return text + fmt::format("{}, {}, {}U, {:.9g}}},\n", extent_text(launch, "grid"),
-                            extent_text(launch, "block"), trial.dynamic_shared_bytes.value_or(0),
+                            extent_text(launch, "block"),
+                            launch_number(trial.dynamic_shared_bytes.value_or(0)),
                             ranking_time_us(trial).value_or(0));
 }
 

@@ -16,7 +16,7 @@ struct Entry {
   const char* gpu;   // as the driver calls it
   const char* uuid;  // of the GPU that it was measured on; "" when not known
   int compute_capability;     // 90 for 9.0; 0 when not known
-  const char* operation;      // "gemm"
+  const char* operation;      // "gemm", "custom"
   const char* element_types;  // "f32"
   const char* scalars;        // "alpha=1 beta=0"
   bool beta_is_zero;          // the class of the scalars: whether C is read
@@ -30,7 +30,7 @@ struct Entry {
   const char* compile_options;  // JSON array
   const Parameter* parameters;
   int parameter_count;
-  unsigned grid[3];
+  unsigned grid_of_problem[3];  // for its own problem: see Found::grid; 0: not known, as of what follows
   unsigned block[3];
   unsigned dynamic_shared_bytes;
   double expected_us;
@@ -73,6 +73,7 @@ struct Query {
   bool beta_is_zero = true;
   const char* operation = "gemm";
   const char* element_types = "f32";
+  const char* kernel_template = "";  // "": any that does the operation; what is "custom" differs by template
 };
 
 struct Found {
@@ -80,6 +81,9 @@ struct Found {
   GpuMatch gpu = GpuMatch::none;
   ProblemMatch problem = ProblemMatch::none;
   bool same_scalars_class = false;
+  // The blocks to launch: three numbers, for the very problem of the entry. Null for any other, which takes other
+  // numbers, and where they are not known.
+  const unsigned* grid = nullptr;
 };
 
 namespace detail {
@@ -127,7 +131,9 @@ constexpr double distance(const long long* a, const long long* b) {
   return sum;
 }
 
+// Sizes that are not known are not the same.
 constexpr bool same_sizes(const long long* a, const long long* b) {
+  if (a[0] == 0) return false;
   for (int i = 0; i < 4; ++i) {
     if (a[i] != b[i]) return false;
   }
@@ -167,11 +173,16 @@ constexpr bool goes_before(const Entry& a, const Entry& b, const Query& query) {
   return equal(a.source, "measured") && !equal(b.source, "measured");
 }
 
+constexpr bool does(const Entry& entry, const Query& query) {
+  if (!equal(entry.operation, query.operation) || !equal(entry.element_types, query.element_types)) return false;
+  const bool any = *query.kernel_template == '\0' && !equal(query.operation, "custom");
+  return any || equal(entry.kernel_template, query.kernel_template);
+}
+
 constexpr const Entry* best(GpuMatch level, const Query& query) {
   const Entry* best = nullptr;
   for (const Entry& entry : kEntries) {
-    const bool fits = equal(entry.operation, query.operation) &&
-                      equal(entry.element_types, query.element_types) && is_on(level, entry, query);
+    const bool fits = does(entry, query) && is_on(level, entry, query);
     if (fits && (best == nullptr || goes_before(entry, *best, query))) best = &entry;
   }
   return best;
@@ -186,7 +197,10 @@ constexpr Found find(const Query& query) {
                                   GpuMatch::any};
   for (const GpuMatch level : kLevels) {
     if (const Entry* entry = detail::best(level, query)) {
-      return {entry, level, detail::match(*entry, query), entry->beta_is_zero == query.beta_is_zero};
+      const ProblemMatch problem = detail::match(*entry, query);
+      const bool has_grid = problem == ProblemMatch::exact && entry->grid_of_problem[0] > 0;
+      return {entry, level, problem, entry->beta_is_zero == query.beta_is_zero,
+              has_grid ? entry->grid_of_problem : nullptr};
     }
   }
   return {};

@@ -28,17 +28,19 @@ struct T4Rows {
   std::array<Unsaid, 4> unsaid{Unsaid{"gpu", "GPUs", "--gpu"}, Unsaid{"problem", "problems", "--problem"},
                                Unsaid{"template", "templates", "--template"},
                                Unsaid{"source", "sources", "--source"}};
-  std::set<std::string> other_kinds;  ///< of baselines and twins
+  std::set<std::string> other_kinds;  ///< of what is no result: baselines, twins, what a recording lacked
 };
+
+bool is_result(const Trial& trial) {
+  return trial.kind == "kernel" && trial.outcome != Outcome::not_recorded;
+}
 
 T4Rows rows_of_one_space(const Database& database, const TrialFilter& filter) {
   T4Rows rows;
-  static constexpr std::array kColumns{"kind", "gpu", "problem", "template", "source"};
+  static constexpr std::array kColumns{"kind", "outcome", "gpu", "problem", "template", "source"};
   database.for_each(filter, kColumns, [&](std::int64_t /*id*/, const Trial& trial) {
-    if (trial.kind != "kernel") {
-      rows.other_kinds.insert(trial.kind);
-      return;
-    }
+    if (!is_result(trial)) rows.other_kinds.insert(trial.kind);
+    if (trial.kind != "kernel") return;
     const std::array<std::string_view, 4> values{trial.gpu, trial.problem, trial.template_name,
                                                  name(trial.source)};
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -81,6 +83,8 @@ const char* invalidity(Outcome outcome) {
     case Outcome::unstable:
     case Outcome::crashed:
       return "runtime";
+    case Outcome::not_recorded:  // no result: T4 has no word for it
+      break;
   }
   return "";
 }
@@ -127,8 +131,9 @@ nlohmann::ordered_json envelope(const Database& database, TrialFilter filter, co
   auto others = nlohmann::ordered_json::array();
   filter.kinds.assign(rows.other_kinds.begin(), rows.other_kinds.end());
   if (!filter.kinds.empty()) {
-    database.for_each_with_sweeps(filter,
-                                  [&](const Trial& trial) { others.push_back(exported_row(trial, true)); });
+    database.for_each_with_sweeps(filter, [&](const Trial& trial) {
+      if (!is_result(trial)) others.push_back(exported_row(trial, true));
+    });
   }
   nlohmann::ordered_json own{{"version", kVersion}};
   for (const Unsaid& unsaid : rows.unsaid) own[unsaid.column] = *unsaid.values.begin();
@@ -147,7 +152,9 @@ void write_t4(std::ostream& out, const Database& database, const TrialFilter& fi
   JsonArrayStream results(out, envelope(database, filter, rows), 1);
   TrialFilter kernels = filter;
   kernels.kinds = {"kernel"};
-  database.for_each_with_sweeps(kernels, [&](const Trial& trial) { results.add(t4_row(trial)); });
+  database.for_each_with_sweeps(kernels, [&](const Trial& trial) {
+    if (is_result(trial)) results.add(t4_row(trial));
+  });
   results.end();
   out << '\n';
 }

@@ -27,11 +27,14 @@ class PythonList {
 
  private:
   Json value_list() {
-    if (accept("list(")) {
-      Json list = value_list();
-      expect(")");
-      return list;
-    }
+    std::size_t calls = 0;  // not by recursion: the text may hold any number of them
+    while (accept("list(")) ++calls;
+    Json list = plain_list();
+    for (; calls > 0; --calls) expect(")");
+    return list;
+  }
+
+  Json plain_list() {
     if (accept("range(")) return range();
     if (accept("[")) return elements("]");
     if (accept("(")) return elements(")");
@@ -126,8 +129,10 @@ class PythonList {
     if (!accept(text)) fail(fmt::format("'{}'", text));
   }
   [[noreturn]] void fail(const std::string& expected) const {
+    constexpr std::size_t kMostShown = 200;
+    const std::string shown = text_.size() <= kMostShown ? text_ : text_.substr(0, kMostShown) + "...";
     throw UserError(
-        fmt::format("expected {} at column {} of '{}'", expected, text_.size() - rest_.size() + 1, text_),
+        fmt::format("expected {} at column {} of '{}'", expected, text_.size() - rest_.size() + 1, shown),
         where_, "Write the values out, as a list of Python.");
   }
 

@@ -42,7 +42,7 @@ TEST(UseBest, MistakesAreSaidWithPlaceAndRemedy) {
   std::ofstream(folder / "list.json") << R"({"best": []})";
   std::ofstream(folder / "odd.json") << R"({"best": [7]})";
   expect_error(use_best("'" + (folder / "list.json").string() + "' 1x1x1"), kUserError,
-               {"has no list 'best' with entries", "tiletune export --best -o best.json"});
+               {"has no gemm of 1x1x1", "Write it with 'tiletune export --best -o best.json"});
   expect_error(use_best("'" + (folder / "odd.json").string() + "' 1x1x1"), kUserError,
                {"odd.json: is not what 'tiletune export --best' writes"});
 }

@@ -59,12 +59,16 @@ TEST_F(T4, BackAndForthLosesNothing) {
   Trial baseline = filled_trial("c", 1);
   baseline.kind = "baseline";
   baseline.occupancy = 0.25;
-  database_.record_all({baseline, kernel, bare});
+  Trial missing = kernel;
+  missing.key = "d";
+  missing.outcome = Outcome::not_recorded;
+  database_.record_all({baseline, kernel, bare, missing});
 
   const auto file = write("results.T4.json", exported());
   Database other(folder_ / "other.db", Database::Mode::read_write);
   const ImportSummary summary = import_file(other, file, {}, [](std::uint64_t) {});
-  EXPECT_EQ(summary.new_rows, 3U);
+  EXPECT_EQ(summary.new_rows, 4U);
+  EXPECT_EQ(summary.format, "tiletune T4 export");
   for (const Trial& expected : rows()) {
     const auto found = other.find(expected.key);
     ASSERT_TRUE(found) << expected.key;
@@ -131,6 +135,18 @@ TEST_F(T4, SaysWhatOthersRead) {
   EXPECT_EQ(row["measurements"].dump(), R"([{"name":"time","value":12.5,"unit":"us"}])");
   EXPECT_EQ(document["results"][1]["invalidity"], "correctness");
   EXPECT_EQ(document["results"][1]["correctness"], 0);
+}
+
+TEST_F(T4, WhatARecordingDidNotHoldIsNoResultForOthers) {
+  Trial missing = timed_trial("missing", 0, 0);
+  missing.median_us.reset();
+  missing.outcome = Outcome::not_recorded;
+  database_.record_all({timed_trial("a", 1, 0), missing});
+  const auto document = nlohmann::ordered_json::parse(exported());
+  ASSERT_EQ(document["results"].size(), 1U);
+  EXPECT_EQ(document["results"][0]["tiletune"]["key"], "a");
+  ASSERT_EQ(document["metadata"]["tiletune"]["other_rows"].size(), 1U);
+  EXPECT_EQ(document["metadata"]["tiletune"]["other_rows"][0]["outcome"], "not_recorded");
 }
 
 TEST_F(T4, OneFileIsOfOneSpace) {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "foreign/import.h"
-#include "foreign/join.h"
 #include "fuzz/fuzz.h"
+#include "rank/recording_joins.h"
 
 namespace {
 
@@ -37,8 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(!bad || rows.empty(), "a file is taken in as a whole or not at all");
   require(bad || rows.size() == summary.new_rows, "every new row is there");
   // Rows that tiletune wrote have whatever columns their file says.
-  const bool of_a_tool = summary.format == "Kernel Tuner cache" || summary.format == "KTT output";
-  if (of_a_tool) std::for_each(rows.begin(), rows.end(), check);
-  for (const std::string& kernel : summary.kernels) find_joins(database, kernel, "64x64");
+  const bool own = summary.format == "tiletune export" || summary.format == "tiletune T4 export";
+  if (!own) std::for_each(rows.begin(), rows.end(), check);
+  for (const std::string& kernel : summary.kernels) find_joins(database, kernel, "64x64", summary.gpus);
   return 0;
 }

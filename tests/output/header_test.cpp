@@ -134,11 +134,99 @@ TEST(Header, TextsOfStrangersStayTexts) {
   const char* const main = R"(
 int main() {
   const auto& entry = tiletune_best::kEntries[0];
-  std::printf("%s|%s|%u %u|%lld", entry.kernel_template, entry.parameters[0].name, entry.grid[0], entry.block[0],
+  std::printf("%s|%s|%u %u|%lld", entry.kernel_template, entry.parameters[0].name, entry.grid_of_problem[0], entry.block[0],
               entry.sizes[0]);
 }
 )";
-  EXPECT_EQ(output_of(folder.path(), "g++", main), row.template_name + "|B M\" };\n#error|0 0|512");
+  EXPECT_EQ(output_of(folder.path(), "g++", main), row.template_name + "|B M\" };\n#error|0 0|0");
+}
+
+TEST(Header, NumbersThatNoLaunchTakesAreNotKnown) {
+  const TemporaryFolder folder;
+  std::vector<Trial> rows;
+  for (const std::int64_t bytes :
+       {std::int64_t{4'294'967'296}, std::int64_t{-1}, std::int64_t{4'294'967'295}}) {
+    rows.push_back(best_of("H200", std::to_string(rows.size() + 1), 9));
+    rows.back().dynamic_shared_bytes = bytes;
+    rows.back().launch = R"({"grid":[18446744073709551615, 2, -3]})";
+  }
+  std::ofstream(folder.path() / "tuned.h") << header_of(folder.path(), rows);
+  const char* const main = R"(
+int main() {
+  for (const auto& entry : tiletune_best::kEntries)
+    std::printf("%u %u\n", entry.grid_of_problem[0], entry.dynamic_shared_bytes);
+}
+)";
+  EXPECT_EQ(output_of(folder.path(), "g++", main), "0 0\n0 0\n0 4294967295\n");
+}
+
+TEST(Header, AGridIsOfItsOwnProblemAlone) {
+  const TemporaryFolder folder;
+  Trial imported = best_of("A100", "64x64x64", 9);
+  imported.launch.clear();
+  std::ofstream(folder.path() / "tuned.h")
+      << header_of(folder.path(), {best_of("H200", "512x512x512", 9), imported});
+  const char* const main = R"(
+using namespace tiletune_best;
+constexpr const unsigned* grid(const char* gpu, long long size) {
+  Query query;
+  query.gpu = gpu;
+  query.sizes[0] = query.sizes[1] = query.sizes[2] = size;
+  return find(query).grid;
+}
+static_assert(grid("H200", 512)[0] == 8 && grid("H200", 512)[1] == 4, "its own problem");
+static_assert(grid("H200", 513) == nullptr, "the nearest problem");
+static_assert(grid("A100", 64) == nullptr, "not recorded");
+int main() { std::printf("compiled"); }
+)";
+  EXPECT_EQ(output_of(folder.path(), "g++", main), "compiled");
+}
+
+TEST(Header, ACustomKernelIsFoundByItsTemplateAlone) {
+  const TemporaryFolder folder;
+  std::vector<Trial> rows{best_of("A100", "4096x4096", 9), best_of("A100", "4096x8192", 9)};
+  rows[0].template_name = "hotspot";
+  rows[1].template_name = "convolution";
+  for (Trial& row : rows) row.operation = "custom";
+  std::ofstream(folder.path() / "tuned.h") << header_of(folder.path(), rows);
+  const char* const main = R"(
+using namespace tiletune_best;
+static void show(const char* operation, const char* kernel) {
+  Query query;
+  query.operation = operation;
+  query.kernel_template = kernel;
+  const Found found = find(query);
+  std::printf("%s\n", found.entry ? found.entry->kernel_template : "none");
+}
+int main() {
+  show("custom", "convolution");
+  show("custom", "hotspot");
+  show("custom", "other");
+  show("custom", "");
+  show("gemm", "");
+}
+)";
+  EXPECT_EQ(output_of(folder.path(), "g++", main), "convolution\nhotspot\nnone\nnone\nnone\n");
+}
+
+TEST(Header, UnknownSizesAreNoExactMatch) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "tuned.h")
+      << header_of(folder.path(), {best_of("H200", "large", 9), best_of("A100", "512x512x", 9)});
+  const char* const main = R"(
+using namespace tiletune_best;
+static ProblemMatch match(const char* gpu, long long m, long long n) {
+  Query query;
+  query.gpu = gpu;
+  query.sizes[0] = m;
+  query.sizes[1] = n;
+  return find(query).problem;
+}
+int main() {
+  std::printf("%d %d", match("H200", 0, 0) == ProblemMatch::exact, match("A100", 512, 512) == ProblemMatch::exact);
+}
+)";
+  EXPECT_EQ(output_of(folder.path(), "g++", main), "0 0");
 }
 
 TEST(Header, LiteralsAreAscii) {

@@ -33,6 +33,16 @@ TEST(PythonList, NothingElseIsRun) {
   EXPECT_EQ(refusal("[inf]"), "expected a number, a string in quotes, True or False at column 2 of '[inf]'");
 }
 
+TEST(PythonList, CallsOfListWithoutEndAreNoDeepRecursion) {
+  std::string open;
+  for (int i = 0; i < 100'000; ++i) open += "list(";
+  EXPECT_EQ(values(open + "[1]" + std::string(100'000, ')')), "[1]");
+  const std::string refusal = error_of([&] { values(open); }).message();
+  EXPECT_TRUE(refusal.starts_with("expected a list such as [16, 32, 64] or range(1, 9) at column 500001 of"));
+  EXPECT_LT(refusal.size(), 400U);
+  EXPECT_TRUE(error_of([&] { values("list(list([1])"); }).message().starts_with("expected ')' at column 15"));
+}
+
 constexpr const char* kProblem = R"json({
   "General": {"BenchmarkName": "example"},
   "ConfigurationSpace": {

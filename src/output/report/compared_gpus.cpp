@@ -30,7 +30,10 @@ nlohmann::ordered_json compared_gpus(const Database& database, const TrialFilter
   const Comparison comparison = compare_sides(CompareBy::gpu, sides, alias, read);
   std::stringstream text;
   write_comparison(text, comparison, databases, Format::json, {});
-  return nlohmann::ordered_json::parse(text);
+  auto document = nlohmann::ordered_json::parse(text);
+  for (std::size_t i = 0; i < comparison.problems.size(); ++i)
+    document["problems"][i]["cache"] = comparison.problems[i].cache;
+  return document;
 }
 
 }  // namespace tiletune

@@ -48,10 +48,7 @@ Json sweeps_json(const std::vector<SweepRecord>& sweeps, const TrialFilter& filt
 /// Groups of which nothing ran have no ranking, but outcomes all the same.
 std::vector<RankingGroup> with_groups_that_never_ran(std::vector<RankingGroup> groups, const Survey& survey) {
   for (const auto& [what, outcomes] : survey.outcomes) {
-    const auto has_rows = [&](const RankingGroup& group) {
-      return group.gpu == what.gpu && group.problem == what.problem && group.source == what.source &&
-             group.conditions.starts_with(what.conditions);
-    };
+    const auto has_rows = [&](const RankingGroup& group) { return without_cache(group) == what; };
     if (std::none_of(groups.begin(), groups.end(), has_rows)) groups.push_back({what, {}});
   }
   return groups;

@@ -220,6 +220,7 @@ Json group_data(const RankingGroup& group, const Database& database, const Surve
             {"problem", group.problem},
             {"source", name(group.source)},
             {"conditions", group.conditions},
+            {"cache", group.cache},
             {"banner", source_banner(group.source, group.gpu)}};
   add_facts(data, facts);
   data["lines"] = lines_of(facts);

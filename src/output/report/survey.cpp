@@ -128,10 +128,11 @@ void add_importance(std::map<std::string, Importance>& importance, const Current
 
 Comparable without_cache(const Comparable& what) {
   Comparable rest = what;
-  const std::string suffix = ", " + what.cache;
+  if (what.conditions == what.cache)
+    rest.conditions.clear();
+  else if (!what.cache.empty())
+    rest.conditions.resize(what.conditions.size() - what.cache.size() - std::string_view(", ").size());
   rest.cache.clear();
-  if (!what.cache.empty() && rest.conditions.ends_with(suffix))
-    rest.conditions.erase(rest.conditions.size() - suffix.size());
   return rest;
 }
 

@@ -129,6 +129,47 @@ TEST(ReportData, AProblemOfWhichNothingRanHasItsOutcomes) {
   EXPECT_EQ(data["groups"][1]["outcomes"].dump(), R"([{"outcome":"refused","count":1}])");
 }
 
+TEST(ReportData, OutcomesStandWithTheirOwnConditions) {
+  Trial ran = timed_trial("a", 100, 1);
+  ran.scalars = "alpha=1 beta=0.5";
+  ran.cache = "cold";
+  Trial other_beta = refused("r", "too large");
+  other_beta.scalars = "alpha=1 beta=0";
+  Trial own_beta = refused("s", "too large");
+  own_beta.scalars = "alpha=1 beta=0.5";
+  const Json data = data_of(Ranked({ran, other_beta, own_beta}));
+  ASSERT_EQ(data["groups"].size(), 2U);
+  EXPECT_EQ(data["groups"][0]["cache"], "cold");
+  EXPECT_EQ(data["groups"][0]["outcomes"].dump(),
+            R"([{"outcome":"ok","count":1},{"outcome":"refused","count":1}])");
+  EXPECT_EQ(data["groups"][1]["conditions"], "alpha=1 beta=0");
+  EXPECT_EQ(data["groups"][1]["cache"], "");
+  EXPECT_EQ(data["groups"][1]["outcomes"].dump(), R"([{"outcome":"refused","count":1}])");
+}
+
+TEST(ReportData, TheCacheMayBeTheOnlyCondition) {
+  Trial ran = timed_trial("a", 100, 1);
+  ran.cache = "cold";
+  const Json data = data_of(Ranked({ran, refused("r", "too large")}));
+  ASSERT_EQ(data["groups"].size(), 1U);
+  EXPECT_EQ(data["groups"][0]["outcomes"].size(), 2U);
+}
+
+TEST(ReportData, AComparisonOfGpusNamesTheCacheOfItsProblems) {
+  std::vector<Trial> trials;
+  for (const char* gpu : {"NVIDIA A100", "NVIDIA H200"}) {
+    for (const char* cache : {"cold", "warm"}) {
+      trials.push_back(timed_trial(std::string(gpu) + cache, 100, 1));
+      trials.back().gpu = gpu;
+      trials.back().cache = cache;
+    }
+  }
+  const Json comparison = data_of(Ranked(trials))["comparison"];
+  ASSERT_EQ(comparison["problems"].size(), 2U);
+  EXPECT_EQ(comparison["problems"][0]["cache"], "cold");
+  EXPECT_EQ(comparison["problems"][1]["cache"], "warm");
+}
+
 TEST(ReportData, PredictedRowsAreApartAndSaySo) {
   const Json data = data_of(Ranked({timed_trial("a", 100, 1), predicted_trial()}));
   ASSERT_EQ(data["groups"].size(), 2U);

@@ -1,8 +1,7 @@
 // Several GPUs: what `tiletune compare` computes of them, for the problem of the chosen group.
 
 function comparisonSection(group, groups) {
-  const problem = report.comparison?.problems.find((one) => one.problem === group.problem &&
-    (one.conditions.startsWith(group.conditions) || group.conditions.startsWith(one.conditions)) && one.sides.length > 1);
+  const problem = report.comparison?.problems.find((one) => isOf(group, one) && one.sides.length > 1);
   if (!problem) return null;
   const content = [];
   if (report.comparison.mixes_sources) {
@@ -13,12 +12,20 @@ function comparisonSection(group, groups) {
   content.push(element("p", {class: "fact"}, "A row is a configuration, the best of one GPU or a compromise; a cell the ",
     "fastest time of that GPU by the configuration's, 100 being the fastest. Empty: it was not measured there."),
   figure(matrix, portabilityTable(problem)), pairsTable(problem));
-  const pair = pairChart(problem, groups);
+  const pair = pairsFigure(problem, groups);
   if (pair) content.push(...pair.content);
   return {id: "gpus", short: "GPUs", title: "On several GPUs", content, charts: [matrix, ...(pair ? pair.charts : [])]};
 }
 
-const nameOfConfiguration = ({best_of: side, compromise}) => (side ? `best of ${side}` : compromise);
+// A problem's conditions end with the state of the L2 cache, which groups that were not timed do not have.
+function isOf(group, problem) {
+  const conditions = group.cache || !problem.cache ? group.conditions
+    : [group.conditions, problem.cache].filter((text) => text !== "").join(", ");
+  return group.problem === problem.problem && conditions === problem.conditions;
+}
+
+const kCompromises = {pennycook: "compromise: largest Pennycook's metric", minimum: "compromise: largest minimum"};
+const nameOfConfiguration = ({best_of: side, compromise}) => (side ? `best of ${side}` : kCompromises[compromise] ?? compromise);
 const percentText = (share) => (share === null ? "-" : `${threeDigits(100 * share)}%`);
 const configurationText = ({template, parameters}) =>
   `${template} ${Object.entries(parameters ?? {}).map(([name, value]) => `${name}=${value}`).join(" ")}`;
@@ -61,36 +68,89 @@ function pairsTable(problem) {
     {text: "Spearman", numeric: true, title: "correlation of the ranks of their times"},
     {text: "shared of the fastest 1%", numeric: true}],
   problem.pairs.map((pair) => [pair.sides.join(", "), String(pair.common), threeDigits(pair.spearman),
-    `${pair.top_percent_shared} of ${pair.top_percent}`]));
+    `${numberText(pair.top_percent_shared)} of ${pair.top_percent}`]));
 }
 
-// The times of the configurations that two GPUs share.
-function pairChart(problem, groups) {
+// The times of the configurations that two GPUs share, of those that are in the page.
+function pairsFigure(problem, groups) {
   const groupOf = (name) => {
     const side = problem.sides.find((one) => one.side === name);
-    return groups.find((one) => side && one.gpu === side.gpu && one.problem === problem.problem && one.source === side.source);
+    return groups.find((one) => side && isOf(one, problem) && one.gpu === side.gpu && one.source === side.source);
   };
   const pairs = problem.pairs.filter(({common, sides}) => common > 1 && sides.every(groupOf));
-  if (!pairs.length || !hasCharts) return null;
-  let chosen = 0;
+  if (!pairs.length) return null;
+  let shown = null;
+  const table = element("div");
+  const show = (place) => {
+    const {sides} = pairs[place];
+    const [x, y] = sides.map((side) => fastestRows(groupOf(side), joinedTemplates(problem, sides, side)));
+    shown = {sides, first: groupOf(sides[0]), points: pairedPoints(x, y)};
+    table.replaceChildren(pointsTable(shown));
+  };
+  show(0);
   const chart = new Chart({id: "pairs", label: "Time on one GPU against time on another, a point per configuration",
-    tip: (row) => rowTip(groupOf(pairs[chosen].sides[0]))(row),
-    describe: () => {
-      const [first, second] = pairs[chosen].sides;
-      return pairSpec(pairedPoints(groupOf(first), groupOf(second)),
-        {xTitle: `time on ${first}, us`, yTitle: `time on ${second}, us`});
-    }});
+    tip: (place) => pointTip(shown, shown.points[place]),
+    describe: () => pairSpec(shown.points.map((point, place) => ({...point, place,
+      ...styleOf(shown.first.templates.indexOf(shown.first.cells("template")[point.row]))})),
+    {xTitle: `time on ${shown.sides[0]}, us`, yTitle: `time on ${shown.sides[1]}, us`})});
   return {charts: [chart], content: [
     pairs.length > 1 ? element("div", {class: "controls"}, chooser("GPUs", pairs.map(({sides}) => sides.join(", ")), 0, (place) => {
-      chosen = place;
+      show(place);
       drawAll([chart]);
-    })) : null, element("figure", {}, chart.root)]};
+    })) : null, figure(chart, table)]};
 }
 
+function pointTip({sides, first}, {row, x, y}) {
+  return [first.cells("template")[row], parametersText(first, row), `${threeDigits(x)} us on ${sides[0]}`,
+    `${threeDigits(y)} us on ${sides[1]}`].filter((line) => line !== "");
+}
+
+function pointsTable({sides, first, points}) {
+  const time = (name, of) => ({name: `${name}, us`, numeric: true, value: of, text: (i) => threeDigits(of(i))});
+  const columns = [
+    {name: "template", value: (i) => first.cells("template")[points[i].row]},
+    {name: "parameters", wide: true, value: (i) => parametersText(first, points[i].row)},
+    time(sides[0], (i) => points[i].x), time(sides[1], (i) => points[i].y),
+    {name: "ratio", title: `time on ${sides[1]} by that on ${sides[0]}`, numeric: true,
+      value: (i) => points[i].y / points[i].x, text: (i) => threeDigits(points[i].y / points[i].x)},
+  ].map((column) => ({text: column.value, ...column}));
+  const fields = new Map(columns.map(({name, value}) => [name.toLowerCase(), value]));
+  for (const {name, values} of first.parameters) fields.set(name.toLowerCase(), (i) => values[points[i].row]);
+  return new DataTable({id: "pairs-table", columns, rows: [...points.keys()], fields, details: null,
+    caption: `Configurations on ${sides.join(" and ")}`, hint: "ratio<1"}).root;
+}
+
+// By template, how its configurations are told apart where the rows of two sides list different parameters: by some of
+// them alone, or with the values that those had which this side's rows lack.
+function joinedTemplates(problem, sides, side) {
+  const ofPair = problem.joined.filter(({sides: some = sides}) => some.length === 2 && some.every((one) => sides.includes(one)));
+  return new Map(ofPair.map(({template, by, without, completed = []}) => [template, {
+    names: without.length ? new Set(by) : null,
+    completed: completed.filter((rows) => rows.side === side).flatMap(({values}) => Object.entries(values))}]));
+}
+
+// A point for each configuration that ran on both sides, with the row of the first.
 function pairedPoints(first, second) {
-  const keyOf = (group, row) => `${group.cells("template")[row]} ${parametersText(group, row)}`;
-  const times = new Map(timedKernels(second).map((row) => [keyOf(second, row), second.time[row]]));
-  return timedKernels(first).filter((row) => times.has(keyOf(first, row))).map((row) => ({
-    ...styleOf(first.templates.indexOf(first.cells("template")[row])), x: first.time[row],
-    y: times.get(keyOf(first, row)), row}));
+  return [...first].filter(([key]) => second.has(key)).map(([key, {row, time}]) => ({x: time, y: second.get(key).time, row}));
+}
+
+// By configuration, the fastest of its rows.
+function fastestRows(group, joined) {
+  const fastest = new Map();
+  for (const row of timedKernels(group)) {
+    const key = configurationKey(group, row, joined.get(group.cells("template")[row]));
+    const time = group.time[row];
+    if (!fastest.has(key) || time < fastest.get(key).time) fastest.set(key, {row, time});
+  }
+  return fastest;
+}
+
+// The same for the same values, in whatever order a file lists them.
+function configurationKey(group, row, join) {
+  const values = new Map(join?.completed);
+  for (const parameter of group.parameters) {
+    const value = parameter.values[row];
+    if (value !== null && (!join?.names || join.names.has(parameter.name))) values.set(parameter.name, value);
+  }
+  return JSON.stringify([group.cells("template")[row], [...values].sort(([a], [b]) => (a < b ? -1 : 1))]);
 }

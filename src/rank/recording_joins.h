@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct Join {
   std::uint64_t matched_at_most = 0;  ///< found among the other's with any values
 };
 
-/// For every two GPUs whose recordings of this kernel and problem differ so.
-std::vector<Join> find_joins(const Database& database, const std::string& kernel, const std::string& problem);
+/// For every two GPUs, one at least of `gpus`, whose recordings of this kernel and problem differ so.
+std::vector<Join> find_joins(const Database& database, const std::string& kernel, const std::string& problem,
+                             const std::set<std::string>& gpus);
 
 }  // namespace tiletune

@@ -1,0 +1,21 @@
+// What the sections ask of a group of rows. Each section is a function of a group that gives {id, title, content, charts},
+// and `short` where the title is long for a link, or null where the group has nothing for it.
+
+const timeName = (group) => (group.predicted ? "predicted_us" : "median_us");
+const meaningOf = (name) => report.columns.find((column) => column.name === name)?.meaning ?? name;
+const bestOf = (group) => group.kernels.find((i) => group.cells("rank")[i] !== null) ?? null;
+const timedKernels = (group) => group.kernels.filter((i) => group.time[i] > 0);
+
+const rowTip = (group) => (row) => {
+  const lines = [`${group.cells("template")[row]}`, parametersText(group, row),
+    `${threeDigits(group.time[row])} us${group.cells("tflops")[row] ? `, ${threeDigits(group.cells("tflops")[row])} TFLOP/s` : ""}`];
+  for (const name of ["registers", "occupancy", "spill_bytes"])
+    if (group.cells(name)[row] !== null) lines.push(`${name} ${numberText(group.cells(name)[row])}`);
+  return lines.filter((line) => line !== "");
+};
+
+// A chart with the same numbers as a table, which stands open where there are no charts.
+function figure(chart, table, ...rest) {
+  return element("figure", {}, ...(hasCharts ? [chart.root] : []), ...rest,
+    element("details", {open: !hasCharts}, element("summary", {}, "The same as a table"), table));
+}

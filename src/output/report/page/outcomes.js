@@ -1,0 +1,35 @@
+// What became of all rows, and why some did not run.
+
+const kOutcomeMeanings = {
+  ok: "ran, and the result was right", refused: "cannot run on this GPU", compile_failed: "the compiler refused it",
+  compile_timeout: "compiling took too long", compile_crashed: "the compiler crashed",
+  launch_failed: "the driver refused the launch", wrong_result: "the result was wrong",
+  unstable: "its times did not settle", out_of_bounds: "wrote outside its buffers", timeout: "did not end in time",
+  crashed: "brought its process down", screened_out: "given up as clearly slower than the leader",
+  not_recorded: "the recording that is replayed does not hold it",
+};
+
+function outcomesSection(group) {
+  if (!group.outcomes.length) return null;
+  const total = group.outcomes.reduce((sum, {count}) => sum + count, 0);
+  const counts = plainTable("Outcomes of all recorded rows", [{text: "outcome"}, {text: "rows", numeric: true},
+    {text: "share", numeric: true}, {text: "meaning"}], group.outcomes.map(({outcome, count}) =>
+    [outcome, String(count), `${threeDigits(100 * count / total)}%`, kOutcomeMeanings[outcome] ?? ""]));
+  const failures = group.failures;
+  const text = (name) => ({name, title: name, numeric: name === "count", wide: name === "reason" || name === "example",
+    value: (row) => failures[row][name], text: (row) => String(failures[row][name] || "-")});
+  const content = [counts];
+  if (failures.length) {
+    const columns = ["outcome", "count", "template", "reason", "example"].map(text);
+    content.push(new DataTable({id: "failures", columns, rows: [...failures.keys()], details: null,
+      fields: new Map(columns.map(({name, value}) => [name, value])), caption: "What did not run, and why",
+      hint: "refused shared memory"}).root);
+    content.push(element("p", {class: "fact"}, "Rows whose reasons differ in their numbers alone stand together, with the ",
+      "reason and the parameters of the first."));
+  } else {
+    content.push(element("p", {class: "fact"}, "Nothing failed."));
+  }
+  if (group.more_failures) content.push(element("p", {class: "fact"},
+    `${group.more_failures} more rows have other reasons: tiletune rank --outcome OUTCOME lists them.`));
+  return {id: "outcomes", short: "Outcomes", title: "What did not run", charts: [], content};
+}
