@@ -15,6 +15,17 @@
 
 namespace tiletune {
 
+bool has_row_of(const Database& database, const std::string& gpu, TrialFilter filter) {
+  filter.gpus = {gpu};
+  bool found = false;
+  database.for_each(filter, [&](const Trial& trial) {
+    // The filter takes a part of a name for the whole.
+    found = trial.gpu == gpu;
+    return !found;
+  });
+  return found;
+}
+
 PredictedRows::PredictedRows() {
   std::string name = (std::filesystem::temp_directory_path() / "tiletune-compare-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {

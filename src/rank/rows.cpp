@@ -173,7 +173,7 @@ void RankingRows::add(std::int64_t id, const Trial& trial) {
   row.group = number_of_group(trial);
   row.has_discards = trial.discarded_samples.value_or(0) > 0;
   add_time(row, trial);
-  row.is_undecided = !proves_failure(trial.outcome, trial.reason);
+  row.is_undecided = failed(row) && !proves_failure(trial.outcome, trial.reason);
   row.registers = trial.registers.value_or(std::numeric_limits<std::int64_t>::max());
   row.occupancy = trial.occupancy.value_or(0);
   row.key = ShortText<32>(trial.key);
