@@ -109,6 +109,10 @@ class ProblemComparer {
 
   /// What follows from two sides alone.
   void compare(std::size_t i, std::size_t j) {
+    if (present(sides_).size() == 2) {
+      note(joins_);
+      return compare(i, j, joins_, joined_);
+    }
     const RowJoins joins(parameters_, listed_, {i, j});
     note(joins);
     if (joins.is_plain() && joins_.is_plain()) return compare(i, j, joins_, joined_);

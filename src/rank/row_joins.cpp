@@ -7,6 +7,26 @@
 
 namespace tiletune {
 
+namespace {
+
+/// Those of some lists that have all of a list and more, the longest first.
+std::vector<std::uint32_t> longer_lists(const ListedParameters& parameters, std::uint32_t list,
+                                        const std::map<std::uint32_t, ListedRows::Rows>& lists) {
+  const std::vector<std::uint32_t>& fewer = parameters.lists[list];
+  std::vector<std::uint32_t> longer;
+  for (const auto& entry : lists) {
+    const std::vector<std::uint32_t>& more = parameters.lists[entry.first];
+    if (more.size() > fewer.size() && std::includes(more.begin(), more.end(), fewer.begin(), fewer.end()))
+      longer.push_back(entry.first);
+  }
+  std::stable_sort(longer.begin(), longer.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return parameters.lists[a].size() > parameters.lists[b].size();
+  });
+  return longer;
+}
+
+}  // namespace
+
 ListedRows::ListedRows(const ParameterTable& table, const std::vector<const ComparableRows*>& sides)
     : by_side_(sides.size()) {
   if (table.templates().empty()) return;
@@ -53,10 +73,9 @@ RowJoins::RowJoins(const ParameterTable& table, const ListedRows& listed, std::v
 }
 
 void RowJoins::join(std::uint32_t template_number, const ListedRows& listed) {
-  const ListedParameters& parameters = table_.templates()[template_number];
   Task task;
   task.template_number = template_number;
-  task.shown.name = parameters.name;
+  task.shown.name = table_.templates()[template_number].name;
   std::set<std::uint32_t> all;
   for (const std::size_t side : sides_) {
     const auto& lists = listed.of(side, template_number);
@@ -70,62 +89,62 @@ void RowJoins::join(std::uint32_t template_number, const ListedRows& listed) {
   }
   if (task.sides.size() < 2 || all.size() < 2) return;
   complete(task);
-  const std::set<std::uint32_t> shared = task.lists_of_all();
-  if (shared.empty()) {
+  if (task.lists_of_all().empty()) {
     join_by_common(task);
-    if (task.shown.by.empty()) return;
   } else {
-    for (const std::uint32_t list : shared) {
-      for (const std::uint32_t place : parameters.lists[list])
-        task.shown.by.insert(parameters.parameters[place]);
-    }
-    for (const auto& [side, lists] : task.sides) {
-      for (const auto& [list, rows] : *lists) {
-        if (!shared.contains(list) && !task.join.completions.contains({side, list}))
-          task.shown.apart += rows.size();
-      }
-    }
+    note_lists_of_all(task);
   }
-  if (!task.join.completions.empty() || task.join.common) joins_.emplace(template_number, task.join);
-  if (!task.join.completions.empty() || task.join.common || task.shown.apart > 0)
-    joined_.push_back(std::move(task.shown));
+  const bool is_plain = task.join.completions.empty() && !task.join.common;
+  if (!is_plain) joins_.emplace(template_number, std::move(task.join));
+  if (!is_plain || task.shown.apart > 0) joined_.push_back(std::move(task.shown));
 }
 
-/// Of several lists that have more, the longest that fits.
 void RowJoins::complete(Task& task) const {
-  const ListedParameters& parameters = table_.templates()[task.template_number];
   const std::set<std::uint32_t> shared = task.lists_of_all();
   std::map<std::uint32_t, ListedRows::Rows> all;
   for (const auto& [side, lists] : task.sides) {
     for (const auto& [list, rows] : *lists) all[list].insert(all[list].end(), rows.begin(), rows.end());
   }
-  std::vector<std::uint32_t> longest_first;
-  for (const auto& entry : all) longest_first.push_back(entry.first);
-  std::stable_sort(longest_first.begin(), longest_first.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return parameters.lists[a].size() > parameters.lists[b].size();
-  });
   for (const auto& [side, lists] : task.sides) {
     for (const auto& [list, rows] : *lists) {
-      if (shared.contains(list)) continue;
-      const std::vector<std::uint32_t>& fewer = parameters.lists[list];
-      for (const std::uint32_t longer : longest_first) {
-        const std::vector<std::uint32_t>& more = parameters.lists[longer];
-        if (more.size() <= fewer.size()) break;
-        if (!std::includes(more.begin(), more.end(), fewer.begin(), fewer.end())) continue;
-        const auto values = fixed_values(table_, rows, all[longer]);
-        if (!values) continue;
-        Values& completion = task.join.completions[{side, list}];
-        CompletedRows completed{side, {}, configurations_of(table_, rows)};
-        std::size_t next = 0;
-        for (const std::uint32_t place : lacking(fewer, more)) {
-          completed.values.emplace(parameters.parameters[place], table_.text((*values)[next]));
-          completion.emplace_back(place, (*values)[next++]);
-        }
-        task.shown.completed.push_back(std::move(completed));
-        task.lists[side].erase(list);
-        task.lists[side].insert(longer);
-        break;
-      }
+      if (!shared.contains(list)) complete(task, side, rows, all);
+    }
+  }
+}
+
+void RowJoins::complete(Task& task, std::size_t side, const ListedRows::Rows& rows,
+                        const std::map<std::uint32_t, ListedRows::Rows>& all) const {
+  const ListedParameters& parameters = table_.templates()[task.template_number];
+  const std::uint32_t list = rows.front()->list;
+  const std::vector<std::uint32_t>& fewer = parameters.lists[list];
+  for (const std::uint32_t longer : longer_lists(parameters, list, all)) {
+    const auto values = fixed_values(table_, rows, all.at(longer));
+    if (!values) continue;
+    Values& completion = task.join.completions[{side, list}];
+    CompletedRows completed{side, {}, configurations_of(table_, rows)};
+    for (const std::uint32_t place : lacking(fewer, parameters.lists[longer])) {
+      const std::uint64_t value = (*values)[completion.size()];
+      completed.values.emplace(parameters.parameters[place], table_.text(value));
+      completion.emplace_back(place, value);
+    }
+    task.shown.completed.push_back(std::move(completed));
+    task.lists[side].erase(list);
+    task.lists[side].insert(longer);
+    return;
+  }
+}
+
+void RowJoins::note_lists_of_all(Task& task) const {
+  const ListedParameters& parameters = table_.templates()[task.template_number];
+  const std::set<std::uint32_t> shared = task.lists_of_all();
+  for (const std::uint32_t list : shared) {
+    for (const std::uint32_t place : parameters.lists[list])
+      task.shown.by.insert(parameters.parameters[place]);
+  }
+  for (const auto& [side, lists] : task.sides) {
+    for (const auto& [list, rows] : *lists) {
+      if (!shared.contains(list) && !task.join.completions.contains({side, list}))
+        task.shown.apart += rows.size();
     }
   }
 }

@@ -73,6 +73,9 @@ class RowJoins {
   struct Task;
   void join(std::uint32_t template_number, const ListedRows& listed);
   void complete(Task& task) const;
+  void complete(Task& task, std::size_t side, const ListedRows::Rows& rows,
+                const std::map<std::uint32_t, ListedRows::Rows>& all) const;
+  void note_lists_of_all(Task& task) const;
   void join_by_common(Task& task) const;
 
   const ParameterTable& table_;

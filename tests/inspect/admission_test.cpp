@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/outcome.h"
 #include "inspect/kernels.h"
 #include "inspect/occupancy.h"
 
