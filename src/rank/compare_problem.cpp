@@ -23,7 +23,7 @@ std::vector<std::size_t> present(const Sets& sides) {
 }
 
 JoinedRows joined_rows(const Sets& sides, const RowJoins& joins) {
-  return JoinedRows(sides, [&](std::size_t side, const RankingRow& row) { return joins.of(side, row); });
+  return {sides, [&](std::size_t side, const RankingRow& row) { return joins.of(side, row); }};
 }
 
 /// What ran on a side.
