@@ -52,6 +52,21 @@ std::optional<Key> find_key(const Table& table, std::string_view name) {
 std::string_view name(Outcome outcome) { return find_name(kOutcomes, outcome); }
 std::optional<Outcome> outcome_from_name(std::string_view text) { return find_key<Outcome>(kOutcomes, text); }
 
+bool proves_failure(Outcome outcome, std::string_view reason) {
+  switch (outcome) {
+    case Outcome::dispatched:
+    case Outcome::ok:
+    case Outcome::screened_out:
+    case Outcome::compile_timeout:
+    case Outcome::not_recorded:
+      return false;
+    case Outcome::refused:
+      return reason.find(" of limits.") == std::string_view::npos;
+    default:
+      return true;
+  }
+}
+
 std::string_view name(Source source) { return find_name(kSources, source); }
 std::optional<Source> source_from_name(std::string_view text) { return find_key<Source>(kSources, text); }
 

@@ -26,6 +26,10 @@ enum class Outcome {
 };
 
 std::string_view name(Outcome outcome);
+/// Whether a configuration with this outcome cannot run where it was tried. A time limit and the limits of a
+/// config, which the reason names ("limits.max_registers"), may be set otherwise; what a recording lacks may
+/// run. False of what ran.
+bool proves_failure(Outcome outcome, std::string_view reason);
 std::optional<Outcome> outcome_from_name(std::string_view text);
 
 /// Where a row's time comes from. Rows of different sources are never ranked together unmarked.

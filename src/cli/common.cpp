@@ -37,7 +37,8 @@ std::uint64_t compile_memory(const std::string& text) {
 }  // namespace
 
 void ConfigOptions::add_to(CLI::App& command) {
-  command.add_option("CONFIG", config, "Search space, e.g. configs/sgemm.json, or a T1 tuning problem")->required();
+  command.add_option("CONFIG", config, "Search space, e.g. configs/sgemm.json, or a T1 tuning problem")
+      ->required();
   command.add_option(
       "--problem", problems,
       "Problem instead of the config's, e.g. 4096x4096x4096 or 1000x77x513,lda=520 (repeatable)");

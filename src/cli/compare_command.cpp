@@ -45,6 +45,10 @@ CompareBy parse_by(const std::string& text) {
 }
 
 void check_combination(const CompareOptions& options, CompareBy by) {
+  if (options.fail_above && !(*options.fail_above >= 0 && *options.fail_above <= kMostPercent)) {
+    throw UserError(fmt::format("{} is no percentage to fail above", *options.fail_above),
+                    Where{"--fail-above", ""}, fmt::format("Give a number from 0 to {}.", kMostPercent));
+  }
   if (by == CompareBy::gpu && !options.gpus.empty()) {
     throw UserError("names GPUs that are compared already", Where{"--gpu", ""},
                     "Name them behind the command: tiletune compare A100 H100.");
@@ -108,16 +112,28 @@ class Sources {
     }
   }
 
-  bool is_recorded(const std::string& wanted) const {
+  bool has_row(const std::string& wanted, const TrialFilter& filter) const {
     const std::string plain = squashed(wanted);
     for (const auto& database : databases_) {
       for (const std::string& gpu : database->gpus()) {
-        if (squashed(gpu).find(plain) != std::string::npos ||
-            squashed(alias(gpu)).find(plain) != std::string::npos)
-          return true;
+        if (squashed(gpu).find(plain) == std::string::npos &&
+            squashed(alias(gpu)).find(plain) == std::string::npos)
+          continue;
+        if (has_row_of(*database, gpu, filter)) return true;
       }
     }
     return false;
+  }
+
+  /// Those of the config that no row of the GPU is of which is compared.
+  std::vector<std::string> problems_to_predict(const std::vector<Problem>& problems, const std::string& gpu,
+                                               TrialFilter filter) const {
+    std::vector<std::string> lacking;
+    for (const Problem& problem : problems) {
+      filter.problems = {problem.label()};
+      if (!has_row(gpu, filter)) lacking.push_back(problem.label());
+    }
+    return lacking;
   }
 
   void predict(const CompareOptions& options) {
@@ -126,8 +142,14 @@ class Sources {
     config.config = options.predict;
     config.problems = options.problems;
     config.templates = options.templates;
+    const std::vector<Problem> problems = config.load().problems;
+    TrialFilter compared;
+    compared.baselines = false;
+    compared.templates = options.templates;
+    compared.sources = parse_sources(options.sources);
     for (const std::string& name : options.names) {
-      if (is_recorded(name)) continue;
+      config.problems = problems_to_predict(problems, name, compared);
+      if (config.problems.empty()) continue;
       if (!predicted_) predicted_ = std::make_unique<PredictedRows>();
       predicted_->predict(config, options.compile, name);
       if (predicted_->interrupted()) return;
@@ -254,17 +276,15 @@ void add_compare_command(CLI::App& app, Action& action) {
                    "Only rows that are measured, predicted, replayed or imported (repeatable)")
       ->allow_extra_args(false);
   command->add_option("--predict", options->predict,
-                      "Predict this config's configurations for the named GPUs that no row is of");
+                      "Predict this config's problems for the named GPUs that have no row of them");
   options->compile.add_to(*command);
   command->add_option(
       "--fill", options->fill,
       "Write the config that measures the best of each side where another has not measured it");
-  command
-      ->add_option(
-          "--fail-above", options->fail_above,
-          "Exit with 1 when a later side's best is slower than the first's by more than so many percent "
-          "and more than the noise")
-      ->check(CLI::Range(0.0, kMostPercent));
+  command->add_option(
+      "--fail-above", options->fail_above,
+      "Exit with 1 when a later side's fastest is slower than the first's by more than so many percent "
+      "and more than the noise, or does not run any more");
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(

@@ -11,6 +11,17 @@
 
 namespace tiletune {
 
+bool has_row_of(const Database& database, const std::string& gpu, TrialFilter filter) {
+  filter.gpus = {gpu};
+  bool found = false;
+  database.for_each(filter, [&](const Trial& trial) {
+    // The filter takes a part of a name for the whole.
+    found = trial.gpu == gpu;
+    return !found;
+  });
+  return found;
+}
+
 void PredictedRows::predict(const ConfigOptions& config, const CompileOptions& compile,
                             const std::string& model) {
   const TuneSpec spec = config.load();

@@ -6,8 +6,12 @@
 
 #include "base/scratch_folder.h"
 #include "cli/common.h"
+#include "store/database.h"
 
 namespace tiletune {
+
+/// Whether a row of the GPU, by its whole name, is among those of the filter, whose own GPUs do not count.
+bool has_row_of(const Database& database, const std::string& gpu, TrialFilter filter);
 
 /// Predictions in a database that is removed with this object.
 class PredictedRows {

@@ -60,7 +60,7 @@ void write_ranking(std::ostream& out, const RankOptions& options, const Database
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                       "Loosen the filters, or run 'tiletune sweep' first.");
   }
-  rows = {};
+  rows = RankingRows();
   if (options.best) return write_winners(out, groups, database, format, colour);
   write_rankings(out, groups, database, format,
                  {static_cast<std::size_t>(options.limit), options.sort_by, options.columns, colour});

@@ -13,7 +13,6 @@
 #include "cli/common.h"
 #include "cli/console_observer.h"
 #include "cli/replay_file.h"
-#include "cli/scratch_folder.h"
 #include "cli/signals.h"
 #include "output/display.h"
 #include "output/replay_runs.h"

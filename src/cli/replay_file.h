@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "cli/scratch_folder.h"
+#include "base/scratch_folder.h"
 #include "foreign/format.h"
 #include "store/database.h"
 

@@ -196,13 +196,6 @@ class Import {
     count(trial, summary_);
   }
 
-  void join(Trial& trial) {
-    sweeps_->translate(trial);
-    const RowBatch::Joined joined = batch_->join(trial);
-    if (joined == RowBatch::Joined::replaced) ++summary_.replaced;
-    count(trial, joined == RowBatch::Joined::added, summary_);
-  }
-
   Database& database_;
   std::filesystem::path file_;
   ImportFacts facts_;

@@ -33,6 +33,10 @@ std::string efficiency_text(const Standing& standing) {
   return "";
 }
 
+std::string label(const ChosenConfiguration& compromise) {
+  return "compromise: largest " + compromise.largest;
+}
+
 TextTable configuration_table(const std::vector<ChosenConfiguration>& chosen, const Comparison& comparison,
                               const ComparedProblem& problem, const VaryingParameters& parameters) {
   TextTable table;
@@ -42,7 +46,7 @@ TextTable configuration_table(const std::vector<ChosenConfiguration>& chosen, co
     table.add_column(header, Align::right);
   for (const ChosenConfiguration& one : chosen) {
     if (!one.side) {
-      table.add_row({one.what, "-", printable(one.trial.template_name), parameters.of(one.trial), "-", "-",
+      table.add_row({label(one), "-", printable(one.trial.template_name), parameters.of(one.trial), "-", "-",
                      "-", "-", "-", "-"});
       continue;
     }
@@ -65,16 +69,16 @@ TextTable efficiency_table(const std::vector<ChosenConfiguration>& chosen, const
   TextTable table;
   table.add_column("efficiency of the best of", Align::left);
   for (std::size_t side = 0; side < problem.sides.size(); ++side) {
-    if (!problem.sides[side].has_kernels) continue;
+    if (!problem.sides[side].has_rows) continue;
     table.add_column(
         fmt::format("on {} ({})", printable(comparison.sides[side].name), name(problem.sides[side].source)),
         Align::right);
   }
   for (const char* header : {"harmonic_mean", "minimum", "pennycook"}) table.add_column(header, Align::right);
   for (const ChosenConfiguration& one : chosen) {
-    std::vector<std::string> cells{one.side ? printable(comparison.sides[*one.side].name) : one.what};
+    std::vector<std::string> cells{one.side ? printable(comparison.sides[*one.side].name) : label(one)};
     for (std::size_t side = 0; side < problem.sides.size(); ++side) {
-      if (problem.sides[side].has_kernels) cells.push_back(efficiency_text(one.portability->on[side]));
+      if (problem.sides[side].has_rows) cells.push_back(efficiency_text(one.portability->on[side]));
     }
     for (const auto& value :
          {one.portability->harmonic_mean, one.portability->minimum, one.portability->pennycook})
@@ -91,7 +95,7 @@ std::string marks_of(const std::vector<ChosenConfiguration>& chosen) {
       return std::any_of(one.portability->on.begin(), one.portability->on.end(), is);
     });
   };
-  std::string marks = "efficiency: the side's fastest time by the configuration's";
+  std::string marks = "efficiency: the time of the side's best by the configuration's, at most 1";
   if (any([](const Standing& s) { return s.is_with_best; }))
     marks += "; =: cannot be told from the side's best";
   if (any([](const Standing& s) { return s.known == Known::screened; })) marks += "; ~: of few samples";
@@ -157,16 +161,16 @@ std::vector<ChosenConfiguration> chosen_configurations(const ComparedProblem& pr
     const Portability& best = problem.best_of[side];
     if (!best.on.empty()) chosen.push_back({"", side, &best, databases.row(best.on[side].id)});
   }
-  const auto add = [&](const char* what, const std::optional<Portability>& portability) {
+  const auto add = [&](const char* largest, const std::optional<Portability>& portability) {
     if (!portability) return;
     const auto known = std::find_if(portability->on.begin(), portability->on.end(),
                                     [](const Standing& standing) { return standing.time_us > 0; });
-    chosen.push_back({what, {}, &*portability, databases.row(known->id)});
+    chosen.push_back({largest, {}, &*portability, databases.row(known->id)});
   };
-  add("compromise: largest pennycook", problem.compromise);
+  add("pennycook", problem.compromise);
   const bool same =
       problem.compromise && problem.safest && problem.compromise->minimum == problem.safest->minimum;
-  if (!same) add("compromise: largest minimum", problem.safest);
+  if (!same) add("minimum", problem.safest);
   return chosen;
 }
 

@@ -11,7 +11,7 @@
 namespace tiletune {
 
 struct ComparisonView {
-  /// Percent beyond which a later side's best counts as slower; none: they are not looked for.
+  /// Percent beyond which a later side's fastest counts as slower; none: they are not looked for.
   std::optional<double> fail_above;
   bool colour = false;
 };
@@ -19,7 +19,7 @@ struct ComparisonView {
 /// Writes a comparison in one of the formats. The table format: per problem the best configuration of each
 /// side with the parameters that differ and the best compromise; how efficient each is on every side; what
 /// pairs of sides have in common; what is unmeasured; what is slower than asked for. JSON is one object
-/// {"tiletune": version, "by", "mixes_sources", "sides", "problems", "unmeasured", "slower"} by
+/// {"tiletune": version, "by", "mixes_sources", "sides", "unmeasured", "slower", "unchecked", "problems"} by
 /// schemas/comparison.schema.json; CSV has a record per problem, configuration and side. Rows are read from
 /// the databases that were compared.
 void write_comparison(std::ostream& out, const Comparison& comparison, const Databases& databases,

@@ -54,7 +54,7 @@ Json standings_json(const Comparison& comparison, const std::vector<Standing>& o
 
 Json configuration_json(const Comparison& comparison, const ChosenConfiguration& chosen) {
   Json object{{"best_of", chosen.side ? Json(comparison.sides[*chosen.side].name) : Json()},
-              {"compromise", chosen.what.empty() ? Json() : Json(chosen.what)},
+              {"compromise", chosen.largest.empty() ? Json() : Json(chosen.largest)},
               {"template", chosen.trial.template_name},
               {"parameters", json_of(chosen.trial.parameters, CellType::json)},
               {"harmonic_mean", number(chosen.portability->harmonic_mean)},
@@ -68,13 +68,14 @@ Json sides_of_problem(const Comparison& comparison, const ComparedProblem& probl
   Json sides = Json::array();
   for (std::size_t i = 0; i < problem.sides.size(); ++i) {
     const SideOfProblem& side = problem.sides[i];
-    if (!side.has_kernels) continue;
+    if (!side.has_rows) continue;
     sides.push_back({{"side", comparison.sides[i].name},
                      {"gpu", side.gpu},
                      {"source", name(side.source)},
                      {"ran", side.ran},
                      {"screened", side.screened},
                      {"failed", side.failed},
+                     {"undecided", side.undecided},
                      {"tied_with_best", side.tied},
                      {"sources_left_out", names_of(side.left_out)}});
   }
@@ -93,6 +94,24 @@ Json pairs_json(const Comparison& comparison, const ComparedProblem& problem) {
   return pairs;
 }
 
+Json joined_json(const Comparison& comparison, const JoinedTemplate& joined) {
+  Json object{{"template", joined.name}, {"sides", Json::array()}};
+  for (const std::size_t side : joined.sides) object["sides"].push_back(comparison.sides[side].name);
+  object["by"] = joined.by;
+  object["without"] = joined.ignored;
+  object["completed"] = Json::array();
+  for (const CompletedRows& completed : joined.completed) {
+    Json values = Json::object();
+    for (const auto& [parameter, value] : completed.values)
+      values[parameter] = json_of(value, CellType::json);
+    object["completed"].push_back({{"side", comparison.sides[completed.side].name},
+                                   {"values", values},
+                                   {"configurations", completed.configurations}});
+  }
+  object["apart"] = joined.apart;
+  return object;
+}
+
 Json problem_json(const Comparison& comparison, const ComparedProblem& problem, const Databases& databases) {
   Json object{{"problem", problem.problem}, {"conditions", problem.conditions}};
   object["gpu"] = problem.gpu.empty() ? Json() : Json(problem.gpu);
@@ -103,10 +122,8 @@ Json problem_json(const Comparison& comparison, const ComparedProblem& problem, 
   object["pairs"] = pairs_json(comparison, problem);
   object["common"] = problem.common;
   object["joined"] = Json::array();
-  for (const JoinedTemplate& joined : problem.joined) {
-    object["joined"].push_back(
-        {{"template", joined.name}, {"by", joined.common}, {"without", joined.ignored}});
-  }
+  for (const JoinedTemplate& joined : problem.joined)
+    object["joined"].push_back(joined_json(comparison, joined));
   return object;
 }
 
@@ -134,8 +151,20 @@ Json slower_json(const Comparison& comparison, const std::optional<double>& abov
                     {"conditions", problem.conditions},
                     {"first", comparison.sides[slower.first].name},
                     {"later", comparison.sides[slower.later].name},
-                    {"percent", slower.percent},
+                    {"percent", number(slower.percent)},
                     {"beyond_noise", slower.is_certain}});
+  }
+  return list;
+}
+
+Json unchecked_json(const Comparison& comparison, const std::optional<double>& above) {
+  if (!above) return nullptr;
+  Json list = Json::array();
+  for (const Unchecked& lacking : unchecked(comparison)) {
+    const ComparedProblem& problem = comparison.problems[lacking.problem];
+    list.push_back({{"problem", problem.problem},
+                    {"conditions", problem.conditions},
+                    {"on", comparison.sides[lacking.side].name}});
   }
   return list;
 }
@@ -150,6 +179,7 @@ void write_comparison_json(std::ostream& out, const Comparison& comparison, cons
                 {"sides", sides_json(comparison)},
                 {"unmeasured", unmeasured_json(comparison, databases)},
                 {"slower", slower_json(comparison, view.fail_above)},
+                {"unchecked", unchecked_json(comparison, view.fail_above)},
                 {"problems", Json::array()}};
   JsonArrayStream problems(out, envelope, 2);
   for (const ComparedProblem& problem : comparison.problems)
@@ -168,11 +198,12 @@ void write_comparison_csv(std::ostream& out, const Comparison& comparison, const
   for (const ComparedProblem& problem : comparison.problems) {
     for (const ChosenConfiguration& chosen : chosen_configurations(problem, databases)) {
       const Portability& portability = *chosen.portability;
-      const std::string what = chosen.side ? "best of " + comparison.sides[*chosen.side].name : chosen.what;
+      const std::string what = chosen.side ? "best of " + comparison.sides[*chosen.side].name
+                                           : "compromise: largest " + chosen.largest;
       for (std::size_t side = 0; side < portability.on.size(); ++side) {
         const Standing& on = portability.on[side];
         const bool is_known = on.known != Known::unmeasured;
-        const bool has = problem.sides[side].has_kernels;
+        const bool has = problem.sides[side].has_rows;
         write_csv_record(
             out, {problem.problem, problem.conditions, problem.gpu, what, chosen.trial.template_name,
                   chosen.trial.parameters, comparison.sides[side].name,

@@ -11,7 +11,7 @@ namespace tiletune {
 
 /// A configuration that a comparison shows, with a row that says what it is.
 struct ChosenConfiguration {
-  std::string what;                 ///< of a compromise
+  std::string largest;              ///< of a compromise: "pennycook" or "minimum"
   std::optional<std::size_t> side;  ///< whose best it is
   const Portability* portability = nullptr;
   Trial trial;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <span>
+#include <tuple>
 
 #include "base/text.h"
 #include "output/comparison.h"
@@ -30,15 +32,73 @@ std::string pair_line(const Comparison& comparison, const PairOfSides& pair) {
                                              : std::string("no rank correlation in");
   return fmt::format("{}: {} {} common configuration{}; of the fastest 1% on each ({}) {} the same", sides,
                      spearman, pair.common, pair.common == 1 ? "" : "s", pair.top,
-                     pair.top_shared == 1 ? "1 is" : fmt::format("{} are", pair.top_shared));
+                     pair.top_shared == 1 ? "1 is" : fmt::format("{:.4g} are", pair.top_shared));
 }
 
-std::string joined_line(const JoinedTemplate& joined) {
-  const std::vector<std::string> common(joined.common.begin(), joined.common.end());
-  const std::vector<std::string> ignored(joined.ignored.begin(), joined.ignored.end());
+std::string listed(const std::set<std::string>& names) {
+  return join(std::vector<std::string>(names.begin(), names.end()), ", ");
+}
+
+/// Without one of them.
+std::string names_of(const Comparison& comparison, const std::set<std::size_t>& sides,
+                     std::optional<std::size_t> without = {}) {
+  std::vector<std::string> names;
+  for (const std::size_t side : sides) {
+    if (side != without) names.push_back(comparison.sides[side].name);
+  }
+  return join(names, ", ");
+}
+
+std::string completed_line(const Comparison& comparison, const std::string& kernel,
+                           const CompletedRows& completed, const std::set<std::size_t>& sides) {
+  std::string values;
+  for (const auto& [name, value] : completed.values)
+    values += fmt::format("{}{}={}", values.empty() ? "" : " ", name, value);
   return printable(fmt::format(
-      "rows of {} are joined by what all sides record, {}, and the fastest of each counts; not all record {}",
-      joined.name, join(common, ", "), join(ignored, ", ")));
+      "{}: rows of {} list fewer parameters than those of {}; they count as made with {}, the only "
+      "values with which all their {} configurations are there",
+      comparison.sides[completed.side].name, kernel, names_of(comparison, sides, completed.side), values,
+      completed.configurations));
+}
+
+/// By template, side and values: the sides that it is said of.
+using CompletedLines =
+    std::map<std::tuple<std::string, std::size_t, std::map<std::string, std::string>>, std::set<std::size_t>>;
+
+/// The same is often to be said of several pairs of sides.
+void add_completed(const Comparison& comparison, const ComparedProblem& problem,
+                   std::vector<std::string>& lines) {
+  CompletedLines sides;
+  for (const JoinedTemplate& joined : problem.joined) {
+    for (const CompletedRows& rows : joined.completed)
+      sides[{joined.name, rows.side, rows.values}].insert(joined.sides.begin(), joined.sides.end());
+  }
+  for (const JoinedTemplate& joined : problem.joined) {
+    for (const CompletedRows& rows : joined.completed) {
+      const auto unsaid = sides.extract({joined.name, rows.side, rows.values});
+      if (!unsaid.empty()) lines.push_back(completed_line(comparison, joined.name, rows, unsaid.mapped()));
+    }
+  }
+}
+
+void add_joined(const Comparison& comparison, const ComparedProblem& problem,
+                std::vector<std::string>& lines) {
+  add_completed(comparison, problem, lines);
+  for (const JoinedTemplate& joined : problem.joined) {
+    const std::string sides = names_of(comparison, {joined.sides.begin(), joined.sides.end()});
+    if (!joined.ignored.empty()) {
+      lines.push_back(printable(fmt::format(
+          "{}: rows of {} are joined by what all of these list, {}, and the fastest of each counts; not all "
+          "list {}",
+          sides, joined.name, listed(joined.by), listed(joined.ignored))));
+    }
+    if (joined.apart > 0) {
+      lines.push_back(
+          printable(fmt::format("{}: {} rows of {} list other parameters than {}, and are compared "
+                                "with none",
+                                sides, joined.apart, joined.name, listed(joined.by))));
+    }
+  }
 }
 
 void add_notes_on_sides(const Comparison& comparison, const ComparedProblem& problem,
@@ -78,17 +138,36 @@ std::string interval(const Standing& standing) {
   return fmt::format("{}..{}", three_digits(standing.low_us), three_digits(standing.high_us));
 }
 
+std::string failures_text(const SideOfProblem& side) {
+  const std::size_t count = side.failed + side.undecided;
+  return count == 1 ? "its only configuration fails" : fmt::format("all its {} configurations fail", count);
+}
+
+std::string verdict(const SideOfProblem& first, const SideOfProblem& later, const Slowdown& slower,
+                    double above) {
+  if (!slower.has_intervals) {
+    return fmt::format("beyond {}%; neither has an interval, so how far noise reaches is not known", above);
+  }
+  return fmt::format("{} (intervals {} and {})",
+                     slower.is_certain ? fmt::format("beyond {}% and the noise", above)
+                                       : "but within the noise: not counted",
+                     interval(first.fastest), interval(later.fastest));
+}
+
 std::string slowdown_line(const Comparison& comparison, const Slowdown& slower, double above) {
   const ComparedProblem& problem = comparison.problems[slower.problem];
-  const Standing& first = problem.best_of[slower.first].on[slower.first];
-  const Standing& later = problem.best_of[slower.later].on[slower.later];
-  const std::string verdict = slower.is_certain ? fmt::format("beyond {}% and the noise", above)
-                                                : "but within the noise: not counted";
-  return fmt::format("slower: {}: {} takes {} us on {}, {} us on {}: {:+.2f}%, {} (intervals {} and {})",
-                     title_of(problem), "the best", three_digits(first.time_us),
-                     side_name(comparison, slower.first), three_digits(later.time_us),
-                     side_name(comparison, slower.later), slower.percent, verdict, interval(first),
-                     interval(later));
+  const SideOfProblem& first = problem.sides[slower.first];
+  const SideOfProblem& later = problem.sides[slower.later];
+  const std::string first_name = side_name(comparison, slower.first);
+  const std::string later_name = side_name(comparison, slower.later);
+  if (!slower.percent) {
+    return fmt::format("slower: {}: runs on {}, no longer on {}: {}", title_of(problem), first_name,
+                       later_name, failures_text(later));
+  }
+  return fmt::format("slower: {}: the fastest takes {} us on {}, {} us on {}: {:+.2f}%, {}",
+                     title_of(problem), three_digits(first.fastest.time_us), first_name,
+                     three_digits(later.fastest.time_us), later_name, *slower.percent,
+                     verdict(first, later, slower, above));
 }
 
 /// By side, the problems that it alone has.
@@ -96,11 +175,40 @@ std::map<std::size_t, std::vector<std::string>> problems_of_one_side(const Compa
   std::map<std::size_t, std::vector<std::string>> alone;
   for (const ComparedProblem& problem : comparison.problems) {
     if (problem.sides_with_kernels() != 1) continue;
+    std::string title = title_of(problem);
     for (std::size_t side = 0; side < problem.sides.size(); ++side) {
-      if (problem.sides[side].has_kernels) alone[side].push_back(title_of(problem));
+      const SideOfProblem& facts = problem.sides[side];
+      if (facts.has_rows && !facts.has_kernels)
+        title += fmt::format(", of which nothing ran on {}", side_name(comparison, side));
+    }
+    for (std::size_t side = 0; side < problem.sides.size(); ++side) {
+      if (problem.sides[side].has_kernels) alone[side].push_back(title);
     }
   }
   return alone;
+}
+
+std::string first_few(const std::vector<std::string>& problems) {
+  constexpr std::size_t kMostShown = 5;
+  if (problems.size() <= kMostShown) return join(problems, ", ");
+  return fmt::format("{}, and {} more", join(std::span(problems).first(kMostShown), ", "),
+                     problems.size() - kMostShown);
+}
+
+void add_regressions(const Comparison& comparison, double above, std::vector<std::string>& lines) {
+  const std::vector<Slowdown> slower = slowdowns(comparison, above);
+  for (const Slowdown& each : slower) lines.push_back(slowdown_line(comparison, each, above));
+  if (slower.empty()) {
+    lines.push_back(fmt::format(
+        "no problem's fastest is more than {}% slower than on the first side where it ran", above));
+  }
+  std::map<std::size_t, std::vector<std::string>> lacking;
+  for (const Unchecked& each : unchecked(comparison))
+    lacking[each.side].push_back(title_of(comparison.problems[each.problem]));
+  for (const auto& [side, problems] : lacking) {
+    lines.push_back(
+        fmt::format("not checked: {} has no row of {}", side_name(comparison, side), first_few(problems)));
+  }
 }
 
 }  // namespace
@@ -119,7 +227,7 @@ std::vector<std::string> lines_above(const Comparison& comparison) {
 std::vector<std::string> lines_under(const Comparison& comparison, const ComparedProblem& problem) {
   std::vector<std::string> lines;
   for (const PairOfSides& pair : problem.pairs) lines.push_back(pair_line(comparison, pair));
-  for (const JoinedTemplate& joined : problem.joined) lines.push_back(joined_line(joined));
+  add_joined(comparison, problem, lines);
   add_notes_on_sides(comparison, problem, lines);
   add_unmeasured(comparison, problem, lines);
   if (!problem.compromise) lines.emplace_back("no compromise: no configuration ran on every side");
@@ -128,21 +236,9 @@ std::vector<std::string> lines_under(const Comparison& comparison, const Compare
 
 std::vector<std::string> closing_lines(const Comparison& comparison, std::optional<double> fail_above) {
   std::vector<std::string> lines;
-  for (const auto& [side, problems] : problems_of_one_side(comparison)) {
-    constexpr std::size_t kMostShown = 5;
-    const std::vector<std::string> shown(
-        problems.begin(),
-        problems.begin() + static_cast<std::ptrdiff_t>(std::min(kMostShown, problems.size())));
-    const std::string more =
-        problems.size() > kMostShown ? fmt::format(", and {} more", problems.size() - kMostShown) : "";
-    lines.push_back(fmt::format("only {} has {}{}", side_name(comparison, side), join(shown, ", "), more));
-  }
-  if (!fail_above) return lines;
-  const std::vector<Slowdown> slower = slowdowns(comparison, *fail_above);
-  for (const Slowdown& each : slower) lines.push_back(slowdown_line(comparison, each, *fail_above));
-  if (slower.empty())
-    lines.push_back(fmt::format(
-        "no problem's best is more than {}% slower than on the first side that has it", *fail_above));
+  for (const auto& [side, problems] : problems_of_one_side(comparison))
+    lines.push_back(fmt::format("only {} has {}", side_name(comparison, side), first_few(problems)));
+  if (fail_above) add_regressions(comparison, *fail_above, lines);
   return lines;
 }
 

@@ -1,171 +1,25 @@
 #include "rank/compare.h"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <deque>
 #include <utility>
 
+#include "rank/candidates.h"
 #include "rank/compare_problem.h"
-#include "rank/parameters.h"
 
 namespace tiletune {
 
 namespace {
 
-/// Without the state of the cache.
-std::string timeless_conditions(const Comparable& what) {
-  if (what.cache.empty()) return what.conditions;
-  const std::size_t separator = what.conditions.size() == what.cache.size() ? 0 : 2;
-  return what.conditions.substr(0, what.conditions.size() - what.cache.size() - separator);
-}
-
-/// What the sides have of a problem, whatever the state of the cache.
-struct Candidates {
-  std::string problem;
-  std::string conditions;
-  std::string gpu;
-  std::vector<std::vector<const ComparableRows*>> of_sides;
-};
-
-class CandidateList {
- public:
-  CandidateList(CompareBy by, std::size_t sides, const GpuAlias& alias)
-      : by_(by), sides_(sides), alias_(alias) {}
-
-  void add(std::size_t side, const ComparableRows& rows) {
-    const std::string gpu = by_ == CompareBy::gpu ? "" : alias_(rows.what->gpu);
-    const auto key = std::tuple(rows.what->problem, timeless_conditions(*rows.what), gpu);
-    const auto [place, is_new] = places_.try_emplace(key, all.size());
-    if (is_new) {
-      const std::string shown_gpu = by_ == CompareBy::gpu ? "" : rows.what->gpu;
-      all.push_back({rows.what->problem, std::get<1>(key), shown_gpu, {}});
-      all.back().of_sides.resize(sides_);
-    }
-    all[place->second].of_sides[side].push_back(&rows);
-  }
-
-  std::vector<Candidates> all;
-
- private:
-  CompareBy by_;
-  std::size_t sides_;
-  const GpuAlias& alias_;
-  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places_;
-};
-
-/// Measured rows with different states of the cache make problems of their own.
-std::set<std::string> caches_of(const Candidates& candidates) {
-  std::set<std::string> caches;
-  for (const auto& side : candidates.of_sides) {
-    for (const ComparableRows* rows : side) {
-      if (!rows->what->cache.empty()) caches.insert(rows->what->cache);
-    }
-  }
-  if (caches.empty()) caches.insert("");
-  return caches;
-}
-
-int distrust(Source source) {
-  switch (source) {
-    case Source::measured:
-      return 0;
-    case Source::replayed:
-      return 1;
-    case Source::imported:
-      return 2;
-    case Source::predicted:
-      return 3;
-  }
-  return 3;
-}
-
-/// Of several sets of one side; null where it has none.
-const ComparableRows* most_trusted(const std::vector<const ComparableRows*>& sets, const std::string& cache,
-                                   std::set<Source>& left_out) {
-  const ComparableRows* best = nullptr;
-  for (const ComparableRows* rows : sets) {
-    if (!rows->what->cache.empty() && rows->what->cache != cache) continue;
-    if (best == nullptr || distrust(rows->what->source) < distrust(best->what->source)) {
-      if (best != nullptr) left_out.insert(best->what->source);
-      best = rows;
-    } else if (rows->what->source != best->what->source) {
-      left_out.insert(rows->what->source);
-    }
-  }
-  return best;
-}
-
-/// What rows are told apart by whose templates have other parameters on other sides.
-class CommonIdentities {
- public:
-  CommonIdentities(const std::vector<Side>& sides, const ReadParameters& read) {
-    std::map<std::string, std::vector<const std::set<std::string>*>> by_template;
-    for (const Side& side : sides) {
-      for (const auto& [kernel, lists] : side.parameter_names) by_template[kernel].push_back(&lists);
-    }
-    std::vector<std::string> differing;
-    for (const auto& [kernel, lists] : by_template) {
-      const bool same = std::all_of(lists.begin(), lists.end(), [&](const auto* list) {
-        return list->size() == 1 && *list == *lists.front();
-      });
-      if (!same && join(kernel, lists)) differing.push_back(kernel);
-    }
-    if (differing.empty()) return;
-    read(differing, [&](std::int64_t id, const Trial& trial) {
-      const auto found = joined_.find(trial.template_name);
-      if (found == joined_.end()) return;
-      identities_.emplace_back(id, identity_by(trial.template_name, trial.parameters, found->second.common));
-    });
-  }
-
-  Identity of(const RankingRow& row) const {
-    const auto found = std::lower_bound(identities_.begin(), identities_.end(), row.id,
-                                        [](const auto& entry, std::int64_t id) { return entry.first < id; });
-    return found != identities_.end() && found->first == row.id ? found->second : row.identity;
-  }
-
-  /// Those whose rows are among the sets, and that lack a parameter somewhere.
-  const std::map<std::string, JoinedTemplate>& joined() const { return joined_; }
-
- private:
-  static std::set<std::string> lines_of(const std::string& text) {
-    std::set<std::string> lines;
-    for (std::size_t start = 0; start < text.size();) {
-      const std::size_t end = text.find('\n', start);
-      lines.insert(text.substr(start, end - start));
-      start = end + 1;
-    }
-    return lines;
-  }
-
-  /// False where nothing is in common: all rows would be one configuration.
-  bool join(const std::string& kernel, const std::vector<const std::set<std::string>*>& lists) {
-    std::map<std::string, std::size_t> uses;
-    std::size_t count = 0;
-    for (const auto* list : lists) {
-      for (const std::string& names : *list) {
-        ++count;
-        for (const std::string& name : lines_of(names)) ++uses[name];
-      }
-    }
-    JoinedTemplate joined{kernel, {}, {}};
-    for (const auto& [name, times] : uses) (times == count ? joined.common : joined.ignored).insert(name);
-    if (joined.common.empty()) return false;
-    joined_.emplace(kernel, std::move(joined));
-    return true;
-  }
-
-  std::map<std::string, JoinedTemplate> joined_;
-  std::vector<std::pair<std::int64_t, Identity>> identities_;  ///< by id
-};
-
 class Comparer {
  public:
-  Comparer(CompareBy by, std::vector<Side>& sides, const ReadParameters& read)
-      : sides_(sides), identities_(sides, read) {
+  Comparer(CompareBy by, const std::vector<Side>& sides, const ReadParameters& read)
+      : parameters_(sides, read) {
     comparison.by = by;
     for (const Side& side : sides) {
-      comparison.sides.push_back({side.name, side.gpus, side.drivers, {}, 0});
+      std::set<std::string> gpus;
+      for (const auto& entry : side.gpus) gpus.insert(entry.first);
+      comparison.sides.push_back({side.name, gpus, side.drivers, {}, 0});
     }
   }
 
@@ -183,38 +37,29 @@ class Comparer {
     problem.conditions = candidates.conditions + separator + cache;
     problem.cache = cache;
     problem.gpu = candidates.gpu;
-    problem.sides.resize(sides_.size());
+    problem.sides.resize(comparison.sides.size());
     std::vector<const ComparableRows*> sets;
-    for (std::size_t i = 0; i < sides_.size(); ++i) {
+    for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
       sets.push_back(most_trusted(candidates.of_sides[i], cache, problem.sides[i].left_out));
-      if (sets[i] == nullptr) continue;
-      problem.sides[i].source = sets[i]->what->source;
-      problem.sides[i].gpu = sets[i]->what->gpu;
-      comparison.sides[i].sources.insert(sets[i]->what->source);
-      ++comparison.sides[i].problems;
+      if (sets[i] != nullptr) note_side(*sets[i], problem.sides[i], comparison.sides[i]);
     }
-    note_joined(problem, sets);
-    const auto identity = [&](const RankingRow& row) { return identities_.of(row); };
-    const auto is_screened = [&](std::size_t side, std::int64_t id) {
-      return std::binary_search(sides_[side].screened.begin(), sides_[side].screened.end(), id);
-    };
-    compare_rows(sets, identity, is_screened, problem);
+    // What failed everywhere is for no one to choose from.
+    if (problem.sides_with_kernels() == 0) return;
+    compare_rows(sets, parameters_, problem);
     comparison.problems.push_back(std::move(problem));
   }
 
-  void note_joined(ComparedProblem& problem, const std::vector<const ComparableRows*>& sets) const {
-    for (const auto& [kernel, joined] : identities_.joined()) {
-      if (joined.ignored.empty()) continue;
-      std::size_t sides = 0;
-      for (std::size_t i = 0; i < sets.size(); ++i) {
-        if (sets[i] != nullptr && sides_[i].parameter_names.contains(kernel)) ++sides;
-      }
-      if (sides > 1) problem.joined.push_back(joined);
-    }
+  static void note_side(const ComparableRows& rows, SideOfProblem& side, ComparedSide& of_all) {
+    side.has_rows = true;
+    side.has_kernels = !rows.kernels.empty();
+    side.source = rows.what->source;
+    side.gpu = rows.what->gpu;
+    if (!side.has_kernels) return;
+    of_all.sources.insert(side.source);
+    ++of_all.problems;
   }
 
-  std::vector<Side>& sides_;
-  CommonIdentities identities_;
+  ParameterTable parameters_;
 };
 
 }  // namespace
@@ -233,12 +78,13 @@ bool Comparison::mixes_sources() const {
 Comparison compare_sides(CompareBy by, std::vector<Side>& sides, const GpuAlias& alias,
                          const ReadParameters& read) {
   Comparer comparer(by, sides, read);
-  std::vector<std::vector<ComparableRows>> sets;
-  sets.reserve(sides.size());
-  CandidateList candidates(by, sides.size(), alias);
+  std::deque<std::vector<ComparableRows>> sets;
+  CandidateList candidates(by, sides, alias);
   for (std::size_t i = 0; i < sides.size(); ++i) {
-    sets.push_back(sides[i].rows.comparable());
-    for (const ComparableRows& rows : sets.back()) candidates.add(i, rows);
+    for (RankingRows& rows : sides[i].rows) {
+      for (const ComparableRows& set : sets.emplace_back(rows.comparable(Groups::all)))
+        candidates.add(i, set);
+    }
   }
   for (const Candidates& each : candidates.all) comparer.compare(each);
   return std::move(comparer.comparison);
@@ -258,24 +104,50 @@ std::vector<UnmeasuredTransfer> unmeasured_transfers(const Comparison& compariso
   return transfers;
 }
 
+namespace {
+
+/// Of a problem that ran somewhere.
+std::size_t first_with_kernels(const ComparedProblem& problem) {
+  const auto first = std::find_if(problem.sides.begin(), problem.sides.end(),
+                                  [](const SideOfProblem& side) { return side.has_kernels; });
+  return static_cast<std::size_t>(first - problem.sides.begin());
+}
+
+bool has_interval(const Standing& standing) { return standing.low_us < standing.high_us; }
+
+}  // namespace
+
 std::vector<Slowdown> slowdowns(const Comparison& comparison, double above_percent) {
   std::vector<Slowdown> slower;
   for (std::size_t p = 0; p < comparison.problems.size(); ++p) {
     const std::vector<SideOfProblem>& sides = comparison.problems[p].sides;
-    const auto has_kernels = [](const SideOfProblem& side) { return side.has_kernels; };
-    const auto first =
-        static_cast<std::size_t>(std::find_if(sides.begin(), sides.end(), has_kernels) - sides.begin());
-    const auto best_on = [&](std::size_t side) -> const Standing& {
-      return comparison.problems[p].best_of[side].on[side];
-    };
+    const std::size_t first = first_with_kernels(comparison.problems[p]);
+    const Standing& before = sides[first].fastest;
     for (std::size_t later = first + 1; later < sides.size(); ++later) {
-      if (!sides[later].has_kernels) continue;
-      const double percent = 100 * (best_on(later).time_us / best_on(first).time_us - 1);
-      if (percent > above_percent)
-        slower.push_back({p, first, later, percent, best_on(later).low_us > best_on(first).high_us});
+      const Standing& now = sides[later].fastest;
+      if (!sides[later].has_rows) continue;
+      if (!sides[later].has_kernels) {
+        slower.push_back({p, first, later, {}, true, false});
+        continue;
+      }
+      const double percent = 100 * (now.time_us / before.time_us - 1);
+      if (percent <= above_percent) continue;
+      slower.push_back(
+          {p, first, later, percent, now.low_us > before.high_us, has_interval(before) || has_interval(now)});
     }
   }
   return slower;
+}
+
+std::vector<Unchecked> unchecked(const Comparison& comparison) {
+  std::vector<Unchecked> lacking;
+  for (std::size_t p = 0; p < comparison.problems.size(); ++p) {
+    const std::vector<SideOfProblem>& sides = comparison.problems[p].sides;
+    for (std::size_t later = first_with_kernels(comparison.problems[p]) + 1; later < sides.size(); ++later) {
+      if (!sides[later].has_rows) lacking.push_back({p, later});
+    }
+  }
+  return lacking;
 }
 
 }  // namespace tiletune

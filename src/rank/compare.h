@@ -2,20 +2,21 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/outcome.h"
+#include "rank/parameter_table.h"
+#include "rank/row_joins.h"
 #include "rank/sides.h"
 
 namespace tiletune {
 
 /// What a side knows of a configuration.
 enum class Known {
-  unmeasured,  ///< it has no row
+  unmeasured,  ///< it has no row, or one that does not prove that it cannot run
   failed,      ///< it does not run there: the efficiency is 0
   screened,    ///< given up as slow: the time is of few samples
   timed,
@@ -28,7 +29,7 @@ struct Standing {
   double time_us = 0;   ///< as ranking compares it; 0: it did not run
   double low_us = 0;    ///< 95% interval, widened by half the noise floor
   double high_us = 0;
-  double efficiency = 0;      ///< the side's fastest time by this one
+  double efficiency = 0;      ///< the time of the side's best by this one, at most 1
   bool is_with_best = false;  ///< the ranking cannot tell it from the side's best
 };
 
@@ -43,13 +44,18 @@ struct Portability {
 
 /// What a side has of a problem.
 struct SideOfProblem {
-  bool has_kernels = false;  ///< one at least ran; the rest has no meaning otherwise
+  bool has_rows = false;     ///< the rest has no meaning otherwise
+  bool has_kernels = false;  ///< one at least ran
   Source source = Source::measured;
   std::string gpu;
-  std::size_t ran = 0;       ///< configurations; those given up as slow count
-  std::size_t screened = 0;  ///< of these
-  std::size_t failed = 0;
-  std::size_t tied = 0;  ///< others that the ranking cannot tell from the best
+  std::size_t ran = 0;        ///< configurations; those given up as slow count
+  std::size_t screened = 0;   ///< of these
+  std::size_t failed = 0;     ///< cannot run there
+  std::size_t undecided = 0;  ///< did not run, which proves nothing
+  std::size_t tied = 0;       ///< others that the ranking cannot tell from the best
+  /// The fastest configuration, which need not be the best; not one that was given up as slow, unless all
+  /// were.
+  Standing fastest;
   /// Rows of other sources, which are left out: a problem has one source on a side, the one that can be
   /// trusted most of measured, replayed, imported and predicted.
   std::set<Source> left_out;
@@ -62,15 +68,7 @@ struct PairOfSides {
   std::size_t common = 0;
   std::optional<double> spearman;  ///< of their times
   std::size_t top = 0;             ///< how many are 1% of them, rounded up
-  std::size_t top_shared = 0;      ///< how many are among the fastest 1% on both
-};
-
-/// A template whose rows do not have the same parameters on all sides. Its configurations are told apart by
-/// those that all have, and each stands for the fastest row of its side.
-struct JoinedTemplate {
-  std::string name;
-  std::set<std::string, std::less<>> common;
-  std::set<std::string, std::less<>> ignored;
+  double top_shared = 0;           ///< how many are among the fastest 1% on both (shared_of_smallest())
 };
 
 /// One problem under one set of conditions.
@@ -86,6 +84,7 @@ struct ComparedProblem {
   std::size_t common = 0;                 ///< configurations that ran on every side that has the problem
   std::optional<Portability> compromise;  ///< the one of these with the largest Pennycook's metric
   std::optional<Portability> safest;      ///< the one of these with the largest minimum
+  /// Of each two sides, and of all when these are more.
   std::vector<JoinedTemplate> joined;
 
   std::size_t sides_with_kernels() const;
@@ -108,13 +107,8 @@ struct Comparison {
   bool mixes_sources() const;
 };
 
-/// Calls back for each row that may be of these templates, in order of id.
-using ReadParameters =
-    std::function<void(const std::vector<std::string>& templates,
-                       const std::function<void(std::int64_t id, const Trial& trial)>& visit)>;
-
 /// Compares sides problem by problem. Predictions, for which there is no state of the cache, stand beside
-/// measurements in each. Only templates whose parameters differ among the sides are read once more.
+/// measurements in each. What is said of two sides follows from their rows alone.
 Comparison compare_sides(CompareBy by, std::vector<Side>& sides, const GpuAlias& alias,
                          const ReadParameters& read);
 
@@ -127,15 +121,23 @@ struct UnmeasuredTransfer {
 };
 std::vector<UnmeasuredTransfer> unmeasured_transfers(const Comparison& comparison);
 
-/// The best of a problem on a later side against the best on the first side that has it.
+/// The fastest of a problem on a later side against the fastest on the first side where it ran.
 struct Slowdown {
   std::size_t problem = 0;
   std::size_t first = 0;
   std::size_t later = 0;
-  double percent = 0;       ///< how much longer it takes
-  bool is_certain = false;  ///< the intervals, widened by the noise floor, do not overlap
+  std::optional<double> percent;  ///< how much longer it takes; none where nothing runs any more
+  bool is_certain = false;        ///< the intervals, widened by the noise floor, do not overlap
+  bool has_intervals = false;     ///< one at least; otherwise nothing is known of the noise
 };
-/// Those beyond a number of percent.
+/// Those beyond a number of percent, and those of problems where a later side has failures alone.
 std::vector<Slowdown> slowdowns(const Comparison& comparison, double above_percent);
+
+/// A problem that ran on a side before and of which this one has no row.
+struct Unchecked {
+  std::size_t problem = 0;
+  std::size_t side = 0;
+};
+std::vector<Unchecked> unchecked(const Comparison& comparison);
 
 }  // namespace tiletune

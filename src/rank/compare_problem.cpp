@@ -12,73 +12,137 @@ namespace tiletune {
 
 namespace {
 
-using IsScreened = std::function<bool(std::size_t side, std::int64_t id)>;
+using Sets = std::vector<const ComparableRows*>;
+
+std::vector<std::size_t> present(const Sets& sides) {
+  std::vector<std::size_t> places;
+  for (std::size_t side = 0; side < sides.size(); ++side) {
+    if (sides[side] != nullptr) places.push_back(side);
+  }
+  return places;
+}
+
+JoinedRows joined_rows(const Sets& sides, const RowJoins& joins) {
+  return {sides, [&](std::size_t side, const RankingRow& row) { return joins.of(side, row); }};
+}
+
+/// What ran on a side.
+struct Runners {
+  std::vector<const RankingRow*> leaders;  ///< the best first
+  std::set<std::int64_t> leading_ids;
+  const RankingRow* fastest = nullptr;
+
+  explicit Runners(const ComparableRows& rows) : leaders(leaders_of(rows)) {
+    for (const RankingRow* leader : leaders) {
+      leading_ids.insert(leader->id);
+      if (fastest == nullptr || leader->time_us < fastest->time_us) fastest = leader;
+    }
+  }
+};
 
 class ProblemComparer {
  public:
-  ProblemComparer(const std::vector<const ComparableRows*>& sides,
-                  const std::function<Identity(const RankingRow&)>& identity, const IsScreened& is_screened)
-      : sides_(sides), identity_(identity), is_screened_(is_screened), joined_(sides, identity) {
+  ProblemComparer(const Sets& sides, const ParameterTable& parameters, ComparedProblem& problem)
+      : sides_(sides),
+        parameters_(parameters),
+        listed_(parameters, sides),
+        joins_(parameters, listed_, present(sides)),
+        joined_(joined_rows(sides, joins_)),
+        problem_(problem) {
     for (const ComparableRows* rows : sides_) {
-      leaders_.push_back(rows == nullptr ? std::vector<const RankingRow*>() : leaders_of(*rows));
-      leading_ids_.emplace_back();
-      for (const RankingRow* leader : leaders_.back()) leading_ids_.back().insert(leader->id);
+      runners_.emplace_back();
+      if (rows != nullptr && !rows->kernels.empty()) runners_.back().emplace(*rows);
     }
   }
 
-  void fill(ComparedProblem& problem) const {
-    for (std::size_t side = 0; side < sides_.size(); ++side) {
-      problem.best_of.emplace_back();
-      if (sides_[side] == nullptr) continue;
-      fill(side, problem.sides[side]);
-      problem.best_of.back() = portability(joined_.place_of(identity_(*leaders_[side].front())), side);
-    }
+  void fill() {
+    problem_.best_of.resize(sides_.size());
+    for (std::size_t side = 0; side < sides_.size(); ++side) fill(side);
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       for (std::size_t j = i + 1; j < sides_.size(); ++j) {
-        if (sides_[i] != nullptr && sides_[j] != nullptr) problem.pairs.push_back(pair(i, j));
+        if (sides_[i] != nullptr && sides_[j] != nullptr) compare(i, j);
       }
     }
-    if (problem.sides_with_kernels() > 1) compromise(problem);
+    for (Portability& best : problem_.best_of) {
+      if (!best.on.empty()) add_figures(best);
+    }
+    if (problem_.sides_with_kernels() < 2) return;
+    compromise();
+    if (present(sides_).size() > 2) note(joins_);
   }
 
  private:
-  static constexpr std::size_t kNoSide = static_cast<std::size_t>(-1);
-
-  void fill(std::size_t side, SideOfProblem& facts) const {
-    facts.has_kernels = true;
+  void fill(std::size_t side) {
+    if (sides_[side] == nullptr) return;
+    SideOfProblem& facts = problem_.sides[side];
+    for (const RankingRow& row : sides_[side]->failed) ++(row.is_undecided ? facts.undecided : facts.failed);
+    if (!runners_[side]) return;
     facts.ran = sides_[side]->kernels.size();
-    facts.failed = sides_[side]->failed.size();
-    facts.tied = leaders_[side].size() - 1;
-    for (const RankingRow& row : sides_[side]->kernels) facts.screened += is_screened_(side, row.id) ? 1 : 0;
+    for (const RankingRow& row : sides_[side]->kernels) facts.screened += row.is_screened ? 1 : 0;
+    facts.tied = runners_[side]->leaders.size() - 1;
+    facts.fastest = standing(runners_[side]->fastest, side);
+    problem_.best_of[side].on.resize(sides_.size());
+    problem_.best_of[side].on[side] = standing(best(side), side);
   }
 
-  double fastest_us(std::size_t side) const { return sides_[side]->kernels.front().time_us; }
+  const RankingRow* best(std::size_t side) const { return runners_[side]->leaders.front(); }
 
   Standing standing(const RankingRow* row, std::size_t side) const {
     Standing standing;
-    if (row == nullptr) return standing;
+    if (row == nullptr || row->is_undecided) return standing;
     standing.id = row->id;
     standing.known = Known::failed;
     if (row->time_us == 0) return standing;
-    standing.known = is_screened_(side, row->id) ? Known::screened : Known::timed;
+    standing.known = row->is_screened ? Known::screened : Known::timed;
     standing.time_us = row->time_us;
     standing.low_us = row->low_us;
     standing.high_us = row->high_us;
-    standing.efficiency = fastest_us(side) / row->time_us;
-    standing.is_with_best = leading_ids_[side].contains(row->id);
+    standing.efficiency = efficiency(*row, side);
+    standing.is_with_best = runners_[side]->leading_ids.contains(row->id);
     return standing;
   }
 
-  /// Of a side's best, that side has the row of the best: of rows that are joined another may be faster.
-  Portability portability(std::size_t configuration, std::size_t best_of = kNoSide) const {
-    Portability result;
+  /// What is faster than the best cannot be told from it, or has a time of few samples.
+  double efficiency(const RankingRow& row, std::size_t side) const {
+    return std::min(1.0, best(side)->time_us / row.time_us);
+  }
+
+  /// What follows from two sides alone.
+  void compare(std::size_t i, std::size_t j) {
+    if (present(sides_).size() == 2) {
+      note(joins_);
+      return compare(i, j, joins_, joined_);
+    }
+    const RowJoins joins(parameters_, listed_, {i, j});
+    note(joins);
+    if (joins.is_plain() && joins_.is_plain()) return compare(i, j, joins_, joined_);
+    Sets both(sides_.size(), nullptr);
+    both[i] = sides_[i];
+    both[j] = sides_[j];
+    compare(i, j, joins, joined_rows(both, joins));
+  }
+
+  void compare(std::size_t i, std::size_t j, const RowJoins& joins, const JoinedRows& joined) {
+    const auto transfer = [&](std::size_t from, std::size_t to) {
+      if (!runners_[from]) return;
+      const std::size_t configuration = joined.place_of(joins.of(from, *best(from)));
+      problem_.best_of[from].on[to] = standing(joined.row(configuration, to), to);
+    };
+    transfer(i, j);
+    transfer(j, i);
+    if (runners_[i] && runners_[j]) problem_.pairs.push_back(pair(i, j, joined));
+  }
+
+  void note(const RowJoins& joins) {
+    problem_.joined.insert(problem_.joined.end(), joins.joined().begin(), joins.joined().end());
+  }
+
+  void add_figures(Portability& portability) const {
     std::vector<double> known;
     std::vector<double> ran;
     std::size_t unmeasured = 0;
     for (std::size_t side = 0; side < sides_.size(); ++side) {
-      const RankingRow* row = side == best_of ? leaders_[side].front() : joined_.row(configuration, side);
-      result.on.push_back(standing(row, side));
-      const Standing& here = result.on.back();
+      const Standing& here = portability.on[side];
       if (sides_[side] == nullptr) continue;
       if (here.known == Known::unmeasured) {
         ++unmeasured;
@@ -87,20 +151,19 @@ class ProblemComparer {
       known.push_back(here.efficiency);
       if (here.known != Known::failed) ran.push_back(here.efficiency);
     }
-    result.harmonic_mean = pennycook(ran);
-    if (!known.empty()) result.minimum = *std::min_element(known.begin(), known.end());
+    portability.harmonic_mean = pennycook(ran);
+    if (!known.empty()) portability.minimum = *std::min_element(known.begin(), known.end());
     // Where it fails once, no time that is yet to be measured can help.
-    if (unmeasured == 0 || result.minimum == 0.0) result.pennycook = pennycook(known);
-    return result;
+    if (unmeasured == 0 || portability.minimum == 0.0) portability.pennycook = pennycook(known);
   }
 
-  PairOfSides pair(std::size_t i, std::size_t j) const {
+  static PairOfSides pair(std::size_t i, std::size_t j, const JoinedRows& joined) {
     PairOfSides pair{i, j, 0, {}, 0, 0};
     std::vector<double> first;
     std::vector<double> second;
-    for (std::size_t c = 0; c < joined_.size(); ++c) {
-      const RankingRow* a = joined_.row(c, i);
-      const RankingRow* b = joined_.row(c, j);
+    for (std::size_t c = 0; c < joined.size(); ++c) {
+      const RankingRow* a = joined.row(c, i);
+      const RankingRow* b = joined.row(c, j);
       if (a == nullptr || b == nullptr || a->time_us == 0 || b->time_us == 0) continue;
       first.push_back(a->time_us);
       second.push_back(b->time_us);
@@ -112,59 +175,73 @@ class ProblemComparer {
     return pair;
   }
 
-  /// The reciprocals' sum and the smallest efficiency over the sides; none where it did not run on all.
-  std::optional<std::pair<double, double>> efficiency_on_all(std::size_t configuration) const {
-    double reciprocals = 0;
-    double minimum = 1;
+  /// How well a configuration serves all sides.
+  struct Service {
+    double reciprocals = 0;  ///< sum over the sides' efficiencies
+    double minimum = 1;      ///< of these
+    double times = 0;        ///< sum of the times by those of the best: tells apart what is tied with them
+  };
+  /// None where it did not run on all.
+  std::optional<Service> service(std::size_t configuration) const {
+    Service service;
     for (std::size_t side = 0; side < sides_.size(); ++side) {
       if (sides_[side] == nullptr) continue;
       const RankingRow* row = joined_.row(configuration, side);
       if (row == nullptr || row->time_us == 0) return std::nullopt;
-      reciprocals += row->time_us / fastest_us(side);
-      minimum = std::min(minimum, fastest_us(side) / row->time_us);
+      service.reciprocals += 1 / efficiency(*row, side);
+      service.minimum = std::min(service.minimum, efficiency(*row, side));
+      service.times += row->time_us / best(side)->time_us;
     }
-    return std::pair(reciprocals, minimum);
+    return service;
+  }
+
+  Portability on_all(std::size_t configuration) const {
+    Portability result;
+    for (std::size_t side = 0; side < sides_.size(); ++side)
+      result.on.push_back(standing(joined_.row(configuration, side), side));
+    add_figures(result);
+    return result;
   }
 
   /// Configurations have a fixed order, and of equal ones the first is taken.
-  void compromise(ComparedProblem& problem) const {
-    std::optional<std::tuple<double, double>> least_sum;
-    std::optional<std::tuple<double, double>> least_loss;
+  void compromise() {
+    std::optional<std::tuple<double, double, double>> least_sum;
+    std::optional<std::tuple<double, double, double>> least_loss;
     std::size_t best_mean = 0;
     std::size_t best_minimum = 0;
     for (std::size_t c = 0; c < joined_.size(); ++c) {
-      const auto found = efficiency_on_all(c);
+      const auto found = service(c);
       if (!found) continue;
-      ++problem.common;
-      const auto [sum, minimum] = *found;
-      if (!least_sum || std::tuple(sum, -minimum) < *least_sum) {
-        least_sum = {sum, -minimum};
+      ++problem_.common;
+      const std::tuple by_mean(found->reciprocals, -found->minimum, found->times);
+      if (!least_sum || by_mean < *least_sum) {
+        least_sum = by_mean;
         best_mean = c;
       }
-      if (!least_loss || std::tuple(-minimum, sum) < *least_loss) {
-        least_loss = {-minimum, sum};
+      const std::tuple by_minimum(-found->minimum, found->reciprocals, found->times);
+      if (!least_loss || by_minimum < *least_loss) {
+        least_loss = by_minimum;
         best_minimum = c;
       }
     }
     if (!least_sum) return;
-    problem.compromise = portability(best_mean);
-    problem.safest = portability(best_minimum);
+    problem_.compromise = on_all(best_mean);
+    problem_.safest = on_all(best_minimum);
   }
 
-  const std::vector<const ComparableRows*>& sides_;
-  const std::function<Identity(const RankingRow&)>& identity_;
-  const IsScreened& is_screened_;
+  const Sets& sides_;
+  const ParameterTable& parameters_;
+  ListedRows listed_;
+  RowJoins joins_;
   JoinedRows joined_;
-  std::vector<std::vector<const RankingRow*>> leaders_;
-  std::vector<std::set<std::int64_t>> leading_ids_;
+  ComparedProblem& problem_;
+  std::vector<std::optional<Runners>> runners_;
 };
 
 }  // namespace
 
-void compare_rows(const std::vector<const ComparableRows*>& sides,
-                  const std::function<Identity(const RankingRow&)>& identity, const IsScreened& is_screened,
-                  ComparedProblem& problem) {
-  ProblemComparer(sides, identity, is_screened).fill(problem);
+void compare_rows(const Sets& sides, const ParameterTable& parameters, ComparedProblem& problem) {
+  ProblemComparer(sides, parameters, problem).fill();
 }
 
 }  // namespace tiletune

@@ -1,8 +1,12 @@
 #include "rank/databases.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
+
+#include "base/error.h"
 
 namespace tiletune {
 
@@ -10,6 +14,13 @@ namespace {
 
 /// SQLite numbers rows from 1; no table holds so many.
 constexpr int kBitsOfRow = 48;
+
+void check_id(std::int64_t id, const Database& database) {
+  if (id >= 0 && id >> kBitsOfRow == 0) return;
+  throw UserError(fmt::format("a row has the id {}, which no tiletune gives", id),
+                  Where{database.file().string(), ""},
+                  "Write the rows to another database: tiletune export, then tiletune import.");
+}
 
 struct BegunSweep {
   std::string started_at;
@@ -47,6 +58,7 @@ void Databases::for_each(const TrialFilter& filter, std::span<const char* const>
       return found == numbers.end() ? sweep : found->second;
     };
     databases_[i]->for_each(filter, columns, [&](std::int64_t id, const Trial& trial) {
+      check_id(id, *databases_[i]);
       own = trial;
       // One database keeps the numbers that people know its sweeps by.
       if (databases_.size() > 1) own.sweep_id = number_of(own.sweep_id);

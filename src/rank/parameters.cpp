@@ -32,9 +32,10 @@ std::size_t end_of_value(std::string_view text, std::size_t from) {
   return at;
 }
 
-/// `visit` takes each member's name without quotes and its value as it is written.
-template <typename Visit>
-void for_each_member(std::string_view object, Visit visit) {
+}  // namespace
+
+void for_each_member(std::string_view object,
+                     const std::function<void(std::string_view name, std::string_view value)>& visit) {
   std::size_t at = object.find('"');
   while (at < object.size()) {
     const std::size_t end_of_name = end_of_string(object, at);
@@ -45,8 +46,6 @@ void for_each_member(std::string_view object, Visit visit) {
     at = object.find('"', end);
   }
 }
-
-}  // namespace
 
 void append_member_names(std::string_view object, std::string& names) {
   for_each_member(

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -33,6 +32,30 @@ std::vector<double> shared_ranks(std::span<const double> values) {
   }
   return ranks;
 }
+
+/// Where the smallest values of a list end.
+class Cut {
+ public:
+  Cut(std::span<const double> values, std::size_t top) {
+    std::vector<double> sorted(values.begin(), values.end());
+    top = std::min(top, sorted.size());
+    const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(top) - 1;
+    std::nth_element(sorted.begin(), last, sorted.end());
+    last_ = *last;
+    const auto below = std::count_if(values.begin(), values.end(), [&](double v) { return v < last_; });
+    const auto equal = std::count(values.begin(), values.end(), last_);
+    share_of_last_ = (static_cast<double>(top) - static_cast<double>(below)) / static_cast<double>(equal);
+  }
+
+  double share(double value) const {
+    if (value == last_) return share_of_last_;
+    return value < last_ ? 1 : 0;
+  }
+
+ private:
+  double last_ = 0;
+  double share_of_last_ = 0;
+};
 
 }  // namespace
 
@@ -64,18 +87,13 @@ std::optional<double> spearman(std::span<const double> a, std::span<const double
 
 std::size_t top_percent(std::size_t count) { return (count + 99) / 100; }
 
-std::size_t shared_of_smallest(std::span<const double> a, std::span<const double> b, std::size_t top) {
-  const auto smallest = [&](std::span<const double> values) {
-    Places places = ascending(values);
-    places.resize(std::min(top, places.size()));
-    std::sort(places.begin(), places.end());
-    return places;
-  };
-  const Places of_a = smallest(a);
-  const Places of_b = smallest(b);
-  Places shared;
-  std::set_intersection(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), std::back_inserter(shared));
-  return shared.size();
+double shared_of_smallest(std::span<const double> a, std::span<const double> b, std::size_t top) {
+  if (top == 0 || a.empty()) return 0;
+  const Cut cut_a(a, top);
+  const Cut cut_b(b, top);
+  double shared = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) shared += cut_a.share(a[i]) * cut_b.share(b[i]);
+  return shared;
 }
 
 }  // namespace tiletune

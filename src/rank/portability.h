@@ -19,7 +19,8 @@ std::optional<double> spearman(std::span<const double> a, std::span<const double
 
 /// How many of the first 1%: at least one of any.
 std::size_t top_percent(std::size_t count);
-/// How many places are among the `top` smallest of both lists; of equal values the earlier count as smaller.
-std::size_t shared_of_smallest(std::span<const double> a, std::span<const double> b, std::size_t top);
+/// How many places are among the `top` smallest of both lists. Where several values are equal to the last of
+/// them, each counts as the fraction of these that there is room for.
+double shared_of_smallest(std::span<const double> a, std::span<const double> b, std::size_t top);
 
 }  // namespace tiletune

@@ -89,10 +89,12 @@ std::vector<RankingGroup> rank_rows(RankingRows& rows) {
 }
 
 std::vector<const RankingRow*> leaders_of(const ComparableRows& rows) {
-  const RankingRow& fastest = rows.kernels.front();
+  const auto is_sampled = [](const RankingRow& kernel) { return !kernel.is_screened; };
+  const auto sampled = std::find_if(rows.kernels.begin(), rows.kernels.end(), is_sampled);
+  const RankingRow& fastest = sampled == rows.kernels.end() ? rows.kernels.front() : *sampled;
   Kernels leaders;
   for (const RankingRow& kernel : rows.kernels) {
-    if (kernel.in_finals != fastest.in_finals) continue;
+    if (kernel.in_finals != fastest.in_finals || kernel.is_screened != fastest.is_screened) continue;
     if (!overlap(fastest, kernel)) break;
     leaders.push_back(&kernel);
   }

@@ -90,8 +90,11 @@ std::optional<double> ranking_time_us(const Trial& trial) {
 }
 
 std::string conditions_of(const Trial& trial) {
+  static const std::string nothing;
+  const std::string& what = trial.operation == "custom" ? trial.template_name : nothing;
   std::string text;
-  for (const std::string* part : {&trial.operation, &trial.element_types, &trial.scalars, &trial.cache}) {
+  for (const std::string* part :
+       {&trial.operation, &what, &trial.element_types, &trial.scalars, &trial.cache}) {
     if (part->empty()) continue;
     text += text.empty() ? *part : ", " + *part;
   }
@@ -154,7 +157,7 @@ void RankingRows::add(std::int64_t id, const Trial& trial) {
   row.is_baseline = trial.kind == "baseline";
   if (!row.is_baseline && trial.kind != "kernel") return;
   if (!row.is_baseline) row.template_number = number_of_template(trial);
-  if (trial.outcome == Outcome::dispatched) return;
+  if (trial.outcome == Outcome::dispatched || trial.outcome == Outcome::not_recorded) return;
   DatedRow& dated = row;
   dated = {id, trial, order_};
   scratch_.assign(trial.template_name).append(1, '\0').append(trial.parameters);
@@ -162,10 +165,18 @@ void RankingRows::add(std::int64_t id, const Trial& trial) {
   row.group = number_of_group(trial);
   row.has_discards = trial.discarded_samples.value_or(0) > 0;
   add_time(row, trial);
+  row.is_undecided = failed(row) && !proves_failure(trial.outcome, trial.reason);
   row.registers = trial.registers.value_or(std::numeric_limits<std::int64_t>::max());
   row.occupancy = trial.occupancy.value_or(0);
   row.key = ShortText<32>(trial.key);
   rows_.push_back(row);
+}
+
+void RankingRows::add_screened(std::int64_t id, Trial& trial) {
+  trial.outcome = Outcome::ok;
+  const std::size_t before = rows_.size();
+  add(id, trial);
+  if (rows_.size() > before) rows_.back().is_screened = true;
 }
 
 void RankingRows::bring_to_pace_of_finals() {
@@ -188,7 +199,7 @@ void RankingRows::bring_to_pace_of_finals() {
   }
 }
 
-std::vector<ComparableRows> RankingRows::comparable() {
+std::vector<ComparableRows> RankingRows::comparable(Groups groups) {
   // A kernel that has become wrong must not rank with the time of its former source, so failures count here.
   keep_latest(rows_, configuration_of);
   bring_to_pace_of_finals();
@@ -201,7 +212,7 @@ std::vector<ComparableRows> RankingRows::comparable() {
     const auto failures = std::find_if(first, last, failed);
     const auto baselines = std::find_if(first, failures, is_baseline);
     const auto failed_baselines = std::find_if(failures, last, is_baseline);
-    if (baselines != first) {
+    if (baselines != first || (groups == Groups::all && failed_baselines != failures)) {
       sets.push_back(
           {groups_[first->group], {first, baselines}, {baselines, failures}, {failures, failed_baselines}});
     }

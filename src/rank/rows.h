@@ -21,7 +21,7 @@ namespace tiletune {
 std::optional<double> ranking_time_us(const Trial& trial);
 
 /// What else must be equal for times to be comparable: "gemm, A:f32 B:f32 C:f32 accumulator:f32, alpha=1
-/// beta=0, cold".
+/// beta=0, cold". "custom" does not say what is computed, so the template does: "custom, hotspot, cold".
 std::string conditions_of(const Trial& trial);
 
 /// What rows that may be compared with each other have in common.
@@ -41,6 +41,8 @@ struct RankingRow : DatedRow {
   std::uint32_t group = 0;                  ///< place in the order of first appearance
   std::uint32_t template_number = 0;        ///< a kernel's place among RankingRows::kernel_templates()
   bool is_baseline = false;
+  bool is_screened = false;   ///< given up as slow: its time is of few samples
+  bool is_undecided = false;  ///< it did not run, which does not prove that it cannot
   std::int64_t race = 0;      ///< the sweep whose finals timed it; 0: none
   bool in_finals = false;     ///< these are the finals that decide its group
   bool has_discards = false;  ///< samples were thrown away
@@ -57,9 +59,14 @@ struct RankingRow : DatedRow {
 /// fixed).
 struct ComparableRows {
   const Comparable* what;
-  std::span<const RankingRow> kernels;  ///< at least one
+  std::span<const RankingRow> kernels;  ///< at least one, unless groups without are asked for
   std::span<const RankingRow> baselines;
   std::span<const RankingRow> failed;  ///< kernels that did not run
+};
+
+enum class Groups {
+  that_ran,  ///< with a kernel that ran
+  all,       ///< those too where every kernel failed
 };
 
 /// All rows of a ranking.
@@ -71,21 +78,23 @@ class RankingRows {
   RankingRows& operator=(RankingRows&&) = default;
 
   /// Takes what ranking_columns() name of a row. Ids grow from row to row. Rows that are only dispatched
-  /// yet do not count, nor do twins: they are there to measure the noise.
+  /// yet do not count, nor do twins: they are there to measure the noise; nor what a recording lacked.
   void add(std::int64_t id, const Trial& trial);
+  /// Takes one that was given up as slow for one that ran.
+  void add_screened(std::int64_t id, Trial& trial);
 
   /// Names of templates of kernels, in order of first appearance.
   const std::vector<std::string>& kernel_templates() const { return kernel_templates_; }
 
-  /// In order of first appearance, those without a kernel that ran left out. Of rows with the same template
-  /// and parameters in one group only the latest counts (rank/latest.h).
+  /// In order of first appearance, by default those without a kernel that ran left out. Of rows with the same
+  /// template and parameters in one group only the latest counts (rank/latest.h).
   ///
   /// Finals decide a group: those that timed the kernel that was fastest before any finals, if possible among
   /// others. Times of other finals, and of kernels that were in none, were taken under other circumstances,
   /// so they are compared as they were before any finals, at the pace of those that decide: multiplied by the
   /// mean of what the finalists' times have changed by. What is returned holds until the next call of a
   /// member function.
-  std::vector<ComparableRows> comparable();
+  std::vector<ComparableRows> comparable(Groups groups = Groups::that_ran);
 
  private:
   std::uint32_t number_of_group(const Trial& trial);

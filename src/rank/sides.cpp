@@ -42,6 +42,15 @@ bool contains(const std::string& text, const std::string& part) {
   return !part.empty() && text.find(part) != std::string::npos;
 }
 
+void append(Side& side, Side&& more) {
+  for (RankingRows& rows : more.rows) side.rows.push_back(std::move(rows));
+  for (const auto& [gpu, sources] : more.gpus) side.gpus[gpu].insert(sources.begin(), sources.end());
+  side.drivers.merge(more.drivers);
+  for (const auto& [kernel, lists] : more.parameter_names) {
+    for (const auto& [list, rows] : lists) side.parameter_names[kernel][list] += rows;
+  }
+}
+
 }  // namespace
 
 std::string_view name(CompareBy by) {
@@ -62,6 +71,7 @@ std::span<const char* const> compare_columns() {
     const auto of_ranking = ranking_columns();
     std::vector<const char*> all(of_ranking.begin(), of_ranking.end());
     all.push_back("driver_version");
+    all.push_back("reason");
     return all;
   }();
   return columns;
@@ -92,37 +102,51 @@ std::string SideRows::name_of(std::size_t database, const Trial& trial) const {
 Side& SideRows::side_of(const std::string& name) {
   const auto known = places_.find(name);
   if (known != places_.end()) return sides_[known->second];
-  const std::string alias = by_ == CompareBy::gpu ? alias_(name) : name;
-  const auto same =
-      std::find_if(sides_.begin(), sides_.end(), [&](const Side& side) { return side.alias == alias; });
-  places_.emplace(name, static_cast<std::size_t>(same - sides_.begin()));
-  if (same != sides_.end()) return *same;
-  sides_.emplace_back();
-  sides_.back().name = name;
-  sides_.back().alias = alias;
-  return sides_.back();
+  places_.emplace(name, sides_.size());
+  Side& side = sides_.emplace_back();
+  side.name = name;
+  side.alias = by_ == CompareBy::gpu ? alias_(name) : name;
+  side.rows.emplace_back();
+  return side;
 }
 
 void SideRows::note_parameters(Side& side, const Trial& trial) {
   scratch_.clear();
   append_member_names(trial.parameters, scratch_);
-  std::set<std::string>& known = side.parameter_names[trial.template_name];
-  if (!known.contains(scratch_)) known.insert(scratch_);
+  ++side.parameter_names[trial.template_name][scratch_];
 }
 
 void SideRows::add(std::size_t database, std::int64_t id, Trial& trial) {
   const std::string name = name_of(database, trial);
   if (name.empty()) return;
   Side& side = side_of(name);
-  side.gpus.insert(trial.gpu);
-  side.sources.insert(trial.source);
+  side.gpus[trial.gpu].insert(trial.source);
   if (!trial.driver_version.empty()) side.drivers.insert(trial.driver_version);
   if (trial.kind == "kernel") note_parameters(side, trial);
   if (trial.outcome == Outcome::screened_out && trial.median_us) {
-    trial.outcome = Outcome::ok;
-    side.screened.push_back(id);
+    side.rows.front().add_screened(id, trial);
+  } else {
+    side.rows.front().add(id, trial);
   }
-  side.rows.add(id, trial);
+}
+
+void SideRows::unite_names_of_one_gpu() {
+  std::map<std::string, std::set<Source>> recorded;
+  for (const Side& side : sides_) recorded.insert(side.gpus.begin(), side.gpus.end());
+  const GpuNames names(recorded, alias_);
+  std::vector<Side> united;
+  std::map<std::string, std::size_t> places;
+  for (Side& side : sides_) {
+    const std::vector<std::string>& meant = names.meant_by(side.name);
+    const std::string& gpu = meant.size() == 1 ? meant.front() : side.name;
+    const auto [place, is_new] = places.try_emplace(gpu, united.size());
+    if (is_new) {
+      united.push_back(std::move(side));
+    } else {
+      append(united[place->second], std::move(side));
+    }
+  }
+  sides_ = std::move(united);
 }
 
 std::vector<std::size_t> SideRows::asked_for(const std::string& name) const {
@@ -138,8 +162,9 @@ std::vector<std::size_t> SideRows::asked_for(const std::string& name) const {
       if (contains(recorded, wanted) || contains(model, wanted)) part.push_back(i);
     } else {
       if (side.name == wanted) whole.push_back(i);
-      if (by_ == CompareBy::database ? contains(side.name, wanted) : side.name.starts_with(wanted))
-        part.push_back(i);
+      const bool is_part =
+          by_ == CompareBy::database ? contains(side.name, wanted) : side.name.starts_with(wanted);
+      if (is_part && by_ != CompareBy::sweep) part.push_back(i);
     }
   }
   return whole.empty() ? part : whole;
@@ -157,6 +182,7 @@ void SideRows::sort() {
 
 std::vector<Side> SideRows::take(const std::vector<std::string>& names) {
   places_.clear();
+  if (by_ == CompareBy::gpu) unite_names_of_one_gpu();
   if (names.empty()) {
     sort();
     return std::move(sides_);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "rank/gpu_names.h"
 #include "rank/rows.h"
 
 namespace tiletune {
@@ -24,17 +24,13 @@ std::optional<CompareBy> compare_by_from_name(std::string_view text);
 struct Side {
   std::string name;   ///< "NVIDIA H200", "580.159.04", "2026-11-21", "3", "measured", "results/a.db"
   std::string alias;  ///< of a GPU: what its model is called; otherwise the name
-  RankingRows rows;
-  std::vector<std::int64_t> screened;  ///< ids, ascending, of rows that a sweep gave up as slow
-  std::set<std::string> gpus;
+  std::vector<RankingRows> rows;                 ///< of a GPU those of each name that it has; otherwise one
+  std::map<std::string, std::set<Source>> gpus;  ///< and the sources of their rows
   std::set<std::string> drivers;
-  std::set<Source> sources;
-  /// By template, the names of the parameters that its rows have, each list ended by line feeds.
-  std::map<std::string, std::set<std::string>> parameter_names;
+  /// By template, the names of the parameters that its rows list, each ended by a line feed, and how many
+  /// rows list them so.
+  std::map<std::string, std::map<std::string, std::size_t>> parameter_names;
 };
-
-/// What a GPU's model is called, whatever a driver or another tuner calls the GPU.
-using GpuAlias = std::function<std::string(const std::string&)>;
 
 /// Deals rows out to sides as they come.
 class SideRows {
@@ -48,16 +44,15 @@ class SideRows {
 
   /// The sides that are asked for, in that order, or all: days, sweeps and drivers ascending, sources as they
   /// can be trusted, the others in order of appearance. A GPU is asked for by its name, that of its model or
-  /// a part of either, in which case there may be several; the others by the beginning, databases by a part.
-  /// Throws UserError for a name that no row has.
+  /// a part of either, in which case there may be several; sweeps by their number, databases by a part, the
+  /// others by the beginning. Throws UserError for a name that no row has.
   std::vector<Side> take(const std::vector<std::string>& names);
-
-  const GpuAlias& alias() const { return alias_; }
 
  private:
   std::string name_of(std::size_t database, const Trial& trial) const;
   Side& side_of(const std::string& name);
   void note_parameters(Side& side, const Trial& trial);
+  void unite_names_of_one_gpu();
   std::vector<std::size_t> asked_for(const std::string& name) const;
   void sort();
 

@@ -104,9 +104,10 @@ class PythonList {
     const std::int64_t step = bounds.size() > 2 ? at(2) : 1;
     if (step == 0) fail("a step that is not 0");
     Json list = Json::array();
-    for (__int128 value = start; step > 0 ? value < stop : value > stop; value += step) {
+    for (std::int64_t value = start; step > 0 ? value < stop : value > stop;) {
       if (list.size() == kMostValues) fail(fmt::format("at most {} values", kMostValues));
-      list.push_back(static_cast<std::int64_t>(value));
+      list.push_back(value);
+      if (__builtin_add_overflow(value, step, &value)) break;
     }
     return list;
   }

@@ -164,6 +164,57 @@ TEST(Compare, ASlowerDriverFailsTheCommand) {
       << "the other way round";
 }
 
+TEST(Compare, WhatFailsInTheLaterDatabaseFailsTheCommand) {
+  const Sandbox sandbox;
+  std::vector<Trial> later{tiny("A", 1, 0), tiny("A", 2, 0)};
+  later[0].outcome = Outcome::wrong_result;
+  later[1].outcome = Outcome::compile_failed;
+  record(sandbox, "before.db", {tiny("A", 1, 100), tiny("A", 1, 7, "2x2x2")});
+  record(sandbox, "after.db", {later[0], later[1], tiny("A", 1, 7, "2x2x2")});
+  const Finished run = sandbox.run(
+      {"compare", "--by", "database", "--db", "before.db", "--db", "after.db", "--fail-above", "5"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_NE(run.out.find("runs on before.db, no longer on after.db: all its 2 configurations fail\n"),
+            std::string::npos)
+      << run.out;
+}
+
+TEST(Compare, TheRecordingsOfTheBenchmarkHub) {
+  const Sandbox sandbox;
+  const std::string hub = std::string(TILETUNE_SOURCE_DIR) + "/tests/data/benchmark_hub/";
+  const Finished imported = sandbox.run({"import", hub + "A100.json.gz", hub + "A4000.json.gz",
+                                         hub + "A6000_original.json.gz", "--db", "hub.db"});
+  ASSERT_EQ(imported.code, 0) << imported.err;
+  const auto three = json_of(sandbox, {"compare", "--db", "hub.db"})["problems"][0];
+  const auto two = json_of(sandbox, {"compare", "A100", "A4000", "--db", "hub.db"})["problems"][0];
+  const auto expect_pair = [](const auto& pair, int common, double spearman, int top, double shared) {
+    EXPECT_EQ(pair["common"], common) << pair;
+    EXPECT_NEAR(pair["spearman"], spearman, 5e-4) << pair;
+    EXPECT_EQ(pair["top_percent"], top) << pair;
+    EXPECT_DOUBLE_EQ(pair["top_percent_shared"], shared) << pair;
+  };
+  expect_pair(two["pairs"][0], 4195, 0.894, 42, 4);
+  EXPECT_EQ(three["pairs"][0], two["pairs"][0]) << "the third recording says nothing of these two";
+  expect_pair(three["pairs"][1], 2266, 0.755, 23, 0);
+  expect_pair(three["pairs"][2], 2265, 0.893, 23, 15);
+  EXPECT_EQ(two["common"], 4195);
+  EXPECT_EQ(three["common"], 2265);
+  EXPECT_EQ(three["joined"].size(), 3U);
+  for (const auto& joined : three["joined"]) {
+    EXPECT_EQ(joined["completed"][0]["values"].dump(),
+              R"({"filter_height":15,"filter_width":15,"use_cmem":1,"use_shmem":1})");
+    EXPECT_EQ(joined["completed"][0]["configurations"], 2442);
+  }
+  // The A4000's best does without shared memory, which no row of the A6000 does.
+  const auto& of_a4000 = three["configurations"][1];
+  EXPECT_EQ(of_a4000["parameters"]["use_shmem"], 0);
+  EXPECT_EQ(of_a4000["on"][2]["known"], "unmeasured");
+  EXPECT_NEAR(of_a4000["on"][0]["efficiency"], 0.672, 5e-4);
+  EXPECT_NEAR(three["configurations"][0]["on"][1]["efficiency"], 0.630, 5e-4);
+  EXPECT_NEAR(three["configurations"][2]["on"][0]["efficiency"], 0.586, 5e-4);
+  EXPECT_NEAR(three["configurations"][3]["pennycook"], 0.870, 5e-4);
+}
+
 TEST(Compare, DatabasesAreSidesAndTheLaterOneMayBeSlower) {
   const Sandbox sandbox;
   record(sandbox, "before.db", {tiny("A", 1, 100)});
@@ -193,6 +244,30 @@ TEST(Compare, PredictionsAreMadeForNamedGpusThatNoRowIsOf) {
       << "predictions are not recorded";
 }
 
+TEST(Compare, PredictionsAreMadeProblemByProblemWhereTheGpuHasNoComparedRow) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(2);
+  Trial predicted = tiny("A100 40GB", 1, 3, "1x1x1");
+  predicted.source = Source::imported;
+  record(sandbox, "a.db",
+         {tiny("NVIDIA H200", 1, 10), tiny("NVIDIA H200", 1, 10, "2x2x2"), predicted,
+          tiny("A100 40GB", 1, 5, "2x2x2")});
+  const auto sources_of_a100 = [&](const std::vector<std::string>& more) {
+    const auto document =
+        json_of(sandbox, with({"compare", "A100 40GB", "H200", "--predict", config, "--db", "a.db", "-j", "2",
+                               "--problem", "1x1x1", "--problem", "2x2x2"},
+                              more));
+    std::set<std::string> sources;
+    for (const auto& problem : document["problems"])
+      sources.insert(problem["problem"].get<std::string>() + " " + problem["sides"][0]["source"].dump());
+    return sources;
+  };
+  EXPECT_EQ(sources_of_a100({}), (std::set<std::string>{R"(1x1x1 "imported")", R"(2x2x2 "measured")"}));
+  EXPECT_EQ(sources_of_a100({"--source", "measured", "--source", "predicted"}),
+            (std::set<std::string>{R"(1x1x1 "predicted")", R"(2x2x2 "measured")"}))
+      << "the imported row does not count";
+}
+
 TEST(Compare, MistakesAreNamedWithTheirRemedies) {
   const Sandbox sandbox;
   record(sandbox, "a.db", {tiny("NVIDIA H200", 1, 10)});
@@ -213,6 +288,9 @@ TEST(Compare, MistakesAreNamedWithTheirRemedies) {
   expect_error(run({"--db", "./a.db"}), kUserError, {"./a.db: the database is named twice"});
   expect_error(run({"-o", "a.db"}), kUserError, {"a.db: the output would replace the database"});
   expect_error(run({"--fill", "a.db"}), kUserError, {"a.db: the output would replace the database"});
+  for (const std::string percent : {"nan", "inf", "-1"})
+    expect_error(run({"--fail-above", percent}), kUserError,
+                 {"--fail-above: " + percent + " is no percentage to fail above", "Give a number from 0"});
   expect_error(run({"--source", "guessed"}), kUserError, {"--source: unknown source 'guessed'"});
   record(sandbox, "a.db", {tiny("NVIDIA H100", 1, 10, "2x2x2")});
   expect_error(run({}), kNothingToDo, {"no problem ran on two sides under the same conditions"});

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/outcome.h"
 #include "inspect/kernels.h"
 #include "inspect/occupancy.h"
 
@@ -243,6 +244,7 @@ TEST(AdmitBinary, LimitsOfTheConfigAtTheirEdges) {
   limits = {};
   limits.min_occupancy = 0.251;
   const Admission low = binary(instance, spilling, limits);
+  EXPECT_FALSE(proves_failure(Outcome::refused, low.reason)) << "the GPU would run it";
   EXPECT_EQ(low.reason.substr(0, 89),
             "occupancy 25.0% < 25.1% of limits.min_occupancy (registers: 4 x (16384 / 4096) = 16 warps");
   ASSERT_TRUE(low.occupancy);

@@ -86,9 +86,8 @@ TEST(Comparison, TellsTheBestTheirWorthElsewhereAndWhereFromTheTimesAre) {
       "A                                        1.000=                x           1.00        0          0\n"
       "B                                        0.500            1.000=          0.667    0.500      0.667\n"
       "compromise: largest pennycook            0.800            0.800           0.800    0.800      0.800\n"
-      "efficiency: the side's fastest time by the configuration's; =: cannot be told from the side's best; "
-      "x: "
-      "does not run there\n"
+      "efficiency: the time of the side's best by the configuration's, at most 1; =: cannot be told from the "
+      "side's best; x: does not run there\n"
       "A and B: Spearman -1.000 over 2 common configurations; of the fastest 1% on each (1) 0 are the same\n"
       "B: 1 of 3 configurations were given up as slow (~); their times are of few samples\n");
 }
@@ -120,16 +119,63 @@ TEST(Comparison, SaysByHowMuchALaterSideIsSlowerAndWhetherThatIsNoise) {
   const std::string text = written(rows, Format::table, view, CompareBy::driver);
   EXPECT_NE(
       text.find(
-          "\nslower: 64x64x64 on A (gemm, cold): the best takes 100 us on 570.1, 110 us on 580.2: +10.00%, "
+          "\nslower: 64x64x64 on A (gemm, cold): the fastest takes 100 us on 570.1, 110 us on 580.2: "
+          "+10.00%, "
           "beyond 5% and the noise (intervals 99.0..101 and 109..111)\n"
-          "slower: 8x8x8 on A (gemm, cold): the best takes 100 us on 570.1, 110 us on 580.2: +10.00%, but "
+          "slower: 8x8x8 on A (gemm, cold): the fastest takes 100 us on 570.1, 110 us on 580.2: +10.00%, but "
           "within the noise: not counted (intervals 94.0..106 and 104..116)\n"),
       std::string::npos)
       << text;
   view.fail_above = 10.5;
-  EXPECT_NE(written(rows, Format::table, view, CompareBy::driver)
-                .find("\nno problem's best is more than 10.5% slower than on the first side that has it\n"),
-            std::string::npos);
+  EXPECT_NE(
+      written(rows, Format::table, view, CompareBy::driver)
+          .find("\nno problem's fastest is more than 10.5% slower than on the first side where it ran\n"),
+      std::string::npos);
+}
+
+TEST(Comparison, SaysWhatNoLongerRunsWhatIsNotCheckedAndWhereNothingIsKnownOfTheNoise) {
+  std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("A", 1, 120), of_gpu("A", 2, 100),
+                          of_gpu("A", 2, 0),   of_gpu("A", 3, 0),   of_gpu("A", 4, 100)};
+  const std::vector<std::string> problems{"1x1x1", "1x1x1", "2x2x2", "2x2x2", "2x2x2", "4x4x4"};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].key = std::to_string(i);
+    rows[i].problem = problems[i];
+    rows[i].driver_version = i == 0 || i == 2 || i == 5 ? "570.1" : "580.2";
+    rows[i].source = Source::imported;
+  }
+  rows[3].outcome = Outcome::wrong_result;
+  rows[4].outcome = Outcome::compile_timeout;
+  ComparisonView view;
+  view.fail_above = 5;
+  const std::string text = written(rows, Format::table, view, CompareBy::driver);
+  EXPECT_TRUE(text.ends_with(
+      "\nonly 570.1 has 2x2x2 on A (gemm, cold), of which nothing ran on 580.2, 4x4x4 on A (gemm, cold)\n"
+      "slower: 1x1x1 on A (gemm, cold): the fastest takes 100 us on 570.1, 120 us on 580.2: +20.00%, beyond "
+      "5%; neither has an interval, so how far noise reaches is not known\n"
+      "slower: 2x2x2 on A (gemm, cold): runs on 570.1, no longer on 580.2: all its 2 configurations fail\n"
+      "not checked: 580.2 has no row of 4x4x4 on A (gemm, cold)\n"))
+      << text;
+  const auto document = nlohmann::ordered_json::parse(written(rows, Format::json, view, CompareBy::driver));
+  EXPECT_TRUE(document["slower"][1]["percent"].is_null());
+  EXPECT_EQ(document["slower"][1]["beyond_noise"], true);
+  EXPECT_EQ(document["unchecked"].dump(), R"([{"problem":"4x4x4","conditions":"gemm, cold","on":"580.2"}])");
+}
+
+TEST(Comparison, SaysHowRowsAreJoinedThatDoNotListTheSameParameters) {
+  std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("A", 2, 50), of_gpu("B", 1, 7), of_gpu("C", 1, 70)};
+  rows[2].parameters = R"({"X":1})";
+  rows[3].parameters = R"({"X":1,"Z":4})";
+  const std::string text = written(rows, Format::table);
+  for (const std::string line :
+       {"\nB: rows of sgemm list fewer parameters than those of A; they count as made with Y=8, the only "
+        "values with which all their 1 configurations are there\n",
+        "\nA, C: rows of sgemm are joined by what all of these list, X, and the fastest of each counts; not "
+        "all list Y, Z\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
+  const auto document = nlohmann::ordered_json::parse(written(rows, Format::json));
+  EXPECT_EQ(document["problems"][0]["joined"][0].dump(),
+            R"({"template":"sgemm","sides":["A","B"],"by":["X","Y"],"without":[],)"
+            R"("completed":[{"side":"B","values":{"Y":8},"configurations":1}],"apart":0})");
 }
 
 TEST(Comparison, NamesOfOthersAreInertText) {
@@ -150,17 +196,17 @@ TEST(Comparison, JsonHasEveryFigure) {
             R"({"name":"B","gpus":["B"],"driver_versions":[],"sources":["measured"],"problems":1})");
   const auto& problem = document["problems"][0];
   EXPECT_EQ(problem["sides"][1].dump(),
-            R"({"side":"B","gpu":"B","source":"measured","ran":3,"screened":1,"failed":1,"tied_with_best":0,)"
-            R"("sources_left_out":[]})");
+            R"({"side":"B","gpu":"B","source":"measured","ran":3,"screened":1,"failed":1,"undecided":0,)"
+            R"("tied_with_best":0,"sources_left_out":[]})");
   EXPECT_EQ(problem["configurations"][1]["parameters"].dump(), R"({"X":3,"Y":8})");
   EXPECT_EQ(problem["configurations"][1]["on"][0].dump(),
             R"({"side":"A","known":"timed","time_us":200.0,"low_us":200.0,"high_us":200.0,"efficiency":0.5,)"
             R"("is_with_best":false})");
   EXPECT_EQ(problem["configurations"][0]["on"][1]["known"], "failed");
   EXPECT_EQ(problem["configurations"][0]["pennycook"], 0);
-  EXPECT_EQ(problem["configurations"][2]["compromise"], "compromise: largest pennycook");
+  EXPECT_EQ(problem["configurations"][2]["compromise"], "pennycook");
   EXPECT_EQ(problem["pairs"].dump(),
-            R"([{"sides":["A","B"],"common":2,"spearman":-1.0,"top_percent":1,"top_percent_shared":0}])");
+            R"([{"sides":["A","B"],"common":2,"spearman":-1.0,"top_percent":1,"top_percent_shared":0.0}])");
   EXPECT_TRUE(document["unmeasured"].empty());
   EXPECT_TRUE(document["slower"].empty());
 }

@@ -110,6 +110,67 @@ TEST(Compare, WhatWasScreenedOutHasItsRoughTime) {
   EXPECT_EQ(problem.sides[1].screened, 1U);
 }
 
+TEST(Compare, WhatWasScreenedOutLeadsOnlyWhereAllWas) {
+  std::vector<Trial> rows{with_outcome(on("A", 1, 120), Outcome::screened_out), on("A", 2, 110),
+                          with_outcome(on("A", 3, 90), Outcome::screened_out), on("B", 1, 50),
+                          on("B", 3, 50)};
+  rows[0].ci_low_us = 100;
+  rows[0].ci_high_us = 140;
+  rows[0].registers = 20;
+  rows[1].registers = 200;
+  const Compared compared(CompareBy::gpu, rows);
+  const ComparedProblem& problem = compared.only_problem();
+  EXPECT_EQ(problem.best_of[0].on[0].id, 1);
+  EXPECT_EQ(problem.sides[0].fastest.id, 1);
+  EXPECT_EQ(problem.sides[0].tied, 0U);
+  EXPECT_EQ(problem.best_of[1].on[0].known, Known::screened);
+  EXPECT_LE(problem.best_of[1].on[0].efficiency, 1) << "a rough time is no better than the best's";
+  rows.erase(rows.begin() + 1);
+  EXPECT_EQ(Compared(CompareBy::gpu, rows).only_problem().best_of[0].on[0].id, 1) << "X=3, none is better";
+}
+
+TEST(Compare, OnlyWhatProvesItCannotRunIsAFailure) {
+  const auto refused = [](int x, const std::string& reason) {
+    Trial row = with_outcome(on("B", x, 0), Outcome::refused);
+    row.reason = reason;
+    return row;
+  };
+  std::vector<Trial> rows{on("A", 1, 100),
+                          on("B", 9, 50),
+                          with_outcome(on("B", 1, 0), Outcome::not_recorded),
+                          with_outcome(on("B", 2, 0), Outcome::compile_timeout),
+                          refused(3, "130 registers per thread > 128 of limits.max_registers"),
+                          refused(4, "block of 2048 threads > 1024 that a block may have on B"),
+                          with_outcome(on("B", 5, 0), Outcome::unstable)};
+  const auto known_on_b = [&](int x) {
+    rows[0] = on("A", x, 100);
+    const Compared compared(CompareBy::gpu, rows);
+    const ComparedProblem& problem = compared.only_problem();
+    EXPECT_EQ(problem.sides[1].failed, 2U);
+    EXPECT_EQ(problem.sides[1].undecided, 2U);
+    const Portability& best = problem.best_of[0];
+    EXPECT_EQ(best.pennycook.has_value(), best.on[1].known == Known::failed);
+    return best.on[1].known;
+  };
+  EXPECT_EQ(known_on_b(1), Known::unmeasured) << "the recording lacked it";
+  EXPECT_EQ(known_on_b(2), Known::unmeasured) << "the compiler needed longer than it was given";
+  EXPECT_EQ(known_on_b(3), Known::unmeasured) << "the config did not want it";
+  EXPECT_EQ(known_on_b(4), Known::failed);
+  EXPECT_EQ(known_on_b(5), Known::failed);
+}
+
+TEST(Compare, CustomKernelsAreComparedWithThemselvesAlone) {
+  std::vector<Trial> rows{on("A", 1, 100), on("A", 1, 1), on("B", 1, 50), on("B", 1, 2)};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].operation = "custom";
+    rows[i].template_name = i % 2 == 0 ? "conv" : "hotspot";
+  }
+  const Compared compared(CompareBy::gpu, rows);
+  ASSERT_EQ(compared.comparison.problems.size(), 2U);
+  EXPECT_EQ(compared.comparison.problems[0].conditions, "custom, conv, cold");
+  EXPECT_EQ(compared.comparison.problems[0].best_of[0].on[1].time_us, 50);
+}
+
 TEST(Compare, TheBestIsTheRankingsChoiceAmongThoseThatTie) {
   std::vector<Trial> rows{on("A", 1, 100), on("A", 2, 101), on("B", 1, 10)};
   for (Trial& row : rows) {
@@ -121,10 +182,12 @@ TEST(Compare, TheBestIsTheRankingsChoiceAmongThoseThatTie) {
   const Compared compared(CompareBy::gpu, rows);
   const ComparedProblem& problem = compared.only_problem();
   EXPECT_EQ(problem.best_of[0].on[0].id, 1) << "fewer registers";
-  EXPECT_DOUBLE_EQ(problem.best_of[0].on[0].efficiency, 100 / 101.0);
+  EXPECT_EQ(problem.best_of[0].on[0].efficiency, 1) << "X=1 cannot be told from it";
   EXPECT_TRUE(problem.best_of[0].on[0].is_with_best);
   EXPECT_EQ(problem.sides[0].tied, 1U);
   EXPECT_TRUE(problem.best_of[1].on[0].is_with_best) << "X=1 ties on A";
+  EXPECT_EQ(problem.best_of[1].on[0].efficiency, 1) << "not more than the best's";
+  EXPECT_EQ(problem.sides[0].fastest.id, 0);
 }
 
 TEST(Compare, PredictionsStandBesideMeasurementsOfEachStateOfTheCache) {
@@ -200,77 +263,6 @@ TEST(Compare, AGpuIsNamedByAPartAndByItsWholeNameAlone) {
     EXPECT_EQ(error.message(), "no row is of the gpu 'B100'");
     EXPECT_EQ(error.remedy(), "Recorded: A6000, A6000_original, NVIDIA H200.");
   }
-}
-
-/// On B only X is recorded, in another spacing.
-std::vector<Trial> with_unequal_parameters() {
-  std::vector<Trial> rows{on("A", 1, 100), on("A", 1, 60), on("A", 2, 90), on("B", 1, 30), on("B", 2, 10)};
-  rows[0].parameters = R"({"X":1,"Y":"a,}"})";
-  rows[1].parameters = R"({"X":1,"Y":"b"})";
-  rows[2].parameters = R"({"X":2,"Y":"b"})";
-  rows[4].parameters = R"({ "X": 2 })";
-  return rows;
-}
-
-TEST(Compare, OtherParametersAreJoinedByTheCommonOnesAndTheFastestCounts) {
-  const Compared compared(CompareBy::gpu, with_unequal_parameters());
-  const ComparedProblem& problem = compared.only_problem();
-  ASSERT_EQ(problem.joined.size(), 1U);
-  EXPECT_EQ(problem.joined[0].common, (std::set<std::string, std::less<>>{"X"}));
-  EXPECT_EQ(problem.joined[0].ignored, (std::set<std::string, std::less<>>{"Y"}));
-  EXPECT_EQ(problem.common, 2U);
-  EXPECT_EQ(problem.best_of[0].on[0].id, 1);
-  EXPECT_DOUBLE_EQ(problem.best_of[0].on[1].efficiency, 10 / 30.0);
-  EXPECT_DOUBLE_EQ(problem.best_of[1].on[0].efficiency, 60 / 90.0);
-}
-
-TEST(Compare, TheOrderOfParametersDoesNotTellConfigurationsApart) {
-  std::vector<Trial> rows{on("A", 1, 100), on("B", 1, 30)};
-  rows[0].parameters = R"({"X":1,"Y":2})";
-  rows[1].parameters = R"({"Y":2,"X":1})";
-  const Compared compared(CompareBy::gpu, rows);
-  EXPECT_EQ(compared.only_problem().common, 1U);
-  EXPECT_TRUE(compared.only_problem().joined.empty()) << "nothing is ignored";
-}
-
-TEST(Compare, SlowerIsBeyondThePercentAndBeyondTheIntervals) {
-  const auto measured = [](const std::string& driver, const std::string& problem, double median_us,
-                           double half_us) {
-    Trial trial = on("A", 1, median_us);
-    trial.key += driver + problem;
-    trial.driver_version = driver;
-    trial.problem = problem;
-    trial.ci_low_us = median_us - half_us;
-    trial.ci_high_us = median_us + half_us;
-    return trial;
-  };
-  const Compared compared(
-      CompareBy::driver,
-      {measured("1", "steady", 100, 1), measured("2", "steady", 104, 1), measured("1", "slow", 100, 1),
-       measured("2", "slow", 106, 1), measured("1", "noisy", 100, 4), measured("2", "noisy", 106, 4),
-       measured("1", "faster", 100, 1), measured("2", "faster", 90, 1), measured("1", "gone", 100, 1)});
-  const std::vector<Slowdown> slower = slowdowns(compared.comparison, 5);
-  ASSERT_EQ(slower.size(), 2U);
-  EXPECT_EQ(compared.comparison.problems[slower[0].problem].problem, "slow");
-  EXPECT_NEAR(slower[0].percent, 6, 1e-9);
-  EXPECT_TRUE(slower[0].is_certain);
-  EXPECT_EQ(compared.comparison.problems[slower[1].problem].problem, "noisy");
-  EXPECT_FALSE(slower[1].is_certain);
-}
-
-TEST(Compare, TheNoiseFloorWidensIntervals) {
-  std::vector<Trial> rows{on("A", 1, 100), on("A", 1, 106)};
-  for (Trial& row : rows) {
-    row.ci_low_us = row.ci_high_us = row.median_us;
-    row.noise_floor_percent = 6;
-  }
-  rows[0].driver_version = "1";
-  rows[1].driver_version = "2";
-  EXPECT_FALSE(slowdowns(Compared(CompareBy::driver, rows).comparison, 5).at(0).is_certain)
-      << "103 and 102.8";
-  for (Trial& row : rows) row.noise_floor_percent = 5;
-  EXPECT_TRUE(slowdowns(Compared(CompareBy::driver, rows).comparison, 5).at(0).is_certain)
-      << "102.5 and 103.35";
 }
 
 }  // namespace

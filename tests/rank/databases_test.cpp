@@ -1,10 +1,12 @@
 #include "rank/databases.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 
+#include "base/error.h"
 #include "rank/rows.h"
 #include "store/sample_trial.h"
 #include "store/temporary_folder.h"
@@ -78,6 +80,23 @@ TEST(Databases, TheLatestSweepOfOneDatabaseIsNotTheOneOfTheHighestNumber) {
   });
   EXPECT_EQ(databases.row(rows.comparable()[0].kernels[0].id).key, "new");
   EXPECT_EQ(sweeps, (std::vector<std::int64_t>{1, 2})) << "as people know them";
+}
+
+TEST(Databases, RefuseAnIdThatWouldBeOfAnotherDatabase) {
+  for (const char* id : {"281474976710656", "-1"}) {
+    const TemporaryFolder folder;
+    Database strange(folder / "a.db", Database::Mode::read_write);
+    strange.record(timed_trial("a", 1, 0));
+    SQLite::Database(strange.file().string(), SQLite::OPEN_READWRITE)
+        .exec(std::string("UPDATE trial SET id = ") + id);
+    static constexpr std::array kKey{"key"};
+    try {
+      Databases({&strange}).for_each({}, kKey, [](std::int64_t, Trial&) {});
+      ADD_FAILURE() << id << " is taken";
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.message(), "a row has the id " + std::string(id) + ", which no tiletune gives");
+    }
+  }
 }
 
 }  // namespace

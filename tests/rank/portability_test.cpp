@@ -40,9 +40,17 @@ TEST(Portability, TheFastestPercentIsRoundedUp) {
   EXPECT_EQ(top_percent(1), 1U);
   EXPECT_EQ(top_percent(100), 1U);
   EXPECT_EQ(top_percent(101), 2U);
-  EXPECT_EQ(shared_of_smallest(Values{1, 2, 3, 4}, Values{4, 1, 2, 3}, 2), 1U);
-  EXPECT_EQ(shared_of_smallest(Values{1, 2}, Values{2, 1}, 1), 0U);
-  EXPECT_EQ(shared_of_smallest(Values{5, 5, 1}, Values{5, 5, 1}, 2), 2U) << "of equal ones the first";
+  EXPECT_EQ(shared_of_smallest(Values{1, 2, 3, 4}, Values{4, 1, 2, 3}, 2), 1);
+  EXPECT_EQ(shared_of_smallest(Values{1, 2}, Values{2, 1}, 1), 0);
+  EXPECT_EQ(shared_of_smallest(Values{}, Values{}, 0), 0);
+}
+
+TEST(Portability, WhatTiesForTheLastPlaceCountsAsAFractionWhateverItsPlace) {
+  // 1 is in for certain; each 5 has one chance in two on both sides.
+  EXPECT_DOUBLE_EQ(shared_of_smallest(Values{5, 5, 1}, Values{5, 5, 1}, 2), 1 + 2 * 0.25);
+  EXPECT_DOUBLE_EQ(shared_of_smallest(Values{1, 2, 2}, Values{9, 1, 2}, 1), 0);
+  EXPECT_DOUBLE_EQ(shared_of_smallest(Values{2, 2, 3}, Values{1, 9, 9}, 1), 0.5);
+  EXPECT_DOUBLE_EQ(shared_of_smallest(Values{2, 2, 3}, Values{9, 1, 9}, 1), 0.5);
 }
 
 }  // namespace

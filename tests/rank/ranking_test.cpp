@@ -300,8 +300,11 @@ TEST(Ranking, WhatWasComputedUnderOtherConditionsIsAnotherGroup) {
   trials[2].cache = "warm";
   trials[3].element_types = "A:f16";
   trials[4].operation = "custom";
+  trials.push_back(trials[4]);
+  trials[5].template_name = "another kernel";
   const std::vector<RankingGroup> groups = rank_trials(trials);
-  ASSERT_EQ(groups.size(), 5U);
+  ASSERT_EQ(groups.size(), 6U);
+  EXPECT_EQ(groups[5].conditions, "custom, another kernel");
   EXPECT_EQ(groups[1].conditions, "alpha=1 beta=1");
 }
 

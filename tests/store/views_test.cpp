@@ -152,6 +152,17 @@ TEST_F(Views, BestHasOneRowPerGroupAndEveryColumn) {
   EXPECT_FALSE(statement.executeStep());
 }
 
+TEST_F(Views, CustomKernelsAreRankedEachAmongItsOwn) {
+  for (const std::string kernel : {"conv", "hotspot"}) {
+    Trial trial = timed_trial(kernel, kernel == "conv" ? 10 : 1, 0);
+    trial.template_name = kernel;
+    trial.operation = "custom";
+    record(trial);
+  }
+  EXPECT_EQ(rows("SELECT \"rank\", key FROM ranking ORDER BY key"), (Lines{"1 conv", "1 hotspot"}));
+  EXPECT_EQ(rows("SELECT key FROM best ORDER BY key"), (Lines{"conv", "hotspot"}));
+}
+
 TEST_F(Views, ParametersCanBeAskedForInSql) {
   Trial trial = timed_trial("a", 10, 0);
   trial.parameters = R"({"BM": 128})";

@@ -149,7 +149,7 @@ TEST_F(Growth, RankingAndWritingOutTakeLittlePerRow) {
   RankingRows rows = ranking_rows(database_, {});
   EXPECT_LT(live_heap() - before, 320 * kRows) << "twice a row, because a vector doubles";
   const auto groups = rank_rows(rows);
-  rows = {};
+  rows = RankingRows();
   ASSERT_EQ(groups.at(0).rows.size(), static_cast<std::size_t>(kRows));
   RankingView all;
   all.limit = 0;

@@ -63,7 +63,7 @@ Json report_data(const Database& database, const TrialFilter& filter, const Repo
   const std::vector<Ladder> ladders =
       rungs.empty() ? std::vector<Ladder>() : build_ladders(all.ranking, rungs);
   const std::vector<RankingGroup> groups = with_groups_that_never_ran(rank_rows(all.ranking), all);
-  all.ranking = {};
+  all.ranking = RankingRows();
   Json document{{"tiletune", kVersion},
                 {"created_at", options.created_at},
                 {"database", database.file().filename().string()},

@@ -138,7 +138,8 @@ Comparable without_cache(const Comparable& what) {
 
 Survey survey(const Database& database, const TrialFilter& filter) {
   const SweepOrder order(database);
-  Survey survey{RankingRows(order)};
+  Survey survey;
+  survey.ranking = RankingRows(order);
   Reader reader(survey, order);
   database.for_each(filter, survey_columns(),
                     [&](std::int64_t id, const Trial& trial) { reader.add(id, trial); });
