@@ -39,8 +39,9 @@ class CommandLine : public testing::Test {
 TEST_F(CommandLine, UnknownCommandsAndOptionsNameTheNearest) {
   expect_error(sandbox.run({}), kUserError, {"no command is given\n  Known: sweep, bench, space"});
   expect_error(sandbox.run({"swep"}), kUserError, {"there is no command 'swep'\n  Did you mean 'sweep'?"});
-  expect_error(sandbox.run({"foo"}), kUserError,
-               {"Known: sweep, bench, space, inspect, rank, compare, export, import, merge, report, doctor."});
+  expect_error(
+      sandbox.run({"foo"}), kUserError,
+      {"Known: sweep, bench, space, inspect, rank, compare, export, import, merge, report, doctor."});
   expect_error(sandbox.run({"--limit", "3"}), kUserError,
                {"there is no option '--limit' before the command"});
   expect_error(rank({"--lmit", "3"}), kUserError, {"there is no option '--lmit'\n  Did you mean '--limit'?"});

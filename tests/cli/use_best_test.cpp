@@ -17,7 +17,7 @@ Finished use_best(const std::string& arguments) {
   const TemporaryFolder folder;
   const std::string errors = (folder / "errors").string();
   const int status =
-      std::system((TILETUNE_BINARY_DIR "/use_best " + arguments + " 2> '" + errors + "'").c_str());
+      std::system(("'" TILETUNE_BINARY_DIR "/use_best' " + arguments + " 2> '" + errors + "'").c_str());
   std::ostringstream text;
   text << std::ifstream(errors).rdbuf();
   return {WEXITSTATUS(status), "", text.str()};
