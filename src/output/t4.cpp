@@ -3,12 +3,15 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/export.h"
 #include "output/json_stream.h"
+#include "rank/latest.h"
 #include "rank/rows.h"
 
 namespace tiletune {
@@ -28,25 +31,65 @@ struct T4Rows {
   std::array<Unsaid, 4> unsaid{Unsaid{"gpu", "GPUs", "--gpu"}, Unsaid{"problem", "problems", "--problem"},
                                Unsaid{"template", "templates", "--template"},
                                Unsaid{"source", "sources", "--source"}};
-  std::set<std::string> other_kinds;  ///< of what is no result: baselines, twins, what a recording lacked
+  std::set<std::string> other_kinds;  ///< of what is no result
+  std::set<std::string> superseded;   ///< keys of rows whose configuration has a later one
+
+  /// Not baselines, twins, what a recording lacked, and what is out of date.
+  bool is_result(const Trial& trial) const {
+    return trial.kind == "kernel" && trial.outcome != Outcome::not_recorded &&
+           !superseded.contains(trial.key);
+  }
 };
 
-bool is_result(const Trial& trial) {
-  return trial.kind == "kernel" && trial.outcome != Outcome::not_recorded;
-}
+/// Finds the rows that are out of date.
+class Latest {
+ public:
+  explicit Latest(const Database& database) : order_(database) {}
+
+  void add(std::int64_t id, const Trial& trial) {
+    rows_.push_back({DatedRow(id, trial, order_), checksum128(conditions_of(trial) + trial.parameters)});
+  }
+
+  /// Keys of all rows but the latest of each configuration.
+  std::set<std::string> superseded(const Database& database) {
+    std::vector<std::int64_t> all;
+    for (const Row& row : rows_) all.push_back(row.id);
+    keep_latest(rows_, [](const Row& row) { return std::tie(row.configuration); });
+    std::set<std::int64_t> current;
+    for (const Row& row : rows_) current.insert(row.id);
+    std::set<std::string> keys;
+    for (const std::int64_t id : all) {
+      if (!current.contains(id)) keys.insert(database.row(id).key);
+    }
+    return keys;
+  }
+
+ private:
+  struct Row : DatedRow {
+    std::array<std::uint64_t, 2> configuration{};
+  };
+  SweepOrder order_;
+  std::vector<Row> rows_;
+};
 
 T4Rows rows_of_one_space(const Database& database, const TrialFilter& filter) {
   T4Rows rows;
-  static constexpr std::array kColumns{"kind", "outcome", "gpu", "problem", "template", "source"};
-  database.for_each(filter, kColumns, [&](std::int64_t /*id*/, const Trial& trial) {
-    if (!is_result(trial)) rows.other_kinds.insert(trial.kind);
+  Latest latest(database);
+  static constexpr std::array kColumns{
+      "kind",    "outcome", "gpu",           "problem",       "template",   "source",     "operation",
+      "scalars", "cache",   "element_types", "seen_in_sweep", "parameters", "recorded_at"};
+  database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& trial) {
+    if (!rows.is_result(trial)) rows.other_kinds.insert(trial.kind);
     if (trial.kind != "kernel") return;
+    latest.add(id, trial);
     const std::array<std::string_view, 4> values{trial.gpu, trial.problem, trial.template_name,
                                                  name(trial.source)};
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!rows.unsaid[i].values.contains(std::string(values[i]))) rows.unsaid[i].values.emplace(values[i]);
     }
   });
+  rows.superseded = latest.superseded(database);
+  if (!rows.superseded.empty()) rows.other_kinds.insert("kernel");
   return rows;
 }
 
@@ -132,7 +175,7 @@ nlohmann::ordered_json envelope(const Database& database, TrialFilter filter, co
   filter.kinds.assign(rows.other_kinds.begin(), rows.other_kinds.end());
   if (!filter.kinds.empty()) {
     database.for_each_with_sweeps(filter, [&](const Trial& trial) {
-      if (!is_result(trial)) others.push_back(exported_row(trial, true));
+      if (!rows.is_result(trial)) others.push_back(exported_row(trial, true));
     });
   }
   nlohmann::ordered_json own{{"version", kVersion}};
@@ -153,7 +196,7 @@ void write_t4(std::ostream& out, const Database& database, const TrialFilter& fi
   TrialFilter kernels = filter;
   kernels.kinds = {"kernel"};
   database.for_each_with_sweeps(kernels, [&](const Trial& trial) {
-    if (is_result(trial)) results.add(t4_row(trial));
+    if (rows.is_result(trial)) results.add(t4_row(trial));
   });
   results.end();
   out << '\n';

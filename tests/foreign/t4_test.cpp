@@ -116,6 +116,19 @@ TEST_F(T4, BackAndForthEveryRowStaysInItsSweeps) {
   }
 }
 
+TEST_F(T4, WhatIsOutOfDateIsNoResult) {
+  Trial old = timed_trial("old", 5, 0);
+  old.parameters = R"({"BM":64})";
+  Trial now = timed_trial("now", 8, 0);
+  now.parameters = old.parameters;
+  now.recorded_at = "2099-01-01T00:00:00Z";
+  database_.record_all({old, now});
+  const auto document = nlohmann::ordered_json::parse(exported());
+  ASSERT_EQ(document["results"].size(), 1U);
+  EXPECT_EQ(document["results"][0]["measurements"][0]["value"], 8.0);
+  EXPECT_EQ(document["metadata"]["tiletune"]["other_rows"][0]["key"], "old") << "nothing is lost";
+}
+
 TEST_F(T4, SaysWhatOthersRead) {
   Trial fast = timed_trial("fast", 12.5, 0.5);
   fast.parameters = R"({"BM":64})";
