@@ -106,10 +106,10 @@ std::string verdict(const RankingGroup& group, const Database& database) {
   const Contest contest = contest_of(group, database);
   if (contest.leaders.empty()) return "";
   const Trial& best = contest.leaders.front();
-  std::string text =
-      fmt::format("{} on {}: {} {} is the best choice at {} us, {} TFLOP/s", printable(group.problem),
-                  printable(group.gpu), best.template_name, printable(parameters_text(best)),
-                  three_digits(*best.median_us), three_digits(best.tflops.value_or(0)));
+  std::string text = fmt::format("{} on {}: {} {} is the best choice at {} us", printable(group.problem),
+                                 printable(group.gpu), best.template_name, printable(parameters_text(best)),
+                                 three_digits(*best.median_us));
+  if (best.tflops) text += ", " + three_digits(*best.tflops) + " TFLOP/s";
   const std::string compared = shares(best, contest.baselines);
   if (!compared.empty()) text += ", " + compared;
   const bool predicted = group.source == Source::predicted;

@@ -178,9 +178,11 @@ ReportSection sustained_section(const ConfigurationReport& report) {
     time +=
         fmt::format(", {:+.1f}% against the median", percent_above(*kernel.sustained_us, *kernel.median_us));
   section.add("time", time);
-  section.add(
-      "arithmetic",
-      three_digits(report.flops / *kernel.sustained_us * kFlopPerMicrosecondInTeraflops) + " TFLOP/s");
+  if (report.flops > 0) {
+    section.add(
+        "arithmetic",
+        three_digits(report.flops / *kernel.sustained_us * kFlopPerMicrosecondInTeraflops) + " TFLOP/s");
+  }
   if (kernel.sustained_clock_mhz)
     section.add("clock", fmt::format("{:.0f} MHz", *kernel.sustained_clock_mhz));
   if (kernel.sustained_power_w) section.add("power", fmt::format("{:.0f} W", *kernel.sustained_power_w));

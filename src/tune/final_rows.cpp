@@ -37,7 +37,8 @@ void add_sustained(Trial& row, const Sustained& sustained, const Workload& workl
   row.sustained_clock_mhz = sustained.sm_clock_mhz;
   row.sustained_power_w = sustained.power_w;
   constexpr double kFlopPerMicrosecondInTeraflops = 1e-6;
-  if (!sustained.power_w || *sustained.power_w <= 0 || sustained.launch_us <= 0) return;
+  if (workload.flops == 0 || !sustained.power_w || *sustained.power_w <= 0 || sustained.launch_us <= 0)
+    return;
   row.sustained_tflops_per_w =
       workload.flops / sustained.launch_us * kFlopPerMicrosecondInTeraflops / *sustained.power_w;
 }

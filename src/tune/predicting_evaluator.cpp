@@ -3,6 +3,7 @@
 
 #include "inspect/predict.h"
 #include "tune/instant_evaluator.h"
+#include "tune/row.h"
 
 namespace tiletune {
 
@@ -25,9 +26,7 @@ class PredictingEvaluator : public InstantEvaluator {
     trial.outcome = Outcome::ok;
     trial.predicted_us = prediction.time_us;
     trial.median_us = prediction.time_us;
-    constexpr double kFlopPerMicrosecondInTeraflops = 1e-6;
-    trial.tflops = workload.flops / prediction.time_us * kFlopPerMicrosecondInTeraflops;
-    trial.percent_of_peak = 100 * *trial.tflops / target().model.fp32_peak_tflops();
+    add_throughput(trial, workload, target());
     finish(std::move(candidate));
   }
 };

@@ -210,8 +210,13 @@ void add_timing(Trial& trial, const Timing& timing, const Workload& workload, co
   trial.isolated_us = timing.isolated_us;
   trial.sm_clock_mhz = timing.sm_clock_mhz;
   trial.median_cycles = timing.median_cycles;
+  add_throughput(trial, workload, target);
+}
+
+void add_throughput(Trial& trial, const Workload& workload, const Target& target) {
+  if (workload.flops == 0) return;
   constexpr double kFlopPerMicrosecondInTeraflops = 1e-6;
-  trial.tflops = workload.flops / timing.median_us * kFlopPerMicrosecondInTeraflops;
+  trial.tflops = workload.flops / *trial.median_us * kFlopPerMicrosecondInTeraflops;
   const double peak = target.model.fp32_peak_tflops();
   if (peak > 0) trial.percent_of_peak = 100 * *trial.tflops / peak;
 }

@@ -27,6 +27,8 @@ Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target
 void add_resources(Trial& trial, const Resources& resources, const Instance& instance);
 void add_admission(Trial& trial, const Admission& admission);
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target);
+/// Of the row's median; nothing where the operation has no floating-point operations.
+void add_throughput(Trial& trial, const Workload& workload, const Target& target);
 void add_accuracy(Trial& trial, const Accuracy& accuracy);
 /// Outcome, timing, errors and the driver's own view of the kernel; disagreement with the cubin becomes a
 /// warning.
