@@ -7,6 +7,7 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "base/hash.h"
 #include "foreign/document.h"
@@ -105,9 +106,9 @@ class SweepNumbers {
 
 class Import {
  public:
-  Import(Database& database, const std::filesystem::path& file, const ImportFacts& facts,
+  Import(Database& database, const std::filesystem::path& file, ImportFacts facts,
          const std::function<void(std::uint64_t)>& progress)
-      : database_(database), file_(file), facts_(facts), progress_(progress) {
+      : database_(database), file_(file), facts_(std::move(facts)), progress_(progress) {
     summary_.file = file;
   }
 

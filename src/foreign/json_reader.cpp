@@ -50,7 +50,7 @@ class PieceReader {
 
  private:
   void refill() {
-    const std::size_t size = static_cast<std::size_t>(end_ - begin_);
+    const auto size = static_cast<std::size_t>(end_ - begin_);
     const auto last = std::find(std::reverse_iterator(end_), std::reverse_iterator(begin_), '\n');
     if (last.base() != begin_) line_begin_ = behind_ + static_cast<std::size_t>(last.base() - begin_);
     lines_ += static_cast<std::size_t>(std::count(begin_, end_, '\n'));

@@ -89,7 +89,7 @@ class T4Format : public ForeignFormat {
     const auto columns = row.find("tiletune");
     if (!columns) {
       throw UserError("the row lacks what tiletune wrote of it", where.at("tiletune"),
-                      "Export it again, or remove \"tiletune\" from \"metadata\" too.");
+                      "Export it again, or remove 'tiletune' from 'metadata' too.");
     }
     const auto times = row.find("times");
     const auto samples = times ? times->find("runtimes") : std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -62,7 +63,7 @@ void keep_latest(std::vector<Row>& rows, const ConfigurationOf& configuration_of
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
     const auto when = [](const DatedRow& row) { return std::tie(row.seen_in, row.recorded_at, row.id); };
     const auto order = configuration_of(a) <=> configuration_of(b);
-    return order != 0 ? order < 0 : when(b) < when(a);
+    return std::is_neq(order) ? std::is_lt(order) : when(b) < when(a);
   });
   const auto same = [&](const Row& a, const Row& b) { return configuration_of(a) == configuration_of(b); };
   rows.erase(std::unique(rows.begin(), rows.end(), same), rows.end());

@@ -142,7 +142,7 @@ std::optional<Argument> read_t1_argument(const Node& node) {
        {"int64", ScalarType::i64},
        {"float", ScalarType::f32},
        {"double", ScalarType::f64}}};
-  const std::string memory = read_string(need_member(node, "MemoryType", "\"Vector\" or \"Scalar\""));
+  const std::string memory = read_string(need_member(node, "MemoryType", R"("Vector" or "Scalar")"));
   const auto space = find_member(node, "MemType");
   if (memory == "Local" || memory == "Symbol" || (space && read_string(*space) == "Constant"))
     return std::nullopt;

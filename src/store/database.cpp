@@ -161,7 +161,10 @@ void Database::for_each_with_sweeps(const TrialFilter& filter,
       const std::int64_t id = rows.getColumn(0).getInt64();
       Trial trial = read_trial(rows, file(), 1);
       while (more && member < id) next_member();
-      for (; more && member == id; next_member()) trial.sweeps.push_back(members.getColumn(1).getInt64());
+      while (more && member == id) {
+        trial.sweeps.push_back(members.getColumn(1).getInt64());
+        next_member();
+      }
       visit(trial);
     }
   });
