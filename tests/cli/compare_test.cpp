@@ -79,8 +79,8 @@ TEST(Compare, JsonMatchesItsSchema) {
   const Finished run =
       sandbox.run(with(kBoth, {"--format", "json", "--fail-above", "3", "-o", "comparison.json"}));
   EXPECT_EQ(run.code, 0) << run.err;
-  const std::string command = std::string(TILETUNE_SOURCE_DIR) + "/tools/check_schemas " +
-                              (sandbox.folder() / "comparison.json").string() + " >/dev/null 2>&1";
+  const std::string command = "'" TILETUNE_SOURCE_DIR "/tools/check_schemas' '" +
+                              (sandbox.folder() / "comparison.json").string() + "' >/dev/null 2>&1";
   const int status = std::system(command.c_str());  // NOLINT(cert-env33-c): a tool of the project
   constexpr int kNoJsonschema = 77;
   if (WEXITSTATUS(status) == kNoJsonschema) GTEST_SKIP() << "python3-jsonschema is missing";
