@@ -12,7 +12,6 @@ namespace tiletune {
 
 namespace {
 
-constexpr double kMillisecond = 1e3;
 /// What old versions give as the time of a configuration that did not run.
 constexpr double kNoTime = 1e20;
 

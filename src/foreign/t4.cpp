@@ -120,7 +120,6 @@ class T4Format : public ForeignFormat {
   void read_compile_time(const Branch& times, const Where& where, Trial& trial) const {
     auto compilation = times.number_of("compilation_time");
     if (!compilation) compilation = times.number_of("compilation");
-    constexpr double kMillisecond = 1e3;
     if (compilation) {
       const double microseconds = unit(timeunit_, where);
       trial.compile_ms =

@@ -6,6 +6,8 @@
 
 namespace tiletune {
 
+inline constexpr double kMillisecond = 1e3;  ///< in us
+
 /// Microseconds in one of the unit: "ms", "milliseconds", "miliseconds" (as some files spell it), "us", "ns",
 /// "s" and their long names, in any case. None for anything else.
 std::optional<double> microseconds_of(std::string_view unit);

@@ -7,8 +7,6 @@
 namespace tiletune {
 namespace {
 
-constexpr double kInstructionBytes = 16;
-
 void add(InstructionMix::Accesses& accesses, int bytes) {
   switch (bytes) {
     case 4:
@@ -106,14 +104,15 @@ KernelCode read_kernel_code(const Binary& binary) {
 InstructionMix mix_of_loop(const KernelCode& code) {
   InstructionMix mix;
   for (const std::size_t index : code.loop.trace) add(mix, code.instructions[index]);
-  mix.code_bytes = kInstructionBytes * static_cast<double>(code.loop.end - code.loop.begin);
+  mix.code_bytes =
+      static_cast<double>(kInstructionBytes) * static_cast<double>(code.loop.end - code.loop.begin);
   return mix;
 }
 
 InstructionMix mix_of_kernel(const KernelCode& code) {
   InstructionMix mix;
   for (const SassInstruction& instruction : code.instructions) add(mix, instruction);
-  mix.code_bytes = kInstructionBytes * static_cast<double>(code.instructions.size());
+  mix.code_bytes = static_cast<double>(kInstructionBytes) * static_cast<double>(code.instructions.size());
   return mix;
 }
 

@@ -9,7 +9,6 @@
 namespace tiletune {
 namespace {
 
-constexpr std::uint64_t kInstructionBytes = 16;
 constexpr std::uint32_t kGuardAlways = 7, kGuardNever = 15;
 /// Of UBLKCP: from shared to global memory.
 constexpr std::uint64_t kBulkToGlobal = 2;

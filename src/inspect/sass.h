@@ -7,6 +7,8 @@
 
 namespace tiletune {
 
+inline constexpr std::uint64_t kInstructionBytes = 16;
+
 /// What the model and the instruction mix tell apart. An instruction whose guard is never true is `nothing`.
 enum class SassKind {
   fma,              ///< FFMA: 2 flops per lane

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kNothing = std::numeric_limits<double>::infinity();
 
 /// Of sorted values, interpolated between neighbours.
-std::optional<double> quantile(const std::vector<double>& sorted, double fraction) {
+std::optional<double> quantile_of_runs(const std::vector<double>& sorted, double fraction) {
   const double place = fraction * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
   const double share = place - static_cast<double>(below);
@@ -43,7 +43,8 @@ ReplayQuartiles quartiles_after(const std::vector<Replay>& runs, std::size_t pro
   best_us.reserve(runs.size());
   for (const Replay& run : runs) best_us.push_back(best_after(run.problems[problem], evaluation));
   std::sort(best_us.begin(), best_us.end());
-  return {evaluation, quantile(best_us, 0.25), quantile(best_us, 0.5), quantile(best_us, 0.75)};
+  return {evaluation, quantile_of_runs(best_us, 0.25), quantile_of_runs(best_us, 0.5),
+          quantile_of_runs(best_us, 0.75)};
 }
 
 std::uint64_t most_evaluations(const std::vector<Replay>& runs, std::size_t problem) {
