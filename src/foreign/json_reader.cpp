@@ -34,7 +34,9 @@ class PieceReader {
   }
 
   Ch Peek() const { return at_ == end_ ? '\0' : *at_; }
+  /// At the end, too: what validates UTF-8 takes the bytes that a character should have.
   Ch Take() {
+    if (at_ == end_) return '\0';
     const Ch byte = *at_;
     if (++at_ == end_) refill();
     return byte;

@@ -67,6 +67,7 @@ TEST_F(ReadJson, SaysWhereItStopsToBeJson) {
   EXPECT_EQ(read(std::string("[\0]", 3)), "line 1, column 2");
   EXPECT_EQ(read("[\"a"), "line 1, column 4");
   EXPECT_EQ(read("[1e999]"), "line 1, column 7");
+  EXPECT_EQ(read("[\"\xE2").substr(0, 7), "line 1,") << "it ends within a character";
   EXPECT_EQ(read("[\"\xC0\x80\"]").substr(0, 7), "line 1,") << "this is no UTF-8";
   EXPECT_EQ(read("[" + std::string(300000, '\n') + "  x"), "line 300001, column 3") << "beyond a piece";
 }
