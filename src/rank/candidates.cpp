@@ -5,12 +5,6 @@ namespace tiletune {
 namespace {
 
 /// Without the state of the cache.
-std::string timeless_conditions(const Comparable& what) {
-  if (what.cache.empty()) return what.conditions;
-  const std::size_t separator = what.conditions.size() == what.cache.size() ? 0 : 2;
-  return what.conditions.substr(0, what.conditions.size() - what.cache.size() - separator);
-}
-
 int distrust(Source source) {
   switch (source) {
     case Source::measured:
@@ -44,7 +38,7 @@ void CandidateList::add(std::size_t side, const ComparableRows& rows) {
 }
 
 void CandidateList::add(std::size_t side, const ComparableRows& rows, const std::string& gpu) {
-  const std::string conditions = timeless_conditions(*rows.what);
+  const std::string conditions = without_cache(*rows.what).conditions;
   const auto [place, is_new] = places_.try_emplace({rows.what->problem, conditions, gpu}, all.size());
   if (is_new) {
     all.push_back({rows.what->problem, conditions, gpu, {}});

@@ -89,6 +89,16 @@ std::optional<double> ranking_time_us(const Trial& trial) {
   return time.has_value() && std::isfinite(*time) && *time > 0 ? time : std::nullopt;
 }
 
+Comparable without_cache(const Comparable& what) {
+  Comparable rest = what;
+  if (what.conditions == what.cache)
+    rest.conditions.clear();
+  else if (!what.cache.empty())
+    rest.conditions.resize(what.conditions.size() - what.cache.size() - std::string_view(", ").size());
+  rest.cache.clear();
+  return rest;
+}
+
 std::string conditions_of(const Trial& trial) {
   static const std::string nothing;
   const std::string& what = trial.operation == "custom" ? trial.template_name : nothing;

@@ -35,6 +35,9 @@ struct Comparable {
   auto operator<=>(const Comparable&) const = default;
 };
 
+/// Without the state of the L2 cache, which is the last of the conditions.
+Comparable without_cache(const Comparable& what);
+
 /// What ranking needs to know of a row, in few bytes: a sweep may leave millions of rows.
 struct RankingRow : DatedRow {
   std::array<std::uint64_t, 2> identity{};  ///< hash of template and parameters

@@ -126,16 +126,6 @@ void add_importance(std::map<std::string, Importance>& importance, const Current
 
 }  // namespace
 
-Comparable without_cache(const Comparable& what) {
-  Comparable rest = what;
-  if (what.conditions == what.cache)
-    rest.conditions.clear();
-  else if (!what.cache.empty())
-    rest.conditions.resize(what.conditions.size() - what.cache.size() - std::string_view(", ").size());
-  rest.cache.clear();
-  return rest;
-}
-
 Survey survey(const Database& database, const TrialFilter& filter) {
   const SweepOrder order(database);
   Survey survey;

@@ -47,7 +47,4 @@ struct Survey {
 
 Survey survey(const Database& database, const TrialFilter& filter);
 
-/// Without the state of the L2 cache, which is the last of the conditions.
-Comparable without_cache(const Comparable& what);
-
 }  // namespace tiletune
