@@ -148,11 +148,15 @@ void prepare_for_reading(SQLite::Database& database, const fs::path& file) {
   database.exec("PRAGMA query_only = ON");
 }
 
-/// A database that nobody has open is complete without the files of WAL mode and can be read as it lies.
+/// A database that nobody has open is complete without a log, or the journal of an import that was killed,
+/// and can be read as it lies.
 bool is_complete(const fs::path& file) {
-  std::error_code ignored;
-  const fs::path log = file.string() + "-wal";
-  return !fs::exists(log, ignored) || fs::file_size(log, ignored) == 0;
+  const auto is_empty = [&](const char* suffix) {
+    std::error_code ignored;
+    const fs::path beside = file.string() + suffix;
+    return !fs::exists(beside, ignored) || fs::file_size(beside, ignored) == 0;
+  };
+  return is_empty("-wal") && is_empty("-journal");
 }
 
 /// A folder that cannot be written has no room for the files of WAL mode.

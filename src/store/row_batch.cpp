@@ -44,6 +44,27 @@ class WithoutTriggers {
   SQLite::Database& database_;
 };
 
+/// The rows of the first import are written where they stay. The log that is usual would hold all of them
+/// once more; a rollback journal holds what was there before, which is next to nothing, and is as safe.
+/// Nobody else may have the database open for that; then it stays as it is.
+class WithoutLog {
+ public:
+  explicit WithoutLog(SQLite::Database& database) : database_(database) {
+    const bool first = database.execAndGet("SELECT NOT EXISTS (SELECT 1 FROM trial)").getInt() != 0;
+    if (!first || database.execAndGet("PRAGMA journal_mode").getString() != "wal") return;
+    switched_ = database.tryExec("PRAGMA journal_mode = DELETE") == SQLITE_OK;
+  }
+  ~WithoutLog() {
+    if (switched_) database_.tryExec("PRAGMA journal_mode = WAL");
+  }
+  WithoutLog(const WithoutLog&) = delete;
+  WithoutLog& operator=(const WithoutLog&) = delete;
+
+ private:
+  SQLite::Database& database_;
+  bool switched_ = false;
+};
+
 /// Of many rows an index is sorted faster than it is kept up to date, row by row. For few in a database that
 /// has many it is the other way round.
 bool drop_indices(SQLite::Database& database) {
@@ -81,6 +102,7 @@ struct RowBatch::State {
       : file(std::move(path)),
         connection(database),
         settings(database),
+        log(database),
         columns(columns_of(names)),
         transaction(database, SQLite::TransactionBehavior::IMMEDIATE),
         rows_before(database.execAndGet("SELECT coalesce(max(id), 0) FROM trial").getInt64()),
@@ -93,6 +115,7 @@ struct RowBatch::State {
   std::filesystem::path file;
   SQLite::Database& connection;
   WithoutTriggers settings;
+  WithoutLog log;
   std::vector<const Column*> columns;
   SQLite::Transaction transaction;
   std::int64_t rows_before;  ///< the last id

@@ -82,8 +82,7 @@ std::string trial_table_sql() {
 
 constexpr const char* kIndices = R"(
 CREATE INDEX trial_comparable ON trial(gpu, problem, source, kind, outcome);
-CREATE INDEX trial_template ON trial("template");
-CREATE INDEX trial_sweep ON trial(seen_in_sweep);
+CREATE INDEX trial_sweep ON trial(seen_in_sweep) WHERE seen_in_sweep IS NOT NULL;
 )";
 
 /// A row belongs to every run of the sweep command that made or reused it; seen_in_sweep is the latest alone,
