@@ -88,8 +88,9 @@ void ParameterTable::add(std::int64_t id, const Trial& trial) {
   rows_.push_back({id, number->second, order.list, first});
   values_.resize(first + templates_[number->second].lists[order.list].size());
   std::size_t i = 0;
+  std::string canonical;
   for_each_member(trial.parameters, [&](std::string_view /*name*/, std::string_view value) {
-    const std::uint64_t hash = checksum64(value);
+    const std::uint64_t hash = checksum64(canonical_value(value, canonical));
     values_[first + order.places[i]] = hash;
     if (order.is_rare[i] && !texts_.contains(hash)) texts_.emplace(hash, value);
     ++i;
