@@ -26,8 +26,8 @@ std::uint32_t place_of(const std::vector<std::string>& sorted, const std::string
 ParameterTable::ParameterTable(const std::vector<Side>& sides, const ReadParameters& read) {
   std::map<std::string, std::map<std::string, std::size_t>> by_template;
   for (const Side& side : sides) {
-    for (const auto& [kernel, lists] : side.parameter_names) {
-      for (const auto& [list, rows] : lists) by_template[kernel][list] += rows;
+    for (const auto& [kernel, lists] : side.parameter_lists) {
+      for (const auto& [list, use] : lists) by_template[kernel][list] += use.rows;
     }
   }
   std::vector<std::string> names;
