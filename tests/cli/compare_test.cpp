@@ -5,8 +5,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "base/file.h"
 #include "cli/expect_error.h"
@@ -134,6 +136,31 @@ TEST(Compare, FillOfOneSideTakesTheFilesNameAndWhatIsCompleteWritesNone) {
   EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "gaps.json"));
 }
 
+TEST(Compare, FillNamesAConfigurationAsItsTemplateDoesAndOnce) {
+  const Sandbox sandbox;
+  sandbox.write_tiny_space(3);
+  std::vector<Trial> rows{tiny("A", 1, 10), tiny("B", 1, 10), tiny("C", 2, 10)};
+  rows[0].parameters = R"({"V":true})";
+  rows[1].parameters = R"({"V":1.0})";
+  record(sandbox, "a.db", rows);
+  EXPECT_EQ(sandbox.run({"compare", "A", "B", "C", "--db", "a.db", "--fill", "gaps.json"}).code, 0);
+  EXPECT_EQ(evaluated_by(sandbox, "gaps-c.json"), std::set<std::string>{R"(1x1x1 {"V":1})"});
+}
+
+TEST(Compare, FillSaysOnWhichGpuWhereSidesAreNone) {
+  const Sandbox sandbox;
+  sandbox.write_tiny_space(3);
+  std::vector<Trial> rows{tiny("A", 1, 10), tiny("A", 2, 10), tiny("B", 1, 10), tiny("B", 2, 9)};
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].driver_version = i % 2 == 0 ? "570" : "580";
+  record(sandbox, "a.db", rows);
+  const Finished run = sandbox.run({"compare", "--by", "driver", "--db", "a.db", "--fill", "gaps.json"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  for (const std::string line : {"gaps-570a.json: 1 configuration of 1 problem for 570; run tiletune sweep "
+                                 "gaps-570a.json where there is a A\n",
+                                 "gaps-580b.json where there is a B\n"})
+    EXPECT_NE(run.err.find(line), std::string::npos) << line << "is not in\n" << run.err;
+}
+
 TEST(Compare, FillSaysWhatNoConfigCanMeasure) {
   const Sandbox sandbox;
   record_with_gaps(sandbox);
@@ -174,7 +201,7 @@ TEST(Compare, WhatFailsInTheLaterDatabaseFailsTheCommand) {
   const Finished run = sandbox.run(
       {"compare", "--by", "database", "--db", "before.db", "--db", "after.db", "--fail-above", "5"});
   EXPECT_EQ(run.code, 1);
-  EXPECT_NE(run.out.find("runs on before.db, no longer on after.db: all its 2 configurations fail\n"),
+  EXPECT_NE(run.out.find("runs on before.db, no longer on after.db: all its 2 configurations"),
             std::string::npos)
       << run.out;
 }
@@ -276,8 +303,11 @@ TEST(Compare, MistakesAreNamedWithTheirRemedies) {
   };
   expect_error(run({}), kUserError,
                {"a.db: there are not two sides to compare by gpu",
-                "The only gpu is NVIDIA H200. Name more databases"});
-  expect_error(run({"H200", "B100"}), kUserError, {"no row is of the gpu 'B100'", "Recorded: NVIDIA H200."});
+                "The only gpu is NVIDIA H200. Name more databases with --db, loosen the filters, or predict "
+                "for another GPU with --predict CONFIG."});
+  expect_error(run({"H200", "B100"}), kUserError,
+               {"no row is of the gpu 'B100'",
+                "Recorded: NVIDIA H200. For a GPU that has no rows, --predict CONFIG makes predictions."});
   expect_error(
       run({"--by", "colour"}), kUserError,
       {"--by: nothing can be compared by 'colour'", "Known: gpu, driver, date, sweep, source, database."});
@@ -292,8 +322,33 @@ TEST(Compare, MistakesAreNamedWithTheirRemedies) {
     expect_error(run({"--fail-above", percent}), kUserError,
                  {"--fail-above: " + percent + " is no percentage to fail above", "Give a number from 0"});
   expect_error(run({"--source", "guessed"}), kUserError, {"--source: unknown source 'guessed'"});
+  expect_error(run({"H200", "--by", "sweep"}), kUserError,
+               {"no row is of the sweep 'H200'", "Recorded: nothing."});
   record(sandbox, "a.db", {tiny("NVIDIA H100", 1, 10, "2x2x2")});
   expect_error(run({}), kNothingToDo, {"no problem ran on two sides under the same conditions"});
+  expect_error(run({"H200"}), kUserError,
+               {"Only NVIDIA H200 is named; recorded: NVIDIA H200, NVIDIA H100. Name another, or predict for "
+                "another GPU with --predict CONFIG."});
+}
+
+TEST(Compare, NoMessageNamesTheFileOfPredictions) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(2);
+  const Finished run = sandbox.run({"compare", "A100", "--predict", config, "-j", "2"});
+  expect_error(run, kUserError,
+               {"predictions: there are not two sides to compare by gpu", "The only gpu is A100"});
+  EXPECT_EQ(run.err.find("/tmp/tiletune"), std::string::npos) << run.err;
+}
+
+TEST(Compare, LinesFitTheWidthThatIsAskedFor) {
+  const Sandbox sandbox;
+  record_with_gaps(sandbox);
+  for (const auto& [columns, longest] :
+       std::map<std::string, std::size_t>{{"80", 80}, {"1", 60}, {"x", 120}}) {
+    const Finished run = sandbox.wait(sandbox.start(kBoth, [&] { ::setenv("COLUMNS", columns.c_str(), 1); }));
+    std::istringstream lines(run.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), longest) << line;
+  }
 }
 
 }  // namespace
