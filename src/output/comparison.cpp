@@ -46,7 +46,7 @@ std::string row_label(const ChosenConfiguration& one, const Comparison& comparis
   return one.side ? side_label(comparison, *one.side, names != SideNames::nowhere) : "largest " + one.largest;
 }
 
-/// "[1] NVIDIA H200, measured: sgemm_warptile BM=128": what the numbers stand for in the tables.
+/// "[1] NVIDIA H200: sgemm_warptile BM=128": what the numbers stand for in the tables.
 std::vector<std::string> legend_of(const std::vector<ChosenConfiguration>& chosen,
                                    const Comparison& comparison, const ComparedProblem& problem,
                                    const VaryingParameters& parameters) {
@@ -58,8 +58,7 @@ std::vector<std::string> legend_of(const std::vector<ChosenConfiguration>& chose
   };
   for (std::size_t side = 0; side < problem.sides.size(); ++side) {
     if (!problem.sides[side].has_rows) continue;
-    const std::string whose =
-        fmt::format("{}, {}", side_label(comparison, side, true), name(problem.sides[side].source));
+    const std::string whose = side_label(comparison, side, true);
     const auto best = std::find_if(chosen.begin(), chosen.end(),
                                    [&](const ChosenConfiguration& one) { return one.side == side; });
     if (best == chosen.end())
@@ -81,15 +80,16 @@ std::string interval_of(const Trial& trial) {
 TextTable time_table(const std::vector<ChosenConfiguration>& chosen, const Comparison& comparison,
                      const ComparedProblem& problem, SideNames names) {
   TextTable table;
-  table.add_column("best of", Align::left);
+  for (const char* header : {"best of", "source"}) table.add_column(header, Align::left);
   for (const char* header : {"time_us", "ci_us", "tflops", "tied_with", "ran", "failed"})
     table.add_column(header, Align::right);
   for (const ChosenConfiguration& one : chosen) {
     if (!one.side) continue;
     const SideOfProblem& side = problem.sides[*one.side];
-    table.add_row({row_label(one, comparison, names), three_digits(one.portability->on[*one.side].time_us),
-                   interval_of(one.trial), human_cell(one.trial, "tflops"), std::to_string(side.tied),
-                   std::to_string(side.ran), std::to_string(side.failed)});
+    table.add_row({row_label(one, comparison, names), std::string(name(side.source)),
+                   three_digits(one.portability->on[*one.side].time_us), interval_of(one.trial),
+                   human_cell(one.trial, "tflops"), std::to_string(side.tied), std::to_string(side.ran),
+                   std::to_string(side.failed)});
   }
   return table;
 }

@@ -72,13 +72,13 @@ TEST(Comparison, TellsTheBestTheirWorthElsewhereAndWhereFromTheTimesAre) {
       "warning: times of different sources stand side by side: A predicted; B measured\n"
       "\n"
       "64x64x64 (gemm, cold)\n"
-      "[1] A, predicted: sgemm X=1\n"
-      "[2] B, measured: sgemm X=3\n"
+      "[1] A: sgemm X=1\n"
+      "[2] B: sgemm X=3\n"
       "compromise, largest pennycook: sgemm X=2\n"
       "in every sgemm row shown: Y=8\n"
-      "best of  time_us  ci_us  tflops  tied_with  ran  failed\n"
-      "[1] A        100      -       -          0    3       0\n"
-      "[2] B       40.0      -       -          0    3       1\n"
+      "best of  source     time_us  ci_us  tflops  tied_with  ran  failed\n"
+      "[1] A    predicted      100      -       -          0    3       0\n"
+      "[2] B    measured      40.0      -       -          0    3       1\n"
       "efficiency of      on [1] A  on [2] B  harmonic_mean  minimum  pennycook\n"
       "[1] A                1.000=         x           1.00        0          0\n"
       "[2] B                0.500     1.000=          0.667    0.500      0.667\n"
@@ -195,7 +195,7 @@ TEST(Comparison, FitsTheWidthWithManyGpusOfLongNames) {
     const std::string text = written(rows, Format::table, view);
     EXPECT_LE(longest_line(text), width) << text;
     for (const std::string part :
-         {"\n[12] NVIDIA GPU of a long name, number 11, measured: sgemm ", " on [12]", "a_long_name_19=11"})
+         {"\n[12] NVIDIA GPU of a long name, number 11: sgemm ", " on [12]", "a_long_name_19=11"})
       EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   }
   EXPECT_GT(longest_line(written(rows, Format::table)), 200U) << "without a width";
@@ -205,7 +205,7 @@ TEST(Comparison, NamesGiveWayToTheWidth) {
   ComparisonView view;
   view.width = 60;
   const std::string text = written(rows_of_two_sources(), Format::table, view);
-  for (const std::string line : {"\nbest of  time_us  ci_us", "\n[2] B       40.0",
+  for (const std::string line : {"\nbest of  source     time_us  ci_us", "\n[2]      measured      40.0",
                                  "\nefficiency of      on [1]  on [2]  harmonic_mean  minimum\n"
                                  "[1]                1.000=       x           1.00        0\n",
                                  "\nefficiency of      pennycook\n[1]                        0\n"})
@@ -217,7 +217,7 @@ TEST(Comparison, SaysThatNothingRanOnASide) {
   rows[2].outcome = Outcome::refused;
   rows[2].median_us.reset();
   const std::string text = written(rows, Format::table);
-  EXPECT_NE(text.find("\n[3] C, measured: nothing ran\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n[3] C: nothing ran\n"), std::string::npos) << text;
 }
 
 TEST(Comparison, SaysThatSidesHaveSeveralGpus) {
