@@ -60,9 +60,12 @@ std::optional<double> double_of(std::string_view value) {
 
 using Members = std::vector<std::pair<std::string_view, std::string_view>>;
 
-Identity identity_of(std::string_view template_name, Members& members) {
+/// `length`: about that of all names and values.
+Identity identity_of(std::string_view template_name, Members& members, std::size_t length) {
   std::sort(members.begin(), members.end());
-  std::string text(template_name);
+  std::string text;
+  text.reserve(template_name.size() + length);
+  text.append(template_name);
   std::string scratch;
   for (const auto& [name, value] : members)
     text.append(1, '\0').append(name).append(1, '\0').append(canonical_value(value, scratch));
@@ -90,11 +93,13 @@ void append_member_names(std::string_view object, std::string& names) {
 }
 
 Identity identity_of(std::string_view template_name, std::string_view parameters) {
+  constexpr std::size_t kMembers = 16;  // few templates have more
   Members members;
+  members.reserve(kMembers);
   for_each_member(parameters,
                   [&](std::string_view name, std::string_view value) { members.emplace_back(name, value); });
   if (members.empty()) return checksum128(std::string(template_name).append(1, '\0').append(parameters));
-  return identity_of(template_name, members);
+  return identity_of(template_name, members, parameters.size());
 }
 
 Identity identity_by(std::string_view template_name, std::string_view parameters,
@@ -103,7 +108,7 @@ Identity identity_by(std::string_view template_name, std::string_view parameters
   for_each_member(parameters, [&](std::string_view name, std::string_view value) {
     if (names.contains(name)) members.emplace_back(name, value);
   });
-  return identity_of(template_name, members);
+  return identity_of(template_name, members, parameters.size());
 }
 
 std::string_view canonical_value(std::string_view value, std::string& scratch) {
