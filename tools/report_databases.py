@@ -63,8 +63,9 @@ def make_large(folder):
 
 
 def on_other_gpu(row):
-    """Slower by 2 to 8. The parameters are listed the other way round, and of one template not all of them."""
-    parameters = dict(reversed(json.loads(row["parameters"]).items()))
+    """Slower by 2 to 8. The parameters are listed the other way round, 1 for true, and of one template not all of them."""
+    parameters = {name: int(value) if isinstance(value, bool) else value
+                  for name, value in reversed(json.loads(row["parameters"]).items())}
     if row["template"] == "sgemm_blocktile_2d":
         del parameters["TM"]
     return dict(row, gpu="NVIDIA A100", key="a100" + row["key"], median_us=row["median_us"] * (2 + row["registers"] % 7),

@@ -14,6 +14,7 @@
 #include "output/comparison.h"
 #include "output/display.h"
 #include "output/table.h"
+#include "rank/compare_databases.h"
 
 namespace tiletune {
 
@@ -77,7 +78,7 @@ class Sources {
       refuse_twice(file);
       check_output(options.output, file);
       check_output(options.fill, file);
-      open(file);
+      open(file, file.string());
     }
     if (!options.predict.empty()) predict(options);
   }
@@ -99,9 +100,9 @@ class Sources {
   }
 
  private:
-  void open(const std::filesystem::path& file) {
+  void open(const std::filesystem::path& file, const std::string& name) {
     databases_.push_back(std::make_unique<Database>(file, Database::Mode::read_only));
-    names_.push_back(file.string());
+    names_.push_back(name);
   }
 
   void refuse_twice(const std::filesystem::path& file) const {
@@ -154,7 +155,7 @@ class Sources {
       predicted_->predict(config, options.compile, name);
       if (predicted_->interrupted()) return;
     }
-    if (predicted_) open(predicted_->file());
+    if (predicted_) open(predicted_->file(), "predictions");
   }
 
   std::vector<GpuModel> models_;
@@ -165,7 +166,6 @@ class Sources {
 
 TrialFilter filter_of(const CompareOptions& options, const Databases& databases) {
   TrialFilter filter;
-  filter.baselines = false;
   filter.gpus = options.gpus;
   filter.templates = options.templates;
   filter.sources = parse_sources(options.sources);
@@ -181,35 +181,26 @@ TrialFilter filter_of(const CompareOptions& options, const Databases& databases)
   return filter;
 }
 
-std::vector<Side> read_sides(const CompareOptions& options, const Sources& sources,
-                             const Databases& databases, const TrialFilter& filter, SideRows& rows) {
-  databases.for_each(filter, compare_columns(),
-                     [&](std::int64_t id, Trial& trial) { rows.add(Databases::index_of(id), id, trial); });
-  std::vector<Side> sides = rows.take(options.names);
-  if (sides.size() > 1) return sides;
-  const std::string found =
-      sides.empty() ? "No row matches" : fmt::format("The only {} is {}", options.by, sides.front().name);
-  throw UserError(
-      fmt::format("there are not two sides to compare by {}", options.by),
-      Where{join(sources.names(), ", "), ""},
-      fmt::format("{}. Name more databases with --db, predict with --predict CONFIG, or loosen the "
-                  "filters.",
-                  found));
+/// What `found` are instead of two sides, and what to do.
+std::string remedy_for(const CompareOptions& options, const Comparison& found) {
+  if (found.recorded.empty()) return "No row matches: loosen the filters, or name more databases with --db.";
+  const std::string recorded = join(found.recorded, ", ");
+  const std::string predict = options.by == "gpu" ? ", or predict for another GPU with --predict CONFIG" : "";
+  if (found.recorded.size() > 1)
+    return fmt::format("Only {} is named; recorded: {}. Name another{}.", found.sides.front().name, recorded,
+                       predict);
+  return fmt::format("The only {} is {}. Name more databases with --db, loosen the filters{}.", options.by,
+                     recorded, predict);
 }
 
 Comparison compare(const CompareOptions& options, CompareBy by, const Sources& sources,
                    const Databases& databases) {
-  const TrialFilter filter = filter_of(options, databases);
   const GpuAlias alias = [&](const std::string& gpu) { return sources.alias(gpu); };
-  SideRows rows(by, sources.names(), alias);
-  std::vector<Side> sides = read_sides(options, sources, databases, filter, rows);
-  const ReadParameters read = [&](const std::vector<std::string>& templates, const auto& visit) {
-    TrialFilter of_templates = filter;
-    of_templates.templates = templates;
-    static constexpr std::array kColumns{"template", "parameters"};
-    databases.for_each(of_templates, kColumns, visit);
-  };
-  return compare_sides(by, sides, alias, read);
+  Comparison comparison = compare_databases(
+      databases, {by, filter_of(options, databases), options.names, sources.names()}, alias);
+  if (comparison.sides.size() > 1) return comparison;
+  throw UserError(fmt::format("there are not two sides to compare by {}", options.by),
+                  Where{join(sources.names(), ", "), ""}, remedy_for(options, comparison));
 }
 
 bool is_slower(const Comparison& comparison, std::optional<double> above) {
@@ -228,7 +219,8 @@ int run(const CompareOptions& options) {
   int code = 0;
   sources.at_one_state([&] {
     const Comparison comparison = compare(options, by, sources, databases);
-    const ComparisonView view{options.fail_above, options.output.empty() && stdout_wants_colour()};
+    const ComparisonView view{options.fail_above, options.output.empty() && stdout_wants_colour(),
+                              stdout_width()};
     stream_output(options.output,
                   [&](std::ostream& out) { write_comparison(out, comparison, databases, format, view); });
     if (!options.fill.empty()) {

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "output/comparison.h"
+#include "rank/parameters.h"
 #include "space/space.h"
 #include "spec/load.h"
 
@@ -29,6 +30,7 @@ using Lacking = std::map<std::string, std::map<std::string, std::set<std::string
 /// What one config is for.
 struct Purpose {
   std::size_t side = 0;
+  std::string gpu;  ///< that it is to be measured on
   std::string scalars;
   std::string cache;
   auto operator<=>(const Purpose&) const = default;
@@ -55,12 +57,23 @@ std::string term(const std::string& name, const Value& value) {
   return fmt::format("{} == {}", name, literal(value));
 }
 
-NamedValues values_of(const std::string& parameters) {
+/// A recording of another tool may write true where the template has 1.
+const Value* value_in(const TemplateSpec& kernel, const std::string& name, const Json& recorded) {
+  for (const Parameter& parameter : kernel.parameters) {
+    if (parameter.name == name) return find_value(parameter.values, recorded.dump());
+  }
+  return nullptr;
+}
+
+/// As the template writes them; what it does not have stays as it is.
+NamedValues values_of(const std::string& parameters, const TemplateSpec& kernel) {
   NamedValues values;
   const Json object = parse_json(parameters, "parameters");
   for (const auto& [name, json] : object.items()) {
     Value value;
-    if (!from_json(json, value))
+    if (const Value* known = value_in(kernel, name, json))
+      value = *known;
+    else if (!from_json(json, value))
       throw UserError(fmt::format("the parameter {} of a recorded row has no plain value", name),
                       "No config can name it.");
     values.emplace_back(name, value);
@@ -78,11 +91,11 @@ std::string condition_of(const Problem& problem) {
 }
 
 /// Admits the given configurations on the problem and says nothing of others.
-std::string requirement(const Problem& problem, const std::set<std::string>& configurations) {
+std::string requirement(const Problem& problem, const std::vector<NamedValues>& configurations) {
   std::string text = fmt::format("not ({})", condition_of(problem));
-  for (const std::string& parameters : configurations) {
+  for (const NamedValues& configuration : configurations) {
     std::vector<std::string> terms;
-    for (const auto& [name, value] : values_of(parameters)) terms.push_back(term(name, value));
+    for (const auto& [name, value] : configuration) terms.push_back(term(name, value));
     text += terms.empty() ? " or 1 == 1" : fmt::format(" or ({})", join(terms, " and "));
   }
   return text;
@@ -144,12 +157,16 @@ class FillWriter {
     Json values = Json::object();
     Json constraints = Json::array();
     for (const auto& [label, kernels] : lacking) {
-      const auto found = kernels.find(kernel);
-      const auto configurations = found == kernels.end() ? std::set<std::string>() : found->second;
       const TuneSpec spec = load(Json{{"templates", {kernel}}, {"problems", {label}}}.dump());
+      const auto found = kernels.find(kernel);
+      std::vector<NamedValues> configurations;
+      if (found != kernels.end()) {
+        for (const std::string& parameters : found->second)
+          configurations.push_back(values_of(parameters, spec.templates.front()));
+      }
       constraints.push_back({{"require", requirement(spec.problems.front(), configurations)},
                              {"why", fmt::format("what {} has not measured at {}", side, label)}});
-      for (const std::string& parameters : configurations) add_values(parameters, values);
+      for (const NamedValues& configuration : configurations) add_values(configuration, values);
     }
     Json entry{{"template", kernel}};
     if (!values.empty()) entry["parameters"] = values;
@@ -157,8 +174,8 @@ class FillWriter {
     return entry;
   }
 
-  static void add_values(const std::string& parameters, Json& lists) {
-    for (const auto& [name, value] : values_of(parameters)) {
+  static void add_values(const NamedValues& configuration, Json& lists) {
+    for (const auto& [name, value] : configuration) {
       Json& list = lists[name];
       const Json json = to_json(value);
       if (std::find(list.begin(), list.end(), json) == list.end()) list.push_back(json);
@@ -186,7 +203,8 @@ std::map<Purpose, fs::path> files_for(const std::map<Purpose, Lacking>& purposes
   std::map<Purpose, fs::path> files;
   std::set<fs::path> taken;
   for (const auto& [purpose, lacking] : purposes) {
-    const std::string word = file_word(comparison.sides[purpose.side].name);
+    const std::string side = comparison.sides[purpose.side].name;
+    const std::string word = file_word(comparison.by == CompareBy::gpu ? side : side + purpose.gpu);
     fs::path name = purposes.size() == 1 ? file : with_word(file, word);
     for (int i = 2; !taken.insert(name).second; ++i) name = with_word(file, fmt::format("{}-{}", word, i));
     files.emplace(purpose, name);
@@ -194,11 +212,11 @@ std::map<Purpose, fs::path> files_for(const std::map<Purpose, Lacking>& purposes
   return files;
 }
 
-std::string command_for(const ComparedSide& side, CompareBy by, const fs::path& file) {
+std::string command_for(const ComparedSide& side, const std::string& gpu, const fs::path& file) {
   const bool predicted = side.sources == std::set<Source>{Source::predicted};
   const std::string sweep = "tiletune sweep " + shell_quoted(file.string());
-  if (by == CompareBy::gpu && predicted) return sweep + " --gpu " + shell_quoted(side.name);
-  return by == CompareBy::gpu ? fmt::format("{} where there is a {}", sweep, side.name) : sweep;
+  return predicted ? sweep + " --gpu " + shell_quoted(gpu)
+                   : fmt::format("{} where there is a {}", sweep, gpu);
 }
 
 std::size_t size_of(const Lacking& lacking) {
@@ -207,6 +225,16 @@ std::size_t size_of(const Lacking& lacking) {
     for (const auto& entry : kernels) count += entry.second.size();
   }
   return count;
+}
+
+/// The best of two sides may be one configuration, and written in two ways.
+void add(const Trial& row, std::map<std::string, std::set<std::string>>& kernels) {
+  std::set<std::string>& configurations = kernels[row.template_name];
+  const Identity identity = identity_of("", row.parameters);
+  const bool is_known =
+      std::any_of(configurations.begin(), configurations.end(),
+                  [&](const auto& parameters) { return identity_of("", parameters) == identity; });
+  if (!is_known) configurations.insert(row.parameters);
 }
 
 /// What is lacking, and lines about what no config can measure.
@@ -226,8 +254,8 @@ std::map<Purpose, Lacking> purposes_of(const Comparison& comparison, const Datab
             fmt::format("no config can measure {} at {}: {}", row.template_name, problem.problem, obstacle));
     }
     if (!obstacle.empty()) continue;
-    purposes[{transfer.to, row.scalars, problem.cache}][problem.problem][row.template_name].insert(
-        row.parameters);
+    const std::string& gpu = problem.gpu.empty() ? comparison.sides[transfer.to].name : problem.gpu;
+    add(row, purposes[{transfer.to, gpu, row.scalars, problem.cache}][problem.problem]);
   }
   return purposes;
 }
@@ -259,7 +287,7 @@ std::vector<std::string> write_fill_configs(const Comparison& comparison, const 
     write_file(place, checked_config(writer, purpose, side, lacking, place));
     lines.push_back(
         fmt::format("{}: {} of {} for {}; run {}", place.string(), counted(size_of(lacking), "configuration"),
-                    counted(lacking.size(), "problem"), side.name, command_for(side, comparison.by, place)));
+                    counted(lacking.size(), "problem"), side.name, command_for(side, purpose.gpu, place)));
   }
   return lines;
 }

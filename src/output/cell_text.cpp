@@ -16,11 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string scalar_text(const Json& json) {
-  Value value;
-  return from_json(json, value) ? to_text(value) : json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// {"BM":128,"VEC":true} as "BM=128 VEC=true", ["a","b"] as "a b".
 std::string flat_text(const std::string& text) {
   const Json json = parsed_cell(text);
@@ -29,12 +24,17 @@ std::string flat_text(const std::string& text) {
   for (const auto& item : json.items()) {
     if (!flat.empty()) flat += ' ';
     if (json.is_object()) flat += item.key() + "=";
-    flat += scalar_text(item.value());
+    flat += value_text(item.value());
   }
   return flat;
 }
 
 }  // namespace
+
+std::string value_text(const Json& json) {
+  Value value;
+  return from_json(json, value) ? to_text(value) : json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 Json parsed_cell(const std::string& text) {
   constexpr std::ptrdiff_t kMostBrackets = 1000, kMostColons = 10000;

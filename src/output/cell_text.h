@@ -12,6 +12,8 @@ namespace tiletune {
 std::string exact_text(const Cell& cell);
 /// For people: reals with three significant digits, {"BM":128} as BM=128, what is absent or empty as "-".
 std::string human_text(const Cell& cell, CellType type);
+/// A parameter's value as a table and C++ source have it, text without quotes.
+std::string value_text(const nlohmann::ordered_json& value);
 /// The JSON that a cell's text is; discarded when it is none, or more than a row of tiletune's has: what is
 /// nested without end would exhaust the stack when it is written.
 nlohmann::ordered_json parsed_cell(const std::string& text);

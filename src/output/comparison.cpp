@@ -33,31 +33,61 @@ std::string efficiency_text(const Standing& standing) {
   return "";
 }
 
-std::string label(const ChosenConfiguration& compromise) {
-  return "compromise: largest " + compromise.largest;
+/// How much of a table's text gives way to its width.
+enum class SideNames { everywhere, in_rows, nowhere };
+
+/// "[2] NVIDIA H200", or "[2]" of a table without room for names.
+std::string side_label(const Comparison& comparison, std::size_t side, bool with_name) {
+  const std::string number = fmt::format("[{}]", side + 1);
+  return with_name ? number + " " + printable(comparison.sides[side].name) : number;
 }
 
-TextTable configuration_table(const std::vector<ChosenConfiguration>& chosen, const Comparison& comparison,
-                              const ComparedProblem& problem, const VaryingParameters& parameters) {
+std::string row_label(const ChosenConfiguration& one, const Comparison& comparison, SideNames names) {
+  return one.side ? side_label(comparison, *one.side, names != SideNames::nowhere) : "largest " + one.largest;
+}
+
+/// "[1] NVIDIA H200: sgemm_warptile BM=128": what the numbers stand for in the tables.
+std::vector<std::string> legend_of(const std::vector<ChosenConfiguration>& chosen,
+                                   const Comparison& comparison, const ComparedProblem& problem,
+                                   const VaryingParameters& parameters) {
+  std::vector<std::string> lines;
+  const auto add = [&](const std::string& whose, const ChosenConfiguration& one) {
+    const std::string own = parameters.of(one.trial);
+    const std::string text = fmt::format("{}: {}", whose, printable(one.trial.template_name));
+    lines.push_back(own == "-" ? text : text + " " + own);
+  };
+  for (std::size_t side = 0; side < problem.sides.size(); ++side) {
+    if (!problem.sides[side].has_rows) continue;
+    const std::string whose = side_label(comparison, side, true);
+    const auto best = std::find_if(chosen.begin(), chosen.end(),
+                                   [&](const ChosenConfiguration& one) { return one.side == side; });
+    if (best == chosen.end())
+      lines.push_back(whose + ": nothing ran");
+    else
+      add(whose, *best);
+  }
+  for (const ChosenConfiguration& one : chosen) {
+    if (!one.side) add("compromise, largest " + one.largest, one);
+  }
+  return lines;
+}
+
+std::string interval_of(const Trial& trial) {
+  if (!trial.ci_low_us || !trial.ci_high_us) return "-";
+  return fmt::format("{}..{}", three_digits(*trial.ci_low_us), three_digits(*trial.ci_high_us));
+}
+
+TextTable time_table(const std::vector<ChosenConfiguration>& chosen, const Comparison& comparison,
+                     const ComparedProblem& problem, SideNames names) {
   TextTable table;
-  for (const char* header : {"best of", "source", "template", "parameters"})
-    table.add_column(header, Align::left);
+  for (const char* header : {"best of", "source"}) table.add_column(header, Align::left);
   for (const char* header : {"time_us", "ci_us", "tflops", "tied_with", "ran", "failed"})
     table.add_column(header, Align::right);
   for (const ChosenConfiguration& one : chosen) {
-    if (!one.side) {
-      table.add_row({label(one), "-", printable(one.trial.template_name), parameters.of(one.trial), "-", "-",
-                     "-", "-", "-", "-"});
-      continue;
-    }
+    if (!one.side) continue;
     const SideOfProblem& side = problem.sides[*one.side];
-    const Standing& own = one.portability->on[*one.side];
-    const bool has_interval = one.trial.ci_low_us && one.trial.ci_high_us;
-    table.add_row({printable(comparison.sides[*one.side].name), std::string(name(side.source)),
-                   printable(one.trial.template_name), parameters.of(one.trial), three_digits(own.time_us),
-                   has_interval ? fmt::format("{}..{}", three_digits(*one.trial.ci_low_us),
-                                              three_digits(*one.trial.ci_high_us))
-                                : "-",
+    table.add_row({row_label(one, comparison, names), std::string(name(side.source)),
+                   three_digits(one.portability->on[*one.side].time_us), interval_of(one.trial),
                    human_cell(one.trial, "tflops"), std::to_string(side.tied), std::to_string(side.ran),
                    std::to_string(side.failed)});
   }
@@ -65,18 +95,16 @@ TextTable configuration_table(const std::vector<ChosenConfiguration>& chosen, co
 }
 
 TextTable efficiency_table(const std::vector<ChosenConfiguration>& chosen, const Comparison& comparison,
-                           const ComparedProblem& problem) {
+                           const ComparedProblem& problem, SideNames names) {
   TextTable table;
-  table.add_column("efficiency of the best of", Align::left);
+  table.add_column("efficiency of", Align::left);
   for (std::size_t side = 0; side < problem.sides.size(); ++side) {
     if (!problem.sides[side].has_rows) continue;
-    table.add_column(
-        fmt::format("on {} ({})", printable(comparison.sides[side].name), name(problem.sides[side].source)),
-        Align::right);
+    table.add_column("on " + side_label(comparison, side, names == SideNames::everywhere), Align::right);
   }
   for (const char* header : {"harmonic_mean", "minimum", "pennycook"}) table.add_column(header, Align::right);
   for (const ChosenConfiguration& one : chosen) {
-    std::vector<std::string> cells{one.side ? printable(comparison.sides[*one.side].name) : label(one)};
+    std::vector<std::string> cells{row_label(one, comparison, names)};
     for (std::size_t side = 0; side < problem.sides.size(); ++side) {
       if (problem.sides[side].has_rows) cells.push_back(efficiency_text(one.portability->on[side]));
     }
@@ -87,6 +115,16 @@ TextTable efficiency_table(const std::vector<ChosenConfiguration>& chosen, const
     if (!one.side) table.emphasise_last_row();
   }
   return table;
+}
+
+/// With as many names as there is room for.
+template <typename MakeTable>
+TextTable fitting(const MakeTable& table, std::size_t width) {
+  for (const SideNames names : {SideNames::everywhere, SideNames::in_rows}) {
+    TextTable wide = table(names);
+    if (wide.width() <= width) return wide;
+  }
+  return table(SideNames::nowhere);
 }
 
 std::string marks_of(const std::vector<ChosenConfiguration>& chosen) {
@@ -103,33 +141,52 @@ std::string marks_of(const std::vector<ChosenConfiguration>& chosen) {
   return marks;
 }
 
+/// In what form tables and lines are written.
+struct Form {
+  bool markdown;
+  bool colour;
+  std::size_t width;
+
+  void write(std::ostream& out, const std::vector<std::string>& lines) const {
+    write_lines(out, lines, markdown, width);
+  }
+  void write(std::ostream& out, const TextTable& table) const {
+    out << (markdown ? "\n" : "");
+    table.write(out, markdown, colour, width);
+  }
+};
+
 void write_problem(std::ostream& out, const Comparison& comparison, const ComparedProblem& problem,
-                   const Databases& databases, bool markdown, bool colour) {
+                   const Databases& databases, const Form& form) {
   const std::vector<ChosenConfiguration> chosen = chosen_configurations(problem, databases);
   VaryingParameters parameters;
   for (const ChosenConfiguration& one : chosen) parameters.add(one.trial);
-  write_section(out, title_of(problem), "", configuration_table(chosen, comparison, problem, parameters),
-                markdown, colour);
-  write_lines(out, parameters.legend(), markdown);
-  out << (markdown ? "\n" : "");
-  efficiency_table(chosen, comparison, problem).write(out, markdown, colour);
-  write_lines(out, {marks_of(chosen)}, markdown);
-  write_lines(out, lines_under(comparison, problem), markdown);
+  write_title(out, title_of(problem), form.markdown, form.width);
+  form.write(out, legend_of(chosen, comparison, problem, parameters));
+  form.write(out, parameters.legend());
+  const auto times = [&](SideNames names) { return time_table(chosen, comparison, problem, names); };
+  const auto efficiencies = [&](SideNames names) {
+    return efficiency_table(chosen, comparison, problem, names);
+  };
+  form.write(out, fitting(times, form.width));
+  form.write(out, fitting(efficiencies, form.width));
+  form.write(out, {marks_of(chosen)});
+  form.write(out, lines_under(comparison, problem));
 }
 
 void write_comparison_tables(std::ostream& out, const Comparison& comparison, const Databases& databases,
-                             bool markdown, const ComparisonView& view) {
+                             const std::optional<double>& fail_above, const Form& form) {
   const std::vector<std::string> above = lines_above(comparison);
-  write_lines(out, above, markdown);
+  form.write(out, above);
   bool first = above.empty();
   for (const ComparedProblem& problem : comparison.problems) {
     if (problem.sides_with_kernels() < 2) continue;
     if (!std::exchange(first, false)) out << '\n';
-    write_problem(out, comparison, problem, databases, markdown, view.colour);
+    write_problem(out, comparison, problem, databases, form);
   }
-  const std::vector<std::string> closing = closing_lines(comparison, view.fail_above);
+  const std::vector<std::string> closing = closing_lines(comparison, fail_above);
   if (!closing.empty() && !first) out << '\n';
-  write_lines(out, closing, markdown);
+  form.write(out, closing);
 }
 
 }  // namespace
@@ -176,10 +233,12 @@ std::vector<ChosenConfiguration> chosen_configurations(const ComparedProblem& pr
 
 void write_comparison(std::ostream& out, const Comparison& comparison, const Databases& databases,
                       Format format, const ComparisonView& view) {
+  const bool markdown = format == Format::markdown;
+  const Form form{markdown, view.colour, markdown ? kAnyWidth : view.width};
   switch (format) {
     case Format::table:
     case Format::markdown:
-      return write_comparison_tables(out, comparison, databases, format == Format::markdown, view);
+      return write_comparison_tables(out, comparison, databases, view.fail_above, form);
     case Format::json:
       return write_comparison_json(out, comparison, databases, view);
     case Format::csv:

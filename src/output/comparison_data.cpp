@@ -113,7 +113,7 @@ Json joined_json(const Comparison& comparison, const JoinedTemplate& joined) {
 }
 
 Json problem_json(const Comparison& comparison, const ComparedProblem& problem, const Databases& databases) {
-  Json object{{"problem", problem.problem}, {"conditions", problem.conditions}};
+  Json object{{"problem", problem.problem}, {"conditions", problem.conditions}, {"cache", problem.cache}};
   object["gpu"] = problem.gpu.empty() ? Json() : Json(problem.gpu);
   object["sides"] = sides_of_problem(comparison, problem);
   object["configurations"] = Json::array();
@@ -125,6 +125,19 @@ Json problem_json(const Comparison& comparison, const ComparedProblem& problem, 
   for (const JoinedTemplate& joined : problem.joined)
     object["joined"].push_back(joined_json(comparison, joined));
   return object;
+}
+
+Json written_json(const Comparison& comparison) {
+  Json list = Json::array();
+  for (const WrittenValues& values : comparison.written) {
+    Json ways = Json::object();
+    for (const auto& [writing, sides] : values.sides) {
+      for (const std::size_t side : sides) ways[name(writing)].push_back(comparison.sides[side].name);
+    }
+    list.push_back(
+        {{"template", values.template_name}, {"parameter", values.parameter}, {"written_as", ways}});
+  }
+  return list;
 }
 
 Json unmeasured_json(const Comparison& comparison, const Databases& databases) {
@@ -169,19 +182,32 @@ Json unchecked_json(const Comparison& comparison, const std::optional<double>& a
   return list;
 }
 
+/// All but the problems.
+Json envelope_json(const Comparison& comparison, const Databases& databases,
+                   const std::optional<double>& fail_above) {
+  return {{"tiletune", kVersion},
+          {"by", name(comparison.by)},
+          {"mixes_sources", comparison.mixes_sources()},
+          {"sides", sides_json(comparison)},
+          {"taken_as_equal", written_json(comparison)},
+          {"unmeasured", unmeasured_json(comparison, databases)},
+          {"slower", slower_json(comparison, fail_above)},
+          {"unchecked", unchecked_json(comparison, fail_above)},
+          {"problems", Json::array()}};
+}
+
 }  // namespace
+
+Json comparison_json(const Comparison& comparison, const Databases& databases) {
+  Json document = envelope_json(comparison, databases, {});
+  for (const ComparedProblem& problem : comparison.problems)
+    document["problems"].push_back(problem_json(comparison, problem, databases));
+  return document;
+}
 
 void write_comparison_json(std::ostream& out, const Comparison& comparison, const Databases& databases,
                            const ComparisonView& view) {
-  Json envelope{{"tiletune", kVersion},
-                {"by", name(comparison.by)},
-                {"mixes_sources", comparison.mixes_sources()},
-                {"sides", sides_json(comparison)},
-                {"unmeasured", unmeasured_json(comparison, databases)},
-                {"slower", slower_json(comparison, view.fail_above)},
-                {"unchecked", unchecked_json(comparison, view.fail_above)},
-                {"problems", Json::array()}};
-  JsonArrayStream problems(out, envelope, 2);
+  JsonArrayStream problems(out, envelope_json(comparison, databases, view.fail_above), 2);
   for (const ComparedProblem& problem : comparison.problems)
     problems.add(problem_json(comparison, problem, databases));
   problems.end();

@@ -213,15 +213,60 @@ void add_regressions(const Comparison& comparison, double above, std::vector<std
 
 }  // namespace
 
-std::vector<std::string> lines_above(const Comparison& comparison) {
-  if (!comparison.mixes_sources()) return {};
+namespace {
+
+/// "boolean in rows of A, integer in those of B, C"
+std::string writings_text(const Comparison& comparison, const WrittenValues& values) {
+  std::vector<std::string> ways;
+  for (const auto& [writing, sides] : values.sides)
+    ways.push_back(fmt::format("{} in {} of {}", name(writing), ways.empty() ? "rows" : "those",
+                               names_of(comparison, sides)));
+  return join(ways, ", ");
+}
+
+void add_written_values(const Comparison& comparison, std::vector<std::string>& lines) {
+  for (const WrittenValues& values : comparison.written) {
+    lines.push_back(
+        printable(fmt::format("note: {} of {} is {}; values of the same number (1, 1.0, true) count as equal",
+                              values.parameter, values.template_name, writings_text(comparison, values))));
+  }
+}
+
+/// Where sides are no GPUs, times of several stand in one comparison, each problem on its own.
+void add_several_gpus(const Comparison& comparison, std::vector<std::string>& lines) {
+  if (comparison.by == CompareBy::gpu) return;
+  std::set<std::string> gpus;
+  for (const ComparedProblem& problem : comparison.problems) gpus.insert(problem.gpu);
+  if (gpus.size() < 2) return;
+  std::vector<std::string> sides;
+  for (const ComparedSide& side : comparison.sides)
+    sides.push_back(fmt::format("{} of {}", side.name, listed(side.gpus)));
+  lines.push_back(
+      printable(fmt::format("note: there are several GPUs, and each is compared on its own (--gpu "
+                            "picks one): {}",
+                            join(sides, "; "))));
+}
+
+void add_mixed_sources(const Comparison& comparison, std::vector<std::string>& lines) {
+  if (!comparison.mixes_sources()) return;
   std::vector<std::string> sides;
   for (std::size_t i = 0; i < comparison.sides.size(); ++i) {
     const std::set<Source>& sources = comparison.sides[i].sources;
     if (!sources.empty())
       sides.push_back(fmt::format("{} {}", side_name(comparison, i), sources_text(sources)));
   }
-  return {fmt::format("warning: times of different sources stand side by side: {}", join(sides, "; "))};
+  lines.push_back(
+      fmt::format("warning: times of different sources stand side by side: {}", join(sides, "; ")));
+}
+
+}  // namespace
+
+std::vector<std::string> lines_above(const Comparison& comparison) {
+  std::vector<std::string> lines;
+  add_mixed_sources(comparison, lines);
+  add_several_gpus(comparison, lines);
+  add_written_values(comparison, lines);
+  return lines;
 }
 
 std::vector<std::string> lines_under(const Comparison& comparison, const ComparedProblem& problem) {

@@ -7,7 +7,8 @@
 
 namespace tiletune {
 
-/// What is said above all tables: that sources are mixed.
+/// What is said above all tables: that sources are mixed, that there are several GPUs where these are no
+/// sides, and which values are written in several ways.
 std::vector<std::string> lines_above(const Comparison& comparison);
 /// Under a problem's tables: pairs of sides, joined templates, what is rough, left out or unmeasured.
 std::vector<std::string> lines_under(const Comparison& comparison, const ComparedProblem& problem);

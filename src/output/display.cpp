@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
+
+#include "base/text.h"
 
 namespace tiletune {
 
@@ -112,6 +115,25 @@ std::string printable_message(std::string_view text) {
     text.remove_prefix(end + 1);
   }
   return out + "…";
+}
+
+std::string wrapped(std::string_view text, std::size_t width) {
+  constexpr std::string_view kBreak = "\n    ";
+  std::string lines;
+  std::size_t used = 0;
+  for (const std::string& word : split(text, ' ')) {
+    const std::size_t needed = display_width(word);
+    if (used > 0 && used + 1 + needed > width) {
+      lines += kBreak;
+      used = kBreak.size() - 1;
+    } else if (!lines.empty()) {
+      lines += ' ';
+      ++used;
+    }
+    lines += word;
+    used += needed;
+  }
+  return lines;
 }
 
 std::string shortened(std::string_view text, std::size_t width) {

@@ -22,4 +22,8 @@ std::string printable_message(std::string_view text);
 /// At most `width` columns of it, the last one an ellipsis where something was cut off.
 std::string shortened(std::string_view text, std::size_t width);
 
+/// The text in lines of at most `width` columns, broken between words; lines after the first are indented. A
+/// longer word keeps its length.
+std::string wrapped(std::string_view text, std::size_t width);
+
 }  // namespace tiletune

@@ -72,12 +72,6 @@ Json object_in(const std::string& text) {
   return json.is_object() ? json : Json::object();
 }
 
-/// As in C++ source, strings included.
-std::string value_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>()
-                           : value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// "inline constexpr Parameter kParameters3[] = {...};" unless there are none.
 std::string parameters_definition(const Json& parameters, std::size_t number) {
   if (parameters.empty()) return "";

@@ -39,9 +39,10 @@ struct Entry {
 )";
 
 const char* const kHeaderLookup = R"(
-// How far the lookup had to look for a GPU, and for a problem.
-enum class GpuMatch { uuid, model, compute_capability, any, none };
-enum class ProblemMatch { exact, same_shape_class, other_shape_class, none };
+// How far the lookup had to look for a GPU, and for a problem. Not known: the query or the entry does not say
+// the compute capability, or the sizes, so that nothing tells how well the entry fits.
+enum class GpuMatch { uuid, model, compute_capability, any, not_known, none };
+enum class ProblemMatch { exact, same_shape_class, other_shape_class, not_known, none };
 
 constexpr const char* text(GpuMatch match) {
   switch (match) {
@@ -49,9 +50,10 @@ constexpr const char* text(GpuMatch match) {
     case GpuMatch::model: return "tuned on a GPU of this model";
     case GpuMatch::compute_capability: return "tuned on another model of this compute capability";
     case GpuMatch::any: return "tuned on a GPU of another compute capability";
+    case GpuMatch::not_known: return "tuned on a GPU of which it is not known whether it is like this one";
     case GpuMatch::none: break;
   }
-  return "nothing was tuned for this operation and these element types";
+  return "nothing was tuned for this operation, these element types and this template";
 }
 
 constexpr const char* text(ProblemMatch match) {
@@ -59,6 +61,7 @@ constexpr const char* text(ProblemMatch match) {
     case ProblemMatch::exact: return "for this problem";
     case ProblemMatch::same_shape_class: return "for the nearest problem of this shape class";
     case ProblemMatch::other_shape_class: return "for the nearest problem, of another shape class";
+    case ProblemMatch::not_known: return "for a problem of which it is not known whether it is near";
     case ProblemMatch::none: break;
   }
   return "for no problem";
@@ -131,9 +134,7 @@ constexpr double distance(const long long* a, const long long* b) {
   return sum;
 }
 
-// Sizes that are not known are not the same.
 constexpr bool same_sizes(const long long* a, const long long* b) {
-  if (a[0] == 0) return false;
   for (int i = 0; i < 4; ++i) {
     if (a[i] != b[i]) return false;
   }
@@ -147,12 +148,13 @@ constexpr bool is_on(GpuMatch match, const Entry& entry, const Query& query) {
     case GpuMatch::compute_capability:
       return query.compute_capability > 0 && entry.compute_capability == query.compute_capability;
     case GpuMatch::any: return true;
-    case GpuMatch::none: break;
+    case GpuMatch::not_known: case GpuMatch::none: break;
   }
   return false;
 }
 
 constexpr ProblemMatch match(const Entry& entry, const Query& query) {
+  if (entry.sizes[0] == 0 || query.sizes[0] == 0) return ProblemMatch::not_known;
   if (entry.dense && same_sizes(entry.sizes, query.sizes)) return ProblemMatch::exact;
   return same_shape_class(entry.sizes, query.sizes) ? ProblemMatch::same_shape_class
                                                     : ProblemMatch::other_shape_class;
@@ -166,8 +168,9 @@ constexpr bool goes_before(const Entry& a, const Entry& b, const Query& query) {
   const ProblemMatch a_match = match(a, query);
   const ProblemMatch b_match = match(b, query);
   if (a_match != b_match) return static_cast<int>(a_match) < static_cast<int>(b_match);
-  const double a_distance = distance(a.sizes, query.sizes);
-  const double b_distance = distance(b.sizes, query.sizes);
+  const bool is_known = a_match != ProblemMatch::not_known;
+  const double a_distance = is_known ? distance(a.sizes, query.sizes) : 0;
+  const double b_distance = is_known ? distance(b.sizes, query.sizes) : 0;
   if (a_distance < b_distance || b_distance < a_distance) return a_distance < b_distance;
   if (a.dense != b.dense) return a.dense;
   return equal(a.source, "measured") && !equal(b.source, "measured");
@@ -199,7 +202,9 @@ constexpr Found find(const Query& query) {
     if (const Entry* entry = detail::best(level, query)) {
       const ProblemMatch problem = detail::match(*entry, query);
       const bool has_grid = problem == ProblemMatch::exact && entry->grid_of_problem[0] > 0;
-      return {entry, level, problem, entry->beta_is_zero == query.beta_is_zero,
+      const bool says_gpu = query.compute_capability > 0 && entry->compute_capability > 0;
+      const GpuMatch gpu = level == GpuMatch::any && !says_gpu ? GpuMatch::not_known : level;
+      return {entry, gpu, problem, entry->beta_is_zero == query.beta_is_zero,
               has_grid ? entry->grid_of_problem : nullptr};
     }
   }

@@ -149,18 +149,31 @@ std::string human_cell(const Trial& trial, const std::string& column_name) {
   return human_text(column.read(trial), column.type);
 }
 
+namespace {
+
+/// Text in Markdown or in lines of the width; any text at any width stays as it is.
+std::string shown(const std::string& text, bool markdown, std::size_t width) {
+  if (markdown) return markdown_text(text);
+  return display_width(text) > width ? wrapped(text, width) : text;
+}
+
+}  // namespace
+
+void write_title(std::ostream& out, const std::string& title, bool markdown, std::size_t width) {
+  out << (markdown ? "### " : "") << shown(title, markdown, width) << (markdown ? "\n\n" : "\n");
+}
+
 void write_section(std::ostream& out, const std::string& title, const std::string& banner,
                    const TextTable& table, bool markdown, bool colour) {
-  const auto shown = [&](const std::string& text) { return markdown ? markdown_text(text) : text; };
-  out << (markdown ? "### " : "") << shown(title) << (markdown ? "\n\n" : "\n");
+  write_title(out, title, markdown);
   if (!banner.empty())
-    out << (markdown ? "**" : "") << shown(printable(banner)) << (markdown ? "**\n\n" : "\n");
+    out << (markdown ? "**" : "") << shown(printable(banner), markdown, kAnyWidth)
+        << (markdown ? "**\n\n" : "\n");
   table.write(out, markdown, colour);
 }
 
-void write_lines(std::ostream& out, const std::vector<std::string>& lines, bool markdown) {
-  for (const std::string& line : lines)
-    out << (markdown ? "\n" : "") << (markdown ? markdown_text(line) : line) << '\n';
+void write_lines(std::ostream& out, const std::vector<std::string>& lines, bool markdown, std::size_t width) {
+  for (const std::string& line : lines) out << (markdown ? "\n" : "") << shown(line, markdown, width) << '\n';
 }
 
 void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,

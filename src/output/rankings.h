@@ -21,8 +21,12 @@ std::string time_column(Source source);
 void write_section(std::ostream& out, const std::string& title, const std::string& banner,
                    const TextTable& table, bool markdown, bool colour);
 
-/// What stands under a table, a line or a paragraph each.
-void write_lines(std::ostream& out, const std::vector<std::string>& lines, bool markdown);
+void write_title(std::ostream& out, const std::string& title, bool markdown, std::size_t width = kAnyWidth);
+
+/// What stands under a table, a line or a paragraph each; lines of text that are longer than the width are
+/// wrapped.
+void write_lines(std::ostream& out, const std::vector<std::string>& lines, bool markdown,
+                 std::size_t width = kAnyWidth);
 
 /// One cell of a trial for people, by column name.
 std::string human_cell(const Trial& trial, const std::string& column);

@@ -6,12 +6,12 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/export.h"
 #include "output/json_stream.h"
 #include "rank/latest.h"
+#include "rank/parameters.h"
 #include "rank/rows.h"
 
 namespace tiletune {
@@ -47,7 +47,7 @@ class Latest {
   explicit Latest(const Database& database) : order_(database) {}
 
   void add(std::int64_t id, const Trial& trial) {
-    rows_.push_back({DatedRow(id, trial, order_), checksum128(conditions_of(trial) + trial.parameters)});
+    rows_.push_back({DatedRow(id, trial, order_), identity_of(conditions_of(trial), trial.parameters)});
   }
 
   /// Keys of all rows but the latest of each configuration.
@@ -66,7 +66,7 @@ class Latest {
 
  private:
   struct Row : DatedRow {
-    std::array<std::uint64_t, 2> configuration{};
+    Identity configuration{};
   };
   SweepOrder order_;
   std::vector<Row> rows_;

@@ -1,9 +1,12 @@
 #include "output/table.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <numeric>
 #include <sstream>
 #include <string_view>
 
@@ -22,17 +25,6 @@ constexpr char kEndOfCell = '\x1f';
 std::string padded(const std::string& cell, std::size_t width, Align align) {
   const std::string space(width - std::min(width, display_width(cell)), ' ');
   return align == Align::left ? cell + space : space + cell;
-}
-
-std::string line_of(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths,
-                    const std::vector<Align>& aligns) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i != 0) line += kGap;
-    line += padded(cells[i], widths[i], aligns[i]);
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
 }
 
 std::string bold(const std::string& line) { return std::string(kBold) + line + std::string(kReset); }
@@ -94,12 +86,43 @@ std::vector<std::string> TextTable::Row::cells() const {
   return cells;
 }
 
-void TextTable::write_text(std::ostream& out, bool colour) const {
-  out << line_of(headers_, widths_, aligns_) << '\n';
-  for (const Row& row : rows_) {
-    const std::string line = line_of(row.cells(), widths_, aligns_);
-    out << (row.emphasised && colour ? bold(line) : line) << '\n';
+std::vector<TextTable::Places> TextTable::blocks(std::size_t width) const {
+  std::vector<Places> blocks{{0}};
+  std::size_t used = widths_.front();
+  for (std::size_t column = 1; column < widths_.size(); ++column) {
+    const std::size_t more = kGap.size() + widths_[column];
+    if (used + more > width && blocks.back().size() > 1) {
+      blocks.push_back({0});
+      used = widths_.front();
+    }
+    blocks.back().push_back(column);
+    used += more;
   }
+  return blocks;
+}
+
+std::string TextTable::line(const std::vector<std::string>& cells, const Places& columns) const {
+  std::string line;
+  for (const std::size_t column : columns) {
+    if (column != 0) line += kGap;
+    line += padded(cells[column], widths_[column], aligns_[column]);
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+void TextTable::write_text(std::ostream& out, bool colour, std::size_t width) const {
+  for (const Places& columns : blocks(width)) {
+    out << line(headers_, columns) << '\n';
+    for (const Row& row : rows_) {
+      const std::string text = line(row.cells(), columns);
+      out << (row.emphasised && colour ? bold(text) : text) << '\n';
+    }
+  }
+}
+
+std::size_t TextTable::width() const {
+  return std::accumulate(widths_.begin(), widths_.end(), kGap.size() * (widths_.size() - 1));
 }
 
 void TextTable::write_markdown(std::ostream& out) const {
@@ -109,15 +132,31 @@ void TextTable::write_markdown(std::ostream& out) const {
   for (const Row& row : rows_) out << markdown_line(row.cells());
 }
 
-void TextTable::write(std::ostream& out, bool markdown, bool colour) const {
+void TextTable::write(std::ostream& out, bool markdown, bool colour, std::size_t width) const {
   if (markdown) return write_markdown(out);
-  write_text(out, colour);
+  write_text(out, colour, width);
 }
 
 std::string TextTable::text(bool colour) const {
   std::ostringstream out;
   write_text(out, colour);
   return out.str();
+}
+
+std::size_t stdout_width() {
+  constexpr std::size_t kUnknown = 120, kLeast = 60, kMost = 200;
+  winsize size{};
+  std::size_t width = kUnknown;
+  const char* columns = std::getenv("COLUMNS");
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    width = size.ws_col;
+  } else if (columns != nullptr) {
+    const std::string_view text(columns);
+    std::size_t number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && rest == text.data() + text.size()) width = number;
+  }
+  return std::clamp(width, kLeast, kMost);
 }
 
 bool stdout_wants_colour() {

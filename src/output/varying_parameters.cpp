@@ -27,7 +27,7 @@ void keep_equal(Json& kept, const Json& other) {
 }
 
 std::string assignment(const std::string& name, const Json& value) {
-  return printable(name + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
+  return printable(name + "=" + value_text(value));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ class Comparer {
   Comparer(CompareBy by, const std::vector<Side>& sides, const ReadParameters& read)
       : parameters_(sides, read) {
     comparison.by = by;
+    comparison.written = values_in_several_writings(sides);
     for (const Side& side : sides) {
       std::set<std::string> gpus;
       for (const auto& entry : side.gpus) gpus.insert(entry.first);

@@ -11,6 +11,7 @@
 #include "rank/parameter_table.h"
 #include "rank/row_joins.h"
 #include "rank/sides.h"
+#include "rank/written_values.h"
 
 namespace tiletune {
 
@@ -101,7 +102,9 @@ struct ComparedSide {
 struct Comparison {
   CompareBy by = CompareBy::gpu;
   std::vector<ComparedSide> sides;
+  std::vector<std::string> recorded;      ///< names of all sides that there are rows of
   std::vector<ComparedProblem> problems;  ///< in order of first appearance
+  std::vector<WrittenValues> written;     ///< values in several ways, which counted as one
 
   /// Sides, or problems within one, have times from different sources.
   bool mixes_sources() const;

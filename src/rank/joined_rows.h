@@ -1,18 +1,15 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
 
+#include "rank/parameters.h"
 #include "rank/rows.h"
 
 namespace tiletune {
-
-/// Equal for rows of one configuration.
-using Identity = std::array<std::uint64_t, 2>;
 
 /// The configurations of a problem, each with its row on every side.
 class JoinedRows {

@@ -14,7 +14,8 @@
 #include "store/trial.h"
 
 // Which of several rows of one configuration counts: the latest, because the others were made from a source,
-// compiler or policy that has changed since. The views of the database agree (store/schema.cpp).
+// compiler or policy that has changed since. The views of the database agree (store/schema.cpp), as far as a
+// configuration is always written alike: they compare the text of its parameters.
 
 namespace tiletune {
 

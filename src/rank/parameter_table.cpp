@@ -26,8 +26,8 @@ std::uint32_t place_of(const std::vector<std::string>& sorted, const std::string
 ParameterTable::ParameterTable(const std::vector<Side>& sides, const ReadParameters& read) {
   std::map<std::string, std::map<std::string, std::size_t>> by_template;
   for (const Side& side : sides) {
-    for (const auto& [kernel, lists] : side.parameter_names) {
-      for (const auto& [list, rows] : lists) by_template[kernel][list] += rows;
+    for (const auto& [kernel, lists] : side.parameter_lists) {
+      for (const auto& [list, use] : lists) by_template[kernel][list] += use.rows;
     }
   }
   std::vector<std::string> names;
@@ -88,8 +88,9 @@ void ParameterTable::add(std::int64_t id, const Trial& trial) {
   rows_.push_back({id, number->second, order.list, first});
   values_.resize(first + templates_[number->second].lists[order.list].size());
   std::size_t i = 0;
+  std::string canonical;
   for_each_member(trial.parameters, [&](std::string_view /*name*/, std::string_view value) {
-    const std::uint64_t hash = checksum64(value);
+    const std::uint64_t hash = checksum64(canonical_value(value, canonical));
     values_[first + order.places[i]] = hash;
     if (order.is_rare[i] && !texts_.contains(hash)) texts_.emplace(hash, value);
     ++i;

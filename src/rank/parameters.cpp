@@ -1,6 +1,11 @@
 #include "rank/parameters.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -32,6 +37,41 @@ std::size_t end_of_value(std::string_view text, std::size_t from) {
   return at;
 }
 
+bool is_number(std::string_view value) {
+  return !value.empty() && (value.front() == '-' || (value.front() >= '0' && value.front() <= '9'));
+}
+
+bool has_point(std::string_view value) { return value.find_first_of(".eE") != std::string_view::npos; }
+
+/// Exactly; none for a fraction, and for what is so large that not every integer is a double.
+std::optional<std::int64_t> whole_of(double number) {
+  constexpr double kExact = 9007199254740992;  // 2^53
+  if (std::trunc(number) != number || std::abs(number) > kExact) return std::nullopt;
+  return static_cast<std::int64_t>(number);
+}
+
+/// Of a number with a point or an exponent; none where it is no number or beyond a double.
+std::optional<double> double_of(std::string_view value) {
+  double number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [rest, error] = std::from_chars(value.data(), end, number);
+  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+}
+
+using Members = std::vector<std::pair<std::string_view, std::string_view>>;
+
+/// `length`: about that of all names and values.
+Identity identity_of(std::string_view template_name, Members& members, std::size_t length) {
+  std::sort(members.begin(), members.end());
+  std::string text;
+  text.reserve(template_name.size() + length);
+  text.append(template_name);
+  std::string scratch;
+  for (const auto& [name, value] : members)
+    text.append(1, '\0').append(name).append(1, '\0').append(canonical_value(value, scratch));
+  return checksum128(text);
+}
+
 }  // namespace
 
 void for_each_member(std::string_view object,
@@ -52,16 +92,51 @@ void append_member_names(std::string_view object, std::string& names) {
       object, [&](std::string_view name, std::string_view /*value*/) { names.append(name).append(1, '\n'); });
 }
 
-std::array<std::uint64_t, 2> identity_by(const std::string& template_name, std::string_view parameters,
-                                         const std::set<std::string, std::less<>>& names) {
-  std::vector<std::pair<std::string_view, std::string_view>> members;
+Identity identity_of(std::string_view template_name, std::string_view parameters) {
+  constexpr std::size_t kMembers = 16;  // few templates have more
+  Members members;
+  members.reserve(kMembers);
+  for_each_member(parameters,
+                  [&](std::string_view name, std::string_view value) { members.emplace_back(name, value); });
+  if (members.empty()) return checksum128(std::string(template_name).append(1, '\0').append(parameters));
+  return identity_of(template_name, members, parameters.size());
+}
+
+Identity identity_by(std::string_view template_name, std::string_view parameters,
+                     const std::set<std::string, std::less<>>& names) {
+  Members members;
   for_each_member(parameters, [&](std::string_view name, std::string_view value) {
     if (names.contains(name)) members.emplace_back(name, value);
   });
-  std::sort(members.begin(), members.end());
-  std::string text = template_name;
-  for (const auto& [name, value] : members) text.append(1, '\0').append(name).append(1, '\0').append(value);
-  return checksum128(text);
+  return identity_of(template_name, members, parameters.size());
+}
+
+std::string_view canonical_value(std::string_view value, std::string& scratch) {
+  if (value == "true") return "1";
+  if (value == "false" || value == "-0") return "0";
+  if (!is_number(value) || !has_point(value)) return value;
+  const std::optional<double> number = double_of(value);
+  if (!number) return value;
+  const std::optional<std::int64_t> whole = whole_of(*number);
+  return scratch = whole ? std::to_string(*whole) : fmt::format("{}", *number);
+}
+
+const Value* find_value(const std::vector<Value>& values, std::string_view written) {
+  std::string scratch;
+  const std::string wanted(canonical_value(written, scratch));
+  const auto found = std::find_if(values.begin(), values.end(), [&](const Value& value) {
+    const std::string text = to_json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return canonical_value(text, scratch) == wanted;
+  });
+  return found == values.end() ? nullptr : &*found;
+}
+
+std::optional<Writing> writing_of(std::string_view value) {
+  if (value == "true" || value == "false") return Writing::boolean;
+  if (!is_number(value)) return std::nullopt;
+  if (!has_point(value)) return Writing::whole_number;
+  const std::optional<double> number = double_of(value);
+  return number && whole_of(*number) ? std::optional(Writing::number_with_point) : std::nullopt;
 }
 
 }  // namespace tiletune

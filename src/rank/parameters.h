@@ -3,9 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/value.h"
 
 namespace tiletune {
 
@@ -17,9 +21,28 @@ void append_member_names(std::string_view object, std::string& names);
 void for_each_member(std::string_view object,
                      const std::function<void(std::string_view name, std::string_view value)>& visit);
 
-/// Stands for a template and the values of its parameters of some names, in whatever order and spacing they
-/// were written. As quick.
-std::array<std::uint64_t, 2> identity_by(const std::string& template_name, std::string_view parameters,
-                                         const std::set<std::string, std::less<>>& names);
+/// Equal for rows of one configuration.
+using Identity = std::array<std::uint64_t, 2>;
+
+/// Stands for a template and the values of its parameters, in whatever order, spacing and type they were
+/// written: 1, 1.0 and true are one value, as they are to Python, which writes them as they come. No template
+/// can list two of them for one parameter. Text that names no parameter stands for itself. As quick.
+Identity identity_of(std::string_view template_name, std::string_view parameters);
+/// The same by the parameters of some names alone.
+Identity identity_by(std::string_view template_name, std::string_view parameters,
+                     const std::set<std::string, std::less<>>& names);
+
+/// A value, as it is written in JSON, in the one way that identities know: "1" for "1.0" and "true". It is
+/// the value itself or in `scratch`.
+std::string_view canonical_value(std::string_view value, std::string& scratch);
+
+/// Of some values the one that is written so; null where it is none of them.
+const Value* find_value(const std::vector<Value>& values, std::string_view written);
+
+/// Ways to write a value that is equal to one written in another way.
+enum class Writing { boolean, whole_number, number_with_point };
+
+/// None for a value that can be written in one way alone: text, or a fraction.
+std::optional<Writing> writing_of(std::string_view value);
 
 }  // namespace tiletune

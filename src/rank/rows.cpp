@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "base/hash.h"
+#include "rank/parameters.h"
 
 namespace tiletune {
 
@@ -170,8 +170,7 @@ void RankingRows::add(std::int64_t id, const Trial& trial) {
   if (trial.outcome == Outcome::dispatched || trial.outcome == Outcome::not_recorded) return;
   DatedRow& dated = row;
   dated = {id, trial, order_};
-  scratch_.assign(trial.template_name).append(1, '\0').append(trial.parameters);
-  row.identity = checksum128(scratch_);
+  row.identity = identity_of(trial.template_name, trial.parameters);
   row.group = number_of_group(trial);
   row.has_discards = trial.discarded_samples.value_or(0) > 0;
   add_time(row, trial);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rank/latest.h"
+#include "rank/parameters.h"
 #include "store/database.h"
 #include "store/trial.h"
 
@@ -40,9 +41,9 @@ Comparable without_cache(const Comparable& what);
 
 /// What ranking needs to know of a row, in few bytes: a sweep may leave millions of rows.
 struct RankingRow : DatedRow {
-  std::array<std::uint64_t, 2> identity{};  ///< hash of template and parameters
-  std::uint32_t group = 0;                  ///< place in the order of first appearance
-  std::uint32_t template_number = 0;        ///< a kernel's place among RankingRows::kernel_templates()
+  Identity identity{};                ///< of template and parameters
+  std::uint32_t group = 0;            ///< place in the order of first appearance
+  std::uint32_t template_number = 0;  ///< a kernel's place among RankingRows::kernel_templates()
   bool is_baseline = false;
   bool is_screened = false;   ///< given up as slow: its time is of few samples
   bool is_undecided = false;  ///< it did not run, which does not prove that it cannot
@@ -89,8 +90,8 @@ class RankingRows {
   /// Names of templates of kernels, in order of first appearance.
   const std::vector<std::string>& kernel_templates() const { return kernel_templates_; }
 
-  /// In order of first appearance, by default those without a kernel that ran left out. Of rows with the same
-  /// template and parameters in one group only the latest counts (rank/latest.h).
+  /// In order of first appearance, by default those without a kernel that ran left out. Of rows of one
+  /// configuration (rank/parameters.h) in one group only the latest counts (rank/latest.h).
   ///
   /// Finals decide a group: those that timed the kernel that was fastest before any finals, if possible among
   /// others. Times of other finals, and of kernels that were in none, were taken under other circumstances,
@@ -110,7 +111,6 @@ class RankingRows {
   std::vector<const Comparable*> groups_;  ///< keys of the above, by number
   std::unordered_map<std::string, std::uint32_t> template_numbers_;
   std::vector<std::string> kernel_templates_;  ///< by number
-  std::string scratch_;
 };
 
 /// The columns that ranking needs of a row.

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "rank/parameters.h"
 
 namespace tiletune {
 
@@ -42,12 +41,19 @@ bool contains(const std::string& text, const std::string& part) {
   return !part.empty() && text.find(part) != std::string::npos;
 }
 
+void add(ListUse& use, const ListUse& more) {
+  use.rows += more.rows;
+  use.writings.resize(more.writings.size());
+  for (std::size_t i = 0; i < more.writings.size(); ++i)
+    use.writings[i].insert(more.writings[i].begin(), more.writings[i].end());
+}
+
 void append(Side& side, Side&& more) {
   for (RankingRows& rows : more.rows) side.rows.push_back(std::move(rows));
   for (const auto& [gpu, sources] : more.gpus) side.gpus[gpu].insert(sources.begin(), sources.end());
   side.drivers.merge(more.drivers);
-  for (const auto& [kernel, lists] : more.parameter_names) {
-    for (const auto& [list, rows] : lists) side.parameter_names[kernel][list] += rows;
+  for (const auto& [kernel, lists] : more.parameter_lists) {
+    for (const auto& [list, use] : lists) add(side.parameter_lists[kernel][list], use);
   }
 }
 
@@ -111,9 +117,18 @@ Side& SideRows::side_of(const std::string& name) {
 }
 
 void SideRows::note_parameters(Side& side, const Trial& trial) {
-  scratch_.clear();
-  append_member_names(trial.parameters, scratch_);
-  ++side.parameter_names[trial.template_name][scratch_];
+  names_.clear();
+  writings_.clear();
+  for_each_member(trial.parameters, [&](std::string_view name, std::string_view value) {
+    names_.append(name).append(1, '\n');
+    writings_.push_back(writing_of(value));
+  });
+  ListUse& use = side.parameter_lists[trial.template_name][names_];
+  ++use.rows;
+  use.writings.resize(writings_.size());
+  for (std::size_t i = 0; i < writings_.size(); ++i) {
+    if (writings_[i]) use.writings[i].insert(*writings_[i]);
+  }
 }
 
 void SideRows::add(std::size_t database, std::int64_t id, Trial& trial) {
@@ -170,6 +185,12 @@ std::vector<std::size_t> SideRows::asked_for(const std::string& name) const {
   return whole.empty() ? part : whole;
 }
 
+void SideRows::throw_unknown(const std::string& name) const {
+  std::string remedy = fmt::format("Recorded: {}.", recorded_.empty() ? "nothing" : join(recorded_, ", "));
+  if (by_ == CompareBy::gpu) remedy += " For a GPU that has no rows, --predict CONFIG makes predictions.";
+  throw UserError(fmt::format("no row is of the {} '{}'", tiletune::name(by_), name), remedy);
+}
+
 void SideRows::sort() {
   const auto by_number = [](const Side& a, const Side& b) { return numbers_in(a.name) < numbers_in(b.name); };
   const auto by_trust = [](const Side& a, const Side& b) {
@@ -183,19 +204,13 @@ void SideRows::sort() {
 std::vector<Side> SideRows::take(const std::vector<std::string>& names) {
   places_.clear();
   if (by_ == CompareBy::gpu) unite_names_of_one_gpu();
-  if (names.empty()) {
-    sort();
-    return std::move(sides_);
-  }
+  sort();
+  for (const Side& side : sides_) recorded_.push_back(side.name);
+  if (names.empty()) return std::move(sides_);
   std::vector<std::size_t> order;
   for (const std::string& name : names) {
     const auto found = asked_for(name);
-    if (found.empty()) {
-      std::vector<std::string> known;
-      for (const Side& side : sides_) known.push_back(side.name);
-      throw UserError(fmt::format("no row is of the {} '{}'", tiletune::name(by_), name),
-                      fmt::format("Recorded: {}.", known.empty() ? "nothing" : join(known, ", ")));
-    }
+    if (found.empty()) throw_unknown(name);
     for (const std::size_t place : found) {
       if (std::find(order.begin(), order.end(), place) == order.end()) order.push_back(place);
     }

@@ -1,28 +1,11 @@
 #include "tune/recorded_stage.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "output/cell_text.h"
 #include "tune/row.h"
 
 namespace tiletune {
-
-namespace {
-
-/// The same number as the template writes it.
-void take_type(const Value& like, Value& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value);
-      integer && std::holds_alternative<double>(like))
-    value = static_cast<double>(*integer);
-  const auto* number = std::get_if<double>(&value);
-  if (number == nullptr || !std::holds_alternative<std::int64_t>(like)) return;
-  constexpr double kExact = 9007199254740992;  // 2^53
-  if (std::trunc(*number) == *number && std::abs(*number) <= kExact)
-    value = static_cast<std::int64_t>(*number);
-}
-
-}  // namespace
 
 RecordedStage::RecordedStage(const TuneSpec& spec, const Stage& stage, const Recording& recording,
                              const Target& target)
@@ -62,7 +45,7 @@ const Recording::Entry* RecordedStage::find(std::uint64_t index) const {
   listed.reserve(listed_.size());
   for (const std::size_t i : listed_)
     listed.emplace_back(stage_->spec->parameters[i].name, std::move(configuration.values[i]));
-  return recording_->find(key_, configuration_text(listed));
+  return recording_->find(key_, to_json(listed).dump());
 }
 
 std::optional<double> RecordedStage::fastest_us() const {
@@ -79,9 +62,10 @@ bool RecordedStage::is_in_space(const std::string& parameters) const {
     configuration.values.push_back(parameter.values.front());
   for (const std::size_t i : listed_) {
     const auto value = json.find(stage_->spec->parameters[i].name);
-    const Value& like = stage_->spec->parameters[i].values.front();
-    if (value == json.end() || !from_json(*value, configuration.values[i])) return false;
-    take_type(like, configuration.values[i]);
+    if (value == json.end()) return false;
+    const Value* known = find_value(stage_->spec->parameters[i].values, value->dump());
+    if (known == nullptr) return false;
+    configuration.values[i] = *known;
   }
   return stage_->space.index_of(configuration) < stage_->space.size();
 }

@@ -3,49 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <tuple>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "output/cell_text.h"
+#include "rank/parameters.h"
 #include "store/filter.h"
 
 namespace tiletune {
 
 namespace {
 
-/// Numbers are compared by their values: Python writes 1 and 1.0 as it comes.
-std::string value_text(const Value& value) {
-  constexpr double kExact = 9007199254740992;  // 2^53: integers up to it are doubles, too
-  if (const auto* text = std::get_if<std::string>(&value)) return '"' + *text;
-  if (const auto* number = std::get_if<double>(&value)) {
-    if (std::trunc(*number) == *number && std::abs(*number) <= kExact)
-      return std::to_string(static_cast<std::int64_t>(*number));
-  }
-  return to_text(value);
-}
-
-/// None where the text is no object of plain values.
-std::optional<NamedValues> values_of(const std::string& parameters) {
-  const auto json = parsed_cell(parameters);
-  if (!json.is_object()) return std::nullopt;
-  NamedValues values;
-  for (const auto& item : json.items()) {
-    if (!from_json(item.value(), values.emplace_back(item.key(), Value()).second)) return std::nullopt;
-  }
-  return values;
-}
-
-/// A name that is new among them; mostly none is.
-void add_names(const NamedValues& values, std::vector<std::string>& names) {
-  for (const auto& [name, value] : values) {
+/// Adds names that are new; mostly none is.
+void add_names(std::string_view parameters, std::vector<std::string>& names) {
+  for_each_member(parameters, [&](std::string_view name, std::string_view /*value*/) {
     const auto place = std::lower_bound(names.begin(), names.end(), name);
-    if (place == names.end() || *place != name) names.insert(place, name);
-  }
+    if (place == names.end() || *place != name) names.emplace(place, name);
+  });
 }
 
 std::span<const char* const> recording_columns() {
@@ -116,18 +94,6 @@ const RecordedSet& choose_set(const std::vector<RecordedSet>& sets, const std::s
                            [&](const RecordedSet& a, const RecordedSet& b) { return rank(a) < rank(b); });
 }
 
-std::string configuration_text(const NamedValues& parameters) {
-  std::vector<const NamedValues::value_type*> sorted;
-  sorted.reserve(parameters.size());
-  for (const auto& parameter : parameters) sorted.push_back(&parameter);
-  std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
-  std::string text;
-  for (const auto* parameter : sorted) {
-    text.append(parameter->first).append(1, '=').append(value_text(parameter->second)).append(1, '\0');
-  }
-  return text;
-}
-
 Recording::Recording(RecordedSet set, SweepOrder order, Reader read)
     : set_(std::move(set)), order_(std::move(order)), read_(std::move(read)) {
   entries_.reserve(static_cast<std::size_t>(set_.kernels));
@@ -177,9 +143,8 @@ void Recording::add(std::int64_t id, const Trial& row) {
     baselines_.push_back(entry);
     return;
   }
-  const auto values = values_of(row.parameters);
-  if (values) add_names(*values, place.names);
-  entry.identity = checksum128(key + (values ? configuration_text(*values) : row.parameters));
+  add_names(row.parameters, place.names);
+  entry.identity = identity_of(key, row.parameters);
   tells_costs_ = tells_costs_ || entry.spent_ms > 0;
   entries_.push_back(entry);
 }
@@ -198,8 +163,8 @@ const Recording::Place* Recording::place(const std::string& place) const {
   return found == places_.end() ? nullptr : &found->second;
 }
 
-const Recording::Entry* Recording::find(const std::string& place, const std::string& configuration) const {
-  const auto identity = checksum128(place + configuration);
+const Recording::Entry* Recording::find(const std::string& place, const std::string& parameters) const {
+  const Identity identity = identity_of(place, parameters);
   const auto found =
       std::lower_bound(entries_.begin(), entries_.end(), identity,
                        [](const Entry& entry, const auto& wanted) { return entry.identity < wanted; });

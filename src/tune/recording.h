@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -9,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/value.h"
 #include "rank/latest.h"
+#include "rank/parameters.h"
 #include "rank/rows.h"
 #include "store/database.h"
 
@@ -32,9 +31,6 @@ std::vector<RecordedSet> recorded_sets(const Database& database);
 const RecordedSet& choose_set(const std::vector<RecordedSet>& sets, const std::string& gpu,
                               const std::string& file);
 
-/// A configuration as a recording is searched for it: the names in one order, and 1.0 is 1.
-std::string configuration_text(const NamedValues& parameters);
-
 /// What was recorded of configurations, found by what they are. Keeps few bytes of a row; the rest can be
 /// read by its id.
 class Recording {
@@ -42,7 +38,7 @@ class Recording {
   using Reader = std::function<Trial(std::int64_t id)>;
 
   struct Entry : DatedRow {
-    std::array<std::uint64_t, 2> identity{};  ///< hash of the place and the parameters
+    Identity identity{};  ///< of the place and the parameters
     std::uint32_t place = 0;
     double time_us = 0;   ///< 0: it did not run
     double spent_ms = 0;  ///< compiling and measuring, as far as the row says
@@ -76,8 +72,8 @@ class Recording {
   std::string place_of(const Trial& like) const;
   /// Null where there are none.
   const Place* place(const std::string& place) const;
-  /// The row of a configuration; null where there is none.
-  const Entry* find(const std::string& place, const std::string& configuration) const;
+  /// The row of a configuration by its parameters (JSON); null where there is none.
+  const Entry* find(const std::string& place, const std::string& parameters) const;
   /// Ids of rows of the problem and conditions of `like`.
   std::vector<std::int64_t> baselines(const Trial& like) const;
   /// The fastest at a place that `is_wanted` takes by its parameters (JSON); its time, us.

@@ -1,57 +1,19 @@
-// `tiletune compare` as people call it: sides, predictions, configs that fill gaps, exit codes.
+// `tiletune compare` as people call it: sides, predictions, messages, exit codes.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
-#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
-#include "base/file.h"
+#include "cli/compared_rows.h"
 #include "cli/expect_error.h"
-#include "cli/process.h"
-#include "store/database.h"
 
 namespace tiletune {
 namespace {
-
-/// The template `tiny` with V=`v`, as write_tiny_space() has it.
-Trial tiny(const std::string& gpu, int v, double median_us, const std::string& problem = "1x1x1") {
-  Trial trial;
-  trial.key = gpu + problem + std::to_string(v);
-  trial.template_name = "tiny";
-  trial.parameters = "{\"V\":" + std::to_string(v) + "}";
-  trial.operation = "gemm";
-  trial.element_types = "f32";
-  trial.scalars = "alpha=1 beta=0";
-  trial.cache = "warm";
-  trial.problem = problem;
-  trial.gpu = gpu;
-  trial.outcome = Outcome::ok;
-  trial.median_us = median_us;
-  trial.recorded_at = "2026-11-21T10:00:00Z";
-  return trial;
-}
-
-void record(const Sandbox& sandbox, const std::string& name, const std::vector<Trial>& rows) {
-  Database(sandbox.folder() / name, Database::Mode::read_write).record_all(rows);
-}
-
-/// Two GPUs in two databases; each lacks the other's best of the first problem, and H100 the second problem.
-void record_with_gaps(const Sandbox& sandbox) {
-  record(sandbox, "a100.db",
-         {tiny("NVIDIA A100-SXM4-40GB", 1, 10), tiny("NVIDIA A100-SXM4-40GB", 2, 20),
-          tiny("NVIDIA A100-SXM4-40GB", 5, 20, "2x3x4")});
-  record(sandbox, "h100.db", {tiny("NVIDIA H100 80GB HBM3", 2, 9), tiny("NVIDIA H100 80GB HBM3", 3, 5)});
-}
-
-const std::vector<std::string> kBoth{"compare", "A100", "H100", "--db", "a100.db", "--db", "h100.db"};
-
-std::vector<std::string> with(std::vector<std::string> command, const std::vector<std::string>& more) {
-  command.insert(command.end(), more.begin(), more.end());
-  return command;
-}
 
 nlohmann::ordered_json json_of(const Sandbox& sandbox, const std::vector<std::string>& command) {
   const Finished run = sandbox.run(with(command, {"--format", "json"}));
@@ -87,66 +49,6 @@ TEST(Compare, JsonMatchesItsSchema) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-/// "1x1x1 {"V":3}" of all that a config evaluates.
-std::set<std::string> evaluated_by(const Sandbox& sandbox, const std::string& config) {
-  const Finished run =
-      sandbox.run({"sweep", config, "--gpu", "H100", "--db", config + ".db", "-q", "-j", "2"});
-  EXPECT_EQ(run.code, 0) << run.err;
-  std::set<std::string> found;
-  for (const Trial& row : Database(sandbox.folder() / (config + ".db"), Database::Mode::read_only).trials({}))
-    found.insert(row.problem + " " + row.parameters);
-  return found;
-}
-
-TEST(Compare, FillWritesConfigsForExactlyWhatIsUnmeasured) {
-  const Sandbox sandbox;
-  record_with_gaps(sandbox);
-  sandbox.write_tiny_space(6);
-  const Finished run = sandbox.run(with(kBoth, {"--fill", "gaps.json"}));
-  EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_EQ(
-      run.err,
-      "gaps-nvidiaa100sxm440gb.json: 1 configuration of 1 problem for NVIDIA A100-SXM4-40GB; run tiletune "
-      "sweep "
-      "gaps-nvidiaa100sxm440gb.json where there is a NVIDIA A100-SXM4-40GB\n"
-      "gaps-nvidiah10080gbhbm3.json: 2 configurations of 2 problems for NVIDIA H100 80GB HBM3; run tiletune "
-      "sweep gaps-nvidiah10080gbhbm3.json where there is a NVIDIA H100 80GB HBM3\n");
-  const std::string config = "gaps-nvidiah10080gbhbm3.json";
-  EXPECT_NE(sandbox.run({"space", config}).out.find(" 2 valid\n"), std::string::npos);
-  EXPECT_EQ(evaluated_by(sandbox, config), (std::set<std::string>{R"(1x1x1 {"V":1})", R"(2x3x4 {"V":5})"}));
-  const auto written = read_json(sandbox.folder() / config);
-  EXPECT_EQ(written["measure"].dump(), R"({"cache":"warm","screening":0})");
-  EXPECT_EQ(written["scalars"].dump(), R"({"alpha":1,"beta":0})");
-}
-
-TEST(Compare, FillOfOneSideTakesTheFilesNameAndWhatIsCompleteWritesNone) {
-  const Sandbox sandbox;
-  sandbox.write_tiny_space(6);
-  record(sandbox, "a.db", {tiny("A", 1, 10), tiny("A", 2, 5), tiny("B", 1, 7)});
-  const std::vector<std::string> compare{"compare", "--db", "a.db", "--fill", "gaps.json"};
-  EXPECT_EQ(
-      sandbox.run(compare).err,
-      "gaps.json: 1 configuration of 1 problem for B; run tiletune sweep gaps.json where there is a B\n");
-  EXPECT_EQ(evaluated_by(sandbox, "gaps.json"), std::set<std::string>{R"(1x1x1 {"V":2})"});
-  std::filesystem::remove(sandbox.folder() / "gaps.json");
-  record(sandbox, "a.db", {tiny("B", 2, 6)});
-  EXPECT_EQ(sandbox.run(compare).err, "nothing to fill: gaps.json is not written\n");
-  EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "gaps.json"));
-}
-
-TEST(Compare, FillSaysWhatNoConfigCanMeasure) {
-  const Sandbox sandbox;
-  record_with_gaps(sandbox);
-  const Finished unknown = sandbox.run(with(kBoth, {"--fill", "gaps.json"}));
-  EXPECT_EQ(unknown.code, 0);
-  EXPECT_NE(unknown.err.find("no config can measure tiny at 1x1x1: there is no template 'tiny'\n"),
-            std::string::npos)
-      << unknown.err;
-  sandbox.write_tiny_space(2);
-  expect_error(sandbox.run(with(kBoth, {"--fill", "gaps.json"})), kUserError,
-               {"V = 3 is not among the template's values"});
-}
-
 TEST(Compare, ASlowerDriverFailsTheCommand) {
   const Sandbox sandbox;
   std::vector<Trial> rows{tiny("A", 1, 100), tiny("A", 1, 107)};
@@ -174,7 +76,7 @@ TEST(Compare, WhatFailsInTheLaterDatabaseFailsTheCommand) {
   const Finished run = sandbox.run(
       {"compare", "--by", "database", "--db", "before.db", "--db", "after.db", "--fail-above", "5"});
   EXPECT_EQ(run.code, 1);
-  EXPECT_NE(run.out.find("runs on before.db, no longer on after.db: all its 2 configurations fail\n"),
+  EXPECT_NE(run.out.find("runs on before.db, no longer on after.db: all its 2 configurations"),
             std::string::npos)
       << run.out;
 }
@@ -276,8 +178,11 @@ TEST(Compare, MistakesAreNamedWithTheirRemedies) {
   };
   expect_error(run({}), kUserError,
                {"a.db: there are not two sides to compare by gpu",
-                "The only gpu is NVIDIA H200. Name more databases"});
-  expect_error(run({"H200", "B100"}), kUserError, {"no row is of the gpu 'B100'", "Recorded: NVIDIA H200."});
+                "The only gpu is NVIDIA H200. Name more databases with --db, loosen the filters, or predict "
+                "for another GPU with --predict CONFIG."});
+  expect_error(run({"H200", "B100"}), kUserError,
+               {"no row is of the gpu 'B100'",
+                "Recorded: NVIDIA H200. For a GPU that has no rows, --predict CONFIG makes predictions."});
   expect_error(
       run({"--by", "colour"}), kUserError,
       {"--by: nothing can be compared by 'colour'", "Known: gpu, driver, date, sweep, source, database."});
@@ -292,8 +197,33 @@ TEST(Compare, MistakesAreNamedWithTheirRemedies) {
     expect_error(run({"--fail-above", percent}), kUserError,
                  {"--fail-above: " + percent + " is no percentage to fail above", "Give a number from 0"});
   expect_error(run({"--source", "guessed"}), kUserError, {"--source: unknown source 'guessed'"});
+  expect_error(run({"H200", "--by", "sweep"}), kUserError,
+               {"no row is of the sweep 'H200'", "Recorded: nothing."});
   record(sandbox, "a.db", {tiny("NVIDIA H100", 1, 10, "2x2x2")});
   expect_error(run({}), kNothingToDo, {"no problem ran on two sides under the same conditions"});
+  expect_error(run({"H200"}), kUserError,
+               {"Only NVIDIA H200 is named; recorded: NVIDIA H200, NVIDIA H100. Name another, or predict for "
+                "another GPU with --predict CONFIG."});
+}
+
+TEST(Compare, NoMessageNamesTheFileOfPredictions) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(2);
+  const Finished run = sandbox.run({"compare", "A100", "--predict", config, "-j", "2"});
+  expect_error(run, kUserError,
+               {"predictions: there are not two sides to compare by gpu", "The only gpu is A100"});
+  EXPECT_EQ(run.err.find("/tmp/tiletune"), std::string::npos) << run.err;
+}
+
+TEST(Compare, LinesFitTheWidthThatIsAskedFor) {
+  const Sandbox sandbox;
+  record_with_gaps(sandbox);
+  for (const auto& [columns, longest] :
+       std::map<std::string, std::size_t>{{"80", 80}, {"1", 60}, {"x", 120}}) {
+    const Finished run = sandbox.wait(sandbox.start(kBoth, [&] { ::setenv("COLUMNS", columns.c_str(), 1); }));
+    std::istringstream lines(run.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), longest) << line;
+  }
 }
 
 }  // namespace

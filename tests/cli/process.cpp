@@ -41,6 +41,7 @@ pid_t Sandbox::start(const std::vector<std::string>& arguments, const std::funct
   if (child != 0) return child;
   ::setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
   ::setenv("TILETUNE_HOME", TILETUNE_SOURCE_DIR, 1);
+  ::unsetenv("COLUMNS");  // of whoever runs the tests
   if (::chdir(folder_.c_str()) != 0) ::_exit(99);
   constexpr int kMode = 0600;
   ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, kMode), STDOUT_FILENO);

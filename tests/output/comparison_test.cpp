@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/text.h"
+#include "output/display.h"
 #include "store/temporary_folder.h"
 
 namespace tiletune {
@@ -69,23 +72,17 @@ TEST(Comparison, TellsTheBestTheirWorthElsewhereAndWhereFromTheTimesAre) {
       "warning: times of different sources stand side by side: A predicted; B measured\n"
       "\n"
       "64x64x64 (gemm, cold)\n"
-      "best of                        source     template  parameters  time_us  ci_us  tflops  tied_with  "
-      "ran  "
-      "failed\n"
-      "A                              predicted  sgemm     X=1             100      -       -          0    "
-      "3  "
-      "     0\n"
-      "B                              measured   sgemm     X=3            40.0      -       -          0    "
-      "3  "
-      "     1\n"
-      "compromise: largest pennycook  -          sgemm     X=2               -      -       -          -    "
-      "-  "
-      "     -\n"
+      "[1] A: sgemm X=1\n"
+      "[2] B: sgemm X=3\n"
+      "compromise, largest pennycook: sgemm X=2\n"
       "in every sgemm row shown: Y=8\n"
-      "efficiency of the best of      on A (predicted)  on B (measured)  harmonic_mean  minimum  pennycook\n"
-      "A                                        1.000=                x           1.00        0          0\n"
-      "B                                        0.500            1.000=          0.667    0.500      0.667\n"
-      "compromise: largest pennycook            0.800            0.800           0.800    0.800      0.800\n"
+      "best of  source     time_us  ci_us  tflops  tied_with  ran  failed\n"
+      "[1] A    predicted      100      -       -          0    3       0\n"
+      "[2] B    measured      40.0      -       -          0    3       1\n"
+      "efficiency of      on [1] A  on [2] B  harmonic_mean  minimum  pennycook\n"
+      "[1] A                1.000=         x           1.00        0          0\n"
+      "[2] B                0.500     1.000=          0.667    0.500      0.667\n"
+      "largest pennycook    0.800     0.800           0.800    0.800      0.800\n"
       "efficiency: the time of the side's best by the configuration's, at most 1; =: cannot be told from the "
       "side's best; x: does not run there\n"
       "A and B: Spearman -1.000 over 2 common configurations; of the fastest 1% on each (1) 0 are the same\n"
@@ -176,6 +173,78 @@ TEST(Comparison, SaysHowRowsAreJoinedThatDoNotListTheSameParameters) {
   EXPECT_EQ(document["problems"][0]["joined"][0].dump(),
             R"({"template":"sgemm","sides":["A","B"],"by":["X","Y"],"without":[],)"
             R"("completed":[{"side":"B","values":{"Y":8},"configurations":1}],"apart":0})");
+}
+
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  for (const std::string& line : split(text, '\n')) longest = std::max(longest, display_width(line));
+  return longest;
+}
+
+TEST(Comparison, FitsTheWidthWithManyGpusOfLongNames) {
+  std::vector<Trial> rows;
+  for (int gpu = 0; gpu < 12; ++gpu) {
+    rows.push_back(of_gpu("NVIDIA GPU of a long name, number " + std::to_string(gpu), 1, 100 + gpu));
+    for (int i = 0; i < 20; ++i)
+      rows.back().parameters.insert(1,
+                                    "\"a_long_name_" + std::to_string(i) + "\":" + std::to_string(gpu) + ",");
+  }
+  for (const std::size_t width : {80, 120, 200}) {
+    ComparisonView view;
+    view.width = width;
+    const std::string text = written(rows, Format::table, view);
+    EXPECT_LE(longest_line(text), width) << text;
+    for (const std::string part :
+         {"\n[12] NVIDIA GPU of a long name, number 11: sgemm ", " on [12]", "a_long_name_19=11"})
+      EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+  }
+  EXPECT_GT(longest_line(written(rows, Format::table)), 200U) << "without a width";
+}
+
+TEST(Comparison, NamesGiveWayToTheWidth) {
+  ComparisonView view;
+  view.width = 60;
+  const std::string text = written(rows_of_two_sources(), Format::table, view);
+  for (const std::string line : {"\nbest of  source     time_us  ci_us", "\n[2]      measured      40.0",
+                                 "\nefficiency of      on [1]  on [2]  harmonic_mean  minimum\n"
+                                 "[1]                1.000=       x           1.00        0\n",
+                                 "\nefficiency of      pennycook\n[1]                        0\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
+}
+
+TEST(Comparison, SaysThatNothingRanOnASide) {
+  std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("B", 1, 50), of_gpu("C", 1, 0)};
+  rows[2].outcome = Outcome::refused;
+  rows[2].median_us.reset();
+  const std::string text = written(rows, Format::table);
+  EXPECT_NE(text.find("\n[3] C: nothing ran\n"), std::string::npos) << text;
+}
+
+TEST(Comparison, SaysThatSidesHaveSeveralGpus) {
+  std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("B", 1, 50), of_gpu("A", 2, 70), of_gpu("B", 2, 60)};
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].recorded_at = i < 3 ? "2026-11-20T" : "2026-11-21T";
+  EXPECT_TRUE(
+      written(rows, Format::table, {}, CompareBy::date)
+          .starts_with("note: there are several GPUs, and each is compared on its own (--gpu picks one): "
+                       "2026-11-20 of A, B; 2026-11-21 of B\n\n"))
+      << written(rows, Format::table, {}, CompareBy::date);
+  EXPECT_FALSE(written(rows, Format::table).starts_with("note")) << "by GPU";
+}
+
+TEST(Comparison, SaysWhichValuesOfSeveralTypesCountAsEqual) {
+  std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("B", 1, 50), of_gpu("C", 1, 50)};
+  rows[1].parameters = R"({"X":true,"Y":8})";
+  rows[2].parameters = R"({"X":1.0,"Y":8})";
+  const std::string text = written(rows, Format::table);
+  EXPECT_TRUE(
+      text.starts_with("note: X of sgemm is boolean in rows of B, integer in those of A, float in those "
+                       "of C; values of the same number (1, 1.0, true) count as equal\n"))
+      << text;
+  const auto document = nlohmann::ordered_json::parse(written(rows, Format::json));
+  EXPECT_EQ(
+      document["taken_as_equal"].dump(),
+      R"([{"template":"sgemm","parameter":"X","written_as":{"boolean":["B"],"integer":["A"],"float":["C"]}}])");
+  EXPECT_EQ(document["problems"][0]["common"], 1);
 }
 
 TEST(Comparison, NamesOfOthersAreInertText) {

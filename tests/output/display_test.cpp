@@ -43,5 +43,13 @@ TEST(Shortened, CutsAtColumnsAndMarksTheCut) {
   EXPECT_EQ(shortened("abc", 0), "");
 }
 
+TEST(Wrapped, BreaksBetweenWordsByDisplayWidth) {
+  EXPECT_EQ(wrapped("one two three", 13), "one two three");
+  EXPECT_EQ(wrapped("one two three four", 12), "one two\n    three\n    four");
+  EXPECT_EQ(wrapped("行列行列 ab c", 10), "行列行列\n    ab c");
+  EXPECT_EQ(wrapped("a_word_that_is_too_long b", 8), "a_word_that_is_too_long\n    b");
+  EXPECT_EQ(wrapped("", 8), "");
+}
+
 }  // namespace
 }  // namespace tiletune

@@ -113,7 +113,7 @@ TEST(Header, LooksUpGpuAndProblemAndSaysHowFarItFellBack) {
       "class\n"
       "H200 4096x4096x4096: tuned on a GPU of this model, for the nearest problem of this shape class\n"
       "H200 16384x64x4096: tuned on a GPU of this model, for the nearest problem, of another shape class\n"
-      "none: nothing was tuned for this operation and these element types, for no problem\n"
+      "none: nothing was tuned for this operation, these element types and this template, for no problem\n"
       "0 1\n";
   for (const char* compiler : {"g++", "clang++"}) {
     if (!has(compiler)) continue;
@@ -227,6 +227,39 @@ int main() {
 }
 )";
   EXPECT_EQ(output_of(folder.path(), "g++", main), "0 0");
+}
+
+TEST(Header, SaysWhatIsNotKnownOfTheGpuOrTheProblem) {
+  const TemporaryFolder folder;
+  Trial imported = best_of("A100", "4096x4096x4096", 2500);
+  imported.architecture.clear();
+  std::ofstream(folder.path() / "tuned.h")
+      << header_of(folder.path(), {best_of("H200", "64x64x64", 9), imported});
+  const char* const main = R"(
+using namespace tiletune_best;
+static void show(const char* gpu, int cc, long long size) {
+  Query query;
+  query.gpu = gpu;
+  query.compute_capability = cc;
+  query.sizes[0] = query.sizes[1] = query.sizes[2] = size;
+  const Found found = find(query);
+  std::printf("%s: %s, %s\n", found.entry->gpu, text(found.gpu), text(found.problem));
+}
+static_assert(find({}).gpu == GpuMatch::not_known && find({}).problem == ProblemMatch::not_known, "nothing is asked");
+int main() {
+  show("", 0, 0);
+  show("B200", 0, 64);
+  show("B200", 120, 64);
+  show("B200", 120, 4096);
+  show("H200", 0, 0);
+}
+)";
+  const std::string unlike = "tuned on a GPU of which it is not known whether it is like this one, ";
+  const std::string far = "for a problem of which it is not known whether it is near\n";
+  EXPECT_EQ(output_of(folder.path(), "g++", main),
+            "H200: " + unlike + far + "H200: " + unlike + "for this problem\n" +
+                "H200: tuned on a GPU of another compute capability, for this problem\n" + "A100: " + unlike +
+                "for this problem\n" + "H200: tuned on a GPU of this model, " + far);
 }
 
 TEST(Header, LiteralsAreAscii) {

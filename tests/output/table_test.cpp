@@ -82,5 +82,23 @@ TEST(Colour, NoColorAndDumbTerminalsGetNone) {
   EXPECT_FALSE(stdout_wants_colour());
 }
 
+TEST(TextTable, ColumnsWithoutRoomFollowBehindTheFirst) {
+  std::ostringstream out;
+  sample().write_text(out, false, sample().width() - 1);
+  EXPECT_EQ(out.str(),
+            "rank  template\n"
+            "   1  sgemm_warptile\n"
+            "   -  行列 µ\n"
+            "rank  median_us\n"
+            "   1       12.5\n"
+            "   -        130\n");
+  out.str("");
+  sample().write_text(out, false, sample().width());
+  EXPECT_EQ(out.str(), sample().text(false));
+  out.str("");
+  sample().write_text(out, false, 1);
+  EXPECT_EQ(out.str().substr(0, 21), "rank  template\n   1  ") << "one at least";
+}
+
 }  // namespace
 }  // namespace tiletune

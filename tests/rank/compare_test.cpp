@@ -261,7 +261,10 @@ TEST(Compare, AGpuIsNamedByAPartAndByItsWholeNameAlone) {
     FAIL() << "there is none";
   } catch (const UserError& error) {
     EXPECT_EQ(error.message(), "no row is of the gpu 'B100'");
-    EXPECT_EQ(error.remedy(), "Recorded: A6000, A6000_original, NVIDIA H200.");
+    EXPECT_EQ(
+        error.remedy(),
+        "Recorded: A6000, A6000_original, NVIDIA H200. For a GPU that has no rows, --predict CONFIG makes "
+        "predictions.");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "rank/parameters.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace tiletune {
@@ -35,6 +36,46 @@ TEST(Parameters, IdentityIsOfTheNamedValuesAlone) {
   EXPECT_NE(identity_by("t", R"({"A":1,"B":"y"})", names), identity);
   EXPECT_NE(identity_by("t", R"({"A":"1","B":"x"})", names), identity) << "text is no number";
   EXPECT_NE(identity_by("u", R"({"A":1,"B":"x"})", names), identity);
+}
+
+TEST(Parameters, OneConfigurationIsWrittenInManyWays) {
+  const Identity identity = identity_of("t", R"({"A":1,"B":0.5,"C":0})");
+  for (const char* text : {R"({"C":0,"B":0.5,"A":1})", R"({"A":1.0,"B":5e-1,"C":-0.0})",
+                           R"({ "A" : true, "B" : 0.50, "C" : false })"})
+    EXPECT_EQ(identity_of("t", text), identity) << text;
+  for (const char* text : {R"({"A":"1","B":0.5,"C":0})", R"({"A":1,"B":0.5})", R"({"A":1,"B":0.5,"D":0})",
+                           R"({"A":2,"B":0.5,"C":0})", R"({"A":1,"B":0.5,"C":null})"})
+    EXPECT_NE(identity_of("t", text), identity) << text;
+  EXPECT_NE(identity_of("t", R"({"A":"true"})"), identity_of("t", R"({"A":true})"));
+  EXPECT_NE(identity_of("t", "{\"A"), identity_of("t", "{}")) << "text that is no JSON stands for itself";
+}
+
+TEST(Parameters, LargeNumbersKeepTheirDigits) {
+  const auto of = [](const char* number) { return identity_of("t", fmt::format(R"({{"A":{}}})", number)); };
+  EXPECT_NE(of("9007199254740993"), of("9007199254740992"));
+  EXPECT_NE(of("18446744073709551616"), of("18446744073709551617"));
+  EXPECT_EQ(of("4096.0"), of("4096"));
+  EXPECT_EQ(of("1E300"), of("1e+300"));
+  EXPECT_NE(of("1e999"), of("2e999")) << "beyond a double";
+}
+
+TEST(Parameters, AValueIsFoundHoweverItIsWritten) {
+  const std::vector<Value> numbers{0.5, std::int64_t{1}, 2.0};
+  EXPECT_EQ(find_value(numbers, "1.0"), &numbers[1]);
+  EXPECT_EQ(find_value(numbers, "true"), &numbers[1]);
+  EXPECT_EQ(find_value(numbers, "2"), &numbers[2]);
+  EXPECT_EQ(find_value(numbers, "3"), nullptr);
+  const std::vector<Value> texts{std::string("1"), std::string("float")};
+  EXPECT_EQ(find_value(texts, R"("float")"), &texts[1]);
+  EXPECT_EQ(find_value(texts, "1"), nullptr);
+}
+
+TEST(Parameters, OnlyWhatHasASecondWayToBeWrittenHasAWriting) {
+  EXPECT_EQ(writing_of("false"), Writing::boolean);
+  EXPECT_EQ(writing_of("-12"), Writing::whole_number);
+  EXPECT_EQ(writing_of("2.0"), Writing::number_with_point);
+  for (const char* text : {"0.5", "\"1\"", "null", "[1]", "", "1e999"})
+    EXPECT_EQ(writing_of(text), std::nullopt) << text;
 }
 
 }  // namespace

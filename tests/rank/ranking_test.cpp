@@ -372,5 +372,17 @@ TEST(Ranking, TheViewsAgree) {
   }
 }
 
+TEST(Ranking, OneConfigurationWrittenInTwoWaysRanksOnce) {
+  std::vector<Trial> rows{timed_trial("old", 10, 0.1), timed_trial("new", 20, 0.1),
+                          timed_trial("other", 30, 0.1)};
+  const std::vector<std::string> parameters{R"({"BM":64,"V":true})", R"({"V":1,"BM":64.0})",
+                                            R"({"BM":64,"V":"1"})"};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].parameters = parameters[i];
+    rows[i].seen_in_sweep = static_cast<std::int64_t>(i) + 1;
+  }
+  EXPECT_EQ(places_of(rows), "1new 2other");
+}
+
 }  // namespace
 }  // namespace tiletune

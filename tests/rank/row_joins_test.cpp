@@ -2,6 +2,7 @@
 
 #include "rank/row_joins.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "rank/compared.h"
@@ -113,6 +114,29 @@ TEST(RowJoins, TheOrderOfParametersDoesNotTellConfigurationsApart) {
                                            with_parameters("B", R"({"Y":2,"X":1})", 30)});
   EXPECT_EQ(compared.only_problem().common, 1U);
   EXPECT_TRUE(compared.only_problem().joined.empty()) << "nothing is lacking";
+}
+
+TEST(RowJoins, ValuesAreEqualWhateverTypeTheyAreWrittenIn) {
+  const Compared compared(CompareBy::gpu, {with_parameters("A", R"({"X":1,"Y":2,"Z":"1"})", 100),
+                                           with_parameters("B", R"({"X":true,"Y":2,"Z":"1"})", 30),
+                                           with_parameters("C", R"({"Y":2.0,"X":1,"Z":"1"})", 30),
+                                           with_parameters("D", R"({"X":true,"Y":2})", 30)});
+  EXPECT_EQ(compared.only_problem().common, 1U);
+  std::vector<std::string> written;
+  for (const WrittenValues& values : compared.comparison.written) {
+    std::string& text = written.emplace_back(values.template_name + " " + values.parameter);
+    for (const auto& [writing, sides] : values.sides) {
+      text += fmt::format(" {}", name(writing));
+      for (const std::size_t side : sides) text += compared.names()[side];
+    }
+  }
+  EXPECT_EQ(written, (std::vector<std::string>{"sgemm X booleanBD integerAC", "sgemm Y integerABD floatC"}));
+}
+
+TEST(RowJoins, ValuesWrittenInOneWayAreNoCaseOfSeveral) {
+  const Compared compared(CompareBy::gpu, {with_parameters("A", R"({"X":1,"Y":0.5})", 100),
+                                           with_parameters("B", R"({"X":2,"Y":0.25})", 30)});
+  EXPECT_TRUE(compared.comparison.written.empty());
 }
 
 TEST(RowJoins, WhereNothingIsInCommonNothingIsJoined) {

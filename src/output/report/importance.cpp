@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <nlohmann/json.hpp>
+
+#include "output/cell_text.h"
 
 namespace tiletune {
 
@@ -13,14 +14,6 @@ namespace {
 constexpr std::size_t kMostValues = 1000;
 
 }  // namespace
-
-std::string value_text(const nlohmann::ordered_json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
-  if (value.is_number_unsigned()) return std::to_string(value.get<std::uint64_t>());
-  if (value.is_number_integer()) return std::to_string(value.get<std::int64_t>());
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 void Importance::add(const nlohmann::ordered_json& parameters, double time_us) {
   const double time = std::log(time_us);

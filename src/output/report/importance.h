@@ -43,7 +43,4 @@ class Importance {
   std::map<std::string, std::map<std::string, Sum>> by_parameter_;
 };
 
-/// A parameter's value as text.
-std::string value_text(const nlohmann::ordered_json& value);
-
 }  // namespace tiletune

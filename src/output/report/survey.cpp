@@ -6,8 +6,8 @@
 #include <optional>
 #include <set>
 
-#include "base/hash.h"
 #include "output/cell_text.h"
+#include "rank/parameters.h"
 #include "store/columns.h"
 
 namespace tiletune {
@@ -19,7 +19,7 @@ constexpr std::size_t kMostReasons = 200;
 /// The latest row of a configuration decides what is known of it; of the others nothing is shown.
 struct CurrentRow : DatedRow {
   const Comparable* what = nullptr;
-  std::array<std::uint64_t, 2> identity{};
+  Identity identity{};
   double time_us = 0;  ///< 0: none
   bool screened_out = false;
 };
@@ -101,8 +101,7 @@ class Reader {
     DatedRow& dated = row;
     dated = {id, trial, order_};
     row.what = group_;
-    scratch_.assign(trial.template_name).append(1, '\0').append(trial.parameters);
-    row.identity = checksum128(scratch_);
+    row.identity = identity_of(trial.template_name, trial.parameters);
     row.time_us = time_of(trial).value_or(0);
     row.screened_out = trial.outcome == Outcome::screened_out;
     rows_.push_back(row);
@@ -114,7 +113,6 @@ class Reader {
   const Comparable* group_ = nullptr;  ///< of the row at hand
   Outcomes* outcomes_ = nullptr;
   std::vector<CurrentRow> rows_;
-  std::string scratch_;
 };
 
 void add_importance(std::map<std::string, Importance>& importance, const CurrentRow& row,

@@ -145,12 +145,13 @@ function fastestRows(group, joined) {
   return fastest;
 }
 
-// The same for the same values, in whatever order a file lists them.
+// The same for the same values, in whatever order and type a file lists them.
 function configurationKey(group, row, join) {
   const values = new Map(join?.completed);
   for (const parameter of group.parameters) {
     const value = parameter.values[row];
     if (value !== null && (!join?.names || join.names.has(parameter.name))) values.set(parameter.name, value);
   }
-  return JSON.stringify([group.cells("template")[row], [...values].sort(([a], [b]) => (a < b ? -1 : 1))]);
+  const numbers = [...values].map(([name, value]) => [name, typeof value === "boolean" ? Number(value) : value]);
+  return JSON.stringify([group.cells("template")[row], numbers.sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
