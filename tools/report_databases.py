@@ -9,7 +9,11 @@ import sqlite3
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CONFIGURATIONS = 10_000
 
-HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'><!--<script> \u2028 \" & ${1}"
+HOSTILE = ("</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'><!--<script> \u2028 \" & ${1}"
+           " \u202egnp\u200b\U000e0041 \\u202e")
+# What cannot be seen, or turns text around, is shown by its number.
+SHOWN = HOSTILE.replace("\u2028", "\\u2028").replace("\u202e", "\\u202e").replace("\u200b", "\\u200b") \
+    .replace("\U000e0041", "\\ue0041")
 HOSTILE_PARAMETER = "a.b['c']</td><b onclick=hacked()>"
 
 
@@ -99,9 +103,21 @@ def make_hostile(folder):
         insert(connection, failed)
         connection.execute("UPDATE trial SET template = ?, problem = ?, gpu = ?, reason = ?, warnings = ?, host = ?",
                            [HOSTILE] * 6)
-        connection.execute("UPDATE trial SET parameters = json_set(parameters, '$.\"__proto__\"', id, ?, ?) "
-                           "WHERE kind = 'kernel'", [f'$."{HOSTILE_PARAMETER}"', HOSTILE])
+        connection.execute("UPDATE trial SET parameters = json_set(parameters, ?, ?) WHERE kind = 'kernel'",
+                           [f'$."{HOSTILE_PARAMETER}"', HOSTILE])
         connection.execute("UPDATE sweep SET command = ?, gpu = ?, config_file = ?, config = ?", [HOSTILE] * 4)
+    return database
+
+
+def make_words_of_javascript(folder):
+    """Names that every object of JavaScript has, where charts put names: parameters, templates, GPUs."""
+    database = make_two_gpus(folder, "words.db")
+    with changing(database) as connection:
+        connection.execute("UPDATE trial SET parameters = json_set(json_remove(parameters, '$.BM'), '$.\"__proto__\"', "
+                           "json_extract(parameters, '$.BM'), '$.constructor', id % 3, '$.toString', "
+                           "CASE id % 2 WHEN 0 THEN '__proto__' ELSE 'valueOf' END) WHERE kind = 'kernel'")
+        connection.execute("UPDATE trial SET template = 'constructor' WHERE template = 'sgemm_warptile'")
+        connection.execute("UPDATE trial SET problem = '__proto__', gpu = replace(gpu, 'NVIDIA H200', '__proto__')")
     return database
 
 
