@@ -197,6 +197,26 @@ def check_hostile_gpus(page, address, checks):
     check_text_is_inert(page, checks, "hostile names of GPUs")
 
 
+# What only rows that were measured here can claim.
+CLAIMS = ("the result was right", "measured in full", "configurations timed", "none was timed",
+          "timed configurations", "no other configuration ties", "it takes finals", "screened out", "nothing ran", "first samples")
+
+
+def check_source(page, address, source, checks):
+    page.open(address)
+    wait_for_charts(page)
+    text = page.evaluate("document.getElementById('sections').textContent")
+    for claim in CLAIMS + (("the driver refused",) if source == "imported" else ()):
+        checks.that(claim not in text, f"{source} rows: {claim!r}")
+    expected = {"predicted": "a prediction says nothing of what ties", "imported": "its time has no interval",
+                "replayed": "its time has no interval"}[source]
+    checks.that(expected in text, f"{source} rows: nothing says {expected!r}")
+    click(page, "#ranking .open")
+    command = "tiletune bench" in text_of(page, "#ranking .details")
+    checks.equal(command, source != "imported", f"{source} rows: a command to run them again")
+    check_quiet(page, checks, f"{source} rows")
+
+
 def check_words_of_javascript(page, address, checks):
     page.open(address)
     wait_for_charts(page)

@@ -109,6 +109,22 @@ def make_hostile(folder):
     return database
 
 
+def make_of_source(folder, source):
+    """Rows that were not measured here: without intervals, finals and screening, and some that failed elsewhere."""
+    database = copied(folder, f"{source}.db")
+    with changing(database) as connection:
+        connection.execute("DELETE FROM sweep_trial")
+        connection.execute("DELETE FROM trial WHERE kind != 'kernel' OR outcome = 'screened_out'")
+        failed = [dict(row, key=outcome + row["key"], outcome=outcome, median_us=None, parameters="{}")
+                  for row in kernels_of(connection)[:1] for outcome in outcomes() if outcome != "screened_out"]
+        insert(connection, failed)
+        connection.execute("UPDATE trial SET source = ?, ci_low_us = NULL, ci_high_us = NULL, timed_in = '', cache = '', "
+                           "noise_floor_percent = NULL, relative_error = NULL, probability_near_best = NULL", [source])
+        if source == "predicted":
+            connection.execute("UPDATE trial SET predicted_us = median_us, median_us = NULL")
+    return database
+
+
 def make_words_of_javascript(folder):
     """Names that every object of JavaScript has, where charts put names: parameters, templates, GPUs."""
     database = make_two_gpus(folder, "words.db")
