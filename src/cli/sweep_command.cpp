@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <memory>
 #include <optional>
 
@@ -162,7 +161,8 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   command->add_option("--gpu-worker", options->gpus.worker)->allow_extra_args(false)->group("");
   command->add_option("--strategy", options->strategy, "exhaustive or random, instead of the config's")
       ->check(CLI::IsMember(strategy_names()));
-  command->add_option("--seed", options->seed, "Of the random strategy, instead of the config's");
+  command->add_option("--seed", options->seed, "Of the random strategy, instead of the config's")
+      ->check(whole_number());
   command->add_option(
       "--budget", options->budget,
       "Stop after a time of the whole sweep (60s, 5min, 2h: with --replay, seconds of compiling "
@@ -172,7 +172,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   options->measure.add_contest_to(*command);
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
   command->add_option("--limit", options->limit, "Rows to print per problem; 0: all")
-      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->check(whole_number())
       ->capture_default_str();
   command->add_flag("-q,--quiet", options->quiet, "No progress, only results");
   command->add_flag("--remeasure", options->remeasure, "Measure again what the database holds already")
