@@ -65,10 +65,13 @@ class PythonList {
     if (body.find(" for ") > kLongest) fail(fmt::format("an expression of at most {} characters", kLongest));
     rest_.remove_prefix(body.find(" for "));
     expect("for");
-    std::string_view variable = word();
+    const std::string_view variable = word();
     if (variable.empty()) fail("a name");
     expect("in");
+    if (nesting_ > 0) fail("a list or range() without a 'for' of its own");
+    ++nesting_;
     const Json values = value_list();
+    --nesting_;
     expect("]");
     const std::string_view end = std::exchange(rest_, body);
     Json list = Json::array();
@@ -132,11 +135,10 @@ class PythonList {
 
   Json signed_number() {
     bool negative = false;
-    std::string_view before = rest_;
     while (accept("-")) negative = !negative;
     if (!negative) accept("+");
     Json base = primary();
-    before = rest_;
+    const std::string_view before = rest_;
     if (accept("**")) base = calculate('^', base, primary(), before);
     return negative ? calculate('-', 0, base, before) : base;
   }
