@@ -35,7 +35,8 @@ TEST(PythonList, NothingElseIsRun) {
             "expected a number, a string in quotes, True or False at column 5 of '[2**i for j in range(4)]'");
   std::string nested;
   for (int i = 0; i < 100'000; ++i) nested += "[i for i in ";
-  EXPECT_TRUE(refusal(nested).starts_with("expected a list or range() without a 'for' of its own at column 24 of"));
+  EXPECT_TRUE(
+      refusal(nested).starts_with("expected a list or range() without a 'for' of its own at column 24 of"));
   EXPECT_EQ(refusal("[2**64]"), "expected a calculation with a result of 64 bits at column 3 of '[2**64]'");
   EXPECT_EQ(refusal("[1 // 0]"), "expected a calculation with a result of 64 bits at column 4 of '[1 // 0]'");
   EXPECT_EQ(refusal("[1.5 // 2]"),
