@@ -4,7 +4,7 @@ import contextlib
 import re
 import sqlite3
 
-from report_databases import HOSTILE, HOSTILE_PARAMETER, outcomes
+from report_databases import HOSTILE_PARAMETER, SHOWN, outcomes
 
 AT_ONCE_MS = 1000  # on a machine that compiles meanwhile; 50 to 150 otherwise
 
@@ -175,8 +175,8 @@ def check_hostile(page, address, checks):
     page.open(address)
     wait_for_charts(page)
     shown = column(page, "template")
-    checks.that(HOSTILE in shown, f"the name is not shown as it is: {shown[:1]}")
-    checks.that(f"{HOSTILE_PARAMETER}={HOSTILE}" in text_of(page, "#ranking"), "the parameter is not shown as it is")
+    checks.that(SHOWN in shown, f"the name is not shown as it is: {shown[:1]}")
+    checks.that(f"{HOSTILE_PARAMETER}={SHOWN}" in text_of(page, "#ranking"), "the parameter is not shown as it is")
     meanings = page.evaluate("[...document.querySelectorAll('#outcomes .scroll:first-of-type td:nth-child(4)')]"
                              ".map((td) => td.textContent)")
     checks.equal(len(meanings), len(outcomes()), "outcomes")
@@ -188,13 +188,46 @@ def check_hostile_gpus(page, address, checks):
     page.open(address)
     wait_for_charts(page)
     for section in ("#gpus", "#ladder", "#chooser"):
-        checks.that(HOSTILE in text_of(page, section), f"{section} does not show names as they are")
+        checks.that(SHOWN in text_of(page, section), f"{section} does not show names as they are")
     page.evaluate("""(() => { const canvas = document.querySelector('#portability canvas');
         const {left, top, width, height} = canvas.getBoundingClientRect();
         canvas.dispatchEvent(new MouseEvent('mousemove', {bubbles: true, clientX: left + width / 2, clientY: top + height / 2}));
     })()""")
-    checks.that(HOSTILE in text_of(page, "#tooltip"), f"the tooltip does not show names as they are: {text_of(page, '#tooltip')!r}")
+    checks.that(SHOWN in text_of(page, "#tooltip"), f"the tooltip does not show names as they are: {text_of(page, '#tooltip')!r}")
     check_text_is_inert(page, checks, "hostile names of GPUs")
+
+
+# What only rows that were measured here can claim.
+CLAIMS = ("the result was right", "measured in full", "configurations timed", "none was timed",
+          "timed configurations", "no other configuration ties", "it takes finals", "screened out", "nothing ran", "first samples")
+
+
+def check_source(page, address, source, checks):
+    page.open(address)
+    wait_for_charts(page)
+    text = page.evaluate("document.getElementById('sections').textContent")
+    for claim in CLAIMS + (("the driver refused",) if source == "imported" else ()):
+        checks.that(claim not in text, f"{source} rows: {claim!r}")
+    expected = {"predicted": "a prediction says nothing of what ties", "imported": "its time has no interval",
+                "replayed": "its time has no interval"}[source]
+    checks.that(expected in text, f"{source} rows: nothing says {expected!r}")
+    click(page, "#ranking .open")
+    command = "tiletune bench" in text_of(page, "#ranking .details")
+    checks.equal(command, source != "imported", f"{source} rows: a command to run them again")
+    check_quiet(page, checks, f"{source} rows")
+
+
+def check_words_of_javascript(page, address, checks):
+    page.open(address)
+    wait_for_charts(page)
+    count = page.evaluate("document.querySelectorAll('#heat-map select')[1].options.length")
+    for across in range(count):
+        page.evaluate(f"""(() => {{ const select = document.querySelectorAll('#heat-map select')[1];
+            select.selectedIndex = {across}; select.dispatchEvent(new Event('change')); }})()""")
+        wait_for_charts(page)
+        pixels = coloured_pixels(page)
+        checks.that(min(pixels.values()) > 20, f"charts of words of JavaScript: {pixels}")
+    check_quiet(page, checks, "words of JavaScript")
 
 
 def ratios_of_pairs(page):

@@ -9,7 +9,11 @@ import sqlite3
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CONFIGURATIONS = 10_000
 
-HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'><!--<script> \u2028 \" & ${1}"
+HOSTILE = ("</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'><!--<script> \u2028 \" & ${1}"
+           " \u202egnp\u200b\U000e0041 \\u202e")
+# What cannot be seen, or turns text around, is shown by its number.
+SHOWN = HOSTILE.replace("\u2028", "\\u2028").replace("\u202e", "\\u202e").replace("\u200b", "\\u200b") \
+    .replace("\U000e0041", "\\ue0041")
 HOSTILE_PARAMETER = "a.b['c']</td><b onclick=hacked()>"
 
 
@@ -100,9 +104,37 @@ def make_hostile(folder):
         insert(connection, failed)
         connection.execute("UPDATE trial SET template = ?, problem = ?, gpu = ?, reason = ?, warnings = ?, host = ?",
                            [HOSTILE] * 6)
-        connection.execute("UPDATE trial SET parameters = json_set(parameters, '$.\"__proto__\"', id, ?, ?) "
-                           "WHERE kind = 'kernel'", [f'$."{HOSTILE_PARAMETER}"', HOSTILE])
+        connection.execute("UPDATE trial SET parameters = json_set(parameters, ?, ?) WHERE kind = 'kernel'",
+                           [f'$."{HOSTILE_PARAMETER}"', HOSTILE])
         connection.execute("UPDATE sweep SET command = ?, gpu = ?, config_file = ?, config = ?", [HOSTILE] * 4)
+    return database
+
+
+def make_of_source(folder, source):
+    """Rows that were not measured here: without intervals, finals and screening, and some that failed elsewhere."""
+    database = copied(folder, f"{source}.db")
+    with changing(database) as connection:
+        connection.execute("DELETE FROM sweep_trial")
+        connection.execute("DELETE FROM trial WHERE kind != 'kernel' OR outcome = 'screened_out'")
+        failed = [dict(row, key=outcome + row["key"], outcome=outcome, median_us=None, parameters="{}")
+                  for row in kernels_of(connection)[:1] for outcome in outcomes() if outcome != "screened_out"]
+        insert(connection, failed)
+        connection.execute("UPDATE trial SET source = ?, ci_low_us = NULL, ci_high_us = NULL, timed_in = '', cache = '', "
+                           "noise_floor_percent = NULL, relative_error = NULL, probability_near_best = NULL", [source])
+        if source == "predicted":
+            connection.execute("UPDATE trial SET predicted_us = median_us, median_us = NULL")
+    return database
+
+
+def make_words_of_javascript(folder):
+    """Names that every object of JavaScript has, where charts put names: parameters, templates, GPUs."""
+    database = make_two_gpus(folder, "words.db")
+    with changing(database) as connection:
+        connection.execute("UPDATE trial SET parameters = json_set(json_remove(parameters, '$.BM'), '$.\"__proto__\"', "
+                           "json_extract(parameters, '$.BM'), '$.constructor', id % 3, '$.toString', "
+                           "CASE id % 2 WHEN 0 THEN '__proto__' ELSE 'valueOf' END) WHERE kind = 'kernel'")
+        connection.execute("UPDATE trial SET template = 'constructor' WHERE template = 'sgemm_warptile'")
+        connection.execute("UPDATE trial SET problem = '__proto__', gpu = replace(gpu, 'NVIDIA H200', '__proto__')")
     return database
 
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -97,6 +98,14 @@ void run(const std::string& file, const std::string& problem) {
                library.relative_error);
 }
 
+constexpr const char* kUsage =
+    "Usage: use_best BEST.JSON PROBLEM\n"
+    "Runs the GEMM that 'tiletune export --best -o BEST.JSON' recommends for a problem, checks it, and "
+    "prints its\n"
+    "time beside the recorded one and cuBLAS's.\n"
+    "Example: use_best best.json 4096x4096x4096\n"
+    "Exit codes: 0 done, 2 a mistake to correct or no GPU, 3 the GPU failed.\n";
+
 int failed(int status, const std::string& message) {
   fmt::print(stderr, "use_best: {}\n", message);
   return status;
@@ -105,6 +114,10 @@ int failed(int status, const std::string& message) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  if (argc == 2 && (argv[1] == std::string_view("--help") || argv[1] == std::string_view("-h"))) {
+    fmt::print("{}", kUsage);
+    return 0;
+  }
   if (argc != 3) throw UserError("two arguments are needed", "Write: use_best BEST.JSON 4096x4096x4096");
   run(argv[1], argv[2]);
   return 0;

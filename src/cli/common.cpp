@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -126,6 +127,16 @@ TrialFilter FilterOptions::filter(const Database& rows) const {
   filter.sources = parse_sources(sources);
   filter.sweep_id = sweep;
   return filter;
+}
+
+CLI::Validator whole_number() {
+  const auto check = [](const std::string& text) -> std::string {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool whole = error == std::errc() && end == text.data() + text.size() && number >= 0;
+    return whole ? "" : fmt::format("{} is no whole number from 0 to 2^63 - 1", text);
+  };
+  return {check, "UINT"};
 }
 
 std::vector<GpuModel> shipped_gpu_models() { return load_gpu_models(home_folder() / "configs" / "gpus"); }

@@ -53,6 +53,9 @@ struct FilterOptions {
   TrialFilter filter(const Database& rows) const;
 };
 
+/// Of options: a number from 0 to 2^63 - 1. CLI11 takes the nearest for one that does not fit.
+CLI::Validator whole_number();
+
 /// Values of --source. Throws UserError for what is none.
 std::vector<Source> parse_sources(const std::vector<std::string>& texts);
 

@@ -115,7 +115,7 @@ void add_rank_command(CLI::App& app, Action& action) {
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
   const CLI::Option* limit =
       command->add_option("--limit", options->limit, "Rows per GPU and problem; 0: all")
-          ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+          ->check(whole_number())
           ->capture_default_str();
   command->add_option("--sort-by", options->sort_by, "A column, e.g. registers (default: the rank)");
   command->add_option("--columns", options->columns, "Columns to show, e.g. parameters,median_us,registers")

@@ -47,6 +47,16 @@ void check_repeat(const ReplayOptions& options, const TuneSpec& spec, const Swee
     throw UserError("several runs have no ranking", where, "Use --format table or json.");
 }
 
+/// A budget that is named must be kept; one in the config may be meant for measuring.
+void check_budget(const ReplayOptions& options, const Recording& recording) {
+  const std::size_t silent = recording.timed_without_costs();
+  if (!options.asks_for_seconds || silent == 0 || silent < recording.timed()) return;
+  throw UserError(
+      fmt::format("seconds cannot be counted: {} does not say how long compiling and measuring took",
+                  options.recording.string()),
+      Where{"--budget", ""}, "Give a number of configurations, such as --budget 500.");
+}
+
 /// What a config says, where another tool's file says nothing.
 ImportFacts facts_of(const TuneSpec& spec, const std::string& gpu) {
   ImportFacts facts;
@@ -118,6 +128,7 @@ class Replaying {
         target_(target_from_row(recording_->sample(), shipped_gpu_models())),
         database_(options.database.empty() ? scratch_.path() / "replay.db" : options.database,
                   options.database.empty() ? Database::Mode::scratch : Database::Mode::read_write) {
+    check_budget(options, *recording_);
     leave_out_kernels(spec_);
   }
 

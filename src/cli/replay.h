@@ -13,6 +13,7 @@ struct ReplayOptions {
   std::filesystem::path database;   ///< for the replayed rows; empty: they are not kept
   std::string gpu;                  ///< part of the recorded GPU's name; empty: there is only one
   std::uint64_t repeat = 1;         ///< runs with seeds one after the other
+  bool asks_for_seconds = false;    ///< the command line has a budget of time, which must then be kept
   SweepOptions sweep;
   bool quiet = false;
 };

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <limits>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -39,6 +38,14 @@ void print_result(const ReportFlags& flags, const ReportSize& size) {
   }
 }
 
+[[noreturn]] void throw_no_row(const ReportFlags& flags) {
+  const std::string file = flags.rows.database.string();
+  throw NothingToDo("no row matches", Where{file, ""},
+                    fmt::format("Loosen the filters, name another file with --db, or fill this one: tiletune "
+                                "sweep CONFIG --db {0}, or tiletune import FILE --db {0}.",
+                                shell_quoted(file)));
+}
+
 int run(const ReportFlags& flags) {
   check_output(flags.output, flags.rows.database);
   const Database database(flags.rows.database, Database::Mode::read_only);
@@ -49,11 +56,12 @@ int run(const ReportFlags& flags) {
   ReportSize size;
   database.at_one_state([&] {
     if (database.outcome_counts(filter).empty()) {
-      throw NothingToDo("no row matches", Where{flags.rows.database.string(), ""},
-                        "Loosen the filters, or run 'tiletune sweep' first.");
+      throw_no_row(flags);
     }
-    stream_output(flags.output,
-                  [&](std::ostream& out) { size = write_report(out, database, filter, options); });
+    stream_output(flags.output, [&](std::ostream& out) {
+      size = write_report(out, database, filter, options);
+      if (size.groups == 0) throw_no_row(flags);  // baselines alone
+    });
   });
   print_result(flags, size);
   return 0;
@@ -68,7 +76,7 @@ void add_report_command(CLI::App& app, Action& action, const std::string& comman
       app.add_subcommand("report", "Write recorded results as one HTML page with tables and charts");
   flags->rows.add_to(*command);
   command->add_option("--limit", flags->limit, "Configurations per GPU and problem, fastest first; 0: all")
-      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->check(whole_number())
       ->capture_default_str();
   command->add_option("-o,--output", flags->output, "The page; -: standard output")->capture_default_str();
   command->footer(

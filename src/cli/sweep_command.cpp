@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <memory>
 #include <optional>
 
@@ -78,6 +77,7 @@ int replay(const SweepCommand& options, const TuneSpec& spec, const SweepView& v
   if (options.database_named) replay.database = options.database;
   replay.gpu = options.gpus.model;
   replay.repeat = options.repeat;
+  replay.asks_for_seconds = seconds_from_text(options.budget).has_value();
   replay.sweep = sweep_options(options, spec);
   replay.quiet = options.quiet;
   return run_replay(spec, replay, view);
@@ -148,7 +148,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   CLI::Option* replay = command->add_option(
       "--replay", options->replay,
       "Answer from the rows of this database, or of another tool's file that import reads, compile nothing "
-      "and measure nothing; --budget counts the seconds that were taken then. Rows are kept where --db names "
+      "and measure nothing. Rows are kept where --db names "
       "another file");
   command
       ->add_option(
@@ -161,14 +161,18 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   command->add_option("--gpu-worker", options->gpus.worker)->allow_extra_args(false)->group("");
   command->add_option("--strategy", options->strategy, "exhaustive or random, instead of the config's")
       ->check(CLI::IsMember(strategy_names()));
-  command->add_option("--seed", options->seed, "Of the random strategy, instead of the config's");
-  command->add_option("--budget", options->budget,
-                      "Stop after a time (60s, 5min, 2h) or a number of configurations (500)");
+  command->add_option("--seed", options->seed, "Of the random strategy, instead of the config's")
+      ->check(whole_number());
+  command->add_option(
+      "--budget", options->budget,
+      "Stop after a time of the whole sweep (60s, 5min, 2h: with --replay, seconds of compiling "
+      "and measuring as recorded), or a number of configurations of each template on each "
+      "problem (500)");
   options->measure.add_to(*command);
   options->measure.add_contest_to(*command);
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
   command->add_option("--limit", options->limit, "Rows to print per problem; 0: all")
-      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->check(whole_number())
       ->capture_default_str();
   command->add_flag("-q,--quiet", options->quiet, "No progress, only results");
   command->add_flag("--remeasure", options->remeasure, "Measure again what the database holds already")

@@ -153,9 +153,13 @@ std::string space_line(const std::vector<Stage>& stages, const TuneSpec& spec) {
     valid += static_cast<double>(stage.space.size());
     planned += stage.planned;
   }
-  return fmt::format("{}: {} template{} x {} problem{}: {:.0f} raw combinations, {:.0f} valid, {} to try\n",
-                     printable(spec.name), spec.templates.size(), spec.templates.size() == 1 ? "" : "s",
-                     spec.problems.size(), spec.problems.size() == 1 ? "" : "s", raw, valid, planned) +
+  const std::string budget =
+      stages.size() > 1 && spec.budget.evaluations > 0
+          ? fmt::format(" (at most {} of a template on a problem)", spec.budget.evaluations)
+          : "";
+  return fmt::format("{}: {} x {}: {:.0f} raw combinations, {:.0f} valid, {} to try{}\n",
+                     printable(spec.name), counted(spec.templates.size(), "template"),
+                     counted(spec.problems.size(), "problem"), raw, valid, planned, budget) +
          empty_spaces(stages, spec);
 }
 

@@ -1,8 +1,11 @@
 #include "output/display.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
 #include <limits>
 
 #include "base/text.h"
@@ -100,6 +103,20 @@ std::string printable(std::string_view text) {
       out += text.substr(0, next.bytes);
     }
     text.remove_prefix(next.bytes);
+  }
+  return out;
+}
+
+std::string with_visible_controls(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const Decoded next = decode(json);
+    if (next.point >= 0x7F && is_in(kControls, next.point))
+      out += fmt::format("\\\\u{:04x}", static_cast<std::uint32_t>(next.point));
+    else
+      out += json.substr(0, next.bytes);
+    json.remove_prefix(next.bytes);
   }
   return out;
 }

@@ -36,20 +36,15 @@ void CodeGenerator::fold(const Node& node) {
   }
 }
 
-/// The first operand that decides leaves its truth; the others are not evaluated.
+/// The first operand that decides is the result; the others are not evaluated.
 void CodeGenerator::logical(const Node& node) {
-  const bool decisive = node.op == Op::logical_or;
+  const Op keep = node.op == Op::logical_or ? Op::keep_if_true : Op::keep_if_false;
   std::vector<std::size_t> decided;
   for (const Node& operand : node.operands) {
     generate(operand);
-    if (&operand == &node.operands.back()) break;
-    decided.push_back(jump(node, decisive ? Op::jump_if_true : Op::jump_if_false, -1));
+    if (&operand != &node.operands.back()) decided.push_back(jump(node, keep, -1));
   }
-  emit(node, Op::truth, 0, 0);
-  const std::size_t end = jump(node, Op::jump, -1);
   for (const std::size_t from : decided) land(from);
-  push(node, decisive);
-  land(end);
 }
 
 void CodeGenerator::conditional(const Node& node) {

@@ -19,15 +19,19 @@ struct Function {
   std::size_t fewest;  ///< arguments
   std::size_t most;
 };
-inline constexpr std::array<Function, 9> kFunctions{{{"min", Op::min, 2, kAny},
-                                                     {"max", Op::max, 2, kAny},
-                                                     {"abs", Op::abs, 1, 1},
-                                                     {"ceil_div", Op::ceil_div, 2, 2},
-                                                     {"round_up", Op::round_up, 2, 2},
-                                                     {"is_pow2", Op::is_pow2, 1, 1},
-                                                     {"log2", Op::log2, 1, 1},
-                                                     {"gcd", Op::gcd, 2, kAny},
-                                                     {"lcm", Op::lcm, 2, kAny}}};
+inline constexpr std::array<Function, 13> kFunctions{{{"min", Op::min, 2, kAny},
+                                                      {"max", Op::max, 2, kAny},
+                                                      {"abs", Op::abs, 1, 1},
+                                                      {"ceil_div", Op::ceil_div, 2, 2},
+                                                      {"round_up", Op::round_up, 2, 2},
+                                                      {"is_pow2", Op::is_pow2, 1, 1},
+                                                      {"log2", Op::log2, 1, 1},
+                                                      {"gcd", Op::gcd, 2, kAny},
+                                                      {"lcm", Op::lcm, 2, kAny},
+                                                      {"int", Op::to_integer, 1, 1},
+                                                      {"float", Op::to_number, 1, 1},
+                                                      {"bool", Op::truth, 1, 1},
+                                                      {"pow", Op::power, 2, 2}}};
 
 struct Spelling {
   std::string_view text;

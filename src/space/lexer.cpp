@@ -47,19 +47,37 @@ class Lexer {
   }
 
   Token number() {
-    const bool hexadecimal = rest_.substr(0, 2) == "0x" || rest_.substr(0, 2) == "0X";
-    const std::size_t length = hexadecimal ? number_length(2, "") : number_length(0, "eE");
+    const int base = base_of_number();
+    const std::size_t length = base != 10 ? number_length(2, "") : number_length(0, "eE");
     const std::string_view written = rest_.substr(0, length);
-    const bool integral = hexadecimal || written.find_first_of(".eE") == std::string_view::npos;
-    if (!hexadecimal && integral && written.size() > 1 && written.front() == '0')
+    const bool integral = base != 10 || written.find_first_of(".eE") == std::string_view::npos;
+    if (base == 10 && integral && written.size() > 1 && written.front() == '0')
       fail(fmt::format("number '{}' with a leading zero", written),
            "write it without leading zeros, or as 0x...");
-    Value value = hexadecimal ? parsed<std::int64_t>(written.substr(2), 16)
-                  : integral  ? parsed<std::int64_t>(written, 10)
-                              : parsed<double>(written, std::chars_format::general);
+    Value value = base != 10 ? parsed<std::int64_t>(written.substr(2), base)
+                  : integral ? parsed<std::int64_t>(written, 10)
+                             : parsed<double>(written, std::chars_format::general);
     Token token = take(Token::Kind::literal, length);
     token.literal = std::move(value);
     return token;
+  }
+
+  /// By its prefix: 0x, 0o or 0b, as in Python.
+  int base_of_number() const {
+    if (rest_.size() < 2 || rest_[0] != '0') return 10;
+    switch (rest_[1]) {
+      case 'x':
+      case 'X':
+        return 16;
+      case 'o':
+      case 'O':
+        return 8;
+      case 'b':
+      case 'B':
+        return 2;
+      default:
+        return 10;
+    }
   }
 
   /// Everything that can belong to a number, so that "12ab" is one malformed number.

@@ -128,6 +128,15 @@ FaultKind negated(const Scalar& operand, Scalar& result) {
   return apply_integers(Op::subtract, 0, operand.integer, result);
 }
 
+/// Cut off towards zero.
+FaultKind to_integer(const Scalar& operand, Scalar& result) {
+  if (operand.is_integral()) return done(integer_scalar(operand.integer), result);
+  constexpr double kBound = 0x1p63;
+  const double whole = std::trunc(operand.number);
+  if (whole < -kBound || whole >= kBound) return FaultKind::integer_overflow;
+  return done(integer_scalar(static_cast<std::int64_t>(whole)), result);
+}
+
 bool is_power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
 FaultKind of_integer(Op op, std::int64_t operand, Scalar& result) {
@@ -177,6 +186,8 @@ FaultKind apply(Op op, const Scalar& operand, Scalar& result) {
   if (!operand.is_numeric()) return FaultKind::needs_number;
   if (op == Op::abs) return magnitude(operand, result);
   if (op == Op::negate) return negated(operand, result);
+  if (op == Op::to_integer) return to_integer(operand, result);
+  if (op == Op::to_number) return done(number_scalar(operand.as_number()), result);
   if (op == Op::plus) {
     const bool boolean = operand.kind == Scalar::Kind::boolean;
     return done(boolean ? integer_scalar(operand.integer) : operand, result);

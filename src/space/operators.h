@@ -41,6 +41,8 @@ enum class Op : std::uint8_t {
   bit_not,
   logical_not,
   abs,
+  to_integer,
+  to_number,
   is_pow2,
   log2,
   truth,
@@ -54,7 +56,8 @@ enum class Op : std::uint8_t {
   // of a program only
   jump,
   jump_if_false,  ///< takes the condition off the stack
-  jump_if_true,
+  keep_if_false,  ///< jumps and leaves the condition on the stack, or takes it off
+  keep_if_true,
   compare_or_jump,  ///< compares; when true, leaves the right operand for the next comparison of the chain
   equals_any,       ///< (x, found, element) becomes (x, found or x == element)
   drop_below,       ///< (x, found) becomes (found)

@@ -63,9 +63,15 @@ class Parser {
   Node logical(Op op, std::string_view python, std::string_view c, Node (Parser::*operand)()) {
     Node first = (this->*operand)();
     if (!at(python) && !at(c)) return first;
-    Node whole = node(op, here(), std::move(first));
-    while (accept(python) || accept(c)) append(whole, (this->*operand)());
-    return whole;
+    const std::size_t position = here();
+    Node whole = node(op, position, std::move(first));
+    bool of_c = false;
+    while (at(python) || at(c)) {
+      of_c = of_c || at(c);
+      advance();
+      append(whole, (this->*operand)());
+    }
+    return of_c ? node(Op::truth, position, std::move(whole)) : whole;
   }
 
   Node inversion() {
@@ -78,6 +84,7 @@ class Parser {
   Node comparison() {
     Node first = infix(0);
     if (at("in") || at("not")) return membership(std::move(first));
+    if (at("is")) fail("'is' asks whether two objects are one", "compare values with == or !=");
     const Spelling* spelling = accept_any(kComparisons);
     if (spelling == nullptr) return first;
     Node chain = node(Op::comparison_chain, previous(), std::move(first));
@@ -151,8 +158,22 @@ class Parser {
     return leaf;
   }
 
+  /// What is called, but is no function of the language: "len", "math.ceil".
+  [[noreturn]] void no_function() const {
+    std::size_t end = next_ + 1;
+    while (tokens_[end].text == "." && tokens_[end + 1].kind == Token::Kind::name) end += 2;
+    const std::size_t begin = here();
+    std::vector<std::string> known;
+    for (const Function& function : kFunctions) known.emplace_back(function.name);
+    fail(fmt::format("no function '{}'", text_.text.substr(begin, tokens_[end - 1].span.end - begin)),
+         fmt::format("the functions are {}", join(known, ", ")));
+  }
+
   Node name(const Token& token) {
     const std::string written(token.text);
+    if (const std::string_view next = tokens_[next_ + 1].text;
+        (next == "(" || next == ".") && !is_reserved(written))
+      no_function();
     const auto slot = symbols_.find(written);
     if (!slot && is_reserved(written)) unexpected("a value");
     if (const auto remedy = symbols_.withheld(written); !slot && remedy)
@@ -169,12 +190,23 @@ class Parser {
     Node whole{function.op, {}, -1, {}, {}, tokens_[next_].span, here()};
     advance();
     expect("(");
+    if ((function.op == Op::min || function.op == Op::max) && accept("[")) return of_list(std::move(whole));
     list(whole, ")");
     const std::size_t count = whole.operands.size();
     if (count < function.fewest || count > function.most)
       syntax_error(text_, whole.position, fmt::format("{} with {} arguments", function.name, count),
                    fmt::format("give it {}{}", function.most == kAny ? "at least " : "", function.fewest));
     return whole;
+  }
+
+  /// The rest of max([a, b]), whose list may have one element.
+  Node of_list(Node whole) {
+    list(whole, "]");
+    expect(")");
+    whole.span.end = tokens_[next_ - 1].span.end;
+    if (whole.operands.size() > 1) return whole;
+    Node only = std::move(whole.operands.front());
+    return only;
   }
 
   /// Appends "a, b, c)" to the operands; a comma before the end is allowed, as in Python.

@@ -99,7 +99,7 @@ std::vector<Program> Program::conjuncts(const ExprText& text, const SymbolTable&
   const Node root = parse(text, symbols);
   std::vector<Program> programs;
   const auto add = [&](const Node& node, const auto& self) -> void {
-    if (node.op != Op::logical_and) return programs.push_back(Program(shared, node));
+    if (node.op != Op::logical_and && node.op != Op::truth) return programs.push_back(Program(shared, node));
     for (const Node& operand : node.operands) self(operand, self);
   };
   add(root, add);
@@ -134,8 +134,10 @@ bool Program::run(const Frame& frame, Scalar& result, Fault& fault) const {
       case Op::jump_if_false:
         jumps = !is_true(*--top);
         break;
-      case Op::jump_if_true:
-        jumps = is_true(*--top);
+      case Op::keep_if_false:
+      case Op::keep_if_true:
+        jumps = is_true(top[-1]) == (instruction.op == Op::keep_if_true);
+        if (!jumps) --top;
         break;
       case Op::compare_or_jump:
         kind = compare_next(instruction.comparison, top, jumps);

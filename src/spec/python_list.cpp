@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
+#include "spec/python_integers.h"
 #include "spec/values.h"
 
 namespace tiletune {
@@ -26,26 +31,70 @@ class PythonList {
   }
 
  private:
+  /// Lists joined by +. list() changes nothing, so that its parentheses need only be counted: the text may
+  /// hold any number of them.
   Json value_list() {
-    std::size_t calls = 0;  // not by recursion: the text may hold any number of them
-    while (accept("list(")) ++calls;
-    Json list = plain_list();
-    for (; calls > 0; --calls) expect(")");
+    Json list = Json::array();
+    std::size_t calls = 0;
+    do {
+      while (accept("list(")) ++calls;
+      for (Json& value : plain_list()) append(list, std::move(value));
+      while (calls > 0 && accept(")")) --calls;
+    } while (accept("+"));
+    if (calls > 0) expect(")");
     return list;
   }
 
   Json plain_list() {
     if (accept("range(")) return range();
-    if (accept("[")) return elements("]");
+    if (accept("[")) return is_comprehension() ? comprehension() : elements("]");
     if (accept("(")) return elements(")");
     fail("a list such as [16, 32, 64] or range(1, 9)");
+  }
+
+  /// Whether a "for" follows before the bracket closes.
+  bool is_comprehension() const {
+    const std::string_view body = rest_.substr(0, rest_.find_first_of("]'\""));
+    return body.find(" for ") != std::string_view::npos;
+  }
+
+  /// "[2**i for i in range(6)]", after its bracket: the expression is read anew for every value.
+  Json comprehension() {
+    constexpr std::size_t kLongest = 200;
+    const std::string_view body = rest_;
+    if (body.find(" for ") > kLongest) fail(fmt::format("an expression of at most {} characters", kLongest));
+    rest_.remove_prefix(body.find(" for "));
+    expect("for");
+    const std::string_view variable = word();
+    if (variable.empty()) fail("a name");
+    expect("in");
+    if (nesting_ > 0) fail("a list or range() without a 'for' of its own");
+    ++nesting_;
+    const Json values = value_list();
+    --nesting_;
+    expect("]");
+    const std::string_view end = std::exchange(rest_, body);
+    Json list = Json::array();
+    for (const Json& value : values) {
+      rest_ = body;
+      variable_ = {variable, value};
+      append(list, sum());
+      expect("for");
+    }
+    variable_ = {};
+    rest_ = end;
+    return list;
+  }
+
+  void append(Json& list, Json value) const {
+    if (list.size() == kMostValues) fail(fmt::format("at most {} values", kMostValues));
+    list.push_back(std::move(value));
   }
 
   Json elements(std::string_view end) {
     Json list = Json::array();
     while (!accept(end)) {
-      list.push_back(element());
-      if (list.size() > kMostValues) fail(fmt::format("at most {} values", kMostValues));
+      append(list, element());
       if (accept(",")) continue;
       expect(end);
       break;
@@ -58,7 +107,84 @@ class PythonList {
     if (accept("False")) return false;
     skip_space();
     if (!rest_.empty() && (rest_.front() == '\'' || rest_.front() == '"')) return string();
+    return sum();
+  }
+
+  Json sum() {
+    if (++nesting_ > kMostNesting) fail("fewer parentheses");
+    Json left = product();
+    while (true) {
+      const std::string_view before = rest_;
+      const char op = accept("+") ? '+' : accept("-") ? '-' : '\0';
+      if (op == '\0') break;
+      left = calculate(op, left, product(), before);
+    }
+    --nesting_;
+    return left;
+  }
+
+  Json product() {
+    Json left = signed_number();
+    while (true) {
+      const std::string_view before = rest_;
+      const char op = accept("*") ? '*' : accept("//") ? 'd' : accept("/") ? '/' : accept("%") ? '%' : '\0';
+      if (op == '\0') return left;
+      left = calculate(op, left, signed_number(), before);
+    }
+  }
+
+  Json signed_number() {
+    bool negative = false;
+    while (accept("-")) negative = !negative;
+    if (!negative) accept("+");
+    Json base = primary();
+    const std::string_view before = rest_;
+    if (accept("**")) base = calculate('^', base, primary(), before);
+    return negative ? calculate('-', 0, base, before) : base;
+  }
+
+  Json primary() {
+    if (accept("(")) {
+      Json inner = sum();
+      expect(")");
+      return inner;
+    }
+    skip_space();
+    const std::string_view here = rest_;
+    if (!variable_.first.empty() && word() == variable_.first) return variable_.second;
+    rest_ = here;
     return number();
+  }
+
+  /// As Python calculates, without integers beyond 64 bits; 'd' is //, '^' is **.
+  Json calculate(char op, const Json& left, const Json& right, std::string_view at) {
+    if (left.is_number_integer() && right.is_number_integer() && op != '/') {
+      if (const auto value = calculate_integers(op, left.get<std::int64_t>(), right.get<std::int64_t>()))
+        return *value;
+      rest_ = at;
+      fail("a calculation with a result of 64 bits");
+    }
+    if (!left.is_number() || !right.is_number()) fail("a calculation with numbers");
+    const double a = left.get<double>();
+    const double b = right.get<double>();
+    double value = std::numeric_limits<double>::quiet_NaN();
+    if (op == '+') value = a + b;
+    if (op == '-') value = a - b;
+    if (op == '*') value = a * b;
+    if (op == '/' && b != 0) value = a / b;
+    if (std::isfinite(value)) return value;
+    rest_ = at;
+    fail("a calculation of + - * / with a finite result, or one of integers");
+  }
+
+  /// The name that comes next, or nothing.
+  std::string_view word() {
+    skip_space();
+    const auto* const end = std::find_if_not(
+        rest_.begin(), rest_.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+    const std::string_view word = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
+    rest_.remove_prefix(word.size());
+    return word;
   }
 
   Json string() {
@@ -72,8 +198,7 @@ class PythonList {
 
   Json number() {
     skip_space();
-    const std::size_t sign = !rest_.empty() && rest_.front() == '+' ? 1 : 0;
-    const std::string_view digits = rest_.substr(sign);
+    const std::string_view digits = rest_;
     std::int64_t integer = 0;
     const auto whole = std::from_chars(digits.data(), digits.data() + digits.size(), integer);
     double real = 0;
@@ -81,13 +206,17 @@ class PythonList {
     const auto is_letter = [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
     };
-    if (any.ec != std::errc{} ||
+    if (any.ec != std::errc{} || digits.front() == '-' ||
         !std::isdigit(static_cast<unsigned char>(any.ptr[-1] == '.' ? '0' : any.ptr[-1])) ||
         (any.ptr != digits.data() + digits.size() && is_letter(*any.ptr))) {
       fail("a number, a string in quotes, True or False");
     }
     rest_.remove_prefix(static_cast<std::size_t>(any.ptr - rest_.data()));
-    if (whole.ec == std::errc{} && whole.ptr == any.ptr) return integer;
+    if (whole.ptr == any.ptr && whole.ec == std::errc{}) return integer;
+    if (whole.ptr == any.ptr) {
+      rest_ = digits;
+      fail("an integer of 64 bits");
+    }
     return real;
   }
 
@@ -137,8 +266,12 @@ class PythonList {
         where_, "Write the values out, as a list of Python.");
   }
 
+  static constexpr int kMostNesting = 64;
+
   const std::string& text_;
   std::string_view rest_;
+  std::pair<std::string_view, Json> variable_;  ///< of a comprehension
+  int nesting_ = 0;                             ///< parentheses that are open in a calculation
   const Where& where_;
 };
 

@@ -182,21 +182,25 @@ void read_t1_kernel(const Node& kernel, const fs::path& file, bool allow_outside
                 [](const std::string& option) { return option == "-std=c++11" || option == "--std=c++11"; });
 }
 
-void read_t1_budget(const Node& root, Budget& budget) {
-  const auto list = find_member(root, "Budget");
-  if (!list) return;
-  for (const Node& node : read_list(*list, "budgets", Empty::allowed)) {
-    const std::string type = read_string(need_member(node, "Type", "the kind of budget"));
-    const Node value = need_member(node, "BudgetValue", "a number");
-    if (type == "TuningDuration") {
-      budget.seconds = read_number(value, {.min = 0});
-    } else if (type == "ConfigurationCount") {
-      budget.evaluations = static_cast<std::uint64_t>(read_integer(value));
-    } else {
-      throw UserError(fmt::format("the budget '{}' is not known", type), node.where.at("Type"),
-                      "Give a TuningDuration in seconds, or a ConfigurationCount.");
-    }
+void read_t1_limit(const Node& node, Budget& budget) {
+  const std::string type = read_string(need_member(node, "Type", "the kind of budget"));
+  const Node value = need_member(node, "BudgetValue", "a number");
+  if (type == "TuningDuration") {
+    budget.seconds = read_number(value, {.min = 0});
+  } else if (type == "ConfigurationCount") {
+    budget.evaluations = static_cast<std::uint64_t>(read_integer(value));
+  } else {
+    throw UserError(fmt::format("the budget '{}' is not known", type), node.where.at("Type"),
+                    "Give a TuningDuration in seconds, or a ConfigurationCount.");
   }
+}
+
+/// One budget, or a list of them: both are in use.
+void read_t1_budget(const Node& root, Budget& budget) {
+  const auto member = find_member(root, "Budget");
+  if (!member) return;
+  if (member->json.get().is_object()) return read_t1_limit(*member, budget);
+  for (const Node& node : read_list(*member, "budgets", Empty::allowed)) read_t1_limit(node, budget);
 }
 
 }  // namespace

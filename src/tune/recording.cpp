@@ -145,8 +145,18 @@ void Recording::add(std::int64_t id, const Trial& row) {
   }
   add_names(row.parameters, place.names);
   entry.identity = identity_of(key, row.parameters);
-  tells_costs_ = tells_costs_ || entry.spent_ms > 0;
   entries_.push_back(entry);
+}
+
+std::size_t Recording::timed() const {
+  return static_cast<std::size_t>(
+      std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.time_us > 0; }));
+}
+
+std::size_t Recording::timed_without_costs() const {
+  return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return entry.time_us > 0 && !(entry.spent_ms > 0);
+  }));
 }
 
 void Recording::finish() {

@@ -81,8 +81,9 @@ class Recording {
                                    const std::function<bool(const std::string& parameters)>& is_wanted) const;
   /// Those that there are, the first few: "tiny 1x1x1 (gemm, f32); ..."
   std::string places_text() const;
-  /// Whether any row says how long compiling or measuring took.
-  bool tells_costs() const { return tells_costs_; }
+  /// Rows with a time, and how many of them do not say how long compiling and measuring took.
+  std::size_t timed() const;
+  std::size_t timed_without_costs() const;
 
   Trial row(std::int64_t id) const { return read_(id); }
   /// Any row; there is one.
@@ -98,7 +99,6 @@ class Recording {
   std::vector<Entry> entries_;
   std::vector<Entry> baselines_;
   std::unordered_map<std::string, Place> places_;
-  bool tells_costs_ = false;
 };
 
 /// Reads a set, row by row. `database` must outlive the recording.

@@ -117,8 +117,12 @@ Replay plan_replay(const TuneSpec& spec, const std::vector<Stage>& stages, const
   }
   if (faults.size() == stages.size()) throw_not_joined(faults, spec, recording, file);
   for (const Fault& fault : faults) add_note(replay, fmt::format("{} {}", file, fault.what));
-  if (spec.budget.seconds > 0 && !recording.tells_costs())
-    add_note(replay, "the rows do not say how long compiling and measuring took: no seconds are counted");
+  if (const std::size_t silent = recording.timed_without_costs(); spec.budget.seconds > 0 && silent > 0)
+    add_note(
+        replay,
+        fmt::format("{} of {} rows with a time do not say how long compiling and measuring took: no seconds "
+                    "are counted for them",
+                    silent, recording.timed()));
   return replay;
 }
 

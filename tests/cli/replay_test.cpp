@@ -104,6 +104,32 @@ TEST(Replay, TheTimeBudgetCountsSimulatedSeconds) {
   EXPECT_EQ(replayed(sandbox, config, {"--budget", "5"}).at("problems").at(0).at("evaluations"), 5);
 }
 
+TEST(Replay, ABudgetOfSecondsNeedsRowsThatSayWhatTheyTook) {
+  const Sandbox sandbox;
+  std::vector<Trial> rows = eight_rows();
+  for (Trial& row : rows) row.compile_ms = row.measure_ms = std::nullopt;
+  record(sandbox, rows);
+  expect_error(sandbox.run(replay(sandbox.write_tiny_space(8), {"--budget", "1s"})), kUserError,
+               {"--budget", "rows.db does not say how long compiling and measuring took",
+                "Give a number of configurations, such as --budget 500."});
+  const Finished run =
+      sandbox.run(replay(sandbox.write_tiny_space(8, R"(, "budget": {"seconds": 1})"), {"--format", "json"}));
+  EXPECT_EQ(run.code, 0);
+  EXPECT_NE(run.err.find("note: 7 of 7 rows with a time do not say"), std::string::npos) << run.err;
+}
+
+TEST(Replay, ABudgetOfEvaluationsIsOfEachTemplateOnEachProblem) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(8);
+  record(sandbox, eight_rows());
+  const std::vector<std::string> two{"--budget", "5", "--problem", "1x1x1", "--problem", "2x2x2"};
+  EXPECT_EQ(replayed(sandbox, config, two).at("budget_evaluations_per_template_and_problem"), 5);
+  std::vector<std::string> arguments = replay(config, two);
+  std::erase(arguments, "--quiet");
+  const Finished run = sandbox.run(arguments);
+  EXPECT_NE(run.out.find("10 to try (at most 5 of a template on a problem)\n"), std::string::npos) << run.out;
+}
+
 TEST(Replay, WhatNoClockCouldHaveSaidCostsNothing) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(3);

@@ -52,7 +52,11 @@ TEST(Report, ErrorsNameThePlaceAndTheRemedy) {
   expect_error(sandbox.run({"report", "--db", "none.db"}), kUserError,
                {"none.db: there is no such database"});
   expect_error(sandbox.run({"report", "--db", "rows.db", "--gpu", "A100"}), kNothingToDo,
-               {"rows.db: no row matches", "Loosen the filters"});
+               {"rows.db: no row matches", "Loosen the filters", "tiletune import FILE --db rows.db."});
+  expect_error(sandbox.run({"report", "--db", "rows.db", "--limit", "9999999999999999999999"}), kUserError,
+               {"--limit: 9999999999999999999999 is no whole number from 0 to 2^63 - 1"});
+  expect_error(sandbox.run({"report", "--db", "rows.db", "--template", "of no row"}), kNothingToDo,
+               {"rows.db: no row matches"});
   expect_error(sandbox.run({"report", "--db", "rows.db", "-o", "rows.db"}), kUserError, {"rows.db"});
   expect_error(sandbox.run({"report", "--db", "rows.db", "-o", "/dev/null/a.html"}), kUserError,
                {"cannot be written"});

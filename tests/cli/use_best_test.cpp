@@ -33,6 +33,14 @@ TEST(UseBest, WithoutAGpuItSaysSo) {
                {"use_best: no GPU to run on: ", "Run it on a machine with an NVIDIA GPU."});
 }
 
+TEST(UseBest, ExplainsItself) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(use_best("--help > '" + (folder / "help").string() + "'").code, 0);
+  std::ostringstream text;
+  text << std::ifstream(folder / "help").rdbuf();
+  EXPECT_TRUE(text.str().starts_with("Usage: use_best BEST.JSON PROBLEM\n")) << text.str();
+}
+
 TEST(UseBest, MistakesAreSaidWithPlaceAndRemedy) {
   expect_error(use_best(""), kUserError, {"two arguments are needed", "Write: use_best BEST.JSON"});
   expect_error(use_best("nowhere.json 1x1x1"), kUserError, {"nowhere.json: there is no such file"});

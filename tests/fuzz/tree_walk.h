@@ -18,12 +18,12 @@ inline Walked walk(const space::Node& node, std::span<const space::Scalar> slots
 
 inline Walked walk_logical(const space::Node& node, std::span<const space::Scalar> slots) {
   const bool decisive = node.op == space::Op::logical_or;
+  Walked one;
   for (const space::Node& operand : node.operands) {
-    const Walked one = walk(operand, slots);
-    if (one.fault != space::FaultKind::none) return one;
-    if (space::is_true(one.value) == decisive) return {space::boolean_scalar(decisive)};
+    one = walk(operand, slots);
+    if (one.fault != space::FaultKind::none || space::is_true(one.value) == decisive) break;
   }
-  return {space::boolean_scalar(!decisive)};
+  return one;
 }
 
 inline Walked walk_chain(const space::Node& node, std::span<const space::Scalar> slots) {

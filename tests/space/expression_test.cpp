@@ -133,14 +133,18 @@ TEST_F(ExpressionTest, CountsBoolsAsNumbersAsPython) {
   EXPECT_EQ(value("(BM > 32) * 16 + 16"), Value(int64_t{32}));
 }
 
-TEST_F(ExpressionTest, ShortCircuitsToABool) {
-  EXPECT_EQ(value("BM and BN"), Value(true));
-  EXPECT_EQ(value("zero or ''"), Value(false));
-  EXPECT_EQ(value("zero and 1 // zero"), Value(false));
-  EXPECT_EQ(value("BM or 1 // zero"), Value(true));
+TEST_F(ExpressionTest, ShortCircuitsToTheOperandThatDecides) {
+  EXPECT_EQ(value("BM and BN"), Value(int64_t{32}));
+  EXPECT_EQ(value("zero or ''"), Value(std::string()));
+  EXPECT_EQ(value("zero and 1 // zero"), Value(int64_t{0}));
+  EXPECT_EQ(value("BM or 1 // zero"), Value(int64_t{64}));
+  EXPECT_EQ(value("(flag and 16) * BN"), Value(int64_t{512}));
+  EXPECT_EQ(value("zero or flag and BM or 1 // zero"), Value(int64_t{64}));
+  EXPECT_EQ(value("(flag && 16) * BN"), Value(int64_t{32}));
+  EXPECT_EQ(value("(zero || BM) + 0"), Value(int64_t{1}));
   EXPECT_EQ(value("zero != 0 and 8 % zero == 0 or T == 'float'"), Value(true));
   EXPECT_EQ(value("1 // zero if zero else 5"), Value(int64_t{5}));
-  EXPECT_EQ(value("flag and zero and 1 // zero"), Value(false));
+  EXPECT_EQ(value("flag and zero and 1 // zero"), Value(int64_t{0}));
 }
 
 TEST_F(ExpressionTest, HasFunctions) {
@@ -158,6 +162,33 @@ TEST_F(ExpressionTest, HasFunctions) {
   EXPECT_EQ(value("lcm(4, 6, 10)"), Value(int64_t{60}));
   EXPECT_EQ(value("lcm(0, 0)"), Value(int64_t{0}));
   EXPECT_EQ(value("block_size_x * 2"), Value(int64_t{32}));
+}
+
+TEST_F(ExpressionTest, ConvertsAsPython) {
+  EXPECT_EQ(value("int(BM / 3)"), Value(int64_t{21}));
+  EXPECT_EQ(value("int(-2.5) + int(flag)"), Value(int64_t{-1}));
+  EXPECT_EQ(value("float(BM) / 2 == 32.0 and bool(BM) == True"), Value(true));
+  EXPECT_EQ(value("float(3)"), Value(3.0));
+  EXPECT_EQ(value("bool('')"), Value(false));
+  EXPECT_EQ(value("pow(2, 10)"), Value(int64_t{1024}));
+  EXPECT_EQ(value("0b101 + 0o17 + 0B1 + 0O7"), Value(int64_t{28}));
+  EXPECT_EQ(value("max([BM, BN, 3]) - min([BN])"), Value(int64_t{32}));
+  EXPECT_EQ(error("int(2.0 ** 63)").substr(0, 32), "integer overflow beyond 64 bits ");
+  EXPECT_EQ(error("int(T)"), "a string where a number is needed in 'int(T)' at column 1 (T = 'float')");
+  EXPECT_EQ(error("0b12"), "malformed number '12' in '0b12' at column 1");
+}
+
+TEST_F(ExpressionTest, NamesTheFunctionsThatAreMissing) {
+  EXPECT_EQ(error("len([BM, 2]) == 2"), "no function 'len' in 'len([BM, 2]) == 2' at column 1");
+  EXPECT_EQ(error("BM == math.ceil(M / 2)"),
+            "no function 'math.ceil' in 'BM == math.ceil(M / 2)' at column 7");
+  EXPECT_EQ(error("BM(2)"), "no function 'BM' in 'BM(2)' at column 1");
+  EXPECT_EQ(
+      remedy("len([BM])"),
+      "the functions are min, max, abs, ceil_div, round_up, is_pow2, log2, gcd, lcm, int, float, bool, pow");
+  EXPECT_EQ(error("BM is 64"), "'is' asks whether two objects are one in 'BM is 64' at column 4");
+  EXPECT_EQ(remedy("BM is not 64"), "compare values with == or !=");
+  EXPECT_EQ(error("1 + and (BM)"), "unexpected 'and' in '1 + and (BM)' at column 5");
 }
 
 TEST_F(ExpressionTest, ChecksIntegersForOverflow) {

@@ -16,14 +16,43 @@ TEST(PythonList, WhatListsOfPythonLookLike) {
   EXPECT_EQ(values("[]"), "[]");
 }
 
+/// As the tuning problems of public benchmark suites have them.
+TEST(PythonList, ListsThatAreCalculated) {
+  EXPECT_EQ(values("[1, 2, 4] + list(range(32, 96+1, 32))"), "[1,2,4,32,64,96]");
+  EXPECT_EQ(values("[2**i for i in range(0, 6)]"), "[1,2,4,8,16,32]");
+  EXPECT_EQ(values("[1] + [2 * i for i in range(1, 4)]"), "[1,2,4,6]");
+  EXPECT_EQ(values("[i for i in range(1, 2+1)]"), "[1,2]");
+  EXPECT_EQ(values("list([(x - 1) // 2 % 3 for x in (1, -4, 9)] + [7])"), "[0,0,1,7]");
+  EXPECT_EQ(values("[-2**2, --3, 7 // -2, 7 % -2, -7 % -1, 1 / 4, 0.5 * 3]"), "[-4,3,-4,-1,0,0.25,1.5]");
+  EXPECT_EQ(values("[1] + [] + list(list(range(2)) + [5])"), "[1,0,1,5]");
+}
+
 TEST(PythonList, NothingElseIsRun) {
   const auto refusal = [](const std::string& text) { return error_of([&] { values(text); }).message(); };
-  EXPECT_EQ(refusal("[2**i for i in range(4)]"), "expected ']' at column 3 of '[2**i for i in range(4)]'");
+  EXPECT_EQ(refusal("[i for i in range(9) if i % 2]"),
+            "expected ']' at column 22 of '[i for i in range(9) if i % 2]'");
+  EXPECT_EQ(refusal("[2**i for j in range(4)]"),
+            "expected a number, a string in quotes, True or False at column 5 of '[2**i for j in range(4)]'");
+  std::string nested;
+  for (int i = 0; i < 100'000; ++i) nested += "[i for i in ";
+  EXPECT_TRUE(
+      refusal(nested).starts_with("expected a list or range() without a 'for' of its own at column 24 of"));
+  EXPECT_EQ(refusal("[2**64]"), "expected a calculation with a result of 64 bits at column 3 of '[2**64]'");
+  EXPECT_EQ(refusal("[1 // 0]"), "expected a calculation with a result of 64 bits at column 4 of '[1 // 0]'");
+  EXPECT_EQ(refusal("[1.5 // 2]"),
+            "expected a calculation of + - * / with a finite result, or one of integers at column 6 of "
+            "'[1.5 // 2]'");
+  EXPECT_EQ(refusal("[x + 1 for x in ['a']]"),
+            "expected a calculation with numbers at column 8 of '[x + 1 for x in ['a']]'");
+  EXPECT_EQ(refusal("[9223372036854775808]"),
+            "expected an integer of 64 bits at column 2 of '[9223372036854775808]'");
+  EXPECT_EQ(refusal("[" + std::string(100, '(') + "1").substr(0, 38),
+            "expected fewer parentheses at column 6");
   EXPECT_EQ(refusal("__import__('os')"),
             "expected a list such as [16, 32, 64] or range(1, 9) at column 1 of '__import__('os')'");
   EXPECT_EQ(refusal("[1, x]"),
             "expected a number, a string in quotes, True or False at column 5 of '[1, x]'");
-  EXPECT_EQ(refusal("[1] + [2]"), "expected the end of the list at column 5 of '[1] + [2]'");
+  EXPECT_EQ(refusal("[1] * 2"), "expected the end of the list at column 5 of '[1] * 2'");
   EXPECT_EQ(refusal("range(0, 10, 0)"), "expected a step that is not 0 at column 16 of 'range(0, 10, 0)'");
   EXPECT_EQ(refusal("range(10000000000)"),
             "expected at most 100000 values at column 19 of 'range(10000000000)'");
@@ -91,6 +120,11 @@ TEST_F(T1, StandsForAConfigOfItsKernel) {
   EXPECT_EQ(spec.budget.evaluations, 3U);
   EXPECT_EQ(spec.baseline, Baseline::none);
   EXPECT_FALSE(kernel.reference);
+}
+
+TEST_F(T1, OneBudgetNeedsNoList) {
+  EXPECT_EQ(load(R"({"Budget": {"Type": "ConfigurationCount", "BudgetValue": 200}})").budget.evaluations,
+            200U);
 }
 
 TEST_F(T1, TheCommandLineMayNameTheProblem) {

@@ -131,8 +131,14 @@ TEST_F(Recordings, CannotCountSecondsThatNobodyRecorded) {
     return plan_replay(spec_, stages_, *recording_, target_, "r.json").notes;
   };
   ASSERT_EQ(notes().size(), 1U);
-  EXPECT_NE(notes().front().find("no seconds are counted"), std::string::npos);
-  rows_.back().compile_ms = 1;
+  EXPECT_EQ(
+      notes().front(),
+      "1 of 1 rows with a time do not say how long compiling and measuring took: no seconds are counted "
+      "for them");
+  add(R"({"X": 3, "F": 1, "S": 7})", 40);
+  rows_.back().measure_ms = 1;
+  EXPECT_EQ(notes().front().substr(0, 18), "1 of 2 rows with a");
+  rows_.front().compile_ms = 1;
   EXPECT_TRUE(notes().empty());
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "output/display.h"
 #include "output/report/page_text.h"
 
 namespace tiletune {
@@ -41,9 +42,8 @@ ReportSize write_report(std::ostream& out, const Database& database, const Trial
     size.shown += group["shown"].get<std::size_t>();
   }
   if (size.groups == 0) return size;
-  // ASCII alone: U+2028 would end a line of JavaScript.
-  const std::string text = data.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  out << kPageBeforeData << script_safe(text) << kPageAfterData;
+  const std::string text = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  out << kPageBeforeData << script_safe(with_visible_controls(text)) << kPageAfterData;
   return size;
 }
 

@@ -205,7 +205,7 @@ TEST(ReportPage, TextOfTheDatabaseCannotLeaveItsScript) {
   const std::string data = page.substr(from, page.find("</script>", from) - from);
   EXPECT_EQ(data.find_first_of("<>&\xE2\xFF"), std::string::npos);
   EXPECT_EQ(Json::parse(data)["groups"][0]["rows"]["template"]["all"],
-            "</script><!-- & \xE2\x80\xA8 \xEF\xBF\xBD");
+            "</script><!-- & \\u2028 \xEF\xBF\xBD");
 }
 
 TEST(ReportPage, ParametersThatAreNoObjectAndNamesWithoutEndDoNoHarm) {

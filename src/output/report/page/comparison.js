@@ -10,7 +10,7 @@ function comparisonSection(group, groups) {
   }
   const matrix = portabilityChart(problem);
   content.push(element("p", {class: "fact"}, "A row is a configuration, the best of one GPU or a compromise; a cell the ",
-    "fastest time of that GPU by the configuration's, 100 being the fastest. Empty: it was not measured there."),
+    "fastest time of that GPU by the configuration's, 100 being the fastest. Empty: it has no time there."),
   figure(matrix, portabilityTable(problem)), pairsTable(problem));
   const pair = pairsFigure(problem, groups);
   if (pair) content.push(...pair.content);

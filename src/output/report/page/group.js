@@ -6,6 +6,16 @@ const meaningOf = (name) => report.columns.find((column) => column.name === name
 const bestOf = (group) => group.kernels.find((i) => group.cells("rank")[i] !== null) ?? null;
 const timedKernels = (group) => group.kernels.filter((i) => group.time[i] > 0);
 
+// What a time is depends on where the rows come from: `few` stands before "configurations", `best` names the best one's time.
+const kTimesOf = {
+  measured: {few: "timed", best: "median of the best", bar: "measured in full"},
+  predicted: {few: "with a predicted time", best: "predicted time of the best", bar: "predicted"},
+  replayed: {few: "with a recorded time", best: "recorded time of the best", bar: "replayed"},
+  imported: {few: "with a recorded time", best: "recorded time of the best", bar: "imported"},
+};
+const timesOf = (group) => kTimesOf[group.source];
+const hasScreened = (group) => group.outcomes.some(({outcome}) => outcome === "screened_out");
+
 const rowTip = (group) => (row) => {
   const lines = [`${group.cells("template")[row]}`, parametersText(group, row),
     `${threeDigits(group.time[row])} us${group.cells("tflops")[row] ? `, ${threeDigits(group.cells("tflops")[row])} TFLOP/s` : ""}`];

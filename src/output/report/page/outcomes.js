@@ -1,7 +1,7 @@
 // What became of all rows, and why some did not run.
 
 const kOutcomeMeanings = {
-  ok: "ran, and the result was right", refused: "cannot run on this GPU", compile_failed: "the compiler refused it",
+  ok: "ran", refused: "cannot run on this GPU", compile_failed: "the compiler refused it",
   compile_timeout: "compiling took too long", compile_crashed: "the compiler crashed",
   launch_failed: "the driver refused the launch", wrong_result: "the result was wrong",
   unstable: "its times did not settle", out_of_bounds: "wrote outside its buffers", timeout: "did not end in time",
@@ -9,12 +9,27 @@ const kOutcomeMeanings = {
   not_recorded: "the recording that is replayed does not hold it",
 };
 
+// Of rows that others recorded, what their file says; how their tool came to know is not known here.
+const kImportedMeanings = {
+  ok: "the file has a time", refused: "refused before it was compiled or launched", compile_failed: "did not compile",
+  launch_failed: "could not be launched, or failed as it ran", timeout: "took too long",
+};
+
+function outcomeMeaning(group, outcome) {
+  if (group.source === "imported") return kImportedMeanings[outcome] ?? kOutcomeMeanings[outcome] ?? "";
+  if (outcome !== "ok") return kOutcomeMeanings[outcome] ?? "";
+  if (group.source === "predicted") return "compiled, and its time was predicted; it did not run";
+  if (group.source === "replayed") return "the recording has a time";
+  const isVerified = (i) => group.cells("outcome")[i] !== "ok" || group.cells("relative_error")[i] !== null;
+  return group.kernels.every(isVerified) ? "ran, and the result was right" : "ran; not every result was compared";
+}
+
 function outcomesSection(group) {
   if (!group.outcomes.length) return null;
   const total = group.outcomes.reduce((sum, {count}) => sum + count, 0);
   const counts = plainTable("Outcomes of all recorded rows", [{text: "outcome"}, {text: "rows", numeric: true},
     {text: "share", numeric: true}, {text: "meaning"}], group.outcomes.map(({outcome, count}) =>
-    [outcome, String(count), `${threeDigits(100 * count / total)}%`, kOutcomeMeanings[outcome] ?? ""]));
+    [outcome, String(count), `${threeDigits(100 * count / total)}%`, outcomeMeaning(group, outcome)]));
   const failures = group.failures;
   const text = (name) => ({name, title: name, numeric: name === "count", wide: name === "reason" || name === "example",
     value: (row) => failures[row][name], text: (row) => String(failures[row][name] || "-")});
@@ -27,7 +42,7 @@ function outcomesSection(group) {
     content.push(element("p", {class: "fact"}, "Rows whose reasons differ in their numbers alone stand together, with the ",
       "reason and the parameters of the first."));
   } else {
-    content.push(element("p", {class: "fact"}, "Nothing failed."));
+    content.push(element("p", {class: "fact"}, "No row says that something failed."));
   }
   if (group.more_failures) content.push(element("p", {class: "fact"},
     `${group.more_failures} more rows have other reasons: tiletune rank --outcome OUTCOME lists them.`));

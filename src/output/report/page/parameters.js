@@ -41,7 +41,7 @@ function heatSection(group) {
   update();
   return {id: "heat-map", short: "Heat map", title: "Any two parameters", charts: [chart], content: [controls,
     element("p", {class: "fact"}, "A cell is the fastest (or the median) time of all configurations with these two ",
-      "values, as a share of the fastest configuration of the template: 100 is the fastest. Empty: none was timed."),
+      "values, as a share of the fastest configuration of the template: 100 is the fastest. Empty: none has a time."),
     figure(chart, table)]};
 }
 
@@ -119,7 +119,8 @@ function importanceSection(group) {
     })),
     element("p", {class: "fact"}, "First-order analysis of variance: the share of the variance of log time that lies ",
       "between rows with different values of one parameter, adjusted for the number of values (epsilon squared), over all ",
-      "timed configurations, screened out ones included. Constraints tie parameters together, so shares overlap and need ",
+      `configurations ${timesOf(group).few}${hasScreened(group) ? ", screened out ones included" : ""}. `,
+      "Constraints tie parameters together, so shares overlap and need ",
       "not add up to 100%; what only matters together with another parameter does not show here."),
     figure(chart, table)]};
 }

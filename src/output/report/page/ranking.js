@@ -13,10 +13,10 @@ function rankingSection(group) {
     return rank === null ? "-" : `${rank}${group.cells("tied")[row] ? "=" : ""}`;
   };
   const columns = [
-    {...column("rank", "1= and 1=: cannot be told apart; none: baseline or screened out"), text: rankText},
+    {...column("rank", "1= and 1=: cannot be told apart; none: see above"), text: rankText},
     column("template", meaningOf("template"), false),
     {name: "parameters", title: "tuning parameters that vary", wide: true, spare: true, value: shownParameters, text: shownParameters},
-    {...column(timeName(group)), value: (row) => group.time[row], text: (row) => threeDigits(group.time[row])},
+    {...column(timeName(group), group.source === "imported" ? "time of one launch as the file has it, us" : undefined), value: (row) => group.time[row], text: (row) => threeDigits(group.time[row])},
     {name: "ci_us", title: "95% interval of the median", numeric: true, value: (row) => group.cells("ci_low_us")[row],
       text: (row) => (group.cells("ci_low_us")[row] === null ? "-"
         : `${threeDigits(group.cells("ci_low_us")[row])}..${threeDigits(group.cells("ci_high_us")[row])}`)},
@@ -42,9 +42,15 @@ function rankingSection(group) {
   });
   return {id: "ranking", title: "Ranking", charts: [], content: [
     element("p", {}, "A header sorts; a term narrows: a word, or a comparison with a column or parameter, such as BM=128, ",
-      "registers<200 or outcome=ok. Rows without a rank are baselines, or were screened out on their first samples. ▸ opens a row."),
+      "registers<200 or outcome=ok. ", ranklessText(group), "▸ opens a row."),
     table.root, ...alike,
     left > 0 ? element("p", {class: "fact"}, `${left} slower configurations are not in this page (--limit).`) : null]};
+}
+
+function ranklessText(group) {
+  const reasons = [group.baselines.length ? "are baselines" : null,
+    hasScreened(group) ? "were screened out on their first samples" : null].filter((text) => text !== null);
+  return reasons.length ? `Rows without a rank ${reasons.join(", or ")}. ` : "";
 }
 
 function rowDetails(group, row) {
@@ -54,6 +60,7 @@ function rowDetails(group, row) {
   const list = (pairs) => element("dl", {class: "facts"}, ...pairs.flatMap(([name, value]) =>
     [element("dt", {title: meaningOf(name)}, name), element("dd", {}, numberText(value))]));
   if (group.cells("kind")[row] === "baseline") return [list(facts)];
+  if (group.source === "imported") return [list(parameters), list(facts)];  // the kernel is not here
   const sets = parameters.map(([name, value]) => `--set ${shellWord(`${name}=${value}`)}`).join(" ");
   const command = `tiletune bench ${shellWord(group.cells("template")[row])} ${sets} --problem ${shellWord(group.problem)}`;
   return [list(parameters), list(facts), element("p", {}, "To run it again:"), element("pre", {}, command)];

@@ -1,6 +1,10 @@
 // Specifications of charts for Vega. Names from the data are values or titles in them and never field names or
 // expressions, which Vega would parse.
 
+// Vega keeps marks and titles in plain objects by their texts, where "__proto__" is no key and "constructor" is there
+// before anything was put in. A space at the end makes them texts like others.
+const keyText = (text) => (text in Object.prototype ? `${text} ` : text);
+
 // `ticks`: the values to label, where the scale's own choice is not good.
 const axes = (x, y, xTicks = null, yTicks = null) => [
   {orient: "bottom", scale: "x", title: x, grid: true, ...labelled(xTicks)},
@@ -81,13 +85,14 @@ function heatSpec(cells, xs, ys, {xTitle, yTitle, width}) {
   const lowest = Math.min(...cells.map((cell) => cell.percent));
   return {
     height: rowHeight * ys.length + 96,
-    data: [{name: "cells", values: cells}],
+    data: [{name: "cells", values: cells.map((cell) => ({...cell, x: keyText(cell.x), y: keyText(cell.y)}))}],
     scales: [
-      {name: "x", type: "band", range: "width", domain: xs, padding: 0.04},
-      {name: "y", type: "band", range: "height", domain: ys, padding: 0.04},
+      {name: "x", type: "band", range: "width", domain: xs.map(keyText), padding: 0.04},
+      {name: "y", type: "band", range: "height", domain: ys.map(keyText), padding: 0.04},
       {name: "colour", type: "linear", range: {scheme: "viridis"}, domain: [Math.min(lowest, 99), 100], zero: false},
     ],
-    axes: [{orient: "bottom", scale: "x", title: xTitle}, {orient: "left", scale: "y", title: yTitle}],
+    axes: [{orient: "bottom", scale: "x", title: keyText(xTitle)},
+      {orient: "left", scale: "y", title: keyText(yTitle)}],
     legends: [{fill: "colour", title: "% of the fastest", orient: "top", direction: "horizontal",
       gradientLength: Math.min(240, width - 140)}],
     marks: [
@@ -108,11 +113,11 @@ function barSpec(bars, {title, width, rule = null}) {
   const kText = 60;
   return {
     height: 26 * bars.length + 48,
-    data: [{name: "bars", values: bars}, {name: "rule", values: rule === null ? [] : [{value: rule}]}],
+    data: [{name: "bars", values: bars.map((bar) => ({...bar, name: keyText(bar.name)}))}, {name: "rule", values: rule === null ? [] : [{value: rule}]}],
     scales: [
       {name: "x", type: "linear", range: "width", 
         domain: [0, longest * (1 + kText / Math.max(kText, width - kNames - kText))], zero: true, nice: false},
-      {name: "y", type: "band", range: "height", domain: bars.map((bar) => bar.name), padding: 0.2},
+      {name: "y", type: "band", range: "height", domain: bars.map((bar) => keyText(bar.name)), padding: 0.2},
     ],
     axes: [{orient: "bottom", scale: "x", title, grid: true, tickCount: 5}, {orient: "left", scale: "y", labelLimit: kNames}],
     marks: [

@@ -5,14 +5,14 @@ function summarySection(group) {
   const content = [];
   if (group.banner) content.push(element("p", {class: "banner"}, group.banner));
   if (best !== null) content.push(...winner(group, best));
-  else content.push(element("p", {}, "No configuration ran; see what did not run, below."));
+  else content.push(element("p", {}, "No configuration has a time; see what did not run, below."));
   for (const line of group.lines) content.push(element("p", {class: "fact"}, line));
   content.push(provenance(group));
   return {id: "summary", title: "Summary", content, charts: []};
 }
 
 function winner(group, best) {
-  const tiles = [[`${threeDigits(group.time[best])} us`, group.predicted ? "predicted time of the best" : "median of the best"]];
+  const tiles = [[`${threeDigits(group.time[best])} us`, timesOf(group).best]];
   const add = (name, unit, label) => {
     const value = group.cells(name)[best];
     if (value !== null) tiles.push([`${threeDigits(value)}${unit}`, label]);
@@ -22,12 +22,19 @@ function winner(group, best) {
   add("percent_of_baseline", "%", `of ${rival}'s throughput`);
   add("percent_of_ceiling", "%", `of the ${group.cells("bound")[best] ?? ""} ceiling`);
   if (group.noise_floor_percent !== null) tiles.push([`${threeDigits(group.noise_floor_percent)}%`, "noise floor"]);
-  tiles.push([String(group.timed), "configurations timed"]);
+  tiles.push([String(group.timed), `configurations ${timesOf(group).few}`]);
   const tied = group.kernels.filter((i) => group.cells("rank")[i] === 1).length - 1;
-  const sentence = `${group.cells("template")[best]} ${parametersText(group, best)} is the best choice; ` +
-    (tied > 0 ? `${countText(tied, "other")} cannot be told apart from it.` : "no other configuration ties with it.");
+  const sentence = `${group.cells("template")[best]} ${parametersText(group, best)} is the best choice; ` + tiesText(group, best, tied);
   return [element("dl", {class: "tiles"}, ...tiles.map(([value, label]) =>
     element("div", {}, element("dt", {}, label), element("dd", {}, value)))), element("p", {class: "winner"}, sentence)];
+}
+
+// Without an interval only equal times are known to be ties.
+function tiesText(group, best, tied) {
+  if (group.predicted) return "a prediction says nothing of what ties with it.";
+  const hasInterval = group.cells("ci_low_us")[best] !== null;
+  if (tied > 0) return `${countText(tied, "other")} ${hasInterval ? "cannot be told apart from it" : "took just as long"}.`;
+  return hasInterval ? "no other configuration ties with it." : "its time has no interval, so that ties are not known.";
 }
 
 function provenance(group) {
@@ -52,7 +59,7 @@ function problemsSection(groups, choose) {
     const best = bestOf(group);
     const cell = (name) => (best === null ? "-" : numberText(group.cells(name)[best]));
     const pick = element("button", {type: "button", class: "link", onclick: () => choose(place)}, group.problem);
-    return [pick, group.gpu, group.source, best === null ? "nothing ran" : String(group.cells("template")[best]),
+    return [pick, group.gpu, group.source, best === null ? "none has a time" : String(group.cells("template")[best]),
       best === null ? "-" : threeDigits(group.time[best]), cell("tflops"), cell("percent_of_baseline"),
       best === null ? "-" : parametersText(group, best, varyingParameters(group).get(group.cells("template")[best]))];
   });

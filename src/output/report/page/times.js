@@ -34,8 +34,8 @@ function resourcesSection(group) {
   const tables = measures.map(([name, title]) => resourceTable(group, name, title));
   return {id: "resources", short: "Resources", title: "Time against occupancy, registers and spills", charts, content: [
     hasCharts ? element("div", {class: "chips", role: "group", "aria-label": "Templates shown"}, ...chips) : null,
-    element("p", {class: "fact"}, "A point is a configuration, pale when it was screened out on its first samples; the ",
-      "ring is the best one", rules.length ? `, the dashed line ${group.cells("template")[group.baselines[0]]}.` : "."),
+    element("p", {class: "fact"}, "A point is a configuration",
+      hasScreened(group) ? ", pale when it was screened out on its first samples" : "", "; the ring is the best one", rules.length ? `, the dashed line ${group.cells("template")[group.baselines[0]]}.` : "."),
     element("div", {class: "panels"}, ...charts.map((chart, i) => figure(chart, tables[i])))]};
 }
 
@@ -84,15 +84,17 @@ function distributionSection(group) {
   const noise = group.noise_floor_percent;
   const band = noise === null ? [] : [{low: fastest, high: fastest * (1 + noise / 100)}];
   const chart = new Chart({id: "distribution-chart", label: `Distribution of the times of ${rows.length} configurations`,
-    tip: (bin) => [`${threeDigits(at(bin))} to ${threeDigits(at(bin + 1))} us`, `${ok[bin]} ok, ${screened[bin]} screened out`],
+    tip: (bin) => [`${threeDigits(at(bin))} to ${threeDigits(at(bin + 1))} us`,
+      `${ok[bin]} ${timesOf(group).bar}${hasScreened(group) ? `, ${screened[bin]} screened out` : ""}`],
     describe: () => distributionSpec(bins, rules, band, {xTitle: "time, us (log scale)", domain})});
   const within = (factor) => rows.filter((i) => group.time[i] <= factor * fastest).length;
   const lines = [1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 5, 10].map((factor) => [`within ${Math.round(100 * (factor - 1))}%`,
     String(within(factor)), `${threeDigits(100 * within(factor) / rows.length)}%`]);
   const legend = [`best ${threeDigits(fastest)} us (solid)`,
     ...marks.map((mark) => `${mark.name} ${threeDigits(mark.at)} us (dashed)`),
-    noise === null ? "no noise floor is known here: it takes finals" : `noise floor ${threeDigits(noise)}% (band beside the best)`,
-    "blue: measured in full; grey: screened out"];
+    noise === null ? group.source === "measured" ? "no noise floor is known here: it takes finals" : null
+      : `noise floor ${threeDigits(noise)}% (band beside the best)`,
+    `blue: ${timesOf(group).bar}${hasScreened(group) ? "; grey: screened out" : ""}`].filter((text) => text !== null);
   return {id: "distribution", title: "Distribution", charts: [chart], content: [
     element("p", {class: "fact"}, legend.join("; "), "."),
     figure(chart, plainTable("Configurations near the best", [{text: "time"}, {text: "configurations", numeric: true},
