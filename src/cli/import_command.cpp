@@ -10,6 +10,7 @@
 #include "cli/common.h"
 #include "cli/signals.h"
 #include "foreign/import.h"
+#include "foreign/row.h"
 #include "output/display.h"
 #include "output/progress.h"
 #include "rank/recording_joins.h"
@@ -39,6 +40,13 @@ std::string outcomes_text(const ImportSummary& summary) {
   return outcome_summary({summary.outcomes.begin(), summary.outcomes.end()});
 }
 
+/// Problems that are known by a name.
+std::set<std::string> named_problems(const ImportSummary& summary) {
+  std::set<std::string> names = summary.problems;
+  std::erase_if(names, is_sizes);
+  return names;
+}
+
 std::string as_text(const ImportSummary& summary) {
   std::string text =
       fmt::format("{}: {} of {} {} on {}{}\n", summary.file.filename().string(), summary.format,
@@ -58,6 +66,11 @@ std::string as_text(const ImportSummary& summary) {
   if (shown > kMostReasons) text += fmt::format("  {} more reasons not shown\n", shown - kMostReasons);
   if (summary.kernels.size() == 1)
     text += fmt::format("  {} parameters: {}\n", summary.parameters.size(), join(summary.parameters, ", "));
+  for (const std::string& problem : named_problems(summary)) {
+    text +=
+        fmt::format("  the problem '{}' is a name, no sizes: it is the same as problems of that name only\n",
+                    printable(problem));
+  }
   if (summary.unfinished) text += "  unfinished: its closing braces are missing; all rows before are taken\n";
   return text;
 }
@@ -86,6 +99,7 @@ nlohmann::ordered_json as_json(const ImportSummary& summary) {
           {"gpus", summary.gpus},
           {"templates", summary.kernels},
           {"problems", summary.problems},
+          {"named_problems", named_problems(summary)},
           {"parameters", summary.parameters},
           {"first_recorded_at", summary.first_recorded_at},
           {"last_recorded_at", summary.last_recorded_at},

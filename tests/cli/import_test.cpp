@@ -76,6 +76,20 @@ TEST(ImportCommand, AFileWithoutRowsIsAMistake) {
   expect_error(sandbox.run({"import", "a.json", "--db", "r.db"}), kUserError, {"a.json: holds no rows"});
 }
 
+TEST(ImportCommand, SaysWhatItTakesForAProblemsName) {
+  const Sandbox sandbox;
+  sandbox.write("a.json", R"({"device_name": "A", "kernel_name": "k", "problem_size": "hello world",
+                              "tune_params_keys": ["x"], "cache": {"1": {"x": 1, "time": 1}}})");
+  const Finished run = sandbox.run({"import", "a.json", "--db", "r.db"});
+  EXPECT_NE(
+      run.out.find("  the problem 'hello world' is a name, no sizes: it is the same as problems of that "
+                   "name only\n"),
+      std::string::npos)
+      << run.out;
+  const Finished json = sandbox.run({"import", "a.json", "--db", "r.db", "--format", "json"});
+  EXPECT_EQ(nlohmann::json::parse(json.out)["files"][0]["named_problems"][0], "hello world");
+}
+
 TEST(ImportCommand, AHostileNameIsHarmlessText) {
   const Sandbox sandbox;
   sandbox.write("a.json", cache("\x1b]0;GPU\x07", {"x\x1b[31m"}, 2));
