@@ -48,7 +48,7 @@ bool has_worker(pid_t process) {
 void expect_interrupted(const Sandbox& sandbox, const Finished& run) {
   EXPECT_EQ(run.code, kInterrupted) << run.err;
   EXPECT_NE(run.out.find("Interrupted: run the same command again"), std::string::npos) << run.out;
-  EXPECT_NE(run.out.find("is the best choice at"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("is the best choice so far at"), std::string::npos) << run.out;
   const std::vector<Trial> rows = rows_of(sandbox);
   EXPECT_EQ(kernels_with(rows, Outcome::ok) + 1, static_cast<std::int64_t>(rows.size()))
       << "nothing but measured kernels and a baseline";
