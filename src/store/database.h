@@ -35,7 +35,7 @@ struct TrialFilter {
 /// `sweep_trial`, `calibration`; views `ranking`, `best`). Every write is committed when the call returns and
 /// survives the end of this process, kill -9 included. For one thread; other processes may read and write the
 /// same file meanwhile. Every member function throws UserError when the file turns out to be damaged, full or
-/// locked for longer than the constructor's `busy_timeout`.
+/// locked for longer than the constructor's `busy_timeout` (but see wait_for_others()).
 class Database {
  public:
   enum class Mode {
@@ -52,6 +52,11 @@ class Database {
   ~Database();
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
+
+  /// From now on what other programs write is waited for however long it takes, instead of for
+  /// `busy_timeout`: for rows that cannot be had again for nothing. `tell` hears of a wait once it has taken
+  /// a second; it is called within the write and may not use this object.
+  void wait_for_others(std::function<void()> tell);
 
   /// Inserts and returns the new id.
   std::int64_t begin_sweep(const SweepRecord& sweep);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <optional>
 
 #include "as_nobody.h"
 #include "sample_trial.h"
@@ -207,6 +208,24 @@ TEST_F(DatabaseErrors, ALockHeldTooLongIsReportedAndNothingIsLost) {
   }
   database.record(timed_trial("b", 1, 0));
   EXPECT_TRUE(database.find("b").has_value());
+}
+
+TEST_F(DatabaseErrors, OneThatWaitsForOthersLosesNoRow) {
+  create();
+  Database database(file_, Mode::read_write, std::chrono::milliseconds(50));
+  SQLite::Database other(file_, SQLite::OPEN_READWRITE);
+  std::optional<SQLite::Transaction> transaction;
+  int told = 0;
+  database.wait_for_others([&] {
+    ++told;
+    transaction.reset();
+  });
+  for (const char* key : {"b", "c"}) {
+    transaction.emplace(other, SQLite::TransactionBehavior::IMMEDIATE);
+    database.record(timed_trial(key, 1, 0));
+    EXPECT_TRUE(database.find(key).has_value());
+  }
+  EXPECT_EQ(told, 2) << "once of each wait";
 }
 
 TEST_F(DatabaseErrors, MissingTablesAreDamage) {
