@@ -58,6 +58,10 @@ class Database {
   /// a second; it is called within the write and may not use this object.
   void wait_for_others(std::function<void()> tell);
 
+  /// Removes the file when it holds nothing and no other program has it open: for one that was made for rows
+  /// that did not come. Nothing else may be called any more.
+  void remove_if_empty();
+
   /// Inserts and returns the new id.
   std::int64_t begin_sweep(const SweepRecord& sweep);
   /// Throws std::out_of_range when there is no such sweep.
@@ -116,7 +120,8 @@ class Database {
  private:
   friend class RowBatch;
   friend class GroupedWrites;
-  friend MergeSummary merge(const DatabaseCopy& from, Database& into);
+  friend class MergedDatabase;
+  friend MergeSummary merge(const DatabaseCopy& from, Database& into, const std::function<bool()>& stop);
 
   struct Impl;
   std::unique_ptr<Impl> impl_;
