@@ -186,6 +186,8 @@ int verdict_of(const Imported& imported, std::size_t files) {
 int run(const ImportOptions& options) {
   const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
   catch_interrupts();
+  std::error_code ignored;
+  const bool is_new = !std::filesystem::exists(options.database, ignored);
   Database database(options.database, Database::Mode::read_write);
   const Imported imported = import_all(options, database);
   const std::vector<ImportSummary>& summaries = imported.summaries;
@@ -214,6 +216,7 @@ int run(const ImportOptions& options) {
   } else {
     write_output("", printable_message(text));
   }
+  if (is_new && summaries.empty()) database.remove_if_empty();
   return verdict_of(imported, options.files.size());
 }
 

@@ -74,6 +74,24 @@ void Database::wait_for_others(std::function<void()> tell) {
   sqlite3_busy_handler(impl_->connection.getHandle(), wait, &impl_->patience);
 }
 
+void Database::remove_if_empty() {
+  SQLite::Database& connection = impl_->connection;
+  impl_->statements.clear();
+  try {
+    // Only whoever has it open alone can leave WAL mode.
+    if (connection.execAndGet("PRAGMA journal_mode = DELETE").getString() != "delete") return;
+    const SQLite::Transaction alone(connection, SQLite::TransactionBehavior::EXCLUSIVE);
+    for (const char* table : {"trial", "sweep", "calibration"}) {
+      const std::string sql = fmt::format("SELECT EXISTS (SELECT 1 FROM {})", table);
+      if (connection.execAndGet(sql).getInt() != 0) return;
+    }
+    std::error_code ignored;
+    std::filesystem::remove(file(), ignored);
+  } catch (const SQLite::Exception&) {
+    // Somebody else has begun to use it.
+  }
+}
+
 const std::filesystem::path& Database::file() const { return impl_->file; }
 
 void Database::record(const Trial& trial) {

@@ -228,6 +228,26 @@ TEST_F(DatabaseErrors, OneThatWaitsForOthersLosesNoRow) {
   EXPECT_EQ(told, 2) << "once of each wait";
 }
 
+TEST_F(DatabaseErrors, AnEmptyOneIsRemovedUnlessSomebodyElseHasItOpen) {
+  {
+    Database database(file_, Mode::read_write);
+    {
+      const Database other(file_, Mode::read_write);
+      database.remove_if_empty();
+      EXPECT_TRUE(fs::exists(file_)) << "the other one may be about to write";
+    }
+  }
+  {
+    Database filled(file_, Mode::read_write);
+    filled.begin_sweep({});
+    filled.remove_if_empty();
+  }
+  EXPECT_EQ(Database(file_, Mode::read_only).sweeps().size(), 1U);
+  const fs::path empty = file_.parent_path() / "empty.db";
+  Database(empty, Mode::read_write).remove_if_empty();
+  EXPECT_FALSE(fs::exists(empty));
+}
+
 TEST_F(DatabaseErrors, MissingTablesAreDamage) {
   create();
   sql("DROP TABLE calibration");
