@@ -90,6 +90,28 @@ TEST_F(OnASmallDisk, OutputsThatDoNotFitLeaveTheOldFileAlone) {
   EXPECT_EQ(files, 2) << "the old output and what fills the disk; nothing half-written";
 }
 
+TEST_F(OnASmallDisk, AMergeThatDoesNotFitBlamesTheDiskAndLeavesNothing) {
+  std::vector<Trial> rows(500);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].key = std::to_string(i) + std::string(1000, 'x');
+  Database(sandbox_.folder() / "a.db", Database::Mode::read_write).record_all(rows);
+  const Finished copying = sandbox_.run({"merge", "a.db", "-o", "disk/all.db"});
+  EXPECT_EQ(copying.code, kUserError);
+  EXPECT_EQ(copying.err,
+            error_about(disk_.folder().string(), "a.db cannot be copied to here: database or disk is full",
+                        "Make room on the disk, or merge into a file on another one."));
+  EXPECT_TRUE(fs::is_empty(disk_.folder()));
+  // Both copies, but not all rows of both once more.
+  disk_.resize(std::to_string(fs::file_size(sandbox_.folder() / "a.db") * 5 / 2 / 1024) + "k");
+  for (Trial& row : rows) row.key += "b";
+  Database(sandbox_.folder() / "b.db", Database::Mode::read_write).record_all(rows);
+  const Finished merging = sandbox_.run({"merge", "a.db", "b.db", "-o", "disk/all.db"});
+  EXPECT_EQ(merging.code, kUserError) << merging.out;
+  EXPECT_TRUE(merging.err.ends_with(error_about(
+      "disk/all.db", kFull, "Make room on the disk and check it, or name another file with -o FILE.")))
+      << merging.err;
+  EXPECT_TRUE(fs::is_empty(disk_.folder()));
+}
+
 TEST_F(OnASmallDisk, AWriteProtectedOneCanBeReadButNotSweptInto) {
   const auto sweep = into(measured_sweep(sandbox_.write_tiny_space(3), "none"), "disk/a.db");
   EXPECT_EQ(sandbox_.run(sweep).code, 0);
