@@ -66,10 +66,11 @@ std::string as_text(const ImportSummary& summary) {
   if (shown > kMostReasons) text += fmt::format("  {} more reasons not shown\n", shown - kMostReasons);
   if (summary.kernels.size() == 1)
     text += fmt::format("  {} parameters: {}\n", summary.parameters.size(), join(summary.parameters, ", "));
-  for (const std::string& problem : named_problems(summary)) {
-    text +=
-        fmt::format("  the problem '{}' is a name, no sizes: it is the same as problems of that name only\n",
-                    printable(problem));
+  const std::set<std::string> names = named_problems(summary);
+  if (!names.empty()) {
+    text += fmt::format(
+        "  the problem '{}'{} is a name, no sizes: it is the same as problems of that name only\n",
+        printable(*names.begin()), names.size() == 1 ? "" : fmt::format(" (and {} more)", names.size() - 1));
   }
   if (summary.unfinished) text += "  unfinished: its closing braces are missing; all rows before are taken\n";
   return text;

@@ -1,6 +1,5 @@
 #include "store/connection.h"
 
-#include <SQLiteCpp/Backup.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -262,41 +261,10 @@ SQLite::Database open_connection(const fs::path& file, Database::Mode mode,
   });
 }
 
-namespace {
-
-/// False when `stop` came before the end.
-bool copy_pages(SQLite::Database& from, SQLite::Database& to, const std::function<bool()>& stop) {
-  constexpr int kPages = 4096;
-  // One state of it: what others write meanwhile would have the copy begin anew.
-  const SQLite::Transaction snapshot(from, SQLite::TransactionBehavior::DEFERRED);
-  from.execAndGet("SELECT count(*) FROM sqlite_schema");
-  SQLite::Backup backup(to, from);
-  while (!stop()) {
-    const int result = backup.executeStep(kPages);
-    if (result == SQLITE_DONE) return true;
-    if (result != SQLITE_OK) throw SQLite::Exception(sqlite3_errstr(result), result);
-  }
-  return false;
-}
-
-}  // namespace
-
-bool copy_database(const fs::path& from, const fs::path& to, const std::function<bool()>& stop) {
-  check_path(from, Database::Mode::read_only);
-  constexpr int kPatienceMs = 10000;
-  return translating_errors(from, [&] {
-    SQLite::Database source = open_for_reading(fs::absolute(from), kPatienceMs);
-    SQLite::Database copy(to, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    try {
-      return copy_pages(source, copy, stop);
-    } catch (const SQLite::Exception& error) {
-      const int code = error.getErrorCode();
-      if (code != SQLITE_FULL && code != SQLITE_IOERR_WRITE) throw;
-      throw UserError(fmt::format("{} cannot be copied to here: {}", from.string(), error.what()),
-                      Where{to.parent_path().string(), ""},
-                      "Make room on the disk, or merge into a file on another one.");
-    }
-  });
+SQLite::Database open_whatever_it_is(const fs::path& file, std::chrono::milliseconds busy_timeout) {
+  check_path(file, Database::Mode::read_only);
+  return translating_errors(
+      file, [&] { return open_for_reading(fs::absolute(file), static_cast<int>(busy_timeout.count())); });
 }
 
 void throw_user_error(const SQLite::Exception& error, const fs::path& file) {

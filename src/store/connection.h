@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <utility>
 
 #include "store/database.h"
@@ -21,10 +20,9 @@ inline constexpr const char* kRestore =
 SQLite::Database open_connection(const std::filesystem::path& file, Database::Mode mode,
                                  std::chrono::milliseconds busy_timeout);
 
-/// Copies a database, with what its log holds, without changing it, until `stop` says so; false then. Throws
-/// UserError, which is about the folder of the copy where there is no room for it.
-bool copy_database(const std::filesystem::path& from, const std::filesystem::path& to,
-                   const std::function<bool()>& stop);
+/// Opens any file of SQLite for reading, and changes nothing. Throws UserError.
+SQLite::Database open_whatever_it_is(const std::filesystem::path& file,
+                                     std::chrono::milliseconds busy_timeout);
 
 /// Throws the UserError (place and remedy) that an error of SQLite means to the person who named the file.
 [[noreturn]] void throw_user_error(const SQLite::Exception& error, const std::filesystem::path& file);

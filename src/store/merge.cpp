@@ -164,17 +164,49 @@ bool is_as_new(const fs::path& file) {
   return objects_of(database) == objects_of(fresh);
 }
 
+/// False when `stop` came before the end.
+bool copy_pages(SQLite::Database& from, SQLite::Database& to, const Stop& stop) {
+  constexpr int kPages = 4096;
+  // One state of it: what others write meanwhile would have the copy begin anew.
+  const SQLite::Transaction snapshot(from, SQLite::TransactionBehavior::DEFERRED);
+  from.execAndGet("SELECT count(*) FROM sqlite_schema");
+  SQLite::Backup backup(to, from);
+  while (!stop()) {
+    const int result = backup.executeStep(kPages);
+    if (result == SQLITE_DONE) return true;
+    if (result != SQLITE_OK) throw SQLite::Exception(sqlite3_errstr(result), result);
+  }
+  return false;
+}
+
+/// A database, with what its log holds. Where there is no room that is said of `folder`, in which `to` lies.
+void copy_database(const fs::path& from, const fs::path& to, const fs::path& folder, const Stop& stop) {
+  constexpr std::chrono::seconds kPatience{10};
+  SQLite::Database source = open_whatever_it_is(from, kPatience);
+  translating_errors(from, [&] {
+    SQLite::Database copy(to, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    try {
+      if (!copy_pages(source, copy, stop)) throw MergeStopped();
+    } catch (const SQLite::Exception& error) {
+      const int code = error.getErrorCode();
+      if (code != SQLITE_FULL && code != SQLITE_IOERR_WRITE) throw;
+      throw UserError(fmt::format("{} cannot be copied to here: {}", from.string(), error.what()),
+                      Where{folder.string(), ""},
+                      "Make room on the disk, or merge into a file on another one.");
+    }
+  });
+}
+
 }  // namespace
 
 DatabaseCopy::DatabaseCopy(const fs::path& file, const fs::path& folder, const Stop& stop)
     : original_(file), folder_(folder), copy_(folder_.path() / "copy.db") {
+  copy_database(file, copy_, folder, stop);
   try {
-    if (!copy_database(file, copy_, stop)) throw MergeStopped();
     // Upgrades the copy, and refuses what is no database of tiletune's.
     const Database upgraded(copy_, Database::Mode::read_only);
   } catch (const UserError& error) {
-    const bool no_room = error.where().file == folder_.path().string();
-    throw UserError(error.message(), Where{(no_room ? folder : file).string(), ""}, error.remedy());
+    throw UserError(error.message(), Where{file.string(), ""}, error.remedy());
   }
 }
 
