@@ -156,7 +156,7 @@ UserError named_by(const std::string& option, const UserError& error) {
   std::string remedy = error.remedy();
   const std::size_t at = remedy.find(kUsual);
   if (at != std::string::npos) remedy.replace(at, kUsual.size(), option.empty() ? "" : " with " + option);
-  return UserError(error.message(), error.where(), remedy);
+  return {error.message(), error.where(), remedy};
 }
 
 namespace {

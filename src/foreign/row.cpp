@@ -104,8 +104,7 @@ void add_parameter(std::string_view name, const Branch& value, const Where& wher
 }
 
 UserError named_twice(std::string_view name, const Where& where) {
-  return UserError(fmt::format("the parameter '{}' is there twice", name), where,
-                   "Correct it, or remove the row.");
+  return {fmt::format("the parameter '{}' is there twice", name), where, "Correct it, or remove the row."};
 }
 
 double time_unit(std::string_view in_file, const ImportFacts& facts, const Where& where) {

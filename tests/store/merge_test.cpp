@@ -17,7 +17,7 @@ using Mode = Database::Mode;
 
 class Merge : public ::testing::Test {
  protected:
-  Database writable(const char* name) const { return Database(folder_ / name, Mode::read_write); }
+  Database writable(const char* name) const { return {folder_ / name, Mode::read_write}; }
   MergeSummary merge_into(const char* from, const char* into) const {
     const DatabaseCopy copy(folder_ / from, folder_.path());
     Database database = writable(into);
