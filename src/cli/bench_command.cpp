@@ -184,6 +184,7 @@ int run(const BenchCommand& options) {
   sweep.remeasure = true;
   sweep.interrupted = interrupted;
   ConsoleObserver observer(options.quiet);
+  observer.wait_for_others(database);
   const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep, observer);
   observer.finish();
   const ConfigurationReport report = report_of(spec, gpus.fleets.front(), database, summary);

@@ -162,6 +162,14 @@ void check_output(const std::filesystem::path& file, const std::filesystem::path
                   "Write to another file.");
 }
 
+UserError named_by(const std::string& option, const UserError& error) {
+  static const std::string kUsual = " with --db FILE";
+  std::string remedy = error.remedy();
+  const std::size_t at = remedy.find(kUsual);
+  if (at != std::string::npos) remedy.replace(at, kUsual.size(), option.empty() ? "" : " with " + option);
+  return {error.message(), error.where(), remedy};
+}
+
 namespace {
 
 /// The reader has left, as in `| head -1`: a quiet end, also where the signal was ignored until now.

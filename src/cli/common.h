@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "compile/pool.h"
 #include "inspect/gpu_model.h"
 #include "inspect/static_model.h"
@@ -67,6 +68,9 @@ std::string alias_of(const std::vector<GpuModel>& models, const std::string& gpu
 
 /// Throws UserError when an output file is the database itself.
 void check_output(const std::filesystem::path& file, const std::filesystem::path& database);
+
+/// The same about a database that is named by another option than --db, such as "-o FILE", or by none ("").
+UserError named_by(const std::string& option, const UserError& error);
 
 /// Writes to a file, or to standard output for "" and "-".
 void write_output(const std::filesystem::path& file, const std::string& text);

@@ -10,6 +10,7 @@
 #include "cli/common.h"
 #include "cli/signals.h"
 #include "foreign/import.h"
+#include "foreign/row.h"
 #include "output/display.h"
 #include "output/progress.h"
 #include "rank/recording_joins.h"
@@ -39,6 +40,13 @@ std::string outcomes_text(const ImportSummary& summary) {
   return outcome_summary({summary.outcomes.begin(), summary.outcomes.end()});
 }
 
+/// Problems that are known by a name.
+std::set<std::string> named_problems(const ImportSummary& summary) {
+  std::set<std::string> names = summary.problems;
+  std::erase_if(names, is_sizes);
+  return names;
+}
+
 std::string as_text(const ImportSummary& summary) {
   std::string text =
       fmt::format("{}: {} of {} {} on {}{}\n", summary.file.filename().string(), summary.format,
@@ -58,6 +66,12 @@ std::string as_text(const ImportSummary& summary) {
   if (shown > kMostReasons) text += fmt::format("  {} more reasons not shown\n", shown - kMostReasons);
   if (summary.kernels.size() == 1)
     text += fmt::format("  {} parameters: {}\n", summary.parameters.size(), join(summary.parameters, ", "));
+  const std::set<std::string> names = named_problems(summary);
+  if (!names.empty()) {
+    text += fmt::format(
+        "  the problem '{}'{} is a name, no sizes: it is the same as problems of that name only\n",
+        printable(*names.begin()), names.size() == 1 ? "" : fmt::format(" (and {} more)", names.size() - 1));
+  }
   if (summary.unfinished) text += "  unfinished: its closing braces are missing; all rows before are taken\n";
   return text;
 }
@@ -86,6 +100,7 @@ nlohmann::ordered_json as_json(const ImportSummary& summary) {
           {"gpus", summary.gpus},
           {"templates", summary.kernels},
           {"problems", summary.problems},
+          {"named_problems", named_problems(summary)},
           {"parameters", summary.parameters},
           {"first_recorded_at", summary.first_recorded_at},
           {"last_recorded_at", summary.last_recorded_at},
@@ -172,6 +187,8 @@ int verdict_of(const Imported& imported, std::size_t files) {
 int run(const ImportOptions& options) {
   const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
   catch_interrupts();
+  std::error_code ignored;
+  const bool is_new = !std::filesystem::exists(options.database, ignored);
   Database database(options.database, Database::Mode::read_write);
   const Imported imported = import_all(options, database);
   const std::vector<ImportSummary>& summaries = imported.summaries;
@@ -200,6 +217,7 @@ int run(const ImportOptions& options) {
   } else {
     write_output("", printable_message(text));
   }
+  if (is_new && summaries.empty()) database.remove_if_empty();
   return verdict_of(imported, options.files.size());
 }
 

@@ -1,12 +1,16 @@
 #include <fmt/format.h>
 
+#include <iostream>
 #include <list>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/signals.h"
 #include "output/display.h"
 #include "store/merge.h"
 
@@ -41,7 +45,7 @@ std::list<DatabaseCopy> copies_of(const MergeOptions& options) {
                     Where{options.output.string(), ""}, "Name another file with -o FILE.");
   }
   std::list<DatabaseCopy> copies;
-  for (const fs::path& input : options.inputs) copies.emplace_back(input, folder);
+  for (const fs::path& input : options.inputs) copies.emplace_back(input, folder, interrupted);
   return copies;
 }
 
@@ -56,24 +60,91 @@ nlohmann::ordered_json as_json(const fs::path& file, const MergeSummary& summary
           {"replaced", summary.replaced}, {"sweeps", summary.sweeps}, {"calibrations", summary.calibrations}};
 }
 
+/// The database that the others go into: one that is there, or a new one, which is there when it is whole.
+class Output {
+ public:
+  explicit Output(const fs::path& file) {
+    std::error_code ignored;
+    if (fs::exists(file, ignored)) {
+      present_.emplace(file, Database::Mode::read_write);
+    } else {
+      made_.emplace(file);
+    }
+  }
+
+  MergeSummary add(const DatabaseCopy& copy) {
+    return made_ ? made_->add(copy, interrupted) : merge(copy, *present_, interrupted);
+  }
+  std::int64_t rows() {
+    std::int64_t rows = 0;
+    for (const auto& [outcome, count] : (made_ ? made_->database() : *present_).outcome_counts({}))
+      rows += count;
+    return rows;
+  }
+  /// Of databases that were added, whether they stay when a later one is not.
+  bool keeps_each() const { return present_.has_value(); }
+  void finish() {
+    if (made_) made_->put_in_place();
+  }
+
+ private:
+  std::optional<Database> present_;
+  std::optional<MergedDatabase> made_;
+};
+
+struct Merged {
+  std::vector<std::pair<fs::path, MergeSummary>> inputs;
+  std::int64_t rows = 0;  ///< of the output
+};
+
+/// What a merge that does not come to its end has changed.
+std::string said_of_rest(const Merged& merged, bool keeps_each) {
+  if (merged.inputs.empty() || !keeps_each) return "nothing was changed";
+  std::vector<std::string> names;
+  for (const auto& [file, summary] : merged.inputs) names.push_back(file.string());
+  return "only what came before was merged: " + join(names, ", ");
+}
+
+/// The exit code.
+int merge_all(const MergeOptions& options, Merged& merged) {
+  bool keeps_each = false;
+  try {
+    const std::list<DatabaseCopy> copies = copies_of(options);
+    Output output(options.output);
+    keeps_each = output.keeps_each();
+    for (const DatabaseCopy& copy : copies) merged.inputs.emplace_back(copy.original(), output.add(copy));
+    merged.rows = output.rows();
+    output.finish();
+    return 0;
+  } catch (const MergeStopped&) {
+    const std::string text =
+        fmt::format("{}: interrupted; {}", options.output.string(), said_of_rest(merged, keeps_each));
+    std::cerr << "tiletune: error: " << printable_message(text) << "\n";
+    return kInterrupted;
+  } catch (const UserError& error) {
+    if (!merged.inputs.empty())
+      std::cerr << "tiletune: " << printable_message(said_of_rest(merged, keeps_each)) << "\n";
+    throw named_by(error.where().file == options.output.string() ? "-o FILE" : "", error);
+  }
+}
+
 int run(const MergeOptions& options) {
   const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
   check_inputs(options);
-  const std::list<DatabaseCopy> copies = copies_of(options);
-  Database output(options.output, Database::Mode::read_write);
+  catch_interrupts();
+  Merged merged;
+  const int code = merge_all(options, merged);
+  if (code != 0) return code;
   auto files = nlohmann::ordered_json::array();
   std::string text;
-  for (const DatabaseCopy& copy : copies) {
-    const MergeSummary summary = merge(copy, output);
-    files.push_back(as_json(copy.original(), summary));
-    text += as_text(copy.original(), summary);
+  for (const auto& [file, summary] : merged.inputs) {
+    files.push_back(as_json(file, summary));
+    text += as_text(file, summary);
   }
-  std::int64_t rows = 0;
-  for (const auto& [outcome, count] : output.outcome_counts({})) rows += count;
-  text += fmt::format("{} now has {} rows\n", printable(options.output.string()), rows);
+  text += fmt::format("{} now has {} rows\n", printable(options.output.string()), merged.rows);
   if (json) {
     const nlohmann::ordered_json document{
-        {"database", options.output.string()}, {"rows", rows}, {"inputs", files}};
+        {"database", options.output.string()}, {"rows", merged.rows}, {"inputs", files}};
     text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }
   write_output("", text);

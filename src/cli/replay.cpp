@@ -237,7 +237,14 @@ class Replaying {
 int run_replay(TuneSpec spec, const ReplayOptions& options, const SweepView& view) {
   check_database(options);
   check_repeat(options, spec, view);
-  return Replaying(std::move(spec), options, view).run();
+  try {
+    return Replaying(std::move(spec), options, view).run();
+  } catch (const NothingToDo&) {
+    throw;
+  } catch (const UserError& error) {
+    if (error.where().file != options.recording.string()) throw;
+    throw named_by("--replay FILE", error);
+  }
 }
 
 }  // namespace tiletune

@@ -80,6 +80,12 @@ std::string outcome_lines(const Database& rows, const SweepSummary& summary) {
         "Whatever ran was lost. Was it the GPU's fault, and not the kernels'? Measure again with "
         "--remeasure.\n";
   }
+  if (summary.failure) {
+    text +=
+        "Broken off by an error, which comes last; what was recorded until then is kept, and the same "
+        "command "
+        "goes on from there.\n";
+  }
   if (summary.interrupted) text += "Interrupted: run the same command again to go on where it stopped.\n";
   for (const std::string& gpu : summary.retired) text += printable(gpu) + "\n";
   if (summary.out_of_budget) text += "The time budget is spent: run the same command again to go on.\n";
@@ -183,9 +189,10 @@ int report_sweep(const TuneSpec& spec, const Database& database, const SweepSumm
       write_rankings(out, groups, database, view.format, {view.limit, "", {}, colour});
     }
     if (!table) return;
-    for (const RankingGroup& group : groups) out << verdict(group, database);
+    const bool whole = !summary.interrupted && !summary.failure;
+    for (const RankingGroup& group : groups) out << verdict(group, database, whole);
     out << verification(spec, database, filter);
-    if (!groups.empty()) {
+    if (!groups.empty() && !summary.failure) {
       out << fmt::format("export the best: tiletune export --best --db {} --sweep {} -o best.json\n",
                          printable(shell_quoted(database.file().string())), summary.sweep_id);
     }

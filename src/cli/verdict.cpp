@@ -102,13 +102,13 @@ std::string verified_text(const Errors& errors) {
 
 }  // namespace
 
-std::string verdict(const RankingGroup& group, const Database& database) {
+std::string verdict(const RankingGroup& group, const Database& database, bool whole) {
   const Contest contest = contest_of(group, database);
   if (contest.leaders.empty()) return "";
   const Trial& best = contest.leaders.front();
-  std::string text = fmt::format("{} on {}: {} {} is the best choice at {} us", printable(group.problem),
+  std::string text = fmt::format("{} on {}: {} {} is the best choice{} at {} us", printable(group.problem),
                                  printable(group.gpu), best.template_name, printable(parameters_text(best)),
-                                 three_digits(*best.median_us));
+                                 whole ? "" : " so far", three_digits(*best.median_us));
   if (best.tflops) text += ", " + three_digits(*best.tflops) + " TFLOP/s";
   const std::string compared = shares(best, contest.baselines);
   if (!compared.empty()) text += ", " + compared;

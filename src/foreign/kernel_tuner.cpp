@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "foreign/format.h"
 #include "foreign/row.h"
 #include "foreign/units.h"
@@ -35,6 +37,8 @@ class KernelTunerFormat : public ForeignFormat {
     }
     for (const Branch key : *keys) {
       if (!key.is(Tree::Kind::text)) throw UserError("a parameter's name is no string", where, "Correct it.");
+      if (std::find(parameters_.begin(), parameters_.end(), key.text()) != parameters_.end())
+        throw named_twice(key.text(), where);
       parameters_.emplace_back(key.text());
     }
     shared_ = shared_row("Kernel Tuner", file, text("device_name"), problem_text(header.find("problem_size")),
@@ -69,17 +73,24 @@ class KernelTunerFormat : public ForeignFormat {
   void read_parameters(const Branch& row, const Where& where, Trial& trial) const {
     trial.parameters = "{";
     for (const std::string& name : parameters_) {
-      const auto value = row.find(name);
+      const auto value = only(row, name, where);
       if (!value) {
         throw UserError(fmt::format("the row has no value of the parameter '{}'", name), where,
                         "Correct or remove the row.");
       }
-      if (trial.parameters.size() > 1) trial.parameters += ',';
-      append_json_string(trial.parameters, name);
-      trial.parameters += ':';
-      append_json(trial.parameters, *value);
+      add_parameter(name, *value, where, trial.parameters);
     }
     trial.parameters += '}';
+  }
+
+  static std::optional<Branch> only(const Branch& row, std::string_view name, const Where& where) {
+    std::optional<Branch> found;
+    for (const Branch child : row) {
+      if (child.key() != name) continue;
+      if (found) throw named_twice(name, where);
+      found = child;
+    }
+    return found;
   }
 
   static void read_failure(std::string_view word, const Where& where, Trial& trial) {

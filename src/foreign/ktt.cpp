@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "foreign/format.h"
 #include "foreign/row.h"
 #include "foreign/units.h"
@@ -58,16 +60,17 @@ class KttFormat : public ForeignFormat {
       throw UserError("the row has no configuration", where.at("Configuration"), "Is this an output of KTT?");
     }
     trial.parameters = "{";
+    std::vector<std::string_view> names;
     for (const Branch pair : *configuration) {
       const auto value = pair.find("Value");
       if (!value || pair.text_of("Name").empty()) {
         throw UserError("a parameter lacks its name or its value", where.at("Configuration"),
                         "Correct or remove the row.");
       }
-      if (trial.parameters.size() > 1) trial.parameters += ',';
-      append_json_string(trial.parameters, pair.text_of("Name"));
-      trial.parameters += ':';
-      append_json(trial.parameters, *value);
+      const std::string_view name = names.emplace_back(pair.text_of("Name"));
+      if (std::count(names.begin(), names.end(), name) > 1)
+        throw named_twice(name, where.at("Configuration"));
+      add_parameter(name, *value, where.at("Configuration"), trial.parameters);
     }
     trial.parameters += '}';
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -27,6 +29,25 @@ void check_time(double microseconds, const Where& where) {
                   "Correct or remove the row.");
 }
 
+/// Its sizes; none where it is a name.
+std::optional<std::vector<std::int64_t>> sizes_of(const std::string& problem) {
+  std::vector<std::int64_t> sizes;
+  for (const std::string& part : split(problem.substr(0, problem.find_first_of(", ")), 'x')) {
+    const char* const end = part.data() + part.size();
+    const auto [rest, error] = std::from_chars(part.data(), end, sizes.emplace_back());
+    if (rest != end || error != std::errc()) return std::nullopt;
+  }
+  return sizes;
+}
+
+/// A problem's name may be anything, its sizes may not.
+void check_problem(const std::string& problem, const Where& where) {
+  const auto sizes = sizes_of(problem);
+  if (!sizes || std::all_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size > 0; })) return;
+  throw UserError(fmt::format("the problem '{}' has a size that is not positive", problem), where,
+                  "Correct it.");
+}
+
 }  // namespace
 
 std::optional<Branch> Header::find(std::string_view name) const {
@@ -43,6 +64,7 @@ Trial shared_row(const std::string& tool, const std::string& file, std::string_v
   trial.operation = "custom";
   trial.gpu = known(gpu, facts.gpu, "on which GPU it was recorded", "--gpu \"NVIDIA A100-PCIE-40GB\"", file);
   trial.problem = known(problem, facts.problem, "what problem it is of", "--problem 4096x4096", file);
+  check_problem(trial.problem, trim(problem).empty() ? Where{"--problem", ""} : Where{file, "/problem_size"});
   trial.template_name = known(kernel, facts.kernel, "which kernel it is of",
                               facts.replayed ? "--template NAME" : "--kernel NAME", file);
   const nlohmann::ordered_json origin{{"tool", tool},
@@ -62,6 +84,27 @@ std::string problem_text(const std::optional<Branch>& problem_size) {
     text += (text.empty() ? "" : "x") + std::to_string(size.integer());
   }
   return text;
+}
+
+bool is_sizes(const std::string& problem) { return sizes_of(problem).has_value(); }
+
+void add_parameter(std::string_view name, const Branch& value, const Where& where, std::string& parameters) {
+  // Larger integers have come as the nearest double.
+  constexpr double kLargestInteger = 9223372036854775808.0;
+  if (value.is(Tree::Kind::number) && std::abs(value.number()) >= kLargestInteger) {
+    throw UserError(fmt::format("the number of the parameter '{}' is beyond 2^63, where neighbours "
+                                "become one",
+                                name),
+                    where, "Write it as a string.");
+  }
+  if (parameters.size() > 1) parameters += ',';
+  append_json_string(parameters, name);
+  parameters += ':';
+  append_json(parameters, value);
+}
+
+UserError named_twice(std::string_view name, const Where& where) {
+  return {fmt::format("the parameter '{}' is there twice", name), where, "Correct it, or remove the row."};
 }
 
 double time_unit(std::string_view in_file, const ImportFacts& facts, const Where& where) {

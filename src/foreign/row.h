@@ -14,8 +14,19 @@ namespace tiletune {
 Trial shared_row(const std::string& tool, const std::string& file, std::string_view gpu,
                  std::string_view problem, std::string_view kernel, const ImportFacts& facts);
 
-/// "4096x4096" of [4096, 4096], 4096 or "4096"; empty for what is no size.
+/// "4096x4096" of [4096, 4096], 4096 or "4096"; another text is the problem's name; empty for what is
+/// neither.
 std::string problem_text(const std::optional<Branch>& problem_size);
+
+/// Whether a problem is known by its sizes, as in "4096x4096" or "1000x77 lda=80", and not by a name.
+bool is_sizes(const std::string& problem);
+
+/// Puts `"name":value` behind what `parameters`, JSON text from its '{' on, holds. Throws UserError, at
+/// `where`, for a number of which the file's digits were lost: two configurations could become one.
+void add_parameter(std::string_view name, const Branch& value, const Where& where, std::string& parameters);
+
+/// What to say of a configuration, or of a list of parameters, that has a name twice.
+UserError named_twice(std::string_view name, const Where& where);
 
 /// Microseconds of the unit that a file names, or the person. Throws UserError where nobody does, and for a
 /// unit that is none.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "foreign/format.h"
 #include "foreign/own_columns.h"
 #include "foreign/row.h"
@@ -31,6 +33,14 @@ std::optional<Branch> time_of(const Branch& row) {
   return std::nullopt;
 }
 
+/// Whether the row's `correctness` says so, whatever its `invalidity` says.
+bool is_wrong(const Branch& row) {
+  const auto correctness = row.find("correctness");
+  if (!correctness) return false;
+  if (correctness->is(Tree::Kind::boolean)) return !correctness->truth();
+  return correctness->is_number() && correctness->number() == 0;
+}
+
 class T4Format : public ForeignFormat {
  public:
   T4Format(const Header& header, const ImportFacts& facts, const std::string& file)
@@ -53,8 +63,11 @@ class T4Format : public ForeignFormat {
       throw UserError("the row has no configuration", where.at("configuration"),
                       "Is this a file of T4 results?");
     }
-    trial.parameters = to_json_text(*configuration);
-    if (own_) return read_own_row(row, where, trial);
+    if (own_) {
+      trial.parameters = to_json_text(*configuration);
+      return read_own_row(row, where, trial);
+    }
+    read_configuration(*configuration, where.at("configuration"), trial);
     trial.recorded_at = utc_time(row.text_of("timestamp"));
     read_result(row, where, trial);
   }
@@ -97,11 +110,26 @@ class T4Format : public ForeignFormat {
     read_own_columns(*columns, where.at("tiletune"), trial);
   }
 
+  static void read_configuration(const Branch& configuration, const Where& where, Trial& trial) {
+    trial.parameters = "{";
+    std::vector<std::string_view> names;
+    for (const Branch value : configuration) {
+      names.push_back(value.key());
+      if (std::count(names.begin(), names.end(), value.key()) > 1) throw named_twice(value.key(), where);
+      add_parameter(value.key(), value, where, trial.parameters);
+    }
+    trial.parameters += '}';
+  }
+
   void read_result(const Branch& row, const Where& where, Trial& trial) const {
     const std::string_view invalidity = row.text_of("invalidity");
     if (!set_outcome(kT4Words, invalidity, trial)) {
       throw UserError(fmt::format("'{}' is no known invalidity", invalidity), where.at("invalidity"),
                       known_words(kT4Words));
+    }
+    if (trial.outcome == Outcome::ok && is_wrong(row)) {
+      trial.outcome = Outcome::wrong_result;
+      trial.reason = "its results are wrong (correctness 0)";
     }
     const auto time = time_of(row);
     std::optional<Branch> value;

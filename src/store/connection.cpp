@@ -1,6 +1,5 @@
 #include "store/connection.h"
 
-#include <SQLiteCpp/Backup.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -266,14 +265,10 @@ SQLite::Database open_connection(const fs::path& file, Database::Mode mode,
   });
 }
 
-void copy_database(const fs::path& from, const fs::path& to) {
-  check_path(from, Database::Mode::read_only);
-  constexpr int kPatienceMs = 10000;
-  translating_errors(from, [&] {
-    SQLite::Database source = open_for_reading(fs::absolute(from), kPatienceMs);
-    SQLite::Database copy(to, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    SQLite::Backup(copy, source).executeStep();
-  });
+SQLite::Database open_whatever_it_is(const fs::path& file, std::chrono::milliseconds busy_timeout) {
+  check_path(file, Database::Mode::read_only);
+  return translating_errors(
+      file, [&] { return open_for_reading(fs::absolute(file), static_cast<int>(busy_timeout.count())); });
 }
 
 void throw_user_error(const SQLite::Exception& error, const fs::path& file) {

@@ -20,8 +20,9 @@ inline constexpr const char* kRestore =
 SQLite::Database open_connection(const std::filesystem::path& file, Database::Mode mode,
                                  std::chrono::milliseconds busy_timeout);
 
-/// Copies a database, with what its log holds, without changing it. Throws UserError.
-void copy_database(const std::filesystem::path& from, const std::filesystem::path& to);
+/// Opens any file of SQLite for reading, and changes nothing. Throws UserError.
+SQLite::Database open_whatever_it_is(const std::filesystem::path& file,
+                                     std::chrono::milliseconds busy_timeout);
 
 /// Throws the UserError (place and remedy) that an error of SQLite means to the person who named the file.
 [[noreturn]] void throw_user_error(const SQLite::Exception& error, const std::filesystem::path& file);

@@ -1,9 +1,12 @@
 #include "store/database.h"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <stdexcept>
+#include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "store/cells.h"
@@ -50,6 +53,44 @@ Database::Database(const std::filesystem::path& file, Mode mode, std::chrono::mi
 Database::~Database() = default;
 Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&&) noexcept = default;
+
+void Database::wait_for_others(std::function<void()> tell) {
+  impl_->patience.tell = std::move(tell);
+  const auto wait = [](void* data, int times) {
+    constexpr std::chrono::milliseconds kPause{10};
+    auto& patience = *static_cast<Impl::Patience*>(data);
+    const auto now = std::chrono::steady_clock::now();
+    if (times == 0) {
+      patience.since = now;
+      patience.told = false;
+    }
+    if (!patience.told && now - patience.since >= std::chrono::seconds(1)) {
+      patience.told = true;
+      patience.tell();
+    }
+    std::this_thread::sleep_for(kPause);
+    return 1;
+  };
+  sqlite3_busy_handler(impl_->connection.getHandle(), wait, &impl_->patience);
+}
+
+void Database::remove_if_empty() {
+  SQLite::Database& connection = impl_->connection;
+  impl_->statements.clear();
+  try {
+    // Only whoever has it open alone can leave WAL mode.
+    if (connection.execAndGet("PRAGMA journal_mode = DELETE").getString() != "delete") return;
+    const SQLite::Transaction alone(connection, SQLite::TransactionBehavior::EXCLUSIVE);
+    for (const char* table : {"trial", "sweep", "calibration"}) {
+      const std::string sql = fmt::format("SELECT EXISTS (SELECT 1 FROM {})", table);
+      if (connection.execAndGet(sql).getInt() != 0) return;
+    }
+    std::error_code ignored;
+    std::filesystem::remove(file(), ignored);
+  } catch (const SQLite::Exception&) {
+    // Somebody else has begun to use it.
+  }
+}
 
 const std::filesystem::path& Database::file() const { return impl_->file; }
 

@@ -35,7 +35,7 @@ struct TrialFilter {
 /// `sweep_trial`, `calibration`; views `ranking`, `best`). Every write is committed when the call returns and
 /// survives the end of this process, kill -9 included. For one thread; other processes may read and write the
 /// same file meanwhile. Every member function throws UserError when the file turns out to be damaged, full or
-/// locked for longer than the constructor's `busy_timeout`.
+/// locked for longer than the constructor's `busy_timeout` (but see wait_for_others()).
 class Database {
  public:
   enum class Mode {
@@ -52,6 +52,15 @@ class Database {
   ~Database();
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
+
+  /// From now on what other programs write is waited for however long it takes, instead of for
+  /// `busy_timeout`: for rows that cannot be had again for nothing. `tell` hears of a wait once it has taken
+  /// a second; it is called within the write and may not use this object.
+  void wait_for_others(std::function<void()> tell);
+
+  /// Removes the file when it holds nothing and no other program has it open: for one that was made for rows
+  /// that did not come. Nothing else may be called any more.
+  void remove_if_empty();
 
   /// Inserts and returns the new id.
   std::int64_t begin_sweep(const SweepRecord& sweep);
@@ -111,7 +120,8 @@ class Database {
  private:
   friend class RowBatch;
   friend class GroupedWrites;
-  friend MergeSummary merge(const DatabaseCopy& from, Database& into);
+  friend class MergedDatabase;
+  friend MergeSummary merge(const DatabaseCopy& from, Database& into, const std::function<bool()>& stop);
 
   struct Impl;
   std::unique_ptr<Impl> impl_;

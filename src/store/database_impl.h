@@ -2,6 +2,8 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <chrono>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,7 +43,15 @@ struct Database::Impl {
   /// no statistics of the table, would rather sort millions of them on disk than do without one.
   SQLite::Statement select_in_order(const char* what, const TrialFilter& filter);
 
+  /// Of a connection that waits for others however long it takes.
+  struct Patience {
+    std::function<void()> tell;
+    std::chrono::steady_clock::time_point since = {};  ///< this wait
+    bool told = false;                                 ///< of it
+  };
+
   std::filesystem::path file;
+  Patience patience;  ///< the connection's busy handler refers to it
   SQLite::Database connection;
   FileWatch watch;
   std::unordered_map<std::string, SQLite::Statement> statements;

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
 
 #include "base/scratch_folder.h"
 #include "store/database.h"
@@ -17,12 +19,18 @@ struct MergeSummary {
   std::int64_t calibrations = 0;  ///< new ones, and later ones of the same GPU and driver
 };
 
+/// Asked from time to time by what takes long; once it is true, MergeStopped is thrown.
+using Stop = std::function<bool()>;
+inline bool never_stop() { return false; }
+struct MergeStopped {};
+
 /// A copy of a database, of this build's schema whatever the schema of the file. Only the copy is upgraded:
 /// the file stays as it is. It is removed with this object.
 class DatabaseCopy {
  public:
   /// `folder` has room for the copy. Throws UserError as Database does.
-  DatabaseCopy(const std::filesystem::path& file, const std::filesystem::path& folder);
+  DatabaseCopy(const std::filesystem::path& file, const std::filesystem::path& folder,
+               const Stop& stop = never_stop);
 
   const std::filesystem::path& original() const { return original_; }
   const std::filesystem::path& copy() const { return copy_; }
@@ -36,6 +44,28 @@ class DatabaseCopy {
 /// Brings all rows, sweeps and calibrations of `from` into `into`, in one transaction. Of two rows of one key
 /// one counts (store/joining.h), and belongs to the sweeps of both. Sweeps get new numbers; one that is there
 /// already is recognised by its start, its command, its host and its config.
-MergeSummary merge(const DatabaseCopy& from, Database& into);
+MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop = never_stop);
+
+/// A database that is made of others beside its place, and is put there when it is whole.
+class MergedDatabase {
+ public:
+  /// Throws UserError when the folder cannot be written.
+  explicit MergedDatabase(const std::filesystem::path& file);
+
+  /// As merge(). The first copy may become the database, and is used up. Errors are about the place.
+  MergeSummary add(const DatabaseCopy& from, const Stop& stop = never_stop);
+  Database& database() { return *database_; }
+  /// Nothing can be added any more. Throws UserError when another file has taken the place meanwhile.
+  void put_in_place();
+
+ private:
+  /// What it brought, if it became the database.
+  std::optional<MergeSummary> begin_with(const DatabaseCopy& from);
+
+  std::filesystem::path place_;
+  ScratchFolder folder_;
+  std::filesystem::path file_;
+  std::optional<Database> database_;
+};
 
 }  // namespace tiletune

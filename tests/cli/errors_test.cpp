@@ -112,6 +112,8 @@ TEST(Errors, DatabaseOfANewerSchema) {
   sqlite3_close(raw);
   expect_error(sweep(sandbox, config, {"--db", file}), kUserError, {"newer.db", "99"});
   expect_error(sandbox.run({"rank", "--db", file}), kUserError, {"newer.db", "99"});
+  expect_error(sandbox.run({"sweep", config, "--replay", file}), kUserError,
+               {"newer.db", "Update tiletune, or name another file with --replay FILE."});
 }
 
 TEST(Errors, MissingHeaderNamesTheIncludeAndWhereItWasLookedFor) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/expect_error.h"
 #include "cli/fake_sweep.h"
@@ -69,11 +70,36 @@ TEST(ImportCommand, AFileThatIsRefusedLeavesTheOthers) {
   EXPECT_NE(between.err.find("1 of 2 files were taken in"), std::string::npos) << between.err;
 }
 
+TEST(ImportCommand, WhereNothingIsTakenInNoDatabaseIsLeft) {
+  const Sandbox sandbox;
+  sandbox.write("b.json", cache("", {"x"}, 3));
+  EXPECT_EQ(sandbox.run({"import", "b.json", "no.json", "--db", "r.db"}).code, kUserError);
+  for (const char* file : {"r.db", "r.db-wal", "r.db-shm"})
+    EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / file)) << file;
+  { const Database present(sandbox.folder() / "r.db", Database::Mode::read_write); }
+  EXPECT_EQ(sandbox.run({"import", "b.json", "--db", "r.db"}).code, kUserError);
+  EXPECT_TRUE(std::filesystem::exists(sandbox.folder() / "r.db")) << "it was there before";
+}
+
 TEST(ImportCommand, AFileWithoutRowsIsAMistake) {
   const Sandbox sandbox;
   sandbox.write("a.json", R"({"device_name": "A", "kernel_name": "k", "problem_size": 1,
                               "tune_params_keys": ["x"], "cache": {}})");
   expect_error(sandbox.run({"import", "a.json", "--db", "r.db"}), kUserError, {"a.json: holds no rows"});
+}
+
+TEST(ImportCommand, SaysWhatItTakesForAProblemsName) {
+  const Sandbox sandbox;
+  sandbox.write("a.json", R"({"device_name": "A", "kernel_name": "k", "problem_size": "hello world",
+                              "tune_params_keys": ["x"], "cache": {"1": {"x": 1, "time": 1}}})");
+  const Finished run = sandbox.run({"import", "a.json", "--db", "r.db"});
+  EXPECT_NE(
+      run.out.find("  the problem 'hello world' is a name, no sizes: it is the same as problems of that "
+                   "name only\n"),
+      std::string::npos)
+      << run.out;
+  const Finished json = sandbox.run({"import", "a.json", "--db", "r.db", "--format", "json"});
+  EXPECT_EQ(nlohmann::json::parse(json.out)["files"][0]["named_problems"][0], "hello world");
 }
 
 TEST(ImportCommand, AHostileNameIsHarmlessText) {
@@ -101,6 +127,36 @@ TEST(MergeCommand, JoinsAndLeavesItsInputs) {
   expect_error(sandbox.run({"merge", "no.db", "-o", "new.db"}), kUserError,
                {"no.db: there is no such database"});
   EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "new.db"));
+}
+
+/// The names of what lies in the sandbox, but for what the test itself writes.
+std::set<std::string> files_of(const Sandbox& sandbox) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(sandbox.folder()))
+    names.insert(entry.path().filename().string());
+  names.erase("stdout");
+  names.erase("stderr");
+  return names;
+}
+
+TEST(MergeCommand, ARefusedInputLeavesNothingAndTheRemedyNamesAnOptionThatIsThere) {
+  const Sandbox sandbox;
+  sandbox.write("a.json", cache("NVIDIA A100", {"x"}, 3));
+  sandbox.run({"import", "a.json", "--db", "a.db"});
+  sandbox.write("b.db", "no database");
+  const std::set<std::string> before = files_of(sandbox);
+  const Finished input = sandbox.run({"merge", "a.db", "b.db", "-o", "all.db"});
+  EXPECT_EQ(input.code, kUserError);
+  EXPECT_EQ(
+      input.err,
+      "tiletune: error: b.db: this is no SQLite database\n  Name another file, or move this one away.\n");
+  EXPECT_EQ(files_of(sandbox), before);
+  const Finished output = sandbox.run({"merge", "a.db", "-o", "b.db"});
+  EXPECT_EQ(
+      output.err,
+      "tiletune: error: b.db: this is no SQLite database\n  Name another file with -o FILE, or move this "
+      "one away.\n");
+  EXPECT_EQ(files_of(sandbox), before);
 }
 
 TEST(ExportCommand, T4NeedsOneSpace) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -48,7 +49,7 @@ bool has_worker(pid_t process) {
 void expect_interrupted(const Sandbox& sandbox, const Finished& run) {
   EXPECT_EQ(run.code, kInterrupted) << run.err;
   EXPECT_NE(run.out.find("Interrupted: run the same command again"), std::string::npos) << run.out;
-  EXPECT_NE(run.out.find("is the best choice at"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("is the best choice so far at"), std::string::npos) << run.out;
   const std::vector<Trial> rows = rows_of(sandbox);
   EXPECT_EQ(kernels_with(rows, Outcome::ok) + 1, static_cast<std::int64_t>(rows.size()))
       << "nothing but measured kernels and a baseline";
@@ -112,6 +113,30 @@ TEST(Interruption, NohupKeepsTheSweepGoing) {
   ::kill(process, SIGHUP);
   EXPECT_EQ(sandbox.wait(process).code, 0);
   expect_complete(sandbox, 20);
+}
+
+TEST(Interruption, AMergeThatIsInterruptedChangesNothing) {
+  const Sandbox sandbox;
+  Trial row;
+  row.key = "a";
+  Database(sandbox.folder() / "a.db", Database::Mode::read_write).record(row);
+  { const Database output(sandbox.folder() / "all.db", Database::Mode::read_write); }
+  // Another program that writes holds it up.
+  sqlite3* other = nullptr;
+  sqlite3_open((sandbox.folder() / "all.db").c_str(), &other);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  const pid_t process = sandbox.start({"merge", "a.db", "-o", "all.db"});
+  const bool caught = eventually([&] { return catches(process, SIGINT); });
+  ::kill(process, SIGINT);
+  EXPECT_TRUE(caught && eventually([&] { return is_taken(process); }));
+  sqlite3_close(other);
+  const Finished run = sandbox.wait(process);
+  EXPECT_EQ(run.code, kInterrupted);
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.err, "tiletune: error: all.db: interrupted; nothing was changed\n");
+  EXPECT_TRUE(rows_of(sandbox, "all.db").empty());
+  for (const auto& entry : std::filesystem::directory_iterator(sandbox.folder()))
+    EXPECT_FALSE(entry.is_directory()) << entry.path();
 }
 
 /// The controlling terminal of a sweep, as a person has it.

@@ -50,6 +50,47 @@ TEST_F(ImportErrors, BrokenRowsAreNamed) {
             "file.json: /results/1: the row has no time. Correct or remove the row.");
 }
 
+TEST_F(ImportErrors, AParameterIsThereOnce) {
+  const ImportFacts facts{"A", "1", "k", "ms"};
+  EXPECT_EQ(refusal(cache(std::string(kGood) + R"("2": {"x": 2, "x": 3, "time": 2})")),
+            "file.json: /cache/2: the parameter 'x' is there twice. Correct it, or remove the row.");
+  EXPECT_NE(refusal(R"({"device_name": "A", "kernel_name": "k", "problem_size": 1,
+                        "tune_params_keys": ["x", "y", "x"], "cache": {"1": {"x": 1, "y": 1, "time": 1}}})")
+                .find("file.json: /tune_params_keys: the parameter 'x' is there twice"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"metadata": {}, "results": [{"configuration": {"x": 1, "y": 2, "x": 3},
+                        "times": {"runtimes": [1]}, "invalidity": "correct"}]})",
+                    facts)
+                .find("file.json: /results/0/configuration: the parameter 'x' is there twice"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"Metadata": {"Device": "A", "TimeUnit": "ms"}, "Results": [
+                        {"KernelName": "k", "Status": "Ok", "TotalDuration": 1,
+                         "Configuration": [{"Name": "x", "Value": 1}, {"Name": "x", "Value": 2}]}]})",
+                    facts)
+                .find("file.json: /Results/0/Configuration: the parameter 'x' is there twice"),
+            std::string::npos);
+}
+
+TEST_F(ImportErrors, IntegersThatWouldBecomeOne) {
+  for (const char* value : {"9223372036854775808", "18446744073709551617", "-9223372036854775809"}) {
+    EXPECT_EQ(refusal(cache(fmt::format(R"("2": {{"x": {}, "time": 2}})", value))),
+              "file.json: /cache/2: the number of the parameter 'x' is beyond 2^63, where "
+              "neighbours become one. Write it as a string.")
+        << value;
+  }
+}
+
+TEST_F(ImportErrors, SizesAreAtLeastOne) {
+  const std::string row = R"("1": {"x": 1, "time": 1})";
+  for (const char* size : {"[64, -4]", "0", "\"0x-4\"", "\"64x0 lda=80\""}) {
+    const std::string why = refusal(cache(row, "A", size));
+    EXPECT_EQ(why.find("file.json: /problem_size: the problem '"), 0U) << why;
+    EXPECT_NE(why.find("' has a size that is not positive. Correct it."), std::string::npos) << why;
+  }
+  EXPECT_EQ(refusal(cache(row, "A", "null"), {"", "64x-1", "", ""}),
+            "--problem: the problem '64x-1' has a size that is not positive. Correct it.");
+}
+
 TEST_F(ImportErrors, FilesThatAreCutOff) {
   EXPECT_EQ(refusal(open_cache(std::string(kGood) + R"("2": {"x": 2, "ti)")).substr(0, 60),
             "file.json: line 1, column 179: is cut off in the middle of a");

@@ -146,6 +146,28 @@ TEST_F(Import, KttSaysItsUnitAndItsStatus) {
   EXPECT_EQ(rows()[1].reason, "its results are wrong (ValidationFailed)");
 }
 
+TEST_F(Import, T4ResultsThatAreNotCorrectAreWrongWhateverElseTheRowSays) {
+  const ImportFacts facts{"A", "1", "k", "ms"};
+  std::string results;
+  for (const char* correctness : {"0", "false", "0.0", "1", "true", "0.5"}) {
+    results += fmt::format(R"({}{{"configuration": {{"x": "{}"}}, "times": {{"runtimes": [1]}},
+                              "invalidity": "correct", "correctness": {}}})",
+                           results.empty() ? "" : ",", correctness, correctness);
+  }
+  import_text(R"({"metadata": {}, "results": [)" + results + "]}", facts);
+  ASSERT_EQ(rows().size(), 6U);
+  for (std::size_t i = 0; i < 6; ++i)
+    EXPECT_EQ(rows()[i].outcome, i < 3 ? Outcome::wrong_result : Outcome::ok) << rows()[i].parameters;
+  EXPECT_EQ(rows()[0].reason, "its results are wrong (correctness 0)");
+  EXPECT_FALSE(rows()[0].median_us);
+}
+
+TEST_F(Import, LargeIntegersStayApart) {
+  import_text(cache(R"("1": {"x": 9223372036854775806, "time": 1}, "2": {"x": 9223372036854775807, "time": 1},
+                       "3": {"x": -9223372036854775808, "time": 1}, "4": {"x": 1e18, "time": 1})"));
+  EXPECT_EQ(rows().size(), 4U);
+}
+
 TEST_F(Import, T4InvaliditiesAndUnits) {
   const ImportFacts facts{"A", "1", "k", ""};
   const std::string head = R"({"metadata": {"timeunit": "miliseconds"}, "results": [)";

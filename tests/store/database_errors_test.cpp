@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <optional>
 
 #include "as_nobody.h"
 #include "sample_trial.h"
@@ -207,6 +208,44 @@ TEST_F(DatabaseErrors, ALockHeldTooLongIsReportedAndNothingIsLost) {
   }
   database.record(timed_trial("b", 1, 0));
   EXPECT_TRUE(database.find("b").has_value());
+}
+
+TEST_F(DatabaseErrors, OneThatWaitsForOthersLosesNoRow) {
+  create();
+  Database database(file_, Mode::read_write, std::chrono::milliseconds(50));
+  SQLite::Database other(file_, SQLite::OPEN_READWRITE);
+  std::optional<SQLite::Transaction> transaction;
+  int told = 0;
+  database.wait_for_others([&] {
+    ++told;
+    transaction.reset();
+  });
+  for (const char* key : {"b", "c"}) {
+    transaction.emplace(other, SQLite::TransactionBehavior::IMMEDIATE);
+    database.record(timed_trial(key, 1, 0));
+    EXPECT_TRUE(database.find(key).has_value());
+  }
+  EXPECT_EQ(told, 2) << "once of each wait";
+}
+
+TEST_F(DatabaseErrors, AnEmptyOneIsRemovedUnlessSomebodyElseHasItOpen) {
+  {
+    Database database(file_, Mode::read_write);
+    {
+      const Database other(file_, Mode::read_write);
+      database.remove_if_empty();
+      EXPECT_TRUE(fs::exists(file_)) << "the other one may be about to write";
+    }
+  }
+  {
+    Database filled(file_, Mode::read_write);
+    filled.begin_sweep({});
+    filled.remove_if_empty();
+  }
+  EXPECT_EQ(Database(file_, Mode::read_only).sweeps().size(), 1U);
+  const fs::path empty = file_.parent_path() / "empty.db";
+  Database(empty, Mode::read_write).remove_if_empty();
+  EXPECT_FALSE(fs::exists(empty));
 }
 
 TEST_F(DatabaseErrors, MissingTablesAreDamage) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "sample_trial.h"
@@ -16,7 +17,7 @@ using Mode = Database::Mode;
 
 class Merge : public ::testing::Test {
  protected:
-  Database writable(const char* name) const { return Database(folder_ / name, Mode::read_write); }
+  Database writable(const char* name) const { return {folder_ / name, Mode::read_write}; }
   MergeSummary merge_into(const char* from, const char* into) const {
     const DatabaseCopy copy(folder_ / from, folder_.path());
     Database database = writable(into);
@@ -237,6 +238,96 @@ TEST_F(Merge, ForeignAndDamagedFilesLeaveTheOutputAlone) {
   const std::string refused = error_of([&] { merge_into("odd.db", "c.db"); });
   EXPECT_NE(refused.find("odd.db: this database is damaged: "), std::string::npos) << refused;
   EXPECT_EQ(Database(folder_ / "c.db", Mode::read_only).trials({}).size(), 1U);
+}
+
+TEST_F(Merge, OneThatIsStoppedChangesNothing) {
+  {
+    Database a = writable("a.db");
+    std::vector<Trial> rows;
+    for (int i = 0; i < 3000; ++i) rows.push_back(timed_trial(std::to_string(i), 1, 0));
+    a.record_all(rows);
+    writable("c.db").record(timed_trial("here", 1, 0));
+  }
+  EXPECT_THROW(DatabaseCopy(folder_ / "a.db", folder_.path(), [] { return true; }), MergeStopped);
+  const DatabaseCopy copy(folder_ / "a.db", folder_.path());
+  Database c = writable("c.db");
+  int asked = 0;
+  const auto second_time = [&] { return ++asked == 2; };
+  EXPECT_THROW(merge(copy, c, second_time), MergeStopped);
+  EXPECT_EQ(asked, 2) << "in the midst of it";
+  EXPECT_EQ(c.trials({}).size(), 1U);
+  EXPECT_EQ(merge(copy, c).new_rows, 3000) << "the connection is as it was";
+  c.record(of_sweep("later", 1, c.begin_sweep(sweep_on("c"))));
+  TrialFilter of_first;
+  of_first.sweep_id = 1;
+  EXPECT_EQ(c.trials(of_first).size(), 1U) << "and triggers fire";
+}
+
+/// `from` one after the other into the new database "made.db"; for the two ways there are to begin one.
+class MergeNew : public Merge {
+ protected:
+  std::vector<MergeSummary> make(const std::vector<const char*>& from) {
+    std::vector<MergeSummary> summaries;
+    MergedDatabase made(folder_ / "made.db");
+    for (const char* name : from) summaries.push_back(made.add(DatabaseCopy(folder_ / name, folder_.path())));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "made.db")) << "not before it is whole";
+    made.put_in_place();
+    return summaries;
+  }
+  std::set<std::string> files() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      names.insert(entry.path().filename().string());
+    return names;
+  }
+  void write_two() {
+    Database a = writable("a.db");
+    a.record(of_sweep("of a", 1, a.begin_sweep(sweep_on("a"))));
+    a.record(of_sweep("of both", 2, 1));
+    Database b = writable("b.db");
+    b.record(of_sweep("of b", 3, b.begin_sweep(sweep_on("b"))));
+    b.record(of_sweep("of both", 2, b.begin_sweep(sweep_on("a"))));
+  }
+};
+
+TEST_F(MergeNew, IsWhatMergingIntoAnEmptyOneGives) {
+  write_two();
+  const auto summaries = make({"a.db", "b.db"});
+  EXPECT_EQ(summaries[0].new_rows, 2);
+  EXPECT_EQ(summaries[0].sweeps, 1);
+  EXPECT_EQ(summaries[1].new_rows, 1);
+  EXPECT_EQ(summaries[1].sweeps, 1);
+  merge_into("a.db", "empty.db");
+  merge_into("b.db", "empty.db");
+  const std::vector<Trial> expected = Database(folder_ / "empty.db", Mode::read_only).trials({});
+  const std::vector<Trial> rows = Database(folder_ / "made.db", Mode::read_only).trials({});
+  ASSERT_EQ(rows.size(), expected.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const Column& column : trial_columns()) EXPECT_EQ(column.read(rows[i]), column.read(expected[i]));
+  }
+  EXPECT_EQ(files(), (std::set<std::string>{"a.db", "b.db", "empty.db", "made.db"}));
+  SQLite::Database made(folder_ / "made.db", SQLite::OPEN_READONLY);
+  EXPECT_EQ(made.execAndGet("PRAGMA journal_mode").getString(), "wal");
+}
+
+TEST_F(MergeNew, WhatAStrangerHasAddedDoesNotCome) {
+  write_two();
+  SQLite::Database(folder_ / "a.db", SQLite::OPEN_READWRITE)
+      .exec("CREATE TRIGGER mine AFTER INSERT ON trial BEGIN DELETE FROM trial; END");
+  EXPECT_EQ(make({"a.db", "b.db"})[1].new_rows, 1);
+  SQLite::Database made(folder_ / "made.db", SQLite::OPEN_READONLY);
+  EXPECT_EQ(made.execAndGet("SELECT count(*) FROM sqlite_schema WHERE name = 'mine'").getInt(), 0);
+  EXPECT_EQ(made.execAndGet("SELECT count(*) FROM trial").getInt(), 3);
+}
+
+TEST_F(MergeNew, LeavesAFileThatHasTakenItsPlace) {
+  write_two();
+  MergedDatabase made(folder_ / "made.db");
+  made.add(DatabaseCopy(folder_ / "a.db", folder_.path()));
+  std::ofstream(folder_ / "made.db") << "another's";
+  EXPECT_NE(error_of([&] { made.put_in_place(); }).find("made.db: the merged database cannot be put here"),
+            std::string::npos);
+  EXPECT_EQ(bytes(folder_ / "made.db"), "another's");
 }
 
 }  // namespace
