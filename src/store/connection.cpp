@@ -239,12 +239,10 @@ void check_path(const fs::path& file, Database::Mode mode) {
 
 namespace {
 
-/// No log that every row would be written to first, and no index but the key's.
+/// No log that every row would be written to first.
 void prepare_scratch(SQLite::Database& database) {
   database.execAndGet("PRAGMA journal_mode = MEMORY");
-  database.exec(
-      "PRAGMA synchronous = OFF; DROP INDEX IF EXISTS trial_comparable; DROP INDEX IF EXISTS trial_template; "
-      "DROP INDEX IF EXISTS trial_sweep");
+  database.exec("PRAGMA synchronous = OFF");
 }
 
 }  // namespace

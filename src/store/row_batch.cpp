@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -65,13 +66,6 @@ class WithoutLog {
   bool switched_ = false;
 };
 
-/// Of many rows an index is sorted faster than it is kept up to date, row by row. For few in a database that
-/// has many it is the other way round.
-bool drop_indices(SQLite::Database& database) {
-  database.exec(drop_indices_sql());
-  return true;
-}
-
 }  // namespace
 
 struct RowBatch::State {
@@ -106,10 +100,14 @@ struct RowBatch::State {
         columns(columns_of(names)),
         transaction(database, SQLite::TransactionBehavior::IMMEDIATE),
         rows_before(database.execAndGet("SELECT coalesce(max(id), 0) FROM trial").getInt64()),
-        builds_indices(rows_before == 0 && drop_indices(database)),
         bound(columns.size()),
         insert(database, insert_new_sql(columns)) {
     for (std::size_t i = 0; i < columns.size(); ++i) insert.bind(static_cast<int>(i) + 1);
+  }
+
+  /// Rows may belong to sweeps.
+  bool has_sweeps() const {
+    return std::find(columns.begin(), columns.end(), &column_by_name("seen_in_sweep")) != columns.end();
   }
 
   std::filesystem::path file;
@@ -119,7 +117,6 @@ struct RowBatch::State {
   std::vector<const Column*> columns;
   SQLite::Transaction transaction;
   std::int64_t rows_before;  ///< the last id
-  bool builds_indices;       ///< at the end
   std::vector<Cell> bound;
   std::vector<Cell> cells;  ///< of a row that is joined
   SQLite::Statement insert;
@@ -171,10 +168,11 @@ RowBatch::Joined RowBatch::join(const Trial& trial) {
 
 void RowBatch::commit() {
   translating_errors(state_->file, [&] {
-    if (state_->builds_indices) state_->connection.exec(indices_sql());
-    SQLite::Statement members(state_->connection, new_members_sql());
-    members.bind(1, state_->rows_before);
-    members.exec();
+    if (state_->has_sweeps()) {
+      SQLite::Statement members(state_->connection, new_members_sql());
+      members.bind(1, state_->rows_before);
+      members.exec();
+    }
     if (state_->has_new_members) state_->connection.exec(see_in_latest_sql());
     state_->transaction.commit();
   });

@@ -80,9 +80,10 @@ std::string trial_table_sql() {
   return sql + "\n) STRICT;\n";
 }
 
+/// A row is read by its key or together with most others. A baseline is looked for whenever a kernel is
+/// compared with it, among rows that are few.
 constexpr const char* kIndices = R"(
-CREATE INDEX trial_comparable ON trial(gpu, problem, source, kind, outcome);
-CREATE INDEX trial_sweep ON trial(seen_in_sweep) WHERE seen_in_sweep IS NOT NULL;
+CREATE INDEX trial_baseline ON trial(gpu, problem) WHERE kind = 'baseline';
 )";
 
 /// A row belongs to every run of the sweep command that made or reused it; seen_in_sweep is the latest alone,
@@ -173,13 +174,6 @@ std::string column_list() {
   for (const Column& column : trial_columns())
     list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", column.name);
   return list;
-}
-
-std::string indices_sql() { return kIndices; }
-
-std::string drop_indices_sql() {
-  return "DROP INDEX IF EXISTS trial_comparable; DROP INDEX IF EXISTS trial_template; "
-         "DROP INDEX IF EXISTS trial_sweep;";
 }
 
 std::string membership_sql() { return kMembership; }

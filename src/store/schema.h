@@ -31,8 +31,6 @@ std::span<const CalibrationColumn> calibration_columns();
 std::string schema_sql();
 /// Its parts that are also made anew. The table sweep_trial is filled, and has what keeps it up to date.
 std::string membership_sql();
-std::string indices_sql();
-std::string drop_indices_sql();
 std::string calibration_table_sql();
 std::string views_sql();
 /// PRAGMA user_version
