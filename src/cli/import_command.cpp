@@ -201,10 +201,14 @@ int run(const ImportOptions& options) {
     files.push_back(as_json(summary));
     text += as_text(summary);
   }
-  for (const auto& [kernel, problem] : spaces_of(summaries)) {
-    for (const Join& join_ : find_joins(database, kernel, problem, gpus)) {
-      joins.push_back(as_json(join_, kernel, problem));
-      text += as_text(join_, kernel, problem);
+  // Joining takes two GPUs, and the others of a database are looked for in all rows.
+  const bool alone = is_new && gpus.size() < 2;
+  if (!alone) {
+    for (const auto& [kernel, problem] : spaces_of(summaries)) {
+      for (const Join& join_ : find_joins(database, kernel, problem, gpus)) {
+        joins.push_back(as_json(join_, kernel, problem));
+        text += as_text(join_, kernel, problem);
+      }
     }
   }
   if (!summaries.empty())
