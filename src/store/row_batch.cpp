@@ -22,21 +22,15 @@ std::vector<const Column*> columns_of(std::span<const char* const> names) {
   return columns;
 }
 
-/// Keys are spread over their whole index: what does not fit is written to the log over and over.
-constexpr const char* kLargeCache = "PRAGMA cache_size = -262144";
-constexpr const char* kUsualCache = "PRAGMA cache_size = -65536";
-
 /// A row that fires a trigger is a statement of several steps, for which SQLite keeps a copy of every page as
 /// it was before: gigabytes for a million rows. What the trigger does is done for all rows at once instead.
 class WithoutTriggers {
  public:
   explicit WithoutTriggers(SQLite::Database& database) : database_(database) {
-    database.exec(kLargeCache);
     ::sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   }
   ~WithoutTriggers() {
     ::sqlite3_db_config(database_.getHandle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nullptr);
-    database_.tryExec(kUsualCache);
   }
   WithoutTriggers(const WithoutTriggers&) = delete;
   WithoutTriggers& operator=(const WithoutTriggers&) = delete;
