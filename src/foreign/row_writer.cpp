@@ -1,19 +1,19 @@
 #include "foreign/row_writer.h"
 
-#include <span>
 #include <utility>
 
 namespace tiletune {
 
 namespace {
 
-/// A row takes about 1 KB: few enough to stay in a core's cache, and enough that handing over costs nothing.
+/// A row takes about 2 KB: few enough to stay in a core's cache, and enough that handing over costs nothing.
 constexpr std::size_t kRowsAtOnce = 64;
-constexpr std::size_t kMostWaiting = 8;
+constexpr std::size_t kMostWaiting = 4;
 
 }  // namespace
 
-RowWriter::RowWriter(RowBatch& batch) : batch_(batch), thread_([this] { write_all(); }) {}
+RowWriter::RowWriter(RowBatch& batch)
+    : batch_(batch), gathered_{std::vector<Trial>(kRowsAtOnce)}, thread_([this] { write_all(); }) {}
 
 RowWriter::~RowWriter() {
   {
@@ -23,9 +23,9 @@ RowWriter::~RowWriter() {
   stop();
 }
 
-void RowWriter::add(const Trial& row) {
-  batch_.append_cells(row, gathered_);
-  if (gathered_.size() == kRowsAtOnce * batch_.cells_per_row()) hand_over();
+void RowWriter::add(Trial& row) {
+  std::swap(gathered_.trials[gathered_.count++], row);
+  if (gathered_.count == kRowsAtOnce) hand_over();
 }
 
 std::uint64_t RowWriter::finish() {
@@ -36,14 +36,21 @@ std::uint64_t RowWriter::finish() {
 }
 
 void RowWriter::hand_over() {
+  Rows next;
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return waiting_.size() < kMostWaiting || error_; });
     if (error_) std::rethrow_exception(error_);
-    waiting_.push_back(std::exchange(gathered_, {}));
+    waiting_.push_back(std::move(gathered_));
+    if (!written_.empty()) {
+      next = std::move(written_.back());
+      written_.pop_back();
+    }
   }
-  gathered_.reserve(kRowsAtOnce * batch_.cells_per_row());
   changed_.notify_all();
+  next.trials.resize(kRowsAtOnce);
+  next.count = 0;
+  gathered_ = std::move(next);
 }
 
 void RowWriter::stop() {
@@ -58,10 +65,10 @@ void RowWriter::stop() {
 
 void RowWriter::write_all() {
   try {
-    for (Rows rows = take(); !rows.empty(); rows = take()) {
-      const std::size_t cells = batch_.cells_per_row();
-      for (std::size_t row = 0; row < rows.size(); row += cells)
-        if (batch_.add(std::span(rows).subspan(row, cells))) ++new_rows_;
+    Rows rows;
+    for (exchange(rows); rows.count != 0; exchange(rows)) {
+      for (std::size_t row = 0; row < rows.count; ++row)
+        if (batch_.add(rows.trials[row])) ++new_rows_;
     }
   } catch (...) {
     const std::lock_guard lock(mutex_);
@@ -70,15 +77,16 @@ void RowWriter::write_all() {
   changed_.notify_all();
 }
 
-RowWriter::Rows RowWriter::take() {
+void RowWriter::exchange(Rows& rows) {
   std::unique_lock lock(mutex_);
+  if (rows.count != 0) written_.push_back(std::move(rows));
+  rows = {};
   changed_.wait(lock, [&] { return !waiting_.empty() || ended_; });
-  if (waiting_.empty()) return {};
-  Rows rows = std::move(waiting_.front());
+  if (waiting_.empty()) return;
+  rows = std::move(waiting_.front());
   waiting_.pop_front();
   lock.unlock();
   changed_.notify_all();
-  return rows;
 }
 
 }  // namespace tiletune

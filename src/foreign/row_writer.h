@@ -22,19 +22,23 @@ class RowWriter {
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
 
-  /// May throw what adding an earlier row threw.
-  void add(const Trial& row);
+  /// Takes what the row holds, and leaves it what some earlier one held, whose memory it may use again. May
+  /// throw what adding an earlier row threw.
+  void add(Trial& row);
   /// Returns, when all rows are added, how many of them the database had not. Throws what adding one threw.
   std::uint64_t finish();
 
  private:
-  using Rows = std::vector<Cell>;  ///< all cells of some
+  struct Rows {
+    std::vector<Trial> trials;
+    std::size_t count = 0;
+  };
 
   void hand_over();
   void stop();
   void write_all();
-  /// The next rows; none at the end.
-  Rows take();
+  /// Gives these back and gets the next ones; none at the end.
+  void exchange(Rows& rows);
 
   RowBatch& batch_;
   Rows gathered_;               ///< of the owner alone
@@ -43,6 +47,7 @@ class RowWriter {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Rows> waiting_;
+  std::vector<Rows> written_;  ///< to be used again
   bool ended_ = false;
   std::exception_ptr error_;
 

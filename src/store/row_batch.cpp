@@ -63,6 +63,18 @@ class WithoutLog {
 }  // namespace
 
 struct RowBatch::State {
+  bool add(const Trial& trial) {
+    insert.reset();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      Cell cell = columns[i]->read(trial);
+      // Rows of a file have much in common.
+      if (cell == bound[i]) continue;
+      bound[i] = std::move(cell);
+      bind_cell_in_place(insert, static_cast<int>(i) + 1, bound[i]);
+    }
+    return insert.exec() != 0;
+  }
+
   bool replace_lesser(const Trial& trial) {
     if (!replace) replace.emplace(connection, replace_lesser_sql());
     replace->reset();
@@ -112,7 +124,6 @@ struct RowBatch::State {
   SQLite::Transaction transaction;
   std::int64_t rows_before;  ///< the last id
   std::vector<Cell> bound;
-  std::vector<Cell> cells;  ///< of a row that is joined
   SQLite::Statement insert;
   std::optional<SQLite::Statement> replace;
   std::optional<SQLite::Statement> add_member;
@@ -128,31 +139,13 @@ RowBatch::RowBatch(Database& database, std::span<const char* const> columns) {
 
 RowBatch::~RowBatch() = default;
 
-void RowBatch::append_cells(const Trial& trial, std::vector<Cell>& cells) const {
-  for (const Column* column : state_->columns) cells.push_back(column->read(trial));
-}
-
-std::size_t RowBatch::cells_per_row() const { return state_->columns.size(); }
-
-bool RowBatch::add(std::span<Cell> row) {
-  return translating_errors(state_->file, [&] {
-    state_->insert.reset();
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      // Rows of a file have much in common.
-      if (row[i] == state_->bound[i]) continue;
-      state_->bound[i] = std::move(row[i]);
-      bind_cell_in_place(state_->insert, static_cast<int>(i) + 1, state_->bound[i]);
-    }
-    return state_->insert.exec() != 0;
-  });
+bool RowBatch::add(const Trial& trial) {
+  return translating_errors(state_->file, [&] { return state_->add(trial); });
 }
 
 RowBatch::Joined RowBatch::join(const Trial& trial) {
-  std::vector<Cell>& cells = state_->cells;
-  cells.clear();
-  append_cells(trial, cells);
-  const bool is_new = add(cells);
   return translating_errors(state_->file, [&] {
+    const bool is_new = state_->add(trial);
     const bool replaced = !is_new && state_->replace_lesser(trial);
     state_->add_members(trial, is_new);
     if (is_new) return Joined::added;

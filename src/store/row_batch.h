@@ -18,13 +18,8 @@ class RowBatch {
   RowBatch(const RowBatch&) = delete;
   RowBatch& operator=(const RowBatch&) = delete;
 
-  /// Puts the row's values behind the others. Any thread may do this meanwhile.
-  void append_cells(const Trial& trial, std::vector<Cell>& cells) const;
-  /// Cells of append_cells() in each row.
-  std::size_t cells_per_row() const;
-  /// Adds such a row, whose cells are used up. False when the database has a row of its key: it stays as it
-  /// is.
-  bool add(std::span<Cell> row);
+  /// False when the database has a row of this key: it stays as it is. Any thread may do this, one at a time.
+  bool add(const Trial& trial);
 
   enum class Joined { kept, added, replaced };
   /// For rows of all columns, which another database had: of two rows of one key one counts

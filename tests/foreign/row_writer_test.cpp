@@ -18,6 +18,11 @@ Trial row_of(const std::string& key) {
   return row;
 }
 
+void add(RowWriter& writer, const std::string& key) {
+  Trial row = row_of(key);
+  writer.add(row);
+}
+
 class RowWriterTest : public ::testing::Test {
  protected:
   TemporaryFolder folder_;
@@ -29,7 +34,7 @@ TEST_F(RowWriterTest, KeepsTheOrderAndCountsWhatIsNew) {
   {
     RowBatch batch(database_, kColumns);
     RowWriter writer(batch);
-    for (int i = 0; i < kRows; ++i) writer.add(row_of(std::to_string(i / 2)));
+    for (int i = 0; i < kRows; ++i) add(writer, std::to_string(i / 2));
     EXPECT_EQ(writer.finish(), kRows / 2);
     batch.commit();
   }
@@ -42,9 +47,9 @@ TEST_F(RowWriterTest, WhatCannotBeInsertedIsSaidToWhoeverAdds) {
   RowBatch batch(database_, kColumns);
   RowWriter writer(batch);
   EXPECT_ANY_THROW({
-    writer.add(row_of(""));
+    add(writer, "");
     // However many may wait: nobody takes them any more.
-    for (int i = 0; i < 100000; ++i) writer.add(row_of(std::to_string(i)));
+    for (int i = 0; i < 100000; ++i) add(writer, std::to_string(i));
   });
   EXPECT_ANY_THROW(writer.finish());
 }
@@ -53,7 +58,7 @@ TEST_F(RowWriterTest, GivenUpItLeavesNothing) {
   {
     RowBatch batch(database_, kColumns);
     RowWriter writer(batch);
-    for (int i = 0; i < 1000; ++i) writer.add(row_of(std::to_string(i)));
+    for (int i = 0; i < 1000; ++i) add(writer, std::to_string(i));
   }
   EXPECT_TRUE(database_.trials({}).empty());
 }

@@ -25,9 +25,7 @@ void add_row(RowBatch& batch, const std::string& key, std::size_t reason_bytes =
   Trial row;
   row.key = key;
   row.reason = std::string(reason_bytes, 'x');
-  std::vector<Cell> cells;
-  batch.append_cells(row, cells);
-  batch.add(cells);
+  batch.add(row);
 }
 
 class RowBatchTest : public ::testing::Test {
@@ -36,7 +34,6 @@ class RowBatchTest : public ::testing::Test {
     SQLite::Database database(file_, SQLite::OPEN_READWRITE);
     return database.execAndGet(sql).getString();
   }
-  std::string indices() const { return text_of("SELECT group_concat(name) FROM pragma_index_list('trial')"); }
   bool has_journal() const { return fs::exists(file_.string() + "-journal"); }
 
   TemporaryFolder folder_;
@@ -45,7 +42,6 @@ class RowBatchTest : public ::testing::Test {
 
 TEST_F(RowBatchTest, TheFirstRowsGoWhereTheyStayAndLaterOnesThroughTheLog) {
   Database database(file_, Mode::read_write);
-  const std::string indices_before = indices();
   {
     RowBatch batch(database, kColumns);
     add_row(batch, "a");
@@ -54,7 +50,6 @@ TEST_F(RowBatchTest, TheFirstRowsGoWhereTheyStayAndLaterOnesThroughTheLog) {
   }
   EXPECT_FALSE(has_journal());
   EXPECT_EQ(text_of("PRAGMA journal_mode"), "wal");
-  EXPECT_EQ(indices(), indices_before);
   RowBatch batch(database, kColumns);
   add_row(batch, "b");
   EXPECT_FALSE(has_journal());
@@ -75,14 +70,12 @@ TEST_F(RowBatchTest, BesideAnotherUserTheLogStays) {
 
 TEST_F(RowBatchTest, GivenUpItLeavesTheDatabaseAsItWas) {
   Database database(file_, Mode::read_write);
-  const std::string indices_before = indices();
   {
     RowBatch batch(database, kColumns);
     add_row(batch, "a");
   }
   EXPECT_TRUE(database.trials({}).empty());
   EXPECT_EQ(text_of("PRAGMA journal_mode"), "wal");
-  EXPECT_EQ(indices(), indices_before);
 }
 
 /// Ends as kill -9 does, with more rows written than SQLite keeps in memory.
@@ -91,7 +84,7 @@ void add_rows_and_die(const fs::path& file) {
   if (child == 0) {
     Database database(file, Mode::read_write);
     RowBatch batch(database, kColumns);
-    for (int i = 0; i < 300; ++i) add_row(batch, std::to_string(i), std::size_t{1} << 20);
+    for (int i = 0; i < 100; ++i) add_row(batch, std::to_string(i), std::size_t{1} << 20);
     kill(getpid(), SIGKILL);
   }
   waitpid(child, nullptr, 0);
