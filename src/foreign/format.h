@@ -13,7 +13,7 @@
 
 namespace tiletune {
 
-/// What the person says of a file, in place of what it says itself or leaves out.
+/// What the person says of a file, where it does not say it itself.
 struct ImportFacts {
   std::string gpu;
   std::string problem;

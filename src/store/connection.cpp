@@ -226,7 +226,8 @@ void check_path(const fs::path& file, Database::Mode mode) {
     if (error) throw UserError("this database cannot be opened: " + error.message(), where, kPermissions);
     if (exists) return;
     throw UserError("there is no such database", where,
-                    "Run `tiletune sweep CONFIG` first, or name an existing file with --db FILE.");
+                    "Make one with `tiletune sweep CONFIG` or `tiletune import FILE`, or name an existing "
+                    "one with --db FILE.");
   }
   fs::create_directories(fs::absolute(file).parent_path(), error);
   if (error) {

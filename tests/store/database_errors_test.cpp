@@ -45,8 +45,8 @@ class DatabaseErrors : public ::testing::Test {
 TEST_F(DatabaseErrors, MissingFilesAreNotCreatedForReading) {
   EXPECT_EQ(opening(Mode::read_only),
             file_.string() +
-                ": there is no such database\n  Run `tiletune sweep CONFIG` first, or name "
-                "an existing file with --db FILE.");
+                ": there is no such database\n  Make one with `tiletune sweep CONFIG` or `tiletune import "
+                "FILE`, or name an existing one with --db FILE.");
   EXPECT_FALSE(fs::exists(file_));
 }
 
