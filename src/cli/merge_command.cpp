@@ -64,11 +64,10 @@ nlohmann::ordered_json as_json(const fs::path& file, const MergeSummary& summary
 class Output {
  public:
   explicit Output(const fs::path& file) {
-    std::error_code ignored;
-    if (fs::exists(file, ignored)) {
-      present_.emplace(file, Database::Mode::read_write);
-    } else {
+    if (MergedDatabase::is_free(file)) {
       made_.emplace(file);
+    } else {
+      present_.emplace(file, Database::Mode::read_write);
     }
   }
 

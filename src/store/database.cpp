@@ -86,7 +86,8 @@ void Database::remove_if_empty() {
       if (connection.execAndGet(sql).getInt() != 0) return;
     }
     std::error_code ignored;
-    std::filesystem::remove(file(), ignored);
+    // A symbolic link, which was there before, stays.
+    std::filesystem::remove(std::filesystem::canonical(file(), ignored), ignored);
   } catch (const SQLite::Exception&) {
     // Somebody else has begun to use it.
   }

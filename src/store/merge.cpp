@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "store/connection.h"
@@ -225,6 +228,14 @@ MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop) {
   });
 }
 
+bool MergedDatabase::is_free(const fs::path& place) {
+  constexpr std::array kEndings{"", "-wal", "-journal"};
+  return std::none_of(kEndings.begin(), kEndings.end(), [&](const char* ending) {
+    std::error_code ignored;
+    return fs::symlink_status(place.string() + ending, ignored).type() != fs::file_type::not_found;
+  });
+}
+
 MergedDatabase::MergedDatabase(const fs::path& file)
     : place_(file), folder_(fs::absolute(file).parent_path()), file_(folder_.path() / "merged.db") {}
 
@@ -258,9 +269,9 @@ MergeSummary MergedDatabase::add(const DatabaseCopy& from, const Stop& stop) {
 void MergedDatabase::put_in_place() {
   translating_errors(place_, [&] { database_->impl_->connection.execAndGet("PRAGMA journal_mode = WAL"); });
   database_.reset();
-  std::error_code error;
-  fs::create_hard_link(file_, place_, error);
-  if (error && !fs::exists(place_)) fs::rename(file_, place_, error);  // Not every file system has links.
+  std::error_code error = std::make_error_code(std::errc::file_exists);
+  if (is_free(place_)) fs::create_hard_link(file_, place_, error);
+  if (error && is_free(place_)) fs::rename(file_, place_, error);  // Not every file system has links.
   if (!error) return;
   throw UserError(fmt::format("the merged database cannot be put here: {}", error.message()),
                   Where{place_.string(), ""}, "Merge again; what was put here meanwhile stays.");

@@ -49,7 +49,11 @@ MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop = 
 /// A database that is made of others beside its place, and is put there when it is whole.
 class MergedDatabase {
  public:
-  /// Throws UserError when the folder cannot be written.
+  /// Nothing lies in the place, nor beside it what a database that was there has left, which SQLite would
+  /// take for the new one's.
+  static bool is_free(const std::filesystem::path& place);
+
+  /// The place must be free. Throws UserError when the folder cannot be written.
   explicit MergedDatabase(const std::filesystem::path& file);
 
   /// As merge(). The first copy may become the database, and is used up. Errors are about the place.

@@ -40,17 +40,19 @@ class WithoutTriggers {
 };
 
 /// The rows of the first import are written where they stay. The log that is usual would hold all of them
-/// once more; a rollback journal holds what was there before, which is next to nothing, and is as safe.
-/// Nobody else may have the database open for that; then it stays as it is.
+/// once more; a rollback journal holds what was there before, which is next to nothing, and is as safe with
+/// synchronous = FULL. Nobody else may have the database open for that; then it stays as it is.
 class WithoutLog {
  public:
   explicit WithoutLog(SQLite::Database& database) : database_(database) {
     const bool first = database.execAndGet("SELECT NOT EXISTS (SELECT 1 FROM trial)").getInt() != 0;
     if (!first || database.execAndGet("PRAGMA journal_mode").getString() != "wal") return;
     switched_ = database.tryExec("PRAGMA journal_mode = DELETE") == SQLITE_OK;
+    if (switched_) database.exec("PRAGMA synchronous = FULL");
   }
   ~WithoutLog() {
-    if (switched_) database_.tryExec("PRAGMA journal_mode = WAL");
+    if (switched_ && database_.tryExec("PRAGMA journal_mode = WAL") == SQLITE_OK)
+      database_.tryExec("PRAGMA synchronous = NORMAL");
   }
   WithoutLog(const WithoutLog&) = delete;
   WithoutLog& operator=(const WithoutLog&) = delete;

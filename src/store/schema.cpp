@@ -176,6 +176,8 @@ std::string column_list() {
   return list;
 }
 
+std::string indices_sql() { return kIndices; }
+
 std::string membership_sql() { return kMembership; }
 
 std::string calibration_table_sql() {

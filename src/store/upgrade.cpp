@@ -52,27 +52,39 @@ UPDATE trial SET derived = json_object('library', kernel_expression, 'algorithm'
   WHERE kind = 'baseline' AND derived IS NULL;
 )";
 
+/// Schema 2 took the numbers of sweeps for their order in time.
 constexpr const char* kDropViews = "DROP VIEW IF EXISTS best; DROP VIEW IF EXISTS ranking;";
 
+/// Up to schema 3 every write kept indices that nothing read by.
+constexpr const char* kDropIndices =
+    "DROP INDEX IF EXISTS trial_comparable; DROP INDEX IF EXISTS trial_template; DROP INDEX IF EXISTS "
+    "trial_sweep; DROP INDEX IF EXISTS trial_baseline;";
+
+/// Up to schema 3 keys of imported rows did not begin with the digits of their time. Otherwise they are the
+/// same, so that a file that is imported again finds its rows.
+constexpr const char* kKeysByTime = R"(
+UPDATE trial SET "key" = digits || substr("key", length(digits) + 1) FROM (
+  SELECT id AS row, replace(replace(replace(replace(recorded_at, '-', ''), ':', ''), 'T', ''), 'Z', '') AS digits
+  FROM trial WHERE source = 'imported'
+) WHERE id = row;
+)";
+
 void upgrade_from_1(SQLite::Database& database) {
-  database.exec(kDropViews);
   add_missing_columns(database);
   if (!database.tableExists("sweep_trial")) database.exec(membership_sql());
   database.exec(calibration_table_sql());
   repack_samples(database);
   database.exec(kBaselines);
-  database.exec(views_sql() + version_sql());
 }
-
-/// Schema 2 took the numbers of sweeps for their order in time.
-void upgrade_from_2(SQLite::Database& database) { database.exec(kDropViews + views_sql() + version_sql()); }
 
 }  // namespace
 
 void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
   const std::int64_t version = database.execAndGet("PRAGMA user_version").getInt64();
   try {
-    version == 1 ? upgrade_from_1(database) : upgrade_from_2(database);
+    database.exec(kDropViews);
+    if (version == 1) upgrade_from_1(database);
+    database.exec(kDropIndices + indices_sql() + kKeysByTime + views_sql() + version_sql());
   } catch (const SQLite::Exception& error) {
     if (error.getErrorCode() != SQLITE_ERROR && error.getErrorCode() != SQLITE_CONSTRAINT) throw;
     throw UserError(fmt::format("this database of schema {} is damaged: {}", version, error.what()),

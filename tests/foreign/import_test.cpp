@@ -33,6 +33,7 @@ TEST_F(Import, MillisecondsBecomeMicrosecondsAndTheMeanStaysTheTools) {
   EXPECT_EQ(row.measure_ms, 3);
   EXPECT_EQ(row.tflops, 2) << "at the median";
   EXPECT_EQ(row.recorded_at, "2023-12-21T23:54:05Z");
+  EXPECT_TRUE(row.key.starts_with("20231221235405")) << row.key;
   EXPECT_EQ(row.measure_policy, R"({"tool":"Kernel Tuner","file":"file.json"})");
 }
 

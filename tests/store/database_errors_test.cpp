@@ -53,7 +53,7 @@ TEST_F(DatabaseErrors, MissingFilesAreNotCreatedForReading) {
 TEST_F(DatabaseErrors, NewerSchemasAreRefusedByNumber) {
   create();
   sql("PRAGMA user_version = 7");
-  expect_refused("written by a newer tiletune (schema 7; this one knows schema 3)", "Update tiletune");
+  expect_refused("written by a newer tiletune (schema 7; this one knows schema 4)", "Update tiletune");
 }
 
 TEST_F(DatabaseErrors, SchemasOfNoReleaseAreRefused) {
@@ -245,6 +245,11 @@ TEST_F(DatabaseErrors, AnEmptyOneIsRemovedUnlessSomebodyElseHasItOpen) {
   EXPECT_EQ(Database(file_, Mode::read_only).sweeps().size(), 1U);
   const fs::path empty = file_.parent_path() / "empty.db";
   Database(empty, Mode::read_write).remove_if_empty();
+  EXPECT_FALSE(fs::exists(empty));
+  const fs::path link = file_.parent_path() / "link.db";
+  fs::create_symlink(empty, link);
+  Database(link, Mode::read_write).remove_if_empty();
+  EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_FALSE(fs::exists(empty));
 }
 

@@ -320,6 +320,22 @@ TEST_F(MergeNew, WhatAStrangerHasAddedDoesNotCome) {
   EXPECT_EQ(made.execAndGet("SELECT count(*) FROM trial").getInt(), 3);
 }
 
+TEST_F(MergeNew, WhatAnEarlierDatabaseLeftBesideThePlaceIsNotTakenForItsLog) {
+  write_two();
+  for (const char* ending : {"", "-wal", "-journal"}) {
+    const std::filesystem::path left = (folder_ / "made.db").string() + ending;
+    EXPECT_TRUE(MergedDatabase::is_free(folder_ / "made.db"));
+    MergedDatabase made(folder_ / "made.db");
+    made.add(DatabaseCopy(folder_ / "a.db", folder_.path()));
+    std::ofstream(left) << "left";
+    EXPECT_FALSE(MergedDatabase::is_free(folder_ / "made.db"));
+    EXPECT_NE(error_of([&] { made.put_in_place(); }).find("cannot be put here"), std::string::npos) << ending;
+    std::filesystem::remove(left);
+  }
+  std::filesystem::create_symlink("nowhere.db", folder_ / "made.db");
+  EXPECT_FALSE(MergedDatabase::is_free(folder_ / "made.db"));
+}
+
 TEST_F(MergeNew, LeavesAFileThatHasTakenItsPlace) {
   write_two();
   MergedDatabase made(folder_ / "made.db");

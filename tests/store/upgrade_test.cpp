@@ -121,7 +121,7 @@ TEST_F(Upgrade, AnUpgradedDatabaseTakesNewRowsAndRanksThem) {
 
 TEST_F(Upgrade, ReadingUpgradesToo) {
   { EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 4U); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "3");
+  EXPECT_EQ(answer("PRAGMA user_version"), "4");
   Database reader(file_, Mode::read_only);
   EXPECT_ANY_THROW(reader.record(timed_trial("a", 1, 0))) << "afterwards it is a reader as any other";
 }
@@ -132,8 +132,30 @@ TEST_F(Upgrade, Schema2GetsTheViewsOfToday) {
   sql("DROP VIEW best; DROP VIEW ranking; CREATE VIEW ranking AS SELECT * FROM trial; "
       "CREATE VIEW best AS SELECT * FROM ranking; PRAGMA user_version = 2");
   { EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 4U); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "3");
+  EXPECT_EQ(answer("PRAGMA user_version"), "4");
   EXPECT_EQ(answer("SELECT group_concat(sql) FROM sqlite_schema WHERE type = 'view'"), views);
+}
+
+TEST_F(Upgrade, Schema3GetsTheKeysAndIndicesOfToday) {
+  {
+    Database database(file_, Mode::read_write);
+    Trial dated = timed_trial("0123456789abcdef0123456789abcdef", 1, 0);
+    dated.source = Source::imported;
+    dated.recorded_at = "2026-11-22T10:05:20Z";
+    database.record(dated);
+    Trial undated = timed_trial("fedcba9876543210fedcba9876543210", 1, 0);
+    undated.source = Source::imported;
+    database.record(undated);
+  }
+  const auto keys = [&] {
+    return answer("SELECT group_concat(\"key\") FROM trial WHERE source = 'imported'");
+  };
+  const std::string schema = answer("SELECT group_concat(sql) FROM sqlite_schema");
+  sql("DROP INDEX trial_baseline; CREATE INDEX trial_comparable ON trial(gpu); PRAGMA user_version = 3");
+  { Database(file_, Mode::read_write); }
+  EXPECT_EQ(keys(), "20261122100520ef0123456789abcdef,fedcba9876543210fedcba9876543210");
+  EXPECT_EQ(answer("SELECT group_concat(sql) FROM sqlite_schema"), schema);
+  EXPECT_EQ(answer("SELECT count(*) FROM trial WHERE source = 'measured' AND length(\"key\") = 32"), "4");
 }
 
 TEST_F(Upgrade, ASecondOpeningChangesNothing) {
@@ -154,7 +176,7 @@ TEST_F(Upgrade, ManyAtOnceUpgradeOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(answer("PRAGMA user_version"), "3");
+  EXPECT_EQ(answer("PRAGMA user_version"), "4");
 }
 
 TEST_F(Upgrade, WhatCannotBeWrittenIsRefusedWithARemedy) {
@@ -168,7 +190,7 @@ TEST_F(Upgrade, WhatCannotBeWrittenIsRefusedWithARemedy) {
   EXPECT_EQ(text,
             file_.string() +
                 ": this database has schema 1 and is write-protected, so that it cannot be upgraded to "
-                "schema 3\n  Make the file and its folder writable, or name a copy of it with --db FILE: "
+                "schema 4\n  Make the file and its folder writable, or name a copy of it with --db FILE: "
                 "opening it upgrades it.");
   std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all);
   expect_schema_1();
