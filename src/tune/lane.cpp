@@ -7,6 +7,7 @@ namespace tiletune {
 Lane::Lane(Fleet& fleet, const TuneSpec& spec)
     : standings(spec.measure.finals, spec.view == View::ladder), fleet_(&fleet) {
   for (const auto& evaluator : fleet.evaluators) posts.emplace_back().evaluator = evaluator.get();
+  if (spec.strategy.kind == StrategyKind::random) random_.emplace(spec.strategy.seed);
   finals.resize(fleet.stages.empty() ? 0 : fleet.stages.back().group + 1);
 }
 
@@ -19,7 +20,7 @@ Stage* Lane::current_stage() {
 }
 
 /// The stage of a group of which the least has been proposed; null when nothing of it is left.
-Stage* Lane::least_proposed(std::size_t group) {
+Stage* Lane::next_in_turn(std::size_t group) {
   Stage* least = nullptr;
   for (Stage& stage : fleet_->stages) {
     if (stage.group != group || stage.proposed >= stage.planned) continue;
@@ -31,14 +32,29 @@ Stage* Lane::least_proposed(std::size_t group) {
   return least;
 }
 
+/// A stage of a group, each with the share of what is left that is its own; null when nothing is left.
+Stage* Lane::any_in_proportion(std::size_t group) {
+  std::uint64_t left = 0;
+  for (const Stage& stage : fleet_->stages)
+    if (stage.group == group) left += stage.planned - stage.proposed;
+  if (left == 0) return nullptr;
+  std::uint64_t drawn = (*random_)() % left;
+  for (Stage& stage : fleet_->stages) {
+    if (stage.group != group) continue;
+    if (drawn < stage.planned - stage.proposed) return &stage;
+    drawn -= stage.planned - stage.proposed;
+  }
+  return nullptr;
+}
+
 std::optional<Proposal> Lane::propose() {
   while (Stage* stage = current_stage()) {
-    if (Stage* least = least_proposed(stage->group)) {
-      if (const auto index = least->strategy->propose()) {
-        ++least->proposed;
-        return Proposal{least, *index, false};
+    if (Stage* next = random_ ? any_in_proportion(stage->group) : next_in_turn(stage->group)) {
+      if (const auto index = next->strategy->propose()) {
+        ++next->proposed;
+        return Proposal{next, *index, false};
       }
-      least->planned = least->proposed;
+      next->planned = next->proposed;
       continue;
     }
     std::vector<std::uint64_t>& deferred = deferred_[stage];

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -63,8 +64,9 @@ class Lane {
   std::set<std::size_t> measured_groups;  ///< groups with rows of this sweep
   std::vector<GroupFinals> finals;        ///< by group
 
-  /// The next configuration of the first group that has any left. Its stages take turns, in proportion to
-  /// their sizes: a leader that others can be screened against is found early, whichever template it is of.
+  /// The next configuration of the first group that has any left. With the strategy "random" it is any one of
+  /// the group's, each as likely as the others. Otherwise its stages take turns, in proportion to their
+  /// sizes: a leader that others can be screened against is found early, whichever template it is of.
   /// Configurations put off come last.
   std::optional<Proposal> propose();
   /// Puts a configuration off to the end of its group.
@@ -99,9 +101,11 @@ class Lane {
 
  private:
   Stage* current_stage();
-  Stage* least_proposed(std::size_t group);
+  Stage* next_in_turn(std::size_t group);
+  Stage* any_in_proportion(std::size_t group);
 
   Fleet* fleet_;
+  std::optional<std::mt19937_64> random_;  ///< of the strategy "random"
   std::size_t next_stage_ = 0;
   std::unordered_map<const Stage*, std::vector<std::uint64_t>> deferred_;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/expect_error.h"
 #include "cli/process.h"
@@ -160,6 +161,27 @@ TEST(Replay, ASeedDecidesTheCurve) {
     best_us = step.at("best_us");
   }
   EXPECT_DOUBLE_EQ(first.back().at("percent_of_best"), 100);
+}
+
+TEST(Replay, ARandomOrderGoesAcrossTemplates) {
+  const Sandbox sandbox;
+  const std::string source = TILETUNE_SOURCE_DIR;
+  std::set<std::string> first;
+  std::set<std::string> orders;
+  for (int seed = 1; seed <= 12; ++seed) {
+    const Finished run =
+        sandbox.run({"sweep", source + "/configs/quick.json", "--replay", source + "/results/h200/quick.db",
+                     "--strategy", "random", "--seed", std::to_string(seed), "--db", "random.db", "--quiet"});
+    ASSERT_EQ(run.code, 0) << run.err;
+    std::string order;
+    Database database(sandbox.folder() / "random.db", Database::Mode::read_only);
+    for (const Trial& row : database.trials({.baselines = false})) order += row.template_name + " ";
+    first.insert(order.substr(0, order.find(' ')));
+    orders.insert(order);
+    std::filesystem::remove(sandbox.folder() / "random.db");
+  }
+  EXPECT_GT(first.size(), 1U);
+  EXPECT_GT(orders.size(), 6U);
 }
 
 TEST(Replay, WhatIsNotRecordedSaysSoAndIsCounted) {
