@@ -51,7 +51,11 @@ bool Dispatcher::measure_next(Lane& lane, Post& post) {
   const Stage& stage = *next->stage;
   const auto impossible = lane.why_unmeasurable(stage.group);
   if (!impossible && post.failed_groups.contains(stage.group)) return false;
-  if (!impossible && post.group != stage.group) return begin_group(lane, post, stage);
+  if (!impossible && post.group != stage.group) {
+    if (!is_known(lane, post, *next)) return begin_group(lane, post, stage);
+    lane.ready.erase(next);
+    return true;
+  }
   Candidate candidate = std::move(*next);
   lane.ready.erase(next);
   if (impossible) {
@@ -107,14 +111,16 @@ bool Dispatcher::take_reference(std::uint64_t ticket, const Compiled& compiled) 
   return false;
 }
 
+/// Another sweep on the same database may have come to it while this one compiled it.
+bool Dispatcher::is_known(Lane& lane, const Post& post, const Candidate& candidate) {
+  return post.evaluator->measures() && recorder_.is_known(lane, candidate);
+}
+
 void Dispatcher::submit(Lane& lane, Post& post, Candidate candidate) {
   post.busy_since = Clock::now();
   candidate.trial.gpu_uuid = post.evaluator->target().uuid;
-  if (post.evaluator->measures()) {
-    // Another sweep on the same database may have come to it while this one compiled it.
-    if (recorder_.is_known(lane, candidate)) return;
-    recorder_.dispatch(candidate);
-  }
+  if (is_known(lane, post, candidate)) return;
+  if (post.evaluator->measures()) recorder_.dispatch(candidate);
   const Leader* leader = lane.standings.leader(*candidate.stage);
   candidate.leader_us.reset();
   if (leader != nullptr && sweep_.spec.measure.screening > 0) candidate.leader_us = leader->upper_us;

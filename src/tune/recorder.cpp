@@ -84,13 +84,13 @@ bool Recorder::is_known(Lane& lane, const Candidate& candidate) {
   const auto row = sweep_.database.find(candidate.trial.key);
   if (!row) return false;
   const bool is_in_flight = row->outcome == Outcome::dispatched && row->sweep_id != sweep_.summary.sweep_id;
-  const bool was_screened_out = row->outcome == Outcome::screened_out;
-  const bool without_leader = was_screened_out && lane.standings.leader(*candidate.stage) == nullptr;
-  if ((is_in_flight || without_leader) && !candidate.deferred) {
+  // A faster leader may yet come, also of those that are known.
+  const bool may_be_fast = row->outcome == Outcome::screened_out && !is_still_too_slow(lane, candidate, *row);
+  if ((is_in_flight || may_be_fast) && !candidate.deferred) {
     lane.defer(candidate.stage, candidate.index);
     return true;
   }
-  if (was_screened_out && !is_still_too_slow(lane, candidate, *row)) return false;
+  if (may_be_fast) return false;
   return reuse(lane, candidate, *row);
 }
 

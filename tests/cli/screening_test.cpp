@@ -50,6 +50,26 @@ TEST(Screening, WhatWasScreenedOutIsNotMeasuredAgainWhileItsLeaderStands) {
   EXPECT_NE(again.out.find("12 known from before"), std::string::npos) << again.out;
 }
 
+TEST(Screening, BeforeTheLeaderIsKnownAgainNothingIsMeasuredAgain) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(kConfigurations);
+  sandbox.run(measured_sweep(config, "spread"));
+  {
+    // The first one of the space was the first to be measured, so that it had no leader.
+    Database database(sandbox.folder() / "results.db", Database::Mode::read_write);
+    std::vector<Trial> rows = database.trials({});
+    for (Trial& row : rows) {
+      if (row.parameters != R"({"V":0})") continue;
+      row.outcome = Outcome::ok;
+      row.median_us = row.ci_low_us = row.ci_high_us = 2000;
+    }
+    database.record_all(rows);
+  }
+  const Finished again = sandbox.run(measured_sweep(config, "spread"));
+  EXPECT_NE(again.out.find("12 known from before"), std::string::npos) << again.out;
+  for (const Trial& row : rows_of(sandbox)) EXPECT_EQ(row.sweep_id, 1) << row.template_name;
+}
+
 TEST(Screening, WhatWasScreenedOutIsMeasuredAnewWhenItsLeaderIsGone) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(kConfigurations);
