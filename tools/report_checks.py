@@ -202,6 +202,12 @@ CLAIMS = ("the result was right", "measured in full", "configurations timed", "n
           "timed configurations", "no other configuration ties", "it takes finals", "screened out", "nothing ran", "first samples")
 
 
+def check_partly_verified(page, address, checks):
+    page.open(address)
+    checks.that("not every result was compared" in text_of(page, "#outcomes"),
+                f"results that nobody compared: {text_of(page, '#outcomes')[:300]}")
+
+
 def check_source(page, address, source, checks):
     page.open(address)
     wait_for_charts(page)

@@ -219,8 +219,9 @@ int run(const CompareOptions& options) {
   int code = 0;
   sources.at_one_state([&] {
     const Comparison comparison = compare(options, by, sources, databases);
-    const ComparisonView view{options.fail_above, options.output.empty() && stdout_wants_colour(),
-                              stdout_width()};
+    const bool on_stdout = options.output.empty();
+    const ComparisonView view{options.fail_above, on_stdout && stdout_wants_colour(),
+                              on_stdout ? stdout_width() : kUsualWidth};
     stream_output(options.output,
                   [&](std::ostream& out) { write_comparison(out, comparison, databases, format, view); });
     if (!options.fill.empty()) {

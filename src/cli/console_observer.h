@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <string>
 
+#include "cli/signals.h"
 #include "output/progress.h"
 #include "store/database.h"
 #include "tune/sweep.h"
@@ -18,12 +20,18 @@ class ConsoleObserver : public SweepObserver {
   void on_progress(const ProgressState& state) override { progress_.update(state); }
   void on_note(const std::string& line) override { progress_.note(line); }
   void finish() { progress_.finish(); }
-  /// Rows of this sweep are not lost to other programs that write. The database is not written after this
-  /// object's end.
-  void wait_for_others(Database& database) {
-    database.wait_for_others([this, &database] {
-      on_note(
-          fmt::format("another program is writing {}: waiting until it has ended", database.file().string()));
+  /// Rows of this sweep are not lost to other programs that write, unless it is interrupted; nor, for long,
+  /// once `budget_s` from now are over (0: never). The database is not written after this object's end.
+  void wait_for_others(Database& database, double budget_s = 0) {
+    const auto begun = std::chrono::steady_clock::now();
+    const auto tell = [this, &database] {
+      on_note(fmt::format("another program is writing {}: waiting until it has ended; interrupt to stop",
+                          database.file().string()));
+    };
+    database.wait_for_others(tell, [begun, budget_s](std::chrono::steady_clock::duration waited) {
+      constexpr std::chrono::seconds kPatience{10};
+      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun;
+      return interrupted() || (budget_s > 0 && elapsed.count() >= budget_s && waited >= kPatience);
     });
   }
 

@@ -203,8 +203,8 @@ std::map<Purpose, fs::path> files_for(const std::map<Purpose, Lacking>& purposes
   std::map<Purpose, fs::path> files;
   std::set<fs::path> taken;
   for (const auto& [purpose, lacking] : purposes) {
-    const std::string side = comparison.sides[purpose.side].name;
-    const std::string word = file_word(comparison.by == CompareBy::gpu ? side : side + purpose.gpu);
+    std::string word = file_word(comparison.sides[purpose.side].name);
+    if (comparison.by != CompareBy::gpu) word += "-" + file_word(purpose.gpu);
     fs::path name = purposes.size() == 1 ? file : with_word(file, word);
     for (int i = 2; !taken.insert(name).second; ++i) name = with_word(file, fmt::format("{}-{}", word, i));
     files.emplace(purpose, name);

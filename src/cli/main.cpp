@@ -14,9 +14,11 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/gpus.h"
+#include "cli/signals.h"
 #include "compile/pool.h"
 #include "measure/worker.h"
 #include "output/display.h"
+#include "store/database.h"
 
 namespace {
 
@@ -106,6 +108,8 @@ int main(int argc, char** argv) {
     return parse_and_run(argc, argv);
   } catch (const tiletune::NothingToDo& error) {
     return report("nothing to do", error, kNothingToDo);
+  } catch (const tiletune::DatabaseLocked& error) {
+    return report("error", error, tiletune::interrupted() ? tiletune::kInterrupted : kUserError);
   } catch (const tiletune::UserError& error) {
     return report("error", error, kUserError);
   } catch (const tiletune::GpuError& error) {

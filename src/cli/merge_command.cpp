@@ -74,12 +74,7 @@ class Output {
   MergeSummary add(const DatabaseCopy& copy) {
     return made_ ? made_->add(copy, interrupted) : merge(copy, *present_, interrupted);
   }
-  std::int64_t rows() {
-    std::int64_t rows = 0;
-    for (const auto& [outcome, count] : (made_ ? made_->database() : *present_).outcome_counts({}))
-      rows += count;
-    return rows;
-  }
+  std::int64_t rows() { return made_ ? made_->rows() : row_count(*present_); }
   /// Of databases that were added, whether they stay when a later one is not.
   bool keeps_each() const { return present_.has_value(); }
   void finish() {

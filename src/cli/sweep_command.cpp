@@ -102,7 +102,7 @@ int run(const SweepCommand& options) {
   }
   ConsoleObserver observer(options.quiet);
   for (const std::string& note : gpus.notes) observer.on_note(note);
-  observer.wait_for_others(database);
+  observer.wait_for_others(database, spec.budget.seconds);
   const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep_options(options, spec), observer);
   observer.finish();
   int code = 0;

@@ -144,9 +144,9 @@ std::string TextTable::text(bool colour) const {
 }
 
 std::size_t stdout_width() {
-  constexpr std::size_t kUnknown = 120, kLeast = 60, kMost = 200;
+  constexpr std::size_t kLeast = 60, kMost = 200;
   winsize size{};
-  std::size_t width = kUnknown;
+  std::size_t width = kUsualWidth;
   const char* columns = std::getenv("COLUMNS");
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     width = size.ws_col;

@@ -53,8 +53,10 @@ class TextTable {
 /// Text that can contain anything, for a Markdown page, which may allow HTML, and for a cell of its tables.
 std::string markdown_text(std::string_view text);
 
-/// How long lines may be: as wide as the terminal, or as COLUMNS says where standard output is none, from 60
-/// to 200; 120 where neither tells.
+/// How long lines may be where nothing tells.
+inline constexpr std::size_t kUsualWidth = 120;
+/// How long they may be on standard output: as wide as the terminal, or as COLUMNS says where it is none,
+/// from 60 to 200.
 std::size_t stdout_width();
 
 /// Standard output is a terminal, TERM is not dumb and NO_COLOR is unset.

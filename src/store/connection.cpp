@@ -275,8 +275,8 @@ void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
   switch (error.getErrorCode()) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      throw UserError("this database is locked by another program", where,
-                      "Wait until it ends, stop it, or name another file with --db FILE.");
+      throw DatabaseLocked("this database is locked by another program", where,
+                           "Wait until it ends, stop it, or name another file with --db FILE.");
     case SQLITE_NOTADB:
       throw UserError("this is no SQLite database", where, kOtherFile);
     case SQLITE_CORRUPT:

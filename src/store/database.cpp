@@ -54,20 +54,26 @@ Database::~Database() = default;
 Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&&) noexcept = default;
 
-void Database::wait_for_others(std::function<void()> tell) {
+bool Database::Impl::Patience::lasts(bool is_new) {
+  if (gone) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (is_new) {
+    since = now;
+    told = false;
+  }
+  if (now - since < std::chrono::seconds(1)) return true;
+  if (!std::exchange(told, true)) tell();
+  gone = give_up(now - since);
+  return !gone;
+}
+
+void Database::wait_for_others(std::function<void()> tell,
+                               std::function<bool(std::chrono::steady_clock::duration)> give_up) {
   impl_->patience.tell = std::move(tell);
+  impl_->patience.give_up = std::move(give_up);
   const auto wait = [](void* data, int times) {
     constexpr std::chrono::milliseconds kPause{10};
-    auto& patience = *static_cast<Impl::Patience*>(data);
-    const auto now = std::chrono::steady_clock::now();
-    if (times == 0) {
-      patience.since = now;
-      patience.told = false;
-    }
-    if (!patience.told && now - patience.since >= std::chrono::seconds(1)) {
-      patience.told = true;
-      patience.tell();
-    }
+    if (!static_cast<Impl::Patience*>(data)->lasts(times == 0)) return 0;
     std::this_thread::sleep_for(kPause);
     return 1;
   };

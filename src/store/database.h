@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "store/columns.h"
 #include "store/trial.h"
 
@@ -31,11 +32,18 @@ struct TrialFilter {
   bool baselines = true;  ///< include rows of kind "baseline"
 };
 
+/// Another program has been writing the database for longer than is waited for.
+class DatabaseLocked : public UserError {
+ public:
+  using UserError::UserError;
+};
+
 /// The results database: one SQLite file in WAL mode, readable with plain SQL (tables `trial`, `sweep`,
 /// `sweep_trial`, `calibration`; views `ranking`, `best`). Every write is committed when the call returns and
 /// survives the end of this process, kill -9 included. For one thread; other processes may read and write the
-/// same file meanwhile. Every member function throws UserError when the file turns out to be damaged, full or
-/// locked for longer than the constructor's `busy_timeout` (but see wait_for_others()).
+/// same file meanwhile. Every member function throws UserError when the file turns out to be damaged or full,
+/// and DatabaseLocked when it is locked for longer than the constructor's `busy_timeout` (but see
+/// wait_for_others()).
 class Database {
  public:
   enum class Mode {
@@ -55,8 +63,11 @@ class Database {
 
   /// From now on what other programs write is waited for however long it takes, instead of for
   /// `busy_timeout`: for rows that cannot be had again for nothing. `tell` hears of a wait once it has taken
-  /// a second; it is called within the write and may not use this object.
-  void wait_for_others(std::function<void()> tell);
+  /// a second; from then on `give_up` is asked, with how long it has taken, and once it is true this and
+  /// every later call that would have to wait throws DatabaseLocked. Both are called within the write and
+  /// may not use this object.
+  void wait_for_others(std::function<void()> tell,
+                       std::function<bool(std::chrono::steady_clock::duration waited)> give_up);
 
   /// Removes the file when it holds nothing and no other program has it open: for one that was made for rows
   /// that did not come. Nothing else may be called any more.

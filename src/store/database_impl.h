@@ -46,8 +46,13 @@ struct Database::Impl {
   /// Of a connection that waits for others however long it takes.
   struct Patience {
     std::function<void()> tell;
+    std::function<bool(std::chrono::steady_clock::duration)> give_up;
     std::chrono::steady_clock::time_point since = {};  ///< this wait
     bool told = false;                                 ///< of it
+    bool gone = false;                                 ///< for good
+
+    /// Asked again and again as long as a wait lasts; `is_new` at its beginning.
+    bool lasts(bool is_new);
   };
 
   std::filesystem::path file;

@@ -200,6 +200,15 @@ void copy_database(const fs::path& from, const fs::path& to, const fs::path& fol
   });
 }
 
+/// A copy has the damage of its original.
+void check_pages(const DatabaseCopy& copy) {
+  translating_errors(copy.original(), [&] {
+    SQLite::Database database(copy.copy(), SQLite::OPEN_READONLY);
+    if (database.execAndGet("PRAGMA quick_check(1)").getString() != "ok")
+      throw SQLite::Exception(sqlite3_errstr(SQLITE_CORRUPT), SQLITE_CORRUPT);
+  });
+}
+
 }  // namespace
 
 DatabaseCopy::DatabaseCopy(const fs::path& file, const fs::path& folder, const Stop& stop)
@@ -213,6 +222,12 @@ DatabaseCopy::DatabaseCopy(const fs::path& file, const fs::path& folder, const S
   }
 }
 
+std::int64_t row_count(const Database& database) {
+  std::int64_t rows = 0;
+  for (const auto& [outcome, count] : database.outcome_counts({})) rows += count;
+  return rows;
+}
+
 MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop) {
   into.impl_->watch.check();
   return translating_errors(into.file(), [&] {
@@ -220,6 +235,7 @@ MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop) {
       return merge_attached(into.impl_->connection, from.copy(), stop);
     } catch (const SQLite::Exception& error) {
       if (error.getErrorCode() == SQLITE_INTERRUPT) throw MergeStopped();
+      if (error.getErrorCode() == SQLITE_CORRUPT) check_pages(from);
       // Values that no column of ours may hold.
       if (error.getErrorCode() != SQLITE_CONSTRAINT) throw;
       throw UserError(fmt::format("this database is damaged: {}", error.what()),
@@ -241,7 +257,11 @@ MergedDatabase::MergedDatabase(const fs::path& file)
 
 std::optional<MergeSummary> MergedDatabase::begin_with(const DatabaseCopy& from) {
   const bool as_it_is = is_as_new(from.copy());
-  if (as_it_is) fs::rename(from.copy(), file_);
+  if (as_it_is) {
+    // Nothing else would read all of it.
+    check_pages(from);
+    fs::rename(from.copy(), file_);
+  }
   database_.emplace(file_, Database::Mode::read_write);
   SQLite::Database& connection = database_->impl_->connection;
   // What is not finished is thrown away.
@@ -254,16 +274,27 @@ std::optional<MergeSummary> MergedDatabase::begin_with(const DatabaseCopy& from)
   return MergeSummary{rows, rows, 0, count("sweep"), count("calibration")};
 }
 
-MergeSummary MergedDatabase::add(const DatabaseCopy& from, const Stop& stop) {
+template <typename Action>
+auto MergedDatabase::about_place(Action&& action) {
   try {
-    if (!database_) {
-      if (const auto begun = begin_with(from)) return *begun;
-    }
-    return merge(from, *database_, stop);
+    return action();
   } catch (const UserError& error) {
     if (error.where().file != file_.string()) throw;
     throw UserError(error.message(), Where{place_.string(), ""}, error.remedy());
   }
+}
+
+MergeSummary MergedDatabase::add(const DatabaseCopy& from, const Stop& stop) {
+  return about_place([&] {
+    if (!database_) {
+      if (const auto begun = begin_with(from)) return *begun;
+    }
+    return merge(from, *database_, stop);
+  });
+}
+
+std::int64_t MergedDatabase::rows() {
+  return about_place([&] { return row_count(*database_); });
 }
 
 void MergedDatabase::put_in_place() {

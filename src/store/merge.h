@@ -46,6 +46,9 @@ class DatabaseCopy {
 /// already is recognised by its start, its command, its host and its config.
 MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop = never_stop);
 
+/// All rows of a database.
+std::int64_t row_count(const Database& database);
+
 /// A database that is made of others beside its place, and is put there when it is whole.
 class MergedDatabase {
  public:
@@ -56,15 +59,19 @@ class MergedDatabase {
   /// The place must be free. Throws UserError when the folder cannot be written.
   explicit MergedDatabase(const std::filesystem::path& file);
 
-  /// As merge(). The first copy may become the database, and is used up. Errors are about the place.
+  /// As merge(). The first copy may become the database, and is used up. Errors are about the place, or about
+  /// the copy's original.
   MergeSummary add(const DatabaseCopy& from, const Stop& stop = never_stop);
-  Database& database() { return *database_; }
+  std::int64_t rows();
   /// Nothing can be added any more. Throws UserError when another file has taken the place meanwhile.
   void put_in_place();
 
  private:
   /// What it brought, if it became the database.
   std::optional<MergeSummary> begin_with(const DatabaseCopy& from);
+  /// Nobody knows the file beside the place by name.
+  template <typename Action>
+  auto about_place(Action&& action);
 
   std::filesystem::path place_;
   ScratchFolder folder_;

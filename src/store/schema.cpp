@@ -105,11 +105,12 @@ CREATE TRIGGER trial_seen AFTER UPDATE OF seen_in_sweep ON trial WHEN new.seen_i
 END;
 )";
 
-/// The views agree with rank/ranking.h on what is compared, on which of equal rows counts, on what is tied
-/// with the fastest kernel (both were in the finals that decide or both were not, and intervals, widened by
-/// half the noise floor, overlap without a gap in order of time), on which of the tied ones is best, and on
-/// the pace at which times from outside those finals are compared (rank/rows.h). `rank` itself is by time
-/// alone. Sweeps follow each other by their start: those of another database have got numbers as they came.
+/// The views agree with rank/ranking.h on what is compared, on which of equal rows counts (equal parameters
+/// are written alike here, while for `rank` 1, 1.0 and true are one value), on what is tied with the fastest
+/// kernel (both were in the finals that decide or both were not, and intervals, widened by half the noise
+/// floor, overlap without a gap in order of time), on which of the tied ones is best, and on the pace at
+/// which times from outside those finals are compared (rank/rows.h). `rank` itself is by time alone. Sweeps
+/// follow each other by their start: those of another database have got numbers as they came.
 constexpr const char* kViews = R"(
 CREATE VIEW ranking AS
 WITH dated AS (

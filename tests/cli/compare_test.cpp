@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/file.h"
 #include "cli/compared_rows.h"
 #include "cli/expect_error.h"
 
@@ -218,12 +219,22 @@ TEST(Compare, NoMessageNamesTheFileOfPredictions) {
 TEST(Compare, LinesFitTheWidthThatIsAskedFor) {
   const Sandbox sandbox;
   record_with_gaps(sandbox);
+  const auto run_in = [&](const std::string& columns, const std::vector<std::string>& command) {
+    const Finished run =
+        sandbox.wait(sandbox.start(command, [&] { ::setenv("COLUMNS", columns.c_str(), 1); }));
+    EXPECT_EQ(run.code, 0) << run.err;
+    return run.out;
+  };
   for (const auto& [columns, longest] :
        std::map<std::string, std::size_t>{{"80", 80}, {"1", 60}, {"x", 120}}) {
-    const Finished run = sandbox.wait(sandbox.start(kBoth, [&] { ::setenv("COLUMNS", columns.c_str(), 1); }));
-    std::istringstream lines(run.out);
+    const std::string text = run_in(columns, kBoth);
+    EXPECT_NE(text.find("1x1x1 (gemm, f32, alpha=1 beta=0, warm)\n"), std::string::npos) << text;
+    std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), longest) << line;
   }
+  EXPECT_EQ(run_in("60", with(kBoth, {"-o", "comparison.txt"})), "");
+  EXPECT_EQ(read_file(sandbox.folder() / "comparison.txt"), run_in("120", kBoth)) << "a file is no terminal";
+  EXPECT_NE(run_in("60", kBoth), run_in("120", kBoth));
 }
 
 }  // namespace

@@ -79,9 +79,9 @@ TEST(Fill, SaysOnWhichGpuWhereSidesAreNone) {
   record(sandbox, "a.db", rows);
   const Finished run = sandbox.run({"compare", "--by", "driver", "--db", "a.db", "--fill", "gaps.json"});
   EXPECT_EQ(run.code, 0) << run.err;
-  for (const std::string line : {"gaps-570a.json: 1 configuration of 1 problem for 570; run tiletune sweep "
-                                 "gaps-570a.json where there is a A\n",
-                                 "gaps-580b.json where there is a B\n"})
+  for (const std::string line : {"gaps-570-a.json: 1 configuration of 1 problem for 570; run tiletune sweep "
+                                 "gaps-570-a.json where there is a A\n",
+                                 "gaps-580-b.json where there is a B\n"})
     EXPECT_NE(run.err.find(line), std::string::npos) << line << "is not in\n" << run.err;
 }
 

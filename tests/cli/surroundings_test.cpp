@@ -213,19 +213,43 @@ TEST(Surroundings, ALockHeldForAMomentIsWaitedFor) {
   expect_complete(sandbox, 40);
 }
 
+bool says_that_it_waits(const Sandbox& sandbox) {
+  const std::string note =
+      "another program is writing results.db: waiting until it has ended; interrupt to stop\n";
+  return read_file(sandbox.folder() / "stderr").find(note) != std::string::npos;
+}
+
 TEST(Surroundings, ALockIsWaitedForHoweverLongAndThatIsSaid) {
   const Sandbox sandbox;
   const pid_t process = sandbox.start(sweep_with(sandbox.write_tiny_space(40), "slow"));
   ASSERT_TRUE(eventually([&] { return has_results(sandbox, 1); }));
-  const std::string note = "another program is writing results.db: waiting until it has ended\n";
   {
     const Lock lock(sandbox.folder() / "results.db");
-    EXPECT_TRUE(
-        eventually([&] { return read_file(sandbox.folder() / "stderr").find(note) != std::string::npos; }));
+    EXPECT_TRUE(eventually([&] { return says_that_it_waits(sandbox); }));
   }
   const Finished run = sandbox.wait(process);
   EXPECT_EQ(run.code, 0) << run.err;
   expect_complete(sandbox, 40);
+}
+
+TEST(Surroundings, CtrlCEndsTheWaitForALock) {
+  adopt_orphans();
+  const Sandbox sandbox;
+  const pid_t process = sandbox.start(sweep_with(sandbox.write_tiny_space(400), "slow"));
+  ASSERT_TRUE(eventually([&] { return has_results(sandbox, 2); }));
+  const Lock lock(sandbox.folder() / "results.db");
+  EXPECT_TRUE(eventually([&] { return says_that_it_waits(sandbox); }));
+  const std::size_t recorded = rows_of(sandbox).size();
+  ::kill(process, SIGINT);
+  const Finished run = sandbox.wait(process);
+  EXPECT_EQ(run.code, 130);
+  EXPECT_NE(run.err.find("tiletune: error: results.db: this database is locked by another program"),
+            std::string::npos)
+      << run.err;
+  EXPECT_NE(run.out.find("Broken off by an error, which comes last"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("is the best choice so far at"), std::string::npos) << run.out;
+  EXPECT_EQ(rows_of(sandbox).size(), recorded);
+  EXPECT_TRUE(no_orphans());
 }
 
 TEST(Surroundings, TwoSweepsIntoOneDatabaseBothComplete) {

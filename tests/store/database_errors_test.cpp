@@ -216,16 +216,36 @@ TEST_F(DatabaseErrors, OneThatWaitsForOthersLosesNoRow) {
   SQLite::Database other(file_, SQLite::OPEN_READWRITE);
   std::optional<SQLite::Transaction> transaction;
   int told = 0;
-  database.wait_for_others([&] {
+  const auto tell = [&] {
     ++told;
     transaction.reset();
-  });
+  };
+  database.wait_for_others(tell, [](auto /*waited*/) { return false; });
   for (const char* key : {"b", "c"}) {
     transaction.emplace(other, SQLite::TransactionBehavior::IMMEDIATE);
     database.record(timed_trial(key, 1, 0));
     EXPECT_TRUE(database.find(key).has_value());
   }
   EXPECT_EQ(told, 2) << "once of each wait";
+}
+
+TEST_F(DatabaseErrors, AWaitThatIsGivenUpIsTheLastOne) {
+  create();
+  Database database(file_, Mode::read_write, std::chrono::milliseconds(50));
+  SQLite::Database other(file_, SQLite::OPEN_READWRITE);
+  int told = 0;
+  database.wait_for_others([&] { ++told; }, [](auto waited) { return waited >= std::chrono::seconds(1); });
+  {
+    const SQLite::Transaction transaction(other, SQLite::TransactionBehavior::IMMEDIATE);
+    for (const char* key : {"b", "c"}) {
+      EXPECT_THROW(database.record(timed_trial(key, 1, 0)), DatabaseLocked);
+      EXPECT_EQ(told, 1);
+    }
+    EXPECT_TRUE(database.find("a").has_value());
+  }
+  database.record(timed_trial("d", 1, 0));
+  EXPECT_FALSE(database.find("b").has_value());
+  EXPECT_TRUE(database.find("d").has_value());
 }
 
 TEST_F(DatabaseErrors, AnEmptyOneIsRemovedUnlessSomebodyElseHasItOpen) {

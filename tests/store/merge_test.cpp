@@ -240,6 +240,35 @@ TEST_F(Merge, ForeignAndDamagedFilesLeaveTheOutputAlone) {
   EXPECT_EQ(Database(folder_ / "c.db", Mode::read_only).trials({}).size(), 1U);
 }
 
+/// Pages in the middle of a database, with nothing in them.
+void damage(const std::filesystem::path& file) {
+  constexpr std::streamoff kPage = 4096;
+  constexpr int kPages = 8;
+  std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+  bytes.seekp(static_cast<std::streamoff>(std::filesystem::file_size(file)) / kPage / 2 * kPage);
+  bytes << std::string(kPage * kPages, '\0');
+}
+
+TEST_F(Merge, DamageInTheMidstIsOfTheInputThatHasIt) {
+  {
+    Database a = writable("a.db");
+    std::vector<Trial> rows;
+    for (int i = 0; i < 300; ++i) rows.push_back(timed_trial(std::to_string(i), 1, 0));
+    a.record_all(rows);
+    writable("b.db").record(timed_trial("b", 1, 0));
+  }
+  damage(folder_ / "a.db");
+  const std::string expected = (folder_ / "a.db").string() + ": this database is damaged: ";
+  for (const auto& [first, second] : {std::pair("a.db", "b.db"), std::pair("b.db", "a.db")}) {
+    const std::string error = error_of([&, first = first, second = second] {
+      MergedDatabase made(folder_ / "made.db");
+      for (const char* name : {first, second}) made.add(DatabaseCopy(folder_ / name, folder_.path()));
+      made.rows();
+    });
+    EXPECT_EQ(error.rfind(expected, 0), 0U) << first << " first: " << error;
+  }
+}
+
 TEST_F(Merge, OneThatIsStoppedChangesNothing) {
   {
     Database a = writable("a.db");

@@ -178,12 +178,14 @@ Json importance_data(const std::map<std::string, Importance>& by_template) {
 /// Rows that were not timed have no state of the cache.
 void add_outcomes(Json& data, const RankingGroup& group, const Survey& survey) {
   data["outcomes"] = Json::array();
+  data["verified"] = 0;
   data["failures"] = Json::array();
   data["more_failures"] = 0;
   const auto found = survey.outcomes.find(without_cache(group));
   if (found == survey.outcomes.end()) return;
   for (const auto& [outcome, count] : found->second.counts)
     data["outcomes"].push_back({{"outcome", name(outcome)}, {"count", count}});
+  data["verified"] = found->second.verified;
   for (const auto& [what, failures] : found->second.reasons) {
     const auto& [outcome, template_name, pattern] = what;
     data["failures"].push_back({{"outcome", name(outcome)},

@@ -46,7 +46,7 @@ std::string without_numbers(std::string_view text) {
 std::vector<const char*> survey_columns() {
   const auto ranking = ranking_columns();
   std::vector<const char*> columns(ranking.begin(), ranking.end());
-  columns.push_back("reason");
+  columns.insert(columns.end(), {"reason", "relative_error"});
   return columns;
 }
 
@@ -82,6 +82,7 @@ class Reader {
 
   void add_outcome(const Trial& trial) {
     ++outcomes_->counts[trial.outcome];
+    if (trial.outcome == Outcome::ok && trial.relative_error) ++outcomes_->verified;
     if (time_of(trial)) return;
     const auto key = std::make_tuple(trial.outcome, trial.template_name, without_numbers(trial.reason));
     auto found = outcomes_->reasons.find(key);

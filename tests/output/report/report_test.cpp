@@ -94,6 +94,16 @@ TEST(ReportData, OnlyTheLatestRowOfAConfigurationIsShown) {
   EXPECT_EQ(data["groups"][0]["timed"], 1);
 }
 
+TEST(ReportData, AllRowsTellHowManyResultsWereCompared) {
+  Trial best = timed_trial("a", 100, 1);
+  Trial slow = screened("c", 300);
+  best.relative_error = slow.relative_error = 1e-7;
+  const Json data = data_of(Ranked({best, timed_trial("b", 200, 1), slow}), 1);
+  EXPECT_EQ(data["groups"][0]["shown"], 1);
+  EXPECT_EQ(data["groups"][0]["outcomes"][0].dump(), R"({"outcome":"ok","count":2})");
+  EXPECT_EQ(data["groups"][0]["verified"], 1);
+}
+
 TEST(ReportData, FailuresStandTogetherByReasonUpToItsNumbers) {
   Trial wrong = refused("w", "relative error 0.3 > 1e-06");
   wrong.outcome = Outcome::wrong_result;

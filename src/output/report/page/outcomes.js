@@ -15,21 +15,20 @@ const kImportedMeanings = {
   launch_failed: "could not be launched, or failed as it ran", timeout: "took too long",
 };
 
-function outcomeMeaning(group, outcome) {
+function outcomeMeaning(group, {outcome, count}) {
   if (group.source === "imported") return kImportedMeanings[outcome] ?? kOutcomeMeanings[outcome] ?? "";
   if (outcome !== "ok") return kOutcomeMeanings[outcome] ?? "";
   if (group.source === "predicted") return "compiled, and its time was predicted; it did not run";
   if (group.source === "replayed") return "the recording has a time";
-  const isVerified = (i) => group.cells("outcome")[i] !== "ok" || group.cells("relative_error")[i] !== null;
-  return group.kernels.every(isVerified) ? "ran, and the result was right" : "ran; not every result was compared";
+  return group.verified === count ? "ran, and the result was right" : "ran; not every result was compared";
 }
 
 function outcomesSection(group) {
   if (!group.outcomes.length) return null;
   const total = group.outcomes.reduce((sum, {count}) => sum + count, 0);
   const counts = plainTable("Outcomes of all recorded rows", [{text: "outcome"}, {text: "rows", numeric: true},
-    {text: "share", numeric: true}, {text: "meaning"}], group.outcomes.map(({outcome, count}) =>
-    [outcome, String(count), `${threeDigits(100 * count / total)}%`, outcomeMeaning(group, outcome)]));
+    {text: "share", numeric: true}, {text: "meaning"}], group.outcomes.map((of) =>
+    [of.outcome, String(of.count), `${threeDigits(100 * of.count / total)}%`, outcomeMeaning(group, of)]));
   const failures = group.failures;
   const text = (name) => ({name, title: name, numeric: name === "count", wide: name === "reason" || name === "example",
     value: (row) => failures[row][name], text: (row) => String(failures[row][name] || "-")});
