@@ -48,6 +48,17 @@ void check_problem(const std::string& problem, const Where& where) {
                   "Correct it.");
 }
 
+/// Whether a number that it is, or that lies in it, cannot be written as it was.
+bool holds_lost_number(const Branch& value) {
+  if (value.is(Tree::Kind::list) || value.is(Tree::Kind::object)) {
+    for (const Branch child : value) {
+      if (holds_lost_number(child)) return true;
+    }
+    return false;
+  }
+  return value.is(Tree::Kind::number) && (value.is_rounded_integer() || !std::isfinite(value.number()));
+}
+
 }  // namespace
 
 std::optional<Branch> Header::find(std::string_view name) const {
@@ -89,13 +100,12 @@ std::string problem_text(const std::optional<Branch>& problem_size) {
 bool is_sizes(const std::string& problem) { return sizes_of(problem).has_value(); }
 
 void add_parameter(std::string_view name, const Branch& value, const Where& where, std::string& parameters) {
-  // Larger integers have come as the nearest double.
-  constexpr double kLargestInteger = 9223372036854775808.0;
-  if (value.is(Tree::Kind::number) && std::abs(value.number()) >= kLargestInteger) {
-    throw UserError(fmt::format("the number of the parameter '{}' is beyond 2^63, where neighbours "
-                                "become one",
-                                name),
-                    where, "Write it as a string.");
+  if (holds_lost_number(value)) {
+    throw UserError(
+        fmt::format("the parameter '{}' holds an integer outside int64, NaN or Infinity, where two "
+                    "values would become one",
+                    name),
+        where, "Write it as a string.");
   }
   if (parameters.size() > 1) parameters += ',';
   append_json_string(parameters, name);

@@ -71,11 +71,13 @@ TEST_F(ImportErrors, AParameterIsThereOnce) {
             std::string::npos);
 }
 
-TEST_F(ImportErrors, IntegersThatWouldBecomeOne) {
-  for (const char* value : {"9223372036854775808", "18446744073709551617", "-9223372036854775809"}) {
+TEST_F(ImportErrors, NumbersThatWouldBecomeOne) {
+  for (const char* value :
+       {"9223372036854775808", "18446744073709551617", "-9223372036854775809", "[1, [9223372036854775809]]",
+        R"({"a": 18446744073709551617})", "NaN", "Infinity"}) {
     EXPECT_EQ(refusal(cache(fmt::format(R"("2": {{"x": {}, "time": 2}})", value))),
-              "file.json: /cache/2: the number of the parameter 'x' is beyond 2^63, where "
-              "neighbours become one. Write it as a string.")
+              "file.json: /cache/2: the parameter 'x' holds an integer outside int64, NaN or Infinity, where "
+              "two values would become one. Write it as a string.")
         << value;
   }
 }

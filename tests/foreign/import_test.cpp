@@ -168,6 +168,13 @@ TEST_F(Import, LargeIntegersStayApart) {
   EXPECT_EQ(rows().size(), 4U);
 }
 
+TEST_F(Import, LargeFractionsAreTaken) {
+  import_text(cache(R"("1": {"x": 1e30, "time": 1}, "2": {"x": 1.5e19, "time": 1},
+                       "3": {"x": [-1.5e19, 1], "time": 1})"));
+  ASSERT_EQ(rows().size(), 3U);
+  EXPECT_EQ(rows()[0].parameters, R"({"x":1e+30})");
+}
+
 TEST_F(Import, T4InvaliditiesAndUnits) {
   const ImportFacts facts{"A", "1", "k", ""};
   const std::string head = R"({"metadata": {"timeunit": "miliseconds"}, "results": [)";
