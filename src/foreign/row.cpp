@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "foreign/units.h"
 #include "measure/statistics.h"
+#include "spec/problem.h"
 
 namespace tiletune {
 
@@ -29,21 +29,13 @@ void check_time(double microseconds, const Where& where) {
                   "Correct or remove the row.");
 }
 
-/// Its sizes; none where it is a name.
-std::optional<std::vector<std::int64_t>> sizes_of(const std::string& problem) {
-  std::vector<std::int64_t> sizes;
-  for (const std::string& part : split(problem.substr(0, problem.find_first_of(", ")), 'x')) {
-    const char* const end = part.data() + part.size();
-    const auto [rest, error] = std::from_chars(part.data(), end, sizes.emplace_back());
-    if (rest != end || error != std::errc()) return std::nullopt;
-  }
-  return sizes;
-}
-
 /// A problem's name may be anything, its sizes may not.
 void check_problem(const std::string& problem, const Where& where) {
-  const auto sizes = sizes_of(problem);
-  if (!sizes || std::all_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size > 0; })) return;
+  const auto is_positive = [](const std::string& size) {
+    return size.front() != '-' && size.find_first_not_of('0') != std::string::npos;
+  };
+  const auto sizes = written_sizes(problem);
+  if (!sizes || std::all_of(sizes->begin(), sizes->end(), is_positive)) return;
   throw UserError(fmt::format("the problem '{}' has a size that is not positive", problem), where,
                   "Correct it.");
 }
@@ -97,7 +89,7 @@ std::string problem_text(const std::optional<Branch>& problem_size) {
   return text;
 }
 
-bool is_sizes(const std::string& problem) { return sizes_of(problem).has_value(); }
+bool is_sizes(const std::string& problem) { return written_sizes(problem).has_value(); }
 
 void add_parameter(std::string_view name, const Branch& value, const Where& where, std::string& parameters) {
   if (holds_lost_number(value)) {

@@ -84,7 +84,8 @@ TEST_F(ImportErrors, NumbersThatWouldBecomeOne) {
 
 TEST_F(ImportErrors, SizesAreAtLeastOne) {
   const std::string row = R"("1": {"x": 1, "time": 1})";
-  for (const char* size : {"[64, -4]", "0", "\"0x-4\"", "\"64x0 lda=80\""}) {
+  for (const char* size :
+       {"[64, -4]", "0", "\"0x-4\"", "\"64x0 lda=80\"", "\"99999999999999999999x0\"", "\"64 lda=0\""}) {
     const std::string why = refusal(cache(row, "A", size));
     EXPECT_EQ(why.find("file.json: /problem_size: the problem '"), 0U) << why;
     EXPECT_NE(why.find("' has a size that is not positive. Correct it."), std::string::npos) << why;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "foreign/row.h"
 #include "importing.h"
 
 namespace tiletune {
@@ -87,6 +88,16 @@ TEST_F(Import, AProblemSizeMayBeANumberAListOrText) {
   ASSERT_EQ(rows().size(), 2U);
   EXPECT_EQ(rows()[0].problem, "4096");
   EXPECT_EQ(rows()[1].problem, "many");
+}
+
+TEST_F(Import, AProblemThatIsNoSizesThroughoutIsAName) {
+  for (const char* name : {"0 order", "3 body", "64, 0", "64x32 lda", "many"}) {
+    import_text(cache(R"("1": {"x": 1, "time": 1})", "A", fmt::format("\"{}\"", name)));
+    EXPECT_EQ(rows().back().problem, name);
+    EXPECT_FALSE(is_sizes(name)) << name;
+  }
+  for (const char* sizes : {"64", "64x32", "64x32 lda=40,ldb=50", "99999999999999999999x1"})
+    EXPECT_TRUE(is_sizes(sizes)) << sizes;
 }
 
 TEST_F(Import, ValuesKeepTheirTypes) {
