@@ -17,7 +17,7 @@ namespace tiletune {
 class SymbolTable {
  public:
   /// Declares a name and returns its slot. Throws UserError when it is taken, reserved (an operator or
-  /// function of the language) or no identifier; `where` is for the message.
+  /// constant of the language) or no identifier; `where` is for the message.
   int declare(const std::string& name, const Where& where);
   std::optional<int> find(std::string_view name) const;
   /// Tells whoever uses `name` where it is not declared what to do instead.
