@@ -122,8 +122,7 @@ TEST_F(ImportErrors, FilesThatAreSomethingElse) {
   }
   EXPECT_EQ(refusal(R"({"cache": {}})"),
             "file.json: /tune_params_keys: a Kernel Tuner cache lists its parameters here. Is this a cache "
-            "of Kernel "
-            "Tuner?");
+            "of Kernel Tuner?");
   EXPECT_NE(error_of([&] { import(folder_.path()); }).find("this is a folder, not a file"),
             std::string::npos);
   EXPECT_NE(error_of([&] { import(folder_ / "no.json"); }).find("there is no such file"), std::string::npos);
