@@ -13,27 +13,11 @@ namespace tiletune {
 
 namespace {
 
-/// A size as it is recorded: neither zeros in front nor spaces.
-bool is_size(const std::string& text) {
-  const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
-  return digits && !text.empty() && text.front() != '0';
-}
-
-bool is_leading_dimension(const std::string& word) {
-  const auto parts = split(word, '=');
-  const auto& known = leading_dimensions(Operation::gemm);
-  return parts.size() == 2 && is_size(parts.back()) &&
-         std::any_of(known.begin(), known.end(),
-                     [&](const LeadingDimension& each) { return each.name == parts.front(); });
-}
-
 void check(const std::string& text) {
-  const auto words = problem_words(text);
-  const auto sizes = split(words.front(), 'x');
-  if (std::all_of(sizes.begin(), sizes.end(), is_size) &&
-      std::all_of(words.begin() + 1, words.end(), is_leading_dimension)) {
-    return;
-  }
+  const auto sizes = written_sizes(text);
+  // As they are recorded: neither a sign nor zeros in front.
+  const auto is_size = [](const std::string& size) { return size.front() != '-' && size.front() != '0'; };
+  if (sizes && std::all_of(sizes->begin(), sizes->end(), is_size)) return;
   throw UserError(fmt::format("'{}' is no problem", text), Where{"--problem", ""},
                   "Write it as it is recorded: 4096x4096x64, or 1000x77x513,lda=520.");
 }

@@ -47,7 +47,8 @@ void check_repeat(const ReplayOptions& options, const TuneSpec& spec, const Swee
     throw UserError("several runs have no ranking", where, "Use --format table or json.");
 }
 
-/// A budget that is named must be kept; one in the config may be meant for measuring.
+/// A budget that is named needs rows to count by; one in the config may be meant for measuring. Where only
+/// some rows tell seconds, the others cost none, and a note says how many they are.
 void check_budget(const ReplayOptions& options, const Recording& recording) {
   const std::size_t silent = recording.timed_without_costs();
   if (!options.asks_for_seconds || silent == 0 || silent < recording.timed()) return;

@@ -83,8 +83,7 @@ std::string outcome_lines(const Database& rows, const SweepSummary& summary) {
   if (summary.failure) {
     text +=
         "Broken off by an error, which comes last; what was recorded until then is kept, and the same "
-        "command "
-        "goes on from there.\n";
+        "command goes on from there.\n";
   }
   if (summary.interrupted) text += "Interrupted: run the same command again to go on where it stopped.\n";
   for (const std::string& gpu : summary.retired) text += printable(gpu) + "\n";

@@ -34,6 +34,9 @@ class Splitter : public JsonEvents {
   void number(double content) override {
     value([&] { tree_.number(content); });
   }
+  void rounded_integer(double content) override {
+    value([&] { tree_.rounded_integer(content); });
+  }
   void text(std::string_view content) override {
     value([&] { tree_.text(content); });
   }

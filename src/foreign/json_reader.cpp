@@ -13,6 +13,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 
@@ -49,6 +50,15 @@ class PieceReader {
   std::size_t PutEnd(Ch* /*begin*/) { return 0; }
 
   bool at_end() const { return at_ == end_; }
+  /// Whether a number that ends here is written as an integer.
+  bool is_behind_integer() const {
+    const char* const begin = number_before(at_);
+    const std::string_view cut = begin == begin_ ? std::string_view(cut_number_) : std::string_view();
+    constexpr std::string_view kInteger = "-0123456789";
+    const std::string_view rest(begin, static_cast<std::size_t>(at_ - begin));
+    return cut.size() + rest.size() > 0 && cut.find_first_not_of(kInteger) == std::string_view::npos &&
+           rest.find_first_not_of(kInteger) == std::string_view::npos;
+  }
   /// "line 3, column 14"
   std::string place() const {
     const auto lines = std::count(begin_, at_, '\n');
@@ -59,12 +69,27 @@ class PieceReader {
   }
 
  private:
+  /// Where the number before `end` begins, as far as the piece shows; `end` where there is none.
+  const char* number_before(const char* end) const {
+    constexpr std::string_view kNumber = "+-.0123456789eE";
+    const char* begin = end;
+    while (begin != begin_ && kNumber.find(begin[-1]) != std::string_view::npos) --begin;
+    return begin;
+  }
+
+  void keep_cut_number() {
+    const char* const begin = number_before(end_);
+    if (begin != begin_) cut_number_.clear();
+    cut_number_.append(begin, end_);
+  }
+
   void refill() {
     const auto size = static_cast<std::size_t>(end_ - begin_);
     const auto last = std::find(std::reverse_iterator(end_), std::reverse_iterator(begin_), '\n');
     if (last.base() != begin_) line_begin_ = behind_ + static_cast<std::size_t>(last.base() - begin_);
     lines_ += static_cast<std::size_t>(std::count(begin_, end_, '\n'));
     behind_ += size;
+    keep_cut_number();
     const std::string_view piece = stream_.next();
     begin_ = at_ = piece.data();
     end_ = begin_ + piece.size();
@@ -77,12 +102,13 @@ class PieceReader {
   std::size_t behind_ = 0;      ///< bytes of the pieces before
   std::size_t lines_ = 0;       ///< in these
   std::size_t line_begin_ = 0;  ///< bytes before the last line that begins in these
+  std::string cut_number_;      ///< what of a number stands at the end of these
 };
 
 /// RapidJSON's names for events.
 class Handler {
  public:
-  explicit Handler(JsonEvents& events) : events_(events) {}
+  Handler(const PieceReader& source, JsonEvents& events) : source_(source), events_(events) {}
 
   bool Null() { return events_.null(), true; }
   bool Bool(bool value) { return events_.boolean(value), true; }
@@ -93,11 +119,20 @@ class Handler {
     if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
       events_.integer(static_cast<std::int64_t>(value));
     } else {
-      events_.number(static_cast<double>(value));
+      events_.rounded_integer(static_cast<double>(value));
     }
     return true;
   }
-  bool Double(double value) { return events_.number(value), true; }
+  /// Also what an integer of more digits comes as.
+  bool Double(double value) {
+    constexpr double kBeyondIntegers = 9223372036854775808.0;
+    if (std::abs(value) >= kBeyondIntegers && source_.is_behind_integer()) {
+      events_.rounded_integer(value);
+    } else {
+      events_.number(value);
+    }
+    return true;
+  }
   bool RawNumber(const char* /*text*/, std::size_t /*size*/, bool /*copy*/) { return false; }
   bool String(const char* text, std::size_t size, bool /*copy*/) { return events_.text({text, size}), true; }
   bool StartObject() { return events_.open(true), true; }
@@ -107,6 +142,7 @@ class Handler {
   bool EndArray(std::size_t /*elements*/) { return events_.close(), true; }
 
  private:
+  const PieceReader& source_;
   JsonEvents& events_;
 };
 
@@ -117,7 +153,7 @@ void read_json(ByteStream& stream, JsonEvents& events) {
   constexpr unsigned kFlags =
       kParseIterativeFlag | kParseFullPrecisionFlag | kParseValidateEncodingFlag | kParseNanAndInfFlag;
   PieceReader source(stream);
-  Handler handler(events);
+  Handler handler(source, events);
   Reader reader;
   const ParseResult result = reader.Parse<kFlags>(source, handler);
   if (!result) {

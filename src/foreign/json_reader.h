@@ -18,6 +18,8 @@ class JsonEvents {
   /// Of a number that is written as an integer and fits.
   virtual void integer(std::int64_t value) = 0;
   virtual void number(double value) = 0;
+  /// Of an integer that does not fit: the nearest double.
+  virtual void rounded_integer(double value) = 0;
   virtual void text(std::string_view value) = 0;
   virtual void open(bool object) = 0;
   virtual void close() = 0;

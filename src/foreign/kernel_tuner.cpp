@@ -1,6 +1,5 @@
 // Kernel Tuner's cache files: {"device_name", "kernel_name", "problem_size", "tune_params_keys", ...,
-// "cache":
-// {"16,1": {every parameter, "time", "times", ...}}}; times in milliseconds.
+// "cache": {"16,1": {every parameter, "time", "times", ...}}}; times in milliseconds.
 
 #include <fmt/format.h>
 

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "foreign/units.h"
 #include "measure/statistics.h"
+#include "spec/problem.h"
 
 namespace tiletune {
 
@@ -29,23 +29,26 @@ void check_time(double microseconds, const Where& where) {
                   "Correct or remove the row.");
 }
 
-/// Its sizes; none where it is a name.
-std::optional<std::vector<std::int64_t>> sizes_of(const std::string& problem) {
-  std::vector<std::int64_t> sizes;
-  for (const std::string& part : split(problem.substr(0, problem.find_first_of(", ")), 'x')) {
-    const char* const end = part.data() + part.size();
-    const auto [rest, error] = std::from_chars(part.data(), end, sizes.emplace_back());
-    if (rest != end || error != std::errc()) return std::nullopt;
-  }
-  return sizes;
-}
-
 /// A problem's name may be anything, its sizes may not.
 void check_problem(const std::string& problem, const Where& where) {
-  const auto sizes = sizes_of(problem);
-  if (!sizes || std::all_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size > 0; })) return;
+  const auto is_positive = [](const std::string& size) {
+    return size.front() != '-' && size.find_first_not_of('0') != std::string::npos;
+  };
+  const auto sizes = written_sizes(problem);
+  if (!sizes || std::all_of(sizes->begin(), sizes->end(), is_positive)) return;
   throw UserError(fmt::format("the problem '{}' has a size that is not positive", problem), where,
                   "Correct it.");
+}
+
+/// Whether a number that it is, or that lies in it, cannot be written as it was.
+bool holds_lost_number(const Branch& value) {
+  if (value.is(Tree::Kind::list) || value.is(Tree::Kind::object)) {
+    for (const Branch child : value) {
+      if (holds_lost_number(child)) return true;
+    }
+    return false;
+  }
+  return value.is(Tree::Kind::number) && (value.is_rounded_integer() || !std::isfinite(value.number()));
 }
 
 }  // namespace
@@ -86,16 +89,15 @@ std::string problem_text(const std::optional<Branch>& problem_size) {
   return text;
 }
 
-bool is_sizes(const std::string& problem) { return sizes_of(problem).has_value(); }
+bool is_sizes(const std::string& problem) { return written_sizes(problem).has_value(); }
 
 void add_parameter(std::string_view name, const Branch& value, const Where& where, std::string& parameters) {
-  // Larger integers have come as the nearest double.
-  constexpr double kLargestInteger = 9223372036854775808.0;
-  if (value.is(Tree::Kind::number) && std::abs(value.number()) >= kLargestInteger) {
-    throw UserError(fmt::format("the number of the parameter '{}' is beyond 2^63, where neighbours "
-                                "become one",
-                                name),
-                    where, "Write it as a string.");
+  if (holds_lost_number(value)) {
+    throw UserError(
+        fmt::format("the parameter '{}' holds an integer outside int64, NaN or Infinity, where two "
+                    "values would become one",
+                    name),
+        where, "Write it as a string.");
   }
   if (parameters.size() > 1) parameters += ',';
   append_json_string(parameters, name);

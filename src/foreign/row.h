@@ -22,7 +22,7 @@ std::string problem_text(const std::optional<Branch>& problem_size);
 bool is_sizes(const std::string& problem);
 
 /// Puts `"name":value` behind what `parameters`, JSON text from its '{' on, holds. Throws UserError, at
-/// `where`, for a number of which the file's digits were lost: two configurations could become one.
+/// `where`, for a number that it is or holds and that cannot be kept: two configurations could become one.
 void add_parameter(std::string_view name, const Branch& value, const Where& where, std::string& parameters);
 
 /// What to say of a configuration, or of a list of parameters, that has a name twice.

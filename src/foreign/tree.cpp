@@ -36,6 +36,11 @@ Tree::Node& Tree::add(Kind kind) {
 
 void Tree::key(std::string_view name) { next_key_ = store(name); }
 
+void Tree::rounded_integer(double value) {
+  number(value);
+  nodes_.back().rounded = true;
+}
+
 void Tree::text(std::string_view value) {
   const Slice slice = store(value);
   add(Kind::text).text = slice;

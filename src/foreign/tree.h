@@ -27,6 +27,7 @@ class Tree {
   void boolean(bool value) { add(Kind::boolean).integer = value ? 1 : 0; }
   void integer(std::int64_t value) { add(Kind::integer).integer = value; }
   void number(double value) { add(Kind::number).number = value; }
+  void rounded_integer(double value);
   void text(std::string_view value);
   void open(Kind kind);
   void close();
@@ -42,6 +43,7 @@ class Tree {
   };
   struct Node {
     Kind kind = Kind::null;
+    bool rounded = false;
     union {
       std::int64_t integer = 0;  ///< also of a boolean
       double number;
@@ -68,6 +70,8 @@ class Branch {
   std::string_view key() const { return tree_->view(node().key); }
   bool is(Tree::Kind wanted) const { return kind() == wanted; }
   bool is_number() const { return is(Tree::Kind::integer) || is(Tree::Kind::number); }
+  /// A number that was written as an integer which does not fit.
+  bool is_rounded_integer() const { return node().rounded; }
   bool truth() const { return node().integer != 0; }
   std::int64_t integer() const { return node().integer; }
   /// Of an integer, too.

@@ -21,11 +21,10 @@ struct ComparisonView {
 
 /// Writes a comparison in one of the formats. The table format: per problem the best configuration of each
 /// side and the best compromise, with the parameters that differ; how fast each of the best is; how efficient
-/// each is on every side; what
-/// pairs of sides have in common; what is unmeasured; what is slower than asked for. JSON is one object
-/// {"tiletune": version, "by", "mixes_sources", "sides", "taken_as_equal", "unmeasured", "slower",
-/// "unchecked", "problems"} by schemas/comparison.schema.json; CSV has a record per problem, configuration
-/// and side. Rows are read from the databases that were compared.
+/// each is on every side; what pairs of sides have in common; what is unmeasured; what is slower than asked
+/// for. JSON is one object {"tiletune": version, "by", "mixes_sources", "sides", "taken_as_equal",
+/// "unmeasured", "slower", "unchecked", "problems"} by schemas/comparison.schema.json; CSV has a record per
+/// problem, configuration and side. Rows are read from the databases that were compared.
 void write_comparison(std::ostream& out, const Comparison& comparison, const Databases& databases,
                       Format format, const ComparisonView& view);
 

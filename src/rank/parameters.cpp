@@ -121,14 +121,22 @@ std::string_view canonical_value(std::string_view value, std::string& scratch) {
   return scratch = whole ? std::to_string(*whole) : fmt::format("{}", *number);
 }
 
-const Value* find_value(const std::vector<Value>& values, std::string_view written) {
+WrittenAs::WrittenAs(const std::vector<Value>& values) {
   std::string scratch;
-  const std::string wanted(canonical_value(written, scratch));
-  const auto found = std::find_if(values.begin(), values.end(), [&](const Value& value) {
+  for (const Value& value : values) {
     const std::string text = to_json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    return canonical_value(text, scratch) == wanted;
-  });
-  return found == values.end() ? nullptr : &*found;
+    values_.emplace(canonical_value(text, scratch), &value);
+  }
+}
+
+const Value* WrittenAs::find(std::string_view written) const {
+  std::string scratch;
+  const auto found = values_.find(std::string(canonical_value(written, scratch)));
+  return found == values_.end() ? nullptr : found->second;
+}
+
+const Value* find_value(const std::vector<Value>& values, std::string_view written) {
+  return WrittenAs(values).find(written);
 }
 
 std::optional<Writing> writing_of(std::string_view value) {

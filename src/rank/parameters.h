@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/value.h"
@@ -36,7 +37,19 @@ Identity identity_by(std::string_view template_name, std::string_view parameters
 /// the value itself or in `scratch`.
 std::string_view canonical_value(std::string_view value, std::string& scratch);
 
-/// Of some values the one that is written so; null where it is none of them.
+/// Values that are found by how they are written.
+class WrittenAs {
+ public:
+  /// `values` outlive it, where they are.
+  explicit WrittenAs(const std::vector<Value>& values);
+  /// The value that is written so in JSON, or is equal to it; null where it is none of them.
+  const Value* find(std::string_view written) const;
+
+ private:
+  std::unordered_map<std::string, const Value*> values_;  ///< by canonical_value()
+};
+
+/// The same, to find one value only.
 const Value* find_value(const std::vector<Value>& values, std::string_view written);
 
 /// Ways to write a value that is equal to one written in another way.

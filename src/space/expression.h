@@ -17,7 +17,7 @@ namespace tiletune {
 class SymbolTable {
  public:
   /// Declares a name and returns its slot. Throws UserError when it is taken, reserved (an operator or
-  /// function of the language) or no identifier; `where` is for the message.
+  /// constant of the language) or no identifier; `where` is for the message.
   int declare(const std::string& name, const Where& where);
   std::optional<int> find(std::string_view name) const;
   /// Tells whoever uses `name` where it is not declared what to do instead.
@@ -37,13 +37,11 @@ class SymbolTable {
 ///
 /// Literals: integers (also 0x.., 0o.., 0b..), floats, true/false (True/False), 'strings' or "strings"
 /// (without escapes). Operators, loosest first: `a if c else b` and `c ? a : b`; `or ||`; `and &&`; `not`;
-/// comparisons
-/// `== != < <= > >=`, which chain (`64 <= THREADS <= 512`), and `x in (1, 2, 4)`, `x not in (..)`; `|`; `^`;
-/// `&`;
-/// `<< >>`; `+ -`; `* / // %`; unary `- + ~ !`; `**`. As in Python, and unlike C, `a & 1 == b` compares `a &
-/// 1`; `!` binds as tightly as in C. `/` is true division; `//` and `%` round towards minus infinity as in
-/// Python. Functions: min, max (also of one list), abs, int, float, bool, pow, ceil_div, round_up, is_pow2,
-/// log2 (of powers of two only, exact), gcd, lcm.
+/// comparisons `== != < <= > >=`, which chain (`64 <= THREADS <= 512`), and `x in (1, 2)`, `x not in (..)`;
+/// `|`; `^`; `&`; `<< >>`; `+ -`; `* / // %`; unary `- + ~ !`; `**`. As in Python, and unlike C,
+/// `a & 1 == b` compares `a & 1`; `!` binds as tightly as in C. `/` is true division; `//` and `%` round
+/// towards minus infinity as in Python. Functions: min, max (also of one list), abs, int, float, bool, pow,
+/// ceil_div, round_up, is_pow2, log2 (of powers of two only, exact), gcd, lcm.
 ///
 /// Integer arithmetic is 64-bit and checked; a float that is not finite is an overflow. As in Python, true
 /// and false count as 1 and 0 in arithmetic, in order comparisons and in `true == 1`; | ^ & of two bools is a

@@ -12,7 +12,7 @@ namespace tiletune::space {
 
 inline constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 
-/// A function of the language.
+/// A function of the language, known by the parenthesis behind its name, which may be a parameter's, too.
 struct Function {
   std::string_view name;
   Op op;
@@ -76,8 +76,7 @@ inline const Function* find_function(std::string_view name) {
 }
 
 inline bool is_reserved(std::string_view name) {
-  return find_function(name) != nullptr ||
-         std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end();
+  return std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end();
 }
 
 }  // namespace tiletune::space

@@ -148,7 +148,9 @@ class Parser {
     if (token.kind != Token::Kind::name) unexpected("a value");
     if (token.text == "true" || token.text == "True") return constant(true);
     if (token.text == "false" || token.text == "False") return constant(false);
-    if (const Function* function = find_function(token.text)) return call(*function);
+    const Function* function = find_function(token.text);
+    if (function != nullptr && (tokens_[next_ + 1].text == "(" || !symbols_.find(token.text)))
+      return call(*function);
     return name(token);
   }
 

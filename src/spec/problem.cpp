@@ -16,17 +16,20 @@ namespace {
 
 constexpr std::int64_t kLargestSize = (std::int64_t{1} << 31) - 1;
 
+/// By its digits, of which there may be any number.
+bool is_integer(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 std::int64_t parse_size(const std::string& text, const std::string& problem, const std::string& dimension,
                         const Where& where) {
   std::int64_t size = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, size);
-  const bool is_number =
-      rest == end && error != std::errc::invalid_argument && !text.empty() && text.front() != '-';
-  if (!is_number) {
+  if (!is_integer(text) || text.front() == '-') {
     throw UserError(fmt::format("'{}' in the problem '{}' is no size", text, problem), where,
                     "Write sizes as integers with an x between them: 4096x4096x64.");
   }
+  const std::errc error = std::from_chars(text.data(), text.data() + text.size(), size).ec;
   if (error == std::errc() && size >= 1 && size <= kLargestSize) return size;
   throw UserError(fmt::format("{} = {} is out of range", dimension, text), where,
                   fmt::format("Use sizes from 1 to {}.", kLargestSize));
@@ -162,6 +165,20 @@ std::vector<std::string> problem_words(const std::string& text) {
     if (end != std::string::npos && start == std::string::npos) words.emplace_back();
   }
   return words;
+}
+
+std::optional<std::vector<std::string>> written_sizes(const std::string& text) {
+  const auto words = problem_words(text);
+  std::vector<std::string> sizes = split(words.front(), 'x');
+  const auto& known = leading_dimensions(Operation::gemm);
+  for (auto word = words.begin() + 1; word != words.end(); ++word) {
+    const auto parts = split(*word, '=');
+    const bool is_known = std::any_of(known.begin(), known.end(),
+                                      [&](const auto& leading) { return leading.name == parts.front(); });
+    if (parts.size() != 2 || !is_known) return std::nullopt;
+    sizes.push_back(parts.back());
+  }
+  return std::all_of(sizes.begin(), sizes.end(), is_integer) ? std::optional(sizes) : std::nullopt;
 }
 
 Problem parse_problem(const std::string& text, const TemplateSpec& kernel, const Where& where) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "spec/reader.h"
@@ -13,6 +15,10 @@ std::vector<Problem> read_problems(const Node& node, const TemplateSpec& kernel)
 
 /// The sizes of a problem's text, then its leading dimensions: {"1000x77x513", "lda=520"}. At least one word.
 std::vector<std::string> problem_words(const std::string& text);
+
+/// The numbers of a problem's text as they are written, of whatever operation and in whatever range: {"1000",
+/// "77", "80"} of "1000x77 lda=80". None for what is no sizes and leading dimensions: it can only be a name.
+std::optional<std::vector<std::string>> written_sizes(const std::string& text);
 
 /// Problems as given on the command line, checked like a config's.
 std::vector<Problem> parse_problems(const std::vector<std::string>& texts, const TemplateSpec& kernel,

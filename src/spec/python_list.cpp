@@ -52,21 +52,33 @@ class PythonList {
     fail("a list such as [16, 32, 64] or range(1, 9)");
   }
 
+  static bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+  /// Where the first word "for" is.
+  static std::size_t find_for(std::string_view body) {
+    constexpr std::string_view kFor = "for";
+    std::size_t at = body.find(kFor);
+    const auto is_part = [&](std::size_t place) { return place < body.size() && is_word(body[place]); };
+    while (at != std::string_view::npos && (is_part(at - 1) || is_part(at + kFor.size())))
+      at = body.find(kFor, at + 1);
+    return at;
+  }
+
   /// Whether a "for" follows before the bracket closes.
   bool is_comprehension() const {
-    const std::string_view body = rest_.substr(0, rest_.find_first_of("]'\""));
-    return body.find(" for ") != std::string_view::npos;
+    return find_for(rest_.substr(0, rest_.find_first_of("]'\""))) != std::string_view::npos;
   }
 
   /// "[2**i for i in range(6)]", after its bracket: the expression is read anew for every value.
   Json comprehension() {
     constexpr std::size_t kLongest = 200;
     const std::string_view body = rest_;
-    if (body.find(" for ") > kLongest) fail(fmt::format("an expression of at most {} characters", kLongest));
-    rest_.remove_prefix(body.find(" for "));
+    const std::size_t length = find_for(body);
+    if (length > kLongest) fail(fmt::format("an expression of at most {} characters", kLongest));
+    rest_.remove_prefix(length);
     expect("for");
     const std::string_view variable = word();
-    if (variable.empty()) fail("a name");
+    if (variable.empty() || variable == "in") fail("a name");
     expect("in");
     if (nesting_ > 0) fail("a list or range() without a 'for' of its own");
     ++nesting_;
@@ -135,12 +147,36 @@ class PythonList {
 
   Json signed_number() {
     bool negative = false;
-    while (accept("-")) negative = !negative;
-    if (!negative) accept("+");
+    while (true) {
+      if (accept("-")) {
+        negative = !negative;
+      } else if (!accept("+")) {
+        break;
+      }
+    }
+    if (negative && accept_smallest()) return std::numeric_limits<std::int64_t>::min();
+    const std::string_view before = rest_;
+    Json value = power();
+    return negative ? calculate('-', 0, value, before) : value;
+  }
+
+  /// The digits of the smallest integer, which without its sign is none of 64 bits.
+  bool accept_smallest() {
+    constexpr std::string_view kDigits = "9223372036854775808";
+    skip_space();
+    const bool ends =
+        rest_.size() <= kDigits.size() || (!is_word(rest_[kDigits.size()]) && rest_[kDigits.size()] != '.');
+    return ends && accept(kDigits);
+  }
+
+  Json power() {
     Json base = primary();
     const std::string_view before = rest_;
-    if (accept("**")) base = calculate('^', base, primary(), before);
-    return negative ? calculate('-', 0, base, before) : base;
+    if (!accept("**")) return base;
+    if (++nesting_ > kMostNesting) fail("fewer powers of powers");
+    base = calculate('^', base, power(), before);
+    --nesting_;
+    return base;
   }
 
   Json primary() {
@@ -158,6 +194,10 @@ class PythonList {
 
   /// As Python calculates, without integers beyond 64 bits; 'd' is //, '^' is **.
   Json calculate(char op, const Json& left, const Json& right, std::string_view at) {
+    if (std::string_view("d%/").find(op) != std::string_view::npos && right == 0) {
+      rest_ = at;
+      fail("a divisor that is not 0");
+    }
     if (left.is_number_integer() && right.is_number_integer() && op != '/') {
       if (const auto value = calculate_integers(op, left.get<std::int64_t>(), right.get<std::int64_t>()))
         return *value;
@@ -171,7 +211,7 @@ class PythonList {
     if (op == '+') value = a + b;
     if (op == '-') value = a - b;
     if (op == '*') value = a * b;
-    if (op == '/' && b != 0) value = a / b;
+    if (op == '/') value = a / b;
     if (std::isfinite(value)) return value;
     rest_ = at;
     fail("a calculation of + - * / with a finite result, or one of integers");
@@ -180,8 +220,7 @@ class PythonList {
   /// The name that comes next, or nothing.
   std::string_view word() {
     skip_space();
-    const auto* const end = std::find_if_not(
-        rest_.begin(), rest_.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+    const auto* const end = std::find_if_not(rest_.begin(), rest_.end(), is_word);
     const std::string_view word = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
     rest_.remove_prefix(word.size());
     return word;
@@ -203,12 +242,9 @@ class PythonList {
     const auto whole = std::from_chars(digits.data(), digits.data() + digits.size(), integer);
     double real = 0;
     const auto any = std::from_chars(digits.data(), digits.data() + digits.size(), real);
-    const auto is_letter = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-    };
     if (any.ec != std::errc{} || digits.front() == '-' ||
         !std::isdigit(static_cast<unsigned char>(any.ptr[-1] == '.' ? '0' : any.ptr[-1])) ||
-        (any.ptr != digits.data() + digits.size() && is_letter(*any.ptr))) {
+        (any.ptr != digits.data() + digits.size() && is_word(*any.ptr))) {
       fail("a number, a string in quotes, True or False");
     }
     rest_.remove_prefix(static_cast<std::size_t>(any.ptr - rest_.data()));

@@ -21,6 +21,7 @@ RecordedStage::RecordedStage(const TuneSpec& spec, const Stage& stage, const Rec
     const bool is_listed = std::erase(unknown_, parameters[i].name) > 0;
     if (is_listed) {
       listed_.push_back(i);
+      values_.emplace_back(parameters[i].values);
     } else if (parameters[i].values.size() == 1) {
       granted_.push_back(i);
     } else {
@@ -60,12 +61,12 @@ bool RecordedStage::is_in_space(const std::string& parameters) const {
   Configuration configuration;
   for (const Parameter& parameter : stage_->spec->parameters)
     configuration.values.push_back(parameter.values.front());
-  for (const std::size_t i : listed_) {
-    const auto value = json.find(stage_->spec->parameters[i].name);
+  for (std::size_t i = 0; i < listed_.size(); ++i) {
+    const auto value = json.find(stage_->spec->parameters[listed_[i]].name);
     if (value == json.end()) return false;
-    const Value* known = find_value(stage_->spec->parameters[i].values, value->dump());
+    const Value* known = values_[i].find(value->dump());
     if (known == nullptr) return false;
-    configuration.values[i] = *known;
+    configuration.values[listed_[i]] = *known;
   }
   return stage_->space.index_of(configuration) < stage_->space.size();
 }

@@ -42,6 +42,7 @@ class RecordedStage {
   std::string key_;
   const Recording::Place* place_;
   std::vector<std::size_t> listed_;  ///< parameters of the template, by number
+  std::vector<WrittenAs> values_;    ///< of the listed
   std::vector<std::size_t> granted_;
   std::vector<std::string> unlisted_;
   std::vector<std::string> unknown_;

@@ -33,8 +33,7 @@ TEST(Fill, WritesConfigsForExactlyWhatIsUnmeasured) {
   EXPECT_EQ(
       run.err,
       "gaps-nvidiaa100sxm440gb.json: 1 configuration of 1 problem for NVIDIA A100-SXM4-40GB; run tiletune "
-      "sweep "
-      "gaps-nvidiaa100sxm440gb.json where there is a NVIDIA A100-SXM4-40GB\n"
+      "sweep gaps-nvidiaa100sxm440gb.json where there is a NVIDIA A100-SXM4-40GB\n"
       "gaps-nvidiah10080gbhbm3.json: 2 configurations of 2 problems for NVIDIA H100 80GB HBM3; run tiletune "
       "sweep gaps-nvidiah10080gbhbm3.json where there is a NVIDIA H100 80GB HBM3\n");
   const std::string config = "gaps-nvidiah10080gbhbm3.json";

@@ -119,6 +119,17 @@ TEST(Replay, ABudgetOfSecondsNeedsRowsThatSayWhatTheyTook) {
   EXPECT_NE(run.err.find("note: 7 of 7 rows with a time do not say"), std::string::npos) << run.err;
 }
 
+TEST(Replay, OneRowThatSaysWhatItTookIsEnoughForABudgetOfSeconds) {
+  const Sandbox sandbox;
+  std::vector<Trial> rows = eight_rows();
+  for (auto row = rows.begin() + 1; row != rows.end(); ++row)
+    row->compile_ms = row->measure_ms = std::nullopt;
+  record(sandbox, rows);
+  const Finished run = sandbox.run(replay(sandbox.write_tiny_space(8), {"--budget", "100s"}));
+  EXPECT_EQ(run.code, 0);
+  EXPECT_NE(run.out.find("note: 6 of 7 rows with a time do not say"), std::string::npos) << run.out;
+}
+
 TEST(Replay, ABudgetOfEvaluationsIsOfEachTemplateOnEachProblem) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(8);

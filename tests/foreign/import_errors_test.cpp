@@ -71,18 +71,21 @@ TEST_F(ImportErrors, AParameterIsThereOnce) {
             std::string::npos);
 }
 
-TEST_F(ImportErrors, IntegersThatWouldBecomeOne) {
-  for (const char* value : {"9223372036854775808", "18446744073709551617", "-9223372036854775809"}) {
+TEST_F(ImportErrors, NumbersThatWouldBecomeOne) {
+  for (const char* value :
+       {"9223372036854775808", "18446744073709551617", "-9223372036854775809", "[1, [9223372036854775809]]",
+        R"({"a": 18446744073709551617})", "NaN", "Infinity"}) {
     EXPECT_EQ(refusal(cache(fmt::format(R"("2": {{"x": {}, "time": 2}})", value))),
-              "file.json: /cache/2: the number of the parameter 'x' is beyond 2^63, where "
-              "neighbours become one. Write it as a string.")
+              "file.json: /cache/2: the parameter 'x' holds an integer outside int64, NaN or Infinity, where "
+              "two values would become one. Write it as a string.")
         << value;
   }
 }
 
 TEST_F(ImportErrors, SizesAreAtLeastOne) {
   const std::string row = R"("1": {"x": 1, "time": 1})";
-  for (const char* size : {"[64, -4]", "0", "\"0x-4\"", "\"64x0 lda=80\""}) {
+  for (const char* size :
+       {"[64, -4]", "0", "\"0x-4\"", "\"64x0 lda=80\"", "\"99999999999999999999x0\"", "\"64 lda=0\""}) {
     const std::string why = refusal(cache(row, "A", size));
     EXPECT_EQ(why.find("file.json: /problem_size: the problem '"), 0U) << why;
     EXPECT_NE(why.find("' has a size that is not positive. Correct it."), std::string::npos) << why;
@@ -119,8 +122,7 @@ TEST_F(ImportErrors, FilesThatAreSomethingElse) {
   }
   EXPECT_EQ(refusal(R"({"cache": {}})"),
             "file.json: /tune_params_keys: a Kernel Tuner cache lists its parameters here. Is this a cache "
-            "of Kernel "
-            "Tuner?");
+            "of Kernel Tuner?");
   EXPECT_NE(error_of([&] { import(folder_.path()); }).find("this is a folder, not a file"),
             std::string::npos);
   EXPECT_NE(error_of([&] { import(folder_ / "no.json"); }).find("there is no such file"), std::string::npos);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "foreign/row.h"
 #include "importing.h"
 
 namespace tiletune {
@@ -90,6 +91,16 @@ TEST_F(Import, AProblemSizeMayBeANumberAListOrText) {
   EXPECT_EQ(rows()[1].problem, "many");
 }
 
+TEST_F(Import, AProblemThatIsNoSizesThroughoutIsAName) {
+  for (const char* name : {"0 order", "3 body", "64, 0", "64x32 lda", "many"}) {
+    import_text(cache(R"("1": {"x": 1, "time": 1})", "A", fmt::format("\"{}\"", name)));
+    EXPECT_EQ(rows().back().problem, name);
+    EXPECT_FALSE(is_sizes(name)) << name;
+  }
+  for (const char* sizes : {"64", "64x32", "64x32 lda=40,ldb=50", "99999999999999999999x1"})
+    EXPECT_TRUE(is_sizes(sizes)) << sizes;
+}
+
 TEST_F(Import, ValuesKeepTheirTypes) {
   import_text(R"({"device_name": "A", "kernel_name": "k", "problem_size": 1,
     "tune_params_keys": ["i", "f", "s", "b"],
@@ -167,6 +178,13 @@ TEST_F(Import, LargeIntegersStayApart) {
   import_text(cache(R"("1": {"x": 9223372036854775806, "time": 1}, "2": {"x": 9223372036854775807, "time": 1},
                        "3": {"x": -9223372036854775808, "time": 1}, "4": {"x": 1e18, "time": 1})"));
   EXPECT_EQ(rows().size(), 4U);
+}
+
+TEST_F(Import, LargeFractionsAreTaken) {
+  import_text(cache(R"("1": {"x": 1e30, "time": 1}, "2": {"x": 1.5e19, "time": 1},
+                       "3": {"x": [-1.5e19, 1], "time": 1})"));
+  ASSERT_EQ(rows().size(), 3U);
+  EXPECT_EQ(rows()[0].parameters, R"({"x":1e+30})");
 }
 
 TEST_F(Import, T4InvaliditiesAndUnits) {

@@ -19,6 +19,7 @@ class Listing : public JsonEvents {
   void boolean(bool value) override { text_ += value ? "true " : "false "; }
   void integer(std::int64_t value) override { text_ += fmt::format("i{} ", value); }
   void number(double value) override { text_ += fmt::format("d{} ", value); }
+  void rounded_integer(double value) override { text_ += fmt::format("r{} ", value); }
   void text(std::string_view value) override { text_ += fmt::format("'{}' ", value); }
   void open(bool object) override { text_ += object ? "{ " : "[ "; }
   void close() override { text_ += "} "; }
@@ -49,9 +50,16 @@ class ReadJson : public ::testing::Test {
 TEST_F(ReadJson, TakesWhatIsWrittenInUnusualWays) {
   EXPECT_EQ(read("\xEF\xBB\xBF\r\n\t[ ] \n"), "[ } ");
   EXPECT_EQ(read(R"([-0, 0e0, 9223372036854775807, 9223372036854775808, -1.5E+2, 1e-400])"),
-            "[ i0 d0 i9223372036854775807 d9.223372036854776e+18 d-150 d0 } ");
+            "[ i0 d0 i9223372036854775807 r9.223372036854776e+18 d-150 d0 } ");
   EXPECT_EQ(read(R"({"":{},"a\"\\\/\b":[true,false,null]})"), "{ :{ } a\"\\/\b:[ true false null } } ");
   EXPECT_EQ(read(R"(["\u00b5\u20AC\ud83d\ude00", "µ€😀"])"), "[ 'µ€😀' 'µ€😀' } ");
+}
+
+TEST_F(ReadJson, TellsIntegersThatDoNotFitFromFractions) {
+  EXPECT_EQ(read(R"([-9223372036854775808, -9223372036854775809, 18446744073709551616, 1e30, 1.5e19,
+                     -9223372036854775808.0])"),
+            "[ i-9223372036854775808 r-9.223372036854776e+18 r1.8446744073709552e+19 d1e+30 d1.5e+19 "
+            "d-9.223372036854776e+18 } ");
 }
 
 TEST_F(ReadJson, TakesWhatPythonWritesWhereItHasNoNumber) {
@@ -74,9 +82,10 @@ TEST_F(ReadJson, SaysWhereItStopsToBeJson) {
 
 /// Every token lies across the end of a piece of the stream once.
 TEST_F(ReadJson, PiecesOfTheStreamEndAnywhere) {
-  const std::string token = R"({"key":["a\u00b5\n€", -12.5e1, 123, true, null, {}]})";
+  const std::string token =
+      R"({"key":["a\u00b5\n€", -12.5e1, 123, 18446744073709551617, 2.5e19, true, null, {}]})";
   std::string expected = read(token);
-  ASSERT_EQ(expected, "{ key:[ 'aµ\n€' d-125 i123 true null { } } } ");
+  ASSERT_EQ(expected, "{ key:[ 'aµ\n€' d-125 i123 r1.8446744073709552e+19 d2.5e+19 true null { } } } ");
   constexpr std::size_t kPiece = std::size_t{1} << 18;
   for (std::size_t before = 0; before <= token.size(); ++before)
     ASSERT_EQ(read(std::string(kPiece - before, ' ') + token), expected) << before;

@@ -70,6 +70,17 @@ TEST(Parameters, AValueIsFoundHoweverItIsWritten) {
   EXPECT_EQ(find_value(texts, "1"), nullptr);
 }
 
+TEST(Parameters, ValuesAreFoundAgainAndAgain) {
+  std::vector<Value> values{true, 0.5, std::string("true")};
+  for (std::int64_t i = 2; i < 100; ++i) values.emplace_back(i);
+  const WrittenAs written(values);
+  for (std::size_t i = 3; i < values.size(); ++i) EXPECT_EQ(written.find(std::to_string(i - 1)), &values[i]);
+  EXPECT_EQ(written.find("1"), values.data());
+  EXPECT_EQ(written.find("5e-1"), &values[1]);
+  EXPECT_EQ(written.find("\"true\""), &values[2]);
+  EXPECT_EQ(written.find("100"), nullptr);
+}
+
 TEST(Parameters, OnlyWhatHasASecondWayToBeWrittenHasAWriting) {
   EXPECT_EQ(writing_of("false"), Writing::boolean);
   EXPECT_EQ(writing_of("-12"), Writing::whole_number);

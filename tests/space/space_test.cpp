@@ -213,8 +213,8 @@ TEST(SpaceTest, NamesTheConstraintThatCannotBeEvaluated) {
 }
 
 TEST(SpaceTest, RefusesWhatCannotBeDeclared) {
-  EXPECT_EQ(error(SpecBuilder().integers("min", {1})),
-            "template.json: /parameters/0: 'min' is a word of the expression language");
+  EXPECT_EQ(error(SpecBuilder().integers("else", {1})),
+            "template.json: /parameters/0: 'else' is a word of the expression language");
   EXPECT_EQ(error(SpecBuilder().integers("M", {1})), "template.json: /parameters/0: 'M' is declared twice");
   EXPECT_EQ(error(SpecBuilder().integers("A", {})),
             "template.json: /parameters/0: parameter 'A' has no values");
@@ -226,6 +226,14 @@ TEST(SpaceTest, RefusesWhatCannotBeDeclared) {
             "template.json: /derived/0/value: unknown name 'E' in 'E' at column 1");
   EXPECT_EQ(error(SpecBuilder().integers("A", {1}).require("B > 1")),
             "template.json: /constraints/0/require: unknown name 'B' in 'B > 1' at column 1");
+}
+
+TEST(SpaceTest, ParametersMayBeNamedLikeFunctions) {
+  SpecBuilder builder;
+  builder.integers("pow", {1, 2, 3, 4}).integers("min", {1, 2, 3}).require("min(pow, pow(min, 2)) == pow");
+  EXPECT_EQ(Space(builder, problem()).size(), 1U + 4U + 4U);
+  EXPECT_EQ(error(SpecBuilder().integers("A", {1}).require("pow > 1")),
+            "template.json: /constraints/0/require: unexpected '>' in 'pow > 1' at column 5");
 }
 
 TEST(SpaceTest, RefusesAGroupThatIsTooLarge) {

@@ -24,6 +24,9 @@ TEST(PythonList, ListsThatAreCalculated) {
   EXPECT_EQ(values("[i for i in range(1, 2+1)]"), "[1,2]");
   EXPECT_EQ(values("list([(x - 1) // 2 % 3 for x in (1, -4, 9)] + [7])"), "[0,0,1,7]");
   EXPECT_EQ(values("[-2**2, --3, 7 // -2, 7 % -2, -7 % -1, 1 / 4, 0.5 * 3]"), "[-4,3,-4,-1,0,0.25,1.5]");
+  EXPECT_EQ(values("[2**3**2, +-3, -+-3, - 9223372036854775808, -9223372036854775808 + 1]"),
+            "[512,-3,3,-9223372036854775808,-9223372036854775807]");
+  EXPECT_EQ(values("[(i)for\ni in range(3)] + [fort_ for\tfort_ in [5]]"), "[0,1,2,5]");
   EXPECT_EQ(values("[1] + [] + list(list(range(2)) + [5])"), "[1,0,1,5]");
 }
 
@@ -38,7 +41,9 @@ TEST(PythonList, NothingElseIsRun) {
   EXPECT_TRUE(
       refusal(nested).starts_with("expected a list or range() without a 'for' of its own at column 24 of"));
   EXPECT_EQ(refusal("[2**64]"), "expected a calculation with a result of 64 bits at column 3 of '[2**64]'");
-  EXPECT_EQ(refusal("[1 // 0]"), "expected a calculation with a result of 64 bits at column 4 of '[1 // 0]'");
+  EXPECT_EQ(refusal("[1 // 0]"), "expected a divisor that is not 0 at column 4 of '[1 // 0]'");
+  EXPECT_EQ(refusal("[0.5 / 0.0]"), "expected a divisor that is not 0 at column 6 of '[0.5 / 0.0]'");
+  EXPECT_EQ(refusal("[in for in in range(3)]"), "expected a name at column 11 of '[in for in in range(3)]'");
   EXPECT_EQ(refusal("[1.5 // 2]"),
             "expected a calculation of + - * / with a finite result, or one of integers at column 6 of "
             "'[1.5 // 2]'");
@@ -46,6 +51,11 @@ TEST(PythonList, NothingElseIsRun) {
             "expected a calculation with numbers at column 8 of '[x + 1 for x in ['a']]'");
   EXPECT_EQ(refusal("[9223372036854775808]"),
             "expected an integer of 64 bits at column 2 of '[9223372036854775808]'");
+  EXPECT_EQ(refusal("[-92233720368547758080]"),
+            "expected an integer of 64 bits at column 3 of '[-92233720368547758080]'");
+  std::string powers = "[1";
+  for (int i = 0; i < 100'000; ++i) powers += "**1";
+  EXPECT_TRUE(refusal(powers).starts_with("expected fewer powers of powers at column "));
   EXPECT_EQ(refusal("[" + std::string(100, '(') + "1").substr(0, 38),
             "expected fewer parentheses at column 6");
   EXPECT_EQ(refusal("__import__('os')"),
