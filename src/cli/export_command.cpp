@@ -62,6 +62,7 @@ int run(const ExportOptions& options) {
   const Database database(options.rows.database, Database::Mode::read_only);
   const TrialFilter filter = options.rows.filter(database);
   database.at_one_state([&] {
+    require_rows(database, filter);
     if (options.best || options.format == kHeader)
       return write_output(options.output, best(options, database, filter));
     stream_output(options.output, [&](std::ostream& out) {
