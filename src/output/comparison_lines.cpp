@@ -129,8 +129,11 @@ void add_unmeasured(const Comparison& comparison, const ComparedProblem& problem
       if (on[to].known == Known::unmeasured) lacking.push_back(side_name(comparison, to));
     }
     if (lacking.empty()) continue;
-    lines.push_back(fmt::format("unmeasured (?): the best of {} on {}; --fill FILE writes the config for it",
-                                side_name(comparison, from), join(lacking, ", ")));
+    // Kernels of other tools seldom have a template here.
+    const bool is_foreign = problem.sides[from].source == Source::imported;
+    lines.push_back(fmt::format(
+        "unmeasured (?): the best of {} on {}; --fill FILE writes the config for it{}",
+        side_name(comparison, from), join(lacking, ", "), is_foreign ? " where its template is here" : ""));
   }
 }
 
