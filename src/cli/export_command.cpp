@@ -62,7 +62,9 @@ int run(const ExportOptions& options) {
   const Database database(options.rows.database, Database::Mode::read_only);
   const TrialFilter filter = options.rows.filter(database);
   database.at_one_state([&] {
-    require_rows(database, filter);
+    TrialFilter asked = filter;
+    asked.baselines = filter.templates.empty();  // which stand by any template
+    require_rows(database, asked);
     if (options.best || options.format == kHeader)
       return write_output(options.output, best(options, database, filter));
     stream_output(options.output, [&](std::ostream& out) {

@@ -186,6 +186,16 @@ TEST(ExportCommand, WhereNoRowMatchesNothingIsWritten) {
   }
 }
 
+TEST(ExportCommand, BaselinesStandByEveryTemplateButAreNotAskedFor) {
+  const Sandbox sandbox;
+  Trial baseline = timed_trial("a", 100, 1);
+  baseline.kind = "baseline";
+  Database(sandbox.folder() / "r.db", Database::Mode::read_write).record(baseline);
+  EXPECT_EQ(sandbox.run({"export", "--db", "r.db"}).code, 0);
+  expect_error(sandbox.run({"export", "--db", "r.db", "--template", "nope"}), kNothingToDo,
+               {"no row matches"});
+}
+
 TEST(ExportCommand, T4HasNoWordForPredictions) {
   const Sandbox sandbox;
   Trial row = timed_trial("a", 100, 1);
