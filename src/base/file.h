@@ -17,11 +17,12 @@ inline constexpr std::size_t kLargestJson = std::size_t{16} << 20;
 std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes = std::size_t{256} << 20);
 
 /// Writes through a temporary name in the same folder and renames it: readers see the old or the new file,
-/// never a part. Creates missing folders. Throws UserError when that fails.
+/// never a part. Creates missing folders. A file that is there keeps its permissions, of a new one the umask
+/// decides. Throws UserError when that fails.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-/// As write_file_atomically() for the place a person named: a symbolic link is followed, and a device or pipe
-/// is written to instead of being replaced.
+/// As write_file_atomically() for the place a person named: a symbolic link is followed, a device or pipe is
+/// written to instead of being replaced, and a signal that ends the program leaves no temporary file.
 void write_file(const std::filesystem::path& path, std::string_view content);
 /// The same for content that is not in memory as a whole. What `write` throws leaves the file as it was.
 void stream_to_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);

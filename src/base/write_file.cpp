@@ -4,13 +4,15 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <random>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/unfinished_file.h"
 
 namespace tiletune {
 
@@ -25,17 +27,27 @@ constexpr const char* kNotWritten = "cannot be written";
                   "Check that the folder is writable and the disk has room.");
 }
 
-/// A new empty file beside another one; removed unless it has taken that one's place.
+/// Of a file beside another one, that nobody else takes.
+std::string draft_name(const fs::path& target) {
+  std::random_device random;
+  return fmt::format("{}.{:08x}{:08x}", target.string(), random(), random());
+}
+
+/// A new empty file beside another one; removed unless it has taken that one's place, with its permissions.
 class Draft {
  public:
-  explicit Draft(const fs::path& target) : target_(target), name_(target.string() + ".XXXXXX") {
+  Draft(const fs::path& target, const std::string& name) : target_(target) {
     std::error_code ignored;
     if (target.has_parent_path()) fs::create_directories(target.parent_path(), ignored);
-    const int fd = ::mkostemp(name_.data(), O_CLOEXEC);
+    struct stat old {};
+    if (::stat(target.c_str(), &old) == 0) permissions_ = old.st_mode & ~static_cast<mode_t>(S_IFMT);
+    constexpr mode_t kPrivate = S_IRUSR | S_IWUSR;  // what it replaces may be secret
+    constexpr mode_t kUmaskDecides = 0666;
+    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                          permissions_ ? kPrivate : kUmaskDecides);
     if (fd < 0) fail(target, kNotWritten, errno);
-    constexpr mode_t kReadableByAll = 0644;
-    ::fchmod(fd, kReadableByAll);
     ::close(fd);
+    name_ = name;
   }
   ~Draft() {
     std::error_code ignored;
@@ -48,6 +60,7 @@ class Draft {
 
   void replace_target() {
     std::error_code error;
+    if (permissions_) ::chmod(name_.c_str(), *permissions_);
     fs::rename(name_, target_, error);
     if (error) fail(target_, "cannot be replaced", error.value());
     name_.clear();
@@ -56,6 +69,7 @@ class Draft {
  private:
   fs::path target_;
   std::string name_;
+  std::optional<mode_t> permissions_;  ///< of the file there; none: there is none yet
 };
 
 void write_through(const fs::path& path, const std::string& place,
@@ -71,8 +85,9 @@ void write_through(const fs::path& path, const std::string& place,
   }
 }
 
-void stream_atomically(const fs::path& target, const std::function<void(std::ostream&)>& write) {
-  Draft draft(target);
+void stream_atomically(const fs::path& target, const std::string& name,
+                       const std::function<void(std::ostream&)>& write) {
+  Draft draft(target, name);
   write_through(target, draft.name(), write);
   draft.replace_target();
 }
@@ -88,16 +103,23 @@ auto all_of(std::string_view content) {
 
 void stream_to_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
   std::error_code error;
-  const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : path;
-  const fs::file_status status = fs::status(target, error);
-  if (!fs::exists(status) || fs::is_regular_file(status)) return stream_atomically(target, write);
-  write_through(path, target.string(), write);
+  const fs::file_status status = fs::status(path, error);
+  // Also the pipe behind /dev/stdout, whose link names no file.
+  if (fs::exists(status) && !fs::is_regular_file(status)) return write_through(path, path.string(), write);
+  fs::path target = path;
+  if (fs::is_symlink(path, error)) {
+    target = fs::weakly_canonical(path, error);
+    if (error) fail(path, kNotWritten, error.value());
+  }
+  const std::string name = draft_name(target);
+  const UnfinishedFile removed_with_the_program(name);
+  stream_atomically(target, name, write);
 }
 
 void write_file(const fs::path& path, std::string_view content) { stream_to_file(path, all_of(content)); }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {
-  stream_atomically(path, all_of(content));
+  stream_atomically(path, draft_name(path), all_of(content));
 }
 
 }  // namespace tiletune

@@ -129,6 +129,12 @@ TrialFilter FilterOptions::filter(const Database& rows) const {
   return filter;
 }
 
+void require_rows(const Database& database, const TrialFilter& filter) {
+  if (!database.outcome_counts(filter).empty()) return;
+  throw NothingToDo("no row matches", Where{database.file().string(), ""},
+                    "Loosen the filters, or run 'tiletune sweep' first.");
+}
+
 CLI::Validator whole_number() {
   const auto check = [](const std::string& text) -> std::string {
     std::int64_t number = 0;

@@ -54,6 +54,9 @@ struct FilterOptions {
   TrialFilter filter(const Database& rows) const;
 };
 
+/// Throws NothingToDo when no row passes.
+void require_rows(const Database& database, const TrialFilter& filter);
+
 /// Of options: a number from 0 to 2^63 - 1. CLI11 takes the nearest for one that does not fit.
 CLI::Validator whole_number();
 

@@ -225,8 +225,9 @@ int run(const CompareOptions& options) {
     stream_output(options.output,
                   [&](std::ostream& out) { write_comparison(out, comparison, databases, format, view); });
     if (!options.fill.empty()) {
-      for (const std::string& line : write_fill_configs(comparison, databases, options.fill))
-        fmt::print(stderr, "{}\n", printable(line));
+      const FillConfigs configs = write_fill_configs(comparison, databases, options.fill);
+      for (const std::string& line : configs.lines) fmt::print(stderr, "{}\n", printable(line));
+      if (configs.written == 0) code = 1;
     }
     if (is_slower(comparison, options.fail_above)) code = 1;
     const bool compared =

@@ -18,6 +18,7 @@ struct ExportOptions {
   bool best = false;
   bool samples = false;
   std::string format = "json";
+  std::optional<std::string> name_space;
   std::filesystem::path output;
 };
 
@@ -31,7 +32,8 @@ std::string best(const ExportOptions& options, const Database& database, const T
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                       "Loosen the filters, or run 'tiletune sweep' first.");
   }
-  if (options.format == kHeader) return best_as_header(groups, database);
+  if (options.format == kHeader)
+    return best_as_header(groups, database, options.name_space.value_or(kHeaderNamespace));
   return best_as_json(groups, database).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
@@ -47,6 +49,11 @@ void check_format(const ExportOptions& options) {
     throw UserError(fmt::format("{} lists no samples", options.best ? "--best" : "a header"),
                     Where{"--samples", ""}, "Leave one of the two out.");
   }
+  if (!options.name_space) return;
+  if (options.format != kHeader)
+    throw UserError("only a header has one", Where{"--namespace", ""},
+                    "Add --format header, or leave it out.");
+  check_header_namespace(*options.name_space);
 }
 
 int run(const ExportOptions& options) {
@@ -55,6 +62,9 @@ int run(const ExportOptions& options) {
   const Database database(options.rows.database, Database::Mode::read_only);
   const TrialFilter filter = options.rows.filter(database);
   database.at_one_state([&] {
+    TrialFilter asked = filter;
+    asked.baselines = filter.templates.empty();  // which stand by any template
+    require_rows(database, asked);
     if (options.best || options.format == kHeader)
       return write_output(options.output, best(options, database, filter));
     stream_output(options.output, [&](std::ostream& out) {
@@ -80,10 +90,15 @@ void add_export_command(CLI::App& app, Action& action) {
                    "json; t4: results as autotuners exchange them, with every sample; or header: the best "
                    "configurations and their lookup in C++17")
       ->capture_default_str();
+  command
+      ->add_option("--namespace", options->name_space,
+                   "Of a header, such as tuned::sizes: for two headers in one file")
+      ->default_str(kHeaderNamespace);
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(
       "Examples:\n  tiletune export --best -o best.json\n"
       "  tiletune export --format header -o tuned.h\n"
+      "  tiletune export --format header --db l40.db --namespace tuned::l40 -o tuned_l40.h\n"
       "  tiletune export --gpu H200 --source measured -o h200.json\n"
       "  tiletune export --format t4 --gpu H200 --problem 4096x4096x4096 --template sgemm_warptile -o "
       "results.T4.json");

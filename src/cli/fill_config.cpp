@@ -274,8 +274,8 @@ std::string checked_config(const FillWriter& writer, const Purpose& purpose, con
 
 }  // namespace
 
-std::vector<std::string> write_fill_configs(const Comparison& comparison, const Databases& databases,
-                                            const fs::path& file) {
+FillConfigs write_fill_configs(const Comparison& comparison, const Databases& databases,
+                               const fs::path& file) {
   const FillWriter writer(file);
   std::vector<std::string> lines;
   const std::map<Purpose, Lacking> purposes = purposes_of(comparison, databases, writer, lines);
@@ -289,7 +289,7 @@ std::vector<std::string> write_fill_configs(const Comparison& comparison, const 
         fmt::format("{}: {} of {} for {}; run {}", place.string(), counted(size_of(lacking), "configuration"),
                     counted(lacking.size(), "problem"), side.name, command_for(side, purpose.gpu, place)));
   }
-  return lines;
+  return {purposes.size(), lines};
 }
 
 }  // namespace tiletune

@@ -9,13 +9,18 @@
 
 namespace tiletune {
 
+struct FillConfigs {
+  std::size_t written = 0;         ///< files
+  std::vector<std::string> lines;  ///< that say what was written and what no config can measure
+};
+
 /// Writes what measures the best configurations of other sides where a side has no row of them, exactly those
 /// on exactly their problems: one config per side that lacks some and per GPU, set of scalars and state of
 /// the cache. One config takes the file's name, of several each adds its side to it, and its GPU where sides
 /// are none. Every config is loaded and counted before it is written; templates are looked up in the file's
-/// folder and in kernel_templates. Returns lines that say what was written and what no config can measure.
-/// Throws UserError when a template has changed so that the configurations cannot be named any more.
-std::vector<std::string> write_fill_configs(const Comparison& comparison, const Databases& databases,
-                                            const std::filesystem::path& file);
+/// folder and in kernel_templates. Throws UserError when a template has changed so that the configurations
+/// cannot be named any more.
+FillConfigs write_fill_configs(const Comparison& comparison, const Databases& databases,
+                               const std::filesystem::path& file);
 
 }  // namespace tiletune

@@ -94,10 +94,7 @@ int run(const RankOptions& options) {
   TrialFilter filter = options.rows.filter(database);
   filter.outcomes = parse_outcomes(options.outcomes);
   database.at_one_state([&] {
-    if (database.outcome_counts(filter).empty()) {
-      throw NothingToDo("no row matches", Where{options.rows.database.string(), ""},
-                        "Loosen the filters, or run 'tiletune sweep' first.");
-    }
+    require_rows(database, filter);
     stream_output(options.output, [&](std::ostream& out) {
       if (!lists_failures(options)) return write_ranking(out, options, database, filter, format);
       write_outcomes(out, options, database, filter, format);

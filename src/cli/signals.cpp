@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include "base/unfinished_file.h"
+
 namespace tiletune {
 
 namespace {
@@ -13,7 +15,10 @@ volatile std::sig_atomic_t interrupts = 0;
 void note_interrupt(int signal) {
   interrupts = interrupts + 1;
   constexpr int kSignalExit = 128;
-  if (interrupts > 1) ::_exit(kSignalExit + signal);
+  if (interrupts > 1) {
+    remove_unfinished_file();
+    ::_exit(kSignalExit + signal);
+  }
 }
 
 }  // namespace

@@ -101,8 +101,8 @@ void add_joined(const Comparison& comparison, const ComparedProblem& problem,
   }
 }
 
-void add_notes_on_sides(const Comparison& comparison, const ComparedProblem& problem,
-                        std::vector<std::string>& lines) {
+void add_screened(const Comparison& comparison, const ComparedProblem& problem,
+                  std::vector<std::string>& lines) {
   for (std::size_t side = 0; side < problem.sides.size(); ++side) {
     const SideOfProblem& facts = problem.sides[side];
     if (facts.screened > 0) {
@@ -111,6 +111,13 @@ void add_notes_on_sides(const Comparison& comparison, const ComparedProblem& pro
                       "few samples",
                       side_name(comparison, side), facts.screened, facts.ran));
     }
+  }
+}
+
+void add_left_out(const Comparison& comparison, const ComparedProblem& problem,
+                  std::vector<std::string>& lines) {
+  for (std::size_t side = 0; side < problem.sides.size(); ++side) {
+    const SideOfProblem& facts = problem.sides[side];
     if (!facts.left_out.empty()) {
       lines.push_back(
           fmt::format("{}: {} times are left out, because there are {} ones (--source picks others)",
@@ -129,8 +136,11 @@ void add_unmeasured(const Comparison& comparison, const ComparedProblem& problem
       if (on[to].known == Known::unmeasured) lacking.push_back(side_name(comparison, to));
     }
     if (lacking.empty()) continue;
-    lines.push_back(fmt::format("unmeasured (?): the best of {} on {}; --fill FILE writes the config for it",
-                                side_name(comparison, from), join(lacking, ", ")));
+    // Kernels of other tools seldom have a template here.
+    const bool is_foreign = problem.sides[from].source == Source::imported;
+    lines.push_back(fmt::format(
+        "unmeasured (?): the best of {} on {}; --fill FILE writes the config for it{}",
+        side_name(comparison, from), join(lacking, ", "), is_foreign ? " where its template is here" : ""));
   }
 }
 
@@ -273,9 +283,18 @@ std::vector<std::string> lines_under(const Comparison& comparison, const Compare
   std::vector<std::string> lines;
   for (const PairOfSides& pair : problem.pairs) lines.push_back(pair_line(comparison, pair));
   add_joined(comparison, problem, lines);
-  add_notes_on_sides(comparison, problem, lines);
+  add_screened(comparison, problem, lines);
+  add_left_out(comparison, problem, lines);
   add_unmeasured(comparison, problem, lines);
   if (!problem.compromise) lines.emplace_back("no compromise: no configuration ran on every side");
+  return lines;
+}
+
+std::vector<std::string> notes_on(const Comparison& comparison, const ComparedProblem& problem) {
+  std::vector<std::string> lines;
+  add_written_values(comparison, lines);
+  add_joined(comparison, problem, lines);
+  add_left_out(comparison, problem, lines);
   return lines;
 }
 

@@ -76,8 +76,8 @@ void write_export(std::ostream& out, const Database& database, const TrialFilter
 
 /// All rows as T4 results, the format that autotuners exchange, row by row; each has all its columns in a
 /// member "tiletune", so that importing the file gives the same rows. Times are in microseconds. Throws
-/// UserError unless the kernels are of one GPU, problem, template and source: a T4 file says nothing of
-/// these.
+/// UserError unless the kernels are of one GPU, problem, template and source, which a T4 file says nothing
+/// of, and when they are predicted.
 void write_t4(std::ostream& out, const Database& database, const TrialFilter& filter);
 
 /// "BM=128 BN=64", or "(baseline)".

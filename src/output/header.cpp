@@ -8,16 +8,36 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
 #include "output/header_lookup.h"
+#include "space/identifier.h"
 
 namespace tiletune {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// Of C++20: a header may be included in newer programs than it asks for.
+constexpr std::array<std::string_view, 92> kKeywords{
+    "alignas",     "alignof",  "and",        "and_eq",    "asm",       "auto",         "bitand",
+    "bitor",       "bool",     "break",      "case",      "catch",     "char",         "char16_t",
+    "char32_t",    "char8_t",  "class",      "co_await",  "co_return", "co_yield",     "compl",
+    "concept",     "const",    "const_cast", "consteval", "constexpr", "constinit",    "continue",
+    "decltype",    "default",  "delete",     "do",        "double",    "dynamic_cast", "else",
+    "enum",        "explicit", "export",     "extern",    "false",     "float",        "for",
+    "friend",      "goto",     "if",         "inline",    "int",       "long",         "mutable",
+    "namespace",   "new",      "noexcept",   "not",       "not_eq",    "nullptr",      "operator",
+    "or",          "or_eq",    "private",    "protected", "public",    "register",     "reinterpret_cast",
+    "requires",    "return",   "short",      "signed",    "sizeof",    "static",       "static_assert",
+    "static_cast", "struct",   "switch",     "template",  "this",      "thread_local", "throw",
+    "true",        "try",      "typedef",    "typeid",    "typename",  "union",        "unsigned",
+    "using",       "virtual",  "void",       "volatile",  "wchar_t",   "while",        "xor",
+    "xor_eq"};
 
 /// The whole of a text as a number; 0 for anything else.
 long long number_in(std::string_view text) {
@@ -108,6 +128,18 @@ std::string entry_text(const Trial& trial, std::size_t number) {
                             ranking_time_us(trial).value_or(0));
 }
 
+/// The content with its guard and namespaces, which carry its hash: two headers in one program would
+/// otherwise define the same things differently, of which linkers keep either without a word.
+std::string in_frame(const std::string& content, const std::string& name_space) {
+  const std::string hash = fmt::format("{:016x}", checksum64(name_space + '\n' + content));
+  return fmt::format(
+      "// The best configurations, written by tiletune {0}. C++17, no dependencies.\n"
+      "#ifndef TILETUNE_BEST_{1}\n#define TILETUNE_BEST_{1}\n\n"
+      "namespace {2} {{\ninline namespace content_{1} {{\n\n{3}\n"
+      "}}  // namespace content_{1}\n}}  // namespace {2}\n\n#endif  // TILETUNE_BEST_{1}\n",
+      kVersion, hash, name_space, content);
+}
+
 }  // namespace
 
 std::string cpp_literal(const std::string& text) {
@@ -127,7 +159,24 @@ std::string cpp_literal(const std::string& text) {
   return literal + "\"";
 }
 
-std::string best_as_header(const std::vector<RankingGroup>& groups, const Database& database) {
+void check_header_namespace(const std::string& text) {
+  constexpr std::string_view kSeparator = "::";
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t end = text.find(kSeparator, begin);
+    const std::string name = text.substr(begin, end - begin);
+    if (!space::is_identifier(name) ||
+        std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end()) {
+      throw UserError(fmt::format("'{}' is no namespace of C++", text), Where{"--namespace", ""},
+                      "Use letters, digits and underscores, such as tuned or tuned::sizes.");
+    }
+    if (end == std::string::npos) return;
+    begin = end + kSeparator.size();
+  }
+}
+
+std::string best_as_header(const std::vector<RankingGroup>& groups, const Database& database,
+                           const std::string& name_space) {
   std::string parameters;
   std::string entries;
   std::size_t number = 0;
@@ -138,10 +187,10 @@ std::string best_as_header(const std::vector<RankingGroup>& groups, const Databa
     parameters += parameters_definition(object_in(trial.parameters), number);
     entries += entry_text(trial, number++);
   }
-  return fmt::format("// The best configurations, written by tiletune {}. C++17, no dependencies.\n",
-                     kVersion) +
-         kHeaderTypes + parameters + "\n// clang-format off\ninline constexpr Entry kEntries[] = {\n" +
-         entries + "};\n// clang-format on\n" + kHeaderLookup;
+  return in_frame(kHeaderTypes + parameters +
+                      "\n// clang-format off\ninline constexpr Entry kEntries[] = {\n" + entries +
+                      "};\n// clang-format on\n" + kHeaderLookup,
+                  name_space);
 }
 
 }  // namespace tiletune

@@ -8,10 +8,17 @@
 
 namespace tiletune {
 
-/// The best configuration of each group as a C++17 header of its own: the table `tiletune_best::kEntries`,
-/// and `tiletune_best::find()`, which answers at compile time too and says how far it fell back. Whatever
-/// text the rows hold appears in escaped string literals alone.
-std::string best_as_header(const std::vector<RankingGroup>& groups, const Database& database);
+inline constexpr const char* kHeaderNamespace = "tiletune_best";
+
+/// Throws UserError unless the text names a namespace, such as "sizes" or "tuned::sizes".
+void check_header_namespace(const std::string& text);
+
+/// The best configuration of each group as a C++17 header of its own: in the namespace, the table `kEntries`,
+/// and `find()`, which answers at compile time too and says how far it fell back. Headers of different
+/// content never stand for one another: in one program each has its own, in one file the compiler refuses to
+/// choose. Whatever text the rows hold appears in escaped string literals alone.
+std::string best_as_header(const std::vector<RankingGroup>& groups, const Database& database,
+                           const std::string& name_space = kHeaderNamespace);
 
 /// A C++ string literal of the bytes of a text, quotes included: printable ASCII, and octal escapes.
 std::string cpp_literal(const std::string& text);

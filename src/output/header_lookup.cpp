@@ -2,12 +2,7 @@
 
 namespace tiletune {
 
-const char* const kHeaderTypes = R"(#ifndef TILETUNE_BEST_H
-#define TILETUNE_BEST_H
-
-namespace tiletune_best {
-
-struct Parameter {
+const char* const kHeaderTypes = R"(struct Parameter {
   const char* name;
   const char* value;  // as it is written in C++ source
 };
@@ -210,10 +205,6 @@ constexpr Found find(const Query& query) {
   }
   return {};
 }
-
-}  // namespace tiletune_best
-
-#endif  // TILETUNE_BEST_H
 )";
 
 }  // namespace tiletune

@@ -2,8 +2,8 @@
 
 namespace tiletune {
 
-/// The parts of the header that `export --format header` writes that are alike in all of them: what stands
-/// before the table, and the lookup behind it.
+/// The parts of the header that `export --format header` writes that are alike in all of them, within its
+/// namespace: what stands before the table, and the lookup behind it.
 extern const char* const kHeaderTypes;
 extern const char* const kHeaderLookup;
 

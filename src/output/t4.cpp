@@ -103,6 +103,10 @@ void check(const T4Rows& rows, const Database& database) {
         fmt::format("rows of {} {} match, and T4 cannot tell them apart", values.size(), unsaid.plural),
         where, fmt::format("Choose one with {}.{}", unsaid.option, suggestion("", values)));
   }
+  if (rows.unsaid.back().values.contains(std::string(name(Source::predicted)))) {
+    throw UserError("T4 has no word for predictions: they would stand there as results", where,
+                    "Choose others with --source measured, or export them as --format json.");
+  }
 }
 
 const char* invalidity(Outcome outcome) {

@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.h"
+#include "base/unfinished_file.h"
 
 namespace tiletune {
 namespace {
@@ -107,6 +111,99 @@ TEST(File, WritesAtomicallyAndLeavesNothingElse) {
 TEST(File, UnwritablePlaceIsNamed) {
   const std::string text = error_of([] { write_file_atomically("/proc/no/such/file", "x"); });
   EXPECT_NE(text.find("/proc/no/such/file: cannot be written"), std::string::npos) << text;
+}
+
+TEST(File, WhatIsNoRegularFileIsWrittenToAsItIs) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  for (const std::string folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    write_file(folder + std::to_string(ends[1]), "three");
+    std::string text(5, ' ');
+    EXPECT_EQ(::read(ends[0], text.data(), text.size()), 5) << folder;
+    EXPECT_EQ(text, "three") << folder;
+  }
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+class OutputFolder : public testing::Test {
+ protected:
+  OutputFolder() { fs::create_directories(folder_); }
+  ~OutputFolder() override { fs::remove_all(folder_); }
+
+  fs::path file(const std::string& name) const { return folder_ / name; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename());
+    return names;
+  }
+
+ private:
+  fs::path folder_ = fs::path(testing::TempDir()) / ("tiletune_output_" + std::to_string(::getpid()));
+};
+
+TEST_F(OutputFolder, ALinkThatLeadsNowhereIsNamed) {
+  fs::create_symlink("loop", file("loop"));
+  EXPECT_EQ(error_of([&] { write_file(file("loop"), "x"); }),
+            file("loop").string() +
+                ": cannot be written: Too many levels of symbolic links\n  Check that the "
+                "folder is writable and the disk has room.");
+}
+
+TEST_F(OutputFolder, TheUmaskDecidesOfNewFilesAndOthersKeepTheirPermissions) {
+  const mode_t before = ::umask(0027);
+  const auto mode = [&](const char* name) { return static_cast<int>(fs::status(file(name)).permissions()); };
+  write_file(file("new"), "x");
+  EXPECT_EQ(mode("new"), 0640);
+  for (const int permissions : {0666, 0600, 0444}) {
+    fs::permissions(file("new"), static_cast<fs::perms>(permissions));
+    write_file(file("new"), "y");
+    EXPECT_EQ(mode("new"), permissions);
+  }
+  write_file_atomically(file("other"), "x");
+  EXPECT_EQ(mode("other"), 0640);
+  ::umask(before);
+}
+
+/// How a process ends that writes a file and does something before it has finished.
+int end_of_writer(const fs::path& file, const std::function<void()>& meanwhile) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    stream_to_file(file, [&](std::ostream& out) {
+      out << "half" << std::flush;
+      meanwhile();
+    });
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+TEST_F(OutputFolder, AnUnfinishedFileGoesWithTheProgram) {
+  write_file(file("kept"), "old");
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    const int status = end_of_writer(file("kept"), [&] { ::raise(signal); });
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
+    EXPECT_EQ(names(), std::vector<std::string>{"kept"});
+  }
+  EXPECT_EQ(read_file(file("kept")), "old");
+  constexpr int kCode = 7;
+  const int status = end_of_writer(file("kept"), [] {
+    remove_unfinished_file();
+    ::_exit(kCode);
+  });
+  EXPECT_EQ(WEXITSTATUS(status), kCode);
+  EXPECT_EQ(names(), std::vector<std::string>{"kept"});
+}
+
+TEST_F(OutputFolder, SignalsThatAreIgnoredStayIgnoredAndOthersAsTheyWere) {
+  std::signal(SIGHUP, SIG_IGN);
+  EXPECT_EQ(end_of_writer(file("new"), [] { ::raise(SIGHUP); }), 0);
+  EXPECT_EQ(read_file(file("new")), "half");
+  EXPECT_EQ(std::signal(SIGHUP, SIG_DFL), SIG_IGN);
+  write_file(file("new"), "x");
+  EXPECT_EQ(std::signal(SIGINT, SIG_DFL), SIG_DFL);
 }
 
 TEST(Where, PointersEscapeSlashesAndTildes) {

@@ -55,7 +55,9 @@ TEST(Fill, OfOneSideTakesTheFilesNameAndWhatIsCompleteWritesNone) {
   EXPECT_EQ(evaluated_by(sandbox, "gaps.json"), std::set<std::string>{R"(1x1x1 {"V":2})"});
   std::filesystem::remove(sandbox.folder() / "gaps.json");
   record(sandbox, "a.db", {tiny("B", 2, 6)});
-  EXPECT_EQ(sandbox.run(compare).err, "nothing to fill: gaps.json is not written\n");
+  const Finished complete = sandbox.run(compare);
+  EXPECT_EQ(complete.err, "nothing to fill: gaps.json is not written\n");
+  EXPECT_EQ(complete.code, kNothingToDo);
   EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "gaps.json"));
 }
 
@@ -88,7 +90,7 @@ TEST(Fill, SaysWhatNoConfigCanMeasure) {
   const Sandbox sandbox;
   record_with_gaps(sandbox);
   const Finished unknown = sandbox.run(with(kBoth, {"--fill", "gaps.json"}));
-  EXPECT_EQ(unknown.code, 0);
+  EXPECT_EQ(unknown.code, kNothingToDo);
   EXPECT_NE(unknown.err.find("no config can measure tiny at 1x1x1: there is no template 'tiny'\n"),
             std::string::npos)
       << unknown.err;

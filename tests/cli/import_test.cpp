@@ -9,6 +9,7 @@
 #include "cli/fake_sweep.h"
 #include "cli/process.h"
 #include "store/database.h"
+#include "store/sample_trial.h"
 
 namespace tiletune {
 namespace {
@@ -172,6 +173,37 @@ TEST(ExportCommand, T4NeedsOneSpace) {
                {"--format: has no effect beside --best"});
   const Finished run = sandbox.run({"export", "--format", "t4", "--gpu", "b200", "--db", "r.db"});
   EXPECT_EQ(nlohmann::ordered_json::parse(run.out)["results"].size(), 4U);
+}
+
+TEST(ExportCommand, WhereNoRowMatchesNothingIsWritten) {
+  const Sandbox sandbox;
+  sandbox.write("a.json", cache("NVIDIA A100", {"x"}, 3));
+  sandbox.run({"import", "a.json", "--db", "r.db"});
+  for (const char* format : {"json", "t4", "header"}) {
+    expect_error(sandbox.run({"export", "--format", format, "--template", "nope", "--db", "r.db", "-o", "x"}),
+                 kNothingToDo, {"r.db: no row matches", "Loosen the filters"});
+    EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "x")) << format;
+  }
+}
+
+TEST(ExportCommand, BaselinesStandByEveryTemplateButAreNotAskedFor) {
+  const Sandbox sandbox;
+  Trial baseline = timed_trial("a", 100, 1);
+  baseline.kind = "baseline";
+  Database(sandbox.folder() / "r.db", Database::Mode::read_write).record(baseline);
+  EXPECT_EQ(sandbox.run({"export", "--db", "r.db"}).code, 0);
+  expect_error(sandbox.run({"export", "--db", "r.db", "--template", "nope"}), kNothingToDo,
+               {"no row matches"});
+}
+
+TEST(ExportCommand, T4HasNoWordForPredictions) {
+  const Sandbox sandbox;
+  Trial row = timed_trial("a", 100, 1);
+  row.source = Source::predicted;
+  Database(sandbox.folder() / "r.db", Database::Mode::read_write).record(row);
+  expect_error(sandbox.run({"export", "--format", "t4", "--db", "r.db", "-o", "x"}), kUserError,
+               {"r.db: T4 has no word for predictions", "--source measured"});
+  EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "x"));
 }
 
 /// A T1 tuning problem with a kernel file that is not there.

@@ -101,6 +101,15 @@ TEST(Comparison, SaysWhatIsUnmeasuredAndWhatOneSideAloneHas) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
 }
 
+TEST(Comparison, PromisesNoConfigForKernelsOfOtherTools) {
+  std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("B", 2, 50)};
+  for (Trial& row : rows) row.source = Source::imported;
+  const std::string text = written(rows, Format::table);
+  const std::string line =
+      "the best of A on B; --fill FILE writes the config for it where its template is here\n";
+  EXPECT_NE(text.find(line), std::string::npos) << text;
+}
+
 TEST(Comparison, SaysByHowMuchALaterSideIsSlowerAndWhetherThatIsNoise) {
   std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("A", 1, 110), of_gpu("A", 2, 100), of_gpu("A", 2, 110)};
   for (std::size_t i = 0; i < rows.size(); ++i) {

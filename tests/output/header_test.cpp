@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/error.h"
 #include "output/header_lookup.h"
 #include "store/sample_trial.h"
 #include "store/temporary_folder.h"
@@ -30,17 +31,40 @@ Trial best_of(const std::string& gpu, const std::string& problem, double median_
   return row;
 }
 
-std::string header_of(const std::filesystem::path& folder, const std::vector<Trial>& rows) {
+std::string header_of(const std::filesystem::path& folder, const std::vector<Trial>& rows,
+                      const std::string& name_space = kHeaderNamespace) {
   Database database(folder / "rows.db", Database::Mode::read_write);
   database.record_all(rows);
   RankingRows ranking = ranking_rows(database, {});
-  return best_as_header(rank_rows(ranking), database);
+  return best_as_header(rank_rows(ranking), database, name_space);
 }
 
 std::string read(const std::filesystem::path& file) {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   return text.str();
+}
+
+/// A program's files: a.h and b.h of two databases, a.cpp and b.cpp that say what each of them finds, and
+/// main.cpp that prints both.
+void write_two_headers(const std::filesystem::path& folder) {
+  for (const std::string name : {"a", "b"}) {
+    const TemporaryFolder rows;
+    std::ofstream(folder / (name + ".h"))
+        << header_of(rows.path(), {best_of(name == "a" ? "A100" : "H200", "512x512x512", 9)});
+    std::ofstream(folder / (name + ".cpp"))
+        << "#include \"" << name << ".h\"\nconst char* " << name
+        << "() { return tiletune_best::find({}).entry->kernel_expression; }\n";
+  }
+  std::ofstream(folder / "main.cpp") << "#include <cstdio>\nconst char* a();\nconst char* b();\n"
+                                        "int main() { std::printf(\"%s, %s\", a(), b()); }\n";
+}
+
+/// What the program prints that a compiler makes of files of the folder.
+std::string printed(const std::filesystem::path& folder, const std::string& arguments) {
+  const std::string command = "cd '" + folder.string() + "' && g++ -std=c++17 -Wall -Wextra -Werror " +
+                              arguments + " -o main 2> errors && ./main > output";
+  return std::system(command.c_str()) == 0 ? read(folder / "output") : read(folder / "errors");
 }
 
 bool has(const std::string& program) {
@@ -260,6 +284,39 @@ int main() {
             "H200: " + unlike + far + "H200: " + unlike + "for this problem\n" +
                 "H200: tuned on a GPU of another compute capability, for this problem\n" + "A100: " + unlike +
                 "for this problem\n" + "H200: tuned on a GPU of this model, " + far);
+}
+
+TEST(Header, TwoInOneProgramHaveTheirOwnEntriesInAnyOrder) {
+  const TemporaryFolder folder;
+  write_two_headers(folder.path());
+  for (const char* arguments :
+       {"-O0 main.cpp a.cpp b.cpp", "-O0 main.cpp b.cpp a.cpp", "-O2 main.cpp b.cpp a.cpp"})
+    EXPECT_EQ(printed(folder.path(), arguments), "A100 512x512x512, H200 512x512x512") << arguments;
+}
+
+TEST(Header, TwoInOneFileAreAmbiguousUnlessTheirNamespacesDiffer) {
+  const TemporaryFolder folder;
+  write_two_headers(folder.path());
+  std::ofstream(folder.path() / "both.cpp")
+      << "#include \"a.h\"\n#include \"b.h\"\n#include \"a.h\"\n"
+         "int main() { return tiletune_best::find({}).entry == nullptr; }\n";
+  EXPECT_NE(printed(folder.path(), "both.cpp").find("ambiguous"), std::string::npos);
+  const TemporaryFolder rows;
+  std::ofstream(folder.path() / "c.h")
+      << header_of(rows.path(), {best_of("L40", "512x512x512", 9)}, "tuned::l40");
+  std::ofstream(folder.path() / "both.cpp")
+      << "#include <cstdio>\n#include \"a.h\"\n#include \"c.h\"\n"
+         "int main() { std::printf(\"%s, %s\", tiletune_best::find({}).entry->gpu, "
+         "tuned::l40::find({}).entry->gpu); }\n";
+  EXPECT_EQ(printed(folder.path(), "both.cpp"), "A100, L40");
+}
+
+TEST(Header, NamespacesAreIdentifiers) {
+  for (const char* good : {"tuned", "tuned::l40", "_a::b_2::c"})
+    EXPECT_NO_THROW(check_header_namespace(good)) << good;
+  for (const char* bad :
+       {"", "a:b", "a::", "::a", "a::::b", "2a", "a b", "a-b", "class", "a::namespace", "a;int x"})
+    EXPECT_THROW(check_header_namespace(bad), UserError) << bad;
 }
 
 TEST(Header, LiteralsAreAscii) {

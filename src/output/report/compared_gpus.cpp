@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "output/comparison.h"
+#include "output/comparison_lines.h"
 #include "rank/compare_databases.h"
 
 namespace tiletune {
@@ -12,7 +13,11 @@ nlohmann::ordered_json compared_gpus(const Database& database, const TrialFilter
   if (database.gpus().size() < 2) return nullptr;
   const Databases databases({&database});
   const Comparison comparison = compare_databases(databases, {CompareBy::gpu, filter, {}, {}}, alias);
-  return comparison.sides.size() < 2 ? nlohmann::ordered_json() : comparison_json(comparison, databases);
+  if (comparison.sides.size() < 2) return nullptr;
+  nlohmann::ordered_json document = comparison_json(comparison, databases);
+  for (std::size_t i = 0; i < comparison.problems.size(); ++i)
+    document["problems"][i]["notes"] = notes_on(comparison, comparison.problems[i]);
+  return document;
 }
 
 }  // namespace tiletune

@@ -8,6 +8,7 @@ function comparisonSection(group, groups) {
     content.push(element("p", {class: "banner"}, "Times of different sources stand side by side: ",
       problem.sides.map(({side, source}) => `${side} ${source}`).join(", ")));
   }
+  content.push(...problem.notes.map((note) => element("p", {class: "fact"}, note)));
   const matrix = portabilityChart(problem);
   content.push(element("p", {class: "fact"}, "A row is a configuration, the best of one GPU or a compromise; a cell the ",
     "fastest time of that GPU by the configuration's, 100 being the fastest. Empty: it has no time there."),
