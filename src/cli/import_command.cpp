@@ -72,7 +72,11 @@ std::string as_text(const ImportSummary& summary) {
         "  the problem '{}'{} is a name, no sizes: it is the same as problems of that name only\n",
         printable(*names.begin()), names.size() == 1 ? "" : fmt::format(" (and {} more)", names.size() - 1));
   }
-  if (summary.unfinished) text += "  unfinished: its closing braces are missing; all rows before are taken\n";
+  if (summary.unfinished) {
+    text += fmt::format("  unfinished: {}; all rows before are taken\n",
+                        summary.lost_row ? "it ends in the middle of a row, which is left out"
+                                         : "its closing braces are missing");
+  }
   return text;
 }
 
@@ -108,6 +112,7 @@ nlohmann::ordered_json as_json(const ImportSummary& summary) {
           {"new_rows", summary.new_rows},
           {"replaced", summary.replaced},
           {"unfinished", summary.unfinished},
+          {"lost_row", summary.lost_row},
           {"outcomes", std::move(outcomes)},
           {"reasons", std::move(reasons)}};
 }

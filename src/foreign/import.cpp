@@ -124,18 +124,19 @@ class Import {
     events.member = [&](const std::string& name, Tree value) { header_.add(name, std::move(value)); };
     events.rows_begin = [&](const std::string& name) { begin_rows(name); };
     events.row = [&](std::string_view key, const Branch& row) { add(key, row); };
-    const bool whole = read_document(file_, events);
+    const DocumentEnd end = read_document(file_, events);
     if (!format_) {
       throw UserError("is no recording of a tool that is known here", Where{file_.string(), ""},
                       "Import a cache file of Kernel Tuner, T4 results, the JSON output of KTT or what "
                       "'tiletune export' wrote.");
     }
     // Only Kernel Tuner writes its file as it goes on.
-    if (!whole && place_.pointer != "/cache") {
+    if (end != DocumentEnd::whole && place_.pointer != "/cache") {
       throw UserError("is cut off", Where{file_.string(), place_.pointer}, "Copy it again.");
     }
     if (writer_) summary_.new_rows = writer_->finish();
-    summary_.unfinished = !whole;
+    summary_.unfinished = end != DocumentEnd::whole;
+    summary_.lost_row = end == DocumentEnd::within_a_row;
     batch_->commit();
     return std::move(summary_);
   }

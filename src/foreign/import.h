@@ -28,6 +28,7 @@ struct ImportSummary {
   std::uint64_t new_rows = 0;  ///< that the database had not
   std::uint64_t replaced = 0;  ///< rows of tiletune's that were there, but count less
   bool unfinished = false;     ///< its closing braces were missing
+  bool lost_row = false;       ///< and the rest of its last row, which was left out
   std::map<Outcome, std::int64_t> outcomes;
   std::map<std::pair<Outcome, std::string>, std::int64_t> reasons;  ///< of rows that are not ok
 };

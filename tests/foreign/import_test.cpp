@@ -62,8 +62,21 @@ TEST_F(Import, AnUnfinishedCacheGivesTheRowsThatAreThere) {
     const ImportSummary summary = import_file(fresh, file, {}, [](std::uint64_t) {});
     EXPECT_EQ(summary.rows, 2U) << end;
     EXPECT_TRUE(summary.unfinished) << end;
+    EXPECT_FALSE(summary.lost_row) << end;
     std::filesystem::remove(folder_ / "fresh.db");
   }
+}
+
+/// Whoever is killed as it writes stops anywhere.
+TEST_F(Import, ACacheThatEndsInTheMiddleOfARowGivesTheRowsBefore) {
+  const std::string row = R"("2é": {"x": -2.5e1, "time": 2, "times": [1, null, true], "note": "\u00e9"})";
+  const std::string before = open_cache("\"1\": {\"x\": 1, \"time\": 1},\n");
+  for (std::size_t bytes = 1; bytes < row.size(); ++bytes) {
+    const ImportSummary summary = import_text(before + row.substr(0, bytes));
+    EXPECT_EQ(summary.rows, 1U) << bytes;
+    EXPECT_TRUE(summary.unfinished && summary.lost_row) << bytes;
+  }
+  EXPECT_EQ(rows().size(), 1U);
 }
 
 TEST_F(Import, ImportingAgainChangesNothing) {
