@@ -29,6 +29,17 @@ void check_time(double microseconds, const Where& where) {
                   "Correct or remove the row.");
 }
 
+/// A mean lies among its samples, but a tool may leave some out, or add what it takes to launch: one that is
+/// far from them is of another unit.
+void check_mean(double mean_us, const Timing& timing, const Where& where) {
+  constexpr double kFar = 100;
+  const auto [low, high] = std::minmax_element(timing.times_us.begin(), timing.times_us.end());
+  if (mean_us >= *low / kFar && mean_us <= *high * kFar) return;
+  throw UserError(fmt::format("the time {:g} us is far from its samples, {:g} to {:g} us: a unit is wrong",
+                              mean_us, *low, *high),
+                  where, "Correct or remove the row.");
+}
+
 /// Its sizes; none where it is a name.
 std::optional<std::vector<std::int64_t>> sizes_of(const std::string& problem) {
   std::vector<std::int64_t> sizes;
@@ -137,6 +148,7 @@ void set_times(std::optional<double> mean_us, const std::optional<Branch>& sampl
     return;
   }
   Timing timing = summarise(std::move(taken));
+  if (mean_us) check_mean(*mean_us, timing, where);
   trial.median_us = timing.median_us;
   trial.ci_low_us = timing.ci_low_us;
   trial.ci_high_us = timing.ci_high_us;

@@ -62,7 +62,7 @@ std::string known_words(const std::array<ForeignOutcome, N>& words) {
 }
 
 /// The times of a configuration that ran: the tool's own figure, which is a mean, and its samples, if it
-/// keeps them. Throws UserError where there is neither, or one is no time.
+/// keeps them. Throws UserError where there is neither, one is no time, or they cannot be of one unit.
 void set_times(std::optional<double> mean_us, const std::optional<Branch>& samples, double unit_us,
                const Where& where, Trial& trial);
 

@@ -50,6 +50,18 @@ TEST_F(ImportErrors, BrokenRowsAreNamed) {
             "file.json: /results/1: the row has no time. Correct or remove the row.");
 }
 
+TEST_F(ImportErrors, AFigureOfAnotherUnitThanItsSamples) {
+  EXPECT_EQ(
+      refusal(cache(std::string(kGood) + R"("2": {"x": 2, "time": 1000, "times": [2, 1, 3]})")),
+      "file.json: /cache/2: the time 1e+06 us is far from its samples, 1000 to 3000 us: a unit is wrong. "
+      "Correct or remove the row.");
+  const std::string row = R"({"configuration": {"x": 1}, "times": {"runtimes": [1]}, "invalidity": "correct",
+      "measurements": [{"name": "time", "value": 1, "unit": "us"}]})";
+  EXPECT_EQ(refusal(R"({"metadata": {"timeunit": "ms"}, "results": [)" + row + "]}", {"A", "1", "k", ""}),
+            "file.json: /results/0: the time 1 us is far from its samples, 1000 to 1000 us: a unit is wrong. "
+            "Correct or remove the row.");
+}
+
 TEST_F(ImportErrors, AParameterIsThereOnce) {
   const ImportFacts facts{"A", "1", "k", "ms"};
   EXPECT_EQ(refusal(cache(std::string(kGood) + R"("2": {"x": 2, "x": 3, "time": 2})")),

@@ -36,6 +36,14 @@ TEST_F(Import, MillisecondsBecomeMicrosecondsAndTheMeanStaysTheTools) {
   EXPECT_EQ(row.measure_policy, R"({"tool":"Kernel Tuner","file":"file.json"})");
 }
 
+TEST_F(Import, AToolsFigureMayBeSomewhatBesideItsSamples) {
+  import_text(
+      cache(R"("1": {"x": 1, "time": 1, "times": [0.01, 0.02]}, "2": {"x": 2, "time": 1, "times": [99]})"));
+  ASSERT_EQ(rows().size(), 2U);
+  EXPECT_EQ(rows()[0].mean_us, 1000);
+  EXPECT_EQ(rows()[1].mean_us, 1000);
+}
+
 TEST_F(Import, FailuresOfKernelTunerKeepTheirWord) {
   const ImportSummary summary = import_text(
       cache(R"("1": {"x": 1, "time": "InvalidConfig"}, "2": {"x": 2, "time": "CompilationFailedConfig"},
