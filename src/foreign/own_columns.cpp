@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "foreign/row.h"
 #include "store/columns.h"
 #include "store/samples.h"
 #include "store/schema.h"
@@ -63,6 +64,12 @@ void check_figures(const Trial& trial, const Where& where) {
     refuse("occupancy", "this is not from 0 to 1", where);
 }
 
+void check_facts(const Trial& trial, const ImportFacts& facts, const Where& where) {
+  check_same(trial.gpu, facts, &ImportFacts::gpu, "--gpu", where);
+  check_same(trial.problem, facts, &ImportFacts::problem, "--problem", where);
+  if (trial.kind == "kernel") check_same(trial.template_name, facts, &ImportFacts::kernel, "--kernel", where);
+}
+
 void read_sweeps(const Branch& object, const Where& where, Trial& trial) {
   const auto list = object.find("sweeps");
   if (!list) {
@@ -90,7 +97,7 @@ std::vector<double> numbers_of(const Branch& list, const Where& where) {
   return numbers;
 }
 
-void read_own_columns(const Branch& object, const Where& where, Trial& trial) {
+void read_own_columns(const Branch& object, const Where& where, const ImportFacts& facts, Trial& trial) {
   for (const Column& column : trial_columns()) {
     const auto value = object.find(column.name);
     if (!value) continue;
@@ -112,6 +119,7 @@ void read_own_columns(const Branch& object, const Where& where, Trial& trial) {
   if (trial.outcome == Outcome::ok && trial.source == Source::measured && !trial.median_us)
     refuse("outcome", "a row that is ok has a time", where);
   check_figures(trial, where);
+  check_facts(trial, facts, where);
 }
 
 SweepRecord read_sweep(const Branch& object) {

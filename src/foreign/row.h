@@ -10,9 +10,14 @@
 
 namespace tiletune {
 
-/// What all rows of a file share. Throws UserError, naming the option, for what is not known.
+/// What all rows of a file share. Throws UserError, naming the option, for what is not known or is said
+/// in two ways.
 Trial shared_row(const std::string& tool, const std::string& file, std::string_view gpu,
                  std::string_view problem, std::string_view kernel, const ImportFacts& facts);
+
+/// Throws UserError, at `where`, when the person says with `option` another thing than the file does.
+void check_same(std::string_view in_file, const ImportFacts& facts, std::string ImportFacts::*fact,
+                std::string_view option, const Where& where);
 
 /// "4096x4096" of [4096, 4096], 4096 or "4096"; another text is the problem's name; empty for what is
 /// neither.
@@ -29,7 +34,7 @@ void add_parameter(std::string_view name, const Branch& value, const Where& wher
 UserError named_twice(std::string_view name, const Where& where);
 
 /// Microseconds of the unit that a file names, or the person. Throws UserError where nobody does, and for a
-/// unit that is none.
+/// unit that is none or another than the other's.
 double time_unit(std::string_view in_file, const ImportFacts& facts, const Where& where);
 
 /// A word of another tool for what became of a configuration.

@@ -32,6 +32,38 @@ TEST_F(ImportErrors, WhatAFileDoesNotSayMustBeSaid) {
       "file.json: /Metadata/TimeUnit: 'Fortnights' is no unit of time. Say it: --time-unit ms, us, ns or s.");
 }
 
+TEST_F(ImportErrors, WhatThePersonSaysMustNotContradictTheFile) {
+  const std::string kernel_tuner = cache(R"("1": {"x": 1, "time": 1})");
+  EXPECT_EQ(
+      refusal(kernel_tuner, {"NVIDIA B200", "", "", ""}),
+      "file.json: the file says 'NVIDIA A100', but --gpu 'NVIDIA B200'. Leave out --gpu, or correct the "
+      "file.");
+  EXPECT_EQ(
+      refusal(kernel_tuner, {"", "0x0", "", ""}),
+      "file.json: the file says '64x32', but --problem '0x0'. Leave out --problem, or correct the file.");
+  EXPECT_EQ(refusal(kernel_tuner, {"", "", "other", ""}),
+            "file.json: the file says 'k', but --kernel 'other'. Leave out --kernel, or correct the file.");
+  EXPECT_EQ(refusal(R"({"metadata": {"timeunit": "milliseconds"}, "results": [{"configuration": {"x": 1},
+                        "times": {"runtimes": [3]}, "invalidity": "correct"}]})",
+                    {"A", "1", "k", "us"}),
+            "file.json: /metadata/timeunit: the file says 'milliseconds', but --time-unit 'us'. Leave out "
+            "--time-unit, or correct the file.");
+  EXPECT_EQ(
+      refusal(R"({"Metadata": {"Device": "A", "TimeUnit": "ms"}, "Results": [{"KernelName": "k",
+                        "Status": "Ok", "TotalDuration": 1, "Configuration": [{"Name": "x", "Value": 1}]}]})",
+              {"", "1", "other", ""}),
+      "file.json: /Results/0: the file says 'k', but --kernel 'other'. Leave out --kernel, or correct the "
+      "file.");
+  const std::string own = R"({"tiletune_trials": 1, "sweeps": [], "trials": [
+      {"key": "a", "kind": "kernel", "gpu": "NVIDIA A100", "outcome": "refused"}]})";
+  EXPECT_EQ(refusal(own, {"NVIDIA B200", "", "", ""}),
+            "file.json: /trials/0: the file says 'NVIDIA A100', but --gpu 'NVIDIA B200'. Leave out --gpu, or "
+            "correct the file.");
+  EXPECT_EQ(
+      refusal(own, {"", "", "", "ms"}),
+      "file.json: the file says 'us', but --time-unit 'ms'. Leave out --time-unit, or correct the file.");
+}
+
 TEST_F(ImportErrors, BrokenRowsAreNamed) {
   EXPECT_EQ(
       refusal(cache(std::string(kGood) + R"("a/b": {"x": 2, "time": "Exploded"})")),

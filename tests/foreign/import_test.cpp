@@ -125,18 +125,31 @@ TEST_F(Import, TheHeaderMayStandBehindTheRows) {
   EXPECT_EQ(rows()[0].problem, "2x3");
 }
 
-TEST_F(Import, WhatTheFileSaysCountsMoreThanThePerson) {
-  const ImportFacts facts{"NVIDIA B200", "7", "other", "ns"};
+TEST_F(Import, ThePersonMaySayWhatTheFileSays) {
+  const ImportFacts facts{"NVIDIA A100", "64x32", "k", "ns"};
+  import_text(cache(R"("1": {"x": 1, "time": 2})"), facts);
+  ASSERT_EQ(rows().size(), 1U);
+  EXPECT_EQ(rows()[0].median_us, 2e-3) << "a cache does not say its unit";
+  import_text(R"({"metadata": {"timeunit": "milliseconds"}, "results": [{"configuration": {"x": 1},
+                 "measurements": [{"name": "time", "value": 3000, "unit": "us"}],
+                 "times": {"runtimes": [3]}, "invalidity": "correct"}]})",
+              {"NVIDIA A100", "64x32", "k", "ms"});
+  EXPECT_EQ(rows().back().median_us, 3000);
+  import_text(
+      R"({"tiletune_trials": 1, "sweeps": [], "trials": [{"key": "own", "kind": "kernel", "gpu": "NVIDIA A100",
+                 "template": "k", "problem": "64x32", "outcome": "refused"}]})",
+      {"NVIDIA A100", "64x32", "k", "microseconds"});
+  EXPECT_EQ(rows().size(), 3U);
+}
+
+TEST_F(Import, AConfigThatIsReplayedMaySayOtherThingsThanTheFile) {
+  ImportFacts facts{"A100", "7", "other", ""};
+  facts.replayed = true;
   import_text(cache(R"("1": {"x": 1, "time": 2})"), facts);
   ASSERT_EQ(rows().size(), 1U);
   EXPECT_EQ(rows()[0].gpu, "NVIDIA A100");
   EXPECT_EQ(rows()[0].problem, "64x32");
   EXPECT_EQ(rows()[0].template_name, "k");
-  EXPECT_EQ(rows()[0].median_us, 2e-3) << "a cache does not say its unit";
-  import_text(R"({"metadata": {"timeunit": "milliseconds"}, "results": [{"configuration": {"x": 1},
-                 "times": {"runtimes": [3]}, "invalidity": "correct"}]})",
-              facts);
-  EXPECT_EQ(rows().back().median_us, 3000);
 }
 
 TEST_F(Import, ANumberThatPythonDoesNotHaveHarmsNoOther) {
