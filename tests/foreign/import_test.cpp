@@ -272,6 +272,15 @@ TEST_F(Import, OfAnExportsRowAndTheOneThatIsThereTheSameCountsAsInMerge) {
   EXPECT_EQ(database_.find("better here")->median_us, 1);
 }
 
+TEST_F(Import, TheSamplesOfAnExportsRowMayComeLater) {
+  const std::string row =
+      R"({"key": "k", "outcome": "ok", "recorded_at": "2026-11-21T10:00:00Z", "median_us": 2)";
+  import_text(own_export(row + "}"));
+  EXPECT_EQ(import_text(own_export(row + R"(, "samples_us": [2, 3]})")).replaced, 1U);
+  EXPECT_EQ(import_text(own_export(row + "}")).replaced, 0U);
+  EXPECT_EQ(database_.find("k")->samples_us, (std::vector<double>{2, 3}));
+}
+
 TEST_F(Import, AnExportsRowIsSeenInTheSweepThatBeganLast) {
   SweepRecord between;
   between.started_at = "2026-11-20T20:00:00Z";
