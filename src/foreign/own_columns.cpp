@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "foreign/row.h"
+#include "foreign/units.h"
 #include "store/columns.h"
 #include "store/samples.h"
 #include "store/schema.h"
@@ -36,6 +37,13 @@ std::optional<Cell> cell_of(const Branch& value, CellType type, const Where& whe
 
 void refuse(const char* column, const char* why, const Where& where) {
   throw UserError(why, where.at(column), "Correct or remove the row.");
+}
+
+/// Of two rows the later one counts, as texts compare.
+void check_moment(const std::string& when, const Where& where) {
+  if (when.empty() || utc_time(when) == when) return;
+  throw UserError(fmt::format("'{}' is no time such as 2026-11-21T10:00:00Z", when), where.at("recorded_at"),
+                  "Correct it.");
 }
 
 /// Figures that no kernel can have, however the file came to say them.
@@ -119,6 +127,7 @@ void read_own_columns(const Branch& object, const Where& where, const ImportFact
   if (trial.outcome == Outcome::ok && trial.source == Source::measured && !trial.median_us)
     refuse("outcome", "a row that is ok has a time", where);
   check_figures(trial, where);
+  check_moment(trial.recorded_at, where);
   check_facts(trial, facts, where);
 }
 
@@ -142,6 +151,7 @@ CalibrationRecord read_calibration(const Branch& object, const Where& where) {
     if (text != nullptr) calibration.** text = value->text();
     if (number != nullptr) calibration.** number = value->number();
   }
+  check_moment(calibration.recorded_at, where);
   return calibration;
 }
 

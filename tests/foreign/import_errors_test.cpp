@@ -203,12 +203,22 @@ TEST_F(ImportErrors, RowsThatTiletuneCannotHaveWritten) {
            std::pair(R"("occupancy": 7.5)", "/trials/0/occupancy: this is not from 0 to 1"),
            std::pair(R"("kind": "unkind")", "/trials/0/kind: this is neither kernel, baseline nor twin"),
            std::pair(R"("parameters": [1])", "/trials/0/parameters: a kernel's parameters are an object"),
+           std::pair(R"("recorded_at": "9999-99-99T00:00:00Z")",
+                     "/trials/0/recorded_at: '9999-99-99T00:00:00Z' is no time such as 2026-11-21T10:00:00Z"),
+           std::pair(R"("recorded_at": "garbage")", "/trials/0/recorded_at: 'garbage' is no time"),
+           std::pair(R"("recorded_at": "2026-11-21T10:00:00+01:00")", "/trials/0/recorded_at: "),
            std::pair(R"("key": "")", "/trials/0: the row has no key"),
        }) {
     EXPECT_NE(refusal(own(column)).find(why), std::string::npos) << refusal(own(column));
   }
   EXPECT_NE(refusal(R"({"metadata": {"timeunit": "us", "tiletune": {"other_rows": [5]}}, "results": []})")
                 .find("/metadata/tiletune/other_rows/0: a row is an object"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"tiletune_trials": 1, "sweeps": [], "calibrations": [{"gpu": "A", "gpu_uuid": "u",
+                        "driver_version": "5", "recorded_at": "t", "ffma_tflops": 1, "copy_gbs": 2.5,
+                        "shared_gbs": null, "event_floor_us": 0, "empty_kernel_us": 1,
+                        "empty_kernel_batch_us": 1}], "trials": []})")
+                .find("/calibrations/recorded_at: 't' is no time"),
             std::string::npos);
 }
 

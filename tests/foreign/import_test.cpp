@@ -243,8 +243,9 @@ std::string own_export(const std::string& rows) {
 
 TEST_F(Import, OfAnExportsRowAndTheOneThatIsThereTheSameCountsAsInMerge) {
   const auto row = [](const char* key, const char* outcome) {
-    return fmt::format(R"({{"key": "{}", "outcome": "{}", "recorded_at": "2026-02", "median_us": 2}})", key,
-                       outcome);
+    return fmt::format(
+        R"({{"key": "{}", "outcome": "{}", "recorded_at": "2026-02-01T00:00:00Z", "median_us": 2}})", key,
+        outcome);
   };
   Trial dispatched;
   dispatched.key = "dispatched here";
