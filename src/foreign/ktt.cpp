@@ -88,7 +88,8 @@ class KttFormat : public ForeignFormat {
     for (const Branch result : results) {
       const auto data = result.find("CompilationData");
       const auto count = data ? data->find("RegistersCount") : std::nullopt;
-      if (count && count->is(Tree::Kind::integer) && ++functions == 1) trial.registers = count->integer();
+      if (count && count->is(Tree::Kind::integer) && is_figure(count->number()) && ++functions == 1)
+        trial.registers = count->integer();
     }
     if (functions > 1) trial.registers.reset();
   }

@@ -153,6 +153,16 @@ double time_unit(std::string_view in_file, const ImportFacts& facts, const Where
   return unit;
 }
 
+bool is_figure(double value) {
+  constexpr double kBeyondAny = 1e12;
+  return value >= 0 && value <= kBeyondAny;
+}
+
+std::optional<double> figure_of(const Branch& object, std::string_view name) {
+  const auto number = object.number_of(name);
+  return number && is_figure(*number) ? number : std::nullopt;
+}
+
 void set_times(std::optional<double> mean_us, const std::optional<Branch>& samples, double unit_us,
                const Where& where, Trial& trial) {
   Samples taken;

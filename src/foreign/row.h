@@ -66,6 +66,12 @@ std::string known_words(const std::array<ForeignOutcome, N>& words) {
   return text + ".";
 }
 
+/// Whether something beside the time can be so: not negative, and neither infinite nor beyond 10^12.
+bool is_figure(double value);
+
+/// The number of such a member; none where it cannot be so.
+std::optional<double> figure_of(const Branch& object, std::string_view name);
+
 /// The times of a configuration that ran: the tool's own figure, which is a mean, and its samples, if it
 /// keeps them. Throws UserError where there is neither, one is no time, or they cannot be of one unit.
 void set_times(std::optional<double> mean_us, const std::optional<Branch>& samples, double unit_us,

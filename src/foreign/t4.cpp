@@ -146,8 +146,8 @@ class T4Format : public ForeignFormat {
   }
 
   void read_compile_time(const Branch& times, const Where& where, Trial& trial) const {
-    auto compilation = times.number_of("compilation_time");
-    if (!compilation) compilation = times.number_of("compilation");
+    auto compilation = figure_of(times, "compilation_time");
+    if (!compilation) compilation = figure_of(times, "compilation");
     if (compilation) {
       const double microseconds = unit("", where);
       trial.compile_ms =

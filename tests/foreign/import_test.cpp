@@ -44,6 +44,28 @@ TEST_F(Import, AToolsFigureMayBeSomewhatBesideItsSamples) {
   EXPECT_EQ(rows()[1].mean_us, 1000);
 }
 
+TEST_F(Import, FiguresThatCannotBeAreLeftOut) {
+  for (const char* figure : {"-3", "1e300", "NaN", "Infinity", "1.1e12"}) {
+    import_text(cache(fmt::format(
+        R"("1": {{"x": "{0}", "time": 1, "GFLOP/s": {0}, "compile_time": {0}, "benchmark_time": {0}}})",
+        figure)));
+    const Trial row = rows().back();
+    EXPECT_FALSE(row.tflops || row.compile_ms || row.measure_ms) << figure;
+    EXPECT_EQ(row.median_us, 1000);
+  }
+  import_text(
+      R"({"metadata": {"timeunit": "ms"}, "results": [{"configuration": {"x": 1}, "invalidity": "correct",
+                 "times": {"compilation_time": -3, "runtimes": [1]}}]})",
+      {"A", "1", "k", ""});
+  EXPECT_FALSE(rows().back().compile_ms);
+  import_text(
+      R"({"Metadata": {"Device": "A", "TimeUnit": "ms"}, "Results": [{"KernelName": "k", "Status": "Ok",
+                 "TotalDuration": 1, "Configuration": [{"Name": "x", "Value": 2}],
+                 "ComputationResults": [{"CompilationData": {"RegistersCount": -5}}]}]})",
+      {"", "1", "", ""});
+  EXPECT_FALSE(rows().back().registers);
+}
+
 TEST_F(Import, FailuresOfKernelTunerKeepTheirWord) {
   const ImportSummary summary = import_text(
       cache(R"("1": {"x": 1, "time": "InvalidConfig"}, "2": {"x": 2, "time": "CompilationFailedConfig"},
