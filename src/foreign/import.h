@@ -14,6 +14,9 @@
 
 namespace tiletune {
 
+/// Of each of a file's names so many are kept: a set of this size stands for more, too.
+inline constexpr std::size_t kMostDistinct = 1000;
+
 /// What was found in a file.
 struct ImportSummary {
   std::filesystem::path file;
@@ -21,7 +24,7 @@ struct ImportSummary {
   std::set<std::string> gpus;
   std::set<std::string> kernels;
   std::set<std::string> problems;
-  std::vector<std::string> parameters;  ///< of the first row of a kernel
+  std::vector<std::string> parameters;  ///< of any row of a kernel, as they first come
   std::string first_recorded_at;        ///< empty where no row says when
   std::string last_recorded_at;
   std::uint64_t rows = 0;
