@@ -154,9 +154,11 @@ std::string human_seconds(double seconds) {
 }
 
 std::string three_digits(double value) {
+  constexpr double kReadable = 1e9;
   if (!std::isfinite(value)) return fmt::format("{}", value);
   if (value == 0) return "0";
   const double magnitude = std::floor(std::log10(std::abs(value)));
+  if (std::abs(value) >= kReadable) return fmt::format("{:.2e}", value);
   const int decimals = std::clamp(2 - static_cast<int>(magnitude), 0, 12);
   return fmt::format("{:.{}f}", value, decimals);
 }

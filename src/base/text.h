@@ -38,7 +38,7 @@ std::optional<std::uint64_t> bytes_from_text(std::string_view text);
 std::optional<double> seconds_from_text(std::string_view text);
 /// "850 ms", "12.3 s", "4 min 05 s", "2 h 03 min".
 std::string human_seconds(double seconds);
-/// Three significant digits without an exponent: 1234 -> "1234", 12.345 -> "12.3", 0.01234 -> "0.0123".
+/// Three significant digits, with an exponent only from 10^9: 1234 -> "1234", 0.01234 -> "0.0123".
 std::string three_digits(double value);
 
 }  // namespace tiletune

@@ -26,8 +26,14 @@ struct ImportOptions {
   std::string format = "table";
 };
 
+/// `count` of so many that were kept.
+std::string number_of(std::size_t count, std::size_t kept) {
+  return kept < kMostDistinct ? std::to_string(count) : fmt::format("more than {}", count - 1);
+}
+
 std::string listed(const std::set<std::string>& values, const char* plural) {
-  return values.size() == 1 ? printable(*values.begin()) : fmt::format("{} {}", values.size(), plural);
+  return values.size() == 1 ? printable(*values.begin())
+                            : number_of(values.size(), values.size()) + " " + plural;
 }
 
 std::string recorded_text(const ImportSummary& summary) {
@@ -63,16 +69,28 @@ std::string as_text(const ImportSummary& summary) {
     if (++shown > kMostReasons) continue;
     text += fmt::format("  {} {}: {}\n", name(what.first), count, what.second);
   }
-  if (shown > kMostReasons) text += fmt::format("  {} more reasons not shown\n", shown - kMostReasons);
+  if (shown > kMostReasons) {
+    text +=
+        fmt::format("  {} more reasons not shown\n", number_of(shown - kMostReasons, summary.reasons.size()));
+  }
   if (summary.kernels.size() == 1)
-    text += fmt::format("  {} parameters: {}\n", summary.parameters.size(), join(summary.parameters, ", "));
+    text +=
+        fmt::format("  {} parameters: {}\n", number_of(summary.parameters.size(), summary.parameters.size()),
+                    join(summary.parameters, ", "));
   const std::set<std::string> names = named_problems(summary);
   if (!names.empty()) {
     text += fmt::format(
         "  the problem '{}'{} is a name, no sizes: it is the same as problems of that name only\n",
-        printable(*names.begin()), names.size() == 1 ? "" : fmt::format(" (and {} more)", names.size() - 1));
+        printable(*names.begin()),
+        names.size() == 1
+            ? ""
+            : fmt::format(" (and {} more)", number_of(names.size() - 1, summary.problems.size())));
   }
-  if (summary.unfinished) text += "  unfinished: its closing braces are missing; all rows before are taken\n";
+  if (summary.unfinished) {
+    text += fmt::format("  unfinished: {}; all rows before are taken\n",
+                        summary.lost_row ? "it ends in the middle of a row, which is left out"
+                                         : "its closing braces are missing");
+  }
   return text;
 }
 
@@ -108,6 +126,7 @@ nlohmann::ordered_json as_json(const ImportSummary& summary) {
           {"new_rows", summary.new_rows},
           {"replaced", summary.replaced},
           {"unfinished", summary.unfinished},
+          {"lost_row", summary.lost_row},
           {"outcomes", std::move(outcomes)},
           {"reasons", std::move(reasons)}};
 }

@@ -82,9 +82,9 @@ class Splitter : public JsonEvents {
     }
   }
 
-  /// Whether the text ends behind a whole row. Throws UserError for any other mistake.
-  bool is_unfinished(const JsonError& error) const {
-    if (error.at_end && rows_begun_ && tree_.empty() && key_.empty()) return true;
+  /// Where a text ends that stops to be JSON. Throws UserError for a mistake before its end.
+  DocumentEnd end_of(const JsonError& error) const {
+    if (error.at_end && rows_begun_ && tree_.empty() && key_.empty()) return DocumentEnd::open;
     const Where where{file_, error.place};
     if (!stream_.at_end() || !seen_something_) {
       throw UserError(
@@ -92,8 +92,7 @@ class Splitter : public JsonEvents {
           "Import Kernel Tuner caches, T4 results, KTT's JSON output or what 'tiletune export' wrote.");
     }
     if (!in_rows_) throw UserError("is cut off", where, "Copy it again.");
-    throw UserError("is cut off in the middle of a row" + in_row(), where,
-                    "Copy it again, or remove what there is of the last row.");
+    return DocumentEnd::within_a_row;
   }
 
  private:
@@ -154,16 +153,16 @@ void refuse_database(const std::filesystem::path& file) {
 
 }  // namespace
 
-bool read_document(const std::filesystem::path& file, const DocumentEvents& events) {
+DocumentEnd read_document(const std::filesystem::path& file, const DocumentEvents& events) {
   refuse_database(file);
   ByteStream stream(file);
   Splitter splitter(file, stream, events);
   try {
     read_json(stream, splitter);
   } catch (const JsonError& error) {
-    return !splitter.is_unfinished(error);
+    return splitter.end_of(error);
   }
-  return true;
+  return DocumentEnd::whole;
 }
 
 }  // namespace tiletune

@@ -21,9 +21,16 @@ struct DocumentEvents {
   std::function<void(std::string_view key, const Branch& row)> row;
 };
 
-/// Reads a JSON document, gzipped or not, without ever holding more than one row or member of it. Returns
-/// false when it ends behind a whole row with its braces still open: whoever writes it has not finished.
-/// Throws UserError, with line and column, for what is no JSON, is cut off elsewhere or is nested too deep.
-bool read_document(const std::filesystem::path& file, const DocumentEvents& events);
+/// Where a document ends.
+enum class DocumentEnd {
+  whole,        ///< where it should
+  open,         ///< with braces missing behind a whole row: whoever writes it has not finished
+  within_a_row  ///< in the middle of one, which is not handed on
+};
+
+/// Reads a JSON document, gzipped or not, without ever holding more than one row or member of it. Throws
+/// UserError, with line and column, for what is no JSON, ends among other members than the rows or is nested
+/// too deep.
+DocumentEnd read_document(const std::filesystem::path& file, const DocumentEvents& events);
 
 }  // namespace tiletune

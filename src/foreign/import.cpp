@@ -57,24 +57,52 @@ std::string key_of(const Trial& trial) {
   return key + hasher.hex().substr(key.size());
 }
 
-std::vector<std::string> names_of(const std::string& parameters) {
-  std::vector<std::string> names;
-  const auto json = nlohmann::ordered_json::parse(parameters, nullptr, false);
-  if (!json.is_object()) return names;
-  for (const auto& item : json.items()) names.push_back(item.key());
+/// `"x":"y":` of {"x":1,"y":2}.
+std::string names_alone(std::string_view object) {
+  std::string names;
+  int depth = 0;
+  std::size_t string = 0;  ///< where the last one began
+  for (std::size_t at = 0; at < object.size(); ++at) {
+    const char c = object[at];
+    if (c == '"') {
+      string = at++;
+      while (at < object.size() && object[at] != '"') at += object[at] == '\\' ? 2 : 1;
+    }
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    if (c == ':' && depth == 1) names += object.substr(string, at + 1 - string);
+  }
   return names;
 }
 
-void count(const Trial& trial, ImportSummary& summary) {
-  constexpr std::size_t kMostDistinct = 1000;
+/// The names of parameters of all rows. Mostly a million rows have the same, and reading each of them as JSON
+/// would take seconds.
+class ParameterNames {
+ public:
+  void note(const std::string& parameters, std::vector<std::string>& names) {
+    if (lists_.size() == kMostDistinct || !lists_.insert(names_alone(parameters)).second) return;
+    const auto json = nlohmann::ordered_json::parse(parameters, nullptr, false);
+    if (!json.is_object()) return;
+    for (const auto& item : json.items())
+      if (known_.size() < kMostDistinct && known_.insert(item.key()).second) names.push_back(item.key());
+  }
+
+ private:
+  std::set<std::string> lists_;
+  std::set<std::string> known_;
+};
+
+void count(const Trial& trial, ParameterNames& names, ImportSummary& summary) {
   const auto note = [](std::set<std::string>& set, const std::string& text) {
     if (set.size() < kMostDistinct) set.insert(text);
   };
   ++summary.rows;
-  if (trial.kind == "kernel" && summary.parameters.empty()) summary.parameters = names_of(trial.parameters);
   note(summary.gpus, trial.gpu);
   note(summary.problems, trial.problem);
-  if (trial.kind == "kernel") note(summary.kernels, trial.template_name);
+  if (trial.kind == "kernel") {
+    note(summary.kernels, trial.template_name);
+    names.note(trial.parameters, summary.parameters);
+  }
   ++summary.outcomes[trial.outcome];
   if (trial.outcome != Outcome::ok) {
     const std::pair why(trial.outcome, trial.reason);
@@ -124,18 +152,19 @@ class Import {
     events.member = [&](const std::string& name, Tree value) { header_.add(name, std::move(value)); };
     events.rows_begin = [&](const std::string& name) { begin_rows(name); };
     events.row = [&](std::string_view key, const Branch& row) { add(key, row); };
-    const bool whole = read_document(file_, events);
+    const DocumentEnd end = read_document(file_, events);
     if (!format_) {
       throw UserError("is no recording of a tool that is known here", Where{file_.string(), ""},
                       "Import a cache file of Kernel Tuner, T4 results, the JSON output of KTT or what "
                       "'tiletune export' wrote.");
     }
     // Only Kernel Tuner writes its file as it goes on.
-    if (!whole && place_.pointer != "/cache") {
+    if (end != DocumentEnd::whole && place_.pointer != "/cache") {
       throw UserError("is cut off", Where{file_.string(), place_.pointer}, "Copy it again.");
     }
     if (writer_) summary_.new_rows = writer_->finish();
-    summary_.unfinished = !whole;
+    summary_.unfinished = end != DocumentEnd::whole;
+    summary_.lost_row = end == DocumentEnd::within_a_row;
     batch_->commit();
     return std::move(summary_);
   }
@@ -191,7 +220,7 @@ class Import {
   void store(Trial& trial) {
     if (own_) return join(trial);
     trial.key = key_of(trial);
-    count(trial, summary_);
+    count(trial, names_, summary_);
     writer_->add(trial);
   }
 
@@ -200,7 +229,7 @@ class Import {
     const RowBatch::Joined joined = batch_->join(trial);
     if (joined == RowBatch::Joined::added) ++summary_.new_rows;
     if (joined == RowBatch::Joined::replaced) ++summary_.replaced;
-    count(trial, summary_);
+    count(trial, names_, summary_);
   }
 
   Database& database_;
@@ -215,6 +244,7 @@ class Import {
   std::optional<SweepNumbers> sweeps_;
   std::uint64_t row_number_ = 0;
   Trial row_;  ///< here, because its memory is used again
+  ParameterNames names_;
   ImportSummary summary_;
   std::optional<RowWriter> writer_;  ///< the last, because it uses the others until it ends
 };

@@ -14,6 +14,9 @@
 
 namespace tiletune {
 
+/// Of each of a file's names so many are kept: a set of this size stands for more, too.
+inline constexpr std::size_t kMostDistinct = 1000;
+
 /// What was found in a file.
 struct ImportSummary {
   std::filesystem::path file;
@@ -21,13 +24,14 @@ struct ImportSummary {
   std::set<std::string> gpus;
   std::set<std::string> kernels;
   std::set<std::string> problems;
-  std::vector<std::string> parameters;  ///< of the first row of a kernel
+  std::vector<std::string> parameters;  ///< of any row of a kernel, as they first come
   std::string first_recorded_at;        ///< empty where no row says when
   std::string last_recorded_at;
   std::uint64_t rows = 0;
   std::uint64_t new_rows = 0;  ///< that the database had not
   std::uint64_t replaced = 0;  ///< rows of tiletune's that were there, but count less
   bool unfinished = false;     ///< its closing braces were missing
+  bool lost_row = false;       ///< and the rest of its last row, which was left out
   std::map<Outcome, std::int64_t> outcomes;
   std::map<std::pair<Outcome, std::string>, std::int64_t> reasons;  ///< of rows that are not ok
 };

@@ -146,6 +146,14 @@ class Handler {
   JsonEvents& events_;
 };
 
+bool is_within_a_string(rapidjson::ParseErrorCode code) {
+  return code == rapidjson::kParseErrorStringMissQuotationMark ||
+         code == rapidjson::kParseErrorStringInvalidEncoding ||
+         code == rapidjson::kParseErrorStringEscapeInvalid ||
+         code == rapidjson::kParseErrorStringUnicodeEscapeInvalidHex ||
+         code == rapidjson::kParseErrorStringUnicodeSurrogateInvalid;
+}
+
 }  // namespace
 
 void read_json(ByteStream& stream, JsonEvents& events) {
@@ -159,8 +167,7 @@ void read_json(ByteStream& stream, JsonEvents& events) {
   if (!result) {
     std::string why = GetParseError_En(result.Code());
     if (why.ends_with('.')) why.pop_back();
-    throw JsonError{why, source.place(),
-                    source.at_end() && result.Code() != kParseErrorStringMissQuotationMark};
+    throw JsonError{why, source.place(), source.at_end() && !is_within_a_string(result.Code())};
   }
 }
 

@@ -50,8 +50,8 @@ class KernelTunerFormat : public ForeignFormat {
   void read(const Branch& row, const Where& where, Trial& trial) override {
     read_parameters(row, where, trial);
     trial.recorded_at = utc_time(row.text_of("timestamp"));
-    trial.compile_ms = row.number_of("compile_time");
-    trial.measure_ms = row.number_of("benchmark_time");
+    trial.compile_ms = figure_of(row, "compile_time");
+    trial.measure_ms = figure_of(row, "benchmark_time");
     const auto time = row.find("time");
     if (time && time->is(Tree::Kind::text)) return read_failure(time->text(), where, trial);
     if (!time || !time->is_number())
@@ -64,7 +64,7 @@ class KernelTunerFormat : public ForeignFormat {
     trial.outcome = Outcome::ok;
     set_times(time->number() * unit_, row.find("times"), unit_, where, trial);
     // The tool's own figure is at its mean; ours is at the median.
-    if (const auto gflops = row.number_of("GFLOP/s"))
+    if (const auto gflops = figure_of(row, "GFLOP/s"))
       trial.tflops = *gflops / 1e3 * *trial.mean_us / *trial.median_us;
   }
 

@@ -29,17 +29,17 @@ class KttFormat : public ForeignFormat {
     };
     unit_ = time_unit(text("TimeUnit"), facts, Where{file, "/Metadata/TimeUnit"});
     // Rows name their kernel themselves.
-    shared_ = shared_row("KTT", file, text("Device").empty() ? text("DeviceName") : text("Device"), "", "KTT",
-                         facts);
+    ImportFacts of_file = facts;
+    of_file.kernel = "KTT";
+    shared_ = shared_row("KTT", file, text("Device").empty() ? text("DeviceName") : text("Device"), "", "",
+                         of_file);
     shared_.recorded_at = utc_time(text("Timestamp"));
   }
 
   std::string name() const override { return "KTT output"; }
 
   void read(const Branch& row, const Where& where, Trial& trial) override {
-    trial.template_name = row.text_of("KernelName").empty() ? facts_.kernel : row.text_of("KernelName");
-    if (trial.template_name.empty())
-      throw UserError("the row names no kernel", where.at("KernelName"), "Say it: --kernel NAME.");
+    read_kernel(row.text_of("KernelName"), where, trial);
     read_configuration(row, where, trial);
     if (!set_outcome(kKttWords, row.text_of("Status"), trial)) {
       throw UserError(fmt::format("'{}' is no known status", row.text_of("Status")), where.at("Status"),
@@ -54,6 +54,13 @@ class KttFormat : public ForeignFormat {
   }
 
  private:
+  void read_kernel(std::string_view name, const Where& where, Trial& trial) const {
+    trial.template_name = name.empty() ? facts_.kernel : name;
+    if (trial.template_name.empty())
+      throw UserError("the row names no kernel", where.at("KernelName"), "Say it: --kernel NAME.");
+    check_same(trial.template_name, facts_, &ImportFacts::kernel, "--kernel", where);
+  }
+
   static void read_configuration(const Branch& row, const Where& where, Trial& trial) {
     const auto configuration = row.find("Configuration");
     if (!configuration || !configuration->is(Tree::Kind::list)) {
@@ -81,7 +88,8 @@ class KttFormat : public ForeignFormat {
     for (const Branch result : results) {
       const auto data = result.find("CompilationData");
       const auto count = data ? data->find("RegistersCount") : std::nullopt;
-      if (count && count->is(Tree::Kind::integer) && ++functions == 1) trial.registers = count->integer();
+      if (count && count->is(Tree::Kind::integer) && is_figure(count->number()) && ++functions == 1)
+        trial.registers = count->integer();
     }
     if (functions > 1) trial.registers.reset();
   }

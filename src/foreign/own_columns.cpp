@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "foreign/row.h"
+#include "foreign/units.h"
 #include "store/columns.h"
 #include "store/samples.h"
 #include "store/schema.h"
@@ -37,6 +39,13 @@ void refuse(const char* column, const char* why, const Where& where) {
   throw UserError(why, where.at(column), "Correct or remove the row.");
 }
 
+/// Of two rows the later one counts, as texts compare.
+void check_moment(const std::string& when, const Where& where) {
+  if (when.empty() || utc_time(when) == when) return;
+  throw UserError(fmt::format("'{}' is no time such as 2026-11-21T10:00:00Z", when), where.at("recorded_at"),
+                  "Correct it.");
+}
+
 /// Figures that no kernel can have, however the file came to say them.
 void check_figures(const Trial& trial, const Where& where) {
   const std::pair<const char*, std::optional<double>> times[] = {
@@ -61,6 +70,12 @@ void check_figures(const Trial& trial, const Where& where) {
   }
   if (trial.occupancy && !(*trial.occupancy >= 0 && *trial.occupancy <= 1))
     refuse("occupancy", "this is not from 0 to 1", where);
+}
+
+void check_facts(const Trial& trial, const ImportFacts& facts, const Where& where) {
+  check_same(trial.gpu, facts, &ImportFacts::gpu, "--gpu", where);
+  check_same(trial.problem, facts, &ImportFacts::problem, "--problem", where);
+  if (trial.kind == "kernel") check_same(trial.template_name, facts, &ImportFacts::kernel, "--kernel", where);
 }
 
 void read_sweeps(const Branch& object, const Where& where, Trial& trial) {
@@ -90,7 +105,7 @@ std::vector<double> numbers_of(const Branch& list, const Where& where) {
   return numbers;
 }
 
-void read_own_columns(const Branch& object, const Where& where, Trial& trial) {
+void read_own_columns(const Branch& object, const Where& where, const ImportFacts& facts, Trial& trial) {
   for (const Column& column : trial_columns()) {
     const auto value = object.find(column.name);
     if (!value) continue;
@@ -112,6 +127,8 @@ void read_own_columns(const Branch& object, const Where& where, Trial& trial) {
   if (trial.outcome == Outcome::ok && trial.source == Source::measured && !trial.median_us)
     refuse("outcome", "a row that is ok has a time", where);
   check_figures(trial, where);
+  check_moment(trial.recorded_at, where);
+  check_facts(trial, facts, where);
 }
 
 SweepRecord read_sweep(const Branch& object) {
@@ -134,6 +151,7 @@ CalibrationRecord read_calibration(const Branch& object, const Where& where) {
     if (text != nullptr) calibration.** text = value->text();
     if (number != nullptr) calibration.** number = value->number();
   }
+  check_moment(calibration.recorded_at, where);
   return calibration;
 }
 

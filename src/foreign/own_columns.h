@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "foreign/format.h"
 #include "foreign/tree.h"
 #include "store/trial.h"
 
@@ -8,9 +9,9 @@ namespace tiletune {
 
 /// A row as the object of its columns, which `export` writes. Members that are no columns are left alone.
 /// Throws UserError, at `where`, for a value that its column cannot have, and for a row that tiletune cannot
-/// have written. A row that does not list its sweeps, as none once did, is of the one that made it and the
-/// one that it was last seen in.
-void read_own_columns(const Branch& object, const Where& where, Trial& trial);
+/// have written or that is of something else than the person says. A row that does not list its sweeps, as
+/// none once did, is of the one that made it and the one that it was last seen in.
+void read_own_columns(const Branch& object, const Where& where, const ImportFacts& facts, Trial& trial);
 
 /// A list of numbers. Throws UserError, at `where`, for what is none.
 std::vector<double> numbers_of(const Branch& list, const Where& where);

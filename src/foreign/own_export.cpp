@@ -3,6 +3,7 @@
 
 #include "foreign/format.h"
 #include "foreign/own_columns.h"
+#include "foreign/row.h"
 
 namespace tiletune {
 
@@ -10,12 +11,13 @@ namespace {
 
 class OwnFormat : public ForeignFormat {
  public:
-  OwnFormat(const Header& header, const std::string& file) {
+  OwnFormat(const Header& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
     const auto version = header.find("tiletune_trials");
     if (!version || !version->is(Tree::Kind::integer) || version->integer() != 1) {
       throw UserError("\"tiletune_trials\": 1 is missing", Where{file, "/tiletune_trials"},
                       "Import what 'tiletune export' wrote.");
     }
+    time_unit("us", facts, Where{file, ""});  // as the columns are; throws for another
     const auto each = [&](const char* name, const auto& visit) {
       const auto list = header.find(name);
       if (!list || !list->is(Tree::Kind::list)) return;
@@ -30,21 +32,22 @@ class OwnFormat : public ForeignFormat {
   std::string name() const override { return "tiletune export"; }
   bool own() const override { return true; }
   void read(const Branch& row, const Where& where, Trial& trial) override {
-    read_own_columns(row, where, trial);
+    read_own_columns(row, where, facts_, trial);
   }
   std::vector<SweepRecord> sweeps() const override { return sweeps_; }
   std::vector<CalibrationRecord> calibrations() const override { return calibrations_; }
 
  private:
+  ImportFacts facts_;
   std::vector<SweepRecord> sweeps_;
   std::vector<CalibrationRecord> calibrations_;
 };
 
 }  // namespace
 
-std::unique_ptr<ForeignFormat> make_own_format(const Header& header, const ImportFacts& /*facts*/,
+std::unique_ptr<ForeignFormat> make_own_format(const Header& header, const ImportFacts& facts,
                                                const std::string& file) {
-  return std::make_unique<OwnFormat>(header, file);
+  return std::make_unique<OwnFormat>(header, facts, file);
 }
 
 }  // namespace tiletune

@@ -15,18 +15,33 @@ namespace tiletune {
 
 namespace {
 
-std::string known(std::string_view in_file, const std::string& given, const char* what, const char* option,
-                  const std::string& file) {
+/// `option` with an example behind it.
+std::string known(std::string_view in_file, const ImportFacts& facts, std::string ImportFacts::*fact,
+                  const char* what, std::string_view option, const Where& where) {
   const std::string_view text = trim(in_file);
-  if (!text.empty()) return std::string(text);
-  if (!given.empty()) return given;
-  throw UserError(fmt::format("does not say {}", what), Where{file, ""}, fmt::format("Say it: {}.", option));
+  if (!text.empty()) {
+    check_same(text, facts, fact, option.substr(0, option.find(' ')), where);
+    return std::string(text);
+  }
+  if (!(facts.*fact).empty()) return facts.*fact;
+  throw UserError(fmt::format("does not say {}", what), where, fmt::format("Say it: {}.", option));
 }
 
 void check_time(double microseconds, const Where& where) {
   if (std::isfinite(microseconds) && microseconds > 0) return;
   throw UserError(fmt::format("{:g} us is no time of a kernel", microseconds), where,
                   "Correct or remove the row.");
+}
+
+/// A mean lies among its samples, but a tool may leave some out, or add what it takes to launch: one that is
+/// far from them is of another unit.
+void check_mean(double mean_us, const Timing& timing, const Where& where) {
+  constexpr double kFar = 100;
+  const auto [low, high] = std::minmax_element(timing.times_us.begin(), timing.times_us.end());
+  if (mean_us >= *low / kFar && mean_us <= *high * kFar) return;
+  throw UserError(fmt::format("the time {:g} us is far from its samples, {:g} to {:g} us: a unit is wrong",
+                              mean_us, *low, *high),
+                  where, "Correct or remove the row.");
 }
 
 /// A problem's name may be anything, its sizes may not.
@@ -60,16 +75,27 @@ std::optional<Branch> Header::find(std::string_view name) const {
   return std::nullopt;
 }
 
+void check_same(std::string_view in_file, const ImportFacts& facts, std::string ImportFacts::*fact,
+                std::string_view option, const Where& where) {
+  const std::string& given = facts.*fact;
+  if (facts.replayed || given.empty() || given == in_file) return;
+  throw UserError(fmt::format("the file says '{}', but {} '{}'", in_file, option, given), where,
+                  fmt::format("Leave out {}, or correct the file.", option));
+}
+
 Trial shared_row(const std::string& tool, const std::string& file, std::string_view gpu,
                  std::string_view problem, std::string_view kernel, const ImportFacts& facts) {
   Trial trial;
   trial.source = Source::imported;
   trial.operation = "custom";
-  trial.gpu = known(gpu, facts.gpu, "on which GPU it was recorded", "--gpu \"NVIDIA A100-PCIE-40GB\"", file);
-  trial.problem = known(problem, facts.problem, "what problem it is of", "--problem 4096x4096", file);
+  const Where where{file, ""};
+  trial.gpu = known(gpu, facts, &ImportFacts::gpu, "on which GPU it was recorded",
+                    "--gpu \"NVIDIA A100-PCIE-40GB\"", where);
+  trial.problem =
+      known(problem, facts, &ImportFacts::problem, "what problem it is of", "--problem 4096x4096", where);
   check_problem(trial.problem, trim(problem).empty() ? Where{"--problem", ""} : Where{file, "/problem_size"});
-  trial.template_name = known(kernel, facts.kernel, "which kernel it is of",
-                              facts.replayed ? "--template NAME" : "--kernel NAME", file);
+  trial.template_name = known(kernel, facts, &ImportFacts::kernel, "which kernel it is of",
+                              facts.replayed ? "--template NAME" : "--kernel NAME", where);
   const nlohmann::ordered_json origin{{"tool", tool},
                                       {"file", std::filesystem::path(file).filename().string()}};
   trial.measure_policy = origin.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -111,15 +137,32 @@ UserError named_twice(std::string_view name, const Where& where) {
 
 double time_unit(std::string_view in_file, const ImportFacts& facts, const Where& where) {
   const std::string_view said = trim(in_file);
-  const std::string unit = said.empty() ? facts.time_unit : std::string(said);
-  if (unit.empty()) {
+  const std::string_view given = facts.time_unit;
+  if (said.empty() && given.empty()) {
     throw UserError("does not say the unit of its times", where,
                     facts.replayed ? "Import it with --time-unit ms, us, ns or s, and replay the database."
                                    : "Say it: --time-unit ms, us, ns or s.");
   }
-  if (const auto microseconds = microseconds_of(unit)) return *microseconds;
-  throw UserError(fmt::format("'{}' is no unit of time", unit), where,
-                  "Say it: --time-unit ms, us, ns or s.");
+  const auto in_us = [&](std::string_view unit) {
+    if (const auto microseconds = microseconds_of(unit)) return *microseconds;
+    throw UserError(fmt::format("'{}' is no unit of time", unit), where,
+                    "Say it: --time-unit ms, us, ns or s.");
+  };
+  if (said.empty()) return in_us(given);
+  const double unit = in_us(said);
+  if (!given.empty() && in_us(given) != unit)
+    check_same(said, facts, &ImportFacts::time_unit, "--time-unit", where);
+  return unit;
+}
+
+bool is_figure(double value) {
+  constexpr double kBeyondAny = 1e12;
+  return value >= 0 && value <= kBeyondAny;
+}
+
+std::optional<double> figure_of(const Branch& object, std::string_view name) {
+  const auto number = object.number_of(name);
+  return number && is_figure(*number) ? number : std::nullopt;
 }
 
 void set_times(std::optional<double> mean_us, const std::optional<Branch>& samples, double unit_us,
@@ -139,6 +182,7 @@ void set_times(std::optional<double> mean_us, const std::optional<Branch>& sampl
     return;
   }
   Timing timing = summarise(std::move(taken));
+  if (mean_us) check_mean(*mean_us, timing, where);
   trial.median_us = timing.median_us;
   trial.ci_low_us = timing.ci_low_us;
   trial.ci_high_us = timing.ci_high_us;

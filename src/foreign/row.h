@@ -10,9 +10,14 @@
 
 namespace tiletune {
 
-/// What all rows of a file share. Throws UserError, naming the option, for what is not known.
+/// What all rows of a file share. Throws UserError, naming the option, for what is not known or is said
+/// in two ways.
 Trial shared_row(const std::string& tool, const std::string& file, std::string_view gpu,
                  std::string_view problem, std::string_view kernel, const ImportFacts& facts);
+
+/// Throws UserError, at `where`, when the person says with `option` another thing than the file does.
+void check_same(std::string_view in_file, const ImportFacts& facts, std::string ImportFacts::*fact,
+                std::string_view option, const Where& where);
 
 /// "4096x4096" of [4096, 4096], 4096 or "4096"; another text is the problem's name; empty for what is
 /// neither.
@@ -29,7 +34,7 @@ void add_parameter(std::string_view name, const Branch& value, const Where& wher
 UserError named_twice(std::string_view name, const Where& where);
 
 /// Microseconds of the unit that a file names, or the person. Throws UserError where nobody does, and for a
-/// unit that is none.
+/// unit that is none or another than the other's.
 double time_unit(std::string_view in_file, const ImportFacts& facts, const Where& where);
 
 /// A word of another tool for what became of a configuration.
@@ -61,8 +66,14 @@ std::string known_words(const std::array<ForeignOutcome, N>& words) {
   return text + ".";
 }
 
+/// Whether something beside the time can be so: not negative, and neither infinite nor beyond 10^12.
+bool is_figure(double value);
+
+/// The number of such a member; none where it cannot be so.
+std::optional<double> figure_of(const Branch& object, std::string_view name);
+
 /// The times of a configuration that ran: the tool's own figure, which is a mean, and its samples, if it
-/// keeps them. Throws UserError where there is neither, or one is no time.
+/// keeps them. Throws UserError where there is neither, one is no time, or they cannot be of one unit.
 void set_times(std::optional<double> mean_us, const std::optional<Branch>& samples, double unit_us,
                const Where& where, Trial& trial);
 

@@ -94,7 +94,7 @@ class T4Format : public ForeignFormat {
     each("other_rows", [&](const Branch& row) {
       const Where where = other_rows.at(other_rows_.size());
       if (!row.is(Tree::Kind::object)) throw UserError("a row is an object", where, "Correct or remove it.");
-      read_own_columns(row, where, other_rows_.emplace_back());
+      read_own_columns(row, where, facts_, other_rows_.emplace_back());
     });
   }
 
@@ -107,7 +107,7 @@ class T4Format : public ForeignFormat {
     const auto times = row.find("times");
     const auto samples = times ? times->find("runtimes") : std::nullopt;
     if (samples) trial.samples_us = numbers_of(*samples, where.at("times").at("runtimes"));
-    read_own_columns(*columns, where.at("tiletune"), trial);
+    read_own_columns(*columns, where.at("tiletune"), facts_, trial);
   }
 
   static void read_configuration(const Branch& configuration, const Where& where, Trial& trial) {
@@ -142,22 +142,22 @@ class T4Format : public ForeignFormat {
     if (trial.outcome != Outcome::ok) return;
     std::optional<double> mean_us;
     if (value && value->is_number()) mean_us = value->number() * unit(time->text_of("unit"), where);
-    set_times(mean_us, times ? times->find("runtimes") : std::nullopt, unit(timeunit_, where), where, trial);
+    set_times(mean_us, times ? times->find("runtimes") : std::nullopt, unit("", where), where, trial);
   }
 
   void read_compile_time(const Branch& times, const Where& where, Trial& trial) const {
-    auto compilation = times.number_of("compilation_time");
-    if (!compilation) compilation = times.number_of("compilation");
+    auto compilation = figure_of(times, "compilation_time");
+    if (!compilation) compilation = figure_of(times, "compilation");
     if (compilation) {
-      const double microseconds = unit(timeunit_, where);
+      const double microseconds = unit("", where);
       trial.compile_ms =
           microseconds == kMillisecond ? *compilation : *compilation * microseconds / kMillisecond;
     }
   }
 
-  /// A measurement has a unit of its own, or that of the file.
+  /// A measurement has a unit of its own, or that of the file, of which --time-unit speaks.
   double unit(std::string_view own, const Where& where) const {
-    if (!own.empty()) return time_unit(own, facts_, where);
+    if (!own.empty()) return time_unit(own, {}, where);
     return time_unit(timeunit_, facts_, {where.file, "/metadata/timeunit"});
   }
 

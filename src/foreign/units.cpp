@@ -84,6 +84,7 @@ std::string utc_time(std::string_view text) {
   const auto when = chrono::sys_days(date) + chrono::hours(hour) + chrono::minutes(minute) - *offset;
   const auto utc_day = chrono::floor<chrono::days>(when);
   const chrono::year_month_day utc(utc_day);
+  if (utc.year() < chrono::year(0) || utc.year() > chrono::year(9999)) return "";
   const auto minutes = (chrono::duration_cast<chrono::minutes>(when - utc_day)).count();
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(utc.year()),
                      static_cast<unsigned>(utc.month()), static_cast<unsigned>(utc.day()), minutes / 60,

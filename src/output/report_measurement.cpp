@@ -21,6 +21,8 @@ constexpr std::size_t kBarWidth = 40;
 /// Five significant digits: a tenth of a permille is worth seeing.
 std::string five_digits(double value) {
   if (!std::isfinite(value) || value == 0) return fmt::format("{}", value);
+  constexpr double kReadable = 1e9;
+  if (std::abs(value) >= kReadable) return fmt::format("{:.4e}", value);
   const int decimals = std::clamp(4 - static_cast<int>(std::floor(std::log10(std::abs(value)))), 0, 9);
   return fmt::format("{:.{}f}", value, decimals);
 }

@@ -33,9 +33,10 @@ std::string find_sweep_sql() {
                      join(given, ", "), same_sweep_sql("mine", "other"));
 }
 
-std::string counts_more_sql(const std::string& outcome, const std::string& recorded_at) {
-  return fmt::format("({}, {}) > ({}, trial.recorded_at)", weight_sql(outcome), recorded_at,
-                     weight_sql("trial.outcome"));
+std::string counts_more_sql(const std::string& outcome, const std::string& recorded_at,
+                            const std::string& samples_us) {
+  return fmt::format("({}, {}, {} IS NOT NULL) > ({}, trial.recorded_at, trial.samples_us IS NOT NULL)",
+                     weight_sql(outcome), recorded_at, samples_us, weight_sql("trial.outcome"));
 }
 
 std::string replace_lesser_sql() {
@@ -46,9 +47,9 @@ std::string replace_lesser_sql() {
     parameters.emplace(column.name, parameter);
     updates.push_back(fmt::format("\"{}\" = {}", column.name, parameter));
   }
-  return fmt::format("UPDATE trial SET {} WHERE \"key\" = {} AND {}", join(updates, ", "),
-                     parameters.at("key"),
-                     counts_more_sql(parameters.at("outcome"), parameters.at("recorded_at")));
+  return fmt::format(
+      "UPDATE trial SET {} WHERE \"key\" = {} AND {}", join(updates, ", "), parameters.at("key"),
+      counts_more_sql(parameters.at("outcome"), parameters.at("recorded_at"), parameters.at("samples_us")));
 }
 
 std::string see_in_latest_sql() {

@@ -15,9 +15,10 @@ std::string same_sweep_sql(const std::string& a, const std::string& b);
 std::string find_sweep_sql();
 
 /// Of two rows of one key a measured time counts more than one that a sweep gave up on, that more than a
-/// failure, that more than none yet; then the one that was recorded later. A condition: the row of these
-/// expressions counts more than that of `trial`.
-std::string counts_more_sql(const std::string& outcome, const std::string& recorded_at);
+/// failure, that more than none yet; then the one that was recorded later, then one with its samples. A
+/// condition: the row of these expressions counts more than that of `trial`.
+std::string counts_more_sql(const std::string& outcome, const std::string& recorded_at,
+                            const std::string& samples_us);
 
 /// UPDATE trial: the row whose columns, in their order, are the parameters takes the place of the one of its
 /// key, if it counts more.

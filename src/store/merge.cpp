@@ -73,7 +73,8 @@ std::int64_t replace_lesser_trials(SQLite::Database& database) {
   return database.exec(fmt::format(
       "UPDATE main.trial SET ({}) = ({}) FROM source.trial AS other WHERE trial.\"key\" = other.\"key\" AND "
       "{}",
-      column_list(), trial_columns_sql("other."), counts_more_sql("other.outcome", "other.recorded_at")));
+      column_list(), trial_columns_sql("other."),
+      counts_more_sql("other.outcome", "other.recorded_at", "other.samples_us")));
 }
 
 void merge_trials(SQLite::Database& database, MergeSummary& summary) {

@@ -36,6 +36,9 @@ TEST(Text, ThreeDigits) {
   EXPECT_EQ(three_digits(1234.5), "1234");
   EXPECT_EQ(three_digits(12.345), "12.3");
   EXPECT_EQ(three_digits(0.012345), "0.0123");
+  EXPECT_EQ(three_digits(999999999), "999999999");
+  EXPECT_EQ(three_digits(1e9), "1.00e+09");
+  EXPECT_EQ(three_digits(-1.2345e300), "-1.23e+300");
   EXPECT_EQ(three_digits(0), "0");
   EXPECT_EQ(three_digits(-5.5555), "-5.56");
 }

@@ -58,6 +58,26 @@ TEST(ImportCommand, SaysWhatItFoundAndHowRowsJoin) {
             std::string::npos);
 }
 
+TEST(ImportCommand, SaysWhatAllRowsHaveAndNotMoreThanItCounted) {
+  const Sandbox sandbox;
+  nlohmann::ordered_json ktt{{"Metadata", {{"Device", "A"}, {"TimeUnit", "us"}}}};
+  const auto add = [&](const std::string& kernel, const std::string& parameter) {
+    ktt["Results"].push_back({{"KernelName", kernel},
+                              {"Status", "Ok"},
+                              {"TotalDuration", 1},
+                              {"Configuration", {{{"Name", parameter}, {"Value", 1}}}}});
+  };
+  for (const char* parameter : {"y", "x", "y", "a\"b:{", "z"}) add("k", parameter);
+  sandbox.write("few.json", ktt.dump());
+  const Finished few = sandbox.run({"import", "few.json", "--problem", "64"});
+  EXPECT_NE(few.out.find("  4 parameters: y, x, a\"b:{, z\n"), std::string::npos) << few.out << few.err;
+  for (int i = 0; i < 1500; ++i) add("k" + std::to_string(i), "x");
+  sandbox.write("many.json", ktt.dump());
+  const Finished many = sandbox.run({"import", "many.json", "--problem", "64"});
+  EXPECT_EQ(many.out.find("many.json: KTT output of more than 999 kernels 64 on A\n"), 0U)
+      << many.out << many.err;
+}
+
 TEST(ImportCommand, AFileThatIsRefusedLeavesTheOthers) {
   const Sandbox sandbox;
   sandbox.write("a.json", cache("NVIDIA A100", {"x"}, 3));

@@ -32,6 +32,38 @@ TEST_F(ImportErrors, WhatAFileDoesNotSayMustBeSaid) {
       "file.json: /Metadata/TimeUnit: 'Fortnights' is no unit of time. Say it: --time-unit ms, us, ns or s.");
 }
 
+TEST_F(ImportErrors, WhatThePersonSaysMustNotContradictTheFile) {
+  const std::string kernel_tuner = cache(R"("1": {"x": 1, "time": 1})");
+  EXPECT_EQ(
+      refusal(kernel_tuner, {"NVIDIA B200", "", "", ""}),
+      "file.json: the file says 'NVIDIA A100', but --gpu 'NVIDIA B200'. Leave out --gpu, or correct the "
+      "file.");
+  EXPECT_EQ(
+      refusal(kernel_tuner, {"", "0x0", "", ""}),
+      "file.json: the file says '64x32', but --problem '0x0'. Leave out --problem, or correct the file.");
+  EXPECT_EQ(refusal(kernel_tuner, {"", "", "other", ""}),
+            "file.json: the file says 'k', but --kernel 'other'. Leave out --kernel, or correct the file.");
+  EXPECT_EQ(refusal(R"({"metadata": {"timeunit": "milliseconds"}, "results": [{"configuration": {"x": 1},
+                        "times": {"runtimes": [3]}, "invalidity": "correct"}]})",
+                    {"A", "1", "k", "us"}),
+            "file.json: /metadata/timeunit: the file says 'milliseconds', but --time-unit 'us'. Leave out "
+            "--time-unit, or correct the file.");
+  EXPECT_EQ(
+      refusal(R"({"Metadata": {"Device": "A", "TimeUnit": "ms"}, "Results": [{"KernelName": "k",
+                        "Status": "Ok", "TotalDuration": 1, "Configuration": [{"Name": "x", "Value": 1}]}]})",
+              {"", "1", "other", ""}),
+      "file.json: /Results/0: the file says 'k', but --kernel 'other'. Leave out --kernel, or correct the "
+      "file.");
+  const std::string own = R"({"tiletune_trials": 1, "sweeps": [], "trials": [
+      {"key": "a", "kind": "kernel", "gpu": "NVIDIA A100", "outcome": "refused"}]})";
+  EXPECT_EQ(refusal(own, {"NVIDIA B200", "", "", ""}),
+            "file.json: /trials/0: the file says 'NVIDIA A100', but --gpu 'NVIDIA B200'. Leave out --gpu, or "
+            "correct the file.");
+  EXPECT_EQ(
+      refusal(own, {"", "", "", "ms"}),
+      "file.json: the file says 'us', but --time-unit 'ms'. Leave out --time-unit, or correct the file.");
+}
+
 TEST_F(ImportErrors, BrokenRowsAreNamed) {
   EXPECT_EQ(
       refusal(cache(std::string(kGood) + R"("a/b": {"x": 2, "time": "Exploded"})")),
@@ -48,6 +80,18 @@ TEST_F(ImportErrors, BrokenRowsAreNamed) {
       {"configuration": {"x": 1}, "times": {}, "invalidity": "correct"}]})",
                     {"A", "1", "k", ""}),
             "file.json: /results/1: the row has no time. Correct or remove the row.");
+}
+
+TEST_F(ImportErrors, AFigureOfAnotherUnitThanItsSamples) {
+  EXPECT_EQ(
+      refusal(cache(std::string(kGood) + R"("2": {"x": 2, "time": 1000, "times": [2, 1, 3]})")),
+      "file.json: /cache/2: the time 1e+06 us is far from its samples, 1000 to 3000 us: a unit is wrong. "
+      "Correct or remove the row.");
+  const std::string row = R"({"configuration": {"x": 1}, "times": {"runtimes": [1]}, "invalidity": "correct",
+      "measurements": [{"name": "time", "value": 1, "unit": "us"}]})";
+  EXPECT_EQ(refusal(R"({"metadata": {"timeunit": "ms"}, "results": [)" + row + "]}", {"A", "1", "k", ""}),
+            "file.json: /results/0: the time 1 us is far from its samples, 1000 to 1000 us: a unit is wrong. "
+            "Correct or remove the row.");
 }
 
 TEST_F(ImportErrors, AParameterIsThereOnce) {
@@ -95,11 +139,15 @@ TEST_F(ImportErrors, SizesAreAtLeastOne) {
 }
 
 TEST_F(ImportErrors, FilesThatAreCutOff) {
-  EXPECT_EQ(refusal(open_cache(std::string(kGood) + R"("2": {"x": 2, "ti)")).substr(0, 60),
-            "file.json: line 1, column 179: is cut off in the middle of a");
+  EXPECT_EQ(refusal(cache(kGood).substr(0, cache(kGood).find("tune_params") + 5)),
+            "file.json: line 1, column 84: is cut off. Copy it again.");
   EXPECT_EQ(refusal(R"({"device_name": "A", )"), "file.json: line 1, column 22: is cut off. Copy it again.");
   EXPECT_EQ(refusal(R"({"metadata": {"timeunit": "ms"}, "results": [
       {"configuration": {"x": 1}, "times": {"runtimes": [1]}, "invalidity": "correct"})",
+                    {"A", "1", "k", ""}),
+            "file.json: /results: is cut off. Copy it again.");
+  EXPECT_EQ(refusal(R"({"metadata": {"timeunit": "ms"}, "results": [
+      {"configuration": {"x": 1}, "times": {"runtimes": [1]}, "invalidity": "correct"}, {"configu)",
                     {"A", "1", "k", ""}),
             "file.json: /results: is cut off. Copy it again.");
   const std::string packed = gzipped(cache(std::string(kGood) + R"("2": {"x": 2, "time": 2})"));
@@ -157,12 +205,22 @@ TEST_F(ImportErrors, RowsThatTiletuneCannotHaveWritten) {
            std::pair(R"("occupancy": 7.5)", "/trials/0/occupancy: this is not from 0 to 1"),
            std::pair(R"("kind": "unkind")", "/trials/0/kind: this is neither kernel, baseline nor twin"),
            std::pair(R"("parameters": [1])", "/trials/0/parameters: a kernel's parameters are an object"),
+           std::pair(R"("recorded_at": "9999-99-99T00:00:00Z")",
+                     "/trials/0/recorded_at: '9999-99-99T00:00:00Z' is no time such as 2026-11-21T10:00:00Z"),
+           std::pair(R"("recorded_at": "garbage")", "/trials/0/recorded_at: 'garbage' is no time"),
+           std::pair(R"("recorded_at": "2026-11-21T10:00:00+01:00")", "/trials/0/recorded_at: "),
            std::pair(R"("key": "")", "/trials/0: the row has no key"),
        }) {
     EXPECT_NE(refusal(own(column)).find(why), std::string::npos) << refusal(own(column));
   }
   EXPECT_NE(refusal(R"({"metadata": {"timeunit": "us", "tiletune": {"other_rows": [5]}}, "results": []})")
                 .find("/metadata/tiletune/other_rows/0: a row is an object"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"tiletune_trials": 1, "sweeps": [], "calibrations": [{"gpu": "A", "gpu_uuid": "u",
+                        "driver_version": "5", "recorded_at": "t", "ffma_tflops": 1, "copy_gbs": 2.5,
+                        "shared_gbs": null, "event_floor_us": 0, "empty_kernel_us": 1,
+                        "empty_kernel_batch_us": 1}], "trials": []})")
+                .find("/calibrations/recorded_at: 't' is no time"),
             std::string::npos);
 }
 

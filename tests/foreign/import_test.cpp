@@ -38,6 +38,36 @@ TEST_F(Import, MillisecondsBecomeMicrosecondsAndTheMeanStaysTheTools) {
   EXPECT_EQ(row.measure_policy, R"({"tool":"Kernel Tuner","file":"file.json"})");
 }
 
+TEST_F(Import, AToolsFigureMayBeSomewhatBesideItsSamples) {
+  import_text(
+      cache(R"("1": {"x": 1, "time": 1, "times": [0.01, 0.02]}, "2": {"x": 2, "time": 1, "times": [99]})"));
+  ASSERT_EQ(rows().size(), 2U);
+  EXPECT_EQ(rows()[0].mean_us, 1000);
+  EXPECT_EQ(rows()[1].mean_us, 1000);
+}
+
+TEST_F(Import, FiguresThatCannotBeAreLeftOut) {
+  for (const char* figure : {"-3", "1e300", "NaN", "Infinity", "1.1e12"}) {
+    import_text(cache(fmt::format(
+        R"("1": {{"x": "{0}", "time": 1, "GFLOP/s": {0}, "compile_time": {0}, "benchmark_time": {0}}})",
+        figure)));
+    const Trial row = rows().back();
+    EXPECT_FALSE(row.tflops || row.compile_ms || row.measure_ms) << figure;
+    EXPECT_EQ(row.median_us, 1000);
+  }
+  import_text(
+      R"({"metadata": {"timeunit": "ms"}, "results": [{"configuration": {"x": 1}, "invalidity": "correct",
+                 "times": {"compilation_time": -3, "runtimes": [1]}}]})",
+      {"A", "1", "k", ""});
+  EXPECT_FALSE(rows().back().compile_ms);
+  import_text(
+      R"({"Metadata": {"Device": "A", "TimeUnit": "ms"}, "Results": [{"KernelName": "k", "Status": "Ok",
+                 "TotalDuration": 1, "Configuration": [{"Name": "x", "Value": 2}],
+                 "ComputationResults": [{"CompilationData": {"RegistersCount": -5}}]}]})",
+      {"", "1", "", ""});
+  EXPECT_FALSE(rows().back().registers);
+}
+
 TEST_F(Import, FailuresOfKernelTunerKeepTheirWord) {
   const ImportSummary summary = import_text(
       cache(R"("1": {"x": 1, "time": "InvalidConfig"}, "2": {"x": 2, "time": "CompilationFailedConfig"},
@@ -64,8 +94,21 @@ TEST_F(Import, AnUnfinishedCacheGivesTheRowsThatAreThere) {
     const ImportSummary summary = import_file(fresh, file, {}, [](std::uint64_t) {});
     EXPECT_EQ(summary.rows, 2U) << end;
     EXPECT_TRUE(summary.unfinished) << end;
+    EXPECT_FALSE(summary.lost_row) << end;
     std::filesystem::remove(folder_ / "fresh.db");
   }
+}
+
+/// Whoever is killed as it writes stops anywhere.
+TEST_F(Import, ACacheThatEndsInTheMiddleOfARowGivesTheRowsBefore) {
+  const std::string row = R"("2é": {"x": -2.5e1, "time": 2, "times": [1, null, true], "note": "\u00e9"})";
+  const std::string before = open_cache("\"1\": {\"x\": 1, \"time\": 1},\n");
+  for (std::size_t bytes = 1; bytes < row.size(); ++bytes) {
+    const ImportSummary summary = import_text(before + row.substr(0, bytes));
+    EXPECT_EQ(summary.rows, 1U) << bytes;
+    EXPECT_TRUE(summary.unfinished && summary.lost_row) << bytes;
+  }
+  EXPECT_EQ(rows().size(), 1U);
 }
 
 TEST_F(Import, ImportingAgainChangesNothing) {
@@ -116,18 +159,31 @@ TEST_F(Import, TheHeaderMayStandBehindTheRows) {
   EXPECT_EQ(rows()[0].problem, "2x3");
 }
 
-TEST_F(Import, WhatTheFileSaysCountsMoreThanThePerson) {
-  const ImportFacts facts{"NVIDIA B200", "7", "other", "ns"};
+TEST_F(Import, ThePersonMaySayWhatTheFileSays) {
+  const ImportFacts facts{"NVIDIA A100", "64x32", "k", "ns"};
+  import_text(cache(R"("1": {"x": 1, "time": 2})"), facts);
+  ASSERT_EQ(rows().size(), 1U);
+  EXPECT_EQ(rows()[0].median_us, 2e-3) << "a cache does not say its unit";
+  import_text(R"({"metadata": {"timeunit": "milliseconds"}, "results": [{"configuration": {"x": 1},
+                 "measurements": [{"name": "time", "value": 3000, "unit": "us"}],
+                 "times": {"runtimes": [3]}, "invalidity": "correct"}]})",
+              {"NVIDIA A100", "64x32", "k", "ms"});
+  EXPECT_EQ(rows().back().median_us, 3000);
+  import_text(
+      R"({"tiletune_trials": 1, "sweeps": [], "trials": [{"key": "own", "kind": "kernel", "gpu": "NVIDIA A100",
+                 "template": "k", "problem": "64x32", "outcome": "refused"}]})",
+      {"NVIDIA A100", "64x32", "k", "microseconds"});
+  EXPECT_EQ(rows().size(), 3U);
+}
+
+TEST_F(Import, AConfigThatIsReplayedMaySayOtherThingsThanTheFile) {
+  ImportFacts facts{"A100", "7", "other", ""};
+  facts.replayed = true;
   import_text(cache(R"("1": {"x": 1, "time": 2})"), facts);
   ASSERT_EQ(rows().size(), 1U);
   EXPECT_EQ(rows()[0].gpu, "NVIDIA A100");
   EXPECT_EQ(rows()[0].problem, "64x32");
   EXPECT_EQ(rows()[0].template_name, "k");
-  EXPECT_EQ(rows()[0].median_us, 2e-3) << "a cache does not say its unit";
-  import_text(R"({"metadata": {"timeunit": "milliseconds"}, "results": [{"configuration": {"x": 1},
-                 "times": {"runtimes": [3]}, "invalidity": "correct"}]})",
-              facts);
-  EXPECT_EQ(rows().back().median_us, 3000);
 }
 
 TEST_F(Import, ANumberThatPythonDoesNotHaveHarmsNoOther) {
@@ -228,8 +284,9 @@ std::string own_export(const std::string& rows) {
 
 TEST_F(Import, OfAnExportsRowAndTheOneThatIsThereTheSameCountsAsInMerge) {
   const auto row = [](const char* key, const char* outcome) {
-    return fmt::format(R"({{"key": "{}", "outcome": "{}", "recorded_at": "2026-02", "median_us": 2}})", key,
-                       outcome);
+    return fmt::format(
+        R"({{"key": "{}", "outcome": "{}", "recorded_at": "2026-02-01T00:00:00Z", "median_us": 2}})", key,
+        outcome);
   };
   Trial dispatched;
   dispatched.key = "dispatched here";
@@ -255,6 +312,15 @@ TEST_F(Import, OfAnExportsRowAndTheOneThatIsThereTheSameCountsAsInMerge) {
   EXPECT_EQ(database_.find("failed here")->outcome, Outcome::ok);
   EXPECT_EQ(database_.find("earlier here")->median_us, 2);
   EXPECT_EQ(database_.find("better here")->median_us, 1);
+}
+
+TEST_F(Import, TheSamplesOfAnExportsRowMayComeLater) {
+  const std::string row =
+      R"({"key": "k", "outcome": "ok", "recorded_at": "2026-11-21T10:00:00Z", "median_us": 2)";
+  import_text(own_export(row + "}"));
+  EXPECT_EQ(import_text(own_export(row + R"(, "samples_us": [2, 3]})")).replaced, 1U);
+  EXPECT_EQ(import_text(own_export(row + "}")).replaced, 0U);
+  EXPECT_EQ(database_.find("k")->samples_us, (std::vector<double>{2, 3}));
 }
 
 TEST_F(Import, AnExportsRowIsSeenInTheSweepThatBeganLast) {

@@ -91,8 +91,8 @@ TEST_F(T4, BackAndForthEveryRowStaysInItsSweeps) {
   database_.mark_seen("kernel", 3);
   database_.mark_seen("baseline", 2);
   database_.mark_seen("late", 3);
-  database_.record_calibration(calibration_of("GPU-1", "2026-11-21", 4000));
-  database_.record_calibration(calibration_of("GPU-2", "2026-11-21", 3000));
+  database_.record_calibration(calibration_of("GPU-1", "2026-11-21T10:00:00Z", 4000));
+  database_.record_calibration(calibration_of("GPU-2", "2026-11-21T10:00:00Z", 3000));
   std::ostringstream json;
   write_export(json, database_, {}, false);
 
@@ -102,7 +102,7 @@ TEST_F(T4, BackAndForthEveryRowStaysInItsSweeps) {
     Database other(folder_ / std::to_string(++copies), Database::Mode::read_write);
     SweepRecord own = sweep_number(0);
     other.begin_sweep(own);
-    other.record_calibration(calibration_of("GPU-2", "2026-11-22", 5000));
+    other.record_calibration(calibration_of("GPU-2", "2026-11-22T10:00:00Z", 5000));
     for (int i = 0; i < 2; ++i) {
       import_file(other, file, {}, [](std::uint64_t) {});
       EXPECT_EQ(keys_of_sweep(other, 1), std::set<std::string>{});

@@ -31,6 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Database database(path, Database::Mode::read_write);
   ImportFacts facts;
   if (data[0] % 2 == 1) facts = {"NVIDIA A100", "64x64", "k", "ms"};
+  facts.replayed = data[0] % 4 == 1;  // so that the file may say something else
   ImportSummary summary;
   const bool bad = refused([&] { summary = import_file(database, file, facts, [](std::uint64_t) {}); });
   const std::vector<Trial> rows = database.trials({});

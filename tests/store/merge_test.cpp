@@ -149,6 +149,24 @@ TEST_F(Merge, AMeasuredTimeCountsMoreThanOneThatASweepGaveUpOn) {
   either_way("c.db", "ba.db");
 }
 
+TEST_F(Merge, OfTwoRowsThatAreEqualTheOneWithItsSamplesCounts) {
+  const auto row = [](const char* recorded_at, const std::vector<double>& samples_us) {
+    Trial trial = timed_trial("k", 1, 0);
+    trial.recorded_at = recorded_at;
+    trial.samples_us = samples_us;
+    return trial;
+  };
+  const char* const when = "2026-11-21T10:00:00Z";
+  writable("with.db").record(row(when, {1, 2}));
+  writable("without.db").record(row(when, {}));
+  writable("later.db").record(row("2026-11-21T10:00:01Z", {}));
+  merge_into("without.db", "first.db");
+  EXPECT_EQ(merge_into("with.db", "first.db").replaced, 1);
+  EXPECT_EQ(merge_into("without.db", "first.db").replaced, 0);
+  EXPECT_EQ(writable("first.db").find("k")->samples_us.size(), 2U);
+  EXPECT_EQ(merge_into("later.db", "first.db").replaced, 1) << "what is later counts more";
+}
+
 TEST_F(Merge, TheOrderOfTheInputsDoesNotDecideWhichOfEqualRowsCounts) {
   {
     Database older = writable("older.db");

@@ -11,6 +11,7 @@ namespace tiletune {
 inline Cell sample_cell(const Column& column, int seed) {
   if (column.name == "outcome") return std::string("wrong_result");
   if (column.name == "source") return std::string("replayed");
+  if (column.name == "recorded_at") return std::to_string(1000 + seed) + "-11-21T10:00:00Z";
   switch (column.type) {
     case CellType::integer:
       return std::int64_t{1} << (seed % 62);
