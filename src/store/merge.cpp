@@ -218,6 +218,9 @@ DatabaseCopy::DatabaseCopy(const fs::path& file, const fs::path& folder, const S
   try {
     // Upgrades the copy, and refuses what is no database of tiletune's.
     const Database upgraded(copy_, Database::Mode::read_only);
+    // Words that nobody knows would keep all rows of the output from being read.
+    static constexpr std::array kWords{"outcome", "source"};
+    upgraded.for_each({}, kWords, [](std::int64_t, const Trial&) {});
   } catch (const UserError& error) {
     throw UserError(error.message(), Where{file.string(), ""}, error.remedy());
   }

@@ -239,6 +239,21 @@ TEST_F(Merge, WhatTheLogHoldsComesToo) {
   EXPECT_EQ(merge_into("a.db", "c.db").new_rows, 1);
 }
 
+TEST_F(Merge, WordsThatNobodyKnowsDoNotCome) {
+  for (const char* column : {"source", "outcome"}) {
+    writable("c.db").record(timed_trial("mine", 1, 0));
+    writable("a.db").record(timed_trial("a", 1, 0));
+    SQLite::Database(folder_ / "a.db", SQLite::OPEN_READWRITE)
+        .exec(std::string("UPDATE trial SET ") + column + " = 'weird'");
+    const std::string error = error_of([&] { merge_into("a.db", "c.db"); });
+    EXPECT_NE(error.find("a.db: this tiletune knows no " + std::string(column) + " 'weird'"),
+              std::string::npos)
+        << error;
+    EXPECT_EQ(writable("c.db").trials({}).size(), 1U);
+    std::filesystem::remove(folder_ / "a.db");
+  }
+}
+
 TEST_F(Merge, ForeignAndDamagedFilesLeaveTheOutputAlone) {
   std::ofstream(folder_ / "text.db")
       << "no database at all, but long enough to be taken for the header of one";
