@@ -218,9 +218,9 @@ class Import {
   }
 
   void store(Trial& trial) {
+    count(trial, names_, summary_);
     if (own_) return join(trial);
     trial.key = key_of(trial);
-    count(trial, names_, summary_);
     writer_->add(trial);
   }
 
@@ -229,7 +229,6 @@ class Import {
     const RowBatch::Joined joined = batch_->join(trial);
     if (joined == RowBatch::Joined::added) ++summary_.new_rows;
     if (joined == RowBatch::Joined::replaced) ++summary_.replaced;
-    count(trial, names_, summary_);
   }
 
   Database& database_;
