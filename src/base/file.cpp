@@ -9,28 +9,15 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.h"
 #include "base/error.h"
+#include "base/folder.h"
 
 namespace tiletune {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-/// An open file, closed with its scope.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 [[noreturn]] void fail_to_read(const Where& where) {
   if (errno == ENOENT) throw UserError("there is no such file", where, "Check the path.");
@@ -64,12 +51,8 @@ std::size_t read_some(int descriptor, std::string& chunk, const Where& where) {
 
 }  // namespace
 
-std::string read_file(const fs::path& path, std::size_t limit_bytes) {
-  const Where where{path.string(), ""};
-  require_file_or_pipe(path, where);
-  // Opening a pipe that has no writer must not wait for one.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (file.number() < 0) fail_to_read(where);
+std::string read_open_file(const Descriptor& file, const fs::path& name, std::size_t limit_bytes) {
+  const Where where{name.string(), ""};
   std::string content;
   std::string chunk(std::size_t{1} << 16, '\0');
   while (const std::size_t n = read_some(file.number(), chunk, where)) {
@@ -80,6 +63,15 @@ std::string read_file(const fs::path& path, std::size_t limit_bytes) {
     }
   }
   return content;
+}
+
+std::string read_file(const fs::path& path, std::size_t limit_bytes) {
+  const Where where{path.string(), ""};
+  require_file_or_pipe(path, where);
+  // Opening a pipe that has no writer must not wait for one.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (file.number() < 0) fail_to_read(where);
+  return read_open_file(file, path, limit_bytes);
 }
 
 }  // namespace tiletune

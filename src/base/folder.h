@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "base/descriptor.h"
+
+namespace tiletune {
+
+/// A folder that stays open. Files in it are opened relative to its descriptor, so that a name means the same
+/// file however the path to the folder changes meanwhile, and no name leads out of it.
+class Folder {
+ public:
+  /// Throws UserError when there is no such folder, or it cannot be opened.
+  explicit Folder(const std::filesystem::path& path);
+
+  /// As it was given.
+  const std::filesystem::path& path() const { return path_; }
+  int descriptor() const { return descriptor_.number(); }
+
+  /// Opens the regular file `name` beneath the folder for reading. Symbolic links are followed as long as
+  /// they stay beneath it (openat2, RESOLVE_BENEATH). Not open, with errno, when there is none: EXDEV where
+  /// the name or a link leads out, EINVAL for what is no regular file. Never waits and never starts a device.
+  Descriptor open(const std::filesystem::path& name) const;
+
+  /// What is in the file. Throws UserError when open() finds none, or it is larger than `limit_bytes`.
+  std::string read(const std::filesystem::path& name, std::size_t limit_bytes) const;
+
+ private:
+  std::filesystem::path path_;
+  Descriptor descriptor_;
+};
+
+/// What is in an open file from where it stands. Throws UserError, with `name` for its place, when that is
+/// larger than `limit_bytes` or cannot be read. Waits for the writers of a pipe.
+std::string read_open_file(const Descriptor& file, const std::filesystem::path& name,
+                           std::size_t limit_bytes);
+
+}  // namespace tiletune
