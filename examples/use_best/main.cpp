@@ -71,7 +71,7 @@ void run(const std::string& file, const std::string& problem) {
     throw UserError("the template has changed since", {file, ""}, "Tune it anew.");
   const std::string architecture = architecture_for(device.compute_major, device.compute_minor);
   const Compiled compiled =
-      compile_here(make_compile_request(spec.compile, *stage.sources, instance, architecture));
+      compile_here(make_compile_request(spec.compile, *stage.source, instance, architecture));
   if (!compiled.binary) throw UserError(compiled.reason, {file, ""}, "Tune it anew on this machine.");
 
   // Buffers with guard bands and their FP64 reference, the library's product, then the kernel: checked,

@@ -22,6 +22,8 @@ class Descriptor {
 
   int number() const { return number_; }
   bool is_open() const { return number_ >= 0; }
+  /// Gives it away, open.
+  int release() { return std::exchange(number_, -1); }
 
  private:
   void close() {

@@ -19,11 +19,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A descriptor of the file, or one below zero with errno. A first opening by O_PATH touches no device.
-int open_beneath(int folder, const char* name, std::uint64_t flags) {
+/// A descriptor that stands for a place in the file system, or one below zero with errno. Nothing is opened
+/// for reading yet, so that no device and no pipe takes notice.
+int find_place(int folder, const char* name, std::uint64_t flags, std::uint64_t resolve) {
   open_how how{};
-  how.flags = flags | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  how.flags = flags | O_PATH | O_CLOEXEC;
+  how.resolve = resolve;
   int descriptor = -1;
   do {
     // EAGAIN: something was renamed while the kernel followed the name.
@@ -32,6 +33,8 @@ int open_beneath(int folder, const char* name, std::uint64_t flags) {
   return descriptor;
 }
 
+constexpr std::uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+
 bool is_regular(int descriptor) {
   struct stat status {};
   return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
@@ -39,16 +42,17 @@ bool is_regular(int descriptor) {
 
 }  // namespace
 
-Folder::Folder(const fs::path& path)
+Folder::Folder(const fs::path& path, Links links)
     : path_(path),
-      descriptor_(::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+      descriptor_(find_place(AT_FDCWD, path.empty() ? "." : path.c_str(), O_DIRECTORY,
+                             links == Links::refuse ? RESOLVE_NO_SYMLINKS : 0)) {
   if (descriptor_.is_open()) return;
   throw UserError(fmt::format("this folder cannot be opened: {}", std::strerror(errno)),
                   Where{path.string(), ""}, "Check the path and the permissions of the folder.");
 }
 
 Descriptor Folder::open(const fs::path& name) const {
-  const Descriptor place(open_beneath(descriptor(), name.c_str(), O_PATH));
+  const Descriptor place(find_place(descriptor(), name.c_str(), 0, kBeneath));
   if (!place.is_open()) return Descriptor();
   if (!is_regular(place.number())) {
     errno = EINVAL;
@@ -57,6 +61,10 @@ Descriptor Folder::open(const fs::path& name) const {
   // The file that was looked at, whatever the name means by now.
   const std::string same = fmt::format("/proc/self/fd/{}", place.number());
   return Descriptor(::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+}
+
+bool Folder::has(const fs::path& name) const {
+  return Descriptor(find_place(descriptor(), name.c_str(), 0, kBeneath)).is_open();
 }
 
 std::string Folder::read(const fs::path& name, std::size_t limit_bytes) const {

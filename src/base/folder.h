@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "base/descriptor.h"
 
@@ -12,8 +13,16 @@ namespace tiletune {
 /// file however the path to the folder changes meanwhile, and no name leads out of it.
 class Folder {
  public:
+  /// What becomes of symbolic links in the path to the folder. A path that was resolved before has none, so
+  /// that one in it means that somebody exchanged a part of it.
+  enum class Links { follow, refuse };
+
   /// Throws UserError when there is no such folder, or it cannot be opened.
-  explicit Folder(const std::filesystem::path& path);
+  explicit Folder(const std::filesystem::path& path, Links links = Links::follow);
+
+  /// One that is open already, by the path that it is called by.
+  Folder(std::filesystem::path path, Descriptor descriptor)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
 
   /// As it was given.
   const std::filesystem::path& path() const { return path_; }
@@ -23,6 +32,9 @@ class Folder {
   /// they stay beneath it (openat2, RESOLVE_BENEATH). Not open, with errno, when there is none: EXDEV where
   /// the name or a link leads out, EINVAL for what is no regular file. Never waits and never starts a device.
   Descriptor open(const std::filesystem::path& name) const;
+
+  /// Whether anything lies beneath the folder under that name.
+  bool has(const std::filesystem::path& name) const;
 
   /// What is in the file. Throws UserError when open() finds none, or it is larger than `limit_bytes`.
   std::string read(const std::filesystem::path& name, std::size_t limit_bytes) const;

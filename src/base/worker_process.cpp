@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 
 extern char** environ;
@@ -67,6 +68,19 @@ class SpawnAttributes {
  private:
   posix_spawnattr_t attributes_{};
 };
+
+/// Copies with numbers above all that the child will have, so that none is overwritten before its turn.
+std::vector<Descriptor> copies_above(const std::vector<int>& descriptors) {
+  const int lowest = kFirstInheritedFd + static_cast<int>(descriptors.size());
+  std::vector<Descriptor> copies;
+  for (const int descriptor : descriptors) {
+    copies.emplace_back(::fcntl(descriptor, F_DUPFD_CLOEXEC, lowest));
+    if (copies.back().is_open()) continue;
+    throw UserError(fmt::format("cannot give a worker its folders: {}", std::strerror(errno)),
+                    "Raise the limit of open files (ulimit -n).");
+  }
+  return copies;
+}
 
 WorkerEnd how_it_ended(int status) {
   if (!WIFSIGNALED(status)) return {fmt::format("exited with {}", WEXITSTATUS(status))};
@@ -136,8 +150,9 @@ bool read_some(int fd, FrameReader& reader, int flags) {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(const std::filesystem::path& program,
-                             const std::vector<std::string>& arguments) {
+WorkerProcess::WorkerProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                             const std::vector<int>& inherited) {
+  const std::vector<Descriptor> copies = copies_above(inherited);
   int pair[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
     throw UserError(fmt::format("cannot open a channel to a worker: {}", std::strerror(errno)),
@@ -149,6 +164,8 @@ WorkerProcess::WorkerProcess(const std::filesystem::path& program,
   // dup2 clears the close-on-exec flag, also when both numbers are equal (POSIX.1-2024; glibc does so
   // since 2.29).
   actions.dup2(pair[1], kWorkerChannelFd);
+  for (std::size_t i = 0; i < copies.size(); ++i)
+    actions.dup2(copies[i].number(), kFirstInheritedFd + static_cast<int>(i));
   std::vector<std::string> words{program.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;

@@ -18,6 +18,9 @@ using Clock = std::chrono::steady_clock;
 /// The file descriptor on which a worker finds its channel to the parent.
 inline constexpr int kWorkerChannelFd = 3;
 
+/// The first of the descriptors that a worker was given besides.
+inline constexpr int kFirstInheritedFd = 4;
+
 /// How a worker ended.
 struct WorkerEnd {
   std::string how;            ///< "killed by signal 11 (Segmentation fault)", "exited with 3"
@@ -29,9 +32,10 @@ struct WorkerEnd {
 class WorkerProcess {
  public:
   /// Starts `program` with `arguments` by posix_spawn; standard input is /dev/null, standard output goes to
-  /// standard error, the channel is kWorkerChannelFd, no other descriptor is inherited. Throws UserError when
-  /// it cannot start.
-  WorkerProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments);
+  /// standard error, the channel is kWorkerChannelFd, copies of `inherited` are kFirstInheritedFd and the
+  /// numbers that follow, no other descriptor is inherited. Throws UserError when it cannot start.
+  WorkerProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                const std::vector<int>& inherited = {});
   ~WorkerProcess();
   WorkerProcess(WorkerProcess&& other) noexcept;
   WorkerProcess& operator=(WorkerProcess&& other) noexcept;

@@ -33,10 +33,10 @@ std::string variable(const char* name) {
 /// Compiles a kernel that needs NVRTC's builtins and CUDA's headers.
 void try_compiler(MachineFacts& facts) {
   CompileRequest request;
-  request.sources.main = {
-      "trial.cu",
+  request.source.name = "trial.cu";
+  request.source.text =
       "#include <cuda_fp16.h>\n"
-      "extern \"C\" __global__ void trial(__half* x) { x[threadIdx.x] = __float2half(1.0f); }\n"};
+      "extern \"C\" __global__ void trial(__half* x) { x[threadIdx.x] = __float2half(1.0f); }\n";
   request.kernel_expression = "trial";
   const auto started = Clock::now();
   try {

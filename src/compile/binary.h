@@ -1,10 +1,10 @@
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "base/outcome.h"
+#include "compile/source.h"
 
 namespace tiletune {
 
@@ -23,6 +23,7 @@ struct Compiled {
   Outcome outcome = Outcome::ok;         ///< ok, compile_failed, compile_timeout or compile_crashed
   std::string reason;                    ///< the compiler's log, or how the worker ended
   std::shared_ptr<const Binary> binary;  ///< when ok
+  Dependencies dependencies = {};        ///< what the result rests on besides the request
 };
 
 }  // namespace tiletune

@@ -20,20 +20,24 @@ namespace fs = std::filesystem;
 namespace {
 
 // A file is the magic, the checksum of the rest as 16 hexadecimal digits, and the binary as CBOR.
-constexpr std::string_view kMagic = "TTCUBIN1";
+constexpr std::string_view kMagic = "TTCUBIN2";
 constexpr std::size_t kHeaderBytes = 24;
 
 std::string header(std::string_view payload) { return fmt::format("{}{:016x}", kMagic, checksum64(payload)); }
 
-/// The binary in a cache file; none when the file is torn, altered or another key's.
-std::optional<Binary> decode(const std::string& content, const std::string& key) {
+/// What is in a cache file; none when the file is torn, altered or another key's.
+std::optional<Compiled> decode(const std::string& content, const std::string& key) {
   if (content.size() < kHeaderBytes) return std::nullopt;
   const std::string_view payload = std::string_view(content).substr(kHeaderBytes);
   if (content.compare(0, kHeaderBytes, header(payload)) != 0) return std::nullopt;
   try {
-    Binary binary = binary_from_json(decode_cbor(payload));
-    if (binary.key == key) return binary;
+    const nlohmann::ordered_json json = decode_cbor(payload);
+    auto binary = std::make_shared<Binary>(binary_from_json(json.at("binary")));
+    binary->from_cache = true;
+    Compiled compiled{Outcome::ok, "", binary, dependencies_from_json(json.at("dependencies"))};
+    if (binary->key == key) return compiled;
   } catch (const ProtocolError&) {
+  } catch (const nlohmann::json::exception&) {
   }
   return std::nullopt;
 }
@@ -54,31 +58,27 @@ fs::path CubinCache::path_of(const std::string& key) const {
   return folder_ / key.substr(0, 2) / (key.substr(2) + ".cubin");
 }
 
-std::optional<Binary> CubinCache::load(const std::string& key) const {
+std::optional<Compiled> CubinCache::load(const std::string& key) const {
   const fs::path path = path_of(key);
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
   try {
-    std::optional<Binary> binary = decode(read_file(path), key);
-    if (binary) {
-      binary->from_cache = true;
-    } else {
-      fs::remove(path, error);
-    }
-    return binary;
+    std::optional<Compiled> compiled = decode(read_file(path), key);
+    if (!compiled) fs::remove(path, error);
+    return compiled;
   } catch (const UserError&) {
     return std::nullopt;
   }
 }
 
-bool CubinCache::store(const Binary& binary) const {
+void CubinCache::store(const Compiled& compiled) const {
+  const nlohmann::ordered_json json{{"binary", to_json(*compiled.binary)},
+                                    {"dependencies", to_json(compiled.dependencies)}};
   std::string payload;
-  nlohmann::ordered_json::to_cbor(to_json(binary), payload);
+  nlohmann::ordered_json::to_cbor(json, payload);
   try {
-    write_file_atomically(path_of(binary.key), header(payload) + payload);
-    return true;
+    write_file_atomically(path_of(compiled.binary->key), header(payload) + payload);
   } catch (const UserError&) {
-    return false;
   }
 }
 

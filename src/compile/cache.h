@@ -18,9 +18,11 @@ class CubinCache {
   /// cached.
   explicit CubinCache(std::filesystem::path folder);
 
-  std::optional<Binary> load(const std::string& key) const;
-  /// Publishes; failing to write is no error (the cache is an optimisation) but returns false.
-  bool store(const Binary& binary) const;
+  /// What was compiled from the request of that key. It still holds if its dependencies do.
+  std::optional<Compiled> load(const std::string& key) const;
+  /// Publishes what has a binary, in the place of what was there. Failing to write is no error: the cache is
+  /// an optimisation.
+  void store(const Compiled& compiled) const;
   std::filesystem::path path_of(const std::string& key) const;
 
  private:

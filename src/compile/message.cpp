@@ -56,37 +56,58 @@ Binary binary_from_json(const Json& json) {
   }
 }
 
+Json to_json(const Dependencies& dependencies) {
+  Json json = Json::array();
+  for (const auto& [name, hash] : dependencies) json.push_back(Json::array({name, hash}));
+  return json;
+}
+
+Dependencies dependencies_from_json(const Json& json) {
+  try {
+    Dependencies dependencies;
+    for (const Json& pair : json)
+      dependencies.emplace(pair.at(0).get<std::string>(), pair.at(1).get<std::string>());
+    return dependencies;
+  } catch (const nlohmann::json::exception& error) {
+    throw ProtocolError(fmt::format("not dependencies: {}", error.what()));
+  }
+}
+
 Json ready_message() { return {{"type", "ready"}}; }
 
 bool is_ready_message(const Json& message) { return message == ready_message(); }
 
 Json to_json(const WorkerSettings& settings) {
   return {{"type", "settings"},
-          {"cache_folder", settings.cache_folder.string()},
+          {"folders", settings.folders},
+          {"may_leave", settings.may_leave},
           {"max_memory_bytes", settings.max_memory_bytes}};
 }
 
 WorkerSettings worker_settings_from_json(const Json& json) {
   return read_message(json, "settings", [&] {
-    return WorkerSettings{json.at("cache_folder").get<std::string>(),
-                          message_unsigned(json.at("max_memory_bytes"))};
+    return WorkerSettings{json.at("folders").get<std::vector<std::string>>(),
+                          json.at("may_leave").get<bool>(), message_unsigned(json.at("max_memory_bytes"))};
   });
 }
 
-Json to_json(const CompileJob& job) {
-  return {{"type", "compile"}, {"request", to_json(job.request)}, {"return_binary", job.return_binary}};
+Json compile_job(const CompileRequest& request, const Folders& folders) {
+  return {{"type", "compile"}, {"request", to_json(request, folders)}};
 }
 
-CompileJob compile_job_from_json(const Json& json) {
-  return read_message(json, "compile", [&] {
-    return CompileJob{compile_request_from_json(json.at("request")), json.at("return_binary").get<bool>()};
-  });
+CompileRequest request_of_job(const Json& json, const Folders& folders) {
+  return read_message(json, "compile",
+                      [&] { return compile_request_from_json(json.at("request"), folders); });
 }
 
 Json to_json(const CompileReply& reply) {
-  Json json{{"type", "compiled"},     {"key", reply.key},       {"outcome", name(reply.outcome)},
-            {"reason", reply.reason}, {"cpu_ms", reply.cpu_ms}, {"from_cache", reply.from_cache},
-            {"last", reply.last}};
+  Json json{{"type", "compiled"},
+            {"key", reply.key},
+            {"outcome", name(reply.outcome)},
+            {"reason", reply.reason},
+            {"cpu_ms", reply.cpu_ms},
+            {"last", reply.last},
+            {"dependencies", to_json(reply.dependencies)}};
   if (reply.binary) json["binary"] = to_json(*reply.binary);
   return json;
 }
@@ -98,9 +119,11 @@ CompileReply compile_reply_from_json(const Json& json) {
     reply.outcome = outcome_of_reply(json.at("outcome").get<std::string>());
     reply.reason = json.at("reason").get<std::string>();
     reply.cpu_ms = json.at("cpu_ms").get<double>();
-    reply.from_cache = json.at("from_cache").get<bool>();
     reply.last = json.at("last").get<bool>();
+    reply.dependencies = dependencies_from_json(json.at("dependencies"));
     if (json.contains("binary")) reply.binary = binary_from_json(json.at("binary"));
+    if (reply.binary.has_value() != (reply.outcome == Outcome::ok))
+      throw ProtocolError("an answer has a binary if and only if it compiled");
     return reply;
   });
 }

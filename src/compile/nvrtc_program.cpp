@@ -1,5 +1,6 @@
 #include "compile/nvrtc_program.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <nvrtc.h>
 
@@ -9,10 +10,13 @@
 #include <ctime>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compile/included_files.h"
 #include "compile/pool.h"
 
 namespace tiletune {
@@ -35,15 +39,8 @@ void check(nvrtcResult result, const char* call) {
 
 class Program {
  public:
-  explicit Program(const SourceBundle& sources) {
-    std::vector<const char*> names;
-    std::vector<const char*> texts;
-    for (const SourceBundle::File& header : sources.headers) {
-      names.push_back(header.name.c_str());
-      texts.push_back(header.text.c_str());
-    }
-    check(nvrtcCreateProgram(&program_, sources.main.text.c_str(), sources.main.name.c_str(),
-                             static_cast<int>(names.size()), texts.data(), names.data()),
+  explicit Program(const KernelSource& source) {
+    check(nvrtcCreateProgram(&program_, source.text.c_str(), source.name.c_str(), 0, nullptr, nullptr),
           "nvrtcCreateProgram");
   }
   ~Program() { nvrtcDestroyProgram(&program_); }
@@ -89,15 +86,16 @@ class Program {
   nvrtcProgram program_ = nullptr;
 };
 
-/// The request's options and where this machine keeps the CUDA headers, which is no part of a request.
+/// The request's options and the folders that hold headers.
 std::vector<std::string> options_with_headers(const CompileRequest& request) {
   std::vector<std::string> options = request.options;
-  if (const auto folder = cuda_include_folder()) {
-    options.push_back("--include-path=" + folder->string());
-    if (is_folder(*folder / "cccl")) {
-      options.push_back("--include-path=" + (*folder / "cccl").string());
-    }
+  const auto search = [&](const std::string& folder) { options.push_back("--include-path=" + folder); };
+  for (const std::string& folder : request.source.search_before) search(folder);
+  if (const auto toolkit = cuda_include_folder()) {
+    search(toolkit->string());
+    if (is_folder(*toolkit / "cccl")) search((*toolkit / "cccl").string());
   }
+  for (const std::string& folder : request.source.search_behind) search(folder);
   return options;
 }
 
@@ -116,22 +114,37 @@ bool ran_out_of_memory(nvrtcResult result, const std::string& log, int error_num
 }
 
 /// What NVRTC compiled without finding the kernel in it.
-Compiled no_kernel(const CompileRequest& request) {
+Compiled no_kernel(const CompileRequest& request, const IncludedFiles& included) {
   std::string reason = "the compiler found no kernel of the name " + request.kernel_expression;
-  const std::string start = request.sources.main.text.substr(0, 2);
+  const std::string start = request.source.text.substr(0, 2);
   if (start == "\xff\xfe" || start == "\xfe\xff") {
-    reason += fmt::format("; {} begins like UTF-16: save it as UTF-8", request.sources.main.name);
+    reason += fmt::format("; {} begins like UTF-16: save it as UTF-8", request.source.name);
   }
-  return {Outcome::compile_failed, reason, nullptr};
+  return {Outcome::compile_failed, reason, nullptr, included.dependencies()};
 }
 
 /// With -v NVRTC's log has ptxas' figures in the place of its errors.
 std::string log_without_figures(CompileRequest request) {
   std::erase(request.options, "--ptxas-options=-v");
-  Program program(request.sources);
+  Program program(request.source);
   program.add_name(request.kernel_expression);
   program.compile(options_with_headers(request));
   return program.log();
+}
+
+/// What a person needs to know where a file was not found.
+std::string advice_on_includes(const std::string& log, const KernelSource& source,
+                               const std::set<std::string>& refused) {
+  const std::string words = "cannot open source file \"";
+  const std::size_t place = log.find(words);
+  if (place == std::string::npos || source.roots.empty()) return "";
+  const std::size_t start = place + words.size();
+  const std::string name = log.substr(start, log.find('"', start) - start);
+  if (!refused.contains(name)) return fmt::format("\nIt was looked for in: {}.", source.folders_text());
+  return fmt::format(
+      "\n{} leads out of the kernel's folders ({}). Copy the file into one of them, or pass "
+      "--allow-outside-paths.",
+      name, source.folders_text());
 }
 
 /// NVRTC looks the kernel up in lines of its own behind the source. Their errors also follow from errors of
@@ -143,13 +156,14 @@ bool only_the_name_is_wrong(const std::string& log) {
   return log.compare(newline == std::string::npos ? 0 : newline + 1, 14, "__nv_name_map(") == 0;
 }
 
-Compiled failure(nvrtcResult result, const std::string& log, const CompileRequest& request) {
+Compiled failure(nvrtcResult result, const std::string& log, const CompileRequest& request,
+                 const IncludedFiles& included) {
   constexpr std::size_t kLongestReason = std::size_t{16} << 10;
   std::string reason(trim(log));
   if (reason.empty()) reason = nvrtcGetErrorString(result);
   if (only_the_name_is_wrong(log)) {
     reason = fmt::format("{} has no kernel {}, as the manifest's \"kernel\" names it:\n{}",
-                         request.sources.main.name, request.kernel_expression, reason);
+                         request.source.name, request.kernel_expression, reason);
   }
   if (reason.size() > kLongestReason) {
     const std::size_t kept = std::min(reason.rfind('\n', kLongestReason), kLongestReason);
@@ -157,14 +171,15 @@ Compiled failure(nvrtcResult result, const std::string& log, const CompileReques
     reason.resize(kept);
     reason += fmt::format("\n[{} more bytes of the compiler's log left out]", left_out);
   }
-  return {Outcome::compile_failed, as_utf8(reason), nullptr};
+  reason += advice_on_includes(log, request.source, included.refused());
+  return {Outcome::compile_failed, as_utf8(reason), nullptr, included.dependencies()};
 }
 
 }  // namespace
 
 std::optional<fs::path> cuda_include_folder() {
   if (const char* named = std::getenv("TILETUNE_CUDA_INCLUDE"); named != nullptr && *named != '\0') {
-    if (is_folder(named)) return fs::path(named);
+    if (is_folder(named)) return fs::absolute(named).lexically_normal();
     throw UserError("TILETUNE_CUDA_INCLUDE names a folder that does not exist", Where{named, ""},
                     "Name the include folder of a CUDA toolkit, or unset the variable.");
   }
@@ -172,6 +187,13 @@ std::optional<fs::path> cuda_include_folder() {
     if (is_folder(folder)) return fs::path(folder);
   }
   return std::nullopt;
+}
+
+fs::path nvrtc_library() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&nvrtcVersion), &info) == 0 || info.dli_fname == nullptr)
+    throw std::runtime_error("the library of NVRTC cannot be found");
+  return fs::canonical(info.dli_fname);
 }
 
 double process_cpu_ms() {
@@ -200,9 +222,10 @@ std::string nvrtc_version() {
 
 Compiled compile_here(const CompileRequest& request) {
   const double started_ms = process_cpu_ms();
-  Program program(request.sources);
-  program.add_name(request.kernel_expression);
   const std::vector<std::string> options = options_with_headers(request);
+  IncludedFiles included(request.source, cuda_include_folder());
+  Program program(request.source);
+  program.add_name(request.kernel_expression);
   errno = 0;
   const nvrtcResult result = program.compile(options);
   const int error_number = errno;
@@ -211,17 +234,17 @@ Compiled compile_here(const CompileRequest& request) {
   // nvrtcGetCUBIN succeeds after a failed compilation too, with nothing in it.
   if (result != NVRTC_SUCCESS) {
     const bool assembler_ran = log.find("ptxas info") != std::string::npos;
-    return failure(result, assembler_ran ? log_without_figures(request) : log, request);
+    return failure(result, assembler_ran ? log_without_figures(request) : log, request, included);
   }
   const auto symbol = program.lowered_name(request.kernel_expression);
-  if (!symbol) return no_kernel(request);
+  if (!symbol) return no_kernel(request, included);
   auto binary = std::make_shared<Binary>();
   binary->key = request.key();
   binary->kernel_symbol = *symbol;
   binary->log = as_utf8(log);
   binary->cubin = program.cubin();
   binary->compile_ms = process_cpu_ms() - started_ms;
-  return {Outcome::ok, "", std::move(binary)};
+  return {Outcome::ok, "", std::move(binary), included.dependencies()};
 }
 
 }  // namespace tiletune

@@ -7,9 +7,12 @@
 namespace tiletune {
 
 /// The CUDA toolkit's headers on this machine: $TILETUNE_CUDA_INCLUDE, else the folder known from the build,
-/// else /usr/local/cuda/include; none when there are none. Throws UserError when the environment names a
-/// folder that does not exist.
+/// else /usr/local/cuda/include; none when there are none. Absolute. Throws UserError when the environment
+/// names a folder that does not exist.
 std::optional<std::filesystem::path> cuda_include_folder();
+
+/// The file that NVRTC was loaded from, with symbolic links resolved.
+std::filesystem::path nvrtc_library();
 
 /// Architectures NVRTC makes code for, ascending: 75, 80, ... 121.
 const std::vector<int>& supported_architectures();

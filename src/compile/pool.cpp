@@ -43,7 +43,7 @@ CompilePoolOptions completed(CompilePoolOptions options) {
 
 struct QueuedJob {
   std::string key;
-  CompileJob job;
+  CompileRequest request;
   bool worker_was_killed = false;  ///< one that compiled it was, from outside
 };
 
@@ -62,11 +62,13 @@ struct CompilePool::Impl {
   explicit Impl(CompilePoolOptions given)
       : options(completed(std::move(given))), cache(options.cache_folder) {}
 
+  std::optional<Compiled> find(const std::string& key, const KernelSource& source);
   void submit(std::uint64_t ticket, CompileRequest request);
   void finish(const std::string& key, const Compiled& compiled);
 
   void start_workers();
   void start_worker();
+  std::vector<int> descriptors() const;
   void send_jobs();
   void send_job(Worker& worker);
 
@@ -86,26 +88,32 @@ struct CompilePool::Impl {
   std::deque<QueuedJob> queue;
   std::map<std::string, std::vector<std::uint64_t>> tickets;  ///< by key, of all jobs not yet finished
   RecentResults recent{kMostRecentBytes};                     ///< but crashes, which may not happen again
+  DependencyCheck dependencies;
   std::vector<std::pair<std::uint64_t, Compiled>> finished;
   std::size_t pending = 0;
   int failed_starts = 0;  ///< in a row
   double cpu_seconds = 0;
 };
 
+std::optional<Compiled> CompilePool::Impl::find(const std::string& key, const KernelSource& source) {
+  auto known = recent.find(key);
+  const bool is_recent = known.has_value();
+  if (!known) known = cache.load(key);
+  if (!known || !dependencies.holds(source, known->dependencies)) return std::nullopt;
+  if (!is_recent) recent.add(key, *known);
+  return known;
+}
+
 void CompilePool::Impl::submit(std::uint64_t ticket, CompileRequest request) {
   ++pending;
   std::string key = request.key();
-  if (const auto known = tickets.find(key); known != tickets.end()) {
-    known->second.push_back(ticket);
-  } else if (auto known_result = recent.find(key)) {
-    finished.emplace_back(ticket, std::move(*known_result));
-  } else if (auto binary = cache.load(key)) {
-    Compiled compiled{Outcome::ok, "", std::make_shared<Binary>(std::move(*binary))};
-    recent.add(key, compiled);
-    finished.emplace_back(ticket, std::move(compiled));
+  if (const auto in_flight = tickets.find(key); in_flight != tickets.end()) {
+    in_flight->second.push_back(ticket);
+  } else if (auto known = find(key, request.source)) {
+    finished.emplace_back(ticket, std::move(*known));
   } else {
     tickets[key] = {ticket};
-    queue.push_back({std::move(key), {std::move(request), false}});
+    queue.push_back({std::move(key), std::move(request)});
   }
 }
 
@@ -129,12 +137,20 @@ void CompilePool::Impl::start_workers() {
   while (may_start_worker()) start_worker();
 }
 
+std::vector<int> CompilePool::Impl::descriptors() const {
+  std::vector<int> numbers;
+  for (const auto& folder : options.folders) numbers.push_back(folder->descriptor());
+  return numbers;
+}
+
 void CompilePool::Impl::start_worker() {
   Worker& worker =
-      workers.emplace_back(Worker{WorkerProcess(options.program, options.arguments), Worker::State::starting,
-                                  Clock::now() + kStartTimeout, std::nullopt});
+      workers.emplace_back(Worker{WorkerProcess(options.program, options.arguments, descriptors()),
+                                  Worker::State::starting, Clock::now() + kStartTimeout, std::nullopt});
+  WorkerSettings settings{{}, options.may_leave, options.max_memory_bytes};
+  for (const auto& folder : options.folders) settings.folders.push_back(folder->path().string());
   // A worker that dies before it reads this is noticed when its answer is awaited.
-  worker.process.send(to_json(WorkerSettings{options.cache_folder, options.max_memory_bytes}));
+  worker.process.send(to_json(settings));
 }
 
 void CompilePool::Impl::send_jobs() {
@@ -149,7 +165,8 @@ void CompilePool::Impl::send_job(Worker& worker) {
   queue.pop_front();
   worker.state = Worker::State::busy;
   worker.deadline = from_now(options.timeout_s);
-  if (!worker.process.send(to_json(worker.job->job))) lose(worker, worker.process.reap());
+  if (!worker.process.send(compile_job(worker.job->request, options.folders)))
+    lose(worker, worker.process.reap());
 }
 
 void CompilePool::Impl::attend(Worker& worker) {
@@ -187,24 +204,17 @@ void CompilePool::Impl::receive(Worker& worker) {
 }
 
 void CompilePool::Impl::take_reply(Worker& worker, CompileReply reply) {
-  if (worker.state != Worker::State::busy || reply.key != worker.job->key) {
-    throw ProtocolError("an answer arrived that nobody asked for");
-  }
+  const bool wanted = worker.state == Worker::State::busy && reply.key == worker.job->key &&
+                      (!reply.binary || reply.binary->key == reply.key);
+  if (!wanted) throw ProtocolError("an answer arrived that nobody asked for");
   QueuedJob done = std::move(*worker.job);
   worker.job.reset();
   worker.state = reply.last ? Worker::State::ended : Worker::State::idle;
   cpu_seconds += reply.cpu_ms / 1e3;
-  Compiled compiled{reply.outcome, reply.reason, nullptr};
-  if (reply.outcome == Outcome::ok) {
-    std::optional<Binary> binary = reply.binary ? std::move(reply.binary) : cache.load(done.key);
-    if (!binary) {
-      // It has left the cache folder since the worker put it there.
-      done.job.return_binary = true;
-      queue.push_front(std::move(done));
-      return;
-    }
-    binary->from_cache = reply.from_cache;
-    compiled.binary = std::make_shared<Binary>(std::move(*binary));
+  Compiled compiled{reply.outcome, reply.reason, nullptr, std::move(reply.dependencies)};
+  if (reply.binary) {
+    compiled.binary = std::make_shared<Binary>(std::move(*reply.binary));
+    cache.store(compiled);
   }
   finish(done.key, compiled);
 }
@@ -218,8 +228,9 @@ void CompilePool::Impl::enforce_deadline(Worker& worker) {
     return;
   }
   worker.state = Worker::State::ended;
-  finish(worker.job->key,
-         {Outcome::compile_timeout, fmt::format("not compiled within {:g} s", options.timeout_s), nullptr});
+  finish(
+      worker.job->key,
+      {Outcome::compile_timeout, fmt::format("not compiled within {:g} s", options.timeout_s), nullptr, {}});
 }
 
 void CompilePool::Impl::lose(Worker& worker, const WorkerEnd& end) {
@@ -238,7 +249,7 @@ void CompilePool::Impl::lose(Worker& worker, const WorkerEnd& end) {
   const std::string reason =
       fmt::format("lost the compile worker: {}; its memory is limited to {} (--max-compile-memory)", end.how,
                   human_bytes(options.max_memory_bytes));
-  finish(worker.job->key, {Outcome::compile_crashed, reason, nullptr});
+  finish(worker.job->key, {Outcome::compile_crashed, reason, nullptr, {}});
 }
 
 void CompilePool::Impl::drop_ended_workers() {
@@ -248,6 +259,10 @@ void CompilePool::Impl::drop_ended_workers() {
 CompilePool::CompilePool(CompilePoolOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 
 CompilePool::~CompilePool() = default;
+
+std::optional<Compiled> CompilePool::find(const CompileRequest& request) {
+  return impl_->find(request.key(), request.source);
+}
 
 void CompilePool::submit(std::uint64_t ticket, CompileRequest request) {
   impl_->submit(ticket, std::move(request));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,13 +21,16 @@ struct CompilePoolOptions {
   double timeout_s = 60;                                    ///< per request, wall time
   std::uint64_t max_memory_bytes = std::uint64_t{4} << 30;  ///< address-space growth allowed to one worker
   std::filesystem::path cache_folder;                       ///< of the cubin cache
-  std::filesystem::path program;                            ///< of the workers; empty: the running executable
-  std::vector<std::string> arguments{"compile-worker"};     ///< with which `program` is a compile worker
+  Folders folders;                ///< of all kernels that will be submitted; all that workers may read
+  bool may_leave = false;         ///< workers may read any file
+  std::filesystem::path program;  ///< of the workers; empty: the running executable
+  std::vector<std::string> arguments{"compile-worker"};  ///< with which `program` is a compile worker
 };
 
 /// Compiles requests in worker processes. Single-threaded: nothing happens between calls, apart from the
 /// workers' own progress. A worker that crashes, hangs or grows too large costs the request it was working
-/// on, and is replaced.
+/// on, and is replaced. Workers write nothing but their answers: where the system can confine them, they can
+/// do nothing else.
 class CompilePool {
  public:
   explicit CompilePool(CompilePoolOptions options);
@@ -34,8 +38,12 @@ class CompilePool {
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;
 
-  /// Queues a request under a caller's ticket. Cache hits complete at the next take_finished() without a
-  /// worker; equal keys in flight are compiled once, and what failed or timed out lately is not tried again.
+  /// What is known already of a request, and still holds: from the cache, or from lately, when it may also
+  /// have failed or timed out.
+  std::optional<Compiled> find(const CompileRequest& request);
+
+  /// Queues a request under a caller's ticket. What find() knows completes at the next take_finished()
+  /// without a worker; equal keys in flight are compiled once.
   void submit(std::uint64_t ticket, CompileRequest request);
 
   /// Reads from workers, starts queued requests, enforces deadlines; never blocks. Returns what has finished.

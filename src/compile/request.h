@@ -5,44 +5,29 @@
 #include <string>
 #include <vector>
 
+#include "compile/source.h"
 #include "space/instance.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
 
-/// A kernel's text with every file of its own that it includes, transitively, each under the name used.
-struct SourceBundle {
-  struct File {
-    std::string name;
-    std::string text;
-  };
-  File main;
-  std::vector<File> headers;
-
-  /// Over names and texts.
-  std::string hash() const;
-};
-
-/// Reads a template's source and what it includes from the template's folder, kernel_templates/common and the
-/// config's folder. Throws UserError (file and line of the #include, where it was looked for) when one is
-/// missing, cannot be followed or, unless that is allowed, leaves those folders.
-SourceBundle read_sources(const std::filesystem::path& source,
-                          const std::vector<std::filesystem::path>& include_folders,
-                          bool allow_outside = false);
-
-/// Everything that determines a binary.
+/// What determines a binary, together with the files that its kernel includes.
 struct CompileRequest {
-  SourceBundle sources;
+  KernelSource source;
   std::vector<std::string> options;  ///< NVRTC's, all but where this machine keeps the CUDA headers
   std::string kernel_expression;     ///< "sgemm<128, 64>", or the plain name of a kernel that is no template
 
-  /// Hash of sources, options, expression and the NVRTC version: the cache key.
+  /// Hash of source, options, expression and the NVRTC version, under which a result lies in the cache
+  /// together with its dependencies.
   std::string key() const;
 };
 
-nlohmann::ordered_json to_json(const CompileRequest& request);
-/// Throws ProtocolError when a member is missing or of the wrong type.
-CompileRequest compile_request_from_json(const nlohmann::ordered_json& json);
+/// The folders of a kernel, of all kernels that a process compiles: a message names them by number.
+using Folders = std::vector<std::shared_ptr<const Folder>>;
+
+nlohmann::ordered_json to_json(const CompileRequest& request, const Folders& folders);
+/// Throws ProtocolError when a member is missing or of the wrong type, or there is no such folder.
+CompileRequest compile_request_from_json(const nlohmann::ordered_json& json, const Folders& folders);
 
 /// "sm_90a" for compute capability 9.0, "sm_80" for 8.0: the architecture whose cubin the GPU runs with all
 /// its instructions. Throws UserError when this NVRTC does not support it.
@@ -50,7 +35,7 @@ std::string architecture_for(int major, int minor);
 
 /// Builds the request of one configuration. Options: the project's own, then the template's, then the
 /// config's, then the defines.
-CompileRequest make_compile_request(const CompilePolicy& policy, const SourceBundle& sources,
+CompileRequest make_compile_request(const CompilePolicy& policy, const KernelSource& source,
                                     const Instance& instance, const std::string& architecture);
 
 /// Checks options that a person wrote against the NVRTC options known to be harmless (no file or include

@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -5,10 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/confinement.h"
 #include "compile/message.h"
 #include "compile/nvrtc_program.h"
 #include "compile/out_of_memory.h"
@@ -35,31 +38,62 @@ void limit_memory(std::uint64_t growth_bytes) {
   ::setrlimit(RLIMIT_CORE, &no_core);
 }
 
-/// Keeps what NVRTC sees free of the place and the history of the run.
-void isolate_compiler() {
-  // NVRTC adds the working folder to the include path.
-  if (::chdir("/") != 0) throw std::runtime_error("cannot change to the root folder");
-  // A hit in NVRTC's own cache would come without ptxas' resource lines and look like a fast compilation.
-  ::setenv("CUDA_CACHE_DISABLE", "1", 1);
+/// The libraries that NVRTC loads with its first compilation.
+void load_builtins() {
+  const std::filesystem::path nvrtc = nvrtc_library();
+  const std::string name = "libnvrtc-builtins.so." + nvrtc_version();
+  // Where it is missing NVRTC says so itself, with every compilation.
+  ::dlopen((nvrtc.parent_path() / name).c_str(), RTLD_NOW);
+}
+
+/// The CUDA toolkit's headers, also where its folders are full of links to other places.
+std::vector<Folder> toolkit_folders() {
+  std::vector<Folder> folders;
+  const auto toolkit = cuda_include_folder();
+  if (!toolkit) return folders;
+  folders.emplace_back(*toolkit);
+  for (const char* name : {"cuda_fp16.h", "cccl/cuda/barrier", "cccl/cub/cub.cuh", "crt/host_defines.h"}) {
+    std::error_code missing;
+    const std::filesystem::path file = std::filesystem::canonical(*toolkit / name, missing);
+    if (!missing) folders.emplace_back(file.parent_path());
+  }
+  return folders;
+}
+
+/// From here on the process reads its kernels' folders and the toolkit's headers, and writes nothing but
+/// answers.
+void confine_compiler(const Folders& folders, bool may_leave) {
+  if (!why_not_confinable().empty()) return;
+  const std::vector<Folder> toolkit = toolkit_folders();
+  const Folder everything("/");
+  Confinement reach;
+  for (const auto& folder : folders) reach.readable.push_back(folder->descriptor());
+  for (const Folder& folder : toolkit) reach.readable.push_back(folder.descriptor());
+  if (may_leave) reach.readable.push_back(everything.descriptor());
+  confine(reach);
+}
+
+Folders inherited_folders(const std::vector<std::string>& paths) {
+  Folders folders;
+  int descriptor = kFirstInheritedFd;
+  for (const std::string& path : paths)
+    folders.push_back(std::make_shared<const Folder>(path, Descriptor(descriptor++)));
+  return folders;
 }
 
 class CompileWorker {
  public:
-  explicit CompileWorker(const WorkerSettings& settings)
-      : cache_(settings.cache_folder), max_memory_bytes_(settings.max_memory_bytes) {}
+  CompileWorker(Folders folders, std::uint64_t max_memory_bytes)
+      : folders_(std::move(folders)), max_memory_bytes_(max_memory_bytes) {}
 
-  CompileReply work_on(const CompileJob& job) const {
+  CompileReply work_on(const nlohmann::ordered_json& job) const {
+    const CompileRequest request = request_of_job(job, folders_);
     CompileReply reply;
-    reply.key = job.request.key();
+    reply.key = request.key();
     const LastWords last_words(encode_frame(to_json(out_of_memory(reply))));
-    if (auto binary = cache_.load(reply.key)) {
-      reply.from_cache = true;
-      if (job.return_binary) reply.binary = std::move(binary);
-    } else {
-      const double started_ms = process_cpu_ms();
-      compile(job, reply);
-      reply.cpu_ms = process_cpu_ms() - started_ms;
-    }
+    const double started_ms = process_cpu_ms();
+    compile(request, reply);
+    reply.cpu_ms = process_cpu_ms() - started_ms;
     return reply;
   }
 
@@ -71,13 +105,13 @@ class CompileWorker {
     return reply;
   }
 
-  void compile(const CompileJob& job, CompileReply& reply) const {
+  void compile(const CompileRequest& request, CompileReply& reply) const {
     try {
-      const Compiled compiled = compile_here(job.request);
+      Compiled compiled = compile_here(request);
       reply.outcome = compiled.outcome;
-      reply.reason = compiled.reason;
-      if (!compiled.binary) return;
-      if (!cache_.store(*compiled.binary) || job.return_binary) reply.binary = *compiled.binary;
+      reply.reason = std::move(compiled.reason);
+      reply.dependencies = std::move(compiled.dependencies);
+      if (compiled.binary) reply.binary = *compiled.binary;
     } catch (const std::bad_alloc&) {
       reply = out_of_memory(std::move(reply));
     } catch (const std::runtime_error& error) {
@@ -86,7 +120,7 @@ class CompileWorker {
     }
   }
 
-  CubinCache cache_;
+  Folders folders_;
   std::uint64_t max_memory_bytes_;
 };
 
@@ -94,12 +128,18 @@ int serve(WorkerChannel& channel) {
   const auto first = channel.receive();
   if (!first) return 0;
   const WorkerSettings settings = worker_settings_from_json(*first);
-  isolate_compiler();
+  Folders folders = inherited_folders(settings.folders);
+  // A folder named relative to the working folder, which changes from kernel to kernel, stays what it is.
+  if (const auto toolkit = cuda_include_folder()) ::setenv("TILETUNE_CUDA_INCLUDE", toolkit->c_str(), 1);
+  // A hit in NVRTC's own cache would come without ptxas' resource lines and look like a fast compilation.
+  ::setenv("CUDA_CACHE_DISABLE", "1", 1);
+  load_builtins();
   limit_memory(settings.max_memory_bytes);
-  const CompileWorker worker(settings);
+  confine_compiler(folders, settings.may_leave);
+  const CompileWorker worker(std::move(folders), settings.max_memory_bytes);
   channel.send(ready_message());
   while (const auto message = channel.receive()) {
-    const CompileReply reply = worker.work_on(compile_job_from_json(*message));
+    const CompileReply reply = worker.work_on(*message);
     channel.send(to_json(reply));
     if (reply.last) break;
   }

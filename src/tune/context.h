@@ -22,7 +22,7 @@ struct SweepContext {
         database(given_database),
         options(given_options),
         observer(given_observer),
-        pool(given_options.compile) {
+        pool(with_folders(given_options.compile, given_spec, fleets.front().stages)) {
     lanes.reserve(fleets.size());
     for (Fleet& fleet : fleets) lanes.emplace_back(fleet, spec);
   }

@@ -102,6 +102,8 @@ bool Dispatcher::take_reference(std::uint64_t ticket, const Compiled& compiled) 
     for (auto& [group, reference] : lane.references) {
       if (reference.ticket != ticket) continue;
       reference.binary = compiled.binary;
+      for (Stage& stage : lane.stages())
+        if (stage.group == group) stage.reference_dependencies = compiled.dependencies;
       if (compiled.outcome == Outcome::ok) return true;
       lane.failed_groups[group] = "the reference kernel does not compile: " + compiled.reason;
       sweep_.observer.on_note(lane.failed_groups[group]);
@@ -119,6 +121,7 @@ bool Dispatcher::is_known(Lane& lane, const Post& post, const Candidate& candida
 void Dispatcher::submit(Lane& lane, Post& post, Candidate candidate) {
   post.busy_since = Clock::now();
   candidate.trial.gpu_uuid = post.evaluator->target().uuid;
+  if (post.evaluator->needs_binaries()) complete_key(candidate);
   if (is_known(lane, post, candidate)) return;
   if (post.evaluator->measures()) recorder_.dispatch(candidate);
   const Leader* leader = lane.standings.leader(*candidate.stage);

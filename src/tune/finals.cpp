@@ -116,7 +116,7 @@ void Finals::gather(Lane& lane, GroupFinals& finals, std::vector<Contender> cont
     instantiate(stage, finalist.contender.index, lane.target().model, finalist.instance);
     if (!finalist.contender.binary) {
       finals.compiling[++sweep_.tickets] = finals.finalists.size();
-      sweep_.pool.submit(sweep_.tickets, make_compile_request(sweep_.spec.compile, *stage.sources,
+      sweep_.pool.submit(sweep_.tickets, make_compile_request(sweep_.spec.compile, *stage.source,
                                                               finalist.instance, lane.target().architecture));
     }
     finals.finalists.push_back(std::move(finalist));

@@ -18,7 +18,12 @@ class Inspection {
  public:
   Inspection(const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
              const CompilePoolOptions& compile, bool sass, const InspectionObserver& observer)
-      : spec_(spec), stages_(stages), targets_(targets), pool_(compile), sass_(sass), observer_(observer) {
+      : spec_(spec),
+        stages_(stages),
+        targets_(targets),
+        pool_(with_folders(compile, spec, stages)),
+        sass_(sass),
+        observer_(observer) {
     for (const Stage& stage : stages_) total_ += stage.planned * targets_.size();
   }
 
@@ -93,7 +98,7 @@ class Inspection {
     if (impossible.empty()) impossible = admit_launch(target.model, instance).reason;
     if (!impossible.empty()) return complete(job, refused(row_of(job).result.gpus[job.gpu], impossible));
     pool_.submit(++tickets_,
-                 make_compile_request(spec_.compile, *job.stage->sources, instance, target.architecture));
+                 make_compile_request(spec_.compile, *job.stage->source, instance, target.architecture));
     jobs_.emplace(tickets_, job);
   }
 

@@ -19,6 +19,22 @@ constexpr int kMostProposals = 256;
 
 }  // namespace
 
+void complete_key(Candidate& candidate) {
+  candidate.trial.key = key_with_files(candidate.key_without_files, candidate.dependencies,
+                                       candidate.stage->reference_dependencies);
+}
+
+void Intake::recall_references() {
+  for (Lane& lane : sweep_.lanes) {
+    if (!lane.compiles()) continue;
+    for (Stage& stage : lane.stages()) {
+      if (!stage.reference_source) continue;
+      const auto known = sweep_.pool.find(reference_request(sweep_.spec, stage, lane.target().architecture));
+      if (known) stage.reference_dependencies = known->dependencies;
+    }
+  }
+}
+
 std::size_t Intake::compiling() const {
   std::size_t count = 0;
   for (const Lane& lane : sweep_.lanes) count += lane.compiling.size();
@@ -56,10 +72,13 @@ void Intake::start(Lane& lane, const Proposal& proposal) {
   const Target& target = lane.target();
   const std::string impossible =
       instantiate(*proposal.stage, proposal.index, target.model, candidate.instance);
-  CompileRequest request = make_compile_request(sweep_.spec.compile, *proposal.stage->sources,
+  CompileRequest request = make_compile_request(sweep_.spec.compile, *proposal.stage->source,
                                                 candidate.instance, target.architecture);
   candidate.trial = make_trial(sweep_.spec, *proposal.stage, target, candidate.instance, request);
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
+  candidate.key_without_files = candidate.trial.key;
+  if (const auto compiled = sweep_.pool.find(request)) candidate.dependencies = compiled->dependencies;
+  complete_key(candidate);
   if (recorder_.is_known(lane, candidate)) return;
   if (!impossible.empty()) return recorder_.refuse(lane, std::move(candidate), impossible);
   const Admission admission = admit_launch(target.model, candidate.instance);
@@ -83,6 +102,10 @@ bool Intake::admit(std::uint64_t ticket, const Compiled& compiled) {
 }
 
 void Intake::admit(Lane& lane, Candidate candidate, const Compiled& compiled) {
+  const std::string key_before = candidate.trial.key;
+  candidate.dependencies = compiled.dependencies;
+  complete_key(candidate);
+  if (candidate.trial.key != key_before && recorder_.is_known(lane, candidate)) return;
   if (compiled.outcome != Outcome::ok) {
     candidate.trial.outcome = compiled.outcome;
     candidate.trial.reason = compiled.reason;

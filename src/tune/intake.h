@@ -9,6 +9,8 @@ class Intake {
  public:
   Intake(SweepContext& sweep, Recorder& recorder) : sweep_(sweep), recorder_(recorder) {}
 
+  /// Looks up what reference kernels of earlier sweeps depend on, which is part of their rows' keys.
+  void recall_references();
   /// Proposes as long as compiling has not run too far ahead.
   void propose();
   /// Takes the result of compiling a candidate; false when the ticket is of none.

@@ -1,5 +1,7 @@
 #include "tune/recorder.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "tune/provenance.h"
@@ -19,6 +21,8 @@ bool is_worth_keeping(Outcome outcome) {
 
 void Recorder::record(Lane& lane, Candidate candidate) {
   Trial& row = candidate.trial;
+  if (row.outcome == Outcome::compile_failed && sweep_.summary.outcomes.count(row.outcome) == 0)
+    sweep_.observer.on_note(fmt::format("{} does not compile: {}", candidate.stage->label(), row.reason));
   row.recorded_at = utc_now();
   if (sweep_.options.keep_rows) sweep_.database.record(row);
   count(candidate, row);

@@ -132,6 +132,18 @@ Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
   return trial;
 }
 
+std::string key_with_files(const std::string& key, const Dependencies& kernel,
+                           const Dependencies& reference) {
+  if (kernel.empty() && reference.empty()) return key;
+  Hasher hasher;
+  hasher.add(key);
+  for (const Dependencies* files : {&kernel, &reference}) {
+    hasher.add(static_cast<std::int64_t>(files->size()));
+    for (const auto& [name, hash] : *files) hasher.add(name).add(hash);
+  }
+  return hasher.hex();
+}
+
 Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
                           const MeasuredBaseline& baseline) {
   Trial trial = common_trial(spec, stage, target);

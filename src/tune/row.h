@@ -13,9 +13,13 @@ namespace tiletune {
 
 /// The row of one configuration before anything is known of it: what it is, where it runs, and its key, a
 /// hash over source, options, expression, NVRTC, problem, scalars, launch, arguments, measurement policy, GPU
-/// model and driver.
+/// model and driver. Files that the source includes are known once it was compiled: key_with_files() adds
+/// them.
 Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target, const Instance& instance,
                  const CompileRequest& request);
+
+/// A row's key with the files that its kernel and its reference kernel depend on.
+std::string key_with_files(const std::string& key, const Dependencies& kernel, const Dependencies& reference);
 
 /// What the rows of all configurations of a stage have in common.
 Trial make_stage_trial(const TuneSpec& spec, const Stage& stage, const Target& target);

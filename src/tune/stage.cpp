@@ -10,13 +10,17 @@
 #include "compile/cache.h"
 #include "inspect/occupancy.h"
 #include "space/option_text.h"
+#include "spec/paths.h"
 
 namespace tiletune {
 
 namespace {
 
-std::vector<std::filesystem::path> include_folders(const TuneSpec& spec, const TemplateSpec& kernel) {
-  return {kernel.folder, kernel.folder.parent_path(), spec.file.parent_path()};
+/// `source` and what it may include.
+std::shared_ptr<const KernelSource> read_source(const TuneSpec& spec, const TemplateSpec& kernel,
+                                                const std::filesystem::path& source) {
+  return std::make_shared<const KernelSource>(
+      read_kernel_source(source, kernel.folder, folder_of(spec.file), spec.allow_outside_paths));
 }
 
 /// What a stage's buffers and arithmetic are, without policy, baseline and reference.
@@ -47,15 +51,14 @@ std::string workload_identity(const Stage& stage) {
   PrepareRequest request = workload_request(stage);
   if (const auto& reference = stage.instantiator.reference()) {
     request.reference =
-        PrepareRequest::ReferenceLaunch{stage.reference_sources->hash(), stage.spec->reference->kernel,
+        PrepareRequest::ReferenceLaunch{stage.reference_source->hash(), stage.spec->reference->kernel,
                                         launch_shape(reference_instance(stage)), reference->arguments};
   }
   return Hasher().add(encode_frame(to_json(request))).hex();
 }
 
 Stage make_stage(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem) {
-  Stage stage{&kernel, problem, Space(kernel, problem), Instantiator(kernel, problem), nullptr, nullptr,
-              nullptr, ""};
+  Stage stage{&kernel, problem, Space(kernel, problem), Instantiator(kernel, problem)};
   stage.strategy = make_strategy(spec.strategy, stage.space);
   stage.planned = stage.space.size();
   if (spec.budget.evaluations > 0) stage.planned = std::min(stage.planned, spec.budget.evaluations);
@@ -102,8 +105,8 @@ MeasureRequest measure_request(const Stage& stage, const Instance& instance, con
 
 namespace {
 
-/// The sources of a kernel; a T1 tuning problem may come without them.
-SourceBundle kernel_sources(const TuneSpec& spec, const TemplateSpec& kernel) {
+/// The source of a kernel; a T1 tuning problem may come without them.
+std::shared_ptr<const KernelSource> kernel_source(const TuneSpec& spec, const TemplateSpec& kernel) {
   std::error_code ignored;
   if (!std::filesystem::exists(kernel.source, ignored)) {
     throw UserError(kernel.source.empty()
@@ -113,7 +116,7 @@ SourceBundle kernel_sources(const TuneSpec& spec, const TemplateSpec& kernel) {
                                       kernel.source.string()),
                     kernel.where, "Put it beside this file.");
   }
-  return read_sources(kernel.source, include_folders(spec, kernel), spec.allow_outside_paths);
+  return read_source(spec, kernel, kernel.source);
 }
 
 }  // namespace
@@ -121,8 +124,8 @@ SourceBundle kernel_sources(const TuneSpec& spec, const TemplateSpec& kernel) {
 namespace {
 
 struct Sources {
-  std::shared_ptr<const SourceBundle> kernel;
-  std::shared_ptr<const SourceBundle> reference;
+  std::shared_ptr<const KernelSource> kernel;
+  std::shared_ptr<const KernelSource> reference;
 };
 using SourcesOfTemplates = std::map<const TemplateSpec*, Sources>;
 
@@ -135,10 +138,8 @@ SourcesOfTemplates read_all_sources(const TuneSpec& spec) {
         check_compile_option(text, kernel.where.at("compile_options").at(i));
     }
     Sources& of = sources[&kernel];
-    of.kernel = std::make_shared<const SourceBundle>(kernel_sources(spec, kernel));
-    if (!kernel.reference) continue;
-    of.reference = std::make_shared<const SourceBundle>(
-        read_sources(kernel.reference->source, include_folders(spec, kernel), spec.allow_outside_paths));
+    of.kernel = kernel_source(spec, kernel);
+    if (kernel.reference) of.reference = read_source(spec, kernel, kernel.reference->source);
   }
   return sources;
 }
@@ -151,8 +152,8 @@ std::vector<std::vector<Stage>> stages_of(const Problem& problem, const TuneSpec
   for (const TemplateSpec& kernel : spec.templates) {
     Stage stage = make_stage(spec, kernel, problem);
     if (const auto found = sources.find(&kernel); found != sources.end()) {
-      stage.sources = found->second.kernel;
-      stage.reference_sources = found->second.reference;
+      stage.source = found->second.kernel;
+      stage.reference_source = found->second.reference;
     }
     stage.workload_identity = workload_identity(stage);
     const auto [place, is_new] = group_of.emplace(stage.workload_identity, by_group.size());
@@ -190,9 +191,23 @@ std::vector<Stage> plan_stages(const TuneSpec& spec) { return plan_stages(spec, 
 
 std::vector<Stage> plan_stages_without_sources(const TuneSpec& spec) { return plan_stages(spec, {}); }
 
+CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec,
+                                const std::vector<Stage>& stages) {
+  std::map<std::filesystem::path, std::shared_ptr<const Folder>> by_path;
+  for (const Stage& stage : stages) {
+    for (const auto* source : {stage.source.get(), stage.reference_source.get()}) {
+      if (source == nullptr) continue;
+      for (const KernelSource::Root& root : source->roots)
+        by_path.try_emplace(root.folder->path(), root.folder);
+    }
+  }
+  for (const auto& [path, folder] : by_path) options.folders.push_back(folder);
+  options.may_leave = spec.allow_outside_paths;
+  return options;
+}
+
 CompileRequest reference_request(const TuneSpec& spec, const Stage& stage, const std::string& architecture) {
-  return make_compile_request(spec.compile, *stage.reference_sources, reference_instance(stage),
-                              architecture);
+  return make_compile_request(spec.compile, *stage.reference_source, reference_instance(stage), architecture);
 }
 
 PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Binary* reference) {

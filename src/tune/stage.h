@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compile/binary.h"
-#include "compile/request.h"
+#include "compile/pool.h"
 #include "measure/messages.h"
 #include "space/instance.h"
 #include "space/space.h"
@@ -21,11 +21,13 @@ struct Stage {
   Problem problem;
   Space space;
   Instantiator instantiator;
-  std::unique_ptr<Strategy> strategy;
-  std::shared_ptr<const SourceBundle> sources;
-  std::shared_ptr<const SourceBundle> reference_sources;  ///< of a custom operation's reference, else null
+  std::unique_ptr<Strategy> strategy = {};
+  std::shared_ptr<const KernelSource> source = {};
+  std::shared_ptr<const KernelSource> reference_source =
+      {};                                    ///< of a custom operation's reference, else null
+  Dependencies reference_dependencies = {};  ///< once it was compiled
   /// Everything that buffers, reference and verification depend on; equal for stages that can share them.
-  std::string workload_identity;
+  std::string workload_identity = {};
   std::size_t group = 0;      ///< stages of one group share buffers, reference and baseline
   std::uint64_t planned = 0;  ///< configurations to propose: the space's size or the budget
   std::uint64_t proposed = 0;
@@ -38,6 +40,10 @@ struct Stage {
 std::vector<Stage> plan_stages(const TuneSpec& spec);
 /// The same of a spec whose kernels leave_out_kernels() has taken: nothing can be compiled.
 std::vector<Stage> plan_stages_without_sources(const TuneSpec& spec);
+
+/// The options of a pool that compiles these stages' kernels: its workers read their folders, and no others.
+CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec,
+                                const std::vector<Stage>& stages);
 
 /// How a custom operation's reference kernel is compiled; only for a stage that has one.
 CompileRequest reference_request(const TuneSpec& spec, const Stage& stage, const std::string& architecture);

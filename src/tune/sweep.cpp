@@ -51,6 +51,7 @@ class Sweep {
     }
     try {
       if (sweep_.options.rows_per_commit > 1) writes_.emplace(sweep_.database);
+      intake_.recall_references();
       while (!done()) {
         wait();
         step();

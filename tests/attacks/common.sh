@@ -31,3 +31,46 @@ must_not_show() {
   [[ $output != *"$text"* ]] || broken "the output shows '$text': $output"
   (($# == 0)) || ! grep -qaF -- "$text" "$@" || broken "'$text' is in $*"
 }
+
+# kernel NAME: a template of that name whose kernel k() comes from standard input, and config.json, which sweeps it.
+kernel() {
+  mkdir -p "$1"
+  cat >"$1/kernel.cu"
+  cat >"$1/template.json" <<END
+{
+  "name": "$1", "summary": "a copy", "operation": "custom", "dimensions": ["n"],
+  "buffers": [
+    {"name": "in", "type": "f32", "elements": "n", "role": "in"},
+    {"name": "out", "type": "f32", "elements": "n", "role": "out"}
+  ],
+  "flops": "0", "bytes": "8 * n",
+  "reference": {"source": "reference.cu", "kernel": "r", "grid": ["ceil_div(n, 256)"], "block": [256]},
+  "source": "kernel.cu", "kernel": "k", "macros": {"THREADS": "THREADS"},
+  "parameters": [{"name": "THREADS", "values": [128, 256], "meaning": "threads per block"}],
+  "launch": {"grid": ["ceil_div(n, THREADS)"], "block": ["THREADS"]},
+  "arguments": [{"buffer": "in"}, {"buffer": "out"}, {"scalar": "n", "type": "i32"}]
+}
+END
+  cat >"$1/reference.cu" <<'END'
+extern "C" __global__ void r(const double* in, double* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i];
+}
+END
+  echo "{\"templates\": [\"$1\"], \"problems\": [{\"n\": 1048576}]}" >config.json
+}
+
+# sweep ARGUMENT...: compiles config.json for a GPU that is not here, into out.db; what became of it is in $rows.
+sweep() {
+  attempt "$TILETUNE" sweep config.json --gpu H100 --db out.db "$@"
+  local swept=$output swept_status=$status
+  attempt "$TILETUNE" rank --db out.db --format json --outcome ok --outcome refused --outcome compile_failed \
+    --outcome compile_crashed --outcome compile_timeout
+  rows=$output output=$swept status=$swept_status
+}
+
+# A copy, whatever else stands above it.
+copies='extern "C" __global__ void k(const float* in, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i];
+}'

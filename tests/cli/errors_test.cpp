@@ -120,7 +120,10 @@ TEST(Errors, MissingHeaderNamesTheIncludeAndWhereItWasLookedFor) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(1);
   sandbox.write("tiny/kernel.cu", "// one line\n#include \"helpers.cuh\"\n");
-  expect_error(sweep(sandbox, config), kUserError, {"kernel.cu", "line 2", "helpers.cuh", "tiny"});
+  const Finished run = sandbox.run({"sweep", config, "--gpu", "H100"});
+  expect_error(run, kNothingToDo,
+               {"tiny 1x1x1 does not compile: kernel.cu(2): ", "cannot open source file \"helpers.cuh\"",
+                "It was looked for in: " + (std::filesystem::canonical(sandbox.folder()) / "tiny").string()});
 }
 
 TEST(Errors, HarmfulCompileOption) {

@@ -158,19 +158,17 @@ TEST(Hostile, KernelsOpenNoFileOutsideTheirFolders) {
   const std::string kernel = read_file(sandbox.folder() / "tiny/kernel.cu");
   const Sandbox elsewhere;
   const std::string secret = elsewhere.write("secret.h", "#error THE SECRET\n");
-  const std::vector<std::pair<std::string, std::string>> attacks{
-      {"#include </etc/passwd>\n", "/etc/passwd"},
-      {"#include <../../../../../../../../etc/passwd>\n", "etc/passwd"},
-      {"#define F \"" + secret + "\"\n#include F\n",
-       "line 2: the file of an #include is computed by a macro"},
-      {"#include MACRO\n", "computed by a macro"},
-      {"%:\\\ninclude <" + secret + ">\n", "outside the kernel's folders"},
-      {"#if __has_include(<" + secret + ">)\n#endif\n", "outside the kernel's folders"}};
-  for (const auto& [attack, message] : attacks) {
+  const std::vector<std::string> attacks{
+      "#include </etc/passwd>\n", "#include <../../../../../../../../etc/passwd>\n",
+      "#define F \"" + secret + "\"\n#include F\n", "%:\\\ninclude <" + secret + ">\n",
+      "#if __has_include(<" + secret + ">)\n#error THE SECRET\n#endif\n"};
+  for (const std::string& attack : attacks) {
     sandbox.write("tiny/kernel.cu", attack + kernel);
-    const Finished run = sandbox.run({"inspect", config, "--gpu", "H100"});
-    expect_error(run, kUserError, {"kernel.cu: line ", message});
-    EXPECT_EQ((run.out + run.err).find("THE SECRET"), std::string::npos);
+    const Finished run = sandbox.run({"inspect", config, "--gpu", "H100", "--format", "json"});
+    EXPECT_EQ((run.out + run.err).find("THE SECRET"), std::string::npos) << attack;
+    EXPECT_EQ((run.out + run.err).find("root:"), std::string::npos) << attack;
+    const bool only_asks = attack.starts_with("#if");
+    EXPECT_EQ(run.code, only_asks ? 0 : kNothingToDo) << attack << run.out;
   }
 }
 

@@ -12,17 +12,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Binary sample(const std::string& key) {
-  Binary binary;
-  binary.key = key;
-  binary.kernel_symbol = "_Z1kv";
-  binary.log = "ptxas info";
-  binary.cubin = std::string(
+Compiled sample(const std::string& key) {
+  auto binary = std::make_shared<Binary>();
+  binary->key = key;
+  binary->kernel_symbol = "_Z1kv";
+  binary->log = "ptxas info";
+  binary->cubin = std::string(
       "\x7f"
       "ELF\0\xff and the rest",
       19);
-  binary.compile_ms = 12.5;
-  return binary;
+  binary->compile_ms = 12.5;
+  return {Outcome::ok, "", binary, {{"own.cuh", "1234"}, {"missing.cuh", ""}}};
 }
 
 const std::string kKey(32, 'a');
@@ -32,15 +32,17 @@ TEST(CubinCache, ReturnsWhatWasStoredMarkedAsCached) {
   const TemporaryFolder folder;
   const CubinCache cache(folder.path() / "deep/cubin");
   EXPECT_FALSE(cache.load(kKey).has_value());
-  ASSERT_TRUE(cache.store(sample(kKey)));
+  cache.store(sample(kKey));
   const auto loaded = cache.load(kKey);
   ASSERT_TRUE(loaded.has_value());
-  EXPECT_EQ(loaded->key, kKey);
-  EXPECT_EQ(loaded->kernel_symbol, "_Z1kv");
-  EXPECT_EQ(loaded->log, "ptxas info");
-  EXPECT_EQ(loaded->cubin, sample(kKey).cubin);
-  EXPECT_EQ(loaded->compile_ms, 12.5);
-  EXPECT_TRUE(loaded->from_cache);
+  EXPECT_EQ(loaded->outcome, Outcome::ok);
+  EXPECT_EQ(loaded->dependencies, sample(kKey).dependencies);
+  EXPECT_EQ(loaded->binary->key, kKey);
+  EXPECT_EQ(loaded->binary->kernel_symbol, "_Z1kv");
+  EXPECT_EQ(loaded->binary->log, "ptxas info");
+  EXPECT_EQ(loaded->binary->cubin, sample(kKey).binary->cubin);
+  EXPECT_EQ(loaded->binary->compile_ms, 12.5);
+  EXPECT_TRUE(loaded->binary->from_cache);
   EXPECT_EQ(cache.path_of(kKey), folder.path() / "deep/cubin/aa" / (std::string(30, 'a') + ".cubin"));
 }
 
@@ -82,7 +84,7 @@ TEST(CubinCache, AFileNestedWithoutEndReadsAsAbsent) {
   for (const char item : {'\x81', '\x5f', '\x7f'}) {
     const std::string payload(std::size_t{8} << 20, item);
     write_file_atomically(cache.path_of(kKey),
-                          fmt::format("TTCUBIN1{:016x}{}", checksum64(payload), payload));
+                          fmt::format("TTCUBIN2{:016x}{}", checksum64(payload), payload));
     EXPECT_FALSE(cache.load(kKey).has_value());
     EXPECT_FALSE(fs::exists(cache.path_of(kKey)));
   }
@@ -92,7 +94,7 @@ TEST(CubinCache, FailingToWriteIsNoErrorButAFolderThatCannotBeIsOne) {
   const TemporaryFolder folder;
   const CubinCache cache(folder.path() / "cubin");
   folder.write("cubin/aa", "a file where a folder should be");
-  EXPECT_FALSE(cache.store(sample(kKey)));
+  cache.store(sample(kKey));
   EXPECT_FALSE(cache.load(kKey).has_value());
   const fs::path blocked = folder.write("file", "") / "cubin";
   const UserError error = user_error_of([&] { CubinCache{blocked}; });

@@ -39,16 +39,17 @@ int run_bad_worker() {
   const auto settings = channel.receive();
   channel.send(ready_message());
   while (const auto message = channel.receive()) {
-    const CompileJob job = compile_job_from_json(*message);
+    const CompileRequest request = request_of_job(*message, {});
     CompileReply reply;
-    reply.key = job.request.key();
-    const std::string& source = job.request.sources.main.text;
+    reply.key = request.key();
+    const std::string& source = request.source.text;
     misbehave(source, reply);
-    if (asks_for(source, "BE_WRONG_KEY")) reply.key.clear();
-    const Compiled compiled = compile_here(job.request);
+    const Compiled compiled = compile_here(request);
     reply.outcome = compiled.outcome;
-    const bool forgets = asks_for(source, "BE_FORGETFUL") && !job.return_binary;
-    if (compiled.binary && !forgets) reply.binary = *compiled.binary;
+    if (compiled.binary) reply.binary = *compiled.binary;
+    if (asks_for(source, "BE_WRONG_KEY")) reply.key.clear();
+    if (asks_for(source, "BE_WRONG_BINARY")) reply.binary->key.clear();
+    if (asks_for(source, "BE_FORGETFUL")) reply.binary.reset();
     channel.send(to_json(reply));
   }
   return 0;

@@ -32,7 +32,8 @@ INSTANTIATE_TEST_SUITE_P(Nvrtc, EveryArchitecture, testing::Values("sm_75", "sm_
 
 CompileRequest macro_request(const std::string& text, const std::string& kernel) {
   CompileRequest request;
-  request.sources.main = {"macros.cu", text};
+  request.source.name = "macros.cu";
+  request.source.text = text;
   request.options = {"--gpu-architecture=sm_80", "-DBM=8"};
   request.kernel_expression = kernel;
   return request;
@@ -102,6 +103,8 @@ TEST(CudaIncludeFolder, TheEnvironmentDecidesAndMustBeRight) {
   const TemporaryFolder folder;
   ::setenv("TILETUNE_CUDA_INCLUDE", folder.path().c_str(), 1);
   EXPECT_EQ(cuda_include_folder(), folder.path());
+  ::setenv("TILETUNE_CUDA_INCLUDE", "../../../..//..", 1);
+  EXPECT_TRUE(cuda_include_folder()->is_absolute());
   ::setenv("TILETUNE_CUDA_INCLUDE", "/nonexistent/include", 1);
   const UserError error = user_error_of([] { cuda_include_folder(); });
   ::unsetenv("TILETUNE_CUDA_INCLUDE");

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 
 #include "base/frame.h"
 #include "compile/test_support.h"
@@ -12,40 +13,60 @@
 namespace tiletune {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(CompileRequest, KeyDependsOnEveryPart) {
   CompileRequest original = scale_request(2);
-  original.sources.headers = {{"a.cuh", "1"}, {"b.cuh", "2"}};
   std::set<std::string> keys{original.key()};
   const auto changed = [&](auto change) {
     CompileRequest request = original;
     change(request);
     return keys.insert(request.key()).second;
   };
-  EXPECT_TRUE(changed([](CompileRequest& r) { r.sources.main.text += " "; }));
-  EXPECT_TRUE(changed([](CompileRequest& r) { r.sources.main.name = "other.cuh"; }));
-  EXPECT_TRUE(changed([](CompileRequest& r) { r.sources.headers[1].text = "3"; }));
-  EXPECT_TRUE(changed([](CompileRequest& r) { r.sources.headers[1].name = "c.cuh"; }));
-  EXPECT_TRUE(changed([](CompileRequest& r) { r.sources.headers.pop_back(); }));
+  EXPECT_TRUE(changed([](CompileRequest& r) { r.source.text += " "; }));
+  EXPECT_TRUE(changed([](CompileRequest& r) { r.source.name = "other.cuh"; }));
   EXPECT_TRUE(changed([](CompileRequest& r) { r.options.emplace_back("-DX"); }));
   EXPECT_TRUE(changed([](CompileRequest& r) { r.options[0] = "--gpu-architecture=sm_90a"; }));
   EXPECT_TRUE(changed([](CompileRequest& r) { r.kernel_expression = "scale<3>"; }));
-  EXPECT_EQ(compile_request_from_json(to_json(original)).key(), original.key());
+}
+
+TEST(CompileRequest, NamesItsFoldersByNumber) {
+  const TemporaryFolder home;
+  fs::create_directory(home.path() / "own");
+  fs::create_directory(home.path() / "common");
+  const Folders folders{std::make_shared<const Folder>(home.path() / "common"),
+                        std::make_shared<const Folder>(home.path() / "own")};
+  CompileRequest original = scale_request(2);
+  original.source.roots = {{".", folders[1]}, {"../common", folders[0]}};
+  original.source.search_before = {".", ".."};
+  original.source.search_behind = {"../configs"};
+  original.source.may_leave = true;
+  auto json = to_json(original, folders);
+  const CompileRequest copy = compile_request_from_json(json, folders);
+  EXPECT_EQ(copy.key(), original.key());
+  ASSERT_EQ(copy.source.roots.size(), 2U);
+  EXPECT_EQ(copy.source.roots[1].name, "../common");
+  EXPECT_EQ(copy.source.roots[1].folder, folders[0]);
+  EXPECT_EQ(copy.source.search_before, original.source.search_before);
+  EXPECT_EQ(copy.source.search_behind, original.source.search_behind);
+  EXPECT_TRUE(copy.source.may_leave);
+  EXPECT_THROW(compile_request_from_json(json, {folders[0]}), ProtocolError);
+  EXPECT_THROW(to_json(original, {folders[0]}), std::logic_error);
 }
 
 TEST(CompileRequest, RefusesJsonThatIsNoRequest) {
-  const auto good = to_json(scale_request(2));
-  for (const char* member : {"main", "headers", "options", "kernel_expression"}) {
+  const auto good = to_json(scale_request(2), {});
+  for (const char* member : {"source", "options", "kernel_expression"}) {
     auto without = good;
     without.erase(member);
-    EXPECT_THROW(compile_request_from_json(without), ProtocolError) << member;
+    EXPECT_THROW(compile_request_from_json(without, {}), ProtocolError) << member;
     auto wrong = good;
     wrong[member] = 7;
-    EXPECT_THROW(compile_request_from_json(wrong), ProtocolError) << member;
+    EXPECT_THROW(compile_request_from_json(wrong, {}), ProtocolError) << member;
   }
-  EXPECT_THROW(compile_request_from_json(nlohmann::ordered_json::array()), ProtocolError);
+  EXPECT_THROW(compile_request_from_json(nlohmann::ordered_json::array(), {}), ProtocolError);
 }
 
 TEST(ArchitectureFor, UsesArchitectureSpecificCodeFromHopperOn) {

@@ -29,7 +29,8 @@ CompileRequest scale_request(int factor, const std::string& extra, const std::st
   const std::string kernel =
       "template <int FACTOR> __global__ void scale(float* x) { x[threadIdx.x] *= FACTOR; }\n";
   CompileRequest request;
-  request.sources.main = {"scale.cuh", extra + "\n" + kernel};
+  request.source.name = "scale.cuh";
+  request.source.text = extra + "\n" + kernel;
   request.options = {"--gpu-architecture=" + architecture, "--ptxas-options=-v", "--modify-stack-limit=false",
                      "--device-as-default-execution-space"};
   request.kernel_expression = "scale<" + std::to_string(factor) + ">";

@@ -15,8 +15,11 @@ using namespace tiletune::fuzz;
 
 const std::string kKey = "00fuzz";
 
-void require_equal(const Binary& a, const Binary& b) {
-  require(a.key == b.key && a.kernel_symbol == b.kernel_symbol && a.log == b.log && a.cubin == b.cubin,
+void require_equal(const Compiled& first, const Compiled& second) {
+  const Binary& a = *first.binary;
+  const Binary& b = *second.binary;
+  require(a.key == b.key && a.kernel_symbol == b.kernel_symbol && a.log == b.log && a.cubin == b.cubin &&
+              first.dependencies == second.dependencies,
           "a binary comes back from the cache as it was stored");
 }
 
@@ -27,16 +30,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view payload = text_of(data + 1, size - 1);
   const bool whole = (data[0] & 1) == 0;
-  std::string header = whole ? "" : fmt::format("TTCUBIN1{:016x}", checksum64(payload));
+  std::string header = whole ? "" : fmt::format("TTCUBIN2{:016x}", checksum64(payload));
   write_scratch(std::filesystem::relative(cache.path_of(kKey), scratch_folder()).string(),
                 header.append(payload));
-  const std::optional<Binary> binary = cache.load(kKey);
-  require(binary.has_value() == std::filesystem::exists(cache.path_of(kKey)), "a damaged file is removed");
-  if (!binary) return 0;
-  require(binary->key == kKey && binary->from_cache, "no other key's binary is loaded");
-  require(cache.store(*binary), "a binary can be stored");
-  const std::optional<Binary> again = cache.load(kKey);
+  const std::optional<Compiled> compiled = cache.load(kKey);
+  require(compiled.has_value() == std::filesystem::exists(cache.path_of(kKey)), "a damaged file is removed");
+  if (!compiled) return 0;
+  require(compiled->binary->key == kKey && compiled->binary->from_cache, "no other key's binary is loaded");
+  cache.store(*compiled);
+  const std::optional<Compiled> again = cache.load(kKey);
   require(again.has_value(), "a stored binary can be loaded");
-  require_equal(*again, *binary);
+  require_equal(*again, *compiled);
   return 0;
 }

@@ -1,0 +1,210 @@
+#include "base/confinement.h"
+
+#include <fmt/format.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <stdexcept>
+
+#include "base/descriptor.h"
+
+namespace tiletune {
+
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
+#else
+#error "the system calls of this architecture are not known here"
+#endif
+
+// Rights of linux/landlock.h. Older headers lack the later ones, and older kernels refuse those they do not
+// know: a kernel of version v knows the first kRights[v - 1].
+constexpr std::uint64_t kReadFile = std::uint64_t{1} << 2;
+constexpr std::uint64_t kReadFolder = std::uint64_t{1} << 3;
+constexpr std::uint64_t kWriteFile = std::uint64_t{1} << 1;
+constexpr std::uint64_t kTruncate = std::uint64_t{1} << 14;
+constexpr std::uint64_t kDeviceControl = std::uint64_t{1} << 15;
+constexpr std::array<int, 5> kRights{13, 14, 15, 15, 16};
+constexpr int kFirstWithNetwork = 4;
+constexpr int kFirstWithScopes = 6;
+
+/// As the kernel reads it, whatever version the headers have.
+struct Ruleset {
+  std::uint64_t files;
+  std::uint64_t network;
+  std::uint64_t scopes;
+};
+
+/// 0: the kernel has none, or it is switched off.
+int landlock_version() {
+  const auto version =
+      ::syscall(SYS_landlock_create_ruleset, nullptr, std::size_t{0}, LANDLOCK_CREATE_RULESET_VERSION);
+  return static_cast<int>(std::max(version, 0L));
+}
+
+Ruleset all_that_is_known(int version) {
+  const auto known = std::min(static_cast<std::size_t>(version), kRights.size()) - 1;
+  constexpr std::uint64_t kBindAndConnect = 3;
+  constexpr std::uint64_t kAbstractSocketsAndSignals = 3;
+  return {(std::uint64_t{1} << kRights[known]) - 1, version >= kFirstWithNetwork ? kBindAndConnect : 0,
+          version >= kFirstWithScopes ? kAbstractSocketsAndSignals : 0};
+}
+
+[[noreturn]] void fail(const char* what) {
+  throw std::runtime_error(fmt::format("cannot be confined: {}: {}", what, std::strerror(errno)));
+}
+
+bool is_folder(int descriptor) {
+  struct stat status {};
+  return ::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+void allow(const Descriptor& ruleset, int descriptor, std::uint64_t rights) {
+  if (!is_folder(descriptor)) rights &= ~kReadFolder;
+  landlock_path_beneath_attr rule{};
+  rule.allowed_access = rights;
+  rule.parent_fd = descriptor;
+  if (::syscall(SYS_landlock_add_rule, ruleset.number(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
+    fail("landlock_add_rule");
+}
+
+void restrict_files(const Confinement& reach) {
+  const int version = landlock_version();
+  if (version == 0) fail("Landlock");
+  const Ruleset handled = all_that_is_known(version);
+  const std::size_t known_bytes = version >= kFirstWithScopes    ? sizeof handled
+                                  : version >= kFirstWithNetwork ? offsetof(Ruleset, scopes)
+                                                                 : offsetof(Ruleset, network);
+  const Descriptor ruleset(
+      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &handled, known_bytes, 0)));
+  if (!ruleset.is_open()) fail("landlock_create_ruleset");
+  constexpr std::uint64_t kRead = kReadFile | kReadFolder;
+  constexpr std::uint64_t kWrite = kRead | kWriteFile | kTruncate | kDeviceControl;
+  for (const int descriptor : reach.readable) allow(ruleset, descriptor, kRead & handled.files);
+  for (const int descriptor : reach.writable) allow(ruleset, descriptor, kWrite & handled.files);
+  if (::syscall(SYS_landlock_restrict_self, ruleset.number(), 0) != 0) fail("landlock_restrict_self");
+}
+
+/// System calls that start, trace or signal processes, reach other machines, or change what is mounted.
+constexpr std::array kForbidden{
+    SYS_execve,
+    SYS_execveat,
+    SYS_socket,
+    SYS_socketpair,
+    SYS_connect,
+    SYS_bind,
+    SYS_listen,
+    SYS_accept,
+    SYS_accept4,
+    SYS_ptrace,
+    SYS_kill,
+    SYS_tkill,
+    SYS_rt_sigqueueinfo,
+    SYS_pidfd_open,
+    SYS_pidfd_send_signal,
+    SYS_pidfd_getfd,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_io_uring_setup,
+    SYS_bpf,
+    SYS_unshare,
+    SYS_setns,
+    SYS_mount,
+    SYS_umount2,
+    SYS_open_by_handle_at,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_userfaultfd,
+#ifdef SYS_fork
+    SYS_fork,
+    SYS_vfork,
+#endif
+};
+
+constexpr std::uint32_t at(std::size_t member) { return static_cast<std::uint32_t>(member); }
+/// Of a 64-bit argument, on a little-endian machine.
+constexpr std::uint32_t low_half(int argument) {
+  return at(offsetof(seccomp_data, args)) + static_cast<std::uint32_t>(argument) * 8;
+}
+
+sock_filter load(std::uint32_t place) { return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, place); }
+sock_filter answer(std::uint32_t what) { return BPF_STMT(BPF_RET | BPF_K, what); }
+sock_filter skip_unless_equal(std::uint32_t value, std::uint8_t count) {
+  return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count);
+}
+sock_filter jump_if_equal(std::uint32_t value, std::uint8_t count) {
+  return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, count, 0);
+}
+sock_filter jump_if_any_bit(std::uint32_t bits, std::uint8_t count) {
+  return BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, count, 0);
+}
+sock_filter skip_below(std::uint32_t value, std::uint8_t count) {
+  return BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, value, 0, count);
+}
+
+constexpr std::uint32_t refusal(int error) {
+  return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(error) & SECCOMP_RET_DATA);
+}
+
+std::vector<sock_filter> system_call_filter() {
+  // What another architecture's calls are called here is not known.
+  std::vector<sock_filter> filter{load(at(offsetof(seccomp_data, arch))), jump_if_equal(kArchitecture, 1),
+                                  answer(SECCOMP_RET_KILL_PROCESS), load(at(offsetof(seccomp_data, nr)))};
+  const auto add = [&](std::initializer_list<sock_filter> part) { filter.insert(filter.end(), part); };
+#if defined(__x86_64__)
+  constexpr std::uint32_t kX32 = 0x40000000;
+  add({skip_below(kX32, 1), answer(refusal(ENOSYS))});
+#endif
+  for (const long call : kForbidden)
+    add({skip_unless_equal(static_cast<std::uint32_t>(call), 1), answer(refusal(EPERM))});
+  // Its flags lie in memory, where no filter can look; the C library then uses clone.
+  add({skip_unless_equal(SYS_clone3, 1), answer(refusal(ENOSYS))});
+  add({skip_unless_equal(SYS_clone, 3), load(low_half(0)), jump_if_any_bit(CLONE_THREAD, 1),
+       answer(refusal(EPERM)), load(at(offsetof(seccomp_data, nr)))});
+  // abort() signals its own process.
+  add({skip_unless_equal(SYS_tgkill, 3), load(low_half(0)),
+       jump_if_equal(static_cast<std::uint32_t>(::getpid()), 1), answer(refusal(EPERM))});
+  filter.push_back(answer(SECCOMP_RET_ALLOW));
+  return filter;
+}
+
+void restrict_system_calls() {
+  std::vector<sock_filter> filter = system_call_filter();
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  // With all threads, which a library may have started.
+  if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
+    fail("seccomp");
+}
+
+}  // namespace
+
+std::string why_not_confinable() {
+  if (landlock_version() > 0) return "";
+  return errno == EOPNOTSUPP ? "Landlock is switched off" : "this kernel has no Landlock";
+}
+
+void confine(const Confinement& reach) {
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("no_new_privs");
+  restrict_files(reach);
+  restrict_system_calls();
+}
+
+}  // namespace tiletune

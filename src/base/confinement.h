@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tiletune {
+
+/// What a confined process may still reach, as open descriptors of folders and files.
+struct Confinement {
+  std::vector<int> readable;  ///< may be read, with all that lies beneath
+  std::vector<int> writable;  ///< may be read and written, but nothing is made, renamed or removed
+};
+
+/// Why this system cannot confine a process; empty where it can. It needs Landlock (Linux 5.13) and seccomp.
+std::string why_not_confinable();
+
+/// Takes from this thread, and from all that it starts, for good: every file but those named, starting
+/// programs and processes (threads may be started), making sockets, and signalling or tracing other
+/// processes. Descriptors that are open stay open. Threads that run already keep their access to files.
+/// Throws std::runtime_error where the system refuses.
+void confine(const Confinement& reach);
+
+}  // namespace tiletune

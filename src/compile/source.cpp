@@ -1,0 +1,177 @@
+#include "compile/source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+namespace tiletune {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Stands for the hash of what is no file, or too large.
+constexpr const char* kUnreadable = "unreadable";
+
+/// `path` relative to `folder`; none when it lies elsewhere. Both are normal.
+std::optional<fs::path> beneath(const fs::path& path, const fs::path& folder) {
+  if (folder == ".") {
+    if (path.is_absolute() || *path.begin() == "..") return std::nullopt;
+    return path;
+  }
+  const auto [rest, end] = std::mismatch(path.begin(), path.end(), folder.begin(), folder.end());
+  if (end != folder.end() || rest == path.end() || *rest == "..") return std::nullopt;
+  fs::path relative;
+  std::for_each(rest, path.end(), [&](const fs::path& part) { relative /= part; });
+  return relative;
+}
+
+/// The place of a name in the roots, the innermost first.
+struct Place {
+  const KernelSource::Root* root;
+  fs::path name;
+};
+
+std::vector<Place> places_of(const KernelSource& source, const fs::path& name) {
+  const fs::path normal = name.lexically_normal();
+  std::vector<Place> places;
+  if (normal.empty()) return places;
+  for (const KernelSource::Root& root : source.roots) {
+    const fs::path& folder = normal.is_absolute() ? root.folder->path() : fs::path(root.name);
+    if (auto relative = beneath(normal, folder)) places.push_back({&root, std::move(*relative)});
+  }
+  std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return a.name.native().size() < b.name.native().size();
+  });
+  return places;
+}
+
+class SourceBuilder {
+ public:
+  SourceBuilder(const fs::path& source, const fs::path& folder, bool may_leave)
+      : home_(source.parent_path()) {
+    result.name = source.filename().string();
+    result.may_leave = may_leave;
+    add_root(home_);
+    const auto name = beneath(source, folder);
+    if (!name && !may_leave) {
+      throw UserError(fmt::format("lies outside the template's folder {}", folder.string()),
+                      Where{source.string(), ""},
+                      "Put the file into the template's folder, or pass --allow-outside-paths.");
+    }
+    result.text = name ? Folder(folder, Folder::Links::refuse).read(*name, kLargestSource)
+                       : read_file(source, kLargestSource);
+    if (result.text.find('\0') == std::string::npos) return;
+    throw UserError("contains a zero byte, so it is not source text", Where{source.string(), ""},
+                    "Is this the file you meant?");
+  }
+
+  std::string name_of(const fs::path& folder) const { return folder.lexically_relative(home_).string(); }
+
+  void add_root(const fs::path& folder) {
+    std::error_code ignored;
+    const std::string name = name_of(folder);
+    const auto is_it = [&](const KernelSource::Root& root) { return root.name == name; };
+    if (!fs::is_directory(folder, ignored) || std::any_of(result.roots.begin(), result.roots.end(), is_it))
+      return;
+    result.roots.push_back({name, std::make_shared<const Folder>(folder, Folder::Links::refuse)});
+  }
+
+  KernelSource result;
+
+ private:
+  fs::path home_;
+};
+
+}  // namespace
+
+std::string KernelSource::hash() const { return Hasher().add(name).add(text).hex(); }
+
+std::string KernelSource::folders_text() const {
+  std::vector<std::string> paths;
+  for (const Root& root : roots) paths.push_back(root.folder->path().string());
+  return join(paths, ", ");
+}
+
+KernelSource read_kernel_source(const fs::path& source, const fs::path& folder, const fs::path& config_folder,
+                                bool may_leave) {
+  SourceBuilder builder(source, folder, may_leave);
+  builder.add_root(folder);
+  builder.add_root(folder.parent_path() / "common");
+  builder.add_root(config_folder);
+  KernelSource& result = builder.result;
+  for (const fs::path& place : {source.parent_path(), folder, folder.parent_path()}) {
+    const std::string name = builder.name_of(place);
+    if (result.search_before.empty() || result.search_before.back() != name)
+      result.search_before.push_back(name);
+  }
+  const std::string behind = builder.name_of(config_folder);
+  const std::vector<std::string>& before = result.search_before;
+  if (std::find(before.begin(), before.end(), behind) == before.end()) result.search_behind = {behind};
+  return std::move(result);
+}
+
+Descriptor open_included(const KernelSource& source, const fs::path& name) {
+  errno = EXDEV;
+  for (const Place& place : places_of(source, name)) {
+    if (Descriptor file = place.root->folder->open(place.name); file.is_open()) return file;
+  }
+  if (!source.may_leave || source.roots.empty()) return Descriptor();
+  return Descriptor(::openat(source.roots.front().folder->descriptor(), name.c_str(),
+                             O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+}
+
+std::optional<std::string> first_missing(const KernelSource& source, const fs::path& name) {
+  const std::vector<Place> places = places_of(source, name);
+  if (places.empty()) return std::nullopt;
+  // Relative to the outermost folder that may hold it, all others lie in it.
+  const Place& place = places.back();
+  fs::path prefix;
+  for (const fs::path& part : place.name) {
+    prefix /= part;
+    if (!place.root->folder->has(prefix)) return (fs::path(place.root->name) / prefix).lexically_normal();
+  }
+  return std::nullopt;
+}
+
+std::string content_hash(const Descriptor& file) {
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return kUnreadable;
+  if (::lseek(file.number(), 0, SEEK_SET) != 0) return kUnreadable;
+  try {
+    return Hasher().add(read_open_file(file, "", kLargestSource)).hex();
+  } catch (const UserError&) {
+    return kUnreadable;
+  }
+}
+
+std::string state_of(const KernelSource& source, const std::string& name) {
+  if (name == kSearchedBehind) return join(source.search_behind, " ");
+  if (const Descriptor file = open_included(source, name); file.is_open()) return content_hash(file);
+  const std::vector<Place> places = places_of(source, name);
+  const bool is_there = std::any_of(places.begin(), places.end(),
+                                    [](const Place& place) { return place.root->folder->has(place.name); });
+  return is_there ? kUnreadable : "";
+}
+
+bool DependencyCheck::holds(const KernelSource& source, const Dependencies& dependencies) {
+  return std::all_of(dependencies.begin(), dependencies.end(), [&](const auto& dependency) {
+    const auto& [name, hash] = dependency;
+    const std::string folder = source.roots.empty() ? "" : source.roots.front().folder->path().string();
+    const auto [known, is_new] = states_.try_emplace({folder, name});
+    if (is_new) known->second = state_of(source, name);
+    return known->second == hash;
+  });
+}
+
+}  // namespace tiletune

@@ -1,0 +1,197 @@
+#include "compile/source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <set>
+
+#include "base/confinement.h"
+#include "compile/pool.h"
+#include "compile/test_support.h"
+
+namespace tiletune {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kKernel = "extern \"C\" __global__ void k(int* x) { *x = VALUE; }\n";
+
+using Names = std::set<std::string>;
+
+/// A template's folder `kernel` beside `common`, a config's folder `configs`, and a secret outside of all.
+class IncludesTest : public testing::Test {
+ protected:
+  IncludesTest() {
+    home_.write("secret.txt", "#error THE SECRET\n");
+    for (const char* folder : {"tree/kernel", "tree/common", "configs"})
+      fs::create_directories(home_.path() / folder);
+  }
+
+  KernelSource source(const std::string& text, bool may_leave = false) const {
+    const fs::path file = home_.write("tree/kernel/kernel.cuh", text + "\n" + kKernel);
+    return read_kernel_source(file, home_.path() / "tree/kernel", home_.path() / "configs", may_leave);
+  }
+
+  static CompileRequest request_for(const KernelSource& source) {
+    CompileRequest request;
+    request.source = source;
+    request.options = {"--gpu-architecture=sm_80"};
+    request.kernel_expression = "k";
+    return request;
+  }
+
+  /// By a confined worker.
+  Compiled compile(const KernelSource& source) const {
+    CompilePoolOptions options = pool_options(home_.path() / "cache", 1);
+    for (const KernelSource::Root& root : source.roots) options.folders.push_back(root.folder);
+    options.may_leave = source.may_leave;
+    CompilePool pool(options);
+    pool.submit(1, request_for(source));
+    return drain(pool).at(1);
+  }
+  Compiled compile(const std::string& text) const { return compile(source(text)); }
+
+  static Names names(const Dependencies& dependencies) {
+    Names all;
+    for (const auto& [name, hash] : dependencies) all.insert((hash.empty() ? "!" : "") + name);
+    return all;
+  }
+
+  TemporaryFolder home_;
+};
+
+TEST_F(IncludesTest, FilesAreFoundBesideTheIncluderInCommonAndBesideTheConfig) {
+  home_.write("tree/kernel/sub/a.cuh", "#pragma once\n#include \"b.cuh\"\n");
+  home_.write("tree/kernel/sub/b.cuh", "#define B 1\n");
+  home_.write("tree/common/c.cuh", "#pragma once\n#include \"d.cuh\"\n");
+  home_.write("tree/common/d.cuh", "#define D 2\n");
+  home_.write("configs/e.cuh", "#define E 4\n");
+  const Compiled compiled = compile(
+      "#include \"sub/a.cuh\"\n#include \"common/c.cuh\"\n#include <../common/c.cuh>\n#include \"e.cuh\"\n"
+      "#include <cuda_fp16.h>\n#define VALUE B + D + E");
+  ASSERT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
+  EXPECT_EQ(names(compiled.dependencies),
+            (Names{"sub/a.cuh", "sub/b.cuh", "../common/c.cuh", "../common/d.cuh", "../../configs/e.cuh",
+                   "!common", "!e.cuh", "!cuda_fp16.h", kSearchedBehind}));
+}
+
+TEST_F(IncludesTest, NamesOfMacrosAreFollowed) {
+  home_.write("tree/kernel/part.cuh", "#define VALUE 1\n");
+  const Compiled compiled =
+      compile("#define QUOTED(x) #x\n#define FILE(x) QUOTED(x.cuh)\n#include FILE(part)");
+  ASSERT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
+  EXPECT_EQ(names(compiled.dependencies), (Names{"part.cuh"}));
+}
+
+TEST_F(IncludesTest, WhatLiesOutsideIsNeitherReadNorThere) {
+  fs::create_symlink(home_.path() / "secret.txt", home_.path() / "tree/kernel/link.cuh");
+  home_.write("tree/kernel_two/x.cuh", "#error THE SECRET\n");
+  home_.write("tree/other.cuh", "#error THE SECRET\n");
+  const std::string secret = (home_.path() / "secret.txt").string();
+  const std::vector<std::string> outside{"../../secret.txt", "link.cuh",         secret,
+                                         "/etc/passwd",      "../other.cuh",     "../kernel_two/x.cuh",
+                                         "/dev/zero",        "/dev/../etc/group"};
+  for (const std::string& name : outside) {
+    for (const std::string& form : {"\"" + name + "\"", "<" + name + ">"}) {
+      const Compiled compiled = compile("#include " + form);
+      EXPECT_EQ(compiled.outcome, Outcome::compile_failed) << form;
+      EXPECT_THAT(compiled.reason, AllOf(HasSubstr("cannot open source file"), Not(HasSubstr("SECRET")),
+                                         Not(HasSubstr("denied")), Not(HasSubstr("root:"))))
+          << form;
+      EXPECT_THAT(
+          compile("#if __has_include(" + form + ")\n#error IT IS THERE\n#endif\n#define VALUE 1").reason, "")
+          << form;
+    }
+  }
+}
+
+TEST_F(IncludesTest, AMissingFileAndOneOutsideAreToldApartByNameAlone) {
+  const std::string folders = (home_.path() / "tree/kernel").string() + ", " +
+                              (home_.path() / "tree/common").string() + ", " +
+                              (home_.path() / "configs").string();
+  EXPECT_THAT(compile("#include \"lost.cuh\"").reason, HasSubstr("\nIt was looked for in: " + folders + "."));
+  for (const std::string name : {"../../secret.txt", "../../no_such_secret.txt"}) {
+    EXPECT_THAT(compile("#include \"" + name + "\"").reason,
+                HasSubstr("\n" + name + " leads out of the kernel's folders (" + folders +
+                          "). Copy the file into one of them, or pass --allow-outside-paths."));
+  }
+}
+
+TEST_F(IncludesTest, PipesAndFoldersAreNoFiles) {
+  ASSERT_EQ(::mkfifo((home_.path() / "tree/kernel/pipe.cuh").c_str(), 0600), 0);
+  fs::create_directory(home_.path() / "tree/kernel/folder.cuh");
+  for (const std::string name : {"pipe.cuh", "folder.cuh"})
+    EXPECT_THAT(compile("#include \"" + name + "\"").reason, HasSubstr("cannot open source file")) << name;
+}
+
+TEST_F(IncludesTest, FilesOutsideAreReadWhereThatIsAllowed) {
+  home_.write("secret.txt", "#define VALUE 1\n");
+  const Compiled compiled = compile(source("#include \"../../secret.txt\"", true));
+  ASSERT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
+  EXPECT_EQ(names(compiled.dependencies), (Names{"../../secret.txt"}));
+}
+
+TEST_F(IncludesTest, AResultHoldsAsLongAsItsFilesDo) {
+  home_.write("tree/kernel/part.cuh", "#define VALUE 1\n");
+  const KernelSource kernel = source(
+      "#include \"part.cuh\"\n#if __has_include(\"extra/option.cuh\")\n#include "
+      "\"extra/option.cuh\"\n#endif");
+  const Compiled compiled = compile(kernel);
+  ASSERT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
+  const auto is_known = [&] {
+    CompilePool pool(pool_options(home_.path() / "cache", 1));
+    return pool.find(request_for(kernel)).has_value();
+  };
+  EXPECT_TRUE(is_known());
+  home_.write("tree/kernel/part.cuh", "#define VALUE 2\n");
+  EXPECT_FALSE(is_known());
+  home_.write("tree/kernel/part.cuh", "#define VALUE 1\n");
+  EXPECT_TRUE(is_known());
+  home_.write("tree/kernel/extra/option.cuh", "");
+  EXPECT_FALSE(is_known());
+  fs::remove_all(home_.path() / "tree/kernel/extra");
+  EXPECT_TRUE(is_known());
+  fs::remove(home_.path() / "tree/kernel/part.cuh");
+  EXPECT_FALSE(is_known());
+}
+
+TEST_F(IncludesTest, OneConfigsFilesSayNothingAboutAnothers) {
+  const std::string text =
+      "#if __has_include(\"option.cuh\")\n#define VALUE 2\n#else\n#define VALUE 1\n#endif";
+  ASSERT_EQ(compile(text).outcome, Outcome::ok);
+  home_.write("others/option.cuh", "");
+  source(text);
+  const KernelSource elsewhere = read_kernel_source(
+      home_.path() / "tree/kernel/kernel.cuh", home_.path() / "tree/kernel", home_.path() / "others", false);
+  CompilePool pool(pool_options(home_.path() / "cache", 1));
+  EXPECT_FALSE(pool.find(request_for(elsewhere)));
+}
+
+TEST_F(IncludesTest, SourcesAreReadBeneathTheirFolder) {
+  const fs::path kernel = home_.path() / "tree/kernel";
+  const auto read = [&](const fs::path& file, bool may_leave = false) {
+    return read_kernel_source(file, kernel, home_.path() / "configs", may_leave);
+  };
+  EXPECT_THAT(user_error_of([&] { read(home_.path() / "secret.txt"); }).remedy(),
+              HasSubstr("--allow-outside-paths"));
+  EXPECT_THAT(read(home_.path() / "secret.txt", true).text, HasSubstr("SECRET"));
+  EXPECT_EQ(read(home_.write("tree/kernel/sub/k.cuh", "text")).text, "text");
+  EXPECT_THAT(user_error_of([&] { read(kernel / "missing.cuh"); }).message(), "there is no such file");
+  fs::create_symlink(home_.path() / "secret.txt", kernel / "link.cuh");
+  EXPECT_THAT(user_error_of([&] { read(kernel / "link.cuh"); }).message(), HasSubstr("leads out of"));
+  EXPECT_THAT(
+      user_error_of([&] { read(home_.write("tree/kernel/b.cuh", std::string("a\0b", 3))); }).message(),
+      HasSubstr("zero byte"));
+  const fs::path large = home_.write("tree/kernel/large.cuh", std::string(kLargestSource + 1, ' '));
+  EXPECT_THAT(user_error_of([&] { read(large); }).message(), HasSubstr("larger than"));
+  fs::rename(kernel, home_.path() / "tree/moved");
+  fs::create_directory_symlink(home_.path() / "tree/moved", kernel);
+  EXPECT_THROW(read(kernel / "sub/k.cuh"), UserError) << "a folder that became a link";
+}
+
+}  // namespace
+}  // namespace tiletune
