@@ -47,6 +47,12 @@ Folder::Folder(const fs::path& path)
                   Where{path.string(), ""}, "Check the path and the permissions of the folder.");
 }
 
+std::optional<Folder> Folder::folder(const fs::path& name) const {
+  Descriptor found(open_beneath(descriptor(), name.c_str(), O_PATH | O_DIRECTORY));
+  if (!found.is_open()) return std::nullopt;
+  return Folder(path_ / name, std::move(found));
+}
+
 Descriptor Folder::open(const fs::path& name) const {
   const Descriptor place(open_beneath(descriptor(), name.c_str(), O_PATH));
   if (!place.is_open()) return Descriptor();

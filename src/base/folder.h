@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/descriptor.h"
 
@@ -15,6 +17,10 @@ class Folder {
   /// Throws UserError when there is no such folder, or it cannot be opened.
   explicit Folder(const std::filesystem::path& path);
 
+  /// One that is open already, by the path that it is called by.
+  Folder(std::filesystem::path path, Descriptor descriptor)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
+
   /// As it was given.
   const std::filesystem::path& path() const { return path_; }
   int descriptor() const { return descriptor_.number(); }
@@ -23,6 +29,9 @@ class Folder {
   /// they stay beneath it (openat2, RESOLVE_BENEATH). Not open, with errno, when there is none: EXDEV where
   /// the name or a link leads out, EINVAL for what is no regular file. Never waits and never starts a device.
   Descriptor open(const std::filesystem::path& name) const;
+
+  /// The folder `name` beneath it, by the same rules. None, with errno, where there is none.
+  std::optional<Folder> folder(const std::filesystem::path& name) const;
 
   /// What is in the file. Throws UserError when open() finds none, or it is larger than `limit_bytes`.
   std::string read(const std::filesystem::path& name, std::size_t limit_bytes) const;
