@@ -1,5 +1,6 @@
 #include "compile/cache.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -10,7 +11,9 @@
 #include "base/cbor.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/hash.h"
+#include "base/private_folder.h"
 #include "compile/message.h"
 
 namespace tiletune {
@@ -22,6 +25,7 @@ namespace {
 // A file is the magic, the checksum of the rest as 16 hexadecimal digits, and the binary as CBOR.
 constexpr std::string_view kMagic = "TTCUBIN1";
 constexpr std::size_t kHeaderBytes = 24;
+constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 
 std::string header(std::string_view payload) { return fmt::format("{}{:016x}", kMagic, checksum64(payload)); }
 
@@ -40,14 +44,7 @@ std::optional<Binary> decode(const std::string& content, const std::string& key)
 
 }  // namespace
 
-CubinCache::CubinCache(fs::path folder) : folder_(std::move(folder)) {
-  std::error_code error;
-  fs::create_directories(folder_, error);
-  if (error && error != std::errc::no_space_on_device) {
-    throw UserError(fmt::format("the cache folder cannot be created: {}", error.message()),
-                    Where{folder_.string(), ""}, "Set XDG_CACHE_HOME to a folder that can be written.");
-  }
-}
+CubinCache::CubinCache(fs::path folder) : folder_(std::move(folder)) { make_private_folder(folder_); }
 
 fs::path CubinCache::path_of(const std::string& key) const {
   // Two levels keep folders small: a large sweep has tens of thousands of cubins.
@@ -56,26 +53,28 @@ fs::path CubinCache::path_of(const std::string& key) const {
 
 std::optional<Binary> CubinCache::load(const std::string& key) const {
   const fs::path path = path_of(key);
-  std::error_code error;
-  if (!fs::exists(path, error)) return std::nullopt;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.is_open()) return std::nullopt;
+  std::optional<Binary> binary;
   try {
-    std::optional<Binary> binary = decode(read_file(path), key);
-    if (binary) {
-      binary->from_cache = true;
-    } else {
-      fs::remove(path, error);
-    }
-    return binary;
+    if (is_private_file(file)) binary = decode(read_open_file(file, path, kLargestFile), key);
   } catch (const UserError&) {
     return std::nullopt;
   }
+  if (binary) {
+    binary->from_cache = true;
+  } else {
+    std::error_code ignored;
+    fs::remove(path, ignored);
+  }
+  return binary;
 }
 
 bool CubinCache::store(const Binary& binary) const {
   std::string payload;
   nlohmann::ordered_json::to_cbor(to_json(binary), payload);
   try {
-    write_file_atomically(path_of(binary.key), header(payload) + payload);
+    write_private_file_atomically(path_of(binary.key), header(payload) + payload);
     return true;
   } catch (const UserError&) {
     return false;
