@@ -144,7 +144,7 @@ void read_texts(ObjectReader& reader, TemplateSpec& spec, const fs::path& manife
 
 std::vector<Constraint> read_constraints(const Node& node) {
   std::vector<Constraint> constraints;
-  for (const Node& element : read_list(node, "constraints", Empty::allowed)) {
+  for (const Node& element : read_list(node, "constraints", Empty::allowed, kMostEntries)) {
     ObjectReader reader(element, keys::kConstraint);
     Constraint constraint;
     constraint.require = read_expression(reader.need("require", "an expression that must be true"));
