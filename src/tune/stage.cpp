@@ -55,8 +55,9 @@ std::string workload_identity(const Stage& stage) {
 }
 
 [[noreturn]] void refuse_stopped(const TuneSpec& spec, const std::string& what) {
-  throw UserError("stopped while " + what, Where{spec.file.string(), ""},
-                  "Give the sweep more time, add constraints, or list fewer values, templates and problems.");
+  throw PlanningStopped(
+      "stopped while " + what, Where{spec.file.string(), ""},
+      "Give the sweep more time, add constraints, or list fewer values, templates and problems.");
 }
 
 Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {

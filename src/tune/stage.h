@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/stop.h"
 #include "compile/binary.h"
 #include "compile/request.h"
@@ -34,6 +35,12 @@ struct Stage {
   std::string label() const;  ///< "sgemm_warptile 4096x4096x4096"
 };
 
+/// Thrown when a Stop ends the planning of a sweep.
+class PlanningStopped : public UserError {
+ public:
+  using UserError::UserError;
+};
+
 /// How much of a sweep's spaces is built before it is refused.
 struct PlanLimits {
   std::uint64_t stages = 100000;
@@ -41,8 +48,8 @@ struct PlanLimits {
 };
 
 /// All stages in the order they run: problem by problem, and within a problem those that share buffers
-/// together. Throws UserError for bad expressions and missing sources, beyond the limits, and when `stop`
-/// says so before it is done; NothingToDo when every space is empty.
+/// together. Throws UserError for bad expressions and missing sources, and beyond the limits; PlanningStopped
+/// when `stop` says so before it is done; NothingToDo when every space is empty.
 std::vector<Stage> plan_stages(const TuneSpec& spec, const Stop& stop = never_stop,
                                const PlanLimits& limits = {});
 /// The same of a spec whose kernels leave_out_kernels() has taken: nothing can be compiled.

@@ -21,10 +21,13 @@ attempt "$TILETUNE" sweep theirs/tiny.json --gpu A100 --db results.db --budget 1
 interrupted() {
   start=$SECONDS
   status=0
-  timeout --signal=INT 1 "$TILETUNE" "$@" >/dev/null 2>&1 || status=$?
+  timeout --preserve-status --kill-after=20 --signal=INT 1 "$TILETUNE" "$@" >/dev/null 2>&1 || status=$?
+  ((status == 130)) || broken "$* ended with $status after Ctrl-C"
   ((SECONDS - start <= 5)) || broken "$* took $((SECONDS - start)) s after Ctrl-C"
 }
-for command in sweep inspect; do
-  interrupted "$command" theirs/tiny.json --gpu A100
-done
+interrupted sweep theirs/tiny.json --gpu A100
+interrupted inspect theirs/tiny.json --gpu A100
 interrupted space theirs/tiny.json
+write_tiny_sweep mine
+attempt "$TILETUNE" sweep mine/tiny.json --gpu A100 --db recorded.db --quiet
+interrupted sweep theirs/tiny.json --replay recorded.db
