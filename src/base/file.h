@@ -21,6 +21,9 @@ std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes
 /// decides. Throws UserError when that fails.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
+/// The same; a new file is closed to everybody else.
+void write_private_file_atomically(const std::filesystem::path& path, std::string_view content);
+
 /// As write_file_atomically() for the place a person named: a symbolic link is followed, a device or pipe is
 /// written to instead of being replaced, and a signal that ends the program leaves no temporary file.
 void write_file(const std::filesystem::path& path, std::string_view content);
@@ -37,7 +40,8 @@ nlohmann::ordered_json parse_json(std::string_view text, const std::string& file
 std::filesystem::path home_folder();
 /// The running executable.
 std::filesystem::path executable_path();
-/// $XDG_CACHE_HOME/tiletune or ~/.cache/tiletune (not created).
+/// $XDG_CACHE_HOME/tiletune or ~/.cache/tiletune (not created). Without either variable, a folder of the user
+/// among the temporary files. Throws UserError when somebody else has taken its place.
 std::filesystem::path cache_folder();
 
 }  // namespace tiletune

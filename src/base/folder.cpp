@@ -51,6 +51,12 @@ Folder::Folder(const fs::path& path, Links links)
                   Where{path.string(), ""}, "Check the path and the permissions of the folder.");
 }
 
+std::optional<Folder> Folder::folder(const fs::path& name) const {
+  Descriptor found(find_place(descriptor(), name.c_str(), O_DIRECTORY, kBeneath));
+  if (!found.is_open()) return std::nullopt;
+  return Folder(path_ / name, std::move(found));
+}
+
 Descriptor Folder::open(const fs::path& name) const {
   const Descriptor place(find_place(descriptor(), name.c_str(), 0, kBeneath));
   if (!place.is_open()) return Descriptor();

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -35,6 +36,9 @@ class Folder {
 
   /// Whether anything lies beneath the folder under that name.
   bool has(const std::filesystem::path& name) const;
+
+  /// The folder `name` beneath it, by the same rules. None, with errno, where there is none.
+  std::optional<Folder> folder(const std::filesystem::path& name) const;
 
   /// What is in the file. Throws UserError when open() finds none, or it is larger than `limit_bytes`.
   std::string read(const std::filesystem::path& name, std::size_t limit_bytes) const;

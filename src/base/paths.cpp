@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/private_folder.h"
 
 namespace tiletune {
 
@@ -40,7 +41,11 @@ fs::path cache_folder() {
   if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
     return fs::path(home) / ".cache" / "tiletune";
   }
-  return fs::temp_directory_path() / ("tiletune-" + std::to_string(::getuid()));
+  fs::path last_resort = fs::temp_directory_path() / ("tiletune-" + std::to_string(::geteuid()));
+  const std::string distrust = folder_distrust(last_resort);
+  if (distrust.empty()) return last_resort;
+  throw UserError(distrust, Where{last_resort.string(), ""},
+                  "Set XDG_CACHE_HOME to a folder of your own that can be written.");
 }
 
 }  // namespace tiletune

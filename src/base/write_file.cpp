@@ -21,6 +21,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kNotWritten = "cannot be written";
+constexpr mode_t kPrivate = S_IRUSR | S_IWUSR;
+constexpr mode_t kUmaskDecides = 0666;
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int error) {
   throw UserError(fmt::format("{}: {}", what, std::strerror(error)), Where{path.string(), ""},
@@ -34,17 +36,16 @@ std::string draft_name(const fs::path& target) {
 }
 
 /// A new empty file beside another one; removed unless it has taken that one's place, with its permissions.
+/// Until then it is private where it replaces one, which may be secret.
 class Draft {
  public:
-  Draft(const fs::path& target, const std::string& name) : target_(target) {
+  Draft(const fs::path& target, const std::string& name, mode_t permissions) : target_(target) {
     std::error_code ignored;
     if (target.has_parent_path()) fs::create_directories(target.parent_path(), ignored);
     struct stat old {};
     if (::stat(target.c_str(), &old) == 0) permissions_ = old.st_mode & ~static_cast<mode_t>(S_IFMT);
-    constexpr mode_t kPrivate = S_IRUSR | S_IWUSR;  // what it replaces may be secret
-    constexpr mode_t kUmaskDecides = 0666;
-    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                          permissions_ ? kPrivate : kUmaskDecides);
+    const int fd =
+        ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions_ ? kPrivate : permissions);
     if (fd < 0) fail(target, kNotWritten, errno);
     ::close(fd);
     name_ = name;
@@ -86,8 +87,8 @@ void write_through(const fs::path& path, const std::string& place,
 }
 
 void stream_atomically(const fs::path& target, const std::string& name,
-                       const std::function<void(std::ostream&)>& write) {
-  Draft draft(target, name);
+                       const std::function<void(std::ostream&)>& write, mode_t permissions = kUmaskDecides) {
+  Draft draft(target, name, permissions);
   write_through(target, draft.name(), write);
   draft.replace_target();
 }
@@ -120,6 +121,10 @@ void write_file(const fs::path& path, std::string_view content) { stream_to_file
 
 void write_file_atomically(const fs::path& path, std::string_view content) {
   stream_atomically(path, draft_name(path), all_of(content));
+}
+
+void write_private_file_atomically(const fs::path& path, std::string_view content) {
+  stream_atomically(path, draft_name(path), all_of(content), kPrivate);
 }
 
 }  // namespace tiletune

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/private_folder.h"
 #include "base/text.h"
 #include "compile/pool.h"
 
@@ -82,8 +83,14 @@ std::string writing_failure(const fs::path& folder) {
 
 CacheFacts look_at_cache() {
   CacheFacts cache;
-  cache.folder = cache_folder() / "cubin";
-  cache.failure = writing_failure(cache.folder);
+  try {
+    cache.folder = cache_folder() / "cubin";
+    cache.failure = folder_distrust(cache.folder);
+    if (cache.failure.empty()) cache.failure = writing_failure(cache.folder);
+  } catch (const UserError& error) {
+    cache.folder = error.where().file;
+    cache.failure = error.message();
+  }
   std::error_code error;
   const fs::space_info space = fs::space(nearest_existing(cache.folder), error);
   cache.free_bytes = error ? 0 : space.available;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/common.h"
+#include "cli/signals.h"
 
 namespace tiletune {
 
@@ -140,7 +141,7 @@ std::vector<Fleet> measuring_fleets(const TuneSpec& spec, std::vector<OpenedGpu>
     if (fleet == fleets.end()) {
       fleets.emplace_back();
       fleet = std::prev(fleets.end());
-      fleet->stages = plan_stages(spec);
+      fleet->stages = plan_stages(spec, interrupted);
     }
     fleet->evaluators.push_back(make_measuring_evaluator(spec, std::move(gpu.client), std::move(gpu.target)));
   }

@@ -19,6 +19,7 @@
 #include "measure/worker.h"
 #include "output/display.h"
 #include "store/database.h"
+#include "tune/stage.h"
 
 namespace {
 
@@ -109,6 +110,8 @@ int main(int argc, char** argv) {
   } catch (const tiletune::NothingToDo& error) {
     return report("nothing to do", error, kNothingToDo);
   } catch (const tiletune::DatabaseLocked& error) {
+    return report("error", error, tiletune::interrupted() ? tiletune::kInterrupted : kUserError);
+  } catch (const tiletune::PlanningStopped& error) {
     return report("error", error, tiletune::interrupted() ? tiletune::kInterrupted : kUserError);
   } catch (const tiletune::UserError& error) {
     return report("error", error, kUserError);

@@ -157,7 +157,7 @@ class Replaying {
  private:
   SweepSummary sweep(Replay& replay, bool first) {
     std::vector<Fleet> fleets(1);
-    fleets.front().stages = plan_stages_without_sources(spec_);
+    fleets.front().stages = plan_stages_without_sources(spec_, interrupted);
     replay = plan_replay(spec_, fleets.front().stages, *recording_, target_, options_.recording.string());
     if (file_.unfinished())
       replay.notes.insert(replay.notes.begin(), replay.file + " is not finished: more rows may follow");

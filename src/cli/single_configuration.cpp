@@ -25,8 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kManifest = "template.json";
-
 Where set_flag(const std::string& name) { return {"--set " + name, ""}; }
 
 struct Setting {
@@ -214,13 +212,14 @@ fs::path manifest_of(const std::string& text, bool allow_outside_paths) {
   fs::path path(text);
   std::error_code error;
   if (fs::is_regular_file(path, error)) return path;
-  if (fs::exists(path / kManifest, error)) return path / kManifest;
+  if (fs::exists(path / kManifestName, error)) return path / kManifestName;
   const Where where{"TEMPLATE", ""};
   if (text.find('/') == std::string::npos)
-    return find_manifest(text, {home_folder() / "kernel_templates"}, allow_outside_paths, where);
+    return find_template(text, {home_folder() / "kernel_templates"}, allow_outside_paths, where).path() /
+           kManifestName;
   throw UserError(
       fmt::format("there is no template at {}", text), where,
-      fmt::format("Name a folder with a {}, that file itself, or a shipped template.", kManifest));
+      fmt::format("Name a folder with a {}, that file itself, or a shipped template.", kManifestName));
 }
 
 void apply_settings(SingleConfiguration& one, const std::vector<std::string>& settings) {

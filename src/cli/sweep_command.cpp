@@ -16,6 +16,7 @@
 #include "cli/signals.h"
 #include "cli/sweep_report.h"
 #include "spec/names.h"
+#include "tune/context.h"
 #include "tune/sweep.h"
 
 namespace tiletune {
@@ -91,9 +92,15 @@ int run(const SweepCommand& options) {
   options.measure.apply(spec);
   const SweepView view{format, static_cast<std::size_t>(options.limit)};
   if (!options.replay.empty()) return replay(options, spec, view);
-  std::vector<Stage> stages = plan_stages(spec);
-  Database database(options.database, Database::Mode::read_write);
   catch_interrupts();
+  const auto started = Clock::now();
+  const auto is_over = [&] {
+    return interrupted() || (spec.budget.seconds > 0 && seconds_since(started) >= spec.budget.seconds);
+  };
+  std::vector<Stage> stages = plan_stages(spec, is_over);
+  SweepOptions sweep = sweep_options(options, spec);
+  sweep.spent_s = seconds_since(started);
+  Database database(options.database, Database::Mode::read_write);
   ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages));
   if (format != Format::table && !gpus.why_predicted.empty()) {
     fmt::print(stderr, "{}", headline(gpus));
@@ -103,7 +110,7 @@ int run(const SweepCommand& options) {
   ConsoleObserver observer(options.quiet);
   for (const std::string& note : gpus.notes) observer.on_note(note);
   observer.wait_for_others(database, spec.budget.seconds);
-  const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep_options(options, spec), observer);
+  const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep, observer);
   observer.finish();
   int code = 0;
   try {

@@ -1,5 +1,6 @@
 #include "compile/cache.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -10,7 +11,9 @@
 #include "base/cbor.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/hash.h"
+#include "base/private_folder.h"
 #include "compile/message.h"
 
 namespace tiletune {
@@ -22,6 +25,7 @@ namespace {
 // A file is the magic, the checksum of the rest as 16 hexadecimal digits, and the binary as CBOR.
 constexpr std::string_view kMagic = "TTCUBIN2";
 constexpr std::size_t kHeaderBytes = 24;
+constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 
 std::string header(std::string_view payload) { return fmt::format("{}{:016x}", kMagic, checksum64(payload)); }
 
@@ -44,14 +48,7 @@ std::optional<Compiled> decode(const std::string& content, const std::string& ke
 
 }  // namespace
 
-CubinCache::CubinCache(fs::path folder) : folder_(std::move(folder)) {
-  std::error_code error;
-  fs::create_directories(folder_, error);
-  if (error && error != std::errc::no_space_on_device) {
-    throw UserError(fmt::format("the cache folder cannot be created: {}", error.message()),
-                    Where{folder_.string(), ""}, "Set XDG_CACHE_HOME to a folder that can be written.");
-  }
-}
+CubinCache::CubinCache(fs::path folder) : folder_(std::move(folder)) { make_private_folder(folder_); }
 
 fs::path CubinCache::path_of(const std::string& key) const {
   // Two levels keep folders small: a large sweep has tens of thousands of cubins.
@@ -60,15 +57,17 @@ fs::path CubinCache::path_of(const std::string& key) const {
 
 std::optional<Compiled> CubinCache::load(const std::string& key) const {
   const fs::path path = path_of(key);
-  std::error_code error;
-  if (!fs::exists(path, error)) return std::nullopt;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.is_open()) return std::nullopt;
+  std::optional<Compiled> compiled;
   try {
-    std::optional<Compiled> compiled = decode(read_file(path), key);
-    if (!compiled) fs::remove(path, error);
-    return compiled;
+    if (is_private_file(file)) compiled = decode(read_open_file(file, path, kLargestFile), key);
   } catch (const UserError&) {
     return std::nullopt;
   }
+  std::error_code ignored;
+  if (!compiled) fs::remove(path, ignored);
+  return compiled;
 }
 
 void CubinCache::store(const Compiled& compiled) const {
@@ -77,7 +76,7 @@ void CubinCache::store(const Compiled& compiled) const {
   std::string payload;
   nlohmann::ordered_json::to_cbor(json, payload);
   try {
-    write_file_atomically(path_of(compiled.binary->key), header(payload) + payload);
+    write_private_file_atomically(path_of(compiled.binary->key), header(payload) + payload);
   } catch (const UserError&) {
   }
 }

@@ -11,10 +11,10 @@ namespace tiletune {
 
 /// Compiled kernels by content address in a folder shared by any number of processes. Files appear by atomic
 /// rename and carry a checksum, so that a torn or altered one reads as absent (and is replaced), never as a
-/// wrong kernel.
+/// wrong kernel; so does one that another user owns or could have written.
 class CubinCache {
  public:
-  /// The folder is created when missing. Throws UserError when it cannot be; on a full disk nothing is
+  /// The folder is made private. Throws UserError as make_private_folder() does; on a full disk nothing is
   /// cached.
   explicit CubinCache(std::filesystem::path folder);
 

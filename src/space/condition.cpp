@@ -18,9 +18,8 @@ class DisjointSets {
   }
 
   std::size_t root(std::size_t member) {
-    std::size_t& parent = parent_[member];
-    if (parent != member) parent = root(parent);
-    return parent;
+    while (parent_[member] != member) member = parent_[member] = parent_[parent_[member]];
+    return member;
   }
 
   void unite(std::size_t left, std::size_t right) {
@@ -34,10 +33,10 @@ class DisjointSets {
 
 /// Parameters of a condition that are not bound yet, the ones with the fewest values first.
 std::vector<std::size_t> open_parameters(const Scope& scope, const Condition& condition,
-                                         const std::vector<std::size_t>& bound) {
+                                         const std::vector<bool>& bound) {
   std::vector<std::size_t> open;
   for (const std::size_t parameter : condition.parameters)
-    if (std::find(bound.begin(), bound.end(), parameter) == bound.end()) open.push_back(parameter);
+    if (!bound[parameter]) open.push_back(parameter);
   std::stable_sort(open.begin(), open.end(), [&](std::size_t left, std::size_t right) {
     return value_count(scope, left) < value_count(scope, right);
   });
@@ -80,18 +79,21 @@ std::vector<std::vector<std::size_t>> connected_groups(const Scope& scope,
 }
 
 std::vector<std::size_t> walk_order(const Scope& scope, const std::vector<std::size_t>& group,
-                                    const std::vector<const Condition*>& conditions) {
+                                    const std::vector<const Condition*>& conditions, const Stop& stop) {
   std::vector<std::size_t> order;
+  std::vector<bool> bound(scope.parameters().size(), false);
   while (order.size() < group.size()) {
     std::vector<std::size_t> cheapest;
+    if (stop()) throw Stopped();
     for (const Condition* condition : conditions) {
-      std::vector<std::size_t> open = open_parameters(scope, *condition, order);
+      std::vector<std::size_t> open = open_parameters(scope, *condition, bound);
       if (open.empty()) continue;
       if (cheapest.empty() || combinations(scope, open) < combinations(scope, cheapest))
         cheapest = std::move(open);
     }
     if (cheapest.empty()) cheapest = group;  // a single parameter without conditions
     order.insert(order.end(), cheapest.begin(), cheapest.end());
+    for (const std::size_t parameter : cheapest) bound[parameter] = true;
   }
   return order;
 }

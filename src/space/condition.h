@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/stop.h"
 #include "space/scope.h"
 
 namespace tiletune::space {
@@ -24,8 +25,8 @@ std::vector<std::vector<std::size_t>> connected_groups(const Scope& scope,
                                                        const std::vector<Condition>& conditions);
 
 /// The order in which to bind a group's parameters so that little is tried in vain: next come always the
-/// parameters that complete the condition with the fewest combinations still open.
+/// parameters that complete the condition with the fewest combinations still open. Throws Stopped.
 std::vector<std::size_t> walk_order(const Scope& scope, const std::vector<std::size_t>& group,
-                                    const std::vector<const Condition*>& conditions);
+                                    const std::vector<const Condition*>& conditions, const Stop& stop);
 
 }  // namespace tiletune::space

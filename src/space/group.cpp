@@ -28,14 +28,18 @@ std::vector<std::size_t> value_counts(const Scope& scope, const std::vector<std:
       scope.parameters()[parameters.front()].where, remedy);
 }
 
+/// Values tried and instructions run between two questions whether to stop: about a millisecond.
+constexpr std::size_t kWorkPerQuestion = std::size_t{1} << 17;
+
 class Walk {
  public:
   Walk(const Scope& scope, const std::vector<std::size_t>& parameters,
-       const std::vector<const Condition*>& conditions, const GroupLimits& limits)
+       const std::vector<const Condition*>& conditions, const GroupLimits& limits, const Stop& stop)
       : scope_(scope),
         parameters_(parameters),
         limits_(limits),
-        levels_(plan_walk(scope, parameters, conditions)),
+        stop_(stop),
+        levels_(plan_walk(scope, parameters, conditions, stop)),
         put_off_(conditions.size(), false),
         slots_(scope.initial_slots()),
         definitions_(scope.definitions()),
@@ -65,6 +69,7 @@ class Walk {
           "list fewer values.");
     }
     for (std::size_t value = 0; value < level.values.size(); ++value) {
+      spend(1);
       slots_[level.slot] = level.values[value];
       for (const std::size_t slot : level.derived) slots_[slot] = unset_scalar();
       row_[level.column] = static_cast<std::uint32_t>(value);
@@ -72,11 +77,19 @@ class Walk {
     }
   }
 
+  void spend(std::size_t work) {
+    work_ += work;
+    if (work_ < kWorkPerQuestion) return;
+    work_ = 0;
+    if (stop_()) throw Stopped();
+  }
+
   bool passes(Level& level) {
     for (Test& test : level.tests) {
       if (test.turn == Test::Turn::late && !put_off_[test.condition]) continue;
       Scalar result = unset_scalar();
       Fault fault;
+      spend(test.program->instructions());
       const bool known = test.program->run(frame_, result, fault);
       if (test.turn == Test::Turn::early) put_off_[test.condition] = !known;
       if (!known && test.turn != Test::Turn::early) test.program->raise(fault, frame_);
@@ -99,7 +112,9 @@ class Walk {
   const Scope& scope_;
   const std::vector<std::size_t>& parameters_;
   GroupLimits limits_;
+  const Stop& stop_;
   std::uint64_t steps_ = 0;
+  std::size_t work_ = 0;  ///< since it was last asked whether to stop
   std::vector<Level> levels_;
   std::vector<bool> put_off_;  ///< by condition: it had no result on the way to here
   std::vector<Scalar> slots_;
@@ -113,14 +128,14 @@ class Walk {
 
 Group enumerate_group(const Scope& scope, const std::vector<std::size_t>& parameters,
                       const std::vector<Condition>& conditions, std::size_t constraint_count,
-                      const GroupLimits& limits) {
+                      const GroupLimits& limits, const Stop& stop) {
   std::vector<const Condition*> own;
   for (const Condition& condition : conditions) {
     const auto& reads = condition.parameters;
     if (!reads.empty() && std::binary_search(parameters.begin(), parameters.end(), reads.front()))
       own.push_back(&condition);
   }
-  return Walk(scope, parameters, own, limits).run(constraint_count);
+  return Walk(scope, parameters, own, limits, stop).run(constraint_count);
 }
 
 }  // namespace tiletune::space

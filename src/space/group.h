@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/stop.h"
 #include "space/condition.h"
 #include "space/packed_rows.h"
 
@@ -28,9 +29,9 @@ struct GroupLimits {
 /// A condition that has no result while conditions listed before it are still open (their names are not all
 /// bound yet) is put off until those have been tested: so a constraint guards the ones listed after it,
 /// whatever the order of the walk. Throws UserError when a condition has no result all the same, and when
-/// the group is beyond the limits.
+/// the group is beyond the limits; Stopped once `stop` says so.
 Group enumerate_group(const Scope& scope, const std::vector<std::size_t>& parameters,
                       const std::vector<Condition>& conditions, std::size_t constraint_count,
-                      const GroupLimits& limits = {});
+                      const GroupLimits& limits = {}, const Stop& stop = never_stop);
 
 }  // namespace tiletune::space

@@ -158,7 +158,8 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
   instance.kernel_expression = impl_->kernel_expression(frame);
   for (const auto& [name, program] : impl_->macros)
     instance.defines.push_back(fmt::format("-D{}={}", name, source_text(program, frame)));
-  instance.compile_options = options_with(impl_->compile_options, instance.parameters);
+  instance.compile_options =
+      options_with(impl_->compile_options, instance.parameters, impl_->where.at("compile_options"));
   instance.grid = impl_->grid.evaluate(frame);
   instance.block = impl_->block.evaluate(frame);
   instance.dynamic_shared_bytes = impl_->shared_bytes(frame);

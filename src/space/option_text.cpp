@@ -11,6 +11,10 @@ namespace tiletune {
 
 namespace {
 
+constexpr std::uint64_t kMostTexts = 100000;  ///< that one option can become
+constexpr std::size_t kLongestOption = 8192;
+constexpr std::size_t kMostCharacters = std::size_t{16} << 20;  ///< of all texts of one option
+
 /// A stretch of an option: text as it is, or the name between braces.
 struct Piece {
   std::string text;
@@ -49,41 +53,86 @@ const Parameter& parameter_of(const TemplateSpec& spec, const std::string& name,
                   names.empty() ? "write the value itself" : "name one of " + join(names, ", "));
 }
 
+/// The parameters that an option names, each once.
+std::vector<const Parameter*> parameters_in(const TemplateSpec& spec, std::size_t option) {
+  std::vector<const Parameter*> named;
+  for (const Piece& piece : pieces_of(spec.compile_options[option])) {
+    if (!piece.is_name) continue;
+    const Parameter* const parameter = &parameter_of(spec, piece.text, option);
+    if (std::find(named.begin(), named.end(), parameter) == named.end()) named.push_back(parameter);
+  }
+  return named;
+}
+
+/// One of all combinations of the parameters' values; those of the last one vary fastest.
+NamedValues values_of(const std::vector<const Parameter*>& parameters, std::uint64_t combination) {
+  NamedValues values;
+  for (auto parameter = parameters.rbegin(); parameter != parameters.rend(); ++parameter) {
+    const auto& known = (*parameter)->values;
+    values.emplace_back((*parameter)->name, known[combination % known.size()]);
+    combination /= known.size();
+  }
+  return values;
+}
+
+std::string beginning_of(const std::string& option) {
+  constexpr std::size_t kMostShown = 60;
+  return fmt::format("'{}'", option.size() <= kMostShown ? option : option.substr(0, kMostShown) + "...");
+}
+
+[[noreturn]] void refuse_length(const std::string& option, const std::string& part, std::size_t most,
+                                const Where& where) {
+  throw UserError(fmt::format("the option {} is longer than {} characters from {} on", beginning_of(option),
+                              most, beginning_of(part)),
+                  where, "Shorten the option or the values.");
+}
+
+/// Names that are no parameter stay as they are.
+std::string filled_option(const std::string& option, const NamedValues& parameters, const Where& where) {
+  std::string text;
+  for (const Piece& piece : pieces_of(option)) {
+    const auto parameter = std::find_if(parameters.begin(), parameters.end(), [&](const auto& each) {
+      return piece.is_name && each.first == piece.text;
+    });
+    if (parameter != parameters.end()) {
+      text += to_text(parameter->second);
+    } else {
+      text += piece.is_name ? "{" + piece.text + "}" : piece.text;
+    }
+    if (text.size() > kLongestOption) refuse_length(option, piece.text, kLongestOption, where);
+  }
+  return text;
+}
+
 }  // namespace
 
-std::vector<std::string> options_with(const std::vector<std::string>& options,
-                                      const NamedValues& parameters) {
+std::vector<std::string> options_with(const std::vector<std::string>& options, const NamedValues& parameters,
+                                      const Where& where) {
   std::vector<std::string> filled;
   filled.reserve(options.size());
-  for (const std::string& option : options) {
-    std::string& text = filled.emplace_back();
-    for (const Piece& piece : pieces_of(option)) {
-      const auto parameter = std::find_if(parameters.begin(), parameters.end(), [&](const auto& each) {
-        return piece.is_name && each.first == piece.text;
-      });
-      if (parameter != parameters.end()) {
-        text += to_text(parameter->second);
-      } else {
-        text += piece.is_name ? "{" + piece.text + "}" : piece.text;
-      }
-    }
-  }
+  for (const std::string& option : options)
+    filled.push_back(filled_option(option, parameters, where.at(filled.size())));
   return filled;
 }
 
 std::vector<std::string> possible_texts(const TemplateSpec& spec, std::size_t option) {
-  std::vector<std::string> texts = {""};
-  for (const Piece& piece : pieces_of(spec.compile_options[option])) {
-    std::vector<std::string> longer;
-    for (const std::string& text : texts) {
-      if (!piece.is_name) {
-        longer.push_back(text + piece.text);
-        continue;
-      }
-      for (const Value& value : parameter_of(spec, piece.text, option).values)
-        longer.push_back(text + to_text(value));
-    }
-    texts = std::move(longer);
+  const std::string& text = spec.compile_options[option];
+  const Where where = spec.where.at("compile_options").at(option);
+  const std::vector<const Parameter*> named = parameters_in(spec, option);
+  std::uint64_t count = 1;
+  for (const Parameter* parameter : named) {
+    count *= parameter->values.size();
+    if (count <= kMostTexts) continue;
+    throw UserError(fmt::format("{} can become more than {} texts by the values of '{}'", beginning_of(text),
+                                kMostTexts, parameter->name),
+                    where, "Name fewer parameters in one option: give each an option or a macro.");
+  }
+  std::vector<std::string> texts;
+  std::size_t total = 0;
+  for (std::uint64_t combination = 0; combination < count; ++combination) {
+    texts.push_back(filled_option(text, values_of(named, combination), where));
+    total += texts.back().size();
+    if (total > kMostCharacters) refuse_length(text, named.back()->name, kMostCharacters, where);
   }
   return texts;
 }

@@ -49,6 +49,7 @@ class Program {
   /// Slots it reads, ascending, each once.
   const std::vector<int>& slots() const { return slots_; }
   const ExprText& text() const { return *text_; }
+  std::size_t instructions() const { return instructions_.size(); }
   /// The slot it reads when it is nothing but a name.
   std::optional<int> single_name() const;
 

@@ -45,7 +45,7 @@ struct Space::Impl {
   double raw_size = 1;
   std::uint64_t size = 1;
 
-  Impl(const TemplateSpec& spec, const Problem& problem) {
+  Impl(const TemplateSpec& spec, const Problem& problem, const Stop& stop) {
     Scope scope(spec, problem);
     for (const Constraint& constraint : spec.constraints)
       reports.push_back({constraint.require.text, constraint.why, 0});
@@ -56,7 +56,7 @@ struct Space::Impl {
       reports[constant->constraint].removed_first = raw_size;
       size = 0;
     }
-    enumerate(scope, connected, conditions, spec.where);
+    enumerate(scope, connected, conditions, spec.where, stop);
     strides.assign(groups.size(), 1);
     for (std::size_t i = groups.size(); i-- > 1;) strides[i - 1] = strides[i] * groups[i].rows.size();
     parameters = spec.parameters;
@@ -64,11 +64,11 @@ struct Space::Impl {
 
   /// Nothing is left to test once a group has no valid combination.
   void enumerate(const Scope& scope, const std::vector<std::vector<std::size_t>>& connected,
-                 const std::vector<Condition>& conditions, const Where& where) {
+                 const std::vector<Condition>& conditions, const Where& where, const Stop& stop) {
     double untested = raw_size;
     for (auto group = connected.begin(); group != connected.end() && size > 0; ++group) {
       untested /= raw_size_of(scope, *group);
-      groups.push_back(enumerate_group(scope, *group, conditions, reports.size()));
+      groups.push_back(enumerate_group(scope, *group, conditions, reports.size(), {}, stop));
       for (std::size_t i = 0; i < reports.size(); ++i)
         reports[i].removed_first += static_cast<double>(size) * groups.back().removed[i] * untested;
       if (__builtin_mul_overflow(size, groups.back().rows.size(), &size))
@@ -116,14 +116,19 @@ struct Space::Impl {
   }
 };
 
-Space::Space(const TemplateSpec& spec, const Problem& problem)
-    : impl_(std::make_unique<Impl>(spec, problem)) {}
+Space::Space(const TemplateSpec& spec, const Problem& problem, const Stop& stop)
+    : impl_(std::make_unique<Impl>(spec, problem, stop)) {}
 Space::~Space() = default;
 Space::Space(Space&&) noexcept = default;
 Space& Space::operator=(Space&&) noexcept = default;
 
 double Space::raw_size() const { return impl_->raw_size; }
 std::uint64_t Space::size() const { return impl_->size; }
+std::uint64_t Space::rows() const {
+  std::uint64_t rows = 0;
+  for (const Group& group : impl_->groups) rows += group.rows.size();
+  return rows;
+}
 const std::vector<ConstraintReport>& Space::constraints() const { return impl_->reports; }
 
 Configuration Space::at(std::uint64_t index) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stop.h"
 #include "base/value.h"
 #include "spec/tune_spec.h"
 
@@ -45,14 +46,15 @@ struct ConstraintReport {
 class Space {
  public:
   /// Builds the index. Throws UserError for expressions that cannot be parsed or evaluated, and when the
-  /// valid part of one connected group exceeds 2^27 combinations.
-  Space(const TemplateSpec& spec, const Problem& problem);
+  /// valid part of one connected group exceeds 2^27 combinations; Stopped once `stop` says so.
+  Space(const TemplateSpec& spec, const Problem& problem, const Stop& stop = never_stop);
   ~Space();
   Space(Space&&) noexcept;
   Space& operator=(Space&&) noexcept;
 
   double raw_size() const;     ///< product of the parameters' value counts (may exceed 2^64)
   std::uint64_t size() const;  ///< valid configurations
+  std::uint64_t rows() const;  ///< valid combinations of connected parameters, which are kept in memory
   /// The i-th valid configuration, i < size().
   Configuration at(std::uint64_t index) const;
   /// The index of a configuration; size() when it is not in the space.

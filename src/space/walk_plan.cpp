@@ -55,9 +55,9 @@ void place_derived(std::vector<Level>& levels, const Scope& scope,
 }  // namespace
 
 std::vector<Level> plan_walk(const Scope& scope, const std::vector<std::size_t>& group,
-                             const std::vector<const Condition*>& conditions) {
+                             const std::vector<const Condition*>& conditions, const Stop& stop) {
   std::vector<Level> levels;
-  for (const std::size_t parameter : walk_order(scope, group, conditions))
+  for (const std::size_t parameter : walk_order(scope, group, conditions, stop))
     levels.push_back(make_level(scope, group, parameter));
   for (std::size_t i = levels.size(); i-- > 1;)
     levels[i - 1].below = levels[i].below * static_cast<double>(levels[i].values.size());

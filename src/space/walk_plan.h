@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/stop.h"
 #include "space/condition.h"
 
 namespace tiletune::space {
@@ -34,8 +35,9 @@ struct Level {
   double below = 1;                  ///< raw combinations of the parameters after it
 };
 
-/// Plans the walk over a group's parameters. `conditions` are the group's, in the order of the list.
+/// Plans the walk over a group's parameters. `conditions` are the group's, in the order of the list. Throws
+/// Stopped.
 std::vector<Level> plan_walk(const Scope& scope, const std::vector<std::size_t>& group,
-                             const std::vector<const Condition*>& conditions);
+                             const std::vector<const Condition*>& conditions, const Stop& stop);
 
 }  // namespace tiletune::space

@@ -24,10 +24,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool looks_like_config(const fs::path& file) {
+bool looks_like_config(const fs::path& folder, const std::string& name) {
   constexpr std::size_t kMostRead = std::size_t{1} << 20;
   try {
-    const std::string text = read_file(file, kMostRead);
+    const std::string text = Folder(folder).read(name, kMostRead);
     return text.find("\"templates\"") != std::string::npos ||
            text.find("\"ConfigurationSpace\"") != std::string::npos;
   } catch (const UserError&) {
@@ -43,7 +43,7 @@ std::map<std::string, std::string> known_configs(const fs::path& config, const L
   std::map<std::string, std::string> known;
   for (const fs::path& folder : folders) {
     for (const auto& name : file_names(folder.empty() ? "." : folder, ".json")) {
-      if (looks_like_config(folder / name)) known.try_emplace(name, (folder / name).string());
+      if (looks_like_config(folder, name)) known.try_emplace(name, (folder / name).string());
     }
   }
   return known;
@@ -109,7 +109,8 @@ class TemplateReader {
   TemplateSpec read_named(const Node& node) const {
     if (!node.json.get().is_string()) refuse_kind(node, "a template's name, or an object with \"template\"");
     return load_template(
-        find_manifest(read_identifier(node), folders_, options_.allow_outside_paths, node.where), options_);
+        find_template(read_identifier(node), folders_, options_.allow_outside_paths, node.where),
+        kManifestName, options_);
   }
 
   TemplateSpec read_narrowed(const Node& node) const {

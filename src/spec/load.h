@@ -27,7 +27,7 @@ TuneSpec load_tune_spec(const std::filesystem::path& config, const LoadOptions& 
 /// in the options' folders alone.
 TuneSpec parse_tune_spec(const std::string& config, const std::string& place, const LoadOptions& options);
 
-/// Reads and validates one manifest.
+/// Reads and validates one manifest. It is read beneath its folder unless the options let it lie outside.
 TemplateSpec load_template(const std::filesystem::path& manifest, const LoadOptions& options);
 
 /// A problem of the template's operation: "4096x4096x64", or "4096" for all dimensions alike; behind it, set

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "base/text.h"
 
@@ -13,18 +17,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kManifestName = "template.json";
-
 bool is_within(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
-void require_within(const fs::path& manifest, const fs::path& folder, const Where& where) {
-  std::error_code error;
-  const fs::path file = fs::canonical(manifest, error);
-  if (!error && is_within(file, fs::canonical(folder, error))) return;
-  throw UserError(fmt::format("{} leads out of {}", manifest.string(), folder.string()), where,
-                  "Copy the template's folder there, or pass --allow-outside-paths.");
+Folder folder_within(const fs::path& folder, const std::string& name, const Where& where) {
+  if (std::optional<Folder> found = Folder(folder).folder(name)) return std::move(*found);
+  const fs::path shown = folder / name;
+  if (errno == EXDEV) {
+    throw UserError(fmt::format("{} leads out of {}", shown.string(), folder.string()), where,
+                    "Copy the template's folder there, or pass --allow-outside-paths.");
+  }
+  throw UserError(fmt::format("{} cannot be opened: {}", shown.string(), std::strerror(errno)), where,
+                  "Check the path and the permissions of the folder.");
 }
 
 std::vector<std::string> template_names(const std::vector<fs::path>& folders) {
@@ -83,16 +88,13 @@ std::vector<std::string> file_names(const fs::path& folder, const std::string& e
   return names;
 }
 
-fs::path find_manifest(const std::string& name, const std::vector<fs::path>& folders, bool allow_outside,
-                       const Where& where) {
+Folder find_template(const std::string& name, const std::vector<fs::path>& folders, bool allow_outside,
+                     const Where& where) {
   std::vector<std::string> looked_in;
   for (const fs::path& folder : folders) {
-    fs::path manifest = folder / name / kManifestName;
     std::error_code error;
-    if (fs::exists(manifest, error)) {
-      if (!allow_outside) require_within(manifest, folder, where);
-      return manifest;
-    }
+    if (fs::exists(folder / name / kManifestName, error))
+      return allow_outside ? Folder(folder / name) : folder_within(folder, name, where);
     looked_in.push_back(folder.string());
   }
   throw UserError(fmt::format("there is no template '{}'", name), where,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "spec/reader.h"
 
 namespace tiletune {
@@ -21,10 +22,11 @@ std::filesystem::path resolve_file(const Node& node, const std::filesystem::path
 /// read.
 std::vector<std::string> file_names(const std::filesystem::path& folder, const std::string& extension = {});
 
-/// Where the template's manifest is: the first <folder>/<name>/template.json. Throws UserError with the
-/// nearest template's name, or when symbolic links lead out of that folder and that is not allowed.
-std::filesystem::path find_manifest(const std::string& name,
-                                    const std::vector<std::filesystem::path>& folders, bool allow_outside,
-                                    const Where& where);
+inline constexpr const char* kManifestName = "template.json";
+
+/// The template's folder: the first <folder>/<name> with a manifest. Throws UserError with the nearest
+/// template's name, or when symbolic links lead out of <folder> and that is not allowed.
+Folder find_template(const std::string& name, const std::vector<std::filesystem::path>& folders,
+                     bool allow_outside, const Where& where);
 
 }  // namespace tiletune

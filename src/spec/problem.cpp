@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 
 #include "base/text.h"
@@ -79,13 +80,21 @@ Problem read_problem(const Node& node, const TemplateSpec& kernel) {
                                 join(kernel.dimensions, "x")));
 }
 
-void add_distinct(std::vector<Problem>& problems, Problem problem, const Where& where) {
-  if (std::find(problems.begin(), problems.end(), problem) != problems.end()) {
-    throw UserError(fmt::format("the problem {} is listed twice", problem.label()), where,
-                    "Remove one of the two.");
+class DistinctProblems {
+ public:
+  void add(Problem problem, const Where& where) {
+    std::string label = problem.label();
+    if (labels_.contains(label))
+      throw UserError(fmt::format("the problem {} is listed twice", label), where, "Remove one of the two.");
+    labels_.insert(std::move(label));
+    problems.push_back(std::move(problem));
   }
-  problems.push_back(std::move(problem));
-}
+
+  std::vector<Problem> problems;
+
+ private:
+  std::set<std::string> labels_;
+};
 
 Problem parse_sizes(const std::string& sizes, const std::string& text,
                     const std::vector<std::string>& dimensions, const Where& where) {
@@ -195,18 +204,17 @@ Problem parse_problem(const std::string& text, const TemplateSpec& kernel, const
 }
 
 std::vector<Problem> read_problems(const Node& node, const TemplateSpec& kernel) {
-  std::vector<Problem> problems;
-  for (const Node& element : read_list(node, "problems")) {
-    add_distinct(problems, read_problem(element, kernel), element.where);
-  }
-  return problems;
+  DistinctProblems distinct;
+  for (const Node& element : read_list(node, "problems", Empty::refused, kMostEntries))
+    distinct.add(read_problem(element, kernel), element.where);
+  return std::move(distinct.problems);
 }
 
 std::vector<Problem> parse_problems(const std::vector<std::string>& texts, const TemplateSpec& kernel,
                                     const Where& where) {
-  std::vector<Problem> problems;
-  for (const auto& text : texts) add_distinct(problems, parse_problem(text, kernel, where), where);
-  return problems;
+  DistinctProblems distinct;
+  for (const auto& text : texts) distinct.add(parse_problem(text, kernel, where), where);
+  return std::move(distinct.problems);
 }
 
 }  // namespace tiletune

@@ -138,6 +138,10 @@ std::string read_identifier(const Node& node) {
 void check_identifier(const std::string& text, const Where& where) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  if (text.size() > kLongestName) {
+    throw UserError(fmt::format("a name of {} characters, expected at most {}", text.size(), kLongestName),
+                    where, "Shorten it.");
+  }
   if (!text.empty() && is_letter(text.front()) && std::all_of(text.begin(), text.end(), is_inner)) return;
   throw UserError(fmt::format("'{}' is no name", text), where,
                   "Use letters, digits and underscores, and no digit first.");
@@ -200,7 +204,7 @@ ExprText read_expression(const Node& node) {
   return {json.dump(), node.where};
 }
 
-std::vector<Node> read_list(const Node& node, const std::string& elements, Empty empty) {
+std::vector<Node> read_list(const Node& node, const std::string& elements, Empty empty, std::size_t most) {
   const Json& json = node.json;
   if (!json.is_array()) {
     const auto remedy = is_scalar(json) ? fmt::format("Write it in brackets: [{}].", as_written(json)) : "";
@@ -210,6 +214,10 @@ std::vector<Node> read_list(const Node& node, const std::string& elements, Empty
     throw UserError(fmt::format("found an empty list, expected a list of {}", elements), node.where,
                     "Put at least one in, or remove the key if it may be left out.");
   }
+  if (json.size() > most) {
+    throw UserError(fmt::format("found {} {}, expected at most {}", json.size(), elements, most), node.where,
+                    "Remove some of them.");
+  }
   std::vector<Node> nodes;
   nodes.reserve(json.size());
   for (const Json& element : json) nodes.push_back({element, node.where.at(nodes.size())});
@@ -218,6 +226,10 @@ std::vector<Node> read_list(const Node& node, const std::string& elements, Empty
 
 std::vector<std::pair<std::string, Node>> read_members(const Node& node, const std::string& expected) {
   if (!node.json.get().is_object()) refuse_kind(node, expected);
+  if (node.json.get().size() > kMostParts) {
+    throw UserError(fmt::format("found {} members, expected at most {}", node.json.get().size(), kMostParts),
+                    node.where, "Remove some of them.");
+  }
   std::vector<std::pair<std::string, Node>> members;
   for (const auto& [key, value] : node.json.get().items())
     members.push_back({key, {value, node.where.at(key)}});

@@ -54,11 +54,18 @@ struct NumberRange {
   bool above = false;
 };
 
+/// Parameters, macros, arguments and so on of one kernel; more are taken for a mistake.
+inline constexpr std::size_t kMostParts = 256;
+/// Constraints and problems.
+inline constexpr std::size_t kMostEntries = 10000;
+/// Characters of a name.
+inline constexpr std::size_t kLongestName = 1024;
+
 // Each of these throws UserError with what was found and what was expected.
 
 /// Not empty.
 std::string read_string(const Node& node, const std::string& expected = "a string");
-/// Letters, digits and underscores, not starting with a digit.
+/// Letters, digits and underscores, not starting with a digit, at most kLongestName of them.
 std::string read_identifier(const Node& node);
 /// The same for a key of the writer's own. Throws UserError.
 void check_identifier(const std::string& text, const Where& where);
@@ -73,10 +80,12 @@ Value read_value(const Node& node, const std::string& element);
 ExprText read_expression(const Node& node);
 
 enum class Empty { refused, allowed };
-/// `elements` is the plural for messages: "problems".
-std::vector<Node> read_list(const Node& node, const std::string& elements, Empty empty = Empty::refused);
-/// The members of an object whose keys are the writer's own.
+/// `elements` is the plural for messages: "problems". Longer than `most` it is taken for a mistake.
+std::vector<Node> read_list(const Node& node, const std::string& elements, Empty empty = Empty::refused,
+                            std::size_t most = kMostParts);
+/// The members of an object whose keys are the writer's own, at most kMostParts.
 std::vector<std::pair<std::string, Node>> read_members(const Node& node, const std::string& expected);
+/// At most kMostParts.
 std::vector<std::string> read_strings(const Node& node, const std::string& elements);
 /// One to three expressions; missing ones are "1".
 std::array<ExprText, 3> read_extent(const Node& node);

@@ -68,7 +68,7 @@ void read_t1_space(const Node& space, TemplateSpec& spec) {
   }
   const auto conditions = find_member(space, "Conditions");
   if (!conditions) return;
-  for (const Node& node : read_list(*conditions, "conditions", Empty::allowed)) {
+  for (const Node& node : read_list(*conditions, "conditions", Empty::allowed, kMostEntries)) {
     spec.constraints.push_back({python_expression(need_member(node, "Expression", "an expression of Python")),
                                 "a condition of the tuning problem"});
   }

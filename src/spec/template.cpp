@@ -144,7 +144,7 @@ void read_texts(ObjectReader& reader, TemplateSpec& spec, const fs::path& manife
 
 std::vector<Constraint> read_constraints(const Node& node) {
   std::vector<Constraint> constraints;
-  for (const Node& element : read_list(node, "constraints", Empty::allowed)) {
+  for (const Node& element : read_list(node, "constraints", Empty::allowed, kMostEntries)) {
     ObjectReader reader(element, keys::kConstraint);
     Constraint constraint;
     constraint.require = read_expression(reader.need("require", "an expression that must be true"));
@@ -155,8 +155,11 @@ std::vector<Constraint> read_constraints(const Node& node) {
   return constraints;
 }
 
-TemplateSpec load_template(const fs::path& manifest, const LoadOptions& options) {
-  const auto json = read_json(manifest);
+TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, const LoadOptions& options) {
+  const fs::path manifest = folder.path() / manifest_name;
+  const std::string text = options.allow_outside_paths ? read_file(manifest, kLargestJson)
+                                                       : folder.read(manifest_name, kLargestJson);
+  const auto json = parse_json(text, manifest.string());
   TemplateSpec spec;
   spec.where = {manifest.string(), ""};
   spec.folder = folder_of(manifest);
@@ -174,6 +177,10 @@ TemplateSpec load_template(const fs::path& manifest, const LoadOptions& options)
   add_implied_constraints(spec);
   reader.finish(operation_remedy(spec.operation));
   return spec;
+}
+
+TemplateSpec load_template(const fs::path& manifest, const LoadOptions& options) {
+  return load_template(Folder(manifest.parent_path()), manifest.filename(), options);
 }
 
 }  // namespace tiletune

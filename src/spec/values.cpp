@@ -32,6 +32,14 @@ void check_type(const Value& value, const Value& first, const Where& where) {
                   "Make the values of a parameter all booleans, all numbers or all strings.");
 }
 
+/// A configuration's options, macros and template arguments repeat its values.
+void check_length(const Value& value, const Where& where) {
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr || text->size() <= kLongestName) return;
+  throw UserError(fmt::format("a string of {} characters, expected at most {}", text->size(), kLongestName),
+                  where, "Shorten it.");
+}
+
 std::string listed(const std::vector<Value>& values) {
   constexpr std::size_t kMostShown = 12;
   std::vector<std::string> texts;
@@ -48,15 +56,12 @@ std::string listed(const std::vector<Value>& values) {
 }  // namespace
 
 std::vector<Value> read_values(const Node& node) {
-  const auto nodes = read_list(node, "values");
-  if (nodes.size() > kMostValues) {
-    throw UserError(fmt::format("found {} values, expected at most {}", nodes.size(), kMostValues),
-                    node.where, "Split the parameter or coarsen its steps.");
-  }
+  const auto nodes = read_list(node, "values", Empty::refused, kMostValues);
   std::vector<Value> values;
   std::map<ValueKey, std::size_t> places;
   for (const Node& element : nodes) {
     const Value value = read_value(element, "a value");
+    check_length(value, element.where);
     if (!values.empty()) check_type(value, values.front(), element.where);
     const auto [first, is_new] = places.try_emplace(key_of(value), values.size());
     if (!is_new) {

@@ -11,8 +11,9 @@ namespace tiletune {
 /// More values than this in one parameter are taken for a mistake.
 inline constexpr std::size_t kMostValues = 100000;
 
-/// A parameter's values. Throws UserError when there are none or too many, when two are equal (1 and 1.0 are)
-/// or when they are not all booleans, all numbers or all strings.
+/// A parameter's values. Throws UserError when there are none or too many, when two are equal (1 and 1.0
+/// are), when they are not all booleans, all numbers or all strings, or when a string is longer than
+/// kLongestName.
 std::vector<Value> read_values(const Node& node);
 
 /// The values that a config gives for `parameter`: some of those listed, or any of their type when `extend`

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 
 #include "base/scratch_folder.h"
+#include "base/stop.h"
 #include "store/database.h"
 
 namespace tiletune {
@@ -19,9 +19,7 @@ struct MergeSummary {
   std::int64_t calibrations = 0;  ///< new ones, and later ones of the same GPU and driver
 };
 
-/// Asked from time to time by what takes long; once it is true, MergeStopped is thrown.
-using Stop = std::function<bool()>;
-inline bool never_stop() { return false; }
+/// Thrown once a Stop says so.
 struct MergeStopped {};
 
 /// A copy of a database, of this build's schema whatever the schema of the file. Only the copy is upgraded:

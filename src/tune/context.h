@@ -38,9 +38,10 @@ struct SweepContext {
   std::uint64_t tickets = 0;  ///< of compilations, given out so far
   const Clock::time_point started = Clock::now();
 
-  /// Since its start, by the clock that the budget counts by.
+  /// By the clock that the budget counts by, with what building the spaces took.
   double elapsed_s() const {
-    return lanes.front().posts.front().evaluator->simulated_s().value_or(seconds_since(started));
+    return lanes.front().posts.front().evaluator->simulated_s().value_or(options.spent_s +
+                                                                         seconds_since(started));
   }
   bool is_out_of_time() const { return spec.budget.seconds > 0 && elapsed_s() >= spec.budget.seconds; }
 };

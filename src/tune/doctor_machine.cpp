@@ -111,7 +111,7 @@ Finding examine_cache(const CacheFacts& cache) {
   if (!cache.failure.empty()) {
     return {"kernel_cache", Health::warning, fmt::format("{}: {}", folder, cache.failure),
             "every sweep compiles everything anew, or does not start",
-            "Make the folder writable, or set XDG_CACHE_HOME to one that is."};
+            "Make the folder writable, or set XDG_CACHE_HOME to one of your own that is."};
   }
   const std::string found =
       fmt::format("{}: {}, {} free", folder, human_bytes(cache.bytes), human_bytes(cache.free_bytes));

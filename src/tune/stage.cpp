@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -57,8 +58,23 @@ std::string workload_identity(const Stage& stage) {
   return Hasher().add(encode_frame(to_json(request))).hex();
 }
 
-Stage make_stage(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem) {
-  Stage stage{&kernel, problem, Space(kernel, problem), Instantiator(kernel, problem)};
+[[noreturn]] void refuse_stopped(const TuneSpec& spec, const std::string& what) {
+  throw PlanningStopped(
+      "stopped while " + what, Where{spec.file.string(), ""},
+      "Give the sweep more time, add constraints, or list fewer values, templates and problems.");
+}
+
+Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
+  try {
+    if (stop()) throw Stopped();
+    return Space(kernel, problem, stop);
+  } catch (const Stopped&) {
+    refuse_stopped(spec, fmt::format("the space of {} at {} was being built", kernel.name, problem.label()));
+  }
+}
+
+Stage make_stage(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
+  Stage stage{&kernel, problem, make_space(spec, kernel, problem, stop), Instantiator(kernel, problem)};
   stage.strategy = make_strategy(spec.strategy, stage.space);
   stage.planned = stage.space.size();
   if (spec.budget.evaluations > 0) stage.planned = std::min(stage.planned, spec.budget.evaluations);
@@ -129,11 +145,12 @@ struct Sources {
 };
 using SourcesOfTemplates = std::map<const TemplateSpec*, Sources>;
 
-SourcesOfTemplates read_all_sources(const TuneSpec& spec) {
+SourcesOfTemplates read_all_sources(const TuneSpec& spec, const Stop& stop) {
   check_compile_options(spec.compile.options, Where{spec.file.string(), "/compile/options"});
   SourcesOfTemplates sources;
   for (const TemplateSpec& kernel : spec.templates) {
     for (std::size_t i = 0; i < kernel.compile_options.size(); ++i) {
+      if (stop()) refuse_stopped(spec, fmt::format("the options of {} were being checked", kernel.name));
       for (const std::string& text : possible_texts(kernel, i))
         check_compile_option(text, kernel.where.at("compile_options").at(i));
     }
@@ -144,13 +161,15 @@ SourcesOfTemplates read_all_sources(const TuneSpec& spec) {
   return sources;
 }
 
+using MakeStage = std::function<Stage(const TemplateSpec&, const Problem&)>;
+
 /// Stages of one problem, grouped by what they can share, groups in order of first appearance.
 std::vector<std::vector<Stage>> stages_of(const Problem& problem, const TuneSpec& spec,
-                                          const SourcesOfTemplates& sources) {
+                                          const SourcesOfTemplates& sources, const MakeStage& make) {
   std::vector<std::vector<Stage>> by_group;
   std::map<std::string, std::size_t> group_of;
   for (const TemplateSpec& kernel : spec.templates) {
-    Stage stage = make_stage(spec, kernel, problem);
+    Stage stage = make(kernel, problem);
     if (const auto found = sources.find(&kernel); found != sources.end()) {
       stage.source = found->second.kernel;
       stage.reference_source = found->second.reference;
@@ -163,12 +182,27 @@ std::vector<std::vector<Stage>> stages_of(const Problem& problem, const TuneSpec
   return by_group;
 }
 
-std::vector<Stage> plan_stages(const TuneSpec& spec, const SourcesOfTemplates& sources) {
+void check_limit(std::uint64_t count, std::uint64_t most, const char* what, const TuneSpec& spec) {
+  if (count <= most) return;
+  throw UserError(fmt::format("more than {} {}", most, what), Where{spec.file.string(), ""},
+                  "Sweep it in parts: choose with --template and --problem, or narrow the parameters.");
+}
+
+std::vector<Stage> plan_stages(const TuneSpec& spec, const SourcesOfTemplates& sources, const Stop& stop,
+                               const PlanLimits& limits) {
+  check_limit(spec.problems.size() * spec.templates.size(), limits.stages, "pairs of template and problem",
+              spec);
   std::vector<Stage> stages;
   std::size_t groups = 0;
   std::uint64_t planned = 0;
+  std::uint64_t rows = 0;
+  const auto make = [&](const TemplateSpec& kernel, const Problem& problem) {
+    Stage stage = make_stage(spec, kernel, problem, stop);
+    check_limit(rows += stage.space.rows(), limits.rows, "valid combinations in all spaces together", spec);
+    return stage;
+  };
   for (const Problem& problem : spec.problems) {
-    for (auto& group : stages_of(problem, spec, sources)) {
+    for (auto& group : stages_of(problem, spec, sources, make)) {
       for (Stage& stage : group) {
         stage.group = groups;
         planned += stage.planned;
@@ -187,9 +221,13 @@ std::vector<Stage> plan_stages(const TuneSpec& spec, const SourcesOfTemplates& s
 
 }  // namespace
 
-std::vector<Stage> plan_stages(const TuneSpec& spec) { return plan_stages(spec, read_all_sources(spec)); }
+std::vector<Stage> plan_stages(const TuneSpec& spec, const Stop& stop, const PlanLimits& limits) {
+  return plan_stages(spec, read_all_sources(spec, stop), stop, limits);
+}
 
-std::vector<Stage> plan_stages_without_sources(const TuneSpec& spec) { return plan_stages(spec, {}); }
+std::vector<Stage> plan_stages_without_sources(const TuneSpec& spec, const Stop& stop) {
+  return plan_stages(spec, {}, stop, {});
+}
 
 CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec,
                                 const std::vector<Stage>& stages) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+#include "base/stop.h"
 #include "compile/binary.h"
 #include "compile/pool.h"
 #include "measure/messages.h"
@@ -35,11 +37,25 @@ struct Stage {
   std::string label() const;  ///< "sgemm_warptile 4096x4096x4096"
 };
 
+/// Thrown when a Stop ends the planning of a sweep.
+class PlanningStopped : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+/// How much of a sweep's spaces is built before it is refused.
+struct PlanLimits {
+  std::uint64_t stages = 100000;
+  std::uint64_t rows = std::uint64_t{1} << 28;  ///< Space::rows() of all stages
+};
+
 /// All stages in the order they run: problem by problem, and within a problem those that share buffers
-/// together. Throws UserError for bad expressions and missing sources, NothingToDo when every space is empty.
-std::vector<Stage> plan_stages(const TuneSpec& spec);
+/// together. Throws UserError for bad expressions and missing sources, and beyond the limits; PlanningStopped
+/// when `stop` says so before it is done; NothingToDo when every space is empty.
+std::vector<Stage> plan_stages(const TuneSpec& spec, const Stop& stop = never_stop,
+                               const PlanLimits& limits = {});
 /// The same of a spec whose kernels leave_out_kernels() has taken: nothing can be compiled.
-std::vector<Stage> plan_stages_without_sources(const TuneSpec& spec);
+std::vector<Stage> plan_stages_without_sources(const TuneSpec& spec, const Stop& stop = never_stop);
 
 /// The options of a pool that compiles these stages' kernels: its workers read their folders, and no others.
 CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec,

@@ -79,6 +79,21 @@ TEST_F(FolderTest, StaysTheSameWhenItsPathIsReplaced) {
   EXPECT_EQ(folder.read("own.txt", kLimit), "own");
 }
 
+TEST_F(FolderTest, OpensFoldersBeneath) {
+  const Folder outer(scratch_.path());
+  const std::optional<Folder> inside = outer.folder("inside");
+  ASSERT_TRUE(inside);
+  EXPECT_EQ(inside->path(), scratch_.path() / "inside");
+  EXPECT_EQ(inside->read("own.txt", kLimit), "own");
+  EXPECT_FALSE(outer.folder("missing"));
+  EXPECT_EQ(errno, ENOENT);
+  EXPECT_FALSE(outer.folder("outside.txt"));
+  EXPECT_EQ(errno, ENOTDIR);
+  fs::create_symlink("..", place("out"));
+  EXPECT_FALSE(inside->folder("out"));
+  EXPECT_EQ(errno, EXDEV);
+}
+
 TEST_F(FolderTest, SaysWhyItCannotBeOpened) {
   EXPECT_THROW(Folder(scratch_.path() / "missing"), UserError);
   EXPECT_THROW(Folder(place("own.txt")), UserError);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -88,6 +89,27 @@ TEST(CubinCache, AFileNestedWithoutEndReadsAsAbsent) {
     EXPECT_FALSE(cache.load(kKey).has_value());
     EXPECT_FALSE(fs::exists(cache.path_of(kKey)));
   }
+}
+
+TEST(CubinCache, AFileThatOthersCouldHaveWrittenReadsAsAbsentAndIsRemoved) {
+  const TemporaryFolder folder;
+  const CubinCache cache(folder.path() / "cubin");
+  const mode_t before = ::umask(0);
+  ASSERT_TRUE(cache.store(sample(kKey)));
+  ::umask(before);
+  ASSERT_TRUE(cache.load(kKey).has_value());
+  fs::permissions(cache.path_of(kKey), fs::perms::group_write, fs::perm_options::add);
+  EXPECT_FALSE(cache.load(kKey).has_value());
+  EXPECT_FALSE(fs::exists(cache.path_of(kKey)));
+}
+
+TEST(CubinCache, ALinkIsNotFollowed) {
+  const TemporaryFolder folder;
+  const CubinCache cache(folder.path() / "cubin");
+  ASSERT_TRUE(cache.store(sample(kKey)));
+  fs::rename(cache.path_of(kKey), folder.path() / "elsewhere");
+  fs::create_symlink(folder.path() / "elsewhere", cache.path_of(kKey));
+  EXPECT_FALSE(cache.load(kKey).has_value());
 }
 
 TEST(CubinCache, FailingToWriteIsNoErrorButAFolderThatCannotBeIsOne) {

@@ -17,18 +17,18 @@ TemplateSpec spec_with(std::vector<std::string> options) {
 
 TEST(OptionText, BracesTakeTheConfigurationsValues) {
   EXPECT_EQ(options_with({"-a={LEVEL}", "--b", "-c={CACHE}", "-d={OTHER}"},
-                         {{"LEVEL", Value{std::int64_t{6}}}, {"CACHE", Value{std::string("ca")}}}),
+                         {{"LEVEL", Value{std::int64_t{6}}}, {"CACHE", Value{std::string("ca")}}}, {}),
             (std::vector<std::string>{"-a=6", "--b", "-c=ca", "-d={OTHER}"}));
 }
 
 TEST(OptionText, AValueIsNotLookedThroughAgain) {
-  EXPECT_EQ(options_with({"-a={NAME}"}, {{"NAME", Value{std::string("{NAME}")}}}),
+  EXPECT_EQ(options_with({"-a={NAME}"}, {{"NAME", Value{std::string("{NAME}")}}}, {}),
             std::vector<std::string>{"-a={NAME}"});
 }
 
 TEST(OptionText, AllNamesOfAnOptionAreFilled) {
   EXPECT_EQ(options_with({"-D{CACHE}={LEVEL}{LEVEL}}"},
-                         {{"LEVEL", Value{std::int64_t{6}}}, {"CACHE", Value{std::string("ca")}}}),
+                         {{"LEVEL", Value{std::int64_t{6}}}, {"CACHE", Value{std::string("ca")}}}, {}),
             std::vector<std::string>{"-Dca=66}"});
 }
 
@@ -50,6 +50,64 @@ TEST(OptionText, AnUnknownNameIsAMistake) {
         << error.what();
     EXPECT_NE(std::string(error.what()).find("LEVEL, CACHE"), std::string::npos) << error.what();
   }
+}
+
+std::string refusal(const TemplateSpec& spec) {
+  try {
+    possible_texts(spec, 0);
+    return "none";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.where().pointer, "/compile_options/0");
+    return error.message();
+  }
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(OptionText, ANameThatIsRepeatedHasOneValue) {
+  EXPECT_EQ(possible_texts(spec_with({"-D" + repeated("{LEVEL}", 48)}), 0),
+            (std::vector<std::string>{"-D" + repeated("0", 48), "-D" + repeated("6", 48)}));
+}
+
+TEST(OptionText, TooManyTextsAreRefusedBeforeTheyAreMade) {
+  TemplateSpec spec = spec_with({"-D{P0}{P1}{P2}{P3}{P4}{P5}{P6}{P7}{P8}{P9}"});
+  spec.parameters.clear();
+  for (int i = 0; i < 10; ++i) {
+    Parameter& parameter = spec.parameters.emplace_back();
+    parameter.name = "P" + std::to_string(i);
+    for (std::int64_t value = 0; value < 1000; ++value) parameter.values.emplace_back(value);
+  }
+  EXPECT_EQ(refusal(spec),
+            "'-D{P0}{P1}{P2}{P3}{P4}{P5}{P6}{P7}{P8}{P9}' can become more than 100000 texts by the values of "
+            "'P1'");
+}
+
+TEST(OptionText, TooLongATextIsRefused) {
+  TemplateSpec spec = spec_with({"-D" + repeated("{LONG}", 100)});
+  spec.parameters.push_back({"LONG", {Value{std::string(1000, 'x')}}, "", {}});
+  const std::string expected =
+      "the option '-D" + repeated("{LONG}", 9) + "{LON...' is longer than 8192 characters from 'LONG' on";
+  EXPECT_EQ(refusal(spec), expected);
+  try {
+    options_with(spec.compile_options, {{"LONG", spec.parameters.back().values.front()}}, {"file", "/list"});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.message(), expected);
+    EXPECT_EQ(error.where().text(), "file: /list/0");
+  }
+}
+
+TEST(OptionText, TooMuchTextIsRefused) {
+  TemplateSpec spec = spec_with({"-D" + repeated("{LONG}", 8)});
+  Parameter& parameter = spec.parameters.emplace_back();
+  parameter.name = "LONG";
+  for (int i = 0; i < 3000; ++i) parameter.values.emplace_back(std::string(1000, 'x') + std::to_string(i));
+  EXPECT_EQ(refusal(spec),
+            "the option '-D" + repeated("{LONG}", 8) + "' is longer than 16777216 characters from 'LONG' on");
 }
 
 }  // namespace

@@ -265,6 +265,28 @@ TEST(SpaceTest, RefusesAGroupThatTakesTooLongToWalk) {
   }
 }
 
+TEST(SpaceTest, StopsWhenItIsToldTo) {
+  SpecBuilder builder;
+  for (int i = 0; i < 6; ++i) builder.integers(numbered('p', i), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  builder.require("p0 + p1 + p2 + p3 + p4 + p5 > 60");
+  int asked = 0;
+  EXPECT_THROW(Space(builder, problem(), [&] { return ++asked == 10; }), Stopped);
+  EXPECT_EQ(asked, 10);
+  asked = 0;
+  EXPECT_EQ(Space(builder, problem(), [&] { return ++asked < 0; }).size(), 0U);
+  EXPECT_GT(asked, 20) << "a million combinations";
+}
+
+TEST(SpaceTest, ConnectsAnyNumberOfParameters) {
+  SpecBuilder builder;
+  constexpr int kParameters = 250;
+  for (int i = 0; i < kParameters; ++i) builder.integers(numbered('p', i), {0, 1});
+  for (int i = kParameters; i-- > 1;) builder.require(numbered('p', i) + " <= " + numbered('p', i - 1));
+  const Space space(builder, problem());
+  EXPECT_EQ(space.size(), kParameters + 1U);
+  EXPECT_EQ(space.rows(), kParameters + 1U);
+}
+
 TEST(SpaceTest, RefusesMoreConfigurationsThan64BitsCount) {
   SpecBuilder builder;
   for (int i = 0; i < 64; ++i) builder.integers(numbered('p', i), {0, 1});

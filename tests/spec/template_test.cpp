@@ -400,6 +400,51 @@ TEST_F(TemplateTest, TheSourceIsAnExistingFile) {
   EXPECT_EQ(error.message(), "found a string with a null character in it");
 }
 
+TEST_F(TemplateTest, RefusesTooManyParts) {
+  Json document = tile();
+  for (std::size_t i = document["parameters"].size(); i <= kMostParts; ++i)
+    document["parameters"].push_back(
+        {{"name", "P" + std::to_string(i)}, {"values", {1}}, {"meaning", "one"}});
+  UserError error = error_of([&] { load_patched(document, "{}"); });
+  EXPECT_EQ(error.message(), "found 257 parameters, expected at most 256");
+  EXPECT_EQ(error.where().pointer, "/parameters");
+  document["parameters"].erase(kMostParts);
+  EXPECT_EQ(load_patched(document, "{}").parameters.size(), kMostParts);
+
+  document = tile();
+  document.erase("template_arguments");
+  for (std::size_t i = 0; i <= kMostParts; ++i) document["macros"]["M" + std::to_string(i)] = 1;
+  error = error_of([&] { load_patched(document, "{}"); });
+  EXPECT_EQ(error.message(), "found 257 members, expected at most 256");
+  EXPECT_EQ(error.where().pointer, "/macros");
+}
+
+TEST_F(TemplateTest, RefusesLongNamesAndValues) {
+  const std::string longest(kLongestName, 'x');
+  EXPECT_EQ(load_patched(tile(), Json{{"kernel", longest}}.dump()).kernel, longest);
+  UserError error = error_of([&] { load_patched(tile(), Json{{"kernel", longest + "x"}}.dump()); });
+  EXPECT_EQ(error.message(), "a name of 1025 characters, expected at most 1024");
+  Json document = tile();
+  document["parameters"][0]["values"] = {longest};
+  EXPECT_EQ(load_patched(document, "{}").parameters[0].values.front(), Value{longest});
+  document["parameters"][0]["values"] = {longest + "x"};
+  error = error_of([&] { load_patched(document, "{}"); });
+  EXPECT_EQ(error.message(), "a string of 1025 characters, expected at most 1024");
+  EXPECT_EQ(error.where().pointer, "/parameters/0/values/0");
+}
+
+TEST_F(TemplateTest, AManifestStaysInItsFolder) {
+  namespace fs = std::filesystem;
+  const auto manifest = write("kernel_templates/tile/template.json", tile().dump());
+  fs::rename(manifest, root_ / "elsewhere.json");
+  fs::create_symlink(root_ / "elsewhere.json", manifest);
+  EXPECT_EQ(error_of([&] { load_template(manifest, options_); }).message(),
+            "leads out of " + manifest.parent_path().string());
+  LoadOptions outside = options_;
+  outside.allow_outside_paths = true;
+  EXPECT_EQ(load_template(manifest, outside).name, "tile");
+}
+
 TEST_F(TemplateTest, SyntaxErrorsHaveLineAndColumn) {
   const auto manifest = write("kernel_templates/tile/template.json", "{\n  \"name\": tile\n}");
   const UserError error = error_of([&] { load_template(manifest, options_); });

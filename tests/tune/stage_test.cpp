@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/error.h"
 #include "spec/load.h"
 
@@ -31,6 +33,42 @@ TEST(Stages, BudgetLimitsWhatIsPlanned) {
   TuneSpec spec = shipped("quick.json", {});
   spec.budget.evaluations = 2;
   for (const Stage& stage : plan_stages(spec)) EXPECT_LE(stage.planned, 2U);
+}
+
+std::string message_of(const std::function<void()>& plan) {
+  try {
+    plan();
+    return "none";
+  } catch (const UserError& error) {
+    EXPECT_NE(error.where().file.find("quick.json"), std::string::npos);
+    return error.message();
+  }
+}
+
+TEST(Stages, BuildingTheirSpacesCanBeStopped) {
+  const TuneSpec spec = shipped("quick.json", {"512"});
+  EXPECT_EQ(message_of([&] { plan_stages(spec, [] { return true; }); }),
+            "stopped while the space of " + spec.templates.front().name + " at 512x512x512 was being built");
+  TuneSpec with_options = spec;
+  with_options.templates.front().compile_options = {"--use_fast_math"};
+  EXPECT_EQ(message_of([&] { plan_stages(with_options, [] { return true; }); }),
+            "stopped while the options of " + spec.templates.front().name + " were being checked");
+}
+
+TEST(Stages, AreRefusedBeyondTheLimits) {
+  const TuneSpec spec = shipped("quick.json", {"512", "1024"});
+  const std::uint64_t stages = 2 * spec.templates.size();
+  std::uint64_t rows = 0;
+  for (const Stage& stage : plan_stages(spec)) rows += stage.space.rows();
+  EXPECT_EQ(message_of([&] { plan_stages(spec, never_stop, {stages, rows}); }), "none");
+  EXPECT_EQ(message_of([&] {
+              plan_stages(spec, never_stop, {stages - 1, rows});
+            }),
+            "more than " + std::to_string(stages - 1) + " pairs of template and problem");
+  EXPECT_EQ(message_of([&] {
+              plan_stages(spec, never_stop, {stages, rows - 1});
+            }),
+            "more than " + std::to_string(rows - 1) + " valid combinations in all spaces together");
 }
 
 TEST(Stages, HarmfulOptionsOfAConfigAreRefused) {

@@ -1,0 +1,71 @@
+#include "base/private_folder.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace tiletune {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool others_can_write(const struct stat& status) { return (status.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& what) {
+  throw UserError(what, Where{path.string(), ""},
+                  "Set XDG_CACHE_HOME to a folder of your own that can be written.");
+}
+
+/// Of a folder that is there; what others could write is gone afterwards.
+void check_and_clear(const fs::path& path) {
+  if (const std::string distrust = folder_distrust(path); !distrust.empty()) refuse(path, distrust);
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || !others_can_write(status)) return;
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error)
+    refuse(path, fmt::format("others can write here, and it cannot be removed: {}", error.message()));
+}
+
+/// With the folders above it, as the XDG base directory specification has them. Returns 0 or errno.
+int make_closed(const fs::path& path) {
+  if (::mkdir(path.c_str(), S_IRWXU) == 0) return 0;
+  if (errno != ENOENT || !path.has_relative_path()) return errno;
+  make_closed(path.parent_path());
+  return ::mkdir(path.c_str(), S_IRWXU) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+std::string folder_distrust(const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return "";
+  if (S_ISLNK(status.st_mode)) return "this is a symbolic link, not a folder of your own";
+  if (!S_ISDIR(status.st_mode)) return "this is not a folder";
+  if (status.st_uid == ::geteuid()) return "";
+  return fmt::format("this folder belongs to the user {}, not to you ({})", status.st_uid, ::geteuid());
+}
+
+void make_private_folder(const fs::path& path) {
+  check_and_clear(path);
+  const int error = make_closed(path);
+  if (error == 0 || error == ENOSPC) return;
+  if (error != EEXIST) refuse(path, fmt::format("the folder cannot be created: {}", std::strerror(error)));
+  // It was there already, or somebody else has just made it.
+  if (const std::string distrust = folder_distrust(path); !distrust.empty()) refuse(path, distrust);
+}
+
+bool is_private_file(const Descriptor& file) {
+  struct stat status {};
+  return ::fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+         !others_can_write(status);
+}
+
+}  // namespace tiletune

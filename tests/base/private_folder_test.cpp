@@ -1,0 +1,103 @@
+#include "base/private_folder.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "base/scratch_folder.h"
+
+namespace tiletune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uid_t kSomebodyElse = 12345;
+
+class PrivateFolder : public testing::Test {
+ protected:
+  fs::path place(const std::string& name) const { return scratch_.path() / name; }
+
+  std::string refusal(const fs::path& path) const {
+    try {
+      make_private_folder(path);
+      return "none";
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.where().file, path.string());
+      return error.message();
+    }
+  }
+
+  static mode_t permissions(const fs::path& path) {
+    struct stat status {};
+    EXPECT_EQ(::stat(path.c_str(), &status), 0);
+    return status.st_mode & 0777U;
+  }
+
+  ScratchFolder scratch_;
+};
+
+TEST_F(PrivateFolder, IsMadeClosedWhateverTheUmask) {
+  const mode_t before = ::umask(0);
+  make_private_folder(place("deep/cache"));
+  ::umask(before);
+  EXPECT_EQ(permissions(place("deep/cache")), 0700U);
+}
+
+TEST_F(PrivateFolder, KeepsOneThatOthersCanOnlyRead) {
+  make_private_folder(place("cache"));
+  std::ofstream(place("cache/file")) << "content";
+  ASSERT_EQ(::chmod(place("cache").c_str(), 0755), 0);
+  make_private_folder(place("cache"));
+  EXPECT_TRUE(fs::exists(place("cache/file")));
+  EXPECT_EQ(permissions(place("cache")), 0755U);
+}
+
+TEST_F(PrivateFolder, ReplacesOneThatOthersCanWrite) {
+  for (const mode_t open : {0775U, 0707U, 01777U}) {
+    make_private_folder(place("cache"));
+    std::ofstream(place("cache/planted")) << "content";
+    ASSERT_EQ(::chmod(place("cache").c_str(), open), 0);
+    make_private_folder(place("cache"));
+    EXPECT_FALSE(fs::exists(place("cache/planted")));
+    EXPECT_EQ(permissions(place("cache")), 0700U);
+  }
+}
+
+TEST_F(PrivateFolder, RefusesLinksAndFiles) {
+  fs::create_directory(place("folder"));
+  fs::create_directory_symlink(place("folder"), place("link"));
+  EXPECT_EQ(refusal(place("link")), "this is a symbolic link, not a folder of your own");
+  std::ofstream(place("file")) << "content";
+  EXPECT_EQ(refusal(place("file")), "this is not a folder");
+  EXPECT_EQ(refusal(place("file/cache")), "the folder cannot be created: Not a directory");
+}
+
+TEST_F(PrivateFolder, RefusesTheFolderOfAnotherUser) {
+  make_private_folder(place("cache"));
+  if (::chown(place("cache").c_str(), kSomebodyElse, kSomebodyElse) != 0) GTEST_SKIP() << "needs root";
+  EXPECT_EQ(refusal(place("cache")), "this folder belongs to the user 12345, not to you (0)");
+}
+
+TEST_F(PrivateFolder, AFileIsPrivateWhenNobodyElseOwnsItOrCanWriteToIt) {
+  const auto is_private = [&] {
+    return is_private_file(Descriptor(::open(place("file").c_str(), O_RDONLY | O_CLOEXEC)));
+  };
+  EXPECT_FALSE(is_private());
+  std::ofstream(place("file")) << "content";
+  for (const auto& [mode, expected] :
+       {std::pair(0600U, true), {0644U, true}, {0664U, false}, {0602U, false}}) {
+    ASSERT_EQ(::chmod(place("file").c_str(), mode), 0);
+    EXPECT_EQ(is_private(), expected) << mode;
+  }
+  EXPECT_FALSE(is_private_file(Descriptor(::open(scratch_.path().c_str(), O_RDONLY | O_CLOEXEC))));
+  ASSERT_EQ(::chmod(place("file").c_str(), 0600), 0);
+  if (::chown(place("file").c_str(), kSomebodyElse, kSomebodyElse) != 0) GTEST_SKIP() << "needs root";
+  EXPECT_FALSE(is_private());
+}
+
+}  // namespace
+}  // namespace tiletune
