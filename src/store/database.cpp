@@ -1,6 +1,5 @@
 #include "store/database.h"
 
-#include <SQLiteCpp/Savepoint.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -41,8 +40,20 @@ Outcome read_outcome(const SQLite::Column& cell, const std::filesystem::path& fi
   return trial.outcome;
 }
 
-/// Of a row and the sweeps that it belongs to, also within a transaction of GroupedWrites.
-constexpr const char* kTogether = "row_and_sweeps";
+/// Of a row and the sweeps that it belongs to: one transaction, unless GroupedWrites has begun one.
+class Together {
+ public:
+  explicit Together(SQLite::Database& connection) {
+    if (::sqlite3_get_autocommit(connection.getHandle()) != 0)
+      transaction_.emplace(connection, SQLite::TransactionBehavior::IMMEDIATE);
+  }
+  void commit() {
+    if (transaction_) transaction_->commit();
+  }
+
+ private:
+  std::optional<SQLite::Transaction> transaction_;
+};
 
 void step_to_row(SQLite::Statement& statement, std::int64_t id, const std::filesystem::path& file) {
   statement.bind(1, id);
@@ -111,16 +122,16 @@ const std::filesystem::path& Database::file() const { return impl_->file; }
 void Database::record(const Trial& trial) {
   impl_->watch.check();
   translating_errors(file(), [&] {
-    SQLite::Savepoint both(impl_->connection, kTogether);
+    Together both(impl_->connection);
     impl_->upsert(trial);
-    both.release();
+    both.commit();
   });
 }
 
 void Database::mark_seen(const std::string& key, std::int64_t sweep_id) {
   impl_->watch.check();
   translating_errors(file(), [&] {
-    SQLite::Savepoint both(impl_->connection, kTogether);
+    Together both(impl_->connection);
     for (const char* sql : {"UPDATE trial SET seen_in_sweep = ? WHERE \"key\" = ?",
                             "INSERT OR IGNORE INTO sweep_trial SELECT ?, id FROM trial WHERE \"key\" = ?"}) {
       const InUse statement = impl_->prepared(sql);
@@ -128,7 +139,7 @@ void Database::mark_seen(const std::string& key, std::int64_t sweep_id) {
       statement->bind(2, key);
       statement->exec();
     }
-    both.release();
+    both.commit();
   });
 }
 
@@ -139,7 +150,7 @@ void Database::mark_baseline_seen(const Trial& kernel, std::int64_t sweep_id) {
     return text + " AND driver_version = ? AND measure_policy = ?";
   }();
   translating_errors(file(), [&] {
-    SQLite::Savepoint both(impl_->connection, kTogether);
+    Together both(impl_->connection);
     for (const char* change : {"UPDATE trial SET seen_in_sweep = ?",
                                "INSERT OR IGNORE INTO sweep_trial SELECT ?, id FROM trial"}) {
       const InUse statement = impl_->prepared(change + condition);
@@ -152,7 +163,7 @@ void Database::mark_baseline_seen(const Trial& kernel, std::int64_t sweep_id) {
       statement->bind(++index, kernel.measure_policy);
       statement->exec();
     }
-    both.release();
+    both.commit();
   });
 }
 
