@@ -24,6 +24,10 @@ bool is_database(const std::filesystem::path& file) {
     throw UserError("there is no such file", Where{file.string(), ""},
                     "Name a database of tiletune's, or what 'tiletune import' reads.");
   }
+  if (std::filesystem::is_other(file, ignored)) {
+    throw UserError("this is a device, a pipe or a socket", Where{file.string(), ""},
+                    "Name a file: a database of tiletune's, or what 'tiletune import' reads.");
+  }
   std::array<char, kSqlite.size()> begin{};
   std::ifstream(file, std::ios::binary).read(begin.data(), begin.size());
   return std::string_view(begin.data(), begin.size()) == kSqlite;

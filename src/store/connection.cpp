@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <cctype>
-#include <set>
 #include <stdexcept>
 #include <thread>
 
 #include "base/error.h"
+#include "store/own_files.h"
+#include "store/own_tables.h"
+#include "store/private_copy.h"
 #include "store/schema.h"
 #include "store/upgrade.h"
 
@@ -28,22 +30,26 @@ struct Identity {
   std::int64_t application_id = 0;
   std::int64_t schema_version = 0;
   std::int64_t objects = 0;  ///< tables, indices, views
+  std::string encoding;
 
   bool blank() const { return application_id == 0 && schema_version == 0 && objects == 0; }
-  bool outdated() const {
-    return application_id == kApplicationId && schema_version >= kOldestSchemaVersion &&
-           schema_version < kSchemaVersion;
-  }
+  bool outdated() const { return schema_version < kSchemaVersion; }
 };
 
 Identity read_identity(SQLite::Database& database) {
   return {database.execAndGet("PRAGMA application_id").getInt64(),
           database.execAndGet("PRAGMA user_version").getInt64(),
-          database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt64()};
+          database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt64(),
+          database.execAndGet("PRAGMA encoding").getString()};
 }
 
 void check_identity(const Identity& identity, const fs::path& file) {
   const Where where{file.string(), ""};
+  if (identity.blank()) {
+    throw UserError(
+        "this database is still empty", where,
+        "Wait until the program that is making it has begun to write, or name another file with --db FILE.");
+  }
   if (identity.application_id != kApplicationId) {
     throw UserError("this SQLite database is not tiletune's", where, kOtherFile);
   }
@@ -53,46 +59,44 @@ void check_identity(const Identity& identity, const fs::path& file) {
                     identity.schema_version, kSchemaVersion),
         where, "Update tiletune, or name another file with --db FILE.");
   }
-  if (identity.schema_version < kSchemaVersion) {
+  if (identity.schema_version < kOldestSchemaVersion) {
     throw UserError(fmt::format("this database has schema {}; this tiletune reads schema {}",
                                 identity.schema_version, kSchemaVersion),
                     where, "Read it with the tiletune that wrote it, or name another file with --db FILE.");
   }
-}
-
-void check_tables(const SQLite::Database& database, const fs::path& file) {
-  for (const char* table : {"sweep", "trial", "sweep_trial", "calibration"}) {
-    if (database.tableExists(table)) continue;
-    throw UserError(fmt::format("this database is damaged: it has no table '{}'", table),
-                    Where{file.string(), ""}, kRestore);
+  if (identity.encoding != "UTF-8") {
+    throw UserError(fmt::format("the text of this database is {}; tiletune's is UTF-8", identity.encoding),
+                    where, kOtherFile);
   }
 }
 
-/// Two builds of one schema number may differ during development; better to say so than "no such column"
-/// later.
-void check_columns(const SQLite::Database& database, const fs::path& file) {
-  check_tables(database, file);
-  std::set<std::string> present;
-  SQLite::Statement statement(database, "SELECT name FROM pragma_table_info('trial')");
-  while (statement.executeStep()) present.insert(statement.getColumn(0).getString());
-  for (const Column& column : trial_columns()) {
-    if (present.contains(column.name)) continue;
-    throw UserError(fmt::format("the table trial has no column '{}'", column.name), Where{file.string(), ""},
-                    "Another build of tiletune wrote this database. " + std::string(kOtherFile));
-  }
+/// That it is tiletune's, of a schema that this build reads or upgrades. Reads no row.
+Identity check_contents(SQLite::Database& database, const fs::path& file) {
+  const Identity identity = read_identity(database);
+  check_identity(identity, file);
+  check_tables(database, file, identity.schema_version);
+  return identity;
 }
 
-void check_contents(SQLite::Database& database, const fs::path& file) {
-  check_identity(read_identity(database), file);
-  check_columns(database, file);
+/// Files come from other people: their views and triggers are never run, and their schemas call nothing with
+/// side effects.
+void distrust(SQLite::Database& database) {
+  ::sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  ::sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  ::sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  database.exec("PRAGMA trusted_schema = OFF");
+}
+
+SQLite::Database open_file(const std::string& name, int flags, int timeout_ms, const char* files) {
+  SQLite::Database database(name, flags | SQLite::OPEN_NOMUTEX, timeout_ms, files);
+  distrust(database);
+  return database;
 }
 
 void apply_settings(SQLite::Database& database) {
-  // Files come from other people: their views and triggers may call nothing with side effects.
-  database.exec("PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON;");
   // The index over keys is hit at random: at 10^6 rows it needs about 50 MB to stay in memory (negative:
   // KiB).
-  database.exec("PRAGMA cache_size = -65536;");
+  database.exec("PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;");
 }
 
 /// SQLite does not call the busy handler while it changes the journal mode, so two first users of a new file
@@ -120,31 +124,10 @@ void prepare_for_writing(SQLite::Database& database, const fs::path& file,
   database.exec(wal ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   // Again, because another process may have made or upgraded it meanwhile.
-  const Identity identity = read_identity(database);
-  if (identity.blank()) database.exec(schema_sql());
-  if (identity.outdated()) upgrade(database, file);
+  if (read_identity(database).blank()) database.exec(schema_sql());
+  if (check_contents(database, file).outdated()) upgrade(database, file);
   check_contents(database, file);
   transaction.commit();
-}
-
-/// Readers understand one schema alone, and whoever may read a database can mostly write it.
-void prepare_for_reading(SQLite::Database& database, const fs::path& file) {
-  apply_settings(database);
-  const Identity identity = read_identity(database);
-  if (!identity.outdated()) return;
-  if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {
-    throw UserError(fmt::format("this database has schema {} and is write-protected, so that it cannot be "
-                                "upgraded to schema {}",
-                                identity.schema_version, kSchemaVersion),
-                    Where{file.string(), ""},
-                    "Make the file and its folder writable, or name a copy of it with --db FILE: opening it "
-                    "upgrades it.");
-  }
-  database.exec("PRAGMA query_only = OFF");
-  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  if (read_identity(database).outdated()) upgrade(database, file);
-  transaction.commit();
-  database.exec("PRAGMA query_only = ON");
 }
 
 /// A database that nobody has open is complete without a log, or the journal of an import that was killed,
@@ -158,10 +141,11 @@ bool is_complete(const fs::path& file) {
   return is_empty("-wal") && is_empty("-journal");
 }
 
-/// A folder that cannot be written has no room for the files of WAL mode.
-bool readable_as_it_lies(const SQLite::Exception& error, const fs::path& file) {
+/// A folder that cannot be written has no room for the files of WAL mode, and what is not finished cannot be
+/// rolled back by whoever reads alone.
+bool needs_files(const SQLite::Exception& error) {
   const int code = error.getErrorCode();
-  return (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && is_complete(file);
+  return code == SQLITE_CANTOPEN || code == SQLITE_READONLY;
 }
 
 /// SQLite gives the files of WAL mode the permissions of the database: beside a write-protected one in a
@@ -181,34 +165,87 @@ std::string immutable_uri(const fs::path& file) {
   return uri + "?immutable=1";
 }
 
-SQLite::Database open_as_it_lies(const fs::path& absolute, int timeout_ms) {
-  return {immutable_uri(absolute), SQLite::OPEN_READONLY | SQLite::OPEN_URI, timeout_ms};
+SQLite::Database open_immutable(const fs::path& absolute, int timeout_ms) {
+  return open_file(immutable_uri(absolute), SQLite::OPEN_READONLY | SQLite::OPEN_URI, timeout_ms,
+                   files_for_reading());
 }
 
-SQLite::Database open_for_reading(const fs::path& absolute, int timeout_ms) {
-  if (would_leave_files_behind(absolute)) return open_as_it_lies(absolute, timeout_ms);
+/// Throws SQLite::Exception with SQLITE_CANTOPEN or SQLITE_READONLY when it cannot be read without changing
+/// something.
+SQLite::Database open_where_it_lies(const fs::path& absolute, int timeout_ms) {
+  if (would_leave_files_behind(absolute)) return open_immutable(absolute, timeout_ms);
   try {
     // Not OPEN_READONLY: the last reader of that kind leaves -wal and -shm files behind.
-    SQLite::Database database(absolute, SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, timeout_ms);
+    SQLite::Database database =
+        open_file(absolute.string(), SQLite::OPEN_READWRITE, timeout_ms, files_for_reading());
     database.exec("PRAGMA query_only = ON");
     read_identity(database);
     return database;
   } catch (const SQLite::Exception& error) {
-    if (!readable_as_it_lies(error, absolute)) throw;
+    if (!needs_files(error) || !is_complete(absolute)) throw;
   }
-  return open_as_it_lies(absolute, timeout_ms);
+  return open_immutable(absolute, timeout_ms);
+}
+
+/// No log that every row would be written to first.
+void prepare_scratch(SQLite::Database& database) {
+  database.execAndGet("PRAGMA journal_mode = MEMORY");
+  database.exec("PRAGMA synchronous = OFF");
+}
+
+/// Of a database with an unfinished transaction: it is rolled back in the copy.
+Connection open_rolled_back(const fs::path& file, const fs::path& absolute, int timeout_ms) {
+  auto folder = std::make_unique<ScratchFolder>();
+  const fs::path copy = folder->path() / "copy.db";
+  try {
+    // Whoever writes to it meanwhile makes it whole, or has it locked.
+    if (!copy_files(absolute, copy)) return {nullptr, open_where_it_lies(absolute, timeout_ms)};
+  } catch (const fs::filesystem_error& error) {
+    throw UserError(
+        fmt::format("this database can be read only from a copy, which failed: {}", error.code().message()),
+        Where{file.string(), ""}, "Check its permissions, and that TMPDIR has room for it.");
+  }
+  SQLite::Database database = open_copy(copy);
+  return {std::move(folder), std::move(database)};
+}
+
+Connection open_for_reading(const fs::path& file, const fs::path& absolute, int timeout_ms) {
+  try {
+    return {nullptr, open_where_it_lies(absolute, timeout_ms)};
+  } catch (const SQLite::Exception& error) {
+    if (!needs_files(error) || is_complete(absolute)) throw;
+  }
+  return open_rolled_back(file, absolute, timeout_ms);
+}
+
+/// Readers understand one schema alone.
+Connection upgraded_copy(Connection original, const fs::path& file) {
+  auto folder = std::make_unique<ScratchFolder>();
+  const fs::path copy = folder->path() / "upgraded.db";
+  copy_pages(original.database, copy, [] { return false; });
+  SQLite::Database database = open_copy(copy);
+  upgrade_copy(database, file);
+  return {std::move(folder), std::move(database)};
+}
+
+Connection open_to_read(const fs::path& file, const fs::path& absolute, int timeout_ms) {
+  Connection connection = open_for_reading(file, absolute, timeout_ms);
+  if (check_contents(connection.database, file).outdated())
+    connection = upgraded_copy(std::move(connection), file);
+  apply_settings(connection.database);
+  connection.database.exec("PRAGMA query_only = ON");
+  return connection;
 }
 
 SQLite::Database open_for_writing(const fs::path& file, const fs::path& absolute,
                                   std::chrono::milliseconds busy_timeout) {
-  SQLite::Database database(absolute, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX,
-                            static_cast<int>(busy_timeout.count()));
+  SQLite::Database database = open_file(absolute.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
+                                        static_cast<int>(busy_timeout.count()), files_for_writing());
   if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {
     throw UserError("this database is write-protected", Where{file.string(), ""}, kPermissions);
   }
   // Before anything is written: a file that is refused stays as it was.
-  const Identity identity = read_identity(database);
-  if (!identity.blank() && !identity.outdated()) check_contents(database, file);
+  if (!read_identity(database).blank()) check_contents(database, file);
   apply_settings(database);
   prepare_for_writing(database, file, busy_timeout);
   return database;
@@ -221,6 +258,8 @@ void check_path(const fs::path& file, Database::Mode mode) {
   if (fs::is_directory(file, error)) {
     throw UserError("this is a folder; a database is a file", where, "Name a file in it with --db FILE.");
   }
+  if (fs::is_other(file, error))
+    throw UserError("this is a device, a pipe or a socket; a database is a file", where, kOtherFile);
   if (mode == Database::Mode::read_only) {
     const bool exists = fs::exists(file, error);
     if (error) throw UserError("this database cannot be opened: " + error.message(), where, kPermissions);
@@ -238,36 +277,45 @@ void check_path(const fs::path& file, Database::Mode mode) {
 
 }  // namespace
 
-namespace {
-
-/// No log that every row would be written to first.
-void prepare_scratch(SQLite::Database& database) {
-  database.execAndGet("PRAGMA journal_mode = MEMORY");
-  database.exec("PRAGMA synchronous = OFF");
-}
-
-}  // namespace
-
-SQLite::Database open_connection(const fs::path& file, Database::Mode mode,
-                                 std::chrono::milliseconds busy_timeout) {
+Connection open_connection(const fs::path& file, Database::Mode mode,
+                           std::chrono::milliseconds busy_timeout) {
   check_path(file, mode);
   // An absolute path, because SQLite takes ":memory:" for no file at all.
   const fs::path absolute = fs::absolute(file);
   return translating_errors(file, [&] {
-    SQLite::Database database = mode == Database::Mode::read_only
-                                    ? open_for_reading(absolute, static_cast<int>(busy_timeout.count()))
-                                    : open_for_writing(file, absolute, busy_timeout);
-    if (mode == Database::Mode::read_only) prepare_for_reading(database, file);
-    check_contents(database, file);
-    if (mode == Database::Mode::scratch) prepare_scratch(database);
-    return database;
+    if (mode == Database::Mode::read_only)
+      return open_to_read(file, absolute, static_cast<int>(busy_timeout.count()));
+    Connection connection{nullptr, open_for_writing(file, absolute, busy_timeout)};
+    if (mode == Database::Mode::scratch) prepare_scratch(connection.database);
+    return connection;
   });
 }
 
-SQLite::Database open_whatever_it_is(const fs::path& file, std::chrono::milliseconds busy_timeout) {
+Connection open_for_copying(const fs::path& file, std::chrono::milliseconds busy_timeout) {
   check_path(file, Database::Mode::read_only);
-  return translating_errors(
-      file, [&] { return open_for_reading(fs::absolute(file), static_cast<int>(busy_timeout.count())); });
+  const fs::path absolute = fs::absolute(file);
+  return translating_errors(file, [&] {
+    const bool has_log = !is_complete(absolute);
+    Connection connection = open_for_reading(file, absolute, static_cast<int>(busy_timeout.count()));
+    if (has_log)
+      ::sqlite3_db_config(connection.database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    check_contents(connection.database, file);
+    return connection;
+  });
+}
+
+SQLite::Database open_copy(const fs::path& copy) {
+  SQLite::Database database = open_file(copy.string(), SQLite::OPEN_READWRITE, 0, files_for_writing());
+  prepare_scratch(database);  // Rolls back what was not finished.
+  return database;
+}
+
+void upgrade_copy(SQLite::Database& copy, const fs::path& original) {
+  if (!read_identity(copy).outdated()) return;
+  SQLite::Transaction transaction(copy, SQLite::TransactionBehavior::IMMEDIATE);
+  upgrade(copy, original);
+  check_contents(copy, original);
+  transaction.commit();
 }
 
 void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
@@ -289,6 +337,16 @@ void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
     case SQLITE_IOERR:
       throw UserError(fmt::format("this database cannot be read or written: {}", error.what()), where,
                       "Make room on the disk and check it, or name another file with --db FILE.");
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG:
+      // Values that no column of ours may hold.
+      throw UserError(fmt::format("this database is damaged: {}", error.what()), where, kRestore);
+    case SQLITE_AUTH:
+      throw UserError("the journal beside this database names other files, or is not a file", where,
+                      "Ask whoever made it for a whole database, or name another file with --db FILE.");
+    case SQLITE_INTERRUPT:
+      throw UserError("this database is damaged: reading it does not come to an end", where, kRestore);
     default:
       throw std::runtime_error(fmt::format("{}: {}", file.string(), error.what()));
   }

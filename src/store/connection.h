@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
+#include "base/scratch_folder.h"
 #include "store/database.h"
 
 namespace tiletune {
@@ -15,14 +17,27 @@ inline constexpr const char* kRestore =
     "Restore it from a copy, or name another file with --db FILE: compiled kernels stay cached, so that only "
     "measuring is repeated.";
 
-/// Opens the file, makes sure that it is a tiletune database of this schema and, in read_write mode, creates
-/// it. Throws UserError.
-SQLite::Database open_connection(const std::filesystem::path& file, Database::Mode mode,
-                                 std::chrono::milliseconds busy_timeout);
+/// An open database.
+struct Connection {
+  /// Holds the file that is open, where that is not the database itself but a copy; goes after it.
+  std::unique_ptr<ScratchFolder> folder;
+  SQLite::Database database;
+};
 
-/// Opens any file of SQLite for reading, and changes nothing. Throws UserError.
-SQLite::Database open_whatever_it_is(const std::filesystem::path& file,
-                                     std::chrono::milliseconds busy_timeout);
+/// Opens the file and makes sure that it is a tiletune database of this schema; in read_write mode creates or
+/// upgrades it. Reading changes nothing: where a transaction must be rolled back first, or the schema
+/// upgraded, a copy is read. Throws UserError.
+Connection open_connection(const std::filesystem::path& file, Database::Mode mode,
+                           std::chrono::milliseconds busy_timeout);
+
+/// A tiletune database of any schema, to be copied; closing it leaves the file and its log as they are.
+Connection open_for_copying(const std::filesystem::path& file, std::chrono::milliseconds busy_timeout);
+
+/// A file that this process has made, of what a database holds; for changing it.
+SQLite::Database open_copy(const std::filesystem::path& copy);
+
+/// Upgrades a copy of `original` if it is of an earlier schema; messages are about that file.
+void upgrade_copy(SQLite::Database& copy, const std::filesystem::path& original);
 
 /// Throws the UserError (place and remedy) that an error of SQLite means to the person who named the file.
 [[noreturn]] void throw_user_error(const SQLite::Exception& error, const std::filesystem::path& file);

@@ -40,6 +40,21 @@ Outcome read_outcome(const SQLite::Column& cell, const std::filesystem::path& fi
   return trial.outcome;
 }
 
+/// Of a row and the sweeps that it belongs to: one transaction, unless GroupedWrites has begun one.
+class Together {
+ public:
+  explicit Together(SQLite::Database& connection) {
+    if (::sqlite3_get_autocommit(connection.getHandle()) != 0)
+      transaction_.emplace(connection, SQLite::TransactionBehavior::IMMEDIATE);
+  }
+  void commit() {
+    if (transaction_) transaction_->commit();
+  }
+
+ private:
+  std::optional<SQLite::Transaction> transaction_;
+};
+
 void step_to_row(SQLite::Statement& statement, std::int64_t id, const std::filesystem::path& file) {
   statement.bind(1, id);
   if (!statement.executeStep()) throw std::out_of_range(fmt::format("{} has no row {}", file.string(), id));
@@ -48,7 +63,9 @@ void step_to_row(SQLite::Statement& statement, std::int64_t id, const std::files
 }  // namespace
 
 Database::Database(const std::filesystem::path& file, Mode mode, std::chrono::milliseconds busy_timeout)
-    : impl_(std::make_unique<Impl>(file, mode, busy_timeout)) {}
+    : impl_(std::make_unique<Impl>(file, open_connection(file, mode, busy_timeout))) {
+  if (mode == Mode::read_only) impl_->limit.watch(impl_->connection.getHandle());
+}
 
 Database::~Database() = default;
 Database::Database(Database&&) noexcept = default;
@@ -78,6 +95,7 @@ void Database::wait_for_others(std::function<void()> tell,
     return 1;
   };
   sqlite3_busy_handler(impl_->connection.getHandle(), wait, &impl_->patience);
+  impl_->limit.watch(impl_->connection.getHandle());
 }
 
 void Database::remove_if_empty() {
@@ -103,35 +121,49 @@ const std::filesystem::path& Database::file() const { return impl_->file; }
 
 void Database::record(const Trial& trial) {
   impl_->watch.check();
-  translating_errors(file(), [&] { impl_->upsert(trial); });
+  translating_errors(file(), [&] {
+    Together both(impl_->connection);
+    impl_->upsert(trial);
+    both.commit();
+  });
 }
 
 void Database::mark_seen(const std::string& key, std::int64_t sweep_id) {
   impl_->watch.check();
   translating_errors(file(), [&] {
-    const InUse statement = impl_->prepared("UPDATE trial SET seen_in_sweep = ? WHERE \"key\" = ?");
-    statement->bind(1, sweep_id);
-    statement->bind(2, key);
-    statement->exec();
+    Together both(impl_->connection);
+    for (const char* sql : {"UPDATE trial SET seen_in_sweep = ? WHERE \"key\" = ?",
+                            "INSERT OR IGNORE INTO sweep_trial SELECT ?, id FROM trial WHERE \"key\" = ?"}) {
+      const InUse statement = impl_->prepared(sql);
+      statement->bind(1, sweep_id);
+      statement->bind(2, key);
+      statement->exec();
+    }
+    both.commit();
   });
 }
 
 void Database::mark_baseline_seen(const Trial& kernel, std::int64_t sweep_id) {
-  static const std::string sql = [] {
-    std::string text = "UPDATE trial SET seen_in_sweep = ? WHERE kind = 'baseline'";
+  static const std::string condition = [] {
+    std::string text = " WHERE kind = 'baseline'";
     for (const char* column : comparable_columns()) text += fmt::format(" AND \"{}\" = ?", column);
     return text + " AND driver_version = ? AND measure_policy = ?";
   }();
   translating_errors(file(), [&] {
-    const InUse statement = impl_->prepared(sql);
-    int index = 0;
-    statement->bind(++index, sweep_id);
-    for (const char* column : comparable_columns()) {
-      bind_cell(*statement, ++index, column_by_name(column).read(kernel));
+    Together both(impl_->connection);
+    for (const char* change : {"UPDATE trial SET seen_in_sweep = ?",
+                               "INSERT OR IGNORE INTO sweep_trial SELECT ?, id FROM trial"}) {
+      const InUse statement = impl_->prepared(change + condition);
+      int index = 0;
+      statement->bind(++index, sweep_id);
+      for (const char* column : comparable_columns()) {
+        bind_cell(*statement, ++index, column_by_name(column).read(kernel));
+      }
+      statement->bind(++index, kernel.driver_version);
+      statement->bind(++index, kernel.measure_policy);
+      statement->exec();
     }
-    statement->bind(++index, kernel.driver_version);
-    statement->bind(++index, kernel.measure_policy);
-    statement->exec();
+    both.commit();
   });
 }
 

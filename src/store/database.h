@@ -53,8 +53,9 @@ class Database {
   };
 
   /// Opens, and in read_write mode creates, the file and its folder. A database of an earlier schema is
-  /// upgraded where it lies, in both modes and in one transaction. Throws UserError: not found, no SQLite
-  /// file, written by a newer tiletune (schema number in the message), not writable, locked.
+  /// upgraded in one transaction; in read_only mode that is done to a copy, and so is rolling back what a
+  /// killed writer left. Throws UserError: not found, no SQLite file, not tiletune's tables
+  /// (store/own_tables.h), written by a newer tiletune (schema number in the message), not writable, locked.
   Database(const std::filesystem::path& file, Mode mode,
            std::chrono::milliseconds busy_timeout = std::chrono::seconds(10));
   ~Database();

@@ -13,11 +13,12 @@ std::string select_sql(const char* what, const std::string& condition, const cha
   return fmt::format("SELECT {} FROM trial{}{}", what, condition, rest);
 }
 
-Database::Impl::Impl(const std::filesystem::path& path, Mode mode, std::chrono::milliseconds busy_timeout)
-    : file(path), connection(open_connection(path, mode, busy_timeout)), watch(path) {}
+Database::Impl::Impl(const std::filesystem::path& path, Connection opened)
+    : file(path), folder(std::move(opened.folder)), connection(std::move(opened.database)), watch(path) {}
 
 InUse Database::Impl::prepared(const std::string& sql) {
   auto found = statements.find(sql);
+  limit.begin();
   if (found == statements.end()) found = statements.try_emplace(sql, connection, sql).first;
   return InUse(found->second);
 }
@@ -28,6 +29,12 @@ void Database::Impl::upsert(const Trial& trial) {
   int index = 0;
   for (const Column& column : trial_columns()) bind_cell(*statement, ++index, column.read(trial));
   statement->exec();
+  const InUse membership = prepared(
+      "INSERT OR IGNORE INTO sweep_trial SELECT seen_in_sweep, id FROM trial WHERE \"key\" = ? AND "
+      "seen_in_sweep IS NOT "
+      "NULL");
+  membership->bind(1, trial.key);
+  membership->exec();
 }
 
 std::vector<std::string> Database::Impl::distinct(const char* column) {
@@ -42,6 +49,7 @@ SQLite::Statement Database::Impl::select(const char* what, const TrialFilter& fi
   const std::vector<std::string> gpus =
       filter.gpus.empty() ? std::vector<std::string>() : matching_gpus(distinct("gpu"), filter.gpus);
   const Condition condition = condition_of(filter, gpus);
+  limit.begin();
   SQLite::Statement statement(connection, select_sql(what, hint + condition.sql, rest));
   int index = 0;
   for (const Cell& value : condition.values) bind_cell(statement, ++index, value);

@@ -4,12 +4,15 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "store/connection.h"
 #include "store/database.h"
 #include "store/file_watch.h"
+#include "store/step_limit.h"
 
 namespace tiletune {
 
@@ -29,10 +32,11 @@ class InUse {
 
 /// What the member functions of Database, which are defined in several files, have in common.
 struct Database::Impl {
-  Impl(const std::filesystem::path& path, Mode mode, std::chrono::milliseconds busy_timeout);
+  Impl(const std::filesystem::path& path, Connection opened);
 
   /// The statement of this text, prepared once.
   InUse prepared(const std::string& sql);
+  /// The row, and that it belongs to its sweep; within a transaction.
   void upsert(const Trial& trial);
   /// The values of a column, each once.
   std::vector<std::string> distinct(const char* column);
@@ -56,7 +60,9 @@ struct Database::Impl {
   };
 
   std::filesystem::path file;
-  Patience patience;  ///< the connection's busy handler refers to it
+  StepLimit limit;                        ///< the connection's progress handler refers to it
+  Patience patience;                      ///< the connection's busy handler refers to it
+  std::unique_ptr<ScratchFolder> folder;  ///< of Connection
   SQLite::Database connection;
   FileWatch watch;
   std::unordered_map<std::string, SQLite::Statement> statements;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "store/connection.h"
+#include "store/own_files.h"
 
 namespace tiletune {
 
@@ -19,8 +20,9 @@ enum class State { sound, unsound, locked };
 State state_of(const std::filesystem::path& file) {
   constexpr int kBusyTimeoutMs = 1000;
   try {
-    SQLite::Database database(std::filesystem::absolute(file), SQLite::OPEN_READWRITE, kBusyTimeoutMs);
-    database.exec("PRAGMA query_only = ON");
+    SQLite::Database database(std::filesystem::absolute(file), SQLite::OPEN_READWRITE, kBusyTimeoutMs,
+                              files_for_reading());
+    database.exec("PRAGMA query_only = ON; PRAGMA ignore_check_constraints = ON");
     const bool sound = database.execAndGet("PRAGMA quick_check(1)").getString() == "ok";
     return sound ? State::sound : State::unsound;
   } catch (const SQLite::Exception& error) {

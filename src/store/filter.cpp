@@ -69,7 +69,7 @@ std::vector<std::string> matching_gpus(const std::vector<std::string>& names,
     const std::string plain = squashed(name);
     const bool matches = std::any_of(wanted.begin(), wanted.end(), [&](const std::string& part) {
       const std::string needle = squashed(part);
-      return !needle.empty() && plain.find(needle) != std::string::npos;
+      return name == part || (!needle.empty() && plain.find(needle) != std::string::npos);
     });
     if (matches) matching.push_back(name);
   }

@@ -1,6 +1,5 @@
 #include "store/merge.h"
 
-#include <SQLiteCpp/Backup.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -11,7 +10,9 @@
 #include "base/text.h"
 #include "store/connection.h"
 #include "store/database_impl.h"
+#include "store/integrity.h"
 #include "store/joining.h"
+#include "store/private_copy.h"
 #include "store/schema.h"
 
 namespace tiletune {
@@ -30,6 +31,10 @@ std::string trial_columns_sql(const std::string& prefix) {
               : fmt::format("{}\"{}\"", prefix, column.name));
   }
   return join(columns, ", ");
+}
+
+std::int64_t count_of(SQLite::Database& database, const char* rows) {
+  return database.execAndGet(fmt::format("SELECT count(*) FROM {}", rows)).getInt64();
 }
 
 std::string sweep_names_sql() {
@@ -79,7 +84,7 @@ std::int64_t replace_lesser_trials(SQLite::Database& database) {
 
 void merge_trials(SQLite::Database& database, MergeSummary& summary) {
   const std::int64_t last = database.execAndGet("SELECT coalesce(max(id), 0) FROM main.trial").getInt64();
-  summary.rows = database.execAndGet("SELECT count(*) FROM source.trial").getInt64();
+  summary.rows = count_of(database, "source.trial");
   summary.new_rows = add_new_trials(database);
   if (summary.new_rows < summary.rows) summary.replaced = replace_lesser_trials(database);
   SQLite::Statement members(database, new_members_sql());
@@ -105,8 +110,35 @@ std::int64_t merge_calibrations(SQLite::Database& database) {
       calibration_names_sql()));
 }
 
-/// The other database for as long as this lives, and the connection as it suits many rows: what triggers and
-/// foreign keys see to is done for all rows at once, and the index over keys is hit at random.
+/// Statements of the connection end with SQLITE_INTERRUPT as `stop` has it.
+class Watched {
+ public:
+  Watched(SQLite::Database& database, const Stop& stop) : database_(database) {
+    constexpr int kInstructions = 100000;
+    const auto ask = [](void* data) { return (*static_cast<const Stop*>(data))() ? 1 : 0; };
+    ::sqlite3_progress_handler(database_.getHandle(), kInstructions, ask, const_cast<Stop*>(&stop));
+  }
+  ~Watched() { ::sqlite3_progress_handler(database_.getHandle(), 0, nullptr, nullptr); }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+ private:
+  SQLite::Database& database_;
+};
+
+template <typename Action>
+auto stopping(const Stop& stop, SQLite::Database& database, Action&& action) {
+  const Watched watched(database, stop);
+  try {
+    return action();
+  } catch (const SQLite::Exception& error) {
+    if (error.getErrorCode() == SQLITE_INTERRUPT) throw MergeStopped();
+    throw;
+  }
+}
+
+/// The other database for as long as this lives, and the connection as it suits many rows: what foreign keys
+/// see to is done for all rows at once, and the index over keys is hit at random.
 class Attached {
  public:
   Attached(SQLite::Database& database, const fs::path& file) : database_(database) {
@@ -114,11 +146,8 @@ class Attached {
     attach.bind(1, file.string());
     attach.exec();
     database.exec("PRAGMA foreign_keys = OFF; PRAGMA main.cache_size = -131072");
-    ::sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   }
   ~Attached() {
-    ::sqlite3_progress_handler(database_.getHandle(), 0, nullptr, nullptr);
-    ::sqlite3_db_config(database_.getHandle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nullptr);
     database_.tryExec("PRAGMA main.cache_size = -65536; PRAGMA foreign_keys = ON");
     database_.tryExec("DROP TABLE IF EXISTS temp.sweep_number");
     database_.tryExec("DETACH source");
@@ -126,29 +155,43 @@ class Attached {
   Attached(const Attached&) = delete;
   Attached& operator=(const Attached&) = delete;
 
-  /// Has statements end with SQLITE_INTERRUPT as `stop` has it.
-  void watch(const Stop& stop) {
-    constexpr int kInstructions = 100000;
-    const auto ask = [](void* data) { return (*static_cast<const Stop*>(data))() ? 1 : 0; };
-    ::sqlite3_progress_handler(database_.getHandle(), kInstructions, ask, const_cast<Stop*>(&stop));
-  }
-
  private:
   SQLite::Database& database_;
 };
 
-MergeSummary merge_attached(SQLite::Database& database, const fs::path& copy, const Stop& stop) {
-  Attached attached(database, copy);
+/// Every row of the other database is in this one, which has got no others.
+void check_counts(SQLite::Database& database, std::int64_t rows_before, const MergeSummary& summary) {
+  const std::int64_t found =
+      summary.new_rows == summary.rows
+          ? summary.rows
+          : count_of(database,
+                     "source.trial AS other JOIN main.trial AS mine ON mine.\"key\" = other.\"key\"");
+  const std::int64_t rows = count_of(database, "main.trial");
+  if (found == summary.rows && rows == rows_before + summary.new_rows) return;
+  throw SQLite::Exception(
+      fmt::format("of {} rows {} are there after merging; {} rows became {} with {} new ones", summary.rows,
+                  found, rows_before, rows, summary.new_rows),
+      SQLITE_CORRUPT);
+}
+
+/// All of it, or nothing.
+MergeSummary merge_copy(SQLite::Database& database, const fs::path& copy, const Stop& stop,
+                        const std::function<void()>& check) {
+  const Attached attached(database, copy);
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   if (stop()) throw MergeStopped();
-  attached.watch(stop);
-  MergeSummary summary;
-  summary.sweeps = merge_sweeps(database);
-  merge_trials(database, summary);
-  merge_memberships(database);
-  summary.calibrations = merge_calibrations(database);
-  transaction.commit();
-  return summary;
+  return stopping(stop, database, [&] {
+    MergeSummary summary;
+    const std::int64_t rows_before = count_of(database, "main.trial");
+    summary.sweeps = merge_sweeps(database);
+    merge_trials(database, summary);
+    merge_memberships(database);
+    summary.calibrations = merge_calibrations(database);
+    check_counts(database, rows_before, summary);
+    check();
+    transaction.commit();
+    return summary;
+  });
 }
 
 /// All that is defined, as text.
@@ -168,29 +211,13 @@ bool is_as_new(const fs::path& file) {
   return objects_of(database) == objects_of(fresh);
 }
 
-/// False when `stop` came before the end.
-bool copy_pages(SQLite::Database& from, SQLite::Database& to, const Stop& stop) {
-  constexpr int kPages = 4096;
-  // One state of it: what others write meanwhile would have the copy begin anew.
-  const SQLite::Transaction snapshot(from, SQLite::TransactionBehavior::DEFERRED);
-  from.execAndGet("SELECT count(*) FROM sqlite_schema");
-  SQLite::Backup backup(to, from);
-  while (!stop()) {
-    const int result = backup.executeStep(kPages);
-    if (result == SQLITE_DONE) return true;
-    if (result != SQLITE_OK) throw SQLite::Exception(sqlite3_errstr(result), result);
-  }
-  return false;
-}
-
 /// A database, with what its log holds. Where there is no room that is said of `folder`, in which `to` lies.
 void copy_database(const fs::path& from, const fs::path& to, const fs::path& folder, const Stop& stop) {
   constexpr std::chrono::seconds kPatience{10};
-  SQLite::Database source = open_whatever_it_is(from, kPatience);
+  Connection source = open_for_copying(from, kPatience);
   translating_errors(from, [&] {
-    SQLite::Database copy(to, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     try {
-      if (!copy_pages(source, copy, stop)) throw MergeStopped();
+      if (!copy_pages(source.database, to, stop)) throw MergeStopped();
     } catch (const SQLite::Exception& error) {
       const int code = error.getErrorCode();
       if (code != SQLITE_FULL && code != SQLITE_IOERR_WRITE) throw;
@@ -201,26 +228,20 @@ void copy_database(const fs::path& from, const fs::path& to, const fs::path& fol
   });
 }
 
-/// A copy has the damage of its original.
-void check_pages(const DatabaseCopy& copy) {
-  translating_errors(copy.original(), [&] {
-    SQLite::Database database(copy.copy(), SQLite::OPEN_READONLY);
-    if (database.execAndGet("PRAGMA quick_check(1)").getString() != "ok")
-      throw SQLite::Exception(sqlite3_errstr(SQLITE_CORRUPT), SQLITE_CORRUPT);
-  });
-}
-
 }  // namespace
 
 DatabaseCopy::DatabaseCopy(const fs::path& file, const fs::path& folder, const Stop& stop)
     : original_(file), folder_(folder), copy_(folder_.path() / "copy.db") {
   copy_database(file, copy_, folder, stop);
+  translating_errors(file, [&] {
+    SQLite::Database copy = open_copy(copy_);
+    stopping(stop, copy, [&] { check_integrity(copy); });
+    upgrade_copy(copy, file);
+  });
   try {
-    // Upgrades the copy, and refuses what is no database of tiletune's.
-    const Database upgraded(copy_, Database::Mode::read_only);
     // Words that nobody knows would keep all rows of the output from being read.
     static constexpr std::array kWords{"outcome", "source"};
-    upgraded.for_each({}, kWords, [](std::int64_t, const Trial&) {});
+    Database(copy_, Database::Mode::read_only).for_each({}, kWords, [](std::int64_t, const Trial&) {});
   } catch (const UserError& error) {
     throw UserError(error.message(), Where{file.string(), ""}, error.remedy());
   }
@@ -235,16 +256,8 @@ std::int64_t row_count(const Database& database) {
 MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop) {
   into.impl_->watch.check();
   return translating_errors(into.file(), [&] {
-    try {
-      return merge_attached(into.impl_->connection, from.copy(), stop);
-    } catch (const SQLite::Exception& error) {
-      if (error.getErrorCode() == SQLITE_INTERRUPT) throw MergeStopped();
-      if (error.getErrorCode() == SQLITE_CORRUPT) check_pages(from);
-      // Values that no column of ours may hold.
-      if (error.getErrorCode() != SQLITE_CONSTRAINT) throw;
-      throw UserError(fmt::format("this database is damaged: {}", error.what()),
-                      Where{from.original().string(), ""}, kRestore);
-    }
+    SQLite::Database& connection = into.impl_->connection;
+    return merge_copy(connection, from.copy(), stop, [&] { check_integrity(connection); });
   });
 }
 
@@ -261,21 +274,14 @@ MergedDatabase::MergedDatabase(const fs::path& file)
 
 std::optional<MergeSummary> MergedDatabase::begin_with(const DatabaseCopy& from) {
   const bool as_it_is = is_as_new(from.copy());
-  if (as_it_is) {
-    // Nothing else would read all of it.
-    check_pages(from);
-    fs::rename(from.copy(), file_);
-  }
+  if (as_it_is) fs::rename(from.copy(), file_);
   database_.emplace(file_, Database::Mode::read_write);
   SQLite::Database& connection = database_->impl_->connection;
   // What is not finished is thrown away.
   connection.execAndGet("PRAGMA journal_mode = MEMORY");
   if (!as_it_is) return std::nullopt;
-  const auto count = [&](const char* table) {
-    return connection.execAndGet(fmt::format("SELECT count(*) FROM {}", table)).getInt64();
-  };
-  const std::int64_t rows = count("trial");
-  return MergeSummary{rows, rows, 0, count("sweep"), count("calibration")};
+  const std::int64_t rows = count_of(connection, "trial");
+  return MergeSummary{rows, rows, 0, count_of(connection, "sweep"), count_of(connection, "calibration")};
 }
 
 template <typename Action>
@@ -293,7 +299,9 @@ MergeSummary MergedDatabase::add(const DatabaseCopy& from, const Stop& stop) {
     if (!database_) {
       if (const auto begun = begin_with(from)) return *begun;
     }
-    return merge(from, *database_, stop);
+    return translating_errors(file_, [&] {
+      return merge_copy(database_->impl_->connection, from.copy(), stop, [] { /* put_in_place() does it */ });
+    });
   });
 }
 
@@ -301,8 +309,12 @@ std::int64_t MergedDatabase::rows() {
   return about_place([&] { return row_count(*database_); });
 }
 
-void MergedDatabase::put_in_place() {
-  translating_errors(place_, [&] { database_->impl_->connection.execAndGet("PRAGMA journal_mode = WAL"); });
+void MergedDatabase::put_in_place(const Stop& stop) {
+  translating_errors(place_, [&] {
+    SQLite::Database& connection = database_->impl_->connection;
+    stopping(stop, connection, [&] { check_integrity(connection); });
+    connection.execAndGet("PRAGMA journal_mode = WAL");
+  });
   database_.reset();
   std::error_code error = std::make_error_code(std::errc::file_exists);
   if (is_free(place_)) fs::create_hard_link(file_, place_, error);

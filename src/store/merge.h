@@ -23,7 +23,7 @@ struct MergeSummary {
 struct MergeStopped {};
 
 /// A copy of a database, of this build's schema whatever the schema of the file. Only the copy is upgraded:
-/// the file stays as it is. It is removed with this object.
+/// the file stays as it is. It is sound (store/integrity.h), and is removed with this object.
 class DatabaseCopy {
  public:
   /// `folder` has room for the copy. Throws UserError as Database does.
@@ -39,9 +39,10 @@ class DatabaseCopy {
   std::filesystem::path copy_;
 };
 
-/// Brings all rows, sweeps and calibrations of `from` into `into`, in one transaction. Of two rows of one key
-/// one counts (store/joining.h), and belongs to the sweeps of both. Sweeps get new numbers; one that is there
-/// already is recognised by its start, its command, its host and its config.
+/// Brings all rows, sweeps and calibrations of `from` into `into`, in one transaction, which also counts the
+/// rows and checks that `into` is sound. Of two rows of one key one counts (store/joining.h), and belongs to
+/// the sweeps of both. Sweeps get new numbers; one that is there already is recognised by its start, its
+/// command, its host and its config.
 MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop = never_stop);
 
 /// All rows of a database.
@@ -61,8 +62,9 @@ class MergedDatabase {
   /// the copy's original.
   MergeSummary add(const DatabaseCopy& from, const Stop& stop = never_stop);
   std::int64_t rows();
-  /// Nothing can be added any more. Throws UserError when another file has taken the place meanwhile.
-  void put_in_place();
+  /// Nothing can be added any more. Throws UserError when it is not sound, or another file has taken the
+  /// place meanwhile.
+  void put_in_place(const Stop& stop = never_stop);
 
  private:
   /// What it brought, if it became the database.

@@ -22,23 +22,6 @@ std::vector<const Column*> columns_of(std::span<const char* const> names) {
   return columns;
 }
 
-/// A row that fires a trigger is a statement of several steps, for which SQLite keeps a copy of every page as
-/// it was before: gigabytes for a million rows. What the trigger does is done for all rows at once instead.
-class WithoutTriggers {
- public:
-  explicit WithoutTriggers(SQLite::Database& database) : database_(database) {
-    ::sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-  }
-  ~WithoutTriggers() {
-    ::sqlite3_db_config(database_.getHandle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nullptr);
-  }
-  WithoutTriggers(const WithoutTriggers&) = delete;
-  WithoutTriggers& operator=(const WithoutTriggers&) = delete;
-
- private:
-  SQLite::Database& database_;
-};
-
 /// The rows of the first import are written where they stay. The log that is usual would hold all of them
 /// once more; a rollback journal holds what was there before, which is next to nothing, and is as safe with
 /// synchronous = FULL. Nobody else may have the database open for that; then it stays as it is.
@@ -103,7 +86,6 @@ struct RowBatch::State {
   State(SQLite::Database& database, std::span<const char* const> names, std::filesystem::path path)
       : file(std::move(path)),
         connection(database),
-        settings(database),
         log(database),
         columns(columns_of(names)),
         transaction(database, SQLite::TransactionBehavior::IMMEDIATE),
@@ -120,7 +102,6 @@ struct RowBatch::State {
 
   std::filesystem::path file;
   SQLite::Database& connection;
-  WithoutTriggers settings;
   WithoutLog log;
   std::vector<const Column*> columns;
   SQLite::Transaction transaction;

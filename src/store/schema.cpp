@@ -96,13 +96,6 @@ CREATE TABLE sweep_trial (
   PRIMARY KEY (sweep_id, trial_id)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO sweep_trial SELECT seen_in_sweep, id FROM trial WHERE seen_in_sweep IS NOT NULL;
-CREATE TRIGGER trial_made AFTER INSERT ON trial WHEN new.seen_in_sweep IS NOT NULL BEGIN
-  INSERT INTO sweep_trial VALUES (new.seen_in_sweep, new.id);
-END;
-CREATE TRIGGER trial_seen AFTER UPDATE OF seen_in_sweep ON trial WHEN new.seen_in_sweep IS NOT NULL BEGIN
-  INSERT INTO sweep_trial SELECT new.seen_in_sweep, new.id WHERE NOT EXISTS (
-    SELECT 1 FROM sweep_trial WHERE sweep_id = new.seen_in_sweep AND trial_id = new.id);
-END;
 )";
 
 /// The views agree with rank/ranking.h on what is compared, on which of equal rows counts (equal parameters

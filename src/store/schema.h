@@ -44,7 +44,7 @@ std::string upsert_sql();
 /// INSERT INTO trial of rows whose keys are not there yet: parameters are these columns in their order; the
 /// others are null, or empty text.
 std::string insert_new_sql(std::span<const Column* const> columns);
-/// What the trigger does with rows that were inserted without it: those behind the id that is the parameter.
+/// Records that new rows, those behind the id that is the parameter, belong to their sweeps.
 std::string new_members_sql();
 std::string insert_sweep_sql();
 /// INSERT OR REPLACE INTO calibration ...: parameters are the columns in their order.

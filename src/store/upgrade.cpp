@@ -52,13 +52,12 @@ UPDATE trial SET derived = json_object('library', kernel_expression, 'algorithm'
   WHERE kind = 'baseline' AND derived IS NULL;
 )";
 
-/// Schema 2 took the numbers of sweeps for their order in time.
-constexpr const char* kDropViews = "DROP VIEW IF EXISTS best; DROP VIEW IF EXISTS ranking;";
-
-/// Up to schema 3 every write kept indices that nothing read by.
-constexpr const char* kDropIndices =
-    "DROP INDEX IF EXISTS trial_comparable; DROP INDEX IF EXISTS trial_template; DROP INDEX IF EXISTS "
-    "trial_sweep; DROP INDEX IF EXISTS trial_baseline;";
+/// Schema 2 took the numbers of sweeps for their order in time, and up to schema 4 triggers recorded which
+/// sweeps rows belong to.
+constexpr const char* kDropViewsAndTriggers =
+    "DROP VIEW IF EXISTS best; DROP VIEW IF EXISTS ranking; DROP TRIGGER IF EXISTS trial_made; DROP TRIGGER "
+    "IF EXISTS "
+    "trial_seen;";
 
 /// Up to schema 3 keys of imported rows did not begin with the digits of their time. Otherwise they are the
 /// same, so that a file that is imported again finds its rows.
@@ -79,12 +78,20 @@ void upgrade_from_1(SQLite::Database& database) {
 
 }  // namespace
 
+const std::set<std::string>& dropped_indices() {
+  // Up to schema 3 every write kept indices that nothing read by.
+  static const std::set<std::string> names{"trial_comparable", "trial_template", "trial_sweep",
+                                           "trial_baseline"};
+  return names;
+}
+
 void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
   const std::int64_t version = database.execAndGet("PRAGMA user_version").getInt64();
   try {
-    database.exec(kDropViews);
+    database.exec(kDropViewsAndTriggers);
+    for (const std::string& name : dropped_indices()) database.exec("DROP INDEX IF EXISTS " + name);
     if (version == 1) upgrade_from_1(database);
-    database.exec(kDropIndices + indices_sql() + kKeysByTime + views_sql() + version_sql());
+    database.exec(indices_sql() + kKeysByTime + views_sql() + version_sql());
   } catch (const SQLite::Exception& error) {
     if (error.getErrorCode() != SQLITE_ERROR && error.getErrorCode() != SQLITE_CONSTRAINT) throw;
     throw UserError(fmt::format("this database of schema {} is damaged: {}", version, error.what()),

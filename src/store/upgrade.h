@@ -4,11 +4,16 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
+#include <string>
 
 namespace tiletune {
 
 /// The earliest schema that can be upgraded.
 inline constexpr std::int64_t kOldestSchemaVersion = 1;
+
+/// Indices of earlier schemas, by their names; upgrading drops them first of all.
+const std::set<std::string>& dropped_indices();
 
 /// Brings a database of an earlier schema to this build's, inside the caller's transaction: until that
 /// commits, the file is what it was. Throws UserError, naming `file`, when it is damaged.

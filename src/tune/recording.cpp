@@ -41,6 +41,11 @@ int preference(Source source) {
   return static_cast<int>(std::find(kOrder.begin(), kOrder.end(), source) - kOrder.begin());
 }
 
+[[noreturn]] void throw_no_rows(const std::string& file) {
+  throw UserError("holds no row that could be replayed", Where{file, ""},
+                  "Record some with 'tiletune sweep' first.");
+}
+
 std::vector<std::string> gpus_of(const std::vector<RecordedSet>& sets) {
   std::vector<std::string> gpus;
   for (const RecordedSet& set : sets) {
@@ -71,10 +76,7 @@ std::vector<RecordedSet> recorded_sets(const Database& database) {
 const RecordedSet& choose_set(const std::vector<RecordedSet>& sets, const std::string& gpu,
                               const std::string& file) {
   const std::vector<std::string> all = gpus_of(sets);
-  if (all.empty()) {
-    throw UserError("holds no row that could be replayed", Where{file, ""},
-                    "Record some with 'tiletune sweep' first.");
-  }
+  if (all.empty()) throw_no_rows(file);
   std::vector<std::string> matching = gpu.empty() ? all : matching_gpus(all, {gpu});
   const auto whole = std::find_if(matching.begin(), matching.end(),
                                   [&](const std::string& name) { return squashed(name) == squashed(gpu); });
@@ -226,6 +228,8 @@ Recording read_recording(const Database& database, const RecordedSet& set) {
   database.for_each(filter, recording_columns(),
                     [&](std::int64_t id, const Trial& row) { recording.add(id, row); });
   recording.finish();
+  // Whoever writes to the database may have marked the rows as being measured again since they were counted.
+  if (recording.is_empty()) throw_no_rows(database.file().string());
   return recording;
 }
 

@@ -86,7 +86,8 @@ class Recording {
   std::size_t timed_without_costs() const;
 
   Trial row(std::int64_t id) const { return read_(id); }
-  /// Any row; there is one.
+  bool is_empty() const { return entries_.empty(); }
+  /// Any row; not of an empty recording.
   Trial sample() const { return read_(entries_.front().id); }
 
  private:
@@ -101,7 +102,8 @@ class Recording {
   std::unordered_map<std::string, Place> places_;
 };
 
-/// Reads a set, row by row. `database` must outlive the recording.
+/// Reads a set, row by row; throws UserError when no row is left of it. `database` must outlive the
+/// recording.
 Recording read_recording(const Database& database, const RecordedSet& set);
 
 }  // namespace tiletune

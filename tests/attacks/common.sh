@@ -74,3 +74,36 @@ copies='extern "C" __global__ void k(const float* in, float* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = in[i];
 }'
+
+# recorded FILE: a database of this tiletune with rows of a recorded sweep.
+recorded() {
+  "$TILETUNE" merge "$REPOSITORY/results/h200/quick.db" -o "$1" >merged.txt 2>&1 || broken "merge: $(cat merged.txt)"
+}
+
+# edit FILE SQL...: what another program does to a database.
+edit() {
+  local file=$1
+  shift
+  python3 -c '
+import sqlite3, sys
+database = sqlite3.connect(sys.argv[1], isolation_level=None)
+database.execute("PRAGMA journal_mode = DELETE")
+for statement in sys.argv[2:]:
+    database.executescript(statement)
+' "$file" "$@"
+}
+
+# every_reader FILE: all commands that read rows of a database, one after the other, by attempt.
+every_reader() {
+  local command
+  [[ -e other.db ]] || recorded other.db
+  for command in "rank --db $1" "report --db $1 -o report.html" "export --db $1 -o export.json" "compare --db $1 --db other.db --by database" \
+    "merge $1 -o merged.db" "sweep $REPOSITORY/configs/quick.json --quiet --replay $1"; do
+    # shellcheck disable=SC2086
+    attempt "$TILETUNE" $command
+    if [[ ${expected:-} ]]; then
+      [[ $status == "$expected" ]] || broken "$command ended with $status: $output"
+    fi
+    rm -f merged.db report.html export.json
+  done
+}

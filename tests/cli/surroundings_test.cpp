@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "cli/fake_sweep.h"
 #include "cli/small_disk.h"
+#include "store/sample_trial.h"
 
 namespace tiletune {
 namespace {
@@ -110,6 +111,34 @@ TEST_F(OnASmallDisk, AMergeThatDoesNotFitBlamesTheDiskAndLeavesNothing) {
       "disk/all.db", kFull, "Make room on the disk and check it, or name another file with -o FILE.")))
       << merging.err;
   EXPECT_TRUE(fs::is_empty(disk_.folder()));
+}
+
+TEST_F(OnASmallDisk, AFullDiskLeavesWhatAnImportOrAMergeFoundThereAndLaterRunsGoOn) {
+  std::vector<Trial> rows(500);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].key = std::to_string(i) + std::string(1000, 'x');
+  Database(sandbox_.folder() / "b.db", Database::Mode::read_write).record_all(rows);
+  ASSERT_EQ(sandbox_.run({"export", "--db", "b.db", "-o", "b.json"}).code, 0);
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"import", "b.json", "--db", "disk/a.db"},
+        std::vector<std::string>{"merge", "b.db", "-o", "disk/a.db"}}) {
+    int failed = 0;
+    for (const char* size : {"400k", "700k", "1200k", "2000k", "2400k"}) {
+      disk_.resize("40m");
+      for (const char* ending : {"", "-wal", "-shm", "-journal"})
+        fs::remove(disk_.folder() / (std::string("a.db") + ending));
+      Database(disk_.folder() / "a.db", Database::Mode::read_write).record(timed_trial("mine", 1, 0));
+      disk_.resize(size);
+      const Finished run = sandbox_.run(command);
+      const Database left(disk_.folder() / "a.db", Database::Mode::read_only);
+      EXPECT_EQ(left.trials({}).size(), run.code == 0 ? 501U : 1U) << command[0] << " on " << size << run.err;
+      EXPECT_TRUE(run.code == 0 || run.code == kUserError) << run.err;
+      failed += run.code == 0 ? 0 : 1;
+      disk_.resize("40m");
+      EXPECT_EQ(sandbox_.run(command).code, 0) << command[0] << " after " << size;
+      EXPECT_EQ(left.trials({}).size(), 501U);
+    }
+    EXPECT_GE(failed, 2) << command[0];
+  }
 }
 
 TEST_F(OnASmallDisk, AWriteProtectedOneCanBeReadButNotSweptInto) {

@@ -80,7 +80,7 @@ TEST_F(DatabaseErrors, FilesThatAreNoDatabaseAreLeftAlone) {
 
 TEST_F(DatabaseErrors, AnEmptyFileIsANewDatabaseForWritingOnly) {
   write("");
-  EXPECT_NE(opening(Mode::read_only).find("not tiletune's"), std::string::npos);
+  EXPECT_NE(opening(Mode::read_only).find("this database is still empty"), std::string::npos);
   EXPECT_EQ(opening(Mode::read_write), "no error");
   EXPECT_EQ(opening(Mode::read_only), "no error");
 }

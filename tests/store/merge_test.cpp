@@ -260,16 +260,14 @@ TEST_F(Merge, ForeignAndDamagedFilesLeaveTheOutputAlone) {
   EXPECT_NE(error_of([&] { merge_into("text.db", "c.db"); }).find("text.db: this is no SQLite database"),
             std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "c.db"));
+  writable("c.db").record(timed_trial("b", 1, 0));
   writable("odd.db").record(timed_trial("a", 1, 0));
   SQLite::Database(folder_ / "odd.db", SQLite::OPEN_READWRITE)
-      .exec(
-          "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ' STRICT', '') WHERE "
-          "name = "
-          "'trial'; PRAGMA writable_schema = OFF;");
-  SQLite::Database(folder_ / "odd.db", SQLite::OPEN_READWRITE).exec("UPDATE trial SET registers = 'many'");
-  writable("c.db").record(timed_trial("b", 1, 0));
+      .exec("PRAGMA ignore_check_constraints = ON; UPDATE trial SET \"key\" = ''");
   const std::string refused = error_of([&] { merge_into("odd.db", "c.db"); });
-  EXPECT_NE(refused.find("odd.db: this database is damaged: "), std::string::npos) << refused;
+  EXPECT_NE(refused.find("odd.db: this database is damaged: CHECK constraint failed in trial"),
+            std::string::npos)
+      << refused;
   EXPECT_EQ(Database(folder_ / "c.db", Mode::read_only).trials({}).size(), 1U);
 }
 
@@ -300,6 +298,83 @@ TEST_F(Merge, DamageInTheMidstIsOfTheInputThatHasIt) {
     });
     EXPECT_EQ(error.rfind(expected, 0), 0U) << first << " first: " << error;
   }
+}
+
+/// Pages of one database overwritten with others of it, or with nothing, as a bad disk or a bad copy has
+/// them.
+class MergeDamaged : public Merge {
+ protected:
+  static constexpr std::int64_t kRows = 60;
+
+  void SetUp() override {
+    Database a = writable("whole.db");
+    const std::int64_t first = a.begin_sweep(sweep_on("first"));
+    std::vector<Trial> rows;
+    for (int i = 0; i < kRows; ++i) {
+      rows.push_back(filled_trial("key " + std::to_string(i), first));
+      rows.back().reason = std::string(500, static_cast<char>('a' + i % 26));
+    }
+    rows.front().kind = "baseline";
+    a.record_all(rows);
+    for (int sweep = 0; sweep < 20; ++sweep) {
+      const std::int64_t id = a.begin_sweep(sweep_on(std::to_string(sweep)));
+      for (const Trial& row : rows) a.mark_seen(row.key, id);
+    }
+    writable("other.db").record(timed_trial("other", 1, 0));
+  }
+
+  /// Page `from` of whole.db, or zeros, in the place of page `to`.
+  void write_damaged(const char* name, std::size_t to, std::size_t from) const {
+    std::string content = bytes(folder_ / "whole.db");
+    const std::string page = from == 0 ? std::string(kPage, '\0') : content.substr((from - 1) * kPage, kPage);
+    content.replace((to - 1) * kPage, kPage, page);
+    for (const char* ending : {"-wal", "-shm"}) std::filesystem::remove((folder_ / name).string() + ending);
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+  }
+
+  /// Of a database that was taken, all that whole.db has.
+  void expect_whole(const std::filesystem::path& file, const std::string& damage) const {
+    SQLite::Database database(file, SQLite::OPEN_READONLY);
+    const auto count = [&](const char* rows) {
+      return database.execAndGet(std::string("SELECT count(*) FROM ") + rows).getInt64();
+    };
+    EXPECT_EQ(count("trial NOT INDEXED WHERE \"key\" LIKE 'key %'"), kRows) << damage;
+    EXPECT_EQ(count("sweep"), 21) << damage;
+    EXPECT_EQ(count("sweep_trial"), 21 * kRows) << damage;
+  }
+
+  static constexpr std::size_t kPage = 4096;
+};
+
+TEST_F(MergeDamaged, InputsAndOutputsAreRefusedOrWhole) {
+  { SQLite::Database(folder_ / "whole.db", SQLite::OPEN_READWRITE).exec("PRAGMA journal_mode = DELETE"); }
+  const std::size_t pages = bytes(folder_ / "whole.db").size() / kPage;
+  ASSERT_GT(pages, 30U);
+  std::size_t refused = 0;
+  const auto merge_refuses = [&](const char* from, const char* into, const std::string& damage) {
+    const std::string error = error_of([&] { merge_into(from, into); });
+    if (error == "no error") {
+      expect_whole(folder_ / into, damage);
+    } else {
+      const bool named = error.find("put.db: ") != std::string::npos;
+      EXPECT_TRUE(named) << damage << ": " << error;
+      ++refused;
+    }
+    for (const char* ending : {"", "-wal", "-shm"})
+      std::filesystem::remove((folder_ / into).string() + ending);
+  };
+  for (std::size_t to = 1; to <= pages; ++to) {
+    for (const std::size_t from : {std::size_t{0}, to / 2, 1 + (to * 7 + 3) % pages}) {
+      const std::string damage = "page " + std::to_string(from) + " over page " + std::to_string(to);
+      write_damaged("input.db", to, from == to ? 0 : from);
+      const std::string input = bytes(folder_ / "input.db");
+      merge_refuses("input.db", "made.db", damage);
+      EXPECT_EQ(bytes(folder_ / "input.db"), input) << damage;
+    }
+    write_damaged("output.db", to, 1 + to % pages);
+    merge_refuses("other.db", "output.db", "output, page " + std::to_string(to));
+  }
+  EXPECT_GT(refused, 3 * pages) << "of " << 4 * pages;
 }
 
 TEST_F(Merge, OneThatIsStoppedChangesNothing) {

@@ -1,0 +1,109 @@
+#include "store/own_files.h"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace tiletune {
+
+namespace {
+
+sqlite3_vfs& system_files() { return *sqlite3_vfs_find(nullptr); }
+
+/// The databases that this process has opened, by their absolute names.
+class Names {
+ public:
+  void add(const char* database) {
+    const std::lock_guard lock(mutex_);
+    names_.emplace(database);
+  }
+  /// Whether SQLite itself would give a file this name for what it keeps beside one of the databases.
+  bool has_beside(std::string_view file) {
+    const std::lock_guard lock(mutex_);
+    for (const std::string_view ending : {"-journal", "-wal"}) {
+      if (file.ends_with(ending) && names_.contains(file.substr(0, file.size() - ending.size()))) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string, std::less<>> names_;
+};
+
+Names& opened() {
+  static Names names;
+  return names;
+}
+
+/// A FIFO would be waited for, and a device read without end.
+bool is_regular_or_absent(const char* file) {
+  struct stat status {};
+  return ::lstat(file, &status) != 0 || S_ISREG(status.st_mode);
+}
+
+int open_own(sqlite3_vfs* /*files*/, const char* name, sqlite3_file* file, int flags, int* used_flags) {
+  file->pMethods = nullptr;
+  if ((flags & SQLITE_OPEN_MAIN_DB) != 0) {
+    opened().add(name);
+  } else if ((flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL)) != 0) {
+    if (!opened().has_beside(name) || !is_regular_or_absent(name)) return SQLITE_AUTH;
+  } else if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0) {
+    return SQLITE_AUTH;
+  }
+  return system_files().xOpen(&system_files(), name, file, flags, used_flags);
+}
+
+/// SQLite looks at the first byte of a journal before it opens one to roll it back.
+int open_without_rollback(sqlite3_vfs* files, const char* name, sqlite3_file* file, int flags,
+                          int* used_flags) {
+  file->pMethods = nullptr;
+  if ((flags & SQLITE_OPEN_MAIN_JOURNAL) != 0 && (flags & SQLITE_OPEN_READONLY) == 0)
+    return SQLITE_READONLY_ROLLBACK;
+  return open_own(files, name, file, flags, used_flags);
+}
+
+int delete_own(sqlite3_vfs* /*files*/, const char* name, int sync) {
+  return opened().has_beside(name) ? system_files().xDelete(&system_files(), name, sync) : SQLITE_AUTH;
+}
+
+/// SQLite asks whether a super-journal is there before it rolls anything back.
+int look_at_own(sqlite3_vfs* /*files*/, const char* name, int what, int* result) {
+  return opened().has_beside(name) ? system_files().xAccess(&system_files(), name, what, result)
+                                   : SQLITE_AUTH;
+}
+
+sqlite3_vfs files_named(const char* name, decltype(sqlite3_vfs::xOpen) open) {
+  sqlite3_vfs files = system_files();
+  files.pNext = nullptr;
+  files.zName = name;
+  files.xOpen = open;
+  files.xDelete = delete_own;
+  files.xAccess = look_at_own;
+  return files;
+}
+
+const char* registered(sqlite3_vfs& files) {
+  sqlite3_vfs_register(&files, 0);
+  return files.zName;
+}
+
+}  // namespace
+
+const char* files_for_writing() {
+  static sqlite3_vfs files = files_named("tiletune", open_own);
+  static const char* const name = registered(files);
+  return name;
+}
+
+const char* files_for_reading() {
+  static sqlite3_vfs files = files_named("tiletune-reading", open_without_rollback);
+  static const char* const name = registered(files);
+  return name;
+}
+
+}  // namespace tiletune

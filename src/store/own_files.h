@@ -1,0 +1,16 @@
+#pragma once
+
+namespace tiletune {
+
+// SQLite's access to files, cut down to those that are a database's own: <file>, <file>-journal, <file>-wal
+// and <file>-shm. A rollback journal may name a "super-journal" of a transaction over several databases,
+// which SQLite would open, follow to other files and delete, whatever it names. Tiletune never makes one, so
+// that every name that is not of a database opened here is refused (SQLITE_AUTH), and so is what lies beside
+// a database and is not a regular file.
+
+/// For SQLite::Database: a database's own journal is rolled back.
+const char* files_for_writing();
+/// Nothing is rolled back: a database with an unfinished journal is refused (SQLITE_READONLY_ROLLBACK).
+const char* files_for_reading();
+
+}  // namespace tiletune

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <filesystem>
+
+namespace tiletune {
+
+/// Ends statements (SQLITE_INTERRUPT) that take more steps than reading the whole file could: pages that
+/// refer to each other give a small file rows without end, which only checking all of it would find.
+class StepLimit {
+ public:
+  /// Of the statements of a connection that must outlive this object.
+  void watch(sqlite3* connection);
+  /// A statement begins.
+  void begin() { steps_ = 0; }
+
+ private:
+  bool is_exceeded();
+
+  std::filesystem::path file_;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace tiletune

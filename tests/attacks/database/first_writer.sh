@@ -1,0 +1,17 @@
+# tries: reading a database at every moment of its first writer's start
+# must not: call it somebody else's
+source "$REPOSITORY/tests/attacks/common.sh"
+: >empty.db
+attempt "$TILETUNE" rank --db empty.db
+[[ $status == 2 && $output == *"still empty"* ]] || broken "$output"
+recorded a.db
+"$TILETUNE" export --db a.db -o a.json
+for _ in 1 2 3 4 5; do
+  "$TILETUNE" import a.json --db new.db >log 2>&1 &
+  while kill -0 $! 2>/dev/null; do
+    attempt "$TILETUNE" rank --db new.db
+    must_not_show "not tiletune's"
+  done
+  wait || true
+  rm -f new.db*
+done
