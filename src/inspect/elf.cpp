@@ -12,6 +12,10 @@ constexpr std::uint8_t kAbiWithWideArchitecture = 8;
 constexpr std::uint32_t kTypeNoBits = 8;
 constexpr std::uint64_t kSectionHeaderBytes = 64;
 constexpr std::uint64_t kSymbolBytes = 24;
+/// Of the info field of a code section, which holds the register count above it.
+constexpr std::uint32_t kSymbolMask = 0xffffff;
+/// Of a symbol's st_other.
+constexpr std::uint8_t kEntryFlag = 0x10;
 
 std::string_view slice(std::string_view bytes, std::uint64_t offset, std::uint64_t size) {
   if (offset > bytes.size() || bytes.size() - offset < size) throw_bad_cubin("it is cut off");
@@ -91,6 +95,13 @@ std::optional<std::uint32_t> CubinElf::symbol_index(std::string_view name) const
     if (c_string(names->bytes, symbol_name) == name) return static_cast<std::uint32_t>(i);
   }
   return std::nullopt;
+}
+
+bool CubinElf::is_kernel(const ElfSection& code) const {
+  const ElfSection* symbols = section(".symtab");
+  if (symbols == nullptr) return false;
+  const std::uint64_t symbol = (code.info & kSymbolMask) * kSymbolBytes;
+  return (read_scalar<std::uint8_t>(symbols->bytes, symbol + 5) & kEntryFlag) != 0;
 }
 
 }  // namespace tiletune

@@ -37,10 +37,13 @@ class CubinElf {
   /// Keeps a view of the image. Throws UserError when it is no ELF64 file of a GPU or is cut off.
   explicit CubinElf(std::string_view image);
 
+  const std::vector<ElfSection>& sections() const { return sections_; }
   /// None when there is no section of that name.
   const ElfSection* section(std::string_view name) const;
   /// The index in the symbol table that .nv.info refers to.
   std::optional<std::uint32_t> symbol_index(std::string_view name) const;
+  /// Whether the code of this section can be launched; a function that is only called cannot.
+  bool is_kernel(const ElfSection& code) const;
   /// 90 for sm_90 and sm_90a.
   int architecture() const { return architecture_; }
 

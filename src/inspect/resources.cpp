@@ -2,23 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "base/error.h"
 #include "inspect/attributes.h"
 #include "inspect/elf.h"
+#include "inspect/spills.h"
 
 namespace tiletune {
 namespace {
 
 constexpr std::uint8_t kMaxThreads = 0x05;
 constexpr std::uint8_t kFrameSize = 0x11;
+constexpr std::uint8_t kMinStackSize = 0x12;  // with the functions that are called
 constexpr std::uint8_t kParameter = 0x17;
 constexpr std::uint8_t kRegisterCount = 0x2f;
 constexpr std::uint8_t kLargeParameter = 0x45;  // what all are when together they exceed 4 KiB
 constexpr std::uint8_t kBarrierCount = 0x4c;
+
+constexpr std::uint32_t kUnknownSize = 0xffffffff;
 
 /// From this architecture on .nv.shared includes what the runtime reserves for itself.
 constexpr int kFirstArchitectureWithReserve = 90;
@@ -43,7 +47,10 @@ void read_common_attributes(const CubinElf& elf, std::uint32_t symbol, Resources
     if (attribute.bytes.size() < 8 || read_scalar<std::uint32_t>(attribute.bytes, 0) != symbol) return;
     const auto value = read_scalar<std::uint32_t>(attribute.bytes, 4);
     if (attribute.id == kRegisterCount) out.registers = to_int(value, "register count", kMostRegisters);
-    if (attribute.id == kFrameSize) out.stack_bytes = value;
+    // The stack of a recursive function has no known size.
+    const bool is_stack =
+        attribute.id == kFrameSize || (attribute.id == kMinStackSize && value != kUnknownSize);
+    if (is_stack) out.stack_bytes = std::max<std::int64_t>(out.stack_bytes, value);
   });
 }
 
@@ -115,28 +122,6 @@ void read_memory(const CubinElf& elf, const std::string& kernel, Resources& out)
   }
 }
 
-/// The number that ends where `unit` begins: 64 of "0 bytes stack frame, 64 bytes spill stores".
-std::int64_t number_before(std::string_view line, std::string_view unit) {
-  const auto end = line.find(unit);
-  if (end == std::string_view::npos) return 0;
-  auto begin = end;
-  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
-  std::int64_t number = 0;
-  std::from_chars(line.data() + begin, line.data() + end, number);
-  return number;
-}
-
-/// The cubin does not say what its local memory is for; ptxas does, in the line below the function's name.
-void read_spills(std::string_view log, const std::string& kernel, Resources& out) {
-  const std::string heading = "Function properties for " + kernel + "\n";
-  const auto at = log.find(heading);
-  if (at == std::string_view::npos) return;
-  const std::string_view rest = log.substr(at + heading.size());
-  const std::string_view line = rest.substr(0, rest.find('\n'));
-  out.spill_store_bytes = number_before(line, " bytes spill stores");
-  out.spill_load_bytes = number_before(line, " bytes spill loads");
-}
-
 }  // namespace
 
 Resources read_resources(const Binary& binary) {
@@ -152,7 +137,9 @@ Resources read_resources(const Binary& binary) {
   read_parameters(elf, binary.kernel_symbol, out);
   read_code_header(*code, out);
   read_memory(elf, binary.kernel_symbol, out);
-  read_spills(binary.log, binary.kernel_symbol, out);
+  const Spills spills = read_spills(elf, binary.kernel_symbol);
+  out.spill_store_bytes = spills.store_bytes;
+  out.spill_load_bytes = spills.load_bytes;
   return out;
 }
 

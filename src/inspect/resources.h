@@ -9,11 +9,11 @@
 
 namespace tiletune {
 
-/// What one kernel needs, read from its cubin (registers, stack, static shared memory) and the compiler's log
-/// (spills).
+/// What one kernel needs, read from its cubin alone: a source can print what it likes into the compiler's
+/// log.
 struct Resources {
   int registers = 0;             ///< per thread
-  std::int64_t stack_bytes = 0;  ///< local memory frame per thread
+  std::int64_t stack_bytes = 0;  ///< local memory frame per thread, with those of called functions
   std::int64_t spill_store_bytes = 0;
   std::int64_t spill_load_bytes = 0;
   std::int64_t static_shared_bytes = 0;  ///< per thread block, without the runtime's reserve

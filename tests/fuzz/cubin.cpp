@@ -59,7 +59,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Binary binary;
   binary.kernel_symbol = "k";
   binary.cubin = text_of(data, size);
-  binary.log = binary.cubin;  // what the compiler wrote is searched for the spills
   refused([&] {
     const Resources resources = read_resources(binary);
     check(resources);

@@ -25,15 +25,17 @@ void read_results(nvrtcProgram program, Binary& binary) {
 
 std::vector<Binary> compile_all_for_test(const std::string& source,
                                          const std::vector<std::string>& expressions,
-                                         const std::string& architecture) {
+                                         const std::string& architecture,
+                                         const std::vector<std::string>& more_options) {
   const std::string target = "--gpu-architecture=" + architecture;
-  const char* const options[] = {target.c_str(), "--ptxas-options=-v"};
+  std::vector<const char*> options = {target.c_str(), "--ptxas-options=-v"};
+  for (const std::string& option : more_options) options.push_back(option.c_str());
   nvrtcProgram program = nullptr;
   nvrtcCreateProgram(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr);
   for (const std::string& expression : expressions) {
     if (is_template(expression)) nvrtcAddNameExpression(program, expression.c_str());
   }
-  const nvrtcResult result = nvrtcCompileProgram(program, 2, options);
+  const nvrtcResult result = nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data());
   Binary module;
   read_results(program, module);
   if (result != NVRTC_SUCCESS) throw std::runtime_error(module.log);

@@ -9,10 +9,11 @@
 
 namespace tiletune {
 
-/// Compiles kernels of one source together; in the order of `expressions`.
+/// Compiles kernels of one source together; in the order of `expressions`. The log has ptxas' figures.
 std::vector<Binary> compile_all_for_test(const std::string& source,
                                          const std::vector<std::string>& expressions,
-                                         const std::string& architecture);
+                                         const std::string& architecture,
+                                         const std::vector<std::string>& more_options = {});
 
 /// Compiles one kernel with NVRTC for "sm_90a" and the like. `expression` is a C++ name expression, or a
 /// plain name of an extern "C" kernel.

@@ -77,6 +77,36 @@ extern "C" __global__ void __launch_bounds__(1024) two_named_barriers(const floa
 __constant__ float table[16];
 extern "C" __global__ void constants(float* c) { c[threadIdx.x] = table[threadIdx.x & 15]; }
 
+/// An array that is indexed, beside values that do not fit in the registers.
+template <int N>
+__global__ void __launch_bounds__(64, 16) spilling_beside_array(float* a, const int* index, int n) {
+  float values[N], array[40];
+  for (int i = 0; i < N; ++i) values[i] = a[i * n];
+  for (int i = 0; i < 40; ++i) array[i] = a[i * 3];
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < N; ++i) values[i] += values[(i * 7) % N] * a[j];
+    array[index[j]] += values[3];
+  }
+  float sum = 0;
+  for (int i = 0; i < N; ++i) sum += values[i];
+  for (int i = 0; i < 40; ++i) sum += array[i];
+  a[threadIdx.x] = sum;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(64, 16) spilling_type(T* a, int n) {
+  T values[100];
+  for (int i = 0; i < 100; ++i) values[i] = a[i * n];
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < 100; ++i) values[i] += values[(i * 7) % 100] * a[j];
+  for (int i = 0; i < 100; ++i) a[threadIdx.x + i * 64] = values[i];
+}
+
+__device__ __noinline__ float sum_of_powers(const float* p, int n) {
+  return n < 2 ? p[n] : sum_of_powers(p + 1, n - 1) * p[n] + sum_of_powers(p, n - 2);
+}
+extern "C" __global__ void recursive(float* c, int n) { c[threadIdx.x] = sum_of_powers(c, n); }
+
 __device__ __noinline__ float callee(const float* p, int n) {
   float values[32];
   for (int i = 0; i < 32; ++i) values[i] = p[i * n];
@@ -85,9 +115,22 @@ __device__ __noinline__ float callee(const float* p, int n) {
 extern "C" __global__ void calling(float* c, int n) { c[threadIdx.x] = callee(c, n) + callee(c + 1, n + 1); }
 )cuda";
 
-const std::vector<std::string> kKernels = {
-    "plain",         "shared<64>", "shared<257>",        "dynamic_shared", "odd_shared",           "stack",
-    "spilling<128>", "constants",  "two_named_barriers", "calling",        "largest_static_shared"};
+const std::vector<std::string> kKernels = {"plain",
+                                           "shared<64>",
+                                           "shared<257>",
+                                           "dynamic_shared",
+                                           "odd_shared",
+                                           "stack",
+                                           "spilling<128>",
+                                           "spilling_beside_array<64>",
+                                           "spilling_beside_array<96>",
+                                           "spilling_type<unsigned char>",
+                                           "spilling_type<double>",
+                                           "constants",
+                                           "two_named_barriers",
+                                           "calling",
+                                           "recursive",
+                                           "largest_static_shared"};
 
 /// What ptxas says of the kernel, read independently of the code under test: by regular expressions.
 Resources from_log(const Binary& binary) {
@@ -291,18 +334,6 @@ TEST(BadCubin, EveryByteOfTheHeadersAtItsExtremesIsSurvived) {
       expect_result_or_user_error(bad);
     }
   }
-}
-
-TEST(SpillsOfTheLog, AreThoseOfTheKernelNamed) {
-  Binary binary = compiled("plain", "sm_90a");
-  binary.log =
-      "ptxas info    : Function properties for plainer\n"
-      "    8 bytes stack frame, 1 bytes spill stores, 2 bytes spill loads\n"
-      "ptxas info    : Function properties for plain\n"
-      "ptxas         .     184 bytes stack frame, 292 bytes spill stores, 300 bytes spill loads\n";
-  const Resources resources = read_resources(binary);
-  EXPECT_EQ(resources.spill_store_bytes, 292);
-  EXPECT_EQ(resources.spill_load_bytes, 300);
 }
 
 }  // namespace

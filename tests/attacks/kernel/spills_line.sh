@@ -1,0 +1,8 @@
+# tries: hide a kernel's spills behind a #line whose file name holds whole lines of the assembler's report
+# must not: let the kernel pass a config that allows no spills
+. "$REPOSITORY/tests/attacks/common.sh"
+. "$REPOSITORY/tests/attacks/kernel/spills.bash"
+
+report='ptxas info    : Function properties for k\nptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n'
+must_be_refused "#line 1 \"$report\"
+#warning printed after the name" ''
