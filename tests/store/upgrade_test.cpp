@@ -121,9 +121,37 @@ TEST_F(Upgrade, AnUpgradedDatabaseTakesNewRowsAndRanksThem) {
 
 TEST_F(Upgrade, ReadingUpgradesToo) {
   { EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 4U); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "4");
+  EXPECT_EQ(answer("PRAGMA user_version"), "5");
   Database reader(file_, Mode::read_only);
   EXPECT_ANY_THROW(reader.record(timed_trial("a", 1, 0))) << "afterwards it is a reader as any other";
+}
+
+TEST_F(Upgrade, WhatWasColdUpToSchema4IsDirty) {
+  {
+    Database database(file_, Mode::read_write);
+    Trial cold = timed_trial("cold", 1, 0);
+    cold.cache = "cold";
+    Trial warm = timed_trial("warm", 1, 0);
+    warm.cache = "warm";
+    database.record(cold);
+    database.record(warm);
+    CalibrationRecord calibration;
+    calibration.gpu_uuid = "GPU-1";
+    calibration.read_gbs = 4500;
+    database.record_calibration(calibration);
+  }
+  sql("DROP VIEW best; DROP VIEW ranking; ALTER TABLE trial DROP COLUMN printed; "
+      "ALTER TABLE calibration DROP COLUMN read_gbs; PRAGMA user_version = 4");
+  Database database(file_, Mode::read_write);
+  EXPECT_EQ(database.find("cold")->cache, "dirty");
+  EXPECT_EQ(database.find("warm")->cache, "warm");
+  EXPECT_EQ(database.find("cold")->printed, "");
+  EXPECT_EQ(database.calibration("GPU-1", "")->read_gbs, 0) << "so that it is not used";
+  Trial cold = timed_trial("new", 1, 0);
+  cold.cache = "cold";
+  database.record(cold);
+  EXPECT_EQ(answer("PRAGMA user_version"), "5");
+  EXPECT_EQ(Database(file_, Mode::read_write).find("new")->cache, "cold");
 }
 
 TEST_F(Upgrade, Schema2GetsTheViewsOfToday) {
@@ -132,7 +160,7 @@ TEST_F(Upgrade, Schema2GetsTheViewsOfToday) {
   sql("DROP VIEW best; DROP VIEW ranking; CREATE VIEW ranking AS SELECT * FROM trial; "
       "CREATE VIEW best AS SELECT * FROM ranking; PRAGMA user_version = 2");
   { EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 4U); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "4");
+  EXPECT_EQ(answer("PRAGMA user_version"), "5");
   EXPECT_EQ(answer("SELECT group_concat(sql) FROM sqlite_schema WHERE type = 'view'"), views);
 }
 
@@ -176,7 +204,7 @@ TEST_F(Upgrade, ManyAtOnceUpgradeOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(answer("PRAGMA user_version"), "4");
+  EXPECT_EQ(answer("PRAGMA user_version"), "5");
 }
 
 TEST_F(Upgrade, WhatCannotBeWrittenIsRefusedWithARemedy) {
@@ -190,7 +218,7 @@ TEST_F(Upgrade, WhatCannotBeWrittenIsRefusedWithARemedy) {
   EXPECT_EQ(text,
             file_.string() +
                 ": this database has schema 1 and is write-protected, so that it cannot be upgraded to "
-                "schema 4\n  Make the file and its folder writable, or name a copy of it with --db FILE: "
+                "schema 5\n  Make the file and its folder writable, or name a copy of it with --db FILE: "
                 "opening it upgrades it.");
   std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all);
   expect_schema_1();
