@@ -6,6 +6,7 @@ namespace tiletune {
 struct Calibration {
   double ffma_tflops = 0;  ///< FP32 multiply-adds from registers, two operations each
   double copy_gbs = 0;     ///< copy in device memory far beyond L2, bytes read and written, 10^9 per second
+  double read_gbs = 0;     ///< read of device memory far beyond L2; 0: taken with a cache full of dirty lines
   double shared_gbs = 0;   ///< 16-byte loads from shared memory without bank conflicts, all multiprocessors
   double event_floor_us = 0;         ///< two events with nothing between them; subtracted from every sample
   double empty_kernel_us = 0;        ///< what a kernel that does nothing is then reported to take

@@ -7,7 +7,7 @@ namespace tiletune {
 
 namespace {
 
-constexpr std::array<std::pair<Outcome, std::string_view>, 14> kOutcomes{{
+constexpr std::array<std::pair<Outcome, std::string_view>, 15> kOutcomes{{
     {Outcome::dispatched, "dispatched"},
     {Outcome::ok, "ok"},
     {Outcome::refused, "refused"},
@@ -17,6 +17,7 @@ constexpr std::array<std::pair<Outcome, std::string_view>, 14> kOutcomes{{
     {Outcome::launch_failed, "launch_failed"},
     {Outcome::wrong_result, "wrong_result"},
     {Outcome::unstable, "unstable"},
+    {Outcome::implausible, "implausible"},
     {Outcome::out_of_bounds, "out_of_bounds"},
     {Outcome::timeout, "timeout"},
     {Outcome::crashed, "crashed"},

@@ -18,6 +18,7 @@ enum class Outcome {
   launch_failed,
   wrong_result,
   unstable,
+  implausible,  ///< faster than the GPU can be
   out_of_bounds,
   timeout,
   crashed,

@@ -26,6 +26,8 @@ namespace tiletune {
 namespace {
 
 constexpr std::size_t kReadChunk = std::size_t{1} << 16;
+/// A worker may go on printing while it is read.
+constexpr std::size_t kMostPrinted = std::size_t{1} << 17;
 
 /// posix_spawn's file actions, released with their scope.
 class SpawnActions {
@@ -158,9 +160,20 @@ WorkerProcess::WorkerProcess(const std::filesystem::path& program, const std::ve
     throw UserError(fmt::format("cannot open a channel to a worker: {}", std::strerror(errno)),
                     "Raise the limit of open files (ulimit -n).");
   }
+  // Neither end waits: a worker that prints more than fits goes on without it.
+  int printed[2];
+  if (::pipe2(printed, O_CLOEXEC | O_NONBLOCK) != 0) {
+    const int error = errno;
+    ::close(pair[0]);
+    ::close(pair[1]);
+    throw UserError(fmt::format("cannot open a pipe to a worker: {}", std::strerror(error)),
+                    "Raise the limit of open files (ulimit -n).");
+  }
+  printed_ = Descriptor(printed[0]);
   SpawnActions actions;
   actions.open(STDIN_FILENO, "/dev/null", O_RDONLY);
-  actions.dup2(STDERR_FILENO, STDOUT_FILENO);
+  actions.dup2(printed[1], STDOUT_FILENO);
+  actions.dup2(printed[1], STDERR_FILENO);
   // dup2 clears the close-on-exec flag, also when both numbers are equal (POSIX.1-2024; glibc does so
   // since 2.29).
   actions.dup2(pair[1], kWorkerChannelFd);
@@ -176,6 +189,7 @@ WorkerProcess::WorkerProcess(const std::filesystem::path& program, const std::ve
   const int error =
       ::posix_spawn(&pid_, program.c_str(), actions.native(), attributes.native(), argv.data(), environ);
   ::close(pair[1]);
+  ::close(printed[1]);
   if (error != 0) {
     ::close(pair[0]);
     pid_ = -1;
@@ -191,7 +205,8 @@ WorkerProcess::~WorkerProcess() { kill(); }
 WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       pid_(std::exchange(other.pid_, -1)),
-      reader_(std::move(other.reader_)) {}
+      reader_(std::move(other.reader_)),
+      printed_(std::move(other.printed_)) {}
 
 WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
   if (this != &other) {
@@ -199,6 +214,7 @@ WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
     fd_ = std::exchange(other.fd_, -1);
     pid_ = std::exchange(other.pid_, -1);
     reader_ = std::move(other.reader_);
+    printed_ = std::move(other.printed_);
   }
   return *this;
 }
@@ -227,6 +243,18 @@ std::optional<nlohmann::ordered_json> WorkerProcess::receive(std::chrono::millis
     pollfd poll_fd{fd_, POLLIN, 0};
     ::poll(&poll_fd, 1, static_cast<int>(left.count()));
   }
+}
+
+std::string WorkerProcess::take_printed() {
+  std::string text;
+  std::string chunk(kReadChunk, '\0');
+  while (text.size() < kMostPrinted) {
+    const ssize_t n = ::read(printed_.number(), chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    text.append(chunk, 0, static_cast<std::size_t>(n));
+  }
+  return text;
 }
 
 void WorkerProcess::kill() {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/frame.h"
 
 namespace tiletune {
@@ -31,9 +32,10 @@ struct WorkerEnd {
 /// file on the channel); destruction kills it with SIGKILL and reaps it.
 class WorkerProcess {
  public:
-  /// Starts `program` with `arguments` by posix_spawn; standard input is /dev/null, standard output goes to
-  /// standard error, the channel is kWorkerChannelFd, copies of `inherited` are kFirstInheritedFd and the
-  /// numbers that follow, no other descriptor is inherited. Throws UserError when it cannot start.
+  /// Starts `program` with `arguments` by posix_spawn; standard input is /dev/null, standard output and
+  /// standard error are kept for take_printed(), the channel is kWorkerChannelFd, copies of `inherited` are
+  /// kFirstInheritedFd and the numbers that follow, no other descriptor is inherited. Throws UserError when it
+  /// cannot start.
   WorkerProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                 const std::vector<int>& inherited = {});
   ~WorkerProcess();
@@ -51,6 +53,10 @@ class WorkerProcess {
   /// Waits up to `timeout` for a message.
   std::optional<nlohmann::ordered_json> receive(std::chrono::milliseconds timeout);
 
+  /// What it has written to standard output and standard error since the last call, as it is, also after its
+  /// end. What it writes beyond 64 KiB is lost; it never waits for a reader.
+  std::string take_printed();
+
   /// The descriptor to poll for POLLIN; -1 once gone.
   int fd() const { return fd_; }
   pid_t pid() const { return pid_; }
@@ -66,6 +72,7 @@ class WorkerProcess {
   int fd_ = -1;
   pid_t pid_ = -1;
   FrameReader reader_;
+  Descriptor printed_;
 };
 
 /// The worker's side of the channel.

@@ -96,8 +96,10 @@ void MeasureFlags::add_to(CLI::App& command) {
                      "Compare with none, cublas, or lt: also the fastest of cuBLASLt's heuristics");
   command.add_option("--precision", precision,
                      "Samples end when the median's 95% interval is within so many percent of it");
-  command.add_option("--cache", cache,
-                     "L2 before a launch: cold (flushed), rotate (another copy of the buffers) or warm");
+  command.add_option(
+      "--cache", cache,
+      "L2 before a launch: cold (flushed), dirty (flushed, but full of lines to write back), rotate "
+      "(another copy of the buffers) or warm");
   command.add_option("--sustained", sustained,
                      "Afterwards run the finals' best back to back for so long each (2s, 1min)");
 }

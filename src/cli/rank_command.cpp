@@ -33,7 +33,7 @@ std::vector<Outcome> parse_outcomes(const std::vector<std::string>& texts) {
     if (!outcome) {
       throw UserError(fmt::format("unknown outcome '{}'", text), Where{"--outcome", ""},
                       "Known: ok, refused, compile_failed, compile_timeout, compile_crashed, launch_failed, "
-                      "wrong_result, unstable, out_of_bounds, timeout, crashed, screened_out.");
+                      "wrong_result, unstable, implausible, out_of_bounds, timeout, crashed, screened_out.");
     }
     outcomes.push_back(*outcome);
   }

@@ -193,7 +193,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune sweep configs/sgemm.json --screening 1.2 --finals 20 --sustained 2s\n"
       "  tiletune sweep configs/sgemm.json --screening off --finals off --precision 0\n"
       "  tiletune sweep configs/sgemm.json --gpu A100 --format json > predicted.json\n"
-      "  tiletune sweep configs/quick.json --replay results/h200/quick.db\n"
+      "  tiletune sweep configs/quick.json --replay results/h200/quick.db --cache dirty\n"
       "  tiletune sweep configs/sgemm.json --replay h200.db --gpu H200 --budget 60s --format json\n"
       "  tiletune sweep T1.json --replay A100.json.gz --strategy random --seed 3 --budget 10min\n"
       "  tiletune sweep T1.json --replay A100_T4.json.gz --gpu A100\n"

@@ -29,8 +29,8 @@ std::string fleet_text(const Fleet& fleet) {
 /// Workers were lost, and no kernel came to its end.
 bool all_lost(const std::map<Outcome, std::uint64_t>& outcomes) {
   const bool lost = outcomes.contains(Outcome::crashed) || outcomes.contains(Outcome::timeout);
-  const auto ended = {Outcome::ok, Outcome::wrong_result, Outcome::unstable, Outcome::out_of_bounds,
-                      Outcome::screened_out};
+  const auto ended = {Outcome::ok,          Outcome::wrong_result,  Outcome::unstable,
+                      Outcome::implausible, Outcome::out_of_bounds, Outcome::screened_out};
   return lost && std::none_of(ended.begin(), ended.end(), [&](Outcome o) { return outcomes.contains(o); });
 }
 

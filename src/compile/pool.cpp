@@ -235,9 +235,11 @@ void CompilePool::Impl::enforce_deadline(Worker& worker) {
 
 void CompilePool::Impl::lose(Worker& worker, const WorkerEnd& end) {
   const Worker::State was = std::exchange(worker.state, Worker::State::ended);
+  const std::string printed(trim(worker.process.take_printed()));
+  const std::string how = printed.empty() ? end.how : end.how + ": " + printed;
   if (was == Worker::State::starting && ++failed_starts >= kStartAttempts) {
     throw UserError(
-        fmt::format("compile workers do not start: {} in a row ended early ({})", failed_starts, end.how),
+        fmt::format("compile workers do not start: {} in a row ended early ({})", failed_starts, how),
         Where{options.program.string(), ""}, "Check the limits on memory and processes (ulimit -a).");
   }
   if (was != Worker::State::busy) return;
@@ -247,7 +249,7 @@ void CompilePool::Impl::lose(Worker& worker, const WorkerEnd& end) {
     return;
   }
   const std::string reason =
-      fmt::format("lost the compile worker: {}; its memory is limited to {} (--max-compile-memory)", end.how,
+      fmt::format("lost the compile worker: {}; its memory is limited to {} (--max-compile-memory)", how,
                   human_bytes(options.max_memory_bytes));
   finish(worker.job->key, {Outcome::compile_crashed, reason, nullptr, {}});
 }

@@ -146,6 +146,7 @@ CalibrationRecord read_calibration(const Branch& object, const Where& where) {
     const auto* text = std::get_if<0>(&column.member);
     const auto* number = std::get_if<1>(&column.member);
     if (number != nullptr && value && value->is(Tree::Kind::null)) continue;  // It was not finite.
+    if (number != nullptr && !value && column.name == std::string_view("read_gbs")) continue;  // version 1
     if (!value || !(text != nullptr ? value->is(Tree::Kind::text) : value->is_number()))
       throw UserError(fmt::format("this is no {}", column.name), where.at(column.name), "Correct it.");
     if (text != nullptr) calibration.** text = value->text();

@@ -1,5 +1,7 @@
-// What `export` writes: {"tiletune_trials": 1, "sweeps": [...], "calibrations": [...], "trials": [{every
-// column, "sweeps": [1, 2]}]}.
+// What `export` writes: {"tiletune_trials": 2, "sweeps": [...], "calibrations": [...], "trials": [{every
+// column, "sweeps": [1, 2]}]}. In version 1 `cold` says what `dirty` says now.
+
+#include <fmt/format.h>
 
 #include "foreign/format.h"
 #include "foreign/own_columns.h"
@@ -13,10 +15,12 @@ class OwnFormat : public ForeignFormat {
  public:
   OwnFormat(const Header& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
     const auto version = header.find("tiletune_trials");
-    if (!version || !version->is(Tree::Kind::integer) || version->integer() != 1) {
-      throw UserError("\"tiletune_trials\": 1 is missing", Where{file, "/tiletune_trials"},
-                      "Import what 'tiletune export' wrote.");
+    if (!version || !version->is(Tree::Kind::integer) || version->integer() < 1 ||
+        version->integer() > kNewest) {
+      throw UserError(fmt::format("\"tiletune_trials\": {} is missing", kNewest),
+                      Where{file, "/tiletune_trials"}, "Import what 'tiletune export' wrote.");
     }
+    cold_was_dirty_ = version->integer() == 1;
     time_unit("us", facts, Where{file, ""});  // as the columns are; throws for another
     const auto each = [&](const char* name, const auto& visit) {
       const auto list = header.find(name);
@@ -33,12 +37,16 @@ class OwnFormat : public ForeignFormat {
   bool own() const override { return true; }
   void read(const Branch& row, const Where& where, Trial& trial) override {
     read_own_columns(row, where, facts_, trial);
+    if (cold_was_dirty_ && trial.cache == "cold") trial.cache = "dirty";
   }
   std::vector<SweepRecord> sweeps() const override { return sweeps_; }
   std::vector<CalibrationRecord> calibrations() const override { return calibrations_; }
 
  private:
+  static constexpr std::int64_t kNewest = 2;
+
   ImportFacts facts_;
+  bool cold_was_dirty_ = false;
   std::vector<SweepRecord> sweeps_;
   std::vector<CalibrationRecord> calibrations_;
 };

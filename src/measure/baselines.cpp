@@ -157,7 +157,7 @@ class Bench {
   }
 
   Timing timing(const Candidate& candidate, const MeasurePolicy& policy, std::optional<double> leader_us) {
-    const Subject subject{candidate.launch, [this] { return workspace_.copies(); }};
+    const Subject subject{candidate.launch, [this] { return workspace_.copies(); }, &workspace_};
     return summarise(timer_.time(policy, subject, candidate.estimate_us, leader_us).samples);
   }
 

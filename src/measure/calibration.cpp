@@ -25,8 +25,9 @@ constexpr std::array<Crowd, 3> kCrowds{{{512, 1}, {1024, 1}, {1024, 2}}};
 
 class Ceilings {
  public:
-  explicit Ceilings(Gpu& gpu)
+  Ceilings(Gpu& gpu, CacheFlush& flush)
       : gpu_(gpu),
+        flush_(flush),
         cubin_(cubin_of(kCalibrationKernels, gpu.facts())),
         out_(sizeof(float) * kMostThreads * multiprocessors()),
         operands_(sizeof(float) * kOperands) {
@@ -60,6 +61,23 @@ class Ceilings {
     return best / kGiga;
   }
 
+  double read_gbs() {
+    constexpr int kReads = 4;
+    const DeviceBuffer from(copied_bytes());
+    gpu_.fill32(from.address(), 0, from.bytes() / sizeof(std::uint32_t));
+    const Kernel kernel(cubin_, "read");
+    double best = 0;
+    for (const unsigned blocks : {2U, 4U, 8U, 16U}) {
+      const double spent_s = seconds([&] {
+        for (int i = 0; i < kReads; ++i)
+          launch(kernel, blocks * multiprocessors(), kReaders, from.address(), out_.address(),
+                 from.bytes() / kQuadBytes);
+      });
+      best = std::max(best, kReads * static_cast<double>(from.bytes()) / spent_s);
+    }
+    return best / kGiga;
+  }
+
   double shared_gbs() {
     const Kernel kernel(cubin_, "read_shared");
     double best = 0;
@@ -69,6 +87,8 @@ class Ceilings {
 
  private:
   static constexpr std::size_t kOperands = 64;
+  static constexpr std::size_t kQuadBytes = 16;
+  static constexpr unsigned kReaders = 512;
   static constexpr double kTera = 1e12;
   static constexpr double kGiga = 1e9;
   static constexpr std::size_t kCopyTileBytes =
@@ -99,6 +119,7 @@ class Ceilings {
     work();
     std::vector<double> samples_us;
     for (int i = 0; i < kSamples; ++i) {
+      flush_.clean();
       gpu_.record(begin_);
       work();
       gpu_.record(end_);
@@ -150,6 +171,7 @@ class Ceilings {
   }
 
   Gpu& gpu_;
+  CacheFlush& flush_;
   std::string cubin_;
   DeviceBuffer out_;
   DeviceBuffer operands_;
@@ -159,11 +181,12 @@ class Ceilings {
 
 }  // namespace
 
-Calibration measure_ceilings(Gpu& gpu) {
-  Ceilings ceilings(gpu);
+Calibration measure_ceilings(Gpu& gpu, CacheFlush& flush) {
+  Ceilings ceilings(gpu, flush);
   Calibration calibration;
   calibration.ffma_tflops = ceilings.ffma_tflops();
   calibration.copy_gbs = ceilings.copy_gbs();
+  calibration.read_gbs = ceilings.read_gbs();
   calibration.shared_gbs = ceilings.shared_gbs();
   gpu.synchronize();
   return calibration;

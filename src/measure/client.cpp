@@ -50,7 +50,7 @@ std::optional<GpuOpened> GpuClient::open() {
     if (message && (*message)["type"] == "opened") return opened_ = gpu_opened_from_json(*message);
     if (!message) {
       const std::string why =
-          worker_->gone() ? "the GPU worker " + worker_->reap().how
+          worker_->gone() ? "the GPU worker " + end_of_worker()
                           : "the GPU worker did not answer within " + human_seconds(options_.open_timeout_s);
       stop();
       throw GpuError(why);
@@ -62,6 +62,13 @@ std::optional<GpuOpened> GpuClient::open() {
   }
   stop();
   return std::nullopt;
+}
+
+/// With what it printed, which may say why.
+std::string GpuClient::end_of_worker() {
+  const std::string how = worker_->reap().how;
+  const std::string printed(trim(worker_->take_printed()));
+  return printed.empty() ? how : how + ": " + printed;
 }
 
 void GpuClient::stop() {
@@ -122,6 +129,7 @@ void GpuClient::prepare_again() {
 }
 
 void GpuClient::dispatch(const MeasureRequest& request) {
+  worker_->take_printed();
   delivered_ = worker_->send(to_json(request));
   ticket_ = request.ticket;
   enter(State::measuring);
@@ -188,6 +196,7 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
   } else {
     event.measured = measured_from_json(message);
     if (event.measured.ticket != ticket_) throw ProtocolError("the answer is for another configuration");
+    event.measured.printed = worker_->take_printed();
     losses_in_a_row_ = 0;
   }
   become_idle();
@@ -241,6 +250,7 @@ GpuEvent GpuClient::lose(Outcome outcome, const std::string& reason) {
   event.measured.ticket = ticket_;
   event.measured.outcome = outcome;
   event.measured.reason = reason;
+  if (worker_) event.measured.printed = worker_->take_printed();
   event.while_opening = state_ == State::opening;
   ++losses_in_a_row_;
   delivered_ = true;

@@ -95,6 +95,7 @@ class GpuClient {
   FinalsMeasured checked_finals(const nlohmann::ordered_json& message) const;
   GpuEvent lose(Outcome outcome, const std::string& reason);
   GpuEvent lose_gone_worker(const std::string& how);
+  std::string end_of_worker();
   double patience_s() const;
   const char* task() const;
 

@@ -68,10 +68,11 @@ const Kernel& DeviceKernels::kernel(const std::string& symbol) {
 }
 
 void DeviceKernels::launch(const std::string& symbol, unsigned blocks, unsigned threads,
-                           std::span<void* const> arguments) {
+                           std::span<void* const> arguments, unsigned copies) {
   LaunchShape shape;
   shape.block_x = threads;
   shape.grid_x = blocks;
+  shape.grid_y = copies;
   gpu_.launch(kernel(symbol), shape, arguments);
 }
 
@@ -79,6 +80,17 @@ template <typename... Arguments>
 void DeviceKernels::run(const std::string& symbol, std::uint64_t elements, Arguments... arguments) {
   const std::array<void*, sizeof...(Arguments)> addresses{&arguments...};
   launch(symbol, blocks_for(elements, kMostBlocks), kThreads, addresses);
+}
+
+template <typename... Arguments>
+void DeviceKernels::run_on_copies(const std::string& symbol, const BufferCopies& copies,
+                                  std::uint64_t elements, Arguments... arguments) {
+  if (copies.count == 0) return;
+  DeviceAddress first = copies.first;
+  std::uint64_t pitch = copies.pitch;
+  const std::array<void*, 2 + sizeof...(Arguments)> addresses{&first, &pitch, &arguments...};
+  launch(symbol, blocks_for(elements, kMostBlocks / copies.count), kThreads, addresses,
+         static_cast<unsigned>(copies.count));
 }
 
 void DeviceKernels::fill_random(ElementType type, DeviceAddress out, std::uint64_t elements,
@@ -111,6 +123,38 @@ ComparisonResult DeviceKernels::compare(ElementType type, DeviceAddress out, Dev
   const double error = std::sqrt(sum.squared_error);
   result.relative_error = norm > 0 ? error / norm : error;
   return result;
+}
+
+void DeviceKernels::prepare_rows(ElementType type) {
+  for (const char* name : {"fill_rows", "restore_rows", "check_rows"}) prepare(with_type(name, type));
+}
+
+void DeviceKernels::check_rows(ElementType type, const BufferCopies& copies, DeviceAddress reference,
+                               const ElementRows& rows, std::uint32_t filled_with, DeviceAddress checks,
+                               std::uint64_t check_pitch) {
+  run_on_copies(with_type("check_rows", type), copies, rows.count, reference, rows.count, rows.columns,
+                rows.pitch, filled_with, checks, check_pitch);
+}
+
+void DeviceKernels::fill_rows(ElementType type, const BufferCopies& copies, const ElementRows& rows,
+                              std::uint32_t word) {
+  run_on_copies(with_type("fill_rows", type), copies, rows.count, rows.count, rows.columns, rows.pitch, word);
+}
+
+void DeviceKernels::restore_rows(ElementType type, const BufferCopies& copies, DeviceAddress from,
+                                 const ElementRows& rows) {
+  run_on_copies(with_type("restore_rows", type), copies, rows.count, from, rows.count, rows.columns,
+                rows.pitch);
+}
+
+void DeviceKernels::read_memory(DeviceAddress from, std::uint64_t bytes) {
+  constexpr std::uint64_t kQuad = 16;
+  constexpr std::uint64_t kBlocksPerMultiprocessor = 8;
+  std::uint64_t quads = bytes / kQuad;
+  DeviceAddress sum = result_.address();
+  const auto blocks =
+      blocks_for(quads, kBlocksPerMultiprocessor * static_cast<std::uint64_t>(gpu_.facts().multiprocessors));
+  launch("read_memory", blocks, kThreads, std::array<void*, 3>{&from, &quads, &sum});
 }
 
 std::uint64_t DeviceKernels::checksum(DeviceAddress bytes, std::uint64_t count) {

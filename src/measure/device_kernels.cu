@@ -122,6 +122,113 @@ __device__ inline void compare(const T* out, const double* reference, u64 count,
   of_block[blockIdx.x] = mine;
 }
 
+// What a launch left in an output, of all its thread blocks.
+struct LaunchCheck {
+  double squared_error;     // of the elements that are numbers
+  u64 largest_error;        // the bits of a double that is not negative: they are ordered as it is
+  u64 not_a_number;
+  u64 untouched;            // elements that still hold what the output was filled with
+};
+
+__device__ inline bool holds(double value, u32 word) { return __double2loint(value) == int(word) && __double2hiint(value) == int(word); }
+__device__ inline bool holds(float value, u32 word) { return __float_as_uint(value) == word; }
+__device__ inline bool holds(int value, u32 word) { return u32(value) == word; }
+__device__ inline bool holds(u32 value, u32 word) { return value == word; }
+__device__ inline bool holds(Half value, u32 word) { return value.bits == u16(word); }
+__device__ inline bool holds(BFloat16 value, u32 word) { return value.bits == u16(word); }
+
+__device__ inline void fill(double& value, u32 word) { value = __hiloint2double(int(word), int(word)); }
+__device__ inline void fill(float& value, u32 word) { value = __uint_as_float(word); }
+__device__ inline void fill(int& value, u32 word) { value = int(word); }
+__device__ inline void fill(u32& value, u32 word) { value = word; }
+__device__ inline void fill(Half& value, u32 word) { value.bits = u16(word); }
+__device__ inline void fill(BFloat16& value, u32 word) { value.bits = u16(word); }
+
+// Copies of one buffer, gridDim.y of them, whose starts lie `copy_pitch` bytes apart.
+template <typename T>
+__device__ inline T* of_copy(T* first, u64 copy_pitch) {
+  return reinterpret_cast<T*>(reinterpret_cast<u64>(first) + blockIdx.y * copy_pitch);
+}
+
+// What lies between rows stays.
+template <typename T>
+__device__ inline void fill_rows(T* first, u64 copy_pitch, u64 count, u64 columns, u64 pitch, u32 word) {
+  T* const out = of_copy(first, copy_pitch);
+  for (u64 n = first_index(); n < count; n += index_stride())
+    fill(out[columns == pitch ? n : n / columns * pitch + n % columns], word);
+}
+
+template <typename T>
+__device__ inline void restore_rows(T* first, u64 copy_pitch, const T* from, u64 count, u64 columns, u64 pitch) {
+  T* const out = of_copy(first, copy_pitch);
+  for (u64 n = first_index(); n < count; n += index_stride()) {
+    const u64 i = columns == pitch ? n : n / columns * pitch + n % columns;
+    out[i] = from[i];
+  }
+}
+
+template <typename T>
+__device__ inline void check_rows(const T* first, u64 copy_pitch, const double* reference, u64 count, u64 columns, u64 pitch,
+                                  u32 word, LaunchCheck* checks, u64 check_pitch) {
+  const T* const out = of_copy(first, copy_pitch);
+  double squared = 0;
+  double largest = 0;
+  u64 not_a_number = 0;
+  u64 untouched = 0;
+  for (u64 n = first_index(); n < count; n += index_stride()) {
+    const u64 i = columns == pitch ? n : n / columns * pitch + n % columns;
+    const T value = out[i];
+    untouched += holds(value, word);
+    const double error = fabs(to_double(value) - reference[i]);
+    if (error != error || error > 1.7e308) {
+      ++not_a_number;
+    } else {
+      squared += error * error;
+      largest = fmax(largest, error);
+    }
+  }
+  __shared__ LaunchCheck of_warp[32];
+  for (int distance = 16; distance > 0; distance /= 2)
+    largest = fmax(largest, __shfl_down_sync(0xffffffffu, largest, distance));
+  squared = warp_sum(squared);
+  not_a_number = warp_sum(not_a_number);
+  untouched = warp_sum(untouched);
+  if (threadIdx.x % 32 == 0)
+    of_warp[threadIdx.x / 32] = {squared, u64(__double_as_longlong(largest)), not_a_number, untouched};
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  LaunchCheck mine = of_warp[0];
+  for (u32 warp = 1; warp < blockDim.x / 32; ++warp) {
+    mine.squared_error += of_warp[warp].squared_error;
+    mine.largest_error = max(mine.largest_error, of_warp[warp].largest_error);
+    mine.not_a_number += of_warp[warp].not_a_number;
+    mine.untouched += of_warp[warp].untouched;
+  }
+  LaunchCheck& check = checks[blockIdx.y * check_pitch];
+  atomicAdd(&check.squared_error, mine.squared_error);
+  atomicMax(&check.largest_error, mine.largest_error);
+  if (mine.not_a_number > 0) atomicAdd(&check.not_a_number, mine.not_a_number);
+  if (mine.untouched > 0) atomicAdd(&check.untouched, mine.untouched);
+}
+
+// Reads memory, so that it is in the L2 cache and what was there before is not. The sum is written for next to no
+// contents, but the compiler has to reckon with it.
+extern "C" __global__ void read_memory(const uint4* quads, u64 count, u32* sum) {
+  constexpr u32 kTogether = 4;
+  const u64 stride = index_stride();
+  u32 mine = 0;
+  u64 i = first_index();
+  for (; i + (kTogether - 1) * stride < count; i += kTogether * stride) {
+    uint4 values[kTogether];
+#pragma unroll
+    for (u32 n = 0; n < kTogether; ++n) values[n] = quads[i + n * stride];
+#pragma unroll
+    for (u32 n = 0; n < kTogether; ++n) mine |= values[n].x | values[n].y | values[n].z | values[n].w;
+  }
+  for (; i < count; i += stride) mine |= quads[i].x | quads[i].y | quads[i].z | quads[i].w;
+  if (mine == 1) *sum = mine;
+}
+
 extern "C" __global__ void checksum(const u8* bytes, u64 count, u64* sum) {
   const u64 words = count / 4;
   u64 mine = 0;
@@ -232,6 +339,19 @@ extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const dou
   extern "C" __global__ void compare_##SUFFIX(const T* out, const double* reference, u64 count, u64 columns,      \
                                               u64 pitch, Comparison* of_block) {                                  \
     compare(out, reference, count, columns, pitch, of_block);                                                     \
+  }                                                                                                               \
+  extern "C" __global__ void fill_rows_##SUFFIX(T* first, u64 copy_pitch, u64 count, u64 columns, u64 pitch,      \
+                                                u32 word) {                                                       \
+    fill_rows(first, copy_pitch, count, columns, pitch, word);                                                    \
+  }                                                                                                               \
+  extern "C" __global__ void restore_rows_##SUFFIX(T* first, u64 copy_pitch, const T* from, u64 count,            \
+                                                   u64 columns, u64 pitch) {                                      \
+    restore_rows(first, copy_pitch, from, count, columns, pitch);                                                 \
+  }                                                                                                               \
+  extern "C" __global__ void check_rows_##SUFFIX(const T* first, u64 copy_pitch, const double* reference,         \
+                                                 u64 count, u64 columns, u64 pitch, u32 word,                     \
+                                                 LaunchCheck* checks, u64 check_pitch) {                          \
+    check_rows(first, copy_pitch, reference, count, columns, pitch, word, checks, check_pitch);                   \
   }
 
 ENTRY_POINTS(f16, Half)

@@ -43,6 +43,21 @@ struct GuardResult {
   std::uint64_t last = 0;
 };
 
+/// Copies of one buffer.
+struct BufferCopies {
+  DeviceAddress first = 0;
+  std::uint64_t count = 0;
+  std::uint64_t pitch = 0;  ///< bytes from one to the next
+};
+
+/// What a launch left in an output, as the kernel check_rows adds it up; zero before.
+struct LaunchCheck {
+  double squared_error = 0;  ///< of the elements that are numbers
+  double largest_error = 0;
+  std::uint64_t not_a_number = 0;  ///< elements that are NaN or infinite
+  std::uint64_t untouched = 0;     ///< elements that still hold what the output was filled with
+};
+
 /// The harness' own kernels on one GPU, compiled for it on first use (through the cubin cache).
 class DeviceKernels {
  public:
@@ -55,6 +70,18 @@ class DeviceKernels {
   /// Indices count from the first element, with what lies between rows.
   ComparisonResult compare(ElementType type, DeviceAddress out, DeviceAddress reference,
                            const ElementRows& rows);
+  /// Queues the same for copies of an output, without waiting: of copy i into the LaunchCheck that stands
+  /// `check_pitch` x i behind the first.
+  void check_rows(ElementType type, const BufferCopies& copies, DeviceAddress reference,
+                  const ElementRows& rows, std::uint32_t filled_with, DeviceAddress checks,
+                  std::uint64_t check_pitch);
+  /// Fills the rows of copies with a word, whatever the type; what lies between rows stays.
+  void fill_rows(ElementType type, const BufferCopies& copies, const ElementRows& rows, std::uint32_t word);
+  /// Fills the rows of copies with those of another buffer.
+  void restore_rows(ElementType type, const BufferCopies& copies, DeviceAddress from,
+                    const ElementRows& rows);
+  /// Reads memory into the L2 cache; it is a multiple of 16 bytes, the rest is left out.
+  void read_memory(DeviceAddress from, std::uint64_t bytes);
   std::uint64_t checksum(DeviceAddress bytes, std::uint64_t count);
   GuardResult check_guard(DeviceAddress bytes, std::uint64_t count, std::uint8_t pattern);
   GuardResult check_bands(const Bands& bands, std::uint8_t pattern);
@@ -64,6 +91,8 @@ class DeviceKernels {
 
   /// Loads a kernel by name now, so that its first launch need not.
   void prepare(const std::string& symbol) { kernel(symbol); }
+  /// The same of those for rows of a type.
+  void prepare_rows(ElementType type);
   /// Queues a kernel that waits until the word at `words` is `ticket`, for `deadline_ns` at most: then it
   /// writes the ticket to the word after that.
   void block_stream(DeviceAddress words, std::uint32_t ticket, std::uint64_t deadline_ns);
@@ -76,9 +105,13 @@ class DeviceKernels {
 
  private:
   const Kernel& kernel(const std::string& symbol);
-  void launch(const std::string& symbol, unsigned blocks, unsigned threads, std::span<void* const> arguments);
+  void launch(const std::string& symbol, unsigned blocks, unsigned threads, std::span<void* const> arguments,
+              unsigned copies = 1);
   template <typename... Arguments>
   void run(const std::string& symbol, std::uint64_t elements, Arguments... arguments);
+  template <typename... Arguments>
+  void run_on_copies(const std::string& symbol, const BufferCopies& copies, std::uint64_t elements,
+                     Arguments... arguments);
 
   Gpu& gpu_;
   std::string cubin_;

@@ -29,7 +29,7 @@ struct Runner {
   Subject subject;
   double tolerance_factor = 1;
   double estimate_us = 0;
-  std::unique_ptr<Graph> batch;  ///< of this epoch, if they are timed in batches
+  Batch batch;  ///< of this epoch, if they are timed in batches
 
   bool runs() const { return result.outcome == Outcome::ok; }
   void launch() const { subject.launch(0); }
@@ -68,6 +68,8 @@ class Finals {
       race_out(racers_);
     }
     end_epoch();
+    workspace_.settle_checks();
+    for (Runner& runner : runners_) judge_launches(runner);
     // Damage done in the rounds is nobody's in particular; who does it again below is to blame.
     if (policy_.verify && is_damaged()) rebuild();
     for (Runner& runner : runners_) {
@@ -87,7 +89,7 @@ class Finals {
     for (std::size_t i = 0; i < runners_.size(); ++i) {
       FinalTime& result = runners_[i].result;
       Samples& samples = racers_[i].samples;
-      samples.batch = batched_ ? Timer::kBatch : 1;
+      samples.batch = launches_per_sample_;
       if (samples.clocks_mhz.size() != samples.times_us.size()) samples.clocks_mhz.clear();
       if (!samples.times_us.empty()) result.timing = summarise(std::move(samples));
       results.push_back(std::move(result));
@@ -110,7 +112,7 @@ class Finals {
   void add(const RunnableBaseline& baseline) {
     Runner& runner = runners_.emplace_back();
     runner.result.name = baseline.name;
-    runner.subject = {baseline.launch, [this] { return workspace_.copies(); }};
+    runner.subject = {baseline.launch, [this] { return workspace_.copies(); }, &workspace_};
   }
 
   /// A launch that is refused, by the driver or by a library, ends a participant's race, and nobody else's.
@@ -155,6 +157,13 @@ class Finals {
     rebuild();
   }
 
+  /// It was right before the rounds.
+  void judge_launches(Runner& runner) {
+    if (!runner.kernel || !runner.runs() || runner.kernel->tally().wrong == 0) return;
+    runner.result.outcome = Outcome::unstable;
+    runner.result.reason = runner.kernel->tally().reason();
+  }
+
   void rebuild() {
     workspace_.rebuild();
     for (Runner& runner : runners_) {
@@ -177,10 +186,7 @@ class Finals {
       guarded(runner, [&] {
         // A launch that the GPU waits for seems to take some microseconds longer than it does.
         const double crude_us = timer_.estimate_us([&] { runner.launch(); });
-        runner.estimate_us =
-            timer_.singles(runner.subject, preparation_for(policy_.cache, false), crude_us, 1)
-                .front()
-                .time_us;
+        runner.estimate_us = timer_.singles(runner.subject, policy_.cache, crude_us, 1).front().time_us;
       });
       if (runner.runs() && (fastest_us < 0 || runner.estimate_us < fastest_us))
         fastest_us = runner.estimate_us;
@@ -193,8 +199,8 @@ class Finals {
       Runner& runner = runners_[i];
       guarded(runner, [&] {
         std::vector<double> times_us;
-        for (const Shot& shot : timer_.singles(runner.subject, preparation_for(policy_.cache, false),
-                                               runner.estimate_us, Timer::kIsolatedSamples))
+        for (const Shot& shot :
+             timer_.singles(runner.subject, policy_.cache, runner.estimate_us, Timer::kIsolatedSamples))
           times_us.push_back(shot.time_us);
         racers_[i].samples.isolated_us = median(times_us);
       });
@@ -218,7 +224,7 @@ class Finals {
   }
 
   void end_epoch() {
-    for (Runner& runner : runners_) runner.batch.reset();
+    for (Runner& runner : runners_) runner.batch = {};
   }
 
   void begin_epoch(bool elsewhere) {
@@ -227,10 +233,9 @@ class Finals {
     for (Runner& runner : runners_) {
       if (runner.kernel) runner.kernel->rebind();
       guarded(runner, [&] {
-        if (batched_)
-          runner.batch = timer_.record_batch(runner.subject, preparation_for(policy_.cache, true));
-        else
-          launch_and_wait(runner);
+        if (!batched_) return launch_and_wait(runner);
+        runner.batch = timer_.record_batch(runner.subject);
+        launches_per_sample_ = runner.batch.launches;
       });
     }
   }
@@ -250,11 +255,8 @@ class Finals {
     constexpr int kMostAttempts = 4;
     Shot shot;
     for (int attempt = 1; attempt <= kMostAttempts; ++attempt) {
-      shot =
-          runner.batch
-              ? timer_.batches(*runner.batch, preparation_for(policy_.cache, true), 1).front()
-              : timer_.singles(runner.subject, preparation_for(policy_.cache, false), runner.estimate_us, 1)
-                    .front();
+      shot = batched_ ? timer_.batches(runner.subject, runner.batch, policy_.cache, 1).front()
+                      : timer_.singles(runner.subject, policy_.cache, runner.estimate_us, 1).front();
       if (!shot.clock_mhz || !timer_.clock().is_throttled(*shot.clock_mhz)) break;
       if (attempt < kMostAttempts) ++samples.discarded;
     }
@@ -269,8 +271,8 @@ class Finals {
     const auto beat = [&] { turn_(runner.result.ticket); };
     const double seconds = policy_.finals.sustained_s;
     if (!batched_) return run_sustained(gpu_, nvml, runner.subject, runner.estimate_us, seconds, beat);
-    const auto batch = timer_.record_batch(runner.subject, Preparation::warm);
-    const Subject batches{[&](std::size_t) { batch->launch(); }, [] { return std::size_t{1}; }};
+    const Batch batch = timer_.record_back_to_back(runner.subject);
+    const Subject batches{[&](std::size_t) { batch.graph->launch(); }};
     Sustained sustained =
         run_sustained(gpu_, nvml, batches, Timer::kBatch * runner.estimate_us, seconds, beat);
     sustained.launch_us /= Timer::kBatch;
@@ -306,6 +308,7 @@ class Finals {
   std::vector<Runner> runners_;
   std::vector<Racer> racers_;
   bool batched_ = false;
+  int launches_per_sample_ = 1;
 };
 
 }  // namespace

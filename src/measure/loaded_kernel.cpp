@@ -7,7 +7,9 @@ LoadedKernel::LoadedKernel(Gpu& gpu, Workspace& workspace, const MeasureRequest&
       workspace_(workspace),
       request_(request),
       kernel_(request.cubin, request.symbol),
-      own_(gpu, workspace.kernels(), request.workspace) {
+      own_(gpu, workspace.kernels(), request.workspace),
+      tally_(std::make_shared<LaunchTally>()) {
+  tally_->tolerance_factor = request.tolerance_factor;
   rebind();
   if (request.shape.dynamic_shared_bytes > 0)
     kernel_.allow_dynamic_shared(static_cast<int>(request.shape.dynamic_shared_bytes));
@@ -23,7 +25,7 @@ void LoadedKernel::launch(std::size_t copy) {
 }
 
 Subject LoadedKernel::subject() {
-  return {[this](std::size_t copy) { launch(copy); }, [this] { return bind_copies(); }};
+  return {[this](std::size_t copy) { launch(copy); }, [this] { return bind_copies(); }, &workspace_, tally_};
 }
 
 void LoadedKernel::rebind() {

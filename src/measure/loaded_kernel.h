@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "gpu/device.h"
@@ -27,6 +28,8 @@ class LoadedKernel {
   /// After the problem's workspace moved its buffers.
   void rebind();
   KernelWorkspace& own_workspace() { return own_; }
+  /// What became of its timed launches.
+  const LaunchTally& tally() const { return *tally_; }
 
  private:
   std::size_t bind_copies();
@@ -37,6 +40,7 @@ class LoadedKernel {
   const MeasureRequest& request_;
   Kernel kernel_;
   KernelWorkspace own_;
+  std::shared_ptr<LaunchTally> tally_;
   std::vector<ArgumentPack> arguments_;  ///< by copy
 };
 

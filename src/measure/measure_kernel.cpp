@@ -54,6 +54,11 @@ class Measurement {
     result.timing = summarise(std::move(sampled.samples));
     // Why, the parent says: it knows the leader.
     if (sampled.screened_out) result.outcome = Outcome::screened_out;
+    workspace_.settle_checks();
+    if (kernel_.tally().wrong == 0) return;
+    // It was right before: the result changes from launch to launch.
+    result.outcome = Outcome::unstable;
+    result.reason = kernel_.tally().reason();
   }
 
  private:
@@ -75,7 +80,7 @@ void run(Measurement& measurement, const MeasurePolicy& policy, const Timer& tim
   doing = "while it was timed";
   measurement.time();
   result.condition = read_condition(nvml, timer);
-  if (!policy.verify || result.outcome == Outcome::screened_out) return;
+  if (!policy.verify || result.outcome != Outcome::ok) return;
   doing = "in a launch after it was timed";
   if (!measurement.verify(1)) {
     // Right before the timing and wrong after it: the result changes from launch to launch.

@@ -156,6 +156,7 @@ MeasuredBaseline baseline_from(const Json& json) {
 Json calibration_json(const Calibration& calibration) {
   return {{"ffma_tflops", calibration.ffma_tflops},
           {"copy_gbs", calibration.copy_gbs},
+          {"read_gbs", calibration.read_gbs},
           {"shared_gbs", calibration.shared_gbs},
           {"event_floor_us", calibration.event_floor_us},
           {"empty_kernel_us", calibration.empty_kernel_us},
@@ -166,6 +167,7 @@ Calibration calibration_from(const Json& json) {
   Calibration calibration;
   get(json, "ffma_tflops", calibration.ffma_tflops);
   get(json, "copy_gbs", calibration.copy_gbs);
+  get(json, "read_gbs", calibration.read_gbs);
   get(json, "shared_gbs", calibration.shared_gbs);
   get(json, "event_floor_us", calibration.event_floor_us);
   get(json, "empty_kernel_us", calibration.empty_kernel_us);

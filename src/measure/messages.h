@@ -102,6 +102,8 @@ struct Measured {
   std::optional<KernelAttributes> attributes;  ///< the driver's, to compare with the cubin's
   std::optional<int> driver_blocks_per_multiprocessor;
   double wall_ms = 0;
+  std::string
+      printed;  ///< to standard output and error, as it is; the parent has taken it, it is in no message
 };
 
 /// The leaders of a prepared problem, to be measured again in turns. The worker adds the problem's baselines

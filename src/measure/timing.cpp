@@ -8,7 +8,6 @@ namespace tiletune {
 
 namespace {
 
-constexpr std::int64_t kSmallestFlush = std::int64_t{16} << 20;
 /// So long a series of samples may take between two signs of life.
 constexpr double kLongestSeriesUs = 0.25e6;
 /// Single launches of a kernel before it is known whether it needs batches.
@@ -33,21 +32,18 @@ std::vector<double> times_of(const std::vector<Shot>& shots) {
 
 }  // namespace
 
-Preparation preparation_for(CachePolicy cache, bool batch) {
-  if (cache == CachePolicy::warm) return Preparation::warm;
-  return cache == CachePolicy::rotate || batch ? Preparation::rotate : Preparation::flush;
-}
-
 Timer::Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> beat)
     : gpu_(gpu),
       kernels_(kernels),
       beat_(std::move(beat)),
-      flush_(static_cast<std::size_t>(std::max(2 * gpu.facts().l2_bytes, kSmallestFlush))),
+      flush_(gpu, kernels),
       blocker_(kernels),
       probe_(gpu, kernels, 2 * kLongestSeries),
       begins_(kLongestSeries),
-      ends_(kLongestSeries) {
-  flush();
+      ends_(kLongestSeries),
+      checks_(kLongestSeries),
+      budget_(std::random_device()()) {
+  flush_.clean();
   gpu_.synchronize();
   wake();
   event_floor_us_ = measure_event_floor();
@@ -58,21 +54,19 @@ bool Timer::needs_batch(const MeasurePolicy& policy, double single_us, std::opti
   return single_us < policy.batch_below_us * (leader_is_short ? 2 : 1);
 }
 
-void Timer::flush() { gpu_.fill32(flush_.address(), 0, flush_.bytes() / sizeof(std::uint32_t)); }
-
 double Timer::measure_event_floor() {
-  const Part nothing{[this](int) { flush(); }, [](int) {}};
+  const Part nothing{[this] { flush_.clean(); }, [] {}};
   return median(times_of(in_series(nothing, kFloorSamples, 1, 1)));
 }
 
 void Timer::wake() {
   using std::chrono::steady_clock;
   const auto started = steady_clock::now();
-  const Part busy{[](int) {}, [this](int) { flush(); }};
+  const Part busy{[] {}, [this] { flush_.clean(); }};
   double last_mhz = 0;
   int steady = 0;
   while (steady < kSteadySeries && steady_clock::now() - started < kLongestWake) {
-    const std::vector<Shot> shots = series(busy, kLongestSeries, 1);
+    const std::vector<Shot> shots = series(busy, kLongestSeries, 1, 1);
     if (shots.empty() || !shots.back().clock_mhz) return;
     const double mhz = *shots.back().clock_mhz;
     steady = std::abs(mhz - last_mhz) < kSteadyClock * mhz ? steady + 1 : 0;
@@ -81,12 +75,13 @@ void Timer::wake() {
 }
 
 void Timer::measure_floors(Calibration& calibration) {
-  const Subject nothing{[this](std::size_t) { kernels_.launch_empty(); }, [] { return std::size_t{1}; }};
+  const Subject nothing{[this](std::size_t) { kernels_.launch_empty(); }};
   estimate_us([&] { nothing.launch(0); });
   calibration.event_floor_us = event_floor_us_;
-  calibration.empty_kernel_us = median(times_of(singles(nothing, Preparation::flush, 1, kFloorSamples)));
-  const auto batch = record_batch(nothing, Preparation::warm);
-  calibration.empty_kernel_batch_us = median(times_of(batches(*batch, Preparation::warm, kFloorSamples)));
+  calibration.empty_kernel_us = median(times_of(singles(nothing, CachePolicy::cold, 1, kFloorSamples)));
+  const Batch batch = record_batch(nothing);
+  calibration.empty_kernel_batch_us =
+      median(times_of(batches(nothing, batch, CachePolicy::warm, kFloorSamples)));
 }
 
 double Timer::estimate_us(const std::function<void()>& launch) {
@@ -115,25 +110,51 @@ std::vector<Shot> Timer::read(int count, int launches) {
   return shots;
 }
 
-std::vector<Shot> Timer::series(const Part& part, int count, int launches) {
+std::vector<bool> Timer::choose_checks(const Part& part, int count, double estimate_us) {
+  const bool possible = part.subject != nullptr && part.subject->tally != nullptr;
+  if (!possible) return std::vector<bool>(static_cast<std::size_t>(count), false);
+  return budget_.choose(count, estimate_us, *part.subject->tally);
+}
+
+std::vector<Shot> Timer::series(const Part& part, int count, double estimate_us, int launches) {
+  using std::chrono::steady_clock;
+  const auto started = steady_clock::now();
+  std::vector<bool> checked = choose_checks(part, count, estimate_us);
+  if (std::count(checked.begin(), checked.end(), true) > 0)
+    part.subject->buffers->reserve_checks(static_cast<std::size_t>(count * launches));
   probe_.clear();
   blocker_.block();
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
     // Before the preparation, which takes long enough for the launch to be set up meanwhile.
     probe_.read(2 * i);
-    part.prepare(i);
+    part.prepare();
     gpu_.record(begins_[at]);
-    part.timed(i);
+    part.timed();
     gpu_.record(ends_[at]);
     probe_.read(2 * i + 1);
+    if (!checked[at]) continue;
+    checked[at] = part.subject->buffers->queue_check(part.copies(), part.subject->tally);
+    gpu_.record(checks_[at]);
   }
   blocker_.release();
   gpu_.synchronize();
-  last_busy_ = std::chrono::steady_clock::now();
+  last_busy_ = steady_clock::now();
   beat_();
+  account(part, checked, last_busy_ - started);
   if (blocker_.gave_up()) return {};
   return read(count, launches);
+}
+
+void Timer::account(const Part& part, const std::vector<bool>& checked,
+                    std::chrono::duration<double, std::micro> spent) {
+  double checks_us = 0;
+  for (std::size_t i = 0; i < checked.size(); ++i) {
+    if (!checked[i]) continue;
+    part.subject->tally->check_us = gpu_.elapsed_us(ends_[i], checks_[i]);
+    checks_us += part.subject->tally->check_us;
+  }
+  budget_.spend(spent.count(), checks_us);
 }
 
 std::vector<Shot> Timer::in_series(const Part& part, int count, double estimate_us, int launches) {
@@ -142,52 +163,81 @@ std::vector<Shot> Timer::in_series(const Part& part, int count, double estimate_
   std::vector<Shot> shots;
   while (static_cast<int>(shots.size()) < count) {
     const int left = count - static_cast<int>(shots.size());
-    for (const Shot& shot : series(part, std::min(left, longest), launches)) shots.push_back(shot);
+    for (const Shot& shot : series(part, std::min(left, longest), estimate_us, launches))
+      shots.push_back(shot);
   }
   return shots;
 }
 
-std::vector<Shot> Timer::singles(const Subject& subject, Preparation preparation, double estimate_us,
-                                 int count) {
-  const std::size_t copies = preparation == Preparation::rotate ? subject.copies() : 1;
-  const Part part{[&](int) {
-                    if (preparation == Preparation::flush) flush();
-                    if (preparation != Preparation::flush) subject.launch(next_copy_++ % copies);
-                  },
-                  [&](int) { subject.launch(next_copy_++ % copies); }};
-  const double with_preparation_us = preparation == Preparation::flush ? estimate_us : 2 * estimate_us;
-  return in_series(part, count, with_preparation_us, 1);
+/// What is flushed is flushed after the outputs were filled: their lines are written back before the launch.
+/// A warm launch finds what one before it left, and what that one had read.
+void Timer::bring_cache_to(CachePolicy cache, const Subject& subject, const CopyRange& copies) {
+  if (cache == CachePolicy::warm && copies.count == 1) subject.launch(copies.first);
+  if (subject.buffers != nullptr) subject.buffers->invalidate(copies);
+  if (cache == CachePolicy::dirty) return flush_.dirty();
+  if (cache != CachePolicy::warm) return flush_.clean();
+  if (subject.buffers != nullptr) subject.buffers->touch_inputs();
 }
 
-std::unique_ptr<Graph> Timer::record_batch(const Subject& subject, Preparation preparation) {
-  const std::size_t copies = preparation == Preparation::rotate ? subject.copies() : 1;
-  auto batch = std::make_unique<Graph>(gpu_, [&] {
-    for (std::size_t i = 0; i < kBatch; ++i) subject.launch(i % copies);
+std::vector<Shot> Timer::singles(const Subject& subject, CachePolicy cache, double estimate_us, int count) {
+  const bool rotates = cache == CachePolicy::rotate;
+  const std::size_t copies = rotates ? subject.copies() : 1;
+  CopyRange timed;
+  Part part;
+  part.subject = &subject;
+  part.prepare = [&] {
+    if (!rotates) return bring_cache_to(cache, subject, timed);
+    // Its lines make way for those of the launch on another copy.
+    const std::size_t before = next_copy_++ % copies;
+    timed.first = next_copy_++ % copies;
+    subject.buffers->invalidate(timed);
+    subject.launch(before);
+  };
+  part.timed = [&] { subject.launch(timed.first); };
+  part.copies = [&] { return timed; };
+  const bool launches_before = rotates || cache == CachePolicy::warm;
+  return in_series(part, count, launches_before ? 2 * estimate_us : estimate_us, 1);
+}
+
+Batch Timer::record(const Subject& subject, std::size_t copies, int launches) {
+  Batch batch;
+  batch.launches = launches;
+  batch.graph = std::make_unique<Graph>(gpu_, [&] {
+    for (int i = 0; i < launches; ++i) subject.launch(static_cast<std::size_t>(i) % copies);
   });
   // The first launch of a graph loads it.
-  batch->launch();
+  batch.graph->launch();
   gpu_.synchronize();
   beat_();
   return batch;
 }
 
-std::vector<Shot> Timer::batches(Graph& batch, Preparation preparation, int count) {
-  const Part part{[&](int) {
-                    if (preparation != Preparation::warm) flush();
-                  },
-                  [&](int) { batch.launch(); }};
-  return in_series(part, count, 1, kBatch);
+Batch Timer::record_batch(const Subject& subject) {
+  if (subject.buffers == nullptr) return record(subject, 1, kBatch);
+  const std::size_t copies = subject.copies();
+  return record(subject, copies, static_cast<int>(copies));
+}
+
+Batch Timer::record_back_to_back(const Subject& subject) { return record(subject, 1, kBatch); }
+
+std::vector<Shot> Timer::batches(const Subject& subject, const Batch& batch, CachePolicy cache, int count) {
+  const CopyRange all{0, static_cast<std::size_t>(batch.launches)};
+  Part part;
+  part.subject = &subject;
+  part.prepare = [&] { bring_cache_to(cache, subject, all); };
+  part.timed = [&] { batch.graph->launch(); };
+  part.copies = [&] { return all; };
+  return in_series(part, count, 1, batch.launches);
 }
 
 Sampled Timer::time_in_batches(const MeasurePolicy& policy, const Subject& subject,
                                std::optional<double> leader_us) {
   const std::vector<Shot> singles =
-      this->singles(subject, preparation_for(policy.cache, false), policy.batch_below_us, kIsolatedSamples);
-  const Preparation preparation = preparation_for(policy.cache, true);
-  const auto batch = record_batch(subject, preparation);
-  Sampled sampled =
-      sample(policy, {0, leader_us}, clock_, [&](int count) { return batches(*batch, preparation, count); });
-  sampled.samples.batch = kBatch;
+      this->singles(subject, policy.cache, policy.batch_below_us, kIsolatedSamples);
+  const Batch batch = record_batch(subject);
+  Sampled sampled = sample(policy, {0, leader_us}, clock_,
+                           [&](int count) { return batches(subject, batch, policy.cache, count); });
+  sampled.samples.batch = batch.launches;
   sampled.samples.isolated_us = median(times_of(singles));
   return sampled;
 }
@@ -200,13 +250,12 @@ Sampled Timer::time(const MeasurePolicy& policy, const Subject& subject, std::op
     const double time_us = this->estimate_us([&] { subject.launch(0); });
     estimate_us = std::min(time_us, estimate_us.value_or(time_us));
   }
-  const Preparation preparation = preparation_for(policy.cache, false);
   std::vector<Shot> first;
   if (policy.batch_below_us > 0 && *estimate_us < kLongestLoadUs) {
-    first = singles(subject, preparation, *estimate_us, 1);
+    first = singles(subject, policy.cache, *estimate_us, 1);
     estimate_us = first.front().time_us;
     if (*estimate_us < kClearlyLong * policy.batch_below_us) {
-      for (const Shot& shot : singles(subject, preparation, *estimate_us, kFirstSamples - 1))
+      for (const Shot& shot : singles(subject, policy.cache, *estimate_us, kFirstSamples - 1))
         first.push_back(shot);
       const std::vector<double> times = times_of(first);
       estimate_us = *std::min_element(times.begin(), times.end());
@@ -215,7 +264,7 @@ Sampled Timer::time(const MeasurePolicy& policy, const Subject& subject, std::op
   }
   return sample(policy, {*estimate_us, leader_us}, clock_, [&](int count) {
     if (!first.empty()) return std::exchange(first, {});
-    return singles(subject, preparation, *estimate_us, count);
+    return singles(subject, policy.cache, *estimate_us, count);
   });
 }
 

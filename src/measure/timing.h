@@ -9,10 +9,13 @@
 #include "gpu/device.h"
 #include "gpu/graph.h"
 #include "measure/blocker.h"
+#include "measure/cache_flush.h"
 #include "measure/clock_probe.h"
 #include "measure/device_kernels.h"
+#include "measure/launch_checks.h"
 #include "measure/messages.h"
 #include "measure/sampling.h"
+#include "measure/workspace.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
@@ -20,20 +23,24 @@ namespace tiletune {
 /// Something that can be timed: it queues one launch, on the buffers of the given copy.
 struct Subject {
   std::function<void(std::size_t copy)> launch;
-  std::function<std::size_t()> copies;  ///< of its buffers; asked for only where they are to rotate
+  std::function<std::size_t()> copies = {};      ///< of its buffers; asked for only where several are needed
+  Workspace* buffers = nullptr;                  ///< whose outputs become invalid before every timed launch
+  std::shared_ptr<LaunchTally> tally = nullptr;  ///< of checked launches; none: they are not checked
 };
 
-/// What precedes a timed launch.
-enum class Preparation { flush, rotate, warm };
-
-/// How single launches or those of a batch are kept from the cache, or in it.
-Preparation preparation_for(CachePolicy cache, bool batch);
+/// Launches recorded as a graph.
+struct Batch {
+  std::unique_ptr<Graph> graph;
+  int launches = 0;
+};
 
 /// Times launches with CUDA events on the GPU's stream, less what two events with nothing between them read.
-/// Launches are queued behind a blocking kernel, so that no sample waits for the host.
+/// Launches are queued behind a blocking kernel, so that no sample waits for the host. Before every timed
+/// launch its outputs become invalid, and then the cache is brought into its state; after it they are
+/// compared with the reference, as far as that takes little of the time. None of that is timed.
 class Timer {
  public:
-  /// Launches in a batch.
+  /// Launches in a batch; fewer where memory has no room for so many outputs.
   static constexpr int kBatch = 100;
   /// Single launches of a kernel that is timed in batches.
   static constexpr int kIsolatedSamples = 7;
@@ -51,11 +58,13 @@ class Timer {
 
   /// `count` samples of single launches. A kernel that takes `estimate_us` is queued so few times at once
   /// that signs of life keep coming.
-  std::vector<Shot> singles(const Subject& subject, Preparation preparation, double estimate_us, int count);
-  /// A batch: kBatch launches in a graph, on rotating copies of the buffers or all on the first.
-  std::unique_ptr<Graph> record_batch(const Subject& subject, Preparation preparation);
-  /// `count` samples of it, per launch. Unless it is to be warm the cache is flushed before each.
-  std::vector<Shot> batches(Graph& batch, Preparation preparation, int count);
+  std::vector<Shot> singles(const Subject& subject, CachePolicy cache, double estimate_us, int count);
+  /// A launch on each copy of the subject's buffers; kBatch launches of one without buffers.
+  Batch record_batch(const Subject& subject);
+  /// kBatch launches on the first copy, which are not to be timed one by one.
+  Batch record_back_to_back(const Subject& subject);
+  /// `count` samples of a batch that record_batch() has made of the subject, per launch.
+  std::vector<Shot> batches(const Subject& subject, const Batch& batch, CachePolicy cache, int count);
 
   /// Whether single launches of that time are too short to be timed by themselves. What may compete with a
   /// leader that is timed in batches is so too: the two ways differ by some tenths of a microsecond.
@@ -68,21 +77,30 @@ class Timer {
   /// Whether samples are free of the host's launch latency: launches can be queued behind a blocking kernel.
   bool blocks() const { return blocker_.works(); }
 
+  CacheFlush& flush() { return flush_; }
+
   /// Gives the sign of life for a launch that was not timed.
   void beat() const { beat_(); }
 
  private:
-  /// Parts of one sample, by its number in a series.
+  /// Parts of one sample.
   struct Part {
-    std::function<void(int)> prepare;
-    std::function<void(int)> timed;
+    std::function<void()> prepare;
+    std::function<void()> timed;
+    const Subject* subject = nullptr;        ///< none: there is nothing to check
+    std::function<CopyRange()> copies = {};  ///< on which the timed launches were
   };
 
   std::vector<Shot> in_series(const Part& part, int count, double estimate_us, int launches);
-  std::vector<Shot> series(const Part& part, int count, int launches);
+  std::vector<Shot> series(const Part& part, int count, double estimate_us, int launches);
+  std::vector<bool> choose_checks(const Part& part, int count, double estimate_us);
+  void account(const Part& part, const std::vector<bool>& checked,
+               std::chrono::duration<double, std::micro> spent);
   std::vector<Shot> read(int count, int launches);
+  Batch record(const Subject& subject, std::size_t copies, int launches);
+  /// What precedes a timed launch on the first copy, or on all of a batch.
+  void bring_cache_to(CachePolicy cache, const Subject& subject, const CopyRange& copies);
   double measure_event_floor();
-  void flush();
   /// Keeps an idle GPU busy until its clock has risen.
   void wake();
   Sampled time_in_batches(const MeasurePolicy& policy, const Subject& subject,
@@ -93,12 +111,14 @@ class Timer {
   Gpu& gpu_;
   DeviceKernels& kernels_;
   std::function<void()> beat_;
-  DeviceBuffer flush_;
+  CacheFlush flush_;
   Blocker blocker_;
   ClockProbe probe_;
   std::size_t next_copy_ = 0;  ///< of rotating buffers; counts on from series to series
   std::vector<Event> begins_;
   std::vector<Event> ends_;
+  std::vector<Event> checks_;  ///< after the check of a sample
+  CheckBudget budget_;
   RunClock clock_;
   double event_floor_us_ = 0;
   std::chrono::steady_clock::time_point last_busy_;

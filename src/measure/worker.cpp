@@ -1,6 +1,9 @@
 #include "measure/worker.h"
 
+#include <stdio_ext.h>
+
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -63,6 +66,7 @@ class Service {
       beat();
       workspace_->rebuild();
     }
+    end_of_prints();
     channel_.send(to_json(measured));
   }
 
@@ -101,7 +105,7 @@ class Service {
   }
 
   Calibration calibrated() {
-    Calibration calibration = measure_ceilings(gpu_);
+    Calibration calibration = measure_ceilings(gpu_, timer_->flush());
     timer_->measure_floors(calibration);
     return calibration;
   }
@@ -131,6 +135,14 @@ class Service {
     } catch (const GpuError& error) {
       return error.what();
     }
+  }
+
+  /// What kernels printed is the parent's to read when it has the answer. What did not fit is not kept for
+  /// the next configuration.
+  static void end_of_prints() {
+    std::fflush(stdout);
+    ::__fpurge(stdout);
+    std::clearerr(stdout);
   }
 
   void refuse(const std::string& reason) {
@@ -179,6 +191,8 @@ void serve(WorkerChannel& channel, Service& service) {
 
 int run_gpu_worker(int device_index) {
   die_with_parent();
+  // A crash takes what is buffered with it.
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   WorkerChannel channel;
   try {
     std::unique_ptr<Service> service;

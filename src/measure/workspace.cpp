@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -16,6 +17,15 @@ namespace {
 
 /// Of a buffer's copies: a batch has no use for more; each is followed by a guard band.
 constexpr std::size_t kMostCopies = 100;
+/// Outputs of a batch's launches may take so much: all of them are filled before each sample.
+constexpr std::size_t kMostOutputBytes = std::size_t{512} << 20;
+/// Of a warm batch the outputs may take so much of the cache, and it has this many launches at least.
+constexpr std::size_t kWarmShare = 4;
+constexpr std::size_t kFewestWarm = 4;
+/// What outputs hold before a timed launch: a small number in every type.
+constexpr std::uint32_t kLooksAlive = 0x3c5b3c5b;
+/// Launches whose checks may be queued at a time, a batch or more of them.
+constexpr std::size_t kMostQueued = 16 * kMostCopies;
 constexpr std::size_t kCopyAlignment = 256;
 constexpr std::size_t kCopyGuard = 4096;
 // Largest single error allowed, as a multiple of the norm-wise bound times the reference's RMS: over 10^9
@@ -62,6 +72,14 @@ Workspace::Workspace(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareReques
     : gpu_(gpu), kernels_(kernels), blas_(blas), request_(std::move(request)), guard_bytes_(guard_bytes()) {
   check_free_memory(gpu_, request_.workload, guard_bytes_);
   use(allocated());
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].buffer.role == BufferRole::in) continue;
+    outputs_.push_back(i);
+    // A kernel that is loaded while the stream is held would wait for it.
+    kernels_.prepare_rows(slots_[i].buffer.type);
+  }
+  checks_ = DeviceBuffer(std::max<std::size_t>(kMostQueued * outputs_.size() * sizeof(LaunchCheck), 1));
+  gpu_.fill8(checks_.address(), 0, checks_.bytes());
   rebuild();
 }
 
@@ -88,17 +106,29 @@ const std::map<std::string, DeviceAddress>& Workspace::addresses(std::size_t cop
   return copy == 0 ? addresses_ : copy_addresses_.at(copy - 1);
 }
 
-std::size_t Workspace::wanted_copies() const {
-  std::size_t one = 0;
+Workspace::CopyCounts Workspace::wanted_copies() const {
+  std::size_t inputs = 0;
+  std::size_t outputs = 0;
   std::size_t touched = 0;
   for (const Slot& slot : slots_) {
-    one += slot.bytes;
+    (slot.buffer.role == BufferRole::in ? inputs : outputs) += slot.bytes;
     touched += static_cast<std::size_t>(slot.buffer.values()) * size_bytes(slot.buffer.type);
   }
-  const auto twice_cache = static_cast<std::size_t>(2 * gpu_.facts().l2_bytes);
-  const std::size_t wanted = std::min(twice_cache / std::max<std::size_t>(touched, 1) + 2, kMostCopies);
-  const std::size_t affordable = gpu_.free_bytes() / 2 / std::max<std::size_t>(one, 1);
-  return std::min(std::max<std::size_t>(wanted, 2), affordable + 1);
+  const auto cache = static_cast<std::size_t>(gpu_.facts().l2_bytes);
+  CopyCounts wanted;
+  if (request_.policy.cache == CachePolicy::warm) {
+    const std::size_t beside_inputs = cache / kWarmShare / std::max<std::size_t>(outputs, 1);
+    wanted.outputs = std::clamp(beside_inputs, kFewestWarm, kMostCopies);
+  } else {
+    wanted.inputs =
+        std::clamp<std::size_t>(2 * cache / std::max<std::size_t>(touched, 1) + 2, 2, kMostCopies);
+    const std::size_t fit = kMostOutputBytes / std::max<std::size_t>(outputs, 1);
+    wanted.outputs = std::clamp(fit, wanted.inputs, kMostCopies);
+  }
+  const std::size_t free = gpu_.free_bytes() / 2;
+  const std::size_t affordable = free / std::max<std::size_t>(inputs + outputs, 1) + 1;
+  if (wanted.inputs * inputs + wanted.outputs * outputs <= free) return wanted;
+  return {std::min(wanted.inputs, affordable), std::min(wanted.outputs, affordable)};
 }
 
 std::size_t Workspace::copies() {
@@ -106,25 +136,33 @@ std::size_t Workspace::copies() {
   return copy_addresses_.size() + 1;
 }
 
+Workspace::Copies Workspace::copies_of(const Slot& slot, std::size_t count) const {
+  Copies made;
+  made.count = count;
+  made.bytes = slot.bytes;
+  made.pitch = (slot.bytes + kCopyAlignment - 1) / kCopyAlignment * kCopyAlignment + kCopyGuard;
+  if (count == 0) return made;
+  made.memory = DeviceBuffer(count * made.pitch);
+  gpu_.fill8(made.memory.address(), pattern_round(slot.buffer), made.memory.bytes());
+  const DeviceAddress from = slot.buffer.role == BufferRole::inout ? slot.initial.address() : slot.data();
+  for (std::size_t copy = 0; copy < count && slot.bytes > 0; ++copy)
+    gpu_.copy_on_device(made.memory.address() + copy * made.pitch, from, slot.bytes);
+  return made;
+}
+
 /// All copies, or none when memory does not suffice.
 void Workspace::make_copies() {
-  const std::size_t copies = wanted_copies() - 1;
-  if (copies == 0) return;
+  const CopyCounts counts = wanted_copies();
   std::vector<Copies> all;
-  std::vector<std::map<std::string, DeviceAddress>> addresses(copies);
+  std::vector<std::map<std::string, DeviceAddress>> addresses(counts.outputs - 1);
   for (const Slot& slot : slots_) {
-    Copies made;
-    made.bytes = slot.bytes;
-    made.pitch = (slot.bytes + kCopyAlignment - 1) / kCopyAlignment * kCopyAlignment + kCopyGuard;
-    made.memory = DeviceBuffer(copies * made.pitch);
-    gpu_.fill8(made.memory.address(), pattern_round(slot.buffer), made.memory.bytes());
-    const DeviceAddress from = slot.buffer.role == BufferRole::inout ? slot.initial.address() : slot.data();
-    for (std::size_t copy = 0; copy < copies; ++copy) {
-      const DeviceAddress to = made.memory.address() + copy * made.pitch;
-      if (slot.bytes > 0) gpu_.copy_on_device(to, from, slot.bytes);
-      addresses[copy][slot.buffer.name] = to;
+    const std::size_t count = slot.buffer.role == BufferRole::in ? counts.inputs : counts.outputs;
+    const Copies& made = all.emplace_back(copies_of(slot, count - 1));
+    for (std::size_t copy = 1; copy < counts.outputs; ++copy) {
+      const std::size_t place = copy % count;
+      addresses[copy - 1][slot.buffer.name] =
+          place == 0 ? slot.data() : made.memory.address() + (place - 1) * made.pitch;
     }
-    all.push_back(std::move(made));
   }
   copies_ = std::move(all);
   copy_addresses_ = std::move(addresses);
@@ -195,16 +233,118 @@ bool Workspace::references_are_intact() {
 }
 
 void Workspace::poison(int variant) {
+  constexpr std::uint32_t kNan = 0xffffffff;
   constexpr std::uint32_t kOtherNan = 0x7fff7fff;  // a NaN as f16, bf16, f32 and f64
-  for (const Slot& slot : slots_) {
-    if (slot.buffer.role == BufferRole::inout) {
-      gpu_.copy_on_device(slot.data(), slot.initial.address(), slot.bytes);
-    } else if (slot.buffer.role == BufferRole::out) {
-      gpu_.fill8(slot.data(), 0xff, slot.bytes);
-      if (variant != 0) gpu_.fill32(slot.data(), kOtherNan, slot.bytes / sizeof kOtherNan);
-      kernels_.fill_bands(padding_of(slot.buffer, slot.data()), kGuardPattern);
+  fill_outputs({}, variant == 0 ? kNan : kOtherNan);
+}
+
+void Workspace::invalidate(const CopyRange& copies) { fill_outputs(copies, kLooksAlive); }
+
+void Workspace::fill_outputs(const CopyRange& copies, std::uint32_t word) {
+  for (const std::size_t i : outputs_) {
+    const Slot& slot = slots_[i];
+    const ElementRows rows = rows_of(slot.buffer);
+    for (const BufferCopies& place : places(i, copies)) {
+      if (slot.buffer.role == BufferRole::inout)
+        kernels_.restore_rows(slot.buffer.type, place, slot.initial.address(), rows);
+      else
+        kernels_.fill_rows(slot.buffer.type, place, rows, word);
     }
   }
+}
+
+std::array<BufferCopies, 2> Workspace::places(std::size_t slot, const CopyRange& copies) const {
+  const bool has_original = copies.first == 0 && copies.count > 0;
+  const std::size_t others = copies.count - (has_original ? 1 : 0);
+  std::array<BufferCopies, 2> places{};
+  places[0] = {slots_[slot].data(), has_original ? 1U : 0U, 0};
+  if (others == 0) return places;
+  const Copies& made = copies_[slot];
+  const std::size_t first = has_original ? 0 : copies.first - 1;
+  places[1] = {made.memory.address() + first * made.pitch, others, made.pitch};
+  return places;
+}
+
+void Workspace::touch_inputs() {
+  for (const Slot& slot : slots_) {
+    if (slot.buffer.role != BufferRole::out) kernels_.read_memory(slot.data(), slot.bytes);
+  }
+}
+
+void Workspace::reserve_checks(std::size_t launches) {
+  const std::size_t needed = checks_used_ + launches * outputs_.size();
+  if (needed * sizeof(LaunchCheck) > checks_.bytes()) settle_checks();
+}
+
+bool Workspace::queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally) {
+  if (reference_rms_.empty()) return false;
+  tally->queued += copies.count;
+  for (std::size_t output = 0; output < outputs_.size(); ++output) {
+    const Slot& slot = slots_[outputs_[output]];
+    DeviceAddress checks = checks_.address() + (checks_used_ + output) * sizeof(LaunchCheck);
+    for (const BufferCopies& place : places(outputs_[output], copies)) {
+      kernels_.check_rows(slot.buffer.type, place, references_.at(slot.buffer.name).address(),
+                          rows_of(slot.buffer), kLooksAlive, checks, outputs_.size());
+      checks += place.count * outputs_.size() * sizeof(LaunchCheck);
+    }
+  }
+  queued_.push_back({std::move(tally), checks_used_, copies.count});
+  checks_used_ += copies.count * outputs_.size();
+  return true;
+}
+
+void Workspace::settle_checks() {
+  if (queued_.empty()) return;
+  std::vector<LaunchCheck> checks(checks_used_);
+  const std::size_t bytes = checks.size() * sizeof(LaunchCheck);
+  gpu_.copy_to_host(checks.data(), checks_.address(), bytes);
+  gpu_.fill8(checks_.address(), 0, bytes);
+  for (const QueuedCheck& queued : std::exchange(queued_, {})) settle(queued, checks);
+  checks_used_ = 0;
+}
+
+void Workspace::settle(const QueuedCheck& queued, const std::vector<LaunchCheck>& checks) {
+  LaunchTally& tally = *queued.tally;
+  for (std::size_t launch = 0; launch < queued.launches; ++launch) {
+    const LaunchCheck* const of_launch = &checks[queued.first + launch * outputs_.size()];
+    ++tally.checked;
+    for (std::size_t output = 0; output < outputs_.size(); ++output) {
+      const Slot& slot = slots_[outputs_[output]];
+      if (!is_wrong(slot, of_launch[output], tally.tolerance_factor)) continue;
+      if (tally.wrong++ == 0) tally.first_fault = describe(slot, of_launch[output], tally.tolerance_factor);
+      break;
+    }
+  }
+}
+
+double Workspace::bound_of(const Slot& slot, double tolerance_factor) const {
+  double values = 0;
+  for (const std::size_t output : outputs_) values += static_cast<double>(slots_[output].buffer.values());
+  const double length = request_.workload.flops / 2 / std::max(values, 1.0);
+  return error_bound(slot.buffer.type, request_.accumulator, length, tolerance_factor);
+}
+
+bool Workspace::is_wrong(const Slot& slot, const LaunchCheck& check, double tolerance_factor) const {
+  const double bound = bound_of(slot, tolerance_factor);
+  const double rms = reference_rms_.at(slot.buffer.name);
+  const double values = static_cast<double>(slot.buffer.values());
+  const double error = std::sqrt(check.squared_error);
+  const double allowed = rms > 0 ? bound * rms * std::sqrt(values) : bound;
+  return check.not_a_number > 0 || error > allowed || check.largest_error > kLargestErrorFactor * bound * rms;
+}
+
+std::string Workspace::describe(const Slot& slot, const LaunchCheck& check, double tolerance_factor) const {
+  const std::string& name = slot.buffer.name;
+  const std::int64_t values = slot.buffer.values();
+  if (check.untouched > 0)
+    return fmt::format("{} of {} elements of {} were not written", check.untouched, values, name);
+  if (check.not_a_number > 0)
+    return fmt::format("{} of {} elements of {} are no number", check.not_a_number, values, name);
+  const double rms = reference_rms_.at(name);
+  const double norm = rms > 0 ? rms * std::sqrt(static_cast<double>(values)) : 1;
+  return fmt::format("relative error {:.3g} of {} (bound {:.3g}), largest error {:.3g}",
+                     std::sqrt(check.squared_error) / norm, name, bound_of(slot, tolerance_factor),
+                     check.largest_error);
 }
 
 Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& result, double bound) const {
@@ -222,16 +362,13 @@ Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& resu
 }
 
 Verification Workspace::verify(double tolerance_factor) {
-  double outputs = 0;
-  for (const Slot& slot : slots_)
-    outputs += slot.buffer.role == BufferRole::in ? 0 : static_cast<double>(slot.buffer.values());
-  const double length = request_.workload.flops / 2 / std::max(outputs, 1.0);
   Verification verification;
-  for (const Slot& slot : slots_) {
-    if (slot.buffer.role == BufferRole::in) continue;
-    const double bound = error_bound(slot.buffer.type, request_.accumulator, length, tolerance_factor);
+  for (const std::size_t output : outputs_) {
+    const Slot& slot = slots_[output];
+    const double bound = bound_of(slot, tolerance_factor);
     const ComparisonResult result = kernels_.compare(
         slot.buffer.type, slot.data(), references_.at(slot.buffer.name).address(), rows_of(slot.buffer));
+    reference_rms_[slot.buffer.name] = result.reference_rms;
     Accuracy& accuracy = verification.accuracy;
     accuracy.relative_error = std::max(accuracy.relative_error, result.relative_error);
     accuracy.error_bound = std::max(accuracy.error_bound, bound);
@@ -280,7 +417,7 @@ std::optional<Finding> Workspace::check_surroundings() {
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     const Copies& copies = copies_[i];
     const Slot& slot = slots_[i];
-    const Bands bands{copies.memory.address() + copies.bytes, copy_addresses_.size(), copies.pitch,
+    const Bands bands{copies.memory.address() + copies.bytes, copies.count, copies.pitch,
                       copies.pitch - copies.bytes};
     const std::uint64_t changed = kernels_.check_bands(bands, pattern_round(slot.buffer)).changed;
     if (changed > 0) {

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "measure/guards.h"
+#include "measure/launch_checks.h"
 #include "measure/reference.h"
 
 namespace tiletune {
@@ -15,6 +18,12 @@ namespace tiletune {
 struct Verification {
   Accuracy accuracy;
   std::optional<Finding> finding;  ///< none: correct
+};
+
+/// Copies of all buffers: those of launches that follow each other.
+struct CopyRange {
+  std::size_t first = 0;
+  std::size_t count = 1;
 };
 
 /// The buffers of one problem, each between two guard bands, with their FP64 reference. Guard bands and
@@ -28,10 +37,12 @@ class Workspace {
   const PrepareRequest& request() const { return request_; }
   DeviceKernels& kernels() { return kernels_; }
   const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
-  /// The same of one of several copies of all buffers; copy 0 are the buffers themselves.
+  /// The same of one of several copies of all buffers; copy 0 are the buffers themselves. Each has outputs of
+  /// its own; inputs are shared among copies that lie far enough apart.
   const std::map<std::string, DeviceAddress>& addresses(std::size_t copy) const;
-  /// How many there are to rotate: so many that together they exceed twice the L2 cache, or one for each
-  /// launch of a batch, as far as memory allows. Makes them on first use.
+  /// How many there are: one for each launch of a batch, as far as memory allows. Their inputs together
+  /// exceed twice the L2 cache; of a warm cache they have one input, and outputs that leave room for it.
+  /// Makes them on first use.
   std::size_t copies();
   /// Moves the buffers, and drops their copies: other addresses, other pages.
   void relocate();
@@ -39,6 +50,18 @@ class Workspace {
   /// Restores what a launch reads and writes: outputs become NaN (one of two bit patterns), inout buffers
   /// their start.
   void poison(int variant);
+  /// Queues the same before timed launches, but outputs are filled with a number: a kernel that works where
+  /// it finds a NaN does nothing then.
+  void invalidate(const CopyRange& copies);
+  /// Queues reads of what a launch on the first copy reads, so that it is in the cache.
+  void touch_inputs();
+  /// Makes room for checks of so many launches, which may wait for the GPU; queue_check() never does.
+  void reserve_checks(std::size_t launches);
+  /// Queues a comparison of what launches after invalidate() left. False where nothing was verified
+  /// before, so that there is nothing to go by.
+  bool queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally);
+  /// Waits, and adds what was queued to the tallies.
+  void settle_checks();
   /// Outputs against the reference.
   Verification verify(double tolerance_factor);
   /// Of each output's bits, in the buffers' order.
@@ -49,11 +72,23 @@ class Workspace {
   void rebuild();
 
  private:
-  /// Copies of one buffer, each followed by a guard band.
+  /// Further copies of one buffer, each followed by a guard band.
   struct Copies {
     DeviceBuffer memory;
+    std::size_t count = 0;
     std::size_t pitch = 0;
     std::size_t bytes = 0;
+  };
+  /// How many copies of inputs and of outputs there are, the buffers themselves among them.
+  struct CopyCounts {
+    std::size_t inputs = 1;
+    std::size_t outputs = 1;
+  };
+  /// Queued comparisons of one call.
+  struct QueuedCheck {
+    std::shared_ptr<LaunchTally> tally;
+    std::size_t first = 0;  ///< of its LaunchChecks, one after the other for each launch and output
+    std::size_t launches = 0;
   };
   struct Slot {
     Workload::SizedBuffer buffer;
@@ -67,8 +102,16 @@ class Workspace {
 
   std::vector<Slot> allocated() const;
   void use(std::vector<Slot> slots);
-  std::size_t wanted_copies() const;
+  CopyCounts wanted_copies() const;
   void make_copies();
+  Copies copies_of(const Slot& slot, std::size_t count) const;
+  void fill_outputs(const CopyRange& copies, std::uint32_t word);
+  /// Where the copies of a slot lie: the buffer itself, and the others.
+  std::array<BufferCopies, 2> places(std::size_t slot, const CopyRange& copies) const;
+  double bound_of(const Slot& slot, double tolerance_factor) const;
+  bool is_wrong(const Slot& slot, const LaunchCheck& check, double tolerance_factor) const;
+  std::string describe(const Slot& slot, const LaunchCheck& check, double tolerance_factor) const;
+  void settle(const QueuedCheck& queued, const std::vector<LaunchCheck>& checks);
   void drop_copies();
   void fill();
   void compute_references();
@@ -87,6 +130,11 @@ class Workspace {
   std::map<std::string, DeviceAddress> addresses_;
   std::map<std::string, DeviceBuffer> references_;
   std::map<std::string, std::uint64_t> reference_checksums_;
+  std::map<std::string, double> reference_rms_;  ///< known once something was verified
+  std::vector<std::size_t> outputs_;             ///< slots
+  DeviceBuffer checks_;
+  std::vector<QueuedCheck> queued_;
+  std::size_t checks_used_ = 0;
 };
 
 }  // namespace tiletune

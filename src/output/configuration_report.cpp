@@ -26,6 +26,7 @@ Json calibration_json(const CalibrationRecord& record) {
   return {{"recorded_at", record.recorded_at},
           {"ffma_tflops", record.ffma_tflops},
           {"copy_gbs", record.copy_gbs},
+          {"read_gbs", record.read_gbs},
           {"shared_gbs", record.shared_gbs},
           {"event_floor_us", record.event_floor_us},
           {"empty_kernel_us", record.empty_kernel_us},

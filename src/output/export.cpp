@@ -89,7 +89,7 @@ nlohmann::ordered_json to_json(const SweepRecord& sweep) {
 }
 
 void write_export(std::ostream& out, const Database& database, const TrialFilter& filter, bool with_samples) {
-  nlohmann::ordered_json envelope{{"tiletune_trials", 1}};
+  nlohmann::ordered_json envelope{{"tiletune_trials", 2}};
   add_records(envelope, database);
   envelope["trials"] = nlohmann::ordered_json::array();
   JsonArrayStream trials(out, envelope, 1);

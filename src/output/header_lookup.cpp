@@ -15,7 +15,7 @@ struct Entry {
   const char* element_types;  // "f32"
   const char* scalars;        // "alpha=1 beta=0"
   bool beta_is_zero;          // the class of the scalars: whether C is read
-  const char* cache;          // the L2 cache before a launch: "cold", "rotate", "warm"
+  const char* cache;          // the L2 cache before a launch: "cold", "dirty", "rotate", "warm"
   const char* source;         // "measured", "predicted", "replayed", "imported"
   const char* problem;        // "4096x4096x4096", "1000x77x513 lda=520"
   long long sizes[4];         // M, N, K of a gemm; 0: none

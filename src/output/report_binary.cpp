@@ -118,10 +118,12 @@ std::optional<double> waves(const ConfigurationReport& report) {
 }
 
 ReportSection what_section(const Trial& kernel) {
+  constexpr std::size_t kMostPrinted = 400;
   ReportSection section(printable(fmt::format("{} at {} on {}: {}", kernel.template_name, kernel.problem,
                                               kernel.gpu, name(kernel.outcome))));
   section.add("reason", printable(kernel.reason));
   section.add("warnings", printable(kernel.warnings));
+  section.add("printed", shortened(printable(kernel.printed), kMostPrinted));
   section.add("parameters", printable(parameters_text(kernel)));
   section.add("kernel", printable(kernel.kernel_expression));
   if (const auto launch = launch_of(kernel)) {

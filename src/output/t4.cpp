@@ -122,6 +122,7 @@ const char* invalidity(Outcome outcome) {
       return "compile";
     case Outcome::wrong_result:
     case Outcome::out_of_bounds:
+    case Outcome::implausible:
       return "correctness";
     case Outcome::timeout:
       return "timeout";

@@ -20,7 +20,8 @@ class Strategy {
   virtual void observe(std::uint64_t index, std::optional<double> median_us) = 0;
 };
 
-/// exhaustive: ascending index. random: a seeded permutation of the indices, without listing them.
+/// Both go through a permutation of the indices without listing them: exhaustive through one that is always
+/// the same, random through that of its seed.
 std::unique_ptr<Strategy> make_strategy(const StrategySpec& spec, const Space& space);
 
 }  // namespace tiletune

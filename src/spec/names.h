@@ -35,8 +35,10 @@ inline constexpr std::array<Named<Operation>, 2> kOperations{
     {{Operation::gemm, "gemm"}, {Operation::custom, "custom"}}};
 inline constexpr std::array<Named<StrategyKind>, 2> kStrategies{
     {{StrategyKind::exhaustive, "exhaustive"}, {StrategyKind::random, "random"}}};
-inline constexpr std::array<Named<CachePolicy>, 3> kCachePolicies{
-    {{CachePolicy::cold, "cold"}, {CachePolicy::rotate, "rotate"}, {CachePolicy::warm, "warm"}}};
+inline constexpr std::array<Named<CachePolicy>, 4> kCachePolicies{{{CachePolicy::cold, "cold"},
+                                                                   {CachePolicy::dirty, "dirty"},
+                                                                   {CachePolicy::rotate, "rotate"},
+                                                                   {CachePolicy::warm, "warm"}}};
 inline constexpr std::array<Named<Baseline>, 3> kBaselines{
     {{Baseline::none, "none"}, {Baseline::cublas, "cublas"}, {Baseline::lt, "lt"}}};
 inline constexpr std::array<Named<View>, 2> kViews{{{View::ranking, "ranking"}, {View::ladder, "ladder"}}};

@@ -190,12 +190,13 @@ struct Budget {
 
 /// What the L2 cache holds when a timed launch begins.
 enum class CachePolicy {
-  cold,    ///< nothing of the buffers: flushed before launches; in batches each launch has another copy
+  cold,    ///< nothing of the buffers, and nothing to write back; in batches each launch has another copy
+  dirty,   ///< the same, but full of lines that the launch has to write back
   rotate,  ///< nothing of the buffers: every launch has another copy, which together exceed twice the cache
   warm     ///< what the launch before it left
 };
 
-/// "cold", "rotate" or "warm"
+/// "cold", "dirty", "rotate" or "warm"
 std::string_view name(CachePolicy policy);
 
 /// The leaders are measured again, in turns, with the baselines.

@@ -109,11 +109,14 @@ std::vector<Column> make_columns() {
       json("launch", &T::launch, "grid (thread blocks), block (threads), dynamic_shared_bytes"),
       text("element_types", &T::element_types, "types of the buffers; then of the accumulator"),
       text("cache", &T::cache,
-           "L2 before a sample: cold (flushed, or other buffers), rotate (other buffers) or warm"),
+           "L2 before a sample: cold (flushed, or other buffers), dirty (flushed by writes), rotate (other "
+           "buffers) "
+           "or warm"),
 
       enumeration("outcome", &T::outcome, outcome_from_name, "what became of the configuration"),
       text("reason", &T::reason, "why the outcome is not ok"),
       text("warnings", &T::warnings, "what is noteworthy about a configuration that ran"),
+      text("printed", &T::printed, "what the kernel printed, and the driver about it; 4 KiB at most"),
       enumeration("source", &T::source, source_from_name, "measured, predicted, replayed or imported"),
       real("median_us", &T::median_us, "median time of one launch, us"),
       real("ci_low_us", &T::ci_low_us, "lower end of the median's 95% interval, us"),

@@ -125,10 +125,8 @@ class Known {
       if (object.type == "table") tables_.emplace(object.name, TableText(object.sql));
       if (object.type == "index") indices_.emplace(object.name, normalised(object.sql));
     }
-    for (const Column& column : trial_columns()) {
-      const std::string sql = add_column_sql(column);
-      added_.insert(normalised(std::string_view(sql).substr(sql.find(" COLUMN ") + sizeof(" COLUMN"))));
-    }
+    for (const Column& column : trial_columns()) add("trial", add_column_sql(column));
+    add("calibration", kAddReadRate);
   }
 
   std::set<std::string> names() const {
@@ -149,14 +147,20 @@ class Known {
     const TableText text(table.sql);
     if (text.frame != known.frame) return fmt::format("the form '{}'", text.frame);
     for (const std::string& definition : text.definitions) {
-      const bool added = table.table == "trial" && added_.contains(definition);
-      if (!added && !known.definitions.contains(definition))
+      if (!added_.contains({table.table, definition}) && !known.definitions.contains(definition))
         return fmt::format("'{}', which is not tiletune's", definition);
     }
     return current ? missing_in(text, known) : "";
   }
 
  private:
+  /// A column as "ALTER TABLE ... ADD COLUMN ..." defines it.
+  void add(const std::string& table, const std::string& sql) {
+    const std::string_view definition =
+        std::string_view(sql).substr(sql.find(" COLUMN ") + sizeof(" COLUMN"));
+    added_.emplace(table, normalised(definition.substr(0, definition.find(';'))));
+  }
+
   static std::string missing_in(const TableText& text, const TableText& known) {
     const auto name = [](const std::string& definition) {
       const std::string_view word = Words(definition).next();
@@ -172,7 +176,7 @@ class Known {
 
   std::map<std::string, TableText> tables_;
   std::map<std::string, std::string> indices_;
-  std::set<std::string> added_;  ///< columns of trial, as an upgrade adds them
+  std::set<std::pair<std::string, std::string>> added_;  ///< table and column, as an upgrade adds it
 };
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what) {

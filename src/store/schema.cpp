@@ -33,6 +33,9 @@ constexpr std::array kCalibrationColumns{
     CalibrationColumn{"ffma_tflops", &C::ffma_tflops,
                       "FP32 multiply-adds from registers, 10^12 operations/s"},
     CalibrationColumn{"copy_gbs", &C::copy_gbs, "copy in device memory, bytes read and written, 10^9/s"},
+    CalibrationColumn{
+        "read_gbs", &C::read_gbs,
+        "reads of device memory, 10^9 bytes/s; 0 in a calibration of before schema 5, which is not used"},
     CalibrationColumn{"shared_gbs", &C::shared_gbs,
                       "reads of shared memory, all multiprocessors, 10^9 bytes/s"},
     CalibrationColumn{"event_floor_us", &C::event_floor_us,

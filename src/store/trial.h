@@ -27,12 +27,13 @@ struct Trial {
   std::string compile_options;    ///< JSON array
   std::string launch;             ///< JSON {"grid":[x,y,z],"block":[x,y,z],"dynamic_shared_bytes":n}
   std::string element_types;      ///< "f32", or "A:f16 B:f16 C:f32 accumulator:f32"
-  std::string cache;              ///< L2 before a sample: "cold", "rotate" or "warm"; empty: not timed
+  std::string cache;  ///< L2 before a sample: "cold", "dirty", "rotate" or "warm"; empty: not timed
 
   // result
   Outcome outcome = Outcome::dispatched;
   std::string reason;    ///< empty for ok
   std::string warnings;  ///< joined by "; "
+  std::string printed;   ///< by the kernel, and by the driver about it; made printable
   Source source = Source::measured;
   std::optional<double> median_us;
   std::optional<double> ci_low_us;  ///< 95% interval of the median

@@ -68,8 +68,16 @@ UPDATE trial SET "key" = digits || substr("key", length(digits) + 1) FROM (
 ) WHERE id = row;
 )";
 
+/// Up to schema 4 the flush before a cold sample left lines that the kernel had to write back.
+constexpr const char* kColdWasDirty = "UPDATE trial SET cache = 'dirty' WHERE cache = 'cold';";
+
+/// A calibration without a rate of reads was taken in that state too, and is not used.
+void add_read_rate(SQLite::Database& database) {
+  const auto present = "SELECT count(*) FROM pragma_table_info('calibration') WHERE name = 'read_gbs'";
+  if (database.execAndGet(present).getInt() == 0) database.exec(kAddReadRate);
+}
+
 void upgrade_from_1(SQLite::Database& database) {
-  add_missing_columns(database);
   if (!database.tableExists("sweep_trial")) database.exec(membership_sql());
   database.exec(calibration_table_sql());
   repack_samples(database);
@@ -90,8 +98,12 @@ void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
   try {
     database.exec(kDropViewsAndTriggers);
     for (const std::string& name : dropped_indices()) database.exec("DROP INDEX IF EXISTS " + name);
+    add_missing_columns(database);
     if (version == 1) upgrade_from_1(database);
-    database.exec(indices_sql() + kKeysByTime + views_sql() + version_sql());
+    add_read_rate(database);
+    if (version < 4) database.exec(kKeysByTime);
+    if (version < 5) database.exec(kColdWasDirty);
+    database.exec(indices_sql() + views_sql() + version_sql());
   } catch (const SQLite::Exception& error) {
     if (error.getErrorCode() != SQLITE_ERROR && error.getErrorCode() != SQLITE_CONSTRAINT) throw;
     throw UserError(fmt::format("this database of schema {} is damaged: {}", version, error.what()),

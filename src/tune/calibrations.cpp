@@ -6,7 +6,7 @@ namespace tiletune {
 
 std::optional<Calibration> known_calibration(const Database& database, const Target& target) {
   const auto record = database.calibration(target.uuid, target.driver_version);
-  if (!record) return std::nullopt;
+  if (!record || record->read_gbs <= 0) return std::nullopt;
   return *record;
 }
 

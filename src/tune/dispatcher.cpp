@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "tune/calibrations.h"
+#include "tune/plausibility.h"
 #include "tune/roofline.h"
 
 namespace tiletune {
@@ -166,9 +167,25 @@ void Dispatcher::settle(Lane& lane, Post& post, Candidate candidate) {
   const bool disproves = candidate.trial.outcome == Outcome::ok && candidate.lost_on != nullptr &&
                          candidate.lost_on != post.evaluator && !candidate.blameless;
   const Evaluator* const doubtful = candidate.lost_on;
-  if (post.evaluator->measures()) add_roofline(candidate.trial, *candidate.stage, post.calibration);
+  if (post.evaluator->measures()) {
+    add_roofline(candidate.trial, *candidate.stage, post.calibration);
+    doubt_time(post, candidate);
+  }
   recorder_.record(lane, std::move(candidate));
   if (disproves) doubt(lane, doubtful);
+}
+
+/// What is faster than it can be leads nobody.
+void Dispatcher::doubt_time(const Post& post, Candidate& candidate) const {
+  Trial& row = candidate.trial;
+  if (row.outcome != Outcome::ok || !row.median_us) return;
+  const ClaimedTime claim{*row.median_us, static_cast<int>(row.launches_per_sample.value_or(1)),
+                          sweep_.spec.measure.cache};
+  const auto why = implausibility(claim, *candidate.stage, *candidate.binary, post.evaluator->target().model,
+                                  post.calibration);
+  if (!why) return;
+  row.outcome = Outcome::implausible;
+  row.reason = *why;
 }
 
 /// A GPU that loses its worker with configurations that run on others of its model is broken itself.

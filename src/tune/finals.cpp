@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "tune/final_rows.h"
+#include "tune/plausibility.h"
 #include "tune/row.h"
 
 namespace tiletune {
@@ -193,6 +195,8 @@ void Finals::finish(Lane& lane, Post& post, const FinalsMeasured& measured) {
     if (finalist != nullptr && !went_well)
       finalist->fault = Finalist::Fault{time.outcome, time.reason, &post};
   }
+  find_implausible(lane, post, finals, measured);
+  if (reopen(lane, finals)) return;
   // The twin is a copy of the leader: one that is faulty says nothing of the noise.
   if (leader->fault) return repeat(lane, finals, leader->fault->reason);
   record(lane, post, finals, measured);
@@ -212,8 +216,44 @@ void Finals::lose(Lane& lane, Post& post, const FinalsLoss& loss) {
   repeat(lane, finals, loss.reason);
 }
 
+void Finals::find_implausible(const Lane& lane, const Post& post, GroupFinals& finals,
+                              const FinalsMeasured& measured) const {
+  for (const FinalTime& time : measured.times) {
+    Finalist* finalist = finals.finalist(time.ticket);
+    if (finalist == nullptr || finalist->fault || !time.timing) continue;
+    const Contender& contender = finalist->contender;
+    const ClaimedTime claim{time.timing->median_us, time.timing->batch, sweep_.spec.measure.cache};
+    if (const auto why =
+            implausibility(claim, *contender.stage, *contender.binary, lane.target().model, post.calibration))
+      finalist->fault = Finalist::Fault{Outcome::implausible, *why, &post};
+  }
+}
+
+/// What was screened out against a leader in which a fault was found is tried again, and the finals are held
+/// after that. False where there is nothing of that kind.
+bool Finals::reopen(Lane& lane, GroupFinals& finals) {
+  if (sweep_.stopping) return false;
+  std::vector<Screened> again;
+  for (const Finalist& finalist : finals.finalists) {
+    if (!finalist.fault) continue;
+    const Contender& contender = finalist.contender;
+    for (const Screened& screened :
+         lane.standings.dethrone(*contender.stage, contender.key, sweep_.spec.measure.screening))
+      again.push_back(screened);
+  }
+  if (again.empty()) return false;
+  record_faults(finals);
+  sweep_.observer.on_note(fmt::format("{} of {} tried again: a leader was found to be faulty",
+                                      counted(again.size(), "configuration"),
+                                      lane.stage_of(group_of(lane, finals)).problem.label()));
+  for (const Screened& screened : again) recorder_.try_again(lane, screened);
+  finals = GroupFinals{};
+  return true;
+}
+
 /// Without those in which a fault was found.
 void Finals::repeat(Lane& lane, GroupFinals& finals, const std::string& why) {
+  if (reopen(lane, finals)) return;
   finals.state = State::ready;
   const bool any_left = finals.leader() != nullptr;
   if (any_left && ++finals.repetitions <= kMostRepetitions) return;

@@ -49,6 +49,9 @@ class Finals {
   bool is_done_before(const Lane& lane, const Selection& selection, std::size_t group) const;
   bool held_as_wanted(const std::string& policy) const;
   void gather(Lane& lane, GroupFinals& finals, std::vector<Contender> contenders);
+  void find_implausible(const Lane& lane, const Post& post, GroupFinals& finals,
+                        const FinalsMeasured& measured) const;
+  bool reopen(Lane& lane, GroupFinals& finals);
   void repeat(Lane& lane, GroupFinals& finals, const std::string& why);
   void record(Lane& lane, const Post& post, GroupFinals& finals, const FinalsMeasured& measured);
   void record_faults(GroupFinals& finals);

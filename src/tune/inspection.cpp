@@ -76,7 +76,9 @@ class Inspection {
     exhausted_ = next_stage_ >= stages_.size();
     if (exhausted_) return false;
     Stage& stage = stages_[next_stage_];
-    const auto index = stage.strategy->propose();
+    // All are shown in the space's order, and of some those that a sweep would try.
+    const bool shows_all = stage.planned == stage.space.size();
+    const auto index = shows_all ? std::optional(stage.proposed) : stage.strategy->propose();
     if (!index) {
       stage.planned = stage.proposed;
       return true;

@@ -74,9 +74,19 @@ void Recorder::disqualify(const std::string& key, Outcome outcome, const std::st
   row->reason = "in the finals: " + reason;
   stamp(*row);
   sweep_.database.record(*row);
+  uncount(Outcome::ok);
+  ++sweep_.summary.outcomes[outcome];
+}
+
+void Recorder::try_again(Lane& lane, const Screened& screened) {
+  lane.defer(screened.stage, screened.index);
+  uncount(Outcome::screened_out);
+  --sweep_.summary.finished;
+}
+
+void Recorder::uncount(Outcome outcome) {
   std::map<Outcome, std::uint64_t>& outcomes = sweep_.summary.outcomes;
-  if (--outcomes[Outcome::ok] == 0) outcomes.erase(Outcome::ok);
-  ++outcomes[outcome];
+  if (--outcomes[outcome] == 0) outcomes.erase(outcome);
 }
 
 void Recorder::count_samples(const Trial& row) {

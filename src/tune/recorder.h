@@ -24,6 +24,9 @@ class Recorder {
   /// The finals have found a fault in the configuration of a row, which therefore ranks no more.
   void disqualify(const std::string& key, Outcome outcome, const std::string& reason);
 
+  /// A configuration that was screened out has to be measured after all.
+  void try_again(Lane& lane, const Screened& screened);
+
   /// Takes the row of a candidate that is there already, or puts the candidate off to the end of its stage:
   /// one that was being measured when another sweep ended abruptly may have been the end of the whole
   /// machine, or another sweep may be at it right now; and one that was screened out cannot be judged before
@@ -38,6 +41,7 @@ class Recorder {
   void stamp(Trial& row) const;
   void count_samples(const Trial& row);
   void count(const Candidate& candidate, const Trial& row);
+  void uncount(Outcome outcome);
 
   SweepContext& sweep_;
   Scoreboard scoreboard_;

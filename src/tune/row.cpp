@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "compile/pool.h"
+#include "output/display.h"
 #include "tune/launch_text.h"
 #include "tune/provenance.h"
 
@@ -84,7 +85,7 @@ Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& targe
 
 Hasher common_hash(const Trial& trial) {
   Hasher hasher;
-  hasher.add("trial 1").add(trial.problem).add(trial.scalars).add(trial.element_types);
+  hasher.add("trial 2").add(trial.problem).add(trial.scalars).add(trial.element_types);
   hasher.add(name(trial.source)).add(trial.gpu).add(trial.driver_version).add(trial.measure_policy);
   return hasher;
 }
@@ -97,6 +98,17 @@ std::string model_text(const GpuModel& model) {
                      model.shared_bytes_per_block_optin, model.shared_bytes_per_multiprocessor,
                      model.registers_per_multiprocessor, model.boost_clock_mhz, model.memory_bandwidth_gbs,
                      model.l2_bytes);
+}
+
+/// Lines stay lines; everything else that a terminal would obey is made visible.
+std::string printed_text(std::string_view raw) {
+  constexpr std::size_t kMostBytes = 4096;
+  constexpr std::string_view kCut = "...";
+  const bool is_cut = raw.size() > kMostBytes;
+  raw = is_cut ? raw.substr(0, kMostBytes - kCut.size()) : trim(raw);
+  std::string text;
+  for (const std::string& line : split(raw, '\n')) text += (text.empty() ? "" : "\n") + printable(line);
+  return is_cut ? text.append(kCut) : text;
 }
 
 /// Rows that a config's limits let pass are rows of those limits.
@@ -248,6 +260,7 @@ void add_measured(Trial& trial, const Measured& measured, const Workload& worklo
     add_timing(trial, *measured.timing, workload, target);
   }
   if (measured.accuracy) add_accuracy(trial, *measured.accuracy);
+  trial.printed = printed_text(measured.printed);
   add_condition(trial, measured.condition);
   trial.measure_ms = measured.wall_ms;
   trial.driver_blocks_per_multiprocessor = measured.driver_blocks_per_multiprocessor;

@@ -20,30 +20,54 @@ bool before(const Contender& a, const Contender& b) {
 void Standings::add(Stage& stage, std::uint64_t index, const Trial& row,
                     std::shared_ptr<const Binary> binary) {
   if (row.source != Source::measured || !row.median_us) return;
+  if (row.outcome == Outcome::screened_out)
+    screened_[scope(stage)].push_back({&stage, index, *row.median_us});
   const bool ranks = row.outcome == Outcome::ok;
   const bool was_in_finals = row.timed_in == kFinal;
   if (!ranks && !was_in_finals) return;
-  if (ranks) lead(stage, row);
-  Contender contender{&stage,
-                      index,
-                      row.key,
-                      row.first_median_us.value_or(*row.median_us),
-                      ranks,
-                      was_in_finals ? row.sweep_id : 0,
-                      std::move(binary)};
+  const double first_us = row.first_median_us.value_or(*row.median_us);
+  const double upper_us = row.ci_high_us.value_or(*row.median_us);
+  const Leader time{row.key, *row.median_us, upper_us,
+                    std::min(upper_us, row.first_median_us.value_or(upper_us))};
+  if (ranks) lead(stage, time);
+  Contender contender{
+      &stage, index, row.key, first_us, time, ranks, was_in_finals ? row.sweep_id : 0, std::move(binary)};
   std::vector<Contender>& seats = seats_[stage.group];
   if (seats.size() > kMostContenders && before(seats.back(), contender)) return;
   std::erase_if(seats, [&](const Contender& other) { return other.key == contender.key; });
   seats.insert(std::upper_bound(seats.begin(), seats.end(), contender, before), std::move(contender));
-  // One more than may take part shows that there are more.
-  seats.resize(std::min({entitled(seats), kMostContenders + 1, seats.size()}));
+  // One more than may take part shows that there are more. Those that are not entitled to a seat now may be
+  // when a leader loses its own.
+  seats.resize(std::min(kMostContenders + 1, seats.size()));
 }
 
-void Standings::lead(const Stage& stage, const Trial& row) {
-  const double upper_us = row.ci_high_us.value_or(*row.median_us);
-  const Leader leader{*row.median_us, upper_us, std::min(upper_us, row.first_median_us.value_or(upper_us))};
-  const auto [place, is_new] = leaders_.try_emplace(scope(stage), leader);
-  if (!is_new && leader.median_us < place->second.median_us) place->second = leader;
+void Standings::lead(const Stage& stage, const Leader& candidate) {
+  const auto [place, is_new] = leaders_.try_emplace(scope(stage), candidate);
+  if (!is_new && candidate.median_us < place->second.median_us) place->second = candidate;
+}
+
+std::vector<Screened> Standings::dethrone(const Stage& stage, const std::string& key, double screening) {
+  std::vector<Contender>& seats = seats_[stage.group];
+  for (Contender& seat : seats) seat.ranks = seat.ranks && seat.key != key;
+  const auto led = leaders_.find(scope(stage));
+  if (led == leaders_.end() || led->second.key != key) return {};
+  leaders_.erase(led);
+  for (const Contender& seat : seats) {
+    if (seat.ranks && scope(*seat.stage) == scope(stage)) lead(stage, seat.time);
+  }
+  const Leader* const now = leader(stage);
+  std::vector<Screened>& screened = screened_[scope(stage)];
+  const auto again = std::stable_partition(screened.begin(), screened.end(), [&](const Screened& row) {
+    return now != nullptr && row.median_us > screening * now->lowest_upper_us;
+  });
+  std::vector<Screened> released(again, screened.end());
+  screened.erase(again, screened.end());
+  return released;
+}
+
+void Standings::forget(std::size_t group) {
+  seats_.erase(group);
+  std::erase_if(screened_, [&](const auto& entry) { return entry.first.first == group; });
 }
 
 const Leader* Standings::leader(const Stage& stage) const {

@@ -16,6 +16,7 @@ namespace tiletune {
 
 /// The fastest row so far of those that are screened against each other.
 struct Leader {
+  std::string key;
   double median_us = 0;
   double upper_us = 0;  ///< of its 95% interval
   /// What it was known to take at most when others were screened against it: the finals may find it a little
@@ -29,9 +30,17 @@ struct Contender {
   std::uint64_t index = 0;  ///< in the stage's space
   std::string key;
   double first_us = 0;         ///< its median before any finals
+  Leader time;                 ///< for as long as nobody is faster
   bool ranks = true;           ///< false: earlier finals found a fault; it only keeps its seat
   std::int64_t finals_of = 0;  ///< the sweep whose finals timed it; 0: none has
   std::shared_ptr<const Binary> binary = nullptr;  ///< none for a row known from before
+};
+
+/// A configuration that was given up as slower than its leader.
+struct Screened {
+  Stage* stage = nullptr;
+  std::uint64_t index = 0;  ///< in the stage's space
+  double median_us = 0;
 };
 
 /// Who takes part in a group's finals.
@@ -52,19 +61,23 @@ class Standings {
   /// Whom a stage's configurations are screened against.
   const Leader* leader(const Stage& stage) const;
   Selection selection(std::size_t group) const;
+  /// A row of the stage was found to be faulty: whoever is the fastest without it leads. Returns those that
+  /// were screened out and would not be by a factor of `screening` now; they count as not tried.
+  std::vector<Screened> dethrone(const Stage& stage, const std::string& key, double screening);
   /// Drops a group whose finals are over.
-  void forget(std::size_t group) { seats_.erase(group); }
+  void forget(std::size_t group);
 
  private:
   using Scope = std::pair<std::size_t, const Stage*>;
 
   Scope scope(const Stage& stage) const { return {stage.group, by_template_ ? &stage : nullptr}; }
-  void lead(const Stage& stage, const Trial& row);
+  void lead(const Stage& stage, const Leader& candidate);
   std::size_t entitled(const std::vector<Contender>& seats) const;
 
   FinalsPolicy policy_;
   bool by_template_;
   std::map<Scope, Leader> leaders_;
+  std::map<Scope, std::vector<Screened>> screened_;
   std::map<std::size_t, std::vector<Contender>> seats_;  ///< by group, fastest first
 };
 

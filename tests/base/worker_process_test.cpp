@@ -70,6 +70,23 @@ TEST(WorkerProcess, SilenceEndsWithTheTimeout) {
   EXPECT_EQ(silent.pid(), -1);
 }
 
+TEST(WorkerProcess, WhatItPrintsIsKeptAlsoAfterItsEnd) {
+  WorkerProcess worker = shell("echo out; echo err >&2; kill -SEGV $$");
+  EXPECT_FALSE(worker.receive(10s).has_value());
+  EXPECT_EQ(worker.reap().how, "killed by signal 11 (Segmentation fault)");
+  EXPECT_EQ(worker.take_printed(), "out\nerr\n");
+  EXPECT_EQ(worker.take_printed(), "");
+}
+
+TEST(WorkerProcess, ItNeverWaitsForSomebodyToReadWhatItPrints) {
+  WorkerProcess worker = shell("head -c 10000000 /dev/zero 2>/dev/null; exit 3");
+  EXPECT_FALSE(worker.receive(10s).has_value());
+  EXPECT_EQ(worker.reap().how, "exited with 3");
+  const std::size_t kept = worker.take_printed().size();
+  EXPECT_GT(kept, 4096U);
+  EXPECT_LE(kept, std::size_t{64} << 10);
+}
+
 TEST(WorkerProcess, DestructionLeavesNoProcess) {
   pid_t pid = 0;
   {

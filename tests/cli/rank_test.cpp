@@ -115,7 +115,7 @@ TEST(Rank, ADatabaseOfSchema1IsUpgradedAndRanked) {
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.err, "");
   EXPECT_EQ(run.out,
-            "1024x1024x1024 on NVIDIA H200, measured (gemm, f32, alpha=1 beta=0, cold)\n"
+            "1024x1024x1024 on NVIDIA H200, measured (gemm, f32, alpha=1 beta=0, dirty)\n"
             "rank  parameters  median_us\n"
             "   -  -                64.3\n"
             "   1  BM=4 BN=32        327\n"

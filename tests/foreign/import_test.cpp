@@ -176,6 +176,18 @@ TEST_F(Import, ThePersonMaySayWhatTheFileSays) {
   EXPECT_EQ(rows().size(), 3U);
 }
 
+TEST_F(Import, ColdInAnExportOfVersion1IsDirty) {
+  for (const char* version : {"1", "2"}) {
+    import_text(R"({"tiletune_trials": )" + std::string(version) +
+                R"(, "sweeps": [], "trials": [{"key": "own)" + version +
+                R"(", "kind": "kernel", "gpu": "NVIDIA A100", "template": "k", "problem": "64x32",
+                "cache": "cold", "outcome": "refused"}]})");
+  }
+  ASSERT_EQ(rows().size(), 2U);
+  EXPECT_EQ(rows()[0].cache, "dirty");
+  EXPECT_EQ(rows()[1].cache, "cold");
+}
+
 TEST_F(Import, AConfigThatIsReplayedMaySayOtherThingsThanTheFile) {
   ImportFacts facts{"A100", "7", "other", ""};
   facts.replayed = true;

@@ -49,6 +49,14 @@ GpuEvent measure_with(const std::string& mode) {
   return wait(client);
 }
 
+TEST(GpuClient, WhatIsPrintedComesWithTheMeasurement) {
+  EXPECT_EQ(measure_with("prints").measured.printed, "\033[2Jwarp 0\r\nwarp 1\n\033[2Jwarp 0\r\nwarp 1\n");
+  EXPECT_EQ(measure_with("none").measured.printed, "");
+  const GpuEvent lost = measure_with("crash_prints");
+  EXPECT_EQ(lost.kind, GpuEvent::Kind::lost);
+  EXPECT_EQ(lost.measured.printed, "Assertion `row < M` failed.\nAssertion `row < M` failed.\n");
+}
+
 TEST(GpuClient, MeasuresAndGoesOn) {
   GpuClient client(fake("none"));
   const auto opened = client.open();

@@ -4,7 +4,9 @@
 // participant's turn in the finals; "dies" is for ever and for GPU 1 alone. The driver it pretends to have
 // shows three GPUs: 0 and 1 are of one model, 2 of another. "1:MODE" is for GPU 1 alone. Times differ by less
 // than half, so that nothing is screened out, unless the mode is "spread".
-// "mute" says nothing, and "0:dead" ends GPU 0 before it is opened.
+// "prints" prints escape sequences with every measurement, "crash_prints" its last words; "impossible" is
+// faster than the GPU can be, "finals_impossible" at its turn in the finals alone; "spread_finals_wrong" is
+// both. "mute" says nothing, and "0:dead" ends GPU 0 before it is opened.
 
 #include <unistd.h>
 
@@ -83,12 +85,22 @@ void write_raw(const std::string& bytes) {
   if (::write(kWorkerChannelFd, bytes.data(), bytes.size()) < 0) std::_Exit(9);
 }
 
+void print(const std::string& text) {
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (::write(stream, text.data(), text.size()) < 0) std::_Exit(9);
+  }
+}
+
 /// Left in the working folder by a GPU that is dead.
 constexpr const char* kGrave = "a_gpu_is_dead";
 
 /// False when the mode strikes in another way than this, or not at all.
 bool misbehave(WorkerChannel& channel, const std::string& mode, const MeasureRequest& request) {
   if (mode == "crash") ::raise(SIGSEGV);
+  if (mode == "crash_prints") {
+    print("Assertion `row < M` failed.\n");
+    ::raise(SIGSEGV);
+  }
   if (mode == "killed") ::raise(SIGKILL);
   if (mode == "exit") std::_Exit(7);
   if (mode == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
@@ -120,6 +132,10 @@ bool misbehave(WorkerChannel& channel, const std::string& mode, const MeasureReq
     std::this_thread::sleep_for(std::chrono::hours(1));
   } else if (mode == "malformed") {
     channel.send({{"type", "measured"}, {"ticket", "three"}});
+  } else if (mode == "impossible") {
+    Measured answer = measured(request);
+    answer.timing = summarise({{1e-6, 1e-6, 1e-6}});
+    channel.send(to_json(answer));
   } else if (mode == "wrong") {
     Measured answer;
     answer.ticket = request.ticket;
@@ -145,7 +161,7 @@ void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::s
   Prepared prepared;
   prepared.baselines.push_back({"cublas", "cuBLAS 0.0.0", "sgemm", "", 1e-7,
                                 summarise({{kBaseline_us, kBaseline_us + 1, kBaseline_us + 2}})});
-  if (request.calibrate) prepared.calibration = Calibration{60, 4000, 30000, 1.25, 2, 1.5};
+  if (request.calibrate) prepared.calibration = Calibration{60, 4000, 4500, 30000, 1.25, 2, 1.5};
   channel.send(to_json(prepared));
   if (mode == "unasked") channel.send(to_json(measured(MeasureRequest{})));
 }
@@ -192,7 +208,8 @@ void race(WorkerChannel& channel, const FinalsRequest& request, int rounds, cons
     const bool strikes = participant.ticket == strikes_at;
     if (strikes) misbehave_in_finals(mode);
     finals.times.push_back(final_time(participant, 0.99 * time_us(participant), rounds));
-    if (strikes && mode == "finals_wrong") {
+    if (strikes && mode == "finals_impossible") finals.times.back() = final_time(participant, 1e-6, rounds);
+    if (strikes && mode.ends_with("finals_wrong")) {
       fail(finals.times.back(), Outcome::wrong_result, "relative error 0.5 of C (bound 1e-06)");
     } else if (strikes && mode == "finals_refused") {
       fail(finals.times.back(), Outcome::refused, "out of memory");
@@ -211,6 +228,7 @@ void measure(WorkerChannel& channel, const MeasureRequest& request, int device, 
              std::uint64_t strikes_at) {
   if (mode == "slow" || mode == "dies") std::this_thread::sleep_for(std::chrono::milliseconds(20));
   if (mode == "always_crash") ::raise(SIGSEGV);
+  if (mode == "prints") print("\033[2Jwarp 0\r\nwarp 1\n");
   if (mode == "always_killed") ::raise(SIGKILL);
   const bool strikes = request.ticket == strikes_at && (mode != "dies" || device == 1);
   if (strikes && misbehave(channel, mode, request)) return;
@@ -242,7 +260,7 @@ int main(int argc, char** argv) {
   const int device = argc > 1 ? std::stoi(argv[1]) : 0;
   std::string mode = argc > 2 ? argv[2] : "none";
   if (mode.starts_with("1:")) mode = device == 1 ? mode.substr(2) : "slow";
-  spread_out = mode == "spread";
+  spread_out = mode.starts_with("spread");
   if (mode == "0:dead" && device == 0) return 6;
   throttled = mode == "throttled";
   if (mode == "no_gpu") {

@@ -117,7 +117,7 @@ TEST(Export, HoldsAllRowsAndSweepsInOneDocument) {
   write_export(out, ranked.database, {}, true);
   const auto document = nlohmann::ordered_json::parse(out.str());
   EXPECT_EQ(out.str(), document.dump(1) + "\n") << "streamed, but laid out as the whole would be";
-  EXPECT_EQ(document["tiletune_trials"], 1);
+  EXPECT_EQ(document["tiletune_trials"], 2);
   EXPECT_EQ(document["sweeps"].size(), 1U);
   ASSERT_EQ(document["trials"].size(), 2U);
   EXPECT_EQ(document["trials"][0]["samples_us"].size(), 3U);

@@ -30,8 +30,12 @@ std::vector<std::uint64_t> proposals(StrategyKind kind, std::uint64_t seed, cons
   return indices;
 }
 
-TEST(StrategyTest, ExhaustiveGoesUpwards) {
-  EXPECT_EQ(proposals(StrategyKind::exhaustive, 1, space_of(4)), (std::vector<std::uint64_t>{0, 1, 2, 3}));
+TEST(StrategyTest, ExhaustiveVisitsEachOnceInAnOrderThatIsShuffledAndAlwaysTheSame) {
+  const Space space = space_of(1000);
+  const auto all = proposals(StrategyKind::exhaustive, 1, space);
+  EXPECT_EQ(std::set<std::uint64_t>(all.begin(), all.end()).size(), 1000U);
+  EXPECT_EQ(all, proposals(StrategyKind::exhaustive, 2, space));
+  EXPECT_FALSE(std::is_sorted(all.begin(), all.end()));
 }
 
 TEST(StrategyTest, RandomVisitsEachOnceInAnOrderOfItsSeed) {

@@ -127,6 +127,34 @@ TEST_F(Upgrade, ReadingUpgradesACopyAlone) {
   expect_schema_1();
 }
 
+TEST_F(Upgrade, WhatWasColdUpToSchema4IsDirty) {
+  {
+    Database database(file_, Mode::read_write);
+    Trial cold = timed_trial("cold", 1, 0);
+    cold.cache = "cold";
+    Trial warm = timed_trial("warm", 1, 0);
+    warm.cache = "warm";
+    database.record(cold);
+    database.record(warm);
+    CalibrationRecord calibration;
+    calibration.gpu_uuid = "GPU-1";
+    calibration.read_gbs = 4500;
+    database.record_calibration(calibration);
+  }
+  sql("DROP VIEW best; DROP VIEW ranking; ALTER TABLE trial DROP COLUMN printed; "
+      "ALTER TABLE calibration DROP COLUMN read_gbs; PRAGMA user_version = 4");
+  Database database(file_, Mode::read_write);
+  EXPECT_EQ(database.find("cold")->cache, "dirty");
+  EXPECT_EQ(database.find("warm")->cache, "warm");
+  EXPECT_EQ(database.find("cold")->printed, "");
+  EXPECT_EQ(database.calibration("GPU-1", "")->read_gbs, 0) << "so that it is not used";
+  Trial cold = timed_trial("new", 1, 0);
+  cold.cache = "cold";
+  database.record(cold);
+  EXPECT_EQ(answer("PRAGMA user_version"), "5");
+  EXPECT_EQ(Database(file_, Mode::read_write).find("new")->cache, "cold");
+}
+
 TEST_F(Upgrade, Schema2GetsTheViewsOfToday) {
   { Database(file_, Mode::read_write); }
   const std::string views = answer("SELECT group_concat(sql) FROM sqlite_schema WHERE type = 'view'");

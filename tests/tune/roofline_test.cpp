@@ -8,7 +8,7 @@ namespace tiletune {
 namespace {
 
 /// 60 TFLOP/s and 4000 GB/s: FP32 products of these sizes are bound by memory below 15 operations per byte.
-constexpr Calibration kCeilings{60, 4000, 30000, 1.25, 2, 1.5};
+constexpr Calibration kCeilings{60, 4000, 4500, 30000, 1.25, 2, 1.5};
 
 class RooflineTest : public testing::Test {
  protected:

@@ -116,6 +116,28 @@ TEST_F(StandingsTest, AHundredAtMostAndItIsSaidThatThereAreMore) {
   EXPECT_FALSE(standings_.selection(0).cut) << "nobody is close any more";
 }
 
+TEST_F(StandingsTest, WhatADethronedLeaderHadScreenedOutIsReleasedAsFarAsTheNextDoesNotScreenIt) {
+  const auto screened = [&](std::uint64_t index, double median_us) {
+    Trial trial = row("s" + std::to_string(index), median_us);
+    trial.outcome = Outcome::screened_out;
+    standings_.add(stages_[0], index, trial, nullptr);
+  };
+  add(row("honest", 100));
+  add(row("faulty", 40));
+  screened(1, 70);
+  screened(2, 149);
+  screened(3, 170);
+  EXPECT_TRUE(standings_.dethrone(stages_[0], "honest too", 1.5).empty()) << "it does not lead";
+  const std::vector<Screened> again = standings_.dethrone(stages_[0], "faulty", 1.5);
+  ASSERT_EQ(again.size(), 2U);
+  EXPECT_EQ(again[0].index, 1U);
+  EXPECT_EQ(again[1].index, 2U);
+  EXPECT_EQ(standings_.leader(stages_[0])->key, "honest");
+  EXPECT_EQ(selected(), "honest ");
+  EXPECT_EQ(standings_.dethrone(stages_[0], "honest", 1.5).size(), 1U) << "nobody is left to screen it out";
+  EXPECT_EQ(standings_.leader(stages_[0]), nullptr);
+}
+
 TEST_F(StandingsTest, ARowThatComesTwiceHasOneSeat) {
   add(row("a", 100));
   add(row("a", 101));

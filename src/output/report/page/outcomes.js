@@ -4,7 +4,7 @@ const kOutcomeMeanings = {
   ok: "ran", refused: "cannot run on this GPU", compile_failed: "the compiler refused it",
   compile_timeout: "compiling took too long", compile_crashed: "the compiler crashed",
   launch_failed: "the driver refused the launch", wrong_result: "the result was wrong",
-  unstable: "its times did not settle", out_of_bounds: "wrote outside its buffers", timeout: "did not end in time",
+  unstable: "the result changed from launch to launch", implausible: "faster than this GPU can be", out_of_bounds: "wrote outside its buffers", timeout: "did not end in time",
   crashed: "brought its process down", screened_out: "given up as clearly slower than the leader",
   not_recorded: "the recording that is replayed does not hold it",
 };

@@ -1,0 +1,94 @@
+#include "tune/plausibility.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "inspect/kernel_code.h"
+
+namespace tiletune {
+
+namespace {
+
+/// Of the ceilings: clocks differ between their calibration and a kernel's samples.
+constexpr double kUncertainty = 0.05;
+constexpr double kPerTera = 1e12;
+constexpr double kPerGiga = 1e9;
+constexpr double kMicrosecondsPerSecond = 1e6;
+
+/// "137 G", "1.07 T"
+std::string with_prefix(double amount) {
+  constexpr std::array kPrefixes{"", "k", "M", "G", "T", "P", "E"};
+  std::size_t prefix = 0;
+  for (; amount >= 1000 && prefix + 1 < kPrefixes.size(); ++prefix) amount /= 1000;
+  return fmt::format("{} {}", three_digits(amount), kPrefixes.at(prefix));
+}
+
+/// Work that takes so long at least.
+struct Need {
+  double amount = 0;
+  double per_second = 0;  ///< the ceiling
+  const char* unit = "";
+  const char* rate = "";
+  const char* ceiling = "";
+
+  double us() const { return per_second > 0 ? amount / per_second * kMicrosecondsPerSecond : 0; }
+  std::string against(double median_us) const {
+    return fmt::format("{}{} in {} us = {}{}, more than {:g}% above the {}{} that {} here",
+                       with_prefix(amount), unit, three_digits(median_us),
+                       with_prefix(amount / median_us * kMicrosecondsPerSecond), rate, 100 * kUncertainty,
+                       with_prefix(per_second), rate, ceiling);
+  }
+};
+
+/// Of the bytes that the operation needs.
+double bytes_from_memory(const Workload& workload, const ClaimedTime& time, double cache_bytes) {
+  double outputs = 0;
+  for (const Workload::SizedBuffer& buffer : workload.buffers) {
+    if (buffer.role != BufferRole::in)
+      outputs += static_cast<double>(buffer.values()) * static_cast<double>(size_bytes(buffer.type));
+  }
+  const double written = std::min(outputs, workload.bytes);
+  const double read = workload.bytes - written;
+  const auto beyond_cache = [&](double bytes) { return std::max(bytes - cache_bytes, 0.0); };
+  const bool finds_nothing =
+      time.launches_per_sample == 1 && (time.cache == CachePolicy::cold || time.cache == CachePolicy::dirty);
+  return (finds_nothing ? read : beyond_cache(read)) + beyond_cache(written);
+}
+
+bool multiplies_in_fp32_alone(const Binary& binary) {
+  try {
+    const KernelCode code = read_kernel_code(binary);
+    return std::none_of(code.instructions.begin(), code.instructions.end(), [](const SassInstruction& of) {
+      return of.kind == SassKind::tensor || of.kind == SassKind::tensor_async ||
+             of.kind == SassKind::half_math;
+    });
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> implausibility(const ClaimedTime& time, const Stage& stage, const Binary& binary,
+                                          const GpuModel& gpu, const std::optional<Calibration>& ceilings) {
+  if (!ceilings) return std::nullopt;
+  const Workload& workload = stage.instantiator.workload();
+  const auto contradicts = [&](const Need& need) { return time.median_us < (1 - kUncertainty) * need.us(); };
+  const Need arithmetic{workload.flops, ceilings->ffma_tflops * kPerTera, "FLOP", "FLOP/s",
+                        "FP32 multiply-adds reach"};
+  if (stage.spec->accumulator == ElementType::f32 && contradicts(arithmetic) &&
+      multiplies_in_fp32_alone(binary))
+    return arithmetic.against(time.median_us);
+  const Need memory{bytes_from_memory(workload, time, static_cast<double>(gpu.l2_bytes)),
+                    std::max(ceilings->read_gbs, ceilings->copy_gbs) * kPerGiga, "B", "B/s",
+                    "device memory reaches"};
+  if (contradicts(memory)) return memory.against(time.median_us);
+  return std::nullopt;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/calibration.h"
+#include "compile/binary.h"
+#include "inspect/gpu_model.h"
+#include "spec/tune_spec.h"
+#include "tune/stage.h"
+
+namespace tiletune {
+
+/// A time that a kernel is said to take.
+struct ClaimedTime {
+  double median_us = 0;
+  int launches_per_sample = 1;
+  CachePolicy cache = CachePolicy::cold;
+};
+
+/// Why no kernel can be that fast, with the arithmetic: its floating-point operations or the bytes that it
+/// has to move at the ceilings measured on this GPU need longer, by more than those are uncertain. None where
+/// nothing speaks against it, or where the ceilings are not known.
+///
+/// Operations count where the accumulator is FP32 and the kernel has neither tensor nor half-precision
+/// instructions, whose rates are not measured. They are those that the template states: an algorithm that
+/// needs fewer, such as Strassen's, cannot be told from a kernel that leaves work out. Of bytes only those
+/// count that the L2 cache cannot hold or have kept.
+std::optional<std::string> implausibility(const ClaimedTime& time, const Stage& stage, const Binary& binary,
+                                          const GpuModel& gpu, const std::optional<Calibration>& ceilings);
+
+}  // namespace tiletune

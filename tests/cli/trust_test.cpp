@@ -1,0 +1,93 @@
+// What kernels print, times that no GPU can reach, and leaders that prove faulty: through the executable,
+// with a fake GPU worker.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cli/fake_sweep.h"
+
+namespace tiletune {
+namespace {
+
+constexpr int kConfigurations = 14;
+
+std::vector<Trial> kernels_of(const Sandbox& sandbox) {
+  std::vector<Trial> rows = rows_of(sandbox);
+  std::erase_if(rows, [](const Trial& row) { return row.kind != "kernel"; });
+  return rows;
+}
+
+TEST(Printed, IsKeptWithItsRowAndReachesNoTerminal) {
+  const Sandbox sandbox;
+  const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(3), "prints"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  for (const std::string& text : {run.out, run.err}) {
+    EXPECT_EQ(text.find('\033'), std::string::npos) << text;
+    EXPECT_EQ(text.find("warp 1"), std::string::npos) << text;
+  }
+  for (const Trial& row : kernels_of(sandbox))
+    EXPECT_EQ(row.printed, "?[2Jwarp 0 \nwarp 1\n?[2Jwarp 0 \nwarp 1");
+  const std::string json = sandbox.run({"rank", "--db", "results.db", "--format", "json"}).out;
+  EXPECT_NE(json.find(R"("printed": "?[2Jwarp 0 \nwarp 1\n)"), std::string::npos) << json.substr(0, 2000);
+}
+
+TEST(Printed, LastWordsOfACrashAreKept) {
+  const Sandbox sandbox;
+  sandbox.run(measured_sweep(sandbox.write_tiny_space(3), "crash_prints", 2));
+  std::vector<Trial> rows = kernels_of(sandbox);
+  std::erase_if(rows, [](const Trial& row) { return row.outcome != Outcome::crashed; });
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_NE(rows[0].printed.find("Assertion `row < M` failed."), std::string::npos) << rows[0].printed;
+}
+
+TEST(Implausible, NeitherRanksNorLeads) {
+  const Sandbox sandbox;
+  const Finished run =
+      sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "impossible", 1));
+  EXPECT_EQ(run.code, 0) << run.err;
+  const std::vector<Trial> rows = kernels_of(sandbox);
+  EXPECT_EQ(kernels_with(rows, Outcome::implausible), 1);
+  EXPECT_EQ(kernels_with(rows, Outcome::ok), kConfigurations - 1) << "nothing is screened out against it";
+  for (const Trial& row : rows) {
+    if (row.outcome != Outcome::implausible) continue;
+    EXPECT_NE(row.reason.find("more than 5% above the 4.50 TB/s that device memory reaches here"),
+              std::string::npos)
+        << row.reason;
+  }
+  EXPECT_EQ(run.out.find("implausible 0"), std::string::npos);
+}
+
+TEST(Implausible, ALeaderThatBecomesSoInTheFinalsLosesItsRank) {
+  const Sandbox sandbox;
+  const Finished run =
+      sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "finals_impossible", 1));
+  EXPECT_EQ(run.code, 0) << run.err;
+  const std::vector<Trial> rows = kernels_of(sandbox);
+  EXPECT_GE(kernels_with(rows, Outcome::implausible), 1);
+  for (const Trial& row : rows) {
+    if (row.outcome == Outcome::implausible)
+      EXPECT_TRUE(row.reason.starts_with("in the finals: ")) << row.reason;
+  }
+}
+
+/// Every time the finals are held the leader is found to be wrong, until as many are left as are tried again.
+TEST(DethronedLeaders, WhatTheyScreenedOutIsMeasuredAgain) {
+  const Sandbox sandbox;
+  const Finished run =
+      sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "spread_finals_wrong", 1));
+  EXPECT_EQ(run.code, 0) << run.err;
+  const std::vector<Trial> rows = kernels_of(sandbox);
+  EXPECT_GT(kernels_with(rows, Outcome::wrong_result), 0);
+  double best_us = 1e9;
+  for (const Trial& row : rows) {
+    if (row.outcome == Outcome::ok) best_us = std::min(best_us, row.first_median_us.value_or(*row.median_us));
+  }
+  for (const Trial& row : rows) {
+    if (row.outcome == Outcome::screened_out) EXPECT_GT(*row.median_us, 1.5 * best_us) << row.parameters;
+  }
+  EXPECT_NE(run.out.find("14 of 14 configurations"), std::string::npos) << run.out;
+}
+
+}  // namespace
+}  // namespace tiletune

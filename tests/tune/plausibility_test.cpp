@@ -1,0 +1,68 @@
+#include "tune/plausibility.h"
+
+#include <gtest/gtest.h>
+
+#include "spec/load.h"
+
+namespace tiletune {
+namespace {
+
+/// 60 TFLOP/s, copies at 4000 GB/s, reads at 4500 GB/s.
+constexpr Calibration kCeilings{60, 4000, 4500, 30000, 1.25, 2, 1.5};
+
+/// A product of vectors is bound by memory: 256 MiB of A are read, 32 KiB of C are written.
+class PlausibilityTest : public testing::Test {
+ protected:
+  std::optional<std::string> verdict(double median_us, CachePolicy cache = CachePolicy::cold,
+                                     int launches = 1, const std::string& problem = "8192x1x8192") {
+    LoadOptions options;
+    const std::filesystem::path home = TILETUNE_SOURCE_DIR;
+    options.template_folders = {home / "kernel_templates"};
+    options.problems = {problem};
+    spec_ = load_tune_spec(home / "configs/quick.json", options);
+    stages_ = plan_stages(spec_);
+    GpuModel gpu;
+    gpu.l2_bytes = std::int64_t{60} << 20;
+    return implausibility({median_us, launches, cache}, stages_.front(), {}, gpu, ceilings_);
+  }
+
+  TuneSpec spec_;
+  std::vector<Stage> stages_;
+  std::optional<Calibration> ceilings_ = kCeilings;
+};
+
+constexpr double kReadUs = 4 * (8192.0 * 8192 + 8192) / 4500e3;
+
+TEST_F(PlausibilityTest, WhatWasFlushedHasToBeRead) {
+  EXPECT_FALSE(verdict(0.96 * kReadUs).has_value()) << "ceilings are uncertain by 5%";
+  const auto why = verdict(30);
+  ASSERT_TRUE(why.has_value());
+  EXPECT_EQ(
+      *why,
+      "268 MB in 30.0 us = 8.95 TB/s, more than 5% above the 4.50 TB/s that device memory reaches here");
+  EXPECT_TRUE(verdict(30, CachePolicy::dirty).has_value());
+}
+
+TEST_F(PlausibilityTest, TheCacheMayHaveKeptAsMuchAsItHolds) {
+  const double beyond_us = kReadUs - (60 << 20) / 4500e3;
+  EXPECT_FALSE(verdict(0.96 * beyond_us, CachePolicy::warm).has_value());
+  EXPECT_FALSE(verdict(0.96 * beyond_us, CachePolicy::cold, 100).has_value());
+  EXPECT_TRUE(verdict(0.94 * beyond_us, CachePolicy::warm).has_value());
+  EXPECT_TRUE(verdict(0.94 * beyond_us, CachePolicy::cold, 100).has_value());
+  EXPECT_FALSE(verdict(0.01, CachePolicy::warm, 1, "512x1x512").has_value());
+}
+
+TEST_F(PlausibilityTest, WritesMayEndInTheCache) {
+  constexpr double kOuterProductBytes = 4.0 * 4096 * 4096;
+  const double beyond_us = (kOuterProductBytes - (60 << 20) + 4 * 2 * 4096) / 4500e3;
+  EXPECT_FALSE(verdict(0.96 * beyond_us, CachePolicy::cold, 1, "4096x4096x1").has_value());
+  EXPECT_TRUE(verdict(0.94 * beyond_us, CachePolicy::cold, 1, "4096x4096x1").has_value());
+}
+
+TEST_F(PlausibilityTest, WithoutCeilingsNothingIsKnown) {
+  ceilings_.reset();
+  EXPECT_FALSE(verdict(0.001).has_value());
+}
+
+}  // namespace
+}  // namespace tiletune
