@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "base/confinement.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -67,9 +68,17 @@ void CompileOptions::add_to(CLI::App& command) {
           "Most memory one compilation may take, e.g. 512MiB; beyond it the configuration fails")
       ->type_name("SIZE")
       ->default_str("4GiB");
+  command.add_flag("--confined", confined,
+                   "Refuse to run where the system cannot confine kernels to their folders");
 }
 
 CompilePoolOptions CompileOptions::pool_options(const TuneSpec& spec) const {
+  if (const std::string why = why_not_confinable(); confined && !why.empty()) {
+    throw UserError(
+        fmt::format("kernels cannot be confined here: {}", why), Where{"--confined", ""},
+        "Use Linux 5.13 or newer with Landlock (in the kernel's lsm= list), or leave --confined out "
+        "for kernels that you trust.");
+  }
   CompilePoolOptions options;
   options.workers = jobs;
   options.timeout_s = spec.compile.timeout_s;

@@ -35,8 +35,10 @@ struct ConfigOptions {
 struct CompileOptions {
   int jobs = 0;
   std::uint64_t max_memory_bytes = CompilePoolOptions{}.max_memory_bytes;
+  bool confined = false;
 
   void add_to(CLI::App& command);
+  /// Throws UserError where kernels must be confined and the system cannot do it.
   CompilePoolOptions pool_options(const TuneSpec& spec) const;
 };
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <thread>
 
+#include "base/confinement.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/private_folder.h"
@@ -108,6 +109,7 @@ MachineFacts look_at_machine() {
   MachineFacts facts;
   facts.nvrtc_version = nvrtc_version();
   try_compiler(facts);
+  facts.not_confined = why_not_confinable();
   facts.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   facts.core_quota = core_quota();
   facts.cache = look_at_cache();

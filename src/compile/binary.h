@@ -12,7 +12,6 @@ namespace tiletune {
 struct Binary {
   std::string key;            ///< its compile request's
   std::string kernel_symbol;  ///< mangled name to look up in the module
-  std::string log;            ///< the compiler's, with ptxas' resource lines
   std::string cubin;          ///< ELF image
   double compile_ms = 0;      ///< CPU time of the compile worker, when it was compiled
   bool from_cache = false;

@@ -36,7 +36,6 @@ Outcome outcome_of_reply(const std::string& text) {
 Json to_json(const Binary& binary) {
   return {{"key", binary.key},
           {"kernel_symbol", binary.kernel_symbol},
-          {"log", binary.log},
           {"compile_ms", binary.compile_ms},
           {"cubin", Json::binary({binary.cubin.begin(), binary.cubin.end()})}};
 }
@@ -47,7 +46,6 @@ Binary binary_from_json(const Json& json) {
     Binary binary;
     binary.key = json.at("key").get<std::string>();
     binary.kernel_symbol = json.at("kernel_symbol").get<std::string>();
-    binary.log = json.at("log").get<std::string>();
     binary.compile_ms = json.at("compile_ms").get<double>();
     binary.cubin.assign(cubin.begin(), cubin.end());
     return binary;

@@ -123,15 +123,6 @@ Compiled no_kernel(const CompileRequest& request, const IncludedFiles& included)
   return {Outcome::compile_failed, reason, nullptr, included.dependencies()};
 }
 
-/// With -v NVRTC's log has ptxas' figures in the place of its errors.
-std::string log_without_figures(CompileRequest request) {
-  std::erase(request.options, "--ptxas-options=-v");
-  Program program(request.source);
-  program.add_name(request.kernel_expression);
-  program.compile(options_with_headers(request));
-  return program.log();
-}
-
 /// What a person needs to know where a file was not found.
 std::string advice_on_includes(const std::string& log, const KernelSource& source,
                                const std::set<std::string>& refused) {
@@ -232,16 +223,12 @@ Compiled compile_here(const CompileRequest& request) {
   const std::string log = program.log();
   if (ran_out_of_memory(result, log, error_number)) throw std::bad_alloc();
   // nvrtcGetCUBIN succeeds after a failed compilation too, with nothing in it.
-  if (result != NVRTC_SUCCESS) {
-    const bool assembler_ran = log.find("ptxas info") != std::string::npos;
-    return failure(result, assembler_ran ? log_without_figures(request) : log, request, included);
-  }
+  if (result != NVRTC_SUCCESS) return failure(result, log, request, included);
   const auto symbol = program.lowered_name(request.kernel_expression);
   if (!symbol) return no_kernel(request, included);
   auto binary = std::make_shared<Binary>();
   binary->key = request.key();
   binary->kernel_symbol = *symbol;
-  binary->log = as_utf8(log);
   binary->cubin = program.cubin();
   binary->compile_ms = process_cpu_ms() - started_ms;
   return {Outcome::ok, "", std::move(binary), included.dependencies()};

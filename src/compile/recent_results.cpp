@@ -8,7 +8,7 @@ namespace {
 std::size_t size_of(const std::string& key, const Compiled& compiled) {
   constexpr std::size_t kNodes = 256;
   const Binary* binary = compiled.binary.get();
-  const std::size_t content = binary == nullptr ? 0 : binary->cubin.size() + binary->log.size();
+  const std::size_t content = binary == nullptr ? 0 : binary->cubin.size();
   return kNodes + 2 * key.size() + compiled.reason.size() + content;
 }
 

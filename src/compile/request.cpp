@@ -101,11 +101,8 @@ CompileRequest make_compile_request(const CompilePolicy& policy, const KernelSou
   request.source = source;
   request.kernel_expression = instance.kernel_expression;
   request.options = {
-      "--gpu-architecture=" + architecture,
-      "--std=c++17",
-      "--device-as-default-execution-space",
+      "--gpu-architecture=" + architecture, "--std=c++17", "--device-as-default-execution-space",
       "--modify-stack-limit=false",  // it would change the limit of the whole process
-      "--ptxas-options=-v",          // registers, spills and shared memory go to the log
   };
   append_options(request.options, instance.compile_options);
   append_options(request.options, policy.options);

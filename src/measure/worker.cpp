@@ -15,6 +15,7 @@
 #include "gpu/nvml.h"
 #include "measure/baselines.h"
 #include "measure/calibration.h"
+#include "measure/confined_worker.h"
 #include "measure/device_kernels.h"
 #include "measure/finals.h"
 #include "measure/measure_kernel.h"
@@ -45,7 +46,9 @@ class Service {
 
   void prepare(const Json& message) {
     try {
-      channel_.send(to_json(prepared(prepare_request_from_json(message))));
+      const Prepared done = prepared(prepare_request_from_json(message));
+      confine();
+      channel_.send(to_json(done));
     } catch (const CudaError& error) {
       if (!error.out_of_memory()) throw;
       refuse(error.what());
@@ -137,6 +140,12 @@ class Service {
     }
   }
 
+  /// Libraries and the harness's own kernels are loaded with the first preparation.
+  void confine() {
+    if (!is_confined_) confine_gpu_worker();
+    is_confined_ = true;
+  }
+
   /// What kernels printed is the parent's to read when it has the answer. What did not fit is not kept for
   /// the next configuration.
   static void end_of_prints() {
@@ -169,6 +178,7 @@ class Service {
   std::unique_ptr<Workspace> workspace_;
   std::vector<RunnableBaseline> baselines_;
   Clock::time_point last_beat_;
+  bool is_confined_ = false;
 };
 
 void serve(WorkerChannel& channel, Service& service) {

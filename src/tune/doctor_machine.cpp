@@ -105,6 +105,14 @@ Finding examine_cores(const MachineFacts& facts) {
           "Take a machine with more cores for large spaces."};
 }
 
+Finding examine_confinement(const MachineFacts& facts) {
+  if (facts.not_confined.empty()) return ok("confinement", "kernels reach no files but their own");
+  return {"confinement", Health::note, "kernels are not confined here: " + facts.not_confined,
+          "a kernel of a stranger that abuses an error of the compiler could read and write your files",
+          "Use Linux 5.13 or newer with Landlock in the kernel's lsm= list; --confined refuses to go on "
+          "without."};
+}
+
 Finding examine_cache(const CacheFacts& cache) {
   constexpr std::uint64_t kScarce = std::uint64_t{256} << 20;
   const std::string folder = cache.folder.string();
@@ -148,7 +156,8 @@ void examine_environment(const MachineFacts& facts, std::vector<Finding>& findin
 }  // namespace
 
 std::vector<Finding> examine_machine(const MachineFacts& facts) {
-  std::vector<Finding> findings{examine_compiler(facts), examine_cores(facts), examine_cache(facts.cache)};
+  std::vector<Finding> findings{examine_compiler(facts), examine_confinement(facts), examine_cores(facts),
+                                examine_cache(facts.cache)};
   for (const LibraryFacts& library : facts.libraries) findings.push_back(examine_library(library));
   examine_environment(facts, findings);
   findings.push_back(examine_driver(facts));

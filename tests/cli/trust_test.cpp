@@ -66,8 +66,8 @@ TEST(Implausible, ALeaderThatBecomesSoInTheFinalsLosesItsRank) {
   const std::vector<Trial> rows = kernels_of(sandbox);
   EXPECT_GE(kernels_with(rows, Outcome::implausible), 1);
   for (const Trial& row : rows) {
-    if (row.outcome == Outcome::implausible)
-      EXPECT_TRUE(row.reason.starts_with("in the finals: ")) << row.reason;
+    if (row.outcome != Outcome::implausible) continue;
+    EXPECT_TRUE(row.reason.starts_with("in the finals: ")) << row.reason;
   }
 }
 
@@ -84,7 +84,8 @@ TEST(DethronedLeaders, WhatTheyScreenedOutIsMeasuredAgain) {
     if (row.outcome == Outcome::ok) best_us = std::min(best_us, row.first_median_us.value_or(*row.median_us));
   }
   for (const Trial& row : rows) {
-    if (row.outcome == Outcome::screened_out) EXPECT_GT(*row.median_us, 1.5 * best_us) << row.parameters;
+    if (row.outcome != Outcome::screened_out) continue;
+    EXPECT_GT(*row.median_us, 1.5 * best_us) << row.parameters;
   }
   EXPECT_NE(run.out.find("14 of 14 configurations"), std::string::npos) << run.out;
 }

@@ -17,7 +17,6 @@ Compiled sample(const std::string& key) {
   auto binary = std::make_shared<Binary>();
   binary->key = key;
   binary->kernel_symbol = "_Z1kv";
-  binary->log = "ptxas info";
   binary->cubin = std::string(
       "\x7f"
       "ELF\0\xff and the rest",
@@ -40,7 +39,6 @@ TEST(CubinCache, ReturnsWhatWasStoredMarkedAsCached) {
   EXPECT_EQ(loaded->dependencies, sample(kKey).dependencies);
   EXPECT_EQ(loaded->binary->key, kKey);
   EXPECT_EQ(loaded->binary->kernel_symbol, "_Z1kv");
-  EXPECT_EQ(loaded->binary->log, "ptxas info");
   EXPECT_EQ(loaded->binary->cubin, sample(kKey).binary->cubin);
   EXPECT_EQ(loaded->binary->compile_ms, 12.5);
   EXPECT_TRUE(loaded->binary->from_cache);

@@ -21,8 +21,6 @@ TEST_P(EveryArchitecture, CompilesATemplateToACubinWithoutAGpu) {
   EXPECT_THAT(compiled.binary->cubin, StartsWith("\x7f"
                                                  "ELF"));
   EXPECT_EQ(compiled.binary->kernel_symbol, "_Z5scaleILi3EEvPf");
-  EXPECT_THAT(compiled.binary->log, HasSubstr("'_Z5scaleILi3EEvPf' for '" + GetParam() + "'"));
-  EXPECT_THAT(compiled.binary->log, HasSubstr("registers"));
   EXPECT_EQ(compiled.binary->key, scale_request(3, "", GetParam()).key());
   EXPECT_GT(compiled.binary->compile_ms, 0);
 }
@@ -70,12 +68,10 @@ TEST(CompileHere, ErrorsCarryTheCompilersLog) {
   bad_option.options.emplace_back("--bogus");
   EXPECT_THAT(compile_here(bad_option).reason, HasSubstr("unrecognized option --bogus"));
 
-  CompileRequest verbose = macro_request(
-      "extern \"C\" __global__ void k(float* x) { __shared__ float s[99999]; "
-      "s[threadIdx.x] = x[0]; __syncthreads(); x[1] = s[threadIdx.x ^ 1]; }",
-      "k");
-  verbose.options.emplace_back("--ptxas-options=-v");
-  const Compiled too_large = compile_here(verbose);
+  const Compiled too_large =
+      compile_here(macro_request("extern \"C\" __global__ void k(float* x) { __shared__ float s[99999]; "
+                                 "s[threadIdx.x] = x[0]; __syncthreads(); x[1] = s[threadIdx.x ^ 1]; }",
+                                 "k"));
   EXPECT_EQ(too_large.outcome, Outcome::compile_failed);
   EXPECT_THAT(too_large.reason, HasSubstr("uses too much shared data"));
 }

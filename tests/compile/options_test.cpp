@@ -129,10 +129,10 @@ TEST(CheckCompileOptions, RefusesWrongValues) {
 }
 
 TEST(AppendOptions, TheLastOfOneSubjectWinsAndMacrosPileUp) {
-  std::vector<std::string> options{"--std=c++17", "--ptxas-options=-v", "-DA=1"};
+  std::vector<std::string> options{"--std=c++17", "--ptxas-options=-O3", "-DA=1"};
   append_options(options, {"-std=c++20", "--ptxas-options=-O2", "-DB=1", "--fmad=true"});
-  append_options(options, {"-fmad=false"});
-  EXPECT_THAT(options, ElementsAre("--ptxas-options=-v", "-DA=1", "-std=c++20", "--ptxas-options=-O2",
+  append_options(options, {"-fmad=false", "--ptxas-options=-v", "-Xptxas=--verbose"});
+  EXPECT_THAT(options, ElementsAre("--ptxas-options=-O3", "-DA=1", "-std=c++20", "--ptxas-options=-O2",
                                    "-DB=1", "-fmad=false"));
 }
 

@@ -31,7 +31,7 @@ CompileRequest scale_request(int factor, const std::string& extra, const std::st
   CompileRequest request;
   request.source.name = "scale.cuh";
   request.source.text = extra + "\n" + kernel;
-  request.options = {"--gpu-architecture=" + architecture, "--ptxas-options=-v", "--modify-stack-limit=false",
+  request.options = {"--gpu-architecture=" + architecture, "--modify-stack-limit=false",
                      "--device-as-default-execution-space"};
   request.kernel_expression = "scale<" + std::to_string(factor) + ">";
   return request;

@@ -11,7 +11,7 @@ namespace {
 bool is_template(const std::string& expression) { return expression.find('<') != std::string::npos; }
 
 /// The log, and the cubin when it compiled.
-void read_results(nvrtcProgram program, Binary& binary) {
+void read_results(nvrtcProgram program, LoggedBinary& binary) {
   std::size_t size = 0;
   nvrtcGetProgramLogSize(program, &size);
   binary.log.resize(size);
@@ -23,10 +23,10 @@ void read_results(nvrtcProgram program, Binary& binary) {
 
 }  // namespace
 
-std::vector<Binary> compile_all_for_test(const std::string& source,
-                                         const std::vector<std::string>& expressions,
-                                         const std::string& architecture,
-                                         const std::vector<std::string>& more_options) {
+std::vector<LoggedBinary> compile_all_for_test(const std::string& source,
+                                               const std::vector<std::string>& expressions,
+                                               const std::string& architecture,
+                                               const std::vector<std::string>& more_options) {
   const std::string target = "--gpu-architecture=" + architecture;
   std::vector<const char*> options = {target.c_str(), "--ptxas-options=-v"};
   for (const std::string& option : more_options) options.push_back(option.c_str());
@@ -36,10 +36,10 @@ std::vector<Binary> compile_all_for_test(const std::string& source,
     if (is_template(expression)) nvrtcAddNameExpression(program, expression.c_str());
   }
   const nvrtcResult result = nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data());
-  Binary module;
+  LoggedBinary module;
   read_results(program, module);
   if (result != NVRTC_SUCCESS) throw std::runtime_error(module.log);
-  std::vector<Binary> binaries(expressions.size(), module);
+  std::vector<LoggedBinary> binaries(expressions.size(), module);
   for (std::size_t i = 0; i < expressions.size(); ++i) {
     const char* lowered = expressions[i].c_str();
     if (is_template(expressions[i])) nvrtcGetLoweredName(program, expressions[i].c_str(), &lowered);
@@ -49,8 +49,8 @@ std::vector<Binary> compile_all_for_test(const std::string& source,
   return binaries;
 }
 
-Binary compile_for_test(const std::string& source, const std::string& expression,
-                        const std::string& architecture) {
+LoggedBinary compile_for_test(const std::string& source, const std::string& expression,
+                              const std::string& architecture) {
   return compile_all_for_test(source, {expression}, architecture).front();
 }
 

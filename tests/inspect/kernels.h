@@ -9,16 +9,21 @@
 
 namespace tiletune {
 
-/// Compiles kernels of one source together; in the order of `expressions`. The log has ptxas' figures.
-std::vector<Binary> compile_all_for_test(const std::string& source,
-                                         const std::vector<std::string>& expressions,
-                                         const std::string& architecture,
-                                         const std::vector<std::string>& more_options = {});
+/// A binary with the compiler's log, which has ptxas' figures.
+struct LoggedBinary : Binary {
+  std::string log;
+};
+
+/// Compiles kernels of one source together; in the order of `expressions`.
+std::vector<LoggedBinary> compile_all_for_test(const std::string& source,
+                                               const std::vector<std::string>& expressions,
+                                               const std::string& architecture,
+                                               const std::vector<std::string>& more_options = {});
 
 /// Compiles one kernel with NVRTC for "sm_90a" and the like. `expression` is a C++ name expression, or a
 /// plain name of an extern "C" kernel.
-Binary compile_for_test(const std::string& source, const std::string& expression,
-                        const std::string& architecture);
+LoggedBinary compile_for_test(const std::string& source, const std::string& expression,
+                              const std::string& architecture);
 
 /// The project's own GPU models.
 const std::vector<GpuModel>& gpu_models();

@@ -124,9 +124,9 @@ Prediction predict_for(const GpuModel& model, const Binary& binary, const Instan
 /// Of a kernel's hottest loop.
 double fma_share(const Binary& binary) { return mix_of_loop(read_kernel_code(binary)).fma_share(); }
 
-const std::vector<Binary>& ladder(const std::string& architecture) {
-  static std::map<std::string, std::vector<Binary>> modules;
-  std::vector<Binary>& module = modules[architecture];
+const std::vector<LoggedBinary>& ladder(const std::string& architecture) {
+  static std::map<std::string, std::vector<LoggedBinary>> modules;
+  std::vector<LoggedBinary>& module = modules[architecture];
   if (module.empty()) {
     std::vector<std::string> expressions;
     for (const Step& step : kSteps) expressions.emplace_back(step.expression);

@@ -133,7 +133,7 @@ const std::vector<std::string> kKernels = {"plain",
                                            "largest_static_shared"};
 
 /// What ptxas says of the kernel, read independently of the code under test: by regular expressions.
-Resources from_log(const Binary& binary) {
+Resources from_log(const LoggedBinary& binary) {
   const auto start = binary.log.find("Compiling entry function '" + binary.kernel_symbol + "'");
   const std::string text = binary.log.substr(start);
   const auto number = [&](const std::string& pattern) -> std::int64_t {
@@ -152,9 +152,9 @@ Resources from_log(const Binary& binary) {
 }
 
 /// All kernels are compiled once per architecture.
-const Binary& compiled(const std::string& kernel, const std::string& architecture) {
-  static std::map<std::string, std::vector<Binary>> modules;
-  std::vector<Binary>& module = modules[architecture];
+const LoggedBinary& compiled(const std::string& kernel, const std::string& architecture) {
+  static std::map<std::string, std::vector<LoggedBinary>> modules;
+  std::vector<LoggedBinary>& module = modules[architecture];
   if (module.empty()) module = compile_all_for_test(kSource, kKernels, architecture);
   const auto index = std::find(kKernels.begin(), kKernels.end(), kernel) - kKernels.begin();
   return module.at(static_cast<std::size_t>(index));
@@ -164,7 +164,7 @@ class ResourcesTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(ResourcesTest, EqualThePtxasLogForEveryKernel) {
   for (const std::string& kernel : kKernels) {
-    const Binary& binary = compiled(kernel, GetParam());
+    const LoggedBinary& binary = compiled(kernel, GetParam());
     const Resources read = read_resources(binary);
     const Resources expected = from_log(binary);
     SCOPED_TRACE(kernel + "\n" + binary.log);

@@ -99,7 +99,7 @@ TEST(Spills, EqualThoseOfPtxasWithEveryNumberOfRegisters) {
     for (const char* registers : {"24", "32", "48", "255"}) {
       const auto module =
           compile_all_for_test(kSource, kernels, architecture, {std::string("--maxrregcount=") + registers});
-      for (const Binary& binary : module) {
+      for (const LoggedBinary& binary : module) {
         const Figures expected = from_log(binary.log, binary.kernel_symbol);
         EXPECT_EQ(spills_of(binary), expected)
             << binary.kernel_symbol << ' ' << architecture << ' ' << registers;
@@ -112,7 +112,7 @@ TEST(Spills, EqualThoseOfPtxasWithEveryNumberOfRegisters) {
 }
 
 TEST(Spills, OfFunctionsThatTheKernelCallsCount) {
-  const Binary binary = compile_for_test(kSource, "calling", "sm_90a");
+  const LoggedBinary binary = compile_for_test(kSource, "calling", "sm_90a");
   EXPECT_EQ(from_log(binary.log, "calling"), Figures{}) << "ptxas counts them for the function alone";
   EXPECT_GT(spills_of(binary).first, 0);
   EXPECT_GT(spills_of(binary).second, 0);

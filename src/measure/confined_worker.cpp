@@ -1,0 +1,73 @@
+#include "measure/confined_worker.h"
+
+#include <fcntl.h>
+#include <link.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/confinement.h"
+#include "base/descriptor.h"
+#include "base/file.h"
+
+namespace tiletune {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// How ncu, compute-sanitizer and their like enter a process.
+bool is_watched() {
+  constexpr std::array kWays{"CUDA_INJECTION64_PATH", "LD_PRELOAD"};
+  for (const char* way : kWays) {
+    const char* value = std::getenv(way);
+    if (value != nullptr && *value != '\0') return true;
+  }
+  return false;
+}
+
+/// Where the libraries of this process lie: others are loaded from beside them.
+std::set<fs::path> library_folders() {
+  std::set<fs::path> folders;
+  const auto add = [](dl_phdr_info* info, std::size_t /*bytes*/, void* to) {
+    std::error_code missing;
+    const fs::path file = fs::canonical(info->dlpi_name, missing);
+    if (!missing) static_cast<std::set<fs::path>*>(to)->insert(file.parent_path());
+    return 0;
+  };
+  ::dl_iterate_phdr(add, &folders);
+  return folders;
+}
+
+/// Those of the paths that are there, open.
+std::vector<Descriptor> places(const std::set<fs::path>& paths) {
+  std::vector<Descriptor> open;
+  for (const fs::path& path : paths) {
+    Descriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (place.is_open()) open.push_back(std::move(place));
+  }
+  return open;
+}
+
+std::vector<int> numbers(const std::vector<Descriptor>& descriptors) {
+  std::vector<int> numbers;
+  for (const Descriptor& descriptor : descriptors) numbers.push_back(descriptor.number());
+  return numbers;
+}
+
+}  // namespace
+
+void confine_gpu_worker() {
+  if (is_watched() || !why_not_confinable().empty()) return;
+  std::set<fs::path> readable = library_folders();
+  readable.insert({"/usr", "/lib", "/lib64", "/etc", "/opt", "/proc", "/sys", cache_folder()});
+  const std::vector<Descriptor> read = places(readable);
+  const std::vector<Descriptor> written = places({"/dev", "/proc/self"});
+  confine({numbers(read), numbers(written)});
+}
+
+}  // namespace tiletune
