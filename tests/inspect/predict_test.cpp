@@ -188,7 +188,7 @@ TEST_P(PredictTest, BankConflictsCost) {
 }
 
 TEST_P(PredictTest, TheShareOfMultiplyAddsGrowsWithTheThreadTile) {
-  const std::vector<Binary>& kernels = ladder(GetParam().first);
+  const std::vector<LoggedBinary>& kernels = ladder(GetParam().first);
   EXPECT_GT(fma_share(kernels[4]), fma_share(kernels[3]));
   EXPECT_GT(fma_share(kernels[3]), fma_share(kernels[2]));
   EXPECT_GT(fma_share(kernels[4]), 0.5);
