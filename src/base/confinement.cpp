@@ -1,6 +1,7 @@
 #include "base/confinement.h"
 
 #include <fmt/format.h>
+#include <link.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
@@ -16,9 +17,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <stdexcept>
+#include <string_view>
 
 #include "base/descriptor.h"
 
@@ -100,6 +103,22 @@ void restrict_files(const Confinement& reach) {
   for (const int descriptor : reach.readable) allow(ruleset, descriptor, kRead & handled.files);
   for (const int descriptor : reach.writable) allow(ruleset, descriptor, kWrite & handled.files);
   if (::syscall(SYS_landlock_restrict_self, ruleset.number(), 0) != 0) fail("landlock_restrict_self");
+}
+
+/// How ncu, nsys and compute-sanitizer enter a process; empty when none has.
+std::string injected_profiler() {
+  if (const char* library = std::getenv("CUDA_INJECTION64_PATH"); library != nullptr && *library != '\0')
+    return "CUDA_INJECTION64_PATH";
+  std::string found;
+  const auto look = [](dl_phdr_info* info, std::size_t /*bytes*/, void* to) {
+    const std::string_view path = info->dlpi_name;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (name.find("Injection") == name.npos && name.find("injection") == name.npos) return 0;
+    *static_cast<std::string*>(to) = name;
+    return 1;
+  };
+  ::dl_iterate_phdr(look, &found);
+  return found;
 }
 
 /// System calls that start, trace or signal processes, reach other machines, or change what is mounted.
@@ -197,6 +216,8 @@ void restrict_system_calls() {
 }  // namespace
 
 std::string why_not_confinable() {
+  if (const std::string profiler = injected_profiler(); !profiler.empty())
+    return fmt::format("a profiler was injected ({})", profiler);
   if (landlock_version() > 0) return "";
   return errno == EOPNOTSUPP ? "Landlock is switched off" : "this kernel has no Landlock";
 }

@@ -11,7 +11,8 @@ struct Confinement {
   std::vector<int> writable;  ///< may be read and written, but nothing is made, renamed or removed
 };
 
-/// Why this system cannot confine a process; empty where it can. It needs Landlock (Linux 5.13) and seccomp.
+/// Why this process cannot be confined; empty where it can be. That needs Landlock (Linux 5.13) and seccomp,
+/// and no profiler that was injected into it: those write files and open sockets of their own.
 std::string why_not_confinable();
 
 /// Takes from this thread, and from all that it starts, for good: every file but those named, starting

@@ -98,7 +98,7 @@ every_reader() {
   local command
   [[ -e other.db ]] || recorded other.db
   for command in "rank --db $1" "report --db $1 -o report.html" "export --db $1 -o export.json" "compare --db $1 --db other.db --by database" \
-    "merge $1 -o merged.db" "sweep $REPOSITORY/configs/quick.json --quiet --replay $1"; do
+    "merge $1 -o merged.db" "sweep $REPOSITORY/configs/quick.json --quiet --cache dirty --replay $1"; do
     # shellcheck disable=SC2086
     attempt "$TILETUNE" $command
     if [[ ${expected:-} ]]; then

@@ -237,7 +237,7 @@ TEST_F(ConfigTest, FaultsOfPolicies) {
       Fault{R"({"measure": {"verify": "no"}})", "/measure/verify", "found a string, expected true or false",
             "Replace it by true or false."},
       Fault{R"({"measure": {"cache": "hot"}})", "/measure/cache",
-            R"(found "hot", expected one of cold, rotate, warm)", "Known: cold, rotate, warm."},
+            R"(found "hot", expected one of cold, dirty, rotate, warm)", "Known: cold, dirty, rotate, warm."},
       Fault{R"({"measure": {"launch_timeout_s": 0}})", "/measure/launch_timeout_s",
             "found 0, expected a number above 0 and of at most 86400", "Replace it"},
       Fault{R"({"measure": {"sample": 3}})", "/measure/sample", "unknown key 'sample'",
