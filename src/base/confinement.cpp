@@ -121,40 +121,72 @@ std::string injected_profiler() {
   return found;
 }
 
-/// System calls that start, trace or signal processes, reach other machines, or change what is mounted.
+// Newer than the headers of some systems.
+constexpr long kFchmodat2 = 452;
+constexpr long kSetxattrat = 463;
+constexpr long kRemovexattrat = 466;
+
+/// System calls that start, trace or signal processes, reach other machines, change what is mounted, or
+/// change files in ways that Landlock does not control.
 constexpr std::array kForbidden{
-    SYS_execve,
-    SYS_execveat,
-    SYS_socket,
-    SYS_socketpair,
-    SYS_connect,
-    SYS_bind,
-    SYS_listen,
-    SYS_accept,
-    SYS_accept4,
-    SYS_ptrace,
-    SYS_kill,
-    SYS_tkill,
-    SYS_rt_sigqueueinfo,
-    SYS_pidfd_open,
-    SYS_pidfd_send_signal,
-    SYS_pidfd_getfd,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
-    SYS_io_uring_setup,
-    SYS_bpf,
-    SYS_unshare,
-    SYS_setns,
-    SYS_mount,
-    SYS_umount2,
-    SYS_open_by_handle_at,
-    SYS_keyctl,
-    SYS_add_key,
-    SYS_request_key,
-    SYS_userfaultfd,
+    long{SYS_execve},
+    long{SYS_execveat},
+    // sockets
+    long{SYS_socket},
+    long{SYS_socketpair},
+    long{SYS_connect},
+    long{SYS_bind},
+    long{SYS_listen},
+    long{SYS_accept},
+    long{SYS_accept4},
+    long{SYS_io_uring_setup},
+    // other processes
+    long{SYS_ptrace},
+    long{SYS_kill},
+    long{SYS_tkill},
+    long{SYS_rt_sigqueueinfo},
+    long{SYS_rt_tgsigqueueinfo},
+    long{SYS_pidfd_open},
+    long{SYS_pidfd_send_signal},
+    long{SYS_pidfd_getfd},
+    long{SYS_process_vm_readv},
+    long{SYS_process_vm_writev},
+    // the system
+    long{SYS_bpf},
+    long{SYS_unshare},
+    long{SYS_setns},
+    long{SYS_mount},
+    long{SYS_umount2},
+    long{SYS_keyctl},
+    long{SYS_add_key},
+    long{SYS_request_key},
+    long{SYS_userfaultfd},
+    long{SYS_open_by_handle_at},
+    // files
+    long{SYS_truncate},
+    long{SYS_fchmod},
+    long{SYS_fchmodat},
+    kFchmodat2,
+    long{SYS_fchown},
+    long{SYS_fchownat},
+    long{SYS_utimensat},
+    long{SYS_setxattr},
+    long{SYS_lsetxattr},
+    long{SYS_fsetxattr},
+    long{SYS_removexattr},
+    long{SYS_lremovexattr},
+    long{SYS_fremovexattr},
+    kSetxattrat,
+    kRemovexattrat,
 #ifdef SYS_fork
-    SYS_fork,
-    SYS_vfork,
+    long{SYS_fork},
+    long{SYS_vfork},
+    long{SYS_chmod},
+    long{SYS_chown},
+    long{SYS_lchown},
+    long{SYS_utime},
+    long{SYS_utimes},
+    long{SYS_futimesat},
 #endif
 };
 
@@ -198,9 +230,13 @@ std::vector<sock_filter> system_call_filter() {
   add({skip_unless_equal(SYS_clone3, 1), answer(refusal(ENOSYS))});
   add({skip_unless_equal(SYS_clone, 3), load(low_half(0)), jump_if_any_bit(CLONE_THREAD, 1),
        answer(refusal(EPERM)), load(at(offsetof(seccomp_data, nr)))});
+  // Its own limits alone: that of another's time would end it.
+  const auto own_process = static_cast<std::uint32_t>(::getpid());
+  add({skip_unless_equal(SYS_prlimit64, 4), load(low_half(0)), jump_if_equal(0, 2),
+       jump_if_equal(own_process, 1), answer(refusal(EPERM)), load(at(offsetof(seccomp_data, nr)))});
   // abort() signals its own process.
-  add({skip_unless_equal(SYS_tgkill, 3), load(low_half(0)),
-       jump_if_equal(static_cast<std::uint32_t>(::getpid()), 1), answer(refusal(EPERM))});
+  add({skip_unless_equal(SYS_tgkill, 3), load(low_half(0)), jump_if_equal(own_process, 1),
+       answer(refusal(EPERM))});
   filter.push_back(answer(SECCOMP_RET_ALLOW));
   return filter;
 }
@@ -218,6 +254,8 @@ void restrict_system_calls() {
 std::string why_not_confinable() {
   if (const std::string profiler = injected_profiler(); !profiler.empty())
     return fmt::format("a profiler was injected ({})", profiler);
+  std::uint32_t refusing = SECCOMP_RET_ERRNO;
+  if (::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &refusing) != 0) return "seccomp is not available";
   if (landlock_version() > 0) return "";
   return errno == EOPNOTSUPP ? "Landlock is switched off" : "this kernel has no Landlock";
 }

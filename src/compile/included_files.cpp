@@ -2,12 +2,14 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <new>
+#include <exception>
 #include <stdexcept>
+#include <string_view>
 
 namespace tiletune {
 
@@ -23,6 +25,17 @@ using Open = std::FILE* (*)(const char*, const char*);
 std::FILE* system_fopen(const char* name, const char* mode) {
   static const Open system = reinterpret_cast<Open>(::dlsym(RTLD_NEXT, "fopen"));
   return system(name, mode);
+}
+
+/// Leaves the file at its beginning.
+bool write_all(const Descriptor& file, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t n = ::write(file.number(), content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return ::lseek(file.number(), 0, SEEK_SET) == 0;
 }
 
 }  // namespace
@@ -54,13 +67,9 @@ bool IncludedFiles::is_searched_behind(const fs::path& name) const {
 }
 
 std::FILE* IncludedFiles::open_own(const char* name) {
-  Descriptor file = open_included(source_, name);
+  const Descriptor file = open_included(source_, name);
   const std::string normal = fs::path(name).lexically_normal();
-  if (file.is_open()) {
-    dependencies_.insert_or_assign(normal, content_hash(file));
-    ::lseek(file.number(), 0, SEEK_SET);
-    return ::fdopen(file.release(), "r");
-  }
+  if (file.is_open()) return snapshot(file, normal);
   if (errno == EXDEV) {
     refused_.insert(name);
   } else {
@@ -70,6 +79,22 @@ std::FILE* IncludedFiles::open_own(const char* name) {
   // Of what must not be read nobody learns whether it is there.
   errno = ENOENT;
   return nullptr;
+}
+
+/// A copy in memory, so that what was hashed is what is compiled, whoever writes to the file meanwhile.
+std::FILE* IncludedFiles::snapshot(const Descriptor& file, const std::string& name) {
+  const std::optional<std::string> content = source_content(file);
+  const std::string hash = content ? hash_of_content(*content) : kUnreadable;
+  const auto [known, is_new] = dependencies_.try_emplace(name, hash);
+  if (!is_new && known->second != hash) known->second = kUnreadable;
+  Descriptor copy(::memfd_create("source", MFD_CLOEXEC));
+  if (!content || !copy.is_open() || !write_all(copy, *content)) {
+    errno = ENOENT;
+    return nullptr;
+  }
+  std::FILE* const stream = ::fdopen(copy.number(), "r");
+  if (stream != nullptr) copy.release();
+  return stream;
 }
 
 std::FILE* IncludedFiles::open(const char* name) {
@@ -86,7 +111,7 @@ extern "C" std::FILE* fopen(const char* name, const char* mode) {
   if (at_work == nullptr) return tiletune::system_fopen(name, mode);
   try {
     return at_work->open(name);
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     errno = ENOMEM;
     return nullptr;
   }

@@ -15,7 +15,7 @@ namespace tiletune {
 /// thread.
 ///
 /// It stands in for fopen(), which is what NVRTC opens every #include with, and so knows which files a result
-/// depends on. It is no wall: confine() is.
+/// depends on. It does not keep the compiler from other files: confine() does.
 class IncludedFiles {
  public:
   /// The working folder is the kernel's own meanwhile, if it has one, since names are relative to it.
@@ -35,6 +35,7 @@ class IncludedFiles {
   bool is_of_toolkit(const std::filesystem::path& name) const;
   bool is_searched_behind(const std::filesystem::path& name) const;
   std::FILE* open_own(const char* name);
+  std::FILE* snapshot(const Descriptor& file, const std::string& name);
 
   const KernelSource& source_;
   std::optional<std::filesystem::path> toolkit_;

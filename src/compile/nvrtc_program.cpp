@@ -170,7 +170,10 @@ Compiled failure(nvrtcResult result, const std::string& log, const CompileReques
 
 std::optional<fs::path> cuda_include_folder() {
   if (const char* named = std::getenv("TILETUNE_CUDA_INCLUDE"); named != nullptr && *named != '\0') {
-    if (is_folder(named)) return fs::absolute(named).lexically_normal();
+    if (is_folder(named)) {
+      const fs::path folder = fs::absolute(named).lexically_normal();
+      return folder.has_filename() ? folder : folder.parent_path();  // without a slash at its end
+    }
     throw UserError("TILETUNE_CUDA_INCLUDE names a folder that does not exist", Where{named, ""},
                     "Name the include folder of a CUDA toolkit, or unset the variable.");
   }

@@ -42,6 +42,7 @@ CompilePoolOptions completed(CompilePoolOptions options) {
 }
 
 struct QueuedJob {
+  std::string identity;  ///< within this pool: the key, and the folders that its files are looked up in
   std::string key;
   CompileRequest request;
   bool worker_was_killed = false;  ///< one that compiled it was, from outside
@@ -64,7 +65,7 @@ struct CompilePool::Impl {
 
   std::optional<Compiled> find(const std::string& key, const KernelSource& source);
   void submit(std::uint64_t ticket, CompileRequest request);
-  void finish(const std::string& key, const Compiled& compiled);
+  void finish(const std::string& identity, const Compiled& compiled);
 
   void start_workers();
   void start_worker();
@@ -86,7 +87,7 @@ struct CompilePool::Impl {
   CubinCache cache;
   std::list<Worker> workers;
   std::deque<QueuedJob> queue;
-  std::map<std::string, std::vector<std::uint64_t>> tickets;  ///< by key, of all jobs not yet finished
+  std::map<std::string, std::vector<std::uint64_t>> tickets;  ///< by identity, of all jobs not yet finished
   RecentResults recent{kMostRecentBytes};                     ///< but crashes, which may not happen again
   DependencyCheck dependencies;
   std::vector<std::pair<std::uint64_t, Compiled>> finished;
@@ -95,32 +96,39 @@ struct CompilePool::Impl {
   double cpu_seconds = 0;
 };
 
+/// Equal texts in different folders may include different files.
+std::string identity_of(const std::string& key, const KernelSource& source) {
+  return key + '\n' + source.folders_text();
+}
+
 std::optional<Compiled> CompilePool::Impl::find(const std::string& key, const KernelSource& source) {
-  auto known = recent.find(key);
+  const std::string identity = identity_of(key, source);
+  auto known = recent.find(identity);
   const bool is_recent = known.has_value();
   if (!known) known = cache.load(key);
   if (!known || !dependencies.holds(source, known->dependencies)) return std::nullopt;
-  if (!is_recent) recent.add(key, *known);
+  if (!is_recent) recent.add(identity, *known);
   return known;
 }
 
 void CompilePool::Impl::submit(std::uint64_t ticket, CompileRequest request) {
   ++pending;
   std::string key = request.key();
-  if (const auto in_flight = tickets.find(key); in_flight != tickets.end()) {
+  std::string identity = identity_of(key, request.source);
+  if (const auto in_flight = tickets.find(identity); in_flight != tickets.end()) {
     in_flight->second.push_back(ticket);
   } else if (auto known = find(key, request.source)) {
     finished.emplace_back(ticket, std::move(*known));
   } else {
-    tickets[key] = {ticket};
-    queue.push_back({std::move(key), std::move(request)});
+    tickets[identity] = {ticket};
+    queue.push_back({std::move(identity), std::move(key), std::move(request)});
   }
 }
 
-void CompilePool::Impl::finish(const std::string& key, const Compiled& compiled) {
-  const auto waiting = tickets.extract(key);
+void CompilePool::Impl::finish(const std::string& identity, const Compiled& compiled) {
+  const auto waiting = tickets.extract(identity);
   for (const std::uint64_t ticket : waiting.mapped()) finished.emplace_back(ticket, compiled);
-  if (compiled.outcome != Outcome::compile_crashed) recent.add(key, compiled);
+  if (compiled.outcome != Outcome::compile_crashed) recent.add(identity, compiled);
 }
 
 std::size_t CompilePool::Impl::count(Worker::State state) const {
@@ -216,7 +224,7 @@ void CompilePool::Impl::take_reply(Worker& worker, CompileReply reply) {
     compiled.binary = std::make_shared<Binary>(std::move(*reply.binary));
     cache.store(compiled);
   }
-  finish(done.key, compiled);
+  finish(done.identity, compiled);
 }
 
 void CompilePool::Impl::enforce_deadline(Worker& worker) {
@@ -251,7 +259,7 @@ void CompilePool::Impl::lose(Worker& worker, const WorkerEnd& end) {
   const std::string reason =
       fmt::format("lost the compile worker: {}; its memory is limited to {} (--max-compile-memory)", how,
                   human_bytes(options.max_memory_bytes));
-  finish(worker.job->key, {Outcome::compile_crashed, reason, nullptr, {}});
+  finish(worker.job->identity, {Outcome::compile_crashed, reason, nullptr, {}});
 }
 
 void CompilePool::Impl::drop_ended_workers() {

@@ -20,8 +20,13 @@ std::optional<Compiled> RecentResults::find(const std::string& key) const {
 }
 
 void RecentResults::add(const std::string& key, const Compiled& compiled) {
-  if (!results_.emplace(key, compiled).second) return;
-  keys_.push_back(key);
+  if (const auto before = results_.find(key); before != results_.end()) {
+    bytes_ -= size_of(key, before->second);
+    before->second = compiled;
+  } else {
+    results_.emplace(key, compiled);
+    keys_.push_back(key);
+  }
   bytes_ += size_of(key, compiled);
   while (bytes_ > most_bytes_) forget_oldest();
 }

@@ -17,7 +17,7 @@ class RecentResults {
   explicit RecentResults(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
   std::optional<Compiled> find(const std::string& key) const;
-  /// Keeps the first result of a key.
+  /// In the place of an earlier result of the key.
   void add(const std::string& key, const Compiled& compiled);
 
  private:

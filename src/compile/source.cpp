@@ -20,9 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Stands for the hash of what is no file, or too large.
-constexpr const char* kUnreadable = "unreadable";
-
 /// `path` relative to `folder`; none when it lies elsewhere. Both are normal.
 std::optional<fs::path> beneath(const fs::path& path, const fs::path& folder) {
   if (folder == ".") {
@@ -82,8 +79,9 @@ class SourceBuilder {
     std::error_code ignored;
     const std::string name = name_of(folder);
     const auto is_it = [&](const KernelSource::Root& root) { return root.name == name; };
-    if (!fs::is_directory(folder, ignored) || std::any_of(result.roots.begin(), result.roots.end(), is_it))
-      return;
+    // A link in the place of a folder of ours leads elsewhere, wherever that is now.
+    const bool is_folder = fs::is_directory(folder, ignored) && fs::canonical(folder, ignored) == folder;
+    if (!is_folder || std::any_of(result.roots.begin(), result.roots.end(), is_it)) return;
     result.roots.push_back({name, std::make_shared<const Folder>(folder, Folder::Links::refuse)});
   }
 
@@ -144,20 +142,24 @@ std::optional<std::string> first_missing(const KernelSource& source, const fs::p
   return std::nullopt;
 }
 
-std::string content_hash(const Descriptor& file) {
+std::optional<std::string> source_content(const Descriptor& file) {
   struct stat status {};
-  if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return kUnreadable;
-  if (::lseek(file.number(), 0, SEEK_SET) != 0) return kUnreadable;
+  if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   try {
-    return Hasher().add(read_open_file(file, "", kLargestSource)).hex();
+    return read_open_file(file, "", kLargestSource);
   } catch (const UserError&) {
-    return kUnreadable;
+    return std::nullopt;
   }
 }
 
+std::string hash_of_content(const std::string& content) { return Hasher().add(content).hex(); }
+
 std::string state_of(const KernelSource& source, const std::string& name) {
   if (name == kSearchedBehind) return join(source.search_behind, " ");
-  if (const Descriptor file = open_included(source, name); file.is_open()) return content_hash(file);
+  if (const Descriptor file = open_included(source, name); file.is_open()) {
+    const auto content = source_content(file);
+    return content ? hash_of_content(*content) : kUnreadable;
+  }
   const std::vector<Place> places = places_of(source, name);
   const bool is_there = std::any_of(places.begin(), places.end(),
                                     [](const Place& place) { return place.root->folder->has(place.name); });

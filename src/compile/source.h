@@ -62,8 +62,12 @@ Descriptor open_included(const KernelSource& source, const std::filesystem::path
 std::optional<std::string> first_missing(const KernelSource& source, const std::filesystem::path& name);
 /// Hash of what lies under a name now, as in Dependencies.
 std::string state_of(const KernelSource& source, const std::string& name);
-/// Hash of an open file's content, which is read from its beginning.
-std::string content_hash(const Descriptor& file);
+/// The content of an open file; none when it is not a regular file, too large, or cannot be read.
+std::optional<std::string> source_content(const Descriptor& file);
+/// As it stands in Dependencies.
+std::string hash_of_content(const std::string& content);
+/// Stands there for what has no content, or not the same all the time.
+inline constexpr const char* kUnreadable = "unreadable";
 
 /// Compares dependencies with the files as they are. Looks at each file once.
 class DependencyCheck {

@@ -131,7 +131,7 @@ int serve(WorkerChannel& channel) {
   Folders folders = inherited_folders(settings.folders);
   // A folder named relative to the working folder, which changes from kernel to kernel, stays what it is.
   if (const auto toolkit = cuda_include_folder()) ::setenv("TILETUNE_CUDA_INCLUDE", toolkit->c_str(), 1);
-  // A hit in NVRTC's own cache would come without ptxas' resource lines and look like a fast compilation.
+  // A hit in NVRTC's own cache would look like a fast compilation.
   ::setenv("CUDA_CACHE_DISABLE", "1", 1);
   load_builtins();
   limit_memory(settings.max_memory_bytes);

@@ -54,7 +54,12 @@ void confine_gpu_worker() {
   std::set<fs::path> readable = library_folders();
   readable.insert({"/usr", "/lib", "/lib64", "/etc", "/opt", "/proc", "/sys", cache_folder()});
   const std::vector<Descriptor> read = places(readable);
-  const std::vector<Descriptor> written = places({"/dev", "/proc/self"});
+  std::set<fs::path> devices{"/dev/null", "/dev/zero", "/dev/dxg", "/dev/nvidia-caps", "/proc/self"};
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator("/dev", none)) {
+    if (entry.path().filename().string().starts_with("nvidia")) devices.insert(entry.path());
+  }
+  const std::vector<Descriptor> written = places(devices);
   confine({numbers(read), numbers(written)});
 }
 

@@ -223,6 +223,9 @@ int run_gpu_worker(int device_index) {
     std::_Exit(kContextRuined);
   } catch (const ProtocolError&) {
     return kContextRuined;
+  } catch (const std::exception& error) {
+    channel.send({{"type", "fatal"}, {"reason", error.what()}});
+    std::_Exit(kContextRuined);
   }
 }
 

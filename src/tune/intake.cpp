@@ -24,9 +24,18 @@ void complete_key(Candidate& candidate) {
                                        candidate.stage->reference_dependencies);
 }
 
+namespace {
+
+/// The row of what will not run: no reference has a part in it.
+void complete_key_without_reference(Candidate& candidate) {
+  candidate.trial.key = key_with_files(candidate.key_without_files, candidate.dependencies, {});
+}
+
+}  // namespace
+
 void Intake::recall_references() {
   for (Lane& lane : sweep_.lanes) {
-    if (!lane.compiles()) continue;
+    if (!lane.posts.front().evaluator->measures()) continue;
     for (Stage& stage : lane.stages()) {
       if (!stage.reference_source) continue;
       const auto known = sweep_.pool.find(reference_request(sweep_.spec, stage, lane.target().architecture));
@@ -77,15 +86,15 @@ void Intake::start(Lane& lane, const Proposal& proposal) {
   candidate.trial = make_trial(sweep_.spec, *proposal.stage, target, candidate.instance, request);
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
   candidate.key_without_files = candidate.trial.key;
-  if (const auto compiled = sweep_.pool.find(request)) candidate.dependencies = compiled->dependencies;
-  complete_key(candidate);
-  if (recorder_.is_known(lane, candidate)) return;
   if (!impossible.empty()) return recorder_.refuse(lane, std::move(candidate), impossible);
   const Admission admission = admit_launch(target.model, candidate.instance);
   if (!admission.admitted) {
     add_admission(candidate.trial, admission);
     return recorder_.record(lane, std::move(candidate));
   }
+  if (const auto compiled = sweep_.pool.find(request)) candidate.dependencies = compiled->dependencies;
+  complete_key(candidate);
+  if (recorder_.is_known(lane, candidate)) return;
   const std::uint64_t ticket = ++sweep_.tickets;
   sweep_.pool.submit(ticket, std::move(request));
   lane.compiling.emplace(ticket, std::move(candidate));
@@ -102,11 +111,10 @@ bool Intake::admit(std::uint64_t ticket, const Compiled& compiled) {
 }
 
 void Intake::admit(Lane& lane, Candidate candidate, const Compiled& compiled) {
-  const std::string key_before = candidate.trial.key;
   candidate.dependencies = compiled.dependencies;
-  complete_key(candidate);
-  if (candidate.trial.key != key_before && recorder_.is_known(lane, candidate)) return;
   if (compiled.outcome != Outcome::ok) {
+    complete_key_without_reference(candidate);
+    if (recorder_.is_known(lane, candidate)) return;
     candidate.trial.outcome = compiled.outcome;
     candidate.trial.reason = compiled.reason;
     return recorder_.record(lane, std::move(candidate));
@@ -116,13 +124,20 @@ void Intake::admit(Lane& lane, Candidate candidate, const Compiled& compiled) {
   try {
     candidate.resources = read_resources(*compiled.binary);
   } catch (const UserError& error) {
+    complete_key_without_reference(candidate);
     return recorder_.refuse(lane, std::move(candidate), error.what());
   }
   add_resources(candidate.trial, candidate.resources, candidate.instance);
   const Admission admission =
       admit_binary(lane.target().model, candidate.instance, candidate.resources, sweep_.spec.limits);
   add_admission(candidate.trial, admission);
-  if (!admission.admitted) return recorder_.record(lane, std::move(candidate));
+  if (!admission.admitted) {
+    complete_key_without_reference(candidate);
+    return recorder_.record(lane, std::move(candidate));
+  }
+  const std::string key_before = candidate.trial.key;
+  complete_key(candidate);
+  if (candidate.trial.key != key_before && recorder_.is_known(lane, candidate)) return;
   candidate.occupancy = *admission.occupancy;
   lane.ready.push_back(std::move(candidate));
 }

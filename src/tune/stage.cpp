@@ -175,7 +175,9 @@ std::vector<std::vector<Stage>> stages_of(const Problem& problem, const TuneSpec
       stage.reference_source = found->second.reference;
     }
     stage.workload_identity = workload_identity(stage);
-    const auto [place, is_new] = group_of.emplace(stage.workload_identity, by_group.size());
+    // Equal references in different folders may include different files.
+    const std::string folders = stage.reference_source ? stage.reference_source->folders_text() : "";
+    const auto [place, is_new] = group_of.emplace(stage.workload_identity + folders, by_group.size());
     if (is_new) by_group.emplace_back();
     by_group[place->second].push_back(std::move(stage));
   }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -64,6 +65,20 @@ TEST_F(ConfinementTest, FilesAreReadAndWrittenWhereThatWasNamed) {
   EXPECT_EQ(error_of([&] { return ::mkdir((place("writable").string() + "2").c_str(), 0700) == 0; }), EACCES);
   EXPECT_EQ(error_of([&] { return ::rename(place("writable").c_str(), place("readable").c_str()) == 0; }),
             EACCES);
+}
+
+TEST_F(ConfinementTest, OwnersModesAndTimesOfFilesStayAsTheyAre) {
+  EXPECT_EQ(error_of([&] { return ::chmod(place("writable").c_str(), 0777) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::chown(place("other").c_str(), 1, 1) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::utimensat(AT_FDCWD, place("other").c_str(), nullptr, 0) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::truncate(place("other").c_str(), 0) == 0; }), EPERM);
+}
+
+TEST_F(ConfinementTest, LimitsOfOtherProcessesStayAsTheyAre) {
+  const rlimit limit{1000000, 1000000};
+  EXPECT_EQ(error_of([&] { return ::prlimit(::getppid(), RLIMIT_CPU, &limit, nullptr) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::prlimit(0, RLIMIT_CPU, &limit, nullptr) == 0; }), 0);
+  EXPECT_EQ(error_of([&] { return ::prlimit(::getpid(), RLIMIT_CPU, &limit, nullptr) == 0; }), 0);
 }
 
 TEST_F(ConfinementTest, NothingIsStartedReachedOrSignalled) {

@@ -99,6 +99,8 @@ TEST(CudaIncludeFolder, TheEnvironmentDecidesAndMustBeRight) {
   const TemporaryFolder folder;
   ::setenv("TILETUNE_CUDA_INCLUDE", folder.path().c_str(), 1);
   EXPECT_EQ(cuda_include_folder(), folder.path());
+  ::setenv("TILETUNE_CUDA_INCLUDE", (folder.path().string() + "/").c_str(), 1);
+  EXPECT_EQ(cuda_include_folder(), folder.path());
   ::setenv("TILETUNE_CUDA_INCLUDE", "../../../..//..", 1);
   EXPECT_TRUE(cuda_include_folder()->is_absolute());
   ::setenv("TILETUNE_CUDA_INCLUDE", "/nonexistent/include", 1);

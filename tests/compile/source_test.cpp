@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdio>
+#include <optional>
 #include <set>
 
-#include "base/confinement.h"
+#include "compile/included_files.h"
 #include "compile/pool.h"
 #include "compile/test_support.h"
 
@@ -169,6 +171,46 @@ TEST_F(IncludesTest, OneConfigsFilesSayNothingAboutAnothers) {
       home_.path() / "tree/kernel/kernel.cuh", home_.path() / "tree/kernel", home_.path() / "others", false);
   CompilePool pool(pool_options(home_.path() / "cache", 1));
   EXPECT_FALSE(pool.find(request_for(elsewhere)));
+}
+
+TEST_F(IncludesTest, EqualTextsInTwoFoldersAreTwoKernels) {
+  const auto in_folder = [&](const std::string& folder, const std::string& value) {
+    home_.write(folder + "/part.cuh", "#define VALUE " + value + "\n");
+    const fs::path file =
+        home_.write(folder + "/kernel.cuh", std::string("#include \"part.cuh\"\n") + kKernel);
+    return read_kernel_source(file, home_.path() / folder, home_.path() / "configs", false);
+  };
+  const std::vector<KernelSource> sources{in_folder("one", "1"), in_folder("two", "2")};
+  CompilePoolOptions options = pool_options(home_.path() / "cache", 1);
+  for (const KernelSource& kernel : sources)
+    for (const KernelSource::Root& root : kernel.roots) options.folders.push_back(root.folder);
+  CompilePool pool(options);
+  for (std::size_t i = 0; i < sources.size(); ++i) pool.submit(i, request_for(sources[i]));
+  auto results = drain(pool);
+  ASSERT_EQ(results.at(0).outcome, Outcome::ok) << results.at(0).reason;
+  ASSERT_EQ(results.at(1).outcome, Outcome::ok) << results.at(1).reason;
+  EXPECT_NE(results.at(0).binary->cubin, results.at(1).binary->cubin);
+  EXPECT_NE(results.at(0).dependencies, results.at(1).dependencies);
+}
+
+TEST_F(IncludesTest, AHeaderThatIsReadTwiceWithDifferentContentIsNotReliedOn) {
+  home_.write("tree/kernel/part.cuh", "#define VALUE 1\n");
+  const KernelSource kernel = source("#include \"part.cuh\"");
+  IncludedFiles files(kernel, std::nullopt);
+  std::fclose(files.open("part.cuh"));
+  const Dependencies before = files.dependencies();
+  home_.write("tree/kernel/part.cuh", "#define VALUE 2\n");
+  std::fclose(files.open("part.cuh"));
+  EXPECT_EQ(files.dependencies(), (Dependencies{{"part.cuh", kUnreadable}}));
+  EXPECT_NE(before.at("part.cuh"), kUnreadable);
+}
+
+TEST_F(IncludesTest, ACommonFolderThatIsALinkIsLeftOut) {
+  fs::remove(home_.path() / "tree/common");
+  fs::create_directory_symlink(home_.path() / "configs", home_.path() / "tree/common");
+  home_.write("configs/x.cuh", "#define VALUE 1\n");
+  EXPECT_THAT(compile("#include \"common/x.cuh\"").reason, HasSubstr("cannot open source file"));
+  EXPECT_EQ(compile("#define VALUE 1").outcome, Outcome::ok);
 }
 
 TEST_F(IncludesTest, SourcesAreReadBeneathTheirFolder) {
