@@ -51,6 +51,14 @@ Folder::Folder(const fs::path& path, Links links)
                   Where{path.string(), ""}, "Check the path and the permissions of the folder.");
 }
 
+fs::path Folder::real_path() const {
+  std::error_code error;
+  fs::path path = fs::read_symlink(fmt::format("/proc/self/fd/{}", descriptor()), error);
+  struct stat status {};
+  if (!error && ::fstat(descriptor(), &status) == 0 && status.st_nlink > 0) return path;
+  throw UserError("this folder is not there any more", Where{path_.string(), ""}, "Check the path.");
+}
+
 std::optional<Folder> Folder::folder(const fs::path& name) const {
   Descriptor found(find_place(descriptor(), name.c_str(), O_DIRECTORY, kBeneath));
   if (!found.is_open()) return std::nullopt;

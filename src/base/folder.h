@@ -27,6 +27,8 @@ class Folder {
 
   /// As it was given.
   const std::filesystem::path& path() const { return path_; }
+  /// Where it is now: absolute and without symbolic links. Throws UserError when it has been removed.
+  std::filesystem::path real_path() const;
   int descriptor() const { return descriptor_.number(); }
 
   /// Opens the regular file `name` beneath the folder for reading. Symbolic links are followed as long as

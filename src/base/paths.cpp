@@ -41,7 +41,15 @@ fs::path cache_folder() {
   if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
     return fs::path(home) / ".cache" / "tiletune";
   }
-  fs::path last_resort = fs::temp_directory_path() / ("tiletune-" + std::to_string(::geteuid()));
+  std::error_code error;
+  const fs::path temporary = fs::temp_directory_path(error);
+  if (error) {
+    throw UserError(
+        "there is no folder for compiled kernels: neither XDG_CACHE_HOME nor HOME is set, and TMPDIR is "
+        "not a folder",
+        "Set XDG_CACHE_HOME to a folder of your own that can be written.");
+  }
+  fs::path last_resort = temporary / ("tiletune-" + std::to_string(::geteuid()));
   const std::string distrust = folder_distrust(last_resort);
   if (distrust.empty()) return last_resort;
   throw UserError(distrust, Where{last_resort.string(), ""},

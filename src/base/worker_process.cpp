@@ -18,6 +18,7 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/text.h"
 
 extern char** environ;
 
@@ -82,6 +83,36 @@ std::vector<Descriptor> copies_above(const std::vector<int>& descriptors) {
                     "Raise the limit of open files (ulimit -n).");
   }
   return copies;
+}
+
+/// This process's environment, but libraries are looked for in absolute folders alone: a worker's working
+/// folder is a stranger's.
+std::vector<std::string> environment_of_worker() {
+  constexpr std::string_view kLibraries = "LD_LIBRARY_PATH=";
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    if (!text.starts_with(kLibraries)) {
+      variables.emplace_back(text);
+      continue;
+    }
+    std::string folders;
+    for (const std::string& part : split(std::string(text.substr(kLibraries.size())), ':')) {
+      for (const std::string& folder : split(part, ';')) {
+        if (folder.starts_with('/')) folders += (folders.empty() ? "" : ":") + folder;
+      }
+    }
+    if (!folders.empty()) variables.push_back(std::string(kLibraries) + folders);
+  }
+  return variables;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 WorkerEnd how_it_ended(int status) {
@@ -181,13 +212,10 @@ WorkerProcess::WorkerProcess(const std::filesystem::path& program, const std::ve
     actions.dup2(copies[i].number(), kFirstInheritedFd + static_cast<int>(i));
   std::vector<std::string> words{program.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
+  std::vector<std::string> variables = environment_of_worker();
   const SpawnAttributes attributes;
-  const int error =
-      ::posix_spawn(&pid_, program.c_str(), actions.native(), attributes.native(), argv.data(), environ);
+  const int error = ::posix_spawn(&pid_, program.c_str(), actions.native(), attributes.native(),
+                                  pointers_to(words).data(), pointers_to(variables).data());
   ::close(pair[1]);
   ::close(printed[1]);
   if (error != 0) {

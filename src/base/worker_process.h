@@ -34,8 +34,8 @@ class WorkerProcess {
  public:
   /// Starts `program` with `arguments` by posix_spawn; standard input is /dev/null, standard output and
   /// standard error are kept for take_printed(), the channel is kWorkerChannelFd, copies of `inherited` are
-  /// kFirstInheritedFd and the numbers that follow, no other descriptor is inherited. Throws UserError when it
-  /// cannot start.
+  /// kFirstInheritedFd and the numbers that follow, no other descriptor is inherited. Throws UserError when
+  /// it cannot start.
   WorkerProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                 const std::vector<int>& inherited = {});
   ~WorkerProcess();

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -98,10 +99,20 @@ int report(const char* kind, const std::exception& error, int code) {
   return code;
 }
 
+/// A sweep of many templates holds their folders open. Programs that select() need the low limit; these do
+/// not.
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   occupy_standard_descriptors();
+  allow_many_descriptors();
   // A file that may not grow (ulimit -f) fails in its write, as on a full disk, instead of ending the
   // process.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -66,27 +66,36 @@ bool IncludedFiles::is_searched_behind(const fs::path& name) const {
   });
 }
 
-std::FILE* IncludedFiles::open_own(const char* name) {
-  const Descriptor file = open_included(source_, name);
-  const std::string normal = fs::path(name).lexically_normal();
-  if (file.is_open()) return snapshot(file, normal);
+Descriptor IncludedFiles::find_own(const fs::path& name) {
+  if (is_searched_behind(name)) dependencies_[kSearchedBehind] = state_of(source_, kSearchedBehind);
+  Descriptor file = open_included(source_, name);
+  if (file.is_open()) return file;
   if (errno == EXDEV) {
     refused_.insert(name);
   } else {
-    const std::string missing = first_missing(source_, name).value_or(normal);
+    const std::string missing = first_missing(source_, name).value_or(name.lexically_normal());
     dependencies_.insert_or_assign(missing, state_of(source_, missing));
   }
   // Of what must not be read nobody learns whether it is there.
   errno = ENOENT;
-  return nullptr;
+  return file;
 }
 
-/// A copy in memory, so that what was hashed is what is compiled, whoever writes to the file meanwhile.
-std::FILE* IncludedFiles::snapshot(const Descriptor& file, const std::string& name) {
-  const std::optional<std::string> content = source_content(file);
+std::optional<std::string> IncludedFiles::read_own(const Descriptor& file, const fs::path& name) {
+  std::optional<std::string> content = source_content(file);
   const std::string hash = content ? hash_of_content(*content) : kUnreadable;
-  const auto [known, is_new] = dependencies_.try_emplace(name, hash);
+  const auto [known, is_new] = dependencies_.try_emplace(name.lexically_normal(), hash);
   if (!is_new && known->second != hash) known->second = kUnreadable;
+  return content;
+}
+
+std::FILE* IncludedFiles::open(const char* name) {
+  // Names are taken as they are written: whether folders that they pass through are there shows nowhere.
+  if (is_of_toolkit(name)) return system_fopen(fs::path(name).lexically_normal().c_str(), "r");
+  const Descriptor file = find_own(name);
+  if (!file.is_open()) return nullptr;
+  // A copy in memory, so that what was hashed is what is compiled, whoever writes to the file meanwhile.
+  const std::optional<std::string> content = read_own(file, name);
   Descriptor copy(::memfd_create("source", MFD_CLOEXEC));
   if (!content || !copy.is_open() || !write_all(copy, *content)) {
     errno = ENOENT;
@@ -97,10 +106,12 @@ std::FILE* IncludedFiles::snapshot(const Descriptor& file, const std::string& na
   return stream;
 }
 
-std::FILE* IncludedFiles::open(const char* name) {
-  if (is_of_toolkit(name)) return system_fopen(name, "r");
-  if (is_searched_behind(name)) dependencies_[kSearchedBehind] = state_of(source_, kSearchedBehind);
-  return open_own(name);
+int IncludedFiles::look_at(const char* name, struct stat* status) {
+  if (is_of_toolkit(name)) return ::fstatat(AT_FDCWD, fs::path(name).lexically_normal().c_str(), status, 0);
+  const Descriptor file = find_own(name);
+  if (!file.is_open() || ::fstat(file.number(), status) != 0) return -1;
+  read_own(file, name);
+  return 0;
 }
 
 }  // namespace tiletune
@@ -115,4 +126,21 @@ extern "C" std::FILE* fopen(const char* name, const char* mode) {
     errno = ENOMEM;
     return nullptr;
   }
+}
+
+/// What stat() was in C libraries before 2.33, for which NVRTC was built.
+extern "C" int __xstat(int /*version*/, const char* name, struct stat* status) {
+  using tiletune::at_work;
+  if (at_work == nullptr) return ::fstatat(AT_FDCWD, name, status, 0);
+  try {
+    return at_work->look_at(name, status);
+  } catch (const std::exception&) {
+    errno = ENOMEM;
+    return -1;
+  }
+}
+
+extern "C" int __lxstat(int version, const char* name, struct stat* status) {
+  if (tiletune::at_work != nullptr) return __xstat(version, name, status);
+  return ::fstatat(AT_FDCWD, name, status, AT_SYMLINK_NOFOLLOW);
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -14,8 +16,8 @@ namespace tiletune {
 /// in the kernel's roots and below the CUDA toolkit's headers, all others lead nowhere. One at a time in a
 /// thread.
 ///
-/// It stands in for fopen(), which is what NVRTC opens every #include with, and so knows which files a result
-/// depends on. It does not keep the compiler from other files: confine() does.
+/// It stands in for fopen() and stat(), which is what NVRTC finds every #include with, and so knows which
+/// files a result depends on. It does not keep the compiler from other files: confine() does.
 class IncludedFiles {
  public:
   /// The working folder is the kernel's own meanwhile, if it has one, since names are relative to it.
@@ -26,6 +28,8 @@ class IncludedFiles {
 
   /// As fopen(name, "r").
   std::FILE* open(const char* name);
+  /// As stat(name, status): names that lead nowhere have no size and no time either.
+  int look_at(const char* name, struct stat* status);
 
   const Dependencies& dependencies() const { return dependencies_; }
   /// Names that lead out of the roots.
@@ -34,8 +38,10 @@ class IncludedFiles {
  private:
   bool is_of_toolkit(const std::filesystem::path& name) const;
   bool is_searched_behind(const std::filesystem::path& name) const;
-  std::FILE* open_own(const char* name);
-  std::FILE* snapshot(const Descriptor& file, const std::string& name);
+  /// Not open where the name leads nowhere, which is noted; errno is ENOENT then.
+  Descriptor find_own(const std::filesystem::path& name);
+  /// What is in an own file; notes its hash.
+  std::optional<std::string> read_own(const Descriptor& file, const std::filesystem::path& name);
 
   const KernelSource& source_;
   std::optional<std::filesystem::path> toolkit_;

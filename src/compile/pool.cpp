@@ -237,7 +237,7 @@ void CompilePool::Impl::enforce_deadline(Worker& worker) {
   }
   worker.state = Worker::State::ended;
   finish(
-      worker.job->key,
+      worker.job->identity,
       {Outcome::compile_timeout, fmt::format("not compiled within {:g} s", options.timeout_s), nullptr, {}});
 }
 

@@ -210,16 +210,18 @@ std::vector<Problem> choose_problems(const Node& node, const TemplateSpec& kerne
 }
 
 /// `folders` are searched for templates, in this order.
-TuneSpec read_config(std::string text, const fs::path& file, std::vector<fs::path> folders,
-                     const LoadOptions& options) {
+TuneSpec read_config(std::string text, const fs::path& file, const fs::path& folder,
+                     std::vector<fs::path> folders, const LoadOptions& options) {
   TuneSpec spec;
   spec.file = file;
+  spec.folder = folder;
   spec.allow_outside_paths = options.allow_outside_paths;
   spec.config_json = std::move(text);
   const auto json = parse_json(spec.config_json, file.string());
   if (is_t1(json)) {
-    TuneSpec t1 = read_t1(json, file, options);
+    TuneSpec t1 = read_t1(json, file, folder, options);
     t1.file = spec.file;
+    t1.folder = spec.folder;
     t1.allow_outside_paths = spec.allow_outside_paths;
     t1.config_json = std::move(spec.config_json);
     keep_templates(t1.templates, options.templates);
@@ -244,13 +246,15 @@ TuneSpec read_config(std::string text, const fs::path& file, std::vector<fs::pat
 
 TuneSpec load_tune_spec(const fs::path& config, const LoadOptions& options) {
   check_exists(config, options);
-  std::vector<fs::path> folders{folder_of(config)};
+  // What is read later is looked up where this folder was when the config was read.
+  const fs::path folder = Folder(config.parent_path()).real_path();
+  std::vector<fs::path> folders{folder};
   folders.insert(folders.end(), options.template_folders.begin(), options.template_folders.end());
-  return read_config(read_file(config, kLargestJson), config, std::move(folders), options);
+  return read_config(read_file(config, kLargestJson), config, folder, std::move(folders), options);
 }
 
 TuneSpec parse_tune_spec(const std::string& config, const std::string& place, const LoadOptions& options) {
-  return read_config(config, place, options.template_folders, options);
+  return read_config(config, place, folder_of(place), options.template_folders, options);
 }
 
 }  // namespace tiletune

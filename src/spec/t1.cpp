@@ -162,9 +162,10 @@ std::optional<Argument> read_t1_argument(const Node& node) {
 }
 
 /// The kernel's file need not be there.
-void read_t1_kernel(const Node& kernel, const fs::path& file, bool allow_outside_paths, TemplateSpec& spec) {
+void read_t1_kernel(const Node& kernel, const fs::path& folder, bool allow_outside_paths,
+                    TemplateSpec& spec) {
   spec.kernel = spec.name = read_identifier(need_member(kernel, "KernelName", "the kernel's name"));
-  spec.folder = folder_of(file);
+  spec.folder = folder;
   if (const auto node = find_member(kernel, "KernelFile")) {
     std::error_code ignored;
     spec.source = spec.folder / read_string(*node);
@@ -207,13 +208,14 @@ void read_t1_budget(const Node& root, Budget& budget) {
 
 bool is_t1(const Json& document) { return document.is_object() && document.contains("ConfigurationSpace"); }
 
-TuneSpec read_t1(const Json& document, const fs::path& file, const LoadOptions& options) {
+TuneSpec read_t1(const Json& document, const fs::path& file, const fs::path& folder,
+                 const LoadOptions& options) {
   const Node root{document, {file.string(), ""}};
   TemplateSpec kernel;
   kernel.where = root.where;
   kernel.operation = Operation::custom;
   const Node section = need_member(root, "KernelSpecification", "an object with \"KernelName\"");
-  read_t1_kernel(section, file, options.allow_outside_paths, kernel);
+  read_t1_kernel(section, folder, options.allow_outside_paths, kernel);
   kernel.summary = "a T1 tuning problem";
   read_t1_space(need_member(root, "ConfigurationSpace", "an object with \"TuningParameters\""), kernel);
   const Problem problem = read_problem_size(section, options, kernel);

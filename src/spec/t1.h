@@ -15,6 +15,6 @@ bool is_t1(const nlohmann::ordered_json& document);
 /// nothing can be measured; a kernel file that is missing matters only to whoever compiles. Keys that mean
 /// nothing here are passed over, as T1 is extended by each of its users. Throws UserError.
 TuneSpec read_t1(const nlohmann::ordered_json& document, const std::filesystem::path& file,
-                 const LoadOptions& options);
+                 const std::filesystem::path& folder, const LoadOptions& options);
 
 }  // namespace tiletune

@@ -162,7 +162,7 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   const auto json = parse_json(text, manifest.string());
   TemplateSpec spec;
   spec.where = {manifest.string(), ""};
-  spec.folder = folder_of(manifest);
+  spec.folder = folder.real_path();
   ObjectReader reader({json, spec.where}, keys::kTemplate);
   Scope scope;
   scope.declare("multiprocessors", "the GPU's number of multiprocessors", spec.where);

@@ -248,6 +248,7 @@ enum class View { ranking, ladder };
 struct TuneSpec {
   std::string name;
   std::filesystem::path file;
+  std::filesystem::path folder;  ///< of the file, absolute, with symbolic links resolved
   std::vector<TemplateSpec> templates;
   std::vector<Problem> problems;
   StrategySpec strategy;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,17 +13,26 @@
 #include "compile/cache.h"
 #include "inspect/occupancy.h"
 #include "space/option_text.h"
-#include "spec/paths.h"
 
 namespace tiletune {
 
 namespace {
 
+/// Whether all that somebody owns lies in a folder: then kernels find no headers in it.
+bool holds_home(const std::filesystem::path& folder) {
+  const char* home = std::getenv("HOME");
+  std::error_code error;
+  const auto path = std::filesystem::canonical(home != nullptr && *home == '/' ? home : "/", error);
+  return !error &&
+         std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
 /// `source` and what it may include.
 std::shared_ptr<const KernelSource> read_source(const TuneSpec& spec, const TemplateSpec& kernel,
                                                 const std::filesystem::path& source) {
   return std::make_shared<const KernelSource>(
-      read_kernel_source(source, kernel.folder, folder_of(spec.file), spec.allow_outside_paths));
+      read_kernel_source(source, kernel.folder, holds_home(spec.folder) ? kernel.folder : spec.folder,
+                         spec.allow_outside_paths));
 }
 
 /// What a stage's buffers and arithmetic are, without policy, baseline and reference.
