@@ -132,7 +132,7 @@ auto stopping(const Stop& stop, SQLite::Database& database, Action&& action) {
   try {
     return action();
   } catch (const SQLite::Exception& error) {
-    if (error.getErrorCode() == SQLITE_INTERRUPT) throw MergeStopped();
+    if (error.getErrorCode() == SQLITE_INTERRUPT) throw Stopped();
     throw;
   }
 }
@@ -179,7 +179,7 @@ MergeSummary merge_copy(SQLite::Database& database, const fs::path& copy, const 
                         const std::function<void()>& check) {
   const Attached attached(database, copy);
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  if (stop()) throw MergeStopped();
+  if (stop()) throw Stopped();
   return stopping(stop, database, [&] {
     MergeSummary summary;
     const std::int64_t rows_before = count_of(database, "main.trial");
@@ -217,7 +217,7 @@ void copy_database(const fs::path& from, const fs::path& to, const fs::path& fol
   Connection source = open_for_copying(from, kPatience);
   translating_errors(from, [&] {
     try {
-      if (!copy_pages(source.database, to, stop)) throw MergeStopped();
+      if (!copy_pages(source.database, to, stop)) throw Stopped();
     } catch (const SQLite::Exception& error) {
       const int code = error.getErrorCode();
       if (code != SQLITE_FULL && code != SQLITE_IOERR_WRITE) throw;
