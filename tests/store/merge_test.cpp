@@ -473,6 +473,15 @@ TEST_F(MergeNew, WhatAnEarlierDatabaseLeftBesideThePlaceIsNotTakenForItsLog) {
   EXPECT_FALSE(MergedDatabase::is_free(folder_ / "made.db"));
 }
 
+TEST_F(MergeNew, ACopyThatIsDamagedMeanwhileIsAnErrorOfItsOriginal) {
+  write_two();
+  const DatabaseCopy copy(folder_ / "a.db", folder_.path());
+  std::filesystem::resize_file(copy.copy(), 5000);
+  MergedDatabase made(folder_ / "made.db");
+  const std::string message = error_of([&] { made.add(copy); });
+  EXPECT_EQ(message.rfind((folder_ / "a.db").string() + ": this database is damaged", 0), 0U) << message;
+}
+
 TEST_F(MergeNew, LeavesAFileThatHasTakenItsPlace) {
   write_two();
   MergedDatabase made(folder_ / "made.db");
