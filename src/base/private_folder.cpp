@@ -23,11 +23,28 @@ bool others_can_write(const struct stat& status) { return (status.st_mode & (S_I
                   "Set XDG_CACHE_HOME to a folder of your own that can be written.");
 }
 
+std::string distrust_of(const struct stat& folder) {
+  if (!S_ISDIR(folder.st_mode)) return "this is not a folder";
+  if (folder.st_uid == ::geteuid()) return "";
+  return fmt::format("this folder belongs to the user {}, not to you ({})", folder.st_uid, ::geteuid());
+}
+
+/// What a link leads to may have another purpose, so that nothing in it is removed.
+std::string distrust_of_target(const fs::path& link) {
+  struct stat status {};
+  if (::stat(link.c_str(), &status) != 0)
+    return fmt::format("the folder that this symbolic link leads to cannot be used: {}",
+                       std::strerror(errno));
+  const std::string distrust = distrust_of(status);
+  if (!distrust.empty() || !others_can_write(status)) return distrust;
+  return "others can write to the folder that this symbolic link leads to";
+}
+
 /// Of a folder that is there; what others could write is gone afterwards.
 void check_and_clear(const fs::path& path) {
   if (const std::string distrust = folder_distrust(path); !distrust.empty()) refuse(path, distrust);
   struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0 || !others_can_write(status)) return;
+  if (::lstat(path.c_str(), &status) != 0 || S_ISLNK(status.st_mode) || !others_can_write(status)) return;
   std::error_code error;
   fs::remove_all(path, error);
   if (error)
@@ -44,13 +61,14 @@ int make_closed(const fs::path& path) {
 
 }  // namespace
 
-std::string folder_distrust(const fs::path& path) {
+std::string folder_distrust(const fs::path& path, Links links) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return "";
-  if (S_ISLNK(status.st_mode)) return "this is a symbolic link, not a folder of your own";
-  if (!S_ISDIR(status.st_mode)) return "this is not a folder";
-  if (status.st_uid == ::geteuid()) return "";
-  return fmt::format("this folder belongs to the user {}, not to you ({})", status.st_uid, ::geteuid());
+  if (!S_ISLNK(status.st_mode)) return distrust_of(status);
+  if (links == Links::refused) return "this is a symbolic link, not a folder of your own";
+  if (status.st_uid == ::geteuid()) return distrust_of_target(path);
+  return fmt::format("this symbolic link belongs to the user {}, not to you ({})", status.st_uid,
+                     ::geteuid());
 }
 
 void make_private_folder(const fs::path& path) {

@@ -110,7 +110,7 @@ int merge_all(const MergeOptions& options, Merged& merged) {
     merged.rows = output.rows();
     output.finish();
     return 0;
-  } catch (const MergeStopped&) {
+  } catch (const Stopped&) {
     const std::string text =
         fmt::format("{}: interrupted; {}", options.output.string(), said_of_rest(merged, keeps_each));
     std::cerr << "tiletune: error: " << printable_message(text) << "\n";

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "store/own_files.h"
 #include "store/own_tables.h"
 #include "store/private_copy.h"
@@ -130,30 +131,51 @@ void prepare_for_writing(SQLite::Database& database, const fs::path& file,
   transaction.commit();
 }
 
-/// A database that nobody has open is complete without a log, or the journal of an import that was killed,
-/// and can be read as it lies.
-bool is_complete(const fs::path& file) {
-  const auto is_empty = [&](const char* suffix) {
-    std::error_code ignored;
-    const fs::path beside = file.string() + suffix;
-    return !fs::exists(beside, ignored) || fs::file_size(beside, ignored) == 0;
-  };
-  return is_empty("-wal") && is_empty("-journal");
+/// SQLite keeps the further files of a database beside the file that symbolic links lead to.
+fs::path real_path(const fs::path& file) {
+  std::error_code error;
+  fs::path real = fs::canonical(file, error);
+  return error ? fs::absolute(file) : real;
 }
 
-/// A folder that cannot be written has no room for the files of WAL mode, and what is not finished cannot be
-/// rolled back by whoever reads alone.
+bool has_content_beside(const fs::path& file, const char* suffix) {
+  std::error_code ignored;
+  const fs::path beside = file.string() + suffix;
+  return fs::exists(beside, ignored) && fs::file_size(beside, ignored) != 0;
+}
+
+/// Whether all of it is in the file: neither a log, nor the journal of an import that was killed, lies beside
+/// it.
+bool is_complete(const fs::path& file) {
+  return !has_content_beside(file, "-wal") && !has_content_beside(file, "-journal");
+}
+
+/// SQLite cannot make the files of WAL mode in a folder that cannot be written, and a reader must not roll
+/// back an unfinished transaction.
 bool needs_files(const SQLite::Exception& error) {
   const int code = error.getErrorCode();
   return code == SQLITE_CANTOPEN || code == SQLITE_READONLY;
 }
 
+/// Every program that has a database in WAL mode open shares the file -shm; one that was killed leaves it.
+bool has_shared_index(const fs::path& file) {
+  std::error_code ignored;
+  return fs::exists(file.string() + "-shm", ignored);
+}
+
 /// SQLite gives the files of WAL mode the permissions of the database: beside a write-protected one in a
 /// folder that can be written they would be left behind and stop every later writer.
 bool would_leave_files_behind(const fs::path& file) {
+  return ::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) != 0 && is_complete(file) &&
+         !has_shared_index(file);
+}
+
+/// A database that was copied with its log. To read it, SQLite would make a file -shm, of this user and with
+/// the permissions of the database, which may stop later writers.
+bool has_log_without_index(const fs::path& file) {
   std::error_code ignored;
-  const bool in_use = fs::exists(file.string() + "-shm", ignored);
-  return ::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) != 0 && is_complete(file) && !in_use;
+  const bool regular = fs::symlink_status(file.string() + "-wal", ignored).type() == fs::file_type::regular;
+  return regular && has_content_beside(file, "-wal") && !has_shared_index(file);
 }
 
 std::string immutable_uri(const fs::path& file) {
@@ -176,8 +198,11 @@ SQLite::Database open_where_it_lies(const fs::path& absolute, int timeout_ms) {
   if (would_leave_files_behind(absolute)) return open_immutable(absolute, timeout_ms);
   try {
     // Not OPEN_READONLY: the last reader of that kind leaves -wal and -shm files behind.
+    const bool complete = is_complete(absolute);
     SQLite::Database database =
         open_file(absolute.string(), SQLite::OPEN_READWRITE, timeout_ms, files_for_reading());
+    // Otherwise the last connection to close writes the log into the file.
+    if (!complete) ::sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     database.exec("PRAGMA query_only = ON");
     read_identity(database);
     return database;
@@ -193,8 +218,9 @@ void prepare_scratch(SQLite::Database& database) {
   database.exec("PRAGMA synchronous = OFF");
 }
 
-/// Of a database with an unfinished transaction: it is rolled back in the copy.
-Connection open_rolled_back(const fs::path& file, const fs::path& absolute, int timeout_ms) {
+/// A copy of a database that cannot be read in place without changing something: an unfinished transaction is
+/// rolled back in the copy.
+Connection open_private_copy(const fs::path& file, const fs::path& absolute, int timeout_ms) {
   auto folder = std::make_unique<ScratchFolder>();
   const fs::path copy = folder->path() / "copy.db";
   try {
@@ -203,26 +229,27 @@ Connection open_rolled_back(const fs::path& file, const fs::path& absolute, int 
   } catch (const fs::filesystem_error& error) {
     throw UserError(
         fmt::format("this database can be read only from a copy, which failed: {}", error.code().message()),
-        Where{file.string(), ""}, "Check its permissions, and that TMPDIR has room for it.");
+        Where{file.string(), ""}, "Check its permissions, and that TMPDIR has enough free space.");
   }
   SQLite::Database database = open_copy(copy);
   return {std::move(folder), std::move(database)};
 }
 
 Connection open_for_reading(const fs::path& file, const fs::path& absolute, int timeout_ms) {
+  if (has_log_without_index(absolute)) return open_private_copy(file, absolute, timeout_ms);
   try {
     return {nullptr, open_where_it_lies(absolute, timeout_ms)};
   } catch (const SQLite::Exception& error) {
     if (!needs_files(error) || is_complete(absolute)) throw;
   }
-  return open_rolled_back(file, absolute, timeout_ms);
+  return open_private_copy(file, absolute, timeout_ms);
 }
 
 /// Readers understand one schema alone.
 Connection upgraded_copy(Connection original, const fs::path& file) {
   auto folder = std::make_unique<ScratchFolder>();
   const fs::path copy = folder->path() / "upgraded.db";
-  copy_pages(original.database, copy, [] { return false; });
+  copy_pages(original.database, copy, never_stop);
   SQLite::Database database = open_copy(copy);
   upgrade_copy(database, file);
   return {std::move(folder), std::move(database)};
@@ -280,12 +307,11 @@ void check_path(const fs::path& file, Database::Mode mode) {
 Connection open_connection(const fs::path& file, Database::Mode mode,
                            std::chrono::milliseconds busy_timeout) {
   check_path(file, mode);
-  // An absolute path, because SQLite takes ":memory:" for no file at all.
-  const fs::path absolute = fs::absolute(file);
   return translating_errors(file, [&] {
     if (mode == Database::Mode::read_only)
-      return open_to_read(file, absolute, static_cast<int>(busy_timeout.count()));
-    Connection connection{nullptr, open_for_writing(file, absolute, busy_timeout)};
+      return open_to_read(file, real_path(file), static_cast<int>(busy_timeout.count()));
+    // An absolute path, because SQLite takes ":memory:" for no file at all.
+    Connection connection{nullptr, open_for_writing(file, fs::absolute(file), busy_timeout)};
     if (mode == Database::Mode::scratch) prepare_scratch(connection.database);
     return connection;
   });
@@ -293,15 +319,15 @@ Connection open_connection(const fs::path& file, Database::Mode mode,
 
 Connection open_for_copying(const fs::path& file, std::chrono::milliseconds busy_timeout) {
   check_path(file, Database::Mode::read_only);
-  const fs::path absolute = fs::absolute(file);
   return translating_errors(file, [&] {
-    const bool has_log = !is_complete(absolute);
-    Connection connection = open_for_reading(file, absolute, static_cast<int>(busy_timeout.count()));
-    if (has_log)
-      ::sqlite3_db_config(connection.database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    Connection connection = open_for_reading(file, real_path(file), static_cast<int>(busy_timeout.count()));
     check_contents(connection.database, file);
     return connection;
   });
+}
+
+SQLite::Database open_to_look(const fs::path& file, std::chrono::milliseconds busy_timeout) {
+  return open_where_it_lies(real_path(file), static_cast<int>(busy_timeout.count()));
 }
 
 SQLite::Database open_copy(const fs::path& copy) {

@@ -25,13 +25,17 @@ struct Connection {
 };
 
 /// Opens the file and makes sure that it is a tiletune database of this schema; in read_write mode creates or
-/// upgrades it. Reading changes nothing: where a transaction must be rolled back first, or the schema
-/// upgraded, a copy is read. Throws UserError.
+/// upgrades it. Reading changes neither the file nor its log: where a transaction must be rolled back first,
+/// or the schema upgraded, a copy is read. Throws UserError.
 Connection open_connection(const std::filesystem::path& file, Database::Mode mode,
                            std::chrono::milliseconds busy_timeout);
 
-/// A tiletune database of any schema, to be copied; closing it leaves the file and its log as they are.
+/// A tiletune database of any schema, opened for reading, to be copied.
 Connection open_for_copying(const std::filesystem::path& file, std::chrono::milliseconds busy_timeout);
+
+/// A further connection to a database that this process has open, for looking at what is in the file now;
+/// whose tables they are is not checked. Throws SQLite::Exception.
+SQLite::Database open_to_look(const std::filesystem::path& file, std::chrono::milliseconds busy_timeout);
 
 /// A file that this process has made, of what a database holds; for changing it.
 SQLite::Database open_copy(const std::filesystem::path& copy);

@@ -1,14 +1,13 @@
 #include "store/file_watch.h"
 
-#include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <utility>
 
 #include "base/error.h"
 #include "store/connection.h"
-#include "store/own_files.h"
 
 namespace tiletune {
 
@@ -18,11 +17,10 @@ enum class State { sound, unsound, locked };
 
 /// By another connection, because this process holds the pages in memory.
 State state_of(const std::filesystem::path& file) {
-  constexpr int kBusyTimeoutMs = 1000;
+  constexpr std::chrono::seconds kPatience{1};
   try {
-    SQLite::Database database(std::filesystem::absolute(file), SQLite::OPEN_READWRITE, kBusyTimeoutMs,
-                              files_for_reading());
-    database.exec("PRAGMA query_only = ON; PRAGMA ignore_check_constraints = ON");
+    SQLite::Database database = open_to_look(file, kPatience);
+    database.exec("PRAGMA ignore_check_constraints = ON");
     const bool sound = database.execAndGet("PRAGMA quick_check(1)").getString() == "ok";
     return sound ? State::sound : State::unsound;
   } catch (const SQLite::Exception& error) {
@@ -47,7 +45,8 @@ void FileWatch::check() {
     throw UserError(
         there ? "another file has taken this database's place" : "this database was removed while in use",
         Where{file_.string(), ""},
-        "Rows that are not in the file of this name are lost; run the same command again to make them anew.");
+        "Rows that are not in the file of this name are lost; run the same command again to write them "
+        "again.");
   }
   // VACUUM makes files shorter, too.
   const State state = now.st_size < bytes_ ? state_of(file_) : State::sound;

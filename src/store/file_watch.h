@@ -7,7 +7,7 @@
 namespace tiletune {
 
 /// Notices what SQLite does not: that another program has removed, replaced or cut off the file of an open
-/// database, so that further rows would be written to a file that has no name, or into a ruin.
+/// database, so that further rows would be written to a file that has no name, or into a damaged one.
 class FileWatch {
  public:
   /// The file must be there.

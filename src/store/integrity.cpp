@@ -2,7 +2,11 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
+
+#include "store/own_tables.h"
 
 namespace tiletune {
 
@@ -16,13 +20,13 @@ void expect_none(SQLite::Database& database, const std::string& check) {
   if (found != "ok") throw SQLite::Exception(found, SQLITE_CORRUPT);
 }
 
-/// Tables that somebody added, whose generated columns and indices the whole check would evaluate.
-bool has_others_tables(SQLite::Database& database) {
-  return database
-             .execAndGet(
-                 "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE "
-                 "'sqlite!_%' ESCAPE '!' AND name NOT IN ('sweep', 'trial', 'sweep_trial', 'calibration'))")
-             .getInt() != 0;
+/// Without those that SQLite keeps for itself.
+std::set<std::string> tables_of(SQLite::Database& database) {
+  std::set<std::string> tables;
+  for (const SchemaObject& object : objects_of(database)) {
+    if (object.type == "table" && !object.name.starts_with("sqlite_")) tables.insert(object.name);
+  }
+  return tables;
 }
 
 /// Whether every page has its place. Of tables with functions or collations that are not known here nothing
@@ -38,13 +42,14 @@ void check_pages(SQLite::Database& database) {
 }
 
 void check_structure(SQLite::Database& database) {
-  if (!has_others_tables(database)) return expect_none(database, "PRAGMA main.integrity_check(1)");
+  const std::set<std::string> tables = tables_of(database);
+  // Of tables that somebody added, the whole check would evaluate generated columns and indices.
+  if (std::includes(own_tables().begin(), own_tables().end(), tables.begin(), tables.end()))
+    return expect_none(database, "PRAGMA main.integrity_check(1)");
   check_pages(database);
-  SQLite::Statement tables(database,
-                           "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name IN ('sweep', "
-                           "'trial', 'sweep_trial', 'calibration')");
-  while (tables.executeStep())
-    expect_none(database, "PRAGMA main.integrity_check(" + tables.getColumn(0).getString() + ")");
+  for (const std::string& table : own_tables()) {
+    if (tables.contains(table)) expect_none(database, "PRAGMA main.integrity_check(" + table + ")");
+  }
 }
 
 }  // namespace

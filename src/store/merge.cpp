@@ -12,6 +12,7 @@
 #include "store/database_impl.h"
 #include "store/integrity.h"
 #include "store/joining.h"
+#include "store/own_tables.h"
 #include "store/private_copy.h"
 #include "store/schema.h"
 
@@ -132,7 +133,7 @@ auto stopping(const Stop& stop, SQLite::Database& database, Action&& action) {
   try {
     return action();
   } catch (const SQLite::Exception& error) {
-    if (error.getErrorCode() == SQLITE_INTERRUPT) throw MergeStopped();
+    if (error.getErrorCode() == SQLITE_INTERRUPT) throw Stopped();
     throw;
   }
 }
@@ -179,7 +180,7 @@ MergeSummary merge_copy(SQLite::Database& database, const fs::path& copy, const 
                         const std::function<void()>& check) {
   const Attached attached(database, copy);
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  if (stop()) throw MergeStopped();
+  if (stop()) throw Stopped();
   return stopping(stop, database, [&] {
     MergeSummary summary;
     const std::int64_t rows_before = count_of(database, "main.trial");
@@ -194,36 +195,26 @@ MergeSummary merge_copy(SQLite::Database& database, const fs::path& copy, const 
   });
 }
 
-/// All that is defined, as text.
-std::string objects_of(SQLite::Database& database) {
-  SQLite::Statement statement(database,
-                              "SELECT type || name || ifnull(sql, '') FROM sqlite_schema ORDER BY 1");
-  std::string objects;
-  while (statement.executeStep()) objects += statement.getColumn(0).getString() + "\n";
-  return objects;
-}
-
 /// Nothing but what a new database of this build has: an upgraded one, or a stranger's, may have more.
-bool is_as_new(const fs::path& file) {
-  SQLite::Database database(file, SQLite::OPEN_READONLY);
-  SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-  fresh.exec(schema_sql());
-  return objects_of(database) == objects_of(fresh);
+bool is_as_new(const DatabaseCopy& copy) {
+  return translating_errors(copy.original(), [&] {
+    SQLite::Database database = open_copy(copy.copy());
+    return objects_of(database) == own_objects();
+  });
 }
 
-/// A database, with what its log holds. Where there is no room that is said of `folder`, in which `to` lies.
+/// A database, with what its log holds. An error that the disk is full names `folder`, in which `to` lies.
 void copy_database(const fs::path& from, const fs::path& to, const fs::path& folder, const Stop& stop) {
   constexpr std::chrono::seconds kPatience{10};
   Connection source = open_for_copying(from, kPatience);
   translating_errors(from, [&] {
     try {
-      if (!copy_pages(source.database, to, stop)) throw MergeStopped();
+      if (!copy_pages(source.database, to, stop)) throw Stopped();
     } catch (const SQLite::Exception& error) {
       const int code = error.getErrorCode();
       if (code != SQLITE_FULL && code != SQLITE_IOERR_WRITE) throw;
       throw UserError(fmt::format("{} cannot be copied to here: {}", from.string(), error.what()),
-                      Where{folder.string(), ""},
-                      "Make room on the disk, or merge into a file on another one.");
+                      Where{folder.string(), ""}, "Make room on the disk, or merge into a file on another one.");
     }
   });
 }
@@ -273,7 +264,7 @@ MergedDatabase::MergedDatabase(const fs::path& file)
     : place_(file), folder_(fs::absolute(file).parent_path()), file_(folder_.path() / "merged.db") {}
 
 std::optional<MergeSummary> MergedDatabase::begin_with(const DatabaseCopy& from) {
-  const bool as_it_is = is_as_new(from.copy());
+  const bool as_it_is = is_as_new(from);
   if (as_it_is) fs::rename(from.copy(), file_);
   database_.emplace(file_, Database::Mode::read_write);
   SQLite::Database& connection = database_->impl_->connection;
@@ -296,10 +287,10 @@ auto MergedDatabase::about_place(Action&& action) {
 
 MergeSummary MergedDatabase::add(const DatabaseCopy& from, const Stop& stop) {
   return about_place([&] {
-    if (!database_) {
-      if (const auto begun = begin_with(from)) return *begun;
-    }
     return translating_errors(file_, [&] {
+      if (!database_) {
+        if (const auto begun = begin_with(from)) return *begun;
+      }
       return merge_copy(database_->impl_->connection, from.copy(), stop, [] { /* put_in_place() does it */ });
     });
   });

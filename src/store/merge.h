@@ -19,14 +19,11 @@ struct MergeSummary {
   std::int64_t calibrations = 0;  ///< new ones, and later ones of the same GPU and driver
 };
 
-/// Thrown once a Stop says so.
-struct MergeStopped {};
-
 /// A copy of a database, of this build's schema whatever the schema of the file. Only the copy is upgraded:
 /// the file stays as it is. It is sound (store/integrity.h), and is removed with this object.
 class DatabaseCopy {
  public:
-  /// `folder` has room for the copy. Throws UserError as Database does.
+  /// The copy lies in `folder`. Throws UserError as Database does, and Stopped once `stop` says so.
   DatabaseCopy(const std::filesystem::path& file, const std::filesystem::path& folder,
                const Stop& stop = never_stop);
 
@@ -42,7 +39,7 @@ class DatabaseCopy {
 /// Brings all rows, sweeps and calibrations of `from` into `into`, in one transaction, which also counts the
 /// rows and checks that `into` is sound. Of two rows of one key one counts (store/joining.h), and belongs to
 /// the sweeps of both. Sweeps get new numbers; one that is there already is recognised by its start, its
-/// command, its host and its config.
+/// command, its host and its config. Throws Stopped once `stop` says so.
 MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop = never_stop);
 
 /// All rows of a database.

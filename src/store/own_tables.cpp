@@ -92,36 +92,11 @@ struct TableText {
   }
 };
 
-struct Object {
-  std::string type;
-  std::string name;
-  std::string table;
-  std::string sql;
-};
-
-/// Tables, and indices of the tables, of these names; SQLite does not tell capitals from small letters.
-std::vector<Object> objects_of(SQLite::Database& database, const std::set<std::string>& tables) {
-  SQLite::Statement statement(database,
-                              "SELECT type, lower(name), lower(tbl_name), ifnull(sql, '') FROM sqlite_schema "
-                              "WHERE type <> 'trigger'");
-  std::vector<Object> objects;
-  while (statement.executeStep()) {
-    Object object;
-    int index = 0;
-    for (std::string* member : {&object.type, &object.name, &object.table, &object.sql})
-      *member = statement.getColumn(index++).getString();
-    if (tables.empty() || tables.contains(object.table)) objects.push_back(std::move(object));
-  }
-  return objects;
-}
-
 /// What tiletune's own objects look like.
 class Known {
  public:
   Known() {
-    SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    fresh.exec(schema_sql());
-    for (const Object& object : objects_of(fresh, {})) {
+    for (const SchemaObject& object : own_objects()) {
       if (object.type == "table") tables_.emplace(object.name, TableText(object.sql));
       if (object.type == "index") indices_.emplace(object.name, normalised(object.sql));
     }
@@ -129,20 +104,14 @@ class Known {
     add("calibration", kAddReadRate);
   }
 
-  std::set<std::string> names() const {
-    std::set<std::string> names;
-    for (const auto& [name, text] : tables_) names.insert(name);
-    return names;
-  }
-
-  bool is_index(const Object& index, bool current) const {
+  bool is_index(const SchemaObject& index, bool current) const {
     if (!current && dropped_indices().contains(index.name)) return true;
     const auto known = indices_.find(index.name);
     return known != indices_.end() && known->second == normalised(index.sql);
   }
 
   /// What the table has or lacks, "no column 'x'"; empty where all is as it should be.
-  std::string oddity_of(const Object& table, bool current) const {
+  std::string oddity_of(const SchemaObject& table, bool current) const {
     const TableText& known = tables_.at(table.table);
     const TableText text(table.sql);
     if (text.frame != known.frame) return fmt::format("the form '{}'", text.frame);
@@ -187,11 +156,46 @@ class Known {
 
 }  // namespace
 
+std::vector<SchemaObject> objects_of(SQLite::Database& database) {
+  SQLite::Statement statement(database,
+                              "SELECT type, lower(name), lower(tbl_name), ifnull(sql, '') FROM "
+                              "main.sqlite_schema ORDER BY 1, 2");
+  std::vector<SchemaObject> objects;
+  while (statement.executeStep()) {
+    SchemaObject& object = objects.emplace_back();
+    int index = 0;
+    for (std::string* member : {&object.type, &object.name, &object.table, &object.sql})
+      *member = statement.getColumn(index++).getString();
+  }
+  return objects;
+}
+
+const std::vector<SchemaObject>& own_objects() {
+  static const std::vector<SchemaObject> objects = [] {
+    SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    fresh.exec(schema_sql());
+    return objects_of(fresh);
+  }();
+  return objects;
+}
+
+const std::set<std::string>& own_tables() {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> tables;
+    for (const SchemaObject& object : own_objects()) {
+      if (object.type == "table") tables.insert(object.name);
+    }
+    return tables;
+  }();
+  return names;
+}
+
 void check_tables(SQLite::Database& database, const std::filesystem::path& file, std::int64_t version) {
   static const Known known;
   const bool current = version == kSchemaVersion;
-  std::set<std::string> missing = known.names();
-  for (const Object& object : objects_of(database, known.names())) {
+  std::set<std::string> missing = own_tables();
+  for (const SchemaObject& object : objects_of(database)) {
+    if (object.type == "trigger" || !own_tables().contains(object.table)) continue;
     if (object.type == "index") {
       if (known.is_index(object, current)) continue;
       refuse(file,

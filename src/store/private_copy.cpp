@@ -28,7 +28,7 @@ auto state_of(const fs::path& database) {
 
 }  // namespace
 
-bool copy_pages(SQLite::Database& from, const fs::path& to, const std::function<bool()>& stop) {
+bool copy_pages(SQLite::Database& from, const fs::path& to, const Stop& stop) {
   constexpr int kPages = 4096;
   SQLite::Database copy(to, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, 0, files_for_writing());
   // One state of it: what others write meanwhile would have the copy begin again.
@@ -49,7 +49,9 @@ bool copy_files(const fs::path& from, const fs::path& to) {
     const fs::path file = from.string() + ending;
     // A symbolic link beside a database is not its own file.
     if (*ending != '\0' && fs::symlink_status(file).type() != fs::file_type::regular) continue;
-    fs::copy_file(file, to.string() + ending, fs::copy_options::overwrite_existing);
+    const fs::path copy = to.string() + ending;
+    fs::copy_file(file, copy, fs::copy_options::overwrite_existing);
+    fs::permissions(copy, fs::perms::owner_read | fs::perms::owner_write);
   }
   return state_of(from) == before;
 }

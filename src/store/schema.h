@@ -29,7 +29,7 @@ std::span<const CalibrationColumn> calibration_columns();
 
 /// Tables, indices and views of an empty database, and its identity (application_id, user_version).
 std::string schema_sql();
-/// Its parts that are also made anew. The table sweep_trial is filled, and has what keeps it up to date.
+/// Its parts that an upgrade makes again. The table sweep_trial is filled, and has what keeps it up to date.
 std::string indices_sql();
 std::string membership_sql();
 std::string calibration_table_sql();

@@ -67,10 +67,41 @@ TEST_F(PrivateFolder, ReplacesOneThatOthersCanWrite) {
   }
 }
 
-TEST_F(PrivateFolder, RefusesLinksAndFiles) {
-  fs::create_directory(place("folder"));
+TEST_F(PrivateFolder, FollowsTheUsersOwnLink) {
+  make_private_folder(place("folder"));
+  std::ofstream(place("folder/file")) << "content";
   fs::create_directory_symlink(place("folder"), place("link"));
-  EXPECT_EQ(refusal(place("link")), "this is a symbolic link, not a folder of your own");
+  EXPECT_EQ(refusal(place("link")), "none");
+  EXPECT_TRUE(fs::is_symlink(place("link")));
+  EXPECT_TRUE(fs::exists(place("link/file")));
+  EXPECT_EQ(folder_distrust(place("link"), Links::refused),
+            "this is a symbolic link, not a folder of your own");
+}
+
+TEST_F(PrivateFolder, RefusesALinkToWhatCannotBeBelieved) {
+  fs::create_directory_symlink(place("folder"), place("link"));
+  EXPECT_EQ(refusal(place("link")),
+            "the folder that this symbolic link leads to cannot be used: No such file or directory");
+  make_private_folder(place("folder"));
+  std::ofstream(place("folder/file")) << "content";
+  ASSERT_EQ(::chmod(place("folder").c_str(), 0770), 0);
+  EXPECT_EQ(refusal(place("link")), "others can write to the folder that this symbolic link leads to");
+  EXPECT_TRUE(fs::exists(place("folder/file"))) << "it may have another purpose";
+  fs::create_symlink(place("folder/file"), place("to_file"));
+  EXPECT_EQ(refusal(place("to_file")), "this is not a folder");
+}
+
+TEST_F(PrivateFolder, RefusesTheLinkOfAnotherUserAndALinkToTheFolderOfOne) {
+  make_private_folder(place("folder"));
+  fs::create_directory_symlink(place("folder"), place("link"));
+  if (::lchown(place("link").c_str(), kSomebodyElse, kSomebodyElse) != 0) GTEST_SKIP() << "needs root";
+  EXPECT_EQ(refusal(place("link")), "this symbolic link belongs to the user 12345, not to you (0)");
+  ASSERT_EQ(::lchown(place("link").c_str(), 0, 0), 0);
+  ASSERT_EQ(::chown(place("folder").c_str(), kSomebodyElse, kSomebodyElse), 0);
+  EXPECT_EQ(refusal(place("link")), "this folder belongs to the user 12345, not to you (0)");
+}
+
+TEST_F(PrivateFolder, RefusesFiles) {
   std::ofstream(place("file")) << "content";
   EXPECT_EQ(refusal(place("file")), "this is not a folder");
   EXPECT_EQ(refusal(place("file/cache")), "the folder cannot be created: Not a directory");

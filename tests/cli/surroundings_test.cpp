@@ -323,7 +323,7 @@ const std::string kRestore =
     "Restore it from a copy, or name another file with --db FILE: compiled kernels stay cached, so that only "
     "measuring is repeated.";
 const std::string kMadeAnew =
-    "Rows that are not in the file of this name are lost; run the same command again to make them anew.";
+    "Rows that are not in the file of this name are lost; run the same command again to write them again.";
 
 TEST(Surroundings, ADatabaseThatIsRemovedEndsTheSweep) {
   adopt_orphans();

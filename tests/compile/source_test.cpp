@@ -81,6 +81,27 @@ TEST_F(IncludesTest, FilesAreFoundBesideTheIncluderInCommonAndBesideTheConfig) {
                    "!common", "!e.cuh", "!cuda_fp16.h", kSearchedBehind}));
 }
 
+TEST_F(IncludesTest, FoldersThatANamePassesThroughShowNowhere) {
+  fs::create_directory(home_.path() / "there");
+  home_.write("tree/kernel/part.cuh", "#define VALUE 1\n");
+  const auto asks = [&](const std::string& name) {
+    return compile("#if __has_include(\"" + name + "\")\n#define VALUE 1\n#else\n#define VALUE 2\n#endif")
+        .binary->cubin;
+  };
+  const std::string home = home_.path().string();
+  EXPECT_EQ(asks(home + "/there/../tree/kernel/part.cuh"), asks(home + "/not_there/../tree/kernel/part.cuh"));
+  EXPECT_EQ(asks("/proc/1/../../" + home + "/tree/kernel/part.cuh"),
+            asks("/proc/0/../../" + home + "/tree/kernel/part.cuh"));
+}
+
+TEST_F(IncludesTest, AFileOfTwoNamesIsADependencyUnderBoth) {
+  home_.write("tree/kernel/a.cuh", "#pragma once\n#define VALUE 1\n");
+  fs::create_symlink("a.cuh", home_.path() / "tree/kernel/b.cuh");
+  const Compiled compiled = compile("#include \"a.cuh\"\n#include \"b.cuh\"");
+  ASSERT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
+  EXPECT_EQ(names(compiled.dependencies), (Names{"a.cuh", "b.cuh"}));
+}
+
 TEST_F(IncludesTest, NamesOfMacrosAreFollowed) {
   home_.write("tree/kernel/part.cuh", "#define VALUE 1\n");
   const Compiled compiled =

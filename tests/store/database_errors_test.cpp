@@ -3,6 +3,10 @@
 
 #include <fstream>
 #include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "as_nobody.h"
 #include "sample_trial.h"
@@ -35,6 +39,25 @@ class DatabaseErrors : public ::testing::Test {
       EXPECT_NE(text.find(message), std::string::npos) << text;
       EXPECT_NE(text.find(remedy), std::string::npos) << text;
     }
+  }
+  /// What a killed writer of one row leaves: the files of these endings.
+  void leave_log(const std::vector<std::string>& endings) {
+    const TemporaryFolder elsewhere;
+    Database writer(elsewhere / "a.db", Mode::read_write);
+    writer.record(timed_trial("a", 1, 0));
+    for (const std::string& ending : endings)
+      fs::copy_file((elsewhere / "a.db").string() + ending, file_.string() + ending);
+  }
+  static std::string bytes(const fs::path& file) {
+    std::ostringstream text;
+    text << std::ifstream(file, std::ios::binary).rdbuf();
+    return text.str();
+  }
+  std::set<std::string> files() const {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_.path()))
+      names.insert(entry.path().filename().string());
+    return names;
   }
   void create() { Database(file_, Mode::read_write).record(timed_trial("a", 1, 0)); }
 
@@ -170,6 +193,47 @@ TEST_F(DatabaseErrors, ReadingAWriteProtectedDatabaseLeavesNothingThatStopsLater
   const AsNobody nobody;
   Database(file_, Mode::read_write).record(timed_trial("b", 1, 0));
   EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 2U);
+}
+
+TEST_F(DatabaseErrors, ReadingLeavesTheLogOfAKilledWriterAsItIs) {
+  leave_log({"", "-wal", "-shm"});
+  const std::string file = bytes(file_);
+  const std::string log = bytes(file_.string() + "-wal");
+  const TemporaryFolder elsewhere;
+  fs::create_symlink(file_, elsewhere / "link.db");
+  for (const fs::path& name : {file_, elsewhere / "link.db"})
+    EXPECT_EQ(Database(name, Mode::read_only).trials({}).size(), 1U);
+  EXPECT_EQ(bytes(file_), file);
+  EXPECT_EQ(bytes(file_.string() + "-wal"), log);
+  Database(file_, Mode::read_write).record(timed_trial("b", 1, 0));
+  EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 2U);
+  EXPECT_EQ(files(), std::set<std::string>{"a.db"}) << "a writer takes the log into the file";
+}
+
+TEST_F(DatabaseErrors, ReadingACopyWithItsLogLeavesNothingThatStopsLaterWriters) {
+  leave_log({"", "-wal"});
+  fs::permissions(folder_.path(), fs::perms::all);
+  for (const char* ending : {"", "-wal"}) fs::permissions(file_.string() + ending, kRead);
+  {
+    const AsNobody nobody;
+    EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 1U);
+  }
+  EXPECT_EQ(files(), (std::set<std::string>{"a.db", "a.db-wal"}));
+}
+
+TEST_F(DatabaseErrors, AReaderBesideAWriterSeesItsRowsAndStopsNoLaterOne) {
+  std::optional<Database> writer(std::in_place, file_, Mode::read_write);
+  writer->record(timed_trial("a", 1, 0));
+  {
+    const Database reader(file_, Mode::read_only);
+    writer->record(timed_trial("b", 1, 0));
+    EXPECT_EQ(reader.trials({}).size(), 2U);
+    writer.reset();
+    EXPECT_EQ(reader.trials({}).size(), 2U);
+  }
+  Database(file_, Mode::read_write).record(timed_trial("c", 1, 0));
+  EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 3U);
+  EXPECT_EQ(files(), std::set<std::string>{"a.db"});
 }
 
 TEST_F(DatabaseErrors, PathsWithUriCharactersCanBeReadInProtectedFolders) {

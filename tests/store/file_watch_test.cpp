@@ -2,7 +2,11 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
+#include <chrono>
+
+#include "store/connection.h"
 #include "temporary_folder.h"
 
 namespace tiletune {
@@ -35,6 +39,15 @@ TEST(FileWatch, AFileMadeShorterByVacuumIsSound) {
   other.exec("DELETE FROM t; VACUUM");
   EXPECT_LT(fs::file_size(file), 50000U);
   EXPECT_EQ(error_of([&] { watch.check(); }), "no error");
+}
+
+TEST(FileWatch, WhatALookAtTheFileRunsIsNotTrusted) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "a.db";
+  SQLite::Database(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE t (x)");
+  SQLite::Database look = open_to_look(file, std::chrono::seconds(1));
+  EXPECT_EQ(look.execAndGet("PRAGMA trusted_schema").getInt(), 0);
+  EXPECT_EQ(look.tryExec("INSERT INTO t VALUES (1)"), SQLITE_READONLY);
 }
 
 }  // namespace

@@ -385,12 +385,12 @@ TEST_F(Merge, OneThatIsStoppedChangesNothing) {
     a.record_all(rows);
     writable("c.db").record(timed_trial("here", 1, 0));
   }
-  EXPECT_THROW(DatabaseCopy(folder_ / "a.db", folder_.path(), [] { return true; }), MergeStopped);
+  EXPECT_THROW(DatabaseCopy(folder_ / "a.db", folder_.path(), [] { return true; }), Stopped);
   const DatabaseCopy copy(folder_ / "a.db", folder_.path());
   Database c = writable("c.db");
   int asked = 0;
   const auto second_time = [&] { return ++asked == 2; };
-  EXPECT_THROW(merge(copy, c, second_time), MergeStopped);
+  EXPECT_THROW(merge(copy, c, second_time), Stopped);
   EXPECT_EQ(asked, 2) << "in the midst of it";
   EXPECT_EQ(c.trials({}).size(), 1U);
   EXPECT_EQ(merge(copy, c).new_rows, 3000) << "the connection is as it was";
@@ -471,6 +471,15 @@ TEST_F(MergeNew, WhatAnEarlierDatabaseLeftBesideThePlaceIsNotTakenForItsLog) {
   }
   std::filesystem::create_symlink("nowhere.db", folder_ / "made.db");
   EXPECT_FALSE(MergedDatabase::is_free(folder_ / "made.db"));
+}
+
+TEST_F(MergeNew, ACopyThatIsDamagedMeanwhileIsAnErrorOfItsOriginal) {
+  write_two();
+  const DatabaseCopy copy(folder_ / "a.db", folder_.path());
+  std::filesystem::resize_file(copy.copy(), 5000);
+  MergedDatabase made(folder_ / "made.db");
+  const std::string message = error_of([&] { made.add(copy); });
+  EXPECT_EQ(message.rfind((folder_ / "a.db").string() + ": this database is damaged", 0), 0U) << message;
 }
 
 TEST_F(MergeNew, LeavesAFileThatHasTakenItsPlace) {

@@ -99,13 +99,13 @@ TEST_F(RowBatchTest, KilledItLeavesNothing) {
   EXPECT_LT(fs::file_size(file_), 1U << 20);
 }
 
-TEST_F(RowBatchTest, WhatAKilledOneLeftIsNotReadAsItLies) {
+TEST_F(RowBatchTest, WhatAKilledOneLeftIsRolledBackInACopyWhereItIsWriteProtected) {
   add_rows_and_die(file_);
   fs::permissions(file_, fs::perms{0444});
   fs::permissions(folder_.path(), fs::perms{0555});
   {
     const AsNobody nobody;
-    EXPECT_THROW(Database(file_, Mode::read_only), UserError);
+    EXPECT_TRUE(Database(file_, Mode::read_only).trials({}).empty());
   }
   fs::permissions(folder_.path(), fs::perms::owner_all);
 }
