@@ -175,7 +175,7 @@ int run(const BenchCommand& options) {
   std::vector<Stage> stages = plan_stages(spec);
   Database database(options.database, Database::Mode::read_write);
   catch_interrupts();
-  ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages));
+  ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages), interrupted);
   if (format == Format::table && !options.quiet) write_output("", headline(gpus));
   if (format == Format::json && !gpus.why_predicted.empty()) fmt::print(stderr, "{}", headline(gpus));
   SweepOptions sweep;

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/common.h"
-#include "cli/signals.h"
 
 namespace tiletune {
 
@@ -130,7 +129,7 @@ void check_references(const TuneSpec& spec) {
 }
 
 std::vector<Fleet> measuring_fleets(const TuneSpec& spec, std::vector<OpenedGpu> gpus,
-                                    std::vector<Stage> stages) {
+                                    std::vector<Stage> stages, const Stop& stop) {
   check_references(spec);
   std::vector<Fleet> fleets(1);
   fleets.front().stages = std::move(stages);
@@ -141,7 +140,7 @@ std::vector<Fleet> measuring_fleets(const TuneSpec& spec, std::vector<OpenedGpu>
     if (fleet == fleets.end()) {
       fleets.emplace_back();
       fleet = std::prev(fleets.end());
-      fleet->stages = plan_stages(spec, interrupted);
+      fleet->stages = plan_stages(spec, stop);
     }
     fleet->evaluators.push_back(make_measuring_evaluator(spec, std::move(gpu.client), std::move(gpu.target)));
   }
@@ -161,7 +160,8 @@ std::string gpu_name(const GpuChoice& choice, const std::string& default_model) 
                              : opener.gpus.front().target.name;
 }
 
-ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Stage> stages) {
+ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Stage> stages,
+                       const Stop& stop) {
   ChosenGpus chosen;
   if (!choice.model.empty()) {
     chosen.why_predicted = "--gpu names a model";
@@ -175,7 +175,7 @@ ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vecto
     chosen.why_predicted = opener.no_gpu;
     chosen.fleets.push_back(predicting_fleet(model_or_default(spec.gpu), std::move(stages)));
   } else {
-    chosen.fleets = measuring_fleets(spec, std::move(opener.gpus), std::move(stages));
+    chosen.fleets = measuring_fleets(spec, std::move(opener.gpus), std::move(stages), stop);
   }
   return chosen;
 }

@@ -25,7 +25,8 @@ bool has_row_of(const Database& database, const std::string& gpu, TrialFilter fi
 void PredictedRows::predict(const ConfigOptions& config, const CompileOptions& compile,
                             const std::string& model) {
   const TuneSpec spec = config.load();
-  ChosenGpus gpus = choose_gpus({model, "0", false, {}}, spec, plan_stages(spec, tiletune::interrupted));
+  ChosenGpus gpus = choose_gpus({model, "0", false, {}}, spec, plan_stages(spec, tiletune::interrupted),
+                                tiletune::interrupted);
   Database database(file(), Database::Mode::read_write);
   SweepOptions options;
   options.compile = compile.pool_options(spec);

@@ -100,9 +100,8 @@ int run(const SweepCommand& options) {
   };
   std::vector<Stage> stages = plan_stages(spec, is_over);
   SweepOptions sweep = sweep_options(options, spec);
-  sweep.spent_s = seconds_since(started);
   Database database(options.database, Database::Mode::read_write);
-  ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages));
+  ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages), is_over);
   if (format != Format::table && !gpus.why_predicted.empty()) {
     fmt::print(stderr, "{}", headline(gpus));
   } else if (format == Format::table && !options.quiet) {
@@ -113,6 +112,7 @@ int run(const SweepCommand& options) {
   if (const std::string why = why_not_confinable(); !why.empty())
     observer.on_note(fmt::format("kernels are not confined here: {}", why));
   observer.wait_for_others(database, spec.budget.seconds);
+  sweep.spent_s = seconds_since(started);
   const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep, observer);
   observer.finish();
   int code = 0;

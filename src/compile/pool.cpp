@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "compile/message.h"
 #include "compile/recent_results.h"
@@ -173,6 +174,7 @@ void CompilePool::Impl::send_job(Worker& worker) {
   queue.pop_front();
   worker.state = Worker::State::busy;
   worker.deadline = from_now(options.timeout_s);
+  worker.process.take_printed();
   if (!worker.process.send(compile_job(worker.job->request, options.folders)))
     lose(worker, worker.process.reap());
 }
@@ -243,7 +245,7 @@ void CompilePool::Impl::enforce_deadline(Worker& worker) {
 
 void CompilePool::Impl::lose(Worker& worker, const WorkerEnd& end) {
   const Worker::State was = std::exchange(worker.state, Worker::State::ended);
-  const std::string printed(trim(worker.process.take_printed()));
+  const std::string printed = printed_text(worker.process.take_printed());
   const std::string how = printed.empty() ? end.how : end.how + ": " + printed;
   if (was == Worker::State::starting && ++failed_starts >= kStartAttempts) {
     throw UserError(

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/cbor.h"
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace tiletune {
@@ -67,7 +68,7 @@ std::optional<GpuOpened> GpuClient::open() {
 /// With what it printed, which may say why.
 std::string GpuClient::end_of_worker() {
   const std::string how = worker_->reap().how;
-  const std::string printed(trim(worker_->take_printed()));
+  const std::string printed = printed_text(worker_->take_printed());
   return printed.empty() ? how : how + ": " + printed;
 }
 

@@ -4,6 +4,10 @@
 
 namespace tiletune {
 
+/// Largest single error allowed, as a multiple of the norm-wise bound times the reference's RMS: over 10^9
+/// elements the largest of normally distributed errors stays below 6.5 standard deviations.
+inline constexpr double kLargestErrorFactor = 16;
+
 /// Largest norm-wise relative error a correct kernel may show: factor * (2 u_out + 2 sqrt(L) u_acc) with the
 /// unit roundoffs u of the output's and the accumulator's type and L products summed per output: rounding
 /// errors of random sign grow with sqrt(L) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd

@@ -21,7 +21,8 @@ struct LaunchTally {
 };
 
 /// Decides which timed launches are checked, so that checks take at most a twentieth of the time that
-/// measuring takes. The choice cannot be foreseen by a kernel that counts its launches.
+/// measuring takes. Except for the last of each series, a kernel that counts its launches cannot foresee the
+/// choice.
 class CheckBudget {
  public:
   explicit CheckBudget(std::uint64_t seed) : random_(seed) {}

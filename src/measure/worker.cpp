@@ -48,7 +48,7 @@ class Service {
     try {
       const Prepared done = prepared(prepare_request_from_json(message));
       confine();
-      channel_.send(to_json(done));
+      answer(to_json(done));
     } catch (const CudaError& error) {
       if (!error.out_of_memory()) throw;
       refuse(error.what());
@@ -69,8 +69,7 @@ class Service {
       beat();
       workspace_->rebuild();
     }
-    end_of_prints();
-    channel_.send(to_json(measured));
+    answer(to_json(measured));
   }
 
   void run_finals(const Json& message) {
@@ -80,8 +79,7 @@ class Service {
       channel_.send({{"type", "alive"}, {"ticket", ticket}});
       last_beat_ = Clock::now();
     };
-    channel_.send(
-        to_json(tiletune::run_finals(gpu_, *workspace_, *timer_, nvml_, request, baselines_, turn)));
+    answer(to_json(tiletune::run_finals(gpu_, *workspace_, *timer_, nvml_, request, baselines_, turn)));
   }
 
  private:
@@ -146,17 +144,19 @@ class Service {
     is_confined_ = true;
   }
 
-  /// What kernels printed is the parent's to read when it has the answer. What did not fit is not kept for
-  /// the next configuration.
-  static void end_of_prints() {
+  /// The parent reads what was printed when it has the answer, or drops it with its next request. Nothing of
+  /// it stays in the buffer, neither a line without an end nor what did not fit: the next configuration's
+  /// prints are its own.
+  void answer(const Json& message) {
     std::fflush(stdout);
     ::__fpurge(stdout);
     std::clearerr(stdout);
+    channel_.send(message);
   }
 
   void refuse(const std::string& reason) {
     workspace_.reset();
-    channel_.send({{"type", "prepare_failed"}, {"reason", reason}});
+    answer({{"type", "prepare_failed"}, {"reason", reason}});
   }
 
   /// A sign of life between two launches, at most twenty a second.

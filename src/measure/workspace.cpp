@@ -22,15 +22,8 @@ constexpr std::size_t kMostOutputBytes = std::size_t{512} << 20;
 /// Of a warm batch the outputs may take so much of the cache, and it has this many launches at least.
 constexpr std::size_t kWarmShare = 4;
 constexpr std::size_t kFewestWarm = 4;
-/// What outputs hold before a timed launch: a small number in every type.
-constexpr std::uint32_t kLooksAlive = 0x3c5b3c5b;
-/// Launches whose checks may be queued at a time, a batch or more of them.
-constexpr std::size_t kMostQueued = 16 * kMostCopies;
 constexpr std::size_t kCopyAlignment = 256;
 constexpr std::size_t kCopyGuard = 4096;
-// Largest single error allowed, as a multiple of the norm-wise bound times the reference's RMS: over 10^9
-// elements the largest of normally distributed errors stays below 6.5 standard deviations.
-constexpr double kLargestErrorFactor = 16;
 
 std::size_t data_bytes(const Workload::SizedBuffer& buffer) {
   return static_cast<std::size_t>(buffer.elements) * size_bytes(buffer.type);
@@ -72,14 +65,15 @@ Workspace::Workspace(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareReques
     : gpu_(gpu), kernels_(kernels), blas_(blas), request_(std::move(request)), guard_bytes_(guard_bytes()) {
   check_free_memory(gpu_, request_.workload, guard_bytes_);
   use(allocated());
+  std::vector<Workload::SizedBuffer> checked;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].buffer.role == BufferRole::in) continue;
     outputs_.push_back(i);
+    checked.push_back(slots_[i].buffer);
     // A kernel that is loaded while the stream is held would wait for it.
     kernels_.prepare_rows(slots_[i].buffer.type);
   }
-  checks_ = DeviceBuffer(std::max<std::size_t>(kMostQueued * outputs_.size() * sizeof(LaunchCheck), 1));
-  gpu_.fill8(checks_.address(), 0, checks_.bytes());
+  checks_.emplace(gpu_, kernels_, std::move(checked));
   rebuild();
 }
 
@@ -150,7 +144,7 @@ Workspace::Copies Workspace::copies_of(const Slot& slot, std::size_t count) cons
   return made;
 }
 
-/// All copies, or none when memory does not suffice.
+/// All copies, or none: throws when memory does not suffice.
 void Workspace::make_copies() {
   const CopyCounts counts = wanted_copies();
   std::vector<Copies> all;
@@ -238,7 +232,7 @@ void Workspace::poison(int variant) {
   fill_outputs({}, variant == 0 ? kNan : kOtherNan);
 }
 
-void Workspace::invalidate(const CopyRange& copies) { fill_outputs(copies, kLooksAlive); }
+void Workspace::invalidate(const CopyRange& copies) { fill_outputs(copies, kValidLookingWord); }
 
 void Workspace::fill_outputs(const CopyRange& copies, std::uint32_t word) {
   for (const std::size_t i : outputs_) {
@@ -271,51 +265,22 @@ void Workspace::touch_inputs() {
   }
 }
 
-void Workspace::reserve_checks(std::size_t launches) {
-  const std::size_t needed = checks_used_ + launches * outputs_.size();
-  if (needed * sizeof(LaunchCheck) > checks_.bytes()) settle_checks();
-}
+void Workspace::reserve_checks(std::size_t launches) { checks_->reserve(launches); }
 
 bool Workspace::queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally) {
   if (reference_rms_.empty()) return false;
-  tally->queued += copies.count;
-  for (std::size_t output = 0; output < outputs_.size(); ++output) {
-    const Slot& slot = slots_[outputs_[output]];
-    DeviceAddress checks = checks_.address() + (checks_used_ + output) * sizeof(LaunchCheck);
-    for (const BufferCopies& place : places(outputs_[output], copies)) {
-      kernels_.check_rows(slot.buffer.type, place, references_.at(slot.buffer.name).address(),
-                          rows_of(slot.buffer), kLooksAlive, checks, outputs_.size());
-      checks += place.count * outputs_.size() * sizeof(LaunchCheck);
-    }
+  std::vector<CheckedOutput> where;
+  for (const std::size_t output : outputs_) {
+    const Slot& slot = slots_[output];
+    const std::string& name = slot.buffer.name;
+    where.push_back({places(output, copies), references_.at(name).address(), reference_rms_.at(name),
+                     bound_of(slot, tally->tolerance_factor)});
   }
-  queued_.push_back({std::move(tally), checks_used_, copies.count});
-  checks_used_ += copies.count * outputs_.size();
+  checks_->queue(copies.count, where, std::move(tally));
   return true;
 }
 
-void Workspace::settle_checks() {
-  if (queued_.empty()) return;
-  std::vector<LaunchCheck> checks(checks_used_);
-  const std::size_t bytes = checks.size() * sizeof(LaunchCheck);
-  gpu_.copy_to_host(checks.data(), checks_.address(), bytes);
-  gpu_.fill8(checks_.address(), 0, bytes);
-  for (const QueuedCheck& queued : std::exchange(queued_, {})) settle(queued, checks);
-  checks_used_ = 0;
-}
-
-void Workspace::settle(const QueuedCheck& queued, const std::vector<LaunchCheck>& checks) {
-  LaunchTally& tally = *queued.tally;
-  for (std::size_t launch = 0; launch < queued.launches; ++launch) {
-    const LaunchCheck* const of_launch = &checks[queued.first + launch * outputs_.size()];
-    ++tally.checked;
-    for (std::size_t output = 0; output < outputs_.size(); ++output) {
-      const Slot& slot = slots_[outputs_[output]];
-      if (!is_wrong(slot, of_launch[output], tally.tolerance_factor)) continue;
-      if (tally.wrong++ == 0) tally.first_fault = describe(slot, of_launch[output], tally.tolerance_factor);
-      break;
-    }
-  }
-}
+void Workspace::settle_checks() { checks_->settle(); }
 
 double Workspace::bound_of(const Slot& slot, double tolerance_factor) const {
   double values = 0;
@@ -324,33 +289,10 @@ double Workspace::bound_of(const Slot& slot, double tolerance_factor) const {
   return error_bound(slot.buffer.type, request_.accumulator, length, tolerance_factor);
 }
 
-bool Workspace::is_wrong(const Slot& slot, const LaunchCheck& check, double tolerance_factor) const {
-  const double bound = bound_of(slot, tolerance_factor);
-  const double rms = reference_rms_.at(slot.buffer.name);
-  const double values = static_cast<double>(slot.buffer.values());
-  const double error = std::sqrt(check.squared_error);
-  const double allowed = rms > 0 ? bound * rms * std::sqrt(values) : bound;
-  return check.not_a_number > 0 || error > allowed || check.largest_error > kLargestErrorFactor * bound * rms;
-}
-
-std::string Workspace::describe(const Slot& slot, const LaunchCheck& check, double tolerance_factor) const {
-  const std::string& name = slot.buffer.name;
-  const std::int64_t values = slot.buffer.values();
-  if (check.untouched > 0)
-    return fmt::format("{} of {} elements of {} were not written", check.untouched, values, name);
-  if (check.not_a_number > 0)
-    return fmt::format("{} of {} elements of {} are no number", check.not_a_number, values, name);
-  const double rms = reference_rms_.at(name);
-  const double norm = rms > 0 ? rms * std::sqrt(static_cast<double>(values)) : 1;
-  return fmt::format("relative error {:.3g} of {} (bound {:.3g}), largest error {:.3g}",
-                     std::sqrt(check.squared_error) / norm, name, bound_of(slot, tolerance_factor),
-                     check.largest_error);
-}
-
 Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& result, double bound) const {
   if (result.not_a_number > 0) {
     return {Outcome::wrong_result,
-            fmt::format("{} of {} elements of {} were not written or are no number, the first at {}",
+            fmt::format("{} of {} elements of {} were not written or are not a number, the first at {}",
                         result.not_a_number, slot.buffer.values(), slot.buffer.name,
                         position(request_, slot.buffer, result.first_not_a_number))};
   }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "measure/check_queue.h"
 #include "measure/guards.h"
-#include "measure/launch_checks.h"
 #include "measure/reference.h"
 
 namespace tiletune {
@@ -84,12 +84,6 @@ class Workspace {
     std::size_t inputs = 1;
     std::size_t outputs = 1;
   };
-  /// Queued comparisons of one call.
-  struct QueuedCheck {
-    std::shared_ptr<LaunchTally> tally;
-    std::size_t first = 0;  ///< of its LaunchChecks, one after the other for each launch and output
-    std::size_t launches = 0;
-  };
   struct Slot {
     Workload::SizedBuffer buffer;
     std::size_t bytes = 0;
@@ -109,9 +103,6 @@ class Workspace {
   /// Where the copies of a slot lie: the buffer itself, and the others.
   std::array<BufferCopies, 2> places(std::size_t slot, const CopyRange& copies) const;
   double bound_of(const Slot& slot, double tolerance_factor) const;
-  bool is_wrong(const Slot& slot, const LaunchCheck& check, double tolerance_factor) const;
-  std::string describe(const Slot& slot, const LaunchCheck& check, double tolerance_factor) const;
-  void settle(const QueuedCheck& queued, const std::vector<LaunchCheck>& checks);
   void drop_copies();
   void fill();
   void compute_references();
@@ -132,9 +123,7 @@ class Workspace {
   std::map<std::string, std::uint64_t> reference_checksums_;
   std::map<std::string, double> reference_rms_;  ///< known once something was verified
   std::vector<std::size_t> outputs_;             ///< slots
-  DeviceBuffer checks_;
-  std::vector<QueuedCheck> queued_;
-  std::size_t checks_used_ = 0;
+  std::optional<CheckQueue> checks_;             ///< always, once the outputs are known
 };
 
 }  // namespace tiletune

@@ -4,41 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
-#include <limits>
 
 #include "base/text.h"
 
 namespace tiletune {
 
 namespace {
-
-constexpr char32_t kInvalid = 0xFFFFFFFF;
-
-struct Decoded {
-  char32_t point = kInvalid;
-  std::size_t bytes = 1;
-};
-
-/// The character at the beginning of a text that is not empty. A byte that begins none is kInvalid and one
-/// byte long; overlong forms and surrogates count as such.
-Decoded decode(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) return {first, 1};
-  const auto length = static_cast<std::size_t>(std::countl_one(first));
-  if (length < 2 || length > 4 || text.size() < length) return {};
-  char32_t point = first & (0x7FU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xC0U) != 0x80U) return {};
-    point = point << 6U | (next & 0x3FU);
-  }
-  constexpr std::array<char32_t, 5> smallest{0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
-  if (point < smallest.at(length) || point > 0x10FFFF || surrogate) return {};
-  return {point, length};
-}
 
 struct Range {
   char32_t first, last;
@@ -63,12 +35,6 @@ std::size_t width_of(char32_t point) {
   return is_in(kWide, point) ? 2 : 1;
 }
 
-// Unicode's controls, its marks, embeddings and isolates of the bidirectional algorithm, line separators, and
-// tags: with them a name could be shown as another one.
-constexpr std::array kControls{Range{0x00, 0x1F},     Range{0x7F, 0x9F},     Range{0x061C, 0x061C},
-                               Range{0x200B, 0x200F}, Range{0x2028, 0x202E}, Range{0x2060, 0x206F},
-                               Range{0xFEFF, 0xFEFF}, Range{0xFFF9, 0xFFFB}, Range{0xE0000, 0xE007F}};
-
 /// A line without its middle, where it is longer than that is worth reading.
 std::string without_middle(const std::string& line) {
   constexpr std::size_t kLongest = 400;
@@ -84,35 +50,19 @@ std::string without_middle(const std::string& line) {
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
-    const Decoded next = decode(text);
+    const DecodedCharacter next = decode_character(text);
     width += width_of(next.point);
     text.remove_prefix(next.bytes);
   }
   return width;
 }
 
-std::string printable(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const Decoded next = decode(text);
-    if (next.point == '\n' || next.point == '\t' || next.point == '\r') {
-      out += ' ';
-    } else if (next.point == kInvalid || is_in(kControls, next.point)) {
-      out += '?';
-    } else {
-      out += text.substr(0, next.bytes);
-    }
-    text.remove_prefix(next.bytes);
-  }
-  return out;
-}
-
 std::string with_visible_controls(std::string_view json) {
   std::string out;
   out.reserve(json.size());
   while (!json.empty()) {
-    const Decoded next = decode(json);
-    if (next.point >= 0x7F && is_in(kControls, next.point))
+    const DecodedCharacter next = decode_character(json);
+    if (next.point >= 0x7F && next.is_control())
       out += fmt::format("\\\\u{:04x}", static_cast<std::uint32_t>(next.point));
     else
       out += json.substr(0, next.bytes);
@@ -159,7 +109,7 @@ std::string shortened(std::string_view text, std::size_t width) {
   std::size_t bytes = 0;
   std::size_t used = 0;
   while (true) {
-    const Decoded next = decode(text.substr(bytes));
+    const DecodedCharacter next = decode_character(text.substr(bytes));
     if (used + width_of(next.point) > width - 1) break;
     used += width_of(next.point);
     bytes += next.bytes;

@@ -4,16 +4,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/printable.h"
+
 namespace tiletune {
 
 /// Terminal columns that the UTF-8 text takes: 2 for East Asian wide characters and emoji, 0 for combining
 /// marks.
 std::size_t display_width(std::string_view text);
-
-/// The text on one line and harmless to a terminal: white space becomes a space; other control characters,
-/// those that reorder text or cannot be seen, and bytes that are no UTF-8 become '?'. Names and compiler logs
-/// come from files of other people.
-std::string printable(std::string_view text);
 
 /// JSON in UTF-8 as it was, but that its strings show "\u202e" and the like instead of characters that
 /// reorder text or cannot be seen: a browser obeys them. Controls below U+007F are escapes in JSON already.

@@ -38,7 +38,7 @@ struct SweepContext {
   std::uint64_t tickets = 0;  ///< of compilations, given out so far
   const Clock::time_point started = Clock::now();
 
-  /// By the clock that the budget counts by, with what building the spaces took.
+  /// By the clock that the budget counts by, with what was spent before the sweep began.
   double elapsed_s() const {
     return lanes.front().posts.front().evaluator->simulated_s().value_or(options.spent_s +
                                                                          seconds_since(started));

@@ -118,13 +118,13 @@ Finding examine_cache(const CacheFacts& cache) {
   const std::string folder = cache.folder.string();
   if (!cache.failure.empty()) {
     return {"kernel_cache", Health::warning, fmt::format("{}: {}", folder, cache.failure),
-            "every sweep compiles everything anew, or does not start",
+            "every sweep compiles all kernels again, or does not start",
             "Make the folder writable, or set XDG_CACHE_HOME to one of your own that is."};
   }
   const std::string found =
       fmt::format("{}: {}, {} free", folder, human_bytes(cache.bytes), human_bytes(cache.free_bytes));
   if (cache.free_bytes >= kScarce) return ok("kernel_cache", found);
-  return {"kernel_cache", Health::warning, found, "kernels that do not fit are compiled anew in every sweep",
+  return {"kernel_cache", Health::warning, found, "kernels that do not fit are compiled again in every sweep",
           "Make room on the disk; the whole folder may be deleted."};
 }
 

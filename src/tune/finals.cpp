@@ -196,7 +196,7 @@ void Finals::finish(Lane& lane, Post& post, const FinalsMeasured& measured) {
       finalist->fault = Finalist::Fault{time.outcome, time.reason, &post};
   }
   find_implausible(lane, post, finals, measured);
-  if (reopen(lane, finals)) return;
+  if (confirm_faults(lane, finals)) return;
   // The twin is a copy of the leader: one that is faulty says nothing of the noise.
   if (leader->fault) return repeat(lane, finals, leader->fault->reason);
   record(lane, post, finals, measured);
@@ -229,20 +229,22 @@ void Finals::find_implausible(const Lane& lane, const Post& post, GroupFinals& f
   }
 }
 
-/// What was screened out against a leader in which a fault was found is tried again, and the finals are held
-/// after that. False where there is nothing of that kind.
-bool Finals::reopen(Lane& lane, GroupFinals& finals) {
-  if (sweep_.stopping) return false;
+/// Takes the rank from the rows in which a fault was found, for good: not before finals have come to their
+/// end or are given up, as a GPU that is retired until then may have been the cause. What was screened out
+/// against a leader among them is tried again, and the finals are held after that; false where there is
+/// nothing to try.
+bool Finals::confirm_faults(Lane& lane, GroupFinals& finals) {
   std::vector<Screened> again;
-  for (const Finalist& finalist : finals.finalists) {
-    if (!finalist.fault) continue;
+  for (Finalist& finalist : finals.finalists) {
+    if (!finalist.fault || finalist.fault->post == nullptr || finalist.fault->post->retired) continue;
     const Contender& contender = finalist.contender;
+    recorder_.disqualify(contender.key, finalist.fault->outcome, finalist.fault->reason);
+    finalist.fault->post = nullptr;
     for (const Screened& screened :
-         lane.standings.dethrone(*contender.stage, contender.key, sweep_.spec.measure.screening))
+         lane.standings.disqualify(*contender.stage, contender.key, sweep_.spec.measure.screening))
       again.push_back(screened);
   }
-  if (again.empty()) return false;
-  record_faults(finals);
+  if (again.empty() || sweep_.stopping) return false;
   sweep_.observer.on_note(fmt::format("{} of {} tried again: a leader was found to be faulty",
                                       counted(again.size(), "configuration"),
                                       lane.stage_of(group_of(lane, finals)).problem.label()));
@@ -253,28 +255,30 @@ bool Finals::reopen(Lane& lane, GroupFinals& finals) {
 
 /// Without those in which a fault was found.
 void Finals::repeat(Lane& lane, GroupFinals& finals, const std::string& why) {
-  if (reopen(lane, finals)) return;
   finals.state = State::ready;
   const bool any_left = finals.leader() != nullptr;
   if (any_left && ++finals.repetitions <= kMostRepetitions) return;
-  record_faults(finals);
+  if (confirm_faults(lane, finals)) return;
   leave_out(lane, finals,
             any_left ? fmt::format("begun {} times, at last: {}", finals.repetitions, why) : why);
 }
 
 void Finals::release(Lane& lane, Post& post) {
   post.for_finals = false;
-  GroupFinals* finals = finals_on(lane, post);
-  if (finals == nullptr) return;
-  finals->post = nullptr;
-  finals->state = State::ready;
-  for (Finalist& finalist : finals->finalists) {
-    if (finalist.fault && finalist.fault->post == &post) finalist.fault.reset();
+  if (GroupFinals* finals = finals_on(lane, post)) {
+    finals->post = nullptr;
+    finals->state = State::ready;
+  }
+  for (GroupFinals& finals : lane.finals) {
+    // Participants of finals that another GPU is running are settled.
+    if (finals.state == State::racing) continue;
+    for (Finalist& finalist : finals.finalists) {
+      if (finalist.fault && finalist.fault->post == &post) finalist.fault.reset();
+    }
   }
 }
 
 void Finals::record(Lane& lane, const Post& post, GroupFinals& finals, const FinalsMeasured& measured) {
-  record_faults(finals);
   FinalRows rows = collect_final_rows(sweep_.database, finals, measured, post.baselines);
   if (rows.participants.empty()) return;
   const Stage& stage = lane.stage_of(group_of(lane, finals));
@@ -283,13 +287,6 @@ void Finals::record(Lane& lane, const Post& post, GroupFinals& finals, const Fin
     if (row.kind == "twin") row.measure_policy = finals_policy_text(sweep_.spec);
   }
   recorder_.record_finals(std::move(final_rows));
-}
-
-void Finals::record_faults(GroupFinals& finals) {
-  for (const Finalist& finalist : finals.finalists) {
-    if (finalist.fault)
-      recorder_.disqualify(finalist.contender.key, finalist.fault->outcome, finalist.fault->reason);
-  }
 }
 
 void Finals::leave_out(Lane& lane, GroupFinals& finals, const std::string& why) {

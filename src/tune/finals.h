@@ -51,10 +51,9 @@ class Finals {
   void gather(Lane& lane, GroupFinals& finals, std::vector<Contender> contenders);
   void find_implausible(const Lane& lane, const Post& post, GroupFinals& finals,
                         const FinalsMeasured& measured) const;
-  bool reopen(Lane& lane, GroupFinals& finals);
+  bool confirm_faults(Lane& lane, GroupFinals& finals);
   void repeat(Lane& lane, GroupFinals& finals, const std::string& why);
   void record(Lane& lane, const Post& post, GroupFinals& finals, const FinalsMeasured& measured);
-  void record_faults(GroupFinals& finals);
   void leave_out(Lane& lane, GroupFinals& finals, const std::string& why);
   void close(Lane& lane, GroupFinals& finals);
 

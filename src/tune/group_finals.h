@@ -21,7 +21,7 @@ struct Finalist {
   struct Fault {
     Outcome outcome = Outcome::crashed;
     std::string reason;
-    const Post* post = nullptr;  ///< where
+    const Post* post = nullptr;  ///< where; null once it is confirmed, and the row does not rank
   };
 
   Contender contender;

@@ -24,8 +24,8 @@ struct ClaimedTime {
 ///
 /// Operations count where the accumulator is FP32 and the kernel has neither tensor nor half-precision
 /// instructions, whose rates are not measured. They are those that the template states: an algorithm that
-/// needs fewer, such as Strassen's, cannot be told from a kernel that leaves work out. Of bytes only those
-/// count that the L2 cache cannot hold or have kept.
+/// needs fewer, such as Strassen's, cannot be distinguished from a kernel that leaves work out. Of bytes only
+/// those count that the L2 cache cannot hold or have kept.
 std::optional<std::string> implausibility(const ClaimedTime& time, const Stage& stage, const Binary& binary,
                                           const GpuModel& gpu, const std::optional<Calibration>& ceilings);
 

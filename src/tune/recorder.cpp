@@ -11,10 +11,12 @@ namespace tiletune {
 namespace {
 
 /// Whether a row answers its question. Refusals and what a deadline or a lost compiler ended cost little to
-/// try again, and may have been due to a limit, or to memory that another process held.
+/// try again, and may have been due to a limit, or to memory that another process held. What is implausible
+/// depends on the calibration, which a later one may not confirm.
 bool is_worth_keeping(Outcome outcome) {
   return outcome != Outcome::dispatched && outcome != Outcome::refused &&
-         outcome != Outcome::compile_timeout && outcome != Outcome::compile_crashed;
+         outcome != Outcome::compile_timeout && outcome != Outcome::compile_crashed &&
+         outcome != Outcome::implausible;
 }
 
 }  // namespace
@@ -82,7 +84,10 @@ void Recorder::try_again(Lane& lane, const Screened& screened) {
   lane.defer(screened.stage, screened.index);
   uncount(Outcome::screened_out);
   --sweep_.summary.finished;
+  if (is_from_before(screened.sweep_id)) --sweep_.summary.reused;
 }
+
+bool Recorder::is_from_before(std::int64_t sweep_id) const { return sweep_id != sweep_.summary.sweep_id; }
 
 void Recorder::uncount(Outcome outcome) {
   std::map<Outcome, std::uint64_t>& outcomes = sweep_.summary.outcomes;
@@ -120,7 +125,7 @@ bool Recorder::reuse(Lane& lane, const Candidate& candidate, const Trial& row) {
   if (lane.groups_with_baseline_seen.insert(candidate.stage->group).second) {
     sweep_.database.mark_baseline_seen(row, sweep_.summary.sweep_id);
   }
-  ++sweep_.summary.reused;
+  if (is_from_before(row.sweep_id)) ++sweep_.summary.reused;
   count(candidate, row);
   lane.standings.add(*candidate.stage, candidate.index, row, nullptr);
   return true;

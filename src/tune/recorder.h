@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ class Recorder {
   bool reuse(Lane& lane, const Candidate& candidate, const Trial& row);
   bool is_still_too_slow(const Lane& lane, const Candidate& candidate, const Trial& row) const;
   void stamp(Trial& row) const;
+  bool is_from_before(std::int64_t sweep_id) const;
   void count_samples(const Trial& row);
   void count(const Candidate& candidate, const Trial& row);
   void uncount(Outcome outcome);

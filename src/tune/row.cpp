@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "compile/pool.h"
-#include "output/display.h"
 #include "tune/launch_text.h"
 #include "tune/provenance.h"
 
@@ -98,17 +98,6 @@ std::string model_text(const GpuModel& model) {
                      model.shared_bytes_per_block_optin, model.shared_bytes_per_multiprocessor,
                      model.registers_per_multiprocessor, model.boost_clock_mhz, model.memory_bandwidth_gbs,
                      model.l2_bytes);
-}
-
-/// Lines stay lines; everything else that a terminal would obey is made visible.
-std::string printed_text(std::string_view raw) {
-  constexpr std::size_t kMostBytes = 4096;
-  constexpr std::string_view kCut = "...";
-  const bool is_cut = raw.size() > kMostBytes;
-  raw = is_cut ? raw.substr(0, kMostBytes - kCut.size()) : trim(raw);
-  std::string text;
-  for (const std::string& line : split(raw, '\n')) text += (text.empty() ? "" : "\n") + printable(line);
-  return is_cut ? text.append(kCut) : text;
 }
 
 /// Rows that a config's limits let pass are rows of those limits.

@@ -21,7 +21,7 @@ void Standings::add(Stage& stage, std::uint64_t index, const Trial& row,
                     std::shared_ptr<const Binary> binary) {
   if (row.source != Source::measured || !row.median_us) return;
   if (row.outcome == Outcome::screened_out)
-    screened_[scope(stage)].push_back({&stage, index, *row.median_us});
+    screened_[scope(stage)].push_back({&stage, index, *row.median_us, row.sweep_id});
   const bool ranks = row.outcome == Outcome::ok;
   const bool was_in_finals = row.timed_in == kFinal;
   if (!ranks && !was_in_finals) return;
@@ -32,13 +32,13 @@ void Standings::add(Stage& stage, std::uint64_t index, const Trial& row,
   if (ranks) lead(stage, time);
   Contender contender{
       &stage, index, row.key, first_us, time, ranks, was_in_finals ? row.sweep_id : 0, std::move(binary)};
-  std::vector<Contender>& seats = seats_[stage.group];
-  if (seats.size() > kMostContenders && before(seats.back(), contender)) return;
-  std::erase_if(seats, [&](const Contender& other) { return other.key == contender.key; });
-  seats.insert(std::upper_bound(seats.begin(), seats.end(), contender, before), std::move(contender));
-  // One more than may take part shows that there are more. Those that are not entitled to a seat now may be
-  // when a leader loses its own.
-  seats.resize(std::min(kMostContenders + 1, seats.size()));
+  std::vector<Contender>& entries = entries_[stage.group];
+  if (entries.size() > kMostContenders && before(entries.back(), contender)) return;
+  std::erase_if(entries, [&](const Contender& other) { return other.key == contender.key; });
+  entries.insert(std::upper_bound(entries.begin(), entries.end(), contender, before), std::move(contender));
+  // One more than may take part shows that there are more. Those that may not take part now may when
+  // a leader is disqualified.
+  entries.resize(std::min(kMostContenders + 1, entries.size()));
 }
 
 void Standings::lead(const Stage& stage, const Leader& candidate) {
@@ -46,14 +46,14 @@ void Standings::lead(const Stage& stage, const Leader& candidate) {
   if (!is_new && candidate.median_us < place->second.median_us) place->second = candidate;
 }
 
-std::vector<Screened> Standings::dethrone(const Stage& stage, const std::string& key, double screening) {
-  std::vector<Contender>& seats = seats_[stage.group];
-  for (Contender& seat : seats) seat.ranks = seat.ranks && seat.key != key;
+std::vector<Screened> Standings::disqualify(const Stage& stage, const std::string& key, double screening) {
+  std::vector<Contender>& entries = entries_[stage.group];
+  for (Contender& entry : entries) entry.ranks = entry.ranks && entry.key != key;
   const auto led = leaders_.find(scope(stage));
   if (led == leaders_.end() || led->second.key != key) return {};
   leaders_.erase(led);
-  for (const Contender& seat : seats) {
-    if (seat.ranks && scope(*seat.stage) == scope(stage)) lead(stage, seat.time);
+  for (const Contender& entry : entries) {
+    if (entry.ranks && scope(*entry.stage) == scope(stage)) lead(stage, entry.time);
   }
   const Leader* const now = leader(stage);
   std::vector<Screened>& screened = screened_[scope(stage)];
@@ -66,7 +66,7 @@ std::vector<Screened> Standings::dethrone(const Stage& stage, const std::string&
 }
 
 void Standings::forget(std::size_t group) {
-  seats_.erase(group);
+  entries_.erase(group);
   std::erase_if(screened_, [&](const auto& entry) { return entry.first.first == group; });
 }
 
@@ -75,25 +75,26 @@ const Leader* Standings::leader(const Stage& stage) const {
   return found == leaders_.end() ? nullptr : &found->second;
 }
 
-/// How many of the fastest the policy lets take part, seats of those that do not rank included.
-std::size_t Standings::entitled(const std::vector<Contender>& seats) const {
-  const auto fastest = std::find_if(seats.begin(), seats.end(), [](const auto& seat) { return seat.ranks; });
-  if (fastest == seats.end()) return seats.size();
+/// How many of the fastest the policy lets take part, those that do not rank included.
+std::size_t Standings::entitled(const std::vector<Contender>& entries) const {
+  const auto fastest =
+      std::find_if(entries.begin(), entries.end(), [](const auto& entry) { return entry.ranks; });
+  if (fastest == entries.end()) return entries.size();
   const double limit_us = fastest->first_us * (1 + policy_.within_percent / 100);
-  const auto beyond = std::find_if(seats.begin(), seats.end(),
-                                   [&](const Contender& seat) { return seat.first_us > limit_us; });
-  return std::max(static_cast<std::size_t>(beyond - seats.begin()),
+  const auto beyond = std::find_if(entries.begin(), entries.end(),
+                                   [&](const Contender& entry) { return entry.first_us > limit_us; });
+  return std::max(static_cast<std::size_t>(beyond - entries.begin()),
                   static_cast<std::size_t>(policy_.configurations));
 }
 
 Selection Standings::selection(std::size_t group) const {
   Selection selection;
-  const auto seats = seats_.find(group);
-  if (seats == seats_.end()) return selection;
-  const std::size_t entitled_to = std::min(entitled(seats->second), seats->second.size());
+  const auto entries = entries_.find(group);
+  if (entries == entries_.end()) return selection;
+  const std::size_t entitled_to = std::min(entitled(entries->second), entries->second.size());
   selection.cut = entitled_to > kMostContenders;
   for (std::size_t i = 0; i < std::min(entitled_to, kMostContenders); ++i) {
-    if (seats->second[i].ranks) selection.contenders.push_back(seats->second[i]);
+    if (entries->second[i].ranks) selection.contenders.push_back(entries->second[i]);
   }
   return selection;
 }

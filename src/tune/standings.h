@@ -31,7 +31,7 @@ struct Contender {
   std::string key;
   double first_us = 0;         ///< its median before any finals
   Leader time;                 ///< for as long as nobody is faster
-  bool ranks = true;           ///< false: earlier finals found a fault; it only keeps its seat
+  bool ranks = true;           ///< false: earlier finals found a fault; it only keeps its place
   std::int64_t finals_of = 0;  ///< the sweep whose finals timed it; 0: none has
   std::shared_ptr<const Binary> binary = nullptr;  ///< none for a row known from before
 };
@@ -41,6 +41,7 @@ struct Screened {
   Stage* stage = nullptr;
   std::uint64_t index = 0;  ///< in the stage's space
   double median_us = 0;
+  std::int64_t sweep_id = 0;  ///< the one that measured it
 };
 
 /// Who takes part in a group's finals.
@@ -63,7 +64,7 @@ class Standings {
   Selection selection(std::size_t group) const;
   /// A row of the stage was found to be faulty: whoever is the fastest without it leads. Returns those that
   /// were screened out and would not be by a factor of `screening` now; they count as not tried.
-  std::vector<Screened> dethrone(const Stage& stage, const std::string& key, double screening);
+  std::vector<Screened> disqualify(const Stage& stage, const std::string& key, double screening);
   /// Drops a group whose finals are over.
   void forget(std::size_t group);
 
@@ -72,13 +73,13 @@ class Standings {
 
   Scope scope(const Stage& stage) const { return {stage.group, by_template_ ? &stage : nullptr}; }
   void lead(const Stage& stage, const Leader& candidate);
-  std::size_t entitled(const std::vector<Contender>& seats) const;
+  std::size_t entitled(const std::vector<Contender>& entries) const;
 
   FinalsPolicy policy_;
   bool by_template_;
   std::map<Scope, Leader> leaders_;
   std::map<Scope, std::vector<Screened>> screened_;
-  std::map<std::size_t, std::vector<Contender>> seats_;  ///< by group, fastest first
+  std::map<std::size_t, std::vector<Contender>> entries_;  ///< by group, fastest first
 };
 
 }  // namespace tiletune

@@ -20,7 +20,7 @@ struct SweepOptions {
   bool remeasure = false;             ///< do not reuse rows that are there
   bool keep_rows = true;              ///< otherwise they are counted only; not where anything is measured
   std::uint64_t rows_per_commit = 1;  ///< with more, those since the last commit are lost with the process
-  double spent_s = 0;                 ///< of a time budget, on building the spaces
+  double spent_s = 0;                 ///< of a time budget, before the sweep begins
   std::function<bool()> interrupted = [] { return false; };  ///< finish what is in flight and stop
 };
 

@@ -279,5 +279,16 @@ TEST(Finals, OnAGpuThatDiesInThemBlameNobody) {
   EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::ok), kConfigurations);
 }
 
+/// What others were screened out against it is not tried again on the word of a GPU that is broken.
+TEST(Finals, OnAGpuThatDiesInThemLeaveTheLeaderItsRank) {
+  const Sandbox sandbox;
+  const Finished run =
+      sandbox.run(sweep_with(sandbox.write_tiny_space(kConfigurations), "spread_finals_die", 1));
+  EXPECT_NE(run.err.find("the first times stand: no GPU is left"), std::string::npos) << run.err;
+  const std::vector<Trial> rows = rows_of(sandbox);
+  EXPECT_GT(kernels_with(rows, Outcome::screened_out), 0);
+  EXPECT_EQ(kernels_with(rows, Outcome::ok) + kernels_with(rows, Outcome::screened_out), kConfigurations);
+}
+
 }  // namespace
 }  // namespace tiletune

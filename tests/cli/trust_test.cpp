@@ -71,8 +71,19 @@ TEST(Implausible, ALeaderThatBecomesSoInTheFinalsLosesItsRank) {
   }
 }
 
+/// It depends on a calibration that is no part of the row's key.
+TEST(Implausible, IsMeasuredAgainByTheNextSweep) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(kConfigurations);
+  sandbox.run(measured_sweep(config, "impossible", 1));
+  ASSERT_EQ(kernels_with(kernels_of(sandbox), Outcome::implausible), 1);
+  const Finished again = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_NE(again.out.find("13 known from before"), std::string::npos) << again.out;
+  EXPECT_EQ(kernels_with(kernels_of(sandbox), Outcome::ok), kConfigurations);
+}
+
 /// Every time the finals are held the leader is found to be wrong, until as many are left as are tried again.
-TEST(DethronedLeaders, WhatTheyScreenedOutIsMeasuredAgain) {
+TEST(DisqualifiedLeaders, WhatTheyScreenedOutIsMeasuredAgain) {
   const Sandbox sandbox;
   const Finished run =
       sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "spread_finals_wrong", 1));
@@ -88,6 +99,30 @@ TEST(DethronedLeaders, WhatTheyScreenedOutIsMeasuredAgain) {
     EXPECT_GT(*row.median_us, 1.5 * best_us) << row.parameters;
   }
   EXPECT_NE(run.out.find("14 of 14 configurations"), std::string::npos) << run.out;
+}
+
+/// The number that stands before some words of a text.
+std::int64_t number_before(const std::string& text, const std::string& words) {
+  const std::size_t end = text.find(words);
+  if (end == std::string::npos || end == 0) return -1;
+  const std::size_t before = text.find_last_not_of("0123456789", end - 1);
+  return std::stoll(text.substr(before == std::string::npos ? 0 : before + 1, end));
+}
+
+TEST(DisqualifiedLeaders, WhatIsMeasuredAgainWasNotKnownFromBefore) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(kConfigurations);
+  sandbox.run(measured_sweep(config, "spread"));
+  ASSERT_GT(kernels_with(kernels_of(sandbox), Outcome::screened_out), 0);
+  // Finals that are to be held in another way are held again.
+  std::vector<std::string> arguments = sweep_with(config, "spread_finals_wrong", 1);
+  arguments.insert(arguments.end(), {"--sustained", "1s"});
+  const Finished again = sandbox.run(arguments);
+  EXPECT_EQ(again.code, 0) << again.err;
+  ASSERT_NE(again.err.find(" of 1x1x1 tried again"), std::string::npos) << again.err;
+  const std::int64_t known = number_before(again.out, " known from before");
+  EXPECT_GE(known, 0) << again.out;
+  EXPECT_LT(known, kConfigurations) << again.out;
 }
 
 }  // namespace

@@ -18,9 +18,18 @@ void write_raw(std::string_view bytes) {
   if (::write(kWorkerChannelFd, bytes.data(), bytes.size()) < 0) ::_exit(1);
 }
 
+void print(const std::string& text) {
+  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) ::_exit(1);
+}
+
 bool asks_for(const std::string& source, const char* word) { return source.find(word) != std::string::npos; }
 
 void misbehave(const std::string& source, const CompileReply& reply) {
+  if (asks_for(source, "BE_TALKATIVE")) print("earlier words\n");
+  if (asks_for(source, "BE_GARRULOUS")) {
+    print("\033[2J\xff" + std::string(50000, 'x'));
+    ::_exit(7);
+  }
   if (asks_for(source, "BE_SEGFAULT")) ::raise(SIGSEGV);
   if (asks_for(source, "BE_KILLED")) ::raise(SIGKILL);
   if (asks_for(source, "BE_EXIT")) ::_exit(7);

@@ -62,6 +62,18 @@ INSTANTIATE_TEST_SUITE_P(
               "lost the compile worker: it broke the protocol: an answer arrived that nobody asked for"}),
     [](const auto& tested) { return tested.param.word; });
 
+TEST(CompilePool, OnlyWhatWasPrintedForARequestIsInItsReasonCutAndMadePrintable) {
+  const TemporaryFolder cache;
+  CompilePool pool(pool_options(cache.path(), 1, {"bad-worker"}));
+  pool.submit(1, scale_request(1, "// BE_TALKATIVE"));
+  pool.submit(2, scale_request(2, "// BE_GARRULOUS"));
+  const auto results = drain(pool);
+  EXPECT_EQ(results.at(1).outcome, Outcome::ok) << results.at(1).reason;
+  EXPECT_EQ(results.at(2).outcome, Outcome::compile_crashed);
+  EXPECT_THAT(results.at(2).reason, StartsWith("lost the compile worker: exited with 7: ?[2J?xxx"));
+  EXPECT_LT(results.at(2).reason.size(), 4400U);
+}
+
 /// What takes too much memory in one stage of the compiler.
 struct Hungry {
   std::string stage;

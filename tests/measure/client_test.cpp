@@ -96,6 +96,18 @@ TEST(GpuClient, GivesUpOnAMuteWorker) {
   }
 }
 
+TEST(GpuClient, LastWordsOfAWorkerThatDoesNotOpenAreCutAndMadePrintable) {
+  GpuClient client(fake("dead_prints"));
+  try {
+    client.open();
+    FAIL();
+  } catch (const GpuError& error) {
+    const std::string why = error.what();
+    EXPECT_TRUE(why.starts_with("the GPU worker exited with 6: ?[2J?xxx")) << why.substr(0, 100);
+    EXPECT_LT(why.size(), 4200U);
+  }
+}
+
 struct Misbehaviour {
   const char* mode;
   Outcome outcome;

@@ -6,7 +6,8 @@
 // than half, so that nothing is screened out, unless the mode is "spread".
 // "prints" prints escape sequences with every measurement, "crash_prints" its last words; "impossible" is
 // faster than the GPU can be, "finals_impossible" at its turn in the finals alone; "spread_finals_wrong" is
-// both. "mute" says nothing, and "0:dead" ends GPU 0 before it is opened.
+// both. "mute" says nothing, "0:dead" ends GPU 0 before it is opened, and "dead_prints" does so in
+// many words.
 
 #include <unistd.h>
 
@@ -184,12 +185,12 @@ void fail(FinalTime& time, Outcome outcome, const std::string& reason) {
   time.timing.reset();
 }
 
-/// The end of a worker in the finals: "finals_crash", "finals_killed", "finals_die" (for ever),
-/// "finals_hang".
+/// The end of a worker in the finals: "finals_crash", "finals_killed", "finals_die" and "spread_finals_die"
+/// (for ever), "finals_hang".
 void misbehave_in_finals(const std::string& mode) {
   if (mode == "finals_crash") ::raise(SIGSEGV);
   if (mode == "finals_killed") ::raise(SIGKILL);
-  if (mode == "finals_die") {
+  if (mode.ends_with("finals_die")) {
     std::ofstream(kGrave) << "for ever";
     ::raise(SIGSEGV);
   }
@@ -262,12 +263,16 @@ int main(int argc, char** argv) {
   if (mode.starts_with("1:")) mode = device == 1 ? mode.substr(2) : "slow";
   spread_out = mode.starts_with("spread");
   if (mode == "0:dead" && device == 0) return 6;
+  if (mode == "dead_prints") {
+    print("\033[2J\xff" + std::string(20000, 'x'));
+    return 6;
+  }
   throttled = mode == "throttled";
   if (mode == "no_gpu") {
     channel.send({{"type", "no_gpu"}, {"reason", "there is no driver here"}});
     return 0;
   }
-  const bool may_be_dead = (mode == "dies" && device == 1) || mode == "finals_die";
+  const bool may_be_dead = (mode == "dies" && device == 1) || mode.ends_with("finals_die");
   if (may_be_dead && std::filesystem::exists(kGrave)) {
     channel.send({{"type", "fatal"}, {"reason", "the GPU has fallen off the bus"}});
     return 1;

@@ -94,7 +94,7 @@ TEST_F(StandingsTest, OneInWhichFinalsFoundAFaultKeepsItsSeatAndDoesNotTakePart)
   EXPECT_EQ(standings_.leader(stages_[0])->median_us, 100);
 }
 
-TEST_F(StandingsTest, RowsThatFailedWithoutFinalsHaveNoSeat) {
+TEST_F(StandingsTest, RowsThatFailedWithoutFinalsTakeNoPart) {
   Trial faulty = row("a", 90);
   faulty.outcome = Outcome::unstable;
   add(faulty);
@@ -116,7 +116,7 @@ TEST_F(StandingsTest, AHundredAtMostAndItIsSaidThatThereAreMore) {
   EXPECT_FALSE(standings_.selection(0).cut) << "nobody is close any more";
 }
 
-TEST_F(StandingsTest, WhatADethronedLeaderHadScreenedOutIsReleasedAsFarAsTheNextDoesNotScreenIt) {
+TEST_F(StandingsTest, WhatADisqualifiedLeaderHadScreenedOutIsReleasedAsFarAsTheNextDoesNotScreenIt) {
   const auto screened = [&](std::uint64_t index, double median_us) {
     Trial trial = row("s" + std::to_string(index), median_us);
     trial.outcome = Outcome::screened_out;
@@ -127,18 +127,18 @@ TEST_F(StandingsTest, WhatADethronedLeaderHadScreenedOutIsReleasedAsFarAsTheNext
   screened(1, 70);
   screened(2, 149);
   screened(3, 170);
-  EXPECT_TRUE(standings_.dethrone(stages_[0], "honest too", 1.5).empty()) << "it does not lead";
-  const std::vector<Screened> again = standings_.dethrone(stages_[0], "faulty", 1.5);
+  EXPECT_TRUE(standings_.disqualify(stages_[0], "honest too", 1.5).empty()) << "it does not lead";
+  const std::vector<Screened> again = standings_.disqualify(stages_[0], "faulty", 1.5);
   ASSERT_EQ(again.size(), 2U);
   EXPECT_EQ(again[0].index, 1U);
   EXPECT_EQ(again[1].index, 2U);
   EXPECT_EQ(standings_.leader(stages_[0])->key, "honest");
   EXPECT_EQ(selected(), "honest ");
-  EXPECT_EQ(standings_.dethrone(stages_[0], "honest", 1.5).size(), 1U) << "nobody is left to screen it out";
+  EXPECT_EQ(standings_.disqualify(stages_[0], "honest", 1.5).size(), 1U) << "nobody is left to screen it out";
   EXPECT_EQ(standings_.leader(stages_[0]), nullptr);
 }
 
-TEST_F(StandingsTest, ARowThatComesTwiceHasOneSeat) {
+TEST_F(StandingsTest, ARowThatComesTwiceTakesPartOnce) {
   add(row("a", 100));
   add(row("a", 101));
   EXPECT_EQ(selected(), "a ");

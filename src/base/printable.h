@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace tiletune {
+
+/// One character of a UTF-8 text.
+struct DecodedCharacter {
+  static constexpr char32_t kInvalid = 0xFFFFFFFF;
+
+  char32_t point = kInvalid;
+  std::size_t bytes = 1;
+
+  /// Whether a terminal or a browser may obey it: controls, and what reorders text or cannot be seen.
+  bool is_control() const;
+};
+
+/// The character at the beginning of a text that is not empty. A byte that begins none is kInvalid and one
+/// byte long; overlong forms and surrogates count as such.
+DecodedCharacter decode_character(std::string_view text);
+
+/// The text on one line and harmless to a terminal: white space becomes a space; other control characters,
+/// those that reorder text or cannot be seen, and bytes that are not valid UTF-8 become '?'. Names and
+/// compiler logs come from files of other people.
+std::string printable(std::string_view text);
+
+/// What a process printed, as rows keep it: each line as printable() makes it, trimmed, 4 KiB at most.
+std::string printed_text(std::string_view raw);
+
+}  // namespace tiletune

@@ -1,0 +1,100 @@
+#include "measure/check_queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "measure/error_bound.h"
+#include "measure/surroundings.h"
+
+namespace tiletune {
+
+namespace {
+
+/// Launches whose checks may be queued at a time: several of the largest batches.
+constexpr std::size_t kMostQueued = 1600;
+
+}  // namespace
+
+CheckQueue::CheckQueue(Gpu& gpu, DeviceKernels& kernels, std::vector<Workload::SizedBuffer> outputs)
+    : gpu_(gpu),
+      kernels_(kernels),
+      outputs_(std::move(outputs)),
+      checks_(std::max<std::size_t>(kMostQueued * outputs_.size() * sizeof(LaunchCheck), 1)) {
+  gpu_.fill8(checks_.address(), 0, checks_.bytes());
+}
+
+void CheckQueue::reserve(std::size_t launches) {
+  const std::size_t needed = used_ + launches * outputs_.size();
+  if (needed * sizeof(LaunchCheck) > checks_.bytes()) settle();
+}
+
+void CheckQueue::queue(std::size_t launches, const std::vector<CheckedOutput>& where,
+                       std::shared_ptr<LaunchTally> tally) {
+  tally->queued += launches;
+  Queued queued{std::move(tally), {}, used_, launches};
+  for (std::size_t output = 0; output < outputs_.size(); ++output) {
+    const CheckedOutput& checked = where[output];
+    DeviceAddress checks = checks_.address() + (used_ + output) * sizeof(LaunchCheck);
+    for (const BufferCopies& copies : checked.copies) {
+      kernels_.check_rows(outputs_[output].type, copies, checked.reference, rows_of(outputs_[output]),
+                          kValidLookingWord, checks, outputs_.size());
+      checks += copies.count * outputs_.size() * sizeof(LaunchCheck);
+    }
+    queued.limits.push_back({checked.reference_rms, checked.error_bound});
+  }
+  queued_.push_back(std::move(queued));
+  used_ += launches * outputs_.size();
+}
+
+void CheckQueue::settle() {
+  if (queued_.empty()) return;
+  std::vector<LaunchCheck> checks(used_);
+  const std::size_t bytes = checks.size() * sizeof(LaunchCheck);
+  gpu_.copy_to_host(checks.data(), checks_.address(), bytes);
+  gpu_.fill8(checks_.address(), 0, bytes);
+  for (const Queued& queued : std::exchange(queued_, {})) settle(queued, checks);
+  used_ = 0;
+}
+
+void CheckQueue::settle(const Queued& queued, const std::vector<LaunchCheck>& checks) const {
+  LaunchTally& tally = *queued.tally;
+  for (std::size_t launch = 0; launch < queued.launches; ++launch) {
+    const LaunchCheck* const of_launch = &checks[queued.first + launch * outputs_.size()];
+    ++tally.checked;
+    for (std::size_t output = 0; output < outputs_.size(); ++output) {
+      const Limits& limits = queued.limits[output];
+      if (!is_wrong(outputs_[output], of_launch[output], limits)) continue;
+      if (tally.wrong++ == 0) tally.first_fault = describe(outputs_[output], of_launch[output], limits);
+      break;
+    }
+  }
+}
+
+bool CheckQueue::is_wrong(const Workload::SizedBuffer& buffer, const LaunchCheck& check,
+                          const Limits& limits) {
+  const double rms = limits.reference_rms;
+  const double bound = limits.error_bound;
+  const double values = static_cast<double>(buffer.values());
+  const double error = std::sqrt(check.squared_error);
+  const double allowed = rms > 0 ? bound * rms * std::sqrt(values) : bound;
+  return check.not_a_number > 0 || error > allowed || check.largest_error > kLargestErrorFactor * bound * rms;
+}
+
+std::string CheckQueue::describe(const Workload::SizedBuffer& buffer, const LaunchCheck& check,
+                                 const Limits& limits) {
+  const std::int64_t values = buffer.values();
+  if (check.untouched > 0)
+    return fmt::format("{} of {} elements of {} were not written", check.untouched, values, buffer.name);
+  if (check.not_a_number > 0)
+    return fmt::format("{} of {} elements of {} are not a number", check.not_a_number, values, buffer.name);
+  const double rms = limits.reference_rms;
+  const double norm = rms > 0 ? rms * std::sqrt(static_cast<double>(values)) : 1;
+  return fmt::format("relative error {:.3g} of {} (bound {:.3g}), largest error {:.3g}",
+                     std::sqrt(check.squared_error) / norm, buffer.name, limits.error_bound,
+                     check.largest_error);
+}
+
+}  // namespace tiletune

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/device.h"
+#include "measure/device_kernels.h"
+#include "measure/launch_checks.h"
+#include "space/instance.h"
+
+namespace tiletune {
+
+/// What outputs hold before a timed launch: a small number in every type.
+inline constexpr std::uint32_t kValidLookingWord = 0x3c5b3c5b;
+
+/// One output of a range of launches, and what it must be.
+struct CheckedOutput {
+  std::array<BufferCopies, 2> copies;  ///< where the launches wrote it
+  DeviceAddress reference = 0;
+  double reference_rms = 0;
+  double error_bound = 0;
+};
+
+/// Comparisons of timed launches' outputs with the reference. They run on the GPU behind the launches, and
+/// are read later.
+class CheckQueue {
+ public:
+  /// `outputs` are the buffers that every launch writes.
+  CheckQueue(Gpu& gpu, DeviceKernels& kernels, std::vector<Workload::SizedBuffer> outputs);
+
+  /// Makes room for checks of so many launches, which may wait for the GPU; queue() never does.
+  void reserve(std::size_t launches);
+  /// Of so many launches; `where` has one element for each output.
+  void queue(std::size_t launches, const std::vector<CheckedOutput>& where,
+             std::shared_ptr<LaunchTally> tally);
+  /// Waits, and adds what was queued to the tallies.
+  void settle();
+
+ private:
+  /// What one output may be off.
+  struct Limits {
+    double reference_rms = 0;
+    double error_bound = 0;
+  };
+  /// Queued comparisons of one call.
+  struct Queued {
+    std::shared_ptr<LaunchTally> tally;
+    std::vector<Limits> limits;  ///< by output
+    std::size_t first = 0;       ///< of its LaunchChecks, one after the other for each launch and output
+    std::size_t launches = 0;
+  };
+
+  void settle(const Queued& queued, const std::vector<LaunchCheck>& checks) const;
+  static bool is_wrong(const Workload::SizedBuffer& buffer, const LaunchCheck& check, const Limits& limits);
+  static std::string describe(const Workload::SizedBuffer& buffer, const LaunchCheck& check,
+                              const Limits& limits);
+
+  Gpu& gpu_;
+  DeviceKernels& kernels_;
+  std::vector<Workload::SizedBuffer> outputs_;
+  DeviceBuffer checks_;
+  std::vector<Queued> queued_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace tiletune
