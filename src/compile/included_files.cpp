@@ -108,14 +108,16 @@ std::FILE* IncludedFiles::open(const char* name) {
 
 int IncludedFiles::look_at(const char* name, struct stat* status) {
   if (is_of_toolkit(name)) return ::fstatat(AT_FDCWD, fs::path(name).lexically_normal().c_str(), status, 0);
-  // The text that is compiled is not in a file. What is not found is looked for by open(), too, and noted there.
+  // The text that is compiled is not in a file. What is not found is looked for by open(), too, and noted
+  // there.
   const Descriptor file = name == source_.name ? Descriptor() : open_included(source_, name);
   if (!file.is_open()) {
     errno = ENOENT;
     return -1;
   }
-  read_own(file, name);
-  return ::fstat(file.number(), status);
+  if (::fstat(file.number(), status) != 0) return -1;
+  if (S_ISREG(status->st_mode)) read_own(file, name);
+  return 0;
 }
 
 }  // namespace tiletune
