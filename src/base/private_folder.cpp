@@ -35,7 +35,7 @@ std::string distrust_of_target(const fs::path& link) {
   if (::stat(link.c_str(), &status) != 0)
     return fmt::format("the folder that this symbolic link leads to cannot be used: {}",
                        std::strerror(errno));
-  const std::string distrust = distrust_of(status);
+  std::string distrust = distrust_of(status);
   if (!distrust.empty() || !others_can_write(status)) return distrust;
   return "others can write to the folder that this symbolic link leads to";
 }

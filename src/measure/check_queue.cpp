@@ -77,7 +77,7 @@ bool CheckQueue::is_wrong(const Workload::SizedBuffer& buffer, const LaunchCheck
                           const Limits& limits) {
   const double rms = limits.reference_rms;
   const double bound = limits.error_bound;
-  const double values = static_cast<double>(buffer.values());
+  const auto values = static_cast<double>(buffer.values());
   const double error = std::sqrt(check.squared_error);
   const double allowed = rms > 0 ? bound * rms * std::sqrt(values) : bound;
   return check.not_a_number > 0 || error > allowed || check.largest_error > kLargestErrorFactor * bound * rms;

@@ -28,7 +28,7 @@ std::vector<bool> CheckBudget::choose(int samples, double sample_us, const Launc
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0U);
   std::shuffle(order.begin(), order.end() - (chosen.back() ? 1 : 0), random_);
-  std::size_t left = static_cast<std::size_t>(affordable);
+  auto left = static_cast<std::size_t>(affordable);
   if (chosen.back() && left > 0) --left;
   for (std::size_t i = 0; i < std::min(left, count); ++i) chosen[order[i]] = true;
   return chosen;

@@ -111,8 +111,8 @@ std::vector<Shot> Timer::read(int count, int launches) {
 }
 
 std::vector<bool> Timer::choose_checks(const Part& part, int count, double estimate_us) {
-  const bool possible = part.subject != nullptr && part.subject->tally != nullptr;
-  if (!possible) return std::vector<bool>(static_cast<std::size_t>(count), false);
+  std::vector<bool> none(static_cast<std::size_t>(count), false);
+  if (part.subject == nullptr || part.subject->tally == nullptr) return none;
   return budget_.choose(count, estimate_us, *part.subject->tally);
 }
 
@@ -121,7 +121,8 @@ std::vector<Shot> Timer::series(const Part& part, int count, double estimate_us,
   const auto started = steady_clock::now();
   std::vector<bool> checked = choose_checks(part, count, estimate_us);
   if (std::count(checked.begin(), checked.end(), true) > 0)
-    part.subject->buffers->reserve_checks(static_cast<std::size_t>(count * launches));
+    part.subject->buffers->reserve_checks(static_cast<std::size_t>(count) *
+                                          static_cast<std::size_t>(launches));
   probe_.clear();
   blocker_.block();
   for (int i = 0; i < count; ++i) {

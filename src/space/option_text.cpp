@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -67,9 +68,9 @@ std::vector<const Parameter*> parameters_in(const TemplateSpec& spec, std::size_
 /// One of all combinations of the parameters' values; those of the last one vary fastest.
 NamedValues values_of(const std::vector<const Parameter*>& parameters, std::uint64_t combination) {
   NamedValues values;
-  for (auto parameter = parameters.rbegin(); parameter != parameters.rend(); ++parameter) {
-    const auto& known = (*parameter)->values;
-    values.emplace_back((*parameter)->name, known[combination % known.size()]);
+  for (const Parameter* parameter : std::views::reverse(parameters)) {
+    const auto& known = parameter->values;
+    values.emplace_back(parameter->name, known[combination % known.size()]);
     combination /= known.size();
   }
   return values;

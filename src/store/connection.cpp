@@ -73,7 +73,7 @@ void check_identity(const Identity& identity, const fs::path& file) {
 
 /// That it is tiletune's, of a schema that this build reads or upgrades. Reads no row.
 Identity check_contents(SQLite::Database& database, const fs::path& file) {
-  const Identity identity = read_identity(database);
+  Identity identity = read_identity(database);
   check_identity(identity, file);
   check_tables(database, file, identity.schema_version);
   return identity;

@@ -166,7 +166,7 @@ void check_counts(SQLite::Database& database, std::int64_t rows_before, const Me
       summary.new_rows == summary.rows
           ? summary.rows
           : count_of(database,
-                     "source.trial AS other JOIN main.trial AS mine ON mine.\"key\" = other.\"key\"");
+                     R"(source.trial AS other JOIN main.trial AS mine ON mine."key" = other."key")");
   const std::int64_t rows = count_of(database, "main.trial");
   if (found == summary.rows && rows == rows_before + summary.new_rows) return;
   throw SQLite::Exception(

@@ -23,7 +23,7 @@ void StepLimit::watch(sqlite3* connection) {
 bool StepLimit::is_exceeded() {
   // A row takes at least a byte for each column, and a statement about three steps.
   constexpr std::uint64_t kStepsPerByte = 16;
-  constexpr std::uint64_t kLeast = 10 * kStepsPerQuestion;
+  constexpr std::uint64_t kLeast = std::uint64_t{10} * kStepsPerQuestion;
   steps_ += kStepsPerQuestion;
   // Others may write to it meanwhile.
   return steps_ > kLeast + kStepsPerByte * (bytes_of(file_) + bytes_of(file_.string() + "-wal"));
