@@ -78,7 +78,7 @@ std::string workload_identity(const Stage& stage) {
 Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
   try {
     if (stop()) throw Stopped();
-    return Space(kernel, problem, stop);
+    return {kernel, problem, stop};
   } catch (const Stopped&) {
     refuse_stopped(spec, fmt::format("the space of {} at {} was being built", kernel.name, problem.label()));
   }
