@@ -116,7 +116,8 @@ int IncludedFiles::look_at(const char* name, struct stat* status) {
     return -1;
   }
   if (::fstat(file.number(), status) != 0) return -1;
-  if (S_ISREG(status->st_mode)) read_own(file, name);
+  const bool is_noted = dependencies_.contains(fs::path(name).lexically_normal());
+  if (S_ISREG(status->st_mode) && !is_noted) read_own(file, name);
   return 0;
 }
 

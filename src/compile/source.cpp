@@ -167,9 +167,9 @@ std::string state_of(const KernelSource& source, const std::string& name) {
 }
 
 bool DependencyCheck::holds(const KernelSource& source, const Dependencies& dependencies) {
+  const std::string folder = source.roots.empty() ? "" : source.roots.front().folder->path().string();
   return std::all_of(dependencies.begin(), dependencies.end(), [&](const auto& dependency) {
     const auto& [name, hash] = dependency;
-    const std::string folder = source.roots.empty() ? "" : source.roots.front().folder->path().string();
     const auto [known, is_new] = states_.try_emplace({folder, name});
     if (is_new) known->second = state_of(source, name);
     return known->second == hash;
