@@ -9,12 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/frame.h"
 
 namespace tiletune {
-
-using Clock = std::chrono::steady_clock;
 
 /// The file descriptor on which a worker finds its channel to the parent.
 inline constexpr int kWorkerChannelFd = 3;

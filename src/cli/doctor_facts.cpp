@@ -48,7 +48,7 @@ void try_compiler(MachineFacts& facts) {
   } catch (const std::exception& error) {
     facts.compile_failure = error.what();
   }
-  facts.compile_s = std::chrono::duration<double>(Clock::now() - started).count();
+  facts.compile_s = seconds_since(started);
 }
 
 /// cpu.max of control groups, version 2: "200000 100000", or "max 100000".

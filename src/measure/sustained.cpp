@@ -1,23 +1,17 @@
 #include "measure/sustained.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
+#include "base/clock.h"
 #include "measure/statistics.h"
 
 namespace tiletune {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Two batches are queued at any time, so that the GPU never waits for the host.
 constexpr double kBatchUs = 20e3;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Launches without a pause and reads the meters between batches.
 class SustainedRun {

@@ -10,10 +10,6 @@
 
 namespace tiletune {
 
-inline double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 /// What the parts of one sweep share.
 struct SweepContext {
   SweepContext(const TuneSpec& given_spec, std::vector<Fleet>& fleets, Database& given_database,

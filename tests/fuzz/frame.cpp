@@ -51,6 +51,15 @@ void check_reader(const Json& message, const Read& read) {
   }
 }
 
+void check_job(const Json& message) {
+  try {
+    const Json sent = compile_job(request_of_job(message, {}), {});
+    require(bytes_of(compile_job(request_of_job(sent, {}), {})) == bytes_of(sent),
+            "a job is read as it was written");
+  } catch (const ProtocolError&) {
+  }
+}
+
 void check_message(const Json& message) {
   check_reader(message, gpu_opened_from_json);
   check_reader(message, prepare_request_from_json);
@@ -58,8 +67,8 @@ void check_message(const Json& message) {
   check_reader(message, measure_request_from_json);
   check_reader(message, measured_from_json);
   check_reader(message, worker_settings_from_json);
-  check_reader(message, compile_job_from_json);
   check_reader(message, compile_reply_from_json);
+  check_job(message);
   is_ready_message(message);
 }
 

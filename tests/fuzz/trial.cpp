@@ -51,12 +51,14 @@ Cells cells_of(const std::string& row, std::size_t number) {
   return cells;
 }
 
-/// One database for all inputs. Its columns take cells of any type: that is what others can make of the file.
+/// One database for all inputs. Its columns take cells of any type, although the file says that they do not:
+/// that is what others can make of it byte by byte.
 class AnyRows {
  public:
   AnyRows() : connection_(path(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE) {
     connection_.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;");
     connection_.exec(replaced(replaced(schema_sql(), "TEXT NOT NULL", "TEXT"), " STRICT", ""));
+    claim_own_definitions();
     database_.emplace(path(), Database::Mode::read_only);
   }
 
@@ -66,14 +68,28 @@ class AnyRows {
     for (std::size_t i = 0; i < rows.size(); ++i) insert(cells_of(rows[i], i));
     connection_.exec(
         "INSERT OR IGNORE INTO calibration SELECT gpu, gpu_uuid, driver_version, recorded_at, tflops, "
-        "mean_us, "
-        "min_us, stddev_us, ci_low_us, ci_high_us FROM trial");
+        "mean_us, median_us, min_us, stddev_us, ci_low_us, ci_high_us FROM trial");
     transaction.commit();
     return *database_;
   }
 
  private:
   static std::string path() { return (scratch_folder() / "trials.db").string(); }
+
+  /// This connection goes on with the definitions that it made, others read the claimed ones.
+  void claim_own_definitions() {
+    SQLite::Database own(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    own.exec(schema_sql());
+    connection_.exec("PRAGMA writable_schema = ON");
+    SQLite::Statement definition(own, "SELECT sql, type, name FROM sqlite_schema WHERE sql IS NOT NULL");
+    SQLite::Statement claim(connection_, "UPDATE sqlite_schema SET sql = ? WHERE type = ? AND name = ?");
+    while (definition.executeStep()) {
+      for (int column = 0; column < 3; ++column)
+        claim.bind(column + 1, definition.getColumn(column).getString());
+      claim.exec();
+      claim.reset();
+    }
+  }
 
   static std::string replaced(std::string text, std::string_view what, std::string_view by) {
     for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
