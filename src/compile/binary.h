@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -7,6 +8,9 @@
 #include "compile/source.h"
 
 namespace tiletune {
+
+/// A kernel and its reference fit into one message (kMaxFrameBytes).
+inline constexpr std::size_t kMostCubinBytes = std::size_t{24} << 20;
 
 /// A compiled kernel as it lies in the cache.
 struct Binary {

@@ -166,6 +166,15 @@ Compiled failure(nvrtcResult result, const std::string& log, const CompileReques
   return {Outcome::compile_failed, as_utf8(reason), nullptr, included.dependencies()};
 }
 
+Compiled too_large(const Binary& binary, const IncludedFiles& included) {
+  constexpr std::size_t kMebibyte = std::size_t{1} << 20;
+  return {
+      Outcome::compile_failed,
+      fmt::format("the compiled kernel takes {} MiB, of at most {} MiB: it may hold large initialised arrays",
+                  binary.cubin.size() / kMebibyte, kMostCubinBytes / kMebibyte),
+      nullptr, included.dependencies()};
+}
+
 }  // namespace
 
 std::optional<fs::path> cuda_include_folder() {
@@ -233,6 +242,7 @@ Compiled compile_here(const CompileRequest& request) {
   binary->key = request.key();
   binary->kernel_symbol = *symbol;
   binary->cubin = program.cubin();
+  if (binary->cubin.size() > kMostCubinBytes) return too_large(*binary, included);
   binary->compile_ms = process_cpu_ms() - started_ms;
   return {Outcome::ok, "", std::move(binary), included.dependencies()};
 }

@@ -84,6 +84,21 @@ TEST(CompileHere, ASourceInUtf16HasNoKernel) {
             "the compiler found no kernel of the name copy; macros.cu begins like UTF-16: save it as UTF-8");
 }
 
+TEST(CompileHere, WhatFitsIntoNoMessageIsAFailedCompilation) {
+  const auto table_of = [](int mebibytes) {
+    return compile_here(macro_request("__device__ int table[" + std::to_string(mebibytes) +
+                                          " << 18] = {1};\n"
+                                          "extern \"C\" __global__ void read(int* x) { *x = table[*x]; }",
+                                      "read"));
+  };
+  EXPECT_EQ(table_of(20).outcome, Outcome::ok);
+  const Compiled large = table_of(30);
+  EXPECT_EQ(large.outcome, Outcome::compile_failed);
+  EXPECT_EQ(large.binary, nullptr);
+  EXPECT_EQ(large.reason,
+            "the compiled kernel takes 30 MiB, of at most 24 MiB: it may hold large initialised arrays");
+}
+
 TEST(CompileHere, ReasonsAreBoundedUtf8) {
   std::string many_errors = "int caf\xe9 = ;\n";
   for (int i = 0; i < 90; ++i)
