@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/commands.h"
@@ -145,7 +146,7 @@ void print_report(const ConfigurationReport& report, const Database& database, c
   if (format == Format::json) {
     nlohmann::ordered_json document{{"tiletune", kVersion}, {"sweep_id", summary.sweep_id}};
     document.update(report_json(report));
-    write_output("", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    write_output("", json_text(document, 2) + "\n");
     return;
   }
   stream_output("", [&](std::ostream& out) {

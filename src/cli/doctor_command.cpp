@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -63,7 +64,7 @@ std::string as_json(const std::vector<Finding>& findings) {
   Json checks = Json::array();
   for (const Finding& finding : findings) checks.push_back(as_json(finding));
   const Json document{{"tiletune", kVersion}, {"verdict", verdict(findings)}, {"checks", checks}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(document, 2) + "\n";
 }
 
 int run(const DoctorOptions& options) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "output/export.h"
@@ -34,7 +35,7 @@ std::string best(const ExportOptions& options, const Database& database, const T
   }
   if (options.format == kHeader)
     return best_as_header(groups, database, options.name_space.value_or(kHeaderNamespace));
-  return best_as_json(groups, database).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(best_as_json(groups, database), 2) + "\n";
 }
 
 void check_format(const ExportOptions& options) {

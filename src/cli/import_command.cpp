@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -233,9 +234,7 @@ int run(const ImportOptions& options) {
   if (!summaries.empty())
     text += fmt::format("tiletune rank --db {}\n", shell_quoted(options.database.string()));
   if (json) {
-    text = nlohmann::ordered_json{{"database", options.database.string()}, {"files", files}, {"joins", joins}}
-               .dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-           "\n";
+    text = json_text({{"database", options.database.string()}, {"files", files}, {"joins", joins}}, 2) + "\n";
     write_output("", text);
   } else {
     write_output("", printable_message(text));

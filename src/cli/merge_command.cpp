@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -139,7 +140,7 @@ int run(const MergeOptions& options) {
   if (json) {
     const nlohmann::ordered_json document{
         {"database", options.output.string()}, {"rows", merged.rows}, {"inputs", files}};
-    text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    text = json_text(document, 2) + "\n";
   }
   write_output("", text);
   return 0;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/scratch_folder.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -217,7 +218,7 @@ class Replaying {
   }
 
   static void write_json(std::ostream& out, const nlohmann::ordered_json& json) {
-    out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    out << json_text(json, 2) << '\n';
   }
 
   TuneSpec spec_;

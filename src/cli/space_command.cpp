@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -91,9 +92,7 @@ int run(const SpaceOptions& options) {
     }
   }
   if (json) {
-    write_output("", Json{{"raw", raw}, {"valid", valid}, {"spaces", list}}.dump(
-                         2, ' ', false, Json::error_handler_t::replace) +
-                         "\n");
+    write_output("", json_text(Json{{"raw", raw}, {"valid", valid}, {"spaces", list}}, 2) + "\n");
   } else {
     write_output("", fmt::format("in all: {} raw combinations, {} valid\n", count_text(raw), valid));
   }

@@ -1,7 +1,5 @@
 #include "output/display.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -55,20 +53,6 @@ std::size_t display_width(std::string_view text) {
     text.remove_prefix(next.bytes);
   }
   return width;
-}
-
-std::string with_visible_controls(std::string_view json) {
-  std::string out;
-  out.reserve(json.size());
-  while (!json.empty()) {
-    const DecodedCharacter next = decode_character(json);
-    if (next.point >= 0x7F && next.is_control())
-      out += fmt::format("\\\\u{:04x}", static_cast<std::uint32_t>(next.point));
-    else
-      out += json.substr(0, next.bytes);
-    json.remove_prefix(next.bytes);
-  }
-  return out;
 }
 
 std::string printable_message(std::string_view text) {

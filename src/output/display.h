@@ -12,10 +12,6 @@ namespace tiletune {
 /// marks.
 std::size_t display_width(std::string_view text);
 
-/// JSON in UTF-8 as it was, but that its strings show "\u202e" and the like instead of characters that
-/// reorder text or cannot be seen: a browser obeys them. Controls below U+007F are escapes in JSON already.
-std::string with_visible_controls(std::string_view json);
-
 /// A message of several lines for a terminal: each as printable() makes it; what is longer than about 400
 /// columns loses its middle, and what follows line 200 is left out.
 std::string printable_message(std::string_view text);

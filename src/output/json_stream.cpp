@@ -2,17 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace tiletune {
 
-namespace {
-
 using Json = nlohmann::ordered_json;
-
-std::string text_of(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
-}  // namespace
 
 JsonArrayStream::JsonArrayStream(std::ostream& out, const Json& envelope, int indent)
     : out_(out), indent_(indent) {
@@ -26,7 +20,7 @@ JsonArrayStream::JsonArrayStream(JsonArrayStream& outer, const Json& envelope)
 }
 
 void JsonArrayStream::begin(const Json& envelope) {
-  const std::string text = indented(text_of(envelope, indent_), depth_);
+  const std::string text = indented(json_text(envelope, indent_), depth_);
   const std::size_t array = text.rfind("[]");
   out_ << text.substr(0, array + 1);
   rest_ = text.substr(array + 1);
@@ -39,7 +33,7 @@ void JsonArrayStream::begin_element() {
 
 void JsonArrayStream::add(const Json& element) {
   begin_element();
-  out_ << indented(text_of(element, indent_), depth_ + 2);
+  out_ << indented(json_text(element, indent_), depth_ + 2);
 }
 
 void JsonArrayStream::end() {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
@@ -64,7 +65,7 @@ void write_json(std::ostream& out, const std::vector<Ladder>& ladders, const Dat
     entry["rungs"] = std::move(rungs);
     document["ladders"].push_back(std::move(entry));
   }
-  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << json_text(document, 2) << '\n';
 }
 
 void write_csv(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database) {

@@ -21,14 +21,6 @@ TEST(DisplayWidth, BrokenUtf8TakesOneColumnPerByte) {
   EXPECT_EQ(display_width("\xed\xa0\x80"), 3U) << "a surrogate";
 }
 
-TEST(WithVisibleControls, WritesWhatABrowserWouldObey) {
-  EXPECT_EQ(with_visible_controls("{\"µs\": \"a\u202Egnp\"}"), "{\"µs\": \"a\\\\u202egnp\"}");
-  EXPECT_EQ(with_visible_controls("\"\\\\\u202E\""), "\"\\\\\\\\u202e\"")
-      << "a backslash before it stays one";
-  EXPECT_EQ(with_visible_controls("\u200B\U000E0041"), "\\\\u200b\\\\ue0041");
-  EXPECT_EQ(with_visible_controls("\\n 行列 e\u0301"), "\\n 行列 e\u0301");
-}
-
 TEST(Printable, LeavesTextAndDefusesControlCharacters) {
   EXPECT_EQ(printable("µs 行列"), "µs 行列");
   EXPECT_EQ(printable("a\nb\tc\r"), "a b c ");

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json_text.h"
 #include "output/display.h"
 #include "output/report/page_text.h"
 
@@ -43,7 +44,8 @@ ReportSize write_report(std::ostream& out, const Database& database, const Trial
   }
   if (size.groups == 0) return size;
   const std::string text = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  out << kPageBeforeData << script_safe(with_visible_controls(text)) << kPageAfterData;
+  // A browser obeys what reorders text, so the page shows its escapes.
+  out << kPageBeforeData << script_safe(with_escaped_controls(text, "\\\\u")) << kPageAfterData;
   return size;
 }
 
