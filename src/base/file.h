@@ -35,6 +35,10 @@ void stream_to_file(const std::filesystem::path& path, const std::function<void(
 nlohmann::ordered_json read_json(const std::filesystem::path& path);
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& file_name);
 
+/// Whether `path` is `folder` or begins with it, name by name. Compares the names as they are written:
+/// "a/../b" is within "a", and "a" is not within ".".
+bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 /// The folder that holds kernel_templates/, configs/ and schemas/: $TILETUNE_HOME, else the nearest such
 /// folder above the executable. Throws UserError when there is none.
 std::filesystem::path home_folder();

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/frame.h"
 #include "base/hash.h"
 #include "compile/cache.h"
@@ -23,8 +24,7 @@ bool holds_home(const std::filesystem::path& folder) {
   const char* home = std::getenv("HOME");
   std::error_code error;
   const auto path = std::filesystem::canonical(home != nullptr && *home == '/' ? home : "/", error);
-  return !error &&
-         std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+  return !error && is_within(path, folder);
 }
 
 /// `source` and what it may include.

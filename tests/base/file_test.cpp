@@ -206,6 +206,16 @@ TEST_F(OutputFolder, SignalsThatAreIgnoredStayIgnoredAndOthersAsTheyWere) {
   EXPECT_EQ(std::signal(SIGINT, SIG_DFL), SIG_DFL);
 }
 
+TEST(Paths, APathIsWithinAFolderWhenItBeginsWithItsNames) {
+  EXPECT_TRUE(is_within("/a/b/c", "/a/b"));
+  EXPECT_TRUE(is_within("/a/b", "/a/b"));
+  EXPECT_TRUE(is_within("/a", "/"));
+  EXPECT_TRUE(is_within("../common/x.cuh", "../common"));
+  EXPECT_FALSE(is_within("/a/bc", "/a/b"));
+  EXPECT_FALSE(is_within("/a", "/a/b"));
+  EXPECT_FALSE(is_within("a/b", "/a"));
+}
+
 TEST(Where, PointersEscapeSlashesAndTildes) {
   EXPECT_EQ((Where{"f.json", ""}.at("a/b~c").at(3).text()), "f.json: /a~1b~0c/3");
 }
