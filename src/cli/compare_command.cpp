@@ -225,7 +225,7 @@ int run(const CompareOptions& options) {
     stream_output(options.output,
                   [&](std::ostream& out) { write_comparison(out, comparison, databases, format, view); });
     if (!options.fill.empty()) {
-      const FillConfigs configs = write_fill_configs(comparison, databases, options.fill);
+      const FillConfigs configs = write_fill_configs(comparison, databases, options.fill, interrupted);
       for (const std::string& line : configs.lines) fmt::print(stderr, "{}\n", printable(line));
       if (configs.written == 0) code = 1;
     }

@@ -116,7 +116,7 @@ std::vector<std::string> options_with(const std::vector<std::string>& options, c
   return filled;
 }
 
-std::vector<std::string> possible_texts(const TemplateSpec& spec, std::size_t option) {
+std::vector<std::string> possible_texts(const TemplateSpec& spec, std::size_t option, const Stop& stop) {
   const std::string& text = spec.compile_options[option];
   const Where where = spec.where.at("compile_options").at(option);
   const std::vector<const Parameter*> named = parameters_in(spec, option);
@@ -131,6 +131,7 @@ std::vector<std::string> possible_texts(const TemplateSpec& spec, std::size_t op
   std::vector<std::string> texts;
   std::size_t total = 0;
   for (std::uint64_t combination = 0; combination < count; ++combination) {
+    if (stop()) throw Stopped();
     texts.push_back(filled_option(text, values_of(named, combination), where));
     total += texts.back().size();
     if (total > kMostCharacters) refuse_length(text, named.back()->name, kMostCharacters, where);

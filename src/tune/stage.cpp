@@ -156,15 +156,24 @@ struct Sources {
 };
 using SourcesOfTemplates = std::map<const TemplateSpec*, Sources>;
 
+void check_options(const TuneSpec& spec, const TemplateSpec& kernel, const Stop& stop) {
+  try {
+    for (std::size_t i = 0; i < kernel.compile_options.size(); ++i) {
+      for (const std::string& text : possible_texts(kernel, i, stop)) {
+        if (stop()) throw Stopped();
+        check_compile_option(text, kernel.where.at("compile_options").at(i));
+      }
+    }
+  } catch (const Stopped&) {
+    refuse_stopped(spec, fmt::format("the options of {} were being checked", kernel.name));
+  }
+}
+
 SourcesOfTemplates read_all_sources(const TuneSpec& spec, const Stop& stop) {
   check_compile_options(spec.compile.options, Where{spec.file.string(), "/compile/options"});
   SourcesOfTemplates sources;
   for (const TemplateSpec& kernel : spec.templates) {
-    for (std::size_t i = 0; i < kernel.compile_options.size(); ++i) {
-      if (stop()) refuse_stopped(spec, fmt::format("the options of {} were being checked", kernel.name));
-      for (const std::string& text : possible_texts(kernel, i))
-        check_compile_option(text, kernel.where.at("compile_options").at(i));
-    }
+    check_options(spec, kernel, stop);
     Sources& of = sources[&kernel];
     of.kernel = kernel_source(spec, kernel);
     if (kernel.reference) of.reference = read_source(spec, kernel, kernel.reference->source);

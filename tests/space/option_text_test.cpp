@@ -86,6 +86,13 @@ TEST(OptionText, TooManyTextsAreRefusedBeforeTheyAreMade) {
             "'P1'");
 }
 
+TEST(OptionText, MakingTextsCanBeStopped) {
+  int asked = 0;
+  const auto stop = [&asked] { return ++asked == 2; };
+  EXPECT_THROW(possible_texts(spec_with({"-l={LEVEL}"}), 0, stop), Stopped);
+  EXPECT_EQ(asked, 2);
+}
+
 TEST(OptionText, TooLongATextIsRefused) {
   TemplateSpec spec = spec_with({"-D" + repeated("{LONG}", 100)});
   spec.parameters.push_back({"LONG", {Value{std::string(1000, 'x')}}, "", {}});
