@@ -16,9 +16,9 @@ inline constexpr std::size_t kLargestJson = std::size_t{16} << 20;
 /// cannot be read, is a folder, a device or a socket, or is larger than `limit_bytes`.
 std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes = std::size_t{256} << 20);
 
-/// Writes through a temporary name in the same folder and renames it: readers see the old or the new file,
-/// never a part. Creates missing folders. A file that is there keeps its permissions, of a new one the umask
-/// decides. Throws UserError when that fails.
+/// Writes through a temporary name in the same folder, the file's own with a dot and 16 digits added, and
+/// renames it: readers see the old or the new file, never a part. Creates missing folders. A file that is
+/// there keeps its permissions, of a new one the umask decides. Throws UserError when that fails.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 /// The same; a new file is closed to everybody else.
