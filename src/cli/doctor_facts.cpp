@@ -145,13 +145,8 @@ class GpuVisit {
   }
 
  private:
-  /// Their drivers start side by side.
   void visit(const std::vector<int>& indices) {
-    std::vector<std::unique_ptr<GpuClient>> clients;
-    for (const int index : indices) {
-      clients.push_back(make_gpu_client(choice_, index));
-      clients.back()->start();
-    }
+    const auto clients = start_gpu_clients(choice_, indices);
     for (std::size_t i = 0; i < clients.size(); ++i) visit(indices[i], *clients[i]);
   }
 
