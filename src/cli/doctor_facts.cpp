@@ -69,7 +69,7 @@ fs::path nearest_existing(fs::path folder) {
 /// Why nothing can be written there; empty when it can.
 std::string writing_failure(const fs::path& folder) {
   const fs::path nearest = nearest_existing(folder);
-  if (!fs::is_directory(nearest)) return nearest.string() + " is no folder";
+  if (!fs::is_directory(nearest)) return nearest.string() + " is not a folder";
   if (nearest != folder) return ::access(nearest.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
   const fs::path trial = folder / fmt::format("doctor-{}", ::getpid());
   try {
@@ -160,8 +160,9 @@ class GpuVisit {
       } else {
         facts_.machine.no_gpu = client.why();
         if (!choice_.asked) return;
-        gpu.failure = "is not there: " + client.why();
-        gpu.remedy = "Measure where there is one, or predict for a model: tiletune sweep CONFIG --gpu NAME";
+        gpu.failure = "is not available: " + client.why();
+        gpu.remedy =
+            "Measure on a machine that has one, or predict for a model: tiletune sweep CONFIG --gpu NAME";
       }
     } catch (const GpuError& error) {
       // A worker that hangs in the driver does not end by itself.

@@ -220,7 +220,7 @@ std::string command_for(const ComparedSide& side, const std::string& gpu, const 
   const bool predicted = side.sources == std::set<Source>{Source::predicted};
   const std::string sweep = "tiletune sweep " + shell_quoted(file.string());
   return predicted ? sweep + " --gpu " + shell_quoted(gpu)
-                   : fmt::format("{} where there is a {}", sweep, gpu);
+                   : fmt::format("{} on a machine with {}", sweep, gpu);
 }
 
 std::size_t size_of(const Lacking& lacking) {
@@ -284,7 +284,7 @@ std::string checked_config(const FillWriter& writer, const Purpose& purpose, con
   throw UserError(
       fmt::format("a config would measure {} configurations instead of {}", count, size_of(lacking)),
       Where{file.string(), ""},
-      "A template has changed since the rows were recorded: sweep the problems anew.");
+      "A template has changed since the rows were recorded: sweep the problems again.");
 }
 
 }  // namespace

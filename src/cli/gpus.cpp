@@ -22,7 +22,7 @@ std::vector<int> parse_gpu_indices(const std::string& text) {
     const auto [next, error] = std::from_chars(at, end, index);
     const bool is_new = std::find(indices.begin(), indices.end(), index) == indices.end();
     if (error != std::errc() || index < 0 || !is_new || (next != end && *next != ',')) {
-      throw UserError(fmt::format("'{}' is no list of GPUs", text), Where{"--gpus", ""},
+      throw UserError(fmt::format("'{}' is not a list of GPUs", text), Where{"--gpus", ""},
                       "Write 'all', or the numbers of different GPUs separated by commas, such as 0,1.");
     }
     indices.push_back(index);
@@ -115,11 +115,11 @@ Fleet predicting_fleet(const std::string& model, std::vector<Stage> stages) {
 void check_references(const TuneSpec& spec) {
   for (const TemplateSpec& kernel : spec.templates) {
     if (kernel.operation != Operation::custom || kernel.reference) continue;
-    throw UserError(
-        fmt::format("{} cannot be measured: a T1 tuning problem names no reference kernel, and not "
-                    "what its buffers hold",
-                    kernel.name),
-        kernel.where, "Write a template manifest for the kernel, or predict its times with --gpu NAME.");
+    throw UserError(fmt::format("{} cannot be measured: a T1 tuning problem names neither a reference kernel "
+                                "nor the contents of its buffers",
+                                kernel.name),
+                    kernel.where,
+                    "Write a template manifest for the kernel, or predict its times with --gpu NAME.");
   }
 }
 

@@ -25,7 +25,7 @@ inline constexpr const char* kGpuRemedy =
     "Run 'tiletune doctor' to see what is wrong with the GPUs of this machine.";
 
 inline constexpr const char* kAllGpus = "all";
-/// The numbers in "0,2". Throws UserError when the text is no such list.
+/// The numbers in "0,2". Throws UserError when the text is not such a list.
 std::vector<int> parse_gpu_indices(const std::string& text);
 /// A worker for each of these GPUs, all started: their drivers start side by side.
 std::vector<std::unique_ptr<GpuClient>> start_gpu_clients(const GpuChoice& choice,

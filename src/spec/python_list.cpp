@@ -299,7 +299,7 @@ class PythonList {
     const std::string shown = text_.size() <= kMostShown ? text_ : text_.substr(0, kMostShown) + "...";
     throw UserError(
         fmt::format("expected {} at column {} of '{}'", expected, text_.size() - rest_.size() + 1, shown),
-        where_, "Write the values out, as a list of Python.");
+        where_, "Write the values out, as a Python list.");
   }
 
   static constexpr int kMostNesting = 64;

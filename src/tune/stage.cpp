@@ -137,9 +137,8 @@ std::shared_ptr<const KernelSource> kernel_source(const TuneSpec& spec, const Te
   std::error_code ignored;
   if (!std::filesystem::exists(kernel.source, ignored)) {
     throw UserError(kernel.source.empty()
-                        ? "names no kernel file, so that nothing can be compiled"
-                        : fmt::format("the kernel's file {} is not there, so that nothing can "
-                                      "be compiled",
+                        ? "names no kernel file, so nothing can be compiled"
+                        : fmt::format("the kernel's file {} does not exist, so nothing can be compiled",
                                       kernel.source.string()),
                     kernel.where, "Put it beside this file.");
   }

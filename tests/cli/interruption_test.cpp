@@ -296,7 +296,7 @@ TEST(Interruption, ABudgetOfTimeEndsWithEverythingRecordedAndGoesOn) {
   arguments.insert(arguments.end(), {"--budget", "1s"});
   const Finished first = sandbox.run(arguments);
   EXPECT_EQ(first.code, 0) << first.err;
-  EXPECT_NE(first.out.find("The time budget is spent: run the same command again to go on."),
+  EXPECT_NE(first.out.find("The time budget is spent: run the same command again to continue."),
             std::string::npos)
       << first.out;
   EXPECT_TRUE(no_orphans());

@@ -45,7 +45,7 @@ TEST(OptionText, AnUnknownNameIsAMistake) {
     possible_texts(spec_with({"-l={LEVLE}"}), 0);
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_NE(std::string(error.what()).find("'LEVLE' in the option -l={LEVLE} is no parameter"),
+    EXPECT_NE(std::string(error.what()).find("'LEVLE' in the option -l={LEVLE} is not a parameter"),
               std::string::npos)
         << error.what();
     EXPECT_NE(std::string(error.what()).find("LEVEL, CACHE"), std::string::npos) << error.what();
