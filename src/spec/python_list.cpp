@@ -69,7 +69,7 @@ class PythonList {
     return find_for(rest_.substr(0, rest_.find_first_of("]'\""))) != std::string_view::npos;
   }
 
-  /// "[2**i for i in range(6)]", after its bracket: the expression is read anew for every value.
+  /// "[2**i for i in range(6)]", after its bracket: the expression is read again for every value.
   Json comprehension() {
     constexpr std::size_t kLongest = 200;
     const std::string_view body = rest_;
