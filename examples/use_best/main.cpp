@@ -66,13 +66,13 @@ void run(const std::string& file, const std::string& problem) {
   Instance instance;
   const GpuModel model = target_from_device({device, 1, ""}, {}).model;
   const std::string impossible = instantiate(stage, 0, model, instance);
-  if (!impossible.empty()) throw UserError(impossible, {file, ""}, "Tune it anew for this GPU.");
+  if (!impossible.empty()) throw UserError(impossible, {file, ""}, "Tune it again for this GPU.");
   if (instance.kernel_expression != entry.at("kernel_expression").get<std::string>())
-    throw UserError("the template has changed since", {file, ""}, "Tune it anew.");
+    throw UserError("the template has changed since", {file, ""}, "Tune it again.");
   const std::string architecture = architecture_for(device.compute_major, device.compute_minor);
   const Compiled compiled =
       compile_here(make_compile_request(spec.compile, *stage.source, instance, architecture));
-  if (!compiled.binary) throw UserError(compiled.reason, {file, ""}, "Tune it anew on this machine.");
+  if (!compiled.binary) throw UserError(compiled.reason, {file, ""}, "Tune it again on this machine.");
 
   // Buffers with guard bands and their FP64 reference, the library's product, then the kernel: checked,
   // timed, checked again.

@@ -83,17 +83,16 @@ std::size_t find_indefinite(std::string_view bytes) {
 
 Json decode_cbor(std::string_view bytes) {
   if (const std::size_t at = find_indefinite(bytes); at < bytes.size()) {
-    throw ProtocolError(
-        fmt::format("this is no CBOR that can be read: the item at byte {} has no definite length", at));
+    throw ProtocolError(fmt::format("not readable CBOR: the item at byte {} has no definite length", at));
   }
   BoundsChecker checker;
   if (!Json::sax_parse(bytes.begin(), bytes.end(), &checker, Json::input_format_t::cbor)) {
-    throw ProtocolError("this is no CBOR that can be read: " + checker.reason());
+    throw ProtocolError("not readable CBOR: " + checker.reason());
   }
   try {
     return Json::from_cbor(bytes.begin(), bytes.end());
   } catch (const nlohmann::json::exception& error) {
-    throw ProtocolError(std::string("this is no CBOR that can be read: ") + error.what());
+    throw ProtocolError(std::string("not readable CBOR: ") + error.what());
   }
 }
 
@@ -103,7 +102,7 @@ std::int64_t message_integer(const Json& json, std::int64_t min, std::int64_t ma
   const std::int64_t value = fits ? json.get<std::int64_t>() : 0;
   if (fits && value >= min && value <= max) return value;
   throw ProtocolError(
-      fmt::format("the message is malformed: a member is no integer from {} to {}", min, max));
+      fmt::format("the message is malformed: a member is not an integer from {} to {}", min, max));
 }
 
 std::uint64_t message_unsigned(const Json& json) {

@@ -16,9 +16,9 @@ inline constexpr std::size_t kLargestJson = std::size_t{16} << 20;
 /// cannot be read, is a folder, a device or a socket, or is larger than `limit_bytes`.
 std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes = std::size_t{256} << 20);
 
-/// Writes through a temporary name in the same folder and renames it: readers see the old or the new file,
-/// never a part. Creates missing folders. A file that is there keeps its permissions, of a new one the umask
-/// decides. Throws UserError when that fails.
+/// Writes through a temporary name in the same folder, the file's own with a dot and 16 digits added, and
+/// renames it: readers see the old or the new file, never a part. Creates missing folders. A file that is
+/// there keeps its permissions, of a new one the umask decides. Throws UserError when that fails.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 /// The same; a new file is closed to everybody else.
@@ -34,6 +34,10 @@ void stream_to_file(const std::filesystem::path& path, const std::function<void(
 /// 10000). Throws UserError with line and column on bad syntax.
 nlohmann::ordered_json read_json(const std::filesystem::path& path);
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& file_name);
+
+/// Whether `path` is `folder` or begins with it, name by name. Compares the names as they are written:
+/// "a/../b" is within "a", and "a" is not within ".".
+bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder);
 
 /// The folder that holds kernel_templates/, configs/ and schemas/: $TILETUNE_HOME, else the nearest such
 /// folder above the executable. Throws UserError when there is none.

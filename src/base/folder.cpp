@@ -56,7 +56,7 @@ fs::path Folder::real_path() const {
   fs::path path = fs::read_symlink(fmt::format("/proc/self/fd/{}", descriptor()), error);
   struct stat status {};
   if (!error && ::fstat(descriptor(), &status) == 0 && status.st_nlink > 0) return path;
-  throw UserError("this folder is not there any more", Where{path_.string(), ""}, "Check the path.");
+  throw UserError("this folder no longer exists", Where{path_.string(), ""}, "Check the path.");
 }
 
 std::optional<Folder> Folder::folder(const fs::path& name) const {

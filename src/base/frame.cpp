@@ -33,7 +33,7 @@ std::uint32_t read_u32(std::string_view bytes) {
 nlohmann::ordered_json decode(std::string_view payload) {
   nlohmann::ordered_json message = decode_cbor(payload);
   if (!message.is_object() || !message.contains("type") || !message["type"].is_string()) {
-    throw ProtocolError("the frame's payload is no map with a string member 'type'");
+    throw ProtocolError("the frame's payload is not a map with a string member 'type'");
   }
   return message;
 }
@@ -57,7 +57,8 @@ void FrameReader::feed(std::string_view bytes) { buffer_.append(bytes); }
 
 std::optional<nlohmann::ordered_json> FrameReader::next() {
   const std::string_view magic = std::string_view(buffer_).substr(0, kMagic.size());
-  if (magic != kMagic.substr(0, magic.size())) throw ProtocolError("bytes arrived that begin no frame");
+  if (magic != kMagic.substr(0, magic.size()))
+    throw ProtocolError("received bytes that do not begin a frame");
   if (buffer_.size() < kHeaderBytes) return std::nullopt;
   const std::size_t length = read_u32(std::string_view(buffer_).substr(4));
   if (length > kMaxFrameBytes) {

@@ -9,7 +9,7 @@
 
 namespace tiletune {
 
-/// The peer of a channel sent bytes that are no frame, or went away in the middle of one.
+/// The peer of a channel sent bytes that are not a frame, or went away in the middle of one.
 class ProtocolError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -27,7 +27,7 @@ std::string encode_frame(const nlohmann::ordered_json& message);
 class FrameReader {
  public:
   void feed(std::string_view bytes);
-  /// The next whole message, or none yet. Throws ProtocolError on anything that is no frame.
+  /// The next whole message, or none yet. Throws ProtocolError on anything that is not a frame.
   std::optional<nlohmann::ordered_json> next();
   /// True when part of a frame has arrived and the rest has not.
   bool in_the_middle() const { return !buffer_.empty(); }

@@ -45,7 +45,7 @@ class Watcher {
     } else if (event == Event::key) {
       const auto& key = parsed.get_ref<const std::string&>();
       if (!keys_.back().insert(key).second) {
-        throw UserError(fmt::format("the key '{}' stands twice in one object", key), Where{file_name_, ""},
+        throw UserError(fmt::format("the key '{}' appears twice in one object", key), Where{file_name_, ""},
                         "Remove one of the two.");
       }
       if (keys_.back().size() > kMostKeys) {
@@ -76,7 +76,7 @@ nlohmann::ordered_json parse_json(std::string_view text, const std::string& file
     return nlohmann::ordered_json::parse(text.begin(), text.end(), std::ref(watcher));
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
-    throw UserError("this is no JSON: " + short_message(error.what()),
+    throw UserError("not valid JSON: " + short_message(error.what()),
                     Where{file_name, line_and_column(text, offset)},
                     "Correct the syntax there or just before it.");
   } catch (const nlohmann::json::out_of_range& error) {

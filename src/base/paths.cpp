@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <system_error>
 
@@ -10,6 +11,10 @@
 namespace tiletune {
 
 namespace fs = std::filesystem;
+
+bool is_within(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
 
 fs::path executable_path() {
   std::error_code error;

@@ -80,6 +80,11 @@ void make_private_folder(const fs::path& path) {
   if (const std::string distrust = folder_distrust(path); !distrust.empty()) refuse(path, distrust);
 }
 
+bool is_private_folder(const Descriptor& folder) {
+  struct stat status {};
+  return ::fstat(folder.number(), &status) == 0 && distrust_of(status).empty() && !others_can_write(status);
+}
+
 bool is_private_file(const Descriptor& file) {
   struct stat status {};
   return ::fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&

@@ -21,6 +21,8 @@ enum class Links { followed, refused };
 /// nothing.
 std::string folder_distrust(const std::filesystem::path& path, Links links = Links::followed);
 
+/// Whether what is open is a folder, the user's own, and closed to the writing of others.
+bool is_private_folder(const Descriptor& folder);
 /// Whether an open file is a regular one, the user's own, and closed to the writing of others.
 bool is_private_file(const Descriptor& file);
 

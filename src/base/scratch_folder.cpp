@@ -81,7 +81,7 @@ void remove_marked(const fs::path& path, const Descriptor& folder) {
 
 void remove_if_abandoned(const fs::path& path) {
   const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder.is_open()) return;
+  if (!folder.is_open() || !is_private_folder(folder)) return;
   const Descriptor mark(::openat(folder.number(), kMark, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (mark.is_open() && is_private_file(mark) && lock(mark) && is_of_this_machine(mark))
     remove_marked(path, folder);

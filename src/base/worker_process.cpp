@@ -257,7 +257,7 @@ std::optional<nlohmann::ordered_json> WorkerProcess::receive() {
   if (fd_ < 0) return std::nullopt;
   if (!read_some(fd_, reader_, MSG_DONTWAIT)) {
     ::close(std::exchange(fd_, -1));
-    if (reader_.in_the_middle()) throw ProtocolError("the worker went away in the middle of a frame");
+    if (reader_.in_the_middle()) throw ProtocolError("the worker ended in the middle of a frame");
   }
   return reader_.next();
 }

@@ -108,8 +108,8 @@ void check_determined(const BenchCommand& options, const SingleConfiguration& on
     }
     remedy += fmt::format("   ({})", parameter.meaning);
   }
-  throw UserError(fmt::format("{} parameter{} of {} {} open", open.size(), open.size() == 1 ? "" : "s",
-                              one.kernel.name, open.size() == 1 ? "is" : "are"),
+  throw UserError(fmt::format("{} of {} {} not set", counted(open.size(), "parameter"), one.kernel.name,
+                              open.size() == 1 ? "is" : "are"),
                   Where{"--set", ""}, remedy + suggested_command(options, one));
 }
 
@@ -206,8 +206,9 @@ void add_what_to(CLI::App& command, BenchCommand& options) {
                   "A parameter's value, such as BM=128; also alpha and beta (repeatable)")
       ->allow_extra_args(false);
   command.add_option("--problem", options.problem, "Problem, e.g. 4096x4096x4096 or 1000x77x513,lda=520");
-  command.add_flag("--best", options.best,
-                   "Take what is not set from the best that the database holds for the template on this GPU");
+  command.add_flag(
+      "--best", options.best,
+      "Take parameters that are not set from the best recorded configuration of the template on this GPU");
   command.add_flag("--extend", options.extend, "Allow values that the template does not list");
   command.add_flag("--allow-outside-paths", options.allow_outside_paths,
                    "Let the template name files outside its folder");
@@ -221,7 +222,9 @@ void add_how_to(CLI::App& command, BenchCommand& options, const CLI::Option*& gp
       ->check(CLI::Range(1, most))
       ->capture_default_str();
   command
-      .add_option("--rounds", options.rounds, "Most samples in turns with the baselines and a copy of itself")
+      .add_option(
+          "--rounds", options.rounds,
+          "Most samples in the finals, interleaved with the baselines and a second copy of the kernel")
       ->check(CLI::Range(static_cast<int>(kFewestRounds), most))
       ->capture_default_str();
   command.add_option("--db", options.database, "Results database, where it is recorded")
@@ -242,7 +245,7 @@ void add_bench_command(CLI::App& app, Action& action, const std::string& command
   auto options = std::make_shared<BenchCommand>();
   options->command_line = command_line;
   CLI::App* command =
-      app.add_subcommand("bench", "Measure one configuration and report all that is known of it");
+      app.add_subcommand("bench", "Measure one configuration and report everything known about it");
   add_what_to(*command, *options);
   const CLI::Option* gpus = nullptr;
   add_how_to(*command, *options, gpus);

@@ -42,7 +42,7 @@ void check_command_line(const std::vector<std::string>& arguments, const CLI::Ap
     if (!is_empty_value(arguments[i])) continue;
     const std::string place = arguments[i].empty() && i > 0 ? arguments[i - 1] : arguments[i];
     throw UserError("an argument is empty", Where{place, ""},
-                    "Give it a value or leave it out; is a variable of the shell unset?");
+                    "Give it a value or leave it out. Is a shell variable unset?");
   }
   const std::string known = suggestion("", command_names(app));
   if (arguments.empty())

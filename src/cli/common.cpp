@@ -26,11 +26,11 @@ std::uint64_t compile_memory(const std::string& text) {
   const Where where{"--max-compile-memory", ""};
   const auto bytes = bytes_from_text(text);
   if (!bytes) {
-    throw UserError(fmt::format("'{}' is no size", text), where,
+    throw UserError(fmt::format("'{}' is not a size", text), where,
                     "Write a number and its unit, such as 512MiB or 4GiB.");
   }
   if (*bytes < kLeastCompileMemory) {
-    throw UserError(fmt::format("{} are too little for the compiler", human_bytes(*bytes)), where,
+    throw UserError(fmt::format("{} is too little for the compiler", human_bytes(*bytes)), where,
                     fmt::format("Allow at least {}.", human_bytes(kLeastCompileMemory)));
   }
   return *bytes;
@@ -74,10 +74,9 @@ void CompileOptions::add_to(CLI::App& command) {
 
 CompilePoolOptions CompileOptions::pool_options(const TuneSpec& spec) const {
   if (const std::string why = why_not_confinable(); confined && !why.empty()) {
-    throw UserError(
-        fmt::format("kernels cannot be confined here: {}", why), Where{"--confined", ""},
-        "Use Linux 5.13 or newer with Landlock (in the kernel's lsm= list), or leave --confined out "
-        "for kernels that you trust.");
+    throw UserError(fmt::format("kernels cannot be confined here: {}", why), Where{"--confined", ""},
+                    "Use Linux 5.13 or newer with Landlock (in the kernel's lsm= list), or leave out "
+                    "--confined for kernels that you trust.");
   }
   CompilePoolOptions options;
   options.workers = jobs;
@@ -103,13 +102,13 @@ std::vector<Source> parse_sources(const std::vector<std::string>& texts) {
 
 void FilterOptions::add_to(CLI::App& command) {
   command.add_option("--db", database, "Results database")->capture_default_str();
-  command.add_option("--gpu", gpus, "Only rows of this GPU; part of its name will do (repeatable)");
+  command.add_option("--gpu", gpus, "Only rows of this GPU; part of its name is enough (repeatable)");
   command.add_option("--template", templates, "Only rows of this template (repeatable)");
   command.add_option(
       "--problem", problems,
       "Only rows of this problem, e.g. 4096x4096x4096, 512 or 1000x77x513,lda=520 (repeatable)");
   command.add_option("--source", sources,
-                     "Only rows that are measured, predicted, replayed or imported (repeatable)");
+                     "Only rows of this source: measured, predicted, replayed or imported (repeatable)");
   command.add_option("--sweep", sweep, "Only rows of the sweep with this number");
 }
 
@@ -149,7 +148,7 @@ CLI::Validator whole_number() {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     const bool whole = error == std::errc() && end == text.data() + text.size() && number >= 0;
-    return whole ? "" : fmt::format("{} is no whole number from 0 to 2^63 - 1", text);
+    return whole ? "" : fmt::format("{} is not a whole number from 0 to 2^63 - 1", text);
   };
   return {check, "UINT"};
 }
@@ -199,7 +198,7 @@ void write_output(const std::filesystem::path& file, const std::string& text) {
   if (!file.empty() && file != "-") return write_file(file, text);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     if (errno == EPIPE) end_as_filters_do();
-    throw UserError("standard output cannot be written", "Is the disk full, or the reader gone?");
+    throw UserError("standard output cannot be written", "Is the disk full, or did the reader exit?");
   }
 }
 
@@ -211,7 +210,7 @@ void stream_output(const std::filesystem::path& file, const std::function<void(s
     std::cout.flush();
   } catch (const std::ios_base::failure&) {
     if (errno == EPIPE) end_as_filters_do();
-    throw UserError("standard output cannot be written", "Is the disk full, or the reader gone?");
+    throw UserError("standard output cannot be written", "Is the disk full, or did the reader exit?");
   }
 }
 

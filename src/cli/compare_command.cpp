@@ -41,26 +41,26 @@ struct CompareOptions {
 
 CompareBy parse_by(const std::string& text) {
   if (const auto by = compare_by_from_name(text)) return *by;
-  throw UserError(fmt::format("nothing can be compared by '{}'", text), Where{"--by", ""},
+  throw UserError(fmt::format("cannot compare by '{}'", text), Where{"--by", ""},
                   "Known: gpu, driver, date, sweep, source, database.");
 }
 
 void check_combination(const CompareOptions& options, CompareBy by) {
   if (options.fail_above && !(*options.fail_above >= 0 && *options.fail_above <= kMostPercent)) {
-    throw UserError(fmt::format("{} is no percentage to fail above", *options.fail_above),
+    throw UserError(fmt::format("{} is not a valid percentage", *options.fail_above),
                     Where{"--fail-above", ""}, fmt::format("Give a number from 0 to {}.", kMostPercent));
   }
   if (by == CompareBy::gpu && !options.gpus.empty()) {
-    throw UserError("names GPUs that are compared already", Where{"--gpu", ""},
-                    "Name them behind the command: tiletune compare A100 H100.");
+    throw UserError("selects GPUs, but GPUs are what is compared", Where{"--gpu", ""},
+                    "Name them after the command: tiletune compare A100 H100.");
   }
   if (options.predict.empty()) return;
   if (by != CompareBy::gpu) {
-    throw UserError("fills in for GPUs that are compared, which these are not", Where{"--predict", ""},
+    throw UserError("predicts for GPUs, but GPUs are not what is compared", Where{"--predict", ""},
                     "Leave out --by, or record predictions with 'tiletune sweep --gpu'.");
   }
   if (options.names.empty()) {
-    throw UserError("needs to know the GPUs to predict for", Where{"--predict", ""},
+    throw UserError("needs the names of the GPUs to predict for", Where{"--predict", ""},
                     "Name them: tiletune compare A100 H100 --predict configs/sgemm.json.");
   }
 }
@@ -199,7 +199,7 @@ Comparison compare(const CompareOptions& options, CompareBy by, const Sources& s
   Comparison comparison = compare_databases(
       databases, {by, filter_of(options, databases), options.names, sources.names()}, alias);
   if (comparison.sides.size() > 1) return comparison;
-  throw UserError(fmt::format("there are not two sides to compare by {}", options.by),
+  throw UserError(fmt::format("there are fewer than two sides to compare by {}", options.by),
                   Where{join(sources.names(), ", "), ""}, remedy_for(options, comparison));
 }
 
@@ -225,7 +225,7 @@ int run(const CompareOptions& options) {
     stream_output(options.output,
                   [&](std::ostream& out) { write_comparison(out, comparison, databases, format, view); });
     if (!options.fill.empty()) {
-      const FillConfigs configs = write_fill_configs(comparison, databases, options.fill);
+      const FillConfigs configs = write_fill_configs(comparison, databases, options.fill, interrupted);
       for (const std::string& line : configs.lines) fmt::print(stderr, "{}\n", printable(line));
       if (configs.written == 0) code = 1;
     }
@@ -257,7 +257,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--gpu", options->gpus,
-                   "Beside --by: only rows of this GPU; part of its name will do (repeatable)")
+                   "With --by: only rows of this GPU; part of its name is enough (repeatable)")
       ->allow_extra_args(false);
   command->add_option("--template", options->templates, "Only rows of this template (repeatable)")
       ->allow_extra_args(false);
@@ -267,18 +267,17 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->allow_extra_args(false);
   command
       ->add_option("--source", options->sources,
-                   "Only rows that are measured, predicted, replayed or imported (repeatable)")
+                   "Only rows of this source: measured, predicted, replayed or imported (repeatable)")
       ->allow_extra_args(false);
   command->add_option("--predict", options->predict,
-                      "Predict this config's problems for the named GPUs that have no row of them");
+                      "Predict this config's problems for the named GPUs that have no rows of them");
   options->compile.add_to(*command);
   command->add_option(
       "--fill", options->fill,
-      "Write the config that measures the best of each side where another has not measured it");
-  command->add_option(
-      "--fail-above", options->fail_above,
-      "Exit with 1 when a later side's fastest is slower than the first's by more than so many percent "
-      "and more than the noise, or does not run any more");
+      "Write the config that measures the best configurations of each side on the sides that lack them");
+  command->add_option("--fail-above", options->fail_above,
+                      "Exit with 1 when the fastest of a later side is slower than that of the first side by "
+                      "more than this percentage and more than the noise, or no longer runs");
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(

@@ -78,11 +78,11 @@ int run(const DoctorOptions& options) {
 
 void add_doctor_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command =
-      app.add_subcommand("doctor", "Say what would disturb a measurement on this machine, and what helps");
+  CLI::App* command = app.add_subcommand(
+      "doctor", "Report what would disturb measurements on this machine, and how to correct it");
   const CLI::Option* gpus = command
                                 ->add_option("--gpus", options->gpus.indices,
-                                             "GPUs to look at: all, or the driver's numbers such as 0,1")
+                                             "GPUs to check: all, or the driver's numbers such as 0,1")
                                 ->capture_default_str();
   command->add_option("--format", options->format, "table or json")->capture_default_str();
   // For tests: a program that speaks the GPU worker's protocol, repeated for its arguments, and how long it
@@ -91,7 +91,7 @@ void add_doctor_command(CLI::App& app, Action& action) {
   command->add_option("--open-timeout", options->gpus.open_timeout_s)->group("");
   command->footer(
       "Nothing is changed. Exit code 0: nothing would disturb a measurement, or there is no GPU and the rest "
-      "works;\n1: something would; 3: a GPU is there and cannot be used.\n"
+      "works;\n1: something would; 3: a GPU exists but cannot be used.\n"
       "Examples:\n  tiletune doctor\n  tiletune doctor --gpus 0\n"
       "  tiletune doctor --format json | jq '.checks[] | select(.status != \"ok\")'");
   command->callback([options, gpus, &action] {

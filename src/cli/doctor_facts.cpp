@@ -69,7 +69,7 @@ fs::path nearest_existing(fs::path folder) {
 /// Why nothing can be written there; empty when it can.
 std::string writing_failure(const fs::path& folder) {
   const fs::path nearest = nearest_existing(folder);
-  if (!fs::is_directory(nearest)) return nearest.string() + " is no folder";
+  if (!fs::is_directory(nearest)) return nearest.string() + " is not a folder";
   if (nearest != folder) return ::access(nearest.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
   const fs::path trial = folder / fmt::format("doctor-{}", ::getpid());
   try {
@@ -145,13 +145,8 @@ class GpuVisit {
   }
 
  private:
-  /// Their drivers start side by side.
   void visit(const std::vector<int>& indices) {
-    std::vector<std::unique_ptr<GpuClient>> clients;
-    for (const int index : indices) {
-      clients.push_back(make_gpu_client(choice_, index));
-      clients.back()->start();
-    }
+    const auto clients = start_gpu_clients(choice_, indices);
     for (std::size_t i = 0; i < clients.size(); ++i) visit(indices[i], *clients[i]);
   }
 
@@ -165,8 +160,9 @@ class GpuVisit {
       } else {
         facts_.machine.no_gpu = client.why();
         if (!choice_.asked) return;
-        gpu.failure = "is not there: " + client.why();
-        gpu.remedy = "Measure where there is one, or predict for a model: tiletune sweep CONFIG --gpu NAME";
+        gpu.failure = "is not available: " + client.why();
+        gpu.remedy =
+            "Measure on a machine that has one, or predict for a model: tiletune sweep CONFIG --gpu NAME";
       }
     } catch (const GpuError& error) {
       // A worker that hangs in the driver does not end by itself.

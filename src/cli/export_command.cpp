@@ -45,7 +45,7 @@ void check_format(const ExportOptions& options) {
                     "Use one of json, t4, header.");
   }
   if (options.best && options.format == kT4)
-    throw UserError("has no effect beside --best", where, "Leave one of the two out.");
+    throw UserError("has no effect with --best", where, "Leave one of the two out.");
   if (options.samples && (options.best || options.format == kHeader)) {
     throw UserError(fmt::format("{} lists no samples", options.best ? "--best" : "a header"),
                     Where{"--samples", ""}, "Leave one of the two out.");
@@ -83,8 +83,7 @@ void add_export_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("export", "Write recorded results as JSON, or the best as a C++ header");
   options->rows.add_to(*command);
-  command->add_flag("--best", options->best,
-                    "Only the best configuration per GPU and problem, ready to be used");
+  command->add_flag("--best", options->best, "Only the best configuration per GPU and problem, ready to use");
   command->add_flag("--samples", options->samples, "Include every raw sample");
   command
       ->add_option("--format", options->format,
@@ -93,7 +92,7 @@ void add_export_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--namespace", options->name_space,
-                   "Of a header, such as tuned::sizes: for two headers in one file")
+                   "C++ namespace of the header, such as tuned::sizes; needed when one file includes two")
       ->default_str(kHeaderNamespace);
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(

@@ -16,6 +16,7 @@
 #include "rank/parameters.h"
 #include "space/space.h"
 #include "spec/load.h"
+#include "tune/stage.h"
 
 namespace tiletune {
 
@@ -132,11 +133,14 @@ class FillWriter {
     return config.dump(2) + "\n";
   }
 
-  std::uint64_t count(const std::string& config) const {
+  std::uint64_t count(const std::string& config, const Stop& stop) const {
     const TuneSpec spec = load(config);
     std::uint64_t all = 0;
     for (const Problem& problem : spec.problems) {
-      for (const TemplateSpec& kernel : spec.templates) all += Space(kernel, problem).size();
+      for (const TemplateSpec& kernel : spec.templates) {
+        if (stop()) throw Stopped();
+        all += Space(kernel, problem, stop).size();
+      }
     }
     return all;
   }
@@ -216,7 +220,7 @@ std::string command_for(const ComparedSide& side, const std::string& gpu, const 
   const bool predicted = side.sources == std::set<Source>{Source::predicted};
   const std::string sweep = "tiletune sweep " + shell_quoted(file.string());
   return predicted ? sweep + " --gpu " + shell_quoted(gpu)
-                   : fmt::format("{} where there is a {}", sweep, gpu);
+                   : fmt::format("{} on a machine with {}", sweep, gpu);
 }
 
 std::size_t size_of(const Lacking& lacking) {
@@ -260,22 +264,33 @@ std::map<Purpose, Lacking> purposes_of(const Comparison& comparison, const Datab
   return purposes;
 }
 
+/// As FillWriter::count(). Throws PlanningStopped.
+std::uint64_t counted_for(const fs::path& file, const FillWriter& writer, const std::string& config,
+                          const Stop& stop) {
+  try {
+    return writer.count(config, stop);
+  } catch (const Stopped&) {
+    throw PlanningStopped("stopped while its configurations were being counted", Where{file.string(), ""},
+                          "Run the same command again to write it.");
+  }
+}
+
 /// A config's text, counted.
 std::string checked_config(const FillWriter& writer, const Purpose& purpose, const ComparedSide& side,
-                           const Lacking& lacking, const fs::path& file) {
+                           const Lacking& lacking, const fs::path& file, const Stop& stop) {
   std::string config = writer.config(purpose, side.name, lacking);
-  const std::uint64_t count = writer.count(config);
+  const std::uint64_t count = counted_for(file, writer, config, stop);
   if (count == size_of(lacking)) return config;
   throw UserError(
       fmt::format("a config would measure {} configurations instead of {}", count, size_of(lacking)),
       Where{file.string(), ""},
-      "A template has changed since the rows were recorded: sweep the problems anew.");
+      "A template has changed since the rows were recorded: sweep the problems again.");
 }
 
 }  // namespace
 
-FillConfigs write_fill_configs(const Comparison& comparison, const Databases& databases,
-                               const fs::path& file) {
+FillConfigs write_fill_configs(const Comparison& comparison, const Databases& databases, const fs::path& file,
+                               const Stop& stop) {
   const FillWriter writer(file);
   std::vector<std::string> lines;
   const std::map<Purpose, Lacking> purposes = purposes_of(comparison, databases, writer, lines);
@@ -284,7 +299,7 @@ FillConfigs write_fill_configs(const Comparison& comparison, const Databases& da
   for (const auto& [purpose, lacking] : purposes) {
     const ComparedSide& side = comparison.sides[purpose.side];
     const fs::path& place = files.at(purpose);
-    write_file(place, checked_config(writer, purpose, side, lacking, place));
+    write_file(place, checked_config(writer, purpose, side, lacking, place, stop));
     lines.push_back(
         fmt::format("{}: {} of {} for {}; run {}", place.string(), counted(size_of(lacking), "configuration"),
                     counted(lacking.size(), "problem"), side.name, command_for(side, purpose.gpu, place)));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stop.h"
 #include "rank/compare.h"
 #include "rank/databases.h"
 
@@ -19,8 +20,8 @@ struct FillConfigs {
 /// the cache. One config takes the file's name, of several each adds its side to it, and its GPU where sides
 /// are none. Every config is loaded and counted before it is written; templates are looked up in the file's
 /// folder and in kernel_templates. Throws UserError when a template has changed so that the configurations
-/// cannot be named any more.
+/// cannot be named any more, and PlanningStopped once `stop` says so; the configs written until then stay.
 FillConfigs write_fill_configs(const Comparison& comparison, const Databases& databases,
-                               const std::filesystem::path& file);
+                               const std::filesystem::path& file, const Stop& stop);
 
 }  // namespace tiletune

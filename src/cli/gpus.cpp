@@ -22,7 +22,7 @@ std::vector<int> parse_gpu_indices(const std::string& text) {
     const auto [next, error] = std::from_chars(at, end, index);
     const bool is_new = std::find(indices.begin(), indices.end(), index) == indices.end();
     if (error != std::errc() || index < 0 || !is_new || (next != end && *next != ',')) {
-      throw UserError(fmt::format("'{}' is no list of GPUs", text), Where{"--gpus", ""},
+      throw UserError(fmt::format("'{}' is not a list of GPUs", text), Where{"--gpus", ""},
                       "Write 'all', or the numbers of different GPUs separated by commas, such as 0,1.");
     }
     indices.push_back(index);
@@ -31,7 +31,9 @@ std::vector<int> parse_gpu_indices(const std::string& text) {
   }
 }
 
-std::unique_ptr<GpuClient> make_gpu_client(const GpuChoice& choice, int index) {
+namespace {
+
+GpuClientOptions client_options(const GpuChoice& choice, int index) {
   GpuClientOptions options;
   options.program = executable_path();
   options.arguments = {"gpu-worker", std::to_string(index)};
@@ -42,10 +44,8 @@ std::unique_ptr<GpuClient> make_gpu_client(const GpuChoice& choice, int index) {
     std::replace(options.arguments.begin(), options.arguments.end(), std::string("{gpu}"),
                  std::to_string(index));
   }
-  return std::make_unique<GpuClient>(std::move(options));
+  return options;
 }
-
-namespace {
 
 /// Predicted for when nobody names a model.
 std::string model_or_default(const std::string& model) { return model.empty() ? "H100" : model; }
@@ -67,7 +67,6 @@ class Opener {
   std::vector<std::string> notes;
   std::string no_gpu;  ///< why this machine has none
 
-  /// The drivers of several GPUs start side by side.
   void open() {
     if (choice_.indices != kAllGpus) return open(parse_gpu_indices(choice_.indices));
     open({0});
@@ -78,11 +77,7 @@ class Opener {
 
  private:
   void open(const std::vector<int>& indices) {
-    std::vector<std::unique_ptr<GpuClient>> clients;
-    for (const int index : indices) {
-      clients.push_back(make_gpu_client(choice_, index));
-      clients.back()->start();
-    }
+    std::vector<std::unique_ptr<GpuClient>> clients = start_gpu_clients(choice_, indices);
     for (std::size_t i = 0; i < clients.size(); ++i) open(indices[i], std::move(clients[i]));
   }
 
@@ -120,11 +115,11 @@ Fleet predicting_fleet(const std::string& model, std::vector<Stage> stages) {
 void check_references(const TuneSpec& spec) {
   for (const TemplateSpec& kernel : spec.templates) {
     if (kernel.operation != Operation::custom || kernel.reference) continue;
-    throw UserError(
-        fmt::format("{} cannot be measured: a T1 tuning problem names no reference kernel, and not "
-                    "what its buffers hold",
-                    kernel.name),
-        kernel.where, "Write a template manifest for the kernel, or predict its times with --gpu NAME.");
+    throw UserError(fmt::format("{} cannot be measured: a T1 tuning problem names neither a reference kernel "
+                                "nor the contents of its buffers",
+                                kernel.name),
+                    kernel.where,
+                    "Write a template manifest for the kernel, or predict its times with --gpu NAME.");
   }
 }
 
@@ -148,6 +143,16 @@ std::vector<Fleet> measuring_fleets(const TuneSpec& spec, std::vector<OpenedGpu>
 }
 
 }  // namespace
+
+std::vector<std::unique_ptr<GpuClient>> start_gpu_clients(const GpuChoice& choice,
+                                                          const std::vector<int>& indices) {
+  std::vector<std::unique_ptr<GpuClient>> clients;
+  for (const int index : indices) {
+    clients.push_back(std::make_unique<GpuClient>(client_options(choice, index)));
+    clients.back()->start();
+  }
+  return clients;
+}
 
 std::string gpu_name(const GpuChoice& choice, const std::string& default_model) {
   const auto name_of_model = [](const std::string& model) {

@@ -25,10 +25,11 @@ inline constexpr const char* kGpuRemedy =
     "Run 'tiletune doctor' to see what is wrong with the GPUs of this machine.";
 
 inline constexpr const char* kAllGpus = "all";
-/// The numbers in "0,2". Throws UserError when the text is no such list.
+/// The numbers in "0,2". Throws UserError when the text is not such a list.
 std::vector<int> parse_gpu_indices(const std::string& text);
-/// Of the worker for one GPU, which is not started.
-std::unique_ptr<GpuClient> make_gpu_client(const GpuChoice& choice, int index);
+/// A worker for each of these GPUs, all started: their drivers start side by side.
+std::vector<std::unique_ptr<GpuClient>> start_gpu_clients(const GpuChoice& choice,
+                                                          const std::vector<int>& indices);
 
 /// GPUs to sweep for, and what to tell the person.
 struct ChosenGpus {

@@ -60,9 +60,10 @@ std::string as_text(const ImportSummary& summary) {
                   listed(summary.kernels, "kernels"), listed(summary.problems, "problems"),
                   listed(summary.gpus, "GPUs"), recorded_text(summary));
   const std::uint64_t known = summary.rows - summary.new_rows;
-  text += fmt::format(
-      "  {} rows{}{}: {}\n", summary.rows, known == 0 ? "" : fmt::format(", {} of them there already", known),
-      summary.replaced == 0 ? "" : fmt::format(", {} replaced", summary.replaced), outcomes_text(summary));
+  text += fmt::format("  {}{}{}: {}\n", counted(summary.rows, "row"),
+                      known == 0 ? "" : fmt::format(", {} of them present already", known),
+                      summary.replaced == 0 ? "" : fmt::format(", {} replaced", summary.replaced),
+                      outcomes_text(summary));
   constexpr std::size_t kMostReasons = 10;
   std::size_t shown = 0;
   for (const auto& [what, count] : summary.reasons) {
@@ -75,20 +76,20 @@ std::string as_text(const ImportSummary& summary) {
         fmt::format("  {} more reasons not shown\n", number_of(shown - kMostReasons, summary.reasons.size()));
   }
   if (summary.kernels.size() == 1)
-    text +=
-        fmt::format("  {} parameters: {}\n", number_of(summary.parameters.size(), summary.parameters.size()),
-                    join(summary.parameters, ", "));
+    text += fmt::format("  {} {}: {}\n", number_of(summary.parameters.size(), summary.parameters.size()),
+                        summary.parameters.size() == 1 ? "parameter" : "parameters",
+                        join(summary.parameters, ", "));
   const std::set<std::string> names = named_problems(summary);
   if (!names.empty()) {
     text += fmt::format(
-        "  the problem '{}'{} is a name, no sizes: it is the same as problems of that name only\n",
+        "  the problem '{}'{} is a name without sizes: it equals only problems of the same name\n",
         printable(*names.begin()),
         names.size() == 1
             ? ""
             : fmt::format(" (and {} more)", number_of(names.size() - 1, summary.problems.size())));
   }
   if (summary.unfinished) {
-    text += fmt::format("  unfinished: {}; all rows before are taken\n",
+    text += fmt::format("  unfinished: {}; all rows before that are imported\n",
                         summary.lost_row ? "it ends in the middle of a row, which is left out"
                                          : "its closing braces are missing");
   }
@@ -100,9 +101,9 @@ std::string as_text(const Join& join_, const std::string& kernel, const std::str
       fmt::format("{} {}: the rows of {} list {} of the {} parameters of those of {}, not {}.\n", kernel,
                   problem, join_.gpu, join_.shared.size(), join_.shared.size() + join_.missing.size(),
                   join_.other_gpu, join(join_.missing, ", "));
-  if (join_.matched == 0) return text + "  No configuration of the one is among those of the other.\n";
+  if (join_.matched == 0) return text + "  None of these configurations is among the others.\n";
   return text +
-         fmt::format("  Joined on the {} they share, {} of its {} configurations are there: {} with {}.\n",
+         fmt::format("  Joined on the {} they share, {} of its {} configurations match: {} with {}.\n",
                      join_.shared.size(), join_.matched_at_most, join_.configurations,
                      join_.matched == join_.configurations ? "each once" : std::to_string(join_.matched),
                      join_.fixed);
@@ -185,7 +186,7 @@ Imported import_all(const ImportOptions& options, Database& database) {
     } catch (const UserError& error) {
       imported.errors.emplace_back(error.what());
     } catch (const Interruption&) {
-      imported.errors.push_back(file.string() + ": interrupted; nothing of it was taken in");
+      imported.errors.push_back(file.string() + ": interrupted; nothing of it was imported");
       imported.interrupted = true;
       break;
     }
@@ -199,7 +200,7 @@ int verdict_of(const Imported& imported, std::size_t files) {
     std::cerr << "tiletune: error: " << printable_message(error) << "\n";
   if (imported.errors.empty()) return 0;
   if (files > 1)
-    std::cerr << fmt::format("tiletune: {} of {} files were taken in\n", imported.summaries.size(), files);
+    std::cerr << fmt::format("tiletune: {} of {} files were imported\n", imported.summaries.size(), files);
   constexpr int kMistake = 2;
   return imported.interrupted ? kInterrupted : kMistake;
 }
@@ -247,7 +248,7 @@ int run(const ImportOptions& options) {
 
 void add_import_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<ImportOptions>();
-  CLI::App* command = app.add_subcommand("import", "Take in what other autotuners have recorded");
+  CLI::App* command = app.add_subcommand("import", "Import what other autotuners have recorded");
   command
       ->add_option(
           "FILE", options->files,
@@ -265,10 +266,11 @@ void add_import_command(CLI::App& app, Action& action) {
   command->add_option("--format", options->format, "table or json: how to print the summary")
       ->capture_default_str();
   command->footer(
-      "Each file is taken in as a whole or not at all. Rows of other tools are marked as imported and are "
+      "Each file is imported as a whole or not at all. Rows of other tools are marked as imported and are "
       "never\n"
-      "ranked together with measured ones; one that is there already stays as it is. What tiletune exported\n"
-      "joins as 'tiletune merge' joins databases.\n"
+      "ranked together with measured ones; a row that the database already has is kept. What tiletune "
+      "exported\n"
+      "is merged as by 'tiletune merge'.\n"
       "Examples:\n  tiletune import A100.json.gz A4000.json.gz --db hub.db\n"
       "  tiletune import results.T4.json --gpu \"NVIDIA A100-PCIE-40GB\" --problem 4096x4096 --kernel "
       "convolution_kernel");

@@ -187,8 +187,8 @@ int run(const InspectCommand& options) {
   });
   if (interrupted()) {
     fmt::print(stderr,
-               "Interrupted: only what was compiled is shown. The same command again goes on from the kernel "
-               "cache.\n");
+               "Interrupted: only what was compiled is shown. Run the same command again to continue from "
+               "the kernel cache.\n");
     return kInterrupted;
   }
   if (any_runs) return 0;
@@ -200,21 +200,20 @@ int run(const InspectCommand& options) {
 
 void add_inspect_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<InspectCommand>();
-  CLI::App* command = app.add_subcommand(
-      "inspect",
-      "Compile every configuration for GPUs that need not be here: registers, spills, occupancy, limiter");
+  CLI::App* command = app.add_subcommand("inspect",
+                                         "Compile every configuration for GPUs that this machine need not "
+                                         "have: registers, spills, occupancy, limiter");
   options->config.add_to(*command);
   options->compile.add_to(*command);
   command->add_option("--gpu", options->gpus, "GPU model, e.g. A100 (repeatable; side by side)");
   command->add_option("--format", options->format, "table or json (json has the blocks-per-SM arithmetic)")
       ->capture_default_str();
-  command->add_flag(
-      "--sass", options->sass,
-      "Instead, what the machine code of the hottest loop consists of, and what the static model "
-      "makes of it; for every problem");
+  command->add_flag("--sass", options->sass,
+                    "Instead show the instructions of the hottest loop's machine code and the static model's "
+                    "prediction, for every problem");
   command
       ->add_option("--static-model", options->static_model,
-                   "With --sass: predict by this file in place of configs/model/static_model.json")
+                   "With --sass: predict with this file instead of configs/model/static_model.json")
       ->type_name("FILE");
   command->add_flag("-q,--quiet", options->quiet, "No progress");
   command->footer(

@@ -111,7 +111,8 @@ void add_sass_rows(TextTable& table, const InspectedConfiguration& row, const st
 
 std::string sass_legend(const StaticModel& model) {
   return fmt::format(
-      "counts and per FFMA: one warp, one turn of the hottest loop; 4/8/16: bytes per lane; copies: LDGSTS "
+      "counts and per FFMA: one warp, one iteration of the hottest loop; 4/8/16: bytes per lane; copies: "
+      "LDGSTS "
       "and the "
       "copy engine's\npredicted_us: by the static model, {}\n",
       printable(model.provenance()));

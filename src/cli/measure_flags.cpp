@@ -31,7 +31,7 @@ std::optional<double> number_from(std::string_view text, const NumberRange& rang
 
 [[noreturn]] void refuse(const std::string& text, const char* flag, const char* kind,
                          const std::string& remedy) {
-  throw UserError(fmt::format("'{}' is no {}", text, kind), Where{flag, ""}, remedy);
+  throw UserError(fmt::format("'{}' is not a {}", text, kind), Where{flag, ""}, remedy);
 }
 
 template <typename T, std::size_t N>
@@ -49,7 +49,7 @@ void apply_baseline(const std::string& text, TuneSpec& spec) {
   spec.baseline = choice(kBaselines, text, "--baseline", "baseline");
   const bool is_gemm = spec.templates.front().operation == Operation::gemm;
   if (is_gemm || spec.baseline == Baseline::none) return;
-  throw UserError("cuBLAS is no baseline for a custom operation", Where{"--baseline", ""},
+  throw UserError("cuBLAS is not a baseline for custom operations", Where{"--baseline", ""},
                   "Leave the flag out, or write --baseline none.");
 }
 
@@ -74,7 +74,7 @@ int finals_from(const std::string& text) {
   const auto count = number_from(text, {.min = 0, .max = static_cast<double>(kMostFinalists)});
   if (count && std::trunc(*count) == *count) return static_cast<int>(*count);
   refuse(text, "--finals", "number of finalists",
-         fmt::format("Write how many of the best, from 1 to {}, or off.", kMostFinalists));
+         fmt::format("Write how many of the best to measure again, from 1 to {}, or off.", kMostFinalists));
 }
 
 void apply_sustained(const std::string& text, FinalsPolicy& finals) {
@@ -86,7 +86,7 @@ void apply_sustained(const std::string& text, FinalsPolicy& finals) {
   finals.sustained_s = *seconds;
   if (finals.configurations > 0) return;
   throw UserError("nothing runs back to back without finals", Where{"--sustained", ""},
-                  "Leave the flag out, or hold finals: --finals 10.");
+                  "Leave the flag out, or run finals: --finals 10.");
 }
 
 }  // namespace
@@ -95,20 +95,21 @@ void MeasureFlags::add_to(CLI::App& command) {
   command.add_option("--baseline", baseline,
                      "Compare with none, cublas, or lt: also the fastest of cuBLASLt's heuristics");
   command.add_option("--precision", precision,
-                     "Samples end when the median's 95% interval is within so many percent of it");
+                     "Stop sampling once the median's 95% interval is within this percentage of it");
   command.add_option(
       "--cache", cache,
       "L2 before a launch: cold (flushed), dirty (flushed, but full of lines to write back), rotate "
       "(another copy of the buffers) or warm");
   command.add_option("--sustained", sustained,
-                     "Afterwards run the finals' best back to back for so long each (2s, 1min)");
+                     "After the finals, run their best back to back for this long each (2s, 1min)");
 }
 
 void MeasureFlags::add_contest_to(CLI::App& command) {
-  command.add_option("--screening", screening,
-                     "Give up what is clearly slower than the leader by this factor (1.5), or off");
+  command.add_option(
+      "--screening", screening,
+      "Drop configurations that are clearly slower than the leader by this factor (1.5), or off");
   command.add_option("--finals", finals,
-                     "Measure so many of the best again, in turns with the baselines (10), or off");
+                     "Re-measure the N best, interleaved with the baselines (default 10), or off");
 }
 
 void MeasureFlags::apply(TuneSpec& spec) const {
@@ -138,10 +139,10 @@ void check_flags_beside_model(const CLI::App& command) {
     const bool chooses_rows = replays && flag == std::string_view("--cache");
     if (chooses_rows || !is_given(command, flag)) continue;
     if (replays) {
-      throw UserError("has no effect beside --replay, with which times are as they were recorded",
-                      Where{flag, ""}, "Leave the flag out.");
+      throw UserError("has no effect with --replay: times are as they were recorded", Where{flag, ""},
+                      "Leave the flag out.");
     }
-    throw UserError("has no effect beside --gpu, with which times are predicted", Where{flag, ""},
+    throw UserError("has no effect with --gpu: times are predicted", Where{flag, ""},
                     "Leave the flag out, or leave out --gpu to measure on a GPU of this machine.");
   }
 }

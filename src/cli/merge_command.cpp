@@ -32,7 +32,7 @@ void check_inputs(const MergeOptions& options) {
   for (const fs::path& input : options.inputs) {
     if (!fs::equivalent(input, options.output, ignored)) continue;
     throw UserError("the output is one of the inputs", Where{input.string(), ""},
-                    "Leave it out of the inputs: what it holds stays there.");
+                    "Leave it out of the inputs: its rows are kept.");
   }
 }
 
@@ -51,9 +51,9 @@ std::list<DatabaseCopy> copies_of(const MergeOptions& options) {
 }
 
 std::string as_text(const fs::path& file, const MergeSummary& summary) {
-  return fmt::format("{}: {} rows, {} new, {} replaced; {} new sweeps, {} calibrations\n",
-                     printable(file.string()), summary.rows, summary.new_rows, summary.replaced,
-                     summary.sweeps, summary.calibrations);
+  return fmt::format("{}: {}, {} new, {} replaced; {}, {}\n", printable(file.string()),
+                     counted(summary.rows, "row"), summary.new_rows, summary.replaced,
+                     counted(summary.sweeps, "new sweep"), counted(summary.calibrations, "calibration"));
 }
 
 nlohmann::ordered_json as_json(const fs::path& file, const MergeSummary& summary) {
@@ -136,7 +136,7 @@ int run(const MergeOptions& options) {
     files.push_back(as_json(file, summary));
     text += as_text(file, summary);
   }
-  text += fmt::format("{} now has {} rows\n", printable(options.output.string()), merged.rows);
+  text += fmt::format("{} now has {}\n", printable(options.output.string()), counted(merged.rows, "row"));
   if (json) {
     const nlohmann::ordered_json document{
         {"database", options.output.string()}, {"rows", merged.rows}, {"inputs", files}};
@@ -151,15 +151,15 @@ int run(const MergeOptions& options) {
 void add_merge_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<MergeOptions>();
   CLI::App* command = app.add_subcommand("merge", "Join databases");
-  command->add_option("DATABASE", options->inputs, "Databases to join; they stay as they are")->required();
-  command->add_option("-o,--output", options->output, "The database they go into; it need not be new")
+  command->add_option("DATABASE", options->inputs, "Databases to merge; they are not changed")->required();
+  command->add_option("-o,--output", options->output, "Database to write into; it may exist already")
       ->required();
   command->add_option("--format", options->format, "table or json: how to print the summary")
       ->capture_default_str();
   command->footer(
-      "Of two rows of one key a measured time counts more than one given up as slow, that more than a "
-      "failure;\n"
-      "then the later one counts. Sweeps get new numbers.\n"
+      "Of two rows with the same key, a measured time wins over one of a dropped configuration, and that "
+      "over "
+      "a\nfailure; otherwise the later row wins. Sweeps get new numbers.\n"
       "Examples:\n  tiletune merge a.db b.db -o all.db\n  tiletune merge colleague.db -o "
       "results/tiletune.db");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

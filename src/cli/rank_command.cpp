@@ -73,7 +73,7 @@ bool lists_failures(const RankOptions& options) {
 /// Refuses what a list of another kind would ignore.
 void check_combination(const RankOptions& options) {
   const auto refuse = [](const char* option, const char* beside) {
-    throw UserError(fmt::format("has no effect beside {}", beside), Where{option, ""},
+    throw UserError(fmt::format("has no effect with {}", beside), Where{option, ""},
                     "Leave one of the two out.");
   };
   if (options.best && options.ladder) refuse("--best", "--ladder");

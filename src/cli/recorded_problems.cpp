@@ -18,7 +18,7 @@ void check(const std::string& text) {
   // As they are recorded: neither a sign nor zeros in front.
   const auto is_size = [](const std::string& size) { return size.front() != '-' && size.front() != '0'; };
   if (sizes && std::all_of(sizes->begin(), sizes->end(), is_size)) return;
-  throw UserError(fmt::format("'{}' is no problem", text), Where{"--problem", ""},
+  throw UserError(fmt::format("'{}' is not a problem", text), Where{"--problem", ""},
                   "Write it as it is recorded: 4096x4096x64, or 1000x77x513,lda=520.");
 }
 

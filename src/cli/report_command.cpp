@@ -33,8 +33,8 @@ void print_result(const ReportFlags& flags, const ReportSize& size) {
                  : fmt::format(", {} slower ones left out (--limit)", size.configurations - size.shown));
   if (!report_has_charts()) {
     fmt::print(stderr,
-               "tables stand in place of the charts: this tiletune was built without Vega (apt-get install "
-               "libjs-vega, then build anew)\n");
+               "the page has tables instead of charts: tiletune was built without Vega (apt-get install "
+               "libjs-vega, then rebuild)\n");
   }
 }
 
@@ -80,7 +80,7 @@ void add_report_command(CLI::App& app, Action& action, const std::string& comman
       ->capture_default_str();
   command->add_option("-o,--output", flags->output, "The page; -: standard output")->capture_default_str();
   command->footer(
-      "The page needs nothing but a browser, and no network.\nExamples:\n  tiletune report\n"
+      "The page needs a browser and no network.\nExamples:\n  tiletune report\n"
       "  tiletune report --db results/tiletune.db --problem 4096x4096x4096 -o report.html");
   command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
 }

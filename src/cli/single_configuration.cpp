@@ -54,7 +54,7 @@ std::optional<double> finite(const std::string& text) {
   return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
-/// The text as a value of the parameter's type; none when it is no such value.
+/// The text as a value of the parameter's type; none when it is not such a value.
 std::optional<Value> value_from(const std::string& text, const Parameter& parameter) {
   const Value& model = parameter.values.front();
   if (std::holds_alternative<std::string>(model)) return text;

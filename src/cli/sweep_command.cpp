@@ -53,7 +53,7 @@ void apply_budget(const std::string& text, Budget& budget) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, budget.evaluations);
   if (error == std::errc() && rest == end && budget.evaluations > 0) return;
-  throw UserError(fmt::format("'{}' is no budget", text), Where{"--budget", ""},
+  throw UserError(fmt::format("'{}' is not a budget", text), Where{"--budget", ""},
                   "Write a time such as 60s, 5min or 2h, or a number of configurations such as 500.");
 }
 
@@ -158,27 +158,24 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       ->excludes("--gpus");
   CLI::Option* replay = command->add_option(
       "--replay", options->replay,
-      "Answer from the rows of this database, or of another tool's file that import reads, compile nothing "
-      "and measure nothing. Rows are kept where --db names "
-      "another file");
+      "Take times from this database, or from another tool's file that import reads, instead of compiling "
+      "and measuring. Rows are kept only if --db names another file");
   command
-      ->add_option(
-          "--repeat", options->repeat,
-          "With --replay: so many runs with seeds one after the other, and the quartiles of what they "
-          "found after each number of evaluations")
+      ->add_option("--repeat", options->repeat,
+                   "With --replay: repeat N times with consecutive seeds; print quartiles of the best time "
+                   "after each evaluation")
       ->check(CLI::Range(1, 10000))
       ->needs(replay);
   // For tests: a program that speaks the GPU worker's protocol; repeated for its arguments.
   command->add_option("--gpu-worker", options->gpus.worker)->allow_extra_args(false)->group("");
   command->add_option("--strategy", options->strategy, "exhaustive or random, instead of the config's")
       ->check(CLI::IsMember(strategy_names()));
-  command->add_option("--seed", options->seed, "Of the random strategy, instead of the config's")
+  command->add_option("--seed", options->seed, "Seed of the random strategy, instead of the config's")
       ->check(whole_number());
   command->add_option(
       "--budget", options->budget,
-      "Stop after a time of the whole sweep (60s, 5min, 2h: with --replay, seconds of compiling "
-      "and measuring as recorded), or a number of configurations of each template on each "
-      "problem (500)");
+      "Stop the sweep after this time (60s, 5min, 2h; with --replay, recorded seconds of compiling and "
+      "measuring), or after this number of configurations of each template on each problem (500)");
   options->measure.add_to(*command);
   options->measure.add_contest_to(*command);
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
@@ -186,7 +183,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       ->check(whole_number())
       ->capture_default_str();
   command->add_flag("-q,--quiet", options->quiet, "No progress, only results");
-  command->add_flag("--remeasure", options->remeasure, "Measure again what the database holds already")
+  command->add_flag("--remeasure", options->remeasure, "Measure again what the database already holds")
       ->excludes(replay);
   replay->excludes("--gpus");
   command->footer(

@@ -41,13 +41,13 @@ std::string counts_line(const SweepSummary& summary) {
   std::string text = fmt::format("{} of {} configurations in {}", summary.finished, summary.planned,
                                  human_seconds(summary.wall_s));
   if (!counts.empty()) text += ": " + outcome_summary(counts);
-  if (summary.reused > 0) text += fmt::format("; {} known from before", summary.reused);
+  if (summary.reused > 0) text += fmt::format("; {} reused", summary.reused);
   text += fmt::format(" (compiling {} of CPU time, evaluating {}", human_seconds(summary.compile_cpu_s),
                       human_seconds(summary.evaluate_s));
   if (summary.finals > 0) text += fmt::format(", finals {}", human_seconds(summary.finals_s));
   if (summary.gpu_s > 0) text += fmt::format("; GPU time {}", human_seconds(summary.gpu_s));
   if (summary.discarded_samples > 0)
-    text += fmt::format("; {} samples discarded for throttling", summary.discarded_samples);
+    text += fmt::format("; {} discarded for throttling", counted(summary.discarded_samples, "sample"));
   return text + ")\n";
 }
 
@@ -58,7 +58,7 @@ std::string unranked_lines(const std::string& database, const SweepSummary& summ
   for (const auto& [outcome, count] : summary.outcomes) {
     const std::string list = fmt::format(" tiletune rank --db {} --outcome {}", database, name(outcome));
     if (outcome == Outcome::screened_out) {
-      text += "given up as clearly slower than the leader:" + list + "\n";
+      text += "dropped as clearly slower than the leader:" + list + "\n";
     } else if (outcome != Outcome::ok) {
       failures += (failures.empty() ? "" : ";") + list;
     }
@@ -77,21 +77,20 @@ std::string outcome_lines(const Database& rows, const SweepSummary& summary) {
   }
   if (all_lost(summary.outcomes)) {
     text +=
-        "Whatever ran was lost. Was it the GPU's fault, and not the kernels'? Measure again with "
+        "Every kernel that ran was lost. If the GPU failed, and not the kernels, measure again with "
         "--remeasure.\n";
   }
   if (summary.failure) {
     text +=
-        "Broken off by an error, which comes last; what was recorded until then is kept, and the same "
-        "command goes on from there.\n";
+        "Stopped by an error, shown last. What was recorded before it is kept; run the same command again to "
+        "continue.\n";
   }
-  if (summary.interrupted) text += "Interrupted: run the same command again to go on where it stopped.\n";
+  if (summary.interrupted) text += "Interrupted: run the same command again to continue.\n";
   for (const std::string& gpu : summary.retired) text += printable(gpu) + "\n";
-  if (summary.out_of_budget) text += "The time budget is spent: run the same command again to go on.\n";
+  if (summary.out_of_budget) text += "The time budget is spent: run the same command again to continue.\n";
   if (summary.finals_left_out > 0) {
-    text += fmt::format(
-        "Finals of {} problem{} did not come to their end: run the same command again to hold them.\n",
-        summary.finals_left_out, summary.finals_left_out == 1 ? "" : "s");
+    text += fmt::format("Finals of {} problem{} did not finish: run the same command again to run them.\n",
+                        summary.finals_left_out, summary.finals_left_out == 1 ? "" : "s");
   }
   return text;
 }
@@ -103,7 +102,7 @@ std::vector<std::string> template_names(const TuneSpec& spec) {
   return names;
 }
 
-/// In the order of the config's problems: rows known from before may stand elsewhere in the database.
+/// In the order of the config's problems: reused rows may stand elsewhere in the database.
 template <typename Group>
 void sort_by_problem(std::vector<Group>& groups, const TuneSpec& spec) {
   const auto place = [&](const Group& group) {

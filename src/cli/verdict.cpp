@@ -46,7 +46,7 @@ std::string shares(const Trial& best, const std::vector<Trial>& baselines) {
   return join(texts, ", ");
 }
 
-/// "2 others cannot be told from it: sgemm_warptile PAD_A=4; sgemm_warptile PAD_A=8"
+/// "2 others cannot be distinguished from it: sgemm_warptile PAD_A=4; sgemm_warptile PAD_A=8"
 std::string ties(const Contest& contest, bool predicted) {
   if (contest.others == 0) return predicted ? "" : "; no other configuration ties with it";
   VaryingParameters parameters;
@@ -58,7 +58,7 @@ std::string ties(const Contest& contest, bool predicted) {
     names.push_back(leader.template_name + (differing.empty() ? "" : " " + printable(differing)));
   }
   if (contest.others > names.size()) names.push_back(fmt::format("{} more", contest.others - names.size()));
-  return fmt::format("; {} other{} cannot be told from it: {}", contest.others,
+  return fmt::format("; {} other{} cannot be distinguished from it: {}", contest.others,
                      contest.others == 1 ? "" : "s", join(names, "; "));
 }
 

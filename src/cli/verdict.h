@@ -9,8 +9,8 @@
 namespace tiletune {
 
 /// The sentence that matters of a group: which configuration won, how it compares with each baseline, and
-/// what cannot be told from it; how sure that is stands under the table. Empty when none ranks first. A sweep
-/// that is not `whole` has chosen so far only.
+/// what cannot be distinguished from it; how sure that is stands under the table. Empty when none ranks
+/// first. A sweep that is not `whole` has chosen so far only.
 std::string verdict(const RankingGroup& group, const Database& database, bool whole);
 
 /// How accurate a sweep's results are: the largest relative error against its bound, where the bound comes

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "base/cbor.h"
 #include "base/error.h"
@@ -46,6 +47,19 @@ std::optional<Compiled> decode(const std::string& content, const std::string& ke
   return std::nullopt;
 }
 
+/// Removes what processes left that were killed while they wrote this file. One that still writes it
+/// publishes nothing then, which is no loss: its content is about to be there.
+void remove_drafts(const fs::path& file) {
+  const std::string beginning = file.filename().string() + ".";
+  std::error_code error;
+  std::vector<fs::path> drafts;
+  for (auto entry = fs::directory_iterator(file.parent_path(), error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(beginning)) drafts.push_back(entry->path());
+  }
+  for (const fs::path& draft : drafts) fs::remove(draft, error);
+}
+
 }  // namespace
 
 CubinCache::CubinCache(fs::path folder) : folder_(std::move(folder)) { make_private_folder(folder_); }
@@ -75,8 +89,10 @@ void CubinCache::store(const Compiled& compiled) const {
                                     {"dependencies", to_json(compiled.dependencies)}};
   std::string payload;
   nlohmann::ordered_json::to_cbor(json, payload);
+  const fs::path path = path_of(compiled.binary->key);
+  remove_drafts(path);
   try {
-    write_private_file_atomically(path_of(compiled.binary->key), header(payload) + payload);
+    write_private_file_atomically(path, header(payload) + payload);
   } catch (const UserError&) {
   }
 }

@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "base/file.h"
+
 namespace tiletune {
 
 namespace fs = std::filesystem;
@@ -54,16 +56,12 @@ IncludedFiles::~IncludedFiles() {
 }
 
 bool IncludedFiles::is_of_toolkit(const fs::path& name) const {
-  if (!toolkit_) return false;
-  const fs::path normal = name.lexically_normal();
-  return std::mismatch(toolkit_->begin(), toolkit_->end(), normal.begin(), normal.end()).first ==
-         toolkit_->end();
+  return toolkit_ && is_within(name.lexically_normal(), *toolkit_);
 }
 
 bool IncludedFiles::is_searched_behind(const fs::path& name) const {
-  return std::any_of(source_.search_behind.begin(), source_.search_behind.end(), [&](const fs::path& folder) {
-    return std::mismatch(folder.begin(), folder.end(), name.begin(), name.end()).first == folder.end();
-  });
+  return std::any_of(source_.search_behind.begin(), source_.search_behind.end(),
+                     [&](const fs::path& folder) { return is_within(name, folder); });
 }
 
 Descriptor IncludedFiles::find_own(const fs::path& name) {

@@ -28,7 +28,7 @@ Outcome outcome_of_reply(const std::string& text) {
   if (outcome == Outcome::ok || outcome == Outcome::compile_failed || outcome == Outcome::compile_crashed) {
     return *outcome;
   }
-  throw ProtocolError(fmt::format("'{}' is no outcome of a compile worker", text));
+  throw ProtocolError(fmt::format("'{}' is not an outcome of a compile worker", text));
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ void check_option(const std::string& option, std::span<const OptionRule> rules, 
   const auto parsed = parse(option, rules);
   if (!parsed) {
     const std::string near = suggestion(option.substr(0, option.find('=')), names(rules));
-    throw UserError(fmt::format("'{}' is no {} option that may be given here", option, whose), where,
+    throw UserError(fmt::format("'{}' is not a {} option that may be given here", option, whose), where,
                     std::string(trim(near)) + " The architecture, folders and files are tiletune's to set.");
   }
   if (!accepts(*parsed->rule, parsed->value)) {

@@ -29,7 +29,7 @@ void speak_and_end(int signal) {
 }  // namespace
 
 std::string out_of_memory_reason(std::uint64_t limit_bytes) {
-  return fmt::format("the compiler wanted more than {} of memory; raise --max-compile-memory",
+  return fmt::format("the compiler needed more than {} of memory; raise --max-compile-memory",
                      human_bytes(limit_bytes));
 }
 

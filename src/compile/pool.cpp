@@ -216,7 +216,7 @@ void CompilePool::Impl::receive(Worker& worker) {
 void CompilePool::Impl::take_reply(Worker& worker, CompileReply reply) {
   const bool wanted = worker.state == Worker::State::busy && reply.key == worker.job->key &&
                       (!reply.binary || reply.binary->key == reply.key);
-  if (!wanted) throw ProtocolError("an answer arrived that nobody asked for");
+  if (!wanted) throw ProtocolError("an answer arrived that was not asked for");
   QueuedJob done = std::move(*worker.job);
   worker.job.reset();
   worker.state = reply.last ? Worker::State::ended : Worker::State::idle;

@@ -44,7 +44,7 @@ KernelSource kernel_source_from_json(const nlohmann::ordered_json& json, const F
   source.may_leave = json.at("may_leave").get<bool>();
   for (const auto& root : json.at("roots")) {
     const std::uint64_t number = message_unsigned(root.at("folder"));
-    if (number >= folders.size()) throw ProtocolError("a compile request names a folder that is not there");
+    if (number >= folders.size()) throw ProtocolError("a compile request names a folder that does not exist");
     source.roots.push_back({root.at("name").get<std::string>(), folders[number]});
   }
   return source;
@@ -87,10 +87,10 @@ std::string architecture_for(int major, int minor) {
     std::vector<std::string> known;
     known.reserve(supported.size());
     for (const int one : supported) known.push_back(fmt::format("{}.{}", one / 10, one % 10));
-    throw UserError(
-        fmt::format("NVRTC {} makes no code for compute capability {}.{}", nvrtc_version(), major, minor),
-        fmt::format("It knows {}. Build tiletune with a CUDA toolkit that supports this GPU.",
-                    join(known, ", ")));
+    throw UserError(fmt::format("NVRTC {} cannot generate code for compute capability {}.{}", nvrtc_version(),
+                                major, minor),
+                    fmt::format("It knows {}. Build tiletune with a CUDA toolkit that supports this GPU.",
+                                join(known, ", ")));
   }
   return fmt::format("sm_{}{}", wanted, wanted >= kFirstWithSpecific ? "a" : "");
 }

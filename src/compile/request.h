@@ -15,7 +15,7 @@ namespace tiletune {
 struct CompileRequest {
   KernelSource source;
   std::vector<std::string> options;  ///< NVRTC's, all but where this machine keeps the CUDA headers
-  std::string kernel_expression;     ///< "sgemm<128, 64>", or the plain name of a kernel that is no template
+  std::string kernel_expression;  ///< "sgemm<128, 64>", or the plain name of a kernel that is not a template
 
   /// Hash of source, options, expression and the NVRTC version, under which a result lies in the cache
   /// together with its dependencies.

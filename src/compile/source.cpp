@@ -22,14 +22,9 @@ namespace {
 
 /// `path` relative to `folder`; none when it lies elsewhere. Both are normal.
 std::optional<fs::path> beneath(const fs::path& path, const fs::path& folder) {
-  if (folder == ".") {
-    if (path.is_absolute() || *path.begin() == "..") return std::nullopt;
-    return path;
-  }
-  const auto [rest, end] = std::mismatch(path.begin(), path.end(), folder.begin(), folder.end());
-  if (end != folder.end() || rest == path.end() || *rest == "..") return std::nullopt;
-  fs::path relative;
-  std::for_each(rest, path.end(), [&](const fs::path& part) { relative /= part; });
+  if (folder != "." && !is_within(path, folder)) return std::nullopt;
+  fs::path relative = path.lexically_relative(folder);
+  if (relative.empty() || relative == "." || *relative.begin() == "..") return std::nullopt;
   return relative;
 }
 

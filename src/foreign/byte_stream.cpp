@@ -28,7 +28,7 @@ int open_file_or_pipe(const std::filesystem::path& path) {
         where, "Check the path.");
   }
   if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
-    throw UserError(S_ISDIR(status.st_mode) ? "this is a folder, not a file" : "this is no file", where,
+    throw UserError(S_ISDIR(status.st_mode) ? "this is a folder, not a file" : "not a file", where,
                     "Name a file.");
   }
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);

@@ -88,7 +88,7 @@ class Splitter : public JsonEvents {
     const Where where{file_, error.place};
     if (!stream_.at_end() || !seen_something_) {
       throw UserError(
-          "this is no JSON: " + error.why + in_row(), where,
+          "not valid JSON: " + error.why + in_row(), where,
           "Import Kernel Tuner caches, T4 results, KTT's JSON output or what 'tiletune export' wrote.");
     }
     if (!in_rows_) throw UserError("is cut off", where, "Copy it again.");

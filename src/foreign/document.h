@@ -29,7 +29,7 @@ enum class DocumentEnd {
 };
 
 /// Reads a JSON document, gzipped or not, without ever holding more than one row or member of it. Throws
-/// UserError, with line and column, for what is no JSON, ends among other members than the rows or is nested
+/// UserError, with line and column, for what is not JSON, ends among other members than the rows or is nested
 /// too deep.
 DocumentEnd read_document(const std::filesystem::path& file, const DocumentEvents& events);
 

@@ -39,7 +39,7 @@ class ForeignFormat {
   /// "Kernel Tuner cache"
   virtual std::string name() const = 0;
   /// Fills in what the row says; what all rows of the file share is there already. Throws UserError, at
-  /// `where`, for what is no row of the tool's.
+  /// `where`, for what is not a row of the tool's.
   virtual void read(const Branch& row, const Where& where, Trial& trial) = 0;
   /// Tiletune wrote the file: its rows have keys and all columns.
   virtual bool own() const { return false; }

@@ -154,7 +154,7 @@ class Import {
     events.row = [&](std::string_view key, const Branch& row) { add(key, row); };
     const DocumentEnd end = read_document(file_, events);
     if (!format_) {
-      throw UserError("is no recording of a tool that is known here", Where{file_.string(), ""},
+      throw UserError("not a recording of a known tool", Where{file_.string(), ""},
                       "Import a cache file of Kernel Tuner, T4 results, the JSON output of KTT or what "
                       "'tiletune export' wrote.");
     }
@@ -172,7 +172,7 @@ class Import {
  private:
   void begin_rows(const std::string& name) {
     if (format_) {
-      throw UserError("rows stand in two places", Where{file_.string(), "/" + name},
+      throw UserError("the rows are given in two places", Where{file_.string(), "/" + name},
                       "Remove one of the two.");
     }
     const FormatKind& kind = *kind_of(name);
@@ -209,7 +209,8 @@ class Import {
     const Where where =
         key.empty() ? place_.at(static_cast<std::size_t>(row_number_)) : place_.at(std::string(key));
     ++row_number_;
-    if (!row.is(Tree::Kind::object)) throw UserError("a row is an object", where, "Correct or remove it.");
+    if (!row.is(Tree::Kind::object))
+      throw UserError("a row must be an object", where, "Correct or remove it.");
     row_ = format_->shared();
     format_->read(row, where, row_);
     store(row_);

@@ -35,7 +35,8 @@ class KernelTunerFormat : public ForeignFormat {
                       "Is this a cache of Kernel Tuner?");
     }
     for (const Branch key : *keys) {
-      if (!key.is(Tree::Kind::text)) throw UserError("a parameter's name is no string", where, "Correct it.");
+      if (!key.is(Tree::Kind::text))
+        throw UserError("a parameter's name is not a string", where, "Correct it.");
       if (std::find(parameters_.begin(), parameters_.end(), key.text()) != parameters_.end())
         throw named_twice(key.text(), where);
       parameters_.emplace_back(key.text());

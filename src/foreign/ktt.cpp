@@ -42,7 +42,7 @@ class KttFormat : public ForeignFormat {
     read_kernel(row.text_of("KernelName"), where, trial);
     read_configuration(row, where, trial);
     if (!set_outcome(kKttWords, row.text_of("Status"), trial)) {
-      throw UserError(fmt::format("'{}' is no known status", row.text_of("Status")), where.at("Status"),
+      throw UserError(fmt::format("'{}' is not a known status", row.text_of("Status")), where.at("Status"),
                       known_words(kKttWords));
     }
     const auto results = row.find("ComputationResults");
@@ -57,7 +57,7 @@ class KttFormat : public ForeignFormat {
   void read_kernel(std::string_view name, const Where& where, Trial& trial) const {
     trial.template_name = name.empty() ? facts_.kernel : name;
     if (trial.template_name.empty())
-      throw UserError("the row names no kernel", where.at("KernelName"), "Say it: --kernel NAME.");
+      throw UserError("the row does not name its kernel", where.at("KernelName"), "Name it: --kernel NAME.");
     check_same(trial.template_name, facts_, &ImportFacts::kernel, "--kernel", where);
   }
 

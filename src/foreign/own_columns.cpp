@@ -42,8 +42,8 @@ void refuse(const char* column, const char* why, const Where& where) {
 /// Of two rows the later one counts, as texts compare.
 void check_moment(const std::string& when, const Where& where) {
   if (when.empty() || utc_time(when) == when) return;
-  throw UserError(fmt::format("'{}' is no time such as 2026-11-21T10:00:00Z", when), where.at("recorded_at"),
-                  "Correct it.");
+  throw UserError(fmt::format("'{}' is not a time such as 2026-11-21T10:00:00Z", when),
+                  where.at("recorded_at"), "Correct it.");
 }
 
 /// Figures that no kernel can have, however the file came to say them.
@@ -54,10 +54,10 @@ void check_figures(const Trial& trial, const Where& where) {
       {"mean_us", trial.mean_us},         {"isolated_us", trial.isolated_us},
       {"baseline_us", trial.baseline_us}, {"predicted_us", trial.predicted_us}};
   for (const auto& [column, time] : times) {
-    if (time && !(std::isfinite(*time) && *time > 0)) refuse(column, "this is no time of a kernel", where);
+    if (time && !(std::isfinite(*time) && *time > 0)) refuse(column, "not a valid kernel time", where);
   }
   for (const double sample : trial.samples_us) {
-    if (!(std::isfinite(sample) && sample > 0)) refuse("samples_us", "this is no time of a kernel", where);
+    if (!(std::isfinite(sample) && sample > 0)) refuse("samples_us", "not a valid kernel time", where);
   }
   const std::pair<const char*, std::optional<std::int64_t>> counts[] = {
       {"registers", trial.registers},
@@ -84,10 +84,10 @@ void read_sweeps(const Branch& object, const Where& where, Trial& trial) {
     trial.sweeps = {trial.sweep_id, trial.seen_in_sweep};
     return;
   }
-  if (!list->is(Tree::Kind::list)) throw UserError("this is no list", where.at("sweeps"), "Correct it.");
+  if (!list->is(Tree::Kind::list)) throw UserError("not a list", where.at("sweeps"), "Correct it.");
   for (const Branch sweep : *list) {
     if (!sweep.is(Tree::Kind::integer))
-      throw UserError("this is no list of sweeps", where.at("sweeps"), "Correct it.");
+      throw UserError("not a list of sweeps", where.at("sweeps"), "Correct it.");
     trial.sweeps.push_back(sweep.integer());
   }
 }
@@ -95,11 +95,11 @@ void read_sweeps(const Branch& object, const Where& where, Trial& trial) {
 }  // namespace
 
 std::vector<double> numbers_of(const Branch& list, const Where& where) {
-  if (!list.is(Tree::Kind::list)) throw UserError("this is no list", where, "Correct it.");
+  if (!list.is(Tree::Kind::list)) throw UserError("not a list", where, "Correct it.");
   std::vector<double> numbers;
   for (const Branch number : list) {
     if (!number.is_number())
-      throw UserError("this is no number", where.at(numbers.size()), "Correct or remove the row.");
+      throw UserError("not a number", where.at(numbers.size()), "Correct or remove the row.");
     numbers.push_back(number.number());
   }
   return numbers;
@@ -111,7 +111,8 @@ void read_own_columns(const Branch& object, const Where& where, const ImportFact
     if (!value) continue;
     const auto cell = cell_of(*value, column.type, where.at(column.name));
     if (!cell)
-      throw UserError(fmt::format("this is no {}", column.name), where.at(column.name), "Correct it.");
+      throw UserError(fmt::format("not a value of the column {}", column.name), where.at(column.name),
+                      "Correct it.");
     try {
       column.write(trial, *cell);
     } catch (const UserError& error) {
@@ -123,9 +124,9 @@ void read_own_columns(const Branch& object, const Where& where, const ImportFact
   if (trial.kind != "kernel" && trial.kind != "baseline" && trial.kind != "twin")
     refuse("kind", "this is neither kernel, baseline nor twin", where);
   if (!trial.parameters.empty() && !trial.parameters.starts_with('{'))
-    refuse("parameters", "a kernel's parameters are an object", where);
+    refuse("parameters", "a kernel's parameters must be an object", where);
   if (trial.outcome == Outcome::ok && trial.source == Source::measured && !trial.median_us)
-    refuse("outcome", "a row that is ok has a time", where);
+    refuse("outcome", "a row that is ok must have a time", where);
   check_figures(trial, where);
   check_moment(trial.recorded_at, where);
   check_facts(trial, facts, where);
@@ -148,7 +149,8 @@ CalibrationRecord read_calibration(const Branch& object, const Where& where) {
     if (number != nullptr && value && value->is(Tree::Kind::null)) continue;  // It was not finite.
     if (number != nullptr && !value && column.name == std::string_view("read_gbs")) continue;  // version 1
     if (!value || !(text != nullptr ? value->is(Tree::Kind::text) : value->is_number()))
-      throw UserError(fmt::format("this is no {}", column.name), where.at(column.name), "Correct it.");
+      throw UserError(fmt::format("not a value of the column {}", column.name), where.at(column.name),
+                      "Correct it.");
     if (text != nullptr) calibration.** text = value->text();
     if (number != nullptr) calibration.** number = value->number();
   }

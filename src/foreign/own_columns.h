@@ -7,7 +7,7 @@
 
 namespace tiletune {
 
-/// A row as the object of its columns, which `export` writes. Members that are no columns are left alone.
+/// A row as the object of its columns, which `export` writes. Members that are not columns are left alone.
 /// Throws UserError, at `where`, for a value that its column cannot have, and for a row that tiletune cannot
 /// have written or that is of something else than the person says. A row that does not list its sweeps, as
 /// none once did, is of the one that made it and the one that it was last seen in.

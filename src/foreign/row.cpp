@@ -24,12 +24,12 @@ std::string known(std::string_view in_file, const ImportFacts& facts, std::strin
     return std::string(text);
   }
   if (!(facts.*fact).empty()) return facts.*fact;
-  throw UserError(fmt::format("does not say {}", what), where, fmt::format("Say it: {}.", option));
+  throw UserError(fmt::format("does not say {}", what), where, fmt::format("Add it: {}.", option));
 }
 
 void check_time(double microseconds, const Where& where) {
   if (std::isfinite(microseconds) && microseconds > 0) return;
-  throw UserError(fmt::format("{:g} us is no time of a kernel", microseconds), where,
+  throw UserError(fmt::format("{:g} us is not a valid kernel time", microseconds), where,
                   "Correct or remove the row.");
 }
 
@@ -92,9 +92,9 @@ Trial shared_row(const std::string& tool, const std::string& file, std::string_v
   trial.gpu = known(gpu, facts, &ImportFacts::gpu, "on which GPU it was recorded",
                     "--gpu \"NVIDIA A100-PCIE-40GB\"", where);
   trial.problem =
-      known(problem, facts, &ImportFacts::problem, "what problem it is of", "--problem 4096x4096", where);
+      known(problem, facts, &ImportFacts::problem, "which problem it is for", "--problem 4096x4096", where);
   check_problem(trial.problem, trim(problem).empty() ? Where{"--problem", ""} : Where{file, "/problem_size"});
-  trial.template_name = known(kernel, facts, &ImportFacts::kernel, "which kernel it is of",
+  trial.template_name = known(kernel, facts, &ImportFacts::kernel, "which kernel it is for",
                               facts.replayed ? "--template NAME" : "--kernel NAME", where);
   const nlohmann::ordered_json origin{{"tool", tool},
                                       {"file", std::filesystem::path(file).filename().string()}};
@@ -141,12 +141,12 @@ double time_unit(std::string_view in_file, const ImportFacts& facts, const Where
   if (said.empty() && given.empty()) {
     throw UserError("does not say the unit of its times", where,
                     facts.replayed ? "Import it with --time-unit ms, us, ns or s, and replay the database."
-                                   : "Say it: --time-unit ms, us, ns or s.");
+                                   : "Add it: --time-unit ms, us, ns or s.");
   }
   const auto in_us = [&](std::string_view unit) {
     if (const auto microseconds = microseconds_of(unit)) return *microseconds;
-    throw UserError(fmt::format("'{}' is no unit of time", unit), where,
-                    "Say it: --time-unit ms, us, ns or s.");
+    throw UserError(fmt::format("'{}' is not a unit of time", unit), where,
+                    "Add it: --time-unit ms, us, ns or s.");
   };
   if (said.empty()) return in_us(given);
   const double unit = in_us(said);
@@ -170,7 +170,8 @@ void set_times(std::optional<double> mean_us, const std::optional<Branch>& sampl
   Samples taken;
   if (samples && samples->is(Tree::Kind::list)) {
     for (const Branch sample : *samples) {
-      if (!sample.is_number()) throw UserError("a sample is no number", where, "Correct or remove the row.");
+      if (!sample.is_number())
+        throw UserError("a sample is not a number", where, "Correct or remove the row.");
       taken.times_us.push_back(sample.number() * unit_us);
       check_time(taken.times_us.back(), where);
     }

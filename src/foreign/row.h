@@ -73,7 +73,7 @@ bool is_figure(double value);
 std::optional<double> figure_of(const Branch& object, std::string_view name);
 
 /// The times of a configuration that ran: the tool's own figure, which is a mean, and its samples, if it
-/// keeps them. Throws UserError where there is neither, one is no time, or they cannot be of one unit.
+/// keeps them. Throws UserError where there is neither, one is not a time, or they cannot be of one unit.
 void set_times(std::optional<double> mean_us, const std::optional<Branch>& samples, double unit_us,
                const Where& where, Trial& trial);
 

@@ -23,7 +23,7 @@ constexpr std::array kT4Words{
     ForeignOutcome{"constraints", Outcome::refused, "refused before it was compiled or launched"},
     ForeignOutcome{"timeout", Outcome::timeout, "took too long"}};
 
-/// The measurement of the first objective; where that is no time, the one called "time".
+/// The measurement of the first objective; where that is not a time, the one called "time".
 std::optional<Branch> time_of(const Branch& row) {
   const auto measurements = row.find("measurements");
   if (!measurements || !measurements->is(Tree::Kind::list)) return std::nullopt;
@@ -93,7 +93,8 @@ class T4Format : public ForeignFormat {
     const Where other_rows = metadata_place_.at("tiletune").at("other_rows");
     each("other_rows", [&](const Branch& row) {
       const Where where = other_rows.at(other_rows_.size());
-      if (!row.is(Tree::Kind::object)) throw UserError("a row is an object", where, "Correct or remove it.");
+      if (!row.is(Tree::Kind::object))
+        throw UserError("a row must be an object", where, "Correct or remove it.");
       read_own_columns(row, where, facts_, other_rows_.emplace_back());
     });
   }
@@ -101,7 +102,7 @@ class T4Format : public ForeignFormat {
   void read_own_row(const Branch& row, const Where& where, Trial& trial) const {
     const auto columns = row.find("tiletune");
     if (!columns) {
-      throw UserError("the row lacks what tiletune wrote of it", where.at("tiletune"),
+      throw UserError("the row lacks tiletune's own columns", where.at("tiletune"),
                       "Export it again, or remove 'tiletune' from 'metadata' too.");
     }
     const auto times = row.find("times");
@@ -124,7 +125,7 @@ class T4Format : public ForeignFormat {
   void read_result(const Branch& row, const Where& where, Trial& trial) const {
     const std::string_view invalidity = row.text_of("invalidity");
     if (!set_outcome(kT4Words, invalidity, trial)) {
-      throw UserError(fmt::format("'{}' is no known invalidity", invalidity), where.at("invalidity"),
+      throw UserError(fmt::format("'{}' is not a known invalidity", invalidity), where.at("invalidity"),
                       known_words(kT4Words));
     }
     if (trial.outcome == Outcome::ok && is_wrong(row)) {

@@ -78,7 +78,7 @@ class Branch {
   double number() const;
   std::string_view text() const { return tree_->view(node().text); }
 
-  /// The member of that name; none where this is no object, or has none.
+  /// The member of that name; none where this is not an object, or has none.
   std::optional<Branch> find(std::string_view name) const;
   /// The text of that member, or nothing.
   std::string_view text_of(std::string_view name) const;

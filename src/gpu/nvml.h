@@ -106,7 +106,7 @@ class NvmlSystem {
 };
 
 /// "sw_power_cap, hw_slowdown", in nvidia-smi's words; empty when nothing throttles. That the GPU is idle, or
-/// keeps to the clocks set for applications, is no throttling.
+/// keeps to the clocks set for applications, is not throttling.
 std::string throttle_text(std::uint64_t reasons);
 
 /// The processes that are none of `own`. Where the driver counts processes in another way than `own` does (in

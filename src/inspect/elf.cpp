@@ -40,14 +40,14 @@ int architecture_of(std::string_view image) {
 }  // namespace
 
 void throw_bad_cubin(const std::string& what) {
-  throw UserError("the compiled kernel is no usable cubin: " + what,
+  throw UserError("the compiled kernel is not a usable cubin: " + what,
                   "Remove it from the cubin cache and compile it again.");
 }
 
 CubinElf::CubinElf(std::string_view image) {
-  if (image.substr(0, 4) != "\177ELF") throw_bad_cubin("it is no ELF file");
+  if (image.substr(0, 4) != "\177ELF") throw_bad_cubin("it is not an ELF file");
   if (read_scalar<std::uint8_t>(image, 4) != 2 || read_scalar<std::uint8_t>(image, 5) != 1) {
-    throw_bad_cubin("it is no 64-bit little-endian ELF file");
+    throw_bad_cubin("it is not a 64-bit little-endian ELF file");
   }
   if (read_scalar<std::uint16_t>(image, 0x12) != kMachineCuda)
     throw_bad_cubin("it is for another machine than a GPU");

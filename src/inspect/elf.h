@@ -34,7 +34,7 @@ struct ElfSection {
 /// A cubin as an ELF64 image. Every offset in it is checked against its length; nothing in it is trusted.
 class CubinElf {
  public:
-  /// Keeps a view of the image. Throws UserError when it is no ELF64 file of a GPU or is cut off.
+  /// Keeps a view of the image. Throws UserError when it is not an ELF64 file of a GPU or is cut off.
   explicit CubinElf(std::string_view image);
 
   const std::vector<ElfSection>& sections() const { return sections_; }

@@ -140,7 +140,7 @@ class ModelReader {
     const std::string source = text(figure, "source", where);
     const bool is_id = std::find(sources_.begin(), sources_.end(), source) != sources_.end();
     if (!is_id && source.find(' ') == std::string::npos) {
-      fail(fmt::format("'{}' is no id of the table 'sources'", source), where.at("source"),
+      fail(fmt::format("'{}' is not an id of the table 'sources'", source), where.at("source"),
            "Name a document, or an id of the table." + suggestion(source, sources_));
     }
     return member(figure, "value", where);

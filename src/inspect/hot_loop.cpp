@@ -52,7 +52,7 @@ bool writes_results(const SassInstruction& instruction) {
   }
 }
 
-/// A branch to itself ends a kernel and is no loop.
+/// A branch to itself ends a kernel and is not a loop.
 Loops find_loops(const std::vector<SassInstruction>& code) {
   Loops loops;
   for (std::size_t i = 0; i < code.size(); ++i) {

@@ -24,7 +24,7 @@ struct HotLoop {
 };
 
 /// Loops are the ranges from the target of a backward branch to the branch. A range that an unconditional
-/// exit interrupts is no loop but code that was moved out of the way. A loop that writes results to global
+/// exit interrupts is not a loop but code that was moved out of the way. A loop that writes results to global
 /// memory and has the work in a loop of its own turns over tiles; the hot one is then the loop in it.
 ///
 /// How often loops inside the hot one turn is not known: with arithmetic in it, a loop is taken to turn

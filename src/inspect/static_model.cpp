@@ -53,11 +53,11 @@ const Json& member_of(const Json& object, const std::string& key, const Where& w
   const auto found = object.find(key);
   if (found == object.end()) {
     throw UserError(fmt::format("'{}' is missing", key), where,
-                    "Write the file anew with tools/static_model.");
+                    "Write the file again with tools/static_model.");
   }
   if (found->type() != type) {
     throw UserError(fmt::format("found {}, expected {}", found->dump(), expected), where.at(key),
-                    "Write the file anew with tools/static_model.");
+                    "Write the file again with tools/static_model.");
   }
   return *found;
 }
@@ -84,13 +84,13 @@ double number_of(const Json& object, const std::string& key, bool may_be_zero, c
   const auto value = entry.find("value");
   const Where place = where.at(key).at("value");
   if (value == entry.end() || !value->is_number()) {
-    throw UserError("the value is no number", place, "Write the file anew with tools/static_model.");
+    throw UserError("the value is not a number", place, "Write the file again with tools/static_model.");
   }
   const auto number = value->get<double>();
   if (!std::isfinite(number) || number < 0 || number > kMost || (number == 0 && !may_be_zero)) {
     throw UserError(fmt::format("{} is out of bounds: {} 0, at most {:.0f}", number,
                                 may_be_zero ? "at least" : "greater than", kMost),
-                    place, "Correct the value, or write the file anew with tools/static_model.");
+                    place, "Correct the value, or write the file again with tools/static_model.");
   }
   return number;
 }

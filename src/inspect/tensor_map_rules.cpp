@@ -28,7 +28,7 @@ std::string pitch_fault(std::int64_t pitch, std::int64_t element_bytes) {
   if (pitch >= kPitchBytesEnd / element_bytes)
     return fmt::format("pitch {} x {} B is not below 2^40 B", pitch, element_bytes);
   if (pitch * element_bytes % kPiece == 0) return "";
-  return fmt::format("pitch {} x {} B = {} B is no multiple of {} B", pitch, element_bytes,
+  return fmt::format("pitch {} x {} B = {} B is not a multiple of {} B", pitch, element_bytes,
                      pitch * element_bytes, kPiece);
 }
 
@@ -39,7 +39,7 @@ std::string box_fault(const TensorMapShape& map, std::int64_t element_bytes) {
   const std::int64_t width = map.box.front() * element_bytes;
   const std::string rows =
       fmt::format("rows of its box {} x {} B = {} B", map.box.front(), element_bytes, width);
-  if (width % kPiece != 0) return fmt::format("{} are no multiple of {} B", rows, kPiece);
+  if (width % kPiece != 0) return fmt::format("{} are not a multiple of {} B", rows, kPiece);
   const std::int64_t span = swizzle_bytes(map.swizzle);
   if (span == 0 || width <= span) return "";
   return fmt::format("{} > {} B of the swizzle", rows, span);

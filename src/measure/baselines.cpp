@@ -108,7 +108,7 @@ class Bench {
     std::vector<LtAlgorithm> algorithms;
     try {
       algorithms = lt.heuristics(gemm_);
-      if (algorithms.empty()) note("cublaslt: its heuristics know no algorithm for this problem");
+      if (algorithms.empty()) note("cublaslt: its heuristics return no algorithm for this problem");
     } catch (const CudaError&) {
       throw;
     } catch (const GpuError& error) {

@@ -59,7 +59,7 @@ std::optional<GpuOpened> GpuClient::open() {
     why_ = reason_in(*message);
     if ((*message)["type"] != "no_gpu") throw GpuError(why_);
   } catch (const ProtocolError& error) {
-    throw GpuError(std::string("the GPU worker sent garbage: ") + error.what());
+    throw GpuError(std::string("the GPU worker sent an invalid message: ") + error.what());
   }
   stop();
   return std::nullopt;
@@ -149,7 +149,7 @@ std::optional<GpuEvent> GpuClient::poll() {
   try {
     return next_event();
   } catch (const ProtocolError& error) {
-    const std::string garbage = std::string("sent garbage: ") + error.what();
+    const std::string garbage = std::string("sent an invalid message: ") + error.what();
     return worker_->gone() ? lose_gone_worker(garbage) : lose(Outcome::crashed, garbage);
   }
 }

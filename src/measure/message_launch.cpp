@@ -67,7 +67,8 @@ std::vector<ArgumentValue> arguments_from(const Json& json) {
     argument.kind = get_enum<Argument::Kind>(item, "kind", static_cast<int>(Argument::Kind::tensor_map));
     argument.type = get_enum<ScalarType>(item, "scalar", static_cast<int>(ScalarType::f64));
     get(item, "name", argument.name);
-    if (!from_json(item.at("value"), argument.value)) throw ProtocolError("an argument's value is no scalar");
+    if (!from_json(item.at("value"), argument.value))
+      throw ProtocolError("an argument's value is not a scalar");
     if (argument.kind == Argument::Kind::tensor_map)
       get_optional(item, "tensor_map", argument.tensor_map, tensor_map_from);
     arguments.push_back(std::move(argument));

@@ -37,7 +37,7 @@ Workload::PaddedRows padded_from(const Json& json, std::int64_t elements) {
   const bool is_whole =
       columns > 0 && pitch > columns && elements > columns && (elements - columns) % pitch == 0;
   if (!is_whole)
-    throw ProtocolError(fmt::format("{} elements are no rows of {}, {} apart", elements, columns, pitch));
+    throw ProtocolError(fmt::format("{} elements are not rows of {}, {} apart", elements, columns, pitch));
   return {columns, pitch};
 }
 

@@ -133,10 +133,10 @@ std::string marks_of(const std::vector<ChosenConfiguration>& chosen) {
       return std::any_of(one.portability->on.begin(), one.portability->on.end(), is);
     });
   };
-  std::string marks = "efficiency: the time of the side's best by the configuration's, at most 1";
+  std::string marks = "efficiency: the side's best time / the configuration's, at most 1";
   if (any([](const Standing& s) { return s.is_with_best; }))
-    marks += "; =: cannot be told from the side's best";
-  if (any([](const Standing& s) { return s.known == Known::screened; })) marks += "; ~: of few samples";
+    marks += "; =: cannot be distinguished from the side's best";
+  if (any([](const Standing& s) { return s.known == Known::screened; })) marks += "; ~: few samples";
   if (any([](const Standing& s) { return s.known == Known::failed; })) marks += "; x: does not run there";
   return marks;
 }

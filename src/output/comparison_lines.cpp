@@ -54,11 +54,11 @@ std::string completed_line(const Comparison& comparison, const std::string& kern
   std::string values;
   for (const auto& [name, value] : completed.values)
     values += fmt::format("{}{}={}", values.empty() ? "" : " ", name, value);
-  return printable(fmt::format(
-      "{}: rows of {} list fewer parameters than those of {}; they count as made with {}, the only "
-      "values with which all their {} configurations are there",
-      comparison.sides[completed.side].name, kernel, names_of(comparison, sides, completed.side), values,
-      completed.configurations));
+  return printable(
+      fmt::format("{}: rows of {} list fewer parameters than those of {}; they are taken to have {}, the "
+                  "only values for which all their {} configurations exist there",
+                  comparison.sides[completed.side].name, kernel, names_of(comparison, sides, completed.side),
+                  values, completed.configurations));
 }
 
 /// By template, side and values: the sides that it is said of.
@@ -87,15 +87,15 @@ void add_joined(const Comparison& comparison, const ComparedProblem& problem,
   for (const JoinedTemplate& joined : problem.joined) {
     const std::string sides = names_of(comparison, {joined.sides.begin(), joined.sides.end()});
     if (!joined.ignored.empty()) {
-      lines.push_back(printable(fmt::format(
-          "{}: rows of {} are joined by what all of these list, {}, and the fastest of each counts; not all "
-          "list {}",
-          sides, joined.name, listed(joined.by), listed(joined.ignored))));
+      lines.push_back(
+          printable(fmt::format("{}: rows of {} are joined on the parameters that all of these list, {}, and "
+                                "the fastest of each counts; not all "
+                                "list {}",
+                                sides, joined.name, listed(joined.by), listed(joined.ignored))));
     }
     if (joined.apart > 0) {
       lines.push_back(
-          printable(fmt::format("{}: {} rows of {} list other parameters than {}, and are compared "
-                                "with none",
+          printable(fmt::format("{}: {} rows of {} list other parameters than {}, so they are not compared",
                                 sides, joined.apart, joined.name, listed(joined.by))));
     }
   }
@@ -106,10 +106,9 @@ void add_screened(const Comparison& comparison, const ComparedProblem& problem,
   for (std::size_t side = 0; side < problem.sides.size(); ++side) {
     const SideOfProblem& facts = problem.sides[side];
     if (facts.screened > 0) {
-      lines.push_back(
-          fmt::format("{}: {} of {} configurations were given up as slow (~); their times are of "
-                      "few samples",
-                      side_name(comparison, side), facts.screened, facts.ran));
+      lines.push_back(fmt::format(
+          "{}: {} of {} configurations were dropped as slow (~); their times come from few samples",
+          side_name(comparison, side), facts.screened, facts.ran));
     }
   }
 }
@@ -139,8 +138,8 @@ void add_unmeasured(const Comparison& comparison, const ComparedProblem& problem
     // Kernels of other tools seldom have a template here.
     const bool is_foreign = problem.sides[from].source == Source::imported;
     lines.push_back(fmt::format(
-        "unmeasured (?): the best of {} on {}; --fill FILE writes the config for it{}",
-        side_name(comparison, from), join(lacking, ", "), is_foreign ? " where its template is here" : ""));
+        "unmeasured (?): the best of {} on {}; --fill FILE writes the config that measures it{}",
+        side_name(comparison, from), join(lacking, ", "), is_foreign ? " if its template exists here" : ""));
   }
 }
 
@@ -156,7 +155,7 @@ std::string failures_text(const SideOfProblem& side) {
 std::string verdict(const SideOfProblem& first, const SideOfProblem& later, const Slowdown& slower,
                     double above) {
   if (!slower.has_intervals) {
-    return fmt::format("beyond {}%; neither has an interval, so how far noise reaches is not known", above);
+    return fmt::format("beyond {}%; neither has an interval, so the noise is unknown", above);
   }
   return fmt::format("{} (intervals {} and {})",
                      slower.is_certain ? fmt::format("beyond {}% and the noise", above)
@@ -266,7 +265,7 @@ void add_mixed_sources(const Comparison& comparison, std::vector<std::string>& l
       sides.push_back(fmt::format("{} {}", side_name(comparison, i), sources_text(sources)));
   }
   lines.push_back(
-      fmt::format("warning: times of different sources stand side by side: {}", join(sides, "; ")));
+      fmt::format("warning: times of different sources are shown side by side: {}", join(sides, "; ")));
 }
 
 }  // namespace

@@ -51,9 +51,9 @@ std::string source_banner(Source source, const std::string& gpu) {
     case Source::predicted:
       return fmt::format("predicted by the static model for {}; nothing was timed", gpu);
     case Source::replayed:
-      return fmt::format("replayed from times recorded on {}; nothing was timed anew", gpu);
+      return fmt::format("replayed from times recorded on {}; no kernel was timed", gpu);
     case Source::imported:
-      return fmt::format("imported times of {}; they were not taken by this tiletune", gpu);
+      return fmt::format("imported times of {}; they were not measured by this tiletune", gpu);
   }
   return "";
 }

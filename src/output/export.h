@@ -49,7 +49,7 @@ struct RankingView {
 /// under the standard columns what is known of the finals, ties, discarded samples and the method's floor.
 /// JSON is one object {"tiletune": version, "groups": [{gpu, problem, source, conditions, total_rows, those
 /// facts, rows}]}; CSV one table of all groups, led by what makes rows comparable. Throws UserError for
-/// unknown columns before anything is written. Strings that are no UTF-8 are repaired. The rows shown are
+/// unknown columns before anything is written. Strings that are not UTF-8 are repaired. The rows shown are
 /// read from the database they were ranked from, one at a time.
 void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
                     Format format, const RankingView& view);

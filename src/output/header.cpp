@@ -47,7 +47,7 @@ long long number_in(std::string_view text) {
   return error == std::errc() && rest == end && number > 0 ? number : 0;
 }
 
-/// "{4096, 4096, 4096, 0}"; all zero for what is no list of at most four sizes.
+/// "{4096, 4096, 4096, 0}"; all zero for what is not a list of at most four sizes.
 std::string sizes_text(const std::string& problem) {
   const std::vector<std::string> sizes = split(problem.substr(0, problem.find(' ')), 'x');
   std::array<long long, 4> numbers{};
@@ -167,7 +167,7 @@ void check_header_namespace(const std::string& text) {
     const std::string name = text.substr(begin, end - begin);
     if (!space::is_identifier(name) ||
         std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end()) {
-      throw UserError(fmt::format("'{}' is no namespace of C++", text), Where{"--namespace", ""},
+      throw UserError(fmt::format("'{}' is not a namespace of C++", text), Where{"--namespace", ""},
                       "Use letters, digits and underscores, such as tuned or tuned::sizes.");
     }
     if (end == std::string::npos) return;

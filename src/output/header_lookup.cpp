@@ -41,11 +41,11 @@ enum class ProblemMatch { exact, same_shape_class, other_shape_class, not_known,
 
 constexpr const char* text(GpuMatch match) {
   switch (match) {
-    case GpuMatch::uuid: return "tuned on this very GPU";
+    case GpuMatch::uuid: return "tuned on this GPU";
     case GpuMatch::model: return "tuned on a GPU of this model";
     case GpuMatch::compute_capability: return "tuned on another model of this compute capability";
     case GpuMatch::any: return "tuned on a GPU of another compute capability";
-    case GpuMatch::not_known: return "tuned on a GPU of which it is not known whether it is like this one";
+    case GpuMatch::not_known: return "tuned on a GPU that may differ: its compute capability is unknown";
     case GpuMatch::none: break;
   }
   return "nothing was tuned for this operation, these element types and this template";
@@ -56,7 +56,7 @@ constexpr const char* text(ProblemMatch match) {
     case ProblemMatch::exact: return "for this problem";
     case ProblemMatch::same_shape_class: return "for the nearest problem of this shape class";
     case ProblemMatch::other_shape_class: return "for the nearest problem, of another shape class";
-    case ProblemMatch::not_known: return "for a problem of which it is not known whether it is near";
+    case ProblemMatch::not_known: return "for a problem that may differ: its sizes are unknown";
     case ProblemMatch::none: break;
   }
   return "for no problem";
@@ -94,7 +94,7 @@ constexpr bool equal(const char* a, const char* b) {
   return *a == *b;
 }
 
-// log2, interpolated linearly between powers of two; 0 for what is no size.
+// log2, interpolated linearly between powers of two; 0 for what is not a size.
 constexpr double log2_of(long long size) {
   if (size < 1) return 0;
   double floor = 0;

@@ -7,7 +7,7 @@
 namespace tiletune {
 
 /// A JSON document whose last member is an array that may be too long for memory: laid out as nlohmann's
-/// dump(indent) lays out the whole, written element by element. Text that is no UTF-8 is repaired.
+/// dump(indent) lays out the whole, written element by element. Text that is not UTF-8 is repaired.
 class JsonArrayStream {
  public:
   /// `envelope` is the document with an empty array as its last member.

@@ -40,7 +40,7 @@ TextTable ladder_table(const Ladder& ladder, const Database& database) {
 
 void write_tables(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
                   bool markdown, bool colour) {
-  if (ladders.empty()) out << "No row ran and can stand on a ladder.\n";
+  if (ladders.empty()) out << "No row that ran can be shown in a ladder.\n";
   bool first = true;
   for (const Ladder& ladder : ladders) {
     if (!std::exchange(first, false)) out << '\n';

@@ -63,14 +63,15 @@ void write_tables(std::ostream& out, const std::vector<RankingGroup>& groups, co
                   bool markdown, const RankingView& view) {
   const std::vector<Field> fields = fields_by_name(view.columns);
   const SortOrder order = sort_order(view.sort_by);
-  if (groups.empty()) out << "No row ran and can be ranked.\n";
+  if (groups.empty()) out << "No row that ran can be ranked.\n";
   bool first = true;
   for (const RankingGroup& group : groups) {
     if (!std::exchange(first, false)) out << '\n';
     const std::vector<RankedRow> rows = shown_rows(database, group, order, view.limit);
     write_group(out, group, database, {rows, fields, !order.field, markdown, view.colour});
     const std::size_t hidden = group.rows.size() - rows.size();
-    if (hidden != 0) out << fmt::format("{}{} more rows not shown\n", markdown ? "\n" : "", hidden);
+    if (hidden != 0)
+      out << fmt::format("{}{} not shown\n", markdown ? "\n" : "", counted(hidden, "more row"));
   }
 }
 

@@ -223,15 +223,16 @@ ReportSection method_section(const ConfigurationReport& report) {
   ReportSection section("method");
   if (report.calibration) {
     const CalibrationRecord& floor = *report.calibration;
-    section.add("event floor", fmt::format("{} between two events with nothing between them; subtracted",
+    section.add("event floor", fmt::format("{} between two back-to-back events; subtracted",
                                            microseconds(floor.event_floor_us)));
     section.add("empty kernel", fmt::format("{}, and {} in a batch", microseconds(floor.empty_kernel_us),
                                             microseconds(floor.empty_kernel_batch_us)));
   }
   const Trial& kernel = report.kernel;
   if (kernel.noise_floor_percent) {
-    std::string text = fmt::format("{:.2g}%: two copies of this kernel, measured in turns, differ by no more",
-                                   *kernel.noise_floor_percent);
+    std::string text =
+        fmt::format("{:.2g}%: two copies of this kernel, measured alternately, differ by at most this",
+                    *kernel.noise_floor_percent);
     if (report.twin && report.twin->median_us && kernel.median_us) {
       text += fmt::format(" (here {:+.2f}%)", percent_above(*report.twin->median_us, *kernel.median_us));
     }

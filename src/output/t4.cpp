@@ -31,7 +31,7 @@ struct T4Rows {
   std::array<Unsaid, 4> unsaid{Unsaid{"gpu", "GPUs", "--gpu"}, Unsaid{"problem", "problems", "--problem"},
                                Unsaid{"template", "templates", "--template"},
                                Unsaid{"source", "sources", "--source"}};
-  std::set<std::string> other_kinds;  ///< of what is no result
+  std::set<std::string> other_kinds;  ///< of what is not a result
   std::set<std::string> superseded;   ///< keys of rows whose configuration has a later one
 
   /// Not baselines, twins, what a recording lacked, and what is out of date.
@@ -100,11 +100,11 @@ void check(const T4Rows& rows, const Database& database) {
     if (unsaid.values.size() == 1) continue;
     const std::vector<std::string> values(unsaid.values.begin(), unsaid.values.end());
     throw UserError(
-        fmt::format("rows of {} {} match, and T4 cannot tell them apart", values.size(), unsaid.plural),
+        fmt::format("rows of {} {} match, and T4 cannot distinguish them", values.size(), unsaid.plural),
         where, fmt::format("Choose one with {}.{}", unsaid.option, suggestion("", values)));
   }
   if (rows.unsaid.back().values.contains(std::string(name(Source::predicted)))) {
-    throw UserError("T4 has no word for predictions: they would stand there as results", where,
+    throw UserError("T4 cannot mark predictions: they would appear as results", where,
                     "Choose others with --source measured, or export them as --format json.");
   }
 }

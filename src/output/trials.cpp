@@ -3,6 +3,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "base/version.h"
 #include "output/csv.h"
 #include "output/export.h"
@@ -76,7 +77,7 @@ void write_trials(std::ostream& out, const Database& database, const TrialFilter
   TextTable table = table_of(shown);
   list.for_each([&](const RankedTrial& row) { add_row(table, shown, row); });
   table.write(out, format == Format::markdown, false);
-  if (limit != 0 && limit < total) out << fmt::format("{} more rows not shown\n", total - limit);
+  if (limit != 0 && limit < total) out << fmt::format("{} not shown\n", counted(total - limit, "more row"));
 }
 
 }  // namespace tiletune

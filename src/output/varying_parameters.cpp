@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Empty for a baseline, and for text that is no object.
+/// Empty for a baseline, and for text that is not an object.
 Json parsed(const Trial& trial) {
   Json values = parsed_cell(trial.parameters);
   return values.is_object() ? values : Json::object();

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The best kernel of a problem, and those that cannot be told from it.
+/// The best kernel of a problem, and those that cannot be distinguished from it.
 struct Winner {
   Trial trial;
   std::vector<RankedRow> tied;
@@ -89,7 +89,9 @@ std::vector<std::string> lines_under(const Winners& winners, const VaryingParame
   std::vector<std::string> lines = parameters.legend();
   const bool tied = std::any_of(winners.of_problems.begin(), winners.of_problems.end(),
                                 [](const Winner& winner) { return !winner.tied.empty(); });
-  if (tied) lines.emplace_back("tied_with: so many others cannot be told from it; tiletune rank lists them");
+  if (tied)
+    lines.emplace_back(
+        "tied_with: how many others cannot be distinguished from it; tiletune rank lists them");
   std::size_t with_baseline = 0;
   const auto mean = mean_percent_of_baseline(winners, with_baseline);
   if (!mean) return lines;
@@ -102,7 +104,7 @@ std::vector<std::string> lines_under(const Winners& winners, const VaryingParame
 }
 
 void write_tables(std::ostream& out, const std::vector<Winners>& all, bool markdown, bool colour) {
-  if (all.empty()) out << "No row ran and can be ranked.\n";
+  if (all.empty()) out << "No row that ran can be ranked.\n";
   bool first = true;
   for (const Winners& winners : all) {
     if (!std::exchange(first, false)) out << '\n';

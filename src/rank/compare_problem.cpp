@@ -102,7 +102,7 @@ class ProblemComparer {
     return standing;
   }
 
-  /// What is faster than the best cannot be told from it, or has a time of few samples.
+  /// What is faster than the best cannot be distinguished from it, or has a time of few samples.
   double efficiency(const RankingRow& row, std::size_t side) const {
     return std::min(1.0, best(side)->time_us / row.time_us);
   }

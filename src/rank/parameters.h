@@ -15,7 +15,7 @@
 namespace tiletune {
 
 /// Names of the members of a JSON object in their order, each ended by a line feed. Quick, for a million
-/// rows: of text that is no JSON it makes something, too.
+/// rows: of text that is not JSON it makes something, too.
 void append_member_names(std::string_view object, std::string& names);
 
 /// `visit` takes each member's name, without its quotes, and its value as it is written. As quick.

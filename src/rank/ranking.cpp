@@ -14,7 +14,7 @@ bool overlap(const RankingRow& a, const RankingRow& b) {
   return a.low_us <= b.high_us && b.low_us <= a.high_us;
 }
 
-/// Of kernels that cannot be told apart by time, the one that needs less is the better choice.
+/// Of kernels that cannot be distinguished by time, the one that needs less is the better choice.
 bool preferred(const RankingRow* a, const RankingRow* b) {
   return std::make_tuple(a->registers, -a->occupancy) < std::make_tuple(b->registers, -b->occupancy);
 }
@@ -28,7 +28,7 @@ struct Queue {
   const RankingRow* next() const { return kernels[placed]; }
 };
 
-/// Takes the next kernel and those that follow it without a gap and cannot be told from it.
+/// Takes the next kernel and those that follow it without a gap and cannot be distinguished from it.
 std::span<const RankingRow*> take_tie(Queue& queue) {
   const std::size_t first = queue.placed;
   do {

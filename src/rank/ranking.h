@@ -8,10 +8,10 @@
 
 namespace tiletune {
 
-/// A row's place. In order of time, each kernel that cannot be told from the fastest one of the rank so far
-/// shares its rank; the first that can opens the next rank, which counts the kernels before it (1, 1, 3). Two
-/// kernels are told apart when their 95% intervals, each widened by half of the noise floor (how far two
-/// copies of one kernel may differ), do not overlap. A row without an interval stands for its time.
+/// A row's place. In order of time, each kernel that cannot be distinguished from the fastest one of the rank
+/// so far shares its rank; the first that can opens the next rank, which counts the kernels before it (1, 1,
+/// 3). Two kernels are told apart when their 95% intervals, each widened by half of the noise floor (how far
+/// two copies of one kernel may differ), do not overlap. A row without an interval stands for its time.
 ///
 /// Kernels of finals, which were timed in turns, tie with each other alone, and so do the others: finals take
 /// in everything near the leader, so an interval from another hour, however wide, is no reason to share its

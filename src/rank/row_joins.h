@@ -31,7 +31,7 @@ struct JoinedTemplate {
   /// Other parameters. Where there are some, each configuration stands for the fastest row of its side.
   std::set<std::string> ignored;
   std::vector<CompletedRows> completed;
-  std::size_t apart = 0;  ///< rows that list something else still, and are compared with none
+  std::size_t apart = 0;  ///< rows that list something else still, so they are not compared
 };
 
 /// The rows of a problem by the parameters that they list: for each side, template and list of the table.

@@ -27,14 +27,14 @@ Explanation explain(FaultKind kind) {
     case FaultKind::needs_number:
       return {"a string where a number is needed", "compare strings with ==, != or in"};
     case FaultKind::needs_integer:
-      return {"a value that is no integer where one is needed", "use // for integer division"};
+      return {"a value that is not an integer where one is needed", "use // for integer division"};
     case FaultKind::not_comparable:
       return {"a string compared with a number", "compare values of one kind"};
     case FaultKind::negative_shift:
       return {"shift by a negative count",
               "exclude these values by a constraint listed before this expression"};
     case FaultKind::no_power_of_two:
-      return {"log2 of a number that is no power of two",
+      return {"log2 of a number that is not a power of two",
               "require is_pow2(...) by a constraint listed before"};
     case FaultKind::fractional_power:
       return {"negative number raised to a fractional power", "raise abs(...), or use an integer exponent"};

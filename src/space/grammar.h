@@ -65,7 +65,7 @@ inline constexpr std::array<Infix, 11> kInfix{{{"|", Op::bit_or, 0},
 inline constexpr std::array<Spelling, 4> kPrefix{
     {{"-", Op::negate}, {"+", Op::plus}, {"~", Op::bit_not}, {"!", Op::logical_not}}};
 
-/// Words that are no names: operators and constants in both spellings.
+/// Words that are not names: operators and constants in both spellings.
 inline constexpr std::array<std::string_view, 10> kKeywords{"and",  "or",   "not",  "in",    "if",
                                                             "else", "true", "True", "false", "False"};
 

@@ -58,9 +58,8 @@ Dim3 ShapePrograms::evaluate(const Frame& frame) const {
                    dimension(programs_[2], unit_, frame)};
   std::int64_t count = 0;
   if (__builtin_mul_overflow(shape.x, shape.y, &count) || __builtin_mul_overflow(count, shape.z, &count))
-    throw UserError(
-        fmt::format("{} x {} x {} {} are more than 64 bits count", shape.x, shape.y, shape.z, unit_),
-        programs_.front().text().where, "use smaller sizes");
+    throw UserError(fmt::format("{} x {} x {} {} do not fit in 64 bits", shape.x, shape.y, shape.z, unit_),
+                    programs_.front().text().where, "use smaller sizes");
   return shape;
 }
 

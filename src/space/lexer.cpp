@@ -38,7 +38,7 @@ class Lexer {
     if (first == '"' || first == '\'') return string(first);
     for (const std::string_view symbol : kSymbols)
       if (rest_.substr(0, symbol.size()) == symbol) return take(Token::Kind::symbol, symbol.size());
-    fail("unexpected character", "use names, numbers, strings in quotes and the operators of Python");
+    fail("unexpected character", "use names, numbers, strings in quotes and Python's operators");
   }
 
   Token name() {

@@ -28,8 +28,8 @@ struct Token {
 /// Longest expression; it bounds the depth of what is built from one.
 inline constexpr std::size_t kMaxExpressionBytes = 8192;
 
-/// Splits an expression; the last token is the end. Throws UserError for what is no token. The tokens refer
-/// to `text`.
+/// Splits an expression; the last token is the end. Throws UserError for what is not a token. The tokens
+/// refer to `text`.
 std::vector<Token> tokenize(const ExprText& text);
 
 /// "'BM % 0' at column 6": columns count characters, from 1.

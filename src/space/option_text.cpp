@@ -49,7 +49,7 @@ const Parameter& parameter_of(const TemplateSpec& spec, const std::string& name,
   std::vector<std::string> names;
   names.reserve(spec.parameters.size());
   for (const Parameter& each : spec.parameters) names.push_back(each.name);
-  throw UserError(fmt::format("'{}' in the option {} is no parameter", name, spec.compile_options[option]),
+  throw UserError(fmt::format("'{}' in the option {} is not a parameter", name, spec.compile_options[option]),
                   spec.where.at("compile_options").at(option),
                   names.empty() ? "write the value itself" : "name one of " + join(names, ", "));
 }
@@ -88,7 +88,7 @@ std::string beginning_of(const std::string& option) {
                   where, "Shorten the option or the values.");
 }
 
-/// Names that are no parameter stay as they are.
+/// Names that are not parameters stay as they are.
 std::string filled_option(const std::string& option, const NamedValues& parameters, const Where& where) {
   std::string text;
   for (const Piece& piece : pieces_of(option)) {
@@ -116,7 +116,7 @@ std::vector<std::string> options_with(const std::vector<std::string>& options, c
   return filled;
 }
 
-std::vector<std::string> possible_texts(const TemplateSpec& spec, std::size_t option) {
+std::vector<std::string> possible_texts(const TemplateSpec& spec, std::size_t option, const Stop& stop) {
   const std::string& text = spec.compile_options[option];
   const Where where = spec.where.at("compile_options").at(option);
   const std::vector<const Parameter*> named = parameters_in(spec, option);
@@ -131,6 +131,7 @@ std::vector<std::string> possible_texts(const TemplateSpec& spec, std::size_t op
   std::vector<std::string> texts;
   std::size_t total = 0;
   for (std::uint64_t combination = 0; combination < count; ++combination) {
+    if (stop()) throw Stopped();
     texts.push_back(filled_option(text, values_of(named, combination), where));
     total += texts.back().size();
     if (total > kMostCharacters) refuse_length(text, named.back()->name, kMostCharacters, where);

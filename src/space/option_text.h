@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stop.h"
 #include "base/value.h"
 #include "spec/tune_spec.h"
 
@@ -14,8 +15,10 @@ std::vector<std::string> options_with(const std::vector<std::string>& options, c
                                       const Where& where);
 
 /// What that option of the template can be, for all combinations of its parameters' values. Throws UserError
-/// for a name in braces that is no parameter, and when the texts are too many or too long.
-std::vector<std::string> possible_texts(const TemplateSpec& spec, std::size_t option);
+/// for a name in braces that is not a parameter, and when the texts are too many or too long; Stopped once
+/// `stop` says so.
+std::vector<std::string> possible_texts(const TemplateSpec& spec, std::size_t option,
+                                        const Stop& stop = never_stop);
 
 /// The options that are the same for all configurations.
 std::vector<std::string> fixed_options(const TemplateSpec& spec);

@@ -160,7 +160,7 @@ class Parser {
     return leaf;
   }
 
-  /// What is called, but is no function of the language: "len", "math.ceil".
+  /// What is called, but is not a function of the language: "len", "math.ceil".
   [[noreturn]] void no_function() const {
     std::size_t end = next_ + 1;
     while (tokens_[end].text == "." && tokens_[end + 1].kind == Token::Kind::name) end += 2;

@@ -103,7 +103,7 @@ struct Space::Impl {
     }
   }
 
-  /// The position of each of the group's values; empty when one is no value of its parameter.
+  /// The position of each of the group's values; empty when one is not a value of its parameter.
   std::vector<std::uint32_t> positions_of(const Group& group, const Configuration& configuration) const {
     std::vector<std::uint32_t> positions;
     for (const std::size_t parameter : group.parameters) {

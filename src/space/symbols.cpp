@@ -10,7 +10,7 @@ namespace tiletune {
 
 int SymbolTable::declare(const std::string& name, const Where& where) {
   if (!space::is_identifier(name))
-    throw UserError(fmt::format("'{}' is no name", name), where,
+    throw UserError(fmt::format("'{}' is not a name", name), where,
                     "use letters, digits and underscores, and no digit first");
   if (space::is_reserved(name))
     throw UserError(fmt::format("'{}' is a word of the expression language", name), where,

@@ -11,7 +11,7 @@ namespace tiletune::space {
 class WorkspacePrograms {
  public:
   WorkspacePrograms(const std::vector<WorkspaceArray>& arrays, const SymbolTable& symbols);
-  /// Throws UserError for what is no number of elements.
+  /// Throws UserError for what is not a number of elements.
   std::vector<SizedWorkspace> evaluate(const Frame& frame) const;
 
  private:

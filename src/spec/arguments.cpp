@@ -95,7 +95,7 @@ Argument read_scalar_argument(const Node& node, ObjectReader& reader, const Scop
   argument.value = {argument.name, node.where};
   if (scope.contains(argument.name)) return argument;
   throw UserError(
-      fmt::format("'{}' is no dimension, scalar, parameter or derived value, and has no \"value\"",
+      fmt::format("'{}' is not a dimension, scalar, parameter or derived value, and has no \"value\"",
                   argument.name),
       node.where, fmt::format("Add \"value\": an expression.{}", suggestion(argument.name, scope.names())));
 }

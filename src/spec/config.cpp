@@ -186,7 +186,7 @@ Baseline read_baseline(const std::optional<Node>& node, Operation operation) {
   if (!node) return is_gemm ? Baseline::lt : Baseline::none;
   const Baseline baseline = read_enum(*node, kBaselines);
   if (is_gemm || baseline == Baseline::none) return baseline;
-  throw UserError("cuBLAS is no baseline for a custom operation", node->where,
+  throw UserError("cuBLAS is not a baseline for custom operations", node->where,
                   "Write \"none\" or remove the key.");
 }
 

@@ -17,10 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_within(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
-}
-
 Folder folder_within(const fs::path& folder, const std::string& name, const Where& where) {
   if (std::optional<Folder> found = Folder(folder).folder(name)) return std::move(*found);
   const fs::path shown = folder / name;

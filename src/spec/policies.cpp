@@ -15,7 +15,7 @@ constexpr NumberRange kBatched{.min = 0, .max = 1000};
 double read_screening(const Node& node) {
   const double factor = read_number(node, kScreening);
   if (factor == 0 || factor >= 1) return factor;
-  throw UserError("a factor below 1 gives up what is faster than the leader", node.where,
+  throw UserError("a factor below 1 would drop what is faster than the leader", node.where,
                   "Write a factor such as 1.5, or 0 for no screening.");
 }
 

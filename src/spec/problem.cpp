@@ -27,7 +27,7 @@ std::int64_t parse_size(const std::string& text, const std::string& problem, con
                         const Where& where) {
   std::int64_t size = 0;
   if (!is_integer(text) || text.front() == '-') {
-    throw UserError(fmt::format("'{}' in the problem '{}' is no size", text, problem), where,
+    throw UserError(fmt::format("'{}' in the problem '{}' is not a size", text, problem), where,
                     "Write sizes as integers with an x between them: 4096x4096x64.");
   }
   const std::errc error = std::from_chars(text.data(), text.data() + text.size(), size).ec;
@@ -126,7 +126,7 @@ std::vector<std::pair<std::string, std::string>> parse_settings(const std::vecto
     const bool is_known = std::any_of(known.begin(), known.end(),
                                       [&](const auto& leading) { return leading.name == parts.front(); });
     if (parts.size() != 2 || !is_known) {
-      throw UserError(fmt::format("'{}' in the problem '{}' is no leading dimension", word, text), where,
+      throw UserError(fmt::format("'{}' in the problem '{}' is not a leading dimension", word, text), where,
                       known.empty()
                           ? "Remove it: the operation has none."
                           : "Write lda, ldb or ldc with their elements: 1000x77x513,lda=520,ldb=80.");

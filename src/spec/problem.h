@@ -17,7 +17,8 @@ std::vector<Problem> read_problems(const Node& node, const TemplateSpec& kernel)
 std::vector<std::string> problem_words(const std::string& text);
 
 /// The numbers of a problem's text as they are written, of whatever operation and in whatever range: {"1000",
-/// "77", "80"} of "1000x77 lda=80". None for what is no sizes and leading dimensions: it can only be a name.
+/// "77", "80"} of "1000x77 lda=80". None for text that is not sizes and leading dimensions: it can only be a
+/// name.
 std::optional<std::vector<std::string>> written_sizes(const std::string& text);
 
 /// Problems as given on the command line, checked like a config's.

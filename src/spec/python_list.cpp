@@ -69,7 +69,7 @@ class PythonList {
     return find_for(rest_.substr(0, rest_.find_first_of("]'\""))) != std::string_view::npos;
   }
 
-  /// "[2**i for i in range(6)]", after its bracket: the expression is read anew for every value.
+  /// "[2**i for i in range(6)]", after its bracket: the expression is read again for every value.
   Json comprehension() {
     constexpr std::size_t kLongest = 200;
     const std::string_view body = rest_;
@@ -299,7 +299,7 @@ class PythonList {
     const std::string shown = text_.size() <= kMostShown ? text_ : text_.substr(0, kMostShown) + "...";
     throw UserError(
         fmt::format("expected {} at column {} of '{}'", expected, text_.size() - rest_.size() + 1, shown),
-        where_, "Write the values out, as a list of Python.");
+        where_, "Write the values out, as a Python list.");
   }
 
   static constexpr int kMostNesting = 64;

@@ -73,7 +73,7 @@ std::optional<std::int64_t> exact_integer(const Json& json) {
 
 void refuse_kind(const Node& node, const std::string& expected, const std::string& remedy) {
   throw UserError(fmt::format("found {}, expected {}", kind_of(node.json), expected), node.where,
-                  remedy.empty() ? fmt::format("Replace it by {}.", expected) : remedy);
+                  remedy.empty() ? fmt::format("Replace it with {}.", expected) : remedy);
 }
 
 ObjectReader::ObjectReader(const Node& node, std::span<const std::string_view> known)
@@ -143,7 +143,7 @@ void check_identifier(const std::string& text, const Where& where) {
                     where, "Shorten it.");
   }
   if (!text.empty() && is_letter(text.front()) && std::all_of(text.begin(), text.end(), is_inner)) return;
-  throw UserError(fmt::format("'{}' is no name", text), where,
+  throw UserError(fmt::format("'{}' is not a name", text), where,
                   "Use letters, digits and underscores, and no digit first.");
 }
 
@@ -165,7 +165,7 @@ std::int64_t read_integer(const Node& node, std::int64_t min, std::int64_t max) 
   const auto number = exact_integer(json);
   if (number && *number >= min && *number <= max) return *number;
   throw UserError(fmt::format("found {}, expected {}", as_written(json), expected), node.where,
-                  fmt::format("Replace it by {}.", expected));
+                  fmt::format("Replace it with {}.", expected));
 }
 
 double read_number(const Node& node, const NumberRange& range) {
@@ -182,7 +182,7 @@ double read_number(const Node& node, const NumberRange& range) {
   const bool high_enough = range.above ? number > range.min : number >= range.min;
   if (std::isfinite(number) && high_enough && number <= range.max) return number;
   throw UserError(fmt::format("found {}, expected {}", fmt::to_string(number), expected), node.where,
-                  fmt::format("Replace it by {}.", expected));
+                  fmt::format("Replace it with {}.", expected));
 }
 
 Value read_value(const Node& node, const std::string& element) {

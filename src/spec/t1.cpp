@@ -51,7 +51,7 @@ Parameter read_t1_parameter(const Node& node) {
   Parameter parameter;
   parameter.name = read_identifier(need_member(node, "Name", "the parameter's name"));
   parameter.where = node.where;
-  const Node values = need_member(node, "Values", "a string that holds a list of Python");
+  const Node values = need_member(node, "Values", "a string that holds a Python list");
   const Json list =
       values.json.get().is_array() ? values.json.get() : parse_python_list(read_string(values), values.where);
   parameter.values = read_values(Node{list, values.where});
@@ -69,7 +69,7 @@ void read_t1_space(const Node& space, TemplateSpec& spec) {
   const auto conditions = find_member(space, "Conditions");
   if (!conditions) return;
   for (const Node& node : read_list(*conditions, "conditions", Empty::allowed, kMostEntries)) {
-    spec.constraints.push_back({python_expression(need_member(node, "Expression", "an expression of Python")),
+    spec.constraints.push_back({python_expression(need_member(node, "Expression", "a Python expression")),
                                 "a condition of the tuning problem"});
   }
 }
@@ -134,7 +134,7 @@ void read_t1_launch(const Node& kernel, TemplateSpec& spec) {
 }
 
 /// Addresses are passed as null: what a buffer holds, and how much, T1 leaves to the tool. Constant memory,
-/// and shared memory as OpenCL passes it, are no arguments of a CUDA kernel.
+/// and shared memory as OpenCL passes it, are not arguments of a CUDA kernel.
 std::optional<Argument> read_t1_argument(const Node& node) {
   static constexpr std::array<std::pair<std::string_view, ScalarType>, 5> kScalars{
       {{"int32", ScalarType::i32},

@@ -28,8 +28,8 @@ std::string read_name(const Node& node, const fs::path& manifest) {
   std::string name = read_identifier(node);
   const std::string folder = fs::absolute(manifest).lexically_normal().parent_path().filename().string();
   if (name == folder) return name;
-  throw UserError(fmt::format("the template is named '{}', but its folder '{}'", name, folder), node.where,
-                  "Give both the same name.");
+  throw UserError(fmt::format("the template is named '{}', but its folder is named '{}'", name, folder),
+                  node.where, "Give both the same name.");
 }
 
 Parameter read_parameter(const Node& node) {

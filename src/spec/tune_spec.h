@@ -52,7 +52,7 @@ struct Buffer {
   ElementType type = ElementType::f32;
   ExprText elements;  ///< how many, from the problem's dimensions
   BufferRole role = BufferRole::in;
-  ExprText columns = {};  ///< of a matrix: elements of a row; empty: the buffer is no matrix
+  ExprText columns = {};  ///< of a matrix: elements of a row; empty: the buffer is not a matrix
   ExprText pitch = {};    ///< of a matrix: elements between the starts of neighbouring rows
 };
 

@@ -352,7 +352,7 @@ void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
       throw DatabaseLocked("this database is locked by another program", where,
                            "Wait until it ends, stop it, or name another file with --db FILE.");
     case SQLITE_NOTADB:
-      throw UserError("this is no SQLite database", where, kOtherFile);
+      throw UserError("not an SQLite database", where, kOtherFile);
     case SQLITE_CORRUPT:
       throw UserError(fmt::format("this database is damaged: {}", error.what()), where, kRestore);
     case SQLITE_READONLY:

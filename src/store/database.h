@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "store/columns.h"
 #include "store/trial.h"
 
@@ -133,7 +134,7 @@ class Database {
   friend class RowBatch;
   friend class GroupedWrites;
   friend class MergedDatabase;
-  friend MergeSummary merge(const DatabaseCopy& from, Database& into, const std::function<bool()>& stop);
+  friend MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop);
 
   struct Impl;
   std::unique_ptr<Impl> impl_;

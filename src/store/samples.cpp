@@ -121,7 +121,7 @@ Blob pack_grid(const Grid& grid) {
 std::vector<double> unpack_doubles(const Blob& blob) {
   const std::size_t bytes = blob.size() - 1;
   if (bytes % sizeof(double) != 0)
-    throw_broken_samples(fmt::format("{} bytes are no whole number of doubles", bytes));
+    throw_broken_samples(fmt::format("{} bytes are not a whole number of doubles", bytes));
   std::vector<double> samples(bytes / sizeof(double));
   if (!samples.empty()) std::memcpy(samples.data(), blob.data() + 1, bytes);
   return samples;

@@ -194,9 +194,8 @@ void Dispatcher::doubt(Lane& lane, const Evaluator* evaluator) {
     if (post.evaluator != evaluator || post.retired || ++post.disproved < kMostDisproved) continue;
     auto candidate = post.evaluator->abandon();
     post.measuring.reset();
-    retire(
-        lane, post,
-        fmt::format("{} configurations with which its worker was lost ran on another GPU", post.disproved));
+    retire(lane, post,
+           fmt::format("{} configurations that ended its worker ran on another GPU", post.disproved));
     if (!candidate) continue;
     if (candidate->trial.outcome == Outcome::dispatched) {
       try_again(lane, std::move(*candidate));
@@ -216,7 +215,7 @@ void Dispatcher::give_up_group(Post& post, const std::string& reason) {
 void Dispatcher::retire(Lane& lane, Post& post, const std::string& reason) {
   post.retired = true;
   finals_.release(lane, post);
-  lane.last_retired = fmt::format("{} was given up: {}", gpu_text(post), reason);
+  lane.last_retired = fmt::format("{} was dropped: {}", gpu_text(post), reason);
   sweep_.summary.retired.push_back(lane.last_retired);
   sweep_.observer.on_note(lane.last_retired);
 }
@@ -255,7 +254,7 @@ void Dispatcher::check_survivors() {
   if (sweep_.stopping) return;
   for (Lane& lane : sweep_.lanes) {
     if (!lane.alive() && !lane.exhausted()) {
-      throw GpuError(fmt::format("no {} is left to go on with; {}. Run the same command again to go on.",
+      throw GpuError(fmt::format("no {} is left; {}. Run the same command again to continue.",
                                  lane.target().name, lane.last_retired));
     }
   }

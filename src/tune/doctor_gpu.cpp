@@ -38,8 +38,8 @@ class GpuExamination {
   }
   void ok(const char* check, const std::string& found) { add(check, Health::ok, found, "", ""); }
   void not_told(const char* check) {
-    add(check, Health::note, "NVML does not tell", "a disturbance of this kind would go unnoticed",
-        fmt::format("A newer driver may tell; see also 'nvidia-smi -q -i {}'.", facts_.smi_name));
+    add(check, Health::note, "NVML does not report it", "a disturbance of this kind would go unnoticed",
+        fmt::format("A newer driver may report it; see also 'nvidia-smi -q -i {}'.", facts_.smi_name));
   }
   std::string smi(const std::string& options) const {
     return fmt::format("sudo nvidia-smi -i {} {}", facts_.smi_name, options);
@@ -178,7 +178,7 @@ void GpuExamination::processes() {
     found += fmt::format(" and {} more", now_.processes->size() - kMostNamed);
   if (now_.utilization_percent.value_or(0) > 0) found += fmt::format("; busy {}%", *now_.utilization_percent);
   add("processes", Health::warning, found,
-      tiletune ? "another tiletune is at work on this GPU: each measures the other"
+      tiletune ? "another tiletune is running on this GPU: each disturbs the other"
                : "kernels of other programs take turns with those measured: times grow and scatter",
       "Wait for them or stop them, or sweep on another GPU (--gpus).");
 }
@@ -197,13 +197,12 @@ void GpuExamination::modes() {
   if (now_.persistence_mode == true) ok("persistence", "on");
   if (now_.persistence_mode == false) {
     add("persistence", Health::note, "off",
-        "the driver lets go of the GPU whenever nothing uses it: every start takes seconds, and set clocks "
-        "are "
-        "forgotten",
+        "the driver releases the GPU whenever nothing uses it: every start takes seconds, and clock settings "
+        "are lost",
         smi("--persistence-mode=1"));
   }
   if (now_.mig_mode == true) {
-    add("mig", Health::warning, "the GPU is cut into MIG slices",
+    add("mig", Health::warning, "the GPU is partitioned into MIG slices",
         "a slice is measured, and the other slices share its clock and its power",
         fmt::format("Measure the whole GPU: {}", smi("-mig 0")));
   }

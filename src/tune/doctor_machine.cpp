@@ -35,7 +35,7 @@ Finding examine_driver(const MachineFacts& facts) {
   if (facts.no_gpu.empty()) {
     if (facts.cuda_version.empty()) {
       return {"driver", Health::warning, "it does not say its version", "the GPU could not be asked",
-              "See what is said of the GPU."};
+              "See the entries of the GPU."};
     }
     return ok("driver", fmt::format("{}CUDA {}", version, facts.cuda_version));
   }
@@ -95,20 +95,19 @@ Finding examine_cores(const MachineFacts& facts) {
   if (facts.core_quota && *facts.core_quota < workers) {
     return {"compile_workers", Health::note,
             fmt::format("{}, of which this container may use {:.1f}", found, *facts.core_quota),
-            "the workers are stopped in turn, and with them whoever waits for the GPU",
+            "the workers are throttled, and with them the process that waits for the GPU",
             fmt::format("Sweep with -j {}.", std::max(1, static_cast<int>(*facts.core_quota)))};
   }
   if (facts.cores > 1) return ok("compile_workers", found);
   return {"compile_workers", Health::note, found,
-          "compiling and measuring share the core: sweeps take longer, and times are those of the GPU all "
-          "the same",
+          "compiling and measuring share the core: sweeps take longer, but measured times are not affected",
           "Take a machine with more cores for large spaces."};
 }
 
 Finding examine_confinement(const MachineFacts& facts) {
   if (facts.not_confined.empty()) return ok("confinement", "kernels reach no files but their own");
   return {"confinement", Health::note, "kernels are not confined here: " + facts.not_confined,
-          "a kernel of a stranger that abuses an error of the compiler could read and write your files",
+          "a stranger's kernel that exploits a compiler bug could read and write your files",
           "Use Linux 5.13 or newer with Landlock in the kernel's lsm= list; --confined refuses to go on "
           "without."};
 }
@@ -132,7 +131,7 @@ Finding examine_library(const LibraryFacts& library) {
   const std::string check = library.name == "cuBLAS" ? "cublas" : "cublaslt";
   if (!library.file.empty()) return ok(check.c_str(), fmt::format("{}, {}", library.version, library.file));
   return {check, Health::note, library.name + " is not found",
-          "kernels are verified and timed, but there is nothing of NVIDIA's to compare them with",
+          "kernels are verified and timed, but there is no NVIDIA library to compare them with",
           fmt::format("Install cuBLAS of CUDA 12 or 13 and name the folder of lib{}.so in LD_LIBRARY_PATH.",
                       library.name == "cuBLAS" ? "cublas" : "cublasLt")};
 }
@@ -141,7 +140,7 @@ Finding examine_library(const LibraryFacts& library) {
 void examine_environment(const MachineFacts& facts, std::vector<Finding>& findings) {
   constexpr std::pair<const char*, const char*> kDisturbing[] = {
       {"CUDA_LAUNCH_BLOCKING", "every launch waits for the kernel before: times hold the launch too"},
-      {"CUDA_INJECTION64_PATH", "a profiler sits in every call of the driver, and slows launches down"}};
+      {"CUDA_INJECTION64_PATH", "a profiler intercepts every driver call and slows launches down"}};
   for (const auto& [variable, why] : kDisturbing) {
     const std::string* value = value_of(facts, variable);
     if (value == nullptr || value->empty() || *value == "0") continue;

@@ -109,7 +109,7 @@ bool Finals::held_as_wanted(const std::string& policy) const {
   return held == wanted;
 }
 
-/// Rows known from before come without their binaries; the kernel cache has them.
+/// Reused rows come without their binaries; the kernel cache has them.
 void Finals::gather(Lane& lane, GroupFinals& finals, std::vector<Contender> contenders) {
   for (Contender& contender : contenders) {
     Finalist finalist;

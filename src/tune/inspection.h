@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stop.h"
 #include "compile/pool.h"
 #include "inspect/kernel_code.h"
 #include "inspect/occupancy.h"
@@ -44,7 +45,7 @@ struct InspectedConfiguration {
 struct InspectionObserver {
   std::function<void(const InspectedConfiguration&)> row;  ///< in the order of the stages' strategies
   std::function<void(std::size_t done, std::size_t total)> progress;  ///< compilations
-  std::function<bool()> interrupted;                                  ///< whether to stop early
+  Stop interrupted;                                                   ///< whether to stop early
 };
 
 /// Compiles every configuration of the stages for every target, on all cores, and reads its resources, with

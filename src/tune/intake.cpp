@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostReady = 256;
 /// Where nothing is compiled there is nothing to run ahead with.
 std::size_t most_ready(const Lane& lane) { return lane.compiles() ? kMostReady : 1; }
-/// Proposals between two looks at the workers and at Ctrl-C, when all of them are known from before.
+/// Proposals between two looks at the workers and at Ctrl-C, when all of them are reused.
 constexpr int kMostProposals = 256;
 
 }  // namespace

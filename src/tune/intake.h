@@ -4,7 +4,7 @@
 
 namespace tiletune {
 
-/// Brings candidates to the lanes: proposes, finds what is known from before, compiles, admits.
+/// Brings candidates to the lanes: proposes, finds what can be reused, compiles, admits.
 class Intake {
  public:
   Intake(SweepContext& sweep, Recorder& recorder) : sweep_(sweep), recorder_(recorder) {}

@@ -181,7 +181,7 @@ class MeasuringEvaluator : public Evaluator {
   std::optional<Evaluation> restart_later(const std::string& reason) {
     if (++restarts_ >= patience_.most_restarts) {
       return retire(
-          fmt::format("its worker could not be started anew in {} attempts, at last: {}", restarts_, reason));
+          fmt::format("its worker could not be restarted in {} attempts, at last: {}", restarts_, reason));
     }
     client_->stop();
     restart_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(

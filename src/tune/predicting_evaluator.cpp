@@ -15,7 +15,7 @@ class PredictingEvaluator : public InstantEvaluator {
 
   bool measures() const override { return false; }
   void race(FinalsRequest /*request*/) override {
-    throw std::logic_error("a model answers the same however often it is asked");
+    throw std::logic_error("a model gives the same answer every time");
   }
 
   void submit(Candidate candidate) override {

@@ -28,7 +28,7 @@ class RecordedStage {
 
   /// "filter_height=15": what the rows do not list, but must have been recorded with.
   NamedValues taken_for_granted() const;
-  /// Parameters of several values that the rows do not list: they cannot be told apart.
+  /// Parameters of several values that the rows do not list: they cannot be distinguished.
   const std::vector<std::string>& unlisted() const { return unlisted_; }
   /// Parameters that the rows list and the template does not have.
   const std::vector<std::string>& unknown() const { return unknown_; }

@@ -33,7 +33,7 @@ class ReplayingEvaluator : public InstantEvaluator {
   bool needs_binaries() const override { return false; }
   std::optional<double> simulated_s() const override { return replay_.simulated_s(); }
   void race(FinalsRequest /*request*/) override {
-    throw std::logic_error("a recording answers the same however often it is asked");
+    throw std::logic_error("a recording gives the same answer every time");
   }
 
   void begin_group(const Stage& stage, const Binary* /*reference*/, bool /*calibrate*/) override {

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/frame.h"
 #include "base/hash.h"
 #include "compile/cache.h"
@@ -23,8 +24,7 @@ bool holds_home(const std::filesystem::path& folder) {
   const char* home = std::getenv("HOME");
   std::error_code error;
   const auto path = std::filesystem::canonical(home != nullptr && *home == '/' ? home : "/", error);
-  return !error &&
-         std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+  return !error && is_within(path, folder);
 }
 
 /// `source` and what it may include.
@@ -137,9 +137,8 @@ std::shared_ptr<const KernelSource> kernel_source(const TuneSpec& spec, const Te
   std::error_code ignored;
   if (!std::filesystem::exists(kernel.source, ignored)) {
     throw UserError(kernel.source.empty()
-                        ? "names no kernel file, so that nothing can be compiled"
-                        : fmt::format("the kernel's file {} is not there, so that nothing can "
-                                      "be compiled",
+                        ? "names no kernel file, so nothing can be compiled"
+                        : fmt::format("the kernel's file {} does not exist, so nothing can be compiled",
                                       kernel.source.string()),
                     kernel.where, "Put it beside this file.");
   }
@@ -156,15 +155,24 @@ struct Sources {
 };
 using SourcesOfTemplates = std::map<const TemplateSpec*, Sources>;
 
+void check_options(const TuneSpec& spec, const TemplateSpec& kernel, const Stop& stop) {
+  try {
+    for (std::size_t i = 0; i < kernel.compile_options.size(); ++i) {
+      for (const std::string& text : possible_texts(kernel, i, stop)) {
+        if (stop()) throw Stopped();
+        check_compile_option(text, kernel.where.at("compile_options").at(i));
+      }
+    }
+  } catch (const Stopped&) {
+    refuse_stopped(spec, fmt::format("the options of {} were being checked", kernel.name));
+  }
+}
+
 SourcesOfTemplates read_all_sources(const TuneSpec& spec, const Stop& stop) {
   check_compile_options(spec.compile.options, Where{spec.file.string(), "/compile/options"});
   SourcesOfTemplates sources;
   for (const TemplateSpec& kernel : spec.templates) {
-    for (std::size_t i = 0; i < kernel.compile_options.size(); ++i) {
-      if (stop()) refuse_stopped(spec, fmt::format("the options of {} were being checked", kernel.name));
-      for (const std::string& text : possible_texts(kernel, i))
-        check_compile_option(text, kernel.where.at("compile_options").at(i));
-    }
+    check_options(spec, kernel, stop);
     Sources& of = sources[&kernel];
     of.kernel = kernel_source(spec, kernel);
     if (kernel.reference) of.reference = read_source(spec, kernel, kernel.reference->source);

@@ -33,7 +33,7 @@ struct Contender {
   Leader time;                 ///< for as long as nobody is faster
   bool ranks = true;           ///< false: earlier finals found a fault; it only keeps its place
   std::int64_t finals_of = 0;  ///< the sweep whose finals timed it; 0: none has
-  std::shared_ptr<const Binary> binary = nullptr;  ///< none for a row known from before
+  std::shared_ptr<const Binary> binary = nullptr;  ///< none for a reused row
 };
 
 /// A configuration that was given up as slower than its leader.

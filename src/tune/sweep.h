@@ -2,11 +2,11 @@
 
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "base/stop.h"
 #include "compile/pool.h"
 #include "output/progress.h"
 #include "store/database.h"
@@ -21,7 +21,7 @@ struct SweepOptions {
   bool keep_rows = true;              ///< otherwise they are counted only; not where anything is measured
   std::uint64_t rows_per_commit = 1;  ///< with more, those since the last commit are lost with the process
   double spent_s = 0;                 ///< of a time budget, before the sweep begins
-  std::function<bool()> interrupted = [] { return false; };  ///< finish what is in flight and stop
+  Stop interrupted = never_stop;      ///< finish what is in flight and stop
 };
 
 /// Who watches a sweep.

@@ -29,17 +29,17 @@ std::string error_of(const std::function<void()>& action) {
 
 TEST(Json, SyntaxErrorsNameLineAndColumn) {
   const std::string text = error_of([] { parse_json("{\n  \"a\": 1,\n  \"b\" 2\n}", "x.json"); });
-  EXPECT_NE(text.find("x.json: line 3, column 7: this is no JSON"), std::string::npos) << text;
+  EXPECT_NE(text.find("x.json: line 3, column 7: not valid JSON"), std::string::npos) << text;
 }
 
 TEST(Json, EmptyAndCutOffTextIsAnError) {
   EXPECT_NE(error_of([] { parse_json("", "x.json"); }).find("line 1, column 1"), std::string::npos);
-  EXPECT_NE(error_of([] { parse_json("{\"a\": [1,", "x.json"); }).find("this is no JSON"), std::string::npos);
+  EXPECT_NE(error_of([] { parse_json("{\"a\": [1,", "x.json"); }).find("not valid JSON"), std::string::npos);
 }
 
 TEST(Json, RepeatedKeysAreRefusedInOneObjectOnly) {
   const std::string text = error_of([] { parse_json(R"({"a": {"b": 1, "b": 2}})", "x.json"); });
-  EXPECT_NE(text.find("the key 'b' stands twice"), std::string::npos) << text;
+  EXPECT_NE(text.find("the key 'b' appears twice"), std::string::npos) << text;
   EXPECT_NO_THROW(parse_json(R"({"a": {"b": 1}, "c": {"b": 2}, "d": [{"b": 1}, {"b": 1}]})", "x.json"));
 }
 
@@ -204,6 +204,16 @@ TEST_F(OutputFolder, SignalsThatAreIgnoredStayIgnoredAndOthersAsTheyWere) {
   EXPECT_EQ(std::signal(SIGHUP, SIG_DFL), SIG_IGN);
   write_file(file("new"), "x");
   EXPECT_EQ(std::signal(SIGINT, SIG_DFL), SIG_DFL);
+}
+
+TEST(Paths, APathIsWithinAFolderWhenItBeginsWithItsNames) {
+  EXPECT_TRUE(is_within("/a/b/c", "/a/b"));
+  EXPECT_TRUE(is_within("/a/b", "/a/b"));
+  EXPECT_TRUE(is_within("/a", "/"));
+  EXPECT_TRUE(is_within("../common/x.cuh", "../common"));
+  EXPECT_FALSE(is_within("/a/bc", "/a/b"));
+  EXPECT_FALSE(is_within("/a", "/a/b"));
+  EXPECT_FALSE(is_within("a/b", "/a"));
 }
 
 TEST(Where, PointersEscapeSlashesAndTildes) {

@@ -85,10 +85,10 @@ std::string error_of(const std::string& bytes) {
 
 TEST(Frame, RefusesAPayloadNestedWithoutEndBeforeTheStackIs) {
   const std::string lists(std::size_t{8} << 20, '\x81');
-  EXPECT_EQ(error_of(framed(lists)), "this is no CBOR that can be read: it is nested over 64 deep");
+  EXPECT_EQ(error_of(framed(lists)), "not readable CBOR: it is nested over 64 deep");
   for (const char piece : {'\x5f', '\x7f'}) {
     EXPECT_EQ(error_of(framed(std::string(std::size_t{8} << 20, piece))),
-              "this is no CBOR that can be read: the item at byte 0 has no definite length");
+              "not readable CBOR: the item at byte 0 has no definite length");
   }
 }
 
@@ -98,7 +98,7 @@ TEST(Frame, FindsAnItemOfNoDefiniteLengthBehindAllOthers) {
   EXPECT_EQ(error_of(encode_frame(before)), "none");
   std::string payload = "\x82";
   Json::to_cbor(before, payload);
-  const std::string error = "this is no CBOR that can be read: the item at byte {} has no definite length";
+  const std::string error = "not readable CBOR: the item at byte {} has no definite length";
   for (const std::string item : {"\x5f\xff", "\x7f\xff", "\x9f\xff", "\xbf\xff"}) {
     EXPECT_EQ(error_of(framed(payload + item)), fmt::format(fmt::runtime(error), payload.size()));
   }
@@ -107,7 +107,7 @@ TEST(Frame, FindsAnItemOfNoDefiniteLengthBehindAllOthers) {
 TEST(Frame, RefusesAMapOfMoreMembersThanAreLookedThroughInTime) {
   std::string map = "\xba" + std::string("\0\x0f\x42\x40", 4);
   for (int i = 0; i < 1000000; ++i) map += fmt::format("\x67{:07}\x01", i);
-  EXPECT_EQ(error_of(framed(map)), "this is no CBOR that can be read: a map has over 4096 members");
+  EXPECT_EQ(error_of(framed(map)), "not readable CBOR: a map has over 4096 members");
 }
 
 TEST(Frame, WaitsForTheRestOfAFrame) {

@@ -78,6 +78,19 @@ TEST(ScratchFolder, WhatMerelyLooksLikeOneStays) {
   EXPECT_TRUE(fs::exists(others / "file"));
 }
 
+TEST(ScratchFolder, OneThatOthersCanWriteOrOwnStays) {
+  const ScratchFolder parent;
+  const fs::path open = killed_in(parent.path());
+  fs::permissions(open, fs::perms::others_write, fs::perm_options::add);
+  { const ScratchFolder next(parent.path()); }
+  EXPECT_TRUE(fs::exists(open / "file"));
+  fs::permissions(open, fs::perms::others_write, fs::perm_options::remove);
+  constexpr uid_t kSomebodyElse = 12345;
+  if (::chown(open.c_str(), kSomebodyElse, kSomebodyElse) != 0) GTEST_SKIP() << "needs root";
+  { const ScratchFolder next(parent.path()); }
+  EXPECT_TRUE(fs::exists(open / "file")) << "its mark is ours, the folder is not";
+}
+
 TEST(ScratchFolder, LinksInOneThatIsRemovedAreNotFollowed) {
   const ScratchFolder parent;
   const fs::path left = killed_in(parent.path());

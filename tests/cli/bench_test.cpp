@@ -125,12 +125,12 @@ TEST_F(Bench, WithoutAGpuItPredictsUnderABanner) {
 TEST_F(Bench, OpenParametersAreListedWithTheValuesThatAreLeft) {
   const Finished none = bench({"mixed", "--set", "FAST=true", "--problem", "64"});
   expect_error(none, kUserError,
-               {"--set: 3 parameters of mixed are open\n", "--set ROWS=2|4   (rows)\n",
+               {"--set: 3 parameters of mixed are not set\n", "--set ROWS=2|4   (rows)\n",
                 "--set SCALE=0.5|1   (a factor)\n", "--set ORDER=forward|backward   (a direction)\n"});
   EXPECT_EQ(none.err.find("The best recorded"), std::string::npos) << "there is no database yet";
   EXPECT_EQ(none.err.find("FAST="), std::string::npos) << none.err;
   const Finished one = bench({"mixed", "--set", "FAST=false", "--set", "SCALE=1", "--problem", "64"});
-  expect_error(one, kUserError, {"--set: 1 parameter of mixed is open\n", "--set ORDER="});
+  expect_error(one, kUserError, {"--set: 1 parameter of mixed is not set\n", "--set ORDER="});
 }
 
 TEST_F(Bench, TheBestRecordedFillsWhatIsOpen) {
@@ -213,7 +213,7 @@ TEST_F(Bench, CustomOperationsHaveDimensionsOfTheirOwn) {
              "intensity       0.167 operations per byte\n", "L: half the operations per output element\n"});
   expect_error(bench({"axpy"}), kUserError, {"Give the sizes n, such as --problem 4096."});
   expect_error(bench({"axpy", "--problem", "1000", "--baseline", "lt"}), kUserError,
-               {"--baseline: cuBLAS is no baseline for a custom operation"});
+               {"--baseline: cuBLAS is not a baseline for custom operations"});
 }
 
 TEST_F(Bench, ALostGpuEndsItAsASweep) {

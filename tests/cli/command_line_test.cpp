@@ -83,7 +83,7 @@ TEST_F(CommandLine, RowsThatCannotExist) {
   for (const char* problem : {"abc", "64x", "x", "-64x64x64", "064x64x64", "64X64", "64x64x64;", "64 x64",
                               "64,", "64,lda", "64,lda=0", "64,ldd=65"})
     expect_error(rank({"--problem", problem}), kUserError,
-                 {"--problem: '", "is no problem", "4096x4096x64, or 1000x77x513,lda=520"});
+                 {"--problem: '", "is not a problem", "4096x4096x64, or 1000x77x513,lda=520"});
   expect_error(rank({"--problem", "64x64"}), kNothingToDo, {"no row matches"});
   expect_error(rank({"--limit", "-1"}), kUserError, {"--limit"});
   expect_error(rank({"--sort-by", "medain_us"}), kUserError, {"Did you mean 'median_us'?"});
@@ -91,14 +91,13 @@ TEST_F(CommandLine, RowsThatCannotExist) {
 
 TEST_F(CommandLine, OptionsThatWouldBeIgnored) {
   expect_error(rank({"--ladder", "--columns", "gpu"}), kUserError,
-               {"--columns: has no effect beside --ladder"});
+               {"--columns: has no effect with --ladder"});
   expect_error(rank({"--ladder", "--sort-by", "gpu"}), kUserError,
-               {"--sort-by: has no effect beside --ladder"});
-  expect_error(rank({"--ladder", "--outcome", "ok"}), kUserError,
-               {"--outcome: has no effect beside --ladder"});
-  expect_error(rank({"--ladder", "--limit", "20"}), kUserError, {"--limit: has no effect beside --ladder"});
+               {"--sort-by: has no effect with --ladder"});
+  expect_error(rank({"--ladder", "--outcome", "ok"}), kUserError, {"--outcome: has no effect with --ladder"});
+  expect_error(rank({"--ladder", "--limit", "20"}), kUserError, {"--limit: has no effect with --ladder"});
   expect_error(rank({"--outcome", "crashed", "--sort-by", "gpu"}), kUserError,
-               {"--sort-by: has no effect beside --outcome"});
+               {"--sort-by: has no effect with --outcome"});
   EXPECT_EQ(rank({"--outcome", "ok", "--sort-by", "gpu", "--columns", "gpu,rank"}).code, 0);
   expect_error(sandbox.run({"export", "--db", "rows.db", "--best", "--samples"}), kUserError,
                {"--samples: --best lists no samples"});
@@ -129,10 +128,10 @@ TEST_F(CommandLine, Problems) {
   const std::string config = sandbox.write_tiny_space(1);
   const std::vector<std::pair<std::string, std::string>> wrong{
       {"0x1x1", "M = 0 is out of range\n  Use sizes from 1 to 2147483647."},
-      {"1x1x-1", "'-1' in the problem '1x1x-1' is no size"},
+      {"1x1x-1", "'-1' in the problem '1x1x-1' is not a size"},
       {"9223372036854775808x1x1", "M = 9223372036854775808 is out of range"},
       {"4096x4096", "has 2 sizes, expected 3 (MxNxK)"},
-      {"1e3", "'1e3' in the problem '1e3' is no size"}};
+      {"1e3", "'1e3' in the problem '1e3' is not a size"}};
   for (const auto& [problem, message] : wrong)
     expect_error(sandbox.run({"space", config, "--problem", problem}), kUserError, {"--problem: ", message});
   expect_error(sandbox.run({"space", config, "--problem", "8", "--problem", "8x8x8"}), kUserError,

@@ -178,25 +178,24 @@ TEST(Compare, MistakesAreNamedWithTheirRemedies) {
     return sandbox.run(with({"compare", "--db", "a.db"}, more));
   };
   expect_error(run({}), kUserError,
-               {"a.db: there are not two sides to compare by gpu",
+               {"a.db: there are fewer than two sides to compare by gpu",
                 "The only gpu is NVIDIA H200. Name more databases with --db, loosen the filters, or predict "
                 "for another GPU with --predict CONFIG."});
   expect_error(run({"H200", "B100"}), kUserError,
                {"no row is of the gpu 'B100'",
                 "Recorded: NVIDIA H200. For a GPU that has no rows, --predict CONFIG makes predictions."});
-  expect_error(
-      run({"--by", "colour"}), kUserError,
-      {"--by: nothing can be compared by 'colour'", "Known: gpu, driver, date, sweep, source, database."});
-  expect_error(run({"--gpu", "H200"}), kUserError, {"--gpu: names GPUs that are compared already"});
+  expect_error(run({"--by", "colour"}), kUserError,
+               {"--by: cannot compare by 'colour'", "Known: gpu, driver, date, sweep, source, database."});
+  expect_error(run({"--gpu", "H200"}), kUserError, {"--gpu: selects GPUs, but GPUs are what is compared"});
   expect_error(run({"--predict", "x.json"}), kUserError,
-               {"--predict: needs to know the GPUs to predict for"});
-  expect_error(run({"--by", "driver", "--predict", "x.json"}), kUserError, {"--predict: fills in for GPUs"});
+               {"--predict: needs the names of the GPUs to predict for"});
+  expect_error(run({"--by", "driver", "--predict", "x.json"}), kUserError, {"--predict: predicts for GPUs"});
   expect_error(run({"--db", "./a.db"}), kUserError, {"./a.db: the database is named twice"});
   expect_error(run({"-o", "a.db"}), kUserError, {"a.db: the output would replace the database"});
   expect_error(run({"--fill", "a.db"}), kUserError, {"a.db: the output would replace the database"});
   for (const std::string percent : {"nan", "inf", "-1"})
     expect_error(run({"--fail-above", percent}), kUserError,
-                 {"--fail-above: " + percent + " is no percentage to fail above", "Give a number from 0"});
+                 {"--fail-above: " + percent + " is not a valid percentage", "Give a number from 0"});
   expect_error(run({"--source", "guessed"}), kUserError, {"--source: unknown source 'guessed'"});
   expect_error(run({"H200", "--by", "sweep"}), kUserError,
                {"no row is of the sweep 'H200'", "Recorded: nothing."});
@@ -212,7 +211,7 @@ TEST(Compare, NoMessageNamesTheFileOfPredictions) {
   const std::string config = sandbox.write_tiny_space(2);
   const Finished run = sandbox.run({"compare", "A100", "--predict", config, "-j", "2"});
   expect_error(run, kUserError,
-               {"predictions: there are not two sides to compare by gpu", "The only gpu is A100"});
+               {"predictions: there are fewer than two sides to compare by gpu", "The only gpu is A100"});
   EXPECT_EQ(run.err.find("/tmp/tiletune"), std::string::npos) << run.err;
 }
 

@@ -133,7 +133,7 @@ TEST_F(Doctor, AFirstGpuThatDiesDoesNotHideTheOthers) {
 TEST_F(Doctor, AGpuThatIsNamedAndNotThereIsAProblem) {
   const Finished run = examine("no_gpu", kNoNvml, {"--gpus", "1"});
   EXPECT_EQ(run.code, kGpuUnusable) << run.out << run.err;
-  EXPECT_NE(run.out.find("GPU 1\nproblem  gpu              is not there: there is no driver here\n"),
+  EXPECT_NE(run.out.find("GPU 1\nproblem  gpu              is not available: there is no driver here\n"),
             std::string::npos)
       << run.out;
 }
@@ -158,7 +158,7 @@ TEST_F(Doctor, ACacheThatCannotBeWrittenIsAWarning) {
   EXPECT_EQ(run.code, kDisturbed) << run.out << run.err;
   const auto found = complaints(run);
   EXPECT_EQ(found.at("kernel_cache").at("status"), "warning");
-  EXPECT_NE(found.at("kernel_cache").at("found").get<std::string>().find("cache is no folder"),
+  EXPECT_NE(found.at("kernel_cache").at("found").get<std::string>().find("cache is not a folder"),
             std::string::npos);
 }
 
@@ -173,7 +173,8 @@ TEST_F(Doctor, AMeasuredCacheIsCounted) {
 }
 
 TEST_F(Doctor, MistakesAreExplained) {
-  expect_error(examine("none", kNoNvml, {"--gpus", "0,0"}), kUserError, {"--gpus: '0,0' is no list of GPUs"});
+  expect_error(examine("none", kNoNvml, {"--gpus", "0,0"}), kUserError,
+               {"--gpus: '0,0' is not a list of GPUs"});
   expect_error(examine("none", kNoNvml, {"--format", "csv"}), kUserError, {"Use one of table, json."});
 }
 

@@ -26,7 +26,7 @@ TEST(Errors, MissingConfig) {
 TEST(Errors, BadJsonNamesLineAndColumn) {
   const Sandbox sandbox;
   sandbox.write("bad.json", "{\n  \"templates\": [\"tiny\"],\n  \"problems\": [1,,2]\n}");
-  expect_error(sweep(sandbox, "bad.json"), kUserError, {"bad.json: line 3, column 18: this is no JSON"});
+  expect_error(sweep(sandbox, "bad.json"), kUserError, {"bad.json: line 3, column 18: not valid JSON"});
 }
 
 TEST(Errors, UnknownKeySuggestsTheNearest) {
@@ -158,9 +158,9 @@ TEST(Errors, CompileMemoryMustBeASizeThatSuffices) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(1);
   expect_error(sweep(sandbox, config, {"--max-compile-memory", "much"}), kUserError,
-               {"--max-compile-memory: 'much' is no size", "512MiB or 4GiB"});
+               {"--max-compile-memory: 'much' is not a size", "512MiB or 4GiB"});
   expect_error(sandbox.run({"inspect", config, "--gpu", "H100", "--max-compile-memory", "1KiB"}), kUserError,
-               {"--max-compile-memory: 1.0 KiB are too little for the compiler", "Allow at least 64.0 MiB."});
+               {"--max-compile-memory: 1.0 KiB is too little for the compiler", "Allow at least 64.0 MiB."});
   EXPECT_EQ(sweep(sandbox, config, {"--max-compile-memory", "64MiB"}).code, 0) << "the least must do";
 }
 
@@ -172,7 +172,7 @@ TEST(Errors, BadCommandLine) {
   EXPECT_EQ(sandbox.run({"--help"}).code, 0);
   const std::string config = sandbox.write_tiny_space(1);
   expect_error(sweep(sandbox, config, {"--budget", "soon"}), kUserError,
-               {"--budget: 'soon' is no budget", "60s"});
+               {"--budget: 'soon' is not a budget", "60s"});
   expect_error(sweep(sandbox, config, {"--format", "yaml"}), kUserError,
                {"yaml", "table, json, csv, markdown"});
   expect_error(sandbox.run({"rank"}), kUserError, {"results/tiletune.db", "tiletune sweep"});

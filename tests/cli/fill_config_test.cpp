@@ -33,9 +33,9 @@ TEST(Fill, WritesConfigsForExactlyWhatIsUnmeasured) {
   EXPECT_EQ(
       run.err,
       "gaps-nvidiaa100sxm440gb.json: 1 configuration of 1 problem for NVIDIA A100-SXM4-40GB; run tiletune "
-      "sweep gaps-nvidiaa100sxm440gb.json where there is a NVIDIA A100-SXM4-40GB\n"
+      "sweep gaps-nvidiaa100sxm440gb.json on a machine with NVIDIA A100-SXM4-40GB\n"
       "gaps-nvidiah10080gbhbm3.json: 2 configurations of 2 problems for NVIDIA H100 80GB HBM3; run tiletune "
-      "sweep gaps-nvidiah10080gbhbm3.json where there is a NVIDIA H100 80GB HBM3\n");
+      "sweep gaps-nvidiah10080gbhbm3.json on a machine with NVIDIA H100 80GB HBM3\n");
   const std::string config = "gaps-nvidiah10080gbhbm3.json";
   EXPECT_NE(sandbox.run({"space", config}).out.find(" 2 valid\n"), std::string::npos);
   EXPECT_EQ(evaluated_by(sandbox, config), (std::set<std::string>{R"(1x1x1 {"V":1})", R"(2x3x4 {"V":5})"}));
@@ -51,7 +51,7 @@ TEST(Fill, OfOneSideTakesTheFilesNameAndWhatIsCompleteWritesNone) {
   const std::vector<std::string> compare{"compare", "--db", "a.db", "--fill", "gaps.json"};
   EXPECT_EQ(
       sandbox.run(compare).err,
-      "gaps.json: 1 configuration of 1 problem for B; run tiletune sweep gaps.json where there is a B\n");
+      "gaps.json: 1 configuration of 1 problem for B; run tiletune sweep gaps.json on a machine with B\n");
   EXPECT_EQ(evaluated_by(sandbox, "gaps.json"), std::set<std::string>{R"(1x1x1 {"V":2})"});
   std::filesystem::remove(sandbox.folder() / "gaps.json");
   record(sandbox, "a.db", {tiny("B", 2, 6)});
@@ -81,8 +81,8 @@ TEST(Fill, SaysOnWhichGpuWhereSidesAreNone) {
   const Finished run = sandbox.run({"compare", "--by", "driver", "--db", "a.db", "--fill", "gaps.json"});
   EXPECT_EQ(run.code, 0) << run.err;
   for (const std::string line : {"gaps-570-a.json: 1 configuration of 1 problem for 570; run tiletune sweep "
-                                 "gaps-570-a.json where there is a A\n",
-                                 "gaps-580-b.json where there is a B\n"})
+                                 "gaps-570-a.json on a machine with A\n",
+                                 "gaps-580-b.json on a machine with B\n"})
     EXPECT_NE(run.err.find(line), std::string::npos) << line << "is not in\n" << run.err;
 }
 

@@ -106,7 +106,7 @@ TEST(Finals, ASecondRunFindsThemInTheDatabase) {
   const std::vector<Trial> before = rows_of(sandbox);
   const Finished again = sandbox.run(measured_sweep(config, kUnusable));
   EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_NE(again.out.find("14 known from before"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("14 reused"), std::string::npos) << again.out;
   expect_unchanged(sandbox, before);
 }
 
@@ -115,7 +115,7 @@ TEST(Finals, AreHeldAgainForWhoWantsThemBackToBackToo) {
   const std::string config = sandbox.write_tiny_space(kConfigurations);
   sandbox.run(measured_sweep(config, "none"));
   const Finished again = sandbox.run(measured_sweep(config, "none", 3, {"--sustained", "1s"}));
-  EXPECT_NE(again.out.find("14 known from before"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("14 reused"), std::string::npos) << again.out;
   EXPECT_EQ(kernels_of(sandbox).front().sweep_id, 2);
 }
 
@@ -123,7 +123,7 @@ TEST(Finals, OfAWiderSpaceTakeInWhatTheOldOnesHad) {
   const Sandbox sandbox;
   sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "none"));
   const Finished again = sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations + 6), "none"));
-  EXPECT_NE(again.out.find("14 known from before"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("14 reused"), std::string::npos) << again.out;
   const std::vector<Trial> kernels = kernels_of(sandbox);
   for (std::size_t i = 0; i < kSeats; ++i) {
     EXPECT_EQ(kernels[i].timed_in, "final");
@@ -143,7 +143,7 @@ TEST(Finals, ACrashBlamesTheParticipantWhoseTurnItWas) {
   EXPECT_EQ(kernels_of(sandbox)[3].reason, "in the finals: killed by signal 11 (Segmentation fault)");
   const std::vector<Trial> before = rows_of(sandbox);
   const Finished again = sandbox.run(measured_sweep(config, kUnusable));
-  EXPECT_NE(again.out.find("14 known from before"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("14 reused"), std::string::npos) << again.out;
   expect_unchanged(sandbox, before);
 }
 
@@ -225,7 +225,7 @@ TEST(Finals, CtrlCInTheMiddleOfThemDoesNotWaitForTheirEnd) {
   EXPECT_TRUE(no_orphans());
   for (const Trial& row : kernels_of(sandbox)) EXPECT_EQ(row.timed_in, "sampling");
   const Finished again = sandbox.run(measured_sweep(config, "none"));
-  EXPECT_NE(again.out.find("14 known from before"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("14 reused"), std::string::npos) << again.out;
   expect_complete(sandbox, kConfigurations);
   expect_finals(sandbox);
 }

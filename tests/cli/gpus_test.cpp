@@ -81,7 +81,7 @@ TEST(Gpus, ADeadOneIsRetiredAndItsWorkMoves) {
   const Finished run = sandbox.run(measured_sweep(config, "dies", 2, {"--gpus", "0,1"}));
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("Fake H200 (" + fake_uuid(1) +
-                         ") was given up: its worker could not be started anew in 4 attempts, at last: "
+                         ") was dropped: its worker could not be restarted in 4 attempts, at last: "
                          "the GPU has fallen off the bus"),
             std::string::npos)
       << run.out;
@@ -121,11 +121,11 @@ TEST(Gpus, TheDeathOfTheLastOneEndsTheSweepAndTheNextRunGoesOn) {
   const Finished run = sandbox.run(measured_sweep(config, "dies", 3, {"--gpus", "1"}));
   EXPECT_EQ(run.code, 3) << run.out;
   EXPECT_NE(run.out.find("ok 2, crashed 1"), std::string::npos) << run.out;
-  EXPECT_NE(run.err.find("no Fake H200 is left to go on with"), std::string::npos) << run.err;
-  EXPECT_NE(run.err.find("Run the same command again to go on."), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("no Fake H200 is left; "), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("Run the same command again to continue."), std::string::npos) << run.err;
   const Finished again = sandbox.run(measured_sweep(config, "none"));
   EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_NE(again.out.find("ok 5, crashed 1; 3 known from before"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("ok 5, crashed 1; 3 reused"), std::string::npos) << again.out;
 }
 
 TEST(Gpus, AWorkerThatSomebodyKilledIsNoFaultOfItsConfiguration) {
@@ -197,7 +197,7 @@ TEST(Gpus, AMalformedListIsExplained) {
   for (const char* list : {"0,", "0,0", "-1", "one", "0 1", "99999999999"}) {
     const Finished run = sandbox.run(measured_sweep(config, "none", 3, {"--gpus", list}));
     EXPECT_EQ(run.code, 2) << list;
-    EXPECT_NE(run.err.find(std::string("--gpus: '") + list + "' is no list of GPUs"), std::string::npos)
+    EXPECT_NE(run.err.find(std::string("--gpus: '") + list + "' is not a list of GPUs"), std::string::npos)
         << run.err;
   }
 }

@@ -45,9 +45,9 @@ TEST(ImportCommand, SaysWhatItFoundAndHowRowsJoin) {
             "b.json: Kernel Tuner cache of k 64 on NVIDIA B200\n"
             "  2 rows: ok 1, refused 1\n"
             "  refused 1: refused before it was compiled or launched (InvalidConfig)\n"
-            "  1 parameters: x\n"
+            "  1 parameter: x\n"
             "k 64: the rows of NVIDIA B200 list 1 of the 2 parameters of those of NVIDIA A100, not y.\n"
-            "  Joined on the 1 they share, 2 of its 2 configurations are there: each once with y=1.\n"
+            "  Joined on the 1 they share, 2 of its 2 configurations match: each once with y=1.\n"
             "tiletune rank --db r.db\n");
   const Finished again = sandbox.run({"import", "a.json", "--db", "r.db", "--format", "json"});
   const auto summary = nlohmann::ordered_json::parse(again.out);
@@ -88,7 +88,7 @@ TEST(ImportCommand, AFileThatIsRefusedLeavesTheOthers) {
   const Finished between = sandbox.run({"import", "b.json", "a.json", "--db", "s.db"});
   EXPECT_EQ(between.code, kUserError);
   EXPECT_NE(between.out.find("3 rows"), std::string::npos) << between.out;
-  EXPECT_NE(between.err.find("1 of 2 files were taken in"), std::string::npos) << between.err;
+  EXPECT_NE(between.err.find("1 of 2 files were imported"), std::string::npos) << between.err;
 }
 
 TEST(ImportCommand, WhereNothingIsTakenInNoDatabaseIsLeft) {
@@ -115,8 +115,8 @@ TEST(ImportCommand, SaysWhatItTakesForAProblemsName) {
                               "tune_params_keys": ["x"], "cache": {"1": {"x": 1, "time": 1}}})");
   const Finished run = sandbox.run({"import", "a.json", "--db", "r.db"});
   EXPECT_NE(
-      run.out.find("  the problem 'hello world' is a name, no sizes: it is the same as problems of that "
-                   "name only\n"),
+      run.out.find(
+          "  the problem 'hello world' is a name without sizes: it equals only problems of the same name\n"),
       std::string::npos)
       << run.out;
   const Finished json = sandbox.run({"import", "a.json", "--db", "r.db", "--format", "json"});
@@ -168,15 +168,13 @@ TEST(MergeCommand, ARefusedInputLeavesNothingAndTheRemedyNamesAnOptionThatIsTher
   const std::set<std::string> before = files_of(sandbox);
   const Finished input = sandbox.run({"merge", "a.db", "b.db", "-o", "all.db"});
   EXPECT_EQ(input.code, kUserError);
-  EXPECT_EQ(
-      input.err,
-      "tiletune: error: b.db: this is no SQLite database\n  Name another file, or move this one away.\n");
+  EXPECT_EQ(input.err,
+            "tiletune: error: b.db: not an SQLite database\n  Name another file, or move this one away.\n");
   EXPECT_EQ(files_of(sandbox), before);
   const Finished output = sandbox.run({"merge", "a.db", "-o", "b.db"});
-  EXPECT_EQ(
-      output.err,
-      "tiletune: error: b.db: this is no SQLite database\n  Name another file with -o FILE, or move this "
-      "one away.\n");
+  EXPECT_EQ(output.err,
+            "tiletune: error: b.db: not an SQLite database\n  Name another file with -o FILE, or move this "
+            "one away.\n");
   EXPECT_EQ(files_of(sandbox), before);
 }
 
@@ -190,7 +188,7 @@ TEST(ExportCommand, T4NeedsOneSpace) {
   expect_error(sandbox.run({"export", "--format", "t5", "--db", "r.db"}), kUserError,
                {"--format: there is no export format 't5'", "json, t4"});
   expect_error(sandbox.run({"export", "--format", "t4", "--best", "--db", "r.db"}), kUserError,
-               {"--format: has no effect beside --best"});
+               {"--format: has no effect with --best"});
   const Finished run = sandbox.run({"export", "--format", "t4", "--gpu", "b200", "--db", "r.db"});
   EXPECT_EQ(nlohmann::ordered_json::parse(run.out)["results"].size(), 4U);
 }
@@ -222,7 +220,7 @@ TEST(ExportCommand, T4HasNoWordForPredictions) {
   row.source = Source::predicted;
   Database(sandbox.folder() / "r.db", Database::Mode::read_write).record(row);
   expect_error(sandbox.run({"export", "--format", "t4", "--db", "r.db", "-o", "x"}), kUserError,
-               {"r.db: T4 has no word for predictions", "--source measured"});
+               {"r.db: T4 cannot mark predictions", "--source measured"});
   EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "x"));
 }
 
@@ -240,7 +238,7 @@ TEST(T1Problem, IsAcceptedWhereAConfigIsAndNeedsItsKernelOnlyToCompile) {
   const Finished space = sandbox.run({"space", "t1.json"});
   EXPECT_NE(space.out.find("k 64: 3 raw combinations, 2 valid"), std::string::npos) << space.out << space.err;
   expect_error(sandbox.run({"inspect", "t1.json", "--gpu", "A100"}), kUserError,
-               {"t1.json: the kernel's file", "k.cu is not there", "Put it beside this file"});
+               {"t1.json: the kernel's file", "k.cu does not exist", "Put it beside this file"});
   sandbox.write("k.cu", "extern \"C\" __global__ void k(float* out) { out[threadIdx.x] = n; }\n");
   const Finished inspected = sandbox.run({"inspect", "t1.json", "--gpu", "A100"});
   EXPECT_EQ(inspected.code, 0) << inspected.err;
@@ -249,7 +247,7 @@ TEST(T1Problem, IsAcceptedWhereAConfigIsAndNeedsItsKernelOnlyToCompile) {
   EXPECT_NE(predicted.out.find("n=4"), std::string::npos) << predicted.out;
   expect_error(
       sandbox.run(sweep_with("t1.json", "none")), kUserError,
-      {"t1.json: k cannot be measured: a T1 tuning problem names no reference kernel", "--gpu NAME"});
+      {"t1.json: k cannot be measured: a T1 tuning problem names neither a reference kernel", "--gpu NAME"});
 }
 
 }  // namespace

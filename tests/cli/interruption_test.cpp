@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "cli/compared_rows.h"
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
@@ -113,6 +114,47 @@ TEST(Interruption, NohupKeepsTheSweepGoing) {
   ::kill(process, SIGHUP);
   EXPECT_EQ(sandbox.wait(process).code, 0);
   expect_complete(sandbox, 20);
+}
+
+TEST(Interruption, CountingWhatAConfigWouldFillInEnds) {
+  const Sandbox sandbox;
+  sandbox.write_tiny_space(1);
+  const std::string manifest = read_file(sandbox.folder() / "tiny/template.json");
+  std::string lists;
+  std::string values = "0";
+  for (int i = 1; i < 30; ++i) values += ", " + std::to_string(i);
+  for (const std::string name : {"P", "Q", "R", "S", "T"})
+    lists += ", {\"name\": \"" + name + "\", \"values\": [" + values + R"(], "meaning": "nothing"})";
+  const std::string only = R"("meaning": "what is added"})";
+  std::string wide = manifest;
+  wide.replace(wide.find(only), only.size(), only + lists);
+  sandbox.write("tiny/template.json", wide);
+  // 30 configurations without a value in common: 30^5 combinations are looked through for them.
+  std::vector<Trial> rows;
+  for (int i = 0; i < 30; ++i) {
+    Trial row = tiny("A", 0, 10);
+    const std::string v = std::to_string(i);
+    row.problem = std::to_string(i + 1) + "x1x1";
+    row.parameters =
+        R"({"V":0,"P":)" + v + R"(,"Q":)" + v + R"(,"R":)" + v + R"(,"S":)" + v + R"(,"T":)" + v + "}";
+    row.key = row.problem;
+    rows.push_back(row);
+    row = tiny("B", 0, 10);
+    row.problem = rows.back().problem;
+    row.parameters = R"({"V":0,"P":0,"Q":0,"R":0,"S":0,"T":1})";
+    row.key = "b" + row.problem;
+    rows.push_back(row);
+  }
+  record(sandbox, "a.db", rows);
+  const pid_t process =
+      sandbox.start({"compare", "A", "B", "--db", "a.db", "--predict", "tiny.json", "--fill", "gaps.json"});
+  EXPECT_TRUE(eventually([&] { return catches(process, SIGINT); }));
+  ::kill(process, SIGINT);
+  const Finished run = sandbox.wait(process);
+  EXPECT_EQ(run.code, kInterrupted);
+  EXPECT_EQ(run.err,
+            "tiletune: error: gaps-a.json: stopped while its configurations were being counted\n  Run the "
+            "same command again to write it.\n");
 }
 
 TEST(Interruption, AMergeThatIsInterruptedChangesNothing) {
@@ -254,7 +296,7 @@ TEST(Interruption, ABudgetOfTimeEndsWithEverythingRecordedAndGoesOn) {
   arguments.insert(arguments.end(), {"--budget", "1s"});
   const Finished first = sandbox.run(arguments);
   EXPECT_EQ(first.code, 0) << first.err;
-  EXPECT_NE(first.out.find("The time budget is spent: run the same command again to go on."),
+  EXPECT_NE(first.out.find("The time budget is spent: run the same command again to continue."),
             std::string::npos)
       << first.out;
   EXPECT_TRUE(no_orphans());

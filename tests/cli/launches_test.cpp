@@ -69,7 +69,7 @@ TEST(Launches, ATensorMapThatTheHardwareForbidsIsRefusedWithTheArithmetic) {
   EXPECT_EQ(kernels_with(rows, Outcome::refused), 4);
   for (const Trial& row : rows) {
     if (row.outcome != Outcome::refused) continue;
-    EXPECT_EQ(row.reason, "tensor map of A: pitch 33 x 4 B = 132 B is no multiple of 16 B");
+    EXPECT_EQ(row.reason, "tensor map of A: pitch 33 x 4 B = 132 B is not a multiple of 16 B");
   }
 }
 

@@ -100,8 +100,8 @@ TEST(Rank, TheBestOfEachProblemIsATableOfItsOwn) {
     command.insert(command.end(), beside.begin(), beside.end());
     const bool both = beside.front() == "--ladder";
     expect_error(sandbox.run(command), kUserError,
-                 {both ? "--best: has no effect beside --ladder\n  Leave one of the two out."
-                       : beside.front() + ": has no effect beside --best\n  Leave one of the two out."});
+                 {both ? "--best: has no effect with --ladder\n  Leave one of the two out."
+                       : beside.front() + ": has no effect with --best\n  Leave one of the two out."});
   }
 }
 

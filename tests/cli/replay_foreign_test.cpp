@@ -95,7 +95,7 @@ TEST(ReplayForeign, ADatabaseAnExportAndTheFileItselfAnswerAlike) {
 TEST(ReplayForeign, WhatT4LeavesOutTheConfigAndTheCommandLineSay) {
   const Sandbox sandbox;
   expect_error(sandbox.run(replay_hub("A100_T4.json.gz")), kUserError,
-               {"A100_T4.json.gz: does not say on which GPU it was recorded", "Say it: --gpu"});
+               {"A100_T4.json.gz: does not say on which GPU it was recorded", "Add it: --gpu"});
   const auto problem =
       json_of(sandbox, replay_hub("A100_T4.json.gz", {"--gpu", "A100"})).at("problems").at(0);
   EXPECT_EQ(problem.at("recorded"), 4362);
@@ -156,7 +156,7 @@ TEST(ReplayForeign, AFileThatIsBeingWrittenIsReplayedAsFarAsItGoes) {
 TEST(ReplayForeign, ARealSweepOfATuningProblemSaysWhatIsMissing) {
   const Sandbox sandbox;
   expect_error(sandbox.run({"sweep", kT1}), kUserError,
-               {"T1_convolution_milo.json: the kernel's file", "convolution_milo.cu is not there",
+               {"T1_convolution_milo.json: the kernel's file", "convolution_milo.cu does not exist",
                 "Put it beside this file"});
 }
 

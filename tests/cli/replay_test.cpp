@@ -281,7 +281,7 @@ TEST(Replay, MistakesAreSaidWithPlaceAndRemedy) {
   expect_error(sandbox.run(replay(config, {"--db", "./rows.db"})), kUserError,
                {"--db", "is the recording itself", "Name another file"});
   expect_error(sandbox.run(replay(config, {"--screening", "2"})), kUserError,
-               {"--screening", "has no effect beside --replay"});
+               {"--screening", "has no effect with --replay"});
   expect_error(sandbox.run({"sweep", config, "--replay", "nowhere.json"}), kUserError,
                {"nowhere.json: there is no such file", "what 'tiletune import' reads"});
 }

@@ -54,7 +54,7 @@ TEST(Report, SaysHowRecordingsOfSeveralGpusWereJoined) {
   ASSERT_EQ(imported.code, 0) << imported.err;
   EXPECT_EQ(sandbox.run({"report", "--db", "hub.db"}).code, 0);
   const std::string page = text_of(sandbox.folder() / "report.html");
-  EXPECT_NE(page.find("they count as made with filter_height=15"), std::string::npos);
+  EXPECT_NE(page.find("they are taken to have filter_height=15"), std::string::npos);
 }
 
 TEST(Report, ErrorsNameThePlaceAndTheRemedy) {
@@ -65,7 +65,7 @@ TEST(Report, ErrorsNameThePlaceAndTheRemedy) {
   expect_error(sandbox.run({"report", "--db", "rows.db", "--gpu", "A100"}), kNothingToDo,
                {"rows.db: no row matches", "Loosen the filters", "tiletune import FILE --db rows.db."});
   expect_error(sandbox.run({"report", "--db", "rows.db", "--limit", "9999999999999999999999"}), kUserError,
-               {"--limit: 9999999999999999999999 is no whole number from 0 to 2^63 - 1"});
+               {"--limit: 9999999999999999999999 is not a whole number from 0 to 2^63 - 1"});
   expect_error(sandbox.run({"report", "--db", "rows.db", "--template", "of no row"}), kNothingToDo,
                {"rows.db: no row matches"});
   expect_error(sandbox.run({"report", "--db", "rows.db", "-o", "rows.db"}), kUserError, {"rows.db"});

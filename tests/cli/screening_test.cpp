@@ -47,7 +47,7 @@ TEST(Screening, WhatWasScreenedOutIsNotMeasuredAgainWhileItsLeaderStands) {
   sandbox.run(measured_sweep(config, "spread"));
   const Finished again = sandbox.run(measured_sweep(config, kUnusable));
   EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_NE(again.out.find("12 known from before"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("12 reused"), std::string::npos) << again.out;
 }
 
 TEST(Screening, BeforeTheLeaderIsKnownAgainNothingIsMeasuredAgain) {
@@ -65,7 +65,7 @@ TEST(Screening, BeforeTheLeaderIsKnownAgainNothingIsMeasuredAgain) {
     database.record_all(rows);
   }
   const Finished again = sandbox.run(measured_sweep(config, "spread"));
-  EXPECT_NE(again.out.find("12 known from before"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("12 reused"), std::string::npos) << again.out;
   for (const Trial& row : rows_of(sandbox)) EXPECT_EQ(row.sweep_id, 1) << row.template_name;
 }
 
@@ -85,7 +85,7 @@ TEST(Screening, WhatWasScreenedOutIsMeasuredAnewWhenItsLeaderIsGone) {
   ASSERT_GT(screened_out, 0);
   // Nothing differs by half now.
   const Finished again = sandbox.run(measured_sweep(config, "none"));
-  EXPECT_EQ(again.out.find("known from before"), std::string::npos) << again.out;
+  EXPECT_EQ(again.out.find(" reused"), std::string::npos) << again.out;
   EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::ok), kConfigurations);
 }
 

@@ -192,7 +192,7 @@ TEST(Surroundings, AFileThatMayNotGrowIsAnErrorOfTheDatabaseAndNotTheEndOfThePro
   EXPECT_EQ(run.code, kUserError) << run.out;
   EXPECT_EQ(run.err.rfind("tiletune: error: results.db: this database cannot be read or written: ", 0), 0U)
       << run.err;
-  EXPECT_NE(run.out.find("\nBroken off by an error, which comes last; "), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("\nStopped by an error, shown last. "), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("is the best choice so far at"), std::string::npos) << run.out;
   EXPECT_EQ(run.out.find("export the best"), std::string::npos) << run.out;
   EXPECT_TRUE(no_orphans());
@@ -208,8 +208,9 @@ TEST(Surroundings, StandardOutputOnAFullDiskIsAnError) {
                                       [] { ::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO); });
   const Finished run = sandbox.wait(process);
   EXPECT_EQ(run.code, kUserError);
-  EXPECT_EQ(run.err,
-            "tiletune: error: standard output cannot be written\n  Is the disk full, or the reader gone?\n");
+  EXPECT_EQ(
+      run.err,
+      "tiletune: error: standard output cannot be written\n  Is the disk full, or did the reader exit?\n");
 }
 
 /// Another program that holds the database for writing.
@@ -275,7 +276,7 @@ TEST(Surroundings, CtrlCEndsTheWaitForALock) {
   EXPECT_NE(run.err.find("tiletune: error: results.db: this database is locked by another program"),
             std::string::npos)
       << run.err;
-  EXPECT_NE(run.out.find("Broken off by an error, which comes last"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("Stopped by an error, shown last"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("is the best choice so far at"), std::string::npos) << run.out;
   EXPECT_EQ(rows_of(sandbox).size(), recorded);
   EXPECT_TRUE(no_orphans());

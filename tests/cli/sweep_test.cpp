@@ -37,7 +37,7 @@ TEST(Sweep, AnUnchangedConfigurationIsNotMeasuredTwice) {
   sandbox.run(measured_sweep(config, "none"));
   const Finished again = sandbox.run(measured_sweep(config, "crash", 1));
   EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_NE(again.out.find("5 known from before"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("5 reused"), std::string::npos) << again.out;
   EXPECT_EQ(rows_of(sandbox).size(), 7U) << "five kernels, one baseline, the fastest one's twin";
 }
 
@@ -95,7 +95,7 @@ TEST(Sweep, AChangedSourceIsMeasuredAnew) {
   const std::string source = read_file(sandbox.folder() / "tiny/kernel.cu");
   sandbox.write("tiny/kernel.cu", source + "// changed\n");
   const Finished again = sandbox.run(measured_sweep(config, "none"));
-  EXPECT_EQ(again.out.find("known from before"), std::string::npos) << again.out;
+  EXPECT_EQ(again.out.find(" reused"), std::string::npos) << again.out;
   EXPECT_NE(again.out.find("ok 2"), std::string::npos) << again.out;
 }
 

@@ -78,7 +78,7 @@ TEST(Implausible, IsMeasuredAgainByTheNextSweep) {
   sandbox.run(measured_sweep(config, "impossible", 1));
   ASSERT_EQ(kernels_with(kernels_of(sandbox), Outcome::implausible), 1);
   const Finished again = sandbox.run(measured_sweep(config, "none"));
-  EXPECT_NE(again.out.find("13 known from before"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("13 reused"), std::string::npos) << again.out;
   EXPECT_EQ(kernels_with(kernels_of(sandbox), Outcome::ok), kConfigurations);
 }
 
@@ -120,7 +120,7 @@ TEST(DisqualifiedLeaders, WhatIsMeasuredAgainWasNotKnownFromBefore) {
   const Finished again = sandbox.run(arguments);
   EXPECT_EQ(again.code, 0) << again.err;
   ASSERT_NE(again.err.find(" of 1x1x1 tried again"), std::string::npos) << again.err;
-  const std::int64_t known = number_before(again.out, " known from before");
+  const std::int64_t known = number_before(again.out, " reused");
   EXPECT_GE(known, 0) << again.out;
   EXPECT_LT(known, kConfigurations) << again.out;
 }

@@ -46,7 +46,7 @@ class Verdict : public testing::Test {
     database.record(cublas);
     const Finished run = sweep();
     EXPECT_EQ(run.code, 0) << run.err;
-    EXPECT_NE(run.out.find("3 known from before"), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("3 reused"), std::string::npos) << run.out;
     return run.out;
   }
 
@@ -71,7 +71,7 @@ TEST_F(Verdict, NamesEveryBaselineAndTheTies) {
   }
   expect_line(printed(),
               "1x1x1 on Fake H200: tiny V=0 is the best choice at 100 us, 51.2 TFLOP/s, 100.3% of cublaslt, "
-              "102.0% of cublas; 1 other cannot be told from it: tiny V=1");
+              "102.0% of cublas; 1 other cannot be distinguished from it: tiny V=1");
 }
 
 TEST_F(Verdict, SaysWhenNothingIsTied) {
@@ -101,7 +101,7 @@ TEST_F(Verdict, ListsWhatWasGivenUpApartFromWhatFailed) {
   kernel(2).outcome = Outcome::screened_out;
   const std::string text = printed();
   expect_line(text,
-              "given up as clearly slower than the leader: tiletune rank --db results.db --outcome "
+              "dropped as clearly slower than the leader: tiletune rank --db results.db --outcome "
               "screened_out");
   EXPECT_EQ(text.find("what did not run"), std::string::npos) << text;
 }

@@ -66,6 +66,19 @@ TEST(CubinCache, EveryFlippedByteAndEveryTruncationReadsAsAbsentAndIsRemoved) {
   EXPECT_TRUE(cache.load(kKey).has_value());
 }
 
+TEST(CubinCache, WhatAKilledProcessLeftHalfWrittenGoesWhenItsKeyIsStored) {
+  const TemporaryFolder folder;
+  const CubinCache cache(folder.path());
+  const fs::path left = cache.path_of(kKey).string() + ".0123456789abcdef";
+  const fs::path of_another_key = cache.path_of("aa" + std::string(30, 'c')).string() + ".0123456789abcdef";
+  write_file(left, "half");
+  write_file(of_another_key, "half");
+  cache.store(sample(kKey));
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(of_another_key));
+  EXPECT_TRUE(cache.load(kKey).has_value());
+}
+
 TEST(CubinCache, AFileUnderAnotherKeyIsNotBelieved) {
   const TemporaryFolder folder;
   const CubinCache cache(folder.path());

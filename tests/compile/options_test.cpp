@@ -54,7 +54,7 @@ TEST(CheckCompileOptions, AcceptsWhatIsHarmlessAndNvrtcKnowsIt) {
 
 TEST(CheckCompileOptions, RefusesTheRestAndSaysWhereAndWhatInstead) {
   const UserError misspelt = refusal("--use_fast_mth");
-  EXPECT_EQ(misspelt.message(), "'--use_fast_mth' is no compiler option that may be given here");
+  EXPECT_EQ(misspelt.message(), "'--use_fast_mth' is not a compiler option that may be given here");
   EXPECT_EQ(misspelt.where().text(), "configs/a.json: /compile/options/1");
   EXPECT_THAT(misspelt.remedy(), StartsWith("Did you mean '--use_fast_math'?"));
   for (const char* forbidden :
@@ -63,7 +63,7 @@ TEST(CheckCompileOptions, RefusesTheRestAndSaysWhereAndWhatInstead) {
     EXPECT_THAT(refusal(forbidden).message(), HasSubstr("option")) << forbidden;
   }
   EXPECT_THAT(refusal("-o").remedy(), StartsWith("Known: --use_fast_math"));
-  EXPECT_THAT(refusal("--ptxas-options=-o=/tmp/x").message(), HasSubstr("no ptxas option"));
+  EXPECT_THAT(refusal("--ptxas-options=-o=/tmp/x").message(), HasSubstr("not a ptxas option"));
   EXPECT_THAT(refusal("--ptxas-options=-dlmc=cg").remedy(), StartsWith("Did you mean '-dlcm'?"));
 }
 
@@ -99,12 +99,13 @@ TEST(CheckCompileOptions, RefusesWhateverReadsOrWritesFiles) {
                                 "--output-file=x",
                                 "-Xnvvm=x",
                                 "-Xcicc=x"}) {
-    EXPECT_THAT(refusal(forbidden).message(), HasSubstr("no compiler option")) << forbidden;
+    EXPECT_THAT(refusal(forbidden).message(), HasSubstr("not a compiler option")) << forbidden;
   }
   for (const char* forbidden :
        {"-o=/tmp/x", "-o", "--output-file=/tmp/x", "-v,-o=/tmp/x", "--options-file=/tmp/x", "-optf=x", "@x",
         "/etc/passwd", "--link", "-c", "--gpu-name=sm_80", "-v -o /tmp/x"}) {
-    EXPECT_THAT(refusal("--ptxas-options=" + std::string(forbidden)).message(), HasSubstr("no ptxas option"))
+    EXPECT_THAT(refusal("--ptxas-options=" + std::string(forbidden)).message(),
+                HasSubstr("not a ptxas option"))
         << forbidden;
   }
   for (const char* forbidden :

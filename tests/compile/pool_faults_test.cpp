@@ -49,17 +49,16 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"BE_EXIT", Outcome::compile_crashed, "lost the compile worker: exited with 7"},
         Fault{"BE_HANG", Outcome::compile_timeout, "not compiled within 2 s"},
         Fault{"BE_GARBAGE", Outcome::compile_crashed,
-              "lost the compile worker: it broke the protocol: bytes arrived that begin no frame"},
-        Fault{
-            "BE_HALF", Outcome::compile_crashed,
-            "lost the compile worker: it broke the protocol: the worker went away in the middle of a frame"},
+              "lost the compile worker: it broke the protocol: received bytes that do not begin a frame"},
+        Fault{"BE_HALF", Outcome::compile_crashed,
+              "lost the compile worker: it broke the protocol: the worker ended in the middle of a frame"},
         Fault{"BE_FORGETFUL", Outcome::compile_crashed,
               "lost the compile worker: it broke the protocol: an answer has a binary if and only if it "
               "compiled"},
         Fault{"BE_WRONG_BINARY", Outcome::compile_crashed,
-              "lost the compile worker: it broke the protocol: an answer arrived that nobody asked for"},
+              "lost the compile worker: it broke the protocol: an answer arrived that was not asked for"},
         Fault{"BE_WRONG_KEY", Outcome::compile_crashed,
-              "lost the compile worker: it broke the protocol: an answer arrived that nobody asked for"}),
+              "lost the compile worker: it broke the protocol: an answer arrived that was not asked for"}),
     [](const auto& tested) { return tested.param.word; });
 
 TEST(CompilePool, OnlyWhatWasPrintedForARequestIsInItsReasonCutAndMadePrintable) {
@@ -95,7 +94,7 @@ TEST_P(EveryHungryStage, CostsOneRequestWithTheLimitInItsReason) {
   EXPECT_EQ(results.at(1).outcome, Outcome::compile_crashed);
   // Sanitizers' allocators end the process by themselves.
   EXPECT_THAT(results.at(1).reason,
-              AnyOf("the compiler wanted more than 56.0 MiB of memory; raise --max-compile-memory",
+              AnyOf("the compiler needed more than 56.0 MiB of memory; raise --max-compile-memory",
                     HasSubstr("; its memory is limited to 56.0 MiB (--max-compile-memory)")));
   EXPECT_EQ(results.at(2).outcome, Outcome::ok) << results.at(2).reason;
 }

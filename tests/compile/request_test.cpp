@@ -74,7 +74,7 @@ TEST(ArchitectureFor, UsesArchitectureSpecificCodeFromHopperOn) {
   EXPECT_EQ(architecture_for(8, 9), "sm_89");
   EXPECT_EQ(architecture_for(9, 0), "sm_90a");
   const UserError error = user_error_of([] { architecture_for(6, 1); });
-  EXPECT_EQ(error.message(), "NVRTC " + nvrtc_version() + " makes no code for compute capability 6.1");
+  EXPECT_EQ(error.message(), "NVRTC " + nvrtc_version() + " cannot generate code for compute capability 6.1");
   EXPECT_THAT(error.remedy(), HasSubstr("8.0, "));
 }
 

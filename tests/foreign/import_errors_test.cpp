@@ -17,19 +17,20 @@ constexpr const char* kGood = R"("1": {"x": 1, "time": 1}, )";
 TEST_F(ImportErrors, WhatAFileDoesNotSayMustBeSaid) {
   const std::string row = R"("1": {"x": 1, "time": 1})";
   EXPECT_EQ(refusal(cache(row, "")),
-            "file.json: does not say on which GPU it was recorded. Say it: --gpu \"NVIDIA A100-PCIE-40GB\".");
+            "file.json: does not say on which GPU it was recorded. Add it: --gpu \"NVIDIA A100-PCIE-40GB\".");
   EXPECT_EQ(refusal(cache(row, "A", "null")),
-            "file.json: does not say what problem it is of. Say it: --problem 4096x4096.");
+            "file.json: does not say which problem it is for. Add it: --problem 4096x4096.");
   EXPECT_EQ(refusal(R"({"results": [{"configuration": {}, "times": {}, "invalidity": "correct"}]})"),
-            "file.json: does not say on which GPU it was recorded. Say it: --gpu \"NVIDIA A100-PCIE-40GB\".");
+            "file.json: does not say on which GPU it was recorded. Add it: --gpu \"NVIDIA A100-PCIE-40GB\".");
   EXPECT_EQ(
       refusal(R"({"results": [{"configuration": {}, "times": {"runtimes": [1]}, "invalidity": "correct"}]})",
               {"A", "1", "k", ""}),
-      "file.json: /metadata/timeunit: does not say the unit of its times. Say it: --time-unit ms, us, ns or "
+      "file.json: /metadata/timeunit: does not say the unit of its times. Add it: --time-unit ms, us, ns or "
       "s.");
   EXPECT_EQ(
       refusal(R"({"Metadata": {"Device": "A", "TimeUnit": "Fortnights"}, "Results": []})", {"", "1", "", ""}),
-      "file.json: /Metadata/TimeUnit: 'Fortnights' is no unit of time. Say it: --time-unit ms, us, ns or s.");
+      "file.json: /Metadata/TimeUnit: 'Fortnights' is not a unit of time. Add it: --time-unit ms, us, ns or "
+      "s.");
 }
 
 TEST_F(ImportErrors, WhatThePersonSaysMustNotContradictTheFile) {
@@ -72,9 +73,9 @@ TEST_F(ImportErrors, BrokenRowsAreNamed) {
   EXPECT_EQ(refusal(cache(std::string(kGood) + R"("2": {"time": 2})")),
             "file.json: /cache/2: the row has no value of the parameter 'x'. Correct or remove the row.");
   EXPECT_EQ(refusal(cache(std::string(kGood) + R"("2": {"x": 2, "time": -2})")),
-            "file.json: /cache/2: -2000 us is no time of a kernel. Correct or remove the row.");
+            "file.json: /cache/2: -2000 us is not a valid kernel time. Correct or remove the row.");
   EXPECT_EQ(refusal(cache(std::string(kGood) + R"("2": [2])")),
-            "file.json: /cache/2: a row is an object. Correct or remove it.");
+            "file.json: /cache/2: a row must be an object. Correct or remove it.");
   EXPECT_EQ(refusal(R"({"metadata": {"timeunit": "ms"}, "results": [
       {"configuration": {"x": 1}, "times": {"runtimes": [1]}, "invalidity": "correct"},
       {"configuration": {"x": 1}, "times": {}, "invalidity": "correct"}]})",
@@ -159,13 +160,12 @@ TEST_F(ImportErrors, FilesThatAreCutOff) {
 }
 
 TEST_F(ImportErrors, FilesThatAreSomethingElse) {
-  EXPECT_EQ(refusal("rank,median_us\n1,2\n").find("file.json: line 1, column 1: this is no JSON: "), 0U);
+  EXPECT_EQ(refusal("rank,median_us\n1,2\n").find("file.json: line 1, column 1: not valid JSON: "), 0U);
   for (const char* other :
        {"{}", "[1, {\"cache\": {}}]", "3", R"({"cache": 5})", R"({"templates": ["a"]})"}) {
-    EXPECT_EQ(
-        refusal(other),
-        "file.json: is no recording of a tool that is known here. Import a cache file of Kernel Tuner, T4 "
-        "results, the JSON output of KTT or what 'tiletune export' wrote.")
+    EXPECT_EQ(refusal(other),
+              "file.json: not a recording of a known tool. Import a cache file of Kernel Tuner, T4 "
+              "results, the JSON output of KTT or what 'tiletune export' wrote.")
         << other;
   }
   EXPECT_EQ(refusal(R"({"cache": {}})"),
@@ -178,10 +178,10 @@ TEST_F(ImportErrors, FilesThatAreSomethingElse) {
 
 TEST_F(ImportErrors, NumbersThatAreNone) {
   const std::string large = refusal(cache(R"("16,2": {"x": 1, "time": 1e999})"));
-  EXPECT_EQ(large.find("file.json: line 1, column 166: this is no JSON: "), 0U) << large;
+  EXPECT_EQ(large.find("file.json: line 1, column 166: not valid JSON: "), 0U) << large;
   EXPECT_NE(large.find(" ('16,2')"), std::string::npos) << large;
   const std::string none = refusal(cache(R"("16,2": {"x": 1, "time": NaN})"));
-  EXPECT_NE(none.find("/cache/16,2: nan us is no time"), std::string::npos) << none;
+  EXPECT_NE(none.find("/cache/16,2: nan us is not a valid kernel time"), std::string::npos) << none;
 }
 
 TEST_F(ImportErrors, ADatabase) {
@@ -198,29 +198,30 @@ std::string own(const std::string& column) {
 
 TEST_F(ImportErrors, RowsThatTiletuneCannotHaveWritten) {
   for (const auto& [column, why] : {
-           std::pair(R"("median_us": -5)", "/trials/0/median_us: this is no time of a kernel"),
-           std::pair(R"("median_us": null)", "/trials/0/outcome: a row that is ok has a time"),
-           std::pair(R"("samples_us": [1.5, "a"])", "/trials/0/samples_us/1: this is no number"),
+           std::pair(R"("median_us": -5)", "/trials/0/median_us: not a valid kernel time"),
+           std::pair(R"("median_us": null)", "/trials/0/outcome: a row that is ok must have a time"),
+           std::pair(R"("samples_us": [1.5, "a"])", "/trials/0/samples_us/1: not a number"),
            std::pair(R"("registers": -1)", "/trials/0/registers: this cannot be negative"),
            std::pair(R"("occupancy": 7.5)", "/trials/0/occupancy: this is not from 0 to 1"),
            std::pair(R"("kind": "unkind")", "/trials/0/kind: this is neither kernel, baseline nor twin"),
-           std::pair(R"("parameters": [1])", "/trials/0/parameters: a kernel's parameters are an object"),
-           std::pair(R"("recorded_at": "9999-99-99T00:00:00Z")",
-                     "/trials/0/recorded_at: '9999-99-99T00:00:00Z' is no time such as 2026-11-21T10:00:00Z"),
-           std::pair(R"("recorded_at": "garbage")", "/trials/0/recorded_at: 'garbage' is no time"),
+           std::pair(R"("parameters": [1])", "/trials/0/parameters: a kernel's parameters must be an object"),
+           std::pair(
+               R"("recorded_at": "9999-99-99T00:00:00Z")",
+               "/trials/0/recorded_at: '9999-99-99T00:00:00Z' is not a time such as 2026-11-21T10:00:00Z"),
+           std::pair(R"("recorded_at": "garbage")", "/trials/0/recorded_at: 'garbage' is not a time"),
            std::pair(R"("recorded_at": "2026-11-21T10:00:00+01:00")", "/trials/0/recorded_at: "),
            std::pair(R"("key": "")", "/trials/0: the row has no key"),
        }) {
     EXPECT_NE(refusal(own(column)).find(why), std::string::npos) << refusal(own(column));
   }
   EXPECT_NE(refusal(R"({"metadata": {"timeunit": "us", "tiletune": {"other_rows": [5]}}, "results": []})")
-                .find("/metadata/tiletune/other_rows/0: a row is an object"),
+                .find("/metadata/tiletune/other_rows/0: a row must be an object"),
             std::string::npos);
   EXPECT_NE(refusal(R"({"tiletune_trials": 1, "sweeps": [], "calibrations": [{"gpu": "A", "gpu_uuid": "u",
                         "driver_version": "5", "recorded_at": "t", "ffma_tflops": 1, "copy_gbs": 2.5,
                         "shared_gbs": null, "event_floor_us": 0, "empty_kernel_us": 1,
                         "empty_kernel_batch_us": 1}], "trials": []})")
-                .find("/calibrations/recorded_at: 't' is no time"),
+                .find("/calibrations/recorded_at: 't' is not a time"),
             std::string::npos);
 }
 
@@ -240,7 +241,7 @@ TEST_F(ImportErrors, HostileFilesAreRefusedInLittleMemory) {
   EXPECT_NE(refusal(members + R"("cache": {}})").find("the members beside the rows are too large"),
             std::string::npos);
   EXPECT_NE(refusal(cache(R"("1": {"x": 1, "time": 1}}, "cache": {"2": {"x": 2, "time": 2})"))
-                .find("file.json: /cache: rows stand in two places"),
+                .find("file.json: /cache: the rows are given in two places"),
             std::string::npos);
 }
 

@@ -360,14 +360,15 @@ TEST_F(Import, AnExportsRowIsSeenInTheSweepThatBeganLast) {
 
 TEST_F(Import, AnExportWithoutItsListsIsRefusedAtThePlace) {
   EXPECT_EQ(refusal(own_export(R"({"key": "a", "sweeps": 7})")),
-            "file.json: /trials/0/sweeps: this is no list. Correct it.");
+            "file.json: /trials/0/sweeps: not a list. Correct it.");
   EXPECT_EQ(refusal(own_export(R"({"key": "a", "sweeps": [7, "8"]})")),
-            "file.json: /trials/0/sweeps: this is no list of sweeps. Correct it.");
+            "file.json: /trials/0/sweeps: not a list of sweeps. Correct it.");
   const auto with = [](const std::string& calibration) {
     return R"({"tiletune_trials": 1, "sweeps": [], "calibrations": [)" + calibration + R"(], "trials": []})";
   };
-  EXPECT_EQ(refusal(with("5")), "file.json: /calibrations/gpu: this is no gpu. Correct it.");
-  EXPECT_EQ(refusal(with(R"({"gpu": 5})")), "file.json: /calibrations/gpu: this is no gpu. Correct it.");
+  EXPECT_EQ(refusal(with("5")), "file.json: /calibrations/gpu: not a value of the column gpu. Correct it.");
+  EXPECT_EQ(refusal(with(R"({"gpu": 5})")),
+            "file.json: /calibrations/gpu: not a value of the column gpu. Correct it.");
 }
 
 }  // namespace

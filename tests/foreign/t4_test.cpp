@@ -168,10 +168,11 @@ TEST_F(T4, OneFileIsOfOneSpace) {
   second.gpu = "NVIDIA A100";
   database_.record_all({first, second});
   const std::string refused = error_of([&] { exported(); });
-  EXPECT_NE(refused.find(
-                "rows of 2 GPUs match, and T4 cannot tell them apart\n  Choose one with --gpu. Known: NVIDIA "
-                "A100, NVIDIA H200."),
-            std::string::npos)
+  EXPECT_NE(
+      refused.find(
+          "rows of 2 GPUs match, and T4 cannot distinguish them\n  Choose one with --gpu. Known: NVIDIA "
+          "A100, NVIDIA H200."),
+      std::string::npos)
       << refused;
   TrialFilter filter;
   filter.gpus = {"A100"};

@@ -82,7 +82,7 @@ TEST(AdmitLaunch, TensorMapsAsTheHardwareTakesThem) {
   EXPECT_EQ(map_reason(map), "tensor map of A: extent 4294967297 > 2^32");
   map = good;
   map.pitches[0] = 513;
-  EXPECT_EQ(map_reason(map), "tensor map of A: pitch 513 x 4 B = 2052 B is no multiple of 16 B");
+  EXPECT_EQ(map_reason(map), "tensor map of A: pitch 513 x 4 B = 2052 B is not a multiple of 16 B");
   map.pitches[0] = std::int64_t{1} << 38;
   EXPECT_EQ(map_reason(map), "tensor map of A: pitch 274877906944 x 4 B is not below 2^40 B");
   map = good;
@@ -94,7 +94,7 @@ TEST(AdmitLaunch, TensorMapsAsTheHardwareTakesThem) {
   map.swizzle = Swizzle::none;
   EXPECT_EQ(map_reason(map), "admitted");
   map.box[0] = 2;
-  EXPECT_EQ(map_reason(map), "tensor map of A: rows of its box 2 x 4 B = 8 B are no multiple of 16 B");
+  EXPECT_EQ(map_reason(map), "tensor map of A: rows of its box 2 x 4 B = 8 B are not a multiple of 16 B");
 }
 
 TEST(AdmitLaunch, WorkspaceUpToTheMemory) {

@@ -142,10 +142,11 @@ TEST_F(BadModelTest, MissingSource) {
 
 TEST_F(BadModelTest, SourceThatIsNoId) {
   model_["l2_bytes"]["source"] = "drivers";
-  EXPECT_EQ(error(),
-            "gpu.json: /l2_bytes/source: 'drivers' is no id of the table 'sources'\n  Name a document, or an "
-            "id of the "
-            "table. Did you mean 'driver'?");
+  EXPECT_EQ(
+      error(),
+      "gpu.json: /l2_bytes/source: 'drivers' is not an id of the table 'sources'\n  Name a document, or an "
+      "id of the "
+      "table. Did you mean 'driver'?");
 }
 
 TEST_F(BadModelTest, BareNumber) {

@@ -246,21 +246,22 @@ TEST(BadCubin, EachKindOfDamageIsNamed) {
   const Binary good = compiled("plain", "sm_90a");
   Binary bad = good;
   bad.cubin = "";
-  EXPECT_EQ(message_of(bad), "the compiled kernel is no usable cubin: it is no ELF file");
+  EXPECT_EQ(message_of(bad), "the compiled kernel is not a usable cubin: it is not an ELF file");
   bad.cubin = "PK and much more text that is certainly no ELF image of a GPU";
-  EXPECT_EQ(message_of(bad), "the compiled kernel is no usable cubin: it is no ELF file");
+  EXPECT_EQ(message_of(bad), "the compiled kernel is not a usable cubin: it is not an ELF file");
   bad.cubin = good.cubin;
   bad.cubin[4] = 1;
   EXPECT_EQ(message_of(bad),
-            "the compiled kernel is no usable cubin: it is no 64-bit little-endian ELF file");
+            "the compiled kernel is not a usable cubin: it is not a 64-bit little-endian ELF file");
   bad.cubin = good.cubin;
   bad.cubin[0x12] = 62;
-  EXPECT_EQ(message_of(bad), "the compiled kernel is no usable cubin: it is for another machine than a GPU");
+  EXPECT_EQ(message_of(bad),
+            "the compiled kernel is not a usable cubin: it is for another machine than a GPU");
   bad.cubin = good.cubin.substr(0, 40);
-  EXPECT_EQ(message_of(bad), "the compiled kernel is no usable cubin: it is cut off");
+  EXPECT_EQ(message_of(bad), "the compiled kernel is not a usable cubin: it is cut off");
   bad = good;
   bad.kernel_symbol = "plane";
-  EXPECT_EQ(message_of(bad), "the compiled kernel is no usable cubin: it has no kernel plane");
+  EXPECT_EQ(message_of(bad), "the compiled kernel is not a usable cubin: it has no kernel plane");
 }
 
 TEST(BadCubin, ARegisterCountThatContradictsItselfIsRefused) {
@@ -276,7 +277,7 @@ TEST(BadCubin, ARegisterCountThatContradictsItselfIsRefused) {
     binary.cubin[next + 8] = 77;
   }
   EXPECT_EQ(message_of(binary),
-            fmt::format("the compiled kernel is no usable cubin: it says both 77 and {} registers",
+            fmt::format("the compiled kernel is not a usable cubin: it says both 77 and {} registers",
                         good.registers));
 }
 
@@ -290,7 +291,7 @@ TEST(BadCubin, ARegisterCountBeyondTheEncodingIsRefused) {
   }
   EXPECT_EQ(
       message_of(binary),
-      fmt::format("the compiled kernel is no usable cubin: its register count is {}", (1U << 24) + count));
+      fmt::format("the compiled kernel is not a usable cubin: its register count is {}", (1U << 24) + count));
 }
 
 /// Reads a damaged image; any result is fine but a crash or an exception of another kind.

@@ -166,7 +166,7 @@ TEST(Spills, AMarkOutsideTheCodeIsRefused) {
     spills_of(binary);
     FAIL() << "no error";
   } catch (const UserError& error) {
-    EXPECT_EQ(error.message(), "the compiled kernel is no usable cubin: a spill lies outside its code");
+    EXPECT_EQ(error.message(), "the compiled kernel is not a usable cubin: a spill lies outside its code");
   }
 }
 

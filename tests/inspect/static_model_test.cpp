@@ -57,7 +57,7 @@ struct Mistake {
 const Mistake kMistakes[] = {
     {"/launch/loop_scale/value", 0, "/launch/loop_scale/value", "0 is out of bounds: greater than 0"},
     {"/launch/launch_us/value", -1, "/launch/launch_us/value", "-1 is out of bounds: at least 0"},
-    {"/launch/launch_us/value", "two", "/launch/launch_us/value", "the value is no number"},
+    {"/launch/launch_us/value", "two", "/launch/launch_us/value", "the value is not a number"},
     {"/launch/byte_clocks", 5, "/launch/byte_clocks", "found 5, expected a value with its meaning"},
     {"/launch/byte_clocks", nullptr, "/launch", "'byte_clocks' is missing"},
     {"/pipeline/l2_latency/value", 1e300, "/pipeline/l2_latency/value", "is out of bounds"},

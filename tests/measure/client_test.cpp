@@ -131,8 +131,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Misbehaviour{"fatal", Outcome::crashed, "an illegal memory access was encountered"},
                     Misbehaviour{"hang", Outcome::timeout, "did not finish a launch within 300 ms"},
                     Misbehaviour{"garbage", Outcome::crashed,
-                                 "sent garbage: bytes arrived that begin no frame"},
-                    Misbehaviour{"huge", Outcome::crashed, "sent garbage: a frame announces"},
+                                 "sent an invalid message: received bytes that do not begin a frame"},
+                    Misbehaviour{"huge", Outcome::crashed, "sent an invalid message: a frame announces"},
                     Misbehaviour{"half", Outcome::crashed, "in the middle of a frame"},
                     Misbehaviour{"stranger", Outcome::crashed, "the answer is for another configuration"},
                     Misbehaviour{"malformed", Outcome::crashed, "is malformed"}),
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(GpuClient, AnAnswerThatNobodyAskedForIsNotTaken) {
   const GpuEvent event = measure_with("unasked");
   EXPECT_EQ(event.kind, GpuEvent::Kind::lost);
-  EXPECT_EQ(event.measured.reason, "sent garbage: the answer is for another configuration");
+  EXPECT_EQ(event.measured.reason, "sent an invalid message: the answer is for another configuration");
 }
 
 TEST(GpuClient, ASecondAnswerIsNotTakenForTheNextOne) {

@@ -69,7 +69,7 @@ std::string written(const std::vector<Trial>& rows, Format format, const Compari
 TEST(Comparison, TellsTheBestTheirWorthElsewhereAndWhereFromTheTimesAre) {
   EXPECT_EQ(
       written(rows_of_two_sources(), Format::table),
-      "warning: times of different sources stand side by side: A predicted; B measured\n"
+      "warning: times of different sources are shown side by side: A predicted; B measured\n"
       "\n"
       "64x64x64 (gemm, cold)\n"
       "[1] A: sgemm X=1\n"
@@ -83,10 +83,11 @@ TEST(Comparison, TellsTheBestTheirWorthElsewhereAndWhereFromTheTimesAre) {
       "[1] A                1.000=         x           1.00        0          0\n"
       "[2] B                0.500     1.000=          0.667    0.500      0.667\n"
       "largest pennycook    0.800     0.800           0.800    0.800      0.800\n"
-      "efficiency: the time of the side's best by the configuration's, at most 1; =: cannot be told from the "
+      "efficiency: the side's best time / the configuration's, at most 1; =: cannot be "
+      "distinguished from the "
       "side's best; x: does not run there\n"
       "A and B: Spearman -1.000 over 2 common configurations; of the fastest 1% on each (1) 0 are the same\n"
-      "B: 1 of 3 configurations were given up as slow (~); their times are of few samples\n");
+      "B: 1 of 3 configurations were dropped as slow (~); their times come from few samples\n");
 }
 
 TEST(Comparison, SaysWhatIsUnmeasuredAndWhatOneSideAloneHas) {
@@ -94,8 +95,8 @@ TEST(Comparison, SaysWhatIsUnmeasuredAndWhatOneSideAloneHas) {
   rows[2].problem = "8x8x8";
   const std::string text = written(rows, Format::table);
   for (const std::string line :
-       {"unmeasured (?): the best of A on B; --fill FILE writes the config for it\n",
-        "unmeasured (?): the best of B on A; --fill FILE writes the config for it\n",
+       {"unmeasured (?): the best of A on B; --fill FILE writes the config that measures it\n",
+        "unmeasured (?): the best of B on A; --fill FILE writes the config that measures it\n",
         "A and B: no configuration ran on both\n", "no compromise: no configuration ran on every side\n",
         "\n\nonly B has 8x8x8 (gemm, cold)\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
@@ -106,7 +107,7 @@ TEST(Comparison, PromisesNoConfigForKernelsOfOtherTools) {
   for (Trial& row : rows) row.source = Source::imported;
   const std::string text = written(rows, Format::table);
   const std::string line =
-      "the best of A on B; --fill FILE writes the config for it where its template is here\n";
+      "the best of A on B; --fill FILE writes the config that measures it if its template exists here\n";
   EXPECT_NE(text.find(line), std::string::npos) << text;
 }
 
@@ -157,7 +158,7 @@ TEST(Comparison, SaysWhatNoLongerRunsWhatIsNotCheckedAndWhereNothingIsKnownOfThe
   EXPECT_TRUE(text.ends_with(
       "\nonly 570.1 has 2x2x2 on A (gemm, cold), of which nothing ran on 580.2, 4x4x4 on A (gemm, cold)\n"
       "slower: 1x1x1 on A (gemm, cold): the fastest takes 100 us on 570.1, 120 us on 580.2: +20.00%, beyond "
-      "5%; neither has an interval, so how far noise reaches is not known\n"
+      "5%; neither has an interval, so the noise is unknown\n"
       "slower: 2x2x2 on A (gemm, cold): runs on 570.1, no longer on 580.2: all its 2 configurations fail\n"
       "not checked: 580.2 has no row of 4x4x4 on A (gemm, cold)\n"))
       << text;
@@ -173,9 +174,10 @@ TEST(Comparison, SaysHowRowsAreJoinedThatDoNotListTheSameParameters) {
   rows[3].parameters = R"({"X":1,"Z":4})";
   const std::string text = written(rows, Format::table);
   for (const std::string line :
-       {"\nB: rows of sgemm list fewer parameters than those of A; they count as made with Y=8, the only "
-        "values with which all their 1 configurations are there\n",
-        "\nA, C: rows of sgemm are joined by what all of these list, X, and the fastest of each counts; not "
+       {"\nB: rows of sgemm list fewer parameters than those of A; they are taken to have Y=8, the only "
+        "values for which all their 1 configurations exist there\n",
+        "\nA, C: rows of sgemm are joined on the parameters that all of these list, X, and the fastest of "
+        "each counts; not "
         "all list Y, Z\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
   const auto document = nlohmann::ordered_json::parse(written(rows, Format::json));

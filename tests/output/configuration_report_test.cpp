@@ -122,9 +122,10 @@ TEST(ConfigurationReport, SaysWhatThatIsWorth) {
        "  efficiency      14.0 GFLOP/s per watt", "  relative error  1.20e-07, norm-wise",
        "  bound           3.90e-06 = 2 u + 2 sqrt(K) u",
        "  largest error   2.50e-05 of a single element, C[12,77]", "  cublaslt        1.10e-07, norm-wise",
-       "  event floor     1.2500 us between two events with nothing between them; subtracted",
+       "  event floor     1.2500 us between two back-to-back events; subtracted",
        "  empty kernel    1.5000 us, and 0.90000 us in a batch",
-       "  noise floor     0.12%: two copies of this kernel, measured in turns, differ by no more (here "
+       "  noise floor     0.12%: two copies of this kernel, measured alternately, differ by at most this "
+       "(here "
        "+0.10%)"});
 }
 

@@ -67,7 +67,7 @@ TEST(Trials, RowsThatDidNotRunAreListedInEveryFormat) {
   EXPECT_EQ(written(Format::table),
             "key  outcome         reason\n"
             "a    compile_failed  kernel.cuh(3): error identifier \"x\" is undefined\n"
-            "1 more rows not shown\n");
+            "1 more row not shown\n");
   EXPECT_EQ(written(Format::csv),
             "key,outcome,reason\r\n"
             "a,compile_failed,\"kernel.cuh(3): error\nidentifier \"\"x\"\" is undefined\"\r\n");

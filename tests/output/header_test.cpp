@@ -128,7 +128,7 @@ TEST(Header, LooksUpGpuAndProblemAndSaysHowFarItFellBack) {
       folder.path(), {best_of("H200", "512x512x512", 9), best_of("H200", "4096x4096x4096", 2500),
                       best_of("A100", "512x512x512", 20), best_of("H200", "16384x64x4096", 190)});
   const std::string expected =
-      "H200 512x512x512: tuned on this very GPU, for this problem\n"
+      "H200 512x512x512: tuned on this GPU, for this problem\n"
       "A100 512x512x512: tuned on a GPU of this model, for this problem\n"
       "H200 512x512x512: tuned on another model of this compute capability, for the nearest problem of this "
       "shape class\n"
@@ -278,8 +278,8 @@ int main() {
   show("H200", 0, 0);
 }
 )";
-  const std::string unlike = "tuned on a GPU of which it is not known whether it is like this one, ";
-  const std::string far = "for a problem of which it is not known whether it is near\n";
+  const std::string unlike = "tuned on a GPU that may differ: its compute capability is unknown, ";
+  const std::string far = "for a problem that may differ: its sizes are unknown\n";
   EXPECT_EQ(output_of(folder.path(), "g++", main),
             "H200: " + unlike + far + "H200: " + unlike + "for this problem\n" +
                 "H200: tuned on a GPU of another compute capability, for this problem\n" + "A100: " + unlike +

@@ -47,7 +47,7 @@ TEST(LadderTable, MarkdownAndNothing) {
   EXPECT_EQ(written(sample_trials(), Format::markdown)
                 .rfind("### 64x64x64 on NVIDIA H200, measured\n\n| template |", 0),
             0U);
-  EXPECT_EQ(written({}, Format::table), "No row ran and can stand on a ladder.\n");
+  EXPECT_EQ(written({}, Format::table), "No row that ran can be shown in a ladder.\n");
 }
 
 TEST(LadderJson, HoldsRungsWithSpeedupsAndColumns) {

@@ -119,7 +119,7 @@ TEST(RankingTable, TheHeadingNamesTheConditions) {
 }
 
 TEST(RankingTable, NothingToRankIsSaid) {
-  EXPECT_EQ(written({}, Format::table), "No row ran and can be ranked.\n");
+  EXPECT_EQ(written({}, Format::table), "No row that ran can be ranked.\n");
 }
 
 std::string keys_sorted_by(const std::string& column) {

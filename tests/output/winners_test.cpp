@@ -61,7 +61,7 @@ TEST(Winners, AreALineEachWithTheMeanOfWhatTheyGain) {
       "-  "
       "        0                    -\n"
       "in every sgemm_warptile row shown: VEC=true\n"
-      "tied_with: so many others cannot be told from it; tiletune rank lists them\n"
+      "tied_with: how many others cannot be distinguished from it; tiletune rank lists them\n"
       "geometric mean over 2 problems: 142.1% of the faster baseline; 1 more had none to compare with\n");
 }
 
@@ -90,7 +90,7 @@ TEST(Winners, ArePredictedUnderABannerWithoutABaseline) {
       "tied_with  noise_floor_percent\n"
       "64x64x64  sgemm_tiled  id=p1               77.8       -  -                   -                    -  "
       "        0                    -\n");
-  EXPECT_EQ(written({}, Format::table), "No row ran and can be ranked.\n");
+  EXPECT_EQ(written({}, Format::table), "No row that ran can be ranked.\n");
 }
 
 TEST(Winners, JsonListsWhatIsTied) {

@@ -182,7 +182,7 @@ TEST(Compare, TheBestIsTheRankingsChoiceAmongThoseThatTie) {
   const Compared compared(CompareBy::gpu, rows);
   const ComparedProblem& problem = compared.only_problem();
   EXPECT_EQ(problem.best_of[0].on[0].id, 1) << "fewer registers";
-  EXPECT_EQ(problem.best_of[0].on[0].efficiency, 1) << "X=1 cannot be told from it";
+  EXPECT_EQ(problem.best_of[0].on[0].efficiency, 1) << "X=1 cannot be distinguished from it";
   EXPECT_TRUE(problem.best_of[0].on[0].is_with_best);
   EXPECT_EQ(problem.sides[0].tied, 1U);
   EXPECT_TRUE(problem.best_of[1].on[0].is_with_best) << "X=1 ties on A";

@@ -219,10 +219,11 @@ TEST_F(ExpressionTest, NamesPlaceAndValuesWhenItCannotBeEvaluated) {
   EXPECT_EQ(error("BM < T"),
             "a string compared with a number in 'BM < T' at column 4 (BM = 64, T = 'float')");
   EXPECT_EQ(error("half & 1"),
-            "a value that is no integer where one is needed in 'half & 1' at column 6 (half = 0.5)");
+            "a value that is not an integer where one is needed in 'half & 1' at column 6 (half = 0.5)");
   EXPECT_EQ(error("1 << (BN - BM)"),
             "shift by a negative count in '1 << (BN - BM)' at column 6 (BN = 32, BM = 64)");
-  EXPECT_EQ(error("log2(M)"), "log2 of a number that is no power of two in 'log2(M)' at column 1 (M = 1000)");
+  EXPECT_EQ(error("log2(M)"),
+            "log2 of a number that is not a power of two in 'log2(M)' at column 1 (M = 1000)");
   EXPECT_EQ(error("(-8) ** half"),
             "negative number raised to a fractional power in '(-8) ** half' at column 6 (half = 0.5)");
   EXPECT_EQ(error("(BM) // (zero)*(BM)"), "division by zero in '(BM) // (zero)*(BM)' at column 9 (zero = 0)");

@@ -211,8 +211,7 @@ TEST(InstanceTest, RefusesLaunchesThatAreNone) {
   EXPECT_EQ(error(spec), "/launch/block/2: '-1' is -1, not a positive number of threads");
   spec = example();
   spec.launch.grid = {at("2 ** 32", "/launch/grid/0"), at("2 ** 31", ""), at("1", "")};
-  EXPECT_EQ(error(spec),
-            "/launch/grid/0: 4294967296 x 2147483648 x 1 thread blocks are more than 64 bits count");
+  EXPECT_EQ(error(spec), "/launch/grid/0: 4294967296 x 2147483648 x 1 thread blocks do not fit in 64 bits");
   spec = example();
   spec.launch.dynamic_shared_bytes = at("BM - 128", "/launch/dynamic_shared_bytes");
   EXPECT_EQ(error(spec), "/launch/dynamic_shared_bytes: 'BM - 128' is -64, not a number of bytes (BM = 64)");

@@ -45,7 +45,7 @@ TEST(OptionText, AnUnknownNameIsAMistake) {
     possible_texts(spec_with({"-l={LEVLE}"}), 0);
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_NE(std::string(error.what()).find("'LEVLE' in the option -l={LEVLE} is no parameter"),
+    EXPECT_NE(std::string(error.what()).find("'LEVLE' in the option -l={LEVLE} is not a parameter"),
               std::string::npos)
         << error.what();
     EXPECT_NE(std::string(error.what()).find("LEVEL, CACHE"), std::string::npos) << error.what();
@@ -84,6 +84,13 @@ TEST(OptionText, TooManyTextsAreRefusedBeforeTheyAreMade) {
   EXPECT_EQ(refusal(spec),
             "'-D{P0}{P1}{P2}{P3}{P4}{P5}{P6}{P7}{P8}{P9}' can become more than 100000 texts by the values of "
             "'P1'");
+}
+
+TEST(OptionText, MakingTextsCanBeStopped) {
+  int asked = 0;
+  const auto stop = [&asked] { return ++asked == 2; };
+  EXPECT_THROW(possible_texts(spec_with({"-l={LEVEL}"}), 0, stop), Stopped);
+  EXPECT_EQ(asked, 2);
 }
 
 TEST(OptionText, TooLongATextIsRefused) {

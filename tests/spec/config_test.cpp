@@ -168,9 +168,9 @@ TEST_F(ConfigTest, FaultsOfRoot) {
       Fault{R"({"baseline": false})", "/baseline", "found a boolean, expected one of none, cublas, lt",
             "Replace it"},
       Fault{R"({"templates": ["axpy"], "problems": [1], "baseline": "cublas"})", "/baseline",
-            "cuBLAS is no baseline for a custom operation", "\"none\""},
+            "cuBLAS is not a baseline for custom operations", "\"none\""},
       Fault{R"({"templates": ["axpy"], "problems": [1], "baseline": "lt"})", "/baseline",
-            "cuBLAS is no baseline for a custom operation", "\"none\""},
+            "cuBLAS is not a baseline for custom operations", "\"none\""},
       Fault{R"({"scalars": {"alpa": 1}})", "/scalars/alpa", "no template has a scalar 'alpa'",
             "Did you mean 'alpha'?"},
       Fault{R"({"scalars": {"beta": "1.5"}})", "/scalars/beta", "found a string, expected a finite number",
@@ -187,7 +187,7 @@ TEST_F(ConfigTest, FaultsOfTemplates) {
             "at least one"},
       Fault{R"({"templates": ["tiel"]})", "/templates/0", "there is no template 'tiel'",
             "Did you mean 'tile'?"},
-      Fault{R"({"templates": ["../tile"]})", "/templates/0", "'../tile' is no name", "letters"},
+      Fault{R"({"templates": ["../tile"]})", "/templates/0", "'../tile' is not a name", "letters"},
       Fault{R"({"templates": [3]})", "/templates/0",
             "found an integer, expected a template's name, or an object with \"template\"", "Replace it"},
       Fault{R"({"templates": ["tile", {"template": "tile"}]})", "/templates/1",
@@ -199,9 +199,10 @@ TEST_F(ConfigTest, FaultsOfTemplates) {
       Fault{R"({"templates": [{"template": "tile", "params": {}}]})", "/templates/0/params",
             "unknown key 'params'", "Known: template, parameters"},
       Fault{R"({"templates": [{"template": "tile", "extend": 1}]})", "/templates/0/extend",
-            "found an integer, expected true or false", "Replace it by true or false."},
+            "found an integer, expected true or false", "Replace it with true or false."},
       Fault{R"({"templates": [{"template": "tile", "constraints": ["BM > 1"]}]})",
-            "/templates/0/constraints/0", "found a string, expected an object", "Replace it by an object."}});
+            "/templates/0/constraints/0", "found a string, expected an object",
+            "Replace it with an object."}});
 }
 
 #define NARROW(parameters) R"({"templates": [{"template": "tile", "parameters": )" parameters "}]}"
@@ -225,7 +226,7 @@ TEST_F(ConfigTest, FaultsOfPolicies) {
   expect_faults({
 
       Fault{R"({"measure": {"samples": 0}})", "/measure/samples",
-            "found 0, expected an integer from 1 to 10000", "Replace it by an integer from 1 to 10000."},
+            "found 0, expected an integer from 1 to 10000", "Replace it with an integer from 1 to 10000."},
       Fault{R"({"measure": {"samples": 10001}})", "/measure/samples",
             "found 10001, expected an integer from 1 to 10000", "Replace it"},
       Fault{R"({"measure": {"samples": 7.5}})", "/measure/samples",
@@ -235,7 +236,7 @@ TEST_F(ConfigTest, FaultsOfPolicies) {
       Fault{R"({"measure": {"warmup": -1}})", "/measure/warmup",
             "found -1, expected an integer from 0 to 10000", "Replace it"},
       Fault{R"({"measure": {"verify": "no"}})", "/measure/verify", "found a string, expected true or false",
-            "Replace it by true or false."},
+            "Replace it with true or false."},
       Fault{R"({"measure": {"cache": "hot"}})", "/measure/cache",
             R"(found "hot", expected one of cold, dirty, rotate, warm)", "Known: cold, dirty, rotate, warm."},
       Fault{R"({"measure": {"launch_timeout_s": 0}})", "/measure/launch_timeout_s",
@@ -243,7 +244,7 @@ TEST_F(ConfigTest, FaultsOfPolicies) {
       Fault{R"({"measure": {"sample": 3}})", "/measure/sample", "unknown key 'sample'",
             "Did you mean 'samples'?"},
       Fault{R"({"measure": {"screening": 0.5}})", "/measure/screening",
-            "a factor below 1 gives up what is faster than the leader", "1.5, or 0 for no screening"},
+            "a factor below 1 would drop what is faster than the leader", "1.5, or 0 for no screening"},
       Fault{R"({"measure": {"screening": "off"}})", "/measure/screening",
             "found a string, expected a number of at least 0 and at most 1000", "Replace it"},
       Fault{R"({"measure": {"precision_percent": -1}})", "/measure/precision_percent",
@@ -251,7 +252,7 @@ TEST_F(ConfigTest, FaultsOfPolicies) {
       Fault{R"({"measure": {"batch_below_us": 1001}})", "/measure/batch_below_us",
             "found 1001, expected a number of at least 0 and at most 1000", "Replace it"},
       Fault{R"({"measure": {"finals": 10}})", "/measure/finals", "found an integer, expected an object",
-            "Replace it by an object."},
+            "Replace it with an object."},
       Fault{R"({"measure": {"finals": {"round": 40}}})", "/measure/finals/round", "unknown key 'round'",
             "Did you mean 'rounds'?"},
       Fault{R"({"measure": {"finals": {"rounds": 5}}})", "/measure/finals/rounds",

@@ -43,7 +43,7 @@ TEST(Problem, RefusesWhatIsNoSize) {
     EXPECT_FALSE(error.remedy().empty()) << text;
   }
   const UserError error = error_of([&] { parse_problem("1xtwox3", kGemm, where); });
-  EXPECT_EQ(error.message(), "'two' in the problem '1xtwox3' is no size");
+  EXPECT_EQ(error.message(), "'two' in the problem '1xtwox3' is not a size");
   EXPECT_EQ(error.remedy(), "Write sizes as integers with an x between them: 4096x4096x64.");
 }
 
@@ -102,21 +102,21 @@ TEST(Problem, RefusesLeadingDimensionsThatCannotBe) {
         Refusal{"1000x77x513 ldc=8", "ldc = 8 is less than the 77 elements of a row of C",
                 "Use at least N = 77, or leave it out."},
         Refusal{"8,ldb=2147483648", "ldb = 2147483648 is out of range", "Use sizes from 1 to 2147483647."},
-        Refusal{"8,lda=wide", "'wide' in the problem '8,lda=wide' is no size",
+        Refusal{"8,lda=wide", "'wide' in the problem '8,lda=wide' is not a size",
                 "Write sizes as integers with an x between them: 4096x4096x64."},
         Refusal{"8,lda=9,lda=9", "the problem '8,lda=9,lda=9' has lda twice", "Remove one of the two."},
-        Refusal{"8,ldd=9", "'ldd=9' in the problem '8,ldd=9' is no leading dimension",
+        Refusal{"8,ldd=9", "'ldd=9' in the problem '8,ldd=9' is not a leading dimension",
                 "Write lda, ldb or ldc with their elements: 1000x77x513,lda=520,ldb=80."},
-        Refusal{"8,lda", "'lda' in the problem '8,lda' is no leading dimension",
+        Refusal{"8,lda", "'lda' in the problem '8,lda' is not a leading dimension",
                 "Write lda, ldb or ldc with their elements: 1000x77x513,lda=520,ldb=80."},
-        Refusal{"8,", "'' in the problem '8,' is no leading dimension",
+        Refusal{"8,", "'' in the problem '8,' is not a leading dimension",
                 "Write lda, ldb or ldc with their elements: 1000x77x513,lda=520,ldb=80."}}) {
     const UserError error = error_of([&] { parse_problem(refusal.problem, kGemm, {}); });
     EXPECT_EQ(error.message(), refusal.message);
     EXPECT_EQ(error.remedy(), refusal.remedy);
   }
   const UserError error = error_of([] { parse_problem("8,lda=9", kVector, {}); });
-  EXPECT_EQ(error.message(), "'lda=9' in the problem '8,lda=9' is no leading dimension");
+  EXPECT_EQ(error.message(), "'lda=9' in the problem '8,lda=9' is not a leading dimension");
   EXPECT_EQ(error.remedy(), "Remove it: the operation has none.");
 }
 

@@ -185,17 +185,17 @@ TEST_F(TemplateTest, FaultsOfTypes) {
           Fault{R"({"launch": {"block": [{}]}})", "/launch/block/0",
                 "found an object, expected an expression (a string or a number)", "Replace it"},
           Fault{R"({"launch": []})", "/launch", "found a list, expected an object",
-                "Replace it by an object."},
+                "Replace it with an object."},
           Fault{R"({"kernel": 7})", "/kernel", "found an integer, expected a name",
                 R"(Write it in quotes: "7".)"},
-          Fault{R"({"kernel": "7up"})", "/kernel", "'7up' is no name", "no digit first"},
+          Fault{R"({"kernel": "7up"})", "/kernel", "'7up' is not a name", "no digit first"},
           Fault{R"({"summary": ""})", "/summary", "found an empty string, expected a string", "Fill it in"},
           Fault{R"({"operation": "gem"})", "/operation", R"(found "gem", expected one of gemm, custom)",
                 "Did you mean 'gemm'?"},
           Fault{R"({"types": {"A": "float"}})", "/types/A",
                 R"(found "float", expected one of f16, bf16, f32, f64, i32, u32)", "Known: f16"},
           Fault{R"({"tolerance_factor": 0})", "/tolerance_factor", "found 0, expected a number above 0",
-                "Replace it by a number above 0."},
+                "Replace it with a number above 0."},
           Fault{R"({"tolerance_factor": "2"})", "/tolerance_factor",
                 "found a string, expected a number above 0", "Write it without quotes: 2."},
           Fault{R"({"min_compute_capability": "sm_70"})", "/min_compute_capability",
@@ -206,7 +206,7 @@ TEST_F(TemplateTest, FaultsOfTypes) {
                 R"(found a number, expected a compute capability such as "7.0")",
                 R"(Write it in quotes: "7.5".)"},
           Fault{R"({"compile_options": ["-G", null, 3]})", "/compile_options/1",
-                "found null, expected a string", "Replace it by a string."}});
+                "found null, expected a string", "Replace it with a string."}});
 }
 
 TEST_F(TemplateTest, FaultsOfParameterValues) {
@@ -230,7 +230,7 @@ TEST_F(TemplateTest, FaultsOfParameterValues) {
 TEST_F(TemplateTest, FaultsOfNames) {
   expect_faults(
       tile(),
-      {Fault{R"({"name": "other"})", "/name", "the template is named 'other', but its folder 'tile'",
+      {Fault{R"({"name": "other"})", "/name", "the template is named 'other', but its folder is named 'tile'",
              "the same name"},
        Fault{R"({"parameters": [{"name": "K", "values": [1], "meaning": "x"}]})", "/parameters/0/name",
              "the name 'K' is taken by a dimension (/operation)", "Rename one"},
@@ -240,33 +240,34 @@ TEST_F(TemplateTest, FaultsOfNames) {
              "the name 'beta' is taken by a scalar (/operation)", "Rename one"},
        Fault{R"({"derived": [{"name": "multiprocessors", "value": 1, "meaning": "x"}]})", "/derived/0/name",
              "the name 'multiprocessors' is taken by the GPU's number of multiprocessors", "Rename it."},
-       Fault{R"({"template_arguments": null, "macros": {"A-B": 1}})", "/macros/A-B", "'A-B' is no name",
+       Fault{R"({"template_arguments": null, "macros": {"A-B": 1}})", "/macros/A-B", "'A-B' is not a name",
              "letters"}});
 }
 
 TEST_F(TemplateTest, FaultsOfArguments) {
   expect_faults(
-      tile(), {
+      tile(),
+      {
 
-                  Fault{ARGUMENTS(R"({"buffer": "A"}, {"buffer": "C"})"), "/arguments",
-                        "the buffer 'B' is not passed to the kernel", R"(Add {"buffer": "B"})"},
-                  Fault{ARGUMENTS(R"({"buffer": "D"})"), "/arguments/0/buffer", "there is no buffer 'D'",
-                        "Did you mean 'A'?"},
-                  Fault{ARGUMENTS(R"({"scalar": "alhpa", "type": "f32"})"), "/arguments/0/scalar",
-                        "'alhpa' is no dimension, scalar, parameter or derived value, and has no \"value\"",
-                        "Did you mean 'alpha'?"},
-                  Fault{ARGUMENTS(R"({"scalar": "M"})"), "/arguments/0", "the key 'type' is missing",
-                        "such as \"i32\""},
-                  Fault{ARGUMENTS(R"({"scalar": "M", "type": "int"})"), "/arguments/0/type",
-                        R"(found "int", expected one of i32, u32, i64, f32, f64)", "Known: i32"},
-                  Fault{ARGUMENTS(R"({"buffer": "A", "type": "f32"})"), "/arguments/0/type",
-                        "'type' has no effect here", "the type that the operation gives it"},
-                  Fault{ARGUMENTS(R"({"buffer": "A", "scalar": "M"})"), "/arguments/0",
-                        "found more than one of 'buffer', 'scalar' and 'tensor_map'", "Write {"},
-                  Fault{ARGUMENTS("{}"), "/arguments/0", "found none of 'buffer', 'scalar' and 'tensor_map'",
-                        "Write {"},
-                  Fault{ARGUMENTS(""), "/arguments", "found an empty list, expected a list of arguments",
-                        "at least one"}});
+          Fault{ARGUMENTS(R"({"buffer": "A"}, {"buffer": "C"})"), "/arguments",
+                "the buffer 'B' is not passed to the kernel", R"(Add {"buffer": "B"})"},
+          Fault{ARGUMENTS(R"({"buffer": "D"})"), "/arguments/0/buffer", "there is no buffer 'D'",
+                "Did you mean 'A'?"},
+          Fault{ARGUMENTS(R"({"scalar": "alhpa", "type": "f32"})"), "/arguments/0/scalar",
+                "'alhpa' is not a dimension, scalar, parameter or derived value, and has no \"value\"",
+                "Did you mean 'alpha'?"},
+          Fault{ARGUMENTS(R"({"scalar": "M"})"), "/arguments/0", "the key 'type' is missing",
+                "such as \"i32\""},
+          Fault{ARGUMENTS(R"({"scalar": "M", "type": "int"})"), "/arguments/0/type",
+                R"(found "int", expected one of i32, u32, i64, f32, f64)", "Known: i32"},
+          Fault{ARGUMENTS(R"({"buffer": "A", "type": "f32"})"), "/arguments/0/type",
+                "'type' has no effect here", "the type that the operation gives it"},
+          Fault{ARGUMENTS(R"({"buffer": "A", "scalar": "M"})"), "/arguments/0",
+                "found more than one of 'buffer', 'scalar' and 'tensor_map'", "Write {"},
+          Fault{ARGUMENTS("{}"), "/arguments/0", "found none of 'buffer', 'scalar' and 'tensor_map'",
+                "Write {"},
+          Fault{ARGUMENTS(""), "/arguments", "found an empty list, expected a list of arguments",
+                "at least one"}});
 }
 
 TEST_F(TemplateTest, ReadsTensorMaps) {
@@ -336,7 +337,7 @@ TEST_F(TemplateTest, FaultsOfOperation) {
                 "the name 'n' is taken by a dimension (/dimensions/0)", "Rename"},
           Fault{R"({"scalars": {"n": 1}})", "/scalars/n",
                 "the name 'n' is taken by a dimension (/dimensions/0)", "Rename"},
-          Fault{R"({"scalars": {"2a": 1}})", "/scalars/2a", "'2a' is no name", "letters"},
+          Fault{R"({"scalars": {"2a": 1}})", "/scalars/2a", "'2a' is not a name", "letters"},
           Fault{R"({"scalars": {"a": "x"}})", "/scalars/a", "found a string, expected a finite number",
                 "Replace it"},
           Fault{R"({"types": {"A": "f32"}})", "/types/A", "'A' has no effect here", "under \"buffers\""},

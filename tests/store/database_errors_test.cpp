@@ -97,7 +97,7 @@ TEST_F(DatabaseErrors, OtherPeoplesDatabasesAreLeftAlone) {
 TEST_F(DatabaseErrors, FilesThatAreNoDatabaseAreLeftAlone) {
   const std::string content = "template,median_us\nsgemm_naive,12.5\n" + std::string(4096, 'x');
   write(content);
-  expect_refused("this is no SQLite database", "move this one away");
+  expect_refused("not an SQLite database", "move this one away");
   EXPECT_EQ(fs::file_size(file_), content.size());
 }
 

@@ -257,7 +257,7 @@ TEST_F(Merge, WordsThatNobodyKnowsDoNotCome) {
 TEST_F(Merge, ForeignAndDamagedFilesLeaveTheOutputAlone) {
   std::ofstream(folder_ / "text.db")
       << "no database at all, but long enough to be taken for the header of one";
-  EXPECT_NE(error_of([&] { merge_into("text.db", "c.db"); }).find("text.db: this is no SQLite database"),
+  EXPECT_NE(error_of([&] { merge_into("text.db", "c.db"); }).find("text.db: not an SQLite database"),
             std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "c.db"));
   writable("c.db").record(timed_trial("b", 1, 0));

@@ -119,7 +119,7 @@ TEST(Samples, BrokenBlobsAreRefused) {
   for (const auto& [blob, why] : std::vector<std::pair<Blob, std::string>>{
            {{}, "they end too early"},
            {{9}, "this tiletune knows no layout 9"},
-           {{0, 1, 2, 3}, "3 bytes are no whole number of doubles"},
+           {{0, 1, 2, 3}, "3 bytes are not a whole number of doubles"},
            {{2, 50, 1, 0, 0, 0}, "their exponent is 25"},
            {{2, 1, 1, 0, 0, 0}, "their exponent is -1"},
            {{1, 0xFF, 0xFF, 0x7F, 1, 0, 0, 0}, "their exponent is -1048576"},

@@ -201,7 +201,7 @@ TEST(DoctorOfAGpu, OtherProgramsAreListed) {
     for (int pid = 1; pid <= 9; ++pid) now.processes->push_back({pid, std::nullopt, "tiletune"});
   });
   EXPECT_EQ(finding.found, "pid 1 tiletune, pid 2 tiletune, pid 3 tiletune, pid 4 tiletune and 5 more");
-  EXPECT_EQ(finding.why, "another tiletune is at work on this GPU: each measures the other");
+  EXPECT_EQ(finding.why, "another tiletune is running on this GPU: each disturbs the other");
 }
 
 TEST(DoctorOfAGpu, ProgramsThatCannotBeSeenBetrayThemselves) {
@@ -249,7 +249,7 @@ TEST(DoctorOfAGpu, WhatNvmlDoesNotTellIsNoPeaceOfMind) {
     facts.readings = GpuReadings{};
     const Finding finding = only(examine_gpu(facts), check);
     EXPECT_EQ(finding.health, Health::note);
-    EXPECT_EQ(finding.found, "NVML does not tell");
+    EXPECT_EQ(finding.found, "NVML does not report it");
     EXPECT_EQ(exit_code({finding}), 0);
   }
 }

@@ -73,7 +73,7 @@ def outcomes(database):
 
 
 def ran(found):
-    """How many configurations ran; those given up as clearly slower than the leader did."""
+    """How many configurations ran; those dropped as clearly slower than the leader did."""
     return found.get("ok", 0) + found.get("screened_out", 0)
 
 
@@ -86,7 +86,7 @@ def expect_all_ok(bench, name, config, *arguments):
     found = outcomes(database)
     total = sum(found.values())
     verdict(code == 0 and all_ran(found),
-            f"{name}: {ran(found)} of {total} configurations verified ({found.get('screened_out', 0)} then given up as slow), "
+            f"{name}: {ran(found)} of {total} configurations verified ({found.get('screened_out', 0)} then dropped as slow), "
             f"{wall:.1f} s")
     if not all_ran(found):
         for row in query(database, "SELECT outcome, template, problem, parameters, substr(reason, 1, 300) FROM trial "

@@ -84,7 +84,7 @@ def check_screening(bench):
     _, _, full = expect_all_ok(bench, "screening_off", *SGEMM, "--screening", "off", "--quiet")
     saved = 100 * (1 - gpu_seconds(screened) / gpu_seconds(full))
     verdict(saved >= 50, f"screening: {gpu_seconds(screened):.1f} s of the GPU worker instead of {gpu_seconds(full):.1f} s: {saved:.0f}% saved "
-                         f"({outcomes(screened).get('screened_out', 0)} given up)")
+                         f"({outcomes(screened).get('screened_out', 0)} dropped)")
     first, second = ranking(bench, screened), ranking(bench, full)
     print("     tied with the best:", len(leaders(first)), "with screening,", len(leaders(second)), "without")
     verdict(identity(first[0]) in leaders(second) and identity(second[0]) in leaders(first),

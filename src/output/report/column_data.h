@@ -5,7 +5,7 @@
 
 namespace tiletune {
 
-/// With five significant digits; anything that is no real number as it is.
+/// With five significant digits; anything that is not a real number as it is.
 nlohmann::ordered_json rounded(const nlohmann::ordered_json& value);
 
 /// A column of a table, in the shape that report_data() names: `values` hold null, booleans, numbers and

@@ -1,4 +1,4 @@
-# tries: the folder of a run that was killed, beside folders and links of the same form and the folder of a run at work
+# tries: the folder of a run that was killed, beside folders and links with similar names and the folder of a run that has not ended
 # must not: keep the first, or remove any of the others
 source "$REPOSITORY/tests/attacks/common.sh"
 source "$REPOSITORY/tests/attacks/tiny.sh"

@@ -1,4 +1,4 @@
-# tries: a cache in the place that is used without HOME and XDG_CACHE_HOME, made before by another user, as a link or open to all
+# tries: a cache in the place that is used without HOME and XDG_CACHE_HOME, created earlier by another user, as a link or writable by all
 # must not: use a kernel from it, or write into it
 source "$REPOSITORY/tests/attacks/common.sh"
 source "$REPOSITORY/tests/attacks/tiny.sh"

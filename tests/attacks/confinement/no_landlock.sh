@@ -1,5 +1,5 @@
 # tries: to run where the kernel has no Landlock
-# must not: be silent about it, read files outside all the same, or go on with --confined
+# must not: run without a warning, read files outside, or run with --confined
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 cat >without_landlock <<'END'
 #!/usr/bin/env python3

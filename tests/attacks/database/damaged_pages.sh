@@ -1,5 +1,5 @@
 # tries: merging databases, and into databases, of which pages were overwritten with other pages or with zeros
-# must not: drop rows without a word, leave an output, or change an input
+# must not: drop rows silently, leave an output, or change an input
 source "$REPOSITORY/tests/attacks/common.sh"
 recorded plain.db
 rows=$(python3 -c 'import sqlite3; print(*sqlite3.connect("plain.db").execute("SELECT count(*) FROM trial").fetchone())')

@@ -1,5 +1,5 @@
 # tries: a small database whose pages refer to each other so that its rows never end
-# must not: read on for ever, or fill the memory
+# must not: read forever, or fill the memory
 source "$REPOSITORY/tests/attacks/common.sh"
 recorded a.db
 edit a.db "VACUUM"

@@ -1,5 +1,5 @@
 # tries: __has_include, by itself, pasted together and by CCCL's macro, and the wording of errors, for files outside
-# must not: tell whether a file is there
+# must not: reveal whether a file exists
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 echo "secret_7f3a" >../secret.txt
 asked() { # EXPRESSION

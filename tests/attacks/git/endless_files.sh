@@ -1,4 +1,4 @@
-# tries: a .git, HEAD, ref or packed-refs that is a pipe, /dev/zero or a file without end
+# tries: a .git, HEAD, ref or packed-refs that is a pipe, /dev/zero or an endless file
 # must not: hang, or take memory without bound
 source "$REPOSITORY/tests/attacks/common.sh"
 source "$REPOSITORY/tests/attacks/tiny.sh"

@@ -1,5 +1,5 @@
 # tries: configs and manifests with tens of thousands of parameters, constraints, problems or templates
-# must not: overflow the stack, or work for minutes before the first word
+# must not: overflow the stack, or work for minutes before the first message
 source "$REPOSITORY/tests/attacks/common.sh"
 source "$REPOSITORY/tests/attacks/tiny.sh"
 

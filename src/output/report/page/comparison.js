@@ -5,13 +5,13 @@ function comparisonSection(group, groups) {
   if (!problem) return null;
   const content = [];
   if (report.comparison.mixes_sources) {
-    content.push(element("p", {class: "banner"}, "Times of different sources stand side by side: ",
+    content.push(element("p", {class: "banner"}, "Times of different sources are shown side by side: ",
       problem.sides.map(({side, source}) => `${side} ${source}`).join(", ")));
   }
   content.push(...problem.notes.map((note) => element("p", {class: "fact"}, note)));
   const matrix = portabilityChart(problem);
   content.push(element("p", {class: "fact"}, "A row is a configuration, the best of one GPU or a compromise; a cell the ",
-    "fastest time of that GPU by the configuration's, 100 being the fastest. Empty: it has no time there."),
+    "fastest time on that GPU / the configuration's time, in percent. Empty: it has no time there."),
   figure(matrix, portabilityTable(problem)), pairsTable(problem));
   const pair = pairsFigure(problem, groups);
   if (pair) content.push(...pair.content);
@@ -112,7 +112,7 @@ function pointsTable({sides, first, points}) {
     {name: "template", value: (i) => first.cells("template")[points[i].row]},
     {name: "parameters", wide: true, value: (i) => parametersText(first, points[i].row)},
     time(sides[0], (i) => points[i].x), time(sides[1], (i) => points[i].y),
-    {name: "ratio", title: `time on ${sides[1]} by that on ${sides[0]}`, numeric: true,
+    {name: "ratio", title: `time on ${sides[1]} / time on ${sides[0]}`, numeric: true,
       value: (i) => points[i].y / points[i].x, text: (i) => threeDigits(points[i].y / points[i].x)},
   ].map((column) => ({text: column.value, ...column}));
   const fields = new Map(columns.map(({name, value}) => [name.toLowerCase(), value]));

@@ -51,7 +51,7 @@ function showGroup(place) {
     document.querySelector("#chooser select").focus();
   }));
   if (!hasCharts) sections[0].content.push(element("p", {class: "banner"}, "This page was made by a tiletune built without ",
-    "libjs-vega: tables stand in place of the charts."));
+    "libjs-vega: tables replace the charts."));
   document.getElementById("sections").replaceChildren(...sections.map(sectionElement));
   document.querySelector("nav").replaceChildren(element("ul", {}, ...sections.map(({id, title, short}) =>
     element("li", {}, element("a", {href: `#${id}`}, short ?? title)))));

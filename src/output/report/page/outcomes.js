@@ -5,7 +5,7 @@ const kOutcomeMeanings = {
   compile_timeout: "compiling took too long", compile_crashed: "the compiler crashed",
   launch_failed: "the driver refused the launch", wrong_result: "the result was wrong",
   unstable: "the result changed from launch to launch", implausible: "faster than this GPU can be", out_of_bounds: "wrote outside its buffers", timeout: "did not end in time",
-  crashed: "brought its process down", screened_out: "given up as clearly slower than the leader",
+  crashed: "crashed its worker process", screened_out: "dropped as clearly slower than the leader",
   not_recorded: "the recording that is replayed does not hold it",
 };
 
@@ -38,7 +38,7 @@ function outcomesSection(group) {
     content.push(new DataTable({id: "failures", columns, rows: [...failures.keys()], details: null,
       fields: new Map(columns.map(({name, value}) => [name, value])), caption: "What did not run, and why",
       hint: "refused shared memory"}).root);
-    content.push(element("p", {class: "fact"}, "Rows whose reasons differ in their numbers alone stand together, with the ",
+    content.push(element("p", {class: "fact"}, "Rows whose reasons differ only in their numbers are grouped, with the ",
       "reason and the parameters of the first."));
   } else {
     content.push(element("p", {class: "fact"}, "No row says that something failed."));

@@ -13,7 +13,7 @@ function rankingSection(group) {
     return rank === null ? "-" : `${rank}${group.cells("tied")[row] ? "=" : ""}`;
   };
   const columns = [
-    {...column("rank", "1= and 1=: cannot be told apart; none: see above"), text: rankText},
+    {...column("rank", "1= and 1=: cannot be distinguished; none: see above"), text: rankText},
     column("template", meaningOf("template"), false),
     {name: "parameters", title: "tuning parameters that vary", wide: true, spare: true, value: shownParameters, text: shownParameters},
     {...column(timeName(group), group.source === "imported" ? "time of one launch as the file has it, us" : undefined), value: (row) => group.time[row], text: (row) => threeDigits(group.time[row])},

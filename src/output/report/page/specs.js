@@ -1,7 +1,7 @@
 // Specifications of charts for Vega. Names from the data are values or titles in them and never field names or
 // expressions, which Vega would parse.
 
-// Vega keeps marks and titles in plain objects by their texts, where "__proto__" is no key and "constructor" is there
+// Vega keeps marks and titles in plain objects by their texts, where "__proto__" is not a key and "constructor" is there
 // before anything was put in. A space at the end makes them texts like others.
 const keyText = (text) => (text in Object.prototype ? `${text} ` : text);
 

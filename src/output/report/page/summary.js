@@ -31,9 +31,9 @@ function winner(group, best) {
 
 // Without an interval only equal times are known to be ties.
 function tiesText(group, best, tied) {
-  if (group.predicted) return "a prediction says nothing of what ties with it.";
+  if (group.predicted) return "a prediction cannot show ties.";
   const hasInterval = group.cells("ci_low_us")[best] !== null;
-  if (tied > 0) return `${countText(tied, "other")} ${hasInterval ? "cannot be told apart from it" : "took just as long"}.`;
+  if (tied > 0) return `${countText(tied, "other")} ${hasInterval ? "cannot be distinguished from it" : "took just as long"}.`;
   return hasInterval ? "no other configuration ties with it." : "its time has no interval, so that ties are not known.";
 }
 
