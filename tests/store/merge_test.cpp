@@ -425,6 +425,19 @@ TEST_F(Merge, ARowOutsideItsOwnSweepIsDamage) {
             0U);
 }
 
+TEST_F(Merge, ATextEncodingThatSqliteDoesNotKnowIsDamage) {
+  writable("a.db").record(timed_trial("a", 1, 0));
+  writable("b.db").record(timed_trial("b", 1, 0));
+  constexpr std::streamoff kTextEncoding = 56;
+  std::fstream(folder_ / "a.db", std::ios::in | std::ios::out | std::ios::binary).seekp(kTextEncoding)
+      << big_endian(128);
+  const std::string damaged = (folder_ / "a.db").string() + ": this database is damaged: ";
+  for (const auto& [from, into] : {std::pair("a.db", "b.db"), std::pair("b.db", "a.db")}) {
+    const std::string error = error_of([&, from = from, into = into] { merge_into(from, into); });
+    EXPECT_EQ(error.rfind(damaged, 0), 0U) << error;
+  }
+}
+
 TEST_F(Merge, OneThatIsStoppedChangesNothing) {
   {
     Database a = writable("a.db");
