@@ -376,8 +376,10 @@ void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
       // Values that no column of ours may hold.
       throw UserError(fmt::format("this database is damaged: {}", error.what()), where, kRestore);
     case SQLITE_AUTH:
-      throw UserError("the journal beside this database names other files, or is not a file", where,
-                      "Ask whoever made it for a whole database, or name another file with --db FILE.");
+      throw UserError(
+          "a file beside this database (-journal, -wal or -shm) names other files, is not a regular file, or "
+          "is a hard link",
+          where, "Ask whoever made it for a whole database, or name another file with --db FILE.");
     case SQLITE_INTERRUPT:
       throw UserError("this database is damaged: reading it does not come to an end", where, kRestore);
     case SQLITE_ERROR:

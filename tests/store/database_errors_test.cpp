@@ -126,6 +126,19 @@ TEST_F(DatabaseErrors, DamagedFilesAreReported) {
       << text;
 }
 
+TEST_F(DatabaseErrors, AHardLinkBesideADatabaseIsNotWrittenTo) {
+  { const Database database(file_, Mode::read_write); }
+  const std::string content(40000, 'p');
+  std::ofstream(folder_ / "precious") << content;
+  fs::create_hard_link(folder_ / "precious", file_.string() + "-shm");
+  expect_refused("a file beside this database (-journal, -wal or -shm)", "name another file with --db FILE");
+  EXPECT_EQ(bytes(folder_ / "precious"), content);
+  fs::rename(file_.string() + "-shm", file_.string() + "-wal");
+  EXPECT_NE(opening(Mode::read_write).find("a file beside this database"), std::string::npos);
+  EXPECT_EQ(opening(Mode::read_only), "no error") << "a log without -shm is read from a copy";
+  EXPECT_EQ(bytes(folder_ / "precious"), content);
+}
+
 TEST_F(DatabaseErrors, ASchemaFormatThatSqliteDoesNotKnowIsDamage) {
   { const Database database(file_, Mode::read_write); }
   constexpr std::streamoff kSchemaFormat = 44;
