@@ -79,7 +79,7 @@ class Output {
   /// Of databases that were added, whether they stay when a later one is not.
   bool keeps_each() const { return present_.has_value(); }
   void finish() {
-    if (made_) made_->put_in_place(interrupted);
+    if (made_) made_->put_in_place();
   }
 
  private:

@@ -79,11 +79,9 @@ void check_facts(const Trial& trial, const ImportFacts& facts, const Where& wher
 }
 
 void read_sweeps(const Branch& object, const Where& where, Trial& trial) {
+  trial.sweeps = {trial.sweep_id, trial.seen_in_sweep};
   const auto list = object.find("sweeps");
-  if (!list) {
-    trial.sweeps = {trial.sweep_id, trial.seen_in_sweep};
-    return;
-  }
+  if (!list) return;
   if (!list->is(Tree::Kind::list)) throw UserError("not a list", where.at("sweeps"), "Correct it.");
   for (const Branch sweep : *list) {
     if (!sweep.is(Tree::Kind::integer))

@@ -7,6 +7,7 @@
 
 #include <cctype>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 
 #include "base/error.h"
@@ -278,6 +279,12 @@ SQLite::Database open_for_writing(const fs::path& file, const fs::path& absolute
   return database;
 }
 
+/// What SQLite says of numbers in a header that no version of it writes, without an error code of its own.
+bool is_about_header(std::string_view message) {
+  return message == "unsupported file format" ||
+         message == "attached databases must use the same text encoding as main database";
+}
+
 void check_path(const fs::path& file, Database::Mode mode) {
   const Where where{file.string(), ""};
   if (file.empty()) throw UserError("the database's file name is empty", "Name a file with --db FILE.");
@@ -369,10 +376,16 @@ void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
       // Values that no column of ours may hold.
       throw UserError(fmt::format("this database is damaged: {}", error.what()), where, kRestore);
     case SQLITE_AUTH:
-      throw UserError("the journal beside this database names other files, or is not a file", where,
-                      "Ask whoever made it for a whole database, or name another file with --db FILE.");
+      throw UserError(
+          "a file beside this database (-journal, -wal or -shm) names other files, is not a regular file, or "
+          "is a hard link",
+          where, "Ask whoever made it for a whole database, or name another file with --db FILE.");
     case SQLITE_INTERRUPT:
       throw UserError("this database is damaged: reading it does not come to an end", where, kRestore);
+    case SQLITE_ERROR:
+      if (is_about_header(error.what()))
+        throw UserError(fmt::format("this database is damaged: {}", error.what()), where, kRestore);
+      [[fallthrough]];
     default:
       throw std::runtime_error(fmt::format("{}: {}", file.string(), error.what()));
   }

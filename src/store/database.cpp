@@ -4,7 +4,6 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -55,9 +54,11 @@ class Together {
   std::optional<SQLite::Transaction> transaction_;
 };
 
-void step_to_row(SQLite::Statement& statement, std::int64_t id, const std::filesystem::path& file) {
+/// Rows are never removed: one that was read and is not found lies where it should not.
+void step_to_row(SQLite::Statement& statement, std::int64_t id) {
   statement.bind(1, id);
-  if (!statement.executeStep()) throw std::out_of_range(fmt::format("{} has no row {}", file.string(), id));
+  if (!statement.executeStep())
+    throw SQLite::Exception(fmt::format("there is no row {}", id), SQLITE_CORRUPT);
 }
 
 }  // namespace
@@ -254,7 +255,7 @@ Trial Database::row(std::int64_t id) const {
   static const std::string sql = select_sql(column_list().c_str(), " WHERE id = ?", "");
   return translating_errors(file(), [&] {
     const InUse statement = impl_->prepared(sql);
-    step_to_row(*statement, id, file());
+    step_to_row(*statement, id);
     return read_trial(*statement, file());
   });
 }
@@ -263,7 +264,7 @@ Cell Database::cell(std::int64_t id, const Column& column) const {
   const std::string sql = select_sql(fmt::format("\"{}\"", column.name).c_str(), " WHERE id = ?", "");
   return translating_errors(file(), [&] {
     const InUse statement = impl_->prepared(sql);
-    step_to_row(*statement, id, file());
+    step_to_row(*statement, id);
     return read_cell(statement->getColumn(0));
   });
 }

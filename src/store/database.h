@@ -114,7 +114,7 @@ class Database {
                 const std::function<void(std::int64_t id, const Trial&)>& visit) const;
   /// The whole rows with the sweeps that made or reused each.
   void for_each_with_sweeps(const TrialFilter& filter, const std::function<void(const Trial&)>& visit) const;
-  /// The row of an id that for_each() gave. Throws std::out_of_range when there is none.
+  /// The row of an id that for_each() gave.
   Trial row(std::int64_t id) const;
   /// One cell of it.
   Cell cell(std::int64_t id, const Column& column) const;

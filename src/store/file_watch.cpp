@@ -7,24 +7,32 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/scratch_folder.h"
 #include "store/connection.h"
+#include "store/integrity.h"
+#include "store/private_copy.h"
 
 namespace tiletune {
 
 namespace {
 
-enum class State { sound, unsound, locked };
+enum class State { sound, unsound, unknown };
 
-/// By another connection, because this process holds the pages in memory.
+/// Of a copy of what is in the file, because this process holds the pages in memory.
 State state_of(const std::filesystem::path& file) {
   constexpr std::chrono::seconds kPatience{1};
+  const ScratchFolder folder(std::filesystem::absolute(file).parent_path());
+  const std::filesystem::path copy = folder.path() / "copy.db";
   try {
-    SQLite::Database database = open_to_look(file, kPatience);
-    database.exec("PRAGMA ignore_check_constraints = ON");
-    const bool sound = database.execAndGet("PRAGMA quick_check(1)").getString() == "ok";
-    return sound ? State::sound : State::unsound;
+    SQLite::Database present = open_to_look(file, kPatience);
+    copy_pages(present, copy, never_stop);
+    SQLite::Database database = open_copy(copy);
+    check_integrity(database);
+    return State::sound;
   } catch (const SQLite::Exception& error) {
-    return error.getErrorCode() == SQLITE_BUSY ? State::locked : State::unsound;
+    const int code = error.getErrorCode();
+    // Locked by somebody, or no room for the copy.
+    return code == SQLITE_BUSY || code == SQLITE_FULL ? State::unknown : State::unsound;
   }
 }
 
@@ -55,7 +63,7 @@ void FileWatch::check() {
                     kRestore);
   }
   // What could not be looked at is looked at again next time.
-  if (state != State::locked) bytes_ = now.st_size;
+  if (state != State::unknown) bytes_ = now.st_size;
 }
 
 }  // namespace tiletune

@@ -2,9 +2,8 @@
 
 #include <sqlite3.h>
 
-#include <algorithm>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "store/own_tables.h"
 
@@ -20,48 +19,81 @@ void expect_none(SQLite::Database& database, const std::string& check) {
   if (found != "ok") throw SQLite::Exception(found, SQLITE_CORRUPT);
 }
 
-/// Without those that SQLite keeps for itself.
-std::set<std::string> tables_of(SQLite::Database& database) {
-  std::set<std::string> tables;
-  for (const SchemaObject& object : objects_of(database)) {
-    if (object.type == "table" && !object.name.starts_with("sqlite_")) tables.insert(object.name);
+/// As SQLite understands the schema, whatever its rows call them.
+std::vector<std::string> foreign_tables_of(SQLite::Database& database) {
+  std::vector<std::string> tables;
+  SQLite::Statement statement(database, "PRAGMA main.table_list");
+  while (statement.executeStep()) {
+    std::string name = statement.getColumn(1).getString();
+    if (!own_tables().contains(name) && name != "sqlite_schema") tables.push_back(std::move(name));
   }
   return tables;
 }
 
-/// Whether every page has its place. Of tables with functions or collations that are not known here nothing
-/// is said.
-void check_pages(SQLite::Database& database) {
-  database.exec("PRAGMA ignore_check_constraints = ON");
-  try {
-    expect_none(database, "PRAGMA main.quick_check(1)");
-  } catch (const SQLite::Exception& error) {
-    if (error.getErrorCode() != SQLITE_ERROR) throw;
+/// A database without what is not tiletune's, as long as this lives: of a database with views or virtual
+/// tables, which have no page, SQLite checks only part of the pages; and of tables that somebody added it
+/// would evaluate generated columns and indices.
+class OwnTablesAlone {
+ public:
+  explicit OwnTablesAlone(SQLite::Database& database) : database_(database) {
+    database.exec("SAVEPOINT own_tables_alone");
   }
-  database.exec("PRAGMA ignore_check_constraints = OFF");
-}
+  ~OwnTablesAlone() {
+    database_.tryExec("ROLLBACK TO own_tables_alone; RELEASE own_tables_alone");
+    database_.tryExec("PRAGMA writable_schema = RESET");
+    set_defensive(true);
+  }
+  OwnTablesAlone(const OwnTablesAlone&) = delete;
+  OwnTablesAlone& operator=(const OwnTablesAlone&) = delete;
 
-void check_structure(SQLite::Database& database) {
-  const std::set<std::string> tables = tables_of(database);
-  // Of tables that somebody added, the whole check would evaluate generated columns and indices.
-  if (std::includes(own_tables().begin(), own_tables().end(), tables.begin(), tables.end()))
-    return expect_none(database, "PRAGMA main.integrity_check(1)");
-  check_pages(database);
-  for (const std::string& table : own_tables()) {
-    if (tables.contains(table)) expect_none(database, "PRAGMA main.integrity_check(" + table + ")");
+  void drop_others() {
+    set_defensive(false);
+    database_.exec(
+        "PRAGMA writable_schema = ON; DELETE FROM main.sqlite_schema WHERE rootpage = 0; "
+        "PRAGMA writable_schema = RESET");
+    set_defensive(true);
+    for (const std::string& table : foreign_tables_of(database_)) drop(table);
   }
-}
+
+ private:
+  void set_defensive(bool on) {
+    ::sqlite3_db_config(database_.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, on ? 1 : 0, nullptr);
+  }
+
+  void drop(const std::string& table) {
+    std::string quoted;
+    for (const char c : table) quoted.append(c == '"' ? 2 : 1, c);
+    try {
+      database_.exec("DROP TABLE main.\"" + quoted + "\"");
+    } catch (const SQLite::Exception& error) {
+      // SQLite keeps some names for itself, and has given them to no such table.
+      if (error.getErrorCode() != SQLITE_ERROR) throw;
+      throw SQLite::Exception(error.what(), SQLITE_CORRUPT);
+    }
+  }
+
+  SQLite::Database& database_;
+};
 
 }  // namespace
 
 void check_integrity(SQLite::Database& database) {
-  check_structure(database);
+  {
+    OwnTablesAlone alone(database);
+    alone.drop_others();
+    expect_none(database, "PRAGMA main.integrity_check(1)");
+  }
   // Rows of the table trial can be read as sweeps; their numbers are others. Schema 1 has no such table.
   if (!database.tableExists("sweep_trial")) return;
   expect_none(
       database,
       "SELECT 'rows belong to the sweep ' || sweep_id || ', which is missing' FROM main.sweep_trial WHERE "
       "sweep_id NOT IN (SELECT id FROM main.sweep) LIMIT 1");
+  // Every version has recorded that, of the latest sweep.
+  expect_none(database,
+              "SELECT 'row ' || id || ' does not belong to its sweep ' || seen_in_sweep FROM main.trial NOT "
+              "INDEXED WHERE seen_in_sweep IS NOT NULL AND NOT EXISTS (SELECT 1 FROM main.sweep_trial WHERE "
+              "sweep_id = seen_in_sweep AND trial_id = trial.id) LIMIT 1");
 }
 
 }  // namespace tiletune

@@ -195,14 +195,6 @@ MergeSummary merge_copy(SQLite::Database& database, const fs::path& copy, const 
   });
 }
 
-/// Nothing but what a new database of this build has: an upgraded one, or a stranger's, may have more.
-bool is_as_new(const DatabaseCopy& copy) {
-  return translating_errors(copy.original(), [&] {
-    SQLite::Database database = open_copy(copy.copy());
-    return objects_of(database) == own_objects();
-  });
-}
-
 /// A database, with what its log holds. An error that the disk is full names `folder`, in which `to` lies.
 void copy_database(const fs::path& from, const fs::path& to, const fs::path& folder, const Stop& stop) {
   constexpr std::chrono::seconds kPatience{10};
@@ -264,18 +256,6 @@ bool MergedDatabase::is_free(const fs::path& place) {
 MergedDatabase::MergedDatabase(const fs::path& file)
     : place_(file), folder_(fs::absolute(file).parent_path()), file_(folder_.path() / "merged.db") {}
 
-std::optional<MergeSummary> MergedDatabase::begin_with(const DatabaseCopy& from) {
-  const bool as_it_is = is_as_new(from);
-  if (as_it_is) fs::rename(from.copy(), file_);
-  database_.emplace(file_, Database::Mode::read_write);
-  SQLite::Database& connection = database_->impl_->connection;
-  // What is not finished is thrown away.
-  connection.execAndGet("PRAGMA journal_mode = MEMORY");
-  if (!as_it_is) return std::nullopt;
-  const std::int64_t rows = count_of(connection, "trial");
-  return MergeSummary{rows, rows, 0, count_of(connection, "sweep"), count_of(connection, "calibration")};
-}
-
 template <typename Action>
 auto MergedDatabase::about_place(Action&& action) {
   try {
@@ -286,13 +266,23 @@ auto MergedDatabase::about_place(Action&& action) {
   }
 }
 
+void MergedDatabase::begin() {
+  database_.emplace(file_, Database::Mode::read_write);
+  // What is not finished is thrown away.
+  database_->impl_->connection.execAndGet("PRAGMA journal_mode = MEMORY");
+}
+
 MergeSummary MergedDatabase::add(const DatabaseCopy& from, const Stop& stop) {
   return about_place([&] {
     return translating_errors(file_, [&] {
-      if (!database_) {
-        if (const auto begun = begin_with(from)) return *begun;
+      if (!database_) begin();
+      try {
+        return merge_copy(database_->impl_->connection, from.copy(), stop, [] {});
+      } catch (const SQLite::Exception& error) {
+        // Nobody else can write to the database that is being made.
+        if (error.getErrorCode() == SQLITE_CORRUPT) throw_user_error(error, from.original());
+        throw;
       }
-      return merge_copy(database_->impl_->connection, from.copy(), stop, [] { /* put_in_place() does it */ });
     });
   });
 }
@@ -301,12 +291,8 @@ std::int64_t MergedDatabase::rows() {
   return about_place([&] { return row_count(*database_); });
 }
 
-void MergedDatabase::put_in_place(const Stop& stop) {
-  translating_errors(place_, [&] {
-    SQLite::Database& connection = database_->impl_->connection;
-    stopping(stop, connection, [&] { check_integrity(connection); });
-    connection.execAndGet("PRAGMA journal_mode = WAL");
-  });
+void MergedDatabase::put_in_place() {
+  translating_errors(place_, [&] { database_->impl_->connection.execAndGet("PRAGMA journal_mode = WAL"); });
   database_.reset();
   std::error_code error = std::make_error_code(std::errc::file_exists);
   if (is_free(place_)) fs::create_hard_link(file_, place_, error);

@@ -55,17 +55,14 @@ class MergedDatabase {
   /// The place must be free. Throws UserError when the folder cannot be written.
   explicit MergedDatabase(const std::filesystem::path& file);
 
-  /// As merge(). The first copy may become the database, and is used up. Errors are about the place, or about
-  /// the copy's original.
+  /// As merge(). Errors are about the place, or about the copy's original.
   MergeSummary add(const DatabaseCopy& from, const Stop& stop = never_stop);
   std::int64_t rows();
-  /// Nothing can be added any more. Throws UserError when it is not sound, or another file has taken the
-  /// place meanwhile.
-  void put_in_place(const Stop& stop = never_stop);
+  /// Nothing can be added any more. Throws UserError when another file has taken the place meanwhile.
+  void put_in_place();
 
  private:
-  /// What it brought, if it became the database.
-  std::optional<MergeSummary> begin_with(const DatabaseCopy& from);
+  void begin();
   /// Nobody knows the file beside the place by name.
   template <typename Action>
   auto about_place(Action&& action);

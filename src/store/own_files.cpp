@@ -1,8 +1,12 @@
 #include "store/own_files.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <initializer_list>
 #include <mutex>
 #include <set>
 #include <string>
@@ -12,8 +16,6 @@ namespace tiletune {
 
 namespace {
 
-sqlite3_vfs& system_files() { return *sqlite3_vfs_find(nullptr); }
-
 /// The databases that this process has opened, by their absolute names.
 class Names {
  public:
@@ -22,9 +24,10 @@ class Names {
     names_.emplace(database);
   }
   /// Whether SQLite itself would give a file this name for what it keeps beside one of the databases.
-  bool has_beside(std::string_view file) {
+  bool has_beside(std::string_view file,
+                  std::initializer_list<std::string_view> endings = {"-journal", "-wal"}) {
     const std::lock_guard lock(mutex_);
-    for (const std::string_view ending : {"-journal", "-wal"}) {
+    for (const std::string_view ending : endings) {
       if (file.ends_with(ending) && names_.contains(file.substr(0, file.size() - ending.size()))) return true;
     }
     return false;
@@ -40,18 +43,42 @@ Names& opened() {
   return names;
 }
 
-/// A FIFO would be waited for, and a device read without end.
-bool is_regular_or_absent(const char* file) {
+/// A FIFO would be waited for, a device read without end, and through a hard link another file be written.
+bool is_own(const struct stat& status) { return S_ISREG(status.st_mode) && status.st_nlink <= 1; }
+
+bool is_own_or_absent(const std::string& file) {
   struct stat status {};
-  return ::lstat(file, &status) != 0 || S_ISREG(status.st_mode);
+  return ::lstat(file.c_str(), &status) != 0 || is_own(status);
+}
+
+/// As open(). What was looked at by its name can be another file when it is opened.
+int open_checked(const char* name, int flags, int mode) {
+  const int file = ::open(name, flags, mode);
+  if (file < 0 || !opened().has_beside(name, {"-journal", "-wal", "-shm"})) return file;
+  struct stat status {};
+  if (::fstat(file, &status) == 0 && is_own(status)) return file;
+  ::close(file);
+  errno = EACCES;
+  return -1;
+}
+
+sqlite3_vfs& system_files() {
+  static sqlite3_vfs& files = []() -> sqlite3_vfs& {
+    sqlite3_vfs& system = *sqlite3_vfs_find(nullptr);
+    system.xSetSystemCall(&system, "open", reinterpret_cast<sqlite3_syscall_ptr>(open_checked));
+    return system;
+  }();
+  return files;
 }
 
 int open_own(sqlite3_vfs* /*files*/, const char* name, sqlite3_file* file, int flags, int* used_flags) {
   file->pMethods = nullptr;
   if ((flags & SQLITE_OPEN_MAIN_DB) != 0) {
     opened().add(name);
+    // SQLite opens that one by itself.
+    if (!is_own_or_absent(std::string(name) + "-shm")) return SQLITE_AUTH;
   } else if ((flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL)) != 0) {
-    if (!opened().has_beside(name) || !is_regular_or_absent(name)) return SQLITE_AUTH;
+    if (!opened().has_beside(name) || !is_own_or_absent(name)) return SQLITE_AUTH;
   } else if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0) {
     return SQLITE_AUTH;
   }

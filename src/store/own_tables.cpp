@@ -19,6 +19,39 @@ namespace tiletune {
 
 namespace {
 
+/// A row of sqlite_schema. Names are in small letters: SQLite does not distinguish them from capitals.
+struct SchemaObject {
+  std::string type;
+  std::string name;
+  std::string table;  ///< that it belongs to; its own name, of a table or a view
+  std::string sql;    ///< empty for an index that SQLite makes by itself
+};
+
+/// Everything that a database defines.
+std::vector<SchemaObject> objects_of(SQLite::Database& database) {
+  SQLite::Statement statement(database,
+                              "SELECT type, lower(name), lower(tbl_name), ifnull(sql, '') FROM "
+                              "main.sqlite_schema");
+  std::vector<SchemaObject> objects;
+  while (statement.executeStep()) {
+    SchemaObject& object = objects.emplace_back();
+    int index = 0;
+    for (std::string* member : {&object.type, &object.name, &object.table, &object.sql})
+      *member = statement.getColumn(index++).getString();
+  }
+  return objects;
+}
+
+/// objects_of() a new database of this build.
+const std::vector<SchemaObject>& own_objects() {
+  static const std::vector<SchemaObject> objects = [] {
+    SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    fresh.exec(schema_sql());
+    return objects_of(fresh);
+  }();
+  return objects;
+}
+
 /// The words of a statement, one space apart and without comments, as SQLite's tokenizer separates them.
 class Words {
  public:
@@ -155,29 +188,6 @@ class Known {
 }
 
 }  // namespace
-
-std::vector<SchemaObject> objects_of(SQLite::Database& database) {
-  SQLite::Statement statement(database,
-                              "SELECT type, lower(name), lower(tbl_name), ifnull(sql, '') FROM "
-                              "main.sqlite_schema ORDER BY 1, 2");
-  std::vector<SchemaObject> objects;
-  while (statement.executeStep()) {
-    SchemaObject& object = objects.emplace_back();
-    int index = 0;
-    for (std::string* member : {&object.type, &object.name, &object.table, &object.sql})
-      *member = statement.getColumn(index++).getString();
-  }
-  return objects;
-}
-
-const std::vector<SchemaObject>& own_objects() {
-  static const std::vector<SchemaObject> objects = [] {
-    SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    fresh.exec(schema_sql());
-    return objects_of(fresh);
-  }();
-  return objects;
-}
 
 const std::set<std::string>& own_tables() {
   static const std::set<std::string> names = [] {

@@ -6,27 +6,10 @@
 #include <filesystem>
 #include <set>
 #include <string>
-#include <vector>
 
 namespace tiletune {
 
-/// A row of sqlite_schema. Names are in small letters: SQLite does not distinguish them from capitals.
-struct SchemaObject {
-  std::string type;
-  std::string name;
-  std::string table;  ///< that it belongs to; its own name, of a table or a view
-  std::string sql;    ///< empty for an index that SQLite makes by itself
-
-  bool operator==(const SchemaObject&) const = default;
-};
-
-/// Everything that a database defines, in an order that does not depend on when it was made.
-std::vector<SchemaObject> objects_of(SQLite::Database& database);
-
-/// objects_of() a new database of this build.
-const std::vector<SchemaObject>& own_objects();
-
-/// The names of the tables in it.
+/// The names of the tables in a new database of this build, in small letters.
 const std::set<std::string>& own_tables();
 
 /// Throws UserError, naming `file`, unless every table that tiletune reads, and every index of one, is what

@@ -343,10 +343,13 @@ TEST_F(Import, AnExportsRowIsSeenInTheSweepThatBeganLast) {
   here.sweep_id = here.seen_in_sweep = database_.begin_sweep(between);
   Trial later = here;
   later.key = "later";
-  database_.record_all({here, later});
+  Trial omitted;
+  omitted.key = "omitted";
+  database_.record_all({here, later, omitted});
   import_text(own_export(R"({"key": "here", "sweep_id": 7, "seen_in_sweep": 7, "sweeps": [7]},
                             {"key": "later", "sweep_id": 8, "seen_in_sweep": 8, "sweeps": [8]},
                             {"key": "unlisted", "sweep_id": 7, "seen_in_sweep": 8},
+                            {"key": "omitted", "sweep_id": 8, "seen_in_sweep": 8, "sweeps": []},
                             {"key": "broken", "sweep_id": 8, "seen_in_sweep": 8, "sweeps": [8, 7, 9]})"));
   EXPECT_EQ(database_.find("here")->seen_in_sweep, 2);
   EXPECT_EQ(database_.find("here")->sweep_id, 1);
@@ -355,7 +358,7 @@ TEST_F(Import, AnExportsRowIsSeenInTheSweepThatBeganLast) {
   EXPECT_EQ(database_.find("broken")->seen_in_sweep, 2);
   TrialFilter of_eight;
   of_eight.sweep_id = 3;
-  EXPECT_EQ(database_.trials(of_eight).size(), 3U);
+  EXPECT_EQ(database_.trials(of_eight).size(), 4U);
 }
 
 TEST_F(Import, AnExportWithoutItsListsIsRefusedAtThePlace) {

@@ -1,6 +1,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <set>
@@ -123,6 +124,50 @@ TEST_F(DatabaseErrors, DamagedFilesAreReported) {
   EXPECT_NE(text.find(file_.string() + ": this database is damaged"), std::string::npos) << text;
   EXPECT_NE(text.find("Restore it from a copy, or name another file with --db FILE"), std::string::npos)
       << text;
+}
+
+TEST_F(DatabaseErrors, AHardLinkBesideADatabaseIsNotWrittenTo) {
+  { const Database database(file_, Mode::read_write); }
+  const std::string content(40000, 'p');
+  std::ofstream(folder_ / "precious") << content;
+  fs::create_hard_link(folder_ / "precious", file_.string() + "-shm");
+  expect_refused("a file beside this database (-journal, -wal or -shm)", "name another file with --db FILE");
+  EXPECT_EQ(bytes(folder_ / "precious"), content);
+  fs::rename(file_.string() + "-shm", file_.string() + "-wal");
+  EXPECT_NE(opening(Mode::read_write).find("a file beside this database"), std::string::npos);
+  EXPECT_EQ(opening(Mode::read_only), "no error") << "a log without -shm is read from a copy";
+  EXPECT_EQ(bytes(folder_ / "precious"), content);
+}
+
+TEST_F(DatabaseErrors, ASchemaFormatThatSqliteDoesNotKnowIsDamage) {
+  { const Database database(file_, Mode::read_write); }
+  constexpr std::streamoff kSchemaFormat = 44;
+  std::fstream(file_, std::ios::in | std::ios::out | std::ios::binary).seekp(kSchemaFormat) << "tltn";
+  expect_refused("this database is damaged: unsupported file format", "Restore it from a copy");
+}
+
+TEST_F(DatabaseErrors, ARowThatIsReadAndNotFoundIsDamage) {
+  {
+    Database database(file_, Mode::read_write);
+    std::vector<Trial> rows;
+    for (int i = 0; i < 100; ++i) rows.push_back(timed_trial(std::to_string(i), 1, 0));
+    database.record_all(rows);
+  }
+  constexpr std::size_t kPage = 4096;
+  constexpr char kTableLeaf = 13;
+  std::string content = bytes(file_);
+  std::vector<std::size_t> leaves;
+  for (std::size_t page = kPage; page < content.size(); page += kPage) {
+    if (content[page] == kTableLeaf) leaves.push_back(page);
+  }
+  ASSERT_GT(leaves.size(), 5U);
+  const auto page_at = [&](std::size_t i) { return content.begin() + static_cast<std::ptrdiff_t>(i); };
+  std::swap_ranges(page_at(leaves.back()), page_at(leaves.back() + kPage), page_at(*(leaves.end() - 2)));
+  write(content);
+  const Database database(file_, Mode::read_only);
+  const std::string error =
+      error_of([&] { database.for_each({}, {}, [&](std::int64_t id, const Trial&) { database.row(id); }); });
+  EXPECT_EQ(error.rfind(file_.string() + ": this database is damaged: there is no row ", 0), 0U) << error;
 }
 
 TEST_F(DatabaseErrors, ACutOffFileIsReported) {

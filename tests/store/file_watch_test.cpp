@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <chrono>
+#include <fstream>
 
 #include "store/connection.h"
 #include "temporary_folder.h"
@@ -39,6 +40,24 @@ TEST(FileWatch, AFileMadeShorterByVacuumIsSound) {
   other.exec("DELETE FROM t; VACUUM");
   EXPECT_LT(fs::file_size(file), 50000U);
   EXPECT_EQ(error_of([&] { watch.check(); }), "no error");
+}
+
+TEST(FileWatch, AListOfFreePagesThatWasCutOffIsNoticedBesideAView) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "a.db";
+  {
+    SQLite::Database other(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    other.exec(
+        "CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(100000)); CREATE VIEW v AS SELECT * FROM t");
+    other.exec("DELETE FROM t");
+  }
+  FileWatch watch(file);
+  constexpr char kPages = 10;
+  constexpr std::streamoff kPagesInHeader = 28;
+  fs::resize_file(file, 4096 * kPages);
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(kPagesInHeader).write("\0\0\0", 3)
+      << kPages;
+  EXPECT_NE(error_of([&] { watch.check(); }), "no error");
 }
 
 TEST(FileWatch, WhatALookAtTheFileRunsIsNotTrusted) {

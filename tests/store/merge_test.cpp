@@ -377,6 +377,67 @@ TEST_F(MergeDamaged, InputsAndOutputsAreRefusedOrWhole) {
   EXPECT_GT(refused, 3 * pages) << "of " << 4 * pages;
 }
 
+/// A number of four bytes, as SQLite writes them.
+std::string big_endian(std::uint32_t number) {
+  std::string bytes;
+  for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(number >> shift & 0xFFU);
+  return bytes;
+}
+
+TEST_F(MergeDamaged, PagesThatNothingLeadsToAreFoundInInputsAndOutputs) {
+  const std::int64_t root = [&] {
+    SQLite::Database whole(folder_ / "whole.db", SQLite::OPEN_READWRITE);
+    whole.exec("PRAGMA journal_mode = DELETE");
+    return whole.execAndGet("SELECT rootpage FROM sqlite_schema WHERE name = 'sweep_trial'").getInt64();
+  }();
+  const std::size_t start = (static_cast<std::size_t>(root) - 1) * kPage;
+  constexpr std::size_t kCells = 4;
+  constexpr std::size_t kFirstTrunk = 32;
+  const std::string whole = bytes(folder_ / "whole.db");
+  ASSERT_EQ(whole[start], 2) << "a page of the index that leads to others";
+  ASSERT_GT(whole[start + kCells], 0);
+  std::string lost = whole;
+  lost[start + kCells] = static_cast<char>(lost[start + kCells] - 1);
+  std::string free = whole;
+  free.replace(kFirstTrunk, 8, big_endian(3) + big_endian(1));
+  std::string beyond = whole;
+  beyond.replace(kFirstTrunk, 8, big_endian(4000000) + big_endian(7));
+  for (const std::string* content : {&lost, &free, &beyond}) {
+    std::ofstream(folder_ / "input.db", std::ios::binary) << *content;
+    const std::string damaged = (folder_ / "input.db").string() + ": this database is damaged: ";
+    const std::string as_input = error_of([&] { DatabaseCopy(folder_ / "input.db", folder_.path()); });
+    EXPECT_EQ(as_input.rfind(damaged, 0), 0U) << as_input;
+    const std::string as_output = error_of([&] { merge_into("other.db", "input.db"); });
+    EXPECT_EQ(as_output.rfind(damaged, 0), 0U) << as_output;
+  }
+}
+
+TEST_F(Merge, ARowOutsideItsOwnSweepIsDamage) {
+  {
+    Database a = writable("a.db");
+    a.record(of_sweep("k", 1, a.begin_sweep(sweep_on("a"))));
+  }
+  SQLite::Database(folder_ / "a.db", SQLite::OPEN_READWRITE).exec("DELETE FROM sweep_trial");
+  EXPECT_EQ(error_of([&] { merge_into("a.db", "c.db"); })
+                .rfind((folder_ / "a.db").string() +
+                           ": this database is damaged: row 1 does not belong to its sweep 1",
+                       0),
+            0U);
+}
+
+TEST_F(Merge, ATextEncodingThatSqliteDoesNotKnowIsDamage) {
+  writable("a.db").record(timed_trial("a", 1, 0));
+  writable("b.db").record(timed_trial("b", 1, 0));
+  constexpr std::streamoff kTextEncoding = 56;
+  std::fstream(folder_ / "a.db", std::ios::in | std::ios::out | std::ios::binary).seekp(kTextEncoding)
+      << big_endian(128);
+  const std::string damaged = (folder_ / "a.db").string() + ": this database is damaged: ";
+  for (const auto& [from, into] : {std::pair("a.db", "b.db"), std::pair("b.db", "a.db")}) {
+    const std::string error = error_of([&, from = from, into = into] { merge_into(from, into); });
+    EXPECT_EQ(error.rfind(damaged, 0), 0U) << error;
+  }
+}
+
 TEST_F(Merge, OneThatIsStoppedChangesNothing) {
   {
     Database a = writable("a.db");
@@ -455,6 +516,20 @@ TEST_F(MergeNew, WhatAStrangerHasAddedDoesNotCome) {
   SQLite::Database made(folder_ / "made.db", SQLite::OPEN_READONLY);
   EXPECT_EQ(made.execAndGet("SELECT count(*) FROM sqlite_schema WHERE name = 'mine'").getInt(), 0);
   EXPECT_EQ(made.execAndGet("SELECT count(*) FROM trial").getInt(), 3);
+}
+
+TEST_F(MergeNew, NoPageOfAnInputIsCopied) {
+  write_two();
+  const std::string secret = "what a deleted row said";
+  {
+    SQLite::Database a(folder_ / "a.db", SQLite::OPEN_READWRITE);
+    a.exec("PRAGMA secure_delete = OFF; UPDATE trial SET reason = '" + secret +
+           "'; UPDATE trial SET reason = ''");
+    a.exec("PRAGMA journal_mode = DELETE");
+  }
+  ASSERT_NE(bytes(folder_ / "a.db").find(secret), std::string::npos);
+  make({"a.db"});
+  EXPECT_EQ(bytes(folder_ / "made.db").find(secret), std::string::npos);
 }
 
 TEST_F(MergeNew, WhatAnEarlierDatabaseLeftBesideThePlaceIsNotTakenForItsLog) {

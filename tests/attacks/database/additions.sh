@@ -11,3 +11,8 @@ edit a.db "DROP VIEW best; DROP VIEW ranking" \
   "CREATE TRIGGER t INSTEAD OF INSERT ON best BEGIN DELETE FROM trial; END" \
   "CREATE VIRTUAL TABLE words USING fts5(word)"
 expected=0 every_reader a.db
+recorded b.db
+edit b.db "CREATE TABLE long (a, b AS (a) NOT NULL)" \
+  "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 300) INSERT INTO long(a) SELECT i FROM n" \
+  "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'AS (a)', 'AS (length(hex(zeroblob(50000000 + a))))') WHERE name = 'long'"
+expected=0 every_reader b.db
