@@ -214,7 +214,7 @@ def check_source(page, address, source, checks):
     text = page.evaluate("document.getElementById('sections').textContent")
     for claim in CLAIMS + (("the driver refused",) if source == "imported" else ()):
         checks.that(claim not in text, f"{source} rows: {claim!r}")
-    expected = {"predicted": "a prediction says nothing of what ties", "imported": "its time has no interval",
+    expected = {"predicted": "a prediction cannot show ties", "imported": "its time has no interval",
                 "replayed": "its time has no interval"}[source]
     checks.that(expected in text, f"{source} rows: nothing says {expected!r}")
     click(page, "#ranking .open")

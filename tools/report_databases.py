@@ -13,7 +13,7 @@ HOSTILE = ("</script><script>window.hacked = 1</script><img src=x onerror='windo
            " \u202egnp\u200b\U000e0041 \\u202e")
 # What cannot be seen, or turns text around, is shown by its number.
 SHOWN = HOSTILE.replace("\u2028", "\\u2028").replace("\u202e", "\\u202e").replace("\u200b", "\\u200b") \
-    .replace("\U000e0041", "\\ue0041")
+    .replace("\U000e0041", "\\udb40\\udc41")
 HOSTILE_PARAMETER = "a.b['c']</td><b onclick=hacked()>"
 
 
