@@ -34,8 +34,8 @@ constexpr double kLargestWhole = 9007199254740992.0;
 constexpr int kMantissaBits = 53;
 /// Differences of multiples stay within 64 bits.
 constexpr int kLargestMultipleBits = 62;
-/// A few bytes must not become gigabytes. A sweep takes at most 10000.
-constexpr std::size_t kMostPacked = std::size_t{1} << 20;
+/// Few bytes must not become gigabytes. A sweep takes at most 10000.
+constexpr std::size_t kMostPacked = std::size_t{1} << 14;
 
 double value_of(Layout layout, int exponent, std::int64_t multiple) {
   const auto whole = static_cast<double>(multiple);

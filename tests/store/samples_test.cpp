@@ -127,7 +127,7 @@ TEST(Samples, BrokenBlobsAreRefused) {
            {{2, 0, 3, 0, 1, 8, 1, 2}, "3 of 8 bits do not fill 2 bytes"},
            {{2, 0, 1, 0, 1, 8, 1, 2}, "1 of 8 bits do not fill 2 bytes"},
            {{2, 0, 1, 0, 1, 200}, "1 of 200 bits do not fill 0 bytes"},
-           {{2, 0, 0x81, 0x80, 0x40, 0, 0, 0}, "1048577 of 0 bits do not fill 0 bytes"}}) {
+           {{2, 0, 0x81, 0x80, 0x01, 0, 0, 0}, "16385 of 0 bits do not fill 0 bytes"}}) {
     EXPECT_EQ(
         refusal(blob),
         "packed samples cannot be read: " + why +
