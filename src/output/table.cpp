@@ -60,11 +60,14 @@ void TextTable::add_column(std::string header, Align align) {
   aligns_.push_back(align);
 }
 
+/// Every row is padded to the widest cell of a column: one long text must not multiply with the rows.
+constexpr std::size_t kWidestCell = 1000;
+
 void TextTable::add_row(std::vector<std::string> cells) {
   cells.resize(headers_.size());
   Row row;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string cell = printable(cells[i]);
+    const std::string cell = shortened(printable(cells[i]), kWidestCell);
     widths_[i] = std::max(widths_[i], display_width(cell));
     row.joined.append(cell).append(1, kEndOfCell);
   }

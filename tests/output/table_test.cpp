@@ -33,6 +33,16 @@ TEST(TextTable, LinesEndWithoutSpaces) {
   EXPECT_EQ(table.text(false), "a  long header\nx  y\n");
 }
 
+TEST(TextTable, ALongCellDoesNotMultiplyWithTheRows) {
+  TextTable table;
+  table.add_column("a", Align::left);
+  table.add_column("b", Align::left);
+  table.add_row({std::string(1000000, 'x'), "1"});
+  for (int i = 0; i < 100; ++i) table.add_row({"y", "2"});
+  EXPECT_LT(table.text(false).size(), 110000U);
+  EXPECT_NE(table.text(false).find("x…  1\n"), std::string::npos);
+}
+
 TEST(TextTable, EmphasisIsColourOnly) {
   TextTable table = sample();
   table.emphasise_last_row();
