@@ -1,5 +1,7 @@
 #include "rank/compare.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <utility>
@@ -78,6 +80,10 @@ bool Comparison::mixes_sources() const {
 
 Comparison compare_sides(CompareBy by, std::vector<Side>& sides, const GpuAlias& alias,
                          const ReadParameters& read) {
+  if (sides.size() > kMostSides) {
+    throw UserError(fmt::format("{} sides to compare, at most {} can be", sides.size(), kMostSides),
+                    "Choose fewer rows with --gpu, --sweep or --problem.");
+  }
   Comparer comparer(by, sides, read);
   std::deque<std::vector<ComparableRows>> sets;
   CandidateList candidates(by, sides, alias);

@@ -110,8 +110,12 @@ struct Comparison {
   bool mixes_sources() const;
 };
 
+/// What is written of a comparison grows with the square of its sides.
+inline constexpr std::size_t kMostSides = 256;
+
 /// Compares sides problem by problem. Predictions, for which there is no state of the cache, stand beside
 /// measurements in each. What is said of two sides follows from their rows alone.
+/// Throws UserError when there are more than kMostSides.
 Comparison compare_sides(CompareBy by, std::vector<Side>& sides, const GpuAlias& alias,
                          const ReadParameters& read);
 

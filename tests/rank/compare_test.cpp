@@ -171,6 +171,14 @@ TEST(Compare, CustomKernelsAreComparedWithThemselvesAlone) {
   EXPECT_EQ(compared.comparison.problems[0].best_of[0].on[1].time_us, 50);
 }
 
+TEST(Compare, TakesAsManySidesAsCanBeWritten) {
+  std::vector<Trial> rows;
+  for (std::size_t i = 0; i < kMostSides; ++i) rows.push_back(on("GPU " + std::to_string(i), 1, 100));
+  EXPECT_EQ(Compared(CompareBy::gpu, rows).comparison.sides.size(), kMostSides);
+  rows.push_back(on("one more", 1, 100));
+  EXPECT_THROW(Compared(CompareBy::gpu, rows), UserError);
+}
+
 TEST(Compare, TheBestIsTheRankingsChoiceAmongThoseThatTie) {
   std::vector<Trial> rows{on("A", 1, 100), on("A", 2, 101), on("B", 1, 10)};
   for (Trial& row : rows) {

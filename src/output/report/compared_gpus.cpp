@@ -10,7 +10,8 @@ namespace tiletune {
 
 nlohmann::ordered_json compared_gpus(const Database& database, const TrialFilter& filter,
                                      const GpuAlias& alias) {
-  if (database.gpus().size() < 2) return nullptr;
+  const std::size_t gpus = database.gpus().size();
+  if (gpus < 2 || gpus > kMostSides) return nullptr;
   const Databases databases({&database});
   const Comparison comparison = compare_databases(databases, {CompareBy::gpu, filter, {}, {}}, alias);
   if (comparison.sides.size() < 2) return nullptr;
