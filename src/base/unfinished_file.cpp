@@ -16,18 +16,22 @@ static_assert(std::atomic<const char*>::is_always_lock_free, "signal handlers re
 
 constexpr std::array kEnding{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
+/// None of the ending signals interrupts it: several may come at once.
 void remove_and_end(int signal) {
   remove_unfinished_file();
+  ::signal(signal, SIG_DFL);
   // Pending until the handler returns.
   ::raise(signal);
 }
 
-void replace_handlers(void (*before)(int), void (*after)(int), int flags) {
+void replace_handlers(void (*before)(int), void (*after)(int)) {
   for (const int signal : kEnding) {
     struct sigaction action {};
     if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != before) continue;
     action.sa_handler = after;
-    action.sa_flags = flags;
+    action.sa_flags = 0;
+    ::sigemptyset(&action.sa_mask);
+    for (const int other : kEnding) ::sigaddset(&action.sa_mask, other);
     ::sigaction(signal, &action, nullptr);
   }
 }
@@ -36,11 +40,11 @@ void replace_handlers(void (*before)(int), void (*after)(int), int flags) {
 
 UnfinishedFile::UnfinishedFile(std::string name) : name_(std::move(name)) {
   unfinished = name_.c_str();
-  replace_handlers(SIG_DFL, remove_and_end, static_cast<int>(SA_RESETHAND));
+  replace_handlers(SIG_DFL, remove_and_end);
 }
 
 UnfinishedFile::~UnfinishedFile() {
-  replace_handlers(remove_and_end, SIG_DFL, 0);
+  replace_handlers(remove_and_end, SIG_DFL);
   unfinished = nullptr;
 }
 
