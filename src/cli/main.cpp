@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
+#include <sstream>
 #include <string>
 
 #include "base/error.h"
@@ -14,6 +16,7 @@
 #include "base/version.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "cli/gpus.h"
 #include "cli/signals.h"
 #include "compile/pool.h"
@@ -76,7 +79,12 @@ int parse_and_run(int argc, char** argv) {
     tiletune::refuse_repetitions(app);
     throw tiletune::UserError(error.what(), "Run 'tiletune --help', or 'tiletune COMMAND --help'.");
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (error.get_exit_code() == 0) {
+      std::ostringstream text;
+      app.exit(error, text, text);
+      tiletune::write_output("", text.str());
+      return 0;
+    }
     throw tiletune::UserError(error.what(), "Run 'tiletune --help', or 'tiletune COMMAND --help'.");
   }
   return action();
@@ -130,6 +138,10 @@ int main(int argc, char** argv) {
     report("GPU error", error, kGpuError);
     complain(fmt::format("  {}\n", tiletune::kGpuRemedy));
     return kGpuError;
+  } catch (const std::bad_alloc&) {
+    const tiletune::UserError error(
+        "out of memory", "Choose fewer rows or problems, or let the process use more (ulimit -v).");
+    return report("error", error, kUserError);
   } catch (const std::exception& error) {
     return report("internal error", error, kInternalError);
   }
