@@ -6,7 +6,11 @@
 
 namespace tiletune {
 
+namespace {
+
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 JsonArrayStream::JsonArrayStream(std::ostream& out, const Json& envelope, int indent)
     : out_(out), indent_(indent) {
