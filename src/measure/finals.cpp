@@ -68,10 +68,6 @@ class Finals {
       race_out(racers_);
     }
     end_epoch();
-    workspace_.settle_checks();
-    for (Runner& runner : runners_) judge_launches(runner);
-    // Damage done in the rounds is nobody's in particular; who does it again below is to blame.
-    if (policy_.verify && is_damaged()) rebuild();
     for (Runner& runner : runners_) {
       if (runner.kernel) guarded(runner, [&] { verify(runner, 1); });
     }
@@ -157,11 +153,22 @@ class Finals {
     rebuild();
   }
 
-  /// It was right before the rounds.
-  void judge_launches(Runner& runner) {
-    if (!runner.kernel || !runner.runs() || runner.kernel->tally().wrong == 0) return;
-    runner.result.outcome = Outcome::unstable;
-    runner.result.reason = runner.kernel->tally().reason();
+  /// Damage to inputs or to the reference makes later launches of every kernel look wrong, whichever kernel
+  /// did it. Then these launches say nothing, and the kernel that does it again in verify(1) is to blame.
+  void judge_launches() {
+    workspace_.settle_checks();
+    if (policy_.verify && is_damaged()) {
+      for (Runner& runner : runners_) {
+        if (runner.kernel) runner.kernel->drop_checks();
+      }
+      return rebuild();
+    }
+    for (Runner& runner : runners_) {
+      if (!runner.kernel || !runner.runs() || runner.kernel->tally().wrong == 0) continue;
+      // It was right before the rounds.
+      runner.result.outcome = Outcome::unstable;
+      runner.result.reason = runner.kernel->tally().reason();
+    }
   }
 
   void rebuild() {
@@ -223,8 +230,10 @@ class Finals {
     });
   }
 
+  /// Before the buffers move: fresh ones would show no damage.
   void end_epoch() {
     for (Runner& runner : runners_) runner.batch = {};
+    judge_launches();
   }
 
   void begin_epoch(bool elsewhere) {

@@ -30,6 +30,8 @@ class LoadedKernel {
   KernelWorkspace& own_workspace() { return own_; }
   /// What became of its timed launches.
   const LaunchTally& tally() const { return *tally_; }
+  /// Drops the results of the checks that were read so far.
+  void drop_checks() { tally_->drop_checks(); }
 
  private:
   std::size_t bind_copies();

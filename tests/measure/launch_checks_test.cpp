@@ -70,5 +70,18 @@ TEST(LaunchTally, SaysHowManyOfHowMany) {
             "2 of 11 timed launches that were checked are wrong: C is off");
 }
 
+TEST(LaunchTally, DropsResultsButKnowsThatChecksWereQueued) {
+  LaunchTally tally = known(40);
+  tally.checked = 5;
+  tally.wrong = 2;
+  tally.first_fault = "relative error 0.5 of C";
+  tally.drop_checks();
+  EXPECT_EQ(tally.wrong, 0U);
+  EXPECT_EQ(tally.queued, 1U);
+  tally.checked = tally.wrong = 1;
+  tally.first_fault = "relative error 0.1 of C";
+  EXPECT_EQ(tally.reason(), "1 of 1 timed launches that were checked is wrong: relative error 0.1 of C");
+}
+
 }  // namespace
 }  // namespace tiletune
