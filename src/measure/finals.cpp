@@ -116,6 +116,13 @@ class Finals {
   void guarded(Runner& runner, const Body& body) {
     if (!runner.runs()) return;
     turn_(runner.result.ticket);
+    attempt(runner, body);
+  }
+
+  /// The same of what launches nothing.
+  template <typename Body>
+  void attempt(Runner& runner, const Body& body) {
+    if (!runner.runs()) return;
     try {
       body();
     } catch (const CudaError& error) {
@@ -174,9 +181,15 @@ class Finals {
   void rebuild() {
     workspace_.rebuild();
     for (Runner& runner : runners_) {
-      if (!runner.kernel) continue;
-      runner.kernel->own_workspace().reset();
-      runner.kernel->rebind();
+      if (runner.kernel) runner.kernel->own_workspace().reset();
+    }
+    rebind();
+  }
+
+  /// The driver may refuse a tensor map of the new addresses.
+  void rebind() {
+    for (Runner& runner : runners_) {
+      if (runner.kernel) attempt(runner, [&] { runner.kernel->rebind(); });
     }
   }
 
@@ -239,8 +252,8 @@ class Finals {
   void begin_epoch(bool elsewhere) {
     end_epoch();
     if (elsewhere) workspace_.relocate();
+    rebind();
     for (Runner& runner : runners_) {
-      if (runner.kernel) runner.kernel->rebind();
       guarded(runner, [&] {
         if (!batched_) return launch_and_wait(runner);
         runner.batch = timer_.record_batch(runner.subject);
