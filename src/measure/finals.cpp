@@ -85,7 +85,6 @@ class Finals {
     for (std::size_t i = 0; i < runners_.size(); ++i) {
       FinalTime& result = runners_[i].result;
       Samples& samples = racers_[i].samples;
-      samples.batch = launches_per_sample_;
       if (samples.clocks_mhz.size() != samples.times_us.size()) samples.clocks_mhz.clear();
       if (!samples.times_us.empty()) result.timing = summarise(std::move(samples));
       results.push_back(std::move(result));
@@ -257,7 +256,6 @@ class Finals {
       guarded(runner, [&] {
         if (!batched_) return launch_and_wait(runner);
         runner.batch = timer_.record_batch(runner.subject);
-        launches_per_sample_ = runner.batch.launches;
       });
     }
   }
@@ -282,6 +280,8 @@ class Finals {
       if (!shot.clock_mhz || !timer_.clock().is_throttled(*shot.clock_mhz)) break;
       if (attempt < kMostAttempts) ++samples.discarded;
     }
+    // Batches differ where memory has no space for as many copies of the buffers after a move.
+    if (batched_) samples.batch = std::max(samples.batch, runner.batch.launches);
     samples.times_us.push_back(shot.time_us);
     if (!shot.clock_mhz) return;
     samples.clocks_mhz.push_back(*shot.clock_mhz);
@@ -330,7 +330,6 @@ class Finals {
   std::vector<Runner> runners_;
   std::vector<Racer> racers_;
   bool batched_ = false;
-  int launches_per_sample_ = 1;
 };
 
 }  // namespace
