@@ -16,8 +16,8 @@ enum class SassKind {
   add_or_multiply,  ///< FADD, FMUL: 1
   half_math,        ///< HFMA2: 4, HADD2 and HMUL2: 2
   double_math,      ///< DFMA: 2, DADD and DMUL: 1
-  tensor,           ///< HMMA, IMMA, DMMA
-  tensor_async,     ///< of a group of four warps
+  tensor,           ///< HMMA, QMMA, OMMA, IMMA, BMMA, DMMA
+  tensor_async,     ///< of a group of four warps or of thread blocks
   conversion,       ///< between floating-point types and integers
   shared_load,      ///< also of matrix fragments (LDSM)
   shared_store,
