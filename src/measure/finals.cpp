@@ -76,7 +76,10 @@ class Finals {
   void sustain(const Nvml& nvml) {
     if (policy_.finals.sustained_s <= 0) return;
     for (Runner* runner : fastest()) {
-      guarded(*runner, [&] { runner->result.sustained = sustained(nvml, *runner); });
+      guarded(*runner, [&] {
+        runner->result.sustained = sustained(nvml, *runner);
+        judge_alone(*runner);
+      });
     }
   }
 
@@ -175,6 +178,19 @@ class Finals {
       runner.result.outcome = Outcome::unstable;
       runner.result.reason = runner.kernel->tally().reason();
     }
+  }
+
+  /// After launches of this kernel alone: damage is its own. Configurations that are tried again on the same
+  /// buffers must not be blamed for it.
+  void judge_alone(Runner& runner) {
+    if (!policy_.verify || !runner.kernel) return;
+    auto finding = workspace_.check_surroundings();
+    if (!finding) finding = runner.kernel->own_workspace().check_surroundings();
+    if (!finding) return;
+    const bool changes = finding->outcome == Outcome::wrong_result;
+    runner.result.outcome = changes ? Outcome::unstable : finding->outcome;
+    runner.result.reason = "correct at first, but in the sustained run: " + finding->reason;
+    rebuild();
   }
 
   void rebuild() {
