@@ -25,6 +25,17 @@ struct CheckedOutput {
   double error_bound = 0;
 };
 
+/// By how much one output may differ from its reference.
+struct ErrorLimits {
+  double reference_rms = 0;
+  double error_bound = 0;  ///< norm-wise, relative
+};
+
+bool is_wrong(const Workload::SizedBuffer& buffer, const LaunchCheck& check, const ErrorLimits& limits);
+/// What is wrong with it.
+std::string describe(const Workload::SizedBuffer& buffer, const LaunchCheck& check,
+                     const ErrorLimits& limits);
+
 /// Comparisons of timed launches' outputs with the reference. They run on the GPU behind the launches, and
 /// are read later.
 class CheckQueue {
@@ -41,23 +52,15 @@ class CheckQueue {
   void settle();
 
  private:
-  /// What one output may be off.
-  struct Limits {
-    double reference_rms = 0;
-    double error_bound = 0;
-  };
   /// Queued comparisons of one call.
   struct Queued {
     std::shared_ptr<LaunchTally> tally;
-    std::vector<Limits> limits;  ///< by output
-    std::size_t first = 0;       ///< of its LaunchChecks, one after the other for each launch and output
+    std::vector<ErrorLimits> limits;  ///< by output
+    std::size_t first = 0;            ///< of its LaunchChecks, one after the other for each launch and output
     std::size_t launches = 0;
   };
 
   void settle(const Queued& queued, const std::vector<LaunchCheck>& checks) const;
-  static bool is_wrong(const Workload::SizedBuffer& buffer, const LaunchCheck& check, const Limits& limits);
-  static std::string describe(const Workload::SizedBuffer& buffer, const LaunchCheck& check,
-                              const Limits& limits);
 
   Gpu& gpu_;
   DeviceKernels& kernels_;
