@@ -195,7 +195,8 @@ void Finals::finish(Lane& lane, Post& post, const FinalsMeasured& measured) {
     if (finalist != nullptr && !went_well)
       finalist->fault = Finalist::Fault{time.outcome, time.reason, &post};
   }
-  find_implausible(lane, post, finals, measured);
+  if (!find_implausible(lane, post, finals, measured))
+    return repeat(lane, finals, "a time contradicts the ceilings of an earlier sweep");
   if (confirm_faults(lane, finals)) return;
   // The twin is a copy of the leader: one that is faulty says nothing of the noise.
   if (leader->fault) return repeat(lane, finals, leader->fault->reason);
@@ -216,17 +217,21 @@ void Finals::lose(Lane& lane, Post& post, const FinalsLoss& loss) {
   repeat(lane, finals, loss.reason);
 }
 
-void Finals::find_implausible(const Lane& lane, const Post& post, GroupFinals& finals,
+/// False where the ceilings have to be measured again first.
+bool Finals::find_implausible(const Lane& lane, Post& post, GroupFinals& finals,
                               const FinalsMeasured& measured) const {
   for (const FinalTime& time : measured.times) {
     Finalist* finalist = finals.finalist(time.ticket);
     if (finalist == nullptr || finalist->fault || !time.timing) continue;
     const Contender& contender = finalist->contender;
     const ClaimedTime claim{time.timing->median_us, time.timing->batch, sweep_.spec.measure.cache};
-    if (const auto why =
-            implausibility(claim, *contender.stage, *contender.binary, lane.target().model, post.calibration))
-      finalist->fault = Finalist::Fault{Outcome::implausible, *why, &post};
+    const auto why =
+        implausibility(claim, *contender.stage, *contender.binary, lane.target().model, post.calibration);
+    if (!why) continue;
+    if (post.drop_old_calibration()) return false;
+    finalist->fault = Finalist::Fault{Outcome::implausible, *why, &post};
   }
+  return true;
 }
 
 /// Takes the rank from the rows in which a fault was found, for good: not before finals have come to their
