@@ -13,8 +13,8 @@ namespace tiletune {
 
 namespace {
 
-/// Launches whose checks may be queued at a time: several of the largest batches.
-constexpr std::size_t kMostQueued = 1600;
+/// Launches whose checks may be queued at a time.
+constexpr std::size_t kMostQueued = kLongestSeries * kMostCopies;
 
 }  // namespace
 

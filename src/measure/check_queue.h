@@ -14,6 +14,11 @@
 
 namespace tiletune {
 
+/// Samples that are queued at a time.
+inline constexpr int kLongestSeries = 16;
+/// Of a buffer's copies, so of a sample's launches that are checked.
+inline constexpr std::size_t kMostCopies = 100;
+
 /// What outputs hold before a timed launch: a small number in every type.
 inline constexpr std::uint32_t kValidLookingWord = 0x3c5b3c5b;
 
@@ -43,7 +48,8 @@ class CheckQueue {
   /// `outputs` are the buffers that every launch writes.
   CheckQueue(Gpu& gpu, DeviceKernels& kernels, std::vector<Workload::SizedBuffer> outputs);
 
-  /// Makes room for checks of so many launches, which may wait for the GPU; queue() never does.
+  /// Makes space for checks of so many launches, kLongestSeries * kMostCopies at most. May wait for the GPU,
+  /// which queue() never does.
   void reserve(std::size_t launches);
   /// Of so many launches; `where` has one element for each output.
   void queue(std::size_t launches, const std::vector<CheckedOutput>& where,

@@ -106,8 +106,6 @@ class Timer {
   Sampled time_in_batches(const MeasurePolicy& policy, const Subject& subject,
                           std::optional<double> leader_us);
 
-  static constexpr int kLongestSeries = 16;
-
   Gpu& gpu_;
   DeviceKernels& kernels_;
   std::function<void()> beat_;

@@ -55,7 +55,7 @@ class Workspace {
   void invalidate(const CopyRange& copies);
   /// Queues reads of what a launch on the first copy reads, so that it is in the cache.
   void touch_inputs();
-  /// Makes room for checks of so many launches, which may wait for the GPU; queue_check() never does.
+  /// Makes space for checks of so many launches, as CheckQueue::reserve() does.
   void reserve_checks(std::size_t launches);
   /// Queues a comparison of what launches after invalidate() left. False where nothing was verified
   /// before, so that there is nothing to go by.
