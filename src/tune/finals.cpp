@@ -19,8 +19,8 @@ using State = GroupFinals::State;
 using Json = nlohmann::ordered_json;
 
 constexpr int kMostRepetitions = 4;
-/// Of the cubins in one request, which is one frame; those of the fastest go first.
-constexpr std::size_t kMostCubinBytes = std::size_t{48} << 20;
+/// Of the cubins in one request, which is one message; those of the fastest go first.
+constexpr std::size_t kMostRequestBytes = 2 * kMostCubinBytes;
 
 std::size_t group_of(const Lane& lane, const GroupFinals& finals) {
   return static_cast<std::size_t>(&finals - lane.finals.data());
@@ -40,7 +40,7 @@ FinalsRequest request_of(const GroupFinals& finals) {
     const Finalist& finalist = finals.finalists[i];
     if (finalist.fault) continue;
     bytes += finalist.contender.binary->cubin.size();
-    if (bytes > kMostCubinBytes) break;
+    if (bytes > kMostRequestBytes) break;
     request.participants.push_back(
         measure_request(*finalist.contender.stage, finalist.instance, *finalist.contender.binary));
     request.participants.back().ticket = i + 1;
@@ -174,7 +174,18 @@ void Finals::start(Lane& lane, Post& post, std::size_t group) {
   finals.begun = post.busy_since = Clock::now();
   finals.turns = 0;
   post.for_finals = true;
-  post.evaluator->race(request_of(finals));
+  FinalsRequest request = request_of(finals);
+  const auto wanted =
+      static_cast<std::size_t>(std::count_if(finals.finalists.begin(), finals.finalists.end(),
+                                             [](const Finalist& finalist) { return !finalist.fault; }));
+  if (request.participants.size() < wanted) {
+    sweep_.observer.on_note(
+        fmt::format("the finals of {} take the fastest {} of {} configurations only: their cubins exceed {} "
+                    "together",
+                    lane.stage_of(group).problem.label(), request.participants.size(), wanted,
+                    human_bytes(kMostRequestBytes)));
+  }
+  post.evaluator->race(std::move(request));
 }
 
 void Finals::take_turn(Lane& lane, const Post& post) {
