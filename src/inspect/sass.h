@@ -9,7 +9,7 @@ namespace tiletune {
 
 inline constexpr std::uint64_t kInstructionBytes = 16;
 
-/// What the model and the instruction mix tell apart. An instruction whose guard is never true is `nothing`.
+/// What the model and the instruction mix distinguish. An instruction whose guard is never true is `nothing`.
 enum class SassKind {
   fma,              ///< FFMA: 2 flops per lane
   fma_pair,         ///< FFMA2, from sm_100 on: 4

@@ -207,8 +207,8 @@ void Workspace::fill() {
   }
 }
 
-/// The inputs are the same after every rebuild, and so is the reference: it is computed anew only when it was
-/// damaged.
+/// The inputs are the same after every rebuild, and so is the reference: it is computed again only when it
+/// was damaged.
 void Workspace::compute_references() {
   references_.clear();
   references_ = compute_reference(gpu_, kernels_, blas_, request_, addresses_);

@@ -41,7 +41,7 @@ class Workspace {
   /// its own; inputs are shared among copies that lie far enough apart.
   const std::map<std::string, DeviceAddress>& addresses(std::size_t copy) const;
   /// How many there are: one for each launch of a batch, as far as memory allows. Their inputs together
-  /// exceed twice the L2 cache; of a warm cache they have one input, and outputs that leave room for it.
+  /// exceed twice the L2 cache; of a warm cache they have one input, and outputs that leave space for it.
   /// Makes them on first use.
   std::size_t copies();
   /// Moves the buffers, and drops their copies: other addresses, other pages.
@@ -68,7 +68,7 @@ class Workspace {
   std::vector<std::uint64_t> output_checksums();
   /// Guard bands, padding, inputs and the reference itself: has anything been written that must not be?
   std::optional<Finding> check_surroundings();
-  /// Fills everything anew after a kernel damaged it.
+  /// Fills everything again after a kernel damaged it.
   void rebuild();
 
  private:

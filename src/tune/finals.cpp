@@ -201,7 +201,7 @@ void Finals::finish(Lane& lane, Post& post, const FinalsMeasured& measured) {
   const Finalist* const leader = finals.leader();
   for (const FinalTime& time : measured.times) {
     Finalist* finalist = finals.finalist(time.ticket);
-    // For want of memory it has no time here; that is no fault.
+    // Without enough memory it has no time here; that is not a fault.
     const bool went_well = time.outcome == Outcome::ok || time.outcome == Outcome::refused;
     if (finalist != nullptr && !went_well)
       finalist->fault = Finalist::Fault{time.outcome, time.reason, &post};
