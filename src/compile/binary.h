@@ -9,7 +9,7 @@
 
 namespace tiletune {
 
-/// A kernel and its reference fit into one message (kMaxFrameBytes).
+/// Of one kernel. A kernel and its reference, so two of the largest, fit into one message (kMaxFrameBytes).
 inline constexpr std::size_t kMostCubinBytes = std::size_t{24} << 20;
 
 /// A compiled kernel as it lies in the cache.

@@ -9,7 +9,7 @@
 
 namespace tiletune {
 
-/// What cuBLAS and cuBLASLt share. Private to the gpu room.
+/// What cuBLAS and cuBLASLt share. Private to the gpu library.
 
 constexpr std::size_t kBlasWorkspaceBytes = std::size_t{32} << 20;
 

@@ -81,7 +81,7 @@ bool CudaError::launch_refused() const {
          code_ == CUDA_ERROR_INVALID_IMAGE || code_ == CUDA_ERROR_NO_BINARY_FOR_GPU ||
          code_ == CUDA_ERROR_NOT_FOUND || code_ == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE ||
          code_ == CUDA_ERROR_INVALID_SOURCE ||
-         code_ == CUDA_ERROR_OUT_OF_MEMORY;  // no room for the local memory of all its threads
+         code_ == CUDA_ERROR_OUT_OF_MEMORY;  // not enough for the local memory of all its threads
 }
 
 bool CudaError::out_of_memory() const { return code_ == CUDA_ERROR_OUT_OF_MEMORY; }

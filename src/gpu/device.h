@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-// The driver's handle types, as cuda.h declares them: only the gpu room includes that header.
+// The driver's handle types, as cuda.h declares them: only the gpu library includes that header.
 struct CUmod_st;
 struct CUfunc_st;
 struct CUevent_st;

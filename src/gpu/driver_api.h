@@ -4,7 +4,7 @@
 
 namespace tiletune {
 
-/// The functions of libcuda that tiletune calls, loaded on first use. Private to the gpu room.
+/// The functions of libcuda that tiletune calls, loaded on first use. Private to the gpu library.
 struct DriverApi {
   decltype(&cuInit) init;
   decltype(&cuDriverGetVersion) driver_version;

@@ -5,7 +5,7 @@
 namespace tiletune {
 
 // nvml.h is not part of every toolkit: these declarations follow NVIDIA's NVML API reference. Private to the
-// gpu room.
+// gpu library.
 
 struct nvmlDevice_st;
 using NvmlDevice = nvmlDevice_st*;

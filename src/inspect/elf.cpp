@@ -97,6 +97,18 @@ std::optional<std::uint32_t> CubinElf::symbol_index(std::string_view name) const
   return std::nullopt;
 }
 
+std::vector<const ElfSection*> CubinElf::code_of(std::string_view kernel) const {
+  std::vector<const ElfSection*> code;
+  const ElfSection* const own = section(std::string(kTextPrefix).append(kernel));
+  if (own == nullptr) return code;
+  code.push_back(own);
+  for (const ElfSection& other : sections_) {
+    // Other kernels of the source run on their own.
+    if (other.name.starts_with(kTextPrefix) && &other != own && !is_kernel(other)) code.push_back(&other);
+  }
+  return code;
+}
+
 bool CubinElf::is_kernel(const ElfSection& code) const {
   const ElfSection* symbols = section(".symtab");
   if (symbols == nullptr) return false;

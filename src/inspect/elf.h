@@ -10,6 +10,9 @@
 
 namespace tiletune {
 
+/// Sections with a function's code are named so, and then by the function.
+inline constexpr std::string_view kTextPrefix = ".text.";
+
 /// Throws UserError: the image is damaged, in this way.
 [[noreturn]] void throw_bad_cubin(const std::string& what);
 
@@ -44,6 +47,8 @@ class CubinElf {
   std::optional<std::uint32_t> symbol_index(std::string_view name) const;
   /// Whether the code of this section can be launched; a function that is only called cannot.
   bool is_kernel(const ElfSection& code) const;
+  /// The code of a kernel and of the functions that it may call. Empty when there is no such kernel.
+  std::vector<const ElfSection*> code_of(std::string_view kernel) const;
   /// 90 for sm_90 and sm_90a.
   int architecture() const { return architecture_; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "inspect/elf.h"
 
 namespace tiletune {
@@ -99,6 +100,35 @@ KernelCode read_kernel_code(const Binary& binary) {
   code.instructions = decode_sass(section->bytes, elf.architecture());
   code.loop = find_hot_loop(code.instructions);
   return code;
+}
+
+bool calculates_in_fp32_alone(const Binary& binary) {
+  constexpr int kLastKnownArchitecture = 121;
+  try {
+    const CubinElf elf(binary.cubin);
+    if (elf.architecture() > kLastKnownArchitecture) return false;
+    bool has_fp32 = false;
+    for (const ElfSection* section : elf.code_of(binary.kernel_symbol)) {
+      for (const SassInstruction& instruction : decode_sass(section->bytes, elf.architecture())) {
+        switch (instruction.kind) {
+          case SassKind::fma:
+          case SassKind::fma_pair:
+          case SassKind::add_or_multiply:
+            has_fp32 = true;
+            break;
+          case SassKind::half_math:
+          case SassKind::tensor:
+          case SassKind::tensor_async:
+            return false;
+          default:
+            break;
+        }
+      }
+    }
+    return has_fp32;
+  } catch (const UserError&) {
+    return false;
+  }
 }
 
 InstructionMix mix_of_loop(const KernelCode& code) {

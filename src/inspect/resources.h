@@ -27,7 +27,7 @@ struct Resources {
   std::int64_t spill_bytes() const { return spill_store_bytes + spill_load_bytes; }
 };
 
-/// Throws UserError when the cubin is no ELF file of a GPU, has no such kernel, or is cut off.
+/// Throws UserError when the cubin is not an ELF file of a GPU, has no such kernel, or is cut off.
 Resources read_resources(const Binary& binary);
 
 }  // namespace tiletune

@@ -17,6 +17,8 @@ constexpr std::uint64_t kBulkToGlobal = 2;
 constexpr int kFirstArchitectureWithSplitTarget = 90;
 /// From this one on what was HFMA2 on the matrix unit is an addition of 64-bit integers.
 constexpr int kFirstArchitectureWithWideIadd = 100;
+/// Older ones have another HMMA, of m8n8k4, beside the one of later architectures.
+constexpr int kFirstArchitectureWithoutQuadMatrices = 80;
 /// From this one on asynchronous copies have a size field of their own.
 constexpr int kFirstArchitectureWithCopySize = 100;
 
@@ -36,10 +38,13 @@ constexpr std::pair<std::uint32_t, SassKind> kKinds[] = {
     {0x037, SassKind::tensor},            // IMMA
     {0x03b, SassKind::shared_load},       // LDSM
     {0x03c, SassKind::tensor},            // HMMA
+    {0x03d, SassKind::tensor},            // BMMA
     {0x03e, SassKind::conversion},        // F2FP
     {0x03f, SassKind::tensor},            // DMMA
     {0x044, SassKind::shared_store},      // STSM
     {0x049, SassKind::fma_pair},          // FFMA2
+    {0x07a, SassKind::tensor},            // QMMA: 8 bits and fewer
+    {0x07f, SassKind::tensor},            // OMMA: 4 bits
     {0x104, SassKind::conversion},        // F2F
     {0x105, SassKind::conversion},        // F2I
     {0x106, SassKind::conversion},        // I2F
@@ -75,8 +80,11 @@ constexpr std::pair<std::uint32_t, SassKind> kKinds[] = {
     {0x1bb, SassKind::bulk_store},        // UBLKRED
     {0x1bd, SassKind::global_store},      // STAS
     {0x1c7, SassKind::cluster_barrier},   // UCGABAR
+    {0x1ea, SassKind::tensor_async},      // UTCHMMA, UTCQMMA, UTCIMMA, UTCOMMA
     {0x1f0, SassKind::tensor_async},      // HGMMA
     {0x1f1, SassKind::tensor_async},      // IGMMA
+    {0x1f2, SassKind::tensor_async},      // BGMMA
+    {0x1f3, SassKind::tensor_async},      // QGMMA
 };
 
 SassKind kind_of(std::uint32_t operation) {
@@ -90,6 +98,7 @@ SassKind true_kind(const SassInstruction& instruction, int architecture) {
   constexpr std::uint64_t kZeroRegister = 0xff;
   const std::uint32_t operation = instruction.operation();
   if (operation == 0x035 && architecture >= kFirstArchitectureWithWideIadd) return SassKind::other;
+  if (operation == 0x036 && architecture < kFirstArchitectureWithoutQuadMatrices) return SassKind::tensor;
   const bool half_fma = operation == 0x031 || operation == 0x035;
   if (half_fma && (instruction.low >> 24 & 0xff) == kZeroRegister) return SassKind::other;
   if (operation == 0x030 && (instruction.high >> 14 & 1) != 0) return SassKind::conversion;
@@ -100,17 +109,34 @@ SassKind true_kind(const SassInstruction& instruction, int architecture) {
 double matrix_flops(const SassInstruction& instruction) {
   constexpr double kFragment = 2 * 16 * 8;  // m16n8, per unit of k
   const std::uint64_t high = instruction.high;
-  if (instruction.operation() == 0x03f) return 2 * 8 * 8 * 4;   // m8n8k4
-  if (instruction.operation() == 0x037) return kFragment * 32;  // 8-bit integers
+  switch (instruction.operation()) {
+    case 0x036:
+      return kFragment * 4;  // half of four m8n8k4
+    case 0x037:
+    case 0x07a:
+      return kFragment * 32;  // 8 bits
+    case 0x03d:
+      return kFragment * 256;  // 1 bit
+    case 0x03f:
+      return 2 * 8 * 8 * 4;  // m8n8k4
+    case 0x07f:
+      return kFragment * 64;  // 4 bits
+    default:
+      break;
+  }
   const bool k16 = (high >> 11 & 1) != 0, k4 = (high >> 14 & 1) != 0;
   return kFragment * (k16 ? 16 : (k4 ? 4 : 8));
 }
 
-/// m64nNk16, or k8 of 32-bit and k32 of 8-bit elements, of which a warp does a quarter.
+/// m64nNk16, or k8 of 32-bit, k32 of 8-bit and k256 of 1-bit elements, of which a warp does a quarter. The
+/// code does not tell the shapes of UTC*MMA: 0.
 double group_matrix_flops(const SassInstruction& instruction) {
+  if (instruction.operation() == 0x1ea) return 0;
   const auto columns = static_cast<double>(8 * ((instruction.low >> 53 & 0x1f) + 1));
   const bool wide_elements = (instruction.low >> 58 & 1) != 0;
-  const double depth = instruction.operation() == 0x1f1 ? 32 : (wide_elements ? 8 : 16);
+  const double halves = wide_elements ? 8 : 16;
+  const bool bits = instruction.operation() == 0x1f2;
+  const double depth = instruction.operation() == 0x1f0 ? halves : (bits ? 256 : 32);
   return 2 * 64 * columns * depth / 4;
 }
 

@@ -9,15 +9,15 @@ namespace tiletune {
 
 inline constexpr std::uint64_t kInstructionBytes = 16;
 
-/// What the model and the instruction mix tell apart. An instruction whose guard is never true is `nothing`.
+/// What the model and the instruction mix distinguish. An instruction whose guard is never true is `nothing`.
 enum class SassKind {
   fma,              ///< FFMA: 2 flops per lane
   fma_pair,         ///< FFMA2, from sm_100 on: 4
   add_or_multiply,  ///< FADD, FMUL: 1
   half_math,        ///< HFMA2: 4, HADD2 and HMUL2: 2
   double_math,      ///< DFMA: 2, DADD and DMUL: 1
-  tensor,           ///< HMMA, IMMA, DMMA
-  tensor_async,     ///< of a group of four warps
+  tensor,           ///< HMMA, QMMA, OMMA, IMMA, BMMA, DMMA
+  tensor_async,     ///< of a group of four warps or of thread blocks
   conversion,       ///< between floating-point types and integers
   shared_load,      ///< also of matrix fragments (LDSM)
   shared_store,

@@ -106,7 +106,7 @@ class Multiprocessor {
     }
   }
 
-  /// The plans are made anew when the memory's queue has grown since.
+  /// The plans are made again when the memory's queue has grown since.
   Scheduler& earliest() {
     for (;;) {
       Scheduler& first =

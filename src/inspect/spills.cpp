@@ -59,7 +59,8 @@ std::optional<std::vector<SassInstruction>> marked(std::string_view info,
   return out;
 }
 
-void add(Spills& spills, const CubinElf& elf, const ElfSection& text, std::string_view function) {
+void add(Spills& spills, const CubinElf& elf, const ElfSection& text) {
+  const std::string_view function = text.name.substr(kTextPrefix.size());
   const std::vector<SassInstruction> code = decode_sass(text.bytes, elf.architecture());
   const ElfSection* info = elf.section(".nv.info." + std::string(function));
   const auto spilling = marked(info == nullptr ? std::string_view() : info->bytes, code);
@@ -69,14 +70,8 @@ void add(Spills& spills, const CubinElf& elf, const ElfSection& text, std::strin
 }  // namespace
 
 Spills read_spills(const CubinElf& elf, const std::string& kernel) {
-  constexpr std::string_view kText = ".text.";
   Spills spills;
-  for (const ElfSection& section : elf.sections()) {
-    if (!section.name.starts_with(kText)) continue;
-    const std::string_view function = section.name.substr(kText.size());
-    // Other kernels of the source run on their own.
-    if (function == kernel || !elf.is_kernel(section)) add(spills, elf, section, function);
-  }
+  for (const ElfSection* code : elf.code_of(kernel)) add(spills, elf, *code);
   return spills;
 }
 

@@ -21,7 +21,7 @@ class ArgumentPack {
   std::span<void* const> pointers() const { return pointers_; }
 
  private:
-  std::vector<TensorMapBytes> storage_;  // room for the largest kind of argument, aligned for every one
+  std::vector<TensorMapBytes> storage_;  // space for the largest kind of argument, aligned for every one
   std::vector<void*> pointers_;
 };
 

@@ -14,6 +14,11 @@
 
 namespace tiletune {
 
+/// Samples that are queued at a time.
+inline constexpr int kLongestSeries = 16;
+/// Of a buffer's copies, so of a sample's launches that are checked.
+inline constexpr std::size_t kMostCopies = 100;
+
 /// What outputs hold before a timed launch: a small number in every type.
 inline constexpr std::uint32_t kValidLookingWord = 0x3c5b3c5b;
 
@@ -25,6 +30,17 @@ struct CheckedOutput {
   double error_bound = 0;
 };
 
+/// By how much one output may differ from its reference.
+struct ErrorLimits {
+  double reference_rms = 0;
+  double error_bound = 0;  ///< norm-wise, relative
+};
+
+bool is_wrong(const Workload::SizedBuffer& buffer, const LaunchCheck& check, const ErrorLimits& limits);
+/// What is wrong with it.
+std::string describe(const Workload::SizedBuffer& buffer, const LaunchCheck& check,
+                     const ErrorLimits& limits);
+
 /// Comparisons of timed launches' outputs with the reference. They run on the GPU behind the launches, and
 /// are read later.
 class CheckQueue {
@@ -32,7 +48,8 @@ class CheckQueue {
   /// `outputs` are the buffers that every launch writes.
   CheckQueue(Gpu& gpu, DeviceKernels& kernels, std::vector<Workload::SizedBuffer> outputs);
 
-  /// Makes room for checks of so many launches, which may wait for the GPU; queue() never does.
+  /// Makes space for checks of so many launches, kLongestSeries * kMostCopies at most. May wait for the GPU,
+  /// which queue() never does.
   void reserve(std::size_t launches);
   /// Of so many launches; `where` has one element for each output.
   void queue(std::size_t launches, const std::vector<CheckedOutput>& where,
@@ -41,23 +58,15 @@ class CheckQueue {
   void settle();
 
  private:
-  /// What one output may be off.
-  struct Limits {
-    double reference_rms = 0;
-    double error_bound = 0;
-  };
   /// Queued comparisons of one call.
   struct Queued {
     std::shared_ptr<LaunchTally> tally;
-    std::vector<Limits> limits;  ///< by output
-    std::size_t first = 0;       ///< of its LaunchChecks, one after the other for each launch and output
+    std::vector<ErrorLimits> limits;  ///< by output
+    std::size_t first = 0;            ///< of its LaunchChecks, one after the other for each launch and output
     std::size_t launches = 0;
   };
 
   void settle(const Queued& queued, const std::vector<LaunchCheck>& checks) const;
-  static bool is_wrong(const Workload::SizedBuffer& buffer, const LaunchCheck& check, const Limits& limits);
-  static std::string describe(const Workload::SizedBuffer& buffer, const LaunchCheck& check,
-                              const Limits& limits);
 
   Gpu& gpu_;
   DeviceKernels& kernels_;

@@ -175,7 +175,7 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
   const auto type = message.at("type").get<std::string>();
   if (type == "fatal" || type == "no_gpu") return lose(Outcome::crashed, reason_in(message));
   if (state_ == State::opening) {
-    // The driver may number the GPUs that are left anew.
+    // The driver may have given the GPUs that are left other numbers.
     const GpuOpened opened = gpu_opened_from_json(message);
     if (opened_ && opened.device.uuid != opened_->device.uuid)
       return lose(Outcome::crashed, "opened another GPU, " + opened.device.uuid);

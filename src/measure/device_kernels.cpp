@@ -130,10 +130,10 @@ void DeviceKernels::prepare_rows(ElementType type) {
 }
 
 void DeviceKernels::check_rows(ElementType type, const BufferCopies& copies, DeviceAddress reference,
-                               const ElementRows& rows, std::uint32_t filled_with, DeviceAddress checks,
-                               std::uint64_t check_pitch) {
+                               const ElementRows& rows, std::uint32_t filled_with, double tolerated,
+                               DeviceAddress checks, std::uint64_t check_pitch) {
   run_on_copies(with_type("check_rows", type), copies, rows.count, reference, rows.count, rows.columns,
-                rows.pitch, filled_with, checks, check_pitch);
+                rows.pitch, filled_with, tolerated, checks, check_pitch);
 }
 
 void DeviceKernels::fill_rows(ElementType type, const BufferCopies& copies, const ElementRows& rows,

@@ -127,7 +127,8 @@ struct LaunchCheck {
   double squared_error;     // of the elements that are numbers
   u64 largest_error;        // the bits of a double that is not negative: they are ordered as it is
   u64 not_a_number;
-  u64 untouched;            // elements that still hold what the output was filled with
+  u64 off;                  // elements whose error exceeds what is tolerated of one
+  u64 untouched;            // those of them that still hold what the output was filled with
 };
 
 __device__ inline bool holds(double value, u32 word) { return __double2loint(value) == int(word) && __double2hiint(value) == int(word); }
@@ -169,22 +170,27 @@ __device__ inline void restore_rows(T* first, u64 copy_pitch, const T* from, u64
 
 template <typename T>
 __device__ inline void check_rows(const T* first, u64 copy_pitch, const double* reference, u64 count, u64 columns, u64 pitch,
-                                  u32 word, LaunchCheck* checks, u64 check_pitch) {
+                                  u32 word, double tolerated, LaunchCheck* checks, u64 check_pitch) {
   const T* const out = of_copy(first, copy_pitch);
   double squared = 0;
   double largest = 0;
   u64 not_a_number = 0;
+  u64 off = 0;
   u64 untouched = 0;
   for (u64 n = first_index(); n < count; n += index_stride()) {
     const u64 i = columns == pitch ? n : n / columns * pitch + n % columns;
     const T value = out[i];
-    untouched += holds(value, word);
     const double error = fabs(to_double(value) - reference[i]);
     if (error != error || error > 1.7e308) {
       ++not_a_number;
     } else {
       squared += error * error;
       largest = fmax(largest, error);
+      if (error > tolerated) {
+        ++off;
+        // A right result of 16 bits may happen to be the same.
+        untouched += holds(value, word);
+      }
     }
   }
   __shared__ LaunchCheck of_warp[32];
@@ -192,9 +198,10 @@ __device__ inline void check_rows(const T* first, u64 copy_pitch, const double* 
     largest = fmax(largest, __shfl_down_sync(0xffffffffu, largest, distance));
   squared = warp_sum(squared);
   not_a_number = warp_sum(not_a_number);
+  off = warp_sum(off);
   untouched = warp_sum(untouched);
   if (threadIdx.x % 32 == 0)
-    of_warp[threadIdx.x / 32] = {squared, u64(__double_as_longlong(largest)), not_a_number, untouched};
+    of_warp[threadIdx.x / 32] = {squared, u64(__double_as_longlong(largest)), not_a_number, off, untouched};
   __syncthreads();
   if (threadIdx.x != 0) return;
   LaunchCheck mine = of_warp[0];
@@ -202,12 +209,14 @@ __device__ inline void check_rows(const T* first, u64 copy_pitch, const double* 
     mine.squared_error += of_warp[warp].squared_error;
     mine.largest_error = max(mine.largest_error, of_warp[warp].largest_error);
     mine.not_a_number += of_warp[warp].not_a_number;
+    mine.off += of_warp[warp].off;
     mine.untouched += of_warp[warp].untouched;
   }
   LaunchCheck& check = checks[blockIdx.y * check_pitch];
   atomicAdd(&check.squared_error, mine.squared_error);
   atomicMax(&check.largest_error, mine.largest_error);
   if (mine.not_a_number > 0) atomicAdd(&check.not_a_number, mine.not_a_number);
+  if (mine.off > 0) atomicAdd(&check.off, mine.off);
   if (mine.untouched > 0) atomicAdd(&check.untouched, mine.untouched);
 }
 
@@ -350,8 +359,8 @@ extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const dou
   }                                                                                                               \
   extern "C" __global__ void check_rows_##SUFFIX(const T* first, u64 copy_pitch, const double* reference,         \
                                                  u64 count, u64 columns, u64 pitch, u32 word,                     \
-                                                 LaunchCheck* checks, u64 check_pitch) {                          \
-    check_rows(first, copy_pitch, reference, count, columns, pitch, word, checks, check_pitch);                   \
+                                                 double tolerated, LaunchCheck* checks, u64 check_pitch) {        \
+    check_rows(first, copy_pitch, reference, count, columns, pitch, word, tolerated, checks, check_pitch);        \
   }
 
 ENTRY_POINTS(f16, Half)

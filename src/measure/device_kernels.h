@@ -55,7 +55,8 @@ struct LaunchCheck {
   double squared_error = 0;  ///< of the elements that are numbers
   double largest_error = 0;
   std::uint64_t not_a_number = 0;  ///< elements that are NaN or infinite
-  std::uint64_t untouched = 0;     ///< elements that still hold what the output was filled with
+  std::uint64_t off = 0;           ///< elements whose error exceeds what is tolerated of one
+  std::uint64_t untouched = 0;     ///< those of them that still hold what the output was filled with
 };
 
 /// The harness' own kernels on one GPU, compiled for it on first use (through the cubin cache).
@@ -71,9 +72,9 @@ class DeviceKernels {
   ComparisonResult compare(ElementType type, DeviceAddress out, DeviceAddress reference,
                            const ElementRows& rows);
   /// Queues the same for copies of an output, without waiting: of copy i into the LaunchCheck that stands
-  /// `check_pitch` x i behind the first.
+  /// `check_pitch` x i behind the first. An element is off when its absolute error exceeds `tolerated`.
   void check_rows(ElementType type, const BufferCopies& copies, DeviceAddress reference,
-                  const ElementRows& rows, std::uint32_t filled_with, DeviceAddress checks,
+                  const ElementRows& rows, std::uint32_t filled_with, double tolerated, DeviceAddress checks,
                   std::uint64_t check_pitch);
   /// Fills the rows of copies with a word, whatever the type; what lies between rows stays.
   void fill_rows(ElementType type, const BufferCopies& copies, const ElementRows& rows, std::uint32_t word);

@@ -68,10 +68,6 @@ class Finals {
       race_out(racers_);
     }
     end_epoch();
-    workspace_.settle_checks();
-    for (Runner& runner : runners_) judge_launches(runner);
-    // Damage done in the rounds is nobody's in particular; who does it again below is to blame.
-    if (policy_.verify && is_damaged()) rebuild();
     for (Runner& runner : runners_) {
       if (runner.kernel) guarded(runner, [&] { verify(runner, 1); });
     }
@@ -80,7 +76,10 @@ class Finals {
   void sustain(const Nvml& nvml) {
     if (policy_.finals.sustained_s <= 0) return;
     for (Runner* runner : fastest()) {
-      guarded(*runner, [&] { runner->result.sustained = sustained(nvml, *runner); });
+      guarded(*runner, [&] {
+        runner->result.sustained = sustained(nvml, *runner);
+        judge_alone(*runner);
+      });
     }
   }
 
@@ -89,7 +88,6 @@ class Finals {
     for (std::size_t i = 0; i < runners_.size(); ++i) {
       FinalTime& result = runners_[i].result;
       Samples& samples = racers_[i].samples;
-      samples.batch = launches_per_sample_;
       if (samples.clocks_mhz.size() != samples.times_us.size()) samples.clocks_mhz.clear();
       if (!samples.times_us.empty()) result.timing = summarise(std::move(samples));
       results.push_back(std::move(result));
@@ -120,6 +118,13 @@ class Finals {
   void guarded(Runner& runner, const Body& body) {
     if (!runner.runs()) return;
     turn_(runner.result.ticket);
+    attempt(runner, body);
+  }
+
+  /// The same of what launches nothing.
+  template <typename Body>
+  void attempt(Runner& runner, const Body& body) {
+    if (!runner.runs()) return;
     try {
       body();
     } catch (const CudaError& error) {
@@ -157,19 +162,49 @@ class Finals {
     rebuild();
   }
 
-  /// It was right before the rounds.
-  void judge_launches(Runner& runner) {
-    if (!runner.kernel || !runner.runs() || runner.kernel->tally().wrong == 0) return;
-    runner.result.outcome = Outcome::unstable;
-    runner.result.reason = runner.kernel->tally().reason();
+  /// Damage to inputs or to the reference makes later launches of every kernel look wrong, whichever kernel
+  /// did it. Then these launches say nothing, and the kernel that does it again in verify(1) is to blame.
+  void judge_launches() {
+    workspace_.settle_checks();
+    if (policy_.verify && is_damaged()) {
+      for (Runner& runner : runners_) {
+        if (runner.kernel) runner.kernel->drop_checks();
+      }
+      return rebuild();
+    }
+    for (Runner& runner : runners_) {
+      if (!runner.kernel || !runner.runs() || runner.kernel->tally().wrong == 0) continue;
+      // It was right before the rounds.
+      runner.result.outcome = Outcome::unstable;
+      runner.result.reason = runner.kernel->tally().reason();
+    }
+  }
+
+  /// After launches of this kernel alone: damage is its own. Configurations that are tried again on the same
+  /// buffers must not be blamed for it.
+  void judge_alone(Runner& runner) {
+    if (!policy_.verify || !runner.kernel) return;
+    auto finding = workspace_.check_surroundings();
+    if (!finding) finding = runner.kernel->own_workspace().check_surroundings();
+    if (!finding) return;
+    const bool changes = finding->outcome == Outcome::wrong_result;
+    runner.result.outcome = changes ? Outcome::unstable : finding->outcome;
+    runner.result.reason = "correct at first, but in the sustained run: " + finding->reason;
+    rebuild();
   }
 
   void rebuild() {
     workspace_.rebuild();
     for (Runner& runner : runners_) {
-      if (!runner.kernel) continue;
-      runner.kernel->own_workspace().reset();
-      runner.kernel->rebind();
+      if (runner.kernel) runner.kernel->own_workspace().reset();
+    }
+    rebind();
+  }
+
+  /// The driver may refuse a tensor map of the new addresses.
+  void rebind() {
+    for (Runner& runner : runners_) {
+      if (runner.kernel) attempt(runner, [&] { runner.kernel->rebind(); });
     }
   }
 
@@ -223,19 +258,20 @@ class Finals {
     });
   }
 
+  /// Before the buffers move: fresh ones would show no damage.
   void end_epoch() {
     for (Runner& runner : runners_) runner.batch = {};
+    judge_launches();
   }
 
   void begin_epoch(bool elsewhere) {
     end_epoch();
     if (elsewhere) workspace_.relocate();
+    rebind();
     for (Runner& runner : runners_) {
-      if (runner.kernel) runner.kernel->rebind();
       guarded(runner, [&] {
         if (!batched_) return launch_and_wait(runner);
         runner.batch = timer_.record_batch(runner.subject);
-        launches_per_sample_ = runner.batch.launches;
       });
     }
   }
@@ -260,6 +296,8 @@ class Finals {
       if (!shot.clock_mhz || !timer_.clock().is_throttled(*shot.clock_mhz)) break;
       if (attempt < kMostAttempts) ++samples.discarded;
     }
+    // Batches differ where memory has no space for as many copies of the buffers after a move.
+    if (batched_) samples.batch = std::max(samples.batch, runner.batch.launches);
     samples.times_us.push_back(shot.time_us);
     if (!shot.clock_mhz) return;
     samples.clocks_mhz.push_back(*shot.clock_mhz);
@@ -308,7 +346,6 @@ class Finals {
   std::vector<Runner> runners_;
   std::vector<Racer> racers_;
   bool batched_ = false;
-  int launches_per_sample_ = 1;
 };
 
 }  // namespace

@@ -18,6 +18,12 @@ std::string LaunchTally::reason() const {
                      wrong == 1 ? "is" : "are", first_fault);
 }
 
+void LaunchTally::drop_checks() {
+  checked = 0;
+  wrong = 0;
+  first_fault.clear();
+}
+
 std::vector<bool> CheckBudget::choose(int samples, double sample_us, const LaunchTally& tally) {
   const auto count = static_cast<std::size_t>(samples);
   std::vector<bool> chosen(count, false);

@@ -15,7 +15,7 @@ namespace tiletune {
 /// One configuration on the GPU: its loaded kernel, bound to the problem's buffers and to its own workspace.
 class LoadedKernel {
  public:
-  /// Throws CudaError, and Unlaunchable when there is no room for its own workspace or the driver
+  /// Throws CudaError, and Unlaunchable when memory does not suffice for its own workspace or the driver
   /// refuses a tensor map. `request` and `workspace` must outlive it.
   LoadedKernel(Gpu& gpu, Workspace& workspace, const MeasureRequest& request);
 
@@ -30,6 +30,8 @@ class LoadedKernel {
   KernelWorkspace& own_workspace() { return own_; }
   /// What became of its timed launches.
   const LaunchTally& tally() const { return *tally_; }
+  /// Drops the results of the checks that were read so far.
+  void drop_checks() { tally_->drop_checks(); }
 
  private:
   std::size_t bind_copies();

@@ -34,7 +34,7 @@ class Measurement {
     result.driver_blocks_per_multiprocessor = kernel_.blocks_per_multiprocessor();
   }
 
-  /// False when something is wrong.
+  /// False when something is wrong; the result then says what.
   bool verify(int variant) {
     const Verifier::Verdict verdict = verifier_.check(
         {[this] { kernel_.launch(); }, &kernel_.own_workspace()}, request_.tolerance_factor, variant);
@@ -46,6 +46,15 @@ class Measurement {
     result.outcome = verdict.finding->outcome;
     result.reason = verdict.finding->reason;
     return false;
+  }
+
+  /// What its timed launches damaged, if anything.
+  void check_surroundings() {
+    auto finding = workspace_.check_surroundings();
+    if (!finding) finding = kernel_.own_workspace().check_surroundings();
+    if (!finding) return;
+    result.outcome = finding->outcome;
+    result.reason = std::move(finding->reason);
   }
 
   void time() {
@@ -80,13 +89,19 @@ void run(Measurement& measurement, const MeasurePolicy& policy, const Timer& tim
   doing = "while it was timed";
   measurement.time();
   result.condition = read_condition(nvml, timer);
-  if (!policy.verify || result.outcome != Outcome::ok) return;
-  doing = "in a launch after it was timed";
-  if (!measurement.verify(1)) {
-    // Right before the timing and wrong after it: the result changes from launch to launch.
-    if (result.outcome == Outcome::wrong_result) result.outcome = Outcome::unstable;
-    result.reason = "correct at first, but later: " + result.reason;
+  if (!policy.verify) return;
+  const Outcome timed = result.outcome;
+  if (timed == Outcome::ok) {
+    doing = "in a launch after it was timed";
+    measurement.verify(1);
+  } else if (timed == Outcome::screened_out) {
+    // It is too slow for another launch, but the next configuration must not be blamed for its damage.
+    measurement.check_surroundings();
   }
+  if (result.outcome == timed) return;
+  // Right before the timing and wrong after it: the result changes from launch to launch.
+  if (result.outcome == Outcome::wrong_result) result.outcome = Outcome::unstable;
+  result.reason = "correct at first, but later: " + result.reason;
 }
 
 Measured not_launched(const MeasureRequest& request, Outcome outcome, const std::string& reason) {

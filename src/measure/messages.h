@@ -39,7 +39,7 @@ struct PrepareRequest {
   Baseline baseline = Baseline::lt;
   bool calibrate = false;  ///< nothing is known yet of this GPU with this driver
 
-  /// Custom operations: the reference kernel, compiled for this GPU by the parent's compile room.
+  /// Custom operations: the reference kernel, compiled for this GPU by the parent's compile library.
   struct ReferenceLaunch {
     std::string cubin;
     std::string symbol;
@@ -107,7 +107,7 @@ struct Measured {
 };
 
 /// The leaders of a prepared problem, to be measured again in turns. The worker adds the problem's baselines
-/// and a twin of the first participant: the same cubin, loaded once more.
+/// and a twin of the first participant: the same cubin, loaded a second time.
 struct FinalsRequest {
   std::vector<MeasureRequest> participants;  ///< the leader first; tickets tell them apart
 };

@@ -9,7 +9,7 @@ namespace tiletune {
 struct Samples {
   std::vector<double> times_us;            ///< per launch, in the order taken
   std::vector<double> clocks_mhz = {};     ///< the SM clock during each sample; empty where it was not read
-  int batch = 1;                           ///< launches per sample
+  int batch = 1;                           ///< launches per sample; the most where samples differ
   int discarded = 0;                       ///< samples thrown away, because the GPU was throttled meanwhile
   std::optional<double> isolated_us = {};  ///< of a batched kernel: the median of single launches
 };

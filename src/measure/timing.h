@@ -40,7 +40,7 @@ struct Batch {
 /// compared with the reference, as far as that takes little of the time. None of that is timed.
 class Timer {
  public:
-  /// Launches in a batch; fewer where memory has no room for so many outputs.
+  /// Launches in a batch; fewer where memory does not suffice for so many outputs.
   static constexpr int kBatch = 100;
   /// Single launches of a kernel that is timed in batches.
   static constexpr int kIsolatedSamples = 7;
@@ -105,8 +105,6 @@ class Timer {
   void wake();
   Sampled time_in_batches(const MeasurePolicy& policy, const Subject& subject,
                           std::optional<double> leader_us);
-
-  static constexpr int kLongestSeries = 16;
 
   Gpu& gpu_;
   DeviceKernels& kernels_;

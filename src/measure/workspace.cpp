@@ -15,8 +15,6 @@ namespace tiletune {
 
 namespace {
 
-/// Of a buffer's copies: a batch has no use for more; each is followed by a guard band.
-constexpr std::size_t kMostCopies = 100;
 /// Outputs of a batch's launches may take so much: all of them are filled before each sample.
 constexpr std::size_t kMostOutputBytes = std::size_t{512} << 20;
 /// Of a warm batch the outputs may take so much of the cache, and it has this many launches at least.
@@ -209,8 +207,8 @@ void Workspace::fill() {
   }
 }
 
-/// The inputs are the same after every rebuild, and so is the reference: it is computed anew only when it was
-/// damaged.
+/// The inputs are the same after every rebuild, and so is the reference: it is computed again only when it
+/// was damaged.
 void Workspace::compute_references() {
   references_.clear();
   references_ = compute_reference(gpu_, kernels_, blas_, request_, addresses_);

@@ -41,7 +41,7 @@ class Workspace {
   /// its own; inputs are shared among copies that lie far enough apart.
   const std::map<std::string, DeviceAddress>& addresses(std::size_t copy) const;
   /// How many there are: one for each launch of a batch, as far as memory allows. Their inputs together
-  /// exceed twice the L2 cache; of a warm cache they have one input, and outputs that leave room for it.
+  /// exceed twice the L2 cache; of a warm cache they have one input, and outputs that leave space for it.
   /// Makes them on first use.
   std::size_t copies();
   /// Moves the buffers, and drops their copies: other addresses, other pages.
@@ -55,7 +55,7 @@ class Workspace {
   void invalidate(const CopyRange& copies);
   /// Queues reads of what a launch on the first copy reads, so that it is in the cache.
   void touch_inputs();
-  /// Makes room for checks of so many launches, which may wait for the GPU; queue_check() never does.
+  /// Makes space for checks of so many launches, as CheckQueue::reserve() does.
   void reserve_checks(std::size_t launches);
   /// Queues a comparison of what launches after invalidate() left. False where nothing was verified
   /// before, so that there is nothing to go by.
@@ -68,7 +68,7 @@ class Workspace {
   std::vector<std::uint64_t> output_checksums();
   /// Guard bands, padding, inputs and the reference itself: has anything been written that must not be?
   std::optional<Finding> check_surroundings();
-  /// Fills everything anew after a kernel damaged it.
+  /// Fills everything again after a kernel damaged it.
   void rebuild();
 
  private:

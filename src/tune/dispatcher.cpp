@@ -89,11 +89,12 @@ bool Dispatcher::begin_group(Lane& lane, Post& post, const Stage& stage) {
     if (reference == nullptr) return false;
   }
   const Target& target = post.evaluator->target();
-  if (!post.calibration && post.evaluator->measures())
+  if (!post.calibration && !post.measures_ceilings && post.evaluator->measures())
     post.calibration = known_calibration(sweep_.database, target);
   post.group = stage.group;
   post.baselines.clear();
   post.busy_since = Clock::now();
+  post.measures_ceilings = !post.calibration || post.measures_ceilings;
   post.evaluator->begin_group(stage, reference, !post.calibration.has_value());
   return true;
 }
@@ -168,24 +169,27 @@ void Dispatcher::settle(Lane& lane, Post& post, Candidate candidate) {
                          candidate.lost_on != post.evaluator && !candidate.blameless;
   const Evaluator* const doubtful = candidate.lost_on;
   if (post.evaluator->measures()) {
+    const auto why = implausibility_of(post, candidate);
+    if (why && !sweep_.stopping && post.drop_old_calibration())
+      return lane.defer(candidate.stage, candidate.index);
     add_roofline(candidate.trial, *candidate.stage, post.calibration);
-    doubt_time(post, candidate);
+    // What is faster than it can be leads nobody.
+    if (why) {
+      candidate.trial.outcome = Outcome::implausible;
+      candidate.trial.reason = *why;
+    }
   }
   recorder_.record(lane, std::move(candidate));
   if (disproves) doubt(lane, doubtful);
 }
 
-/// What is faster than it can be leads nobody.
-void Dispatcher::doubt_time(const Post& post, Candidate& candidate) const {
-  Trial& row = candidate.trial;
-  if (row.outcome != Outcome::ok || !row.median_us) return;
+std::optional<std::string> Dispatcher::implausibility_of(const Post& post, const Candidate& candidate) const {
+  const Trial& row = candidate.trial;
+  if (row.outcome != Outcome::ok || !row.median_us) return std::nullopt;
   const ClaimedTime claim{*row.median_us, static_cast<int>(row.launches_per_sample.value_or(1)),
                           sweep_.spec.measure.cache};
-  const auto why = implausibility(claim, *candidate.stage, *candidate.binary, post.evaluator->target().model,
-                                  post.calibration);
-  if (!why) return;
-  row.outcome = Outcome::implausible;
-  row.reason = *why;
+  return implausibility(claim, *candidate.stage, *candidate.binary, post.evaluator->target().model,
+                        post.calibration);
 }
 
 /// A GPU that loses its worker with configurations that run on others of its model is broken itself.

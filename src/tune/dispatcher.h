@@ -34,7 +34,7 @@ class Dispatcher {
   void take_baselines(Lane& lane, Post& post, Evaluation& evaluation);
   void settle(Lane& lane, Post& post, Candidate candidate);
   void doubt(Lane& lane, const Evaluator* evaluator);
-  void doubt_time(const Post& post, Candidate& candidate) const;
+  std::optional<std::string> implausibility_of(const Post& post, const Candidate& candidate) const;
   void give_up_group(Post& post, const std::string& reason);
   void abandon(Lane& lane, Post& post);
   void retire(Lane& lane, Post& post, const std::string& reason);

@@ -98,7 +98,7 @@ class Evaluator {
 /// When a GPU is given up.
 struct Patience {
   int most_losses = 100;   ///< workers lost in a row, without a measurement in between
-  int most_restarts = 4;   ///< attempts at starting a lost worker anew
+  int most_restarts = 4;   ///< attempts at restarting a lost worker
   double restart_s = 0.5;  ///< pause before the second attempt; doubled for each further one
 };
 

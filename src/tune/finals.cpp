@@ -19,8 +19,8 @@ using State = GroupFinals::State;
 using Json = nlohmann::ordered_json;
 
 constexpr int kMostRepetitions = 4;
-/// Of the cubins in one request, which is one frame; those of the fastest go first.
-constexpr std::size_t kMostCubinBytes = std::size_t{48} << 20;
+/// Of the cubins in one request, which is one message; those of the fastest go first.
+constexpr std::size_t kMostRequestBytes = 2 * kMostCubinBytes;
 
 std::size_t group_of(const Lane& lane, const GroupFinals& finals) {
   return static_cast<std::size_t>(&finals - lane.finals.data());
@@ -40,7 +40,7 @@ FinalsRequest request_of(const GroupFinals& finals) {
     const Finalist& finalist = finals.finalists[i];
     if (finalist.fault) continue;
     bytes += finalist.contender.binary->cubin.size();
-    if (bytes > kMostCubinBytes) break;
+    if (bytes > kMostRequestBytes) break;
     request.participants.push_back(
         measure_request(*finalist.contender.stage, finalist.instance, *finalist.contender.binary));
     request.participants.back().ticket = i + 1;
@@ -174,7 +174,18 @@ void Finals::start(Lane& lane, Post& post, std::size_t group) {
   finals.begun = post.busy_since = Clock::now();
   finals.turns = 0;
   post.for_finals = true;
-  post.evaluator->race(request_of(finals));
+  FinalsRequest request = request_of(finals);
+  const auto wanted =
+      static_cast<std::size_t>(std::count_if(finals.finalists.begin(), finals.finalists.end(),
+                                             [](const Finalist& finalist) { return !finalist.fault; }));
+  if (request.participants.size() < wanted) {
+    sweep_.observer.on_note(
+        fmt::format("the finals of {} take the fastest {} of {} configurations only: their cubins exceed {} "
+                    "together",
+                    lane.stage_of(group).problem.label(), request.participants.size(), wanted,
+                    human_bytes(kMostRequestBytes)));
+  }
+  post.evaluator->race(std::move(request));
 }
 
 void Finals::take_turn(Lane& lane, const Post& post) {
@@ -190,12 +201,13 @@ void Finals::finish(Lane& lane, Post& post, const FinalsMeasured& measured) {
   const Finalist* const leader = finals.leader();
   for (const FinalTime& time : measured.times) {
     Finalist* finalist = finals.finalist(time.ticket);
-    // For want of memory it has no time here; that is no fault.
+    // Without enough memory it has no time here; that is not a fault.
     const bool went_well = time.outcome == Outcome::ok || time.outcome == Outcome::refused;
     if (finalist != nullptr && !went_well)
       finalist->fault = Finalist::Fault{time.outcome, time.reason, &post};
   }
-  find_implausible(lane, post, finals, measured);
+  if (!find_implausible(lane, post, finals, measured))
+    return repeat(lane, finals, "a time contradicts the ceilings of an earlier sweep");
   if (confirm_faults(lane, finals)) return;
   // The twin is a copy of the leader: one that is faulty says nothing of the noise.
   if (leader->fault) return repeat(lane, finals, leader->fault->reason);
@@ -216,17 +228,21 @@ void Finals::lose(Lane& lane, Post& post, const FinalsLoss& loss) {
   repeat(lane, finals, loss.reason);
 }
 
-void Finals::find_implausible(const Lane& lane, const Post& post, GroupFinals& finals,
+/// False where the ceilings have to be measured again first.
+bool Finals::find_implausible(const Lane& lane, Post& post, GroupFinals& finals,
                               const FinalsMeasured& measured) const {
   for (const FinalTime& time : measured.times) {
     Finalist* finalist = finals.finalist(time.ticket);
     if (finalist == nullptr || finalist->fault || !time.timing) continue;
     const Contender& contender = finalist->contender;
     const ClaimedTime claim{time.timing->median_us, time.timing->batch, sweep_.spec.measure.cache};
-    if (const auto why =
-            implausibility(claim, *contender.stage, *contender.binary, lane.target().model, post.calibration))
-      finalist->fault = Finalist::Fault{Outcome::implausible, *why, &post};
+    const auto why =
+        implausibility(claim, *contender.stage, *contender.binary, lane.target().model, post.calibration);
+    if (!why) continue;
+    if (post.drop_old_calibration()) return false;
+    finalist->fault = Finalist::Fault{Outcome::implausible, *why, &post};
   }
+  return true;
 }
 
 /// Takes the rank from the rows in which a fault was found, for good: not before finals have come to their

@@ -49,7 +49,7 @@ class Finals {
   bool is_done_before(const Lane& lane, const Selection& selection, std::size_t group) const;
   bool held_as_wanted(const std::string& policy) const;
   void gather(Lane& lane, GroupFinals& finals, std::vector<Contender> contenders);
-  void find_implausible(const Lane& lane, const Post& post, GroupFinals& finals,
+  bool find_implausible(const Lane& lane, Post& post, GroupFinals& finals,
                         const FinalsMeasured& measured) const;
   bool confirm_faults(Lane& lane, GroupFinals& finals);
   void repeat(Lane& lane, GroupFinals& finals, const std::string& why);

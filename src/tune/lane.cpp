@@ -47,6 +47,14 @@ Stage* Lane::any_in_proportion(std::size_t group) {
   return nullptr;
 }
 
+bool Post::drop_old_calibration() {
+  if (measures_ceilings) return false;
+  measures_ceilings = true;
+  calibration.reset();
+  group.reset();
+  return true;
+}
+
 std::optional<Proposal> Lane::propose() {
   while (Stage* stage = current_stage()) {
     if (Stage* next = random_ ? any_in_proportion(stage->group) : next_in_turn(stage->group)) {

@@ -28,8 +28,14 @@ struct Post {
   bool for_finals = false;                           ///< it runs finals, or prepares for them
   std::optional<Calibration> calibration;            ///< once known
   Clock::time_point busy_since = Clock::now();
-  int disproved = 0;  ///< losses of its worker with candidates that ran elsewhere
+  bool measures_ceilings = false;  ///< the calibration is this sweep's, or is to be
+  int disproved = 0;               ///< losses of its worker with candidates that ran elsewhere
   bool retired = false;
+
+  /// Called when a time contradicts the calibration. One of an earlier sweep may have been taken at a lower
+  /// clock: it is dropped, and the next preparation, of whatever group, measures the ceilings again. False,
+  /// and nothing is changed, when this sweep has measured them.
+  bool drop_old_calibration();
 };
 
 /// One configuration to try.

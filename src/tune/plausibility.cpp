@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "inspect/kernel_code.h"
 
@@ -60,18 +59,6 @@ double bytes_from_memory(const Workload& workload, const ClaimedTime& time, doub
   return (finds_nothing ? read : beyond_cache(read)) + beyond_cache(written);
 }
 
-bool multiplies_in_fp32_alone(const Binary& binary) {
-  try {
-    const KernelCode code = read_kernel_code(binary);
-    return std::none_of(code.instructions.begin(), code.instructions.end(), [](const SassInstruction& of) {
-      return of.kind == SassKind::tensor || of.kind == SassKind::tensor_async ||
-             of.kind == SassKind::half_math;
-    });
-  } catch (const UserError&) {
-    return false;
-  }
-}
-
 }  // namespace
 
 std::optional<std::string> implausibility(const ClaimedTime& time, const Stage& stage, const Binary& binary,
@@ -82,7 +69,7 @@ std::optional<std::string> implausibility(const ClaimedTime& time, const Stage& 
   const Need arithmetic{workload.flops, ceilings->ffma_tflops * kPerTera, "FLOP", "FLOP/s",
                         "FP32 multiply-adds reach"};
   if (stage.spec->accumulator == ElementType::f32 && contradicts(arithmetic) &&
-      multiplies_in_fp32_alone(binary))
+      calculates_in_fp32_alone(binary))
     return arithmetic.against(time.median_us);
   const Need memory{bytes_from_memory(workload, time, static_cast<double>(gpu.l2_bytes)),
                     std::max(ceilings->read_gbs, ceilings->copy_gbs) * kPerGiga, "B", "B/s",

@@ -22,10 +22,10 @@ struct ClaimedTime {
 /// has to move at the ceilings measured on this GPU need longer, by more than those are uncertain. None where
 /// nothing speaks against it, or where the ceilings are not known.
 ///
-/// Operations count where the accumulator is FP32 and the kernel has neither tensor nor half-precision
-/// instructions, whose rates are not measured. They are those that the template states: an algorithm that
-/// needs fewer, such as Strassen's, cannot be distinguished from a kernel that leaves work out. Of bytes only
-/// those count that the L2 cache cannot hold or have kept.
+/// Operations count where the accumulator is FP32 and the kernel, with the functions that it may call, has
+/// FP32 but neither tensor nor half-precision instructions, whose rates are not measured. They are those that
+/// the template states: an algorithm that needs fewer, such as Strassen's, cannot be distinguished from a
+/// kernel that leaves work out. Of bytes only those count that the L2 cache cannot hold or have kept.
 std::optional<std::string> implausibility(const ClaimedTime& time, const Stage& stage, const Binary& binary,
                                           const GpuModel& gpu, const std::optional<Calibration>& ceilings);
 

@@ -145,10 +145,6 @@ std::shared_ptr<const KernelSource> kernel_source(const TuneSpec& spec, const Te
   return read_source(spec, kernel, kernel.source);
 }
 
-}  // namespace
-
-namespace {
-
 struct Sources {
   std::shared_ptr<const KernelSource> kernel;
   std::shared_ptr<const KernelSource> reference;

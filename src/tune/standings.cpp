@@ -20,7 +20,8 @@ bool before(const Contender& a, const Contender& b) {
 void Standings::add(Stage& stage, std::uint64_t index, const Trial& row,
                     std::shared_ptr<const Binary> binary) {
   if (row.source != Source::measured || !row.median_us) return;
-  if (row.outcome == Outcome::screened_out)
+  const bool finals_to_come = policy_.configurations > 0;
+  if (finals_to_come && row.outcome == Outcome::screened_out)
     screened_[scope(stage)].push_back({&stage, index, *row.median_us, row.sweep_id});
   const bool ranks = row.outcome == Outcome::ok;
   const bool was_in_finals = row.timed_in == kFinal;

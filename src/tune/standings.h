@@ -51,7 +51,9 @@ struct Selection {
 };
 
 /// The leaders of a lane's groups and those close to them. It is decided by the times before any finals, so
-/// that the finals of a sweep that is run again have the same participants. Keeps a bounded number of rows.
+/// that the finals of a sweep that is run again have the same participants. Keeps a bounded number of each
+/// group's rows, and until its finals are over all those that were screened out; without finals none of
+/// these.
 class Standings {
  public:
   /// Whoever leads its template is not screened out `by_template`: then each has a leader of its own.

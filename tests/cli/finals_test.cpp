@@ -290,5 +290,26 @@ TEST(Finals, OnAGpuThatDiesInThemLeaveTheLeaderItsRank) {
   EXPECT_EQ(kernels_with(rows, Outcome::ok) + kernels_with(rows, Outcome::screened_out), kConfigurations);
 }
 
+/// Cubins of 11 MiB, of which four fit into a message.
+TEST(Finals, SayHowManyTakePartWhereNotAllCubinsFitIntoAMessage) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(5);
+  sandbox.write("tiny/kernel.cu",
+                "__device__ int large[11 << 18] = {1};\n"
+                "extern \"C\" __global__ void tiny(const float* A, const float* B, float* C) {\n"
+                "  C[0] = A[0] * B[0] + V + large[threadIdx.x];\n}\n");
+  const Finished run = sandbox.run(sweep_with(config, "none"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(
+      run.err.find("the finals of 1x1x1 take the fastest 4 of 5 configurations only: their cubins exceed "
+                   "48.0 MiB together"),
+      std::string::npos)
+      << run.err;
+  const std::vector<Trial> rows = kernels_of(sandbox);
+  ASSERT_EQ(rows.size(), 5U);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    EXPECT_EQ(rows[i].timed_in, i < 4 ? "final" : "sampling") << i;
+}
+
 }  // namespace
 }  // namespace tiletune

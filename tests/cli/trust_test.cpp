@@ -1,6 +1,7 @@
 // What kernels print, times that no GPU can reach, and leaders that prove faulty: through the executable,
 // with a fake GPU worker.
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,6 +81,50 @@ TEST(Implausible, IsMeasuredAgainByTheNextSweep) {
   const Finished again = sandbox.run(measured_sweep(config, "none"));
   EXPECT_NE(again.out.find("13 reused"), std::string::npos) << again.out;
   EXPECT_EQ(kernels_with(kernels_of(sandbox), Outcome::ok), kConfigurations);
+}
+
+/// As if the ceilings had been measured at the lowest of clocks.
+void lower_ceilings(const Sandbox& sandbox) {
+  SQLite::Database database(sandbox.folder() / "results.db", SQLite::OPEN_READWRITE);
+  ASSERT_EQ(database.exec("UPDATE calibration SET ffma_tflops = 1e-12, copy_gbs = 1e-7, read_gbs = 1e-7"), 1);
+}
+
+double read_ceiling_gbs(const Sandbox& sandbox) {
+  SQLite::Database database(sandbox.folder() / "results.db", SQLite::OPEN_READONLY);
+  return database.execAndGet("SELECT read_gbs FROM calibration").getDouble();
+}
+
+TEST(Implausible, CeilingsOfAnEarlierSweepAreMeasuredAgainFirst) {
+  const Sandbox sandbox;
+  sandbox.run(measured_sweep(sandbox.write_tiny_space(3), "none"));
+  lower_ceilings(sandbox);
+  const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "none"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(kernels_with(kernels_of(sandbox), Outcome::ok), kConfigurations) << run.out;
+  EXPECT_EQ(read_ceiling_gbs(sandbox), 4500);
+}
+
+TEST(Implausible, TheFinalsMeasureCeilingsOfAnEarlierSweepAgainToo) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(kConfigurations);
+  sandbox.run(measured_sweep(config, "none"));
+  lower_ceilings(sandbox);
+  // Finals that are to be held in another way are held again.
+  const Finished run = sandbox.run(measured_sweep(config, "none", 3, {"--sustained", "1s"}));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("14 reused"), std::string::npos) << run.out;
+  EXPECT_EQ(kernels_with(kernels_of(sandbox), Outcome::ok), kConfigurations) << run.out;
+  EXPECT_EQ(read_ceiling_gbs(sandbox), 4500);
+}
+
+/// Measured in this sweep, the ceilings hold.
+TEST(Implausible, CeilingsAreMeasuredAgainOnlyOnce) {
+  const Sandbox sandbox;
+  sandbox.run(measured_sweep(sandbox.write_tiny_space(3), "none"));
+  const Finished run =
+      sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "always_impossible"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(kernels_with(kernels_of(sandbox), Outcome::implausible), kConfigurations - 3) << run.out;
 }
 
 /// Every time the finals are held the leader is found to be wrong, until as many are left as are tried again.

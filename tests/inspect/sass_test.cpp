@@ -256,6 +256,80 @@ TEST(Sass, FlopsOfMatrixInstructionsAreThoseOfTheirShape) {
   EXPECT_EQ(flops("HFMA2"), 4 * 32);
 }
 
+/// A matrix instruction of one architecture.
+struct MatrixInstruction {
+  const char* name;
+  const char* architecture;
+  const char* statement;
+  double flops;  ///< 0: the code does not tell
+};
+
+// clang-format off
+const MatrixInstruction kMatrixInstructions[] = {
+    {"HMMA m8n8k4", "sm_75", R"(asm volatile("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%0, %1, %2, %3}, {%4, %5}, {%6, %7}, {%0, %1, %2, %3};" : "+r"(i0), "+r"(i1), "+r"(i2), "+r"(i3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 4 * 2.0 * 8 * 8 * 4},
+    {"BMMA", "sm_80", R"(asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3};" : "+r"(i0), "+r"(i1), "+r"(i2), "+r"(i3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 2.0 * 16 * 8 * 256},
+    {"QMMA", "sm_89", R"(asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3};" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 2.0 * 16 * 8 * 32},
+    {"QMMA", "sm_120a", R"(asm volatile("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3};" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 2.0 * 16 * 8 * 32},
+    {"OMMA", "sm_120a", R"(asm volatile("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3}, {%4}, {0, 0}, {%5}, {0, 0};" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 2.0 * 16 * 8 * 64},
+    {"QGMMA", "sm_90a", R"(asm volatile("wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {%0, %1, %2, %3}, %4, %4, 1, 1, 1; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "l"(n));)", 2.0 * 64 * 8 * 32 / 4},
+    {"BGMMA", "sm_90a", R"(asm volatile("wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc {%0, %1, %2, %3}, %4, %4, 1; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" : "+r"(i0), "+r"(i1), "+r"(i2), "+r"(i3) : "l"(n));)", 2.0 * 64 * 8 * 256 / 4},
+    {"UTCHMMA", "sm_100a", R"(asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %1, %2, p;}" :: "r"(r0), "l"(n), "r"(r1));)", 0},
+    {"UTCQMMA", "sm_100a", R"(asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; tcgen05.mma.cta_group::2.kind::f8f6f4 [%0], %1, %1, %2, p;}" :: "r"(r0), "l"(n), "r"(r1));)", 0},
+    {"UTCIMMA", "sm_100a", R"(asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; tcgen05.mma.cta_group::1.kind::i8 [%0], [%3], %1, %2, p;}" :: "r"(r0), "l"(n), "r"(r1), "r"(r2));)", 0},
+    {"UTCOMMA", "sm_100a", R"(asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32 [%0], %1, %1, %2, [%3], [%3], p;}" :: "r"(r0), "l"(n), "r"(r1), "r"(r2));)", 0},
+};
+// clang-format on
+
+/// FP32 additions and a statement, in the kernel or in a function that it calls.
+std::string kernel_around(const std::string& statement, bool in_function) {
+  const std::string work = R"cuda(
+  float f0 = out[0], f1 = out[1], f2 = out[2], f3 = out[3];
+  unsigned r0 = in[0], r1 = in[1], r2 = in[2], r3 = in[3];
+  int i0 = r0, i1 = r1, i2 = r2, i3 = r3;
+  )cuda" + statement + R"cuda(
+  out[0] = f0 + f1;
+  out[1] = f2 + f3;
+  in[0] = i0 + i1 + i2 + i3;
+)cuda";
+  const std::string parameters = "(float* out, unsigned* in, unsigned long long n) {\n";
+  if (!in_function) return "extern \"C\" __global__ void k" + parameters + work + "}";
+  return "__device__ __noinline__ void called" + parameters + work + "}\nextern \"C\" __global__ void k" +
+         parameters + "called(out, in, n);\nout[2] += 1.5f; }";
+}
+
+TEST(Sass, MatrixInstructionsOfEveryArchitectureAreKnown) {
+  for (const MatrixInstruction& one : kMatrixInstructions) {
+    const auto code = disassemble(kernel_around(one.statement, false), "k", one.architecture).code;
+    EXPECT_EQ(count(disassemble(kernel_around("", false), "k", one.architecture).code, SassKind::tensor), 0);
+    EXPECT_GT(count(code, SassKind::tensor) + count(code, SassKind::tensor_async), 0) << one.name;
+    double flops = 0;
+    for (const SassInstruction& instruction : code) {
+      const bool matrix = instruction.kind == SassKind::tensor || instruction.kind == SassKind::tensor_async;
+      if (matrix) flops += instruction.flops;
+    }
+    EXPECT_EQ(flops, one.flops) << one.name;
+  }
+}
+
+TEST(KernelCode, ToCalculateInFp32AloneTakesFp32AndNoMatrixInstructionAnywhere) {
+  const auto alone = [](const std::string& source, const char* architecture) {
+    return calculates_in_fp32_alone(compile_for_test(source, "k", architecture));
+  };
+  for (const std::string& architecture : kArchitectures) {
+    EXPECT_TRUE(alone(kernel_around("", false), architecture.c_str())) << architecture;
+    EXPECT_TRUE(alone(kernel_around("", true), architecture.c_str())) << architecture;
+    EXPECT_FALSE(alone("extern \"C\" __global__ void k(int* out) { *out += 3; }", architecture.c_str()));
+  }
+  for (const MatrixInstruction& one : kMatrixInstructions) {
+    EXPECT_FALSE(alone(kernel_around(one.statement, false), one.architecture)) << one.name;
+    // Those of groups must stand in the kernel itself.
+    const bool of_group = one.flops == 0 || std::string_view(one.architecture) == "sm_90a";
+    if (of_group) continue;
+    EXPECT_FALSE(alone(kernel_around(one.statement, true), one.architecture)) << one.name;
+  }
+  EXPECT_FALSE(calculates_in_fp32_alone({})) << "a damaged cubin";
+}
+
 /// Blocks that stay and take tile after tile: a loop over k in a loop over tiles that stores.
 const char* const kPersistent = R"cuda(
 extern "C" __global__ void k(const float* a, const float* b, float* c, int tiles, int n) {

@@ -5,9 +5,9 @@
 // shows three GPUs: 0 and 1 are of one model, 2 of another. "1:MODE" is for GPU 1 alone. Times differ by less
 // than half, so that nothing is screened out, unless the mode is "spread".
 // "prints" prints escape sequences with every measurement, "crash_prints" its last words; "impossible" is
-// faster than the GPU can be, "finals_impossible" at its turn in the finals alone; "spread_finals_wrong" is
-// both. "mute" says nothing, "0:dead" ends GPU 0 before it is opened, and "dead_prints" does so in
-// many words.
+// faster than the GPU can be ("always_impossible" with every one), "finals_impossible" at its turn in the
+// finals alone; "spread_finals_wrong" is both. "mute" says nothing, "0:dead" ends GPU 0 before it is opened,
+// and "dead_prints" does so in many words.
 
 #include <unistd.h>
 
@@ -231,6 +231,10 @@ void measure(WorkerChannel& channel, const MeasureRequest& request, int device, 
   if (mode == "always_crash") ::raise(SIGSEGV);
   if (mode == "prints") print("\033[2Jwarp 0\r\nwarp 1\n");
   if (mode == "always_killed") ::raise(SIGKILL);
+  if (mode == "always_impossible") {
+    misbehave(channel, "impossible", request);
+    return;
+  }
   const bool strikes = request.ticket == strikes_at && (mode != "dies" || device == 1);
   if (strikes && misbehave(channel, mode, request)) return;
   channel.send(to_json(measured(request)));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "measure/check_queue.h"
+
 namespace tiletune {
 namespace {
 
@@ -68,6 +70,42 @@ TEST(LaunchTally, SaysHowManyOfHowMany) {
             "1 of 11 timed launches that were checked is wrong: C is off");
   EXPECT_EQ((LaunchTally{.checked = 11, .wrong = 2, .first_fault = "C is off"}).reason(),
             "2 of 11 timed launches that were checked are wrong: C is off");
+}
+
+TEST(LaunchTally, DropsResultsButKnowsThatChecksWereQueued) {
+  LaunchTally tally = known(40);
+  tally.checked = 5;
+  tally.wrong = 2;
+  tally.first_fault = "relative error 0.5 of C";
+  tally.drop_checks();
+  EXPECT_EQ(tally.wrong, 0U);
+  EXPECT_EQ(tally.queued, 1U);
+  tally.checked = tally.wrong = 1;
+  tally.first_fault = "relative error 0.1 of C";
+  EXPECT_EQ(tally.reason(), "1 of 1 timed launches that were checked is wrong: relative error 0.1 of C");
+}
+
+constexpr ErrorLimits kLimits{10, 0.01};
+
+Workload::SizedBuffer output(BufferRole role) { return {"C", ElementType::f16, 10000, role}; }
+
+TEST(LaunchCheck, ElementsThatWereNotWrittenAreNamedWhereTheyExplainTheFault) {
+  const LaunchCheck check{1e6, 30, 0, 300, 299};
+  ASSERT_TRUE(is_wrong(output(BufferRole::out), check, kLimits));
+  EXPECT_EQ(describe(output(BufferRole::out), check, kLimits), "299 of 10000 elements of C were not written");
+}
+
+TEST(LaunchCheck, AWrongElementMayHoldTheFillByChance) {
+  const LaunchCheck check{1e6, 30, 0, 9000, 3};
+  EXPECT_EQ(describe(output(BufferRole::out), check, kLimits),
+            "relative error 1 of C (bound 0.01), largest error 30");
+  EXPECT_EQ(describe(output(BufferRole::out), {0, 0, 200, 3, 3}, kLimits),
+            "200 of 10000 elements of C are not a number");
+}
+
+TEST(LaunchCheck, WhatIsReadAndWrittenIsNotFilled) {
+  EXPECT_EQ(describe(output(BufferRole::inout), {1e6, 30, 0, 3, 3}, kLimits),
+            "relative error 1 of C (bound 0.01), largest error 30");
 }
 
 }  // namespace

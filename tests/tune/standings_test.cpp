@@ -165,5 +165,18 @@ TEST_F(StandingsTest, ALeaderWhoseFinalsWereSlowerStillScreensOutWhomItHasScreen
   EXPECT_EQ(standings_.leader(stages_[0])->lowest_upper_us, 100);
 }
 
+TEST_F(StandingsTest, WithoutFinalsNothingIsKeptOfWhatWasScreenedOut) {
+  policy_.configurations = 0;
+  Standings without_finals(policy_, false);
+  for (Standings* standings : {&standings_, &without_finals}) {
+    Trial slow = row("slow", 200);
+    slow.outcome = Outcome::screened_out;
+    standings->add(stages_[0], 1, row("a", 100), nullptr);
+    standings->add(stages_[0], 2, row("b", 190), nullptr);
+    standings->add(stages_[0], 3, slow, nullptr);
+    EXPECT_EQ(standings->disqualify(stages_[0], "a", 1.5).size(), standings == &standings_ ? 1U : 0U);
+  }
+}
+
 }  // namespace
 }  // namespace tiletune
