@@ -2,9 +2,18 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/fs.h>
+#include <linux/sockios.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +88,57 @@ TEST_F(ConfinementTest, LimitsOfOtherProcessesStayAsTheyAre) {
   EXPECT_EQ(error_of([&] { return ::prlimit(::getppid(), RLIMIT_CPU, &limit, nullptr) == 0; }), EPERM);
   EXPECT_EQ(error_of([&] { return ::prlimit(0, RLIMIT_CPU, &limit, nullptr) == 0; }), 0);
   EXPECT_EQ(error_of([&] { return ::prlimit(::getpid(), RLIMIT_CPU, &limit, nullptr) == 0; }), 0);
+}
+
+TEST_F(ConfinementTest, NoDescriptorSignalsAnotherProcess) {
+  const int file = ::open("/dev/null", O_RDONLY);
+  const f_owner_ex parent{F_OWNER_PID, ::getpid()};
+  const int number = ::getpid();
+  EXPECT_EQ(error_of([&] { return ::fcntl(file, F_SETOWN, ::getppid()) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::fcntl(file, F_SETOWN_EX, &parent) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::fcntl(file, F_SETSIG, SIGKILL) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::ioctl(file, FIOSETOWN, &number) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::ioctl(file, SIOCSPGRP, &number) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::fcntl(file, F_SETFD, FD_CLOEXEC) == 0; }), 0);
+  EXPECT_EQ(error_of([&] { return ::fcntl(file, F_SETFL, O_NONBLOCK) == 0; }), 0);
+  ::close(file);
+}
+
+TEST_F(ConfinementTest, OtherProcessesAreNeitherSlowedNorSentMemory) {
+  const sched_param usual{};
+  EXPECT_EQ(error_of([&] { return ::sched_setscheduler(::getppid(), SCHED_BATCH, &usual) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::sched_setparam(::getppid(), &usual) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::sched_setscheduler(0, SCHED_BATCH, &usual) == 0; }), 0);
+  EXPECT_EQ(error_of([] { return ::setpriority(PRIO_PROCESS, ::getppid(), 19) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_ioprio_set, 1, ::getppid(), 3 << 13) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::shmget(IPC_PRIVATE, 4096, 0600) >= 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::msgget(IPC_PRIVATE, 0600) >= 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::semget(IPC_PRIVATE, 1, 0600) >= 0; }), EPERM);
+}
+
+TEST_F(ConfinementTest, FlagsOfFilesStayAsTheyAre) {
+  EXPECT_EQ(error_of([&] {
+              const int file = ::open(place("writable").c_str(), O_RDWR);
+              long flags = 0;
+              return ::ioctl(file, FS_IOC_SETFLAGS, &flags) == 0;
+            }),
+            EPERM);
+  EXPECT_EQ(error_of([&] {
+              const int file = ::open(place("writable").c_str(), O_RDWR);
+              fsxattr flags{};
+              return ::ioctl(file, FS_IOC_FSSETXATTR, &flags) == 0;
+            }),
+            EPERM);
+}
+
+TEST_F(ConfinementTest, TheSystemStaysAsItIs) {
+  // With values that fail otherwise where nothing refuses them.
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_delete_module, nullptr, 0) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_kexec_load, 0, ~0UL, nullptr, ~0UL) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_reboot, 0, 0, 0, nullptr) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_clock_settime, -1, nullptr) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_adjtimex, nullptr) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::sethostname("", ~std::size_t{0}) == 0; }), EPERM);
 }
 
 TEST_F(ConfinementTest, NothingIsStartedReachedOrSignalled) {
