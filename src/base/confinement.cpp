@@ -342,6 +342,17 @@ void restrict_system_calls() {
         fmt::format("cannot be confined: seccomp: thread {} has other filters of its own", failed));
 }
 
+/// Root's rights over the system; that to read everybody's files stays where it is, because the folders that
+/// may be read may be another user's. Programs, which get rights back, cannot be started.
+void drop_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> held{};
+  if (::syscall(SYS_capget, &header, held.data()) != 0) fail("capget");
+  const std::uint32_t kept = held[0].effective & CAP_TO_MASK(CAP_DAC_READ_SEARCH);
+  const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> left{{{kept, kept, 0}, {0, 0, 0}}};
+  if (::syscall(SYS_capset, &header, left.data()) != 0) fail("capset");
+}
+
 }  // namespace
 
 std::string why_not_confinable() {
@@ -356,6 +367,7 @@ std::string why_not_confinable() {
 void confine(const Confinement& reach) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("no_new_privs");
   restrict_files(reach);
+  drop_capabilities();
   restrict_system_calls();
 }
 

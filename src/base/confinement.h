@@ -16,8 +16,9 @@ struct Confinement {
 std::string why_not_confinable();
 
 /// Takes from this thread, and from all that it starts, for good: every file but those named, starting
-/// programs and processes (threads may be started), making sockets, and signalling or tracing other
-/// processes. Descriptors that are open stay open. Threads that run already keep their access to files.
+/// programs and processes (threads may be started), making sockets, signalling, tracing or slowing other
+/// processes, and root's capabilities except that of reading everybody's files. Descriptors that are open
+/// stay open. Threads that run already keep their access to files and their capabilities.
 /// Throws std::runtime_error where the system refuses.
 void confine(const Confinement& reach);
 

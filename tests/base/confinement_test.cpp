@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/sockios.h>
 #include <sched.h>
@@ -139,6 +140,29 @@ TEST_F(ConfinementTest, TheSystemStaysAsItIs) {
   EXPECT_EQ(error_of([] { return ::syscall(SYS_clock_settime, -1, nullptr) == 0; }), EPERM);
   EXPECT_EQ(error_of([] { return ::syscall(SYS_adjtimex, nullptr) == 0; }), EPERM);
   EXPECT_EQ(error_of([] { return ::sethostname("", ~std::size_t{0}) == 0; }), EPERM);
+}
+
+TEST_F(ConfinementTest, RootKeepsNothingButReadingTheFoldersThatWereNamed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  EXPECT_EQ(error_of([] {
+              __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+              __user_cap_data_struct held[2]{};
+              if (::syscall(SYS_capget, &header, held) != 0) return false;
+              const std::uint32_t others = ~CAP_TO_MASK(CAP_DAC_READ_SEARCH);
+              errno = E2BIG;
+              return ((held[0].effective | held[0].permitted) & others) == 0 && held[1].permitted == 0 &&
+                     held[0].inheritable == 0;
+            }),
+            0);
+  for (const char* folder : {"readable", "writable"}) {
+    ASSERT_EQ(::chown(place(folder).c_str(), 1234, 1234), 0);
+    ASSERT_EQ(::chmod(place(folder).c_str(), 0600), 0);
+    ASSERT_EQ(::chown(place(folder).parent_path().c_str(), 1234, 1234), 0);
+    ASSERT_EQ(::chmod(place(folder).parent_path().c_str(), 0700), 0);
+  }
+  EXPECT_EQ(error_of([&] { return opens("readable", O_RDONLY); }), 0);
+  EXPECT_EQ(error_of([&] { return opens("writable", O_RDWR); }), EACCES);
+  EXPECT_EQ(error_of([] { return ::chroot("/") == 0; }), EPERM);
 }
 
 TEST_F(ConfinementTest, NothingIsStartedReachedOrSignalled) {
