@@ -364,6 +364,12 @@ std::string why_not_confinable() {
   return errno == EOPNOTSUPP ? "Landlock is switched off" : "this kernel has no Landlock";
 }
 
+bool may_be_confined(bool must) {
+  const std::string why = why_not_confinable();
+  if (must && !why.empty()) throw std::runtime_error(fmt::format("kernels cannot be confined here: {}", why));
+  return why.empty();
+}
+
 void confine(const Confinement& reach) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("no_new_privs");
   restrict_files(reach);

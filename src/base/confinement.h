@@ -15,6 +15,10 @@ struct Confinement {
 /// and no profiler that was injected into it: those write files and open sockets of their own.
 std::string why_not_confinable();
 
+/// For a worker, whose libraries are not its parent's: false where it cannot be confined. Throws
+/// std::runtime_error instead where it `must` be.
+bool may_be_confined(bool must);
+
 /// Takes from this thread, and from all that it starts, for good: every file but those named, starting
 /// programs and processes (threads may be started), making sockets, signalling, tracing or slowing other
 /// processes, and root's capabilities except that of reading everybody's files. Descriptors that are open

@@ -258,6 +258,7 @@ void add_bench_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune bench my_kernels/axpy --set BLOCK=256 --problem 1000000 --gpu A100");
   command->callback([options, command, gpus, &action] {
     options->gpus.asked = gpus->count() > 0;
+    options->gpus.confined = options->compile.confined;
     action = [options, command] {
       check_flags_beside_model(*command);
       return run(*options);

@@ -83,6 +83,7 @@ CompilePoolOptions CompileOptions::pool_options(const TuneSpec& spec) const {
   options.timeout_s = spec.compile.timeout_s;
   options.max_memory_bytes = max_memory_bytes;
   options.cache_folder = cache_folder() / "cubin";
+  options.must_be_confined = confined;
   options.program = executable_path();
   return options;
 }

@@ -37,6 +37,7 @@ GpuClientOptions client_options(const GpuChoice& choice, int index) {
   GpuClientOptions options;
   options.program = executable_path();
   options.arguments = {"gpu-worker", std::to_string(index)};
+  if (choice.confined) options.arguments.emplace_back("--confined");
   options.open_timeout_s = choice.open_timeout_s;
   if (!choice.worker.empty()) {
     options.program = choice.worker.front();

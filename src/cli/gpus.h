@@ -17,6 +17,7 @@ struct GpuChoice {
   std::string indices;              ///< "0", "0,2" or "all": the driver's numbers of the GPUs to measure on
   bool asked = false;               ///< the person named them: no prediction takes their place
   std::vector<std::string> worker;  ///< in place of this executable's GPU worker; "{gpu}" is its GPU's number
+  bool confined = false;            ///< a worker that the system cannot confine measures nothing
   double open_timeout_s = GpuClientOptions{}.open_timeout_s;
 };
 

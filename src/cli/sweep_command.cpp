@@ -200,6 +200,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune sweep T1.json --replay A100.json.gz --strategy random --repeat 20");
   command->callback([options, command, gpus, database, &action] {
     options->gpus.asked = gpus->count() > 0;
+    options->gpus.confined = options->compile.confined;
     options->database_named = database->count() > 0;
     action = [options, command] {
       check_flags_beside_model(*command);

@@ -62,14 +62,14 @@ std::vector<Folder> toolkit_folders() {
 
 /// From here on the process reads its kernels' folders and the toolkit's headers, and writes nothing but
 /// answers.
-void confine_compiler(const Folders& folders, bool may_leave) {
-  if (!why_not_confinable().empty()) return;
+void confine_compiler(const Folders& folders, const WorkerSettings& settings) {
+  if (!may_be_confined(settings.must_be_confined)) return;
   const std::vector<Folder> toolkit = toolkit_folders();
   const Folder everything("/");
   Confinement reach;
   for (const auto& folder : folders) reach.readable.push_back(folder->descriptor());
   for (const Folder& folder : toolkit) reach.readable.push_back(folder.descriptor());
-  if (may_leave) reach.readable.push_back(everything.descriptor());
+  if (settings.may_leave) reach.readable.push_back(everything.descriptor());
   confine(reach);
 }
 
@@ -135,7 +135,7 @@ int serve(WorkerChannel& channel) {
   ::setenv("CUDA_CACHE_DISABLE", "1", 1);
   load_builtins();
   limit_memory(settings.max_memory_bytes);
-  confine_compiler(folders, settings.may_leave);
+  confine_compiler(folders, settings);
   const CompileWorker worker(std::move(folders), settings.max_memory_bytes);
   channel.send(ready_message());
   while (const auto message = channel.receive()) {
