@@ -71,8 +71,9 @@ bool is_of_this_machine(const Descriptor& mark) {
 void remove_marked(const fs::path& path, const Descriptor& folder) {
   std::error_code error;
   std::vector<fs::path> contents;
-  for (const auto& entry : fs::directory_iterator(fmt::format("/proc/self/fd/{}", folder.number()), error)) {
-    if (entry.path().filename() != kMark) contents.push_back(entry.path());
+  for (auto entry = fs::directory_iterator(fmt::format("/proc/self/fd/{}", folder.number()), error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename() != kMark) contents.push_back(entry->path());
   }
   for (const fs::path& entry : contents) fs::remove_all(entry, error);
   ::unlinkat(folder.number(), kMark, 0);
