@@ -1,5 +1,3 @@
-#include "store/merge.h"
-
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -12,6 +10,7 @@
 #include "store/database_impl.h"
 #include "store/integrity.h"
 #include "store/joining.h"
+#include "store/merge.h"
 #include "store/own_tables.h"
 #include "store/private_copy.h"
 #include "store/schema.h"
@@ -225,13 +224,17 @@ DatabaseCopy::DatabaseCopy(const fs::path& file, const fs::path& folder, const S
   copy_database(file, copy_, folder, stop);
   translating_errors(file, [&] {
     SQLite::Database copy = open_copy(copy_);
-    stopping(stop, copy, nullptr, [&] { check_integrity(copy); });
-    upgrade_copy(copy, file);
+    stopping(stop, copy, nullptr, [&] {
+      check_integrity(copy);
+      upgrade_copy(copy, file);
+    });
   });
   try {
     // Words that nobody knows would keep all rows of the output from being read.
     static constexpr std::array kWords{"outcome", "source"};
-    Database(copy_, Database::Mode::read_only).for_each({}, kWords, [](std::int64_t, const Trial&) {});
+    Database(copy_, Database::Mode::read_only).for_each({}, kWords, [&](std::int64_t, const Trial&) {
+      if (stop()) throw Stopped();
+    });
   } catch (const UserError& error) {
     throw UserError(error.message(), Where{file.string(), ""}, error.remedy());
   }
