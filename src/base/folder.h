@@ -10,15 +10,15 @@
 
 namespace tiletune {
 
+/// What becomes of symbolic links in the path to a folder.
+enum class Links { follow, refuse };
+
 /// A folder that stays open. Files in it are opened relative to its descriptor, so that a name means the same
 /// file however the path to the folder changes meanwhile, and no name leads out of it.
 class Folder {
  public:
-  /// What becomes of symbolic links in the path to the folder. A path that was resolved before has none, so
-  /// that one in it means that somebody exchanged a part of it.
-  enum class Links { follow, refuse };
-
-  /// Throws UserError when there is no such folder, or it cannot be opened.
+  /// A path that was resolved before has no symbolic links, so that one in it means that somebody exchanged a
+  /// part of it. Throws UserError when there is no such folder, or it cannot be opened.
   explicit Folder(const std::filesystem::path& path, Links links = Links::follow);
 
   /// One that is open already, by the path that it is called by.
