@@ -33,8 +33,8 @@ class Folder {
 
   /// Opens the regular file `name` beneath the folder for reading. Symbolic links are followed as long as
   /// they stay beneath it (openat2, RESOLVE_BENEATH). Not open, with errno, when there is none: EXDEV where
-  /// the name or a link leads out, EINVAL for what is not a regular file. Never waits and never starts a
-  /// device.
+  /// the name or a link leads out, EINVAL for what is not a regular file, ENOTSUP where /proc is not mounted.
+  /// Never waits and never starts a device.
   Descriptor open(const std::filesystem::path& name) const;
 
   /// Whether anything lies beneath the folder under that name.
