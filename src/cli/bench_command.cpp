@@ -185,6 +185,7 @@ int run(const BenchCommand& options) {
   sweep.remeasure = true;
   sweep.interrupted = interrupted;
   ConsoleObserver observer(options.quiet);
+  tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
   observer.wait_for_others(database);
   const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep, observer);
   observer.finish();

@@ -88,6 +88,11 @@ CompilePoolOptions CompileOptions::pool_options(const TuneSpec& spec) const {
   return options;
 }
 
+void tell_if_not_confined(const std::function<void(const std::string& line)>& tell) {
+  if (const std::string why = why_not_confinable(); !why.empty())
+    tell(fmt::format("kernels are not confined here: {}", why));
+}
+
 std::vector<Source> parse_sources(const std::vector<std::string>& texts) {
   std::vector<Source> sources;
   for (const std::string& text : texts) {

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 
-#include "base/confinement.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -109,8 +108,7 @@ int run(const SweepCommand& options) {
   }
   ConsoleObserver observer(options.quiet);
   for (const std::string& note : gpus.notes) observer.on_note(note);
-  if (const std::string why = why_not_confinable(); !why.empty())
-    observer.on_note(fmt::format("kernels are not confined here: {}", why));
+  tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
   observer.wait_for_others(database, spec.budget.seconds);
   sweep.spent_s = seconds_since(started);
   const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep, observer);
