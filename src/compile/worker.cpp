@@ -9,6 +9,8 @@
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "base/confinement.h"
@@ -137,6 +139,10 @@ int serve(WorkerChannel& channel) {
   limit_memory(settings.max_memory_bytes);
   confine_compiler(folders, settings);
   const CompileWorker worker(std::move(folders), settings.max_memory_bytes);
+  if (!notices_includes())
+    throw std::runtime_error("NVRTC " + nvrtc_version() +
+                             " opens headers in a way that tiletune does not notice, so that changes of them "
+                             "would go unseen: use another version of the CUDA toolkit");
   channel.send(ready_message());
   while (const auto message = channel.receive()) {
     const CompileReply reply = worker.work_on(*message);
