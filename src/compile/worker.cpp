@@ -48,18 +48,26 @@ void load_builtins() {
   ::dlopen((nvrtc.parent_path() / name).c_str(), RTLD_NOW);
 }
 
-/// The CUDA toolkit's headers, also where its folders are full of links to other places.
+/// The CUDA toolkit's headers, also where its folder and those in it are full of links to other places.
 std::vector<Folder> toolkit_folders() {
-  std::vector<Folder> folders;
+  namespace fs = std::filesystem;
   const auto toolkit = cuda_include_folder();
-  if (!toolkit) return folders;
-  folders.emplace_back(*toolkit);
-  for (const char* name : {"cuda_fp16.h", "cccl/cuda/barrier", "cccl/cub/cub.cuh", "crt/host_defines.h"}) {
+  if (!toolkit) return {};
+  std::set<fs::path> places{*toolkit};
+  const auto add = [&](const fs::path& name) {
     std::error_code missing;
-    const std::filesystem::path file = std::filesystem::canonical(*toolkit / name, missing);
-    if (!missing) folders.emplace_back(file.parent_path());
+    const fs::path place = fs::canonical(name, missing);
+    if (!missing) places.insert(fs::is_directory(place, missing) ? place : place.parent_path());
+  };
+  std::error_code error;
+  for (auto entry = fs::directory_iterator(*toolkit, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_symlink(ignored)) add(entry->path());
   }
-  return folders;
+  for (const char* name : {"cuda_fp16.h", "cccl/cuda/barrier", "cccl/cub/cub.cuh", "crt/host_defines.h"})
+    add(*toolkit / name);
+  return {places.begin(), places.end()};
 }
 
 /// From here on the process reads its kernels' folders and the toolkit's headers, and writes nothing but
