@@ -158,7 +158,6 @@ constexpr std::array kForbidden{
     long{SYS_pidfd_getfd},
     long{SYS_process_vm_readv},
     long{SYS_process_vm_writev},
-    long{SYS_setpriority},
     long{SYS_ioprio_set},
     long{SYS_shmget},
     long{SYS_shmat},
@@ -310,16 +309,20 @@ class SystemCallFilter {
   std::vector<sock_filter> filter_;
 };
 
-std::vector<sock_filter> system_call_filter() {
+std::vector<sock_filter> system_call_filter(bool sets_priorities) {
   SystemCallFilter filter;
   for (const long call : kForbidden) filter.refuse(call, EPERM);
   // Its flags lie in memory, where no filter can look; the C library then uses clone.
   filter.refuse(SYS_clone3, ENOSYS);
   filter.refuse_without_bit(SYS_clone, 0, CLONE_THREAD);
-  // Its own limits alone: that of another's time would end it. A thread may set its own scheduling.
+  // Its own limits alone: that of another's time would end it.
   const auto own_process = static_cast<std::uint32_t>(::getpid());
-  for (const long call : {SYS_prlimit64, SYS_sched_setparam, SYS_sched_setscheduler, SYS_sched_setattr})
-    filter.refuse_unless(call, 0, {0, own_process});
+  filter.refuse_unless(SYS_prlimit64, 0, {0, own_process});
+  if (!sets_priorities) {
+    filter.refuse(SYS_setpriority, EPERM);
+    for (const long call : {SYS_sched_setparam, SYS_sched_setscheduler, SYS_sched_setattr})
+      filter.refuse_unless(call, 0, {0, own_process});
+  }
   // abort() signals its own process.
   filter.refuse_unless(SYS_tgkill, 0, {own_process});
   // The owner of a descriptor is sent a signal, of a kind that can be chosen, by whoever writes to its other
@@ -330,8 +333,8 @@ std::vector<sock_filter> system_call_filter() {
   return std::move(filter).allowing_the_rest();
 }
 
-void restrict_system_calls() {
-  std::vector<sock_filter> filter = system_call_filter();
+void restrict_system_calls(bool sets_priorities) {
+  std::vector<sock_filter> filter = system_call_filter(sets_priorities);
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   // With all threads, which a library may have started.
   const long failed = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
@@ -374,7 +377,7 @@ void confine(const Confinement& reach) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("no_new_privs");
   restrict_files(reach);
   drop_capabilities();
-  restrict_system_calls();
+  restrict_system_calls(reach.sets_priorities);
 }
 
 }  // namespace tiletune

@@ -9,6 +9,9 @@ namespace tiletune {
 struct Confinement {
   std::vector<int> readable;  ///< may be read, with all that lies beneath
   std::vector<int> writable;  ///< may be read and written, but nothing is made, renamed or removed
+  /// Priorities and scheduling may be set by number: a GPU's driver may do so with its threads, which no
+  /// filter can tell from other processes.
+  bool sets_priorities = false;
 };
 
 /// Why this process cannot be confined; empty where it can be. That needs Landlock (Linux 5.13) and seccomp,

@@ -60,7 +60,7 @@ void confine_gpu_worker(bool must) {
     if (entry.path().filename().string().starts_with("nvidia")) devices.insert(entry.path());
   }
   const std::vector<Descriptor> written = places(devices);
-  confine({numbers(read), numbers(written)});
+  confine({numbers(read), numbers(written), true});
 }
 
 }  // namespace tiletune

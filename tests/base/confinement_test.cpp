@@ -47,12 +47,12 @@ class ConfinementTest : public testing::Test {
 
   fs::path place(const std::string& folder) const { return scratch_.path() / folder / "file"; }
 
-  int error_of(const std::function<bool()>& action) const {
+  int error_of(const std::function<bool()>& action, bool sets_priorities = false) const {
     const pid_t child = ::fork();
     if (child == 0) {
       const Folder readable(scratch_.path() / "readable");
       const Folder writable(scratch_.path() / "writable");
-      confine({{readable.descriptor()}, {writable.descriptor()}});
+      confine({{readable.descriptor()}, {writable.descriptor()}, sets_priorities});
       errno = 0;
       ::_exit(action() ? 0 : errno);
     }
@@ -111,6 +111,8 @@ TEST_F(ConfinementTest, OtherProcessesAreNeitherSlowedNorSentMemory) {
   EXPECT_EQ(error_of([&] { return ::sched_setparam(::getppid(), &usual) == 0; }), EPERM);
   EXPECT_EQ(error_of([&] { return ::sched_setscheduler(0, SCHED_BATCH, &usual) == 0; }), 0);
   EXPECT_EQ(error_of([] { return ::setpriority(PRIO_PROCESS, ::getppid(), 19) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::setpriority(PRIO_PROCESS, 0, 19) == 0; }, true), 0);
+  EXPECT_EQ(error_of([&] { return ::sched_setscheduler(::gettid(), SCHED_BATCH, &usual) == 0; }, true), 0);
   EXPECT_EQ(error_of([] { return ::syscall(SYS_ioprio_set, 1, ::getppid(), 3 << 13) == 0; }), EPERM);
   EXPECT_EQ(error_of([] { return ::shmget(IPC_PRIVATE, 4096, 0600) >= 0; }), EPERM);
   EXPECT_EQ(error_of([] { return ::msgget(IPC_PRIVATE, 0600) >= 0; }), EPERM);
