@@ -1,3 +1,5 @@
+#include "store/merge.h"
+
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -10,7 +12,6 @@
 #include "store/database_impl.h"
 #include "store/integrity.h"
 #include "store/joining.h"
-#include "store/merge.h"
 #include "store/own_tables.h"
 #include "store/private_copy.h"
 #include "store/schema.h"
