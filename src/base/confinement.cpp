@@ -1,12 +1,17 @@
 #include "base/confinement.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <link.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 #include <linux/landlock.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -22,6 +27,7 @@
 #include <initializer_list>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "base/descriptor.h"
 
@@ -125,8 +131,9 @@ std::string injected_profiler() {
 constexpr long kFchmodat2 = 452;
 constexpr long kSetxattrat = 463;
 constexpr long kRemovexattrat = 466;
+constexpr long kFileSetattr = 469;
 
-/// System calls that start, trace or signal processes, reach other machines, change what is mounted, or
+/// System calls that start, trace, signal or slow processes, reach other machines, change the system, or
 /// change files in ways that Landlock does not control.
 constexpr std::array kForbidden{
     long{SYS_execve},
@@ -151,6 +158,18 @@ constexpr std::array kForbidden{
     long{SYS_pidfd_getfd},
     long{SYS_process_vm_readv},
     long{SYS_process_vm_writev},
+    long{SYS_ioprio_set},
+    long{SYS_shmget},
+    long{SYS_shmat},
+    long{SYS_shmctl},
+    long{SYS_msgget},
+    long{SYS_msgsnd},
+    long{SYS_msgrcv},
+    long{SYS_msgctl},
+    long{SYS_semget},
+    long{SYS_semop},
+    long{SYS_semtimedop},
+    long{SYS_semctl},
     // the system
     long{SYS_bpf},
     long{SYS_unshare},
@@ -162,6 +181,18 @@ constexpr std::array kForbidden{
     long{SYS_request_key},
     long{SYS_userfaultfd},
     long{SYS_open_by_handle_at},
+    long{SYS_init_module},
+    long{SYS_finit_module},
+    long{SYS_delete_module},
+    long{SYS_kexec_load},
+    long{SYS_kexec_file_load},
+    long{SYS_reboot},
+    long{SYS_settimeofday},
+    long{SYS_clock_settime},
+    long{SYS_adjtimex},
+    long{SYS_clock_adjtime},
+    long{SYS_sethostname},
+    long{SYS_setdomainname},
     // files
     long{SYS_truncate},
     long{SYS_fchmod},
@@ -178,6 +209,11 @@ constexpr std::array kForbidden{
     long{SYS_fremovexattr},
     kSetxattrat,
     kRemovexattrat,
+    kFileSetattr,
+#ifdef SYS_iopl
+    long{SYS_iopl},
+    long{SYS_ioperm},
+#endif
 #ifdef SYS_fork
     long{SYS_fork},
     long{SYS_vfork},
@@ -189,6 +225,10 @@ constexpr std::array kForbidden{
     long{SYS_futimesat},
 #endif
 };
+
+// Of Linux; the C library hides some of them.
+constexpr std::uint32_t kSetOwnerByKind = 15;  ///< F_SETOWN_EX
+constexpr std::uint32_t kSetSignal = 10;       ///< F_SETSIG
 
 constexpr std::uint32_t at(std::size_t member) { return static_cast<std::uint32_t>(member); }
 /// Of a 64-bit argument, on a little-endian machine.
@@ -215,38 +255,105 @@ constexpr std::uint32_t refusal(int error) {
   return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(error) & SECCOMP_RET_DATA);
 }
 
-std::vector<sock_filter> system_call_filter() {
-  // What another architecture's calls are called here is not known.
-  std::vector<sock_filter> filter{load(at(offsetof(seccomp_data, arch))), jump_if_equal(kArchitecture, 1),
-                                  answer(SECCOMP_RET_KILL_PROCESS), load(at(offsetof(seccomp_data, nr)))};
-  const auto add = [&](std::initializer_list<sock_filter> part) { filter.insert(filter.end(), part); };
+/// Which system calls are refused. The rules of a call stand together; what none of them refuses is allowed.
+class SystemCallFilter {
+ public:
+  SystemCallFilter() {
+    // What another architecture's calls are called here is not known.
+    add({load(at(offsetof(seccomp_data, arch))), jump_if_equal(kArchitecture, 1),
+         answer(SECCOMP_RET_KILL_PROCESS), load_call()});
 #if defined(__x86_64__)
-  constexpr std::uint32_t kX32 = 0x40000000;
-  add({skip_below(kX32, 1), answer(refusal(ENOSYS))});
+    constexpr std::uint32_t kX32 = 0x40000000;
+    add({skip_below(kX32, 1), answer(refusal(ENOSYS))});
 #endif
-  for (const long call : kForbidden)
-    add({skip_unless_equal(static_cast<std::uint32_t>(call), 1), answer(refusal(EPERM))});
+  }
+
+  void refuse(long call, int error) {
+    add({skip_unless_equal(static_cast<std::uint32_t>(call), 1), answer(refusal(error))});
+  }
+
+  void refuse_without_bit(long call, int argument, std::uint32_t bit) {
+    add({skip_unless_equal(static_cast<std::uint32_t>(call), 4), load(low_half(argument)),
+         jump_if_any_bit(bit, 1), answer(refusal(EPERM)), load_call()});
+  }
+
+  /// Where the argument has one of the values.
+  void refuse_where(long call, int argument, std::initializer_list<std::uint32_t> values) {
+    begin(call, argument, values.size() + 4);
+    auto left = static_cast<std::uint8_t>(values.size());
+    for (const std::uint32_t value : values) filter_.push_back(jump_if_equal(value, left--));
+    add({BPF_STMT(BPF_JMP | BPF_JA, 1), answer(refusal(EPERM)), load_call()});
+  }
+
+  /// Where it has none of them.
+  void refuse_unless(long call, int argument, std::initializer_list<std::uint32_t> values) {
+    begin(call, argument, values.size() + 3);
+    auto left = static_cast<std::uint8_t>(values.size());
+    for (const std::uint32_t value : values) filter_.push_back(jump_if_equal(value, left--));
+    add({answer(refusal(EPERM)), load_call()});
+  }
+
+  std::vector<sock_filter> allowing_the_rest() && {
+    filter_.push_back(answer(SECCOMP_RET_ALLOW));
+    return std::move(filter_);
+  }
+
+ private:
+  static sock_filter load_call() { return load(at(offsetof(seccomp_data, nr))); }
+  void add(std::initializer_list<sock_filter> part) { filter_.insert(filter_.end(), part); }
+  void begin(long call, int argument, std::size_t count) {
+    add({skip_unless_equal(static_cast<std::uint32_t>(call), static_cast<std::uint8_t>(count)),
+         load(low_half(argument))});
+  }
+
+  std::vector<sock_filter> filter_;
+};
+
+std::vector<sock_filter> system_call_filter(bool sets_priorities) {
+  SystemCallFilter filter;
+  for (const long call : kForbidden) filter.refuse(call, EPERM);
   // Its flags lie in memory, where no filter can look; the C library then uses clone.
-  add({skip_unless_equal(SYS_clone3, 1), answer(refusal(ENOSYS))});
-  add({skip_unless_equal(SYS_clone, 3), load(low_half(0)), jump_if_any_bit(CLONE_THREAD, 1),
-       answer(refusal(EPERM)), load(at(offsetof(seccomp_data, nr)))});
+  filter.refuse(SYS_clone3, ENOSYS);
+  filter.refuse_without_bit(SYS_clone, 0, CLONE_THREAD);
   // Its own limits alone: that of another's time would end it.
   const auto own_process = static_cast<std::uint32_t>(::getpid());
-  add({skip_unless_equal(SYS_prlimit64, 4), load(low_half(0)), jump_if_equal(0, 2),
-       jump_if_equal(own_process, 1), answer(refusal(EPERM)), load(at(offsetof(seccomp_data, nr)))});
+  filter.refuse_unless(SYS_prlimit64, 0, {0, own_process});
+  if (!sets_priorities) {
+    filter.refuse(SYS_setpriority, EPERM);
+    for (const long call : {SYS_sched_setparam, SYS_sched_setscheduler, SYS_sched_setattr})
+      filter.refuse_unless(call, 0, {0, own_process});
+  }
   // abort() signals its own process.
-  add({skip_unless_equal(SYS_tgkill, 3), load(low_half(0)), jump_if_equal(own_process, 1),
-       answer(refusal(EPERM))});
-  filter.push_back(answer(SECCOMP_RET_ALLOW));
-  return filter;
+  filter.refuse_unless(SYS_tgkill, 0, {own_process});
+  // The owner of a descriptor is sent a signal, of a kind that can be chosen, by whoever writes to its other
+  // end. Landlock controls that since Linux 6.12.
+  filter.refuse_where(SYS_fcntl, 1, {F_SETOWN, kSetOwnerByKind, kSetSignal});
+  filter.refuse_where(
+      SYS_ioctl, 1, {FIOSETOWN, SIOCSPGRP, std::uint32_t{FS_IOC_SETFLAGS}, std::uint32_t{FS_IOC_FSSETXATTR}});
+  return std::move(filter).allowing_the_rest();
 }
 
-void restrict_system_calls() {
-  std::vector<sock_filter> filter = system_call_filter();
+void restrict_system_calls(bool sets_priorities) {
+  std::vector<sock_filter> filter = system_call_filter(sets_priorities);
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   // With all threads, which a library may have started.
-  if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
-    fail("seccomp");
+  const long failed = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+  if (failed < 0) fail("seccomp");
+  // The number of a thread, and no errno.
+  if (failed > 0)
+    throw std::runtime_error(
+        fmt::format("cannot be confined: seccomp: thread {} has other filters of its own", failed));
+}
+
+/// Root's rights over the system; that to read everybody's files stays where it is, because the folders that
+/// may be read may be another user's. Programs, which get rights back, cannot be started.
+void drop_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> held{};
+  if (::syscall(SYS_capget, &header, held.data()) != 0) fail("capget");
+  const std::uint32_t kept = held[0].effective & CAP_TO_MASK(CAP_DAC_READ_SEARCH);
+  const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> left{{{kept, kept, 0}, {0, 0, 0}}};
+  if (::syscall(SYS_capset, &header, left.data()) != 0) fail("capset");
 }
 
 }  // namespace
@@ -260,10 +367,17 @@ std::string why_not_confinable() {
   return errno == EOPNOTSUPP ? "Landlock is switched off" : "this kernel has no Landlock";
 }
 
+bool may_be_confined(bool must) {
+  const std::string why = why_not_confinable();
+  if (must && !why.empty()) throw std::runtime_error(fmt::format("kernels cannot be confined here: {}", why));
+  return why.empty();
+}
+
 void confine(const Confinement& reach) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("no_new_privs");
   restrict_files(reach);
-  restrict_system_calls();
+  drop_capabilities();
+  restrict_system_calls(reach.sets_priorities);
 }
 
 }  // namespace tiletune

@@ -9,15 +9,23 @@ namespace tiletune {
 struct Confinement {
   std::vector<int> readable;  ///< may be read, with all that lies beneath
   std::vector<int> writable;  ///< may be read and written, but nothing is made, renamed or removed
+  /// Priorities and scheduling may be set by number: a GPU's driver may do so with its threads, which no
+  /// filter can tell from other processes.
+  bool sets_priorities = false;
 };
 
 /// Why this process cannot be confined; empty where it can be. That needs Landlock (Linux 5.13) and seccomp,
 /// and no profiler that was injected into it: those write files and open sockets of their own.
 std::string why_not_confinable();
 
+/// For a worker, whose libraries are not its parent's: false where it cannot be confined. Throws
+/// std::runtime_error instead where it `must` be.
+bool may_be_confined(bool must);
+
 /// Takes from this thread, and from all that it starts, for good: every file but those named, starting
-/// programs and processes (threads may be started), making sockets, and signalling or tracing other
-/// processes. Descriptors that are open stay open. Threads that run already keep their access to files.
+/// programs and processes (threads may be started), making sockets, signalling, tracing or slowing other
+/// processes, and root's capabilities except that of reading everybody's files. Descriptors that are open
+/// stay open. Threads that run already keep their access to files and their capabilities.
 /// Throws std::runtime_error where the system refuses.
 void confine(const Confinement& reach);
 

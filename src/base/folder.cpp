@@ -25,12 +25,22 @@ int find_place(int folder, const char* name, std::uint64_t flags, std::uint64_t 
   open_how how{};
   how.flags = flags | O_PATH | O_CLOEXEC;
   how.resolve = resolve;
+  // EAGAIN: something was renamed while the kernel followed the name. Somebody may do so without end.
+  constexpr int kMostAttempts = 1000;
   int descriptor = -1;
-  do {
-    // EAGAIN: something was renamed while the kernel followed the name.
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     descriptor = static_cast<int>(::syscall(SYS_openat2, folder, name, &how, sizeof how));
-  } while (descriptor < 0 && (errno == EAGAIN || errno == EINTR));
+    if (descriptor >= 0 || (errno != EAGAIN && errno != EINTR)) break;
+  }
   return descriptor;
+}
+
+/// What openat2 says where there is none; EPERM comes from filters of system calls that do not know it.
+bool lacks_openat2(int error) { return error == ENOSYS || error == EPERM; }
+
+UserError no_openat2(const Where& where) {
+  return {"cannot be opened: this system has no openat2()", where,
+          "Use Linux 5.6 or newer; in a container, one whose seccomp profile allows openat2."};
 }
 
 constexpr std::uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
@@ -47,6 +57,7 @@ Folder::Folder(const fs::path& path, Links links)
       descriptor_(find_place(AT_FDCWD, path.empty() ? "." : path.c_str(), O_DIRECTORY,
                              links == Links::refuse ? RESOLVE_NO_SYMLINKS : 0)) {
   if (descriptor_.is_open()) return;
+  if (lacks_openat2(errno)) throw no_openat2({path.string(), ""});
   throw UserError(fmt::format("this folder cannot be opened: {}", std::strerror(errno)),
                   Where{path.string(), ""}, "Check the path and the permissions of the folder.");
 }
@@ -74,7 +85,9 @@ Descriptor Folder::open(const fs::path& name) const {
   }
   // The file that was looked at, whatever the name means by now.
   const std::string same = fmt::format("/proc/self/fd/{}", place.number());
-  return Descriptor(::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  Descriptor file(::open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!file.is_open() && errno == ENOENT) errno = ENOTSUP;  // there is no /proc
+  return file;
 }
 
 bool Folder::has(const fs::path& name) const {
@@ -94,7 +107,10 @@ std::string Folder::read(const fs::path& name, std::size_t limit_bytes) const {
                       "Copy the file there, or pass --allow-outside-paths.");
     case EINVAL:
       throw UserError("this is not a regular file", where, "Name a file.");
+    case ENOTSUP:
+      throw UserError("cannot be opened: /proc is not mounted", where, "Mount it: mount -t proc proc /proc");
     default:
+      if (lacks_openat2(errno)) throw no_openat2(where);
       throw UserError(fmt::format("cannot be opened: {}", std::strerror(errno)), where,
                       "Check the path and the permissions of the file.");
   }

@@ -10,15 +10,15 @@
 
 namespace tiletune {
 
+/// What becomes of symbolic links in the path to a folder.
+enum class Links { follow, refuse };
+
 /// A folder that stays open. Files in it are opened relative to its descriptor, so that a name means the same
 /// file however the path to the folder changes meanwhile, and no name leads out of it.
 class Folder {
  public:
-  /// What becomes of symbolic links in the path to the folder. A path that was resolved before has none, so
-  /// that one in it means that somebody exchanged a part of it.
-  enum class Links { follow, refuse };
-
-  /// Throws UserError when there is no such folder, or it cannot be opened.
+  /// A path that was resolved before has no symbolic links, so that one in it means that somebody exchanged a
+  /// part of it. Throws UserError when there is no such folder, or it cannot be opened.
   explicit Folder(const std::filesystem::path& path, Links links = Links::follow);
 
   /// One that is open already, by the path that it is called by.
@@ -33,8 +33,8 @@ class Folder {
 
   /// Opens the regular file `name` beneath the folder for reading. Symbolic links are followed as long as
   /// they stay beneath it (openat2, RESOLVE_BENEATH). Not open, with errno, when there is none: EXDEV where
-  /// the name or a link leads out, EINVAL for what is not a regular file. Never waits and never starts a
-  /// device.
+  /// the name or a link leads out, EINVAL for what is not a regular file, ENOTSUP where /proc is not mounted.
+  /// Never waits and never starts a device.
   Descriptor open(const std::filesystem::path& name) const;
 
   /// Whether anything lies beneath the folder under that name.

@@ -55,7 +55,7 @@ fs::path cache_folder() {
         "Set XDG_CACHE_HOME to a folder of your own that can be written.");
   }
   fs::path last_resort = temporary / ("tiletune-" + std::to_string(::geteuid()));
-  const std::string distrust = folder_distrust(last_resort, Links::refused);
+  const std::string distrust = folder_distrust(last_resort, Links::refuse);
   if (distrust.empty()) return last_resort;
   throw UserError(distrust, Where{last_resort.string(), ""},
                   "Set XDG_CACHE_HOME to a folder of your own that can be written.");

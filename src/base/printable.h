@@ -26,7 +26,8 @@ DecodedCharacter decode_character(std::string_view text);
 /// compiler logs come from files of other people.
 std::string printable(std::string_view text);
 
-/// What a process printed, as rows keep it: each line as printable() makes it, trimmed, 4 KiB at most.
+/// What a process printed, as rows keep it: each line as printable() makes it, without white space at
+/// its ends; of more than 4 KiB the beginning, and "...".
 std::string printed_text(std::string_view raw);
 
 }  // namespace tiletune

@@ -65,7 +65,7 @@ std::string folder_distrust(const fs::path& path, Links links) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return "";
   if (!S_ISLNK(status.st_mode)) return distrust_of(status);
-  if (links == Links::refused) return "this is a symbolic link, not a folder of your own";
+  if (links == Links::refuse) return "this is a symbolic link, not a folder of your own";
   if (status.st_uid == ::geteuid()) return distrust_of_target(path);
   return fmt::format("this symbolic link belongs to the user {}, not to you ({})", status.st_uid,
                      ::geteuid());

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/descriptor.h"
+#include "base/folder.h"
 
 namespace tiletune {
 
@@ -15,11 +16,9 @@ namespace tiletune {
 /// and when it cannot be made; on a full disk it is left out.
 void make_private_folder(const std::filesystem::path& path);
 
-enum class Links { followed, refused };
-
 /// Why make_private_folder() would refuse it, or that it is a link and those are refused; else empty. Changes
 /// nothing.
-std::string folder_distrust(const std::filesystem::path& path, Links links = Links::followed);
+std::string folder_distrust(const std::filesystem::path& path, Links links = Links::follow);
 
 /// Whether what is open is a folder, the user's own, and closed to the writing of others.
 bool is_private_folder(const Descriptor& folder);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/host_name.h"
 #include "base/private_folder.h"
 
 namespace tiletune {
@@ -38,21 +39,15 @@ fs::path folder_for_temporary_files() {
                   Where{"TMPDIR", ""}, "Set it to a folder that can be written.");
 }
 
-/// Stands in the mark: some file systems are shared by machines that do not see each other's locks.
-std::string this_machine() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 bool lock(const Descriptor& file) { return ::flock(file.number(), LOCK_EX | LOCK_NB) == 0; }
 
-/// Nobody sees the mark before it is locked. Not open where that cannot be done.
+/// Nobody sees the mark before it is locked. It names this machine: some file systems are shared by machines
+/// that do not see each other's locks. Not open where that cannot be done.
 Descriptor make_mark(const fs::path& folder) {
   const fs::path unfinished = folder / kUnfinishedMark;
   Descriptor mark(::open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!mark.is_open()) return mark;
-  const std::string machine = this_machine();
+  const std::string machine = host_name();
   const auto written = ::write(mark.number(), machine.data(), machine.size());
   if (lock(mark) && written == static_cast<ssize_t>(machine.size()) &&
       ::rename(unfinished.c_str(), (folder / kMark).c_str()) == 0)
@@ -64,15 +59,16 @@ Descriptor make_mark(const fs::path& folder) {
 bool is_of_this_machine(const Descriptor& mark) {
   std::array<char, 256> content{};
   const ssize_t length = ::read(mark.number(), content.data(), content.size());
-  return length >= 0 && std::string_view(content.data(), static_cast<std::size_t>(length)) == this_machine();
+  return length >= 0 && std::string_view(content.data(), static_cast<std::size_t>(length)) == host_name();
 }
 
 /// The mark goes last, so that whoever is killed here leaves a folder that is still marked.
 void remove_marked(const fs::path& path, const Descriptor& folder) {
   std::error_code error;
   std::vector<fs::path> contents;
-  for (const auto& entry : fs::directory_iterator(fmt::format("/proc/self/fd/{}", folder.number()), error)) {
-    if (entry.path().filename() != kMark) contents.push_back(entry.path());
+  for (auto entry = fs::directory_iterator(fmt::format("/proc/self/fd/{}", folder.number()), error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename() != kMark) contents.push_back(entry->path());
   }
   for (const fs::path& entry : contents) fs::remove_all(entry, error);
   ::unlinkat(folder.number(), kMark, 0);

@@ -5,11 +5,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <ext/stdio_filebuf.h>
 #include <fstream>
 #include <optional>
 #include <random>
 #include <system_error>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/unfinished_file.h"
@@ -35,6 +37,22 @@ std::string draft_name(const fs::path& target) {
   return fmt::format("{}.{:08x}{:08x}", target.string(), random(), random());
 }
 
+using Buffer = __gnu_cxx::stdio_filebuf<char>;
+
+/// `path` is for messages.
+void write_through(const fs::path& path, std::filebuf& file,
+                   const std::function<void(std::ostream&)>& write) {
+  if (!file.is_open()) fail(path, kNotWritten, errno);
+  std::ostream out(&file);
+  try {
+    out.exceptions(std::ios::badbit | std::ios::failbit);
+    write(out);
+    if (file.close() == nullptr) fail(path, kNotWritten, errno);
+  } catch (const std::ios_base::failure&) {
+    fail(path, kNotWritten, errno);
+  }
+}
+
 /// A new empty file beside another one; removed unless it has taken that one's place, with its permissions.
 /// Until then it is private where it replaces one, which may be secret.
 class Draft {
@@ -44,10 +62,9 @@ class Draft {
     if (target.has_parent_path()) fs::create_directories(target.parent_path(), ignored);
     struct stat old {};
     if (::stat(target.c_str(), &old) == 0) permissions_ = old.st_mode & ~static_cast<mode_t>(S_IFMT);
-    const int fd =
-        ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions_ ? kPrivate : permissions);
-    if (fd < 0) fail(target, kNotWritten, errno);
-    ::close(fd);
+    descriptor_ = Descriptor(
+        ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions_ ? kPrivate : permissions));
+    if (!descriptor_.is_open()) fail(target, kNotWritten, errno);
     name_ = name;
   }
   ~Draft() {
@@ -57,11 +74,15 @@ class Draft {
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
 
-  const std::string& name() const { return name_; }
+  /// What is written comes into the file that was made here, whatever its name means by now.
+  void write(const std::function<void(std::ostream&)>& write) {
+    Buffer buffer(::fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0), std::ios::out | std::ios::binary);
+    write_through(target_, buffer, write);
+  }
 
   void replace_target() {
     std::error_code error;
-    if (permissions_) ::chmod(name_.c_str(), *permissions_);
+    if (permissions_) ::fchmod(descriptor_.number(), *permissions_);
     fs::rename(name_, target_, error);
     if (error) fail(target_, "cannot be replaced", error.value());
     name_.clear();
@@ -70,26 +91,14 @@ class Draft {
  private:
   fs::path target_;
   std::string name_;
+  Descriptor descriptor_;
   std::optional<mode_t> permissions_;  ///< of the file there; none: there is none yet
 };
-
-void write_through(const fs::path& path, const std::string& place,
-                   const std::function<void(std::ostream&)>& write) {
-  std::ofstream out(place, std::ios::binary);
-  if (!out) fail(path, kNotWritten, errno);
-  try {
-    out.exceptions(std::ios::badbit | std::ios::failbit);
-    write(out);
-    out.close();
-  } catch (const std::ios_base::failure&) {
-    fail(path, kNotWritten, errno);
-  }
-}
 
 void stream_atomically(const fs::path& target, const std::string& name,
                        const std::function<void(std::ostream&)>& write, mode_t permissions = kUmaskDecides) {
   Draft draft(target, name, permissions);
-  write_through(target, draft.name(), write);
+  draft.write(write);
   draft.replace_target();
 }
 
@@ -106,7 +115,11 @@ void stream_to_file(const fs::path& path, const std::function<void(std::ostream&
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   // Also the pipe behind /dev/stdout, whose link names no file.
-  if (fs::exists(status) && !fs::is_regular_file(status)) return write_through(path, path.string(), write);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    std::filebuf file;
+    file.open(path, std::ios::out | std::ios::binary);
+    return write_through(path, file, write);
+  }
   fs::path target = path;
   if (fs::is_symlink(path, error)) {
     target = fs::weakly_canonical(path, error);

@@ -185,6 +185,7 @@ int run(const BenchCommand& options) {
   sweep.remeasure = true;
   sweep.interrupted = interrupted;
   ConsoleObserver observer(options.quiet);
+  tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
   observer.wait_for_others(database);
   const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep, observer);
   observer.finish();
@@ -258,6 +259,7 @@ void add_bench_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune bench my_kernels/axpy --set BLOCK=256 --problem 1000000 --gpu A100");
   command->callback([options, command, gpus, &action] {
     options->gpus.asked = gpus->count() > 0;
+    options->gpus.confined = options->compile.confined;
     action = [options, command] {
       check_flags_beside_model(*command);
       return run(*options);

@@ -83,8 +83,14 @@ CompilePoolOptions CompileOptions::pool_options(const TuneSpec& spec) const {
   options.timeout_s = spec.compile.timeout_s;
   options.max_memory_bytes = max_memory_bytes;
   options.cache_folder = cache_folder() / "cubin";
+  options.must_be_confined = confined;
   options.program = executable_path();
   return options;
+}
+
+void tell_if_not_confined(const std::function<void(const std::string& line)>& tell) {
+  if (const std::string why = why_not_confinable(); !why.empty())
+    tell(fmt::format("kernels are not confined here: {}", why));
 }
 
 std::vector<Source> parse_sources(const std::vector<std::string>& texts) {

@@ -42,6 +42,9 @@ struct CompileOptions {
   CompilePoolOptions pool_options(const TuneSpec& spec) const;
 };
 
+/// Tells the person, before anything is compiled, where kernels are not confined.
+void tell_if_not_confined(const std::function<void(const std::string& line)>& tell);
+
 /// Options of every subcommand that reads rows.
 struct FilterOptions {
   std::filesystem::path database = kDefaultDatabase;

@@ -37,6 +37,7 @@ GpuClientOptions client_options(const GpuChoice& choice, int index) {
   GpuClientOptions options;
   options.program = executable_path();
   options.arguments = {"gpu-worker", std::to_string(index)};
+  if (choice.confined) options.arguments.emplace_back("--confined");
   options.open_timeout_s = choice.open_timeout_s;
   if (!choice.worker.empty()) {
     options.program = choice.worker.front();
@@ -61,7 +62,8 @@ bool same_kind(const Target& a, const Target& b) {
 
 class Opener {
  public:
-  explicit Opener(const GpuChoice& choice) : choice_(choice), models_(shipped_gpu_models()) {}
+  Opener(const GpuChoice& choice, Stop stop)
+      : choice_(choice), stop_(std::move(stop)), models_(shipped_gpu_models()) {}
 
   std::vector<OpenedGpu> gpus;
   std::vector<std::string> notes;
@@ -83,7 +85,7 @@ class Opener {
 
   void open(int index, std::unique_ptr<GpuClient> client) {
     try {
-      const auto opened = client->open();
+      const auto opened = client->open(stop_);
       if (!opened) {
         if (choice_.asked) throw GpuError(fmt::format("GPU {}: {}", index, client->why()));
         no_gpu = client->why();
@@ -99,6 +101,7 @@ class Opener {
   }
 
   const GpuChoice& choice_;
+  Stop stop_;
   std::vector<GpuModel> models_;
   int devices_ = 0;
 };
@@ -159,7 +162,7 @@ std::string gpu_name(const GpuChoice& choice, const std::string& default_model) 
     return find_gpu_model(shipped_gpu_models(), model).name;
   };
   if (!choice.model.empty()) return name_of_model(choice.model);
-  Opener opener(choice);
+  Opener opener(choice, never_stop);
   opener.open();
   return opener.gpus.empty() ? name_of_model(model_or_default(default_model))
                              : opener.gpus.front().target.name;
@@ -173,8 +176,12 @@ ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vecto
     chosen.fleets.push_back(predicting_fleet(choice.model, std::move(stages)));
     return chosen;
   }
-  Opener opener(choice);
-  opener.open();
+  Opener opener(choice, stop);
+  try {
+    opener.open();
+  } catch (const Stopped&) {
+    throw PlanningStopped("stopped while the GPUs were being opened", Where{"--gpus", ""}, kGpuRemedy);
+  }
   chosen.notes = std::move(opener.notes);
   if (opener.gpus.empty()) {
     chosen.why_predicted = opener.no_gpu;

@@ -17,6 +17,7 @@ struct GpuChoice {
   std::string indices;              ///< "0", "0,2" or "all": the driver's numbers of the GPUs to measure on
   bool asked = false;               ///< the person named them: no prediction takes their place
   std::vector<std::string> worker;  ///< in place of this executable's GPU worker; "{gpu}" is its GPU's number
+  bool confined = false;            ///< a worker that the system cannot confine measures nothing
   double open_timeout_s = GpuClientOptions{}.open_timeout_s;
 };
 
@@ -44,8 +45,8 @@ std::string gpu_name(const GpuChoice& choice, const std::string& default_model);
 
 /// Opens the GPUs, one worker each, and groups them by model; where the machine has none, or a model is
 /// named, the only fleet predicts. `stages` are the spec's, as planned; for each further model they are
-/// planned again, until `stop` says so. Throws UserError for a malformed choice or an unknown model, GpuError
-/// when a GPU that was asked for cannot be used, and what plan_stages() throws.
+/// planned again. Throws UserError for a malformed choice or an unknown model, GpuError when a GPU that was
+/// asked for cannot be used, PlanningStopped once `stop` says so, and what plan_stages() throws.
 ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Stage> stages,
                        const Stop& stop);
 

@@ -170,6 +170,7 @@ int run(const InspectCommand& options) {
   catch_interrupts();
   const bool rows_on_terminal = format == Format::json && ::isatty(STDOUT_FILENO) != 0;
   Progress progress(options.quiet || rows_on_terminal, ::isatty(STDERR_FILENO) != 0);
+  tell_if_not_confined([&](const std::string& line) { progress.note(line); });
   bool any_runs = false;
   stream_output("", [&](std::ostream& out) {
     write_rows(out, format, options.sass, targets, [&](const TakeRow& take) {

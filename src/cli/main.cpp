@@ -39,12 +39,20 @@ std::string quoted_command_line(int argc, char** argv) {
   return tiletune::printable(text);
 }
 
-void add_worker_commands(CLI::App& app, tiletune::Action& action, int& device) {
+struct GpuWorkerOptions {
+  int device = 0;
+  bool confined = false;
+};
+
+void add_worker_commands(CLI::App& app, tiletune::Action& action, GpuWorkerOptions& worker) {
   CLI::App* compile = app.add_subcommand("compile-worker", "")->group("");
   compile->callback([&action] { action = [] { return tiletune::run_compile_worker(); }; });
   CLI::App* gpu = app.add_subcommand("gpu-worker", "")->group("");
-  gpu->add_option("device", device)->required();
-  gpu->callback([&action, &device] { action = [&device] { return tiletune::run_gpu_worker(device); }; });
+  gpu->add_option("device", worker.device)->required();
+  gpu->add_flag("--confined", worker.confined);
+  gpu->callback([&action, &worker] {
+    action = [&worker] { return tiletune::run_gpu_worker(worker.device, worker.confined); };
+  });
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -57,7 +65,7 @@ int parse_and_run(int argc, char** argv) {
   app.footer(
       "Start with: tiletune sweep configs/quick.json\nEach command explains itself: tiletune COMMAND --help");
   tiletune::Action action;
-  int device = 0;
+  GpuWorkerOptions worker;
   tiletune::add_sweep_command(app, action, quoted_command_line(argc, argv));
   tiletune::add_bench_command(app, action, quoted_command_line(argc, argv));
   tiletune::add_space_command(app, action);
@@ -69,7 +77,7 @@ int parse_and_run(int argc, char** argv) {
   tiletune::add_merge_command(app, action);
   tiletune::add_report_command(app, action, quoted_command_line(argc, argv));
   tiletune::add_doctor_command(app, action);
-  add_worker_commands(app, action, device);
+  add_worker_commands(app, action, worker);
   tiletune::check_command_line({argv + 1, argv + argc}, app);
   try {
     app.parse(argc, argv);

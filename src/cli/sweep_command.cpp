@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 
-#include "base/confinement.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -109,8 +108,7 @@ int run(const SweepCommand& options) {
   }
   ConsoleObserver observer(options.quiet);
   for (const std::string& note : gpus.notes) observer.on_note(note);
-  if (const std::string why = why_not_confinable(); !why.empty())
-    observer.on_note(fmt::format("kernels are not confined here: {}", why));
+  tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
   observer.wait_for_others(database, spec.budget.seconds);
   sweep.spent_s = seconds_since(started);
   const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep, observer);
@@ -200,6 +198,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune sweep T1.json --replay A100.json.gz --strategy random --repeat 20");
   command->callback([options, command, gpus, database, &action] {
     options->gpus.asked = gpus->count() > 0;
+    options->gpus.confined = options->compile.confined;
     options->database_named = database->count() > 0;
     action = [options, command] {
       check_flags_beside_model(*command);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <exception>
 #include <stdexcept>
 #include <string_view>
@@ -125,6 +126,10 @@ int IncludedFiles::look_at(const char* name, struct stat* status) {
 extern "C" std::FILE* fopen(const char* name, const char* mode) {
   using tiletune::at_work;
   if (at_work == nullptr) return tiletune::system_fopen(name, mode);
+  if (*mode != 'r' || std::strchr(mode, '+') != nullptr) {
+    errno = EACCES;
+    return nullptr;
+  }
   try {
     return at_work->open(name);
   } catch (const std::exception&) {

@@ -16,8 +16,8 @@ namespace tiletune {
 /// in the kernel's roots and below the CUDA toolkit's headers, all others lead nowhere. One at a time in a
 /// thread.
 ///
-/// It stands in for fopen() and stat(), which is what NVRTC finds every #include with, and so knows which
-/// files a result depends on. It does not keep the compiler from other files: confine() does.
+/// It stands in for fopen(), __xstat() and __lxstat(), which is what NVRTC finds every #include with, and so
+/// knows which files a result depends on. It does not keep the compiler from other files: confine() does.
 class IncludedFiles {
  public:
   /// The working folder is the kernel's own meanwhile, if it has one, since names are relative to it.

@@ -79,13 +79,15 @@ Json to_json(const WorkerSettings& settings) {
   return {{"type", "settings"},
           {"folders", settings.folders},
           {"may_leave", settings.may_leave},
+          {"must_be_confined", settings.must_be_confined},
           {"max_memory_bytes", settings.max_memory_bytes}};
 }
 
 WorkerSettings worker_settings_from_json(const Json& json) {
   return read_message(json, "settings", [&] {
     return WorkerSettings{json.at("folders").get<std::vector<std::string>>(),
-                          json.at("may_leave").get<bool>(), message_unsigned(json.at("max_memory_bytes"))};
+                          json.at("may_leave").get<bool>(), json.at("must_be_confined").get<bool>(),
+                          message_unsigned(json.at("max_memory_bytes"))};
   });
 }
 

@@ -19,6 +19,7 @@ namespace tiletune {
 struct WorkerSettings {
   std::vector<std::string> folders;    ///< paths of those that it inherited open, in their order
   bool may_leave = false;              ///< kernels may include files outside of them
+  bool must_be_confined = false;       ///< a worker that cannot be confined ends instead
   std::uint64_t max_memory_bytes = 0;  ///< growth of its address space from here on
 };
 

@@ -223,6 +223,17 @@ std::string nvrtc_version() {
   return fmt::format("{}.{}", major, minor);
 }
 
+bool notices_includes() {
+  constexpr const char* kMissing = "tiletune_missing_header.h";
+  KernelSource source;
+  source.name = "probe.cu";
+  source.text = fmt::format("#include \"{}\"\n", kMissing);
+  const IncludedFiles included(source, std::nullopt);
+  Program(source).compile({});
+  // Without a folder of its own every name leads out.
+  return included.refused().contains(kMissing);
+}
+
 Compiled compile_here(const CompileRequest& request) {
   const double started_ms = process_cpu_ms();
   const std::vector<std::string> options = options_with_headers(request);

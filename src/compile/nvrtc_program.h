@@ -20,4 +20,7 @@ const std::vector<int>& supported_architectures();
 /// CPU time of this process over all its threads.
 double process_cpu_ms();
 
+/// Whether tiletune notices which files this NVRTC includes, as dependencies need. Compiles two lines.
+bool notices_includes();
+
 }  // namespace tiletune

@@ -15,7 +15,7 @@ namespace {
 
 std::string words_of_this_process;
 
-/// Nothing between a refused allocation and the abort it causes sets errno anew.
+/// Nothing between a refused allocation and the abort it causes sets errno.
 void speak_and_end(int signal) {
   if (errno == ENOMEM) {
     const ssize_t written =

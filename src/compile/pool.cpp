@@ -156,7 +156,7 @@ void CompilePool::Impl::start_worker() {
   Worker& worker =
       workers.emplace_back(Worker{WorkerProcess(options.program, options.arguments, descriptors()),
                                   Worker::State::starting, Clock::now() + kStartTimeout, std::nullopt});
-  WorkerSettings settings{{}, options.may_leave, options.max_memory_bytes};
+  WorkerSettings settings{{}, options.may_leave, options.must_be_confined, options.max_memory_bytes};
   for (const auto& folder : options.folders) settings.folders.push_back(folder->path().string());
   // A worker that dies before it reads this is noticed when its answer is awaited.
   worker.process.send(to_json(settings));

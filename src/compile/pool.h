@@ -23,6 +23,7 @@ struct CompilePoolOptions {
   std::filesystem::path cache_folder;                       ///< of the cubin cache
   Folders folders;                ///< of all kernels that will be submitted; all that workers may read
   bool may_leave = false;         ///< workers may read any file
+  bool must_be_confined = false;  ///< workers that cannot be confined do not start
   std::filesystem::path program;  ///< of the workers; empty: the running executable
   std::vector<std::string> arguments{"compile-worker"};  ///< with which `program` is a compile worker
 };

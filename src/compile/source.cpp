@@ -61,8 +61,8 @@ class SourceBuilder {
                       Where{source.string(), ""},
                       "Put the file into the template's folder, or pass --allow-outside-paths.");
     }
-    result.text = name ? Folder(folder, Folder::Links::refuse).read(*name, kLargestSource)
-                       : read_file(source, kLargestSource);
+    result.text =
+        name ? Folder(folder, Links::refuse).read(*name, kLargestSource) : read_file(source, kLargestSource);
     if (result.text.find('\0') == std::string::npos) return;
     throw UserError("contains a zero byte, so it is not source text", Where{source.string(), ""},
                     "Is this the file you meant?");
@@ -77,7 +77,7 @@ class SourceBuilder {
     // A link in the place of a folder of ours leads elsewhere, wherever that is now.
     const bool is_folder = fs::is_directory(folder, ignored) && fs::canonical(folder, ignored) == folder;
     if (!is_folder || std::any_of(result.roots.begin(), result.roots.end(), is_it)) return;
-    result.roots.push_back({name, std::make_shared<const Folder>(folder, Folder::Links::refuse)});
+    result.roots.push_back({name, std::make_shared<const Folder>(folder, Links::refuse)});
   }
 
   KernelSource result;

@@ -9,6 +9,8 @@
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "base/confinement.h"
@@ -46,30 +48,38 @@ void load_builtins() {
   ::dlopen((nvrtc.parent_path() / name).c_str(), RTLD_NOW);
 }
 
-/// The CUDA toolkit's headers, also where its folders are full of links to other places.
+/// The CUDA toolkit's headers, also where its folder and those in it are full of links to other places.
 std::vector<Folder> toolkit_folders() {
-  std::vector<Folder> folders;
+  namespace fs = std::filesystem;
   const auto toolkit = cuda_include_folder();
-  if (!toolkit) return folders;
-  folders.emplace_back(*toolkit);
-  for (const char* name : {"cuda_fp16.h", "cccl/cuda/barrier", "cccl/cub/cub.cuh", "crt/host_defines.h"}) {
+  if (!toolkit) return {};
+  std::set<fs::path> places{*toolkit};
+  const auto add = [&](const fs::path& name) {
     std::error_code missing;
-    const std::filesystem::path file = std::filesystem::canonical(*toolkit / name, missing);
-    if (!missing) folders.emplace_back(file.parent_path());
+    const fs::path place = fs::canonical(name, missing);
+    if (!missing) places.insert(fs::is_directory(place, missing) ? place : place.parent_path());
+  };
+  std::error_code error;
+  for (auto entry = fs::directory_iterator(*toolkit, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_symlink(ignored)) add(entry->path());
   }
-  return folders;
+  for (const char* name : {"cuda_fp16.h", "cccl/cuda/barrier", "cccl/cub/cub.cuh", "crt/host_defines.h"})
+    add(*toolkit / name);
+  return {places.begin(), places.end()};
 }
 
 /// From here on the process reads its kernels' folders and the toolkit's headers, and writes nothing but
 /// answers.
-void confine_compiler(const Folders& folders, bool may_leave) {
-  if (!why_not_confinable().empty()) return;
+void confine_compiler(const Folders& folders, const WorkerSettings& settings) {
+  if (!may_be_confined(settings.must_be_confined)) return;
   const std::vector<Folder> toolkit = toolkit_folders();
   const Folder everything("/");
   Confinement reach;
   for (const auto& folder : folders) reach.readable.push_back(folder->descriptor());
   for (const Folder& folder : toolkit) reach.readable.push_back(folder.descriptor());
-  if (may_leave) reach.readable.push_back(everything.descriptor());
+  if (settings.may_leave) reach.readable.push_back(everything.descriptor());
   confine(reach);
 }
 
@@ -135,8 +145,12 @@ int serve(WorkerChannel& channel) {
   ::setenv("CUDA_CACHE_DISABLE", "1", 1);
   load_builtins();
   limit_memory(settings.max_memory_bytes);
-  confine_compiler(folders, settings.may_leave);
+  confine_compiler(folders, settings);
   const CompileWorker worker(std::move(folders), settings.max_memory_bytes);
+  if (!notices_includes())
+    throw std::runtime_error("NVRTC " + nvrtc_version() +
+                             " opens headers in a way that tiletune does not notice, so that changes of them "
+                             "would go unseen: use another version of the CUDA toolkit");
   channel.send(ready_message());
   while (const auto message = channel.receive()) {
     const CompileReply reply = worker.work_on(*message);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -21,10 +22,6 @@ Clock::duration seconds(double count) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
 }
 
-std::chrono::milliseconds milliseconds(double count_s) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(count_s));
-}
-
 std::string reason_in(const nlohmann::ordered_json& message) {
   const auto reason = message.find("reason");
   if (reason == message.end() || !reason->is_string()) return "the worker gave no reason";
@@ -37,17 +34,30 @@ GpuClient::GpuClient(GpuClientOptions options) : options_(std::move(options)) {}
 
 GpuClient::~GpuClient() {
   constexpr auto kPatience = std::chrono::seconds(10);
-  if (worker_ && idle()) worker_->reap(kPatience);
+  if (worker_ && idle() && opened_) worker_->reap(kPatience);
 }
 
 void GpuClient::start() {
   if (!worker_) worker_.emplace(options_.program, options_.arguments);
 }
 
-std::optional<GpuOpened> GpuClient::open() {
+/// None when the worker is gone, or its time is over.
+std::optional<nlohmann::ordered_json> GpuClient::first_message(const Stop& stop) {
+  constexpr Clock::duration kBetweenQuestions = std::chrono::milliseconds(100);
+  const Clock::time_point deadline = Clock::now() + seconds(options_.open_timeout_s);
+  while (true) {
+    if (stop()) throw Stopped();
+    const Clock::duration left = deadline - Clock::now();
+    auto message = worker_->receive(
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::min(left, kBetweenQuestions)));
+    if (message || worker_->gone() || left <= Clock::duration::zero()) return message;
+  }
+}
+
+std::optional<GpuOpened> GpuClient::open(const Stop& stop_asked) {
   start();
   try {
-    const auto message = worker_->receive(milliseconds(options_.open_timeout_s));
+    const auto message = first_message(stop_asked);
     if (message && (*message)["type"] == "opened") return opened_ = gpu_opened_from_json(*message);
     if (!message) {
       const std::string why =

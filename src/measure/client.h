@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stop.h"
 #include "base/worker_process.h"
 #include "measure/messages.h"
 
@@ -43,7 +44,8 @@ struct GpuEvent {
 class GpuClient {
  public:
   explicit GpuClient(GpuClientOptions options);
-  /// An idle worker ends by itself, so that the driver frees its memory in order; a busy one is killed.
+  /// An idle worker ends by itself, so that the driver frees its memory in order; one that is busy, or was
+  /// never opened, is killed.
   ~GpuClient();
   GpuClient(const GpuClient&) = delete;
   GpuClient& operator=(const GpuClient&) = delete;
@@ -51,8 +53,9 @@ class GpuClient {
   /// Starts the worker, if there is none, without waiting for it.
   void start();
   /// Waits for the GPU of a worker, which is started if need be. None, with the reason in why(), when the
-  /// machine has no GPU. Throws GpuError when it has one that cannot be opened.
-  std::optional<GpuOpened> open();
+  /// machine has no GPU. Throws GpuError when it has one that cannot be opened, and Stopped once `stop` says
+  /// so.
+  std::optional<GpuOpened> open(const Stop& stop = never_stop);
   const std::string& why() const { return why_; }
 
   /// Needs an idle client. Where the worker was lost, another is started first; its failure to open is a
@@ -88,6 +91,7 @@ class GpuClient {
   void drop_dead_worker();
   void enter(State state);
   void become_idle();
+  std::optional<nlohmann::ordered_json> first_message(const Stop& stop);
   std::optional<GpuEvent> next_event();
   std::optional<GpuEvent> understand(const nlohmann::ordered_json& message);
   void take_prepared(GpuEvent& event, const nlohmann::ordered_json& message);

@@ -49,8 +49,8 @@ std::vector<int> numbers(const std::vector<Descriptor>& descriptors) {
 
 }  // namespace
 
-void confine_gpu_worker() {
-  if (!why_not_confinable().empty()) return;
+void confine_gpu_worker(bool must) {
+  if (!may_be_confined(must)) return;
   std::set<fs::path> readable = library_folders();
   readable.insert({"/usr", "/lib", "/lib64", "/etc", "/opt", "/proc", "/sys", cache_folder()});
   const std::vector<Descriptor> read = places(readable);
@@ -60,7 +60,7 @@ void confine_gpu_worker() {
     if (entry.path().filename().string().starts_with("nvidia")) devices.insert(entry.path());
   }
   const std::vector<Descriptor> written = places(devices);
-  confine({numbers(read), numbers(written)});
+  confine({numbers(read), numbers(written), true});
 }
 
 }  // namespace tiletune

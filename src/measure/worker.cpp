@@ -33,8 +33,11 @@ constexpr int kContextRuined = 1;
 /// Everything a worker holds while it serves.
 class Service {
  public:
-  Service(WorkerChannel& channel, int device_index)
-      : channel_(channel), gpu_(device_index), nvml_(gpu_.facts().uuid) {}
+  Service(WorkerChannel& channel, int device_index, bool must_be_confined)
+      : channel_(channel),
+        must_be_confined_(must_be_confined),
+        gpu_(device_index),
+        nvml_(gpu_.facts().uuid) {}
 
   void announce() {
     GpuOpened opened;
@@ -140,7 +143,7 @@ class Service {
 
   /// Libraries and the harness's own kernels are loaded with the first preparation.
   void confine() {
-    if (!is_confined_) confine_gpu_worker();
+    if (!is_confined_) confine_gpu_worker(must_be_confined_);
     is_confined_ = true;
   }
 
@@ -169,6 +172,7 @@ class Service {
   }
 
   WorkerChannel& channel_;
+  bool must_be_confined_;
   Gpu gpu_;
   Nvml nvml_;
   std::optional<DeviceKernels> kernels_;
@@ -199,7 +203,7 @@ void serve(WorkerChannel& channel, Service& service) {
 
 }  // namespace
 
-int run_gpu_worker(int device_index) {
+int run_gpu_worker(int device_index, bool must_be_confined) {
   die_with_parent();
   // A crash takes what is buffered with it.
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
@@ -207,7 +211,7 @@ int run_gpu_worker(int device_index) {
   try {
     std::unique_ptr<Service> service;
     try {
-      service = std::make_unique<Service>(channel, device_index);
+      service = std::make_unique<Service>(channel, device_index, must_be_confined);
     } catch (const NoGpu& error) {
       channel.send({{"type", "no_gpu"}, {"reason", error.what()}});
       return 0;

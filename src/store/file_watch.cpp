@@ -21,18 +21,20 @@ enum class State { sound, unsound, unknown };
 /// Of a copy of what is in the file, because this process holds the pages in memory.
 State state_of(const std::filesystem::path& file) {
   constexpr std::chrono::seconds kPatience{1};
-  const ScratchFolder folder(std::filesystem::absolute(file).parent_path());
-  const std::filesystem::path copy = folder.path() / "copy.db";
   try {
+    const ScratchFolder folder(std::filesystem::absolute(file).parent_path());
+    const std::filesystem::path copy = folder.path() / "copy.db";
     SQLite::Database present = open_to_look(file, kPatience);
     copy_pages(present, copy, never_stop);
     SQLite::Database database = open_copy(copy);
     check_integrity(database);
     return State::sound;
   } catch (const SQLite::Exception& error) {
+    // What else fails is not the file: it is locked, or the disk is full, or memory is short.
     const int code = error.getErrorCode();
-    // Locked by somebody, or no room for the copy.
-    return code == SQLITE_BUSY || code == SQLITE_FULL ? State::unknown : State::unsound;
+    return code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? State::unsound : State::unknown;
+  } catch (const UserError&) {
+    return State::unknown;  // no folder for the copy
   }
 }
 

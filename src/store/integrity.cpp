@@ -38,13 +38,20 @@ class OwnTablesAlone {
   explicit OwnTablesAlone(SQLite::Database& database) : database_(database) {
     database.exec("SAVEPOINT own_tables_alone");
   }
+  /// After an error, which leaves the caller no transaction to commit.
   ~OwnTablesAlone() {
-    database_.tryExec("ROLLBACK TO own_tables_alone; RELEASE own_tables_alone");
+    if (!is_over_) database_.tryExec(kBringBack);
     database_.tryExec("PRAGMA writable_schema = RESET");
     set_defensive(true);
   }
   OwnTablesAlone(const OwnTablesAlone&) = delete;
   OwnTablesAlone& operator=(const OwnTablesAlone&) = delete;
+
+  /// Brings back what was dropped. Throws SQLite::Exception where that fails: it would be dropped for good.
+  void end() {
+    database_.exec(kBringBack);
+    is_over_ = true;
+  }
 
   void drop_others() {
     set_defensive(false);
@@ -72,7 +79,10 @@ class OwnTablesAlone {
     }
   }
 
+  static constexpr const char* kBringBack = "ROLLBACK TO own_tables_alone; RELEASE own_tables_alone";
+
   SQLite::Database& database_;
+  bool is_over_ = false;
 };
 
 }  // namespace
@@ -82,6 +92,7 @@ void check_integrity(SQLite::Database& database) {
     OwnTablesAlone alone(database);
     alone.drop_others();
     expect_none(database, "PRAGMA main.integrity_check(1)");
+    alone.end();
   }
   // Rows of the table trial can be read as sweeps; their numbers are others. Schema 1 has no such table.
   if (!database.tableExists("sweep_trial")) return;

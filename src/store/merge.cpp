@@ -114,22 +114,28 @@ std::int64_t merge_calibrations(SQLite::Database& database) {
 /// Statements of the connection end with SQLITE_INTERRUPT as `stop` has it.
 class Watched {
  public:
-  Watched(SQLite::Database& database, const Stop& stop) : database_(database) {
+  /// `before` watches the connection again afterwards.
+  Watched(SQLite::Database& database, const Stop& stop, StepLimit* before)
+      : database_(database), before_(before) {
     constexpr int kInstructions = 100000;
     const auto ask = [](void* data) { return (*static_cast<const Stop*>(data))() ? 1 : 0; };
     ::sqlite3_progress_handler(database_.getHandle(), kInstructions, ask, const_cast<Stop*>(&stop));
   }
-  ~Watched() { ::sqlite3_progress_handler(database_.getHandle(), 0, nullptr, nullptr); }
+  ~Watched() {
+    ::sqlite3_progress_handler(database_.getHandle(), 0, nullptr, nullptr);
+    if (before_ != nullptr) before_->resume();
+  }
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
 
  private:
   SQLite::Database& database_;
+  StepLimit* before_;
 };
 
 template <typename Action>
-auto stopping(const Stop& stop, SQLite::Database& database, Action&& action) {
-  const Watched watched(database, stop);
+auto stopping(const Stop& stop, SQLite::Database& database, StepLimit* limit, Action&& action) {
+  const Watched watched(database, stop, limit);
   try {
     return action();
   } catch (const SQLite::Exception& error) {
@@ -176,12 +182,12 @@ void check_counts(SQLite::Database& database, std::int64_t rows_before, const Me
 }
 
 /// All of it, or nothing.
-MergeSummary merge_copy(SQLite::Database& database, const fs::path& copy, const Stop& stop,
+MergeSummary merge_copy(SQLite::Database& database, StepLimit& limit, const fs::path& copy, const Stop& stop,
                         const std::function<void()>& check) {
   const Attached attached(database, copy);
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   if (stop()) throw Stopped();
-  return stopping(stop, database, [&] {
+  return stopping(stop, database, &limit, [&] {
     MergeSummary summary;
     const std::int64_t rows_before = count_of(database, "main.trial");
     summary.sweeps = merge_sweeps(database);
@@ -219,13 +225,17 @@ DatabaseCopy::DatabaseCopy(const fs::path& file, const fs::path& folder, const S
   copy_database(file, copy_, folder, stop);
   translating_errors(file, [&] {
     SQLite::Database copy = open_copy(copy_);
-    stopping(stop, copy, [&] { check_integrity(copy); });
-    upgrade_copy(copy, file);
+    stopping(stop, copy, nullptr, [&] {
+      check_integrity(copy);
+      upgrade_copy(copy, file);
+    });
   });
   try {
     // Words that nobody knows would keep all rows of the output from being read.
     static constexpr std::array kWords{"outcome", "source"};
-    Database(copy_, Database::Mode::read_only).for_each({}, kWords, [](std::int64_t, const Trial&) {});
+    Database(copy_, Database::Mode::read_only).for_each({}, kWords, [&](std::int64_t, const Trial&) {
+      if (stop()) throw Stopped();
+    });
   } catch (const UserError& error) {
     throw UserError(error.message(), Where{file.string(), ""}, error.remedy());
   }
@@ -241,7 +251,7 @@ MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop) {
   into.impl_->watch.check();
   return translating_errors(into.file(), [&] {
     SQLite::Database& connection = into.impl_->connection;
-    return merge_copy(connection, from.copy(), stop, [&] { check_integrity(connection); });
+    return merge_copy(connection, into.impl_->limit, from.copy(), stop, [&] { check_integrity(connection); });
   });
 }
 
@@ -277,7 +287,7 @@ MergeSummary MergedDatabase::add(const DatabaseCopy& from, const Stop& stop) {
     return translating_errors(file_, [&] {
       if (!database_) begin();
       try {
-        return merge_copy(database_->impl_->connection, from.copy(), stop, [] {});
+        return merge_copy(database_->impl_->connection, database_->impl_->limit, from.copy(), stop, [] {});
       } catch (const SQLite::Exception& error) {
         // Nobody else can write to the database that is being made.
         if (error.getErrorCode() == SQLITE_CORRUPT) throw_user_error(error, from.original());

@@ -22,9 +22,9 @@ std::vector<const Column*> columns_of(std::span<const char* const> names) {
   return columns;
 }
 
-/// The rows of the first import are written where they stay. The log that is usual would hold all of them
-/// once more; a rollback journal holds what was there before, which is next to nothing, and is as safe with
-/// synchronous = FULL. Nobody else may have the database open for that; then it stays as it is.
+/// The rows of the first import are written where they stay. The log that is usual would hold a second
+/// copy of them; a rollback journal holds what was there before, which is next to nothing, and is as safe
+/// with synchronous = FULL. Nobody else may have the database open for that; then it stays as it is.
 class WithoutLog {
  public:
   explicit WithoutLog(SQLite::Database& database) : database_(database) {

@@ -15,9 +15,15 @@ std::uint64_t bytes_of(const std::filesystem::path& file) {
 }  // namespace
 
 void StepLimit::watch(sqlite3* connection) {
+  connection_ = connection;
   file_ = ::sqlite3_db_filename(connection, "main");
+  resume();
+}
+
+void StepLimit::resume() {
+  if (connection_ == nullptr) return;
   const auto ask = [](void* data) { return static_cast<StepLimit*>(data)->is_exceeded() ? 1 : 0; };
-  ::sqlite3_progress_handler(connection, kStepsPerQuestion, ask, this);
+  ::sqlite3_progress_handler(connection_, kStepsPerQuestion, ask, this);
 }
 
 bool StepLimit::is_exceeded() {

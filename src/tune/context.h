@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "compile/pool.h"
@@ -18,7 +19,7 @@ struct SweepContext {
         database(given_database),
         options(given_options),
         observer(given_observer),
-        pool(with_folders(given_options.compile, given_spec, fleets.front().stages)) {
+        pool(pool_options(given_options.compile, given_spec, fleets)) {
     lanes.reserve(fleets.size());
     for (Fleet& fleet : fleets) lanes.emplace_back(fleet, spec);
   }
@@ -40,6 +41,14 @@ struct SweepContext {
                                                                          seconds_since(started));
   }
   bool is_out_of_time() const { return spec.budget.seconds > 0 && elapsed_s() >= spec.budget.seconds; }
+
+ private:
+  /// Each fleet has read its kernels by itself, and may have found them in other folders.
+  static CompilePoolOptions pool_options(CompilePoolOptions options, const TuneSpec& spec,
+                                         const std::vector<Fleet>& fleets) {
+    for (const Fleet& fleet : fleets) options = with_folders(std::move(options), spec, fleet.stages);
+    return options;
+  }
 };
 
 }  // namespace tiletune

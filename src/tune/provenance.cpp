@@ -2,10 +2,8 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <optional>
 #include <string_view>
@@ -107,12 +105,6 @@ std::string commit_of_checkout(const Folder& place) {
 }  // namespace
 
 std::string utc_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "";
-  return name.data();
-}
 
 std::string git_commit(const fs::path& folder) {
   std::error_code error;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "base/host_name.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "compile/pool.h"

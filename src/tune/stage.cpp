@@ -249,6 +249,7 @@ std::vector<Stage> plan_stages_without_sources(const TuneSpec& spec, const Stop&
 CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec,
                                 const std::vector<Stage>& stages) {
   std::map<std::filesystem::path, std::shared_ptr<const Folder>> by_path;
+  for (const auto& folder : options.folders) by_path.try_emplace(folder->path(), folder);
   for (const Stage& stage : stages) {
     for (const auto* source : {stage.source.get(), stage.reference_source.get()}) {
       if (source == nullptr) continue;
@@ -256,6 +257,7 @@ CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec
         by_path.try_emplace(root.folder->path(), root.folder);
     }
   }
+  options.folders.clear();
   for (const auto& [path, folder] : by_path) options.folders.push_back(folder);
   options.may_leave = spec.allow_outside_paths;
   return options;

@@ -57,7 +57,8 @@ std::vector<Stage> plan_stages(const TuneSpec& spec, const Stop& stop = never_st
 /// The same of a spec whose kernels leave_out_kernels() has taken: nothing can be compiled.
 std::vector<Stage> plan_stages_without_sources(const TuneSpec& spec, const Stop& stop = never_stop);
 
-/// The options of a pool that compiles these stages' kernels: its workers read their folders, and no others.
+/// The options of a pool that compiles these stages' kernels, too: its workers read their folders besides
+/// those that they read already.
 CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec,
                                 const std::vector<Stage>& stages);
 

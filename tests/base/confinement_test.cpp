@@ -2,9 +2,19 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <linux/fs.h>
+#include <linux/sockios.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,12 +47,12 @@ class ConfinementTest : public testing::Test {
 
   fs::path place(const std::string& folder) const { return scratch_.path() / folder / "file"; }
 
-  int error_of(const std::function<bool()>& action) const {
+  int error_of(const std::function<bool()>& action, bool sets_priorities = false) const {
     const pid_t child = ::fork();
     if (child == 0) {
       const Folder readable(scratch_.path() / "readable");
       const Folder writable(scratch_.path() / "writable");
-      confine({{readable.descriptor()}, {writable.descriptor()}});
+      confine({{readable.descriptor()}, {writable.descriptor()}, sets_priorities});
       errno = 0;
       ::_exit(action() ? 0 : errno);
     }
@@ -79,6 +89,82 @@ TEST_F(ConfinementTest, LimitsOfOtherProcessesStayAsTheyAre) {
   EXPECT_EQ(error_of([&] { return ::prlimit(::getppid(), RLIMIT_CPU, &limit, nullptr) == 0; }), EPERM);
   EXPECT_EQ(error_of([&] { return ::prlimit(0, RLIMIT_CPU, &limit, nullptr) == 0; }), 0);
   EXPECT_EQ(error_of([&] { return ::prlimit(::getpid(), RLIMIT_CPU, &limit, nullptr) == 0; }), 0);
+}
+
+TEST_F(ConfinementTest, NoDescriptorSignalsAnotherProcess) {
+  const int file = ::open("/dev/null", O_RDONLY);
+  const f_owner_ex parent{F_OWNER_PID, ::getpid()};
+  const int number = ::getpid();
+  EXPECT_EQ(error_of([&] { return ::fcntl(file, F_SETOWN, ::getppid()) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::fcntl(file, F_SETOWN_EX, &parent) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::fcntl(file, F_SETSIG, SIGKILL) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::ioctl(file, FIOSETOWN, &number) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::ioctl(file, SIOCSPGRP, &number) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::fcntl(file, F_SETFD, FD_CLOEXEC) == 0; }), 0);
+  EXPECT_EQ(error_of([&] { return ::fcntl(file, F_SETFL, O_NONBLOCK) == 0; }), 0);
+  ::close(file);
+}
+
+TEST_F(ConfinementTest, OtherProcessesAreNeitherSlowedNorSentMemory) {
+  const sched_param usual{};
+  EXPECT_EQ(error_of([&] { return ::sched_setscheduler(::getppid(), SCHED_BATCH, &usual) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::sched_setparam(::getppid(), &usual) == 0; }), EPERM);
+  EXPECT_EQ(error_of([&] { return ::sched_setscheduler(0, SCHED_BATCH, &usual) == 0; }), 0);
+  EXPECT_EQ(error_of([] { return ::setpriority(PRIO_PROCESS, ::getppid(), 19) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::setpriority(PRIO_PROCESS, 0, 19) == 0; }, true), 0);
+  EXPECT_EQ(error_of([&] { return ::sched_setscheduler(::gettid(), SCHED_BATCH, &usual) == 0; }, true), 0);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_ioprio_set, 1, ::getppid(), 3 << 13) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::shmget(IPC_PRIVATE, 4096, 0600) >= 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::msgget(IPC_PRIVATE, 0600) >= 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::semget(IPC_PRIVATE, 1, 0600) >= 0; }), EPERM);
+}
+
+TEST_F(ConfinementTest, FlagsOfFilesStayAsTheyAre) {
+  EXPECT_EQ(error_of([&] {
+              const int file = ::open(place("writable").c_str(), O_RDWR);
+              long flags = 0;
+              return ::ioctl(file, FS_IOC_SETFLAGS, &flags) == 0;
+            }),
+            EPERM);
+  EXPECT_EQ(error_of([&] {
+              const int file = ::open(place("writable").c_str(), O_RDWR);
+              fsxattr flags{};
+              return ::ioctl(file, FS_IOC_FSSETXATTR, &flags) == 0;
+            }),
+            EPERM);
+}
+
+TEST_F(ConfinementTest, TheSystemStaysAsItIs) {
+  // With values that fail otherwise where nothing refuses them.
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_delete_module, nullptr, 0) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_kexec_load, 0, ~0UL, nullptr, ~0UL) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_reboot, 0, 0, 0, nullptr) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_clock_settime, -1, nullptr) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_adjtimex, nullptr) == 0; }), EPERM);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_sethostname, nullptr, -1) == 0; }), EPERM);
+}
+
+TEST_F(ConfinementTest, RootKeepsNothingButReadingTheFoldersThatWereNamed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  EXPECT_EQ(error_of([] {
+              __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+              __user_cap_data_struct held[2]{};
+              if (::syscall(SYS_capget, &header, held) != 0) return false;
+              const std::uint32_t others = ~CAP_TO_MASK(CAP_DAC_READ_SEARCH);
+              errno = E2BIG;
+              return ((held[0].effective | held[0].permitted) & others) == 0 && held[1].permitted == 0 &&
+                     held[0].inheritable == 0;
+            }),
+            0);
+  for (const char* folder : {"readable", "writable"}) {
+    ASSERT_EQ(::chown(place(folder).c_str(), 1234, 1234), 0);
+    ASSERT_EQ(::chmod(place(folder).c_str(), 0600), 0);
+    ASSERT_EQ(::chown(place(folder).parent_path().c_str(), 1234, 1234), 0);
+    ASSERT_EQ(::chmod(place(folder).parent_path().c_str(), 0700), 0);
+  }
+  EXPECT_EQ(error_of([&] { return opens("readable", O_RDONLY); }), 0);
+  EXPECT_EQ(error_of([&] { return opens("writable", O_RDWR); }), EACCES);
+  EXPECT_EQ(error_of([] { return ::chroot("/") == 0; }), EPERM);
 }
 
 TEST_F(ConfinementTest, NothingIsStartedReachedOrSignalled) {

@@ -165,6 +165,22 @@ TEST_F(OutputFolder, TheUmaskDecidesOfNewFilesAndOthersKeepTheirPermissions) {
   ::umask(before);
 }
 
+TEST_F(OutputFolder, ALinkInThePlaceOfTheUnfinishedFileIsNotFollowed) {
+  write_file(file("kept"), "kept");
+  fs::permissions(file("kept"), fs::perms::owner_read);
+  write_file(file("target"), "old");
+  stream_to_file(file("target"), [&](std::ostream& out) {
+    for (const auto& entry : fs::directory_iterator(file("target").parent_path())) {
+      if (!entry.path().filename().string().starts_with("target.")) continue;
+      fs::remove(entry.path());
+      fs::create_symlink(file("kept"), entry.path());
+    }
+    out << "new";
+  });
+  EXPECT_EQ(read_file(file("kept")), "kept");
+  EXPECT_EQ(fs::status(file("kept")).permissions(), fs::perms::owner_read);
+}
+
 /// How a process ends that writes a file and does something before it has finished.
 int end_of_writer(const fs::path& file, const std::function<void()>& meanwhile) {
   const pid_t child = ::fork();

@@ -1,10 +1,18 @@
 #include "base/folder.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <fstream>
+#include <functional>
 
 #include "base/error.h"
 #include "base/scratch_folder.h"
@@ -49,6 +57,75 @@ TEST_F(FolderTest, ReadsFilesAndLinksBeneath) {
   EXPECT_EQ(folder.read("own.txt", kLimit), "own");
   EXPECT_EQ(folder.read("alias.txt", kLimit), "own");
   EXPECT_EQ(Folder(scratch_.path()).read("inside/leads_out.txt", kLimit), "outside");
+}
+
+/// From here on this process's calls of openat2 fail.
+void lose_openat2(int error) {
+  sock_filter code[]{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
+                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program{4, code};
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) ::_exit(1);
+}
+
+/// What `action` returns in a process of its own.
+std::string said_apart(const std::function<std::string()>& action) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string said = action();
+    ::_exit(::write(ends[1], said.data(), said.size()) < 0);
+  }
+  ::close(ends[1]);
+  const std::string said = read_open_file(Descriptor(ends[0]), "said", 10000);
+  ::waitpid(child, nullptr, 0);
+  return said;
+}
+
+TEST_F(FolderTest, ASystemWithoutOpenat2IsNamed) {
+  const Folder folder(scratch_.path() / "inside");
+  for (const int error : {ENOSYS, EPERM}) {
+    const auto open = [&]() -> std::string {
+      lose_openat2(error);
+      try {
+        const Folder again(scratch_.path());
+        return "opened";
+      } catch (const UserError& refused) {
+        return refused.message() + ". " + refused.remedy();
+      }
+    };
+    const auto read = [&] {
+      lose_openat2(error);
+      return refusal(folder, "own.txt");
+    };
+    EXPECT_EQ(said_apart(open),
+              "cannot be opened: this system has no openat2(). Use Linux 5.6 or newer; in a container, one "
+              "whose seccomp profile allows openat2.");
+    EXPECT_EQ(said_apart(read), "cannot be opened: this system has no openat2()");
+  }
+}
+
+TEST_F(FolderTest, NamesThatChangeWithoutEndAreGivenUp) {
+  const Folder folder(scratch_.path() / "inside");
+  const auto read = [&] {
+    lose_openat2(EAGAIN);
+    return refusal(folder, "own.txt");
+  };
+  EXPECT_EQ(said_apart(read), "cannot be opened: Resource temporarily unavailable");
+}
+
+TEST_F(FolderTest, ASystemWithoutProcIsNamed) {
+  const Folder folder(scratch_.path() / "inside");
+  const auto read = [&]() -> std::string {
+    if (::chroot(scratch_.path().c_str()) != 0) return "no rights";
+    return refusal(folder, "own.txt");
+  };
+  const std::string said = said_apart(read);
+  if (said == "no rights") GTEST_SKIP() << "needs root";
+  EXPECT_EQ(said, "cannot be opened: /proc is not mounted");
 }
 
 TEST_F(FolderTest, RefusesWhatLeadsOut) {

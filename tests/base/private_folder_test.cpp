@@ -74,7 +74,7 @@ TEST_F(PrivateFolder, FollowsTheUsersOwnLink) {
   EXPECT_EQ(refusal(place("link")), "none");
   EXPECT_TRUE(fs::is_symlink(place("link")));
   EXPECT_TRUE(fs::exists(place("link/file")));
-  EXPECT_EQ(folder_distrust(place("link"), Links::refused),
+  EXPECT_EQ(folder_distrust(place("link"), Links::refuse),
             "this is a symbolic link, not a folder of your own");
 }
 

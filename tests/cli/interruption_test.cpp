@@ -32,8 +32,6 @@ bool is_taken(pid_t process) {
   return status_of(process).find("ShdPnd:\t0000000000000000") != std::string::npos;
 }
 
-bool sleeps(pid_t process) { return status_of(process).find("State:\tS") != std::string::npos; }
-
 bool catches(pid_t process, int signal) {
   const std::string status = status_of(process);
   const std::string name = "SigCgt:";
@@ -93,17 +91,28 @@ TEST(Interruption, TheSecondCtrlCEndsAHangingSweepAtOnce) {
   expect_complete(sandbox, 6);
 }
 
-TEST(Interruption, TheSecondCtrlCEndsTheWaitForAGpuThatDoesNotOpen) {
+TEST(Interruption, TheFirstCtrlCEndsTheWaitForGpusThatDoNotOpen) {
   adopt_orphans();
   const Sandbox sandbox;
-  const pid_t process = sandbox.start(measured_sweep(sandbox.write_tiny_space(2), "mute"));
+  const pid_t process =
+      sandbox.start(measured_sweep(sandbox.write_tiny_space(2), "mute", 3, {"--gpus", "0,1,2"}));
   ASSERT_TRUE(eventually([&] { return catches(process, SIGINT) && has_worker(process); }));
+  const auto started = std::chrono::steady_clock::now();
   ::kill(process, SIGINT);
-  ASSERT_TRUE(eventually([&] { return is_taken(process) && sleeps(process); }));
-  // Another signal, so that the exit code says which of the two ended it.
-  ::kill(process, SIGTERM);
-  EXPECT_EQ(sandbox.wait(process).code, 128 + SIGTERM);
+  const Finished run = sandbox.wait(process);
+  EXPECT_EQ(run.code, kInterrupted);
+  EXPECT_NE(run.err.find("--gpus: stopped while the GPUs were being opened"), std::string::npos) << run.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
   EXPECT_TRUE(no_orphans());
+}
+
+TEST(Interruption, TheBudgetEndsTheWaitForAGpuThatDoesNotOpen) {
+  const Sandbox sandbox;
+  const auto started = std::chrono::steady_clock::now();
+  const Finished run =
+      sandbox.run(measured_sweep(sandbox.write_tiny_space(2), "mute", 3, {"--budget", "1s"}));
+  EXPECT_EQ(run.code, 2) << run.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(10));
 }
 
 TEST(Interruption, NohupKeepsTheSweepGoing) {

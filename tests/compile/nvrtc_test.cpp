@@ -1,8 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 
+#include "base/file.h"
+#include "compile/included_files.h"
 #include "compile/nvrtc_program.h"
 #include "compile/test_support.h"
 
@@ -27,6 +31,21 @@ TEST_P(EveryArchitecture, CompilesATemplateToACubinWithoutAGpu) {
 
 INSTANTIATE_TEST_SUITE_P(Nvrtc, EveryArchitecture, testing::Values("sm_75", "sm_80", "sm_90a"),
                          [](const auto& tested) { return tested.param; });
+
+TEST(CompileHere, FilesThatNvrtcIncludesAreNoticed) { EXPECT_TRUE(notices_includes()); }
+
+TEST(CompileHere, NothingIsOpenedForWritingMeanwhile) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("kept", "kept").string();
+  const KernelSource source;
+  for (const char* mode : {"w", "a", "r+", "w+"}) {
+    const IncludedFiles included(source, folder.path());
+    errno = 0;
+    EXPECT_EQ(std::fopen(file.c_str(), mode), nullptr) << mode;
+    EXPECT_EQ(errno, EACCES) << mode;
+  }
+  EXPECT_EQ(read_file(file), "kept");
+}
 
 CompileRequest macro_request(const std::string& text, const std::string& kernel) {
   CompileRequest request;

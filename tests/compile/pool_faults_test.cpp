@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/file.h"
 #include "compile/pool.h"
 #include "compile/test_support.h"
@@ -117,6 +119,19 @@ INSTANTIATE_TEST_SUITE_P(
                "#define A6 A5 A5 A5 A5 A5 A5 A5 A5\n"
                "extern \"C\" __global__ void long_kernel(float* x) { asm(A6 : \"+f\"(*x)); }\n"}),
     [](const auto& tested) { return tested.param.stage; });
+
+TEST(CompilePool, AWorkerThatMustBeConfinedEndsWhereItCannotBe) {
+  const TemporaryFolder folder;
+  CompilePoolOptions options = pool_options(folder.path(), 1);
+  options.must_be_confined = true;
+  // Only the workers are started with it.
+  ::setenv("CUDA_INJECTION64_PATH", "/a/profiler.so", 1);
+  CompilePool pool(options);
+  pool.submit(1, scale_request(3));
+  const UserError error = user_error_of([&] { drain(pool); });
+  ::unsetenv("CUDA_INJECTION64_PATH");
+  EXPECT_THAT(error.message(), HasSubstr("kernels cannot be confined here: a profiler was injected"));
+}
 
 TEST(CompilePool, WorkersThatNeverStartAreAUserError) {
   const TemporaryFolder cache;

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/file.h"
+#include "compile/nvrtc_program.h"
 #include "compile/test_support.h"
 
 namespace tiletune {
@@ -126,6 +129,24 @@ TEST(CompilePool, WhatDoesNotEndIsATimeoutAndTheNextRequestSucceeds) {
   EXPECT_EQ(results.at(1).outcome, Outcome::compile_timeout);
   EXPECT_EQ(results.at(1).reason, "not compiled within 6 s");
   EXPECT_EQ(results.at(2).outcome, Outcome::ok) << results.at(2).reason;
+}
+
+TEST(CompilePool, HeadersOfAToolkitThatIsMadeOfLinksAreRead) {
+  namespace fs = std::filesystem;
+  const auto real = cuda_include_folder();
+  if (!real) GTEST_SKIP() << "needs the headers of a CUDA toolkit";
+  const TemporaryFolder folder;
+  folder.write("elsewhere/own.h", "constexpr int kOwn = 1;");
+  fs::create_directory(folder.path() / "toolkit");
+  for (const auto& entry : fs::directory_iterator(*real))
+    fs::create_symlink(fs::canonical(entry.path()), folder.path() / "toolkit" / entry.path().filename());
+  fs::create_directory_symlink(folder.path() / "elsewhere", folder.path() / "toolkit/extra");
+  ::setenv("TILETUNE_CUDA_INCLUDE", (folder.path() / "toolkit").c_str(), 1);
+  CompilePool pool(pool_options(folder.path() / "cache", 1));
+  pool.submit(1, scale_request(3, "#include <cuda_fp16.h>\n#include <extra/own.h>\nstatic_assert(kOwn);\n"));
+  const Compiled compiled = drain(pool)[1];
+  ::unsetenv("TILETUNE_CUDA_INCLUDE");
+  EXPECT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
 }
 
 TEST(CompilePool, WorkersDoNotSeeFilesOfTheWorkingFolder) {

@@ -3,6 +3,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <fstream>
@@ -29,6 +30,23 @@ TEST(FileWatch, ALockedFileIsLookedAtAgainWhenItIsFree) {
               watch.check();
             }).rfind(file.string() + ": this database was cut off or overwritten while in use", 0),
             0U);
+}
+
+TEST(FileWatch, AFileThatCannotBeLookedAtNowIsLookedAtLater) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "a.db";
+  SQLite::Database(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
+      .exec("CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(100000))");
+  FileWatch watch(file);
+  fs::resize_file(file, 20000);
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none{3, limit.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  const std::string error = error_of([&] { watch.check(); });
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  EXPECT_EQ(error, "no error") << "nothing could be opened";
+  EXPECT_NE(error_of([&] { watch.check(); }), "no error");
 }
 
 TEST(FileWatch, AFileMadeShorterByVacuumIsSound) {

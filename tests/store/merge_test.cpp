@@ -447,9 +447,12 @@ TEST_F(Merge, OneThatIsStoppedChangesNothing) {
     writable("c.db").record(timed_trial("here", 1, 0));
   }
   EXPECT_THROW(DatabaseCopy(folder_ / "a.db", folder_.path(), [] { return true; }), Stopped);
+  int asked = 0;
+  const auto among_the_rows = [&] { return ++asked == 3000; };
+  EXPECT_THROW(DatabaseCopy(folder_ / "a.db", folder_.path(), among_the_rows), Stopped);
   const DatabaseCopy copy(folder_ / "a.db", folder_.path());
   Database c = writable("c.db");
-  int asked = 0;
+  asked = 0;
   const auto second_time = [&] { return ++asked == 2; };
   EXPECT_THROW(merge(copy, c, second_time), Stopped);
   EXPECT_EQ(asked, 2) << "in the midst of it";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 #include "base/error.h"
 #include "spec/load.h"
@@ -75,6 +76,24 @@ TEST(Stages, HarmfulOptionsOfAConfigAreRefused) {
   TuneSpec spec = shipped("quick.json", {});
   spec.compile.options = {"--include-path=/etc"};
   EXPECT_THROW(plan_stages(spec), UserError);
+}
+
+TEST(Stages, AddTheirFoldersToThoseOfThePool) {
+  const auto paths_of = [](const CompilePoolOptions& options) {
+    std::set<std::filesystem::path> paths;
+    for (const auto& folder : options.folders) EXPECT_TRUE(paths.insert(folder->path()).second);
+    return paths;
+  };
+  const TuneSpec one = shipped("quick.json", {});
+  const TuneSpec other = shipped("hgemm.json", {});
+  const std::vector<Stage> stages = plan_stages(one);
+  const std::vector<Stage> others = plan_stages(other);
+  CompilePoolOptions options = with_folders({}, one, stages);
+  std::set<std::filesystem::path> expected = paths_of(options);
+  expected.merge(paths_of(with_folders({}, other, others)));
+  EXPECT_GT(expected.size(), options.folders.size());
+  options = with_folders(with_folders(std::move(options), other, others), one, stages);
+  EXPECT_EQ(paths_of(options), expected);
 }
 
 TEST(Stages, PrepareRequestHoldsTheWholeProblem) {

@@ -25,6 +25,10 @@ printf '%s\n' '#include "../../secret.txt"' "$copies" | kernel copy
 attempt ./without_landlock "$TILETUNE" sweep config.json --gpu H100 --db out.db
 [[ $output == *"kernels are not confined here: this kernel has no Landlock"* ]] || broken "nothing is said: $output"
 must_not_show secret_7f3a out.db
+attempt ./without_landlock "$TILETUNE" inspect config.json --gpu H100
+[[ $output == *"kernels are not confined here: this kernel has no Landlock"* ]] || broken "inspect says nothing: $output"
+attempt ./without_landlock "$TILETUNE" bench ./copy --set THREADS=128 --problem 1048576 --gpu H100 --db out.db
+[[ $output == *"kernels are not confined here: this kernel has no Landlock"* ]] || broken "bench says nothing: $output"
 attempt ./without_landlock "$TILETUNE" doctor
 [[ $output == *"kernels are not confined here"* ]] || broken "doctor does not say so: $output"
 attempt ./without_landlock "$TILETUNE" sweep config.json --gpu H100 --db out.db --confined
