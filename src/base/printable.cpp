@@ -11,9 +11,7 @@ namespace tiletune {
 
 namespace {
 
-struct Range {
-  char32_t first, last;
-};
+using Range = CharacterRange;
 
 // Unicode's controls, its marks, embeddings and isolates of the bidirectional algorithm, line separators, and
 // tags: with them a name could be shown as another one.
@@ -23,10 +21,13 @@ constexpr std::array kControls{Range{0x00, 0x1F},     Range{0x7F, 0x9F},     Ran
 
 }  // namespace
 
-bool DecodedCharacter::is_control() const {
-  return std::any_of(kControls.begin(), kControls.end(),
-                     [&](const Range& range) { return point >= range.first && point <= range.last; });
+bool is_in(std::span<const CharacterRange> ranges, char32_t point) {
+  return std::any_of(ranges.begin(), ranges.end(), [&](const CharacterRange& range) {
+    return point >= range.first && point <= range.last;
+  });
 }
+
+bool DecodedCharacter::is_control() const { return is_in(kControls, point); }
 
 DecodedCharacter decode_character(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);

@@ -1,10 +1,17 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace tiletune {
+
+/// Code points of Unicode, both ends included.
+struct CharacterRange {
+  char32_t first, last;
+};
+bool is_in(std::span<const CharacterRange> ranges, char32_t point);
 
 /// One character of a UTF-8 text.
 struct DecodedCharacter {

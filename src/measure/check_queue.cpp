@@ -16,15 +16,18 @@ namespace {
 /// Launches whose checks may be queued at a time.
 constexpr std::size_t kMostQueued = kLongestSeries * kMostCopies;
 
+/// Norm-wise; of a reference of zeros the error itself.
+double relative_error(const Workload::SizedBuffer& buffer, const LaunchCheck& check, double reference_rms) {
+  const double norm = reference_rms > 0 ? reference_rms * std::sqrt(static_cast<double>(buffer.values())) : 1;
+  return std::sqrt(check.squared_error) / norm;
+}
+
 }  // namespace
 
 bool is_wrong(const Workload::SizedBuffer& buffer, const LaunchCheck& check, const ErrorLimits& limits) {
-  const double rms = limits.reference_rms;
-  const double bound = limits.error_bound;
-  const auto values = static_cast<double>(buffer.values());
-  const double error = std::sqrt(check.squared_error);
-  const double allowed = rms > 0 ? bound * rms * std::sqrt(values) : bound;
-  return check.not_a_number > 0 || error > allowed || check.largest_error > kLargestErrorFactor * bound * rms;
+  const double error = relative_error(buffer, check, limits.reference_rms);
+  return check.not_a_number > 0 ||
+         exceeds(limits.error_bound, error, check.largest_error, limits.reference_rms);
 }
 
 std::string describe(const Workload::SizedBuffer& buffer, const LaunchCheck& check,
@@ -36,10 +39,8 @@ std::string describe(const Workload::SizedBuffer& buffer, const LaunchCheck& che
     return fmt::format("{} of {} elements of {} were not written", check.untouched, values, buffer.name);
   if (check.not_a_number > 0)
     return fmt::format("{} of {} elements of {} are not a number", check.not_a_number, values, buffer.name);
-  const double rms = limits.reference_rms;
-  const double norm = rms > 0 ? rms * std::sqrt(static_cast<double>(values)) : 1;
   return fmt::format("relative error {:.3g} of {} (bound {:.3g}), largest error {:.3g}",
-                     std::sqrt(check.squared_error) / norm, buffer.name, limits.error_bound,
+                     relative_error(buffer, check, limits.reference_rms), buffer.name, limits.error_bound,
                      check.largest_error);
 }
 

@@ -24,6 +24,10 @@ double unit_roundoff(ElementType type) {
 
 }  // namespace
 
+bool exceeds(double bound, double relative_error, double largest_error, double reference_rms) {
+  return relative_error > bound || largest_error > kLargestErrorFactor * bound * reference_rms;
+}
+
 double error_bound(ElementType output, ElementType accumulator, double accumulation_length, double factor) {
   return factor * (2 * unit_roundoff(output) +
                    2 * std::sqrt(std::max(accumulation_length, 1.0)) * unit_roundoff(accumulator));

@@ -8,6 +8,10 @@ namespace tiletune {
 /// elements the largest of normally distributed errors stays below 6.5 standard deviations.
 inline constexpr double kLargestErrorFactor = 16;
 
+/// Whether an output differs too much from its reference: norm-wise by more than `bound`, or in its worst
+/// element (absolute) by more than kLargestErrorFactor x bound x the reference's RMS.
+bool exceeds(double bound, double relative_error, double largest_error, double reference_rms);
+
 /// Largest norm-wise relative error a correct kernel may show: factor * (2 u_out + 2 sqrt(L) u_acc) with the
 /// unit roundoffs u of the output's and the accumulator's type and L products summed per output: rounding
 /// errors of random sign grow with sqrt(L) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd

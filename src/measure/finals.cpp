@@ -184,8 +184,7 @@ class Finals {
   /// buffers must not be blamed for it.
   void judge_alone(Runner& runner) {
     if (!policy_.verify || !runner.kernel) return;
-    auto finding = workspace_.check_surroundings();
-    if (!finding) finding = runner.kernel->own_workspace().check_surroundings();
+    const auto finding = runner.kernel->check_surroundings();
     if (!finding) return;
     const bool changes = finding->outcome == Outcome::wrong_result;
     runner.result.outcome = changes ? Outcome::unstable : finding->outcome;

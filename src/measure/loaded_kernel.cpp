@@ -45,4 +45,9 @@ std::size_t LoadedKernel::bind_copies() {
   return copies;
 }
 
+std::optional<Finding> LoadedKernel::check_surroundings() {
+  if (auto finding = workspace_.check_surroundings()) return finding;
+  return own_.check_surroundings();
+}
+
 }  // namespace tiletune

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gpu/device.h"
@@ -28,6 +29,9 @@ class LoadedKernel {
   /// After the problem's workspace moved its buffers.
   void rebind();
   KernelWorkspace& own_workspace() { return own_; }
+  /// What is damaged of the problem's buffers, or else of its own. By this kernel, where no other was
+  /// launched since they were whole.
+  std::optional<Finding> check_surroundings();
   /// What became of its timed launches.
   const LaunchTally& tally() const { return *tally_; }
   /// Drops the results of the checks that were read so far.

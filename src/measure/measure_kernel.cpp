@@ -50,8 +50,7 @@ class Measurement {
 
   /// What its timed launches damaged, if anything.
   void check_surroundings() {
-    auto finding = workspace_.check_surroundings();
-    if (!finding) finding = kernel_.own_workspace().check_surroundings();
+    auto finding = kernel_.check_surroundings();
     if (!finding) return;
     result.outcome = finding->outcome;
     result.reason = std::move(finding->reason);

@@ -316,8 +316,8 @@ Verification Workspace::verify(double tolerance_factor) {
       accuracy.largest_error = result.largest_error;
       accuracy.largest_error_at = position(request_, slot.buffer, result.largest_at);
     }
-    const bool wrong = result.not_a_number > 0 || result.relative_error > bound ||
-                       result.largest_error > kLargestErrorFactor * bound * result.reference_rms;
+    const bool wrong = result.not_a_number > 0 ||
+                       exceeds(bound, result.relative_error, result.largest_error, result.reference_rms);
     if (wrong && !verification.finding) verification.finding = describe_error(slot, result, bound);
   }
   return verification;

@@ -10,9 +10,7 @@ namespace tiletune {
 
 namespace {
 
-struct Range {
-  char32_t first, last;
-};
+using Range = CharacterRange;
 
 // The common blocks of Unicode's EastAsianWidth W and F, and of its zero-width characters.
 constexpr std::array kWide{Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},  Range{0x3041, 0xA4CF},
@@ -21,12 +19,6 @@ constexpr std::array kWide{Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},  Rang
                            Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD}};
 constexpr std::array kZeroWidth{Range{0x0300, 0x036F}, Range{0x200B, 0x200F}, Range{0x20D0, 0x20FF},
                                 Range{0xFE00, 0xFE0F}};
-
-template <typename Ranges>
-bool is_in(const Ranges& ranges, char32_t point) {
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const Range& range) { return point >= range.first && point <= range.last; });
-}
 
 std::size_t width_of(char32_t point) {
   if (is_in(kZeroWidth, point)) return 0;
