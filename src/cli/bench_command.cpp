@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -52,14 +53,16 @@ SingleConfiguration configuration_of(const BenchCommand& options) {
   one.allow_outside_paths = options.allow_outside_paths;
   one.manifest = manifest_of(options.kernel_template, options.allow_outside_paths);
   LoadOptions load;
+  load.template_folders = {home_folder() / "kernel_templates"};
   load.allow_outside_paths = options.allow_outside_paths;
   one.kernel = load_template(one.manifest, load);
   apply_settings(one, options.settings);
   const Where where{"--problem", ""};
   if (options.problem.empty()) {
-    throw UserError("the problem is missing", where,
-                    fmt::format("Give the sizes {}, such as --problem {}.", join(one.kernel.dimensions, "x"),
-                                join(std::vector<std::string>(one.kernel.dimensions.size(), "4096"), "x")));
+    throw UserError(
+        "the problem is missing", where,
+        fmt::format("Give the sizes {}, such as --problem {}.", join(one.kernel.operation.dimensions, "x"),
+                    join(std::vector<std::string>(one.kernel.operation.dimensions.size(), "4096"), "x")));
   }
   one.problem = parse_problem(options.problem, one.kernel, where);
   return one;

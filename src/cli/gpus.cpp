@@ -117,7 +117,7 @@ Fleet predicting_fleet(const std::string& model, std::vector<Stage> stages) {
 /// Nothing is timed that cannot be verified.
 void check_references(const TuneSpec& spec) {
   for (const TemplateSpec& kernel : spec.templates) {
-    if (kernel.operation != Operation::custom || kernel.reference) continue;
+    if (kernel.operation.reference || kernel.operation.reference_library) continue;
     throw UserError(fmt::format("{} cannot be measured: a T1 tuning problem names neither a reference kernel "
                                 "nor the contents of its buffers",
                                 kernel.name),

@@ -47,10 +47,10 @@ T choice(const std::array<Named<T>, N>& table, const std::string& text, const ch
 
 void apply_baseline(const std::string& text, TuneSpec& spec) {
   spec.baseline = choice(kBaselines, text, "--baseline", "baseline");
-  const bool is_gemm = spec.templates.front().operation == Operation::gemm;
-  if (is_gemm || spec.baseline == Baseline::none) return;
-  throw UserError("cuBLAS is not a baseline for custom operations", Where{"--baseline", ""},
-                  "Leave the flag out, or write --baseline none.");
+  const Operation& operation = spec.templates.front().operation;
+  if (operation.baselines || spec.baseline == Baseline::none) return;
+  throw UserError(fmt::format("cuBLAS is not a baseline of the operation {}", operation.name),
+                  Where{"--baseline", ""}, "Leave the flag out, or write --baseline none.");
 }
 
 double precision_from(const std::string& text) {

@@ -22,17 +22,22 @@ void check(const std::string& text) {
                   "Write it as it is recorded: 4096x4096x64, or 1000x77x513,lda=520.");
 }
 
-bool names(const std::string& text, const std::string& label) {
+/// How a label is named: in full, or with leading dimensions that it leaves out because they are as large as
+/// a row, which is one of the sizes.
+enum class Naming { exact, with_defaults };
+
+bool names(const std::string& text, const std::string& label, Naming naming) {
   const auto asked = problem_words(text);
   const auto recorded = problem_words(label);
   const auto sizes = split(recorded.front(), 'x');
   const auto is_asked = [&](const std::string& size) { return size == asked.front(); };
   if (asked.front() != recorded.front() && !std::all_of(sizes.begin(), sizes.end(), is_asked)) return false;
   std::set<std::string> leading(asked.begin() + 1, asked.end());
-  // Labels leave out defaults; of three sizes the last are N and K.
-  if (sizes.size() == 3) {
-    for (const auto& each : leading_dimensions(Operation::gemm))
-      leading.erase(each.name + "=" + sizes[each.columns == "K" ? 2 : 1]);
+  if (naming == Naming::with_defaults) {
+    std::erase_if(leading, [&](const std::string& setting) {
+      const std::string elements = setting.substr(setting.find('=') + 1);
+      return std::find(sizes.begin(), sizes.end(), elements) != sizes.end();
+    });
   }
   return leading == std::set<std::string>(recorded.begin() + 1, recorded.end());
 }
@@ -45,8 +50,11 @@ std::vector<std::string> recorded_problems(const std::vector<std::string>& texts
   for (const std::string& text : texts) {
     check(text);
     const std::size_t before = found.size();
-    std::copy_if(recorded.begin(), recorded.end(), std::back_inserter(found),
-                 [&](const std::string& label) { return names(text, label); });
+    for (const Naming naming : {Naming::exact, Naming::with_defaults}) {
+      if (found.size() > before) continue;
+      std::copy_if(recorded.begin(), recorded.end(), std::back_inserter(found),
+                   [&](const std::string& label) { return names(text, label, naming); });
+    }
     if (found.size() == before) found.push_back(text);
   }
   return found;

@@ -120,7 +120,7 @@ Value typed_value(const std::string& text, const Parameter& parameter, bool exte
 std::vector<std::string> names_of(const TemplateSpec& kernel) {
   std::vector<std::string> names;
   for (const Parameter& parameter : kernel.parameters) names.push_back(parameter.name);
-  for (const auto& scalar : kernel.scalars) names.push_back(scalar.first);
+  for (const auto& scalar : kernel.operation.scalars) names.push_back(scalar.first);
   return names;
 }
 
@@ -134,7 +134,7 @@ bool set_parameter(SingleConfiguration& one, const Setting& setting) {
 }
 
 bool set_scalar_of(SingleConfiguration& one, const Setting& setting) {
-  const auto& scalars = one.kernel.scalars;
+  const auto& scalars = one.kernel.operation.scalars;
   const bool known = std::any_of(scalars.begin(), scalars.end(),
                                  [&](const auto& scalar) { return scalar.first == setting.name; });
   if (!known) return false;
@@ -143,7 +143,7 @@ bool set_scalar_of(SingleConfiguration& one, const Setting& setting) {
     throw UserError(fmt::format("'{}' is not a number", setting.value), set_flag(setting.name),
                     "Write a number such as 1 or -0.5.");
   }
-  set_scalar(one.kernel, setting.name, *value);
+  set_scalar(one.kernel.operation, setting.name, *value);
   one.scalars[setting.name] = *value;
   return true;
 }
@@ -280,7 +280,8 @@ std::vector<Parameter> open_parameters(const SingleConfiguration& one) {
 TuneSpec tune_spec_of(const SingleConfiguration& one, int samples, int rounds) {
   LoadOptions options;
   options.allow_outside_paths = one.allow_outside_paths;
-  options.template_folders = {fs::absolute(one.manifest).lexically_normal().parent_path().parent_path()};
+  options.template_folders = {fs::absolute(one.manifest).lexically_normal().parent_path().parent_path(),
+                              home_folder() / "kernel_templates"};
   TuneSpec spec = parse_tune_spec(config_of(one, samples, rounds).dump(2), "--set", options);
   // The nearest there is to a config's file: what git knows of it is recorded.
   spec.file = one.manifest;

@@ -133,21 +133,21 @@ std::string verification(const TuneSpec& spec, const Database& database, const T
 
 std::string error_bound_text(const TemplateSpec& spec) {
   std::vector<std::string> outputs;
-  for (const Buffer& buffer : spec.buffers) {
+  for (const Buffer& buffer : spec.operation.buffers) {
     const std::string type(name(buffer.type));
     if (buffer.role != BufferRole::in && std::find(outputs.begin(), outputs.end(), type) == outputs.end())
       outputs.push_back(type);
   }
-  const std::string accumulator(name(spec.accumulator));
-  const bool gemm = spec.operation == Operation::gemm;
-  const char* length = gemm ? "K" : "L";
+  const std::string accumulator(name(spec.operation.accumulator));
+  const std::string& stated = spec.operation.accumulation.text;
+  const std::string length = stated.empty() ? "L" : stated;
   const bool alike = outputs == std::vector{accumulator};
   std::string text = alike
                          ? fmt::format("2 u + 2 sqrt({}) u, u: the unit roundoff of {}", length, accumulator)
                          : fmt::format("2 u({}) + 2 sqrt({}) u({}), u: unit roundoff", join(outputs, " or "),
                                        length, accumulator);
   if (spec.tolerance_factor != 1) text = fmt::format("{:g} x ({})", spec.tolerance_factor, text);
-  if (!gemm) text += ", L: half the operations per output element";
+  if (stated.empty()) text += ", L: half the operations per output element";
   return text;
 }
 

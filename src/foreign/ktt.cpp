@@ -59,6 +59,7 @@ class KttFormat : public ForeignFormat {
     if (trial.template_name.empty())
       throw UserError("the row does not name its kernel", where.at("KernelName"), "Name it: --kernel NAME.");
     check_same(trial.template_name, facts_, &ImportFacts::kernel, "--kernel", where);
+    trial.operation = trial.template_name;
   }
 
   static void read_configuration(const Branch& row, const Where& where, Trial& trial) {

@@ -117,6 +117,7 @@ void read_own_columns(const Branch& object, const Where& where, const ImportFact
       throw UserError(error.message(), where.at(column.name), error.remedy());
     }
   }
+  if (trial.operation == "custom") trial.operation = trial.template_name;  // as version 0.1 wrote it
   read_sweeps(object, where, trial);
   if (trial.key.empty()) throw UserError("the row has no key", where, "Export it again.");
   if (trial.kind != "kernel" && trial.kind != "baseline" && trial.kind != "twin")

@@ -87,7 +87,6 @@ Trial shared_row(const std::string& tool, const std::string& file, std::string_v
                  std::string_view problem, std::string_view kernel, const ImportFacts& facts) {
   Trial trial;
   trial.source = Source::imported;
-  trial.operation = "custom";
   const Where where{file, ""};
   trial.gpu = known(gpu, facts, &ImportFacts::gpu, "on which GPU it was recorded",
                     "--gpu \"NVIDIA A100-PCIE-40GB\"", where);
@@ -96,6 +95,7 @@ Trial shared_row(const std::string& tool, const std::string& file, std::string_v
   check_problem(trial.problem, trim(problem).empty() ? Where{"--problem", ""} : Where{file, "/problem_size"});
   trial.template_name = known(kernel, facts, &ImportFacts::kernel, "which kernel it is for",
                               facts.replayed ? "--template NAME" : "--kernel NAME", where);
+  trial.operation = trial.template_name;
   const nlohmann::ordered_json origin{{"tool", tool},
                                       {"file", std::filesystem::path(file).filename().string()}};
   trial.measure_policy = origin.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -32,10 +32,10 @@ Json sustained_json(const Sustained& sustained) {
           {"power_w", optional(sustained.power_w)}};
 }
 
-Workload::PaddedRows padded_from(const Json& json, std::int64_t elements) {
+Workload::Rows rows_from(const Json& json, std::int64_t elements) {
   const auto [columns, pitch] = integers<std::int64_t, 2>(json);
   const bool is_whole =
-      columns > 0 && pitch > columns && elements > columns && (elements - columns) % pitch == 0;
+      columns > 0 && pitch >= columns && elements >= columns && (elements - columns) % pitch == 0;
   if (!is_whole)
     throw ProtocolError(fmt::format("{} elements are not rows of {}, {} apart", elements, columns, pitch));
   return {columns, pitch};
@@ -58,10 +58,12 @@ Json workload_json(const Workload& workload) {
                                            {"element", static_cast<int>(buffer.type)},
                                            {"elements", buffer.elements},
                                            {"role", static_cast<int>(buffer.role)}});
-    // Rows' keys are made of this text: what is new is left out where it says nothing.
-    if (buffer.padded) item["padded"] = {buffer.padded->columns, buffer.padded->pitch};
+    if (buffer.rows) item["rows"] = {buffer.rows->columns, buffer.rows->pitch};
   }
-  return {{"buffers", buffers}, {"flops", workload.flops}, {"bytes", workload.bytes}};
+  return {{"buffers", buffers},
+          {"flops", workload.flops},
+          {"bytes", workload.bytes},
+          {"accumulation", workload.accumulation}};
 }
 
 Workload workload_from(const Json& json) {
@@ -72,11 +74,12 @@ Workload workload_from(const Json& json) {
     buffer.type = get_enum<ElementType>(item, "element", static_cast<int>(ElementType::u32));
     get(item, "elements", buffer.elements);
     buffer.role = get_enum<BufferRole>(item, "role", static_cast<int>(BufferRole::inout));
-    if (item.contains("padded")) buffer.padded = padded_from(item["padded"], buffer.elements);
+    if (item.contains("rows")) buffer.rows = rows_from(item["rows"], buffer.elements);
     workload.buffers.push_back(buffer);
   }
   get(json, "flops", workload.flops);
   get(json, "bytes", workload.bytes);
+  get(json, "accumulation", workload.accumulation);
   return workload;
 }
 

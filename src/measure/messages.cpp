@@ -83,6 +83,19 @@ GpuOpened gpu_opened_from_json(const Json& json) {
   });
 }
 
+namespace {
+
+Json library_json(const std::optional<LibraryOperation>& library) {
+  return library ? Json(static_cast<int>(*library)) : Json(nullptr);
+}
+
+std::optional<LibraryOperation> library_from(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return static_cast<LibraryOperation>(message_integer(json, 0, static_cast<int>(LibraryOperation::gemm)));
+}
+
+}  // namespace
+
 Json to_json(const PrepareRequest& message) {
   Json reference = nullptr;
   if (message.reference) {
@@ -92,8 +105,9 @@ Json to_json(const PrepareRequest& message) {
                  {"arguments", arguments_json(message.reference->arguments)}};
   }
   return {{"type", "prepare"},
-          {"operation", static_cast<int>(message.operation)},
           {"workload", workload_json(message.workload)},
+          {"reference_library", library_json(message.reference_library)},
+          {"baselines", library_json(message.baselines)},
           {"dimensions", message.dimensions},
           {"scalars", message.scalars},
           {"accumulator", static_cast<int>(message.accumulator)},
@@ -105,8 +119,9 @@ Json to_json(const PrepareRequest& message) {
 
 PrepareRequest prepare_request_from_json(const Json& json) {
   return read<PrepareRequest>(json, "prepare", [&](PrepareRequest& message) {
-    message.operation = get_enum<Operation>(json, "operation", static_cast<int>(Operation::custom));
     message.workload = workload_from(json.at("workload"));
+    message.reference_library = library_from(json.at("reference_library"));
+    message.baselines = library_from(json.at("baselines"));
     for (const Json& dimension : json.at("dimensions")) {
       message.dimensions.emplace_back(dimension.at(0).get<std::string>(), as<std::int64_t>(dimension.at(1)));
     }

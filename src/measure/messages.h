@@ -29,8 +29,10 @@ struct GpuOpened {
 
 /// Everything the configurations of one problem have in common.
 struct PrepareRequest {
-  Operation operation = Operation::gemm;
   Workload workload;
+  std::optional<LibraryOperation>
+      reference_library;                      ///< computes the outputs in FP64; none: `reference` does
+  std::optional<LibraryOperation> baselines;  ///< whose kernels are the baselines
   /// The problem's sizes, then those of its leading dimensions that are not the defaults.
   std::vector<std::pair<std::string, std::int64_t>> dimensions;
   std::vector<std::pair<std::string, double>> scalars;
@@ -39,7 +41,7 @@ struct PrepareRequest {
   Baseline baseline = Baseline::lt;
   bool calibrate = false;  ///< nothing is known yet of this GPU with this driver
 
-  /// Custom operations: the reference kernel, compiled for this GPU by the parent's compile library.
+  /// The reference kernel, compiled for this GPU by the parent's compile library.
   struct ReferenceLaunch {
     std::string cubin;
     std::string symbol;

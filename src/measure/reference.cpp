@@ -89,7 +89,8 @@ void run_gemm(DeviceKernels& kernels, Blas* blas, const PrepareRequest& request,
 }
 
 void run_reference_kernel(Gpu& gpu, const PrepareRequest& request, const Addresses& wide) {
-  if (!request.reference) throw GpuError("a custom operation came without its reference kernel");
+  if (!request.reference)
+    throw GpuError("the problem has neither a reference kernel nor a library that computes it");
   const Kernel kernel(request.reference->cubin, request.reference->symbol);
   const ArgumentPack pack(request.reference->arguments, wide);
   gpu.launch(kernel, request.reference->shape, pack.pointers());
@@ -126,7 +127,7 @@ BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
 Buffers compute_reference(Gpu& gpu, DeviceKernels& kernels, Blas* blas, const PrepareRequest& request,
                           const Addresses& addresses) {
   Buffers copies = widened_copies(gpu, kernels, request, addresses);
-  if (request.operation == Operation::gemm) {
+  if (request.reference_library) {
     run_gemm(kernels, blas, request, addresses_of(copies));
   } else {
     run_reference_kernel(gpu, request, addresses_of(copies));

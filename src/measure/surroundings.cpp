@@ -8,13 +8,13 @@ std::uint8_t pattern_round(const Workload::SizedBuffer& buffer) {
 
 ElementRows rows_of(const Workload::SizedBuffer& buffer) {
   const auto values = static_cast<std::uint64_t>(buffer.values());
-  if (!buffer.padded) return {values, values, values};
-  return {values, static_cast<std::uint64_t>(buffer.padded->columns),
-          static_cast<std::uint64_t>(buffer.padded->pitch)};
+  if (!buffer.is_padded()) return {values, values, values};
+  return {values, static_cast<std::uint64_t>(buffer.rows->columns),
+          static_cast<std::uint64_t>(buffer.rows->pitch)};
 }
 
 Bands padding_of(const Workload::SizedBuffer& buffer, DeviceAddress data) {
-  if (!buffer.padded) return {};
+  if (!buffer.is_padded()) return {};
   const auto [values, columns, pitch] = rows_of(buffer);
   const std::size_t size = size_bytes(buffer.type);
   return {data + columns * size, values / columns - 1, pitch * size, (pitch - columns) * size};

@@ -99,7 +99,7 @@ class Service {
     const std::string no_blas = open(blas_);
     workspace_ = std::make_unique<Workspace>(gpu_, *kernels_, blas_.get(), request);
     beat();
-    if (request.baseline != Baseline::none && request.operation == Operation::gemm) {
+    if (request.baseline != Baseline::none && request.baselines) {
       if (!blas_ || !has_blas_types(request))
         prepared.note = "no baseline: " + (blas_ ? "cuBLAS has no such element types" : no_blas);
       else

@@ -45,14 +45,10 @@ void check_free_memory(const Gpu& gpu, const Workload& workload, std::size_t gua
                              human_bytes(reference), human_bytes(needed), human_bytes(free)));
 }
 
-std::string position(const PrepareRequest& request, const Workload::SizedBuffer& buffer,
-                     std::uint64_t index) {
-  if (request.operation == Operation::gemm && buffer.name == "C") {
-    const auto pitch =
-        static_cast<std::uint64_t>(buffer.padded ? buffer.padded->pitch : request.dimensions.at(1).second);
-    return fmt::format("C[{},{}]", index / pitch, index % pitch);
-  }
-  return fmt::format("{}[{}]", buffer.name, index);
+std::string position(const Workload::SizedBuffer& buffer, std::uint64_t index) {
+  if (!buffer.rows) return fmt::format("{}[{}]", buffer.name, index);
+  const auto pitch = static_cast<std::uint64_t>(buffer.rows->pitch);
+  return fmt::format("{}[{},{}]", buffer.name, index / pitch, index % pitch);
 }
 
 }  // namespace
@@ -281,10 +277,8 @@ bool Workspace::queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally
 void Workspace::settle_checks() { checks_->settle(); }
 
 double Workspace::bound_of(const Slot& slot, double tolerance_factor) const {
-  double values = 0;
-  for (const std::size_t output : outputs_) values += static_cast<double>(slots_[output].buffer.values());
-  const double length = request_.workload.flops / 2 / std::max(values, 1.0);
-  return error_bound(slot.buffer.type, request_.accumulator, length, tolerance_factor);
+  return error_bound(slot.buffer.type, request_.accumulator, request_.workload.accumulation,
+                     tolerance_factor);
 }
 
 Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& result, double bound) const {
@@ -292,13 +286,13 @@ Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& resu
     return {Outcome::wrong_result,
             fmt::format("{} of {} elements of {} were not written or are not a number, the first at {}",
                         result.not_a_number, slot.buffer.values(), slot.buffer.name,
-                        position(request_, slot.buffer, result.first_not_a_number))};
+                        position(slot.buffer, result.first_not_a_number))};
   }
   return {Outcome::wrong_result,
           fmt::format("relative error {:.3g} of {} (bound {:.3g}); largest error {:.3g} at {}, where values "
                       "are about {:.3g}",
                       result.relative_error, slot.buffer.name, bound, result.largest_error,
-                      position(request_, slot.buffer, result.largest_at), result.reference_rms)};
+                      position(slot.buffer, result.largest_at), result.reference_rms)};
 }
 
 Verification Workspace::verify(double tolerance_factor) {
@@ -314,7 +308,7 @@ Verification Workspace::verify(double tolerance_factor) {
     accuracy.error_bound = std::max(accuracy.error_bound, bound);
     if (result.largest_error > accuracy.largest_error) {
       accuracy.largest_error = result.largest_error;
-      accuracy.largest_error_at = position(request_, slot.buffer, result.largest_at);
+      accuracy.largest_error_at = position(slot.buffer, result.largest_at);
     }
     const bool wrong = result.not_a_number > 0 ||
                        exceeds(bound, result.relative_error, result.largest_error, result.reference_rms);
@@ -333,14 +327,14 @@ std::vector<std::uint64_t> Workspace::output_checksums() {
 
 /// An input's padding is part of its checksum.
 std::optional<Finding> Workspace::check_padding(const Slot& slot, DeviceAddress data) {
-  if (!slot.buffer.padded || slot.buffer.role == BufferRole::in) return std::nullopt;
+  if (!slot.buffer.is_padded() || slot.buffer.role == BufferRole::in) return std::nullopt;
   const Bands padding = padding_of(slot.buffer, data);
   const GuardResult guard = kernels_.check_bands(padding, kGuardPattern);
   if (guard.changed == 0) return std::nullopt;
   const std::uint64_t first = (padding.first - data + guard.first) / size_bytes(slot.buffer.type);
   return Finding{Outcome::out_of_bounds,
                  fmt::format("wrote {}, in the padding of its rows: {} bytes there have changed",
-                             position(request_, slot.buffer, first), guard.changed)};
+                             position(slot.buffer, first), guard.changed)};
 }
 
 std::optional<Finding> Workspace::check_surroundings() {

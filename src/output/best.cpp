@@ -101,32 +101,12 @@ Json baselines_of(const RankingGroup& group, const Database& database) {
   return baselines;
 }
 
-/// The sizes of "64x32x16 lda=48" as numbers by name; null for an operation whose names no row knows, and for
-/// a label that no sweep wrote.
-Json dimensions_of(const Trial& trial) {
-  if (trial.operation != "gemm") return nullptr;
-  const std::vector<std::string> words = split(trial.problem, ' ');
-  const std::vector<std::string> sizes = split(words.front(), 'x');
-  constexpr std::array kNames{"M", "N", "K"};
-  if (sizes.size() != kNames.size()) return nullptr;
-  Json dimensions = Json::object();
-  for (std::size_t i = 0; i < kNames.size(); ++i) dimensions[kNames.at(i)] = parsed_cell(sizes[i]);
-  for (const std::string& word : std::span(words).subspan(1)) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos) return nullptr;
-    dimensions[word.substr(0, equals)] = parsed_cell(word.substr(equals + 1));
-  }
-  const bool numbers = std::all_of(dimensions.begin(), dimensions.end(),
-                                   [](const Json& size) { return size.is_number_integer(); });
-  return numbers ? dimensions : nullptr;
-}
-
 Json entry_of(const RankingGroup& group, const Database& database, const std::vector<SweepRecord>& sweeps) {
   const std::vector<RankedRow> leaders = leaders_of(group);
   const Trial trial = database.row(leaders.front().id);
   Json entry = section(trial, {"gpu", "architecture", "problem"});
-  entry["dimensions"] = dimensions_of(trial);
-  entry.update(section(trial, {"operation", "element_types", "scalars", "cache", "source"}));
+  entry["dimensions"] = trial.dimensions.empty() ? Json() : parsed_cell(trial.dimensions);
+  entry.update(section(trial, {"operation", "options", "element_types", "scalars", "cache", "source"}));
   const std::string banner = source_banner(group.source, group.gpu);
   if (!banner.empty()) entry["note"] = banner;
   add_columns(

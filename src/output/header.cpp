@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/identifier.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
 #include "output/header_lookup.h"
-#include "space/identifier.h"
 
 namespace tiletune {
 
@@ -113,7 +113,7 @@ std::string entry_text(const Trial& trial, std::size_t number) {
   std::string text = "    {";
   for (const std::string* field : {&trial.gpu, &trial.gpu_uuid}) text += cpp_literal(*field) + ", ";
   text += fmt::format("{}, ", compute_capability(trial.architecture));
-  for (const std::string* field : {&trial.operation, &trial.element_types, &trial.scalars})
+  for (const std::string* field : {&trial.operation, &trial.options, &trial.element_types, &trial.scalars})
     text += cpp_literal(*field) + ", ";
   text += fmt::format("{}, {}, {},\n     ", beta_is_zero(trial.scalars), cpp_literal(trial.cache),
                       cpp_literal(std::string(name(trial.source))));
@@ -165,8 +165,7 @@ void check_header_namespace(const std::string& text) {
   while (true) {
     const std::size_t end = text.find(kSeparator, begin);
     const std::string name = text.substr(begin, end - begin);
-    if (!space::is_identifier(name) ||
-        std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end()) {
+    if (!is_identifier(name) || std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end()) {
       throw UserError(fmt::format("'{}' is not a namespace of C++", text), Where{"--namespace", ""},
                       "Use letters, digits and underscores, such as tuned or tuned::sizes.");
     }

@@ -11,7 +11,8 @@ struct Entry {
   const char* gpu;   // as the driver calls it
   const char* uuid;  // of the GPU that it was measured on; "" when not known
   int compute_capability;     // 90 for 9.0; 0 when not known
-  const char* operation;      // "gemm", "custom"
+  const char* operation;      // "gemm"
+  const char* options;        // of the operation: "layout=nt"; "" where it has none
   const char* element_types;  // "f32"
   const char* scalars;        // "alpha=1 beta=0"
   bool beta_is_zero;          // the class of the scalars: whether C is read
@@ -70,8 +71,9 @@ struct Query {
   int compute_capability = 0;
   bool beta_is_zero = true;
   const char* operation = "gemm";
+  const char* options = "";
   const char* element_types = "f32";
-  const char* kernel_template = "";  // "": any that does the operation; what is "custom" differs by template
+  const char* kernel_template = "";  // "": any that does the operation
 };
 
 struct Found {
@@ -172,9 +174,9 @@ constexpr bool goes_before(const Entry& a, const Entry& b, const Query& query) {
 }
 
 constexpr bool does(const Entry& entry, const Query& query) {
-  if (!equal(entry.operation, query.operation) || !equal(entry.element_types, query.element_types)) return false;
-  const bool any = *query.kernel_template == '\0' && !equal(query.operation, "custom");
-  return any || equal(entry.kernel_template, query.kernel_template);
+  return equal(entry.operation, query.operation) && equal(entry.options, query.options) &&
+         equal(entry.element_types, query.element_types) &&
+         (*query.kernel_template == '\0' || equal(entry.kernel_template, query.kernel_template));
 }
 
 constexpr const Entry* best(GpuMatch level, const Query& query) {

@@ -76,8 +76,8 @@ T4Rows rows_of_one_space(const Database& database, const TrialFilter& filter) {
   T4Rows rows;
   Latest latest(database);
   static constexpr std::array kColumns{
-      "kind",    "outcome", "gpu",           "problem",       "template",   "source",     "operation",
-      "scalars", "cache",   "element_types", "seen_in_sweep", "parameters", "recorded_at"};
+      "kind",    "outcome", "gpu",   "problem",       "template",      "source",     "operation",
+      "options", "scalars", "cache", "element_types", "seen_in_sweep", "parameters", "recorded_at"};
   database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& trial) {
     if (!rows.is_result(trial)) rows.other_kinds.insert(trial.kind);
     if (trial.kind != "kernel") return;

@@ -100,11 +100,9 @@ Comparable without_cache(const Comparable& what) {
 }
 
 std::string conditions_of(const Trial& trial) {
-  static const std::string nothing;
-  const std::string& what = trial.operation == "custom" ? trial.template_name : nothing;
   std::string text;
   for (const std::string* part :
-       {&trial.operation, &what, &trial.element_types, &trial.scalars, &trial.cache}) {
+       {&trial.operation, &trial.options, &trial.element_types, &trial.scalars, &trial.cache}) {
     if (part->empty()) continue;
     text += text.empty() ? *part : ", " + *part;
   }
@@ -116,6 +114,7 @@ std::span<const char* const> ranking_columns() {
                                      "kind",
                                      "template",
                                      "operation",
+                                     "options",
                                      "problem",
                                      "scalars",
                                      "parameters",

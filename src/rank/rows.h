@@ -21,8 +21,8 @@ namespace tiletune {
 /// otherwise median_us. None when it did not run.
 std::optional<double> ranking_time_us(const Trial& trial);
 
-/// What else must be equal for times to be comparable: "gemm, A:f32 B:f32 C:f32 accumulator:f32, alpha=1
-/// beta=0, cold". "custom" does not say what is computed, so the template does: "custom, hotspot, cold".
+/// What else must be equal for times to be comparable: "gemm, layout=nt, A:f32 B:f32 C:f32 accumulator:f32,
+/// alpha=1 beta=0, cold".
 std::string conditions_of(const Trial& trial);
 
 /// What rows that may be compared with each other have in common.
@@ -30,7 +30,7 @@ struct Comparable {
   std::string gpu;
   std::string problem;
   Source source = Source::measured;
-  std::string conditions;  ///< operation, element types, scalars, state of the L2 cache
+  std::string conditions;  ///< operation, options, element types, scalars, state of the L2 cache
   std::string cache;       ///< the last of the conditions; empty where nothing was timed
 
   auto operator<=>(const Comparable&) const = default;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "space/identifier.h"
+#include "base/identifier.h"
 
 namespace tiletune::space {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/identifier.h"
 #include "base/text.h"
-#include "space/identifier.h"
 #include "space/program.h"
 
 namespace tiletune::space {
@@ -38,6 +38,9 @@ Explanation explain(FaultKind kind) {
               "require is_pow2(...) by a constraint listed before"};
     case FaultKind::fractional_power:
       return {"negative number raised to a fractional power", "raise abs(...), or use an integer exponent"};
+    case FaultKind::no_element_type:
+      return {"size() of a value that is not an element type",
+              "write a type variable of the operation, or a type such as 'f16'"};
     default:
       return {"a name without a value", "give every name a value before evaluating"};
   }

@@ -41,7 +41,8 @@ class SymbolTable {
 /// `|`; `^`; `&`; `<< >>`; `+ -`; `* / // %`; unary `- + ~ !`; `**`. As in Python, and unlike C,
 /// `a & 1 == b` compares `a & 1`; `!` binds as tightly as in C. `/` is true division; `//` and `%` round
 /// towards minus infinity as in Python. Functions: min, max (also of one list), abs, int, float, bool, pow,
-/// ceil_div, round_up, is_pow2, log2 (of powers of two only, exact), gcd, lcm.
+/// ceil_div, round_up, is_pow2, log2 (of powers of two only, exact), gcd, lcm, size (bytes of an element of a
+/// type).
 ///
 /// Integer arithmetic is 64-bit and checked; a float that is not finite is an overflow. As in Python, true
 /// and false count as 1 and 0 in arithmetic, in order comparisons and in `true == 1`; | ^ & of two bools is a

@@ -19,7 +19,7 @@ struct Function {
   std::size_t fewest;  ///< arguments
   std::size_t most;
 };
-inline constexpr std::array<Function, 13> kFunctions{{{"min", Op::min, 2, kAny},
+inline constexpr std::array<Function, 14> kFunctions{{{"min", Op::min, 2, kAny},
                                                       {"max", Op::max, 2, kAny},
                                                       {"abs", Op::abs, 1, 1},
                                                       {"ceil_div", Op::ceil_div, 2, 2},
@@ -31,7 +31,8 @@ inline constexpr std::array<Function, 13> kFunctions{{{"min", Op::min, 2, kAny},
                                                       {"int", Op::to_integer, 1, 1},
                                                       {"float", Op::to_number, 1, 1},
                                                       {"bool", Op::truth, 1, 1},
-                                                      {"pow", Op::power, 2, 2}}};
+                                                      {"pow", Op::power, 2, 2},
+                                                      {"size", Op::type_size, 1, 1}}};
 
 struct Spelling {
   std::string_view text;

@@ -70,33 +70,35 @@ struct Instance {
 
 /// What all configurations of a template share for one problem.
 struct Workload {
-  /// Rows with elements between them that belong to no row; none behind the last.
-  struct PaddedRows {
+  /// Of a row-major matrix. Elements between rows are padding; there are none behind the last row.
+  struct Rows {
     std::int64_t columns = 0;  ///< elements of a row
-    std::int64_t pitch = 0;    ///< elements between the starts of neighbouring rows, more than columns
+    std::int64_t pitch = 0;    ///< elements between the starts of neighbouring rows, at least columns
   };
   struct SizedBuffer {
     std::string name;
     ElementType type;
     std::int64_t elements;  ///< with all padding
     BufferRole role;
-    std::optional<PaddedRows> padded = {};  ///< none: no element is padding
+    std::optional<Rows> rows = {};  ///< none: the buffer is not a matrix
 
+    bool is_padded() const { return rows && rows->pitch > rows->columns && elements > rows->columns; }
     /// Elements that are not padding.
     std::int64_t values() const {
-      return padded ? ((elements - padded->columns) / padded->pitch + 1) * padded->columns : elements;
+      return is_padded() ? ((elements - rows->columns) / rows->pitch + 1) * rows->columns : elements;
     }
   };
   std::vector<SizedBuffer> buffers;
-  double flops = 0;  ///< of one launch
-  double bytes = 0;  ///< compulsory DRAM traffic
+  double flops = 0;         ///< of one launch
+  double bytes = 0;         ///< compulsory DRAM traffic
+  double accumulation = 0;  ///< terms that are added up for one element of an output
 };
 
-/// The launch of a custom operation's reference kernel.
+/// The launch of an operation's reference kernel.
 struct ReferenceInstance {
   Dim3 grid;                             ///< thread blocks
   Dim3 block;                            ///< threads
-  std::vector<ArgumentValue> arguments;  ///< the template's, in the same order, without workspaces
+  std::vector<ArgumentValue> arguments;  ///< without workspaces and tensor maps
 };
 
 /// Evaluates a template's expressions. All names are checked on construction.

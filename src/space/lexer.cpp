@@ -6,7 +6,7 @@
 #include <array>
 #include <charconv>
 
-#include "space/identifier.h"
+#include "base/identifier.h"
 
 namespace tiletune::space {
 namespace {

@@ -137,6 +137,13 @@ FaultKind to_integer(const Scalar& operand, Scalar& result) {
   return done(integer_scalar(static_cast<std::int64_t>(whole)), result);
 }
 
+/// Bytes of an element of the type that the operand names.
+FaultKind type_size(const Scalar& operand, Scalar& result) {
+  const auto type = operand.is_string() ? element_type_from_name(*operand.string) : std::nullopt;
+  if (!type) return FaultKind::no_element_type;
+  return done(integer_scalar(static_cast<std::int64_t>(size_bytes(*type))), result);
+}
+
 bool is_power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
 FaultKind of_integer(Op op, std::int64_t operand, Scalar& result) {
@@ -183,6 +190,7 @@ FaultKind apply(Op op, const Scalar& left, const Scalar& right, Scalar& result) 
 FaultKind apply(Op op, const Scalar& operand, Scalar& result) {
   if (op == Op::truth || op == Op::logical_not)
     return done(boolean_scalar(is_true(operand) == (op == Op::truth)), result);
+  if (op == Op::type_size) return type_size(operand, result);
   if (!operand.is_numeric()) return FaultKind::needs_number;
   if (op == Op::abs) return magnitude(operand, result);
   if (op == Op::negate) return negated(operand, result);

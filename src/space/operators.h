@@ -45,6 +45,7 @@ enum class Op : std::uint8_t {
   to_number,
   is_pow2,
   log2,
+  type_size,
   truth,
   // of a parsed expression only: a program has jumps for them
   logical_and,
@@ -76,6 +77,7 @@ enum class FaultKind : std::uint8_t {
   negative_shift,
   no_power_of_two,
   fractional_power,
+  no_element_type,
 };
 
 /// Integers, booleans and numbers compare by value, exactly; a string equals only strings.

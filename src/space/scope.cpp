@@ -58,14 +58,25 @@ void Scope::declare_constants(const TemplateSpec& spec, const Problem& problem) 
     constants_.declare(name, spec.where);
     constant_values_.push_back(integer_scalar(size));
   }
-  for (const LeadingDimension& leading : spec.leading_dimensions) {
+  for (const LeadingDimension& leading : spec.operation.leading_dimensions) {
     constants_.declare(leading.name, spec.where);
     constant_values_.push_back(integer_scalar(problem.at(leading)));
   }
-  for (const auto& [name, value] : spec.scalars) {
+  for (const auto& [name, value] : spec.operation.scalars) {
     constants_.declare(name, spec.where);
     constant_values_.push_back(number_scalar(value));
   }
+  std::vector<Value> texts;
+  for (const auto& [name, type] : spec.operation.types) {
+    constants_.declare(name, spec.where);
+    texts.emplace_back(std::string(tiletune::name(type)));
+  }
+  for (const auto& [name, option] : spec.operation.options) {
+    constants_.declare(name, spec.where);
+    texts.emplace_back(option);
+  }
+  texts_ = std::make_shared<const std::vector<Value>>(std::move(texts));
+  for (const Value& text : *texts_) constant_values_.push_back(to_scalar(text));
 }
 
 std::vector<Scalar> Scope::initial_slots() const {

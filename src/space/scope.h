@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "space/expression.h"
@@ -10,8 +11,8 @@
 namespace tiletune::space {
 
 /// The names a template's expressions may use for one problem: the problem's dimensions and leading
-/// dimensions, then the scalars, the parameters and the derived values, each of which may use what comes
-/// before it.
+/// dimensions, then the scalars, type variables and options of the operation, the parameters and the derived
+/// values, each of which may use what comes before it.
 class Scope {
  public:
   /// Throws UserError for names that cannot be declared, parameters without values or with equal ones, and
@@ -21,7 +22,7 @@ class Scope {
   const SymbolTable& symbols() const { return symbols_; }
   /// These and `multiprocessors`: what depends on the GPU that a configuration is for may use them.
   const SymbolTable& launch_symbols() const { return launch_symbols_; }
-  /// Dimensions, leading dimensions and scalars only: what sizes, flops and bytes may use.
+  /// Those of the problem and the operation only: what sizes, flops and bytes may use.
   const SymbolTable& constants() const { return constants_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
 
@@ -48,6 +49,7 @@ class Scope {
   std::vector<std::size_t> marked(const Program& program, std::size_t first, std::size_t last) const;
 
   std::vector<Parameter> parameters_;
+  std::shared_ptr<const std::vector<Value>> texts_;  ///< of types and options: constants borrow them
   SymbolTable constants_;
   SymbolTable symbols_;
   SymbolTable launch_symbols_;

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "base/identifier.h"
 #include "space/expression.h"
 #include "space/grammar.h"
-#include "space/identifier.h"
 
 namespace tiletune {
 
 int SymbolTable::declare(const std::string& name, const Where& where) {
-  if (!space::is_identifier(name))
+  if (!is_identifier(name))
     throw UserError(fmt::format("'{}' is not a name", name), where,
                     "use letters, digits and underscores, and no digit first");
   if (space::is_reserved(name))

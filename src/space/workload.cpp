@@ -10,14 +10,26 @@ namespace {
 /// More elements than any GPU holds; a multiple of it still fits 64 bits as bytes.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
 
-std::optional<Workload::PaddedRows> padded_rows(const Buffer& buffer, std::int64_t elements,
-                                                const Scope& scope, const Frame& frame) {
+std::optional<Workload::Rows> rows_of(const Buffer& buffer, const Scope& scope, const Frame& frame) {
   if (buffer.columns.text.empty()) return std::nullopt;
-  const std::int64_t columns = evaluate_integer(Program(buffer.columns, scope.constants()), frame);
-  const std::int64_t pitch = evaluate_integer(Program(buffer.pitch, scope.constants()), frame);
-  // A single row has no neighbour.
-  if (pitch == columns || elements == columns) return std::nullopt;
-  return Workload::PaddedRows{columns, pitch};
+  return Workload::Rows{evaluate_integer(Program(buffer.columns, scope.constants()), frame),
+                        evaluate_integer(Program(buffer.pitch, scope.constants()), frame)};
+}
+
+/// Of a manifest of version 0.1, which does not state how many terms an output adds up.
+double flops_per_output(const Workload& workload) {
+  double outputs = 0;
+  for (const auto& buffer : workload.buffers) {
+    if (buffer.role != BufferRole::in) outputs += static_cast<double>(buffer.values());
+  }
+  return workload.flops / std::max(outputs, 1.0);
+}
+
+/// With a read_when that is false, an inout buffer is an output.
+BufferRole role_of(const Buffer& buffer, const Scope& scope, const Frame& frame) {
+  if (buffer.read_when.text.empty()) return buffer.role;
+  return is_true(evaluate(Program(buffer.read_when, scope.constants()), frame)) ? buffer.role
+                                                                                : BufferRole::out;
 }
 
 double amount(const ExprText& text, const Scope& scope, const Frame& frame) {
@@ -29,6 +41,7 @@ double amount(const ExprText& text, const Scope& scope, const Frame& frame) {
 }
 
 std::vector<Argument> reference_arguments(const TemplateSpec& spec) {
+  if (!spec.operation.reference->arguments.empty()) return spec.operation.reference->arguments;
   std::vector<Argument> arguments = spec.arguments;
   for (Argument& argument : arguments) {
     if (argument.kind == Argument::Kind::tensor_map)
@@ -56,23 +69,27 @@ Workload make_workload(const TemplateSpec& spec, const Scope& scope) {
   std::vector<Scalar> slots = scope.initial_slots();
   const Frame frame{slots, {}};
   Workload workload;
-  for (const Buffer& buffer : spec.buffers) {
+  for (const Buffer& buffer : spec.operation.buffers) {
     const std::int64_t elements = evaluate_elements(Program(buffer.elements, scope.constants()), frame);
     workload.buffers.push_back(
-        {buffer.name, buffer.type, elements, buffer.role, padded_rows(buffer, elements, scope, frame)});
+        {buffer.name, buffer.type, elements, role_of(buffer, scope, frame), rows_of(buffer, scope, frame)});
   }
-  workload.flops = amount(spec.flops, scope, frame);
-  workload.bytes = amount(spec.bytes, scope, frame);
+  const Operation& operation = spec.operation;
+  workload.flops = amount(operation.flops, scope, frame);
+  workload.bytes = amount(operation.bytes, scope, frame);
+  workload.accumulation = operation.accumulation.text.empty() ? flops_per_output(workload) / 2
+                                                              : amount(operation.accumulation, scope, frame);
   return workload;
 }
 
 std::optional<ReferenceInstance> make_reference(const TemplateSpec& spec, const Scope& scope) {
-  if (!spec.reference) return std::nullopt;
+  const auto& reference = spec.operation.reference;
+  if (!reference) return std::nullopt;
   std::vector<Scalar> slots = scope.initial_slots();
   const Frame frame{slots, {}};
   const SymbolTable& symbols = scope.constants();
-  return ReferenceInstance{ShapePrograms(spec.reference->grid, symbols, "thread blocks").evaluate(frame),
-                           ShapePrograms(spec.reference->block, symbols, "threads").evaluate(frame),
+  return ReferenceInstance{ShapePrograms(reference->grid, symbols, "thread blocks").evaluate(frame),
+                           ShapePrograms(reference->block, symbols, "threads").evaluate(frame),
                            ArgumentPrograms(reference_arguments(spec), symbols).evaluate(frame)};
 }
 

@@ -12,34 +12,34 @@ namespace tiletune {
 namespace {
 
 /// Of the operation's buffers and the workspace.
-std::vector<std::string> memory_names(const TemplateSpec& spec) {
+std::vector<std::string> memory_names(const Memory& memory) {
   std::vector<std::string> names;
-  for (const Buffer& buffer : spec.buffers) names.push_back(buffer.name);
-  for (const WorkspaceArray& array : spec.workspace) names.push_back(array.name);
+  for (const Buffer& buffer : memory.buffers) names.push_back(buffer.name);
+  for (const WorkspaceArray& array : memory.workspace) names.push_back(array.name);
   return names;
 }
 
-std::string read_memory_name(const Node& node, const TemplateSpec& spec) {
+std::string read_memory_name(const Node& node, const Memory& memory) {
   std::string name = read_identifier(node);
-  const std::vector<std::string> known = memory_names(spec);
+  const std::vector<std::string> known = memory_names(memory);
   if (std::find(known.begin(), known.end(), name) != known.end()) return name;
   throw UserError(fmt::format("there is no buffer '{}'", name), node.where,
                   fmt::format("Pass a buffer of the operation or a workspace.{}", suggestion(name, known)));
 }
 
-ElementType type_of(const std::string& name, const TemplateSpec& spec) {
-  for (const Buffer& buffer : spec.buffers) {
+ElementType type_of(const std::string& name, const Memory& memory) {
+  for (const Buffer& buffer : memory.buffers) {
     if (buffer.name == name) return buffer.type;
   }
-  return std::find_if(spec.workspace.begin(), spec.workspace.end(),
+  return std::find_if(memory.workspace.begin(), memory.workspace.end(),
                       [&](const WorkspaceArray& array) { return array.name == name; })
       ->type;
 }
 
-Argument read_buffer_argument(const Node& node, const TemplateSpec& spec) {
+Argument read_buffer_argument(const Node& node, const Memory& memory) {
   Argument argument;
   argument.kind = Argument::Kind::buffer;
-  argument.name = read_memory_name(node, spec);
+  argument.name = read_memory_name(node, memory);
   return argument;
 }
 
@@ -60,12 +60,12 @@ ExprText read_swizzle(const Node& node) {
   return text;
 }
 
-Argument read_tensor_map(const Node& node, ObjectReader& reader, const TemplateSpec& spec) {
+Argument read_tensor_map(const Node& node, ObjectReader& reader, const Memory& memory) {
   Argument argument;
   argument.kind = Argument::Kind::tensor_map;
-  argument.name = read_memory_name(node, spec);
+  argument.name = read_memory_name(node, memory);
   TensorMap& map = argument.tensor_map.emplace();
-  map.type = type_of(argument.name, spec);
+  map.type = type_of(argument.name, memory);
   const Node extents = reader.need("extents", "a list of expressions, innermost dimension first");
   const std::size_t rank = read_list(extents, "expressions").size();
   if (rank > TensorMap::kMostDimensions) {
@@ -100,7 +100,7 @@ Argument read_scalar_argument(const Node& node, ObjectReader& reader, const Scop
       node.where, fmt::format("Add \"value\": an expression.{}", suggestion(argument.name, scope.names())));
 }
 
-Argument read_argument(const Node& node, const TemplateSpec& spec, const Scope& scope) {
+Argument read_argument(const Node& node, const Memory& memory, const Scope& scope) {
   ObjectReader reader(node, keys::kArgument);
   const auto buffer = reader.find("buffer");
   const auto scalar = reader.find("scalar");
@@ -113,11 +113,12 @@ Argument read_argument(const Node& node, const TemplateSpec& spec, const Scope& 
         R"(Write {"buffer": name}, {"scalar": name, "type": type} or {"tensor_map": name, ...}.)");
   }
   if (map) {
-    Argument argument = read_tensor_map(*map, reader, spec);
+    Argument argument = read_tensor_map(*map, reader, memory);
     reader.finish("A tensor map has the type of its buffer.");
     return argument;
   }
-  auto argument = buffer ? read_buffer_argument(*buffer, spec) : read_scalar_argument(*scalar, reader, scope);
+  auto argument =
+      buffer ? read_buffer_argument(*buffer, memory) : read_scalar_argument(*scalar, reader, scope);
   reader.finish("A buffer has the type that the operation gives it.");
   return argument;
 }
@@ -134,13 +135,13 @@ void check_passed(const std::vector<Argument>& arguments, const std::string& nam
 
 }  // namespace
 
-std::vector<Argument> read_arguments(const Node& node, const TemplateSpec& spec, const Scope& scope) {
+std::vector<Argument> read_arguments(const Node& node, const Memory& memory, const Scope& scope) {
   std::vector<Argument> arguments;
   for (const Node& element : read_list(node, "arguments")) {
-    arguments.push_back(read_argument(element, spec, scope));
+    arguments.push_back(read_argument(element, memory, scope));
   }
-  for (const Buffer& buffer : spec.buffers) check_passed(arguments, buffer.name, "buffer", node.where);
-  for (const WorkspaceArray& array : spec.workspace)
+  for (const Buffer& buffer : memory.buffers) check_passed(arguments, buffer.name, "buffer", node.where);
+  for (const WorkspaceArray& array : memory.workspace)
     check_passed(arguments, array.name, "workspace", node.where);
   return arguments;
 }

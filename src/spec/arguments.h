@@ -8,8 +8,14 @@
 
 namespace tiletune {
 
-/// The kernel's arguments. Throws UserError for a buffer that is neither a buffer nor a workspace of `spec`,
-/// for a scalar without "value" whose name is not in `scope`, and when one of the former is passed nowhere.
-std::vector<Argument> read_arguments(const Node& node, const TemplateSpec& spec, const Scope& scope);
+/// What a kernel may be passed the address of.
+struct Memory {
+  const std::vector<Buffer>& buffers;
+  const std::vector<WorkspaceArray>& workspace;
+};
+
+/// A kernel's arguments. Throws UserError for a name that is in neither list of `memory`, for a scalar
+/// without "value" whose name is not in `scope`, and when something of `memory` is passed nowhere.
+std::vector<Argument> read_arguments(const Node& node, const Memory& memory, const Scope& scope);
 
 }  // namespace tiletune

@@ -129,15 +129,16 @@ class TemplateReader {
 
   /// One list of problems, one set of scalars and one baseline serve all templates.
   static void check_same_problem(const TemplateSpec& first, const TemplateSpec& other, const Where& where) {
-    if (first.operation == other.operation && first.dimensions == other.dimensions) return;
+    if (problem_kind(first) == problem_kind(other)) return;
     throw UserError(fmt::format("{} and {} have different problems: {} and {}", first.name, other.name,
                                 problem_kind(first), problem_kind(other)),
                     where, "Sweep them with separate configs.");
   }
 
   static std::string problem_kind(const TemplateSpec& spec) {
-    const char* operation = spec.operation == Operation::gemm ? "gemm" : "custom";
-    return fmt::format("{} {}", operation, join(spec.dimensions, "x"));
+    std::string kind = join(spec.operation.dimensions, "x");
+    for (const LeadingDimension& leading : spec.operation.leading_dimensions) kind += " " + leading.name;
+    return kind;
   }
 
   const LoadOptions& options_;
@@ -151,8 +152,8 @@ void apply_scalars(const Node& node, std::vector<TemplateSpec>& specs) {
     bool is_known = false;
     std::vector<std::string> known;
     for (TemplateSpec& spec : specs) {
-      is_known = set_scalar(spec, name, value) || is_known;
-      for (const auto& scalar : spec.scalars) known.push_back(scalar.first);
+      is_known = set_scalar(spec.operation, name, value) || is_known;
+      for (const auto& scalar : spec.operation.scalars) known.push_back(scalar.first);
     }
     if (is_known) continue;
     throw UserError(fmt::format("no template has a scalar '{}'", name), value_node.where,
@@ -180,13 +181,12 @@ void keep_templates(std::vector<TemplateSpec>& specs, const std::vector<std::str
   });
 }
 
-/// cuBLAS knows gemm only, so it is the default there and an error elsewhere.
-Baseline read_baseline(const std::optional<Node>& node, Operation operation) {
-  const bool is_gemm = operation == Operation::gemm;
-  if (!node) return is_gemm ? Baseline::lt : Baseline::none;
+/// The libraries are the default where they compute the operation, and an error elsewhere.
+Baseline read_baseline(const std::optional<Node>& node, const Operation& operation) {
+  if (!node) return operation.baselines ? Baseline::lt : Baseline::none;
   const Baseline baseline = read_enum(*node, kBaselines);
-  if (is_gemm || baseline == Baseline::none) return baseline;
-  throw UserError("cuBLAS is not a baseline for custom operations", node->where,
+  if (operation.baselines || baseline == Baseline::none) return baseline;
+  throw UserError(fmt::format("cuBLAS is not a baseline of the operation {}", operation.name), node->where,
                   "Write \"none\" or remove the key.");
 }
 

@@ -16,6 +16,7 @@ inline constexpr std::array kTemplate{Key{"$schema"},
                                       Key{"teaches"},
                                       Key{"operation"},
                                       Key{"types"},
+                                      Key{"options"},
                                       Key{"dimensions"},
                                       Key{"buffers"},
                                       Key{"scalars"},
@@ -35,7 +36,6 @@ inline constexpr std::array kTemplate{Key{"$schema"},
                                       Key{"arguments"},
                                       Key{"min_compute_capability"},
                                       Key{"tolerance_factor"}};
-inline constexpr std::array kTypes{Key{"A"}, Key{"B"}, Key{"C"}, Key{"accumulator"}};
 inline constexpr std::array kBuffer{Key{"name"}, Key{"type"}, Key{"elements"}, Key{"role"}};
 inline constexpr std::array kWorkspace{Key{"name"}, Key{"type"}, Key{"elements"}, Key{"zeroed"},
                                        Key{"meaning"}};
@@ -47,6 +47,18 @@ inline constexpr std::array kLaunch{Key{"grid"}, Key{"block"}, Key{"dynamic_shar
 inline constexpr std::array kArgument{Key{"buffer"},     Key{"scalar"},  Key{"type"},    Key{"value"},
                                       Key{"tensor_map"}, Key{"extents"}, Key{"pitches"}, Key{"box"},
                                       Key{"swizzle"},    Key{"when"}};
+
+// An operation's file, and the object in a manifest.
+inline constexpr std::array kOperation{
+    Key{"$schema"},      Key{"name"},    Key{"summary"},   Key{"dimensions"}, Key{"scalars"},
+    Key{"types"},        Key{"options"}, Key{"buffers"},   Key{"flops"},      Key{"bytes"},
+    Key{"accumulation"}, Key{"bound"},   Key{"reference"}, Key{"baselines"}};
+
+inline constexpr std::array kOperationBuffer{Key{"name"},    Key{"type"},  Key{"elements"}, Key{"rows"},
+                                             Key{"columns"}, Key{"pitch"}, Key{"role"},     Key{"read_when"}};
+inline constexpr std::array kOperationReference{Key{"library"}, Key{"source"}, Key{"kernel"},
+                                                Key{"grid"},    Key{"block"},  Key{"arguments"}};
+inline constexpr std::array kLibrary{Key{"library"}};
 
 // Config.
 inline constexpr std::array kConfig{Key{"$schema"}, Key{"name"},     Key{"templates"}, Key{"problems"},

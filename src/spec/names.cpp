@@ -21,12 +21,6 @@ std::string_view name(CachePolicy policy) { return name_in(kCachePolicies, polic
 std::string_view name(StrategyKind kind) { return name_in(kStrategies, kind); }
 std::string_view name(Baseline baseline) { return name_in(kBaselines, baseline); }
 
-const std::vector<LeadingDimension>& leading_dimensions(Operation operation) {
-  static const std::vector<LeadingDimension> kGemm{{"lda", "A", "K"}, {"ldb", "B", "N"}, {"ldc", "C", "N"}};
-  static const std::vector<LeadingDimension> kNone;
-  return operation == Operation::gemm ? kGemm : kNone;
-}
-
 std::optional<ElementType> element_type_from_name(std::string_view text) {
   for (const auto& entry : kElementTypes) {
     if (entry.name == text) return entry.value;

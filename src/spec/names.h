@@ -31,8 +31,8 @@ inline constexpr std::array<Named<Swizzle>, 4> kSwizzles{{{Swizzle::none, "none"
                                                           {Swizzle::bytes_32, "32B"},
                                                           {Swizzle::bytes_64, "64B"},
                                                           {Swizzle::bytes_128, "128B"}}};
-inline constexpr std::array<Named<Operation>, 2> kOperations{
-    {{Operation::gemm, "gemm"}, {Operation::custom, "custom"}}};
+inline constexpr std::array<Named<LibraryOperation>, 1> kLibraries{{{LibraryOperation::gemm, "gemm"}}};
+inline constexpr std::array<Named<Ceiling>, 2> kCeilings{{{Ceiling::ffma, "ffma"}, {Ceiling::copy, "copy"}}};
 inline constexpr std::array<Named<StrategyKind>, 2> kStrategies{
     {{StrategyKind::exhaustive, "exhaustive"}, {StrategyKind::random, "random"}}};
 inline constexpr std::array<Named<CachePolicy>, 4> kCachePolicies{{{CachePolicy::cold, "cold"},

@@ -4,136 +4,323 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 
+#include "base/identifier.h"
 #include "base/text.h"
+#include "spec/arguments.h"
 #include "spec/keys.h"
+#include "spec/load.h"
 #include "spec/paths.h"
 
 namespace tiletune {
 
 namespace {
 
-ElementType read_type(ObjectReader& types, std::string_view key) {
-  const auto node = types.find(key);
-  return node ? read_enum(*node, kElementTypes) : ElementType::f32;
+constexpr const char* kOfOldManifests = "custom";
+constexpr const char* kAccumulator = "accumulator";
+
+/// The members of an operation stand in a file of their own, in an object in the manifest, or, in manifests
+/// of version 0.1, in the manifest itself.
+enum class Form { file, object, manifest };
+
+/// A type variable or an option, and what a template may choose for it, the default first.
+struct Choice {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+template <typename T, std::size_t N>
+std::vector<std::string> names_in(const std::array<Named<T>, N>& table) {
+  std::vector<std::string> names;
+  for (const auto& entry : table) names.emplace_back(entry.name);
+  return names;
 }
 
-/// beta != 0 makes C an input as well and adds one more pass over it to the compulsory traffic.
-void follow_beta(TemplateSpec& spec) {
-  const bool reads_c = spec.scalars.at(1).second != 0;
-  Buffer& c = spec.buffers.at(2);
-  c.role = reads_c ? BufferRole::inout : BufferRole::out;
-  spec.bytes.text =
-      fmt::format("{}.0 * M * K + {}.0 * K * N + {}.0 * M * N", size_bytes(spec.buffers[0].type),
-                  size_bytes(spec.buffers[1].type), size_bytes(c.type) * (reads_c ? 2 : 1));
-}
-
-void define_gemm(ObjectReader& reader, TemplateSpec& spec, const Where& where) {
-  const nlohmann::ordered_json none = nlohmann::ordered_json::object();
-  ObjectReader types(reader.find("types").value_or(Node{none, where}), keys::kTypes);
-  spec.dimensions = {"M", "N", "K"};
-  spec.scalars = {{"alpha", 1.0}, {"beta", 0.0}};
-  spec.leading_dimensions = leading_dimensions(Operation::gemm);
-  // They end with the last row's last element: what lies behind it is out of bounds.
-  const auto matrix = [&](const char* rows, std::size_t i) {
-    const auto& [pitch, name, columns] = spec.leading_dimensions[i];
-    Buffer buffer{name, read_type(types, name), {}, BufferRole::in, {columns, where}, {pitch, where}};
-    buffer.elements = {fmt::format("({} - 1) * {} + {}", rows, pitch, columns), where};
-    return buffer;
-  };
-  spec.buffers = {matrix("M", 0), matrix("K", 1), matrix("M", 2)};
-  spec.accumulator = read_type(types, "accumulator");
-  types.finish();
-  // Floating point: the product of three large sizes exceeds 64-bit integers.
-  spec.flops = {"2.0 * M * N * K", where};
-  spec.bytes.where = where;
-  follow_beta(spec);
-}
-
-Buffer read_buffer(const Node& node) {
-  ObjectReader reader(node, keys::kBuffer);
-  Buffer buffer;
-  buffer.name = read_identifier(reader.need("name", "the buffer's name"));
-  buffer.type = read_enum(reader.need("type", R"(an element type such as "f32")"), kElementTypes);
-  buffer.elements = read_expression(reader.need("elements", "an expression for the number of elements"));
-  buffer.role = read_enum(reader.need("role", R"("in", "out" or "inout")"), kBufferRoles);
-  reader.finish();
-  return buffer;
-}
-
-std::vector<Buffer> read_buffers(const Node& node) {
-  std::vector<Buffer> buffers;
-  Scope names;
-  for (const Node& element : read_list(node, "buffers")) {
-    buffers.push_back(read_buffer(element));
-    names.declare(buffers.back().name, "a buffer", element.where.at("name"));
+/// What may be chosen: lists of texts by name.
+std::vector<Choice> read_choices(const std::optional<Node>& node, const char* expected) {
+  std::vector<Choice> choices;
+  if (!node) return choices;
+  for (const auto& [name, list] : read_members(*node, expected)) {
+    check_identifier(name, list.where);
+    Choice& choice = choices.emplace_back(Choice{name, {}});
+    for (const Node& value : read_list(list, "texts")) choice.values.push_back(read_string(value));
   }
-  const auto is_output = [](const Buffer& buffer) { return buffer.role != BufferRole::in; };
-  if (std::any_of(buffers.begin(), buffers.end(), is_output)) return buffers;
-  throw UserError("no buffer is an output", node.where, R"(Give one the role "out" or "inout".)");
+  return choices;
 }
 
-Reference read_reference(const Node& node, const TemplateSpec& spec, bool allow_outside_paths) {
-  ObjectReader reader(node, keys::kReference);
-  Reference reference;
-  reference.source =
-      resolve_file(reader.need("source", "the reference kernel's file"), spec.folder, allow_outside_paths);
-  reference.kernel = read_identifier(reader.need("kernel", "the reference kernel's name"));
-  reference.grid = read_extent(reader.need("grid", "a list of one to three expressions, in thread blocks"));
-  reference.block = read_extent(reader.need("block", "a list of one to three expressions, in threads"));
-  reader.finish();
-  return reference;
+/// One text for each choice: the manifest's, or the default.
+std::vector<std::pair<std::string, std::string>> choose(const std::optional<Node>& chosen,
+                                                        const std::vector<Choice>& choices,
+                                                        const char* what) {
+  std::vector<std::pair<std::string, std::string>> values;
+  std::vector<std::string> names;
+  for (const Choice& choice : choices) {
+    values.emplace_back(choice.name, choice.values.front());
+    names.push_back(choice.name);
+  }
+  if (!chosen) return values;
+  for (const auto& [name, node] : read_members(*chosen, "an object of texts")) {
+    const auto place = std::find(names.begin(), names.end(), name);
+    if (place == names.end()) {
+      throw UserError(fmt::format("the operation has no {} '{}'", what, name), node.where,
+                      fmt::format("Rename or remove it.{}", suggestion(name, names)));
+    }
+    const auto i = static_cast<std::size_t>(place - names.begin());
+    values[i].second = choices[i].values[read_choice(node, choices[i].values)];
+  }
+  return values;
 }
 
-void read_custom_sizes(ObjectReader& reader, TemplateSpec& spec) {
-  const Node dimensions = reader.need("dimensions", "a list of names of the problem's dimensions");
-  for (const Node& node : read_list(dimensions, "names")) spec.dimensions.push_back(read_identifier(node));
-  if (const auto scalars = reader.find("scalars")) {
+class OperationReader {
+ public:
+  /// `folder` is that of the file that holds the members.
+  OperationReader(Form form, ObjectReader& members, ObjectReader& manifest, std::filesystem::path folder,
+                  bool allow_outside_paths)
+      : form_(form),
+        members_(members),
+        manifest_(manifest),
+        folder_(std::move(folder)),
+        allow_outside_paths_(allow_outside_paths) {}
+
+  void read(Operation& operation, Scope& scope) {
+    read_sizes(operation, scope);
+    read_types(operation, scope);
+    read_options(operation, scope);
+    read_buffers(operation, scope);
+    operation.flops =
+        read_expression(members_.need("flops", "an expression for the operations of one launch"));
+    operation.bytes =
+        read_expression(members_.need("bytes", "an expression for the bytes one launch must move"));
+    if (!is_old()) read_limits(operation);
+    read_reference(operation, scope);
+  }
+
+ private:
+  void read_sizes(Operation& operation, Scope& scope) {
+    const Node dimensions = members_.need("dimensions", "a list of names of the problem's dimensions");
+    for (const Node& node : read_list(dimensions, "names")) {
+      operation.dimensions.push_back(read_identifier(node));
+      scope.declare(operation.dimensions.back(), "a dimension", node.where);
+    }
+    const auto scalars = members_.find("scalars");
+    if (!scalars) return;
     for (const auto& [name, node] : read_members(*scalars, "an object of numbers")) {
       check_identifier(name, node.where);
-      spec.scalars.emplace_back(name, read_number(node));
+      operation.scalars.emplace_back(name, read_number(node));
+      scope.declare(name, "a scalar", node.where);
     }
   }
+
+  void read_types(Operation& operation, Scope& scope) {
+    std::vector<Choice> choices{{kAccumulator, names_in(kElementTypes)}};
+    std::rotate(choices[0].values.begin(),
+                std::find(choices[0].values.begin(), choices[0].values.end(), "f32"),
+                choices[0].values.end());
+    std::optional<Node> declared;
+    if (!is_old()) declared = members_.find("types");
+    if (declared) {
+      choices = read_choices(declared, "an object of lists of element types");
+      for (const Choice& choice : choices) check_types(choice, declared->where.at(choice.name));
+    }
+    for (const auto& [name, type] : choose(manifest_.find("types"), choices, "type variable")) {
+      operation.types.emplace_back(name, *element_type_from_name(type));
+      if (name == kAccumulator) operation.accumulator = operation.types.back().second;
+      scope.declare(name, "a type variable", declared ? declared->where.at(name) : members_.where());
+    }
+  }
+
+  static void check_types(const Choice& choice, const Where& where) {
+    for (std::size_t i = 0; i < choice.values.size(); ++i) {
+      if (element_type_from_name(choice.values[i])) continue;
+      throw UserError(fmt::format("'{}' is not an element type", choice.values[i]), where.at(i),
+                      fmt::format("Use one of {}.", join(names_in(kElementTypes), ", ")));
+    }
+  }
+
+  void read_options(Operation& operation, Scope& scope) {
+    if (is_old()) return;
+    const auto declared = members_.find("options");
+    const std::vector<Choice> choices = read_choices(declared, "an object of lists of texts");
+    operation.options = choose(manifest_.find("options"), choices, "option");
+    for (const Choice& choice : choices)
+      scope.declare(choice.name, "an option", declared->where.at(choice.name));
+  }
+
+  void read_buffers(Operation& operation, Scope& scope) {
+    const Node list = members_.need("buffers", "a list of buffers");
+    Scope names;
+    for (const Node& element : read_list(list, "buffers")) {
+      operation.buffers.push_back(read_buffer(element, operation, scope));
+      names.declare(operation.buffers.back().name, "a buffer", element.where.at("name"));
+    }
+    const auto is_output = [](const Buffer& buffer) { return buffer.role != BufferRole::in; };
+    if (std::any_of(operation.buffers.begin(), operation.buffers.end(), is_output)) return;
+    throw UserError("no buffer is an output", list.where, R"(Give one the role "out" or "inout".)");
+  }
+
+  Buffer read_buffer(const Node& node, Operation& operation, Scope& scope) const {
+    ObjectReader reader(node, is_old() ? Keys(keys::kBuffer) : Keys(keys::kOperationBuffer));
+    Buffer buffer;
+    buffer.name = read_identifier(reader.need("name", "the buffer's name"));
+    buffer.type = read_type(reader.need("type", R"(an element type such as "f32")"), operation);
+    const auto rows = is_old() ? std::nullopt : reader.find("rows");
+    if (rows) {
+      read_matrix(read_expression(*rows), reader, buffer, operation, scope);
+    } else {
+      buffer.elements = read_expression(reader.need("elements", "an expression for the number of elements"));
+    }
+    buffer.role = read_enum(reader.need("role", R"("in", "out" or "inout")"), kBufferRoles);
+    if (buffer.role == BufferRole::inout && !is_old()) {
+      if (const auto when = reader.find("read_when")) buffer.read_when = read_expression(*when);
+    }
+    reader.finish();
+    return buffer;
+  }
+
+  /// A type variable, or the type itself.
+  static ElementType read_type(const Node& node, const Operation& operation) {
+    std::vector<std::string> names;
+    for (const auto& variable : operation.types) names.push_back(variable.first);
+    const std::size_t variables = names.size();
+    for (std::string& name : names_in(kElementTypes)) names.push_back(std::move(name));
+    const std::size_t choice = read_choice(node, names);
+    return choice < variables ? operation.types[choice].second : *element_type_from_name(names[choice]);
+  }
+
+  /// It ends with the last row's last element: what lies behind that is out of bounds.
+  static void read_matrix(const ExprText& rows, ObjectReader& reader, Buffer& buffer, Operation& operation,
+                          Scope& scope) {
+    const Node columns = reader.need("columns", "an expression for the elements of a row");
+    buffer.columns = buffer.pitch = read_expression(columns);
+    if (const auto node = reader.find("pitch")) {
+      const std::string name = read_identifier(*node);
+      const auto& known = operation.dimensions;
+      if (std::find(known.begin(), known.end(), buffer.columns.text) == known.end()) {
+        throw UserError(fmt::format("the rows of a matrix with a pitch have {} elements, not a dimension",
+                                    buffer.columns.text),
+                        columns.where, fmt::format("Name one of the dimensions {}.", join(known, ", ")));
+      }
+      operation.leading_dimensions.push_back({name, buffer.name, buffer.columns.text});
+      scope.declare(name, "a leading dimension", node->where);
+      buffer.pitch = {name, node->where};
+    }
+    buffer.elements = {
+        fmt::format("(({}) - 1) * ({}) + ({})", rows.text, buffer.pitch.text, buffer.columns.text),
+        rows.where};
+  }
+
+  void read_limits(Operation& operation) {
+    operation.accumulation = read_expression(members_.need(
+        "accumulation", "an expression for the terms that are added up for one element of an output"));
+    operation.bound =
+        read_enum(members_.need("bound", R"(the ceiling of its time, "ffma" or "copy")"), kCeilings);
+    if (const auto node = members_.find("baselines")) {
+      ObjectReader reader(*node, keys::kLibrary);
+      operation.baselines = read_library(reader.need("library", R"(a library, such as "gemm")"), operation);
+      reader.finish();
+    }
+  }
+
+  void read_reference(Operation& operation, const Scope& scope) {
+    const Node node = members_.need("reference", "an object that names the reference kernel");
+    ObjectReader reader(node, is_old() ? Keys(keys::kReference) : Keys(keys::kOperationReference));
+    const auto library = is_old() ? std::nullopt : reader.find("library");
+    if (library)
+      operation.reference_library = read_library(*library, operation);
+    else
+      operation.reference = read_reference_kernel(reader, operation, scope);
+    reader.finish();
+  }
+
+  ReferenceKernel read_reference_kernel(ObjectReader& reader, const Operation& operation,
+                                        const Scope& scope) const {
+    ReferenceKernel reference;
+    reference.folder = folder_;
+    reference.source =
+        resolve_file(reader.need("source", "the reference kernel's file"), folder_, allow_outside_paths_);
+    reference.kernel = read_identifier(reader.need("kernel", "the reference kernel's name"));
+    reference.grid = read_extent(reader.need("grid", "a list of one to three expressions, in thread blocks"));
+    reference.block = read_extent(reader.need("block", "a list of one to three expressions, in threads"));
+    // Templates of one operation may pass their arguments in different orders.
+    if (form_ == Form::file) {
+      reference.arguments =
+          read_arguments(reader.need("arguments", "a list of the reference kernel's arguments"),
+                         {operation.buffers, {}}, scope);
+    }
+    return reference;
+  }
+
+  static LibraryOperation read_library(const Node& node, const Operation& operation) {
+    const LibraryOperation library = read_enum(node, kLibraries);
+    std::vector<std::string> scalars;
+    std::vector<std::string> buffers;
+    for (const auto& scalar : operation.scalars) scalars.push_back(scalar.first);
+    for (const Buffer& buffer : operation.buffers) buffers.push_back(buffer.name + " " + buffer.pitch.text);
+    const bool fits = operation.dimensions == std::vector<std::string>{"M", "N", "K"} &&
+                      scalars == std::vector<std::string>{"alpha", "beta"} &&
+                      buffers == std::vector<std::string>{"A lda", "B ldb", "C ldc"};
+    if (fits) return library;
+    throw UserError(
+        "the library gemm computes another operation", node.where,
+        "It has the dimensions M, N, K, the scalars alpha, beta, and the matrices A, B, C with the "
+        "pitches lda, ldb, ldc.");
+  }
+
+  using Keys = std::span<const std::string_view>;
+
+  /// A manifest of version 0.1 has none of what came later.
+  bool is_old() const { return form_ == Form::manifest; }
+
+  Form form_;
+  ObjectReader& members_;
+  ObjectReader& manifest_;
+  std::filesystem::path folder_;
+  bool allow_outside_paths_;
+};
+
+Operation read_operation_file(const Node& name, ObjectReader& manifest, const OperationPlace& place,
+                              Scope& scope) {
+  Operation operation;
+  operation.name = read_identifier(name);
+  const Folder folder = find_operation(operation.name, place.folders, place.allow_outside_paths, name.where);
+  const std::filesystem::path file = folder.path() / kOperationName;
+  const auto json = parse_json(folder.read(kOperationName, kLargestJson), file.string());
+  ObjectReader members({json, {file.string(), ""}}, keys::kOperation);
+  if (const auto schema = members.find("$schema")) read_string(*schema);
+  const Node written = members.need("name", "the name of the operation's folder");
+  if (read_identifier(written) != operation.name) {
+    throw UserError(fmt::format("the operation is named '{}', but its folder is named '{}'",
+                                read_identifier(written), operation.name),
+                    written.where, "Give both the same name.");
+  }
+  operation.summary = read_string(members.need("summary", "one line on what is computed"));
+  OperationReader(Form::file, members, manifest, folder.real_path(), place.allow_outside_paths)
+      .read(operation, scope);
+  members.finish();
+  return operation;
 }
 
-void read_custom(ObjectReader& reader, TemplateSpec& spec, bool allow_outside_paths) {
-  if (const auto node = reader.find("types")) {
-    ObjectReader types(*node, keys::kTypes);
-    spec.accumulator = read_type(types, "accumulator");
-    types.finish("A custom operation gives each buffer's type under \"buffers\".");
-  }
-  read_custom_sizes(reader, spec);
-  spec.buffers = read_buffers(reader.need("buffers", "a list of buffers"));
-  spec.flops = read_expression(reader.need("flops", "an expression for the operations of one launch"));
-  spec.bytes = read_expression(reader.need("bytes", "an expression for the bytes one launch must move"));
-  spec.reference = read_reference(reader.need("reference", "an object that names the reference kernel"), spec,
-                                  allow_outside_paths);
-}
-
-void declare_names(const TemplateSpec& spec, const Where& root, Scope& scope) {
-  const bool is_gemm = spec.operation == Operation::gemm;
-  for (std::size_t i = 0; i < spec.dimensions.size(); ++i) {
-    scope.declare(spec.dimensions[i], "a dimension",
-                  is_gemm ? root.at("operation") : root.at("dimensions").at(i));
-  }
-  for (const auto& leading : spec.leading_dimensions) {
-    scope.declare(leading.name, "a leading dimension", root.at("operation"));
-  }
-  for (const auto& [name, value] : spec.scalars) {
-    scope.declare(name, "a scalar", is_gemm ? root.at("operation") : root.at("scalars").at(name));
-  }
-}
-
-bool is_word_character(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+Operation read_operation_object(const Node& node, ObjectReader& manifest, const OperationPlace& place,
+                                Scope& scope) {
+  Operation operation;
+  ObjectReader members(node, keys::kOperation);
+  const auto name = members.find("name");
+  operation.name = name ? read_identifier(*name) : place.template_name;
+  if (const auto summary = members.find("summary")) operation.summary = read_string(*summary);
+  OperationReader(Form::object, members, manifest, place.folder, place.allow_outside_paths)
+      .read(operation, scope);
+  members.finish();
+  return operation;
 }
 
 bool mentions(const ExprText& expression, const std::string& name) {
   const std::string& text = expression.text;
   for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
     const std::size_t end = at + name.size();
-    const bool starts_word = at == 0 || !is_word_character(text[at - 1]);
-    if (starts_word && (end == text.size() || !is_word_character(text[end]))) return true;
+    const bool starts_word = at == 0 || !is_identifier_part(text[at - 1]);
+    if (starts_word && (end == text.size() || !is_identifier_part(text[end]))) return true;
   }
   return false;
 }
@@ -157,19 +344,20 @@ bool passes(const TemplateSpec& spec, const std::string& name) {
 
 }  // namespace
 
-void read_operation(ObjectReader& reader, TemplateSpec& spec, Scope& scope, bool allow_outside_paths) {
-  const Node operation = reader.need("operation", R"("gemm" or "custom")");
-  spec.operation = read_enum(operation, kOperations);
-  if (spec.operation == Operation::gemm) {
-    define_gemm(reader, spec, operation.where);
-  } else {
-    read_custom(reader, spec, allow_outside_paths);
-  }
-  declare_names(spec, reader.where(), scope);
+Operation read_operation(ObjectReader& manifest, const OperationPlace& place, Scope& scope) {
+  const Node node = manifest.need("operation", R"(the name of an operation such as "gemm", or an object)");
+  if (node.json.get().is_object()) return read_operation_object(node, manifest, place, scope);
+  if (!node.json.get().is_string()) refuse_kind(node, "the name of an operation, or an object");
+  if (read_string(node) != kOfOldManifests) return read_operation_file(node, manifest, place, scope);
+  Operation operation;
+  operation.name = place.template_name;
+  OperationReader(Form::manifest, manifest, manifest, place.folder, place.allow_outside_paths)
+      .read(operation, scope);
+  return operation;
 }
 
 void add_implied_constraints(TemplateSpec& spec) {
-  const auto& leading = spec.leading_dimensions;
+  const auto& leading = spec.operation.leading_dimensions;
   const auto is_passed = [&](const LeadingDimension& each) { return passes(spec, each.name); };
   if (std::all_of(leading.begin(), leading.end(), is_passed)) return;
   std::vector<std::string> dense;
@@ -179,17 +367,15 @@ void add_implied_constraints(TemplateSpec& spec) {
       {{join(dense, " and "), spec.where.at("arguments")}, "the kernel takes dense matrices only"});
 }
 
-std::string operation_remedy(Operation operation) {
-  if (operation == Operation::custom) return "Remove it.";
-  return R"(Remove it, or set "operation": "custom": gemm has its own dimensions, buffers, scalars, flops, bytes.)";
+std::string operation_remedy(const Operation& operation) {
+  return fmt::format("Remove it: the operation {} has its own.", operation.name);
 }
 
-bool set_scalar(TemplateSpec& spec, const std::string& name, double value) {
-  const auto found = std::find_if(spec.scalars.begin(), spec.scalars.end(),
+bool set_scalar(Operation& operation, const std::string& name, double value) {
+  const auto found = std::find_if(operation.scalars.begin(), operation.scalars.end(),
                                   [&](const auto& scalar) { return scalar.first == name; });
-  if (found == spec.scalars.end()) return false;
+  if (found == operation.scalars.end()) return false;
   found->second = value;
-  if (spec.operation == Operation::gemm) follow_beta(spec);
   return true;
 }
 

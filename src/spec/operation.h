@@ -1,6 +1,8 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "spec/reader.h"
 #include "spec/scope.h"
@@ -8,20 +10,28 @@
 
 namespace tiletune {
 
-/// Reads "operation" and the keys that belong to it (types, and for custom operations dimensions, scalars,
-/// buffers, flops, bytes, reference), fills in what gemm implies, and declares dimensions and scalars in
-/// `scope`. Needs spec.folder. Throws UserError.
-void read_operation(ObjectReader& reader, TemplateSpec& spec, Scope& scope, bool allow_outside_paths);
+/// Where a manifest lies, and where it finds operations.
+struct OperationPlace {
+  std::string template_name;     ///< also of an operation of its own that has no other name
+  std::filesystem::path folder;  ///< of the manifest, canonical
+  std::vector<std::filesystem::path>
+      folders;  ///< with operations/<name>/operation.json; the first one counts
+  bool allow_outside_paths = false;
+};
+
+/// Reads a manifest's "operation": the name of one, an object, or "custom" as in version 0.1, with the
+/// members of the object beside it. Reads "types" and "options", the template's choices, and declares what
+/// expressions may name in `scope`. Throws UserError.
+Operation read_operation(ObjectReader& manifest, const OperationPlace& place, Scope& scope);
 
 /// Adds what an operation demands of configurations beyond the manifest: a kernel that does not learn of all
 /// leading dimensions is for dense matrices. Needs the arguments.
 void add_implied_constraints(TemplateSpec& spec);
 
-/// What to do about a key that belongs to the other operation.
-std::string operation_remedy(Operation operation);
+/// What to do about a key of an operation's object that stands in the manifest itself.
+std::string operation_remedy(const Operation& operation);
 
-/// Replaces the value of a scalar of the template, and with it what follows: with beta == 0, C of gemm is
-/// only written. False when the template has no such scalar.
-bool set_scalar(TemplateSpec& spec, const std::string& name, double value);
+/// Replaces the value of a scalar. False when the operation has no such scalar.
+bool set_scalar(Operation& operation, const std::string& name, double value);
 
 }  // namespace tiletune

@@ -28,17 +28,39 @@ Folder folder_within(const fs::path& folder, const std::string& name, const Wher
                   "Check the path and the permissions of the folder.");
 }
 
-std::vector<std::string> template_names(const std::vector<fs::path>& folders) {
+/// Folders with a file of one name, which describes what they are named after.
+struct Kind {
+  const char* noun;
+  fs::path place;  ///< beneath the folders that are searched
+  const char* file;
+};
+
+std::vector<std::string> names_of(const Kind& kind, const std::vector<fs::path>& folders) {
   std::vector<std::string> names;
   for (const fs::path& folder : folders) {
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-      if (fs::exists(entry.path() / kManifestName, error)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : fs::directory_iterator(folder / kind.place, error)) {
+      if (fs::exists(entry.path() / kind.file, error)) names.push_back(entry.path().filename().string());
     }
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
+}
+
+Folder find(const Kind& kind, const std::string& name, const std::vector<fs::path>& folders,
+            bool allow_outside, const Where& where) {
+  const fs::path place = kind.place / name;
+  std::vector<std::string> looked_in;
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    if (fs::exists(folder / place / kind.file, error))
+      return allow_outside ? Folder(folder / place) : folder_within(folder, place.string(), where);
+    looked_in.push_back(folder.string());
+  }
+  throw UserError(fmt::format("there is no {} '{}'", kind.noun, name), where,
+                  fmt::format("Looked for {} in {}.{}", (place / kind.file).string(), join(looked_in, ", "),
+                              suggestion(name, names_of(kind, folders))));
 }
 
 }  // namespace
@@ -60,8 +82,8 @@ fs::path resolve_file(const Node& node, const fs::path& folder, bool allow_outsi
                     "Check its permissions and symbolic links.");
   }
   if (!allow_outside && !is_within(path, folder)) {
-    throw UserError(fmt::format("'{}' leaves the template's folder {}", text, folder.string()), node.where,
-                    "Put the file into the template's folder, or pass --allow-outside-paths.");
+    throw UserError(fmt::format("'{}' leaves the folder {}", text, folder.string()), node.where,
+                    "Put the file into that folder, or pass --allow-outside-paths.");
   }
   if (fs::is_regular_file(path, error)) return path;
   if (fs::exists(path, error)) {
@@ -86,16 +108,12 @@ std::vector<std::string> file_names(const fs::path& folder, const std::string& e
 
 Folder find_template(const std::string& name, const std::vector<fs::path>& folders, bool allow_outside,
                      const Where& where) {
-  std::vector<std::string> looked_in;
-  for (const fs::path& folder : folders) {
-    std::error_code error;
-    if (fs::exists(folder / name / kManifestName, error))
-      return allow_outside ? Folder(folder / name) : folder_within(folder, name, where);
-    looked_in.push_back(folder.string());
-  }
-  throw UserError(fmt::format("there is no template '{}'", name), where,
-                  fmt::format("Looked for {}/{} in {}.{}", name, kManifestName, join(looked_in, ", "),
-                              suggestion(name, template_names(folders))));
+  return find({"template", "", kManifestName}, name, folders, allow_outside, where);
+}
+
+Folder find_operation(const std::string& name, const std::vector<fs::path>& folders, bool allow_outside,
+                      const Where& where) {
+  return find({"operation", "operations", kOperationName}, name, folders, allow_outside, where);
 }
 
 }  // namespace tiletune

@@ -24,9 +24,16 @@ std::vector<std::string> file_names(const std::filesystem::path& folder, const s
 
 inline constexpr const char* kManifestName = "template.json";
 
+inline constexpr const char* kOperationName = "operation.json";
+
 /// The template's folder: the first <folder>/<name> with a manifest. Throws UserError with the nearest
 /// template's name, or when symbolic links lead out of <folder> and that is not allowed.
 Folder find_template(const std::string& name, const std::vector<std::filesystem::path>& folders,
                      bool allow_outside, const Where& where);
+
+/// The operation's folder: the first <folder>/operations/<name> with an operation.json. Throws UserError like
+/// find_template().
+Folder find_operation(const std::string& name, const std::vector<std::filesystem::path>& folders,
+                      bool allow_outside, const Where& where);
 
 }  // namespace tiletune

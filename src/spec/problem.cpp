@@ -55,15 +55,15 @@ void set_leading(Problem& problem, const LeadingDimension& leading, std::int64_t
 }
 
 Problem read_named_problem(const Node& node, const TemplateSpec& kernel) {
-  std::vector<std::string_view> known(kernel.dimensions.begin(), kernel.dimensions.end());
-  for (const auto& leading : kernel.leading_dimensions) known.emplace_back(leading.name);
+  std::vector<std::string_view> known(kernel.operation.dimensions.begin(), kernel.operation.dimensions.end());
+  for (const auto& leading : kernel.operation.leading_dimensions) known.emplace_back(leading.name);
   ObjectReader reader(node, known);
   Problem problem;
-  for (const auto& dimension : kernel.dimensions) {
+  for (const auto& dimension : kernel.operation.dimensions) {
     const Node size = reader.need(dimension, fmt::format("an integer from 1 to {}", kLargestSize));
     problem.dimensions.emplace_back(dimension, read_integer(size, 1, kLargestSize));
   }
-  for (const auto& leading : kernel.leading_dimensions) {
+  for (const auto& leading : kernel.operation.leading_dimensions) {
     const auto elements = reader.find(leading.name);
     if (elements) set_leading(problem, leading, read_integer(*elements, 1, kLargestSize), elements->where);
   }
@@ -73,11 +73,12 @@ Problem read_named_problem(const Node& node, const TemplateSpec& kernel) {
 
 Problem read_problem(const Node& node, const TemplateSpec& kernel) {
   const auto& json = node.json.get();
-  if (json.is_number()) return uniform_problem(read_integer(node, 1, kLargestSize), kernel.dimensions);
+  if (json.is_number())
+    return uniform_problem(read_integer(node, 1, kLargestSize), kernel.operation.dimensions);
   if (json.is_string()) return parse_problem(read_string(node), kernel, node.where);
   if (json.is_object()) return read_named_problem(node, kernel);
   refuse_kind(node, fmt::format("a problem (a string like \"{}\", an integer, or an object of sizes)",
-                                join(kernel.dimensions, "x")));
+                                join(kernel.operation.dimensions, "x")));
 }
 
 class DistinctProblems {
@@ -122,7 +123,7 @@ std::vector<std::pair<std::string, std::string>> parse_settings(const std::vecto
   for (const std::string& word : words) {
     const auto parts = split(word, '=');
     const auto is_named = [&](const auto& entry) { return entry.first == parts.front(); };
-    const auto& known = kernel.leading_dimensions;
+    const auto& known = kernel.operation.leading_dimensions;
     const bool is_known = std::any_of(known.begin(), known.end(),
                                       [&](const auto& leading) { return leading.name == parts.front(); });
     if (parts.size() != 2 || !is_known) {
@@ -179,12 +180,9 @@ std::vector<std::string> problem_words(const std::string& text) {
 std::optional<std::vector<std::string>> written_sizes(const std::string& text) {
   const auto words = problem_words(text);
   std::vector<std::string> sizes = split(words.front(), 'x');
-  const auto& known = leading_dimensions(Operation::gemm);
   for (auto word = words.begin() + 1; word != words.end(); ++word) {
     const auto parts = split(*word, '=');
-    const bool is_known = std::any_of(known.begin(), known.end(),
-                                      [&](const auto& leading) { return leading.name == parts.front(); });
-    if (parts.size() != 2 || !is_known) return std::nullopt;
+    if (parts.size() != 2 || !is_identifier(parts.front())) return std::nullopt;
     sizes.push_back(parts.back());
   }
   return std::all_of(sizes.begin(), sizes.end(), is_integer) ? std::optional(sizes) : std::nullopt;
@@ -192,10 +190,10 @@ std::optional<std::vector<std::string>> written_sizes(const std::string& text) {
 
 Problem parse_problem(const std::string& text, const TemplateSpec& kernel, const Where& where) {
   std::vector<std::string> words = problem_words(text);
-  Problem problem = parse_sizes(words.front(), text, kernel.dimensions, where);
+  Problem problem = parse_sizes(words.front(), text, kernel.operation.dimensions, where);
   words.erase(words.begin());
   const auto settings = parse_settings(words, text, kernel, where);
-  for (const LeadingDimension& leading : kernel.leading_dimensions) {
+  for (const LeadingDimension& leading : kernel.operation.leading_dimensions) {
     for (const auto& [name, elements] : settings) {
       if (name == leading.name) set_leading(problem, leading, parse_size(elements, text, name, where), where);
     }

@@ -91,7 +91,7 @@ Problem read_problem_size(const Node& kernel, const LoadOptions& options, Templa
         std::min(split(problem_words(options.problems.front()).front(), 'x').size(), kDimensions.size()));
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    spec.dimensions.emplace_back(kDimensions[i]);
+    spec.operation.dimensions.emplace_back(kDimensions[i]);
     problem.dimensions.emplace_back(kDimensions[i], sizes[i]);
   }
   return problem;
@@ -110,8 +110,8 @@ std::string grid_divisor(const Node& kernel, const char* axis) {
 /// Kernel Tuner divides the problem; others give the global size, in threads where OpenCL's words are used.
 ExprText grid_extent(const Node& kernel, std::size_t axis, const ExprText& local, const TemplateSpec& spec) {
   const std::string divisor = grid_divisor(kernel, kAxes[axis]);
-  if (!divisor.empty() && axis < spec.dimensions.size())
-    return {fmt::format("ceil_div({}, {})", spec.dimensions[axis], divisor), kernel.where};
+  if (!divisor.empty() && axis < spec.operation.dimensions.size())
+    return {fmt::format("ceil_div({}, {})", spec.operation.dimensions[axis], divisor), kernel.where};
   const auto global = find_member(kernel, "GlobalSize");
   const auto size = global ? find_member(*global, kAxes[axis]) : std::nullopt;
   if (!size) return {"1", kernel.where};
@@ -213,14 +213,14 @@ TuneSpec read_t1(const Json& document, const fs::path& file, const fs::path& fol
   const Node root{document, {file.string(), ""}};
   TemplateSpec kernel;
   kernel.where = root.where;
-  kernel.operation = Operation::custom;
   const Node section = need_member(root, "KernelSpecification", "an object with \"KernelName\"");
   read_t1_kernel(section, folder, options.allow_outside_paths, kernel);
   kernel.summary = "a T1 tuning problem";
   read_t1_space(need_member(root, "ConfigurationSpace", "an object with \"TuningParameters\""), kernel);
   const Problem problem = read_problem_size(section, options, kernel);
   read_t1_launch(section, kernel);
-  kernel.flops = kernel.bytes = {"0", root.where};
+  kernel.operation.name = kernel.name;
+  kernel.operation.flops = kernel.operation.bytes = {"0", root.where};
   TuneSpec spec;
   const auto general = find_member(root, "General");
   const auto name = general ? find_member(*general, "BenchmarkName") : std::nullopt;

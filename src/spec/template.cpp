@@ -167,13 +167,17 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   Scope scope;
   scope.declare("multiprocessors", "the GPU's number of multiprocessors", spec.where);
   read_texts(reader, spec, manifest);
-  read_operation(reader, spec, scope, options.allow_outside_paths);
+  OperationPlace place{spec.name, spec.folder, {spec.folder.parent_path()}, options.allow_outside_paths};
+  place.folders.insert(place.folders.end(), options.template_folders.begin(), options.template_folders.end());
+  spec.operation = read_operation(reader, place, scope);
   read_names(reader, spec, scope);
   if (const auto node = reader.find("constraints")) spec.constraints = read_constraints(*node);
   spec.launch = read_launch(reader.need("launch", R"(an object with "grid" and "block")"));
   read_kernel(reader, spec, scope, options.allow_outside_paths);
-  if (const auto node = reader.find("workspace")) spec.workspace = read_workspace(*node, spec.buffers);
-  spec.arguments = read_arguments(reader.need("arguments", "a list of the kernel's arguments"), spec, scope);
+  if (const auto node = reader.find("workspace"))
+    spec.workspace = read_workspace(*node, spec.operation.buffers);
+  spec.arguments = read_arguments(reader.need("arguments", "a list of the kernel's arguments"),
+                                  {spec.operation.buffers, spec.workspace}, scope);
   add_implied_constraints(spec);
   reader.finish(operation_remedy(spec.operation));
   return spec;

@@ -52,8 +52,9 @@ struct Buffer {
   ElementType type = ElementType::f32;
   ExprText elements;  ///< how many, from the problem's dimensions
   BufferRole role = BufferRole::in;
-  ExprText columns = {};  ///< of a matrix: elements of a row; empty: the buffer is not a matrix
-  ExprText pitch = {};    ///< of a matrix: elements between the starts of neighbouring rows
+  ExprText read_when = {};  ///< of an inout buffer: where this is false it is only written; empty: true
+  ExprText columns = {};    ///< of a matrix, row-major: elements of a row; empty: the buffer is not a matrix
+  ExprText pitch = {};      ///< of a matrix: elements between the starts of neighbouring rows
 };
 
 /// How many elements of a row-major matrix lie between the starts of neighbouring rows; by default, and at
@@ -111,38 +112,63 @@ struct Launch {
   ExprText dynamic_shared_bytes;  ///< "0" when absent
 };
 
-/// A kernel that computes the outputs in FP64 for an operation without a library reference. It takes the
-/// template's arguments in the same order, without workspaces, with every floating-point buffer as `double*`,
-/// also where the kernel takes a tensor map.
-struct Reference {
+/// A kernel that computes the outputs in FP64. It takes every floating-point buffer as `double*`, also where
+/// the kernel takes a tensor map.
+struct ReferenceKernel {
+  std::filesystem::path folder;  ///< of the file that names it
   std::filesystem::path source;
   std::string kernel;
   std::array<ExprText, 3> grid;
   std::array<ExprText, 3> block;
+  /// None: the template's arguments in the same order, without workspaces.
+  std::vector<Argument> arguments;
 };
 
-enum class Operation {
-  gemm,   ///< C[M,N] = alpha * A[M,K] * B[K,N] + beta * C, row-major with leading dimensions lda, ldb, ldc
-  custom  ///< anything with a reference kernel
+/// What the libraries that tiletune calls compute: names in an operation's "reference" and "baselines".
+enum class LibraryOperation {
+  gemm  ///< cuBLAS and cuBLASLt: dimensions M, N, K, scalars alpha, beta, row-major buffers A, B, C with
+        ///< leading dimensions lda, ldb, ldc
 };
-/// lda, ldb, ldc for gemm; none for others.
-const std::vector<LeadingDimension>& leading_dimensions(Operation operation);
+
+/// The measured ceiling that bounds an operation's time from below, next to that of device memory.
+enum class Ceiling {
+  ffma,  ///< FP32 multiply-adds; applies where these do the arithmetic
+  copy   ///< none: device memory alone
+};
+
+/// What a kernel computes: operations/<name>/operation.json, or the object in a manifest.
+struct Operation {
+  std::string name;  ///< "gemm"
+  std::string summary;
+  std::vector<std::string> dimensions;                     ///< of the problem: "M", "N", "K"
+  std::vector<LeadingDimension> leading_dimensions;        ///< of the buffers that are matrices with a pitch
+  std::vector<std::pair<std::string, double>> scalars;     ///< alpha, beta; with the config's values
+  std::vector<std::pair<std::string, ElementType>> types;  ///< type variables, as the template chose
+  std::vector<std::pair<std::string, std::string>> options;  ///< as the template chose: "layout", "nt"
+  std::vector<Buffer> buffers;
+  ElementType accumulator = ElementType::f32;  ///< the type variable of that name
+  ExprText flops;                              ///< useful floating-point operations of one launch
+  ExprText bytes;                              ///< compulsory DRAM traffic of one launch
+  /// Terms that are added up for one element of an output: sets the error bound. Empty in a manifest of
+  /// version 0.1: half the flops per element.
+  ExprText accumulation;
+  Ceiling bound = Ceiling::ffma;
+  std::optional<ReferenceKernel> reference;  ///< none where a library computes it, and of a T1 tuning problem
+  std::optional<LibraryOperation> reference_library;
+  std::optional<LibraryOperation> baselines;  ///< the library whose kernels are the baselines
+};
 
 /// A kernel template: what kernel_templates/<name>/template.json says, with a config's narrowing applied.
 struct TemplateSpec {
   std::string name;
   std::string summary;
   std::string teaches;
-  Operation operation = Operation::gemm;
-  std::vector<std::string> dimensions;                  ///< of the problem: {"M","N","K"} for gemm
-  std::vector<LeadingDimension> leading_dimensions;     ///< of the problem: lda, ldb, ldc for gemm
-  std::vector<std::pair<std::string, double>> scalars;  ///< alpha and beta for gemm; the config's values
-  std::vector<Buffer> buffers;                          ///< A, B, C for gemm
+  Operation operation;
   std::vector<WorkspaceArray> workspace;
   std::vector<Argument> arguments;
   std::vector<Parameter> parameters;
   std::vector<Derived> derived;
-  std::vector<Constraint> constraints;  ///< the manifest's, what gemm implies, then the config's
+  std::vector<Constraint> constraints;  ///< the manifest's, what the operation implies, then the config's
   Launch launch;
   std::filesystem::path folder;                          ///< of template.json
   std::filesystem::path source;                          ///< the kernel's file, absolute
@@ -153,10 +179,6 @@ struct TemplateSpec {
                                              ///< the value of a parameter
   ExprText min_compute_capability;           ///< of a configuration: "7.0"; empty: any
   double tolerance_factor = 1.0;             ///< multiplies the error bound of the types
-  ElementType accumulator = ElementType::f32;
-  ExprText flops;                      ///< of one launch
-  ExprText bytes;                      ///< compulsory DRAM traffic of one launch
-  std::optional<Reference> reference;  ///< custom operations; none of a T1 tuning problem
   Where where;
 };
 

@@ -99,8 +99,10 @@ std::vector<Column> make_columns() {
       text("key", &T::key, "hash over everything that determines the result; unique"),
       text("kind", &T::kind, "kernel, baseline, or twin: a second copy of a finals' leader"),
       text("template", &T::template_name, "kernel template, or the baseline's library"),
-      text("operation", &T::operation, "what is computed: gemm, custom"),
+      text("operation", &T::operation, "what is computed, such as gemm: an operation's name"),
       text("problem", &T::problem, "sizes, MxNxK for gemm, and leading dimensions that are not the defaults"),
+      json("dimensions", &T::dimensions, "the same sizes by name; empty for recordings of other tools"),
+      text("options", &T::options, "what the template chose of the operation's options: layout=nt"),
       text("scalars", &T::scalars, "values of the operation's scalars: alpha and beta for gemm"),
       json("parameters", &T::parameters, "tuning parameters, in the template's order"),
       json("derived", &T::derived, "values that follow from parameters and problem"),
@@ -198,8 +200,8 @@ std::span<const Column> trial_columns() {
 }
 
 std::span<const char* const> comparable_columns() {
-  static constexpr std::array kNames{"gpu",           "problem", "source", "operation",
-                                     "element_types", "scalars", "cache"};
+  static constexpr std::array kNames{"gpu",     "problem",       "source",  "operation",
+                                     "options", "element_types", "scalars", "cache"};
   return kNames;
 }
 

@@ -187,11 +187,8 @@ std::string calibration_table_sql() {
 }
 
 std::string views_sql() {
-  return fmt::format(
-      fmt::runtime(kViews), fmt::arg("columns", column_list()),
-      // "custom" does not say what is computed, so the template does (rank/rows.h).
-      fmt::arg("comparable", fmt::format("{}, CASE operation WHEN 'custom' THEN \"template\" END",
-                                         fmt::join(comparable_columns(), ", "))));
+  return fmt::format(fmt::runtime(kViews), fmt::arg("columns", column_list()),
+                     fmt::arg("comparable", fmt::format("{}", fmt::join(comparable_columns(), ", "))));
 }
 
 std::string version_sql() { return fmt::format("PRAGMA user_version = {};\n", kSchemaVersion); }

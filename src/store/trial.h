@@ -19,6 +19,8 @@ struct Trial {
   std::string kind = "kernel";    ///< "kernel", "baseline", or "twin": a second copy of a finals' leader
   std::string template_name;      ///< column "template"; "cublas" or "cublaslt" for a baseline
   std::string operation;          ///< "gemm"
+  std::string dimensions;         ///< JSON object: {"M": 1000, "N": 77, "K": 513, "lda": 520}
+  std::string options;            ///< "layout=nt"
   std::string problem;            ///< "4096x4096x4096"
   std::string scalars;            ///< "alpha=1 beta=0"
   std::string parameters;         ///< JSON object, in the template's order

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <array>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "store/cells.h"
 #include "store/connection.h"
 #include "store/samples.h"
@@ -71,6 +74,42 @@ UPDATE trial SET "key" = digits || substr("key", length(digits) + 1) FROM (
 /// Up to schema 4 the flush before a cold sample left lines that the kernel had to write back.
 constexpr const char* kColdWasDirty = "UPDATE trial SET cache = 'dirty' WHERE cache = 'cold';";
 
+/// Up to schema 4 the operations of manifests had no names, and the sizes of gemm's problems were not named.
+constexpr const char* kNoNames = "UPDATE trial SET operation = template WHERE operation = 'custom';";
+
+/// {"M": 64, "N": 32, "K": 16, "lda": 48} of "64x32x16 lda=48"; empty for what no sweep wrote.
+std::string gemm_dimensions(const std::string& problem) {
+  constexpr std::array kNames{"M", "N", "K"};
+  std::vector<std::string> settings = split(problem, ' ');
+  const std::vector<std::string> sizes = split(settings.front(), 'x');
+  if (sizes.size() != kNames.size()) return "";
+  settings.erase(settings.begin());
+  for (std::size_t i = kNames.size(); i-- > 0;)
+    settings.insert(settings.begin(), kNames.at(i) + ("=" + sizes[i]));
+  auto dimensions = nlohmann::ordered_json::object();
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    const auto size = nlohmann::ordered_json::parse(setting.substr(std::min(equals, setting.size() - 1) + 1),
+                                                    nullptr, false);
+    if (!size.is_number_unsigned()) return "";
+    dimensions[setting.substr(0, equals)] = size;
+  }
+  return dimensions.dump();
+}
+
+void name_dimensions(SQLite::Database& database) {
+  SQLite::Statement problems(database, "SELECT DISTINCT problem FROM trial WHERE operation = 'gemm'");
+  SQLite::Statement update(database,
+                           "UPDATE trial SET dimensions = ? WHERE operation = 'gemm' AND problem = ?");
+  while (problems.executeStep()) {
+    const std::string problem = problems.getColumn(0).getString();
+    update.reset();
+    update.bind(1, gemm_dimensions(problem));
+    update.bind(2, problem);
+    update.exec();
+  }
+}
+
 /// A calibration without a rate of reads was taken in that state too, and is not used.
 void add_read_rate(SQLite::Database& database) {
   const auto present = "SELECT count(*) FROM pragma_table_info('calibration') WHERE name = 'read_gbs'";
@@ -102,7 +141,11 @@ void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
     if (version == 1) upgrade_from_1(database);
     add_read_rate(database);
     if (version < 4) database.exec(kKeysByTime);
-    if (version < 5) database.exec(kColdWasDirty);
+    if (version < 5) {
+      database.exec(kColdWasDirty);
+      database.exec(kNoNames);
+      name_dimensions(database);
+    }
     database.exec(indices_sql() + views_sql() + version_sql());
   } catch (const SQLite::Exception& error) {
     if (error.getErrorCode() != SQLITE_ERROR && error.getErrorCode() != SQLITE_CONSTRAINT) throw;

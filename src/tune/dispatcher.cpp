@@ -79,7 +79,7 @@ bool Dispatcher::run_finals(Lane& lane, Post& post, std::size_t group) {
 /// False while the group's reference kernel is being compiled.
 bool Dispatcher::begin_group(Lane& lane, Post& post, const Stage& stage) {
   const Binary* reference = nullptr;
-  if (stage.spec->reference && post.evaluator->measures()) {
+  if (stage.spec->operation.reference && post.evaluator->measures()) {
     const auto [entry, is_new] = lane.references.try_emplace(stage.group);
     if (is_new) {
       entry->second.ticket = ++sweep_.tickets;

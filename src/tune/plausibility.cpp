@@ -68,8 +68,8 @@ std::optional<std::string> implausibility(const ClaimedTime& time, const Stage& 
   const auto contradicts = [&](const Need& need) { return time.median_us < (1 - kUncertainty) * need.us(); };
   const Need arithmetic{workload.flops, ceilings->ffma_tflops * kPerTera, "FLOP", "FLOP/s",
                         "FP32 multiply-adds reach"};
-  if (stage.spec->accumulator == ElementType::f32 && contradicts(arithmetic) &&
-      calculates_in_fp32_alone(binary))
+  if (stage.spec->operation.bound == Ceiling::ffma && stage.spec->operation.accumulator == ElementType::f32 &&
+      contradicts(arithmetic) && calculates_in_fp32_alone(binary))
     return arithmetic.against(time.median_us);
   const Need memory{bytes_from_memory(workload, time, static_cast<double>(gpu.l2_bytes)),
                     std::max(ceilings->read_gbs, ceilings->copy_gbs) * kPerGiga, "B", "B/s",

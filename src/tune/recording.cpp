@@ -104,7 +104,7 @@ Recording::Recording(RecordedSet set, SweepOrder order, Reader read)
 std::string Recording::conditions_text(const Trial& trial) const {
   std::string text = trial.problem + '\0';
   if (set_.source == Source::imported) return text;
-  for (const std::string* part : {&trial.operation, &trial.element_types, &trial.scalars})
+  for (const std::string* part : {&trial.operation, &trial.options, &trial.element_types, &trial.scalars})
     text.append(*part).append(1, '\0');
   return set_.source == Source::measured ? text + trial.cache + '\0' : text;
 }

@@ -83,7 +83,7 @@ void leave_out_kernels(TuneSpec& spec) {
     kernel.macros.clear();
     kernel.compile_options.clear();
     kernel.min_compute_capability = {};
-    kernel.reference.reset();
+    kernel.operation.reference.reset();
     kernel.source.clear();
   }
 }

@@ -108,8 +108,9 @@ class ReplayingEvaluator : public InstantEvaluator {
       row.sweep_id = row.seen_in_sweep = sweep;
       row.parameters = to_json(stage.space.at(candidate.index).named(*stage.spec)).dump();
       Hasher hasher;
-      for (const std::string* part : {&row.gpu, &row.template_name, &row.problem, &row.operation,
-                                      &row.element_types, &row.scalars, &row.cache, &row.parameters})
+      for (const std::string* part :
+           {&row.gpu, &row.template_name, &row.problem, &row.operation, &row.options, &row.element_types,
+            &row.scalars, &row.cache, &row.parameters})
         hasher.add(*part);
       row.key = hasher.hex();
       mark_replayed(row);

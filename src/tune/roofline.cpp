@@ -9,8 +9,8 @@ namespace {
 /// Kernels of this project multiply in the accumulator's type; libraries give narrower inputs to the tensor
 /// cores.
 bool multiplies_in_fp32(const Trial& trial, const Stage& stage) {
-  if (stage.spec->accumulator != ElementType::f32) return false;
-  const auto& buffers = stage.spec->buffers;
+  if (stage.spec->operation.accumulator != ElementType::f32) return false;
+  const auto& buffers = stage.spec->operation.buffers;
   return trial.kind != "baseline" || std::all_of(buffers.begin(), buffers.end(), [](const Buffer& buffer) {
            return buffer.type == ElementType::f32;
          });
@@ -22,11 +22,13 @@ void add_roofline(Trial& trial, const Stage& stage, const std::optional<Calibrat
   const Workload& workload = stage.instantiator.workload();
   if (workload.flops > 0 && workload.bytes > 0) trial.arithmetic_intensity = workload.flops / workload.bytes;
   if (!ceilings || !trial.median_us) return;
-  if (workload.flops > 0 && !multiplies_in_fp32(trial, stage)) return;
+  const bool counts_flops = workload.flops > 0 && stage.spec->operation.bound == Ceiling::ffma;
+  if (counts_flops && !multiplies_in_fp32(trial, stage)) return;
   constexpr double kTeraPerMicrosecond = 1e6;
   constexpr double kGigaPerMicrosecond = 1e3;
   const auto time_us = [](double amount, double per_us) { return per_us > 0 ? amount / per_us : 0; };
-  const double compute_us = time_us(workload.flops, ceilings->ffma_tflops * kTeraPerMicrosecond);
+  const double compute_us =
+      time_us(counts_flops ? workload.flops : 0, ceilings->ffma_tflops * kTeraPerMicrosecond);
   const double memory_us = time_us(workload.bytes, ceilings->copy_gbs * kGigaPerMicrosecond);
   if (compute_us == 0 && memory_us == 0) return;
   trial.bound = compute_us > memory_us ? "compute" : "memory";

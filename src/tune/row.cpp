@@ -31,7 +31,7 @@ std::string arguments_text(const Instance& instance) {
 /// "f32" when all are alike, else "A:f16 B:f16 C:f32 accumulator:f32".
 std::string types_text(const Stage& stage) {
   const auto& buffers = stage.instantiator.workload().buffers;
-  const ElementType accumulator = stage.spec->accumulator;
+  const ElementType accumulator = stage.spec->operation.accumulator;
   if (std::all_of(buffers.begin(), buffers.end(), [&](const auto& b) { return b.type == accumulator; })) {
     return std::string(name(accumulator));
   }
@@ -42,9 +42,23 @@ std::string types_text(const Stage& stage) {
   return text + fmt::format("accumulator:{}", name(accumulator));
 }
 
-std::string scalars_text(const TemplateSpec& spec) {
+std::string options_text(const Operation& operation) {
   std::string text;
-  for (const auto& [scalar, value] : spec.scalars) {
+  for (const auto& [option, value] : operation.options)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", option, value);
+  return text;
+}
+
+std::string dimensions_json(const Problem& problem) {
+  Json dimensions = Json::object();
+  for (const auto& [dimension, size] : problem.dimensions) dimensions[dimension] = size;
+  for (const auto& [leading, elements] : problem.leading) dimensions[leading] = elements;
+  return dimensions.dump();
+}
+
+std::string scalars_text(const Operation& operation) {
+  std::string text;
+  for (const auto& [scalar, value] : operation.scalars) {
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", scalar, value);
   }
   return text;
@@ -65,9 +79,12 @@ std::string prediction_policy(const StaticModel& model) {
 /// What rows of kernels and baselines have in common.
 Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& target) {
   Trial trial;
-  trial.operation = stage.spec->operation == Operation::gemm ? "gemm" : "custom";
+  const Operation& operation = stage.spec->operation;
+  trial.operation = operation.name;
+  trial.options = options_text(operation);
+  trial.dimensions = dimensions_json(stage.problem);
   trial.problem = stage.problem.label();
-  trial.scalars = scalars_text(*stage.spec);
+  trial.scalars = scalars_text(operation);
   trial.element_types = types_text(stage);
   trial.source = target.source;
   trial.gpu = target.name;
@@ -86,7 +103,7 @@ Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& targe
 
 Hasher common_hash(const Trial& trial) {
   Hasher hasher;
-  hasher.add("trial 2").add(trial.problem).add(trial.scalars).add(trial.element_types);
+  hasher.add("trial 2").add(trial.problem).add(trial.options).add(trial.scalars).add(trial.element_types);
   hasher.add(name(trial.source)).add(trial.gpu).add(trial.driver_version).add(trial.measure_policy);
   return hasher;
 }

@@ -28,23 +28,22 @@ bool holds_home(const std::filesystem::path& folder) {
 }
 
 /// `source` and what it may include.
-std::shared_ptr<const KernelSource> read_source(const TuneSpec& spec, const TemplateSpec& kernel,
+std::shared_ptr<const KernelSource> read_source(const TuneSpec& spec, const std::filesystem::path& folder,
                                                 const std::filesystem::path& source) {
-  return std::make_shared<const KernelSource>(
-      read_kernel_source(source, kernel.folder, holds_home(spec.folder) ? kernel.folder : spec.folder,
-                         spec.allow_outside_paths));
+  return std::make_shared<const KernelSource>(read_kernel_source(
+      source, folder, holds_home(spec.folder) ? folder : spec.folder, spec.allow_outside_paths));
 }
 
 /// What a stage's buffers and arithmetic are, without policy, baseline and reference.
 PrepareRequest workload_request(const Stage& stage) {
   PrepareRequest request;
-  request.operation = stage.spec->operation;
+  request.reference_library = stage.spec->operation.reference_library;
   request.workload = stage.instantiator.workload();
   request.dimensions = stage.problem.dimensions;
   request.dimensions.insert(request.dimensions.end(), stage.problem.leading.begin(),
                             stage.problem.leading.end());
-  request.scalars = stage.spec->scalars;
-  request.accumulator = stage.spec->accumulator;
+  request.scalars = stage.spec->operation.scalars;
+  request.accumulator = stage.spec->operation.accumulator;
   return request;
 }
 
@@ -52,7 +51,7 @@ PrepareRequest workload_request(const Stage& stage) {
 Instance reference_instance(const Stage& stage) {
   const ReferenceInstance& reference = *stage.instantiator.reference();
   Instance instance;
-  instance.kernel_expression = stage.spec->reference->kernel;
+  instance.kernel_expression = stage.spec->operation.reference->kernel;
   instance.compile_options = fixed_options(*stage.spec);
   instance.grid = reference.grid;
   instance.block = reference.block;
@@ -62,9 +61,9 @@ Instance reference_instance(const Stage& stage) {
 std::string workload_identity(const Stage& stage) {
   PrepareRequest request = workload_request(stage);
   if (const auto& reference = stage.instantiator.reference()) {
-    request.reference =
-        PrepareRequest::ReferenceLaunch{stage.reference_source->hash(), stage.spec->reference->kernel,
-                                        launch_shape(reference_instance(stage)), reference->arguments};
+    request.reference = PrepareRequest::ReferenceLaunch{
+        stage.reference_source->hash(), stage.spec->operation.reference->kernel,
+        launch_shape(reference_instance(stage)), reference->arguments};
   }
   return Hasher().add(encode_frame(to_json(request))).hex();
 }
@@ -142,7 +141,7 @@ std::shared_ptr<const KernelSource> kernel_source(const TuneSpec& spec, const Te
                                       kernel.source.string()),
                     kernel.where, "Put it beside this file.");
   }
-  return read_source(spec, kernel, kernel.source);
+  return read_source(spec, kernel.folder, kernel.source);
 }
 
 struct Sources {
@@ -171,7 +170,8 @@ SourcesOfTemplates read_all_sources(const TuneSpec& spec, const Stop& stop) {
     check_options(spec, kernel, stop);
     Sources& of = sources[&kernel];
     of.kernel = kernel_source(spec, kernel);
-    if (kernel.reference) of.reference = read_source(spec, kernel, kernel.reference->source);
+    if (const auto& reference = kernel.operation.reference)
+      of.reference = read_source(spec, reference->folder, reference->source);
   }
   return sources;
 }
@@ -271,6 +271,7 @@ PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const B
   PrepareRequest request = workload_request(stage);
   request.policy = spec.measure;
   request.baseline = spec.baseline;
+  request.baselines = stage.spec->operation.baselines;
   if (reference != nullptr) {
     request.reference = PrepareRequest::ReferenceLaunch{reference->cubin, reference->kernel_symbol,
                                                         launch_shape(reference_instance(stage)),

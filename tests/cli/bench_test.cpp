@@ -213,7 +213,7 @@ TEST_F(Bench, CustomOperationsHaveDimensionsOfTheirOwn) {
              "intensity       0.167 operations per byte\n", "L: half the operations per output element\n"});
   expect_error(bench({"axpy"}), kUserError, {"Give the sizes n, such as --problem 4096."});
   expect_error(bench({"axpy", "--problem", "1000", "--baseline", "lt"}), kUserError,
-               {"--baseline: cuBLAS is not a baseline for custom operations"});
+               {"--baseline: cuBLAS is not a baseline of the operation axpy"});
 }
 
 TEST_F(Bench, ALostGpuEndsItAsASweep) {

@@ -81,7 +81,7 @@ TEST_F(CommandLine, RowsThatCannotExist) {
   expect_error(rank({"--sweep", "-1"}), kUserError, {"no sweep -1"});
   expect_error(rank({"--sweep", "0"}), kUserError, {"no sweep 0"});
   for (const char* problem : {"abc", "64x", "x", "-64x64x64", "064x64x64", "64X64", "64x64x64;", "64 x64",
-                              "64,", "64,lda", "64,lda=0", "64,ldd=65"})
+                              "64,", "64,lda", "64,lda=0", "64,3d=65"})
     expect_error(rank({"--problem", problem}), kUserError,
                  {"--problem: '", "is not a problem", "4096x4096x64, or 1000x77x513,lda=520"});
   expect_error(rank({"--problem", "64x64"}), kNothingToDo, {"no row matches"});

@@ -178,8 +178,7 @@ TEST(Hostile, LinksPipesAndDevicesInsteadOfFiles) {
   const fs::path kernel = sandbox.folder() / "tiny/kernel.cu";
   fs::remove(kernel);
   fs::create_symlink("/etc/passwd", kernel);
-  expect_error(sandbox.run({"space", config}), kUserError,
-               {"template.json: /source", "leaves the template's folder"});
+  expect_error(sandbox.run({"space", config}), kUserError, {"template.json: /source", "leaves the folder"});
   fs::remove(kernel);
   ASSERT_EQ(::mkfifo(kernel.c_str(), 0600), 0);
   expect_error(sandbox.run({"space", config}), kUserError,

@@ -37,14 +37,15 @@ LoadOptions with_templates() {
   write_scratch("kernel_templates/axpy/kernel.cu", "");
   write_scratch("kernel_templates/axpy/reference.cu", "");
   LoadOptions options;
-  options.template_folders = {scratch_folder() / "kernel_templates"};
+  options.template_folders = {scratch_folder() / "kernel_templates",
+                              std::filesystem::path(TILETUNE_SOURCE_DIR) / "kernel_templates"};
   return options;
 }
 
 void check(const TuneSpec& spec) {
   require(!spec.templates.empty() && !spec.problems.empty(), "a sweep has templates and problems");
   for (const Problem& problem : spec.problems) {
-    require(problem.dimensions.size() == spec.templates.front().dimensions.size(),
+    require(problem.dimensions.size() == spec.templates.front().operation.dimensions.size(),
             "a problem has all dimensions");
     for (const auto& [name, size] : problem.dimensions) require(size > 0, "a dimension is positive");
   }

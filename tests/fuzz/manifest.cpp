@@ -25,7 +25,7 @@ void require_inside(const std::filesystem::path& file, const std::filesystem::pa
 void check(const TemplateSpec& spec, const std::filesystem::path& folder) {
   require(spec.name == "tile", "a template is named as its folder");
   require_inside(spec.source, folder);
-  if (spec.reference) require_inside(spec.reference->source, folder);
+  if (spec.operation.reference) require_inside(spec.operation.reference->source, folder);
   for (const Parameter& parameter : spec.parameters)
     require(!parameter.values.empty(), "a parameter has values");
   refused([&] {
@@ -33,7 +33,8 @@ void check(const TemplateSpec& spec, const std::filesystem::path& folder) {
       check_compile_options(possible_texts(spec, i), spec.where);
   });
   Problem problem;
-  for (const std::string& dimension : spec.dimensions) problem.dimensions.emplace_back(dimension, 96);
+  for (const std::string& dimension : spec.operation.dimensions)
+    problem.dimensions.emplace_back(dimension, 96);
   evaluate_template(spec, problem);
 }
 
@@ -42,6 +43,8 @@ void check(const TemplateSpec& spec, const std::filesystem::path& folder) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::filesystem::path folder = prepared_folder();
   const auto manifest = write_scratch("tile/template.json", text_of(data, size));
-  refused([&] { check(load_template(manifest, {}), folder); });
+  LoadOptions options;
+  options.template_folders = {std::filesystem::path(TILETUNE_SOURCE_DIR) / "kernel_templates"};
+  refused([&] { check(load_template(manifest, options), folder); });
   return 0;
 }

@@ -38,7 +38,7 @@ std::vector<Value> values_of(std::istringstream& words) {
 
 TemplateSpec spec_of(std::string_view text) {
   TemplateSpec spec;
-  spec.dimensions = {"M"};
+  spec.operation.dimensions = {"M"};
   for (const std::string& line : split(text, '\n')) {
     std::istringstream words(line);
     std::string kind;

@@ -99,9 +99,10 @@ TEST(Best, ListsWhatItWasComparedWith) {
 TEST(Best, HasTheSizesThatADispatcherComparesAsNumbers) {
   std::vector<Trial> trials{timed_trial("a", 1, 0), timed_trial("b", 1, 0), timed_trial("c", 1, 0)};
   trials[0].operation = trials[1].operation = "gemm";
-  trials[0].problem = "1000x77x513";
+  trials[0].dimensions = R"({"M":1000,"N":77,"K":513})";
   trials[1].problem = "64x32x16 lda=48 ldc=40";
-  trials[2].operation = "custom";
+  trials[1].dimensions = R"({"M":64,"N":32,"K":16,"lda":48,"ldc":40})";
+  trials[2].operation = "softmax";
   const Json best = best_of(trials)["best"];
   EXPECT_EQ(best[0]["dimensions"].dump(), R"({"M":1000,"N":77,"K":513})");
   EXPECT_EQ(best[1]["dimensions"].dump(), R"({"M":64,"N":32,"K":16,"lda":48,"ldc":40})");

@@ -206,31 +206,33 @@ int main() { std::printf("compiled"); }
   EXPECT_EQ(output_of(folder.path(), "g++", main), "compiled");
 }
 
-TEST(Header, ACustomKernelIsFoundByItsTemplateAlone) {
+TEST(Header, AKernelIsFoundByItsOperationAndOptions) {
   const TemporaryFolder folder;
   std::vector<Trial> rows{best_of("A100", "4096x4096", 9), best_of("A100", "4096x8192", 9)};
   rows[0].template_name = "hotspot";
   rows[1].template_name = "convolution";
-  for (Trial& row : rows) row.operation = "custom";
+  for (Trial& row : rows) row.operation = row.template_name;
+  rows[1].options = "border=zero";
   std::ofstream(folder.path() / "tuned.h") << header_of(folder.path(), rows);
   const char* const main = R"(
 using namespace tiletune_best;
-static void show(const char* operation, const char* kernel) {
+static void show(const char* operation, const char* options, const char* kernel) {
   Query query;
   query.operation = operation;
+  query.options = options;
   query.kernel_template = kernel;
   const Found found = find(query);
   std::printf("%s\n", found.entry ? found.entry->kernel_template : "none");
 }
 int main() {
-  show("custom", "convolution");
-  show("custom", "hotspot");
-  show("custom", "other");
-  show("custom", "");
-  show("gemm", "");
+  show("convolution", "border=zero", "");
+  show("convolution", "", "");
+  show("hotspot", "", "hotspot");
+  show("hotspot", "", "other");
+  show("gemm", "", "");
 }
 )";
-  EXPECT_EQ(output_of(folder.path(), "g++", main), "convolution\nhotspot\nnone\nnone\nnone\n");
+  EXPECT_EQ(output_of(folder.path(), "g++", main), "convolution\nnone\nhotspot\nnone\nnone\n");
 }
 
 TEST(Header, UnknownSizesAreNoExactMatch) {

@@ -212,11 +212,11 @@ TEST(RankingCsv, QuotesByRfc4180AndSaysWhereEachRowBelongs) {
   trials[0].parameters = R"({"BM":128})";
   RankingView view;
   view.columns = {"rank", "gpu", "parameters", "warnings", "median_us", "tflops"};
-  EXPECT_EQ(
-      written(trials, Format::csv, view),
-      "gpu,problem,source,operation,element_types,scalars,cache,rank,parameters,warnings,median_us,tflops\r\n"
-      "NVIDIA H200,64x64x64,measured,,,,,1,\"{\"\"BM\"\":128}\",\"spills 4 B, \"\"slow\"\"\nsecond "
-      "line\",0.1,\r\n");
+  EXPECT_EQ(written(trials, Format::csv, view),
+            "gpu,problem,source,operation,options,element_types,scalars,cache,rank,parameters,warnings,"
+            "median_us,tflops\r\n"
+            "NVIDIA H200,64x64x64,measured,,,,,,1,\"{\"\"BM\"\":128}\",\"spills 4 B, \"\"slow\"\"\nsecond "
+            "line\",0.1,\r\n");
 }
 
 TEST(RankingCsv, HasOneHeaderForAllGroupsAndAllDigits) {
@@ -225,9 +225,9 @@ TEST(RankingCsv, HasOneHeaderForAllGroupsAndAllDigits) {
   RankingView view;
   view.columns = {"median_us"};
   EXPECT_EQ(written(trials, Format::csv, view),
-            "gpu,problem,source,operation,element_types,scalars,cache,median_us\r\n"
-            "NVIDIA H200,64x64x64,measured,,,,,0.3333333333333333\r\n"
-            "NVIDIA H200,1x1x1,measured,,,,,2\r\n");
+            "gpu,problem,source,operation,options,element_types,scalars,cache,median_us\r\n"
+            "NVIDIA H200,64x64x64,measured,,,,,,0.3333333333333333\r\n"
+            "NVIDIA H200,1x1x1,measured,,,,,,2\r\n");
 }
 
 TEST(RankingMarkdown, IsATableUnderAHeading) {

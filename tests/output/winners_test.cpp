@@ -110,16 +110,16 @@ TEST(Winners, CsvHasARecordPerProblem) {
   std::istringstream lines(written(three_problems(), Format::csv));
   std::string line;
   std::getline(lines, line);
-  EXPECT_EQ(
-      line,
-      "gpu,problem,source,operation,element_types,scalars,cache,template,parameters,median_us,ci_low_us,"
-      "ci_high_us,predicted_us,tflops,baseline,baseline_us,percent_of_baseline,noise_floor_percent,"
-      "tied_with\r");
+  EXPECT_EQ(line,
+            "gpu,problem,source,operation,options,element_types,scalars,cache,template,parameters,median_us,"
+            "ci_low_us,"
+            "ci_high_us,predicted_us,tflops,baseline,baseline_us,percent_of_baseline,noise_floor_percent,"
+            "tied_with\r");
   std::getline(lines, line);
-  EXPECT_EQ(
-      line,
-      "NVIDIA H200,64x64x64,measured,,,,,sgemm_warptile,\"{\"\"BM\"\":64,\"\"VEC\"\":true}\",102,101,1034.56,"
-      ",51,cublas,103.04,101.02,0.15,1\r");
+  EXPECT_EQ(line,
+            "NVIDIA "
+            "H200,64x64x64,measured,,,,,,sgemm_warptile,\"{\"\"BM\"\":64,\"\"VEC\"\":true}\",102,101,1034.56,"
+            ",51,cublas,103.04,101.02,0.15,1\r");
 }
 
 }  // namespace

@@ -159,15 +159,14 @@ TEST(Compare, OnlyWhatProvesItCannotRunIsAFailure) {
   EXPECT_EQ(known_on_b(5), Known::failed);
 }
 
-TEST(Compare, CustomKernelsAreComparedWithThemselvesAlone) {
+TEST(Compare, KernelsOfOneOperationAreComparedWithEachOtherAlone) {
   std::vector<Trial> rows{on("A", 1, 100), on("A", 1, 1), on("B", 1, 50), on("B", 1, 2)};
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].operation = "custom";
-    rows[i].template_name = i % 2 == 0 ? "conv" : "hotspot";
+    rows[i].operation = i % 2 == 0 ? "conv" : "hotspot";
   }
   const Compared compared(CompareBy::gpu, rows);
   ASSERT_EQ(compared.comparison.problems.size(), 2U);
-  EXPECT_EQ(compared.comparison.problems[0].conditions, "custom, conv, cold");
+  EXPECT_EQ(compared.comparison.problems[0].conditions, "conv, cold");
   EXPECT_EQ(compared.comparison.problems[0].best_of[0].on[1].time_us, 50);
 }
 

@@ -299,12 +299,15 @@ TEST(Ranking, WhatWasComputedUnderOtherConditionsIsAnotherGroup) {
   trials[1].scalars = "alpha=1 beta=1";
   trials[2].cache = "warm";
   trials[3].element_types = "A:f16";
-  trials[4].operation = "custom";
+  trials[4].operation = "softmax";
   trials.push_back(trials[4]);
-  trials[5].template_name = "another kernel";
+  trials[5].options = "base=2";
+  trials.push_back(trials[5]);
+  trials[6].template_name = "another kernel";
   const std::vector<RankingGroup> groups = rank_trials(trials);
   ASSERT_EQ(groups.size(), 6U);
-  EXPECT_EQ(groups[5].conditions, "custom, another kernel");
+  EXPECT_EQ(groups[5].conditions, "softmax, base=2");
+  EXPECT_EQ(groups[5].rows.size(), 2U) << "whoever's template it is";
   EXPECT_EQ(groups[1].conditions, "alpha=1 beta=1");
 }
 

@@ -27,8 +27,8 @@ TemplateSpec example() {
   builder.parameter("SCALE", {0.5, 2.0}).parameter("T", {std::string("float"), std::string("__half")});
   builder.derived("THREADS", "BM * 2").derived("BLOCKS", "ceil_div(M, BM)");
   TemplateSpec& spec = builder.spec();
-  spec.buffers = {{"A", ElementType::f32, at("M * K", "/a"), BufferRole::in},
-                  {"C", ElementType::f32, at("M * N", "/c"), BufferRole::out}};
+  spec.operation.buffers = {{"A", ElementType::f32, at("M * K", "/a"), BufferRole::in},
+                            {"C", ElementType::f32, at("M * N", "/c"), BufferRole::out}};
   spec.arguments = {{Argument::Kind::scalar, "M", ScalarType::i32, at("M", "/arguments/0")},
                     {Argument::Kind::scalar, "alpha", ScalarType::f32, {}},
                     {Argument::Kind::scalar, "split", ScalarType::i64, at("BLOCKS * 2", "/arguments/2")},
@@ -94,10 +94,11 @@ TEST(InstanceTest, SizesTheWorkload) {
 /// The example with A and C as matrices whose rows may lie apart.
 TemplateSpec strided_example() {
   TemplateSpec spec = example();
-  spec.leading_dimensions = leading_dimensions(Operation::gemm);
-  spec.buffers = {
-      {"A", ElementType::f32, at("(M - 1) * lda + K", "/a"), BufferRole::in, at("K", ""), at("lda", "")},
-      {"C", ElementType::f32, at("(M - 1) * ldc + N", "/c"), BufferRole::out, at("N", ""), at("ldc", "")}};
+  spec.operation.leading_dimensions = {{"lda", "A", "K"}, {"ldb", "B", "N"}, {"ldc", "C", "N"}};
+  spec.operation.buffers = {
+      {"A", ElementType::f32, at("(M - 1) * lda + K", "/a"), BufferRole::in, {}, at("K", ""), at("lda", "")},
+      {"C", ElementType::f32, at("(M - 1) * ldc + N", "/c"), BufferRole::inout, at("beta != 0", ""),
+       at("N", ""), at("ldc", "")}};
   spec.arguments.push_back({Argument::Kind::scalar, "lda", ScalarType::i32, {}});
   spec.derived.push_back({"ROW_VECTORS", at("ldc // 4", "/derived/2"), ""});
   return spec;
@@ -109,8 +110,34 @@ TEST(InstanceTest, LeadingDimensionsOfADenseProblemAreItsRows) {
   EXPECT_EQ(instance.arguments.back().value, Value(int64_t{256}));
   EXPECT_EQ(to_text(instance.derived), "THREADS=128 BLOCKS=16 ROW_VECTORS=128");
   EXPECT_EQ(instantiator.workload().buffers[0].elements, 1024 * 256);
-  EXPECT_FALSE(instantiator.workload().buffers[0].padded);
+  EXPECT_FALSE(instantiator.workload().buffers[0].is_padded());
   EXPECT_EQ(instantiator.workload().buffers[0].values(), 1024 * 256);
+}
+
+TEST(InstanceTest, ABufferThatIsNotReadIsAnOutput) {
+  TemplateSpec spec = strided_example();
+  EXPECT_EQ(Instantiator(spec, problem()).workload().buffers[1].role, BufferRole::out);
+  spec.operation.scalars[1].second = 0.5;  // beta
+  EXPECT_EQ(Instantiator(spec, problem()).workload().buffers[1].role, BufferRole::inout);
+}
+
+TEST(InstanceTest, TypesAndOptionsOfTheOperationCanBeNamed) {
+  TemplateSpec spec = example();
+  spec.operation.types = {{"A", ElementType::f16}, {"C", ElementType::f64}};
+  spec.operation.options = {{"layout", "nt"}};
+  spec.operation.bytes = at("size(A) * M + size(C) * N if layout == 'nt' else 0", "/bytes");
+  spec.operation.accumulation = at("K", "/accumulation");
+  const Workload workload = Instantiator(spec, problem()).workload();
+  EXPECT_EQ(workload.bytes, 2 * 1024 + 8 * 512);
+  EXPECT_EQ(workload.accumulation, 256);
+  spec.operation.bytes = at("size(layout)", "/bytes");
+  EXPECT_EQ(error(spec),
+            "/bytes: size() of a value that is not an element type in 'size(layout)' at column 1 "
+            "(layout = 'nt')");
+}
+
+TEST(InstanceTest, WithoutAStatedAccumulationHalfTheOperationsPerOutputAreTakenForIt) {
+  EXPECT_EQ(Instantiator(example(), problem()).workload().accumulation, 256);
 }
 
 TEST(InstanceTest, BuffersEndWithTheLastRow) {
@@ -123,9 +150,9 @@ TEST(InstanceTest, BuffersEndWithTheLastRow) {
   const Workload& workload = instantiator.workload();
   const auto& a = workload.buffers[0];
   EXPECT_EQ(a.elements, 1023 * 260 + 256);
-  ASSERT_TRUE(a.padded);
-  EXPECT_EQ(a.padded->columns, 256);
-  EXPECT_EQ(a.padded->pitch, 260);
+  ASSERT_TRUE(a.is_padded());
+  EXPECT_EQ(a.rows->columns, 256);
+  EXPECT_EQ(a.rows->pitch, 260);
   EXPECT_EQ(a.values(), 1024 * 256);
   EXPECT_EQ(workload.buffers[1].values(), 1024 * 512);
   EXPECT_EQ(workload.flops, 2.0 * 1024 * 512 * 256);
@@ -138,7 +165,7 @@ TEST(InstanceTest, ASingleRowHasNoPadding) {
   const Instantiator instantiator(strided_example(), row);
   const auto& a = instantiator.workload().buffers[0];
   EXPECT_EQ(a.elements, 256);
-  EXPECT_FALSE(a.padded);
+  EXPECT_FALSE(a.is_padded());
 }
 
 TEST(InstanceTest, DefinesMacros) {
@@ -154,11 +181,11 @@ TEST(InstanceTest, DefinesMacros) {
 
 TEST(InstanceTest, EvaluatesTheReference) {
   TemplateSpec spec = example();
-  spec.operation = Operation::custom;
-  spec.reference = Reference{"reference.cu",
-                             "reference",
-                             {at("ceil_div(N, 256)", "/reference/grid/0"), {}, {}},
-                             {at("256", "/reference/block/0"), {}, {}}};
+  spec.operation.reference = ReferenceKernel{"",
+                                             "reference.cu",
+                                             "reference",
+                                             {at("ceil_div(N, 256)", "/reference/grid/0"), {}, {}},
+                                             {at("256", "/reference/block/0"), {}, {}}};
   EXPECT_EQ(error(spec), "/arguments/2: unknown name 'BLOCKS' in 'BLOCKS * 2' at column 1");
   spec.arguments.erase(spec.arguments.begin() + 2);
   const Instantiator instantiator(spec, problem());
@@ -236,9 +263,9 @@ TEST(InstanceTest, ChecksArgumentsAgainstTheirTypes) {
 
 TEST(InstanceTest, ChecksSizes) {
   TemplateSpec spec = example();
-  spec.buffers[0].elements.text = "M - 2000";
+  spec.operation.buffers[0].elements.text = "M - 2000";
   EXPECT_EQ(error(spec), "/a: 'M - 2000' is -976, not a number of elements from 0 to 2^56 (M = 1024)");
-  spec.buffers[0].elements.text = "BM";
+  spec.operation.buffers[0].elements.text = "BM";
   EXPECT_EQ(error(spec), "/a: unknown name 'BM' in 'BM' at column 1");
   const int64_t huge = int64_t{1} << 40;
   EXPECT_EQ(
@@ -266,7 +293,7 @@ TEST(InstanceTest, MultiprocessorsAreUnknownToWhatIsTheSameOnEveryGpu) {
   spec.template_arguments[0].text = "multiprocessors";
   EXPECT_EQ(error(spec), std::string("/t/0: ") + what);
   spec = example();
-  spec.buffers[0].elements.text = "multiprocessors";
+  spec.operation.buffers[0].elements.text = "multiprocessors";
   EXPECT_EQ(error(spec), std::string("/a: ") + what);
   spec = example();
   spec.constraints = {{at("multiprocessors", "/constraints/0/require"), ""}};
@@ -329,7 +356,8 @@ TEST(InstanceTest, EvaluatesTensorMapsWhereTheyAreWanted) {
 TEST(InstanceTest, AReferenceGetsTheBufferOfATensorMap) {
   TemplateSpec spec = with_tensor_map("'none'");
   spec.arguments.erase(spec.arguments.begin() + 2);
-  spec.reference = Reference{"reference.cu", "reference", {at("1", ""), {}, {}}, {at("256", ""), {}, {}}};
+  spec.operation.reference =
+      ReferenceKernel{"", "reference.cu", "reference", {at("1", ""), {}, {}}, {at("256", ""), {}, {}}};
   const ArgumentValue passed = Instantiator(spec, problem()).reference()->arguments[2];
   EXPECT_EQ(passed.kind, Argument::Kind::buffer);
   EXPECT_EQ(passed.name, "A");
@@ -338,7 +366,8 @@ TEST(InstanceTest, AReferenceGetsTheBufferOfATensorMap) {
 TEST(InstanceTest, AReferenceGetsNoWorkspace) {
   TemplateSpec spec = with_workspace("BM");
   spec.arguments.erase(spec.arguments.begin() + 2);
-  spec.reference = Reference{"reference.cu", "reference", {at("1", ""), {}, {}}, {at("256", ""), {}, {}}};
+  spec.operation.reference =
+      ReferenceKernel{"", "reference.cu", "reference", {at("1", ""), {}, {}}, {at("256", ""), {}, {}}};
   const Instantiator instantiator(spec, problem());
   ASSERT_EQ(instantiator.reference()->arguments.size(), 3U);
   EXPECT_EQ(instantiator.reference()->arguments[2].name, "A");

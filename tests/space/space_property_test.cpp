@@ -78,7 +78,7 @@ class BruteForce {
  public:
   explicit BruteForce(const TemplateSpec& spec) : spec_(spec) {
     for (const char* dimension : {"M", "N", "K"}) symbols_.declare(dimension, {});
-    for (const auto& [name, value] : spec.scalars) symbols_.declare(name, {});
+    for (const auto& [name, value] : spec.operation.scalars) symbols_.declare(name, {});
     for (const Parameter& parameter : spec.parameters) symbols_.declare(parameter.name, {});
     for (const Constraint& constraint : spec.constraints)
       constraints_.emplace_back(ExprText{written_out(constraint.require.text), {}}, symbols_);

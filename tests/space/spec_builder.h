@@ -15,11 +15,11 @@ class SpecBuilder {
   SpecBuilder() {
     spec_.name = "example";
     spec_.where = {"template.json", ""};
-    spec_.dimensions = {"M", "N", "K"};
-    spec_.scalars = {{"alpha", 1.5}, {"beta", 0.0}};
+    spec_.operation.dimensions = {"M", "N", "K"};
+    spec_.operation.scalars = {{"alpha", 1.5}, {"beta", 0.0}};
     spec_.kernel = "example";
-    spec_.flops = {"2.0 * M * N * K", place().at("flops")};
-    spec_.bytes = {"4 * (M * K + K * N + M * N)", place().at("bytes")};
+    spec_.operation.flops = {"2.0 * M * N * K", place().at("flops")};
+    spec_.operation.bytes = {"4 * (M * K + K * N + M * N)", place().at("bytes")};
   }
 
   SpecBuilder& parameter(const std::string& name, std::vector<Value> values) {

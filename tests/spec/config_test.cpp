@@ -85,19 +85,17 @@ TEST_F(ConfigTest, ReadsEveryKey) {
   EXPECT_EQ(spec.view, View::ladder);
 }
 
-TEST_F(ConfigTest, BetaMakesCAnInputToo) {
+TEST_F(ConfigTest, ScalarsReplaceTheOperationsDefaults) {
   const auto spec =
       load_config(R"({"templates": ["tile"], "problems": [512], "scalars": {"beta": 1}})").templates[0];
-  EXPECT_EQ(spec.buffers[2].role, BufferRole::inout);
-  EXPECT_EQ(spec.bytes.text, "2.0 * M * K + 2.0 * K * N + 8.0 * M * N");
-  EXPECT_EQ(spec.scalars[1].second, 1.0);
-  EXPECT_EQ(spec.scalars[0].second, 1.0);
+  EXPECT_EQ(spec.operation.scalars[1].second, 1.0);
+  EXPECT_EQ(spec.operation.scalars[0].second, 1.0);
 }
 
 TEST_F(ConfigTest, CustomOperationsHaveNoBaselineUnlessNamed) {
   const auto spec = load_config(R"({"templates": ["axpy"], "problems": [512], "scalars": {"a": -1}})");
   EXPECT_EQ(spec.baseline, Baseline::none);
-  EXPECT_EQ(spec.templates[0].scalars[0].second, -1.0);
+  EXPECT_EQ(spec.templates[0].operation.scalars[0].second, -1.0);
   EXPECT_EQ(spec.problems[0].label(), "512");
 }
 
@@ -168,9 +166,9 @@ TEST_F(ConfigTest, FaultsOfRoot) {
       Fault{R"({"baseline": false})", "/baseline", "found a boolean, expected one of none, cublas, lt",
             "Replace it"},
       Fault{R"({"templates": ["axpy"], "problems": [1], "baseline": "cublas"})", "/baseline",
-            "cuBLAS is not a baseline for custom operations", "\"none\""},
+            "cuBLAS is not a baseline of the operation axpy", "\"none\""},
       Fault{R"({"templates": ["axpy"], "problems": [1], "baseline": "lt"})", "/baseline",
-            "cuBLAS is not a baseline for custom operations", "\"none\""},
+            "cuBLAS is not a baseline of the operation axpy", "\"none\""},
       Fault{R"({"scalars": {"alpa": 1}})", "/scalars/alpa", "no template has a scalar 'alpa'",
             "Did you mean 'alpha'?"},
       Fault{R"({"scalars": {"beta": "1.5"}})", "/scalars/beta", "found a string, expected a finite number",
@@ -193,7 +191,7 @@ TEST_F(ConfigTest, FaultsOfTemplates) {
       Fault{R"({"templates": ["tile", {"template": "tile"}]})", "/templates/1",
             "the name 'tile' is taken by another entry of the list (/templates/0)", "Rename"},
       Fault{R"({"templates": ["tile", "axpy"]})", "/templates/1",
-            "tile and axpy have different problems: gemm MxNxK and custom n", "separate configs"},
+            "tile and axpy have different problems: MxNxK lda ldb ldc and n", "separate configs"},
       Fault{R"({"templates": [{"parameters": {}}]})", "/templates/0", "the key 'template' is missing",
             "a template's name"},
       Fault{R"({"templates": [{"template": "tile", "params": {}}]})", "/templates/0/params",

@@ -32,7 +32,7 @@ UserError error_of(const Action& action) {
 struct Fault {
   const char* patch;  ///< RFC 7396 merge patch that breaks a valid document
   const char* pointer;
-  const char* what;
+  std::string what;
   const char* remedy;
 };
 
@@ -43,7 +43,8 @@ inline void expect_fault(const UserError& error, const Fault& fault, const std::
   EXPECT_NE(error.remedy().find(fault.remedy), std::string::npos) << fault.patch << "\n" << error.remedy();
 }
 
-/// A folder of its own with a gemm template "tile", a custom template "axpy" and a config; gone afterwards.
+/// A folder of its own with a gemm template "tile", "axpy" with its operation as in version
+/// 0.1, "softmax" with its as an object, and a config; gone afterwards.
 class SpecTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -53,8 +54,14 @@ class SpecTest : public ::testing::Test {
     write("kernel_templates/tile/kernel.cuh", "template <int BM> __global__ void tile();\n");
     write("kernel_templates/axpy/kernel.cu", "extern \"C\" __global__ void axpy();\n");
     write("kernel_templates/axpy/reference.cu", "extern \"C\" __global__ void reference();\n");
+    write("kernel_templates/softmax/kernel.cu", "extern \"C\" __global__ void softmax();\n");
+    write("kernel_templates/softmax/reference.cu", "extern \"C\" __global__ void softmax();\n");
+    write("kernel_templates/softmax/template.json", softmax().dump());
     write("kernel_templates/tile/template.json", tile().dump());
     write("kernel_templates/axpy/template.json", axpy().dump());
+    std::filesystem::create_directories(root_ / "kernel_templates/operations");
+    std::filesystem::copy(std::filesystem::path(TILETUNE_SOURCE_DIR) / "kernel_templates/operations/gemm",
+                          root_ / "kernel_templates/operations/gemm");
     options_.template_folders = {root_ / "kernel_templates"};
   }
   void TearDown() override { std::filesystem::remove_all(root_); }
@@ -89,6 +96,28 @@ class SpecTest : public ::testing::Test {
       "workspace": [{"name": "partials", "type": "f64", "elements": "n * BLOCK", "zeroed": false, "meaning": "sums"}],
       "arguments": [{"scalar": "n", "type": "i32"}, {"scalar": "a", "type": "f32"}, {"buffer": "x"}, {"buffer": "y"},
                     {"buffer": "partials"}]})json");
+  }
+
+  /// With its operation as an object.
+  static Json softmax() {
+    return Json::parse(R"json({
+      "name": "softmax", "summary": "Softmax of each row",
+      "operation": {
+        "name": "row_softmax", "dimensions": ["rows", "columns"], "scalars": {"scale": 1.0},
+        "types": {"T": ["f32", "f16"], "accumulator": ["f32", "f64"]}, "options": {"base": ["e", "2"]},
+        "buffers": [{"name": "in", "type": "T", "rows": "rows", "columns": "columns", "pitch": "stride", "role": "in"},
+                    {"name": "out", "type": "T", "rows": "rows", "columns": "columns", "role": "inout",
+                     "read_when": "scale != 1.0"},
+                    {"name": "sums", "type": "f64", "elements": "rows", "role": "out"}],
+        "flops": "5 * rows * columns", "bytes": "2 * rows * columns * size(T) + 8 * rows", "accumulation": "columns",
+        "bound": "copy",
+        "reference": {"source": "reference.cu", "kernel": "softmax", "grid": ["rows"], "block": [256]}},
+      "types": {"T": "f16"}, "options": {"base": "2"},
+      "source": "kernel.cu", "kernel": "softmax", "macros": {"THREADS": "THREADS", "TWO": "base == '2'"},
+      "parameters": [{"name": "THREADS", "values": [128, 256], "meaning": "threads"}],
+      "launch": {"grid": ["rows"], "block": ["THREADS"]},
+      "arguments": [{"buffer": "in"}, {"buffer": "out"}, {"buffer": "sums"}, {"scalar": "columns", "type": "i32"},
+                    {"scalar": "stride", "type": "i32"}, {"scalar": "scale", "type": "f32"}]})json");
   }
 
   std::filesystem::path write(const std::string& name, const std::string& text) const {

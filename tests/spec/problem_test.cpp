@@ -3,16 +3,16 @@
 namespace tiletune {
 namespace {
 
-TemplateSpec template_of(Operation operation, std::vector<std::string> dimensions) {
+TemplateSpec template_of(std::vector<std::string> dimensions, std::vector<LeadingDimension> leading) {
   TemplateSpec spec;
-  spec.operation = operation;
-  spec.dimensions = std::move(dimensions);
-  spec.leading_dimensions = leading_dimensions(operation);
+  spec.operation.dimensions = std::move(dimensions);
+  spec.operation.leading_dimensions = std::move(leading);
   return spec;
 }
 
-const TemplateSpec kGemm = template_of(Operation::gemm, {"M", "N", "K"});
-const TemplateSpec kVector = template_of(Operation::custom, {"n"});
+const TemplateSpec kGemm =
+    template_of({"M", "N", "K"}, {{"lda", "A", "K"}, {"ldb", "B", "N"}, {"ldc", "C", "N"}});
+const TemplateSpec kVector = template_of({"n"}, {});
 
 TEST(Problem, AllThreeSpellingsNameSizes) {
   const Problem problem = parse_problem("4096x77x1", kGemm, {});
@@ -69,7 +69,8 @@ TEST(Problem, LeadingDimensionsStandBehindTheSizes) {
     EXPECT_EQ(problem.label(), "1000x77x513 lda=520 ldb=80") << text;
     EXPECT_EQ(problem, parse_problem(problem.label(), kGemm, {})) << text;
     const auto& [lda, ldb, ldc] =
-        std::tie(kGemm.leading_dimensions[0], kGemm.leading_dimensions[1], kGemm.leading_dimensions[2]);
+        std::tie(kGemm.operation.leading_dimensions[0], kGemm.operation.leading_dimensions[1],
+                 kGemm.operation.leading_dimensions[2]);
     EXPECT_EQ(problem.at(lda), 520);
     EXPECT_EQ(problem.at(ldb), 80);
     EXPECT_EQ(problem.at(ldc), 77);

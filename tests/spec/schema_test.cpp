@@ -60,9 +60,16 @@ NamesByPointer enumerations_of(const Json& document) {
   return result;
 }
 
+TEST(Schema, TheOperationHasTheKeysThatTheReaderKnows) {
+  const NamesByPointer known{{"", names(keys::kOperation)},
+                             {"/properties/baselines", names(keys::kLibrary)},
+                             {"/$defs/buffer", names(keys::kOperationBuffer)},
+                             {"/$defs/reference", names(keys::kOperationReference)}};
+  EXPECT_EQ(properties_of(schema("operation.schema.json")), known);
+}
+
 TEST(Schema, TheManifestHasTheKeysThatTheReaderKnows) {
   const NamesByPointer known{{"", names(keys::kTemplate)},
-                             {"/properties/types", names(keys::kTypes)},
                              {"/properties/reference", names(keys::kReference)},
                              {"/properties/launch", names(keys::kLaunch)},
                              {"/$defs/buffer", names(keys::kBuffer)},
@@ -88,11 +95,16 @@ TEST(Schema, TheConfigHasTheKeysThatTheReaderKnows) {
 }
 
 TEST(Schema, ChoicesAreThoseTheReaderKnows) {
-  const NamesByPointer in_manifest{{"/properties/operation", spellings(kOperations)},
-                                   {"/$defs/element_type", spellings(kElementTypes)},
+  const NamesByPointer in_manifest{{"/$defs/element_type", spellings(kElementTypes)},
                                    {"/$defs/buffer/properties/role", spellings(kBufferRoles)},
                                    {"/$defs/argument/properties/type", spellings(kScalarTypes)}};
   EXPECT_EQ(enumerations_of(schema("template.schema.json")), in_manifest);
+  const NamesByPointer in_operation{{"/properties/bound", spellings(kCeilings)},
+                                    {"/properties/baselines/properties/library", spellings(kLibraries)},
+                                    {"/$defs/reference/properties/library", spellings(kLibraries)},
+                                    {"/$defs/element_type", spellings(kElementTypes)},
+                                    {"/$defs/buffer/properties/role", spellings(kBufferRoles)}};
+  EXPECT_EQ(enumerations_of(schema("operation.schema.json")), in_operation);
   const NamesByPointer in_config{{"/properties/strategy/properties/name", spellings(kStrategies)},
                                  {"/properties/measure/properties/cache", spellings(kCachePolicies)},
                                  {"/properties/baseline", spellings(kBaselines)},
@@ -128,12 +140,18 @@ TEST_F(RequiredKeys, AreThoseOfTheSchema) {
   expect_missed(axpy(), document["properties"]["reference"]["required"], "/reference");
   expect_missed(axpy(), definitions["buffer"]["required"], "/buffers/0");
   expect_missed(axpy(), definitions["workspace"]["required"], "/workspace/0");
+  const Json operation = schema("operation.schema.json");
+  expect_missed(softmax(), operation["required"], "/operation");
+  expect_missed(softmax(), operation["$defs"]["buffer"]["required"], "/operation/buffers/0");
+  expect_missed(softmax(), operation["$defs"]["reference"]["oneOf"][1]["required"], "/operation/reference");
 }
 
-TEST_F(SpecTest, TheTwoManifestsOfTheseTestsUseEveryKey) {
-  Json both = axpy();
-  both.update(tile());
-  for (const std::string_view key : keys::kTemplate) EXPECT_TRUE(both.contains(std::string(key))) << key;
+TEST_F(SpecTest, TheManifestsOfTheseTestsUseEveryKey) {
+  Json all = axpy();
+  all.update(tile());
+  all.update(softmax());
+  for (const std::string_view key : keys::kTemplate) EXPECT_TRUE(all.contains(std::string(key))) << key;
+  EXPECT_NO_THROW(load_patched(softmax(), "{}"));
   EXPECT_NO_THROW(load_patched(tile(), "{}"));
   EXPECT_NO_THROW(load_patched(axpy(), "{}"));
 }

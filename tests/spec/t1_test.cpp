@@ -129,7 +129,7 @@ TEST_F(T1, StandsForAConfigOfItsKernel) {
   EXPECT_EQ(spec.budget.seconds, 90);
   EXPECT_EQ(spec.budget.evaluations, 3U);
   EXPECT_EQ(spec.baseline, Baseline::none);
-  EXPECT_FALSE(kernel.reference);
+  EXPECT_FALSE(kernel.operation.reference);
 }
 
 TEST_F(T1, OneBudgetNeedsNoList) {

@@ -17,14 +17,18 @@ class TemplateTest : public SpecTest {
 
 TEST_F(TemplateTest, ReadsEveryKeyOfAGemmManifest) {
   const TemplateSpec spec = load_patched(tile(), "{}");
-  EXPECT_EQ(spec.dimensions, (std::vector<std::string>{"M", "N", "K"}));
-  ASSERT_EQ(spec.buffers.size(), 3U);
-  EXPECT_EQ(spec.buffers[1].name, "B");
-  EXPECT_EQ(spec.buffers[1].type, ElementType::f16);
-  EXPECT_EQ(spec.buffers[1].elements.text, "(K - 1) * ldb + N");
-  EXPECT_EQ(spec.buffers[2].role, BufferRole::out);
-  EXPECT_EQ(spec.flops.text, "2.0 * M * N * K");
-  EXPECT_EQ(spec.bytes.text, "2.0 * M * K + 2.0 * K * N + 4.0 * M * N");
+  EXPECT_EQ(spec.operation.dimensions, (std::vector<std::string>{"M", "N", "K"}));
+  ASSERT_EQ(spec.operation.buffers.size(), 3U);
+  EXPECT_EQ(spec.operation.buffers[1].name, "B");
+  EXPECT_EQ(spec.operation.buffers[1].type, ElementType::f16);
+  EXPECT_EQ(spec.operation.buffers[1].elements.text, "((K) - 1) * (ldb) + (N)");
+  EXPECT_EQ(spec.operation.buffers[2].role, BufferRole::inout);
+  EXPECT_EQ(spec.operation.buffers[2].read_when.text, "beta != 0");
+  EXPECT_EQ(spec.operation.flops.text, "2.0 * M * N * K");
+  EXPECT_EQ(spec.operation.accumulation.text, "K");
+  EXPECT_EQ(spec.operation.bound, Ceiling::ffma);
+  EXPECT_EQ(spec.operation.reference_library, LibraryOperation::gemm);
+  EXPECT_EQ(spec.operation.baselines, LibraryOperation::gemm);
   EXPECT_EQ(spec.source, root_ / "kernel_templates/tile/kernel.cuh");
   EXPECT_EQ(spec.parameters[1].values, (std::vector<Value>{true, false}));
   EXPECT_EQ(spec.derived[0].value.where.pointer, "/derived/0/value");
@@ -35,7 +39,7 @@ TEST_F(TemplateTest, ReadsEveryKeyOfAGemmManifest) {
   EXPECT_EQ(spec.arguments[3].kind, Argument::Kind::buffer);
   EXPECT_EQ(spec.min_compute_capability.text, "7.0");
   EXPECT_EQ(spec.tolerance_factor, 2.5);
-  EXPECT_FALSE(spec.reference);
+  EXPECT_FALSE(spec.operation.reference);
 }
 
 TEST_F(TemplateTest, NumbersAndBooleansStandForTheirText) {
@@ -51,8 +55,8 @@ TEST_F(TemplateTest, WhatMayBeLeftOutHasDefaults) {
   const TemplateSpec spec = load_patched(tile(), R"({"$schema": null, "teaches": null, "types": null,
     "template_arguments": null, "compile_options": null, "parameters": null, "derived": null, "constraints": null,
     "launch": {"grid": [1], "dynamic_shared_bytes": null}, "min_compute_capability": null, "tolerance_factor": null})");
-  EXPECT_EQ(spec.buffers[0].type, ElementType::f32);
-  EXPECT_EQ(spec.accumulator, ElementType::f32);
+  EXPECT_EQ(spec.operation.buffers[0].type, ElementType::f32);
+  EXPECT_EQ(spec.operation.accumulator, ElementType::f32);
   EXPECT_EQ(spec.launch.dynamic_shared_bytes.text, "0");
   EXPECT_EQ(spec.tolerance_factor, 1.0);
   EXPECT_TRUE(spec.parameters.empty());
@@ -61,21 +65,117 @@ TEST_F(TemplateTest, WhatMayBeLeftOutHasDefaults) {
 
 TEST_F(TemplateTest, ReadsACustomOperation) {
   const TemplateSpec spec = load_patched(axpy(), "{}");
-  EXPECT_EQ(spec.operation, Operation::custom);
-  EXPECT_EQ(spec.dimensions, std::vector<std::string>{"n"});
-  EXPECT_EQ(spec.scalars, (std::vector<std::pair<std::string, double>>{{"a", 2.0}}));
-  EXPECT_EQ(spec.buffers[1].type, ElementType::f64);
-  EXPECT_EQ(spec.buffers[1].role, BufferRole::inout);
-  EXPECT_EQ(spec.accumulator, ElementType::f64);
+  EXPECT_EQ(spec.operation.name, "axpy");
+  EXPECT_EQ(spec.operation.dimensions, std::vector<std::string>{"n"});
+  EXPECT_EQ(spec.operation.scalars, (std::vector<std::pair<std::string, double>>{{"a", 2.0}}));
+  EXPECT_EQ(spec.operation.buffers[1].type, ElementType::f64);
+  EXPECT_EQ(spec.operation.buffers[1].role, BufferRole::inout);
+  EXPECT_EQ(spec.operation.accumulator, ElementType::f64);
   EXPECT_EQ(spec.macros.at(0).first, "TILE_SIZE");
   EXPECT_EQ(spec.macros.at(0).second.where.pointer, "/macros/TILE_SIZE");
-  ASSERT_TRUE(spec.reference);
-  EXPECT_EQ(spec.reference->source, root_ / "kernel_templates/axpy/reference.cu");
-  EXPECT_EQ(spec.reference->grid[1].text, "1");
+  ASSERT_TRUE(spec.operation.reference);
+  EXPECT_EQ(spec.operation.reference->source, root_ / "kernel_templates/axpy/reference.cu");
+  EXPECT_EQ(spec.operation.reference->grid[1].text, "1");
   ASSERT_EQ(spec.workspace.size(), 1U);
   EXPECT_EQ(spec.workspace[0].type, ElementType::f64);
   EXPECT_EQ(spec.workspace[0].elements.text, "n * BLOCK");
   EXPECT_FALSE(spec.workspace[0].zeroed);
+}
+
+TEST_F(TemplateTest, ReadsAnOperationsObject) {
+  const TemplateSpec spec = load_patched(softmax(), "{}");
+  const Operation& operation = spec.operation;
+  EXPECT_EQ(operation.name, "row_softmax");
+  EXPECT_EQ(operation.types, (std::vector<std::pair<std::string, ElementType>>{
+                                 {"T", ElementType::f16}, {"accumulator", ElementType::f32}}));
+  EXPECT_EQ(operation.options, (std::vector<std::pair<std::string, std::string>>{{"base", "2"}}));
+  ASSERT_EQ(operation.leading_dimensions.size(), 1U);
+  EXPECT_EQ(operation.leading_dimensions[0].name, "stride");
+  EXPECT_EQ(operation.leading_dimensions[0].columns, "columns");
+  ASSERT_EQ(operation.buffers.size(), 3U);
+  EXPECT_EQ(operation.buffers[0].type, ElementType::f16);
+  EXPECT_EQ(operation.buffers[0].pitch.text, "stride");
+  EXPECT_EQ(operation.buffers[1].pitch.text, "columns") << "its rows are dense";
+  EXPECT_EQ(operation.buffers[2].type, ElementType::f64);
+  EXPECT_EQ(operation.accumulation.text, "columns");
+  EXPECT_EQ(operation.bound, Ceiling::copy);
+  ASSERT_TRUE(operation.reference);
+  EXPECT_TRUE(operation.reference->arguments.empty()) << "the template's";
+  EXPECT_FALSE(operation.baselines);
+  EXPECT_EQ(load_patched(softmax(), R"({"operation": {"name": null}})").operation.name, "softmax");
+}
+
+/// The file of an operation "scale" with a kernel as its reference, and a template of it.
+class OperationFile : public TemplateTest {
+ protected:
+  void SetUp() override {
+    TemplateTest::SetUp();
+    write("kernel_templates/operations/scale/reference.cu", "extern \"C\" __global__ void scale();\n");
+    write_operation("{}");
+    manifest_ = axpy();
+    for (const char* key :
+         {"types", "dimensions", "scalars", "buffers", "flops", "bytes", "reference", "workspace"})
+      manifest_.erase(key);
+    manifest_.merge_patch(
+        Json::parse(R"({"operation": "scale", "arguments": [{"buffer": "y"}, {"buffer": "x"}]})"));
+  }
+
+  void write_operation(const char* patch) const {
+    Json operation = Json::parse(R"({
+      "name": "scale", "summary": "y = 2 * x", "dimensions": ["n"],
+      "buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"},
+                  {"name": "y", "type": "f32", "elements": "n", "role": "out"}],
+      "flops": "n", "bytes": "8 * n", "accumulation": 1, "bound": "copy",
+      "reference": {"source": "reference.cu", "kernel": "scale", "grid": ["n"], "block": [1],
+                    "arguments": [{"buffer": "x"}, {"buffer": "y"}]}})");
+    operation.merge_patch(Json::parse(patch));
+    write(kFile, operation.dump());
+  }
+
+  static constexpr const char* kFile = "kernel_templates/operations/scale/operation.json";
+  Json manifest_;
+};
+
+TEST_F(OperationFile, ServesEveryTemplateThatNamesIt) {
+  const Operation operation = load_patched(manifest_, "{}").operation;
+  EXPECT_EQ(operation.name, "scale");
+  EXPECT_EQ(operation.accumulator, ElementType::f32);
+  ASSERT_TRUE(operation.reference);
+  EXPECT_EQ(operation.reference->folder, root_ / "kernel_templates/operations/scale");
+  ASSERT_EQ(operation.reference->arguments.size(), 2U);
+  EXPECT_EQ(operation.reference->arguments[0].name, "x") << "whatever the template's order is";
+}
+
+TEST_F(OperationFile, Faults) {
+  for (
+      const Fault& fault : std::vector<Fault>{
+          {R"({"name": "scales"})", "/name",
+           "the operation is named 'scales', but its folder is named 'scale'", "the same name"},
+          {R"({"bound": "fma"})", "/bound", R"(found "fma", expected one of ffma, copy)",
+           "Did you mean 'ffma'?"},
+          {R"({"accumulation": null})", "", "the key 'accumulation' is missing", "terms that are added up"},
+          {R"({"types": {"T": ["f32", "f8"]}})", "/types/T/1", "'f8' is not an element type",
+           "Use one of f16"},
+          {R"({"types": {"T": []}})", "/types/T", "found an empty list, expected a list of texts",
+           "at least one"},
+          {R"({"options": {"n": ["a"]}})", "/options/n",
+           "the name 'n' is taken by a dimension (/dimensions/0)", "Rename one"},
+          {R"({"reference": {"arguments": null}})", "/reference", "the key 'arguments' is missing",
+           "the reference kernel's arguments"},
+          {R"({"reference": {"source": "../../tile/kernel.cuh"}})", "/reference/source",
+           "'../../tile/kernel.cuh' leaves the folder " +
+               (root_ / "kernel_templates/operations/scale").string(),
+           "allow-outside-paths"},
+          {R"({"reference": {"library": "gemm"}})", "/reference/library",
+           "the library gemm computes another operation", "It has the dimensions M, N, K"},
+          {R"({"baselines": {"library": "gemm"}})", "/baselines/library",
+           "the library gemm computes another operation", "the scalars alpha, beta"},
+          {R"({"buffers": [{"name": "x", "type": "f32", "rows": "n", "columns": 7, "pitch": "p", "role": "out"}]})",
+           "/buffers/0/columns", "the rows of a matrix with a pitch have 7 elements, not a dimension",
+           "Name one of the dimensions n."}}) {
+    write_operation(fault.patch);
+    expect_fault(error_of([&] { load_patched(manifest_, "{}"); }), fault, (root_ / kFile).string());
+  }
 }
 
 TEST_F(TemplateTest, AnArgumentMayUseADerivedValue) {
@@ -154,9 +254,10 @@ TEST_F(TemplateTest, FaultsOfKeys) {
              "Did you mean 'grid'?"},
        Fault{R"({"launch": {"a/b~c": 1}})", "/launch/a~1b~0c", "unknown key 'a/b~c'",
              "Known: grid, block, dynamic_shared_bytes."},
-       Fault{R"({"types": {"D": "f32"}})", "/types/D", "unknown key 'D'", "Did you mean 'A'?"},
+       Fault{R"({"types": {"D": "f32"}})", "/types/D", "the operation has no type variable 'D'",
+             "Did you mean 'A'?"},
        Fault{R"({"operation": null})", "", "the key 'operation' is missing",
-             R"(Add "operation": "gemm" or "custom".)"},
+             R"(Add "operation": the name of an operation)"},
        Fault{R"({"source": null})", "", "the key 'source' is missing", R"(Add "source": the kernel's file.)"},
        Fault{R"({"launch": {"grid": null}})", "/launch", "the key 'grid' is missing",
              "Add \"grid\": a list of one"},
@@ -165,7 +266,7 @@ TEST_F(TemplateTest, FaultsOfKeys) {
        Fault{R"({"parameters": [{"name": "BM", "values": [1]}]})", "/parameters/0",
              "the key 'meaning' is missing", "one line on what the parameter means"},
        Fault{R"({"dimensions": ["M"]})", "/dimensions", "'dimensions' has no effect here",
-             R"(set "operation": "custom")"},
+             "the operation gemm has its own"},
        Fault{R"({"macros": {"X": 1}})", "/macros", "found both 'template_arguments' and 'macros'",
              "Keep one"}});
 }
@@ -190,10 +291,10 @@ TEST_F(TemplateTest, FaultsOfTypes) {
                 R"(Write it in quotes: "7".)"},
           Fault{R"({"kernel": "7up"})", "/kernel", "'7up' is not a name", "no digit first"},
           Fault{R"({"summary": ""})", "/summary", "found an empty string, expected a string", "Fill it in"},
-          Fault{R"({"operation": "gem"})", "/operation", R"(found "gem", expected one of gemm, custom)",
+          Fault{R"({"operation": "gem"})", "/operation", "there is no operation 'gem'",
                 "Did you mean 'gemm'?"},
           Fault{R"({"types": {"A": "float"}})", "/types/A",
-                R"(found "float", expected one of f16, bf16, f32, f64, i32, u32)", "Known: f16"},
+                R"(found "float", expected one of f32, f16, bf16, f64, i32, u32)", "Known: f32"},
           Fault{R"({"tolerance_factor": 0})", "/tolerance_factor", "found 0, expected a number above 0",
                 "Replace it with a number above 0."},
           Fault{R"({"tolerance_factor": "2"})", "/tolerance_factor",
@@ -233,11 +334,11 @@ TEST_F(TemplateTest, FaultsOfNames) {
       {Fault{R"({"name": "other"})", "/name", "the template is named 'other', but its folder is named 'tile'",
              "the same name"},
        Fault{R"({"parameters": [{"name": "K", "values": [1], "meaning": "x"}]})", "/parameters/0/name",
-             "the name 'K' is taken by a dimension (/operation)", "Rename one"},
+             "the name 'K' is taken by a dimension (/dimensions/2)", "Rename one"},
        Fault{R"({"derived": [{"name": "BM", "value": 1, "meaning": "x"}]})", "/derived/0/name",
              "the name 'BM' is taken by a parameter (/parameters/0/name)", "Rename one"},
        Fault{R"({"derived": [{"name": "beta", "value": 1, "meaning": "x"}]})", "/derived/0/name",
-             "the name 'beta' is taken by a scalar (/operation)", "Rename one"},
+             "the name 'beta' is taken by a scalar (/scalars/beta)", "Rename one"},
        Fault{R"({"derived": [{"name": "multiprocessors", "value": 1, "meaning": "x"}]})", "/derived/0/name",
              "the name 'multiprocessors' is taken by the GPU's number of multiprocessors", "Rename it."},
        Fault{R"({"template_arguments": null, "macros": {"A-B": 1}})", "/macros/A-B", "'A-B' is not a name",
@@ -327,35 +428,35 @@ TEST_F(TemplateTest, FaultsOfWorkspace) {
 
 TEST_F(TemplateTest, FaultsOfOperation) {
   expect_faults(
-      axpy(),
-      {
+      axpy(), {
 
-          Fault{R"({"dimensions": null})", "", "the key 'dimensions' is missing", "a list of names"},
-          Fault{R"({"dimensions": []})", "/dimensions", "found an empty list, expected a list of names",
-                "at least one"},
-          Fault{R"({"dimensions": ["n", "n"]})", "/dimensions/1",
-                "the name 'n' is taken by a dimension (/dimensions/0)", "Rename"},
-          Fault{R"({"scalars": {"n": 1}})", "/scalars/n",
-                "the name 'n' is taken by a dimension (/dimensions/0)", "Rename"},
-          Fault{R"({"scalars": {"2a": 1}})", "/scalars/2a", "'2a' is not a name", "letters"},
-          Fault{R"({"scalars": {"a": "x"}})", "/scalars/a", "found a string, expected a finite number",
-                "Replace it"},
-          Fault{R"({"types": {"A": "f32"}})", "/types/A", "'A' has no effect here", "under \"buffers\""},
-          Fault{R"({"flops": null})", "", "the key 'flops' is missing", "operations of one launch"},
-          Fault{R"({"bytes": null})", "", "the key 'bytes' is missing", "bytes one launch must move"},
-          Fault{R"({"reference": null})", "", "the key 'reference' is missing", "reference kernel"},
-          Fault{R"({"reference": {"block": null}})", "/reference", "the key 'block' is missing",
-                "in threads"},
-          Fault{R"({"reference": {"source": "refrence.cu"}})", "/reference/source",
-                "the file 'refrence.cu' does not exist", "Did you mean 'reference.cu'?"},
-          Fault{R"({"buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"}]})", "/buffers",
-                "no buffer is an output", R"("out" or "inout")"},
-          Fault{R"({"buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "output"}]})",
-                "/buffers/0/role", R"(found "output", expected one of in, out, inout)",
-                "Known: in, out, inout."},
-          Fault{R"({"buffers": [{"name": "x", "type": "f32", "elements": 1, "role": "in"},
+                  Fault{R"({"dimensions": null})", "", "the key 'dimensions' is missing", "a list of names"},
+                  Fault{R"({"dimensions": []})", "/dimensions",
+                        "found an empty list, expected a list of names", "at least one"},
+                  Fault{R"({"dimensions": ["n", "n"]})", "/dimensions/1",
+                        "the name 'n' is taken by a dimension (/dimensions/0)", "Rename"},
+                  Fault{R"({"scalars": {"n": 1}})", "/scalars/n",
+                        "the name 'n' is taken by a dimension (/dimensions/0)", "Rename"},
+                  Fault{R"({"scalars": {"2a": 1}})", "/scalars/2a", "'2a' is not a name", "letters"},
+                  Fault{R"({"scalars": {"a": "x"}})", "/scalars/a",
+                        "found a string, expected a finite number", "Replace it"},
+                  Fault{R"({"types": {"A": "f32"}})", "/types/A", "the operation has no type variable 'A'",
+                        "Known: accumulator"},
+                  Fault{R"({"flops": null})", "", "the key 'flops' is missing", "operations of one launch"},
+                  Fault{R"({"bytes": null})", "", "the key 'bytes' is missing", "bytes one launch must move"},
+                  Fault{R"({"reference": null})", "", "the key 'reference' is missing", "reference kernel"},
+                  Fault{R"({"reference": {"block": null}})", "/reference", "the key 'block' is missing",
+                        "in threads"},
+                  Fault{R"({"reference": {"source": "refrence.cu"}})", "/reference/source",
+                        "the file 'refrence.cu' does not exist", "Did you mean 'reference.cu'?"},
+                  Fault{R"({"buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"}]})",
+                        "/buffers", "no buffer is an output", R"("out" or "inout")"},
+                  Fault{R"({"buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "output"}]})",
+                        "/buffers/0/role", R"(found "output", expected one of in, out, inout)",
+                        "Known: in, out, inout."},
+                  Fault{R"({"buffers": [{"name": "x", "type": "f32", "elements": 1, "role": "in"},
                               {"name": "x", "type": "f32", "elements": 1, "role": "out"}]})",
-                "/buffers/1/name", "the name 'x' is taken by a buffer (/buffers/0/name)", "Rename"}});
+                        "/buffers/1/name", "the name 'x' is taken by a buffer (/buffers/0/name)", "Rename"}});
 }
 
 TEST_F(TemplateTest, RefusesTooManyValues) {
@@ -376,7 +477,7 @@ TEST_F(TemplateTest, TheSourceStaysInTheFolder) {
   for (const std::string& path : outside) {
     const UserError error = error_of([&] { load_patched(tile(), Json{{"source", path}}.dump()); });
     EXPECT_EQ(error.message(),
-              "'" + path + "' leaves the template's folder " + (root_ / "kernel_templates/tile").string());
+              "'" + path + "' leaves the folder " + (root_ / "kernel_templates/tile").string());
     EXPECT_EQ(error.where().pointer, "/source");
   }
   options_.allow_outside_paths = true;
@@ -388,7 +489,7 @@ TEST_F(TemplateTest, ASymbolicLinkDoesNotLeaveTheFolderEither) {
   write("outside.cuh", "");
   std::filesystem::create_symlink(root_ / "outside.cuh", root_ / "kernel_templates/tile/link.cuh");
   const UserError error = error_of([&] { load_patched(tile(), R"({"source": "link.cuh"})"); });
-  EXPECT_NE(error.message().find("'link.cuh' leaves the template's folder"), std::string::npos);
+  EXPECT_NE(error.message().find("'link.cuh' leaves the folder"), std::string::npos);
 }
 
 TEST_F(TemplateTest, TheSourceIsAnExistingFile) {

@@ -152,11 +152,11 @@ TEST_F(Views, BestHasOneRowPerGroupAndEveryColumn) {
   EXPECT_FALSE(statement.executeStep());
 }
 
-TEST_F(Views, CustomKernelsAreRankedEachAmongItsOwn) {
+TEST_F(Views, OperationsAreRankedEachAmongItsOwn) {
   for (const std::string kernel : {"conv", "hotspot"}) {
     Trial trial = timed_trial(kernel, kernel == "conv" ? 10 : 1, 0);
     trial.template_name = kernel;
-    trial.operation = "custom";
+    trial.operation = kernel;
     record(trial);
   }
   EXPECT_EQ(rows("SELECT \"rank\", key FROM ranking ORDER BY key"), (Lines{"1 conv", "1 hotspot"}));

@@ -30,6 +30,13 @@ std::int64_t live_heap() {
 bool heap_can_be_counted() { return ::mallinfo2().uordblks > 0; }
 
 /// The live heap when `first` rows are done, and the most of it later.
+/// The way in of shipped templates and operations.
+LoadOptions shipped() {
+  LoadOptions options;
+  options.template_folders = {std::filesystem::path(TILETUNE_SOURCE_DIR) / "kernel_templates"};
+  return options;
+}
+
 class HeapWatcher : public SweepObserver {
  public:
   explicit HeapWatcher(std::uint64_t first) : first_(first) {}
@@ -72,7 +79,7 @@ class Growth : public ::testing::Test {
   }
 
   SweepSummary sweep(std::uint64_t width, std::uint64_t height, bool refused, SweepObserver& observer) {
-    const TuneSpec spec = load_tune_spec(write_wide_space(folder_.path(), width, height, refused), {});
+    const TuneSpec spec = load_tune_spec(write_wide_space(folder_.path(), width, height, refused), shipped());
     std::vector<Fleet> fleets = pretended_fleet(spec, TILETUNE_SOURCE_DIR);
     SweepOptions options;
     options.compile = compile_options();
@@ -124,7 +131,8 @@ TEST_F(Growth, AnInspectionKeepsNothingOfItsRows) {
   constexpr std::int64_t kRows = 5000;
   constexpr std::int64_t kMostBytesPerRow = 40;
   for (const bool refused : {false, true}) {
-    const TuneSpec spec = load_tune_spec(write_wide_space(folder_.path(), 100, kRows / 100, refused), {});
+    const TuneSpec spec =
+        load_tune_spec(write_wide_space(folder_.path(), 100, kRows / 100, refused), shipped());
     std::vector<Stage> stages = plan_stages(spec);
     std::int64_t rows = 0;
     std::int64_t at_first = 0;

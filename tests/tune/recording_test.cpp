@@ -119,7 +119,7 @@ TEST_F(Recordings, SayWhatTheyHoldInstead) {
     FAIL() << "there is nothing of this problem";
   } catch (const NothingToDo& error) {
     EXPECT_NE(error.message().find("holds nothing of k 64"), std::string::npos) << error.message();
-    EXPECT_EQ(error.remedy(), "It holds k 65 (custom, k).");
+    EXPECT_EQ(error.remedy(), "It holds k 65 (custom).");
   }
 }
 

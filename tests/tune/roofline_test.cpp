@@ -18,7 +18,7 @@ class RooflineTest : public testing::Test {
     options.template_folders = {home / "kernel_templates"};
     options.problems = {problem};
     spec_ = load_tune_spec(home / "configs/quick.json", options);
-    for (TemplateSpec& kernel : spec_.templates) kernel.accumulator = accumulator;
+    for (TemplateSpec& kernel : spec_.templates) kernel.operation.accumulator = accumulator;
     stages_ = plan_stages(spec_);
     Trial trial;
     trial.median_us = median_us;
@@ -54,7 +54,7 @@ TEST_F(RooflineTest, WithAnotherAccumulatorTheCeilingOfArithmeticIsNotKnown) {
 
 TEST_F(RooflineTest, HalvesSummedInFloatHaveTheCeilingOfFp32ButInALibraryThatOfTensorCores) {
   Trial trial = row("4096x4096x4096", 2642);
-  for (Buffer& buffer : spec_.templates.front().buffers) buffer.type = ElementType::f16;
+  for (Buffer& buffer : spec_.templates.front().operation.buffers) buffer.type = ElementType::f16;
   add_roofline(trial, stages_.front(), kCeilings);
   EXPECT_EQ(trial.bound, "compute");
   EXPECT_NEAR(*trial.percent_of_ceiling, 100 * (2.0 * 4096 * 4096 * 4096 / 60e6) / 2642, 1e-9);

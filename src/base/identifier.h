@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace tiletune::space {
+namespace tiletune {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_identifier_start(char c) {
@@ -18,4 +18,4 @@ constexpr bool is_identifier(std::string_view text) {
   return true;
 }
 
-}  // namespace tiletune::space
+}  // namespace tiletune
