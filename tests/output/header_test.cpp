@@ -367,7 +367,8 @@ TEST(Header, ConstraintsThatAreNotKnownAreSaidToBe) {
        softmax("8192x4096", "vectors", R"({"not": "a list"})")});
   const std::string main = std::string(kSoftmaxQuery) + R"(
 int main() {
-  for (const char* options : {"in=old", "in=fractions", "in=long", "in=hostile", ""}) {
+  const char* const all[] = {"in=old", "in=fractions", "in=long", "in=hostile", ""};
+  for (const char* options : all) {
     show(softmax(8192, 4095), options);
     show(softmax(8192, 4096), options);
   }
