@@ -26,9 +26,10 @@ fs::path executable_path() {
 fs::path home_folder() {
   if (const char* home = std::getenv("TILETUNE_HOME"); home != nullptr && *home != '\0') {
     if (!fs::is_directory(fs::path(home) / "kernel_templates")) {
-      throw UserError("TILETUNE_HOME has no folder kernel_templates/", Where{home, ""},
-                      "Set TILETUNE_HOME to a checkout of tiletune or to share/tiletune of an installed one, or "
-                      "unset it.");
+      throw UserError(
+          "TILETUNE_HOME has no folder kernel_templates/", Where{home, ""},
+          "Set TILETUNE_HOME to a checkout of tiletune or to share/tiletune of an installed one, or "
+          "unset it.");
     }
     return home;
   }
@@ -36,7 +37,8 @@ fs::path home_folder() {
     return fs::is_directory(folder / "kernel_templates") && fs::is_directory(folder / "configs");
   };
   const fs::path own_folder = executable_path().parent_path();
-  if (fs::path installed = own_folder.parent_path() / "share" / "tiletune"; is_home(installed)) return installed;
+  if (fs::path installed = own_folder.parent_path() / "share" / "tiletune"; is_home(installed))
+    return installed;
   for (fs::path folder = own_folder;; folder = folder.parent_path()) {
     if (is_home(folder)) return folder;
     if (folder == folder.parent_path()) break;
