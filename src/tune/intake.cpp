@@ -81,7 +81,8 @@ Lane* Intake::hungriest() {
   Lane* hungriest = nullptr;
   const auto supplies = [](const Lane& lane) { return lane.compiling.size() + lane.ready.size(); };
   for (Lane& lane : sweep_.lanes) {
-    const bool wants = lane.alive() && lane.ready.size() < most_ready(lane) && lane.has_proposals();
+    const bool wants =
+        lane.alive() && lane.ready.size() < most_ready(lane) && lane.has_proposals() && !lane.is_waiting();
     if (wants && (hungriest == nullptr || supplies(lane) < supplies(*hungriest))) hungriest = &lane;
   }
   return hungriest;
@@ -93,7 +94,8 @@ void Intake::propose() {
     if (sweep_.stopping || compiling() >= most_compiling) return;
     Lane* lane = hungriest();
     if (lane == nullptr) return;
-    if (const auto proposal = lane->propose()) start(*lane, *proposal);
+    const std::size_t room = lane->compiles() ? most_compiling - compiling() : 1;
+    if (const auto proposal = lane->propose(room)) start(*lane, *proposal);
   }
 }
 

@@ -28,7 +28,7 @@ void Recorder::record(Lane& lane, Candidate candidate) {
     sweep_.observer.on_note(fmt::format("{} does not compile: {}", candidate.stage->label(), row.reason));
   row.recorded_at = utc_now();
   if (sweep_.options.keep_rows) keep({row});
-  count(candidate, row);
+  count(lane, candidate, row);
   if (!row.measure_ms) return;
   constexpr double kMillisecondsPerSecond = 1e3;
   sweep_.summary.gpu_s += *row.measure_ms / kMillisecondsPerSecond;
@@ -147,7 +147,7 @@ void Recorder::reuse(Lane& lane, const Candidate& candidate, const Trial& row) {
   sweep_.database.mark_seen(row.key, sweep_.summary.sweep_id);
   see_baseline(lane, candidate, row);
   if (is_from_before(row.sweep_id)) ++sweep_.summary.reused;
-  count(candidate, row);
+  count(lane, candidate, row);
   if (row.shares.empty()) lane.standings.add(*candidate.stage, candidate.index, row, nullptr);
 }
 
@@ -156,7 +156,7 @@ void Recorder::share(Lane& lane, const Candidate& candidate, const Trial& measur
   sweep_.database.record(row);
   see_baseline(lane, candidate, row);
   ++sweep_.summary.shared;
-  count(candidate, row);
+  count(lane, candidate, row);
 }
 
 void Recorder::see_baseline(Lane& lane, const Candidate& candidate, const Trial& row) {
@@ -164,13 +164,13 @@ void Recorder::see_baseline(Lane& lane, const Candidate& candidate, const Trial&
     sweep_.database.mark_baseline_seen(row, sweep_.summary.sweep_id);
 }
 
-void Recorder::count(const Candidate& candidate, const Trial& row) {
+void Recorder::count(Lane& lane, const Candidate& candidate, const Trial& row) {
   SweepSummary& summary = sweep_.summary;
   ++summary.finished;
   ++summary.outcomes[row.outcome];
   if (!row.warnings.empty()) ++summary.warned;
   const bool ran = row.outcome == Outcome::ok || row.outcome == Outcome::screened_out;
-  candidate.stage->strategy->observe(candidate.index, ran ? row.median_us : std::nullopt);
+  lane.tell(*candidate.stage, candidate.index, ran ? row.median_us : std::nullopt);
   scoreboard_.add(*candidate.stage, row);
 }
 

@@ -46,7 +46,7 @@ class Recorder {
   void stamp(Trial& row) const;
   bool is_from_before(std::int64_t sweep_id) const;
   void count_samples(const Trial& row);
-  void count(const Candidate& candidate, const Trial& row);
+  void count(Lane& lane, const Candidate& candidate, const Trial& row);
   void uncount(Outcome outcome);
 
   SweepContext& sweep_;

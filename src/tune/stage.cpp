@@ -86,7 +86,6 @@ Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
 
 Stage make_stage(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
   Stage stage{&kernel, problem, make_space(spec, kernel, problem, stop), Instantiator(kernel, problem)};
-  stage.strategy = make_strategy(spec.strategy, stage.space);
   stage.planned = stage.space.size();
   if (spec.budget.evaluations > 0) stage.planned = std::min(stage.planned, spec.budget.evaluations);
   return stage;

@@ -12,7 +12,6 @@
 #include "measure/messages.h"
 #include "space/instance.h"
 #include "space/space.h"
-#include "space/strategy.h"
 #include "tune/target.h"
 
 namespace tiletune {
@@ -23,7 +22,6 @@ struct Stage {
   Problem problem;
   Space space;
   Instantiator instantiator;
-  std::unique_ptr<Strategy> strategy = {};
   std::shared_ptr<const KernelSource> source = {};
   std::shared_ptr<const KernelSource> reference_source =
       {};                           ///< of an operation with a reference kernel, else null
