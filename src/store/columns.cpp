@@ -109,6 +109,8 @@ std::vector<Column> make_columns() {
       text("kernel_expression", &T::kernel_expression, "instantiated kernel, as C++ names it"),
       json("compile_options", &T::compile_options, "complete NVRTC options"),
       json("launch", &T::launch, "grid (thread blocks), block (threads), dynamic_shared_bytes"),
+      json("size_conditions", &T::size_conditions,
+           "what must hold of other sizes to launch this kernel for them; empty: not recorded"),
       text("element_types", &T::element_types, "types of the buffers; then of the accumulator"),
       text("source_key", &T::source_key,
            "hash of what is compiled: source text, options, expression, compiler; empty up to version 0.1"),

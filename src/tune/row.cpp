@@ -57,6 +57,13 @@ std::string scalars_text(const Operation& operation) {
   return text;
 }
 
+std::string size_conditions_json(const Instance& instance) {
+  Json list = Json::array();
+  for (const std::optional<std::string>& condition : instance.size_conditions)
+    list.push_back(condition ? Json(*condition) : Json());
+  return list.dump();
+}
+
 /// What a measurement depends on, in the config's words. A ladder screens each template against its own best.
 std::string policy_text(const TuneSpec& spec) {
   Json policy = to_json(spec.measure);
@@ -110,6 +117,7 @@ Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
   trial.kernel_expression = instance.kernel_expression;
   trial.compile_options = Json(request.options).dump();
   trial.launch = launch_text(instance);
+  trial.size_conditions = size_conditions_json(instance);
   trial.dynamic_shared_bytes = instance.dynamic_shared_bytes;
   trial.source_key = request.key();
   return trial;
