@@ -197,8 +197,7 @@ class Replaying {
     filter.sweep_id = summary.sweep_id;
     const Database& rows = keeps_rows_ ? database_ : file_.rows();
     RankingRows ranked = keeps_rows_ ? ranking_rows(database_, filter) : rows_of(replay, set_, file_.rows());
-    const bool colour = view_.format == Format::table && stdout_wants_colour();
-    write_rankings(out, rank_rows(ranked), rows, view_.format, {view_.limit, "", {}, colour});
+    write_rankings(out, rank_rows(ranked), rows, view_.format, {view_.limit, "", {}, stdout_style()});
   }
 
   void report(const SweepSummary& summary, const Replay& replay) const {

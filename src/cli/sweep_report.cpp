@@ -176,16 +176,16 @@ int report_sweep(const TuneSpec& spec, const Database& database, const SweepSumm
   auto groups = rank_rows(rows);
   sort_by_problem(groups, spec);
   const bool table = view.format == Format::table;
-  const bool colour = table && stdout_wants_colour();
+  const TextStyle style = stdout_style();
   if (!table) fmt::print(stderr, "{}", outcome_lines(database, summary));
   stream_output("", [&](std::ostream& out) {
     if (table) out << outcome_lines(database, summary);
     if (spec.view == View::ladder) {
       auto ladders = build_ladders(rows, template_names(spec));
       sort_by_problem(ladders, spec);
-      write_ladders(out, ladders, database, view.format, colour);
+      write_ladders(out, ladders, database, view.format, style);
     } else {
-      write_rankings(out, groups, database, view.format, {view.limit, "", {}, colour});
+      write_rankings(out, groups, database, view.format, {view.limit, "", {}, style});
     }
     if (!table) return;
     const bool whole = !summary.interrupted && !summary.failure;

@@ -163,7 +163,7 @@ Trial make_sharing_trial(const Trial& mine, const Trial& measured) {
   Trial trial = measured;
   for (std::string Trial::*own :
        {&Trial::key, &Trial::template_name, &Trial::parameters, &Trial::derived, &Trial::kernel_expression,
-        &Trial::compile_options, &Trial::source_key, &Trial::included_files})
+        &Trial::compile_options, &Trial::size_conditions, &Trial::source_key, &Trial::included_files})
     trial.*own = mine.*own;
   trial.shares = measured.key;
   trial.compile_ms = mine.compile_ms;
