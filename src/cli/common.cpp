@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/recorded_problems.h"
+#include "foreign/t1.h"
 
 namespace tiletune {
 
@@ -55,6 +56,7 @@ TuneSpec ConfigOptions::load() const {
   options.allow_outside_paths = allow_outside_paths;
   options.problems = problems;
   options.templates = templates;
+  options.read_other = read_t1;
   return load_tune_spec(config, options);
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "foreign/t1.h"
 #include "importing.h"
 #include "rank/recording_joins.h"
 #include "space/space.h"
@@ -80,7 +81,9 @@ TEST_F(Hub, TheTuningProblemHasExactlyTheConfigurationsOfTheCache) {
   import(kHub / "A100.json.gz");
   std::set<std::string> recorded;
   for (const Trial& row : rows()) recorded.insert(row.parameters);
-  const TuneSpec spec = load_tune_spec(kHub / "T1_convolution_milo.json", {});
+  LoadOptions options;
+  options.read_other = read_t1;
+  const TuneSpec spec = load_tune_spec(kHub / "T1_convolution_milo.json", options);
   EXPECT_EQ(spec.problems.front().label(), "4096x4096");
   EXPECT_EQ(spec.templates.front().name, "convolution_kernel");
   const Space space(spec.templates.front(), spec.problems.front());
