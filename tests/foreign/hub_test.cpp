@@ -6,7 +6,6 @@
 
 #include "foreign/t1.h"
 #include "importing.h"
-#include "rank/recording_joins.h"
 #include "space/space.h"
 #include "spec/load.h"
 
@@ -37,21 +36,6 @@ TEST_F(Hub, EveryRowIsTakenWithWhatBecameOfIt) {
   EXPECT_EQ(a6000.outcomes,
             (Counts{{Outcome::ok, 2266}, {Outcome::compile_failed, 104}, {Outcome::launch_failed, 72}}));
   EXPECT_EQ(a6000.parameters.size(), 6U);
-
-  const std::vector<Join> joins = find_joins(database_, "convolution_kernel", "4096x4096", a6000.gpus);
-  ASSERT_EQ(joins.size(), 2U);
-  for (const Join& join : joins) {
-    EXPECT_EQ(join.gpu, "NVIDIA RTX A6000");
-    EXPECT_EQ(join.missing,
-              (std::vector<std::string>{"filter_height", "filter_width", "use_cmem", "use_shmem"}));
-    EXPECT_EQ(join.fixed, "filter_height=15 filter_width=15 use_cmem=1 use_shmem=1");
-    EXPECT_EQ(join.configurations, 2442U);
-    EXPECT_EQ(join.matched, 2442U);
-  }
-  const std::vector<Join> of_a100 =
-      find_joins(database_, "convolution_kernel", "4096x4096", {"NVIDIA A100-PCIE-40GB"});
-  ASSERT_EQ(of_a100.size(), 1U);
-  EXPECT_EQ(of_a100[0].other_gpu, "NVIDIA A100-PCIE-40GB");
 }
 
 TEST_F(Hub, ACacheAndT4ResultsOfOneRecordingAreTheSameRows) {
