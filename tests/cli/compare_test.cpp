@@ -107,7 +107,7 @@ TEST(Compare, TheRecordingsOfTheBenchmarkHub) {
     EXPECT_EQ(joined["by"].size(), 6U);
     EXPECT_EQ(
         joined["left_out"].dump(),
-        R"([{"parameters":["filter_height","filter_width","use_cmem","use_shmem"],"side":"NVIDIA RTX A6000"}])");
+        R"([{"side":"NVIDIA RTX A6000","parameters":["filter_height","filter_width","use_cmem","use_shmem"]}])");
   }
   // The A4000's best does without shared memory, of which the A6000's rows say nothing.
   const auto& of_a4000 = three["configurations"][1];
