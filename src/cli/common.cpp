@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/recorded_problems.h"
 #include "foreign/t1.h"
+#include "search/strategies.h"
 
 namespace tiletune {
 
@@ -57,7 +58,9 @@ TuneSpec ConfigOptions::load() const {
   options.problems = problems;
   options.templates = templates;
   options.read_other = read_t1;
-  return load_tune_spec(config, options);
+  TuneSpec spec = load_tune_spec(config, options);
+  find_strategy(spec.strategy);
+  return spec;
 }
 
 void CompileOptions::add_to(CLI::App& command) {
