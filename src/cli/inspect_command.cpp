@@ -68,8 +68,8 @@ TextTable table_for(const std::vector<Target>& targets) {
   table.add_column("parameters", Align::left);
   for (const Target& target : targets) {
     table.add_column(target.name + ": registers", Align::right);
-    table.add_column("spill B", Align::right);
-    table.add_column("shared", Align::right);
+    table.add_column("spill B", Align::right, 2);
+    table.add_column("shared", Align::right, 1);
     table.add_column("occupancy", Align::right);
     table.add_column("limiter (blocks/SM)", Align::left);
   }
@@ -146,12 +146,12 @@ void write_rows(std::ostream& out, Format format, bool sass, const std::vector<T
   } else if (sass) {
     TextTable table = sass_table();
     inspect([&](const InspectedConfiguration& row) { add_sass_rows(table, row, targets); });
-    table.write_text(out, stdout_wants_colour());
+    write_table(out, table, false, stdout_style());
     out << sass_legend(targets.front().static_model);
   } else {
     TextTable table = table_for(targets);
     inspect([&](const InspectedConfiguration& row) { table.add_row(table_row(row)); });
-    table.write_text(out, stdout_wants_colour());
+    write_table(out, table, false, stdout_style());
   }
 }
 

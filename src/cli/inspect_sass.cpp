@@ -95,7 +95,9 @@ TextTable sass_table() {
   TextTable table;
   for (const char* column : {"template", "parameters", "problem", "gpu"})
     table.add_column(column, Align::left);
-  for (const std::string& column : kMixColumns) table.add_column(column, Align::right);
+  // The last ones say least of a kernel.
+  int order = static_cast<int>(kMixColumns.size());
+  for (const std::string& column : kMixColumns) table.add_column(column, Align::right, order--);
   table.add_column("predicted_us", Align::right);
   table.add_column("bound", Align::left);
   return table;

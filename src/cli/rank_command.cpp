@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "output/group_table.h"
 #include "output/table.h"
 #include "rank/ranking.h"
 
@@ -40,20 +41,24 @@ std::vector<Outcome> parse_outcomes(const std::vector<std::string>& texts) {
   return outcomes;
 }
 
+TextStyle style_of(const RankOptions& options) {
+  return options.output.empty() ? stdout_style() : TextStyle();
+}
+
 /// Rows with chosen outcomes, with their reasons, and with their times where they were timed.
 void write_outcomes(std::ostream& out, const RankOptions& options, const Database& database,
                     const TrialFilter& filter, Format format) {
   write_trials(out, database, filter, format,
                {"outcome", "template", "problem", "parameters", "gpu", "median_us", "reason"},
-               static_cast<std::size_t>(options.limit));
+               static_cast<std::size_t>(options.limit), style_of(options));
 }
 
 void write_ranking(std::ostream& out, const RankOptions& options, const Database& database,
                    const TrialFilter& filter, Format format) {
-  const bool colour = options.output.empty() && stdout_wants_colour();
   RankingRows rows = ranking_rows(database, filter);
   if (options.ladder) {
-    return write_ladders(out, build_ladders(rows, rows.kernel_templates()), database, format, colour);
+    return write_ladders(out, build_ladders(rows, rows.kernel_templates()), database, format,
+                         style_of(options));
   }
   const auto groups = rank_rows(rows);
   if (groups.empty()) {
@@ -61,9 +66,10 @@ void write_ranking(std::ostream& out, const RankOptions& options, const Database
                       "Loosen the filters, or run 'tiletune sweep' first.");
   }
   rows = RankingRows();
-  if (options.best) return write_winners(out, groups, database, format, colour);
-  write_rankings(out, groups, database, format,
-                 {static_cast<std::size_t>(options.limit), options.sort_by, options.columns, colour});
+  if (options.best) return write_winners(out, groups, database, format, style_of(options));
+  write_rankings(
+      out, groups, database, format,
+      {static_cast<std::size_t>(options.limit), options.sort_by, options.columns, style_of(options)});
 }
 
 bool lists_failures(const RankOptions& options) {
@@ -86,10 +92,19 @@ void check_combination(const RankOptions& options) {
   if (summary && options.limit_given) refuse("--limit", list);
 }
 
+int list_columns(const RankOptions& options) {
+  const Format format = format_from_name(options.format, {Format::table, Format::markdown});
+  stream_output(options.output, [&](std::ostream& out) {
+    write_table(out, table_of_columns(), format == Format::markdown, style_of(options));
+  });
+  return 0;
+}
+
 int run(const RankOptions& options) {
   check_combination(options);
-  const Format format = format_from_name(options.format);
   check_output(options.output, options.rows.database);
+  if (options.columns == std::vector<std::string>{"list"}) return list_columns(options);
+  const Format format = format_from_name(options.format);
   const Database database(options.rows.database, Database::Mode::read_only);
   TrialFilter filter = options.rows.filter(database);
   filter.outcomes = parse_outcomes(options.outcomes);
@@ -115,7 +130,9 @@ void add_rank_command(CLI::App& app, Action& action) {
           ->check(whole_number())
           ->capture_default_str();
   command->add_option("--sort-by", options->sort_by, "A column, e.g. registers (default: the rank)");
-  command->add_option("--columns", options->columns, "Columns to show, e.g. parameters,median_us,registers")
+  command
+      ->add_option("--columns", options->columns,
+                   "Columns to show, e.g. parameters,median_us,registers; \"list\" names them all")
       ->delimiter(',');
   command->add_option("--outcome", options->outcomes,
                       "Instead list rows with this outcome, e.g. refused (repeatable)");
@@ -125,10 +142,14 @@ void add_rank_command(CLI::App& app, Action& action) {
                     "Instead print the best of each problem, and the geometric mean against the baseline");
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(
+      fmt::format(
+          "On a terminal, columns that do not fit are left out in this order: {}. COLUMNS sets the width. "
+          "Files and pipes have all columns.\n\n",
+          fmt::join(dropped_columns(), ", ")) +
       "Examples:\n  tiletune rank\n  tiletune rank --best --sweep 3 --format markdown\n  tiletune rank --gpu "
       "H200 --problem 4096x4096x4096 --format csv\n"
       "  tiletune rank --outcome wrong_result --outcome crashed\n  tiletune rank --sort-by registers --limit "
-      "0");
+      "0\n  tiletune rank --columns list");
   command->callback([options, limit, &action] {
     options->limit_given = limit->count() > 0;
     action = [options] { return run(*options); };

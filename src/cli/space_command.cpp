@@ -54,9 +54,9 @@ std::string as_table(const TemplateSpec& spec, const Problem& problem, const Spa
     constraints.add_row({count_text(report.removed_first), percent(report.removed_first, space.raw_size()),
                          report.require, report.why});
   }
-  const bool colour = stdout_wants_colour();
-  if (!spec.parameters.empty()) out += parameters.text(colour) + "\n";
-  if (!space.constraints().empty()) out += constraints.text(colour) + "\n";
+  const TextStyle style = stdout_style();
+  if (!spec.parameters.empty()) out += parameters.text(style) + "\n";
+  if (!space.constraints().empty()) out += constraints.text(style) + "\n";
   return out;
 }
 

@@ -42,6 +42,7 @@ std::string counts_line(const SweepSummary& summary) {
                                  human_seconds(summary.wall_s));
   if (!counts.empty()) text += ": " + outcome_summary(counts);
   if (summary.reused > 0) text += fmt::format("; {} reused", summary.reused);
+  if (summary.shared > 0) text += fmt::format("; {} share another's measurement", summary.shared);
   text += fmt::format(" (compiling {} of CPU time, evaluating {}", human_seconds(summary.compile_cpu_s),
                       human_seconds(summary.evaluate_s));
   if (summary.finals > 0) text += fmt::format(", finals {}", human_seconds(summary.finals_s));
@@ -175,16 +176,16 @@ int report_sweep(const TuneSpec& spec, const Database& database, const SweepSumm
   auto groups = rank_rows(rows);
   sort_by_problem(groups, spec);
   const bool table = view.format == Format::table;
-  const bool colour = table && stdout_wants_colour();
+  const TextStyle style = stdout_style();
   if (!table) fmt::print(stderr, "{}", outcome_lines(database, summary));
   stream_output("", [&](std::ostream& out) {
     if (table) out << outcome_lines(database, summary);
     if (spec.view == View::ladder) {
       auto ladders = build_ladders(rows, template_names(spec));
       sort_by_problem(ladders, spec);
-      write_ladders(out, ladders, database, view.format, colour);
+      write_ladders(out, ladders, database, view.format, style);
     } else {
-      write_rankings(out, groups, database, view.format, {view.limit, "", {}, colour});
+      write_rankings(out, groups, database, view.format, {view.limit, "", {}, style});
     }
     if (!table) return;
     const bool whole = !summary.interrupted && !summary.failure;

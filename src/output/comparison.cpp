@@ -152,7 +152,7 @@ struct Form {
   }
   void write(std::ostream& out, const TextTable& table) const {
     out << (markdown ? "\n" : "");
-    table.write(out, markdown, colour, width);
+    write_table(out, table, markdown, {colour, width});
   }
 };
 

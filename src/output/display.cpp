@@ -60,23 +60,27 @@ std::string printable_message(std::string_view text) {
   return out + "…";
 }
 
-std::string wrapped(std::string_view text, std::size_t width) {
-  constexpr std::string_view kBreak = "\n    ";
-  std::string lines;
-  std::size_t used = 0;
-  for (const std::string& word : split(text, ' ')) {
-    const std::size_t needed = display_width(word);
-    if (used > 0 && used + 1 + needed > width) {
-      lines += kBreak;
-      used = kBreak.size() - 1;
-    } else if (!lines.empty()) {
-      lines += ' ';
-      ++used;
+std::vector<std::string> in_lines(std::string_view text, std::size_t width, std::size_t indent) {
+  std::vector<std::string> lines;
+  std::size_t left = 0;
+  for (std::string& word : split(text, ' ')) {
+    const std::size_t needed = display_width(word) + 1;
+    if (lines.empty() || needed > left) {
+      // The space before the first word of a line needs no column.
+      left = width + 1 + (lines.empty() ? indent : 0);
+      lines.push_back(std::move(word));
+    } else {
+      lines.back() += ' ' + word;
     }
-    lines += word;
-    used += needed;
+    left -= std::min(left, needed);
   }
   return lines;
+}
+
+std::string wrapped(std::string_view text, std::size_t width) {
+  constexpr std::size_t kIndent = 4;
+  return join(in_lines(text, width > kIndent ? width - kIndent : 0, kIndent),
+              "\n" + std::string(kIndent, ' '));
 }
 
 std::string shortened(std::string_view text, std::size_t width) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/printable.h"
 
@@ -19,8 +20,11 @@ std::string printable_message(std::string_view text);
 /// At most `width` columns of it, the last one an ellipsis where something was cut off.
 std::string shortened(std::string_view text, std::size_t width);
 
-/// The text in lines of at most `width` columns, broken between words; lines after the first are indented. A
-/// longer word keeps its length.
+/// The text in lines of at most `width` columns, broken between words; the first line has `indent` columns
+/// more. A longer word keeps its length.
+std::vector<std::string> in_lines(std::string_view text, std::size_t width, std::size_t indent = 0);
+
+/// The same as one text, in which lines after the first are indented.
 std::string wrapped(std::string_view text, std::size_t width);
 
 }  // namespace tiletune

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "output/table.h"
 #include "rank/ranking.h"
 #include "store/database.h"
 #include "store/trial.h"
@@ -39,7 +40,7 @@ struct RankingView {
   std::size_t limit = 20;            ///< kernels per group; 0: all; baselines always show
   std::string sort_by;               ///< a column, or "-" and a column: descending; empty: rank
   std::vector<std::string> columns;  ///< of the database, or rank, tied; empty: the standard ones
-  bool colour = false;
+  TextStyle style;
 };
 
 /// Writes rankings in one of the formats. The table format: a headed table per group, with the standard
@@ -56,19 +57,19 @@ void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, 
 /// The standard columns of a ladder: template, parameters, time, tflops, both speed-ups (ratios),
 /// percent_of_baseline.
 void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
-                   Format format, bool colour);
+                   Format format, const TextStyle& style);
 
 /// The best kernel of each problem, a line each: template, parameters, time, tflops, the fastest baseline
 /// with its time, percent_of_baseline, with how many others it is tied, and the noise floor of its finals;
 /// under them the geometric mean of percent_of_baseline. A table per GPU, source and conditions; JSON lists
 /// the tied ones.
 void write_winners(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
-                   Format format, bool colour);
+                   Format format, const TextStyle& style);
 
 /// Chosen columns of rows that need not have run, in order of insertion, at most `limit` (0: all). Tables
 /// leave out numbers that no row shown has; JSON has all columns.
 void write_trials(std::ostream& out, const Database& database, const TrialFilter& filter, Format format,
-                  const std::vector<std::string>& columns, std::size_t limit);
+                  const std::vector<std::string>& columns, std::size_t limit, const TextStyle& style);
 
 /// All rows, the sweeps that made them and what was measured of GPUs as the JSON that `export` writes, row by
 /// row.

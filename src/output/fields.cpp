@@ -13,20 +13,56 @@ namespace tiletune {
 
 namespace {
 
+Field field_of(const Column& column) {
+  return {column.name, column.type, column.meaning,
+          [&column](const RankedTrial& row) { return column.read(row.trial); }, &column};
+}
+
 Field rank_field() {
-  return {"rank", CellType::integer, nullptr, [](const RankedTrial& row) -> Cell {
-            return row.rank == 0 ? Cell() : Cell(std::int64_t{row.rank});
-          }};
+  return {
+      "rank",
+      CellType::integer,
+      "place among comparable rows; equal where rows cannot be distinguished",
+      [](const RankedTrial& row) -> Cell { return row.rank == 0 ? Cell() : Cell(std::int64_t{row.rank}); },
+      nullptr,
+      false};
 }
 
 Field tied_field() {
-  return {"tied", CellType::integer, nullptr,
-          [](const RankedTrial& row) -> Cell { return std::int64_t{row.tied ? 1 : 0}; }};
+  return {"tied",
+          CellType::integer,
+          "1: others share the rank",
+          [](const RankedTrial& row) -> Cell { return std::int64_t{row.tied ? 1 : 0}; },
+          nullptr,
+          false};
 }
 
-Field field_of(const Column& column) {
-  return {column.name, column.type, &column,
-          [&column](const RankedTrial& row) { return column.read(row.trial); }};
+Field interval_field() {
+  return {"ci_us", CellType::text, "ci_low_us..ci_high_us: the median's 95% interval, us",
+          [](const RankedTrial& row) -> Cell {
+            const Trial& trial = row.trial;
+            if (!trial.ci_low_us || !trial.ci_high_us) return {};
+            return three_digits(*trial.ci_low_us) + ".." + three_digits(*trial.ci_high_us);
+          },
+          &column_by_name("ci_low_us")};
+}
+
+Field limiter_field() {
+  Field field = field_of(column_by_name("occupancy_limiter"));
+  field.name = "limiter";
+  field.meaning = "short for occupancy_limiter: " + field.meaning;
+  return field;
+}
+
+/// The same work in the time that a launch takes when launches follow each other for seconds.
+Field sustained_tflops_field() {
+  return {"sustained_tflops", CellType::real,
+          "10^12 operations per second, back to back: tflops * median_us / sustained_us",
+          [](const RankedTrial& row) -> Cell {
+            const Trial& trial = row.trial;
+            if (!trial.tflops || !trial.median_us || !trial.sustained_us) return {};
+            return *trial.tflops * *trial.median_us / *trial.sustained_us;
+          }};
 }
 
 bool is_null(const Cell& cell) { return std::holds_alternative<std::monostate>(cell); }
@@ -35,14 +71,17 @@ bool is_null(const Cell& cell) { return std::holds_alternative<std::monostate>(c
 /// there are millions.
 std::vector<Cell> cells_of(const Database& database, const std::vector<RankedRow>& rows, const Field& field) {
   std::vector<Cell> cells(rows.size());
-  if (field.column == nullptr) {
+  if (!field.reads_trial) {
     for (std::size_t i = 0; i < rows.size(); ++i) cells[i] = field.read({{}, rows[i].rank, rows[i].tied});
     return cells;
   }
   std::vector<std::size_t> by_id(rows.size());
   std::iota(by_id.begin(), by_id.end(), 0U);
   std::sort(by_id.begin(), by_id.end(), [&](auto a, auto b) { return rows[a].id < rows[b].id; });
-  for (const std::size_t i : by_id) cells[i] = database.cell(rows[i].id, *field.column);
+  for (const std::size_t i : by_id) {
+    cells[i] = field.sorted_by == nullptr ? field.read(read_row(database, rows[i]))
+                                          : database.cell(rows[i].id, *field.sorted_by);
+  }
   return cells;
 }
 
@@ -66,15 +105,13 @@ void sort_rows(const Database& database, std::vector<RankedRow>& rows, const Sor
 }  // namespace
 
 Field field_by_name(const std::string& name) {
-  std::vector<std::string> known{"rank", "tied"};
-  if (name == "rank") return rank_field();
-  if (name == "tied") return tied_field();
-  for (const Column& column : trial_columns()) {
-    if (column.name == name) return field_of(column);
-    known.push_back(column.name);
+  std::vector<std::string> known;
+  for (Field& field : known_fields()) {
+    if (field.name == name) return std::move(field);
+    known.push_back(field.name);
   }
   throw UserError(fmt::format("there is no column '{}'.{}", name, suggestion(name, known)),
-                  "--format json shows every column.");
+                  "List the columns: tiletune rank --columns list");
 }
 
 std::vector<Field> fields_by_name(const std::vector<std::string>& names) {
@@ -89,6 +126,13 @@ std::vector<Field> all_fields() {
   for (const Column& column : trial_columns()) {
     if (column.type != CellType::blob) fields.push_back(field_of(column));
   }
+  return fields;
+}
+
+std::vector<Field> known_fields() {
+  std::vector<Field> fields{rank_field(), tied_field(), interval_field(), limiter_field(),
+                            sustained_tflops_field()};
+  for (const Column& column : trial_columns()) fields.push_back(field_of(column));
   return fields;
 }
 

@@ -18,12 +18,14 @@ struct RankedTrial {
   bool tied = false;
 };
 
-/// What --columns and --sort-by can name: rank, tied, or a column of the database.
+/// What --columns and --sort-by can name: a column of the database, or what a ranking adds to them.
 struct Field {
   std::string name;
   CellType type = CellType::text;
-  const Column* column = nullptr;  ///< of the database; none for rank and tied
+  std::string meaning;  ///< one line, with the unit
   std::function<Cell(const RankedTrial&)> read;
+  const Column* sorted_by = nullptr;  ///< column of the database with the same order; none: what read() gives
+  bool reads_trial = true;            ///< else only the rank
 
   bool is_number() const { return type == CellType::integer || type == CellType::real; }
 };
@@ -33,6 +35,8 @@ Field field_by_name(const std::string& name);
 std::vector<Field> fields_by_name(const std::vector<std::string>& names);
 /// rank, tied and every column but the raw samples.
 std::vector<Field> all_fields();
+/// Everything that --columns can name.
+std::vector<Field> known_fields();
 
 /// An order of rows; without a field the ranking's own, in which baselines have their place.
 struct SortOrder {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
 
 #include "base/text.h"
@@ -39,50 +41,35 @@ std::string rank_text(const RankedTrial& row, bool any_tied) {
   return fmt::format("{}{}", row.rank, row.tied ? "=" : (any_tied ? " " : ""));
 }
 
-std::string interval_text(const Trial& trial) {
-  if (!trial.ci_low_us || !trial.ci_high_us) return "-";
-  return three_digits(*trial.ci_low_us) + ".." + three_digits(*trial.ci_high_us);
+StandardColumn field_column(const std::string& name, Align align = Align::right) {
+  const Field field = field_by_name(name);
+  return {name, align, [field](const RankedTrial& row) { return human_text(field.read(row), field.type); }};
 }
-
-/// The same work in the time that a launch takes when launches follow each other for seconds.
-std::string sustained_tflops_text(const Trial& trial) {
-  if (!trial.tflops || !trial.median_us || !trial.sustained_us) return "-";
-  return three_digits(*trial.tflops * *trial.median_us / *trial.sustained_us);
-}
-
-StandardColumn cell_column(const std::string& name, Align align, const std::string& column) {
-  return {name, align, [column](const RankedTrial& row) { return human_cell(row.trial, column); }};
-}
-
-StandardColumn number_column(const std::string& name) { return cell_column(name, Align::right, name); }
 
 /// Who it is and what it takes.
 std::vector<StandardColumn> identifying_columns(const Shown& shown) {
   const auto rank = [&](const RankedTrial& row) { return rank_text(row, shown.tied); };
   const auto parameters = [&](const RankedTrial& row) { return shown.parameters.of(row.trial); };
   return {{"rank", Align::right, rank},
-          cell_column("template", Align::left, "template"),
+          field_column("template", Align::left),
           {"parameters", Align::left, parameters},
-          number_column("registers"),
-          number_column("occupancy"),
-          cell_column("limiter", Align::left, "occupancy_limiter")};
+          field_column("registers"),
+          field_column("occupancy"),
+          field_column("limiter", Align::left)};
 }
 
 std::vector<StandardColumn> standard_columns(const Shown& shown, Source source) {
   std::vector<StandardColumn> columns = identifying_columns(shown);
   columns.push_back({time_column(source), Align::right,
                      [](const RankedTrial& row) { return three_digits(*ranking_time_us(row.trial)); }});
-  if (source != Source::predicted)
-    columns.push_back(
-        {"ci_us", Align::right, [](const RankedTrial& row) { return interval_text(row.trial); }});
-  columns.push_back(number_column("tflops"));
-  columns.push_back(number_column("percent_of_baseline"));
-  columns.push_back(number_column(shown.ceiling ? "percent_of_ceiling" : "percent_of_peak"));
-  if (shown.ceiling) columns.push_back(cell_column("bound", Align::left, "bound"));
+  if (source != Source::predicted) columns.push_back(field_column("ci_us"));
+  columns.push_back(field_column("tflops"));
+  columns.push_back(field_column("percent_of_baseline"));
+  columns.push_back(field_column(shown.ceiling ? "percent_of_ceiling" : "percent_of_peak"));
+  if (shown.ceiling) columns.push_back(field_column("bound", Align::left));
   if (!shown.sustained) return columns;
-  columns.push_back({"sustained_tflops", Align::right,
-                     [](const RankedTrial& row) { return sustained_tflops_text(row.trial); }});
-  columns.push_back(number_column("sustained_power_w"));
+  columns.push_back(field_column("sustained_tflops"));
+  columns.push_back(field_column("sustained_power_w"));
   return columns;
 }
 
@@ -97,7 +84,8 @@ GroupTable standard_table(const Database& database, const std::vector<RankedRow>
   for (const RankedRow& row : rows) shown.add(read_row(database, row));
   const std::vector<StandardColumn> columns = standard_columns(shown, source);
   GroupTable group;
-  for (const StandardColumn& column : columns) group.table.add_column(column.name, column.align);
+  for (const StandardColumn& column : columns)
+    group.table.add_column(column.name, column.align, drop_order(column.name));
   for (const RankedRow& place : rows) {
     const RankedTrial row = read_row(database, place);
     std::vector<std::string> cells;
@@ -110,10 +98,44 @@ GroupTable standard_table(const Database& database, const std::vector<RankedRow>
   return group;
 }
 
-TextTable table_of(const std::vector<Field>& fields) {
+std::span<const std::string_view> dropped_columns() {
+  static constexpr std::array<std::string_view, 16> kNames{"limiter",
+                                                           "bound",
+                                                           "occupancy",
+                                                           "registers",
+                                                           "sustained_power_w",
+                                                           "sustained_tflops",
+                                                           "percent_of_peak",
+                                                           "percent_of_ceiling",
+                                                           "noise_floor_percent",
+                                                           "baseline_us",
+                                                           "baseline",
+                                                           "speedup_over_previous",
+                                                           "speedup_over_first",
+                                                           "ci_us",
+                                                           "tflops",
+                                                           "percent_of_baseline"};
+  return kNames;
+}
+
+int drop_order(std::string_view column, std::span<const std::string_view> dropped) {
+  const auto place = std::find(dropped.begin(), dropped.end(), column);
+  return place == dropped.end() ? 0 : static_cast<int>(place - dropped.begin()) + 1;
+}
+
+TextTable table_of(const std::vector<Field>& fields, std::span<const std::string_view> dropped) {
   TextTable table;
   for (const Field& field : fields)
-    table.add_column(field.name, field.is_number() ? Align::right : Align::left);
+    table.add_column(field.name, field.is_number() ? Align::right : Align::left,
+                     drop_order(field.name, dropped));
+  return table;
+}
+
+TextTable table_of_columns() {
+  TextTable table;
+  table.add_column("column", Align::left);
+  table.add_column("meaning", Align::left);
+  for (const Field& field : known_fields()) table.add_row({field.name, field.meaning});
   return table;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "output/fields.h"
@@ -18,8 +20,16 @@ struct GroupTable {
 /// a value.
 GroupTable standard_table(const Database& database, const std::vector<RankedRow>& rows, Source source);
 
-/// Headed by the fields, without rows.
-TextTable table_of(const std::vector<Field>& fields);
+/// The columns that rankings leave out where a terminal is too narrow, the first one first.
+std::span<const std::string_view> dropped_columns();
+/// The place of a column among these, from 1; 0: it is always shown.
+int drop_order(std::string_view column, std::span<const std::string_view> dropped = dropped_columns());
+
+/// Headed by the fields, without rows; a narrow terminal loses `dropped`, the first one first.
+TextTable table_of(const std::vector<Field>& fields, std::span<const std::string_view> dropped);
 void add_row(TextTable& table, const std::vector<Field>& fields, const RankedTrial& row);
+
+/// Name and meaning of every column that --columns can name.
+TextTable table_of_columns();
 
 }  // namespace tiletune

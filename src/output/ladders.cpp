@@ -9,6 +9,7 @@
 #include "output/cell_text.h"
 #include "output/csv.h"
 #include "output/export.h"
+#include "output/group_table.h"
 #include "output/rankings.h"
 #include "store/columns.h"
 
@@ -25,7 +26,7 @@ TextTable ladder_table(const Ladder& ladder, const Database& database) {
   for (const std::string& name :
        {time_column(ladder.source), std::string("tflops"), std::string("speedup_over_first"),
         std::string("speedup_over_previous"), std::string("percent_of_baseline")}) {
-    table.add_column(name, Align::right);
+    table.add_column(name, Align::right, drop_order(name));
   }
   for (const LadderRung& rung : ladder.rungs) {
     const Trial trial = database.row(rung.id);
@@ -39,13 +40,13 @@ TextTable ladder_table(const Ladder& ladder, const Database& database) {
 }
 
 void write_tables(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
-                  bool markdown, bool colour) {
+                  bool markdown, const TextStyle& style) {
   if (ladders.empty()) out << "No row that ran can be shown in a ladder.\n";
   bool first = true;
   for (const Ladder& ladder : ladders) {
     if (!std::exchange(first, false)) out << '\n';
     write_section(out, heading(ladder.problem, ladder.gpu, ladder.source, ladder.conditions),
-                  source_banner(ladder.source, ladder.gpu), ladder_table(ladder, database), markdown, colour);
+                  source_banner(ladder.source, ladder.gpu), ladder_table(ladder, database), markdown, style);
   }
 }
 
@@ -91,11 +92,11 @@ void write_csv(std::ostream& out, const std::vector<Ladder>& ladders, const Data
 }  // namespace
 
 void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
-                   Format format, bool colour) {
+                   Format format, const TextStyle& style) {
   switch (format) {
     case Format::table:
     case Format::markdown:
-      return write_tables(out, ladders, database, format == Format::markdown, colour);
+      return write_tables(out, ladders, database, format == Format::markdown, style);
     case Format::json:
       return write_json(out, ladders, database);
     case Format::csv:

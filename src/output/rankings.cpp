@@ -26,10 +26,16 @@ using Json = nlohmann::ordered_json;
 
 TextTable chosen_table(const Database& database, const std::vector<RankedRow>& rows,
                        const std::vector<Field>& fields) {
-  TextTable table = table_of(fields);
+  // The first one says which row it is.
+  std::vector<std::string_view> dropped;
+  for (auto field = fields.rbegin(); std::next(field) != fields.rend(); ++field)
+    dropped.push_back(field->name);
+  TextTable table = table_of(fields, dropped);
   for (const RankedRow& row : rows) add_row(table, fields, read_row(database, row));
   return table;
 }
+
+constexpr std::string_view kChooseColumns = "'tiletune rank --columns' chooses, '| less -S' shows all";
 
 /// What is shown of a group under its heading.
 struct GroupView {
@@ -37,7 +43,7 @@ struct GroupView {
   const std::vector<Field>& fields;  ///< none: the standard columns
   bool by_rank;
   bool markdown;
-  bool colour;
+  const TextStyle& style;
 };
 
 void write_group(std::ostream& out, const RankingGroup& group, const Database& database,
@@ -46,17 +52,17 @@ void write_group(std::ostream& out, const RankingGroup& group, const Database& d
   const std::string banner = source_banner(group.source, group.gpu);
   if (!view.fields.empty()) {
     const TextTable table = chosen_table(database, view.rows, view.fields);
-    return write_section(out, title, banner, table, view.markdown, view.colour);
+    return write_section(out, title, banner, table, view.markdown, view.style);
   }
   const GroupTable standard = standard_table(database, view.rows, group.source);
-  write_section(out, title, banner, standard.table, view.markdown, view.colour);
-  write_lines(out, standard.legend, view.markdown);
+  write_section(out, title, banner, standard.table, view.markdown, view.style, kChooseColumns);
+  write_lines(out, standard.legend, view.markdown, view.style.width);
   const bool tied =
       std::any_of(view.rows.begin(), view.rows.end(), [](const RankedRow& row) { return row.tied; });
   if (tied && view.by_rank)
     write_lines(out, {"tied: within a rank the order is by fewer registers, then higher occupancy"},
-                view.markdown);
-  write_lines(out, lines_of(facts_of(group, database)), view.markdown);
+                view.markdown, view.style.width);
+  write_lines(out, lines_of(facts_of(group, database)), view.markdown, view.style.width);
 }
 
 void write_tables(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
@@ -68,7 +74,7 @@ void write_tables(std::ostream& out, const std::vector<RankingGroup>& groups, co
   for (const RankingGroup& group : groups) {
     if (!std::exchange(first, false)) out << '\n';
     const std::vector<RankedRow> rows = shown_rows(database, group, order, view.limit);
-    write_group(out, group, database, {rows, fields, !order.field, markdown, view.colour});
+    write_group(out, group, database, {rows, fields, !order.field, markdown, view.style});
     const std::size_t hidden = group.rows.size() - rows.size();
     if (hidden != 0)
       out << fmt::format("{}{} not shown\n", markdown ? "\n" : "", counted(hidden, "more row"));
@@ -165,12 +171,12 @@ void write_title(std::ostream& out, const std::string& title, bool markdown, std
 }
 
 void write_section(std::ostream& out, const std::string& title, const std::string& banner,
-                   const TextTable& table, bool markdown, bool colour) {
-  write_title(out, title, markdown);
+                   const TextTable& table, bool markdown, const TextStyle& style, std::string_view remedy) {
+  write_title(out, title, markdown, style.width);
   if (!banner.empty())
-    out << (markdown ? "**" : "") << shown(printable(banner), markdown, kAnyWidth)
+    out << (markdown ? "**" : "") << shown(printable(banner), markdown, style.width)
         << (markdown ? "**\n\n" : "\n");
-  table.write(out, markdown, colour);
+  write_table(out, table, markdown, style, remedy);
 }
 
 void write_lines(std::ostream& out, const std::vector<std::string>& lines, bool markdown, std::size_t width) {

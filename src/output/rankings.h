@@ -19,7 +19,8 @@ std::string time_column(Source source);
 
 /// Writes a heading, a banner where nothing was measured, and the table, in text or in Markdown.
 void write_section(std::ostream& out, const std::string& title, const std::string& banner,
-                   const TextTable& table, bool markdown, bool colour);
+                   const TextTable& table, bool markdown, const TextStyle& style,
+                   std::string_view remedy = kShowAll);
 
 void write_title(std::ostream& out, const std::string& title, bool markdown, std::size_t width = kAnyWidth);
 

@@ -121,7 +121,7 @@ std::string replay_runs_text(const std::vector<Replay>& runs) {
                         first.strategy, first.seed, runs.back().seed);
     if (problem.best_recorded_us)
       text += fmt::format("; the best recorded is {} us", three_digits(*problem.best_recorded_us));
-    text += fmt::format("\n{}", table_of(runs, i).text(stdout_wants_colour()));
+    text += fmt::format("\n{}", table_of(runs, i).text(stdout_style()));
   }
   return text;
 }

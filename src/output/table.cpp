@@ -1,15 +1,17 @@
 #include "output/table.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <numeric>
+#include <limits>
 #include <sstream>
 #include <string_view>
 
+#include "base/text.h"
 #include "output/display.h"
 
 namespace tiletune {
@@ -54,21 +56,23 @@ std::string markdown_text(std::string_view text) {
   return out;
 }
 
-void TextTable::add_column(std::string header, Align align) {
-  widths_.push_back(display_width(header));
-  headers_.push_back(std::move(header));
-  aligns_.push_back(align);
+void TextTable::add_column(std::string header, Align align, int drop_order) {
+  const std::size_t width = display_width(header);
+  columns_.push_back({std::move(header), align, drop_order, width, width});
 }
 
 /// Every row is padded to the widest cell of a column: one long text must not multiply with the rows.
 constexpr std::size_t kWidestCell = 1000;
 
 void TextTable::add_row(std::vector<std::string> cells) {
-  cells.resize(headers_.size());
+  cells.resize(columns_.size());
   Row row;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string cell = shortened(printable(cells[i]), kWidestCell);
-    widths_[i] = std::max(widths_[i], display_width(cell));
+    Column& column = columns_[i];
+    column.widest = std::max(column.widest, display_width(cell));
+    for (const std::string& word : split(cell, ' '))
+      column.longest_word = std::max(column.longest_word, display_width(word));
     row.joined.append(cell).append(1, kEndOfCell);
   }
   row.joined.shrink_to_fit();
@@ -89,77 +93,157 @@ std::vector<std::string> TextTable::Row::cells() const {
   return cells;
 }
 
-std::vector<TextTable::Places> TextTable::blocks(std::size_t width) const {
-  std::vector<Places> blocks{{0}};
-  std::size_t used = widths_.front();
-  for (std::size_t column = 1; column < widths_.size(); ++column) {
-    const std::size_t more = kGap.size() + widths_[column];
-    if (used + more > width && blocks.back().size() > 1) {
-      blocks.push_back({0});
-      used = widths_.front();
+std::size_t TextTable::narrowest(const Column& column) {
+  constexpr std::size_t kReadable = 24;
+  if (column.align == Align::right) return column.widest;
+  return std::max(column.longest_word, std::min(column.widest, kReadable));
+}
+
+TextTable::Layout TextTable::layout(std::size_t width) const {
+  Layout layout;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    layout.columns.push_back(i);
+    layout.widths.push_back(columns_[i].widest);
+  }
+  if (this->width() <= width) return layout;
+  /// The columns' width, if those of text take `most` at most, or what their words need.
+  const auto fit_text = [&](std::size_t most) {
+    std::size_t sum = kGap.size() * (layout.columns.size() - 1);
+    for (const std::size_t i : layout.columns) {
+      const Column& column = columns_[i];
+      layout.widths[i] = std::clamp(most, narrowest(column), column.widest);
+      sum += layout.widths[i];
     }
-    blocks.back().push_back(column);
+    return sum;
+  };
+  while (fit_text(0) > width) {
+    const auto first = std::min_element(layout.columns.begin(), layout.columns.end(), [&](auto a, auto b) {
+      const auto order = [&](std::size_t i) {
+        return columns_[i].drop_order == 0 ? std::numeric_limits<int>::max() : columns_[i].drop_order;
+      };
+      return order(a) < order(b);
+    });
+    if (columns_[*first].drop_order == 0) return layout;
+    layout.columns.erase(first);
+  }
+  std::size_t most = 0;
+  while (most < kWidestCell && fit_text(most + 1) <= width) ++most;
+  fit_text(most);
+  return layout;
+}
+
+std::vector<TextTable::Places> TextTable::blocks(const Layout& layout, std::size_t width) const {
+  std::vector<Places> blocks{{layout.columns.front()}};
+  std::size_t used = layout.widths[layout.columns.front()];
+  for (std::size_t i = 1; i < layout.columns.size(); ++i) {
+    const std::size_t more = kGap.size() + layout.widths[layout.columns[i]];
+    if (used + more > width && blocks.back().size() > 1) {
+      blocks.push_back({layout.columns.front()});
+      used = layout.widths[layout.columns.front()];
+    }
+    blocks.back().push_back(layout.columns[i]);
     used += more;
   }
   return blocks;
 }
 
-std::string TextTable::line(const std::vector<std::string>& cells, const Places& columns) const {
-  std::string line;
-  for (const std::size_t column : columns) {
-    if (column != 0) line += kGap;
-    line += padded(cells[column], widths_[column], aligns_[column]);
+std::vector<std::string> TextTable::left_out(std::size_t width) const {
+  const Places kept = layout(width).columns;
+  std::vector<std::string> headers;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (std::find(kept.begin(), kept.end(), i) == kept.end()) headers.push_back(columns_[i].header);
   }
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
+  return headers;
 }
 
-void TextTable::write_text(std::ostream& out, bool colour, std::size_t width) const {
-  for (const Places& columns : blocks(width)) {
-    out << line(headers_, columns) << '\n';
-    for (const Row& row : rows_) {
-      const std::string text = line(row.cells(), columns);
-      out << (row.emphasised && colour ? bold(text) : text) << '\n';
+std::string TextTable::lines(const std::vector<std::string>& cells, const Places& columns,
+                             const std::vector<std::size_t>& widths, bool is_bold) const {
+  std::vector<std::vector<std::string>> parts(columns_.size());
+  std::size_t height = 1;
+  for (const std::size_t column : columns) {
+    parts[column] = display_width(cells[column]) > widths[column] ? in_lines(cells[column], widths[column])
+                                                                  : std::vector{cells[column]};
+    height = std::max(height, parts[column].size());
+  }
+  std::string text;
+  for (std::size_t i = 0; i < height; ++i) {
+    std::string line;
+    for (const std::size_t column : columns) {
+      if (column != columns.front()) line += kGap;
+      const std::string part = i < parts[column].size() ? parts[column][i] : "";
+      line += padded(part, widths[column], columns_[column].align);
     }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += (is_bold ? bold(line) : line) + '\n';
+  }
+  return text;
+}
+
+void TextTable::write_text(std::ostream& out, const TextStyle& style) const {
+  const Layout layout = this->layout(style.width);
+  std::vector<std::string> headers;
+  headers.reserve(columns_.size());
+  for (const Column& column : columns_) headers.push_back(column.header);
+  for (const Places& columns : blocks(layout, style.width)) {
+    out << lines(headers, columns, layout.widths, false);
+    for (const Row& row : rows_)
+      out << lines(row.cells(), columns, layout.widths, row.emphasised && style.colour);
   }
 }
 
 std::size_t TextTable::width() const {
-  return std::accumulate(widths_.begin(), widths_.end(), kGap.size() * (widths_.size() - 1));
+  std::size_t sum = kGap.size() * (columns_.size() - 1);
+  for (const Column& column : columns_) sum += column.widest;
+  return sum;
 }
 
 void TextTable::write_markdown(std::ostream& out) const {
-  out << markdown_line(headers_) << '|';
-  for (const Align align : aligns_) out << (align == Align::left ? " --- |" : " ---: |");
+  std::vector<std::string> headers;
+  for (const Column& column : columns_) headers.push_back(column.header);
+  out << markdown_line(headers) << '|';
+  for (const Column& column : columns_) out << (column.align == Align::left ? " --- |" : " ---: |");
   out << '\n';
   for (const Row& row : rows_) out << markdown_line(row.cells());
 }
 
-void TextTable::write(std::ostream& out, bool markdown, bool colour, std::size_t width) const {
-  if (markdown) return write_markdown(out);
-  write_text(out, colour, width);
-}
-
-std::string TextTable::text(bool colour) const {
+std::string TextTable::text(const TextStyle& style) const {
   std::ostringstream out;
-  write_text(out, colour);
+  write_text(out, style);
   return out.str();
 }
 
+void write_table(std::ostream& out, const TextTable& table, bool markdown, const TextStyle& style,
+                 std::string_view remedy) {
+  if (markdown) return table.write_markdown(out);
+  table.write_text(out, style);
+  const std::vector<std::string> left_out = table.left_out(style.width);
+  if (left_out.empty()) return;
+  const std::string line =
+      fmt::format("left out to fit {} columns: {} ({})", style.width, join(left_out, ", "), remedy);
+  out << wrapped(line, style.width) << '\n';
+}
+
+std::size_t line_width(const char* columns, std::size_t terminal, std::size_t otherwise) {
+  const std::string_view text(columns == nullptr ? "" : columns);
+  std::size_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && rest == text.data() + text.size() && number > 0) return number;
+  return terminal > 0 ? terminal : otherwise;
+}
+
+namespace {
+
+/// 0: it is no terminal, or one that does not say.
+std::size_t stdout_columns() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+}  // namespace
+
 std::size_t stdout_width() {
   constexpr std::size_t kLeast = 60, kMost = 200;
-  winsize size{};
-  std::size_t width = kUsualWidth;
-  const char* columns = std::getenv("COLUMNS");
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    width = size.ws_col;
-  } else if (columns != nullptr) {
-    const std::string_view text(columns);
-    std::size_t number = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && rest == text.data() + text.size()) width = number;
-  }
-  return std::clamp(width, kLeast, kMost);
+  return std::clamp(line_width(std::getenv("COLUMNS"), stdout_columns(), kUsualWidth), kLeast, kMost);
 }
 
 bool stdout_wants_colour() {
@@ -168,6 +252,11 @@ bool stdout_wants_colour() {
   if (no_colour != nullptr && *no_colour != '\0') return false;
   if (terminal == nullptr || std::string_view(terminal) == "dumb") return false;
   return ::isatty(STDOUT_FILENO) == 1;
+}
+
+TextStyle stdout_style() {
+  if (::isatty(STDOUT_FILENO) != 1) return {};
+  return {stdout_wants_colour(), line_width(std::getenv("COLUMNS"), stdout_columns(), kAnyWidth)};
 }
 
 }  // namespace tiletune

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -67,16 +68,17 @@ void write_csv(std::ostream& out, const TrialList& list, const std::vector<Field
 }  // namespace
 
 void write_trials(std::ostream& out, const Database& database, const TrialFilter& filter, Format format,
-                  const std::vector<std::string>& columns, std::size_t limit) {
+                  const std::vector<std::string>& columns, std::size_t limit, const TextStyle& style) {
   const std::vector<Field> fields = fields_by_name(columns);
   const TrialList list{database, filter, limit};
   const std::size_t total = count_rows(database, filter);
   if (format == Format::json) return write_json(out, list, total);
   if (format == Format::csv) return write_csv(out, list, fields);
   const std::vector<Field> shown = fields_with_values(list, fields);
-  TextTable table = table_of(shown);
+  static constexpr std::array<std::string_view, 3> kDropped{"gpu", "median_us", "problem"};
+  TextTable table = table_of(shown, kDropped);
   list.for_each([&](const RankedTrial& row) { add_row(table, shown, row); });
-  table.write(out, format == Format::markdown, false);
+  write_table(out, table, format == Format::markdown, {false, style.width});
   if (limit != 0 && limit < total) out << fmt::format("{} not shown\n", counted(total - limit, "more row"));
 }
 

@@ -12,6 +12,7 @@
 #include "output/csv.h"
 #include "output/display.h"
 #include "output/export.h"
+#include "output/group_table.h"
 #include "output/rankings.h"
 #include "output/varying_parameters.h"
 
@@ -71,8 +72,9 @@ TextTable winners_table(const Winners& winners, const VaryingParameters& paramet
   for (const char* name : {"problem", "template", "parameters"}) table.add_column(name, Align::left);
   table.add_column(time_column(winners.first->source), Align::right);
   for (const std::string& name : kColumns)
-    table.add_column(name, name == "baseline" ? Align::left : Align::right);
-  for (const char* name : {"tied_with", "noise_floor_percent"}) table.add_column(name, Align::right);
+    table.add_column(name, name == "baseline" ? Align::left : Align::right, drop_order(name));
+  for (const char* name : {"tied_with", "noise_floor_percent"})
+    table.add_column(name, Align::right, drop_order(name));
   for (const Winner& winner : winners.of_problems) {
     const Trial& trial = winner.trial;
     std::vector<std::string> cells{printable(trial.problem), printable(trial.template_name),
@@ -103,7 +105,7 @@ std::vector<std::string> lines_under(const Winners& winners, const VaryingParame
   return lines;
 }
 
-void write_tables(std::ostream& out, const std::vector<Winners>& all, bool markdown, bool colour) {
+void write_tables(std::ostream& out, const std::vector<Winners>& all, bool markdown, const TextStyle& style) {
   if (all.empty()) out << "No row that ran can be ranked.\n";
   bool first = true;
   for (const Winners& winners : all) {
@@ -113,8 +115,8 @@ void write_tables(std::ostream& out, const std::vector<Winners>& all, bool markd
     const RankingGroup& group = *winners.first;
     write_section(out, heading("best of each problem", group.gpu, group.source, group.conditions),
                   source_banner(group.source, group.gpu), winners_table(winners, parameters), markdown,
-                  colour);
-    write_lines(out, lines_under(winners, parameters), markdown);
+                  style);
+    write_lines(out, lines_under(winners, parameters), markdown, style.width);
   }
 }
 
@@ -175,12 +177,12 @@ void write_csv(std::ostream& out, const std::vector<Winners>& all) {
 }  // namespace
 
 void write_winners(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
-                   Format format, bool colour) {
+                   Format format, const TextStyle& style) {
   const std::vector<Winners> all = winners_of(groups, database);
   switch (format) {
     case Format::table:
     case Format::markdown:
-      return write_tables(out, all, format == Format::markdown, colour);
+      return write_tables(out, all, format == Format::markdown, style);
     case Format::json:
       return write_json(out, all, database);
     case Format::csv:

@@ -24,6 +24,15 @@ Trial timed(const std::string& key, Outcome outcome, double median_us) {
   return trial;
 }
 
+TEST(Rank, ColumnsAreListedWithoutADatabase) {
+  const Sandbox sandbox;
+  const Finished run = sandbox.run({"rank", "--columns", "list"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out.rfind("column ", 0), 0U) << run.out;
+  expect_error(sandbox.run({"rank", "--columns", "list", "--format", "csv"}), kUserError,
+               {"there is no output format 'csv'"});
+}
+
 TEST(Rank, WhatWasScreenedOutIsListedWithItsTime) {
   const Sandbox sandbox;
   Trial screened = timed("slow", Outcome::screened_out, 250);

@@ -155,11 +155,11 @@ void check_rows(const Database& database, Format format) {
   const auto groups = rank_rows(rows);
   for (const char* order : {"", "-tflops", "parameters"}) {
     std::ostringstream out;
-    write_rankings(out, groups, database, format, {2, order, {}, false});
+    write_rankings(out, groups, database, format, {2, order, {}, {}});
     check_text(out.str(), format);
   }
   std::ostringstream ladders;
-  write_ladders(ladders, build_ladders(rows, {"", "a", "b"}), database, format, false);
+  write_ladders(ladders, build_ladders(rows, {"", "a", "b"}), database, format, {});
   check_text(ladders.str(), format);
   check_text(best_as_json(groups, database).dump(2, ' ', false, Json::error_handler_t::replace),
              Format::json);
@@ -208,7 +208,7 @@ void check_listing(const Database& database, Format format) {
   write_trials(listed, database, {}, format,
                {"outcome", "template", "problem", "parameters", "gpu", "median_us", "reason", "samples_us",
                 "clocks_mhz"},
-               0);
+               0, {});
   check_text(listed.str(), format);
   write_export(exported, database, {}, true);
   check_text(exported.str(), Format::json);

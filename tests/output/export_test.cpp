@@ -61,7 +61,7 @@ TEST(Trials, RowsThatDidNotRunAreListedInEveryFormat) {
   const auto written = [&](Format format) {
     std::ostringstream out;
     write_trials(out, ranked.database, {.outcomes = {Outcome::compile_failed}}, format,
-                 {"key", "outcome", "reason"}, 1);
+                 {"key", "outcome", "reason"}, 1, {});
     return out.str();
   };
   EXPECT_EQ(written(Format::table),
@@ -87,7 +87,8 @@ TEST(Trials, NumbersThatNoRowHasAreLeftOutOfTables) {
   const Ranked ranked({refused, screened});
   const auto written = [&](Outcome outcome, Format format) {
     std::ostringstream out;
-    write_trials(out, ranked.database, {.outcomes = {outcome}}, format, {"key", "median_us", "reason"}, 0);
+    write_trials(out, ranked.database, {.outcomes = {outcome}}, format, {"key", "median_us", "reason"}, 0,
+                 {});
     return out.str();
   };
   EXPECT_EQ(written(Outcome::screened_out, Format::table),

@@ -13,7 +13,7 @@ std::string written(const std::vector<Trial>& trials, Format format) {
   const Ranked ranked(trials);
   RankingRows rows = ranking_rows(ranked.database, {});
   std::ostringstream out;
-  write_ladders(out, build_ladders(rows, {"sgemm_naive", "sgemm_warptile"}), ranked.database, format, false);
+  write_ladders(out, build_ladders(rows, {"sgemm_naive", "sgemm_warptile"}), ranked.database, format, {});
   return out.str();
 }
 

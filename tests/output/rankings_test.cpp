@@ -5,6 +5,7 @@
 
 #include "base/version.h"
 #include "output/export.h"
+#include "output/group_table.h"
 #include "sample_ranking.h"
 #include "store/temporary_folder.h"
 
@@ -98,9 +99,58 @@ TEST(RankingTable, ChosenColumnsReplaceTheStandardOnes) {
             "     1234     3  -                      1236\n");
 }
 
+TEST(RankingTable, FitsTheWidthAndSaysWhatIsLeftOut) {
+  RankingView view;
+  view.style.width = 80;
+  const std::string text = written(sample_trials(), Format::table, view);
+  EXPECT_EQ(text, R"(64x64x64 on NVIDIA H200, measured
+rank  template        parameters  median_us  tflops  percent_of_baseline
+  1=  sgemm_warptile  BM=64             102    51.0                  103
+  1=  sgemm_warptile  BM=128            100    52.1                  103
+  -   cublas          (baseline)        103    50.6                    -
+  3   sgemm_naive     -                1234       -                    -
+left out to fit 80 columns: registers, occupancy, limiter, ci_us,
+    percent_of_peak ('tiletune rank --columns' chooses, '| less -S' shows all)
+in every sgemm_warptile row shown: VEC=true
+tied: within a rank the order is by fewer registers, then higher occupancy
+)");
+}
+
+TEST(RankingTable, OfChosenColumnsTheLastAreLeftOutFirst) {
+  RankingView view;
+  view.columns = {"template", "median_us", "registers"};
+  view.style.width = 30;
+  const std::string text = written(sample_trials(), Format::table, view);
+  EXPECT_NE(text.find("\ntemplate        median_us\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("left out to fit 30 columns:\n    registers"), std::string::npos) << text;
+}
+
+TEST(RankingTable, HeadersOfTheStandardColumnsCanBeChosen) {
+  std::vector<Trial> trials = sample_trials();
+  trials[0].sustained_us = 125;
+  RankingView view;
+  view.columns = {"key", "ci_us", "limiter", "sustained_tflops"};
+  view.sort_by = "-sustained_tflops";
+  EXPECT_EQ(written(trials, Format::table, view),
+            "64x64x64 on NVIDIA H200, measured\n"
+            "key  ci_us       limiter    sustained_tflops\n"
+            "k1   97.0..103   registers              41.7\n"
+            "k2   101..1035   registers                 -\n"
+            "b1   103..104    -                         -\n"
+            "k3   1234..1236  -                         -\n");
+}
+
+TEST(RankingTable, EveryColumnIsListedWithItsMeaning) {
+  const std::string list = table_of_columns().text();
+  for (const std::string name : {"rank", "tied", "ci_us", "limiter", "sustained_tflops"})
+    EXPECT_NE(list.find("\n" + name + " "), std::string::npos) << name;
+  for (const Column& column : trial_columns())
+    EXPECT_NE(list.find(column.meaning + "\n"), std::string::npos) << column.name;
+}
+
 TEST(RankingTable, WinnersAndBaselinesAreEmphasisedInColour) {
   RankingView view;
-  view.colour = true;
+  view.style.colour = true;
   view.columns = {"key"};
   EXPECT_EQ(
       written(sample_trials(), Format::table, view),
@@ -138,6 +188,8 @@ TEST(RankingSort, OrdersByAnyColumnWithNullsLastBothWays) {
   EXPECT_EQ(keys_sorted_by("registers"), "k2k1b1k3");
   EXPECT_EQ(keys_sorted_by("-registers"), "k1k2b1k3");
   EXPECT_EQ(keys_sorted_by("template"), "b1k3k2k1");
+  EXPECT_EQ(keys_sorted_by("ci_us"), "k1k2b1k3") << "by its lower end, not as text";
+  EXPECT_EQ(keys_sorted_by("limiter"), keys_sorted_by("occupancy_limiter"));
 }
 
 TEST(RankingSort, UnknownColumnsAreErrorsInEveryFormatEvenWithoutRows) {

@@ -40,7 +40,7 @@ std::vector<Trial> three_problems() {
 std::string written(const std::vector<Trial>& trials, Format format) {
   const Ranked ranked(trials);
   std::ostringstream out;
-  write_winners(out, ranked.groups, ranked.database, format, false);
+  write_winners(out, ranked.groups, ranked.database, format, {});
   return out.str();
 }
 
