@@ -98,12 +98,12 @@ std::string as_text(const ImportSummary& summary) {
 
 std::string as_text(const Join& join_, const std::string& kernel, const std::string& problem) {
   std::string text =
-      fmt::format("{} {}: the rows of {} list {} of the {} parameters of those of {}, not {}.\n", kernel,
-                  problem, join_.gpu, join_.shared.size(), join_.shared.size() + join_.missing.size(),
+      fmt::format("{} {}: rows of {} list {} of the {} parameters that rows of {} list; missing: {}.\n",
+                  kernel, problem, join_.gpu, join_.shared.size(), join_.shared.size() + join_.missing.size(),
                   join_.other_gpu, join(join_.missing, ", "));
-  if (join_.matched == 0) return text + "  None of these configurations is among the others.\n";
+  if (join_.matched == 0) return text + "  None of its configurations matches one there.\n";
   return text +
-         fmt::format("  Joined on the {} they share, {} of its {} configurations match: {} with {}.\n",
+         fmt::format("  Joined on the {} that both list, {} of its {} configurations match: {} with {}.\n",
                      join_.shared.size(), join_.matched_at_most, join_.configurations,
                      join_.matched == join_.configurations ? "each once" : std::to_string(join_.matched),
                      join_.fixed);

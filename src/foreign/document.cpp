@@ -113,7 +113,7 @@ class Splitter : public JsonEvents {
       events_.row(key_, tree_.root());
     } else {
       header_bytes_ += tree_.bytes();
-      if (header_bytes_ > kLargestElement) refuse_size("the members beside the rows are too large");
+      if (header_bytes_ > kLargestElement) refuse_size("the members other than the rows are too large");
       events_.member(key_, std::move(tree_));
     }
     tree_.clear();
