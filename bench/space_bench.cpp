@@ -4,7 +4,7 @@
 #include "space/example_spaces.h"
 #include "space/expression.h"
 #include "space/space.h"
-#include "space/strategy.h"
+#include "search/permutation.h"
 
 namespace tiletune {
 namespace {
@@ -39,15 +39,9 @@ BENCHMARK(build_chain_of_ten)->Unit(benchmark::kMillisecond);
 
 void read_random_configurations(benchmark::State& state) {
   const Space space(chain_of_ten(), problem());
-  auto strategy = make_strategy({StrategyKind::random, 1}, space);
-  for ([[maybe_unused]] auto _ : state) {
-    auto index = strategy->propose();
-    if (!index) {
-      strategy = make_strategy({StrategyKind::random, 1}, space);
-      index = strategy->propose();
-    }
-    benchmark::DoNotOptimize(space.at(*index));
-  }
+  const search::Permutation order(space.size(), 1);
+  std::uint64_t next = 0;
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(space.at(order(next++ % space.size())));
 }
 BENCHMARK(read_random_configurations);
 

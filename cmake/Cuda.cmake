@@ -1,8 +1,8 @@
 # Finds the CUDA headers and NVRTC, version 12.4 or newer: in TILETUNE_CUDA_ROOT when that is set, else in the toolkit of
 # CMake's FindCUDAToolkit, under /usr/local/cuda, or where tools/quickstart unpacked NVIDIA's PyPI wheels (build/cuda);
-# the first complete one is taken. libcuda, NVML and cuBLAS are loaded at run time and need nothing here but headers.
+# the first complete one is taken. NVRTC, libcuda, NVML and cuBLAS are loaded at run time; what is built needs headers.
 #
-# Defines the targets tiletune::cuda_headers and tiletune::nvrtc. What links the former is compiled with
+# Defines the target tiletune::cuda_headers, for tests tiletune::nvrtc, and
 #   TILETUNE_CUDA_INCLUDE     the folder of cuda_fp16.h and so on, for kernels that NVRTC compiles at run time
 #   TILETUNE_CUDA_LIB_FOLDER  the folder of libnvrtc and, where it is installed, libcublas
 set(TILETUNE_CUDA_ROOT "" CACHE PATH "Folder with include/ and lib64/ or lib/ of a CUDA toolkit; empty: find one")
@@ -84,8 +84,6 @@ message(STATUS "CUDA ${tiletune_cuda_VERSION}: headers ${TILETUNE_CUDA_INCLUDE},
 
 add_library(tiletune_cuda_headers INTERFACE)
 target_include_directories(tiletune_cuda_headers SYSTEM INTERFACE ${TILETUNE_CUDA_INCLUDE})
-target_compile_definitions(tiletune_cuda_headers INTERFACE TILETUNE_CUDA_INCLUDE="${TILETUNE_CUDA_INCLUDE}"
-  TILETUNE_CUDA_LIB_FOLDER="${TILETUNE_CUDA_LIB_FOLDER}")
 add_library(tiletune::cuda_headers ALIAS tiletune_cuda_headers)
 
 add_library(tiletune_nvrtc SHARED IMPORTED)
@@ -94,4 +92,3 @@ set_target_properties(tiletune_nvrtc PROPERTIES IMPORTED_LOCATION ${tiletune_cud
 # that a library opens.
 target_link_options(tiletune_nvrtc INTERFACE LINKER:--disable-new-dtags)
 add_library(tiletune::nvrtc ALIAS tiletune_nvrtc)
-list(APPEND CMAKE_BUILD_RPATH ${TILETUNE_CUDA_LIB_FOLDER})

@@ -39,8 +39,9 @@ nlohmann::ordered_json parse_json(std::string_view text, const std::string& file
 /// "a/../b" is within "a", and "a" is not within ".".
 bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder);
 
-/// The folder that holds kernel_templates/, configs/ and schemas/: $TILETUNE_HOME, else the nearest such
-/// folder above the executable. Throws UserError when there is none.
+/// The folder that holds kernel_templates/, configs/ and schemas/: $TILETUNE_HOME, else share/tiletune/ beside
+/// the folder of the executable (as it is installed), else the nearest such folder above the executable.
+/// Symbolic links to the executable are followed. Throws UserError when there is none.
 std::filesystem::path home_folder();
 /// The running executable.
 std::filesystem::path executable_path();

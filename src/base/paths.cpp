@@ -27,16 +27,25 @@ fs::path home_folder() {
   if (const char* home = std::getenv("TILETUNE_HOME"); home != nullptr && *home != '\0') {
     if (!fs::is_directory(fs::path(home) / "kernel_templates")) {
       throw UserError("TILETUNE_HOME has no folder kernel_templates/", Where{home, ""},
-                      "Set TILETUNE_HOME to a checkout of tiletune, or unset it.");
+                      "Set TILETUNE_HOME to a checkout of tiletune or to share/tiletune of an installed one, or "
+                      "unset it.");
     }
     return home;
   }
-  for (fs::path folder = executable_path().parent_path();; folder = folder.parent_path()) {
-    if (fs::is_directory(folder / "kernel_templates") && fs::is_directory(folder / "configs")) return folder;
+  const auto is_home = [](const fs::path& folder) {
+    return fs::is_directory(folder / "kernel_templates") && fs::is_directory(folder / "configs");
+  };
+  const fs::path own_folder = executable_path().parent_path();
+  if (fs::path installed = own_folder.parent_path() / "share" / "tiletune"; is_home(installed)) return installed;
+  for (fs::path folder = own_folder;; folder = folder.parent_path()) {
+    if (is_home(folder)) return folder;
     if (folder == folder.parent_path()) break;
   }
-  throw UserError("found no folder with kernel_templates/ and configs/ above the executable",
-                  Where{executable_path().string(), ""}, "Set TILETUNE_HOME to a checkout of tiletune.");
+  throw UserError(
+      "found no folder with kernel_templates/ and configs/: neither share/tiletune/ beside the executable's "
+      "folder, nor one above the executable",
+      Where{executable_path().string(), ""},
+      "Install tiletune again, or set TILETUNE_HOME to a checkout of tiletune.");
 }
 
 fs::path cache_folder() {

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/recorded_problems.h"
+#include "search/strategies.h"
 
 namespace tiletune {
 
@@ -55,7 +56,9 @@ TuneSpec ConfigOptions::load() const {
   options.allow_outside_paths = allow_outside_paths;
   options.problems = problems;
   options.templates = templates;
-  return load_tune_spec(config, options);
+  TuneSpec spec = load_tune_spec(config, options);
+  find_strategy(spec.strategy);
+  return spec;
 }
 
 void CompileOptions::add_to(CLI::App& command) {

@@ -42,11 +42,12 @@ void try_compiler(MachineFacts& facts) {
   request.kernel_expression = "trial";
   const auto started = Clock::now();
   try {
+    facts.nvrtc_version = nvrtc_version();
     request.options = {"--gpu-architecture=" + architecture_for(9, 0), "--modify-stack-limit=false"};
     const Compiled compiled = compile_here(request);
     if (compiled.outcome != Outcome::ok) facts.compile_failure = split(compiled.reason, '\n').front();
   } catch (const std::exception& error) {
-    facts.compile_failure = error.what();
+    facts.compile_failure = split(error.what(), '\n').front();
   }
   facts.compile_s = seconds_since(started);
 }
@@ -107,7 +108,6 @@ CacheFacts look_at_cache() {
 
 MachineFacts look_at_machine() {
   MachineFacts facts;
-  facts.nvrtc_version = nvrtc_version();
   try_compiler(facts);
   facts.not_confined = why_not_confinable();
   facts.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));

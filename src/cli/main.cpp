@@ -16,6 +16,7 @@
 #include "base/version.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/commit.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
 #include "cli/signals.h"
@@ -60,7 +61,7 @@ int parse_and_run(int argc, char** argv) {
       "Autotuning benchmark harness for CUDA kernels: sweeps a JSON search space, compiles every "
       "configuration\n"
       "with NVRTC, verifies and times it, and keeps a ranked database."};
-  app.set_version_flag("--version", fmt::format("tiletune {}", tiletune::kVersion));
+  app.set_version_flag("--version", fmt::format("tiletune {} ({})", tiletune::kVersion, tiletune::kCommit));
   app.require_subcommand(1);
   app.footer(
       "Start with: tiletune sweep configs/quick.json\nEach command explains itself: tiletune COMMAND --help");

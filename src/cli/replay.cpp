@@ -19,6 +19,7 @@
 #include "output/replay_runs.h"
 #include "output/table.h"
 #include "rank/ranking.h"
+#include "search/strategies.h"
 #include "tune/replay.h"
 #include "tune/sweep.h"
 
@@ -40,8 +41,9 @@ void check_database(const ReplayOptions& options) {
 void check_repeat(const ReplayOptions& options, const TuneSpec& spec, const SweepView& view) {
   const Where where{"--repeat", ""};
   if (options.repeat <= 1) return;
-  if (spec.strategy.kind == StrategyKind::exhaustive)
-    throw UserError("an exhaustive search is the same every time", where, "Add --strategy random.");
+  if (!find_strategy(spec.strategy).depends_on_seed)
+    throw UserError(fmt::format("the strategy {} is the same every time", spec.strategy.name), where,
+                    "Add --strategy random.");
   if (!options.database.empty())
     throw UserError("rows of several runs are not kept", where, "Leave out --db or --repeat.");
   if (view.format != Format::table && view.format != Format::json)

@@ -15,7 +15,7 @@
 #include "cli/replay.h"
 #include "cli/signals.h"
 #include "cli/sweep_report.h"
-#include "spec/names.h"
+#include "search/strategies.h"
 #include "tune/context.h"
 #include "tune/sweep.h"
 
@@ -66,9 +66,7 @@ SweepOptions sweep_options(const SweepCommand& options, const TuneSpec& spec) {
 }
 
 void apply_strategy(const SweepCommand& options, StrategySpec& strategy) {
-  const auto chosen = std::find_if(kStrategies.begin(), kStrategies.end(),
-                                   [&](const auto& known) { return known.name == options.strategy; });
-  if (chosen != kStrategies.end()) strategy.kind = chosen->value;
+  if (!options.strategy.empty()) strategy.name = options.strategy;
   if (options.seed) strategy.seed = *options.seed;
 }
 
@@ -130,7 +128,7 @@ namespace {
 
 std::vector<std::string> strategy_names() {
   std::vector<std::string> names;
-  for (const auto& strategy : kStrategies) names.emplace_back(strategy.name);
+  for (const StrategyEntry& strategy : strategies()) names.emplace_back(strategy.name);
   return names;
 }
 
@@ -166,7 +164,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       ->needs(replay);
   // For tests: a program that speaks the GPU worker's protocol; repeated for its arguments.
   command->add_option("--gpu-worker", options->gpus.worker)->allow_extra_args(false)->group("");
-  command->add_option("--strategy", options->strategy, "exhaustive or random, instead of the config's")
+  command->add_option("--strategy", options->strategy, "Instead of the config's. " + strategies_help())
       ->check(CLI::IsMember(strategy_names()));
   command->add_option("--seed", options->seed, "Seed of the random strategy, instead of the config's")
       ->check(whole_number());

@@ -42,6 +42,7 @@ std::string counts_line(const SweepSummary& summary) {
                                  human_seconds(summary.wall_s));
   if (!counts.empty()) text += ": " + outcome_summary(counts);
   if (summary.reused > 0) text += fmt::format("; {} reused", summary.reused);
+  if (summary.shared > 0) text += fmt::format("; {} share another's measurement", summary.shared);
   text += fmt::format(" (compiling {} of CPU time, evaluating {}", human_seconds(summary.compile_cpu_s),
                       human_seconds(summary.evaluate_s));
   if (summary.finals > 0) text += fmt::format(", finals {}", human_seconds(summary.finals_s));

@@ -1,8 +1,6 @@
 #include "compile/nvrtc_program.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <nvrtc.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +15,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compile/included_files.h"
+#include "compile/nvrtc_api.h"
 #include "compile/pool.h"
 
 namespace tiletune {
@@ -34,51 +33,51 @@ bool is_folder(const fs::path& path) {
 void check(nvrtcResult result, const char* call) {
   if (result == NVRTC_SUCCESS) return;
   if (result == NVRTC_ERROR_OUT_OF_MEMORY) throw std::bad_alloc();
-  throw std::runtime_error(fmt::format("{}: {}", call, nvrtcGetErrorString(result)));
+  throw std::runtime_error(fmt::format("{}: {}", call, nvrtc().error_string(result)));
 }
 
 class Program {
  public:
   explicit Program(const KernelSource& source) {
-    check(nvrtcCreateProgram(&program_, source.text.c_str(), source.name.c_str(), 0, nullptr, nullptr),
+    check(nvrtc().create(&program_, source.text.c_str(), source.name.c_str(), 0, nullptr, nullptr),
           "nvrtcCreateProgram");
   }
-  ~Program() { nvrtcDestroyProgram(&program_); }
+  ~Program() { nvrtc().destroy(&program_); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   void add_name(const std::string& expression) {
-    check(nvrtcAddNameExpression(program_, expression.c_str()), "nvrtcAddNameExpression");
+    check(nvrtc().add_name(program_, expression.c_str()), "nvrtcAddNameExpression");
   }
 
   nvrtcResult compile(const std::vector<std::string>& options) {
     std::vector<const char*> words;
     words.reserve(options.size());
     for (const std::string& option : options) words.push_back(option.c_str());
-    return nvrtcCompileProgram(program_, static_cast<int>(words.size()), words.data());
+    return nvrtc().compile(program_, static_cast<int>(words.size()), words.data());
   }
 
   /// None when the program has no such kernel.
   std::optional<std::string> lowered_name(const std::string& expression) const {
     const char* name = nullptr;
-    check(nvrtcGetLoweredName(program_, expression.c_str(), &name), "nvrtcGetLoweredName");
+    check(nvrtc().lowered_name(program_, expression.c_str(), &name), "nvrtcGetLoweredName");
     if (name == nullptr) return std::nullopt;
     return name;
   }
 
   std::string log() const {
     std::size_t size = 0;
-    check(nvrtcGetProgramLogSize(program_, &size), "nvrtcGetProgramLogSize");
+    check(nvrtc().log_size(program_, &size), "nvrtcGetProgramLogSize");
     std::string text(size, '\0');
-    if (size > 0) check(nvrtcGetProgramLog(program_, text.data()), "nvrtcGetProgramLog");
+    if (size > 0) check(nvrtc().log(program_, text.data()), "nvrtcGetProgramLog");
     return text.substr(0, text.find('\0'));
   }
 
   std::string cubin() const {
     std::size_t size = 0;
-    check(nvrtcGetCUBINSize(program_, &size), "nvrtcGetCUBINSize");
+    check(nvrtc().cubin_size(program_, &size), "nvrtcGetCUBINSize");
     std::string image(size, '\0');
-    check(nvrtcGetCUBIN(program_, image.data()), "nvrtcGetCUBIN");
+    check(nvrtc().cubin(program_, image.data()), "nvrtcGetCUBIN");
     return image;
   }
 
@@ -151,7 +150,7 @@ Compiled failure(nvrtcResult result, const std::string& log, const CompileReques
                  const IncludedFiles& included) {
   constexpr std::size_t kLongestReason = std::size_t{16} << 10;
   std::string reason(trim(log));
-  if (reason.empty()) reason = nvrtcGetErrorString(result);
+  if (reason.empty()) reason = nvrtc().error_string(result);
   if (only_the_name_is_wrong(log)) {
     reason = fmt::format("{} has no kernel {}, as the manifest's \"kernel\" names it:\n{}",
                          request.source.name, request.kernel_expression, reason);
@@ -186,17 +185,14 @@ std::optional<fs::path> cuda_include_folder() {
     throw UserError("TILETUNE_CUDA_INCLUDE names a folder that does not exist", Where{named, ""},
                     "Name the include folder of a CUDA toolkit, or unset the variable.");
   }
-  for (const char* folder : {TILETUNE_CUDA_INCLUDE, "/usr/local/cuda/include"}) {
-    if (is_folder(folder)) return fs::path(folder);
+  if (is_folder(TILETUNE_CUDA_INCLUDE)) return TILETUNE_CUDA_INCLUDE;
+  const fs::path library_folder = nvrtc().file.parent_path();
+  for (const fs::path& folder : {library_folder / "../include", library_folder / "../../include",
+                                 fs::path("/usr/local/cuda/include")}) {
+    std::error_code ignored;
+    if (fs::exists(folder / "cuda_fp16.h", ignored)) return fs::canonical(folder);
   }
   return std::nullopt;
-}
-
-fs::path nvrtc_library() {
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&nvrtcVersion), &info) == 0 || info.dli_fname == nullptr)
-    throw std::runtime_error("the library of NVRTC cannot be found");
-  return fs::canonical(info.dli_fname);
 }
 
 double process_cpu_ms() {
@@ -208,9 +204,9 @@ double process_cpu_ms() {
 const std::vector<int>& supported_architectures() {
   static const std::vector<int> architectures = [] {
     int count = 0;
-    check(nvrtcGetNumSupportedArchs(&count), "nvrtcGetNumSupportedArchs");
+    check(nvrtc().architecture_count(&count), "nvrtcGetNumSupportedArchs");
     std::vector<int> list(static_cast<std::size_t>(count));
-    check(nvrtcGetSupportedArchs(list.data()), "nvrtcGetSupportedArchs");
+    check(nvrtc().architectures(list.data()), "nvrtcGetSupportedArchs");
     return list;
   }();
   return architectures;
@@ -219,7 +215,7 @@ const std::vector<int>& supported_architectures() {
 std::string nvrtc_version() {
   int major = 0;
   int minor = 0;
-  check(nvrtcVersion(&major, &minor), "nvrtcVersion");
+  check(nvrtc().version(&major, &minor), "nvrtcVersion");
   return fmt::format("{}.{}", major, minor);
 }
 

@@ -7,12 +7,10 @@
 namespace tiletune {
 
 /// The CUDA toolkit's headers on this machine: $TILETUNE_CUDA_INCLUDE, else the folder known from the build,
-/// else /usr/local/cuda/include; none when there are none. Absolute. Throws UserError when the environment
-/// names a folder that does not exist.
+/// else include/ beside the folder of NVRTC or one level higher, else /usr/local/cuda/include; none when
+/// there are none. Absolute. Throws UserError when the environment names a folder that does not exist, and
+/// where the last ones are looked for without an NVRTC.
 std::optional<std::filesystem::path> cuda_include_folder();
-
-/// The file that NVRTC was loaded from, with symbolic links resolved.
-std::filesystem::path nvrtc_library();
 
 /// Architectures NVRTC makes code for, ascending: 75, 80, ... 121.
 const std::vector<int>& supported_architectures();

@@ -73,7 +73,7 @@ int run_compile_worker();
 /// Compiles in this process (used by the workers, and for the harness's own kernels).
 Compiled compile_here(const CompileRequest& request);
 
-/// The NVRTC that is linked: "13.0".
+/// The NVRTC that is loaded: "13.0". Throws UserError when there is none.
 std::string nvrtc_version();
 
 }  // namespace tiletune

@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 
 #include "base/confinement.h"
 #include "compile/message.h"
+#include "compile/nvrtc_api.h"
 #include "compile/nvrtc_program.h"
 #include "compile/out_of_memory.h"
 #include "compile/pool.h"
@@ -38,14 +38,6 @@ void limit_memory(std::uint64_t growth_bytes) {
   ::setrlimit(RLIMIT_AS, &memory);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-}
-
-/// The libraries that NVRTC loads with its first compilation.
-void load_builtins() {
-  const std::filesystem::path nvrtc = nvrtc_library();
-  const std::string name = "libnvrtc-builtins.so." + nvrtc_version();
-  // Where it is missing NVRTC says so itself, with every compilation.
-  ::dlopen((nvrtc.parent_path() / name).c_str(), RTLD_NOW);
 }
 
 /// The CUDA toolkit's headers, also where its folder and those in it are full of links to other places.
@@ -143,7 +135,7 @@ int serve(WorkerChannel& channel) {
   if (const auto toolkit = cuda_include_folder()) ::setenv("TILETUNE_CUDA_INCLUDE", toolkit->c_str(), 1);
   // A hit in NVRTC's own cache would look like a fast compilation.
   ::setenv("CUDA_CACHE_DISABLE", "1", 1);
-  load_builtins();
+  nvrtc();  // here, where files may still be opened and memory has no limit
   limit_memory(settings.max_memory_bytes);
   confine_compiler(folders, settings);
   const CompileWorker worker(std::move(folders), settings.max_memory_bytes);

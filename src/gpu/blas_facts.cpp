@@ -5,9 +5,9 @@
 #include <array>
 #include <filesystem>
 
+#include "base/cuda_libraries.h"
 #include "base/error.h"
-#include "gpu/cuda_libraries.h"
-#include "gpu/library.h"
+#include "base/library.h"
 
 namespace tiletune {
 

@@ -7,9 +7,9 @@
 #include <source_location>
 #include <string>
 
+#include "base/cuda_libraries.h"
+#include "base/library.h"
 #include "gpu/blas_types.h"
-#include "gpu/cuda_libraries.h"
-#include "gpu/library.h"
 
 namespace tiletune {
 

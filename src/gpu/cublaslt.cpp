@@ -9,10 +9,10 @@
 #include <string>
 #include <type_traits>
 
+#include "base/cuda_libraries.h"
+#include "base/library.h"
 #include "gpu/blas_types.h"
 #include "gpu/cublaslt_names.h"
-#include "gpu/cuda_libraries.h"
-#include "gpu/library.h"
 
 namespace tiletune {
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <string>
 
+#include "base/library.h"
 #include "gpu/device.h"
-#include "gpu/library.h"
 
 namespace tiletune {
 

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/error.h"
-#include "gpu/library.h"
+#include "base/library.h"
 
 namespace tiletune {
 

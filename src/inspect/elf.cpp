@@ -86,15 +86,25 @@ const ElfSection* CubinElf::section(std::string_view name) const {
   return found == sections_.end() ? nullptr : &*found;
 }
 
-std::optional<std::uint32_t> CubinElf::symbol_index(std::string_view name) const {
-  const ElfSection* symbols = section(".symtab");
+std::vector<ElfSymbol> CubinElf::symbols() const {
+  const ElfSection* table = section(".symtab");
   const ElfSection* names = section(".strtab");
-  if (symbols == nullptr || names == nullptr) return std::nullopt;
-  for (std::uint64_t i = 0; i < symbols->bytes.size() / kSymbolBytes; ++i) {
-    const auto symbol_name = read_scalar<std::uint32_t>(symbols->bytes, i * kSymbolBytes);
-    if (c_string(names->bytes, symbol_name) == name) return static_cast<std::uint32_t>(i);
+  std::vector<ElfSymbol> symbols;
+  if (table == nullptr || names == nullptr) return symbols;
+  for (std::uint64_t at = 0; at + kSymbolBytes <= table->bytes.size(); at += kSymbolBytes) {
+    constexpr std::uint64_t kNameBytes = 4;
+    symbols.push_back({c_string(names->bytes, read_scalar<std::uint32_t>(table->bytes, at)),
+                       table->bytes.substr(at + kNameBytes, kSymbolBytes - kNameBytes)});
   }
-  return std::nullopt;
+  return symbols;
+}
+
+std::optional<std::uint32_t> CubinElf::symbol_index(std::string_view name) const {
+  const std::vector<ElfSymbol> all = symbols();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const ElfSymbol& symbol) { return symbol.name == name; });
+  if (found == all.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - all.begin());
 }
 
 std::vector<const ElfSection*> CubinElf::code_of(std::string_view kernel) const {

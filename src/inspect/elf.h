@@ -34,6 +34,11 @@ struct ElfSection {
   std::uint32_t info = 0;
 };
 
+struct ElfSymbol {
+  std::string_view name;
+  std::string_view attributes;  ///< all of its entry but where the name stands: kind, section, address, size
+};
+
 /// A cubin as an ELF64 image. Every offset in it is checked against its length; nothing in it is trusted.
 class CubinElf {
  public:
@@ -43,6 +48,8 @@ class CubinElf {
   const std::vector<ElfSection>& sections() const { return sections_; }
   /// None when there is no section of that name.
   const ElfSection* section(std::string_view name) const;
+  /// In the order of the symbol table; empty when there is none.
+  std::vector<ElfSymbol> symbols() const;
   /// The index in the symbol table that .nv.info refers to.
   std::optional<std::uint32_t> symbol_index(std::string_view name) const;
   /// Whether the code of this section can be launched; a function that is only called cannot.

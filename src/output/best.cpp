@@ -44,8 +44,9 @@ Json sweep_of(const Trial& trial, const std::vector<SweepRecord>& sweeps) {
 }
 
 Json provenance_of(const Trial& trial, const std::vector<SweepRecord>& sweeps) {
-  Json object = section(trial, {"key", "recorded_at", "host", "gpu_uuid", "driver_version", "cuda_version",
-                                "nvrtc_version", "measure_policy"});
+  Json object = section(
+      trial, {"key", "measurement", "shares", "kernel_hash", "source_key", "included_files", "recorded_at",
+              "host", "gpu_uuid", "driver_version", "cuda_version", "nvrtc_version", "measure_policy"});
   object["sweep"] = sweep_of(trial, sweeps);
   return object;
 }
@@ -109,9 +110,9 @@ Json entry_of(const RankingGroup& group, const Database& database, const std::ve
   entry.update(section(trial, {"operation", "options", "element_types", "scalars", "cache", "source"}));
   const std::string banner = source_banner(group.source, group.gpu);
   if (!banner.empty()) entry["note"] = banner;
-  add_columns(
-      entry, trial,
-      {"template", "parameters", "derived", "kernel_expression", "compile_options", "launch", "warnings"});
+  add_columns(entry, trial,
+              {"template", "parameters", "derived", "kernel_expression", "compile_options", "launch",
+               "size_conditions", "warnings"});
   entry["resources"] = section(
       trial, {"registers", "spill_bytes", "stack_bytes", "static_shared_bytes", "dynamic_shared_bytes"});
   entry["occupancy"] = section(trial, {"occupancy", "occupancy_limiter", "blocks_per_multiprocessor",

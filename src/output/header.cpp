@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -15,6 +16,7 @@
 #include "base/version.h"
 #include "output/cell_text.h"
 #include "output/header_lookup.h"
+#include "output/size_check.h"
 
 namespace tiletune {
 
@@ -107,7 +109,66 @@ bool beta_is_zero(const std::string& scalars) {
   return std::find(words.begin(), words.end(), "beta=0") != words.end();
 }
 
-std::string entry_text(const Trial& trial, std::size_t number) {
+/// What must hold of other sizes than an entry's.
+struct SizeConditions {
+  std::vector<std::string> texts;
+  std::string function;  ///< that computes it in C++; empty where it is not known or cannot be computed
+};
+
+/// The names of the sizes that a problem's label lists; leading dimensions stand behind them.
+std::vector<std::string> dimension_names(const Trial& trial) {
+  std::vector<std::string> names;
+  const Json dimensions = object_in(trial.dimensions);
+  const std::size_t count = split(trial.problem.substr(0, trial.problem.find(' ')), 'x').size();
+  for (const auto& [name, size] : dimensions.items()) {
+    if (names.size() < count) names.push_back(name);
+  }
+  return names;
+}
+
+/// The functions that check sizes, each written once.
+class SizeChecks {
+ public:
+  SizeConditions add(const Trial& trial) {
+    SizeConditions conditions;
+    const Json list = parsed_cell(trial.size_conditions);
+    const std::vector<std::string> names = dimension_names(trial);
+    bool is_known = list.is_array() && !names.empty() && names.size() <= kSizes;
+    std::string body;
+    if (!list.is_array()) return conditions;
+    for (const Json& condition : list) {
+      if (!condition.is_string()) {
+        is_known = false;
+        continue;
+      }
+      conditions.texts.push_back(condition.get<std::string>());
+      const auto cpp = cpp_condition(conditions.texts.back(), names);
+      is_known = is_known && cpp.has_value();
+      body += fmt::format("{}{}", body.empty() ? "" : " &&\n         ", cpp.value_or(""));
+    }
+    if (is_known) conditions.function = function_of(body);
+    return conditions;
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  static constexpr std::size_t kSizes = 4;
+
+  std::string function_of(const std::string& body) {
+    const auto [found, is_new] = names_.try_emplace(body, fmt::format("allows{}", names_.size()));
+    if (is_new) {
+      text_ += fmt::format("constexpr bool {}(const long long*{}) {{\n  return {};\n}}\n", found->second,
+                           body.empty() ? "" : " n", body.empty() ? "true" : body);
+    }
+    return found->second;
+  }
+
+  std::map<std::string, std::string> names_;  ///< by what they return
+  std::string text_;
+};
+
+std::string entry_text(const Trial& trial, std::size_t number, const SizeConditions& conditions) {
   const Json launch = object_in(trial.launch);
   const std::size_t parameters = object_in(trial.parameters).size();
   std::string text = "    {";
@@ -122,10 +183,11 @@ std::string entry_text(const Trial& trial, std::size_t number) {
   for (const std::string* field : {&trial.template_name, &trial.kernel_expression, &trial.compile_options})
     text += cpp_literal(*field) + ",\n     ";
   text += parameters == 0 ? "nullptr, 0, " : fmt::format("kParameters{}, {}, ", number, parameters);
-  return text + fmt::format("{}, {}, {}U, {:.9g}}},\n", extent_text(launch, "grid"),
+  return text + fmt::format("{}, {}, {}U, {:.9g},\n     {}, {}}},\n", extent_text(launch, "grid"),
                             extent_text(launch, "block"),
                             launch_number(trial.dynamic_shared_bytes.value_or(0)),
-                            ranking_time_us(trial).value_or(0));
+                            ranking_time_us(trial).value_or(0), cpp_literal(join(conditions.texts, "; ")),
+                            conditions.function.empty() ? "nullptr" : "detail::" + conditions.function);
 }
 
 /// The content with its guard and namespaces, which carry its hash: two headers in one program would
@@ -178,17 +240,18 @@ std::string best_as_header(const std::vector<RankingGroup>& groups, const Databa
                            const std::string& name_space) {
   std::string parameters;
   std::string entries;
+  SizeChecks checks;
   std::size_t number = 0;
   for (const RankingGroup& group : groups) {
     const std::vector<RankedRow> leaders = leaders_of(group);
     if (leaders.empty()) continue;
     const Trial trial = database.row(leaders.front().id);
     parameters += parameters_definition(object_in(trial.parameters), number);
-    entries += entry_text(trial, number++);
+    entries += entry_text(trial, number++, checks.add(trial));
   }
-  return in_frame(kHeaderTypes + parameters +
-                      "\n// clang-format off\ninline constexpr Entry kEntries[] = {\n" + entries +
-                      "};\n// clang-format on\n" + kHeaderLookup,
+  return in_frame(std::string(kHeaderTypes) + kSizeCheck + checks.text() + "\n}  // namespace detail\n\n" +
+                      parameters + "\n// clang-format off\ninline constexpr Entry kEntries[] = {\n" +
+                      entries + "};\n// clang-format on\n" + kHeaderLookup,
                   name_space);
 }
 

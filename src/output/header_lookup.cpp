@@ -30,8 +30,10 @@ struct Entry {
   unsigned block[3];
   unsigned dynamic_shared_bytes;
   double expected_us;
+  const char* size_conditions;  // what must hold of other sizes: "columns % 4 == 0; rows < 65536"; "": nothing is known
+                                // or nothing must
+  bool (*allows)(const long long* sizes);  // whether that holds; null: not known
 };
-
 )";
 
 const char* const kHeaderLookup = R"(
@@ -49,7 +51,7 @@ constexpr const char* text(GpuMatch match) {
     case GpuMatch::not_known: return "tuned on a GPU that may differ: its compute capability is unknown";
     case GpuMatch::none: break;
   }
-  return "nothing was tuned for this operation, these element types and this template";
+  return "nothing that may be used was tuned for this operation, these element types and this template";
 }
 
 constexpr const char* text(ProblemMatch match) {
@@ -62,6 +64,12 @@ constexpr const char* text(ProblemMatch match) {
   }
   return "for no problem";
 }
+
+// Whether the kernel may be launched for the sizes of the query. Recorded: it was, for this very problem. Hold: the
+// template's constraints hold for them, and the kernel compiled for the entry is the one they take. Not known: nothing tells
+// (no sizes were asked for, the entry was recorded without its constraints, or they have no C++): check them before you use
+// it. Refused: there are entries, and none of them may be launched for these sizes.
+enum class Constraints { recorded, hold, not_known, refused };
 
 // What is looked for. What is left out is not known.
 struct Query {
@@ -81,6 +89,7 @@ struct Found {
   GpuMatch gpu = GpuMatch::none;
   ProblemMatch problem = ProblemMatch::none;
   bool same_scalars_class = false;
+  Constraints constraints = Constraints::not_known;
   // The blocks to launch: three numbers, for the very problem of the entry. Null for any other, which takes other
   // numbers, and where they are not known.
   const unsigned* grid = nullptr;
@@ -157,11 +166,21 @@ constexpr ProblemMatch match(const Entry& entry, const Query& query) {
                                                     : ProblemMatch::other_shape_class;
 }
 
-// Scalars of the class wanted before others, then the nearer problem, then dense and measured before others.
+constexpr Constraints constraints(const Entry& entry, const Query& query) {
+  if (match(entry, query) == ProblemMatch::exact) return Constraints::recorded;
+  if (query.sizes[0] == 0 || entry.allows == nullptr) return Constraints::not_known;
+  return entry.allows(query.sizes) ? Constraints::hold : Constraints::refused;
+}
+
+// Scalars of the class wanted before others, then the very problem, then one whose constraints are known to hold, then the
+// nearer problem, then dense and measured before others.
 constexpr bool goes_before(const Entry& a, const Entry& b, const Query& query) {
   const bool a_scalars = a.beta_is_zero == query.beta_is_zero;
   const bool b_scalars = b.beta_is_zero == query.beta_is_zero;
   if (a_scalars != b_scalars) return a_scalars;
+  const Constraints a_constraints = constraints(a, query);
+  const Constraints b_constraints = constraints(b, query);
+  if (a_constraints != b_constraints) return static_cast<int>(a_constraints) < static_cast<int>(b_constraints);
   const ProblemMatch a_match = match(a, query);
   const ProblemMatch b_match = match(b, query);
   if (a_match != b_match) return static_cast<int>(a_match) < static_cast<int>(b_match);
@@ -182,7 +201,8 @@ constexpr bool does(const Entry& entry, const Query& query) {
 constexpr const Entry* best(GpuMatch level, const Query& query) {
   const Entry* best = nullptr;
   for (const Entry& entry : kEntries) {
-    const bool fits = does(entry, query) && is_on(level, entry, query);
+    const bool fits = does(entry, query) && is_on(level, entry, query) &&
+                      constraints(entry, query) != Constraints::refused;
     if (fits && (best == nullptr || goes_before(entry, *best, query))) best = &entry;
   }
   return best;
@@ -190,8 +210,9 @@ constexpr const Entry* best(GpuMatch level, const Query& query) {
 
 }  // namespace detail
 
-// Of the first of these that has any entry of the operation and element types: this very GPU (by its UUID), its
-// model, its compute capability, any GPU. There, the entry of the problem or of the nearest one.
+// Of the first of these that has any entry of the operation and element types that may be launched: this very GPU (by its
+// UUID), its model, its compute capability, any GPU. There, the entry of the problem or of the nearest one. An entry whose
+// constraints do not hold for other sizes than its own is never the answer: see Constraints.
 constexpr Found find(const Query& query) {
   constexpr GpuMatch kLevels[] = {GpuMatch::uuid, GpuMatch::model, GpuMatch::compute_capability,
                                   GpuMatch::any};
@@ -201,11 +222,15 @@ constexpr Found find(const Query& query) {
       const bool has_grid = problem == ProblemMatch::exact && entry->grid_of_problem[0] > 0;
       const bool says_gpu = query.compute_capability > 0 && entry->compute_capability > 0;
       const GpuMatch gpu = level == GpuMatch::any && !says_gpu ? GpuMatch::not_known : level;
-      return {entry, gpu, problem, entry->beta_is_zero == query.beta_is_zero,
+      return {entry, gpu, problem, entry->beta_is_zero == query.beta_is_zero, detail::constraints(*entry, query),
               has_grid ? entry->grid_of_problem : nullptr};
     }
   }
-  return {};
+  Found nothing;
+  for (const Entry& entry : kEntries) {
+    if (detail::does(entry, query)) nothing.constraints = Constraints::refused;
+  }
+  return nothing;
 }
 )";
 

@@ -9,6 +9,7 @@
 #include "space/launch_shape.h"
 #include "space/option_text.h"
 #include "space/scope.h"
+#include "space/size_conditions.h"
 #include "space/workload.h"
 #include "space/workspace.h"
 
@@ -67,6 +68,7 @@ struct Instantiator::Impl {
   WorkspacePrograms workspace;
   ArgumentPrograms arguments;
   std::optional<Program> min_compute_capability;
+  SizeConditions size_conditions;
   Workload workload;
   std::optional<ReferenceInstance> reference;
 
@@ -84,6 +86,7 @@ struct Instantiator::Impl {
             scope.launch_symbols()),
         workspace(spec.workspace, scope.launch_symbols()),
         arguments(spec.arguments, scope.launch_symbols()),
+        size_conditions(spec, problem, scope),
         workload(make_workload(spec, scope)),
         reference(make_reference(spec, scope)) {
     for (const auto& [name, text] : spec.macros) macros.push_back({name, Program(text, scope.symbols())});
@@ -167,6 +170,7 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
   instance.arguments = impl_->arguments.evaluate(frame);
   if (impl_->min_compute_capability)
     instance.min_compute_capability = compute_capability(*impl_->min_compute_capability, frame);
+  instance.size_conditions = impl_->size_conditions.of(frame);
   return instance;
 }
 

@@ -66,6 +66,8 @@ struct Instance {
   std::vector<SizedWorkspace> workspace;
   std::vector<ArgumentValue> arguments;
   std::optional<ComputeCapability> min_compute_capability;  ///< none: any
+  /// What must hold of other sizes to launch this kernel for them; see space/size_conditions.h.
+  std::vector<std::optional<std::string>> size_conditions;
 };
 
 /// What all configurations of a template share for one problem.

@@ -49,10 +49,18 @@ std::map<std::string, std::string> known_configs(const fs::path& config, const L
   return known;
 }
 
+/// The file of that path, else the shipped config of that name: "quick", "quick.json", "configs/quick.json".
 /// Refuses a config that does not exist, with the nearest that does.
-void check_exists(const fs::path& config, const LoadOptions& options) {
+fs::path find_config(const fs::path& config, const LoadOptions& options) {
   std::error_code error;
-  if (fs::exists(config, error)) return;
+  if (fs::exists(config, error)) return config;
+  if (!config.has_parent_path() || config.parent_path() == "configs") {
+    for (const fs::path& templates : options.template_folders) {
+      fs::path shipped = templates.parent_path() / "configs" / config.filename();
+      if (!shipped.has_extension()) shipped += ".json";
+      if (fs::is_regular_file(shipped, error)) return shipped;
+    }
+  }
   const auto known = known_configs(config, options);
   std::vector<std::string> names;
   std::vector<std::string> paths;
@@ -244,8 +252,8 @@ TuneSpec read_config(std::string text, const fs::path& file, const fs::path& fol
 
 }  // namespace
 
-TuneSpec load_tune_spec(const fs::path& config, const LoadOptions& options) {
-  check_exists(config, options);
+TuneSpec load_tune_spec(const fs::path& path, const LoadOptions& options) {
+  const fs::path config = find_config(path, options);
   // What is read later is looked up where this folder was when the config was read.
   const fs::path folder = Folder(config.parent_path()).real_path();
   std::vector<fs::path> folders{folder};

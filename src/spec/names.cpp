@@ -18,7 +18,6 @@ std::string_view name(ElementType type) { return name_in(kElementTypes, type); }
 std::string_view name(ScalarType type) { return name_in(kScalarTypes, type); }
 std::string_view name(Swizzle swizzle) { return name_in(kSwizzles, swizzle); }
 std::string_view name(CachePolicy policy) { return name_in(kCachePolicies, policy); }
-std::string_view name(StrategyKind kind) { return name_in(kStrategies, kind); }
 std::string_view name(Baseline baseline) { return name_in(kBaselines, baseline); }
 
 std::optional<ElementType> element_type_from_name(std::string_view text) {

@@ -33,8 +33,6 @@ inline constexpr std::array<Named<Swizzle>, 4> kSwizzles{{{Swizzle::none, "none"
                                                           {Swizzle::bytes_128, "128B"}}};
 inline constexpr std::array<Named<LibraryOperation>, 1> kLibraries{{{LibraryOperation::gemm, "gemm"}}};
 inline constexpr std::array<Named<Ceiling>, 2> kCeilings{{{Ceiling::ffma, "ffma"}, {Ceiling::copy, "copy"}}};
-inline constexpr std::array<Named<StrategyKind>, 2> kStrategies{
-    {{StrategyKind::exhaustive, "exhaustive"}, {StrategyKind::random, "random"}}};
 inline constexpr std::array<Named<CachePolicy>, 4> kCachePolicies{{{CachePolicy::cold, "cold"},
                                                                    {CachePolicy::dirty, "dirty"},
                                                                    {CachePolicy::rotate, "rotate"},

@@ -24,7 +24,10 @@ double read_screening(const Node& node) {
 StrategySpec read_strategy(const Node& node) {
   ObjectReader reader(node, keys::kStrategy);
   StrategySpec strategy;
-  if (const auto name = reader.find("name")) strategy.kind = read_enum(*name, kStrategies);
+  if (const auto name = reader.find("name")) {
+    strategy.name = read_string(*name);
+    strategy.where = name->where;
+  }
   if (const auto seed = reader.find("seed")) strategy.seed = static_cast<std::uint64_t>(read_integer(*seed));
   reader.finish();
   return strategy;

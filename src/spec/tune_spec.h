@@ -195,12 +195,9 @@ struct Problem {
   bool operator==(const Problem&) const = default;
 };
 
-enum class StrategyKind { exhaustive, random };
-/// "exhaustive" or "random"
-std::string_view name(StrategyKind kind);
-
 struct StrategySpec {
-  StrategyKind kind = StrategyKind::exhaustive;
+  std::string name = "exhaustive";  ///< one of search/strategies.h
+  Where where = {};                 ///< of the name
   std::uint64_t seed = 1;
 };
 

@@ -109,7 +109,17 @@ std::vector<Column> make_columns() {
       text("kernel_expression", &T::kernel_expression, "instantiated kernel, as C++ names it"),
       json("compile_options", &T::compile_options, "complete NVRTC options"),
       json("launch", &T::launch, "grid (thread blocks), block (threads), dynamic_shared_bytes"),
+      json("size_conditions", &T::size_conditions,
+           "what must hold of other sizes to launch this kernel for them; empty: not recorded"),
       text("element_types", &T::element_types, "types of the buffers; then of the accumulator"),
+      text("source_key", &T::source_key,
+           "hash of what is compiled: source text, options, expression, compiler; empty up to version 0.1"),
+      json("included_files", &T::included_files, "own files that the source includes, with their hashes"),
+      text("kernel_hash", &T::kernel_hash,
+           "hash of the compiled kernel: code, constants and resources, without names"),
+      text("measurement", &T::measurement,
+           "hash of kernel, launch, workload, GPU, driver and policy: equal where one measurement serves"),
+      text("shares", &T::shares, "key of the row that was measured for this one, too"),
       text("cache", &T::cache,
            "L2 before a sample: cold (flushed, or other buffers), dirty (flushed by writes), rotate (other "
            "buffers) "

@@ -177,14 +177,53 @@ void Database::record_all(const std::vector<Trial>& trials) {
   });
 }
 
+std::vector<Trial> Database::Impl::rows(const std::string& sql, const std::vector<std::string>& values) {
+  return translating_errors(file, [&] {
+    const InUse statement = prepared(sql);
+    int index = 0;
+    for (const std::string& value : values) statement->bind(++index, value);
+    std::vector<Trial> rows;
+    while (statement->executeStep()) rows.push_back(read_trial(*statement, file));
+    return rows;
+  });
+}
+
 std::optional<Trial> Database::find(const std::string& key) const {
   static const std::string sql = select_sql(column_list().c_str(), " WHERE \"key\" = ?", "");
-  return translating_errors(file(), [&]() -> std::optional<Trial> {
-    const InUse statement = impl_->prepared(sql);
-    statement->bind(1, key);
-    if (!statement->executeStep()) return std::nullopt;
-    return read_trial(*statement, file());
-  });
+  std::vector<Trial> rows = impl_->rows(sql, {key});
+  if (rows.empty()) return std::nullopt;
+  return std::move(rows.front());
+}
+
+std::vector<Trial> Database::find_source(const std::string& source_key) const {
+  static const std::string sql =
+      select_sql(column_list().c_str(), " WHERE source_key = ? AND source_key <> ''",
+                 " GROUP BY kernel_hash, included_files");
+  return impl_->rows(sql, {source_key});
+}
+
+std::optional<Trial> Database::find_measurement(const std::string& measurement) const {
+  static const std::string sql =
+      select_sql(column_list().c_str(), " WHERE measurement = ? AND measurement <> '' AND shares = ''",
+                 " ORDER BY id LIMIT 1");
+  std::vector<Trial> rows = impl_->rows(sql, {measurement});
+  if (rows.empty()) return std::nullopt;
+  return std::move(rows.front());
+}
+
+std::vector<Trial> Database::sharers_of(const Trial& row) const {
+  static const std::string sql = select_sql(
+      column_list().c_str(), " WHERE measurement = ? AND measurement <> '' AND shares = ?", " ORDER BY id");
+  return impl_->rows(sql, {row.measurement, row.key});
+}
+
+bool Database::has_rows_without_source() const {
+  return !impl_
+              ->rows(select_sql(column_list().c_str(),
+                                " WHERE kind = 'kernel' AND source = 'measured' AND source_key = ''",
+                                " LIMIT 1"),
+                     {})
+              .empty();
 }
 
 std::vector<Trial> Database::trials(const TrialFilter& filter) const {

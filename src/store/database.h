@@ -96,6 +96,16 @@ class Database {
   /// The row of a key.
   std::optional<Trial> find(const std::string& key) const;
 
+  /// Rows of kernels that were compiled from a source of this key, whatever its included files were: one for
+  /// each of their states and results.
+  std::vector<Trial> find_source(const std::string& source_key) const;
+  /// The row with this measurement that shares no other's.
+  std::optional<Trial> find_measurement(const std::string& measurement) const;
+  /// The rows that share the measurement of a row.
+  std::vector<Trial> sharers_of(const Trial& row) const;
+  /// Whether there are measured kernels that find_source() cannot find: of version 0.1.
+  bool has_rows_without_source() const;
+
   /// Inserts what was measured of a GPU itself, or replaces what is there for this GPU and driver.
   void record_calibration(const CalibrationRecord& calibration);
   /// The same unless there is one of that GPU and driver that is as late.
@@ -141,6 +151,6 @@ class Database {
 };
 
 /// The schema this build reads and writes (PRAGMA user_version).
-inline constexpr int kSchemaVersion = 5;
+inline constexpr int kSchemaVersion = 6;
 
 }  // namespace tiletune

@@ -36,6 +36,8 @@ struct Database::Impl {
 
   /// The statement of this text, prepared once.
   InUse prepared(const std::string& sql);
+  /// The rows that a SELECT of all columns gives, with these values bound.
+  std::vector<Trial> rows(const std::string& sql, const std::vector<std::string>& values);
   /// The row, and that it belongs to its sweep; within a transaction.
   void upsert(const Trial& trial);
   /// The values of a column, each once.

@@ -84,9 +84,12 @@ std::string trial_table_sql() {
 }
 
 /// A row is read by its key or together with most others. A baseline is looked for whenever a kernel is
-/// compared with it, among rows that are few.
+/// compared with it, among rows that are few. Rows of sweeps are found by what was compiled and by what would
+/// be measured; those that were imported are in neither index.
 constexpr const char* kIndices = R"(
 CREATE INDEX trial_baseline ON trial(gpu, problem) WHERE kind = 'baseline';
+CREATE INDEX trial_source ON trial(source_key) WHERE source_key <> '';
+CREATE INDEX trial_measurement ON trial(measurement) WHERE measurement <> '';
 )";
 
 /// A row belongs to every run of the sweep command that made or reused it; seen_in_sweep is the latest alone,

@@ -28,7 +28,13 @@ struct Trial {
   std::string kernel_expression;  ///< "sgemm_warptile<128, ...>"
   std::string compile_options;    ///< JSON array
   std::string launch;             ///< JSON {"grid":[x,y,z],"block":[x,y,z],"dynamic_shared_bytes":n}
+  std::string size_conditions;    ///< JSON array of expressions, or of null for one that is not known
   std::string element_types;      ///< "f32", or "A:f16 B:f16 C:f32 accumulator:f32"
+  std::string source_key;         ///< hash of what is compiled: source text, options, expression, compiler
+  std::string included_files;     ///< JSON object: own files that the source includes, with their hashes
+  std::string kernel_hash;        ///< of the compiled kernel: code, constants and resources, no names
+  std::string measurement;        ///< hash of kernel, launch, workload, GPU and policy
+  std::string shares;             ///< key of the row that was measured for this one, too; else empty
   std::string cache;  ///< L2 before a sample: "cold", "dirty", "rotate" or "warm"; empty: not timed
 
   // result

@@ -126,9 +126,9 @@ void upgrade_from_1(SQLite::Database& database) {
 }  // namespace
 
 const std::set<std::string>& dropped_indices() {
-  // Up to schema 3 every write kept indices that nothing read by.
-  static const std::set<std::string> names{"trial_comparable", "trial_template", "trial_sweep",
-                                           "trial_baseline"};
+  // Up to schema 3 every write kept indices that nothing read by. Those of today are made again.
+  static const std::set<std::string> names{"trial_comparable", "trial_template",    "trial_sweep",
+                                           "trial_source",     "trial_measurement", "trial_baseline"};
   return names;
 }
 

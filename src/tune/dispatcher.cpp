@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "inspect/kernel_hash.h"
 #include "tune/calibrations.h"
+#include "tune/intake.h"
 #include "tune/plausibility.h"
 #include "tune/roofline.h"
 
@@ -80,12 +82,7 @@ bool Dispatcher::run_finals(Lane& lane, Post& post, std::size_t group) {
 bool Dispatcher::begin_group(Lane& lane, Post& post, const Stage& stage) {
   const Binary* reference = nullptr;
   if (stage.spec->operation.reference && post.evaluator->measures()) {
-    const auto [entry, is_new] = lane.references.try_emplace(stage.group);
-    if (is_new) {
-      entry->second.ticket = ++sweep_.tickets;
-      sweep_.pool.submit(sweep_.tickets, reference_request(sweep_.spec, stage, lane.target().architecture));
-    }
-    reference = entry->second.binary.get();
+    reference = lane.references.at(stage.group).binary.get();
     if (reference == nullptr) return false;
   }
   const Target& target = post.evaluator->target();
@@ -105,7 +102,8 @@ bool Dispatcher::take_reference(std::uint64_t ticket, const Compiled& compiled) 
       if (reference.ticket != ticket) continue;
       reference.binary = compiled.binary;
       for (Stage& stage : lane.stages())
-        if (stage.group == group) stage.reference_dependencies = compiled.dependencies;
+        if (stage.group == group && compiled.binary)
+          stage.reference_hash = kernel_hash(compiled.binary->cubin, compiled.binary->kernel_symbol);
       if (compiled.outcome == Outcome::ok) return true;
       lane.failed_groups[group] = "the reference kernel does not compile: " + compiled.reason;
       sweep_.observer.on_note(lane.failed_groups[group]);
@@ -115,15 +113,17 @@ bool Dispatcher::take_reference(std::uint64_t ticket, const Compiled& compiled) 
   return false;
 }
 
-/// Another sweep on the same database may have come to it while this one compiled it.
-bool Dispatcher::is_known(Lane& lane, const Post& post, const Candidate& candidate) {
-  return post.evaluator->measures() && recorder_.is_known(lane, candidate);
+/// Another sweep on the same database may have come to it while this one compiled it, or its reference kernel
+/// was not compiled before.
+bool Dispatcher::is_known(Lane& lane, const Post& post, Candidate& candidate) {
+  if (!post.evaluator->measures()) return false;
+  name_row(sweep_.spec, lane, candidate);
+  return recorder_.is_known(lane, candidate);
 }
 
 void Dispatcher::submit(Lane& lane, Post& post, Candidate candidate) {
   post.busy_since = Clock::now();
   candidate.trial.gpu_uuid = post.evaluator->target().uuid;
-  if (post.evaluator->needs_binaries()) complete_key(candidate);
   if (is_known(lane, post, candidate)) return;
   if (post.evaluator->measures()) recorder_.dispatch(candidate);
   const Leader* leader = lane.standings.leader(*candidate.stage);

@@ -28,7 +28,7 @@ class Dispatcher {
   bool measure_next(Lane& lane, Post& post);
   bool run_finals(Lane& lane, Post& post, std::size_t group);
   bool begin_group(Lane& lane, Post& post, const Stage& stage);
-  bool is_known(Lane& lane, const Post& post, const Candidate& candidate);
+  bool is_known(Lane& lane, const Post& post, Candidate& candidate);
   void submit(Lane& lane, Post& post, Candidate candidate);
   void take(Lane& lane, Post& post, Evaluation evaluation);
   void take_baselines(Lane& lane, Post& post, Evaluation& evaluation);

@@ -67,7 +67,7 @@ Finding examine_nvml(const MachineFacts& facts) {
 }
 
 Finding examine_compiler(const MachineFacts& facts) {
-  const std::string nvrtc = "NVRTC " + facts.nvrtc_version;
+  const std::string nvrtc = facts.nvrtc_version.empty() ? "NVRTC" : "NVRTC " + facts.nvrtc_version;
   if (!facts.compile_failure.empty()) {
     return {"compiler", Health::problem, fmt::format("{} compiles nothing: {}", nvrtc, facts.compile_failure),
             "no kernel can be compiled",

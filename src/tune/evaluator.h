@@ -25,8 +25,6 @@ struct Candidate {
   std::uint64_t index = 0;  ///< in the stage's space
   Instance instance;
   Trial trial;
-  std::string key_without_files;  ///< the row's key as far as it is known before compiling
-  Dependencies dependencies;      ///< of the binary
   std::shared_ptr<const Binary> binary;
   Resources resources;
   Occupancy occupancy;
@@ -37,9 +35,6 @@ struct Candidate {
   bool blameless = false;                    ///< it had no part in the last of them
   const class Evaluator* lost_on = nullptr;  ///< where another evaluator should be tried first
 };
-
-/// Brings the row's key up to what is known of the files behind it.
-void complete_key(Candidate& candidate);
 
 /// A worker was lost in the finals.
 struct FinalsLoss {

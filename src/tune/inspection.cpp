@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "compile/wait.h"
+#include "search/strategies.h"
 
 namespace tiletune {
 
@@ -78,7 +79,7 @@ class Inspection {
     Stage& stage = stages_[next_stage_];
     // All are shown in the space's order, and of some those that a sweep would try.
     const bool shows_all = stage.planned == stage.space.size();
-    const auto index = shows_all ? std::optional(stage.proposed) : stage.strategy->propose();
+    const auto index = shows_all ? std::optional(stage.proposed) : chosen_of(stage);
     if (!index) {
       stage.planned = stage.proposed;
       return true;
@@ -91,6 +92,16 @@ class Inspection {
     for (std::size_t gpu = 0; gpu < targets_.size(); ++gpu)
       submit({handed_over_ + rows_.size() - 1, gpu, &stage}, *index);
     return true;
+  }
+
+  /// What a sweep of this stage alone would try next, as far as that does not depend on times.
+  std::optional<std::uint64_t> chosen_of(const Stage& stage) {
+    if (stage.proposed == 0)
+      strategy_ = find_strategy(spec_.strategy).make({{&stage.space, stage.planned}}, spec_.strategy.seed);
+    const std::vector<Choice> choices = strategy_->ask(1);
+    if (choices.empty()) return std::nullopt;
+    strategy_->tell(choices.front(), std::nullopt);
+    return choices.front().index;
   }
 
   void submit(const Job& job, std::uint64_t index) {
@@ -165,6 +176,7 @@ class Inspection {
   std::unordered_map<std::uint64_t, Job> jobs_;
   std::uint64_t tickets_ = 0;
   std::size_t next_stage_ = 0;
+  std::unique_ptr<Strategy> strategy_;  ///< of that stage
   bool exhausted_ = false;
   bool idle_ = true;  ///< nothing had finished at the last step
   std::size_t done_ = 0;

@@ -1,8 +1,11 @@
 #include "tune/intake.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
+#include "inspect/kernel_hash.h"
+#include "tune/identity.h"
 #include "tune/row.h"
 
 namespace tiletune {
@@ -17,31 +20,54 @@ std::size_t most_ready(const Lane& lane) { return lane.compiles() ? kMostReady :
 /// Proposals between two looks at the workers and at Ctrl-C, when all of them are reused.
 constexpr int kMostProposals = 256;
 
-}  // namespace
-
-void complete_key(Candidate& candidate) {
-  candidate.trial.key = key_with_files(candidate.key_without_files, candidate.dependencies,
-                                       candidate.stage->reference_dependencies);
+/// Null, as the database has it, where the source includes nothing of its own.
+std::string files_text(const Dependencies& files) {
+  return files.empty() ? "" : nlohmann::json(files).dump();
 }
 
-namespace {
-
-/// The row of what will not run: no reference has a part in it.
-void complete_key_without_reference(Candidate& candidate) {
-  candidate.trial.key = key_with_files(candidate.key_without_files, candidate.dependencies, {});
+/// Whether the files are as they were when a row was made. What is no list of files is none that holds.
+bool files_hold(DependencyCheck& check, const KernelSource& source, const std::string& included_files) {
+  if (included_files.empty()) return true;
+  const auto json = nlohmann::json::parse(included_files, nullptr, false);
+  if (!json.is_object()) return false;
+  Dependencies files;
+  for (const auto& [name, hash] : json.items()) {
+    if (!hash.is_string()) return false;
+    files.emplace(name, hash.get<std::string>());
+  }
+  return check.holds(source, files);
 }
 
 }  // namespace
 
-void Intake::recall_references() {
+void name_row(const TuneSpec& spec, const Lane& lane, Candidate& candidate) {
+  const Stage& stage = *candidate.stage;
+  const bool measures = lane.posts.front().evaluator->measures();
+  const Identity measurement = measurement_identity(spec, stage, lane.target(), candidate.instance,
+                                                    candidate.trial, measures ? stage.reference_hash : "");
+  candidate.trial.measurement = measurement.hex();
+  candidate.trial.key = row_identity(candidate.trial, measurement).hex();
+}
+
+void Intake::prepare_references() {
   for (Lane& lane : sweep_.lanes) {
     if (!lane.posts.front().evaluator->measures()) continue;
-    for (Stage& stage : lane.stages()) {
+    for (const Stage& stage : lane.stages()) {
       if (!stage.reference_source) continue;
-      const auto known = sweep_.pool.find(reference_request(sweep_.spec, stage, lane.target().architecture));
-      if (known) stage.reference_dependencies = known->dependencies;
+      const auto [entry, is_new] = lane.references.try_emplace(stage.group);
+      if (!is_new) continue;
+      entry->second.ticket = ++sweep_.tickets;
+      sweep_.pool.submit(sweep_.tickets, reference_request(sweep_.spec, stage, lane.target().architecture));
     }
   }
+}
+
+/// A kernel that is measured has no complete key before its reference kernel is compiled.
+bool Intake::is_known(Lane& lane, const Candidate& candidate) {
+  const Stage& stage = *candidate.stage;
+  const bool waits = lane.posts.front().evaluator->measures() && stage.reference_source &&
+                     stage.reference_hash.empty() && !candidate.trial.kernel_hash.empty();
+  return !waits && recorder_.is_known(lane, candidate);
 }
 
 std::size_t Intake::compiling() const {
@@ -55,7 +81,8 @@ Lane* Intake::hungriest() {
   Lane* hungriest = nullptr;
   const auto supplies = [](const Lane& lane) { return lane.compiling.size() + lane.ready.size(); };
   for (Lane& lane : sweep_.lanes) {
-    const bool wants = lane.alive() && lane.ready.size() < most_ready(lane) && lane.has_proposals();
+    const bool wants =
+        lane.alive() && lane.ready.size() < most_ready(lane) && lane.has_proposals() && !lane.is_waiting();
     if (wants && (hungriest == nullptr || supplies(lane) < supplies(*hungriest))) hungriest = &lane;
   }
   return hungriest;
@@ -67,7 +94,8 @@ void Intake::propose() {
     if (sweep_.stopping || compiling() >= most_compiling) return;
     Lane* lane = hungriest();
     if (lane == nullptr) return;
-    if (const auto proposal = lane->propose()) start(*lane, *proposal);
+    const std::size_t room = lane->compiles() ? most_compiling - compiling() : 1;
+    if (const auto proposal = lane->propose(room)) start(*lane, *proposal);
   }
 }
 
@@ -85,19 +113,36 @@ void Intake::start(Lane& lane, const Proposal& proposal) {
                                                 candidate.instance, target.architecture);
   candidate.trial = make_trial(sweep_.spec, *proposal.stage, target, candidate.instance, request);
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
-  candidate.key_without_files = candidate.trial.key;
+  name_row(sweep_.spec, lane, candidate);
   if (!impossible.empty()) return recorder_.refuse(lane, std::move(candidate), impossible);
   const Admission admission = admit_launch(target.model, candidate.instance);
   if (!admission.admitted) {
     add_admission(candidate.trial, admission);
     return recorder_.record(lane, std::move(candidate));
   }
-  if (const auto compiled = sweep_.pool.find(request)) candidate.dependencies = compiled->dependencies;
-  complete_key(candidate);
-  if (recorder_.is_known(lane, candidate)) return;
+  if (recognise(request, candidate.trial)) {
+    name_row(sweep_.spec, lane, candidate);
+    if (recorder_.is_known(lane, candidate)) return;
+  }
   const std::uint64_t ticket = ++sweep_.tickets;
   sweep_.pool.submit(ticket, std::move(request));
   lane.compiling.emplace(ticket, std::move(candidate));
+}
+
+/// Fills in what a source was compiled into, if that is known; false when it has to be compiled to be told.
+bool Intake::recognise(const CompileRequest& request, Trial& row) {
+  for (const Trial& known : sweep_.database.find_source(row.source_key)) {
+    if (!files_hold(files_, request.source, known.included_files)) continue;
+    row.kernel_hash = known.kernel_hash;
+    row.included_files = known.included_files;
+    return true;
+  }
+  const auto compiled = sweep_.pool.find(request);
+  if (!compiled) return false;
+  row.included_files = files_text(compiled->dependencies);
+  if (compiled->binary)
+    row.kernel_hash = kernel_hash(compiled->binary->cubin, compiled->binary->kernel_symbol);
+  return true;
 }
 
 bool Intake::admit(std::uint64_t ticket, const Compiled& compiled) {
@@ -111,33 +156,31 @@ bool Intake::admit(std::uint64_t ticket, const Compiled& compiled) {
 }
 
 void Intake::admit(Lane& lane, Candidate candidate, const Compiled& compiled) {
-  candidate.dependencies = compiled.dependencies;
+  Trial& row = candidate.trial;
+  row.included_files = files_text(compiled.dependencies);
+  row.kernel_hash.clear();
+  name_row(sweep_.spec, lane, candidate);  // as which it stays if it will not run
   if (compiled.outcome != Outcome::ok) {
-    complete_key_without_reference(candidate);
     if (recorder_.is_known(lane, candidate)) return;
-    candidate.trial.outcome = compiled.outcome;
-    candidate.trial.reason = compiled.reason;
+    row.outcome = compiled.outcome;
+    row.reason = compiled.reason;
     return recorder_.record(lane, std::move(candidate));
   }
   candidate.binary = compiled.binary;
-  candidate.trial.compile_ms = compiled.binary->compile_ms;
+  row.compile_ms = compiled.binary->compile_ms;
   try {
     candidate.resources = read_resources(*compiled.binary);
+    row.kernel_hash = kernel_hash(compiled.binary->cubin, compiled.binary->kernel_symbol);
   } catch (const UserError& error) {
-    complete_key_without_reference(candidate);
     return recorder_.refuse(lane, std::move(candidate), error.what());
   }
-  add_resources(candidate.trial, candidate.resources, candidate.instance);
+  add_resources(row, candidate.resources, candidate.instance);
   const Admission admission =
       admit_binary(lane.target().model, candidate.instance, candidate.resources, sweep_.spec.limits);
-  add_admission(candidate.trial, admission);
-  if (!admission.admitted) {
-    complete_key_without_reference(candidate);
-    return recorder_.record(lane, std::move(candidate));
-  }
-  const std::string key_before = candidate.trial.key;
-  complete_key(candidate);
-  if (candidate.trial.key != key_before && recorder_.is_known(lane, candidate)) return;
+  add_admission(row, admission);
+  if (!admission.admitted) return recorder_.record(lane, std::move(candidate));
+  name_row(sweep_.spec, lane, candidate);
+  if (is_known(lane, candidate)) return;
   candidate.occupancy = *admission.occupancy;
   lane.ready.push_back(std::move(candidate));
 }

@@ -4,13 +4,18 @@
 
 namespace tiletune {
 
+/// Gives a candidate's row its key and measurement, as far as its kernel is known: by the hash of the
+/// compiled kernel, or else by what would be compiled. That of a kernel that is measured is complete once the
+/// reference kernel of its stage is compiled.
+void name_row(const TuneSpec& spec, const Lane& lane, Candidate& candidate);
+
 /// Brings candidates to the lanes: proposes, finds what can be reused, compiles, admits.
 class Intake {
  public:
   Intake(SweepContext& sweep, Recorder& recorder) : sweep_(sweep), recorder_(recorder) {}
 
-  /// Looks up what reference kernels of earlier sweeps depend on, which is part of their rows' keys.
-  void recall_references();
+  /// Compiles the reference kernels, which are part of their rows' keys.
+  void prepare_references();
   /// Proposes as long as compiling has not run too far ahead.
   void propose();
   /// Takes the result of compiling a candidate; false when the ticket is of none.
@@ -23,9 +28,12 @@ class Intake {
   Lane* hungriest();
   void start(Lane& lane, const Proposal& proposal);
   void admit(Lane& lane, Candidate candidate, const Compiled& compiled);
+  bool recognise(const CompileRequest& request, Trial& row);
+  bool is_known(Lane& lane, const Candidate& candidate);
 
   SweepContext& sweep_;
   Recorder& recorder_;
+  DependencyCheck files_;
 };
 
 }  // namespace tiletune

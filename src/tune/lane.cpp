@@ -2,13 +2,26 @@
 
 #include <algorithm>
 
+#include "search/strategies.h"
+
 namespace tiletune {
 
 Lane::Lane(Fleet& fleet, const TuneSpec& spec)
     : standings(spec.measure.finals, spec.view == View::ladder), fleet_(&fleet) {
   for (const auto& evaluator : fleet.evaluators) posts.emplace_back().evaluator = evaluator.get();
-  if (spec.strategy.kind == StrategyKind::random) random_.emplace(spec.strategy.seed);
-  finals.resize(fleet.stages.empty() ? 0 : fleet.stages.back().group + 1);
+  const std::size_t groups = fleet.stages.empty() ? 0 : fleet.stages.back().group + 1;
+  finals.resize(groups);
+  searches_.resize(groups);
+  std::vector<std::vector<SearchedSpace>> spaces(groups);
+  for (Stage& stage : fleet.stages) {
+    Search& search = searches_[stage.group];
+    if (search.first == nullptr) search.first = &stage;
+    ++search.stages;
+    spaces[stage.group].push_back({&stage.space, stage.planned});
+  }
+  const StrategyEntry& strategy = find_strategy(spec.strategy);
+  for (std::size_t group = 0; group < groups; ++group)
+    searches_[group].strategy = strategy.make(spaces[group], spec.strategy.seed);
 }
 
 Stage* Lane::current_stage() {
@@ -19,32 +32,32 @@ Stage* Lane::current_stage() {
   return nullptr;
 }
 
-/// The stage of a group of which the least has been proposed; null when nothing of it is left.
-Stage* Lane::next_in_turn(std::size_t group) {
-  Stage* least = nullptr;
-  for (Stage& stage : fleet_->stages) {
-    if (stage.group != group || stage.proposed >= stage.planned) continue;
-    const auto share = [](const Stage& of) {
-      return static_cast<double>(of.proposed) / static_cast<double>(of.planned);
-    };
-    if (least == nullptr || share(stage) < share(*least)) least = &stage;
-  }
-  return least;
+/// Whether the strategy may have more to choose.
+bool Lane::has_undecided(const Search& search) const {
+  return std::any_of(search.first, search.first + search.stages,
+                     [](const Stage& stage) { return stage.proposed < stage.planned; });
 }
 
-/// A stage of a group, each with the share of what is left that is its own; null when nothing is left.
-Stage* Lane::any_in_proportion(std::size_t group) {
-  std::uint64_t left = 0;
-  for (const Stage& stage : fleet_->stages)
-    if (stage.group == group) left += stage.planned - stage.proposed;
-  if (left == 0) return nullptr;
-  std::uint64_t drawn = (*random_)() % left;
-  for (Stage& stage : fleet_->stages) {
-    if (stage.group != group) continue;
-    if (drawn < stage.planned - stage.proposed) return &stage;
-    drawn -= stage.planned - stage.proposed;
-  }
-  return nullptr;
+void Lane::ask(Search& search, std::size_t room) {
+  for (const Choice& choice : search.strategy->ask(room)) search.asked.push_back(choice);
+  if (!search.asked.empty()) return;
+  search.waits = !search.untold.empty();
+  if (search.waits) return;
+  for (Stage* stage = search.first; stage != search.first + search.stages; ++stage)
+    stage->planned = stage->proposed;
+}
+
+bool Lane::is_waiting() {
+  const Stage* stage = current_stage();
+  return stage != nullptr && searches_[stage->group].waits;
+}
+
+void Lane::tell(const Stage& stage, std::uint64_t index, std::optional<double> median_us) {
+  Search& search = searches_[stage.group];
+  const Choice choice{static_cast<std::size_t>(&stage - search.first), index};
+  search.untold.erase(choice);
+  search.waits = false;
+  search.strategy->tell(choice, median_us);
 }
 
 bool Post::drop_old_calibration() {
@@ -55,15 +68,19 @@ bool Post::drop_old_calibration() {
   return true;
 }
 
-std::optional<Proposal> Lane::propose() {
+std::optional<Proposal> Lane::propose(std::size_t room) {
   while (Stage* stage = current_stage()) {
-    if (Stage* next = random_ ? any_in_proportion(stage->group) : next_in_turn(stage->group)) {
-      if (const auto index = next->strategy->propose()) {
-        ++next->proposed;
-        return Proposal{next, *index, false};
-      }
-      next->planned = next->proposed;
-      continue;
+    Search& search = searches_[stage->group];
+    if (has_undecided(search)) {
+      if (search.asked.empty()) ask(search, room);
+      if (search.waits) return std::nullopt;
+      if (search.asked.empty()) continue;
+      const Choice choice = search.asked.front();
+      search.asked.pop_front();
+      search.untold.insert(choice);
+      Stage& chosen = search.first[choice.space];
+      ++chosen.proposed;
+      return Proposal{&chosen, choice.index, false};
     }
     std::vector<std::uint64_t>& deferred = deferred_[stage];
     const Proposal proposal{stage, deferred.back(), true};

@@ -5,13 +5,13 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "search/strategy.h"
 #include "tune/fleet.h"
 #include "tune/group_finals.h"
 #include "tune/standings.h"
@@ -70,11 +70,11 @@ class Lane {
   std::set<std::size_t> measured_groups;  ///< groups with rows of this sweep
   std::vector<GroupFinals> finals;        ///< by group
 
-  /// The next configuration of the first group that has any left. With the strategy "random" it is any one of
-  /// the group's, each as likely as the others. Otherwise its stages take turns, in proportion to their
-  /// sizes: a leader that others can be screened against is found early, whichever template it is of.
-  /// Configurations put off come last.
-  std::optional<Proposal> propose();
+  /// The next configuration of the first group that has any left, as its strategy chooses, which is asked for
+  /// `room` at a time; those put off come last. None also while the strategy waits for results.
+  std::optional<Proposal> propose(std::size_t room);
+  /// What became of a configuration, for the strategy: its median time, or none when it did not run.
+  void tell(const Stage& stage, std::uint64_t index, std::optional<double> median_us);
   /// Puts a configuration off to the end of its group.
   void defer(const Stage* stage, std::uint64_t index);
 
@@ -102,16 +102,28 @@ class Lane {
   bool is_measuring() const;
   bool idle() const;
   bool has_proposals() { return current_stage() != nullptr; }
+  /// Whether propose() gives nothing before tell() is called.
+  bool is_waiting();
   /// Nothing is left that is not yet being measured.
   bool exhausted() { return !has_proposals() && compiling.empty() && ready.empty(); }
 
  private:
+  /// How a group is searched.
+  struct Search {
+    std::unique_ptr<Strategy> strategy;
+    Stage* first = nullptr;  ///< stages of a group follow each other
+    std::size_t stages = 0;
+    std::deque<Choice> asked;  ///< and not yet proposed
+    std::set<Choice> untold;   ///< proposed, and what became of them is not known
+    bool waits = false;        ///< it gave nothing, and there are results to come
+  };
+
   Stage* current_stage();
-  Stage* next_in_turn(std::size_t group);
-  Stage* any_in_proportion(std::size_t group);
+  bool has_undecided(const Search& search) const;
+  void ask(Search& search, std::size_t room);
 
   Fleet* fleet_;
-  std::optional<std::mt19937_64> random_;  ///< of the strategy "random"
+  std::vector<Search> searches_;  ///< by group
   std::size_t next_stage_ = 0;
   std::unordered_map<const Stage*, std::vector<std::uint64_t>> deferred_;
 };

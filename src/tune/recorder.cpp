@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tune/provenance.h"
+#include "tune/row.h"
 
 namespace tiletune {
 
@@ -26,8 +27,8 @@ void Recorder::record(Lane& lane, Candidate candidate) {
   if (row.outcome == Outcome::compile_failed && sweep_.summary.outcomes.count(row.outcome) == 0)
     sweep_.observer.on_note(fmt::format("{} does not compile: {}", candidate.stage->label(), row.reason));
   row.recorded_at = utc_now();
-  if (sweep_.options.keep_rows) sweep_.database.record(row);
-  count(candidate, row);
+  if (sweep_.options.keep_rows) keep({row});
+  count(lane, candidate, row);
   if (!row.measure_ms) return;
   constexpr double kMillisecondsPerSecond = 1e3;
   sweep_.summary.gpu_s += *row.measure_ms / kMillisecondsPerSecond;
@@ -64,6 +65,21 @@ void Recorder::record_finals(std::vector<Trial> rows) {
     stamp(row);
     count_samples(row);
   }
+  keep(std::move(rows));
+}
+
+/// With the rows that share their measurements.
+void Recorder::keep(std::vector<Trial> rows) {
+  for (std::size_t i = 0, own = rows.size(); i < own; ++i) {
+    if (rows[i].kind != "kernel" || rows[i].measurement.empty()) continue;
+    for (const Trial& sharer : sweep_.database.sharers_of(rows[i])) {
+      rows.push_back(make_sharing_trial(sharer, rows[i]));
+      if (is_from_before(sharer.seen_in_sweep) || sharer.outcome == rows[i].outcome) continue;
+      uncount(sharer.outcome);
+      ++sweep_.summary.outcomes[rows[i].outcome];
+    }
+  }
+  if (rows.size() == 1) return sweep_.database.record(rows.front());
   sweep_.database.record_all(rows);
 }
 
@@ -75,7 +91,7 @@ void Recorder::disqualify(const std::string& key, Outcome outcome, const std::st
   row->outcome = outcome;
   row->reason = "in the finals: " + reason;
   stamp(*row);
-  sweep_.database.record(*row);
+  keep({*row});
   uncount(Outcome::ok);
   ++sweep_.summary.outcomes[outcome];
 }
@@ -99,18 +115,26 @@ void Recorder::count_samples(const Trial& row) {
 }
 
 bool Recorder::is_known(Lane& lane, const Candidate& candidate) {
-  if (sweep_.options.remeasure) return false;
-  const auto row = sweep_.database.find(candidate.trial.key);
-  if (!row) return false;
-  const bool is_in_flight = row->outcome == Outcome::dispatched && row->sweep_id != sweep_.summary.sweep_id;
+  const std::int64_t this_sweep = sweep_.summary.sweep_id;
+  auto row = sweep_.database.find(candidate.trial.key);
+  const bool is_own = row.has_value();
+  if (!is_own && lane.posts.front().evaluator->measures() && !candidate.trial.kernel_hash.empty())
+    row = sweep_.database.find_measurement(candidate.trial.measurement);
+  if (!row || (sweep_.options.remeasure && (is_own || row->sweep_id != this_sweep))) return false;
+  const bool is_in_flight = row->outcome == Outcome::dispatched && !(is_own && row->sweep_id == this_sweep);
   // A faster leader may yet come, also of those that are known.
   const bool may_be_fast = row->outcome == Outcome::screened_out && !is_still_too_slow(lane, candidate, *row);
   if ((is_in_flight || may_be_fast) && !candidate.deferred) {
     lane.defer(candidate.stage, candidate.index);
     return true;
   }
-  if (may_be_fast) return false;
-  return reuse(lane, candidate, *row);
+  if (may_be_fast || !is_worth_keeping(row->outcome)) return false;
+  if (is_own) {
+    reuse(lane, candidate, *row);
+  } else {
+    share(lane, candidate, *row);
+  }
+  return true;
 }
 
 bool Recorder::is_still_too_slow(const Lane& lane, const Candidate& candidate, const Trial& row) const {
@@ -119,25 +143,34 @@ bool Recorder::is_still_too_slow(const Lane& lane, const Candidate& candidate, c
   return *row.median_us > sweep_.spec.measure.screening * leader->lowest_upper_us;
 }
 
-bool Recorder::reuse(Lane& lane, const Candidate& candidate, const Trial& row) {
-  if (!is_worth_keeping(row.outcome)) return false;
+void Recorder::reuse(Lane& lane, const Candidate& candidate, const Trial& row) {
   sweep_.database.mark_seen(row.key, sweep_.summary.sweep_id);
-  if (lane.groups_with_baseline_seen.insert(candidate.stage->group).second) {
-    sweep_.database.mark_baseline_seen(row, sweep_.summary.sweep_id);
-  }
+  see_baseline(lane, candidate, row);
   if (is_from_before(row.sweep_id)) ++sweep_.summary.reused;
-  count(candidate, row);
-  lane.standings.add(*candidate.stage, candidate.index, row, nullptr);
-  return true;
+  count(lane, candidate, row);
+  if (row.shares.empty()) lane.standings.add(*candidate.stage, candidate.index, row, nullptr);
 }
 
-void Recorder::count(const Candidate& candidate, const Trial& row) {
+void Recorder::share(Lane& lane, const Candidate& candidate, const Trial& measured) {
+  const Trial row = make_sharing_trial(candidate.trial, measured);
+  sweep_.database.record(row);
+  see_baseline(lane, candidate, row);
+  ++sweep_.summary.shared;
+  count(lane, candidate, row);
+}
+
+void Recorder::see_baseline(Lane& lane, const Candidate& candidate, const Trial& row) {
+  if (lane.groups_with_baseline_seen.insert(candidate.stage->group).second)
+    sweep_.database.mark_baseline_seen(row, sweep_.summary.sweep_id);
+}
+
+void Recorder::count(Lane& lane, const Candidate& candidate, const Trial& row) {
   SweepSummary& summary = sweep_.summary;
   ++summary.finished;
   ++summary.outcomes[row.outcome];
   if (!row.warnings.empty()) ++summary.warned;
   const bool ran = row.outcome == Outcome::ok || row.outcome == Outcome::screened_out;
-  candidate.stage->strategy->observe(candidate.index, ran ? row.median_us : std::nullopt);
+  lane.tell(*candidate.stage, candidate.index, ran ? row.median_us : std::nullopt);
   scoreboard_.add(*candidate.stage, row);
 }
 

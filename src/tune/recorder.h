@@ -31,18 +31,22 @@ class Recorder {
   /// Takes the row of a candidate that is there already, or puts the candidate off to the end of its stage:
   /// one that was being measured when another sweep ended abruptly may have been the end of the whole
   /// machine, or another sweep may be at it right now; and one that was screened out cannot be judged before
-  /// a leader is known. False when the candidate has to be tried.
+  /// a leader is known. The row of another configuration with the same measurement serves as well: the
+  /// candidate gets a row that shares it. False when the candidate has to be tried.
   bool is_known(Lane& lane, const Candidate& candidate);
 
   const Scoreboard& scoreboard() const { return scoreboard_; }
 
  private:
-  bool reuse(Lane& lane, const Candidate& candidate, const Trial& row);
+  void keep(std::vector<Trial> rows);
+  void reuse(Lane& lane, const Candidate& candidate, const Trial& row);
+  void share(Lane& lane, const Candidate& candidate, const Trial& measured);
+  void see_baseline(Lane& lane, const Candidate& candidate, const Trial& row);
   bool is_still_too_slow(const Lane& lane, const Candidate& candidate, const Trial& row) const;
   void stamp(Trial& row) const;
   bool is_from_before(std::int64_t sweep_id) const;
   void count_samples(const Trial& row);
-  void count(const Candidate& candidate, const Trial& row);
+  void count(Lane& lane, const Candidate& candidate, const Trial& row);
   void uncount(Outcome outcome);
 
   SweepContext& sweep_;

@@ -94,7 +94,7 @@ Replay plan_replay(const TuneSpec& spec, const std::vector<Stage>& stages, const
   replay.file = file;
   replay.gpu = recording.set().gpu;
   replay.recorded_as = recording.set().source;
-  replay.strategy = name(spec.strategy.kind);
+  replay.strategy = spec.strategy.name;
   replay.seed = spec.strategy.seed;
   replay.budget_s = spec.budget.seconds;
   replay.budget_evaluations = spec.budget.evaluations;

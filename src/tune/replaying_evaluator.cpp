@@ -13,9 +13,12 @@ namespace tiletune {
 
 namespace {
 
-/// The row's own key, so that a second replay of it takes its place.
+/// The row's own key, so that a second replay of it takes its place. Nothing was measured that others could
+/// share.
 void mark_replayed(Trial& row) {
   row.key = Hasher().add(name(Source::replayed)).add(row.key).hex();
+  for (std::string Trial::*of_measured : {&Trial::source_key, &Trial::measurement, &Trial::shares})
+    (row.*of_measured).clear();
   row.source = Source::replayed;
 }
 

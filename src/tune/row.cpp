@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "compile/pool.h"
+#include "tune/identity.h"
 #include "tune/launch_text.h"
 #include "tune/provenance.h"
 
@@ -19,14 +20,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr const char* kSampling = "sampling";
-
-std::string arguments_text(const Instance& instance) {
-  std::string text;
-  for (const ArgumentValue& argument : instance.arguments) {
-    text += argument.name + ":" + std::string(name(argument.type)) + "=" + to_text(argument.value) + ";";
-  }
-  return text;
-}
 
 /// "f32" when all are alike, else "A:f16 B:f16 C:f32 accumulator:f32".
 std::string types_text(const Stage& stage) {
@@ -62,6 +55,13 @@ std::string scalars_text(const Operation& operation) {
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", scalar, value);
   }
   return text;
+}
+
+std::string size_conditions_json(const Instance& instance) {
+  Json list = Json::array();
+  for (const std::optional<std::string>& condition : instance.size_conditions)
+    list.push_back(condition ? Json(*condition) : Json());
+  return list.dump();
 }
 
 /// What a measurement depends on, in the config's words. A ladder screens each template against its own best.
@@ -101,29 +101,6 @@ Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& targe
   return trial;
 }
 
-Hasher common_hash(const Trial& trial) {
-  Hasher hasher;
-  hasher.add("trial 2").add(trial.problem).add(trial.options).add(trial.scalars).add(trial.element_types);
-  hasher.add(name(trial.source)).add(trial.gpu).add(trial.driver_version).add(trial.measure_policy);
-  return hasher;
-}
-
-/// Figures of a model that a prediction or a refusal depends on.
-std::string model_text(const GpuModel& model) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", model.multiprocessors,
-                     model.fp32_lanes_per_multiprocessor, model.max_threads_per_multiprocessor,
-                     model.max_blocks_per_multiprocessor, model.reserved_shared_bytes_per_block,
-                     model.shared_bytes_per_block_optin, model.shared_bytes_per_multiprocessor,
-                     model.registers_per_multiprocessor, model.boost_clock_mhz, model.memory_bandwidth_gbs,
-                     model.l2_bytes);
-}
-
-/// Rows that a config's limits let pass are rows of those limits.
-std::string limits_text(const AdmissionLimits& limits) {
-  return fmt::format("{} {} {}", limits.max_spill_bytes.value_or(-1), limits.min_occupancy.value_or(-1),
-                     limits.max_registers.value_or(-1));
-}
-
 }  // namespace
 
 Trial make_stage_trial(const TuneSpec& spec, const Stage& stage, const Target& target) {
@@ -140,27 +117,10 @@ Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
   trial.kernel_expression = instance.kernel_expression;
   trial.compile_options = Json(request.options).dump();
   trial.launch = launch_text(instance);
+  trial.size_conditions = size_conditions_json(instance);
   trial.dynamic_shared_bytes = instance.dynamic_shared_bytes;
-  Hasher hasher = common_hash(trial);
-  hasher.add(stage.spec->name).add(request.key()).add(trial.launch).add(arguments_text(instance));
-  hasher.add(trial.parameters)
-      .add(fmt::format("{}", stage.spec->tolerance_factor))
-      .add(model_text(target.model));
-  hasher.add(stage.workload_identity).add(limits_text(spec.limits));
-  trial.key = hasher.hex();
+  trial.source_key = request.key();
   return trial;
-}
-
-std::string key_with_files(const std::string& key, const Dependencies& kernel,
-                           const Dependencies& reference) {
-  if (kernel.empty() && reference.empty()) return key;
-  Hasher hasher;
-  hasher.add(key);
-  for (const Dependencies* files : {&kernel, &reference}) {
-    hasher.add(static_cast<std::int64_t>(files->size()));
-    for (const auto& [name, hash] : *files) hasher.add(name).add(hash);
-  }
-  return hasher.hex();
 }
 
 Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
@@ -170,7 +130,7 @@ Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target
   trial.template_name = baseline.name;
   trial.kernel_expression = baseline.kernel;
   trial.derived = Json{{"library", baseline.library}, {"algorithm", baseline.algorithm}}.dump();
-  trial.key = common_hash(trial).add(baseline.name).add(baseline.library).hex();
+  trial.key = baseline_identity(trial, baseline.library, policy_identity(spec.measure, spec.view)).hex();
   trial.outcome = Outcome::ok;
   trial.relative_error = baseline.relative_error;
   trial.timed_in = kSampling;
@@ -197,6 +157,21 @@ Trial make_twin_trial(const Trial& original) {
                        &twin.sustained_clock_mhz, &twin.sustained_power_w, &twin.sustained_tflops_per_w})
     absent->reset();
   return twin;
+}
+
+Trial make_sharing_trial(const Trial& mine, const Trial& measured) {
+  Trial trial = measured;
+  for (std::string Trial::*own :
+       {&Trial::key, &Trial::template_name, &Trial::parameters, &Trial::derived, &Trial::kernel_expression,
+        &Trial::compile_options, &Trial::size_conditions, &Trial::source_key, &Trial::included_files})
+    trial.*own = mine.*own;
+  trial.shares = measured.key;
+  trial.compile_ms = mine.compile_ms;
+  trial.measure_ms.reset();
+  trial.recorded_at = utc_now();
+  trial.sweep_id = mine.sweep_id;
+  trial.seen_in_sweep = mine.seen_in_sweep;
+  return trial;
 }
 
 void add_warning(Trial& trial, const std::string& warning) {

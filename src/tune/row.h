@@ -11,15 +11,10 @@
 
 namespace tiletune {
 
-/// The row of one configuration before anything is known of it: what it is, where it runs, and its key, a
-/// hash over source, options, expression, NVRTC, problem, scalars, launch, arguments, measurement policy, GPU
-/// model and driver. Files that the source includes are known once it was compiled: key_with_files() adds
-/// them.
+/// The row of one configuration before anything is known of it: what it is and where it runs. It has no key
+/// yet.
 Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target, const Instance& instance,
                  const CompileRequest& request);
-
-/// A row's key with the files that its kernel and its reference kernel depend on.
-std::string key_with_files(const std::string& key, const Dependencies& kernel, const Dependencies& reference);
 
 /// What the rows of all configurations of a stage have in common.
 Trial make_stage_trial(const TuneSpec& spec, const Stage& stage, const Target& target);
@@ -51,6 +46,8 @@ void add_throttling(Trial& trial);
 Trial make_twin_trial(const Trial& original);
 /// Its key.
 std::string twin_key(const std::string& original_key);
+/// The row `mine` of a configuration with the times of `measured`, whose measurement is the same.
+Trial make_sharing_trial(const Trial& mine, const Trial& measured);
 /// How finals are held, with which baselines: the measure_policy of their twin.
 std::string finals_policy_text(const TuneSpec& spec);
 void add_warning(Trial& trial, const std::string& warning);

@@ -9,11 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/frame.h"
-#include "base/hash.h"
 #include "compile/cache.h"
 #include "inspect/occupancy.h"
 #include "space/option_text.h"
+#include "tune/identity.h"
 
 namespace tiletune {
 
@@ -34,7 +33,7 @@ std::shared_ptr<const KernelSource> read_source(const TuneSpec& spec, const std:
       source, folder, holds_home(spec.folder) ? folder : spec.folder, spec.allow_outside_paths));
 }
 
-/// What a stage's buffers and arithmetic are, without policy, baseline and reference.
+/// What a stage's buffers and arithmetic are, without policy, baselines and reference kernel.
 PrepareRequest workload_request(const Stage& stage) {
   PrepareRequest request;
   request.reference_library = stage.spec->operation.reference_library;
@@ -58,14 +57,16 @@ Instance reference_instance(const Stage& stage) {
   return instance;
 }
 
-std::string workload_identity(const Stage& stage) {
-  PrepareRequest request = workload_request(stage);
-  if (const auto& reference = stage.instantiator.reference()) {
-    request.reference = PrepareRequest::ReferenceLaunch{
-        stage.reference_source->hash(), stage.spec->operation.reference->kernel,
-        launch_shape(reference_instance(stage)), reference->arguments};
-  }
-  return Hasher().add(encode_frame(to_json(request))).hex();
+/// Equal for stages that can share buffers, reference and baselines. Equal references in different folders
+/// may include different files.
+std::string group_text(const Stage& stage) {
+  std::string text = workload_identity(stage).text();
+  if (const auto& baselines = stage.spec->operation.baselines)
+    text += fmt::format("baselines={}\n", static_cast<int>(*baselines));
+  if (const auto& reference = stage.reference_source)
+    text += fmt::format("{} {} {}", stage.spec->operation.reference->kernel, reference->hash(),
+                        reference->folders_text());
+  return text;
 }
 
 [[noreturn]] void refuse_stopped(const TuneSpec& spec, const std::string& what) {
@@ -85,7 +86,6 @@ Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
 
 Stage make_stage(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
   Stage stage{&kernel, problem, make_space(spec, kernel, problem, stop), Instantiator(kernel, problem)};
-  stage.strategy = make_strategy(spec.strategy, stage.space);
   stage.planned = stage.space.size();
   if (spec.budget.evaluations > 0) stage.planned = std::min(stage.planned, spec.budget.evaluations);
   return stage;
@@ -189,10 +189,7 @@ std::vector<std::vector<Stage>> stages_of(const Problem& problem, const TuneSpec
       stage.source = found->second.kernel;
       stage.reference_source = found->second.reference;
     }
-    stage.workload_identity = workload_identity(stage);
-    // Equal references in different folders may include different files.
-    const std::string folders = stage.reference_source ? stage.reference_source->folders_text() : "";
-    const auto [place, is_new] = group_of.emplace(stage.workload_identity + folders, by_group.size());
+    const auto [place, is_new] = group_of.emplace(group_text(stage), by_group.size());
     if (is_new) by_group.emplace_back();
     by_group[place->second].push_back(std::move(stage));
   }

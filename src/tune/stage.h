@@ -12,7 +12,6 @@
 #include "measure/messages.h"
 #include "space/instance.h"
 #include "space/space.h"
-#include "space/strategy.h"
 #include "tune/target.h"
 
 namespace tiletune {
@@ -23,15 +22,12 @@ struct Stage {
   Problem problem;
   Space space;
   Instantiator instantiator;
-  std::unique_ptr<Strategy> strategy = {};
   std::shared_ptr<const KernelSource> source = {};
   std::shared_ptr<const KernelSource> reference_source =
-      {};                                    ///< of a custom operation's reference, else null
-  Dependencies reference_dependencies = {};  ///< once it was compiled
-  /// Everything that buffers, reference and verification depend on; equal for stages that can share them.
-  std::string workload_identity = {};
-  std::size_t group = 0;      ///< stages of one group share buffers, reference and baseline
-  std::uint64_t planned = 0;  ///< configurations to propose: the space's size or the budget
+      {};                           ///< of an operation with a reference kernel, else null
+  std::string reference_hash = {};  ///< kernel_hash() of the reference kernel, once it was compiled
+  std::size_t group = 0;            ///< stages of one group share buffers, reference and baseline
+  std::uint64_t planned = 0;        ///< configurations to propose: the space's size or the budget
   std::uint64_t proposed = 0;
 
   std::string label() const;  ///< "sgemm_warptile 4096x4096x4096"

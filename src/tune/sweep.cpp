@@ -52,7 +52,8 @@ class Sweep {
     }
     try {
       if (sweep_.options.rows_per_commit > 1) writes_.emplace(sweep_.database);
-      intake_.recall_references();
+      tell_of_old_rows();
+      intake_.prepare_references();
       while (!done()) {
         wait();
         step();
@@ -69,6 +70,14 @@ class Sweep {
   }
 
  private:
+  void tell_of_old_rows() {
+    const bool measures = sweep_.lanes.front().posts.front().evaluator->measures();
+    if (measures && sweep_.database.has_rows_without_source())
+      sweep_.observer.on_note(
+          "the database has rows of version 0.1, which cannot be recognised: they rank, and their "
+          "configurations are measured again");
+  }
+
   void step() {
     intake_.propose();
     for (auto& [ticket, compiled] : sweep_.pool.take_finished()) {

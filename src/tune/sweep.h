@@ -38,6 +38,7 @@ struct SweepSummary {
   std::uint64_t planned = 0;
   std::uint64_t finished = 0;                 ///< rows of this sweep, reused ones included
   std::uint64_t reused = 0;                   ///< rows that were there already
+  std::uint64_t shared = 0;                   ///< rows that share another's measurement
   std::uint64_t warned = 0;                   ///< rows with a warning
   std::map<Outcome, std::uint64_t> outcomes;  ///< as they are after the finals
   bool interrupted = false;

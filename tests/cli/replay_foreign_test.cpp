@@ -187,7 +187,7 @@ TEST(ReplayForeign, RunsOfSeveralSeedsGiveQuartiles) {
 TEST(ReplayForeign, RunsThatCannotDifferOrBeKeptAreRefused) {
   const Sandbox sandbox;
   expect_error(sandbox.run(replay_hub("A100.json.gz", {"--repeat", "3"})), kUserError,
-               {"--repeat: an exhaustive search is the same every time", "--strategy random"});
+               {"--repeat: the strategy exhaustive is the same every time", "--strategy random"});
   expect_error(
       sandbox.run(replay_hub("A100.json.gz", {"--repeat", "3", "--strategy", "random", "--db", "a.db"})),
       kUserError, {"--repeat: rows of several runs are not kept", "Leave out --db or --repeat"});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -88,15 +89,84 @@ TEST(Sweep, OnlyWhatPassesLeadingDimensionsIsSweptOnMatricesWithThem) {
   EXPECT_NE(bench.err.find("(the kernel takes dense matrices only)"), std::string::npos) << bench.err;
 }
 
-TEST(Sweep, AChangedSourceIsMeasuredAnew) {
+TEST(Sweep, AChangedKernelIsMeasuredAnewAndACommentChangesNone) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(2);
   sandbox.run(measured_sweep(config, "none"));
   const std::string source = read_file(sandbox.folder() / "tiny/kernel.cu");
-  sandbox.write("tiny/kernel.cu", source + "// changed\n");
+  sandbox.write("tiny/kernel.cu", "// a comment\n" + source);
+  const Finished commented = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_NE(commented.out.find("2 reused"), std::string::npos) << commented.out;
+  std::string changed = source;
+  changed.replace(changed.find("B[0] +"), 6, "B[0] -");
+  sandbox.write("tiny/kernel.cu", changed);
   const Finished again = sandbox.run(measured_sweep(config, "none"));
   EXPECT_EQ(again.out.find(" reused"), std::string::npos) << again.out;
   EXPECT_NE(again.out.find("ok 2"), std::string::npos) << again.out;
+}
+
+TEST(Sweep, KnownConfigurationsAndFailuresAreNotCompiledAgain) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(4);
+  const std::string source = read_file(sandbox.folder() / "tiny/kernel.cu");
+  sandbox.write("tiny/other.cuh", "#if V == 3\n#error \"not this one\"\n#endif\n");
+  sandbox.write("tiny/kernel.cu", "#include \"other.cuh\"\n" + source);
+  const Finished first = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_NE(first.out.find("ok 3, compile_failed 1"), std::string::npos) << first.out;
+  std::filesystem::remove_all(sandbox.folder() / "cache");
+  const Finished again = sandbox.run(measured_sweep(config, "crash", 1));
+  EXPECT_NE(again.out.find("4 reused (compiling 0 ms of CPU time"), std::string::npos) << again.out;
+  sandbox.write("tiny/other.cuh", "");
+  const Finished changed = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_NE(changed.out.find("ok 4; 3 reused"), std::string::npos) << changed.out;
+}
+
+/// Two of three values of a parameter give one kernel.
+std::string write_space_of_equal_kernels(const Sandbox& sandbox) {
+  const std::string config = sandbox.write_tiny_space(3, kNoFinals);
+  sandbox.write(
+      "tiny/kernel.cu",
+      "extern \"C\" __global__ void tiny(const float* A, const float* B, float* C) { C[0] = A[0] * B[0] "
+      "+ (V > 0); }\n");
+  return config;
+}
+
+TEST(Sweep, EqualKernelsShareOneMeasurement) {
+  const Sandbox sandbox;
+  const std::string config = write_space_of_equal_kernels(sandbox);
+  const Finished run = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("ok 3; 1 share another's measurement"), std::string::npos) << run.out;
+  std::vector<Trial> kernels = rows_of(sandbox);
+  std::erase_if(kernels, [](const Trial& row) { return row.kind != "kernel"; });
+  const auto sharing =
+      std::find_if(kernels.begin(), kernels.end(), [](const Trial& row) { return !row.shares.empty(); });
+  ASSERT_NE(sharing, kernels.end());
+  const auto measured = std::find_if(kernels.begin(), kernels.end(),
+                                     [&](const Trial& row) { return row.key == sharing->shares; });
+  ASSERT_NE(measured, kernels.end());
+  EXPECT_EQ(measured->measurement, sharing->measurement);
+  EXPECT_EQ(measured->samples_us, sharing->samples_us);
+  EXPECT_NE(measured->parameters, sharing->parameters);
+  EXPECT_TRUE(measured->measure_ms.has_value());
+  EXPECT_FALSE(sharing->measure_ms.has_value());
+  const Finished again = sandbox.run(measured_sweep(config, "crash", 1));
+  EXPECT_NE(again.out.find("ok 3; 3 reused"), std::string::npos) << again.out;
+}
+
+TEST(Sweep, RowsThatShareAMeasurementFollowItIntoTheFinals) {
+  const Sandbox sandbox;
+  const std::string config = write_space_of_equal_kernels(sandbox);
+  sandbox.write("tiny.json", R"({"templates": ["tiny"], "problems": ["1x1x1"]})");
+  const Finished run = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  std::map<std::string, std::set<double>> medians;
+  for (const Trial& row : rows_of(sandbox)) {
+    if (row.kind == "kernel" && row.timed_in == "final")
+      medians[row.measurement].insert(row.median_us.value_or(0));
+  }
+  EXPECT_EQ(medians.size(), 2U);
+  for (const auto& [measurement, values] : medians) EXPECT_EQ(values.size(), 1U) << measurement;
 }
 
 TEST(Sweep, ACrashingConfigurationIsBlamedAndTheOthersAreMeasured) {

@@ -137,7 +137,8 @@ TEST(Header, LooksUpGpuAndProblemAndSaysHowFarItFellBack) {
       "class\n"
       "H200 4096x4096x4096: tuned on a GPU of this model, for the nearest problem of this shape class\n"
       "H200 16384x64x4096: tuned on a GPU of this model, for the nearest problem, of another shape class\n"
-      "none: nothing was tuned for this operation, these element types and this template, for no problem\n"
+      "none: nothing that may be used was tuned for this operation, these element types and this template, "
+      "for no problem\n"
       "0 1\n";
   for (const char* compiler : {"g++", "clang++"}) {
     if (!has(compiler)) continue;
@@ -286,6 +287,148 @@ int main() {
             "H200: " + unlike + far + "H200: " + unlike + "for this problem\n" +
                 "H200: tuned on a GPU of another compute capability, for this problem\n" + "A100: " + unlike +
                 "for this problem\n" + "H200: tuned on a GPU of this model, " + far);
+}
+
+Trial softmax(const std::string& problem, const std::string& kernel, const std::string& conditions) {
+  Trial row = best_of("H200", problem, 9);
+  row.key = kernel + problem;
+  row.operation = "softmax";
+  row.template_name = kernel;
+  const std::size_t x = problem.find('x');
+  row.dimensions = R"({"rows":)" + problem.substr(0, x) + R"(,"columns":)" + problem.substr(x + 1) + "}";
+  row.size_conditions = conditions;
+  row.options = kernel == "vectors" ? "" : "in=" + kernel;
+  return row;
+}
+
+constexpr const char* kSoftmaxQuery = R"(
+using namespace tiletune_best;
+constexpr Query softmax(long long rows, long long columns) {
+  Query query;
+  query.operation = "softmax";
+  query.gpu = "H200";
+  query.sizes[0] = rows;
+  query.sizes[1] = columns;
+  return query;
+}
+static void show(Query query, const char* options = "") {
+  query.options = options;
+  const Found found = find(query);
+  const char* const known[] = {"recorded", "hold", "not known", "refused"};
+  std::printf("%s: %s\n", found.entry ? found.entry->problem : "none", known[static_cast<int>(found.constraints)]);
+}
+)";
+
+TEST(Header, OtherSizesGetTheNextEntryWhoseConstraintsHold) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "tuned.h")
+      << header_of(folder.path(), {softmax("8192x4096", "vectors", R"(["columns % 4 == 0"])"),
+                                   softmax("8192x1000", "vectors", "[]"),
+                                   softmax("64x4096", "vectors", R"(["columns % 4 == 0", "rows <= 128"])")});
+  const std::string main = std::string(kSoftmaxQuery) + R"(
+static_assert(find(softmax(8192, 4092)).constraints == Constraints::hold, "at compile time");
+int main() {
+  show(softmax(8192, 4096));
+  show(softmax(8192, 4092));
+  show(softmax(8192, 4095));
+  show(softmax(100, 4092));
+  show(softmax(129, 4092));
+  show({});
+}
+)";
+  for (const char* compiler : {"g++", "clang++"}) {
+    if (!has(compiler)) continue;
+    EXPECT_EQ(output_of(folder.path(), compiler, main),
+              "8192x4096: recorded\n8192x4096: hold\n8192x1000: hold\n64x4096: hold\n8192x4096: hold\n"
+              "none: not known\n");
+  }
+}
+
+TEST(Header, WithoutAnEntryThatMayBeLaunchedThereIsNone) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "tuned.h")
+      << header_of(folder.path(), {softmax("8192x4096", "vectors", R"(["columns % 4 == 0"])")});
+  const std::string main = std::string(kSoftmaxQuery) + R"(
+int main() {
+  show(softmax(8192, 4096));
+  show(softmax(8192, 4095));
+}
+)";
+  EXPECT_EQ(output_of(folder.path(), "g++", main), "8192x4096: recorded\nnone: refused\n");
+}
+
+TEST(Header, ConstraintsThatAreNotKnownAreSaidToBe) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "tuned.h") << header_of(
+      folder.path(),
+      {softmax("8192x4096", "old", ""), softmax("8192x4096", "fractions", R"(["columns / 3 > 1.5"])"),
+       softmax("8192x4096", "long", R"(["columns > 1", null])"),
+       softmax("8192x4096", "hostile", R"x(["1 }; #error", "columns) || (1", "depth > 0", 7])x"),
+       softmax("8192x4096", "vectors", R"({"not": "a list"})")});
+  const std::string main = std::string(kSoftmaxQuery) + R"(
+int main() {
+  const char* const all[] = {"in=old", "in=fractions", "in=long", "in=hostile", ""};
+  for (const char* options : all) {
+    show(softmax(8192, 4095), options);
+    show(softmax(8192, 4096), options);
+  }
+}
+)";
+  std::string expected;
+  for (int i = 0; i < 5; ++i) expected += "8192x4096: not known\n8192x4096: recorded\n";
+  EXPECT_EQ(output_of(folder.path(), "g++", main), expected);
+}
+
+TEST(Header, ConstraintsThatHoldGoBeforeNearerOnesThatAreNotKnown) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "tuned.h")
+      << header_of(folder.path(), {softmax("8192x4094", "vectors", ""), softmax("512x512", "vectors", "[]")});
+  EXPECT_EQ(output_of(folder.path(), "g++",
+                      std::string(kSoftmaxQuery) + "int main() { show(softmax(8192, 4095)); }"),
+            "512x512: hold\n");
+}
+
+/// Every operator that a condition may have, for 7 rows and 12 columns.
+TEST(Header, ConditionsComputeAsTheLanguageDoes) {
+  const TemporaryFolder folder;
+  const char* const hold[] = {"columns - rows == 5",
+                              "(rows - columns) // 2 == -3",
+                              "(rows - columns) % 4 == 3",
+                              "ceil_div(columns, rows) == 2",
+                              "round_up(columns, rows) == 14",
+                              "min(rows, columns, 9) == 7",
+                              "max(rows, columns) == 12",
+                              "1 < rows <= 7 < columns",
+                              "rows in (3, 7)",
+                              "rows not in (3, 8)",
+                              "not rows > columns",
+                              "rows == 9 or columns == 12",
+                              "(rows and columns) == 12",
+                              "(0 or rows) == 7",
+                              "(1 if rows > 9 else 2) == 2",
+                              "rows == 9 and 1 // 0 or true",
+                              "-rows < 0",
+                              "rows != columns and rows >= 7",
+                              "bool(rows) == true",
+                              "rows * columns + 1 == 85",
+                              "+rows == 7"};
+  const char* const fail[] = {"rows // (columns - 12) == 0", "rows * 9223372036854775807 > 0",
+                              "rows % (columns - 12) == 0 or true", "rows > 7",
+                              "columns + 9223372036854775807 > 0"};
+  std::vector<Trial> rows;
+  std::string main = kSoftmaxQuery;
+  main += "int main() {\n";
+  std::string expected;
+  const auto add = [&](const char* condition, bool holds) {
+    const std::string name = "c" + std::to_string(rows.size());
+    rows.push_back(softmax("8192x4096", name, "[\"" + std::string(condition) + "\"]"));
+    main += "  show(softmax(7, 12), \"in=" + name + "\");\n";
+    expected += holds ? "8192x4096: hold\n" : "none: refused\n";
+  };
+  for (const char* condition : hold) add(condition, true);
+  for (const char* condition : fail) add(condition, false);
+  std::ofstream(folder.path() / "tuned.h") << header_of(folder.path(), rows);
+  EXPECT_EQ(output_of(folder.path(), "g++", main + "}\n"), expected);
 }
 
 TEST(Header, TwoInOneProgramHaveTheirOwnEntriesInAnyOrder) {

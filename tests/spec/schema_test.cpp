@@ -105,11 +105,13 @@ TEST(Schema, ChoicesAreThoseTheReaderKnows) {
                                     {"/$defs/element_type", spellings(kElementTypes)},
                                     {"/$defs/buffer/properties/role", spellings(kBufferRoles)}};
   EXPECT_EQ(enumerations_of(schema("operation.schema.json")), in_operation);
-  const NamesByPointer in_config{{"/properties/strategy/properties/name", spellings(kStrategies)},
-                                 {"/properties/measure/properties/cache", spellings(kCachePolicies)},
+  // tests/search compares the names of strategies.
+  NamesByPointer of_config = enumerations_of(schema("config.schema.json"));
+  of_config.erase("/properties/strategy/properties/name");
+  const NamesByPointer in_config{{"/properties/measure/properties/cache", spellings(kCachePolicies)},
                                  {"/properties/baseline", spellings(kBaselines)},
                                  {"/properties/view", spellings(kViews)}};
-  EXPECT_EQ(enumerations_of(schema("config.schema.json")), in_config);
+  EXPECT_EQ(of_config, in_config);
 }
 
 /// Objects whose required keys the reader must miss when they are left out, tried on a complete document.

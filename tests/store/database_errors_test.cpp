@@ -77,7 +77,7 @@ TEST_F(DatabaseErrors, MissingFilesAreNotCreatedForReading) {
 TEST_F(DatabaseErrors, NewerSchemasAreRefusedByNumber) {
   create();
   sql("PRAGMA user_version = 7");
-  expect_refused("written by a newer tiletune (schema 7; this one knows schema 5)", "Update tiletune");
+  expect_refused("written by a newer tiletune (schema 7; this one knows schema 6)", "Update tiletune");
 }
 
 TEST_F(DatabaseErrors, SchemasOfNoReleaseAreRefused) {

@@ -151,7 +151,7 @@ TEST_F(Upgrade, WhatWasColdUpToSchema4IsDirty) {
   Trial cold = timed_trial("new", 1, 0);
   cold.cache = "cold";
   database.record(cold);
-  EXPECT_EQ(answer("PRAGMA user_version"), "5");
+  EXPECT_EQ(answer("PRAGMA user_version"), std::to_string(kSchemaVersion));
   EXPECT_EQ(Database(file_, Mode::read_write).find("new")->cache, "cold");
 }
 

@@ -1,9 +1,9 @@
-#include "space/permutation.h"
+#include "search/permutation.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace tiletune::space {
+namespace tiletune::search {
 namespace {
 
 /// Few bits a half leave little to mix in one round.
@@ -43,4 +43,4 @@ std::uint64_t Permutation::operator()(std::uint64_t index) const {
   return value;
 }
 
-}  // namespace tiletune::space
+}  // namespace tiletune::search

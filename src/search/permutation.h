@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tiletune::space {
+namespace tiletune::search {
 
 /// A seeded permutation of 0 .. size-1 in constant memory: a Feistel network over the next even number of
 /// bits, walked along its cycle until it is back in range (at most four steps on average).
@@ -20,4 +20,4 @@ class Permutation {
   unsigned half_bits_;
 };
 
-}  // namespace tiletune::space
+}  // namespace tiletune::search

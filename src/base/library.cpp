@@ -1,4 +1,4 @@
-#include "gpu/library.h"
+#include "base/library.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tiletune {
+
+/// Hash of all that a GPU runs of a cubin when the kernel of this symbol is launched, and of nothing else:
+/// code, constants, initial values and resources, but no names, notes of tools and debugging information. So
+/// kernels whose template arguments make no difference have one hash. Throws UserError when the cubin is
+/// damaged.
+std::string kernel_hash(std::string_view cubin, std::string_view symbol);
+
+}  // namespace tiletune

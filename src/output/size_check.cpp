@@ -1,0 +1,172 @@
+#include "output/size_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "space/parser.h"
+
+namespace tiletune {
+
+namespace {
+
+using space::Node;
+using space::Op;
+
+struct NotExpressible {};
+
+struct NamedOp {
+  Op op;
+  const char* function;  ///< of kSizeCheck
+};
+constexpr std::array<NamedOp, 21> kNamedOps{{{Op::add, "add"},
+                                             {Op::subtract, "subtract"},
+                                             {Op::multiply, "multiply"},
+                                             {Op::floor_divide, "floor_divide"},
+                                             {Op::modulo, "modulo"},
+                                             {Op::ceil_div, "ceil_div"},
+                                             {Op::round_up, "round_up"},
+                                             {Op::min, "least"},
+                                             {Op::max, "greatest"},
+                                             {Op::negate, "negate"},
+                                             {Op::plus, "same"},
+                                             {Op::logical_not, "inverse"},
+                                             {Op::truth, "truth"},
+                                             {Op::equal, "equal"},
+                                             {Op::not_equal, "not_equal"},
+                                             {Op::less, "less"},
+                                             {Op::less_equal, "less_equal"},
+                                             {Op::greater, "greater"},
+                                             {Op::greater_equal, "greater_equal"},
+                                             {Op::logical_and, "both"},
+                                             {Op::logical_or, "either"}}};
+
+std::string function_of(Op op) {
+  const auto* const found =
+      std::find_if(kNamedOps.begin(), kNamedOps.end(), [&](const NamedOp& named) { return named.op == op; });
+  if (found == kNamedOps.end()) throw NotExpressible();
+  return found->function;
+}
+
+std::string call(const std::string& function, const std::string& left, const std::string& right) {
+  return fmt::format("{}({}, {})", function, left, right);
+}
+
+std::string literal(const Value& value) {
+  if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? "1LL" : "0LL";
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  if (integer == nullptr || *integer == std::numeric_limits<std::int64_t>::min()) throw NotExpressible();
+  return fmt::format("{}LL", *integer);
+}
+
+std::string text_of(const Node& node);
+
+/// "a < b <= c" as both(less(a, b), less_equal(b, c)).
+std::string chain(const Node& node) {
+  std::string whole;
+  for (std::size_t i = 0; i < node.comparisons.size(); ++i) {
+    const std::string one =
+        call(function_of(node.comparisons[i]), text_of(node.operands[i]), text_of(node.operands[i + 1]));
+    whole = whole.empty() ? one : call("both", whole, one);
+  }
+  return whole;
+}
+
+std::string membership(const Node& node) {
+  const std::string element = text_of(node.operands.front());
+  std::string whole;
+  for (std::size_t i = 1; i < node.operands.size(); ++i) {
+    const std::string one = call("equal", element, text_of(node.operands[i]));
+    whole = whole.empty() ? one : call("either", whole, one);
+  }
+  return node.op == Op::in_list ? whole : fmt::format("inverse({})", whole);
+}
+
+std::string text_of(const Node& node) {
+  if (node.op == Op::constant) return literal(node.constant);
+  if (node.op == Op::load) return fmt::format("n[{}]", node.slot);
+  if (node.op == Op::comparison_chain) return chain(node);
+  if (node.op == Op::in_list || node.op == Op::not_in_list) return membership(node);
+  if (node.op == Op::conditional)
+    return fmt::format("chosen({}, {}, {})", text_of(node.operands[0]), text_of(node.operands[1]),
+                       text_of(node.operands[2]));
+  const std::string function = function_of(node.op);
+  std::string whole = text_of(node.operands.front());
+  if (node.operands.size() == 1) return fmt::format("{}({})", function, whole);
+  for (std::size_t i = 1; i < node.operands.size(); ++i)
+    whole = call(function, whole, text_of(node.operands[i]));
+  return whole;
+}
+
+}  // namespace
+
+std::optional<std::string> cpp_condition(const std::string& condition,
+                                         const std::vector<std::string>& dimensions) {
+  constexpr std::size_t kLongest = 32768;
+  try {
+    SymbolTable symbols;
+    for (const std::string& dimension : dimensions) symbols.declare(dimension, {});
+    const std::string text = text_of(space::parse({condition, {}}, symbols));
+    if (text.size() <= kLongest) return fmt::format("holds({})", text);
+  } catch (const UserError&) {  // a stranger's database may hold anything
+  } catch (const NotExpressible&) {
+  }
+  return std::nullopt;
+}
+
+const char* const kSizeCheck = R"(
+namespace detail {
+
+// What a template's expressions compute with: division rounds down, and what has no value (a division by zero, a
+// number beyond 64 bits) is not known, which no condition may depend on.
+struct Integer {
+  long long value = 0;
+  bool known = true;
+  constexpr Integer(long long v) : value(v) {}
+  constexpr Integer(long long v, bool k) : value(v), known(k) {}
+};
+
+constexpr Integer unknown() { return {0, false}; }
+constexpr long long kMost = 0x7fffffffffffffffLL;
+constexpr bool holds(Integer a) { return a.known && a.value != 0; }
+constexpr Integer same(Integer a) { return a; }
+constexpr Integer negate(Integer a) { return {-a.value, a.known}; }
+constexpr Integer truth(Integer a) { return {a.value != 0, a.known}; }
+constexpr Integer inverse(Integer a) { return {a.value == 0, a.known}; }
+constexpr Integer add(Integer a, Integer b) {
+  if (b.value > 0 ? a.value > kMost - b.value : a.value < -kMost - b.value) return unknown();
+  return {a.value + b.value, a.known && b.known};
+}
+constexpr Integer subtract(Integer a, Integer b) { return add(a, negate(b)); }
+constexpr Integer multiply(Integer a, Integer b) {
+  const long long left = a.value < 0 ? -a.value : a.value, right = b.value < 0 ? -b.value : b.value;
+  if (left != 0 && right > kMost / left) return unknown();
+  return {a.value * b.value, a.known && b.known};
+}
+constexpr Integer floor_divide(Integer a, Integer b) {
+  if (b.value == 0) return unknown();
+  const bool rounds = a.value % b.value != 0 && (a.value < 0) != (b.value < 0);
+  return {a.value / b.value - (rounds ? 1 : 0), a.known && b.known};
+}
+constexpr Integer modulo(Integer a, Integer b) { return subtract(a, multiply(floor_divide(a, b), b)); }
+constexpr Integer ceil_div(Integer a, Integer b) { return negate(floor_divide(negate(a), b)); }
+constexpr Integer round_up(Integer a, Integer b) { return multiply(ceil_div(a, b), b); }
+constexpr Integer less(Integer a, Integer b) { return {a.value < b.value, a.known && b.known}; }
+constexpr Integer greater(Integer a, Integer b) { return less(b, a); }
+constexpr Integer less_equal(Integer a, Integer b) { return inverse(less(b, a)); }
+constexpr Integer greater_equal(Integer a, Integer b) { return inverse(less(a, b)); }
+constexpr Integer equal(Integer a, Integer b) { return {a.value == b.value, a.known && b.known}; }
+constexpr Integer not_equal(Integer a, Integer b) { return inverse(equal(a, b)); }
+constexpr Integer chosen(Integer c, Integer a, Integer b) { return !c.known ? c : c.value != 0 ? a : b; }
+constexpr Integer both(Integer a, Integer b) { return chosen(a, b, a); }
+constexpr Integer either(Integer a, Integer b) { return chosen(a, a, b); }
+constexpr Integer least(Integer a, Integer b) { return {a.value < b.value ? a.value : b.value, a.known && b.known}; }
+constexpr Integer greatest(Integer a, Integer b) { return {a.value < b.value ? b.value : a.value, a.known && b.known}; }
+
+)";
+
+}  // namespace tiletune

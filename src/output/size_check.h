@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tiletune {
+
+/// The C++ expression that computes a condition over dimensions (space/expression.h) with the functions of
+/// kSizeCheck, from an array `n` of their sizes in this order. None for what has none: numbers that are no
+/// integers, texts, functions that the header lacks, names that are no dimensions.
+std::optional<std::string> cpp_condition(const std::string& condition,
+                                         const std::vector<std::string>& dimensions);
+
+/// Those functions, for the header that `export --format header` writes.
+extern const char* const kSizeCheck;
+
+}  // namespace tiletune

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "space/space.h"
+
+namespace tiletune {
+
+/// One of the spaces of a search, which differ in their templates, and how many of its configurations may be
+/// tried.
+struct SearchedSpace {
+  const Space* space = nullptr;
+  std::uint64_t planned = 0;  ///< at most the space's size
+};
+
+/// A configuration of one of them.
+struct Choice {
+  std::size_t space = 0;    ///< in the list of spaces
+  std::uint64_t index = 0;  ///< in that space
+  auto operator<=>(const Choice&) const = default;
+};
+
+/// Decides what is tried of one problem, over the spaces of all its templates.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  /// The next configurations to try, `most` at most, each once in a search. None: it waits to be told what
+  /// became of earlier ones, or, when it was told of all of them, it is done.
+  virtual std::vector<Choice> ask(std::size_t most) = 0;
+  /// What became of a choice: its median time, or none when it did not run. Results come in any order, some
+  /// long after other choices were asked for, and a choice may get a second one.
+  virtual void tell(const Choice& choice, std::optional<double> median_us) = 0;
+};
+
+}  // namespace tiletune

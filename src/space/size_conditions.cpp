@@ -1,0 +1,264 @@
+#include "space/size_conditions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "space/cpp_text.h"
+#include "space/grammar.h"
+
+namespace tiletune::space {
+
+namespace {
+
+constexpr std::size_t kLongest = 2048;  ///< bytes of an expression
+
+/// An expression with all but the sizes put in: a value, or a text that depends on sizes.
+struct Folded {
+  std::optional<Scalar> value;
+  std::string text;
+  bool is_one_word = false;  ///< needs no parentheses
+};
+
+struct TooLong {};
+
+std::string literal(const Scalar& value) {
+  if (!value.is_string()) return cpp_text(value);
+  const char quote = value.string->find('\'') == std::string::npos ? '\'' : '"';
+  return quote + *value.string + quote;
+}
+
+std::string text_of(const Folded& folded) { return folded.value ? literal(*folded.value) : folded.text; }
+
+std::string operand_text(const Folded& folded) {
+  const std::string text = text_of(folded);
+  const bool is_bare = folded.value ? !text.starts_with('-') : folded.is_one_word;
+  return is_bare ? text : "(" + text + ")";
+}
+
+Folded written(std::string text) {
+  if (text.size() > kLongest) throw TooLong();
+  return {std::nullopt, std::move(text), false};
+}
+
+template <std::size_t kCount, class Spelled>
+std::string_view spelling(const std::array<Spelled, kCount>& spellings, Op op) {
+  const auto found =
+      std::find_if(spellings.begin(), spellings.end(), [&](const auto& s) { return s.op == op; });
+  return found == spellings.end() ? std::string_view() : found->text;
+}
+
+class Folder {
+ public:
+  Folder(const Frame& frame, const std::vector<std::string>& sizes, std::size_t first_derived)
+      : frame_(frame), sizes_(sizes), first_derived_(first_derived) {}
+
+  /// Of the next derived value, which depends on sizes or not.
+  void add_derived(const std::optional<Node>& node) {
+    std::optional<Folded> folded;
+    try {
+      if (node) folded = fold(*node);
+    } catch (const TooLong&) {
+      too_long_.resize(derived_.size() + 1);
+      too_long_.back() = true;
+    }
+    derived_.push_back(std::move(folded));
+  }
+
+  Folded fold(const Node& node) const {
+    switch (node.op) {
+      case Op::constant:
+        return {to_scalar(node.constant), "", true};
+      case Op::load:
+        return load(static_cast<std::size_t>(node.slot));
+      case Op::conditional:
+        return conditional(node);
+      case Op::logical_and:
+      case Op::logical_or:
+        return logical(node);
+      case Op::comparison_chain:
+        return chain(node);
+      case Op::in_list:
+      case Op::not_in_list:
+        return membership(node);
+      default:
+        return operation(node);
+    }
+  }
+
+ private:
+  Folded load(std::size_t slot) const {
+    if (slot < sizes_.size()) return {std::nullopt, sizes_[slot], true};
+    if (slot >= first_derived_ && slot - first_derived_ < derived_.size()) {
+      const std::size_t position = slot - first_derived_;
+      if (position < too_long_.size() && too_long_[position]) throw TooLong();
+      if (derived_[position]) return *derived_[position];
+    }
+    return {frame_.slots[slot], "", true};
+  }
+
+  Folded conditional(const Node& node) const {
+    const Folded condition = fold(node.operands[0]);
+    if (condition.value) return fold(node.operands[is_true(*condition.value) ? 1 : 2]);
+    return written(fmt::format("{} if {} else {}", operand_text(fold(node.operands[1])),
+                               operand_text(condition), operand_text(fold(node.operands[2]))));
+  }
+
+  /// Operands that are known and do not decide are left out.
+  Folded logical(const Node& node) const {
+    const bool deciding = node.op == Op::logical_or;
+    std::vector<Folded> rest;
+    for (const Node& operand : node.operands) {
+      Folded folded = fold(operand);
+      const bool decides = folded.value && is_true(*folded.value) == deciding;
+      const bool is_last = &operand == &node.operands.back();
+      if (!folded.value || decides || is_last) rest.push_back(std::move(folded));
+      if (decides) break;
+    }
+    if (rest.size() == 1) return rest.front();
+    return joined(rest, deciding ? " or " : " and ");
+  }
+
+  Folded chain(const Node& node) const {
+    const std::vector<Folded> operands = fold_all(node.operands);
+    std::string text = operand_text(operands.front());
+    Scalar result = boolean_scalar(true);
+    bool is_known = true;
+    for (std::size_t i = 0; i < node.comparisons.size(); ++i) {
+      const Folded& left = operands[i];
+      const Folded& right = operands[i + 1];
+      text += fmt::format(" {} {}", spelling(kComparisons, node.comparisons[i]), operand_text(right));
+      is_known = is_known && left.value && right.value &&
+                 apply(node.comparisons[i], *left.value, *right.value, result) == FaultKind::none;
+      if (is_known && !is_true(result)) return {result, "", true};
+    }
+    return is_known ? Folded{result, "", true} : written(std::move(text));
+  }
+
+  Folded membership(const Node& node) const {
+    const std::vector<Folded> operands = fold_all(node.operands);
+    const bool negated = node.op == Op::not_in_list;
+    if (all_known(operands)) {
+      const bool found = std::any_of(operands.begin() + 1, operands.end(), [&](const Folded& element) {
+        return equals(*operands.front().value, *element.value);
+      });
+      return {boolean_scalar(found != negated), "", true};
+    }
+    const std::vector<Folded> elements(operands.begin() + 1, operands.end());
+    return written(fmt::format("{} {} ({})", operand_text(operands.front()), negated ? "not in" : "in",
+                               joined(elements, ", ").text));
+  }
+
+  Folded operation(const Node& node) const {
+    const std::vector<Folded> operands = fold_all(node.operands);
+    if (all_known(operands)) {
+      Scalar result = *operands.front().value;
+      FaultKind fault = operands.size() == 1 ? apply(node.op, result, result) : FaultKind::none;
+      for (std::size_t i = 1; i < operands.size() && fault == FaultKind::none; ++i)
+        fault = apply(node.op, result, *operands[i].value, result);
+      if (fault == FaultKind::none) return {result, "", true};
+    }
+    if (const std::string_view infix = spelling(kInfix, node.op); !infix.empty())
+      return joined(operands, fmt::format(" {} ", infix));
+    if (const std::string_view prefix = spelling(kPrefix, node.op); !prefix.empty())
+      return written(fmt::format("{}{}", prefix, operand_text(operands.front())));
+    const auto* const function = std::find_if(kFunctions.begin(), kFunctions.end(),
+                                              [&](const Function& known) { return known.op == node.op; });
+    std::vector<std::string> texts;
+    for (const Folded& operand : operands) texts.push_back(text_of(operand));
+    Folded call = written(fmt::format("{}({})", function->name, join(texts, ", ")));
+    call.is_one_word = true;
+    return call;
+  }
+
+  std::vector<Folded> fold_all(const std::vector<Node>& nodes) const {
+    std::vector<Folded> all;
+    for (const Node& node : nodes) all.push_back(fold(node));
+    return all;
+  }
+
+  static bool all_known(const std::vector<Folded>& operands) {
+    return std::all_of(operands.begin(), operands.end(), [](const Folded& f) { return f.value.has_value(); });
+  }
+
+  static Folded joined(const std::vector<Folded>& operands, const std::string& separator) {
+    std::vector<std::string> texts;
+    for (const Folded& operand : operands) texts.push_back(operand_text(operand));
+    return written(join(texts, separator));
+  }
+
+  const Frame& frame_;
+  const std::vector<std::string>& sizes_;
+  std::size_t first_derived_;
+  std::vector<std::optional<Folded>> derived_;
+  std::vector<bool> too_long_;
+};
+
+}  // namespace
+
+SizeConditions::SizeConditions(const TemplateSpec& spec, const Problem& problem, const Scope& scope)
+    : scope_(scope) {
+  for (const auto& [name, size] : problem.dimensions) sizes_.push_back(name);
+  for (const LeadingDimension& leading : spec.operation.leading_dimensions) sizes_.push_back(leading.columns);
+  for (const Derived& derived : spec.derived) {
+    Node node = parse(derived.value, scope.symbols());
+    derived_.push_back(reads_sizes(node) ? std::optional(std::move(node)) : std::nullopt);
+  }
+  for (const Constraint& constraint : spec.constraints) {
+    Node node = parse(constraint.require, scope.symbols());
+    if (reads_sizes(node)) constraints_.push_back(std::move(node));
+  }
+  for (const ExprText& argument : spec.template_arguments) add_fixed(argument, scope.symbols());
+  for (const auto& [name, text] : spec.macros) add_fixed(text, scope.symbols());
+  for (const ExprText& threads : spec.launch.block) add_fixed(threads, scope.launch_symbols());
+  add_fixed(spec.launch.dynamic_shared_bytes, scope.launch_symbols());
+}
+
+bool SizeConditions::reads_sizes(const Node& node) const {
+  if (node.op == Op::load) {
+    const auto slot = static_cast<std::size_t>(node.slot);
+    if (slot < sizes_.size()) return true;
+    const std::size_t first = scope_.first_derived();
+    return slot >= first && slot - first < derived_.size() && derived_[slot - first];
+  }
+  return std::any_of(node.operands.begin(), node.operands.end(),
+                     [&](const Node& operand) { return reads_sizes(operand); });
+}
+
+void SizeConditions::add_fixed(const ExprText& text, const SymbolTable& symbols) {
+  if (text.text.empty()) return;
+  Node node = parse(text, symbols);
+  if (reads_sizes(node)) fixed_.push_back({std::move(node), Program(text, symbols)});
+}
+
+std::vector<std::optional<std::string>> SizeConditions::of(const Frame& frame) const {
+  std::vector<std::optional<std::string>> conditions;
+  if (constraints_.empty() && fixed_.empty()) return conditions;
+  Folder folder(frame, sizes_, scope_.first_derived());
+  for (const std::optional<Node>& node : derived_) folder.add_derived(node);
+  const auto add = [&](const auto& make) {
+    try {
+      if (std::optional<std::string> condition = make()) conditions.push_back(std::move(condition));
+    } catch (const TooLong&) {
+      conditions.emplace_back(std::nullopt);
+    }
+  };
+  for (const Node& node : constraints_) {
+    add([&]() -> std::optional<std::string> {
+      const Folded folded = folder.fold(node);
+      return folded.value && is_true(*folded.value) ? std::nullopt : std::optional(text_of(folded));
+    });
+  }
+  for (const Fixed& fixed : fixed_) {
+    add([&]() -> std::optional<std::string> {
+      const Folded folded = folder.fold(fixed.node);
+      if (folded.value) return std::nullopt;
+      return fmt::format("{} == {}", operand_text(folded), literal(evaluate(fixed.program, frame)));
+    });
+  }
+  return conditions;
+}
+
+}  // namespace tiletune::space

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "space/parser.h"
+#include "space/program.h"
+#include "space/scope.h"
+
+namespace tiletune::space {
+
+/// What a template asks of a problem's sizes, apart from the one problem that it is instantiated for.
+class SizeConditions {
+ public:
+  /// Throws UserError for expressions that cannot be parsed.
+  SizeConditions(const TemplateSpec& spec, const Problem& problem, const Scope& scope);
+
+  /// The conditions under which a configuration's kernel may be launched for other sizes too, with dense
+  /// matrices: its constraints, and that whatever is compiled into the kernel, its block and its shared
+  /// memory stay the same. Expressions over the dimensions alone: "columns % 4 == 0". None for one that would
+  /// be too long to write down. `slots` hold the configuration's parameters and derived values.
+  std::vector<std::optional<std::string>> of(const Frame& frame) const;
+
+ private:
+  struct Fixed {
+    Node node;
+    Program program;
+  };
+
+  bool reads_sizes(const Node& node) const;
+  void add_fixed(const ExprText& text, const SymbolTable& symbols);
+
+  const Scope& scope_;
+  std::vector<std::string> sizes_;  ///< by slot: the dimension that a size or a leading dimension is
+  std::vector<std::optional<Node>> derived_;  ///< those that depend on sizes
+  std::vector<Node> constraints_;             ///< the same
+  std::vector<Fixed> fixed_;                  ///< the same: what must not change
+};
+
+}  // namespace tiletune::space

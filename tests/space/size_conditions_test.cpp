@@ -1,0 +1,77 @@
+// What a configuration's constraints ask of other sizes than those it was instantiated for.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "space/instance.h"
+#include "space/spec_builder.h"
+
+namespace tiletune {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Optional;
+
+ExprText text(const std::string& expression) { return {expression, {"template.json", ""}}; }
+
+std::vector<std::optional<std::string>> conditions(const TemplateSpec& spec, std::vector<Value> values) {
+  return Instantiator(spec, problem()).instantiate({std::move(values)}, 132).size_conditions;
+}
+
+SpecBuilder builder() {
+  SpecBuilder builder;
+  builder.integers("VEC", {1, 4}).parameter("LOADER", {std::string("plain"), std::string("async")});
+  builder.spec().launch.grid = {text("M"), {}, {}};
+  builder.spec().launch.block = {text("32 * VEC"), {}, {}};
+  return builder;
+}
+
+const std::vector<Value> kVectors{std::int64_t{4}, std::string("async")};
+const std::vector<Value> kScalars{std::int64_t{1}, std::string("plain")};
+
+TEST(SizeConditions, ParametersArePutIn) {
+  const TemplateSpec spec =
+      builder().require("N % VEC == 0").require("VEC <= 4").require("K >= 8 * VEC + alpha");
+  EXPECT_THAT(conditions(spec, kVectors),
+              ElementsAre(Optional(std::string("(N % 4) == 0")), Optional(std::string("K >= 33.5"))));
+}
+
+TEST(SizeConditions, WhatIsDecidedByParametersIsLeftOut) {
+  const TemplateSpec spec =
+      builder().require("LOADER == 'plain' or N % VEC == 0").require("N % 2 == 0 if VEC == 4 else true");
+  EXPECT_THAT(conditions(spec, kScalars), IsEmpty());
+  EXPECT_THAT(conditions(spec, kVectors),
+              ElementsAre(Optional(std::string("(N % 4) == 0")), Optional(std::string("(N % 2) == 0"))));
+}
+
+TEST(SizeConditions, DerivedValuesAreWrittenOut) {
+  const TemplateSpec spec =
+      builder().derived("WIDEST", "4 if N % 4 == 0 and K % 4 == 0 else 1").require("VEC <= WIDEST");
+  EXPECT_THAT(conditions(spec, kVectors),
+              ElementsAre(Optional(std::string("4 <= (4 if (((N % 4) == 0) and ((K % 4) == 0)) else 1)"))));
+}
+
+TEST(SizeConditions, ALeadingDimensionIsThatOfADenseMatrix) {
+  SpecBuilder dense = builder().require("lda % VEC == 0");
+  dense.spec().operation.leading_dimensions = {{"lda", "A", "K"}};
+  EXPECT_THAT(conditions(dense, kVectors), ElementsAre(Optional(std::string("(K % 4) == 0"))));
+}
+
+TEST(SizeConditions, WhatIsCompiledIntoTheKernelMustNotChange) {
+  SpecBuilder kernel = builder().derived("EDGES", "M % 128 != 0").derived("ROWS", "VEC * 2");
+  kernel.spec().template_arguments = {text("ROWS"), text("EDGES")};
+  kernel.spec().launch.dynamic_shared_bytes = text("min(K, 64) * VEC");
+  EXPECT_THAT(conditions(kernel, kVectors), ElementsAre(Optional(std::string("((M % 128) != 0) == false")),
+                                                        Optional(std::string("(min(K, 64) * 4) == 256"))));
+}
+
+TEST(SizeConditions, NoneStandsForWhatIsTooLong) {
+  SpecBuilder doubling = builder().derived("D0", "N % 64");
+  for (int i = 0; i < 20; ++i) doubling.derived(numbered('D', i + 1), fmt::format("max(D{0}, D{0} % 7)", i));
+  doubling.require("D20 >= 0");
+  EXPECT_THAT(conditions(doubling, kVectors), ElementsAre(std::nullopt));
+}
+
+}  // namespace
+}  // namespace tiletune

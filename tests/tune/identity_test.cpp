@@ -1,0 +1,190 @@
+#include "tune/identity.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+#include <set>
+
+#include "spec/load.h"
+#include "store/temporary_folder.h"
+#include "tune/row.h"
+
+namespace tiletune {
+namespace {
+
+constexpr const char* kManifest = R"--({
+  "name": "scale", "summary": "a * x", "source": "kernel.cu", "kernel": "scale",
+  "operation": {
+    "dimensions": ["n"], "scalars": {"a": 2}, "types": {"T": ["f32"]}, "options": {"order": ["plain", "reverse"]},
+    "buffers": [{"name": "x", "type": "T", "elements": "n", "role": "in"},
+                {"name": "y", "type": "T", "elements": "n", "role": "out"}],
+    "flops": "n", "bytes": "8 * n", "accumulation": "1", "bound": "copy",
+    "reference": {"source": "reference.cu", "kernel": "reference", "grid": ["n"], "block": [1]}
+  },
+  "template_arguments": ["V"],
+  "parameters": [{"name": "V", "values": [1, 2], "meaning": "elements per thread"}],
+  "constraints": [{"require": "V >= 1", "why": "something is done"}],
+  "launch": {"grid": ["ceil_div(n, V * 128)"], "block": [128]},
+  "arguments": [{"buffer": "x"}, {"buffer": "y"}, {"scalar": "a", "type": "f32"}]
+})--";
+
+/// The row of the first configuration of a manifest whose kernel was compiled, and what it is made of.
+class IdentityTest : public ::testing::Test {
+ protected:
+  IdentityTest() {
+    target_.name = "NVIDIA H200";
+    target_.driver_version = "580.0";
+    target_.architecture = "sm_90a";
+    target_.model.multiprocessors = 132;
+    target_.model.memory_bytes = std::int64_t{1} << 30;
+    write("kernel.cu", "template <int V> __global__ void scale(const float* x, float* y, float a) {}");
+    write("reference.cu", "extern \"C\" __global__ void reference(const float* x, double* y, double a) {}");
+  }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories(folder_ / "scale");
+    std::ofstream(folder_ / "scale" / name) << text;
+  }
+
+  struct Changes {
+    std::function<void(TuneSpec&)> spec = [](TuneSpec&) {};
+    std::function<void(Target&)> target = [](Target&) {};
+    std::function<void(Trial&)> row = [](Trial&) {};
+    std::string reference = "reference-hash";
+  };
+
+  Trial row_of(const Changes& changes, const std::string& manifest = kManifest,
+               Identity* identity = nullptr) {
+    write("template.json", manifest);
+    std::ofstream(folder_ / "config.json") << R"({"templates": ["scale"], "problems": ["4096"]})";
+    TuneSpec spec = load_tune_spec(folder_ / "config.json", {});
+    changes.spec(spec);
+    Target target = target_;
+    changes.target(target);
+    const std::vector<Stage> stages = plan_stages(spec);
+    Instance instance;
+    EXPECT_EQ(instantiate(stages.front(), 0, target.model, instance), "");
+    CompileRequest request;
+    request.source = *stages.front().source;
+    request.kernel_expression = instance.kernel_expression;
+    request.options = {"--std=c++17"};
+    Trial row = make_trial(spec, stages.front(), target, instance, request);
+    row.nvrtc_version = "13.0";
+    row.kernel_hash = "kernel-hash";
+    changes.row(row);
+    const Identity measurement =
+        measurement_identity(spec, stages.front(), target, instance, row, changes.reference);
+    if (identity != nullptr) *identity = measurement;
+    row.measurement = measurement.hex();
+    row.key = row_identity(row, measurement).hex();
+    return row;
+  }
+  std::string key_of(const Changes& changes, const std::string& manifest = kManifest) {
+    return row_of(changes, manifest).key;
+  }
+
+  TemporaryFolder folder_;
+  Target target_;
+};
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  const std::size_t place = text.find(what);
+  EXPECT_NE(place, std::string::npos) << what;
+  return text.replace(place, what.size(), by);
+}
+
+/// Whoever changes one of these lines makes everybody's rows unknown: sweeps measure them again.
+TEST_F(IdentityTest, KeysArePinned) {
+  Identity measurement("");
+  const Trial row = row_of({}, kManifest, &measurement);
+  EXPECT_EQ(measurement.text(),
+            "measurement 1\n"
+            "kernel=kernel-hash\n"
+            "reference=reference-hash\n"
+            "launch={\"grid\":[32,1,1],\"block\":[128,1,1],\"dynamic_shared_bytes\":0}\n"
+            "arguments=x;y;a:f32=2.0;\n"
+            "workload=519f5763f9b5da7566c34d38beaa4c7d\n"
+            "tolerance=1\n"
+            "kind=measured\n"
+            "gpu=NVIDIA H200\n"
+            "driver=580.0\n"
+            "compiler=13.0\n"
+            "policy=69f88c5960b7a690eacbc40314caad6b\n");
+  EXPECT_EQ(row_identity(row, measurement).text(),
+            "row 1\n"
+            "template=scale\n"
+            "parameters={\"V\":1}\n"
+            "compile_options=[\"--std=c++17\"]\n"
+            "measurement=75c8354b1e4846a88e554c79fd90b4f8\n");
+  EXPECT_EQ(row.key, "b0c4cc633be06c20332368d9571fe74f");
+}
+
+TEST_F(IdentityTest, WhatDescribesAnOperationChangesNoKey) {
+  const std::string key = key_of({});
+  EXPECT_EQ(key_of({}, replaced(kManifest, R"("flops": "n")", R"("flops": "3 * n")")), key);
+  EXPECT_EQ(key_of({}, replaced(kManifest, R"("bytes": "8 * n")", R"("bytes": "9 * n")")), key);
+  EXPECT_EQ(key_of({}, replaced(kManifest, "elements per thread", "how much each thread does")), key);
+  EXPECT_EQ(key_of({}, replaced(kManifest, "something is done", "nothing is left out")), key);
+  EXPECT_EQ(key_of({}, replaced(kManifest, "a * x", "a times x")), key);
+  EXPECT_EQ(key_of({.spec = [](TuneSpec& spec) { spec.measure.finals.rounds += 50; }}), key)
+      << "finals measure rows again";
+  write("kernel.cu",
+        "/* a comment */ template <int V> __global__ void scale(const float* x, float* y, float a) {}");
+  EXPECT_EQ(key_of({}), key) << "the compiled kernel is the same";
+}
+
+TEST_F(IdentityTest, WhatIsSwitchedOffIsNotInThePolicy) {
+  MeasurePolicy policy;
+  policy.screening = 0;
+  policy.batch_below_us = 0;
+  EXPECT_EQ(
+      policy_identity(policy, View::ranking).text(),
+      "policy 1\nwarmup=1\nsamples=30\nprecision_percent=0.5\ncache=cold\nseed=1\nlaunch_timeout_s=10\n");
+  EXPECT_EQ(policy_identity(policy, View::ladder).text(), policy_identity(policy, View::ranking).text())
+      << "nothing is screened";
+  policy.screening = 1.5;
+  EXPECT_NE(policy_identity(policy, View::ladder).text(), policy_identity(policy, View::ranking).text());
+}
+
+TEST_F(IdentityTest, WhatChangesTimeOrVerdictChangesTheKey) {
+  std::set<std::string> keys{key_of({})};
+  const auto expect_another = [&](const std::string& key) {
+    EXPECT_TRUE(keys.insert(key).second) << keys.size();
+  };
+  expect_another(key_of({.row = [](Trial& row) { row.kernel_hash = "another instruction"; }}));
+  expect_another(key_of({.row = [](Trial& row) { row.compile_options = R"(["--use_fast_math"])"; }}));
+  expect_another(key_of({.row = [](Trial& row) { row.nvrtc_version = "13.1"; }}));
+  expect_another(key_of({.row = [](Trial& row) { row.kernel_hash.clear(); }}));
+  expect_another(key_of({.target = [](Target& target) { target.name = "NVIDIA A100"; }}));
+  expect_another(key_of({.target = [](Target& target) { target.driver_version = "590.0"; }}));
+  expect_another(key_of({.spec = [](TuneSpec& spec) { spec.measure.samples = 31; }}));
+  expect_another(key_of({.spec = [](TuneSpec& spec) { spec.measure.cache = CachePolicy::warm; }}));
+  expect_another(key_of({.spec = [](TuneSpec& spec) { spec.limits.max_registers = 100; }}));
+  expect_another(key_of({.reference = "another reference kernel"}));
+  expect_another(key_of({}, replaced(kManifest, R"("a": 2)", R"("a": 3)")));
+  expect_another(key_of({}, replaced(kManifest, "V * 128", "V * 64")));
+  expect_another(key_of(
+      {}, replaced(kManifest, R"({"scalar": "a", "type": "f32"})", R"({"scalar": "n", "type": "i32"})")));
+  expect_another(key_of({}, replaced(kManifest, R"("accumulation": "1")", R"("accumulation": "n")")));
+  expect_another(key_of({}, replaced(kManifest, R"(["plain", "reverse"])", R"(["reverse", "plain"])")));
+  expect_another(key_of({}, replaced(kManifest, R"("values": [1, 2])", R"("values": [2, 1])")));
+}
+
+TEST_F(IdentityTest, WhatFailedToCompileIsKnownByItsSource) {
+  const auto failed = [](Trial& row) { row.kernel_hash.clear(); };
+  const std::string key = key_of({.row = failed});
+  EXPECT_EQ(key_of({.row = failed, .reference = "another reference kernel"}), key) << "it is not run";
+  EXPECT_NE(key_of({.row =
+                        [](Trial& row) {
+                          row.kernel_hash.clear();
+                          row.included_files = R"({"common.cuh":"1234"})";
+                        }}),
+            key);
+  write("kernel.cu",
+        "/* a comment */ template <int V> __global__ void scale(const float* x, float* y, float a) {}");
+  EXPECT_NE(key_of({.row = failed}), key) << "what a comment changes is not known without a kernel";
+}
+
+}  // namespace
+}  // namespace tiletune
