@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/recorded_problems.h"
+#include "foreign/t1.h"
 #include "search/strategies.h"
 
 namespace tiletune {
@@ -56,6 +57,7 @@ TuneSpec ConfigOptions::load() const {
   options.allow_outside_paths = allow_outside_paths;
   options.problems = problems;
   options.templates = templates;
+  options.read_other = read_t1;
   TuneSpec spec = load_tune_spec(config, options);
   find_strategy(spec.strategy);
   return spec;

@@ -14,7 +14,6 @@
 #include "foreign/row.h"
 #include "output/display.h"
 #include "output/progress.h"
-#include "rank/recording_joins.h"
 
 namespace tiletune {
 
@@ -96,19 +95,6 @@ std::string as_text(const ImportSummary& summary) {
   return text;
 }
 
-std::string as_text(const Join& join_, const std::string& kernel, const std::string& problem) {
-  std::string text =
-      fmt::format("{} {}: rows of {} list {} of the {} parameters that rows of {} list; missing: {}.\n",
-                  kernel, problem, join_.gpu, join_.shared.size(), join_.shared.size() + join_.missing.size(),
-                  join_.other_gpu, join(join_.missing, ", "));
-  if (join_.matched == 0) return text + "  None of its configurations matches one there.\n";
-  return text +
-         fmt::format("  Joined on the {} that both list, {} of its {} configurations match: {} with {}.\n",
-                     join_.shared.size(), join_.matched_at_most, join_.configurations,
-                     join_.matched == join_.configurations ? "each once" : std::to_string(join_.matched),
-                     join_.fixed);
-}
-
 nlohmann::ordered_json as_json(const ImportSummary& summary) {
   auto outcomes = nlohmann::ordered_json::object();
   for (const auto& [outcome, count] : summary.outcomes) outcomes[std::string(name(outcome))] = count;
@@ -131,32 +117,6 @@ nlohmann::ordered_json as_json(const ImportSummary& summary) {
           {"lost_row", summary.lost_row},
           {"outcomes", std::move(outcomes)},
           {"reasons", std::move(reasons)}};
-}
-
-nlohmann::ordered_json as_json(const Join& join_, const std::string& kernel, const std::string& problem) {
-  return {{"template", kernel},
-          {"problem", problem},
-          {"gpu", join_.gpu},
-          {"other_gpu", join_.other_gpu},
-          {"shared", join_.shared},
-          {"missing", join_.missing},
-          {"configurations", join_.configurations},
-          {"matched", join_.matched_at_most},
-          {"matched_with_fixed", join_.matched},
-          {"fixed", join_.fixed}};
-}
-
-/// What the import leaves to be said of its kernels and problems.
-std::set<std::pair<std::string, std::string>> spaces_of(const std::vector<ImportSummary>& summaries) {
-  std::set<std::pair<std::string, std::string>> spaces;
-  constexpr std::size_t kMost = 20;
-  for (const ImportSummary& summary : summaries) {
-    for (const std::string& kernel : summary.kernels) {
-      for (const std::string& problem : summary.problems)
-        if (spaces.size() < kMost) spaces.emplace(kernel, problem);
-    }
-  }
-  return spaces;
 }
 
 struct Interruption {};
@@ -214,28 +174,15 @@ int run(const ImportOptions& options) {
   const Imported imported = import_all(options, database);
   const std::vector<ImportSummary>& summaries = imported.summaries;
   auto files = nlohmann::ordered_json::array();
-  auto joins = nlohmann::ordered_json::array();
   std::string text;
-  std::set<std::string> gpus;
   for (const ImportSummary& summary : summaries) {
-    gpus.insert(summary.gpus.begin(), summary.gpus.end());
     files.push_back(as_json(summary));
     text += as_text(summary);
-  }
-  // Joining takes two GPUs, and the others of a database are looked for in all rows.
-  const bool alone = is_new && gpus.size() < 2;
-  if (!alone) {
-    for (const auto& [kernel, problem] : spaces_of(summaries)) {
-      for (const Join& join_ : find_joins(database, kernel, problem, gpus)) {
-        joins.push_back(as_json(join_, kernel, problem));
-        text += as_text(join_, kernel, problem);
-      }
-    }
   }
   if (!summaries.empty())
     text += fmt::format("tiletune rank --db {}\n", shell_quoted(options.database.string()));
   if (json) {
-    text = json_text({{"database", options.database.string()}, {"files", files}, {"joins", joins}}, 2) + "\n";
+    text = json_text({{"database", options.database.string()}, {"files", files}}, 2) + "\n";
     write_output("", text);
   } else {
     write_output("", printable_message(text));

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/scratch_folder.h"
-#include "foreign/format.h"
+#include "foreign/import.h"
 #include "store/database.h"
 
 namespace tiletune {

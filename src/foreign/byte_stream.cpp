@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/text.h"
 
 namespace tiletune {
 
@@ -61,11 +60,6 @@ ByteStream::ByteStream(const std::filesystem::path& file)
 ByteStream::~ByteStream() = default;
 
 std::string_view ByteStream::next() {
-  since_mark_ += size_;
-  if (since_mark_ > kLongestValue) {
-    throw UserError(fmt::format("a single value is longer than {}", human_bytes(kLongestValue)),
-                    Where{path_.string(), ""}, "Is this the file you meant?");
-  }
   const int read = ::gzread(gzip_->file, buffer_.data(), static_cast<unsigned>(buffer_.size()));
   int error = Z_OK;
   const char* text = ::gzerror(gzip_->file, &error);
@@ -78,9 +72,7 @@ std::string_view ByteStream::next() {
                         : "cannot be read: " + why.substr(colon == std::string::npos ? 0 : colon + 3),
                     Where{path_.string(), ""}, cut ? "Copy it again." : "Check the file, or copy it again.");
   }
-  at_end_ = read == 0;
-  size_ = static_cast<std::size_t>(read);
-  return {buffer_.data(), size_};
+  return {buffer_.data(), static_cast<std::size_t>(read)};
 }
 
 }  // namespace tiletune

@@ -1,145 +1,243 @@
 #include "foreign/document.h"
 
 #include <fmt/format.h>
+#include <rapidjson/error/en.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "foreign/byte_stream.h"
-#include "foreign/json_reader.h"
 
 namespace tiletune {
 
 namespace {
 
 constexpr int kDeepestNesting = 64;
-/// In memory.
-constexpr std::size_t kLargestElement = 4 * kLongestValue;
+/// A row or member, and all members together, take at most so much of text, and so much of memory.
+constexpr std::size_t kLargestElement = std::size_t{64} << 20;
 
-/// What a text holds, turned into members and rows.
-class Splitter : public JsonEvents {
+/// The pieces of a stream as RapidJSON reads bytes. It knows the line of where it is.
+class PieceReader {
  public:
-  Splitter(const std::filesystem::path& file, ByteStream& stream, const DocumentEvents& events)
-      : file_(file.string()), stream_(stream), events_(events) {}
+  using Ch = char;
 
-  void null() override {
-    value([&] { tree_.null(); });
-  }
-  void boolean(bool content) override {
-    value([&] { tree_.boolean(content); });
-  }
-  void integer(std::int64_t content) override {
-    value([&] { tree_.integer(content); });
-  }
-  void number(double content) override {
-    value([&] { tree_.number(content); });
-  }
-  void rounded_integer(double content) override {
-    value([&] { tree_.rounded_integer(content); });
-  }
-  void text(std::string_view content) override {
-    value([&] { tree_.text(content); });
+  /// `check` is called between two pieces, with the number of bytes behind.
+  PieceReader(const std::filesystem::path& file, std::function<void(std::size_t)> check)
+      : stream_(file), check_(std::move(check)) {
+    refill();
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (std::string_view(begin_, static_cast<std::size_t>(end_ - begin_)).starts_with(kByteOrderMark))
+      at_ += kByteOrderMark.size();
+    if (at_ == end_) refill();
   }
 
-  void open(bool object) override {
-    const Tree::Kind kind = object ? Tree::Kind::object : Tree::Kind::list;
-    stream_.mark();
-    seen_something_ = true;
-    if (depth_ == kDeepestNesting) {
-      throw UserError(fmt::format("lists and objects are nested more than {} deep", kDeepestNesting),
-                      Where{file_, ""}, "Is this the file you meant?");
-    }
-    ++depth_;
-    if (depth_ == 1 && object) return;
-    if (depth_ == 2 && tree_.empty() && !in_rows_ && events_.holds_rows(key_)) {
-      in_rows_ = rows_begun_ = true;
-      events_.rows_begin(key_);
-      key_.clear();
-      return;
-    }
-    tree_.open(kind);
-    check_size();
+  Ch Peek() const { return at_ == end_ ? '\0' : *at_; }
+  /// At the end, too: what validates UTF-8 takes the bytes that a character should have.
+  Ch Take() {
+    if (at_ == end_) return '\0';
+    const Ch byte = *at_;
+    if (++at_ == end_) refill();
+    return byte;
+  }
+  std::size_t Tell() const { return behind_ + static_cast<std::size_t>(at_ - begin_); }
+
+  // Only for reading in place.
+  Ch* PutBegin() { return nullptr; }
+  void Put(Ch /*byte*/) {}
+  std::size_t PutEnd(Ch* /*begin*/) { return 0; }
+
+  bool at_end() const { return at_ == end_; }
+  /// "line 3, column 14", the column in bytes.
+  std::string place() const {
+    const auto lines = std::count(begin_, at_, '\n');
+    const char* line = std::find(std::reverse_iterator(at_), std::reverse_iterator(begin_), '\n').base();
+    const std::size_t before = lines == 0 ? behind_ - line_begin_ : 0;
+    return fmt::format("line {}, column {}", lines_ + static_cast<std::size_t>(lines) + 1,
+                       before + static_cast<std::size_t>(at_ - line) + 1);
   }
 
-  void close() override {
-    stream_.mark();
-    --depth_;
-    if (tree_.empty()) {
-      in_rows_ = false;
-      return;
-    }
-    tree_.close();
-    if (tree_.complete()) hand_on();
+ private:
+  void refill() {
+    const auto last = std::find(std::reverse_iterator(end_), std::reverse_iterator(begin_), '\n');
+    if (last.base() != begin_) line_begin_ = behind_ + static_cast<std::size_t>(last.base() - begin_);
+    lines_ += static_cast<std::size_t>(std::count(begin_, end_, '\n'));
+    behind_ += static_cast<std::size_t>(end_ - begin_);
+    check_(behind_);
+    const std::string_view piece = stream_.next();
+    begin_ = at_ = piece.data();
+    end_ = begin_ + piece.size();
   }
 
-  void key(std::string_view name) override {
-    stream_.mark();
-    if (depth_ == split_depth()) {
-      key_ = name;
-    } else {
-      tree_.key(name);
-      check_size();
-    }
-  }
+  ByteStream stream_;
+  std::function<void(std::size_t)> check_;
+  const char* begin_ = nullptr;  ///< of the piece
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;
+  std::size_t behind_ = 0;      ///< bytes of the pieces before
+  std::size_t lines_ = 0;       ///< in these
+  std::size_t line_begin_ = 0;  ///< bytes before the last line that begins in these
+};
 
-  /// Where a text ends that stops to be JSON. Throws UserError for a mistake before its end.
-  DocumentEnd end_of(const JsonError& error) const {
-    if (error.at_end && rows_begun_ && tree_.empty() && key_.empty()) return DocumentEnd::open;
-    const Where where{file_, error.place};
-    if (!stream_.at_end() || !seen_something_) {
-      throw UserError(
-          "not valid JSON: " + error.why + in_row(), where,
-          "Import Kernel Tuner caches, T4 results, KTT's JSON output or what 'tiletune export' wrote.");
+/// The text stops to be JSON where the source is.
+struct JsonError {
+  rapidjson::ParseErrorCode code;
+};
+
+bool is_deeper(const JsonValue& value, int levels) {
+  const auto is_too_deep = [&](const JsonValue& child) { return is_deeper(child, levels - 1); };
+  if (value.IsArray()) return levels == 0 || std::any_of(value.Begin(), value.End(), is_too_deep);
+  if (!value.IsObject()) return false;
+  return levels == 0 || std::any_of(value.MemberBegin(), value.MemberEnd(),
+                                    [&](const auto& member) { return is_too_deep(member.value); });
+}
+
+/// Reads a document's outermost braces, and those around its rows, itself; what lies in them is RapidJSON's.
+class DocumentReader {
+ public:
+  DocumentReader(const std::filesystem::path& file, const DocumentEvents& events)
+      : file_(file.string()),
+        events_(events),
+        source_(file, [this](std::size_t behind) { check_size(behind); }) {}
+
+  DocumentEnd run() {
+    rapidjson::SkipWhitespace(source_);
+    const bool is_empty = source_.at_end();
+    try {
+      read_root();
+      return DocumentEnd::whole;
+    } catch (const JsonError& error) {
+      if (!source_.at_end() || is_empty) refuse(error);
     }
-    if (!in_rows_) throw UserError("is cut off", where, "Copy it again.");
+    if (rows_begun_ && !in_element_) return DocumentEnd::open;
+    if (!in_rows_) throw UserError("is cut off", Where{file_, source_.place()}, "Copy it again.");
     return DocumentEnd::within_a_row;
   }
 
  private:
-  /// The depth at which elements are split off: those of the document, or of the member that holds rows.
-  int split_depth() const { return in_rows_ ? 2 : 1; }
-
-  template <typename Add>
-  void value(const Add& add) {
-    stream_.mark();
-    seen_something_ = true;
-    add();
-    check_size();
-    if (tree_.complete()) hand_on();
-  }
-
-  void hand_on() {
-    if (in_rows_) {
-      events_.row(key_, tree_.root());
+  void read_root() {
+    if (source_.Peek() == '{') {
+      read_members([this] { read_member(); });
     } else {
-      header_bytes_ += tree_.bytes();
-      if (header_bytes_ > kLargestElement) refuse_size("the members other than the rows are too large");
-      events_.member(key_, std::move(tree_));
+      parse();
+      events_.member("", document_);
     }
-    tree_.clear();
-    key_.clear();
+    rapidjson::SkipWhitespace(source_);
+    if (!source_.at_end()) throw JsonError{rapidjson::kParseErrorDocumentRootNotSingular};
   }
 
-  std::string in_row() const { return key_.empty() ? "" : " ('" + key_ + "')"; }
+  /// Calls `read` for each member where its value begins; its name is key_.
+  template <typename Read>
+  void read_members(const Read& read) {
+    source_.Take();
+    for (bool first = true; !accept('}'); first = false) {
+      if (!first && !accept(',')) throw JsonError{rapidjson::kParseErrorObjectMissCommaOrCurlyBracket};
+      rapidjson::SkipWhitespace(source_);
+      if (source_.Peek() != '"') throw JsonError{rapidjson::kParseErrorObjectMissName};
+      in_element_ = true;
+      parse();
+      key_ = text(document_);
+      if (!accept(':')) throw JsonError{rapidjson::kParseErrorObjectMissColon};
+      rapidjson::SkipWhitespace(source_);
+      read();
+      key_.clear();
+      in_element_ = false;
+    }
+  }
 
-  void check_size() const {
-    if (tree_.bytes() > kLargestElement) refuse_size("a single row or member is too large to be one");
+  template <typename Read>
+  void read_elements(const Read& read) {
+    source_.Take();
+    for (bool first = true; !accept(']'); first = false) {
+      if (!first && !accept(',')) throw JsonError{rapidjson::kParseErrorArrayMissCommaOrSquareBracket};
+      rapidjson::SkipWhitespace(source_);
+      in_element_ = !source_.at_end();
+      read();
+      in_element_ = false;
+    }
+  }
+
+  void read_member() {
+    const bool object = source_.Peek() == '{';
+    if ((object || source_.Peek() == '[') && events_.holds_rows(key_)) return read_rows(object);
+    parse();
+    members_bytes_ += pool_.Size() + key_.size() + sizeof(JsonValue::Member);
+    if (members_bytes_ > kLargestElement) refuse_size("the members other than the rows are too large");
+    events_.member(key_, document_);
+  }
+
+  void read_rows(bool object) {
+    in_element_ = false;
+    in_rows_ = rows_begun_ = true;
+    events_.rows_begin(std::exchange(key_, ""));
+    const auto read_row = [this] {
+      parse();
+      events_.row(key_, document_);
+    };
+    if (object) {
+      read_members(read_row);
+    } else {
+      read_elements(read_row);
+    }
+    in_rows_ = false;
+  }
+
+  /// Reads the next value into document_.
+  void parse() {
+    constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag |
+                                rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNanAndInfFlag |
+                                rapidjson::kParseStopWhenDoneFlag;
+    document_.SetNull();
+    pool_.Clear();
+    element_begin_ = source_.Tell();
+    document_.ParseStream<kFlags>(source_);
+    if (document_.HasParseError()) throw JsonError{document_.GetParseError()};
+    if (!is_deeper(document_, kDeepestNesting)) return;
+    throw UserError(fmt::format("lists and objects are nested more than {} deep", kDeepestNesting),
+                    Where{file_, key_}, "Is this the file you meant?");
+  }
+
+  bool accept(char byte) {
+    rapidjson::SkipWhitespace(source_);
+    if (source_.Peek() != byte) return false;
+    source_.Take();
+    return true;
+  }
+
+  void check_size(std::size_t behind) const {
+    if (behind > element_begin_ + kLargestElement ||
+        pool_.Size() + document_.GetStackCapacity() > kLargestElement)
+      refuse_size("a single row or member is too large to be one");
   }
 
   void refuse_size(const char* what) const {
     throw UserError(what, Where{file_, key_}, "Is this the file you meant?");
   }
 
+  void refuse(const JsonError& error) const {
+    std::string why = rapidjson::GetParseError_En(error.code);
+    if (why.ends_with('.')) why.pop_back();
+    if (!key_.empty()) why += " ('" + key_ + "')";
+    throw UserError(
+        "not valid JSON: " + why, Where{file_, source_.place()},
+        "Import Kernel Tuner caches, T4 results, KTT's JSON output or what 'tiletune export' wrote.");
+  }
+
   std::string file_;
-  ByteStream& stream_;
   const DocumentEvents& events_;
-  Tree tree_;        ///< of the element that is being read
-  std::string key_;  ///< its own
-  std::size_t header_bytes_ = 0;
-  int depth_ = 0;
+  std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 16);  ///< enough for most rows
+  rapidjson::MemoryPoolAllocator<> pool_{buffer_.data(), buffer_.size()};
+  rapidjson::Document document_{&pool_};  ///< the element that is being read
+  std::string key_;                       ///< its own
+  std::size_t element_begin_ = 0;
+  std::size_t members_bytes_ = 0;
   bool in_rows_ = false;
   bool rows_begun_ = false;
-  bool seen_something_ = false;
+  bool in_element_ = false;
+  PieceReader source_;  ///< the last, because it asks for sizes as soon as it is made
 };
 
 void refuse_database(const std::filesystem::path& file) {
@@ -155,14 +253,7 @@ void refuse_database(const std::filesystem::path& file) {
 
 DocumentEnd read_document(const std::filesystem::path& file, const DocumentEvents& events) {
   refuse_database(file);
-  ByteStream stream(file);
-  Splitter splitter(file, stream, events);
-  try {
-    read_json(stream, splitter);
-  } catch (const JsonError& error) {
-    return splitter.end_of(error);
-  }
-  return DocumentEnd::whole;
+  return DocumentReader(file, events).run();
 }
 
 }  // namespace tiletune

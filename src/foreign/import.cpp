@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "foreign/document.h"
+#include "foreign/format.h"
 #include "foreign/row_writer.h"
 
 namespace tiletune {
@@ -148,10 +149,10 @@ class Import {
 
   ImportSummary run() {
     DocumentEvents events;
-    events.holds_rows = [](std::string_view name) { return kind_of(name) != nullptr; };
-    events.member = [&](const std::string& name, Tree value) { header_.add(name, std::move(value)); };
+    events.holds_rows = [](const std::string& name) { return kind_of(name) != nullptr; };
+    events.member = [&](const std::string& name, const JsonValue& value) { add_member(name, value); };
     events.rows_begin = [&](const std::string& name) { begin_rows(name); };
-    events.row = [&](std::string_view key, const Branch& row) { add(key, row); };
+    events.row = [&](const std::string& key, const JsonValue& row) { add(key, row); };
     const DocumentEnd end = read_document(file_, events);
     if (!format_) {
       throw UserError("not a recording of a known tool", Where{file_.string(), ""},
@@ -177,7 +178,7 @@ class Import {
     }
     const FormatKind& kind = *kind_of(name);
     // Mostly the rows come last. Where they do not, the file is read twice.
-    if (!header_.find(kind.header) && std::filesystem::is_regular_file(file_)) read_header();
+    if (find(header_, kind.header) == nullptr && std::filesystem::is_regular_file(file_)) read_header();
     place_ = {file_.string(), "/" + name};
     format_ = kind.make(header_, facts_, file_.string());
     summary_.format = format_->name();
@@ -195,22 +196,25 @@ class Import {
   }
 
   void read_header() {
-    Header header;
+    header_.RemoveAllMembers();
     DocumentEvents events;
-    events.holds_rows = [](std::string_view name) { return kind_of(name) != nullptr; };
-    events.member = [&](const std::string& name, Tree value) { header.add(name, std::move(value)); };
+    events.holds_rows = [](const std::string& name) { return kind_of(name) != nullptr; };
+    events.member = [&](const std::string& name, const JsonValue& value) { add_member(name, value); };
     events.rows_begin = [](const std::string&) {};
-    events.row = [](std::string_view, const Branch&) {};
+    events.row = [](const std::string&, const JsonValue&) {};
     read_document(file_, events);
-    header_ = std::move(header);
   }
 
-  void add(std::string_view key, const Branch& row) {
-    const Where where =
-        key.empty() ? place_.at(static_cast<std::size_t>(row_number_)) : place_.at(std::string(key));
+  void add_member(const std::string& name, const JsonValue& value) {
+    auto& memory = header_.GetAllocator();
+    header_.AddMember(JsonValue(name.data(), static_cast<rapidjson::SizeType>(name.size()), memory),
+                      JsonValue(value, memory), memory);
+  }
+
+  void add(const std::string& key, const JsonValue& row) {
+    const Where where = key.empty() ? place_.at(static_cast<std::size_t>(row_number_)) : place_.at(key);
     ++row_number_;
-    if (!row.is(Tree::Kind::object))
-      throw UserError("a row must be an object", where, "Correct or remove it.");
+    if (!row.IsObject()) throw UserError("a row must be an object", where, "Correct or remove it.");
     row_ = format_->shared();
     format_->read(row, where, row_);
     store(row_);
@@ -236,7 +240,7 @@ class Import {
   std::filesystem::path file_;
   ImportFacts facts_;
   const std::function<void(std::uint64_t)>& progress_;
-  Header header_;
+  rapidjson::Document header_{rapidjson::kObjectType};
   Where place_;  ///< of the rows
   std::unique_ptr<ForeignFormat> format_;
   bool own_ = false;

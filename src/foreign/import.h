@@ -9,10 +9,18 @@
 #include <utility>
 #include <vector>
 
-#include "foreign/format.h"
 #include "store/database.h"
 
 namespace tiletune {
+
+/// What the person says of a file, where it does not say it itself.
+struct ImportFacts {
+  std::string gpu;
+  std::string problem;
+  std::string kernel;
+  std::string time_unit;
+  bool replayed = false;  ///< they are those of a config that is replayed, which has fewer options
+};
 
 /// Of each of a file's names so many are kept: a set of this size stands for more, too.
 inline constexpr std::size_t kMostDistinct = 1000;

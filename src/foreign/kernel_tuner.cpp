@@ -23,58 +23,53 @@ constexpr std::array kKernelTunerWords{
 
 class KernelTunerFormat : public ForeignFormat {
  public:
-  KernelTunerFormat(const Header& header, const ImportFacts& facts, const std::string& file) {
-    const auto text = [&](const char* name) {
-      const auto member = header.find(name);
-      return member && member->is(Tree::Kind::text) ? member->text() : std::string_view();
-    };
+  KernelTunerFormat(const JsonValue& header, const ImportFacts& facts, const std::string& file) {
     const Where where{file, "/tune_params_keys"};
-    const auto keys = header.find("tune_params_keys");
-    if (!keys || !keys->is(Tree::Kind::list)) {
+    const JsonValue* keys = find(header, "tune_params_keys");
+    if (keys == nullptr || !keys->IsArray()) {
       throw UserError("a Kernel Tuner cache lists its parameters here", where,
                       "Is this a cache of Kernel Tuner?");
     }
-    for (const Branch key : *keys) {
-      if (!key.is(Tree::Kind::text))
-        throw UserError("a parameter's name is not a string", where, "Correct it.");
-      if (std::find(parameters_.begin(), parameters_.end(), key.text()) != parameters_.end())
-        throw named_twice(key.text(), where);
-      parameters_.emplace_back(key.text());
+    for (const JsonValue& key : keys->GetArray()) {
+      if (!key.IsString()) throw UserError("a parameter's name is not a string", where, "Correct it.");
+      if (std::find(parameters_.begin(), parameters_.end(), text(key)) != parameters_.end())
+        throw named_twice(text(key), where);
+      parameters_.emplace_back(text(key));
     }
-    shared_ = shared_row("Kernel Tuner", file, text("device_name"), problem_text(header.find("problem_size")),
-                         text("kernel_name"), facts);
+    shared_ = shared_row("Kernel Tuner", file, text_of(header, "device_name"),
+                         problem_text(find(header, "problem_size")), text_of(header, "kernel_name"), facts);
     unit_ = facts.time_unit.empty() ? kMillisecond : time_unit("", facts, {file, ""});
   }
 
   std::string name() const override { return "Kernel Tuner cache"; }
 
-  void read(const Branch& row, const Where& where, Trial& trial) override {
+  void read(const JsonValue& row, const Where& where, Trial& trial) override {
     read_parameters(row, where, trial);
-    trial.recorded_at = utc_time(row.text_of("timestamp"));
+    trial.recorded_at = utc_time(text_of(row, "timestamp"));
     trial.compile_ms = figure_of(row, "compile_time");
     trial.measure_ms = figure_of(row, "benchmark_time");
-    const auto time = row.find("time");
-    if (time && time->is(Tree::Kind::text)) return read_failure(time->text(), where, trial);
-    if (!time || !time->is_number())
+    const JsonValue* time = find(row, "time");
+    if (time != nullptr && time->IsString()) return read_failure(text(*time), where, trial);
+    if (time == nullptr || !time->IsNumber())
       throw UserError("the row has no time", where.at("time"), "Remove the row.");
-    if (time->number() >= kNoTime) {
+    if (time->GetDouble() >= kNoTime) {
       trial.outcome = Outcome::launch_failed;
       trial.reason = "did not run; the file does not say why (time 1e20)";
       return;
     }
     trial.outcome = Outcome::ok;
-    set_times(time->number() * unit_, row.find("times"), unit_, where, trial);
+    set_times(time->GetDouble() * unit_, find(row, "times"), unit_, where, trial);
     // The tool's own figure is at its mean; ours is at the median.
     if (const auto gflops = figure_of(row, "GFLOP/s"))
       trial.tflops = *gflops / 1e3 * *trial.mean_us / *trial.median_us;
   }
 
  private:
-  void read_parameters(const Branch& row, const Where& where, Trial& trial) const {
+  void read_parameters(const JsonValue& row, const Where& where, Trial& trial) const {
     trial.parameters = "{";
     for (const std::string& name : parameters_) {
-      const auto value = only(row, name, where);
-      if (!value) {
+      const JsonValue* value = only(row, name, where);
+      if (value == nullptr) {
         throw UserError(fmt::format("the row has no value of the parameter '{}'", name), where,
                         "Correct or remove the row.");
       }
@@ -83,12 +78,12 @@ class KernelTunerFormat : public ForeignFormat {
     trial.parameters += '}';
   }
 
-  static std::optional<Branch> only(const Branch& row, std::string_view name, const Where& where) {
-    std::optional<Branch> found;
-    for (const Branch child : row) {
-      if (child.key() != name) continue;
-      if (found) throw named_twice(name, where);
-      found = child;
+  static const JsonValue* only(const JsonValue& row, std::string_view name, const Where& where) {
+    const JsonValue* found = nullptr;
+    for (const auto& member : row.GetObject()) {
+      if (text(member.name) != name) continue;
+      if (found != nullptr) throw named_twice(name, where);
+      found = &member.value;
     }
     return found;
   }
@@ -105,7 +100,7 @@ class KernelTunerFormat : public ForeignFormat {
 
 }  // namespace
 
-std::unique_ptr<ForeignFormat> make_kernel_tuner_format(const Header& header, const ImportFacts& facts,
+std::unique_ptr<ForeignFormat> make_kernel_tuner_format(const JsonValue& header, const ImportFacts& facts,
                                                         const std::string& file) {
   return std::make_unique<KernelTunerFormat>(header, facts, file);
 }

@@ -22,35 +22,35 @@ constexpr std::array kKttWords{
 
 class KttFormat : public ForeignFormat {
  public:
-  KttFormat(const Header& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
-    const auto metadata = header.find("Metadata");
-    const auto text = [&](const char* name) {
-      return metadata ? metadata->text_of(name) : std::string_view();
+  KttFormat(const JsonValue& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
+    const JsonValue* metadata = find(header, "Metadata");
+    const auto said = [&](const char* name) {
+      return metadata == nullptr ? std::string_view() : text_of(*metadata, name);
     };
-    unit_ = time_unit(text("TimeUnit"), facts, Where{file, "/Metadata/TimeUnit"});
+    unit_ = time_unit(said("TimeUnit"), facts, Where{file, "/Metadata/TimeUnit"});
     // Rows name their kernel themselves.
     ImportFacts of_file = facts;
     of_file.kernel = "KTT";
-    shared_ = shared_row("KTT", file, text("Device").empty() ? text("DeviceName") : text("Device"), "", "",
+    shared_ = shared_row("KTT", file, said("Device").empty() ? said("DeviceName") : said("Device"), "", "",
                          of_file);
-    shared_.recorded_at = utc_time(text("Timestamp"));
+    shared_.recorded_at = utc_time(said("Timestamp"));
   }
 
   std::string name() const override { return "KTT output"; }
 
-  void read(const Branch& row, const Where& where, Trial& trial) override {
-    read_kernel(row.text_of("KernelName"), where, trial);
+  void read(const JsonValue& row, const Where& where, Trial& trial) override {
+    read_kernel(text_of(row, "KernelName"), where, trial);
     read_configuration(row, where, trial);
-    if (!set_outcome(kKttWords, row.text_of("Status"), trial)) {
-      throw UserError(fmt::format("'{}' is not a known status", row.text_of("Status")), where.at("Status"),
+    if (!set_outcome(kKttWords, text_of(row, "Status"), trial)) {
+      throw UserError(fmt::format("'{}' is not a known status", text_of(row, "Status")), where.at("Status"),
                       known_words(kKttWords));
     }
-    const auto results = row.find("ComputationResults");
-    if (results && results->is(Tree::Kind::list)) read_registers(*results, trial);
+    const JsonValue* results = find(row, "ComputationResults");
+    if (results != nullptr && results->IsArray()) read_registers(*results, trial);
     if (trial.outcome != Outcome::ok) return;
-    auto time = row.number_of("TotalDuration");
+    auto time = number_of(row, "TotalDuration");
     if (time) time = *time * unit_;
-    set_times(time, std::nullopt, unit_, where.at("TotalDuration"), trial);
+    set_times(time, nullptr, unit_, where.at("TotalDuration"), trial);
   }
 
  private:
@@ -62,20 +62,20 @@ class KttFormat : public ForeignFormat {
     trial.operation = trial.template_name;
   }
 
-  static void read_configuration(const Branch& row, const Where& where, Trial& trial) {
-    const auto configuration = row.find("Configuration");
-    if (!configuration || !configuration->is(Tree::Kind::list)) {
+  static void read_configuration(const JsonValue& row, const Where& where, Trial& trial) {
+    const JsonValue* configuration = find(row, "Configuration");
+    if (configuration == nullptr || !configuration->IsArray()) {
       throw UserError("the row has no configuration", where.at("Configuration"), "Is this an output of KTT?");
     }
     trial.parameters = "{";
     std::vector<std::string_view> names;
-    for (const Branch pair : *configuration) {
-      const auto value = pair.find("Value");
-      if (!value || pair.text_of("Name").empty()) {
+    for (const JsonValue& pair : configuration->GetArray()) {
+      const JsonValue* value = find(pair, "Value");
+      if (value == nullptr || text_of(pair, "Name").empty()) {
         throw UserError("a parameter lacks its name or its value", where.at("Configuration"),
                         "Correct or remove the row.");
       }
-      const std::string_view name = names.emplace_back(pair.text_of("Name"));
+      const std::string_view name = names.emplace_back(text_of(pair, "Name"));
       if (std::count(names.begin(), names.end(), name) > 1)
         throw named_twice(name, where.at("Configuration"));
       add_parameter(name, *value, where.at("Configuration"), trial.parameters);
@@ -84,13 +84,13 @@ class KttFormat : public ForeignFormat {
   }
 
   /// Of the only kernel function: where there are several, their registers are of different kernels.
-  static void read_registers(const Branch& results, Trial& trial) {
+  static void read_registers(const JsonValue& results, Trial& trial) {
     int functions = 0;
-    for (const Branch result : results) {
-      const auto data = result.find("CompilationData");
-      const auto count = data ? data->find("RegistersCount") : std::nullopt;
-      if (count && count->is(Tree::Kind::integer) && is_figure(count->number()) && ++functions == 1)
-        trial.registers = count->integer();
+    for (const JsonValue& result : results.GetArray()) {
+      const JsonValue* data = find(result, "CompilationData");
+      const JsonValue* count = data == nullptr ? nullptr : find(*data, "RegistersCount");
+      if (count != nullptr && count->IsInt64() && is_figure(count->GetDouble()) && ++functions == 1)
+        trial.registers = count->GetInt64();
     }
     if (functions > 1) trial.registers.reset();
   }
@@ -101,7 +101,7 @@ class KttFormat : public ForeignFormat {
 
 }  // namespace
 
-std::unique_ptr<ForeignFormat> make_ktt_format(const Header& header, const ImportFacts& facts,
+std::unique_ptr<ForeignFormat> make_ktt_format(const JsonValue& header, const ImportFacts& facts,
                                                const std::string& file) {
   return std::make_unique<KttFormat>(header, facts, file);
 }

@@ -16,21 +16,19 @@ namespace tiletune {
 namespace {
 
 /// None: the column cannot have this value.
-std::optional<Cell> cell_of(const Branch& value, CellType type, const Where& where) {
-  using Kind = Tree::Kind;
-  if (value.is(Kind::null)) return Cell();
+std::optional<Cell> cell_of(const JsonValue& value, CellType type, const Where& where) {
+  if (value.IsNull()) return Cell();
   switch (type) {
     case CellType::integer:
-      return value.is(Kind::integer) ? std::optional<Cell>(value.integer()) : std::nullopt;
+      return value.IsInt64() ? std::optional<Cell>(value.GetInt64()) : std::nullopt;
     case CellType::real:
-      return value.is_number() ? std::optional<Cell>(value.number()) : std::nullopt;
+      return value.IsNumber() ? std::optional<Cell>(value.GetDouble()) : std::nullopt;
     case CellType::text:
-      return value.is(Kind::text) ? std::optional<Cell>(std::string(value.text())) : std::nullopt;
+      return value.IsString() ? std::optional<Cell>(std::string(text(value))) : std::nullopt;
     case CellType::json:
       return Cell(to_json_text(value));
     case CellType::blob:
-      return value.is(Kind::list) ? std::optional<Cell>(pack_samples(numbers_of(value, where)))
-                                  : std::nullopt;
+      return value.IsArray() ? std::optional<Cell>(pack_samples(numbers_of(value, where))) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -78,35 +76,34 @@ void check_facts(const Trial& trial, const ImportFacts& facts, const Where& wher
   if (trial.kind == "kernel") check_same(trial.template_name, facts, &ImportFacts::kernel, "--kernel", where);
 }
 
-void read_sweeps(const Branch& object, const Where& where, Trial& trial) {
+void read_sweeps(const JsonValue& object, const Where& where, Trial& trial) {
   trial.sweeps = {trial.sweep_id, trial.seen_in_sweep};
-  const auto list = object.find("sweeps");
-  if (!list) return;
-  if (!list->is(Tree::Kind::list)) throw UserError("not a list", where.at("sweeps"), "Correct it.");
-  for (const Branch sweep : *list) {
-    if (!sweep.is(Tree::Kind::integer))
-      throw UserError("not a list of sweeps", where.at("sweeps"), "Correct it.");
-    trial.sweeps.push_back(sweep.integer());
+  const JsonValue* list = find(object, "sweeps");
+  if (list == nullptr) return;
+  if (!list->IsArray()) throw UserError("not a list", where.at("sweeps"), "Correct it.");
+  for (const JsonValue& sweep : list->GetArray()) {
+    if (!sweep.IsInt64()) throw UserError("not a list of sweeps", where.at("sweeps"), "Correct it.");
+    trial.sweeps.push_back(sweep.GetInt64());
   }
 }
 
 }  // namespace
 
-std::vector<double> numbers_of(const Branch& list, const Where& where) {
-  if (!list.is(Tree::Kind::list)) throw UserError("not a list", where, "Correct it.");
+std::vector<double> numbers_of(const JsonValue& list, const Where& where) {
+  if (!list.IsArray()) throw UserError("not a list", where, "Correct it.");
   std::vector<double> numbers;
-  for (const Branch number : list) {
-    if (!number.is_number())
+  for (const JsonValue& number : list.GetArray()) {
+    if (!number.IsNumber())
       throw UserError("not a number", where.at(numbers.size()), "Correct or remove the row.");
-    numbers.push_back(number.number());
+    numbers.push_back(number.GetDouble());
   }
   return numbers;
 }
 
-void read_own_columns(const Branch& object, const Where& where, const ImportFacts& facts, Trial& trial) {
+void read_own_columns(const JsonValue& object, const Where& where, const ImportFacts& facts, Trial& trial) {
   for (const Column& column : trial_columns()) {
-    const auto value = object.find(column.name);
-    if (!value) continue;
+    const JsonValue* value = find(object, column.name);
+    if (value == nullptr) continue;
     const auto cell = cell_of(*value, column.type, where.at(column.name));
     if (!cell)
       throw UserError(fmt::format("not a value of the column {}", column.name), where.at(column.name),
@@ -131,27 +128,28 @@ void read_own_columns(const Branch& object, const Where& where, const ImportFact
   check_facts(trial, facts, where);
 }
 
-SweepRecord read_sweep(const Branch& object) {
+SweepRecord read_sweep(const JsonValue& object) {
   SweepRecord sweep;
-  const auto id = object.find("id");
-  if (id && id->is(Tree::Kind::integer)) sweep.id = id->integer();
-  for (const SweepColumn& column : sweep_columns()) sweep.*column.member = object.text_of(column.name);
+  const JsonValue* id = find(object, "id");
+  if (id != nullptr && id->IsInt64()) sweep.id = id->GetInt64();
+  for (const SweepColumn& column : sweep_columns()) sweep.*column.member = text_of(object, column.name);
   return sweep;
 }
 
-CalibrationRecord read_calibration(const Branch& object, const Where& where) {
+CalibrationRecord read_calibration(const JsonValue& object, const Where& where) {
   CalibrationRecord calibration;
   for (const CalibrationColumn& column : calibration_columns()) {
-    const auto value = object.find(column.name);
-    const auto* text = std::get_if<0>(&column.member);
+    const JsonValue* value = find(object, column.name);
+    const auto* text_member = std::get_if<0>(&column.member);
     const auto* number = std::get_if<1>(&column.member);
-    if (number != nullptr && value && value->is(Tree::Kind::null)) continue;  // It was not finite.
-    if (number != nullptr && !value && column.name == std::string_view("read_gbs")) continue;  // version 1
-    if (!value || !(text != nullptr ? value->is(Tree::Kind::text) : value->is_number()))
+    if (number != nullptr && value != nullptr && value->IsNull()) continue;  // It was not finite.
+    if (number != nullptr && value == nullptr && column.name == std::string_view("read_gbs"))
+      continue;  // version 1
+    if (value == nullptr || !(text_member != nullptr ? value->IsString() : value->IsNumber()))
       throw UserError(fmt::format("not a value of the column {}", column.name), where.at(column.name),
                       "Correct it.");
-    if (text != nullptr) calibration.** text = value->text();
-    if (number != nullptr) calibration.** number = value->number();
+    if (text_member != nullptr) calibration.** text_member = text(*value);
+    if (number != nullptr) calibration.** number = value->GetDouble();
   }
   check_moment(calibration.recorded_at, where);
   return calibration;

@@ -13,29 +13,29 @@ namespace {
 
 class OwnFormat : public ForeignFormat {
  public:
-  OwnFormat(const Header& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
-    const auto version = header.find("tiletune_trials");
-    if (!version || !version->is(Tree::Kind::integer) || version->integer() < 1 ||
-        version->integer() > kNewest) {
+  OwnFormat(const JsonValue& header, const ImportFacts& facts, const std::string& file) : facts_(facts) {
+    const JsonValue* version = find(header, "tiletune_trials");
+    if (version == nullptr || !version->IsInt64() || version->GetInt64() < 1 ||
+        version->GetInt64() > kNewest) {
       throw UserError(fmt::format("\"tiletune_trials\": {} is missing", kNewest),
                       Where{file, "/tiletune_trials"}, "Import what 'tiletune export' wrote.");
     }
-    cold_was_dirty_ = version->integer() == 1;
+    cold_was_dirty_ = version->GetInt64() == 1;
     time_unit("us", facts, Where{file, ""});  // as the columns are; throws for another
     const auto each = [&](const char* name, const auto& visit) {
-      const auto list = header.find(name);
-      if (!list || !list->is(Tree::Kind::list)) return;
-      for (const Branch element : *list) visit(element);
+      const JsonValue* list = find(header, name);
+      if (list == nullptr || !list->IsArray()) return;
+      for (const JsonValue& element : list->GetArray()) visit(element);
     };
-    each("sweeps", [&](const Branch& sweep) { sweeps_.push_back(read_sweep(sweep)); });
-    each("calibrations", [&](const Branch& calibration) {
+    each("sweeps", [&](const JsonValue& sweep) { sweeps_.push_back(read_sweep(sweep)); });
+    each("calibrations", [&](const JsonValue& calibration) {
       calibrations_.push_back(read_calibration(calibration, Where{file, "/calibrations"}));
     });
   }
 
   std::string name() const override { return "tiletune export"; }
   bool own() const override { return true; }
-  void read(const Branch& row, const Where& where, Trial& trial) override {
+  void read(const JsonValue& row, const Where& where, Trial& trial) override {
     read_own_columns(row, where, facts_, trial);
     if (cold_was_dirty_ && trial.cache == "cold") trial.cache = "dirty";
   }
@@ -53,7 +53,7 @@ class OwnFormat : public ForeignFormat {
 
 }  // namespace
 
-std::unique_ptr<ForeignFormat> make_own_format(const Header& header, const ImportFacts& facts,
+std::unique_ptr<ForeignFormat> make_own_format(const JsonValue& header, const ImportFacts& facts,
                                                const std::string& file) {
   return std::make_unique<OwnFormat>(header, facts, file);
 }

@@ -55,25 +55,19 @@ void check_problem(const std::string& problem, const Where& where) {
                   "Correct it.");
 }
 
-/// Whether a number that it is, or that lies in it, cannot be written as it was.
-bool holds_lost_number(const Branch& value) {
-  if (value.is(Tree::Kind::list) || value.is(Tree::Kind::object)) {
-    for (const Branch child : value) {
-      if (holds_lost_number(child)) return true;
-    }
-    return false;
+/// Whether a number that it is, or that lies in it, may not be what was written: a larger integer is read as
+/// the nearest double.
+bool holds_lost_number(const JsonValue& value) {
+  if (value.IsArray()) return std::any_of(value.Begin(), value.End(), holds_lost_number);
+  if (value.IsObject()) {
+    return std::any_of(value.MemberBegin(), value.MemberEnd(),
+                       [](const auto& member) { return holds_lost_number(member.value); });
   }
-  return value.is(Tree::Kind::number) && (value.is_rounded_integer() || !std::isfinite(value.number()));
+  constexpr double kBeyondIntegers = 9223372036854775808.0;
+  return value.IsNumber() && !value.IsInt64() && !(std::abs(value.GetDouble()) < kBeyondIntegers);
 }
 
 }  // namespace
-
-std::optional<Branch> Header::find(std::string_view name) const {
-  for (const auto& [key, tree] : members_) {
-    if (key == name) return tree.root();
-  }
-  return std::nullopt;
-}
 
 void check_same(std::string_view in_file, const ImportFacts& facts, std::string ImportFacts::*fact,
                 std::string_view option, const Where& where) {
@@ -102,33 +96,35 @@ Trial shared_row(const std::string& tool, const std::string& file, std::string_v
   return trial;
 }
 
-std::string problem_text(const std::optional<Branch>& problem_size) {
-  if (!problem_size) return "";
-  if (problem_size->is(Tree::Kind::integer)) return std::to_string(problem_size->integer());
-  if (problem_size->is(Tree::Kind::text)) return std::string(problem_size->text());
-  std::string text;
-  if (!problem_size->is(Tree::Kind::list)) return text;
-  for (const Branch size : *problem_size) {
-    if (!size.is(Tree::Kind::integer)) return "";
-    text += (text.empty() ? "" : "x") + std::to_string(size.integer());
+std::string problem_text(const JsonValue* problem_size) {
+  if (problem_size == nullptr) return "";
+  if (problem_size->IsInt64()) return std::to_string(problem_size->GetInt64());
+  if (problem_size->IsString()) return std::string(text(*problem_size));
+  std::string sizes;
+  if (!problem_size->IsArray()) return sizes;
+  for (const JsonValue& size : problem_size->GetArray()) {
+    if (!size.IsInt64()) return "";
+    sizes += (sizes.empty() ? "" : "x") + std::to_string(size.GetInt64());
   }
-  return text;
+  return sizes;
 }
 
 bool is_sizes(const std::string& problem) { return written_sizes(problem).has_value(); }
 
-void add_parameter(std::string_view name, const Branch& value, const Where& where, std::string& parameters) {
+void add_parameter(std::string_view name, const JsonValue& value, const Where& where,
+                   std::string& parameters) {
   if (holds_lost_number(value)) {
     throw UserError(
-        fmt::format("the parameter '{}' holds an integer outside int64, NaN or Infinity, where two "
-                    "values would become one",
+        fmt::format("the parameter '{}' holds a number beyond 2^63, NaN or Infinity, where two values "
+                    "would become one",
                     name),
         where, "Write it as a string.");
   }
   if (parameters.size() > 1) parameters += ',';
-  append_json_string(parameters, name);
+  parameters += to_json_text(
+      JsonValue(rapidjson::StringRef(name.data(), static_cast<rapidjson::SizeType>(name.size()))));
   parameters += ':';
-  append_json(parameters, value);
+  parameters += to_json_text(value);
 }
 
 UserError named_twice(std::string_view name, const Where& where) {
@@ -160,19 +156,19 @@ bool is_figure(double value) {
   return value >= 0 && value <= kBeyondAny;
 }
 
-std::optional<double> figure_of(const Branch& object, std::string_view name) {
-  const auto number = object.number_of(name);
+std::optional<double> figure_of(const JsonValue& object, std::string_view name) {
+  const auto number = number_of(object, name);
   return number && is_figure(*number) ? number : std::nullopt;
 }
 
-void set_times(std::optional<double> mean_us, const std::optional<Branch>& samples, double unit_us,
-               const Where& where, Trial& trial) {
+void set_times(std::optional<double> mean_us, const JsonValue* samples, double unit_us, const Where& where,
+               Trial& trial) {
   Samples taken;
-  if (samples && samples->is(Tree::Kind::list)) {
-    for (const Branch sample : *samples) {
-      if (!sample.is_number())
+  if (samples != nullptr && samples->IsArray()) {
+    for (const JsonValue& sample : samples->GetArray()) {
+      if (!sample.IsNumber())
         throw UserError("a sample is not a number", where, "Correct or remove the row.");
-      taken.times_us.push_back(sample.number() * unit_us);
+      taken.times_us.push_back(sample.GetDouble() * unit_us);
       check_time(taken.times_us.back(), where);
     }
   }

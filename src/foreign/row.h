@@ -20,15 +20,16 @@ void check_same(std::string_view in_file, const ImportFacts& facts, std::string 
                 std::string_view option, const Where& where);
 
 /// "4096x4096" of [4096, 4096], 4096 or "4096"; another text is the problem's name; empty for what is
-/// neither.
-std::string problem_text(const std::optional<Branch>& problem_size);
+/// neither, and for null.
+std::string problem_text(const JsonValue* problem_size);
 
 /// Whether a problem is known by its sizes, as in "4096x4096" or "1000x77 lda=80", and not by a name.
 bool is_sizes(const std::string& problem);
 
 /// Puts `"name":value` behind what `parameters`, JSON text from its '{' on, holds. Throws UserError, at
 /// `where`, for a number that it is or holds and that cannot be kept: two configurations could become one.
-void add_parameter(std::string_view name, const Branch& value, const Where& where, std::string& parameters);
+void add_parameter(std::string_view name, const JsonValue& value, const Where& where,
+                   std::string& parameters);
 
 /// What to say of a configuration, or of a list of parameters, that has a name twice.
 UserError named_twice(std::string_view name, const Where& where);
@@ -70,11 +71,12 @@ std::string known_words(const std::array<ForeignOutcome, N>& words) {
 bool is_figure(double value);
 
 /// The number of such a member; none where it cannot be so.
-std::optional<double> figure_of(const Branch& object, std::string_view name);
+std::optional<double> figure_of(const JsonValue& object, std::string_view name);
 
 /// The times of a configuration that ran: the tool's own figure, which is a mean, and its samples, if it
-/// keeps them. Throws UserError where there is neither, one is not a time, or they cannot be of one unit.
-void set_times(std::optional<double> mean_us, const std::optional<Branch>& samples, double unit_us,
-               const Where& where, Trial& trial);
+/// keeps them (otherwise null). Throws UserError where there is neither, one is not a time, or they cannot be
+/// of one unit.
+void set_times(std::optional<double> mean_us, const JsonValue* samples, double unit_us, const Where& where,
+               Trial& trial);
 
 }  // namespace tiletune

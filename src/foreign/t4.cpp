@@ -24,31 +24,30 @@ constexpr std::array kT4Words{
     ForeignOutcome{"timeout", Outcome::timeout, "took too long"}};
 
 /// The measurement of the first objective; where that is not a time, the one called "time".
-std::optional<Branch> time_of(const Branch& row) {
-  const auto measurements = row.find("measurements");
-  if (!measurements || !measurements->is(Tree::Kind::list)) return std::nullopt;
-  for (const Branch measurement : *measurements) {
-    if (measurement.text_of("name") == "time") return measurement;
+const JsonValue* time_of(const JsonValue& row) {
+  const JsonValue* measurements = find(row, "measurements");
+  if (measurements == nullptr || !measurements->IsArray()) return nullptr;
+  for (const JsonValue& measurement : measurements->GetArray()) {
+    if (text_of(measurement, "name") == "time") return &measurement;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 /// Whether the row's `correctness` says so, whatever its `invalidity` says.
-bool is_wrong(const Branch& row) {
-  const auto correctness = row.find("correctness");
-  if (!correctness) return false;
-  if (correctness->is(Tree::Kind::boolean)) return !correctness->truth();
-  return correctness->is_number() && correctness->number() == 0;
+bool is_wrong(const JsonValue& row) {
+  const JsonValue* correctness = find(row, "correctness");
+  if (correctness == nullptr) return false;
+  return correctness->IsFalse() || (correctness->IsNumber() && correctness->GetDouble() == 0);
 }
 
 class T4Format : public ForeignFormat {
  public:
-  T4Format(const Header& header, const ImportFacts& facts, const std::string& file)
+  T4Format(const JsonValue& header, const ImportFacts& facts, const std::string& file)
       : facts_(facts), metadata_place_{file, "/metadata"} {
-    const auto metadata = header.find("metadata");
-    if (metadata) timeunit_ = metadata->text_of("timeunit");
-    const auto own = metadata ? metadata->find("tiletune") : std::nullopt;
-    if (own) {
+    const JsonValue* metadata = find(header, "metadata");
+    const JsonValue* own = metadata == nullptr ? nullptr : find(*metadata, "tiletune");
+    if (metadata != nullptr) timeunit_ = text_of(*metadata, "timeunit");
+    if (own != nullptr) {
       read_own(*own);
     } else {
       shared_ = shared_row("T4", file, "", "", "", facts);
@@ -57,9 +56,9 @@ class T4Format : public ForeignFormat {
 
   std::string name() const override { return own_ ? "tiletune T4 export" : "T4 results"; }
 
-  void read(const Branch& row, const Where& where, Trial& trial) override {
-    const auto configuration = row.find("configuration");
-    if (!configuration || !configuration->is(Tree::Kind::object)) {
+  void read(const JsonValue& row, const Where& where, Trial& trial) override {
+    const JsonValue* configuration = find(row, "configuration");
+    if (configuration == nullptr || !configuration->IsObject()) {
       throw UserError("the row has no configuration", where.at("configuration"),
                       "Is this a file of T4 results?");
     }
@@ -68,7 +67,7 @@ class T4Format : public ForeignFormat {
       return read_own_row(row, where, trial);
     }
     read_configuration(*configuration, where.at("configuration"), trial);
-    trial.recorded_at = utc_time(row.text_of("timestamp"));
+    trial.recorded_at = utc_time(text_of(row, "timestamp"));
     read_result(row, where, trial);
   }
 
@@ -78,52 +77,51 @@ class T4Format : public ForeignFormat {
   std::vector<Trial> other_rows() override { return std::move(other_rows_); }
 
  private:
-  void read_own(const Branch& own) {
+  void read_own(const JsonValue& own) {
     own_ = true;
     const auto each = [&](const char* name, const auto& visit) {
-      const auto list = own.find(name);
-      if (!list || !list->is(Tree::Kind::list)) return;
-      for (const Branch element : *list) visit(element);
+      const JsonValue* list = find(own, name);
+      if (list == nullptr || !list->IsArray()) return;
+      for (const JsonValue& element : list->GetArray()) visit(element);
     };
-    each("sweeps", [&](const Branch& sweep) { sweeps_.push_back(read_sweep(sweep)); });
-    each("calibrations", [&](const Branch& calibration) {
+    each("sweeps", [&](const JsonValue& sweep) { sweeps_.push_back(read_sweep(sweep)); });
+    each("calibrations", [&](const JsonValue& calibration) {
       const Where where = metadata_place_.at("tiletune").at("calibrations");
       calibrations_.push_back(read_calibration(calibration, where));
     });
     const Where other_rows = metadata_place_.at("tiletune").at("other_rows");
-    each("other_rows", [&](const Branch& row) {
+    each("other_rows", [&](const JsonValue& row) {
       const Where where = other_rows.at(other_rows_.size());
-      if (!row.is(Tree::Kind::object))
-        throw UserError("a row must be an object", where, "Correct or remove it.");
+      if (!row.IsObject()) throw UserError("a row must be an object", where, "Correct or remove it.");
       read_own_columns(row, where, facts_, other_rows_.emplace_back());
     });
   }
 
-  void read_own_row(const Branch& row, const Where& where, Trial& trial) const {
-    const auto columns = row.find("tiletune");
-    if (!columns) {
+  void read_own_row(const JsonValue& row, const Where& where, Trial& trial) const {
+    const JsonValue* columns = find(row, "tiletune");
+    if (columns == nullptr) {
       throw UserError("the row lacks tiletune's own columns", where.at("tiletune"),
                       "Export it again, or remove 'tiletune' from 'metadata' too.");
     }
-    const auto times = row.find("times");
-    const auto samples = times ? times->find("runtimes") : std::nullopt;
-    if (samples) trial.samples_us = numbers_of(*samples, where.at("times").at("runtimes"));
+    const JsonValue* times = find(row, "times");
+    const JsonValue* samples = times == nullptr ? nullptr : find(*times, "runtimes");
+    if (samples != nullptr) trial.samples_us = numbers_of(*samples, where.at("times").at("runtimes"));
     read_own_columns(*columns, where.at("tiletune"), facts_, trial);
   }
 
-  static void read_configuration(const Branch& configuration, const Where& where, Trial& trial) {
+  static void read_configuration(const JsonValue& configuration, const Where& where, Trial& trial) {
     trial.parameters = "{";
     std::vector<std::string_view> names;
-    for (const Branch value : configuration) {
-      names.push_back(value.key());
-      if (std::count(names.begin(), names.end(), value.key()) > 1) throw named_twice(value.key(), where);
-      add_parameter(value.key(), value, where, trial.parameters);
+    for (const auto& member : configuration.GetObject()) {
+      const std::string_view name = names.emplace_back(text(member.name));
+      if (std::count(names.begin(), names.end(), name) > 1) throw named_twice(name, where);
+      add_parameter(name, member.value, where, trial.parameters);
     }
     trial.parameters += '}';
   }
 
-  void read_result(const Branch& row, const Where& where, Trial& trial) const {
-    const std::string_view invalidity = row.text_of("invalidity");
+  void read_result(const JsonValue& row, const Where& where, Trial& trial) const {
+    const std::string_view invalidity = text_of(row, "invalidity");
     if (!set_outcome(kT4Words, invalidity, trial)) {
       throw UserError(fmt::format("'{}' is not a known invalidity", invalidity), where.at("invalidity"),
                       known_words(kT4Words));
@@ -132,21 +130,22 @@ class T4Format : public ForeignFormat {
       trial.outcome = Outcome::wrong_result;
       trial.reason = "its results are wrong (correctness 0)";
     }
-    const auto time = time_of(row);
-    std::optional<Branch> value;
-    if (time) value = time->find("value");
+    const JsonValue* time = time_of(row);
+    const JsonValue* value = time == nullptr ? nullptr : find(*time, "value");
     // The tool's own word says more than T4's.
-    if (trial.outcome != Outcome::ok && value && value->is(Tree::Kind::text))
-      trial.reason = trial.reason.substr(0, trial.reason.rfind('(') + 1) + std::string(value->text()) + ")";
-    const auto times = row.find("times");
-    if (times) read_compile_time(*times, where, trial);
+    if (trial.outcome != Outcome::ok && value != nullptr && value->IsString())
+      trial.reason = trial.reason.substr(0, trial.reason.rfind('(') + 1) + std::string(text(*value)) + ")";
+    const JsonValue* times = find(row, "times");
+    if (times != nullptr) read_compile_time(*times, where, trial);
     if (trial.outcome != Outcome::ok) return;
     std::optional<double> mean_us;
-    if (value && value->is_number()) mean_us = value->number() * unit(time->text_of("unit"), where);
-    set_times(mean_us, times ? times->find("runtimes") : std::nullopt, unit("", where), where, trial);
+    if (value != nullptr && value->IsNumber())
+      mean_us = value->GetDouble() * unit(text_of(*time, "unit"), where);
+    const JsonValue* samples = times == nullptr ? nullptr : find(*times, "runtimes");
+    set_times(mean_us, samples, unit("", where), where, trial);
   }
 
-  void read_compile_time(const Branch& times, const Where& where, Trial& trial) const {
+  void read_compile_time(const JsonValue& times, const Where& where, Trial& trial) const {
     auto compilation = figure_of(times, "compilation_time");
     if (!compilation) compilation = figure_of(times, "compilation");
     if (compilation) {
@@ -173,7 +172,7 @@ class T4Format : public ForeignFormat {
 
 }  // namespace
 
-std::unique_ptr<ForeignFormat> make_t4_format(const Header& header, const ImportFacts& facts,
+std::unique_ptr<ForeignFormat> make_t4_format(const JsonValue& header, const ImportFacts& facts,
                                               const std::string& file) {
   return std::make_unique<T4Format>(header, facts, file);
 }

@@ -98,16 +98,9 @@ Json joined_json(const Comparison& comparison, const JoinedTemplate& joined) {
   Json object{{"template", joined.name}, {"sides", Json::array()}};
   for (const std::size_t side : joined.sides) object["sides"].push_back(comparison.sides[side].name);
   object["by"] = joined.by;
-  object["without"] = joined.ignored;
-  object["completed"] = Json::array();
-  for (const CompletedRows& completed : joined.completed) {
-    Json values = Json::object();
-    for (const auto& [parameter, value] : completed.values)
-      values[parameter] = json_of(value, CellType::json);
-    object["completed"].push_back({{"side", comparison.sides[completed.side].name},
-                                   {"values", values},
-                                   {"configurations", completed.configurations}});
-  }
+  object["left_out"] = Json::array();
+  for (const auto& [side, parameters] : joined.left_out)
+    object["left_out"].push_back({{"side", comparison.sides[side].name}, {"parameters", parameters}});
   object["apart"] = joined.apart;
   return object;
 }

@@ -39,65 +39,49 @@ std::string listed(const std::set<std::string>& names) {
   return join(std::vector<std::string>(names.begin(), names.end()), ", ");
 }
 
-/// Without one of them.
-std::string names_of(const Comparison& comparison, const std::set<std::size_t>& sides,
-                     std::optional<std::size_t> without = {}) {
+std::string names_of(const Comparison& comparison, const std::set<std::size_t>& sides) {
   std::vector<std::string> names;
-  for (const std::size_t side : sides) {
-    if (side != without) names.push_back(comparison.sides[side].name);
-  }
+  for (const std::size_t side : sides) names.push_back(comparison.sides[side].name);
   return join(names, ", ");
 }
 
-std::string completed_line(const Comparison& comparison, const std::string& kernel,
-                           const CompletedRows& completed, const std::set<std::size_t>& sides) {
-  std::string values;
-  for (const auto& [name, value] : completed.values)
-    values += fmt::format("{}{}={}", values.empty() ? "" : " ", name, value);
-  return printable(
-      fmt::format("{}: rows of {} list fewer parameters than those of {}; they are taken to have {}, the "
-                  "only values for which all their {} configurations exist there",
-                  comparison.sides[completed.side].name, kernel, names_of(comparison, sides, completed.side),
-                  values, completed.configurations));
+using LeftOut = std::map<std::size_t, std::set<std::string>>;
+
+/// "B leaves out X, Y; C leaves out Z"
+std::string left_out_text(const Comparison& comparison, const LeftOut& left_out) {
+  std::vector<std::string> texts;
+  for (const auto& [side, parameters] : left_out)
+    texts.push_back(fmt::format("{} leaves out {}", comparison.sides[side].name, listed(parameters)));
+  return join(texts, "; ");
 }
 
-/// By template, side and values: the sides that it is said of.
-using CompletedLines =
-    std::map<std::tuple<std::string, std::size_t, std::map<std::string, std::string>>, std::set<std::size_t>>;
-
 /// The same is often to be said of several pairs of sides.
-void add_completed(const Comparison& comparison, const ComparedProblem& problem,
-                   std::vector<std::string>& lines) {
-  CompletedLines sides;
+void add_left_out_parameters(const Comparison& comparison, const ComparedProblem& problem,
+                             std::vector<std::string>& lines) {
+  std::map<std::tuple<std::string, std::set<std::string>, LeftOut>, std::set<std::size_t>> all;
   for (const JoinedTemplate& joined : problem.joined) {
-    for (const CompletedRows& rows : joined.completed)
-      sides[{joined.name, rows.side, rows.values}].insert(joined.sides.begin(), joined.sides.end());
+    if (!joined.left_out.empty())
+      all[{joined.name, joined.by, joined.left_out}].insert(joined.sides.begin(), joined.sides.end());
   }
-  for (const JoinedTemplate& joined : problem.joined) {
-    for (const CompletedRows& rows : joined.completed) {
-      const auto unsaid = sides.extract({joined.name, rows.side, rows.values});
-      if (!unsaid.empty()) lines.push_back(completed_line(comparison, joined.name, rows, unsaid.mapped()));
-    }
+  for (const auto& [what, sides] : all) {
+    const auto& [kernel, by, left_out] = what;
+    const std::string how = by.empty()
+                                ? "not joined, because no parameter is in all of them"
+                                : fmt::format("joined on {}, and the fastest of each counts", listed(by));
+    lines.push_back(printable(fmt::format("{}: rows of {} are {}: {}", names_of(comparison, sides), kernel,
+                                          how, left_out_text(comparison, left_out))));
   }
 }
 
 void add_joined(const Comparison& comparison, const ComparedProblem& problem,
                 std::vector<std::string>& lines) {
-  add_completed(comparison, problem, lines);
+  add_left_out_parameters(comparison, problem, lines);
   for (const JoinedTemplate& joined : problem.joined) {
+    if (joined.apart == 0) continue;
     const std::string sides = names_of(comparison, {joined.sides.begin(), joined.sides.end()});
-    if (!joined.ignored.empty()) {
-      lines.push_back(
-          printable(fmt::format("{}: rows of {} are joined on the parameters that all of these list, {}, and "
-                                "the fastest of each counts; not all "
-                                "list {}",
-                                sides, joined.name, listed(joined.by), listed(joined.ignored))));
-    }
-    if (joined.apart > 0) {
-      lines.push_back(
-          printable(fmt::format("{}: {} rows of {} list other parameters than {}, so they are not compared",
-                                sides, joined.apart, joined.name, listed(joined.by))));
-    }
+    lines.push_back(
+        printable(fmt::format("{}: {} rows of {} list other parameters than {}, so they are not compared",
+                              sides, joined.apart, joined.name, listed(joined.by))));
   }
 }
 

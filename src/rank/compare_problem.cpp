@@ -23,7 +23,7 @@ std::vector<std::size_t> present(const Sets& sides) {
 }
 
 JoinedRows joined_rows(const Sets& sides, const RowJoins& joins) {
-  return {sides, [&](std::size_t side, const RankingRow& row) { return joins.of(side, row); }};
+  return {sides, [&](const RankingRow& row) { return joins.of(row); }};
 }
 
 /// What ran on a side.
@@ -125,7 +125,7 @@ class ProblemComparer {
   void compare(std::size_t i, std::size_t j, const RowJoins& joins, const JoinedRows& joined) {
     const auto transfer = [&](std::size_t from, std::size_t to) {
       if (!runners_[from]) return;
-      const std::size_t configuration = joined.place_of(joins.of(from, *best(from)));
+      const std::size_t configuration = joined.place_of(joins.of(*best(from)));
       problem_.best_of[from].on[to] = standing(joined.row(configuration, to), to);
     };
     transfer(i, j);

@@ -21,13 +21,13 @@ bool in_order(const Entry& a, const Entry& b) {
 }  // namespace
 
 JoinedRows::JoinedRows(std::span<const ComparableRows* const> sides,
-                       const std::function<Identity(std::size_t side, const RankingRow&)>& identity)
+                       const std::function<Identity(const RankingRow&)>& identity)
     : sides_(sides.size()) {
   std::vector<Entry> entries;
   for (std::size_t side = 0; side < sides.size(); ++side) {
     if (sides[side] == nullptr) continue;
     for (const auto& rows : {sides[side]->kernels, sides[side]->failed}) {
-      for (const RankingRow& row : rows) entries.push_back({identity(side, row), side, &row});
+      for (const RankingRow& row : rows) entries.push_back({identity(row), side, &row});
     }
   }
   std::sort(entries.begin(), entries.end(), in_order);

@@ -16,7 +16,7 @@ class JoinedRows {
  public:
   /// A side without the problem has a null. Of a side's rows with one identity the fastest counts.
   JoinedRows(std::span<const ComparableRows* const> sides,
-             const std::function<Identity(std::size_t side, const RankingRow&)>& identity);
+             const std::function<Identity(const RankingRow&)>& identity);
 
   std::size_t size() const { return identities_.size(); }
   /// The row of a configuration on a side, which may have failed; null where it has none.

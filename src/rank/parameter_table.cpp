@@ -43,23 +43,22 @@ ParameterTable::ParameterTable(const std::vector<Side>& sides, const ReadParamet
 void ParameterTable::note_template(const std::string& kernel,
                                    const std::map<std::string, std::size_t>& lists) {
   ListedParameters listed{kernel, {}, {}};
-  std::map<std::string, std::size_t> uses;
+  std::set<std::string> parameters;
   std::size_t rows = 0;
   std::size_t values = 0;
   for (const auto& [list, count] : lists) {
     const std::vector<std::string> names = lines_of(list);
-    for (const std::string& name : std::set<std::string>(names.begin(), names.end())) ++uses[name];
+    parameters.insert(names.begin(), names.end());
     rows += count;
     values += count * names.size();
   }
-  for (const auto& entry : uses) listed.parameters.push_back(entry.first);
+  listed.parameters.assign(parameters.begin(), parameters.end());
   std::unordered_map<std::string, Order>& orders = orders_.emplace_back();
   for (const auto& entry : lists) {
     Order order;
     std::set<std::uint32_t> sorted;
     for (const std::string& name : lines_of(entry.first)) {
       order.places.push_back(place_of(listed.parameters, name));
-      order.is_rare.push_back(uses[name] < lists.size());
       sorted.insert(order.places.back());
     }
     const std::vector<std::uint32_t> list(sorted.begin(), sorted.end());
@@ -90,10 +89,7 @@ void ParameterTable::add(std::int64_t id, const Trial& trial) {
   std::size_t i = 0;
   std::string canonical;
   for_each_member(trial.parameters, [&](std::string_view /*name*/, std::string_view value) {
-    const std::uint64_t hash = checksum64(canonical_value(value, canonical));
-    values_[first + order.places[i]] = hash;
-    if (order.is_rare[i] && !texts_.contains(hash)) texts_.emplace(hash, value);
-    ++i;
+    values_[first + order.places[i++]] = checksum64(canonical_value(value, canonical));
   });
 }
 

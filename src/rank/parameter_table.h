@@ -45,15 +45,12 @@ class ParameterTable {
   const Row* find(std::int64_t id) const;
   /// What stands for the values, in the order of the row's list.
   std::span<const std::uint64_t> values(const Row& row) const;
-  /// A value as it is written, of a parameter that not all lists of its template have.
-  const std::string& text(std::uint64_t value) const { return texts_.at(value); }
 
  private:
   /// Where in a sorted list the parameters of a row go as they come.
   struct Order {
     std::uint32_t list = 0;
     std::vector<std::uint32_t> places;
-    std::vector<bool> is_rare;  ///< as they come: not all lists have it
   };
 
   void note_template(const std::string& kernel, const std::map<std::string, std::size_t>& lists);
@@ -64,7 +61,6 @@ class ParameterTable {
   std::vector<std::unordered_map<std::string, Order>> orders_;  ///< by template and names as written
   std::vector<Row> rows_;                                       ///< by id
   std::vector<std::uint64_t> values_;
-  std::unordered_map<std::uint64_t, std::string> texts_;
   std::string scratch_;
 };
 

@@ -102,15 +102,6 @@ Identity identity_of(std::string_view template_name, std::string_view parameters
   return identity_of(template_name, members, parameters.size());
 }
 
-Identity identity_by(std::string_view template_name, std::string_view parameters,
-                     const std::set<std::string, std::less<>>& names) {
-  Members members;
-  for_each_member(parameters, [&](std::string_view name, std::string_view value) {
-    if (names.contains(name)) members.emplace_back(name, value);
-  });
-  return identity_of(template_name, members, parameters.size());
-}
-
 std::string_view canonical_value(std::string_view value, std::string& scratch) {
   if (value == "true") return "1";
   if (value == "false" || value == "-0") return "0";

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -29,9 +28,6 @@ using Identity = std::array<std::uint64_t, 2>;
 /// written: 1, 1.0 and true are one value, as they are to Python, which writes them as they come. No template
 /// can list two of them for one parameter. Text that names no parameter stands for itself. As quick.
 Identity identity_of(std::string_view template_name, std::string_view parameters);
-/// The same by the parameters of some names alone.
-Identity identity_by(std::string_view template_name, std::string_view parameters,
-                     const std::set<std::string, std::less<>>& names);
 
 /// A value, as it is written in JSON, in the one way that identities know: "1" for "1.0" and "true". It is
 /// the value itself or in `scratch`.

@@ -34,10 +34,6 @@ std::int64_t Expression::evaluate_integer(std::span<const Value> slots) const {
   return impl_->run(slots, &space::evaluate_integer);
 }
 
-bool Expression::evaluate_condition(std::span<const Value> slots) const {
-  return space::is_true(impl_->run(slots, &space::evaluate));
-}
-
 double Expression::evaluate_number(std::span<const Value> slots) const {
   return impl_->run(slots, &space::evaluate_number);
 }

@@ -64,8 +64,6 @@ class Expression {
   Value evaluate(std::span<const Value> slots) const;
   /// As evaluate(); the result must be an integer (a float with an integral value counts).
   std::int64_t evaluate_integer(std::span<const Value> slots) const;
-  /// As evaluate(), as a condition: false, 0, 0.0 and "" are false.
-  bool evaluate_condition(std::span<const Value> slots) const;
   double evaluate_number(std::span<const Value> slots) const;
 
   /// Slots it reads, ascending, each once.

@@ -14,7 +14,6 @@
 #include "spec/policies.h"
 #include "spec/problem.h"
 #include "spec/scope.h"
-#include "spec/t1.h"
 #include "spec/template.h"
 #include "spec/values.h"
 
@@ -226,14 +225,15 @@ TuneSpec read_config(std::string text, const fs::path& file, const fs::path& fol
   spec.allow_outside_paths = options.allow_outside_paths;
   spec.config_json = std::move(text);
   const auto json = parse_json(spec.config_json, file.string());
-  if (is_t1(json)) {
-    TuneSpec t1 = read_t1(json, file, folder, options);
-    t1.file = spec.file;
-    t1.folder = spec.folder;
-    t1.allow_outside_paths = spec.allow_outside_paths;
-    t1.config_json = std::move(spec.config_json);
-    keep_templates(t1.templates, options.templates);
-    return t1;
+  if (options.read_other != nullptr) {
+    if (auto other = options.read_other(json, file, folder, options)) {
+      other->file = spec.file;
+      other->folder = spec.folder;
+      other->allow_outside_paths = spec.allow_outside_paths;
+      other->config_json = std::move(spec.config_json);
+      keep_templates(other->templates, options.templates);
+      return *std::move(other);
+    }
   }
   ObjectReader reader({json, {file.string(), ""}}, keys::kConfig);
   if (const auto node = reader.find("$schema")) read_string(*node);

@@ -1,12 +1,21 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "spec/tune_spec.h"
 
 namespace tiletune {
+
+struct LoadOptions;
+/// A document of another tool that stands for a config; nothing where it is none. Throws UserError.
+using ReadOther = std::optional<TuneSpec> (*)(const nlohmann::ordered_json& document,
+                                              const std::filesystem::path& file,
+                                              const std::filesystem::path& folder,
+                                              const LoadOptions& options);
 
 struct LoadOptions {
   /// Where templates are looked up by name; searched in order after the config's own folder.
@@ -17,11 +26,12 @@ struct LoadOptions {
   std::vector<std::string> problems;
   /// Keeps only these templates when not empty; unknown names are errors.
   std::vector<std::string> templates;
+  /// Asked before a document is taken for a config.
+  ReadOther read_other = nullptr;
 };
 
 /// Reads and validates a config and every manifest it names. Throws UserError with file, JSON pointer, what
-/// was found, what was expected and, for misspelt names, the nearest known one. A T1 tuning problem stands
-/// for a config of its kernel.
+/// was found, what was expected and, for misspelt names, the nearest known one.
 TuneSpec load_tune_spec(const std::filesystem::path& config, const LoadOptions& options);
 /// The same for a config that no file holds. `place` stands for the file in messages; templates are looked up
 /// in the options' folders alone.

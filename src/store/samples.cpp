@@ -1,16 +1,15 @@
 #include "store/samples.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <numeric>
-#include <optional>
+#include <memory>
+#include <new>
 
-#include "store/packed_bits.h"
+#include "base/error.h"
 
 namespace tiletune {
 
@@ -19,159 +18,159 @@ static_assert(std::endian::native == std::endian::little,
 
 namespace {
 
-enum Layout : std::uint8_t { doubles, binary, decimal };
+enum Layout : std::uint8_t { doubles, binary, decimal, deflated };
 
-/// Samples as multiples of a unit.
-struct Grid {
-  Layout layout = doubles;
-  int exponent = 0;  ///< the unit is 2^exponent or 10^-exponent
-  std::vector<std::int64_t> multiples = {};
-};
-
-constexpr std::array kPowersOfTen{1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
-/// Doubles hold all whole numbers up to here.
-constexpr double kLargestWhole = 9007199254740992.0;
-constexpr int kMantissaBits = 53;
-/// Differences of multiples stay within 64 bits.
-constexpr int kLargestMultipleBits = 62;
 /// Few bytes must not become gigabytes. A sweep takes at most 10000.
 constexpr std::size_t kMostPacked = std::size_t{1} << 14;
+/// Fewer have next to nothing in common, and an import of a million such rows would take half as long again.
+constexpr std::size_t kFewestPacked = 8;
+/// Of a deflated blob: its layout and the number of samples.
+constexpr std::size_t kHeadBytes = 3;
+/// A raw stream with the smallest window: samples are few, and a larger one takes longer to set up than to
+/// use.
+constexpr int kWindowBits = -9;
 
-double value_of(Layout layout, int exponent, std::int64_t multiple) {
-  const auto whole = static_cast<double>(multiple);
-  return layout == decimal ? whole / kPowersOfTen[static_cast<std::size_t>(exponent)]
-                           : std::ldexp(whole, exponent);
+[[noreturn]] void throw_broken(const std::string& why) {
+  throw UserError("packed samples cannot be read: " + why,
+                  "The row was not written by tiletune, or is damaged; measure that configuration again.");
 }
 
-/// A grid of that many digits behind the point, if all samples are on it.
-std::optional<Grid> decimal_grid(const std::vector<double>& samples, int digits) {
-  Grid grid{decimal, digits};
-  grid.multiples.reserve(samples.size());
-  for (const double sample : samples) {
-    const double multiple = std::nearbyint(sample * kPowersOfTen[static_cast<std::size_t>(digits)]);
-    if (!(std::abs(multiple) <= kLargestWhole)) return std::nullopt;
-    grid.multiples.push_back(static_cast<std::int64_t>(multiple));
-    if (value_of(decimal, digits, grid.multiples.back()) != sample) return std::nullopt;
-  }
-  return grid;
-}
-
-/// The grid of the lowest bit that is set in any sample.
-std::optional<Grid> binary_grid(const std::vector<double>& samples) {
-  int lowest = std::numeric_limits<int>::max();
-  int highest = std::numeric_limits<int>::min();
-  for (const double sample : samples) {
-    if (sample == 0) continue;
-    int exponent = 0;
-    const double mantissa = std::ldexp(std::frexp(sample, &exponent), kMantissaBits);
-    const auto whole = static_cast<std::uint64_t>(std::abs(mantissa));
-    lowest = std::min(lowest, exponent - kMantissaBits + std::countr_zero(whole));
-    highest = std::max(highest, exponent);
-  }
-  if (highest - std::int64_t{lowest} > kLargestMultipleBits) return std::nullopt;
-  Grid grid{binary, lowest};
-  grid.multiples.reserve(samples.size());
-  for (const double sample : samples)
-    grid.multiples.push_back(static_cast<std::int64_t>(std::ldexp(sample, -lowest)));
-  return grid;
-}
-
-Grid grid_of(const std::vector<double>& samples) {
-  const bool on_a_grid = std::all_of(samples.begin(), samples.end(), [](double sample) {
-    return std::isfinite(sample) && !(sample == 0 && std::signbit(sample));
-  });
-  if (!on_a_grid || samples.empty() || samples.size() > kMostPacked) return {};
-  for (int digits = 0; digits < static_cast<int>(kPowersOfTen.size()); ++digits) {
-    if (auto grid = decimal_grid(samples, digits)) return *std::move(grid);
-  }
-  return binary_grid(samples).value_or(Grid{});
-}
-
-Blob pack_doubles(const std::vector<double>& samples) {
-  Blob blob(1 + samples.size() * sizeof(double), doubles);
-  if (!samples.empty()) std::memcpy(blob.data() + 1, samples.data(), blob.size() - 1);
+/// Empty where it takes no fewer bytes than `plain`.
+Blob deflated_blob(const Blob& plain) {
+  constexpr int kLeastMemory = 1;
+  z_stream stream{};
+  if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kWindowBits, kLeastMemory,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
+  const std::unique_ptr<z_stream, decltype(&::deflateEnd)> end(&stream, ::deflateEnd);
+  Blob blob(plain.size() - 1);
+  const std::size_t count = (plain.size() - 1) / sizeof(double);
+  blob[0] = deflated;
+  blob[1] = static_cast<std::uint8_t>(count & 0xFF);
+  blob[2] = static_cast<std::uint8_t>(count >> 8);
+  stream.next_in = const_cast<Bytef*>(plain.data() + 1);
+  stream.avail_in = static_cast<uInt>(plain.size() - 1);
+  stream.next_out = blob.data() + kHeadBytes;
+  stream.avail_out = static_cast<uInt>(blob.size() - kHeadBytes);
+  if (::deflate(&stream, Z_FINISH) != Z_STREAM_END) return {};
+  blob.resize(kHeadBytes + stream.total_out);
   return blob;
 }
 
-Blob pack_grid(const Grid& grid) {
-  const std::int64_t smallest = *std::min_element(grid.multiples.begin(), grid.multiples.end());
-  const auto above = [&](std::int64_t multiple) {
-    return static_cast<std::uint64_t>(multiple) - static_cast<std::uint64_t>(smallest);
-  };
-  std::uint64_t step = 0;
-  std::uint64_t highest = 0;
-  for (const std::int64_t multiple : grid.multiples) {
-    step = std::gcd(step, above(multiple));
-    highest = std::max(highest, above(multiple));
-  }
-  const int width = step == 0 ? 0 : static_cast<int>(std::bit_width(highest / step));
-  BlobWriter blob;
-  blob.byte(grid.layout);
-  blob.zigzag(grid.exponent);
-  blob.varint(grid.multiples.size());
-  blob.zigzag(smallest);
-  blob.varint(step);
-  blob.byte(static_cast<std::uint8_t>(width));
-  for (const std::int64_t multiple : grid.multiples) {
-    if (width != 0) blob.bits(above(multiple) / step, width);
-  }
-  return blob.take();
+std::vector<double> inflate_samples(const Blob& blob) {
+  if (blob.size() < kHeadBytes) throw_broken("they end too early");
+  const std::size_t count = blob[1] | std::size_t{blob[2]} << 8;
+  if (count > kMostPacked) throw_broken(fmt::format("there are {}, at most {} can be", count, kMostPacked));
+  z_stream stream{};
+  if (::inflateInit2(&stream, kWindowBits) != Z_OK) throw std::bad_alloc();
+  const std::unique_ptr<z_stream, decltype(&::inflateEnd)> end(&stream, ::inflateEnd);
+  std::vector<double> samples(count);
+  stream.next_in = const_cast<Bytef*>(blob.data() + kHeadBytes);
+  stream.avail_in = static_cast<uInt>(blob.size() - kHeadBytes);
+  stream.next_out = reinterpret_cast<Bytef*>(samples.data());
+  stream.avail_out = static_cast<uInt>(count * sizeof(double));
+  if (::inflate(&stream, Z_FINISH) != Z_STREAM_END || stream.avail_out != 0 || stream.avail_in != 0)
+    throw_broken(fmt::format("{} bytes do not unpack to {} samples", blob.size(), count));
+  return samples;
 }
 
 std::vector<double> unpack_doubles(const Blob& blob) {
   const std::size_t bytes = blob.size() - 1;
   if (bytes % sizeof(double) != 0)
-    throw_broken_samples(fmt::format("{} bytes are not a whole number of doubles", bytes));
+    throw_broken(fmt::format("{} bytes are not a whole number of doubles", bytes));
   std::vector<double> samples(bytes / sizeof(double));
   if (!samples.empty()) std::memcpy(samples.data(), blob.data() + 1, bytes);
   return samples;
 }
 
-int read_exponent(BlobReader& reader, Layout layout) {
-  constexpr std::int64_t kMostBits = 1100;  // The exponents of doubles lie between.
-  const std::int64_t exponent = reader.zigzag();
-  const std::int64_t least = layout == decimal ? 0 : -kMostBits;
-  const std::int64_t most = layout == decimal ? std::int64_t{kPowersOfTen.size()} - 1 : kMostBits;
-  if (exponent < least || exponent > most)
-    throw_broken_samples(fmt::format("their exponent is {}", exponent));
-  return static_cast<int>(exponent);
-}
+/// What version 0.1 wrote, behind its layout: the exponent of the unit, the number of samples, the smallest
+/// one and the step (varints as in Protocol Buffers, the first and third with zigzag), a byte for the bits of
+/// each sample, and these, lowest first. A sample is unit * (smallest + step * bits).
+class MultiplesReader {
+ public:
+  explicit MultiplesReader(const Blob& blob) : blob_(blob) {}
 
-std::vector<double> unpack_grid(BlobReader& reader, Layout layout) {
-  const int exponent = read_exponent(reader, layout);
-  const std::uint64_t count = reader.varint();
-  const auto smallest = static_cast<std::uint64_t>(reader.zigzag());
-  const std::uint64_t step = reader.varint();
-  const int width = reader.byte();
-  if (count > kMostPacked || width > 64 ||
-      reader.remaining() != (count * static_cast<unsigned>(width) + 7) / 8) {
-    throw_broken_samples(fmt::format("{} of {} bits do not fill {} bytes", count, width, reader.remaining()));
+  std::vector<double> run() {
+    const std::int64_t exponent = zigzag();
+    const std::uint64_t count = varint();
+    const auto smallest = static_cast<std::uint64_t>(zigzag());
+    const std::uint64_t step = varint();
+    const unsigned width = byte();
+    const bool tenths = blob_[0] == decimal;
+    if (exponent < (tenths ? 0 : -kMostBits) || exponent > (tenths ? kMostDigits : kMostBits))
+      throw_broken(fmt::format("their exponent is {}", exponent));
+    if (count > kMostPacked || width > 64 || blob_.size() - next_ != (count * width + 7) / 8) {
+      throw_broken(fmt::format("{} of {} bits do not fill {} bytes", count, width, blob_.size() - next_));
+    }
+    std::vector<double> samples(count);
+    for (double& sample : samples) {
+      const auto multiple = static_cast<std::int64_t>(smallest + step * bits(width));
+      sample = tenths ? static_cast<double>(multiple) / std::pow(10.0, exponent)
+                      : std::ldexp(static_cast<double>(multiple), static_cast<int>(exponent));
+    }
+    return samples;
   }
-  std::vector<double> samples(count);
-  for (double& sample : samples) {
-    const std::uint64_t multiple = smallest + step * reader.bits(width);
-    sample = value_of(layout, exponent, static_cast<std::int64_t>(multiple));
+
+ private:
+  static constexpr std::int64_t kMostBits = 1100;  ///< The exponents of doubles lie between.
+  static constexpr std::int64_t kMostDigits = 9;
+
+  std::uint8_t byte() {
+    if (next_ == blob_.size()) throw_broken("they end too early");
+    return blob_[next_++];
   }
-  return samples;
-}
+
+  std::uint64_t varint() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const std::uint8_t group = byte();
+      value |= std::uint64_t{group & 0x7FU} << shift;
+      if (group < 0x80) return value;
+    }
+    throw_broken("a number has no end");
+  }
+
+  std::int64_t zigzag() {
+    const std::uint64_t value = varint();
+    return static_cast<std::int64_t>((value & 1) != 0 ? ~(value >> 1) : value >> 1);
+  }
+
+  std::uint64_t bits(unsigned width) {
+    std::uint64_t value = 0;
+    for (unsigned i = 0; i < width; ++i, ++bit_)
+      value |= std::uint64_t{blob_[next_ + bit_ / 8] >> bit_ % 8 & 1U} << i;
+    return value;
+  }
+
+  const Blob& blob_;
+  std::size_t next_ = 1;
+  std::size_t bit_ = 0;  ///< of those that begin at next_
+};
 
 }  // namespace
 
 Blob pack_samples(const std::vector<double>& samples) {
-  const Grid grid = grid_of(samples);
-  Blob plain = pack_doubles(samples);
-  if (grid.layout == doubles) return plain;
-  Blob packed = pack_grid(grid);
-  return packed.size() < plain.size() ? packed : plain;
+  Blob plain(1 + samples.size() * sizeof(double), doubles);
+  if (samples.empty()) return plain;
+  std::memcpy(plain.data() + 1, samples.data(), plain.size() - 1);
+  if (samples.size() < kFewestPacked || samples.size() > kMostPacked) return plain;
+  Blob packed = deflated_blob(plain);
+  return packed.empty() ? plain : packed;
 }
 
 std::vector<double> unpack_samples(const Blob& blob) {
-  BlobReader reader(blob);
-  const std::uint8_t layout = reader.byte();
-  if (layout == doubles) return unpack_doubles(blob);
-  if (layout != binary && layout != decimal)
-    throw_broken_samples(fmt::format("this tiletune knows no layout {}", layout));
-  return unpack_grid(reader, static_cast<Layout>(layout));
+  if (blob.empty()) throw_broken("they end too early");
+  switch (blob[0]) {
+    case doubles:
+      return unpack_doubles(blob);
+    case binary:
+    case decimal:
+      return MultiplesReader(blob).run();
+    case deflated:
+      return inflate_samples(blob);
+    default:
+      throw_broken(fmt::format("this tiletune knows no layout {}", blob[0]));
+  }
 }
 
 }  // namespace tiletune

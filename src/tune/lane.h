@@ -54,7 +54,9 @@ struct GroupReference {
 /// One fleet's way through its stages: what is proposed, compiled, ready, and where it is measured.
 class Lane {
  public:
+  /// Throws UserError when there is no such strategy.
   Lane(Fleet& fleet, const TuneSpec& spec);
+  Lane(Lane&&) = default;
 
   const Target& target() const { return fleet_->target(); }
   std::vector<Stage>& stages() { return fleet_->stages; }

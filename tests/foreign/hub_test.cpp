@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
+#include "foreign/t1.h"
 #include "importing.h"
-#include "rank/recording_joins.h"
 #include "space/space.h"
 #include "spec/load.h"
 
@@ -36,21 +36,6 @@ TEST_F(Hub, EveryRowIsTakenWithWhatBecameOfIt) {
   EXPECT_EQ(a6000.outcomes,
             (Counts{{Outcome::ok, 2266}, {Outcome::compile_failed, 104}, {Outcome::launch_failed, 72}}));
   EXPECT_EQ(a6000.parameters.size(), 6U);
-
-  const std::vector<Join> joins = find_joins(database_, "convolution_kernel", "4096x4096", a6000.gpus);
-  ASSERT_EQ(joins.size(), 2U);
-  for (const Join& join : joins) {
-    EXPECT_EQ(join.gpu, "NVIDIA RTX A6000");
-    EXPECT_EQ(join.missing,
-              (std::vector<std::string>{"filter_height", "filter_width", "use_cmem", "use_shmem"}));
-    EXPECT_EQ(join.fixed, "filter_height=15 filter_width=15 use_cmem=1 use_shmem=1");
-    EXPECT_EQ(join.configurations, 2442U);
-    EXPECT_EQ(join.matched, 2442U);
-  }
-  const std::vector<Join> of_a100 =
-      find_joins(database_, "convolution_kernel", "4096x4096", {"NVIDIA A100-PCIE-40GB"});
-  ASSERT_EQ(of_a100.size(), 1U);
-  EXPECT_EQ(of_a100[0].other_gpu, "NVIDIA A100-PCIE-40GB");
 }
 
 TEST_F(Hub, ACacheAndT4ResultsOfOneRecordingAreTheSameRows) {
@@ -80,7 +65,9 @@ TEST_F(Hub, TheTuningProblemHasExactlyTheConfigurationsOfTheCache) {
   import(kHub / "A100.json.gz");
   std::set<std::string> recorded;
   for (const Trial& row : rows()) recorded.insert(row.parameters);
-  const TuneSpec spec = load_tune_spec(kHub / "T1_convolution_milo.json", {});
+  LoadOptions options;
+  options.read_other = read_t1;
+  const TuneSpec spec = load_tune_spec(kHub / "T1_convolution_milo.json", options);
   EXPECT_EQ(spec.problems.front().label(), "4096x4096");
   EXPECT_EQ(spec.templates.front().name, "convolution_kernel");
   const Space space(spec.templates.front(), spec.problems.front());

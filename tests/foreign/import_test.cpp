@@ -249,10 +249,9 @@ TEST_F(Import, LargeIntegersStayApart) {
 }
 
 TEST_F(Import, LargeFractionsAreTaken) {
-  import_text(cache(R"("1": {"x": 1e30, "time": 1}, "2": {"x": 1.5e19, "time": 1},
-                       "3": {"x": [-1.5e19, 1], "time": 1})"));
-  ASSERT_EQ(rows().size(), 3U);
-  EXPECT_EQ(rows()[0].parameters, R"({"x":1e+30})");
+  import_text(cache(R"("1": {"x": 1e18, "time": 1}, "2": {"x": [-1.5e18, 1], "time": 1})"));
+  ASSERT_EQ(rows().size(), 2U);
+  EXPECT_EQ(rows()[0].parameters, R"({"x":1e+18})");
 }
 
 TEST_F(Import, T4InvaliditiesAndUnits) {

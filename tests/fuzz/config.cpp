@@ -1,5 +1,6 @@
 // A config, with two templates that it may name: "tile" (gemm) and "axpy" (custom).
 
+#include "foreign/t1.h"
 #include "fuzz/fuzz.h"
 #include "spec/load.h"
 
@@ -37,6 +38,7 @@ LoadOptions with_templates() {
   write_scratch("kernel_templates/axpy/kernel.cu", "");
   write_scratch("kernel_templates/axpy/reference.cu", "");
   LoadOptions options;
+  options.read_other = read_t1;
   options.template_folders = {scratch_folder() / "kernel_templates",
                               std::filesystem::path(TILETUNE_SOURCE_DIR) / "kernel_templates"};
   return options;

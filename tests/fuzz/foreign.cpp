@@ -5,7 +5,6 @@
 
 #include "foreign/import.h"
 #include "fuzz/fuzz.h"
-#include "rank/recording_joins.h"
 
 namespace {
 
@@ -40,6 +39,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // Rows that tiletune wrote have whatever columns their file says.
   const bool own = summary.format == "tiletune export" || summary.format == "tiletune T4 export";
   if (!own) std::for_each(rows.begin(), rows.end(), check);
-  for (const std::string& kernel : summary.kernels) find_joins(database, kernel, "64x64", summary.gpus);
   return 0;
 }

@@ -12,6 +12,7 @@
 #include "fuzz/fuzz.h"
 #include "space/condition.h"
 #include "space/expression.h"
+#include "space/scalar.h"
 #include "space/scope.h"
 
 namespace {
@@ -108,7 +109,8 @@ class OneByOne {
     for (const Expression& constraint : constraints_) {
       bool holds = false;
       if (reads_missing(constraint, missing)) return Verdict::undefined;
-      if (refused([&] { holds = constraint.evaluate_condition(slots); })) return Verdict::undefined;
+      if (refused([&] { holds = space::is_true(space::to_scalar(constraint.evaluate(slots))); }))
+        return Verdict::undefined;
       if (!holds) return Verdict::removed;
     }
     return Verdict::valid;

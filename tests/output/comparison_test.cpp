@@ -174,16 +174,27 @@ TEST(Comparison, SaysHowRowsAreJoinedThatDoNotListTheSameParameters) {
   rows[3].parameters = R"({"X":1,"Z":4})";
   const std::string text = written(rows, Format::table);
   for (const std::string line :
-       {"\nB: rows of sgemm list fewer parameters than those of A; they are taken to have Y=8, the only "
-        "values for which all their 1 configurations exist there\n",
-        "\nA, C: rows of sgemm are joined on the parameters that all of these list, X, and the fastest of "
-        "each counts; not "
-        "all list Y, Z\n"})
+       {"\nA, B: rows of sgemm are joined on X, and the fastest of each counts: B leaves out Y\n",
+        "\nA, C: rows of sgemm are joined on X, and the fastest of each counts: A leaves out Z; C leaves out "
+        "Y\n",
+        "\nB, C: rows of sgemm are joined on X, and the fastest of each counts: B leaves out Z\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
   const auto document = nlohmann::ordered_json::parse(written(rows, Format::json));
   EXPECT_EQ(document["problems"][0]["joined"][0].dump(),
-            R"({"template":"sgemm","sides":["A","B"],"by":["X","Y"],"without":[],)"
-            R"("completed":[{"side":"B","values":{"Y":8},"configurations":1}],"apart":0})");
+            R"({"template":"sgemm","sides":["A","B"],"by":["X"],)"
+            R"("left_out":[{"side":"B","parameters":["Y"]}],"apart":0})");
+}
+
+TEST(Comparison, SaysThatRowsAreNotJoinedThatHaveNoParameterInCommon) {
+  std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("B", 1, 7)};
+  rows[0].parameters = R"({"X":1})";
+  rows[1].parameters = R"({"Y":1})";
+  const std::string text = written(rows, Format::table);
+  EXPECT_NE(
+      text.find("\nA, B: rows of sgemm are not joined, because no parameter is in all of them: A leaves out "
+                "Y; B leaves out X\n"),
+      std::string::npos)
+      << text;
 }
 
 std::size_t longest_line(const std::string& text) {

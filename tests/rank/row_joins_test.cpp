@@ -19,44 +19,34 @@ Trial with_parameters(const std::string& gpu, const std::string& parameters, dou
   return trial;
 }
 
-/// A lists X and Y; B lists X alone, in another spacing, and was made with Y="b".
+/// A lists X and Y; B lists X alone, in another spacing.
 std::vector<Trial> with_one_lacking() {
   return {with_parameters("A", R"({"X":1,"Y":"a,}"})", 50), with_parameters("A", R"({"X":1,"Y":"b"})", 60),
           with_parameters("A", R"({"X":2,"Y":"b"})", 90), with_parameters("B", R"({"X":1})", 30),
           with_parameters("B", R"({ "X": 2 })", 10)};
 }
 
-TEST(RowJoins, WhatRowsDoNotListIsCompletedWhereOneValueAloneFits) {
+TEST(RowJoins, TheParametersInCommonDecideAndTheFastestCounts) {
   const Compared compared(CompareBy::gpu, with_one_lacking());
   const ComparedProblem& problem = compared.only_problem();
   ASSERT_EQ(problem.joined.size(), 1U);
-  EXPECT_EQ(problem.joined[0].by, (Texts{"X", "Y"}));
-  EXPECT_TRUE(problem.joined[0].ignored.empty());
-  ASSERT_EQ(problem.joined[0].completed.size(), 1U);
-  EXPECT_EQ(problem.joined[0].completed[0].side, 1U);
-  EXPECT_EQ(problem.joined[0].completed[0].values, (std::map<std::string, std::string>{{"Y", "\"b\""}}));
-  EXPECT_EQ(problem.joined[0].completed[0].configurations, 2U);
+  EXPECT_EQ(problem.joined[0].by, Texts{"X"});
+  EXPECT_EQ(problem.joined[0].left_out, (std::map<std::size_t, Texts>{{1, {"Y"}}}));
   EXPECT_EQ(problem.common, 2U);
-  EXPECT_EQ(problem.best_of[0].on[1].known, Known::unmeasured) << "Y=a,} is another configuration";
+  EXPECT_EQ(problem.best_of[0].on[0].id, 0);
+  EXPECT_DOUBLE_EQ(problem.best_of[0].on[1].efficiency, 10 / 30.0);
   EXPECT_EQ(problem.best_of[1].on[0].id, 2);
+  EXPECT_DOUBLE_EQ(problem.best_of[1].on[0].efficiency, 50 / 90.0);
 }
 
-TEST(RowJoins, WhereSeveralValuesFitOrNoneTheCommonOnesDecideAndTheFastestCounts) {
+TEST(RowJoins, OneSideMayListSeveralWays) {
   std::vector<Trial> rows = with_one_lacking();
-  rows.push_back(with_parameters("A", R"({"X":2,"Y":"a,}"})", 95));
-  for (const bool none : {false, true}) {
-    if (none) rows.push_back(with_parameters("B", R"({"X":3})", 99));
-    const Compared compared(CompareBy::gpu, rows);
-    const ComparedProblem& problem = compared.only_problem();
-    ASSERT_EQ(problem.joined.size(), 1U) << none;
-    EXPECT_EQ(problem.joined[0].by, Texts{"X"});
-    EXPECT_EQ(problem.joined[0].ignored, Texts{"Y"});
-    EXPECT_TRUE(problem.joined[0].completed.empty());
-    EXPECT_EQ(problem.common, 2U);
-    EXPECT_EQ(problem.best_of[0].on[0].id, 0);
-    EXPECT_DOUBLE_EQ(problem.best_of[0].on[1].efficiency, 10 / 30.0);
-    EXPECT_DOUBLE_EQ(problem.best_of[1].on[0].efficiency, 50 / 90.0);
-  }
+  rows.push_back(with_parameters("B", R"({"X":1,"Z":1})", 99));
+  const Compared compared(CompareBy::gpu, rows);
+  const ComparedProblem& problem = compared.only_problem();
+  ASSERT_EQ(problem.joined.size(), 1U);
+  EXPECT_EQ(problem.joined[0].by, Texts{"X"});
+  EXPECT_EQ(problem.joined[0].left_out, (std::map<std::size_t, Texts>{{0, {"Z"}}, {1, {"Y", "Z"}}}));
 }
 
 TEST(RowJoins, AThirdSideChangesNothingBetweenTwo) {
@@ -64,7 +54,7 @@ TEST(RowJoins, AThirdSideChangesNothingBetweenTwo) {
   for (Trial& row : rows) {
     if (row.gpu == "B") row.gpu = "C";
   }
-  // Both of B are on A; the best of A is not on C, whose only rows are of Y=b.
+  // Both of B are on A; C leaves out Y.
   rows.push_back(with_parameters("B", R"({"X":1,"Y":"a,}"})", 7));
   rows.push_back(with_parameters("B", R"({"X":2,"Y":"b"})", 8));
   const Compared all(CompareBy::gpu, rows, {"A", "B", "C"});
@@ -76,13 +66,14 @@ TEST(RowJoins, AThirdSideChangesNothingBetweenTwo) {
   EXPECT_EQ(of_all.pairs[0].common, 2U);
   EXPECT_EQ(of_all.pairs[0].spearman, of_two.pairs[0].spearman);
   EXPECT_EQ(of_all.best_of[0].on[1].id, of_two.best_of[0].on[1].id);
-  EXPECT_EQ(of_all.best_of[0].on[2].known, Known::unmeasured);
+  EXPECT_EQ(of_all.best_of[0].on[2].id, 3) << "by X alone";
   EXPECT_EQ(of_all.best_of[2].on[0].id, 2);
-  EXPECT_EQ(of_all.common, 1U) << "X=2 Y=b ran on all";
+  EXPECT_EQ(of_all.common, 2U);
   std::vector<std::vector<std::size_t>> sides;
   for (const JoinedTemplate& joined : of_all.joined) sides.push_back(joined.sides);
   EXPECT_EQ(sides, (std::vector<std::vector<std::size_t>>{{0, 2}, {1, 2}, {0, 1, 2}}));
-  EXPECT_EQ(of_all.joined[1].ignored, Texts{"Y"}) << "B alone does not tell what C was made with";
+  for (const JoinedTemplate& joined : of_all.joined)
+    EXPECT_EQ(joined.left_out, (std::map<std::size_t, Texts>{{2, {"Y"}}}));
 }
 
 TEST(RowJoins, OldRowsWithoutALaterParameterStandApart) {
@@ -144,6 +135,10 @@ TEST(RowJoins, WhereNothingIsInCommonNothingIsJoined) {
                           {with_parameters("A", R"({"X":1})", 100), with_parameters("B", R"({"Y":1})", 30)});
   EXPECT_EQ(compared.only_problem().common, 0U);
   EXPECT_EQ(compared.only_problem().best_of[0].on[1].known, Known::unmeasured);
+  ASSERT_EQ(compared.only_problem().joined.size(), 1U);
+  EXPECT_TRUE(compared.only_problem().joined[0].by.empty());
+  EXPECT_EQ(compared.only_problem().joined[0].left_out,
+            (std::map<std::size_t, Texts>{{0, {"Y"}}, {1, {"X"}}}));
 }
 
 }  // namespace

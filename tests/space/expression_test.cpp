@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "space/scalar.h"
+
 namespace tiletune {
 namespace {
 
@@ -277,9 +279,9 @@ TEST_F(ExpressionTest, ConvertsResults) {
   EXPECT_EQ(parse("BM / 2").evaluate_integer(values_), 32);
   EXPECT_EQ(parse("flag").evaluate_integer(values_), 1);
   EXPECT_EQ(parse("BM // 3").evaluate_number(values_), 21.0);
-  EXPECT_FALSE(parse("''").evaluate_condition(values_));
-  EXPECT_TRUE(parse("half").evaluate_condition(values_));
-  EXPECT_FALSE(parse("0.0").evaluate_condition(values_));
+  EXPECT_FALSE(space::is_true(space::to_scalar(parse("''").evaluate(values_))));
+  EXPECT_TRUE(space::is_true(space::to_scalar(parse("half").evaluate(values_))));
+  EXPECT_FALSE(space::is_true(space::to_scalar(parse("0.0").evaluate(values_))));
   const auto message = [&](const std::string& text) -> std::string {
     try {
       parse(text).evaluate_integer(values_);

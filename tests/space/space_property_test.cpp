@@ -6,6 +6,7 @@
 #include <set>
 
 #include "space/expression.h"
+#include "space/scalar.h"
 #include "space/space.h"
 #include "space/spec_builder.h"
 
@@ -122,7 +123,7 @@ class BruteForce {
     Verdict verdict = Verdict::valid;
     for (std::size_t i = 0; i < constraints_.size(); ++i) {
       try {
-        if (constraints_[i].evaluate_condition(slots)) continue;
+        if (space::is_true(space::to_scalar(constraints_[i].evaluate(slots)))) continue;
         ++falls_to[i];
         if (verdict == Verdict::valid) verdict = Verdict::removed;
       } catch (const UserError&) {

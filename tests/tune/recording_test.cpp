@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "foreign/t1.h"
 #include "spec/load.h"
 #include "store/sample_trial.h"
 #include "store/temporary_folder.h"
@@ -24,7 +25,9 @@ class Recordings : public ::testing::Test {
   void SetUp() override {
     const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "recording_test_t1.json";
     write_file(file, kT1);
-    spec_ = load_tune_spec(file, {});
+    LoadOptions options;
+    options.read_other = read_t1;
+    spec_ = load_tune_spec(file, options);
     std::filesystem::remove(file);
     leave_out_kernels(spec_);
     stages_ = plan_stages_without_sources(spec_);

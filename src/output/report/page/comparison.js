@@ -84,7 +84,7 @@ function pairsFigure(problem, groups) {
   const table = element("div");
   const show = (place) => {
     const {sides} = pairs[place];
-    const [x, y] = sides.map((side) => fastestRows(groupOf(side), joinedTemplates(problem, sides, side)));
+    const [x, y] = sides.map((side) => fastestRows(groupOf(side), joinedTemplates(problem, sides)));
     shown = {sides, first: groupOf(sides[0]), points: pairedPoints(x, y)};
     table.replaceChildren(pointsTable(shown));
   };
@@ -121,13 +121,12 @@ function pointsTable({sides, first, points}) {
     caption: `Configurations on ${sides.join(" and ")}`, hint: "ratio<1"}).root;
 }
 
-// By template, how its configurations are told apart where the rows of two sides list different parameters: by some of
-// them alone, or with the values that those had which this side's rows lack.
-function joinedTemplates(problem, sides, side) {
-  const ofPair = problem.joined.filter(({sides: some = sides}) => some.length === 2 && some.every((one) => sides.includes(one)));
-  return new Map(ofPair.map(({template, by, without, completed = []}) => [template, {
-    names: without.length ? new Set(by) : null,
-    completed: completed.filter((rows) => rows.side === side).flatMap(({values}) => Object.entries(values))}]));
+// By template, the parameters that alone tell its configurations apart, where the rows of two sides list different ones
+// and have some in common.
+function joinedTemplates(problem, sides) {
+  const ofPair = problem.joined.filter(({sides: some = sides, by, left_out: leftOut = []}) =>
+    some.length === 2 && some.every((one) => sides.includes(one)) && leftOut.length && by.length);
+  return new Map(ofPair.map(({template, by}) => [template, new Set(by)]));
 }
 
 // A point for each configuration that ran on both sides, with the row of the first.
@@ -147,12 +146,9 @@ function fastestRows(group, joined) {
 }
 
 // The same for the same values, in whatever order and type a file lists them.
-function configurationKey(group, row, join) {
-  const values = new Map(join?.completed);
-  for (const parameter of group.parameters) {
-    const value = parameter.values[row];
-    if (value !== null && (!join?.names || join.names.has(parameter.name))) values.set(parameter.name, value);
-  }
-  const numbers = [...values].map(([name, value]) => [name, typeof value === "boolean" ? Number(value) : value]);
+function configurationKey(group, row, names) {
+  const values = group.parameters.map(({name, values}) => [name, values[row]])
+    .filter(([name, value]) => value !== null && (!names || names.has(name)));
+  const numbers = values.map(([name, value]) => [name, typeof value === "boolean" ? Number(value) : value]);
   return JSON.stringify([group.cells("template")[row], numbers.sort(([a], [b]) => (a < b ? -1 : 1))]);
 }

@@ -1,4 +1,4 @@
-#include "spec/t1.h"
+#include "foreign/t1.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "foreign/python_list.h"
 #include "spec/paths.h"
 #include "spec/problem.h"
-#include "spec/python_list.h"
 #include "spec/reader.h"
 #include "spec/scope.h"
 #include "spec/values.h"
@@ -52,8 +52,13 @@ Parameter read_t1_parameter(const Node& node) {
   parameter.name = read_identifier(need_member(node, "Name", "the parameter's name"));
   parameter.where = node.where;
   const Node values = need_member(node, "Values", "a string that holds a Python list");
-  const Json list =
-      values.json.get().is_array() ? values.json.get() : parse_python_list(read_string(values), values.where);
+  if (values.json.get().is_array()) {
+    parameter.values = read_values(values);
+    return parameter;
+  }
+  Json list = Json::array();
+  for (const Value& value : parse_python_list(read_string(values), values.where))
+    list.push_back(to_json(value));
   parameter.values = read_values(Node{list, values.where});
   return parameter;
 }
@@ -206,10 +211,9 @@ void read_t1_budget(const Node& root, Budget& budget) {
 
 }  // namespace
 
-bool is_t1(const Json& document) { return document.is_object() && document.contains("ConfigurationSpace"); }
-
-TuneSpec read_t1(const Json& document, const fs::path& file, const fs::path& folder,
-                 const LoadOptions& options) {
+std::optional<TuneSpec> read_t1(const Json& document, const fs::path& file, const fs::path& folder,
+                                const LoadOptions& options) {
+  if (!document.is_object() || !document.contains("ConfigurationSpace")) return std::nullopt;
   const Node root{document, {file.string(), ""}};
   TemplateSpec kernel;
   kernel.where = root.where;
