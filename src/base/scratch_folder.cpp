@@ -107,7 +107,7 @@ ScratchFolder::ScratchFolder(const fs::path& parent) {
   std::string pattern = (fs::absolute(parent) / fmt::format("{}{}", kPrefix, kWildcards)).string();
   if (::mkdtemp(pattern.data()) == nullptr) {
     throw UserError(fmt::format("no folder for temporary files can be made here: {}", std::strerror(errno)),
-                    Where{parent.string(), ""}, "Check that the folder is writable and the disk has room.");
+                    Where{parent.string(), ""}, "Check that the folder is writable and the disk has space.");
   }
   path_ = pattern;
   mark_ = make_mark(path_);

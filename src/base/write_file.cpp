@@ -28,7 +28,7 @@ constexpr mode_t kUmaskDecides = 0666;
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int error) {
   throw UserError(fmt::format("{}: {}", what, std::strerror(error)), Where{path.string(), ""},
-                  "Check that the folder is writable and the disk has room.");
+                  "Check that the folder is writable and the disk has space.");
 }
 
 /// Of a file beside another one, that nobody else takes.

@@ -52,7 +52,7 @@ void check_format(const ExportOptions& options) {
   }
   if (!options.name_space) return;
   if (options.format != kHeader)
-    throw UserError("only a header has one", Where{"--namespace", ""},
+    throw UserError("has no effect without --format header", Where{"--namespace", ""},
                     "Add --format header, or leave it out.");
   check_header_namespace(*options.name_space);
 }

@@ -113,10 +113,9 @@ void add_sass_rows(TextTable& table, const InspectedConfiguration& row, const st
 
 std::string sass_legend(const StaticModel& model) {
   return fmt::format(
-      "counts and per FFMA: one warp, one iteration of the hottest loop; 4/8/16: bytes per lane; copies: "
-      "LDGSTS "
-      "and the "
-      "copy engine's\npredicted_us: by the static model, {}\n",
+      "counts and ratios per FFMA: of one warp in one iteration of the hottest loop; 4/8/16: bytes per "
+      "thread; "
+      "copies: LDGSTS and the copy engine's\npredicted_us: by the static model, {}\n",
       printable(model.provenance()));
 }
 

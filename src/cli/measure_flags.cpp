@@ -74,7 +74,7 @@ int finals_from(const std::string& text) {
   const auto count = number_from(text, {.min = 0, .max = static_cast<double>(kMostFinalists)});
   if (count && std::trunc(*count) == *count) return static_cast<int>(*count);
   refuse(text, "--finals", "number of finalists",
-         fmt::format("Write how many of the best to measure again, from 1 to {}, or off.", kMostFinalists));
+         fmt::format("Write how many of the best to re-measure, from 1 to {}, or off.", kMostFinalists));
 }
 
 void apply_sustained(const std::string& text, FinalsPolicy& finals) {

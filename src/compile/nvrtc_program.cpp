@@ -114,7 +114,7 @@ bool ran_out_of_memory(nvrtcResult result, const std::string& log, int error_num
 
 /// What NVRTC compiled without finding the kernel in it.
 Compiled no_kernel(const CompileRequest& request, const IncludedFiles& included) {
-  std::string reason = "the compiler found no kernel of the name " + request.kernel_expression;
+  std::string reason = "the compiler found no kernel named " + request.kernel_expression;
   const std::string start = request.source.text.substr(0, 2);
   if (start == "\xff\xfe" || start == "\xfe\xff") {
     reason += fmt::format("; {} begins like UTF-16: save it as UTF-8", request.source.name);

@@ -165,7 +165,7 @@ class DocumentReader {
     if ((object || source_.Peek() == '[') && events_.holds_rows(key_)) return read_rows(object);
     parse();
     members_bytes_ += pool_.Size() + key_.size() + sizeof(JsonValue::Member);
-    if (members_bytes_ > kLargestElement) refuse_size("the members beside the rows are too large");
+    if (members_bytes_ > kLargestElement) refuse_size("the members other than the rows are too large");
     events_.member(key_, document_);
   }
 

@@ -191,8 +191,10 @@ class ModelReader {
     if (model.shared_bytes_per_block > model.shared_bytes_per_block_optin ||
         model.shared_bytes_per_block_optin + model.reserved_shared_bytes_per_block >
             model.shared_bytes_per_multiprocessor) {
-      fail("shared memory per block, opted in, and per multiprocessor must not fall, the reserve included",
-           where_.at("shared_bytes_per_block_optin"), "Correct the shared memory sizes.");
+      fail(
+          "shared memory per block exceeds the opt-in limit, or that and the reserve exceed the "
+          "multiprocessor's",
+          where_.at("shared_bytes_per_block_optin"), "Correct the shared memory sizes.");
     }
     if (std::abs(model.fp32_peak_tflops() / published - 1) > kPeakTolerance) {
       fail(fmt::format("2 x {} lanes x {} multiprocessors x {} MHz = {:.1f} TFLOP/s, published: {}",

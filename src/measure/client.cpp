@@ -166,7 +166,7 @@ std::optional<GpuEvent> GpuClient::poll() {
 
 std::optional<GpuEvent> GpuClient::next_event() {
   if (!delivered_) {
-    GpuEvent event = lose(Outcome::crashed, "did not take its request");
+    GpuEvent event = lose(Outcome::crashed, "did not accept its request");
     event.blameless = true;
     return event;
   }

@@ -108,7 +108,7 @@ struct Measured {
       printed;  ///< to standard output and error, as it is; the parent has taken it, it is in no message
 };
 
-/// The leaders of a prepared problem, to be measured again in turns. The worker adds the problem's baselines
+/// The leaders of a prepared problem, to be re-measured, interleaved. The worker adds the problem's baselines
 /// and a twin of the first participant: the same cubin, loaded a second time.
 struct FinalsRequest {
   std::vector<MeasureRequest> participants;  ///< the leader first; tickets tell them apart

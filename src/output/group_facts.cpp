@@ -43,7 +43,7 @@ std::string finals_line(const GroupFacts& facts) {
   std::string line =
       fmt::format("final: {} configuration{}", facts.finalists, facts.finalists == 1 ? "" : "s");
   if (!facts.final_baselines.empty()) line += " and " + join(facts.final_baselines, ", ");
-  line += fmt::format(" in turns, {} rounds", facts.final_rounds);
+  line += fmt::format(", interleaved in {} rounds", facts.final_rounds);
   if (facts.noise_floor_percent) {
     line += fmt::format("; two copies of one kernel differ by at most {} here (noise floor)",
                         percent(*facts.noise_floor_percent));

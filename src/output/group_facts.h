@@ -14,7 +14,7 @@ namespace tiletune {
 
 /// What is known of a group's measurement beyond its rows. Absent where the rows do not say it.
 struct GroupFacts {
-  std::int64_t finalists = 0;                   ///< kernels that were timed in turns in the latest finals
+  std::int64_t finalists = 0;                   ///< kernels that took part in the latest finals
   std::vector<std::string> final_baselines;     ///< that took turns with them
   std::int64_t final_rounds = 0;                ///< samples of the one that stayed longest
   std::optional<double> noise_floor_percent;    ///< of these finals

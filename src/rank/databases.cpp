@@ -17,7 +17,7 @@ constexpr int kBitsOfRow = 48;
 
 void check_id(std::int64_t id, const Database& database) {
   if (id >= 0 && id >> kBitsOfRow == 0) return;
-  throw UserError(fmt::format("a row has the id {}, which no tiletune gives", id),
+  throw UserError(fmt::format("a row has the id {}, which tiletune never assigns", id),
                   Where{database.file().string(), ""},
                   "Write the rows to another database: tiletune export, then tiletune import.");
 }

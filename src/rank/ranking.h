@@ -13,10 +13,10 @@ namespace tiletune {
 /// 3). Two kernels are told apart when their 95% intervals, each widened by half of the noise floor (how far
 /// two copies of one kernel may differ), do not overlap. A row without an interval stands for its time.
 ///
-/// Kernels of finals, which were timed in turns, tie with each other alone, and so do the others: finals take
-/// in everything near the leader, so an interval from another hour, however wide, is no reason to share its
-/// rank. Of the two kinds the fastest kernel that has no place yet opens the next rank; a kernel of the other
-/// kind with a time amidst its tie stands behind the tie.
+/// Kernels of finals, whose samples are interleaved, tie with each other alone, and so do the others: finals
+/// take in everything near the leader, so an interval from another hour, however wide, is no reason to share
+/// its rank. Of the two kinds the fastest kernel that has no place yet opens the next rank; a kernel of the
+/// other kind with a time amidst its tie stands behind the tie.
 struct RankedRow {
   std::int64_t id = 0;  ///< of the row in the database
   int rank = 0;  ///< 1 is the fastest kernel; baselines have rank 0 and stand behind the last faster kernel

@@ -15,8 +15,8 @@ namespace {
 constexpr std::array kStrategies{
     StrategyEntry{
         "exhaustive",
-        "all configurations; templates take turns, each in a shuffled order that is always the same", false,
-        make_exhaustive},
+        "all configurations, alternating between templates, each in a shuffled order that is always the same",
+        false, make_exhaustive},
     StrategyEntry{"random", "configurations of all templates in an order that the seed determines", true,
                   make_random},
 };

@@ -84,7 +84,7 @@ class Parser {
   Node comparison() {
     Node first = infix(0);
     if (at("in") || at("not")) return membership(std::move(first));
-    if (at("is")) fail("'is' asks whether two objects are one", "compare values with == or !=");
+    if (at("is")) fail("'is' compares objects, not values", "compare values with == or !=");
     const Spelling* spelling = accept_any(kComparisons);
     if (spelling == nullptr) return first;
     Node chain = node(Op::comparison_chain, previous(), std::move(first));

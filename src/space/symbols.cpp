@@ -13,7 +13,7 @@ int SymbolTable::declare(const std::string& name, const Where& where) {
     throw UserError(fmt::format("'{}' is not a name", name), where,
                     "use letters, digits and underscores, and no digit first");
   if (space::is_reserved(name))
-    throw UserError(fmt::format("'{}' is a word of the expression language", name), where,
+    throw UserError(fmt::format("'{}' is a reserved word of expressions", name), where,
                     "choose another name");
   if (find(name))
     throw UserError(

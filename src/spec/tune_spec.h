@@ -218,7 +218,7 @@ enum class CachePolicy {
 /// "cold", "dirty", "rotate" or "warm"
 std::string_view name(CachePolicy policy);
 
-/// The leaders are measured again, in turns, with the baselines.
+/// The leaders are re-measured, interleaved with the baselines.
 struct FinalsPolicy {
   int configurations = 10;    ///< the best so many; 0: no finals
   double within_percent = 2;  ///< and all that are not slower than the leader by more than this

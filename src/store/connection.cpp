@@ -369,7 +369,7 @@ void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
     case SQLITE_FULL:
     case SQLITE_IOERR:
       throw UserError(fmt::format("this database cannot be read or written: {}", error.what()), where,
-                      "Make room on the disk and check it, or name another file with --db FILE.");
+                      "Free space on the disk and check it, or name another file with --db FILE.");
     case SQLITE_CONSTRAINT:
     case SQLITE_MISMATCH:
     case SQLITE_TOOBIG:

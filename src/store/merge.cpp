@@ -213,7 +213,7 @@ void copy_database(const fs::path& from, const fs::path& to, const fs::path& fol
       if (code != SQLITE_FULL && code != SQLITE_IOERR_WRITE) throw;
       throw UserError(fmt::format("{} cannot be copied to here: {}", from.string(), error.what()),
                       Where{folder.string(), ""},
-                      "Make room on the disk, or merge into a file on another one.");
+                      "Free space on the disk, or merge into a file on another one.");
     }
   });
 }

@@ -27,9 +27,9 @@ constexpr std::array kSweepColumns{
 using C = CalibrationRecord;
 constexpr std::array kCalibrationColumns{
     CalibrationColumn{"gpu", &C::gpu, "GPU model by its driver's name"},
-    CalibrationColumn{"gpu_uuid", &C::gpu_uuid, "the very GPU"},
+    CalibrationColumn{"gpu_uuid", &C::gpu_uuid, "UUID of the GPU"},
     CalibrationColumn{"driver_version", &C::driver_version, "NVIDIA driver"},
-    CalibrationColumn{"recorded_at", &C::recorded_at, "time of writing, UTC"},
+    CalibrationColumn{"recorded_at", &C::recorded_at, "when the row was written, UTC"},
     CalibrationColumn{"ffma_tflops", &C::ffma_tflops,
                       "FP32 multiply-adds from registers, 10^12 operations/s"},
     CalibrationColumn{"copy_gbs", &C::copy_gbs, "copy in device memory, bytes read and written, 10^9/s"},

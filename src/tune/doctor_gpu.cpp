@@ -187,7 +187,7 @@ void GpuExamination::processes() {
 void GpuExamination::load() {
   if (now_.utilization_percent.value_or(0) == 0) return ok("processes", "none");
   add("processes", Health::warning,
-      fmt::format("none to be seen from here, but the GPU is busy {}%", *now_.utilization_percent),
+      fmt::format("none visible from here, but the GPU is busy {}%", *now_.utilization_percent),
       "kernels of other programs take turns with those measured: times grow and scatter",
       "Look outside this container: 'nvidia-smi' on the host.");
 }
@@ -221,12 +221,12 @@ void GpuExamination::ecc() {
     return add("ecc", Health::warning,
                fmt::format("{} uncorrected memory error{} since the driver was loaded", errors,
                            errors == 1 ? "" : "s"),
-               "results may be wrong, and kernels may be stopped, by the memory's fault",
-               fmt::format("Reset the GPU ({}) or restart the machine; have it replaced when they come back.",
+               "memory errors can make results wrong and stop kernels",
+               fmt::format("Reset the GPU ({}) or restart the machine; replace the GPU if they return.",
                            smi("--gpu-reset")));
   }
   if (now_.ecc->enabled) return ok("ecc", "on, no uncorrected errors");
-  add("ecc", Health::note, "off", "an error of the memory passes for a wrong result of the kernel",
+  add("ecc", Health::note, "off", "a memory error looks like a wrong result of the kernel",
       fmt::format("Switch it on and restart: {}", smi("--ecc-config=1")));
 }
 

@@ -108,8 +108,8 @@ Finding examine_confinement(const MachineFacts& facts) {
   if (facts.not_confined.empty()) return ok("confinement", "kernels reach no files but their own");
   return {"confinement", Health::note, "kernels are not confined here: " + facts.not_confined,
           "a stranger's kernel that exploits a compiler bug could read and write your files",
-          "Use Linux 5.13 or newer with Landlock in the kernel's lsm= list; --confined refuses to go on "
-          "without."};
+          "Use Linux 5.13 or newer with Landlock in the kernel's lsm= list; --confined refuses to run "
+          "without it."};
 }
 
 Finding examine_cache(const CacheFacts& cache) {
@@ -124,7 +124,7 @@ Finding examine_cache(const CacheFacts& cache) {
       fmt::format("{}: {}, {} free", folder, human_bytes(cache.bytes), human_bytes(cache.free_bytes));
   if (cache.free_bytes >= kScarce) return ok("kernel_cache", found);
   return {"kernel_cache", Health::warning, found, "kernels that do not fit are compiled again in every sweep",
-          "Make room on the disk; the whole folder may be deleted."};
+          "Free space on the disk; the whole folder may be deleted."};
 }
 
 Finding examine_library(const LibraryFacts& library) {
@@ -139,7 +139,7 @@ Finding examine_library(const LibraryFacts& library) {
 /// Variables that change how everything on the GPU runs, and how.
 void examine_environment(const MachineFacts& facts, std::vector<Finding>& findings) {
   constexpr std::pair<const char*, const char*> kDisturbing[] = {
-      {"CUDA_LAUNCH_BLOCKING", "every launch waits for the kernel before: times hold the launch too"},
+      {"CUDA_LAUNCH_BLOCKING", "every launch waits for the previous kernel: times include the launch"},
       {"CUDA_INJECTION64_PATH", "a profiler intercepts every driver call and slows launches down"}};
   for (const auto& [variable, why] : kDisturbing) {
     const std::string* value = value_of(facts, variable);

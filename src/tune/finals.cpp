@@ -276,7 +276,7 @@ void Finals::repeat(Lane& lane, GroupFinals& finals, const std::string& why) {
   if (any_left && ++finals.repetitions <= kMostRepetitions) return;
   if (confirm_faults(lane, finals)) return;
   leave_out(lane, finals,
-            any_left ? fmt::format("begun {} times, at last: {}", finals.repetitions, why) : why);
+            any_left ? fmt::format("started {} times; last error: {}", finals.repetitions, why) : why);
 }
 
 void Finals::release(Lane& lane, Post& post) {

@@ -9,7 +9,7 @@
 namespace tiletune {
 
 /// The finals of every group: when they are due, who takes part, and what becomes of it. When nothing of a
-/// group is left to try, the best of it are measured again in turns on one GPU; others go on meanwhile.
+/// group is left to try, its best are re-measured, interleaved, on one GPU; others go on meanwhile.
 class Finals {
  public:
   /// What is asked of an idle GPU.

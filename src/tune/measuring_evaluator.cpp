@@ -161,7 +161,7 @@ class MeasuringEvaluator : public Evaluator {
     candidate_->blameless = event.blameless;
     describe(event.measured);
     if (client_->losses_in_a_row() > patience_.most_losses) {
-      return retire(fmt::format("its worker was lost {} times in a row, at last: {}",
+      return retire(fmt::format("its worker was lost {} times in a row; last error: {}",
                                 client_->losses_in_a_row(), event.reason));
     }
     client_->prepare_again();
@@ -181,7 +181,7 @@ class MeasuringEvaluator : public Evaluator {
   std::optional<Evaluation> restart_later(const std::string& reason) {
     if (++restarts_ >= patience_.most_restarts) {
       return retire(
-          fmt::format("its worker could not be restarted in {} attempts, at last: {}", restarts_, reason));
+          fmt::format("its worker could not be restarted in {} attempts; last error: {}", restarts_, reason));
     }
     client_->stop();
     restart_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(

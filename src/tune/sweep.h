@@ -51,7 +51,7 @@ struct SweepSummary {
   double compile_cpu_s = 0;
   double evaluate_s = 0;              ///< time the evaluators were busy, added up
   double gpu_s = 0;                   ///< of that, what candidates and finals took on the GPUs
-  std::uint64_t finals = 0;           ///< groups whose best were measured again in turns
+  std::uint64_t finals = 0;           ///< groups whose best were re-measured
   std::uint64_t finals_left_out = 0;  ///< finals that were due and did not come to their end
   double finals_s = 0;
   std::int64_t discarded_samples = 0;  ///< because the GPU was throttled meanwhile

@@ -147,7 +147,7 @@ TEST_F(OutputFolder, ALinkThatLeadsNowhereIsNamed) {
   EXPECT_EQ(error_of([&] { write_file(file("loop"), "x"); }),
             file("loop").string() +
                 ": cannot be written: Too many levels of symbolic links\n  Check that the "
-                "folder is writable and the disk has room.");
+                "folder is writable and the disk has space.");
 }
 
 TEST_F(OutputFolder, TheUmaskDecidesOfNewFilesAndOthersKeepTheirPermissions) {

@@ -117,7 +117,7 @@ TEST(ScratchFolder, WhereNoneCanBeMadeTheMessageNamesThePlace) {
       message([&] { const ScratchFolder in_none(missing); }),
       missing.string() +
           ": no folder for temporary files can be made here: No such file or directory\n  Check that the "
-          "folder is writable and the disk has room.");
+          "folder is writable and the disk has space.");
   const char* before = ::getenv("TMPDIR");
   const std::optional<std::string> kept =
       before == nullptr ? std::nullopt : std::optional<std::string>(before);

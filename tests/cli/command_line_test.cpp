@@ -117,7 +117,7 @@ TEST_F(CommandLine, MissingConfigsSuggestConfigsOnly) {
   sandbox.write("configs/other.json", R"({"templates": ["tiny"], "problems": [1]})");
   sandbox.write("timy.json", R"({"version": 3})");
   expect_error(sandbox.run({"space", "tinny.json"}), kUserError,
-               {"tinny.json: the config does not exist\n  Correct the path. Did you mean 'tiny.json'?"});
+               {"tinny.json: ", "Did you mean 'tiny.json'?"});
   expect_error(sandbox.run({"space", "othr"}), kUserError, {"Did you mean 'configs/other.json'?"});
   const Finished far = sandbox.run({"space", "quite_another.json"});
   expect_error(far, kUserError, {"Known: ", "tiny.json"});

@@ -18,11 +18,6 @@ Finished sweep(const Sandbox& sandbox, const std::string& config, std::vector<st
   return sandbox.run(arguments);
 }
 
-TEST(Errors, MissingConfig) {
-  const Sandbox sandbox;
-  expect_error(sweep(sandbox, "absent.json"), kUserError, {"absent.json: the config does not exist"});
-}
-
 TEST(Errors, BadJsonNamesLineAndColumn) {
   const Sandbox sandbox;
   sandbox.write("bad.json", "{\n  \"templates\": [\"tiny\"],\n  \"problems\": [1,,2]\n}");

@@ -1,4 +1,4 @@
-// The best of a sweep are measured again in turns: through the executable, with a fake GPU worker.
+// The best of a sweep are re-measured, interleaved: through the executable, with a fake GPU worker.
 
 #include <gtest/gtest.h>
 
@@ -177,7 +177,7 @@ TEST(Finals, ThatLoseTheirWorkerAgainAndAgainAreGivenUpAndBlameNobody) {
   const Finished run = sandbox.run(sweep_with(sandbox.write_tiny_space(3), "finals_killed", 2));
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.err.find("the finals of 1x1x1 on Fake H200 are left out, and the first times stand: begun 5 "
-                         "times, at last: killed by signal 9 (Killed)"),
+                         "times; last error: killed by signal 9 (Killed)"),
             std::string::npos)
       << run.err;
   for (const Trial& row : kernels_of(sandbox)) {

@@ -81,7 +81,7 @@ TEST(Gpus, ADeadOneIsRetiredAndItsWorkMoves) {
   const Finished run = sandbox.run(measured_sweep(config, "dies", 2, {"--gpus", "0,1"}));
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("Fake H200 (" + fake_uuid(1) +
-                         ") was dropped: its worker could not be restarted in 4 attempts, at last: "
+                         ") was dropped: its worker could not be restarted in 4 attempts; last error: "
                          "the GPU has fallen off the bus"),
             std::string::npos)
       << run.out;

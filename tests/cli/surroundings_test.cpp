@@ -37,7 +37,7 @@ bool has_results(const Sandbox& sandbox, std::int64_t count, const std::string& 
 }
 
 const std::string kFull = "this database cannot be read or written: database or disk is full";
-const std::string kMakeRoom = "Make room on the disk and check it, or name another file with --db FILE.";
+const std::string kMakeRoom = "Free space on the disk and check it, or name another file with --db FILE.";
 
 class OnASmallDisk : public testing::Test {
  protected:
@@ -75,7 +75,7 @@ TEST_F(OnASmallDisk, OutputsThatDoNotFitLeaveTheOldFileAlone) {
   sandbox_.run(measured_sweep(sandbox_.write_tiny_space(5), "none"));
   std::ofstream(disk_.folder() / "best.json") << "old";
   disk_.fill();
-  const std::string remedy = "Check that the folder is writable and the disk has room.";
+  const std::string remedy = "Check that the folder is writable and the disk has space.";
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"export", "--best", "-o", "disk/best.json"},
         std::vector<std::string>{"export", "-o", "disk/best.json"},
@@ -99,7 +99,7 @@ TEST_F(OnASmallDisk, AMergeThatDoesNotFitBlamesTheDiskAndLeavesNothing) {
   EXPECT_EQ(copying.code, kUserError);
   EXPECT_EQ(copying.err,
             error_about(disk_.folder().string(), "a.db cannot be copied to here: database or disk is full",
-                        "Make room on the disk, or merge into a file on another one."));
+                        "Free space on the disk, or merge into a file on another one."));
   EXPECT_TRUE(fs::is_empty(disk_.folder()));
   // Both copies, but not all rows of both once more.
   disk_.resize(std::to_string(fs::file_size(sandbox_.folder() / "a.db") * 5 / 2 / 1024) + "k");
@@ -108,7 +108,7 @@ TEST_F(OnASmallDisk, AMergeThatDoesNotFitBlamesTheDiskAndLeavesNothing) {
   const Finished merging = sandbox_.run({"merge", "a.db", "b.db", "-o", "disk/all.db"});
   EXPECT_EQ(merging.code, kUserError) << merging.out;
   EXPECT_TRUE(merging.err.ends_with(error_about(
-      "disk/all.db", kFull, "Make room on the disk and check it, or name another file with -o FILE.")))
+      "disk/all.db", kFull, "Free space on the disk and check it, or name another file with -o FILE.")))
       << merging.err;
   EXPECT_TRUE(fs::is_empty(disk_.folder()));
 }

@@ -185,7 +185,7 @@ TEST(Sweep, AGpuLostTooOftenEndsTheSweepWithWhatWasRecorded) {
   const Sandbox sandbox;
   const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(120), "always_crash"));
   EXPECT_EQ(run.code, 3) << run.out;
-  EXPECT_NE(run.err.find("its worker was lost 101 times in a row, at last: killed by signal 11"),
+  EXPECT_NE(run.err.find("its worker was lost 101 times in a row; last error: killed by signal 11"),
             std::string::npos)
       << run.err;
   EXPECT_NE(run.out.find("crashed 101"), std::string::npos) << run.out;

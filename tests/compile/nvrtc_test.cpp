@@ -100,7 +100,7 @@ TEST(CompileHere, ASourceInUtf16HasNoKernel) {
       compile_here(macro_request("\xff\xfe extern \"C\" __global__ void copy() {}", "copy"));
   EXPECT_EQ(compiled.outcome, Outcome::compile_failed);
   EXPECT_EQ(compiled.reason,
-            "the compiler found no kernel of the name copy; macros.cu begins like UTF-16: save it as UTF-8");
+            "the compiler found no kernel named copy; macros.cu begins like UTF-16: save it as UTF-8");
 }
 
 TEST(CompileHere, WhatFitsIntoNoMessageIsAFailedCompilation) {

@@ -237,7 +237,7 @@ TEST_F(ImportErrors, HostileFilesAreRefusedInLittleMemory) {
             std::string::npos);
   std::string members = "{";
   for (int i = 0; i < 6; ++i) members += fmt::format(R"("{}": "{}", )", i, std::string(15 << 20, 'a'));
-  EXPECT_NE(refusal(members + R"("cache": {}})").find("the members beside the rows are too large"),
+  EXPECT_NE(refusal(members + R"("cache": {}})").find("the members other than the rows are too large"),
             std::string::npos);
   EXPECT_NE(refusal(cache(R"("1": {"x": 1, "time": 1}}, "cache": {"2": {"x": 2, "time": 2})"))
                 .find("file.json: /cache: the rows are given in two places"),

@@ -213,9 +213,9 @@ TEST_F(BadModelTest, PeakThatDoesNotFollow) {
 TEST_F(BadModelTest, SharedMemoryThatShrinks) {
   model_["shared_bytes_per_block_optin"]["value"] = 233000;
   EXPECT_EQ(error(),
-            "gpu.json: /shared_bytes_per_block_optin: shared memory per block, opted in, and per "
-            "multiprocessor must "
-            "not fall, the reserve included\n  Correct the shared memory sizes.");
+            "gpu.json: /shared_bytes_per_block_optin: shared memory per block exceeds the "
+            "opt-in limit, or that and the reserve exceed the multiprocessor's\n  Correct the shared memory "
+            "sizes.");
 }
 
 TEST_F(BadModelTest, TwoModelsOfOneName) {

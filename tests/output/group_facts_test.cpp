@@ -49,15 +49,16 @@ TEST(GroupFacts, FinalsSayWhoTookTurns) {
   EXPECT_EQ(
       lines({best, finalist("b", 101, 12), twin, baseline("cublas", 103), baseline("cublaslt", 102),
              timed_trial("c", 150, 1)}),
-      (Lines{"final: 2 configurations and cublaslt, cublas in turns, 40 rounds; two copies of one kernel "
-             "differ by at most 0.123% here (noise floor)",
-             "the best choice is within 1% of the true best with probability 0.987"}));
+      (Lines{
+          "final: 2 configurations and cublaslt, cublas, interleaved in 40 rounds; two copies of one kernel "
+          "differ by at most 0.123% here (noise floor)",
+          "the best choice is within 1% of the true best with probability 0.987"}));
 }
 
 TEST(GroupFacts, FinalsWithoutBaselineAndTwinSayLess) {
   Trial only = finalist("a", 100, 6);
   only.noise_floor_percent.reset();
-  EXPECT_EQ(lines({only}), Lines{"final: 1 configuration in turns, 6 rounds"});
+  EXPECT_EQ(lines({only}), Lines{"final: 1 configuration, interleaved in 6 rounds"});
 }
 
 TEST(GroupFacts, FinalsOfAnotherHourAreNotCounted) {
@@ -67,9 +68,10 @@ TEST(GroupFacts, FinalsOfAnotherHourAreNotCounted) {
   former.sweep_id = former_baseline.sweep_id = 1;
   latest.sweep_id = 2;
   Trial faster = timed_trial("never in finals", 90, 1);
-  EXPECT_EQ(lines({latest, former, former_baseline, faster}),
-            Lines{"final: 1 configuration in turns, 40 rounds; two copies of one kernel differ by at most "
-                  "0.123% here (noise floor)"});
+  EXPECT_EQ(
+      lines({latest, former, former_baseline, faster}),
+      Lines{"final: 1 configuration, interleaved in 40 rounds; two copies of one kernel differ by at most "
+            "0.123% here (noise floor)"});
 }
 
 TEST(GroupFacts, DiscardedSamplesAreCountedWithTheirReasons) {
@@ -146,8 +148,8 @@ TEST(GroupFacts, AreNullInJsonWhereNotKnown) {
 TEST(GroupFacts, StandUnderTheTable) {
   const Ranked ranked({finalist("a", 100, 40)});
   for (const auto& [format, line] :
-       {std::pair{Format::table, "\nfinal: 1 configuration in turns, 40 rounds;"},
-        std::pair{Format::markdown, "\n\nfinal: 1 configuration in turns"}}) {
+       {std::pair{Format::table, "\nfinal: 1 configuration, interleaved in 40 rounds;"},
+        std::pair{Format::markdown, "\n\nfinal: 1 configuration, interleaved"}}) {
     std::ostringstream out;
     write_rankings(out, ranked.groups, ranked.database, format, {});
     EXPECT_NE(out.str().find(line), std::string::npos) << out.str();

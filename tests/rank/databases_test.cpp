@@ -94,7 +94,7 @@ TEST(Databases, RefuseAnIdThatWouldBeOfAnotherDatabase) {
       Databases({&strange}).for_each({}, kKey, [](std::int64_t, Trial&) {});
       ADD_FAILURE() << id << " is taken";
     } catch (const UserError& error) {
-      EXPECT_EQ(error.message(), "a row has the id " + std::string(id) + ", which no tiletune gives");
+      EXPECT_EQ(error.message(), "a row has the id " + std::string(id) + ", which tiletune never assigns");
     }
   }
 }

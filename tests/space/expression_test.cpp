@@ -188,7 +188,7 @@ TEST_F(ExpressionTest, NamesTheFunctionsThatAreMissing) {
   EXPECT_EQ(remedy("len([BM])"),
             "the functions are min, max, abs, ceil_div, round_up, is_pow2, log2, gcd, lcm, int, float, bool, "
             "pow, size");
-  EXPECT_EQ(error("BM is 64"), "'is' asks whether two objects are one in 'BM is 64' at column 4");
+  EXPECT_EQ(error("BM is 64"), "'is' compares objects, not values in 'BM is 64' at column 4");
   EXPECT_EQ(remedy("BM is not 64"), "compare values with == or !=");
   EXPECT_EQ(error("1 + and (BM)"), "unexpected 'and' in '1 + and (BM)' at column 5");
 }

@@ -214,7 +214,7 @@ TEST(SpaceTest, NamesTheConstraintThatCannotBeEvaluated) {
 
 TEST(SpaceTest, RefusesWhatCannotBeDeclared) {
   EXPECT_EQ(error(SpecBuilder().integers("else", {1})),
-            "template.json: /parameters/0: 'else' is a word of the expression language");
+            "template.json: /parameters/0: 'else' is a reserved word of expressions");
   EXPECT_EQ(error(SpecBuilder().integers("M", {1})), "template.json: /parameters/0: 'M' is declared twice");
   EXPECT_EQ(error(SpecBuilder().integers("A", {})),
             "template.json: /parameters/0: parameter 'A' has no values");

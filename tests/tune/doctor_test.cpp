@@ -207,7 +207,7 @@ TEST(DoctorOfAGpu, OtherProgramsAreListed) {
 TEST(DoctorOfAGpu, ProgramsThatCannotBeSeenBetrayThemselves) {
   const Finding busy = after("processes", [](GpuReadings& now) { now.utilization_percent = 30; });
   EXPECT_EQ(busy.health, Health::warning);
-  EXPECT_EQ(busy.found, "none to be seen from here, but the GPU is busy 30%");
+  EXPECT_EQ(busy.found, "none visible from here, but the GPU is busy 30%");
   const Finding memory = after("memory", [](GpuReadings& now) {
     now.memory = {140 * kGiB, 138 * kGiB, kGiB};
   });
