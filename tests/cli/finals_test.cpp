@@ -176,9 +176,10 @@ TEST(Finals, ThatLoseTheirWorkerAgainAndAgainAreGivenUpAndBlameNobody) {
   const Sandbox sandbox;
   const Finished run = sandbox.run(sweep_with(sandbox.write_tiny_space(3), "finals_killed", 2));
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_NE(run.err.find("the finals of 1x1x1 on Fake H200 are left out, and the first times stand: begun 5 "
-                         "times; last error: killed by signal 9 (Killed)"),
-            std::string::npos)
+  EXPECT_NE(
+      run.err.find("the finals of 1x1x1 on Fake H200 are left out, and the first times stand: started 5 "
+                   "times; last error: killed by signal 9 (Killed)"),
+      std::string::npos)
       << run.err;
   for (const Trial& row : kernels_of(sandbox)) {
     EXPECT_EQ(row.outcome, Outcome::ok);
