@@ -1,10 +1,10 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
+#include "search/permutation.h"
 #include "space/example_spaces.h"
 #include "space/expression.h"
 #include "space/space.h"
-#include "search/permutation.h"
 
 namespace tiletune {
 namespace {

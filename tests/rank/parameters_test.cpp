@@ -6,7 +6,6 @@
 namespace tiletune {
 namespace {
 
-
 std::string member_names(std::string_view object) {
   std::string names;
   append_member_names(object, names);
