@@ -57,7 +57,7 @@ TEST(PythonList, NothingElseIsRun) {
            std::pair("[2**64]", "integer overflow beyond 64 bits in '2**64' at column 2"),
            std::pair("[1 // 0]", "division by zero in '1 // 0' at column 6"),
            std::pair("[0.5 / 0.0]", "division by zero in '0.5 / 0.0' at column 7"),
-           std::pair("[in for in in range(3)]", "'in' is a word of the expression language"),
+           std::pair("[in for in in range(3)]", "'in' is a reserved word of expressions"),
            std::pair("[1 for 2 in [3]]", "'2' is not a name"),
            std::pair("[x + 1 for x in ['a']]",
                      "a string where a number is needed in 'x + 1 ' at column 3 (x = 'a')"),

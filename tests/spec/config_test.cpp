@@ -272,7 +272,7 @@ TEST_F(ConfigTest, FaultsOfPolicies) {
       Fault{R"({"limits": {"max_registers": 256}})", "/limits/max_registers",
             "found 256, expected an integer from 1 to 255", "Replace it"},
       Fault{R"({"strategy": "random"})", "/strategy", "found a string, expected an object", "Replace it"},
-      Fault{R"({"strategy": {"name": 7}})", "/strategy/name", "found 7, expected a string", "Replace it"},
+      Fault{R"({"strategy": {"name": 7}})", "/strategy/name", "found an integer, expected a string", "Write it in quotes"},
       Fault{R"({"strategy": {"seed": 18446744073709551615}})", "/strategy/seed",
             "found 18446744073709551615, expected an integer of at least 0", "Replace it"},
       Fault{R"({"budget": {"seconds": -1}})", "/budget/seconds",
