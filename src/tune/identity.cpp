@@ -82,28 +82,28 @@ std::string limits_text(const AdmissionLimits& limits) {
 
 }  // namespace
 
-Identity& Identity::add(std::string_view name, std::string value) {
+IdentityFields& IdentityFields::add(std::string_view name, std::string value) {
   if (!value.empty()) fields_.emplace_back(name, std::move(value));
   return *this;
 }
 
-std::string Identity::text() const {
+std::string IdentityFields::text() const {
   std::string text = kind_ + "\n";
   for (const auto& [name, value] : fields_) text += fmt::format("{}={}\n", name, value);
   return text;
 }
 
-std::string Identity::hex() const {
+std::string IdentityFields::hex() const {
   Hasher hasher;
   hasher.add(kind_);
   for (const auto& [name, value] : fields_) hasher.add(name).add(value);
   return hasher.hex();
 }
 
-Identity workload_identity(const Stage& stage) {
+IdentityFields workload_identity(const Stage& stage) {
   const Operation& operation = stage.spec->operation;
   const Workload& workload = stage.instantiator.workload();
-  Identity identity("workload 1");
+  IdentityFields identity("workload 1");
   identity.add("dimensions", settings_text(stage.problem.dimensions))
       .add("leading", settings_text(stage.problem.leading))
       .add("options", settings_text(operation.options))
@@ -118,8 +118,8 @@ Identity workload_identity(const Stage& stage) {
   return identity;
 }
 
-Identity policy_identity(const MeasurePolicy& policy, View view) {
-  Identity identity("policy 1");
+IdentityFields policy_identity(const MeasurePolicy& policy, View view) {
+  IdentityFields identity("policy 1");
   identity.add("warmup", unless_zero(policy.warmup))
       .add("samples", unless_zero(policy.samples))
       .add("precision_percent", unless_zero(policy.precision_percent))
@@ -134,10 +134,11 @@ Identity policy_identity(const MeasurePolicy& policy, View view) {
   return identity;
 }
 
-Identity measurement_identity(const TuneSpec& spec, const Stage& stage, const Target& target,
-                              const Instance& instance, const Trial& row, const std::string& reference) {
+IdentityFields measurement_identity(const TuneSpec& spec, const Stage& stage, const Target& target,
+                                    const Instance& instance, const Trial& row,
+                                    const std::string& reference) {
   const bool predicted = target.source == Source::predicted;
-  Identity identity("measurement 1");
+  IdentityFields identity("measurement 1");
   if (row.kernel_hash.empty()) {
     identity.add("source", row.source_key).add("includes", row.included_files);
   } else {
@@ -157,8 +158,8 @@ Identity measurement_identity(const TuneSpec& spec, const Stage& stage, const Ta
   return identity;
 }
 
-Identity row_identity(const Trial& row, const Identity& measurement) {
-  Identity identity("row 1");
+IdentityFields row_identity(const Trial& row, const IdentityFields& measurement) {
+  IdentityFields identity("row 1");
   identity.add("template", row.template_name)
       .add("parameters", row.parameters)
       .add("compile_options", row.compile_options)
@@ -166,8 +167,8 @@ Identity row_identity(const Trial& row, const Identity& measurement) {
   return identity;
 }
 
-Identity baseline_identity(const Trial& row, const std::string& library, const Identity& policy) {
-  Identity identity("baseline 1");
+IdentityFields baseline_identity(const Trial& row, const std::string& library, const IdentityFields& policy) {
+  IdentityFields identity("baseline 1");
   identity.add("name", row.template_name)
       .add("library", library)
       .add("problem", row.problem)

@@ -16,12 +16,12 @@ namespace tiletune {
 /// What makes two things the same: fields with names and values, in the order in which they were added. An
 /// empty value leaves its field out, so that a field which is added to this project later changes no key
 /// where what it says is not in force.
-class Identity {
+class IdentityFields {
  public:
   /// `kind` holds a version: "measurement 1". Another version makes every key of that kind another one.
-  explicit Identity(std::string kind) : kind_(std::move(kind)) {}
+  explicit IdentityFields(std::string kind) : kind_(std::move(kind)) {}
 
-  Identity& add(std::string_view name, std::string value);
+  IdentityFields& add(std::string_view name, std::string value);
   /// "measurement 1\nkernel=...\n", for people.
   std::string text() const;
   /// Hash of kind, names and values.
@@ -34,24 +34,24 @@ class Identity {
 
 /// What buffers, verification and error bound of a stage depend on, but for its reference kernel. Useful
 /// operations and traffic are no part of it: they describe the operation, and nothing is measured by them.
-Identity workload_identity(const Stage& stage);
+IdentityFields workload_identity(const Stage& stage);
 
 /// How times are taken, as far as it is in force: what a policy switches off is left out, and so are the
 /// finals, which measure rows again.
-Identity policy_identity(const MeasurePolicy& policy, View view);
+IdentityFields policy_identity(const MeasurePolicy& policy, View view);
 
 /// All that the time and the verdict of a configuration depend on: its kernel, launch, arguments and
 /// workload, GPU, driver, compiler, limits and the policy in force. Configurations whose measurements have
 /// one identity would be measured alike, whatever they are called. `row` says what is known of the kernel:
 /// its hash, or else what would be compiled. `reference` is the kernel_hash() of the operation's reference
 /// kernel; empty where it has none or nothing is measured.
-Identity measurement_identity(const TuneSpec& spec, const Stage& stage, const Target& target,
-                              const Instance& instance, const Trial& row, const std::string& reference);
+IdentityFields measurement_identity(const TuneSpec& spec, const Stage& stage, const Target& target,
+                                    const Instance& instance, const Trial& row, const std::string& reference);
 
 /// Of the row of a kernel: template, parameters, compile options and measurement.
-Identity row_identity(const Trial& row, const Identity& measurement);
+IdentityFields row_identity(const Trial& row, const IdentityFields& measurement);
 
 /// Of the row of a library's kernel.
-Identity baseline_identity(const Trial& row, const std::string& library, const Identity& policy);
+IdentityFields baseline_identity(const Trial& row, const std::string& library, const IdentityFields& policy);
 
 }  // namespace tiletune

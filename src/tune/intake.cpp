@@ -43,8 +43,8 @@ bool files_hold(DependencyCheck& check, const KernelSource& source, const std::s
 void name_row(const TuneSpec& spec, const Lane& lane, Candidate& candidate) {
   const Stage& stage = *candidate.stage;
   const bool measures = lane.posts.front().evaluator->measures();
-  const Identity measurement = measurement_identity(spec, stage, lane.target(), candidate.instance,
-                                                    candidate.trial, measures ? stage.reference_hash : "");
+  const IdentityFields measurement = measurement_identity(
+      spec, stage, lane.target(), candidate.instance, candidate.trial, measures ? stage.reference_hash : "");
   candidate.trial.measurement = measurement.hex();
   candidate.trial.key = row_identity(candidate.trial, measurement).hex();
 }

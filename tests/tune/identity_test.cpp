@@ -55,7 +55,7 @@ class IdentityTest : public ::testing::Test {
   };
 
   Trial row_of(const Changes& changes, const std::string& manifest = kManifest,
-               Identity* identity = nullptr) {
+               IdentityFields* identity = nullptr) {
     write("template.json", manifest);
     std::ofstream(folder_ / "config.json") << R"({"templates": ["scale"], "problems": ["4096"]})";
     TuneSpec spec = load_tune_spec(folder_ / "config.json", {});
@@ -73,7 +73,7 @@ class IdentityTest : public ::testing::Test {
     row.nvrtc_version = "13.0";
     row.kernel_hash = "kernel-hash";
     changes.row(row);
-    const Identity measurement =
+    const IdentityFields measurement =
         measurement_identity(spec, stages.front(), target, instance, row, changes.reference);
     if (identity != nullptr) *identity = measurement;
     row.measurement = measurement.hex();
@@ -96,7 +96,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 
 /// Whoever changes one of these lines makes everybody's rows unknown: sweeps measure them again.
 TEST_F(IdentityTest, KeysArePinned) {
-  Identity measurement("");
+  IdentityFields measurement("");
   const Trial row = row_of({}, kManifest, &measurement);
   EXPECT_EQ(measurement.text(),
             "measurement 1\n"
