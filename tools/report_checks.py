@@ -252,7 +252,7 @@ def check_two_gpus(page, address, checks):
         checks.that(pixels.get(chart, 0) > 20, f"{chart} has {pixels.get(chart)} coloured pixels")
     text = text_of(page, "#gpus")
     checks.that("best of NVIDIA A100" in text and "Spearman" in text, f"two GPUs: {text[:200]}")
-    for note in ("values of the same number (1, 1.0, true) count as equal", "rows of sgemm_blocktile_2d list fewer parameters"):
+    for note in ("values of the same number (1, 1.0, true) count as equal", "rows of sgemm_blocktile_2d are joined on"):
         checks.that(note in text, f"two GPUs: nothing says {note!r}")
     canvas = "document.querySelector('#portability canvas')"
     checks.that(page.evaluate(f"[...document.querySelectorAll('#gpus p')].some((p) => p.textContent.includes('count as equal') && "
