@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+/// The fields of a struct, stated once beside it:
+///
+///     struct Sustained {
+///       double launch_us = 0;
+///       std::optional<double> power_w;
+///
+///       static constexpr auto fields() {
+///         return std::tuple{field("launch_us", &Sustained::launch_us, {.min = 0}),
+///                           field("power_w", &Sustained::power_w)};
+///       }
+///     };
+///
+/// What writes or reads the struct goes through this list: messages (base/fields_json.h), configs, files of
+/// GPU models, the database's policies, columns of the same name.
+namespace tiletune {
+
+/// What a number may be; both ends are inclusive. Without ends it is any number, and a floating-point number
+/// may be infinite or not a number, too.
+template <typename Number>
+struct Bounds {
+  using Limits = std::numeric_limits<Number>;
+  Number min = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  Number max = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  bool above = false;    ///< `min` itself is excluded
+  bool or_zero = false;  ///< zero is allowed besides
+
+  constexpr bool contain(Number number) const {
+    if constexpr (std::is_floating_point_v<Number>) {
+      const bool any = min == -Limits::infinity() && max == Limits::infinity();
+      if (!std::isfinite(number)) return any;
+    }
+    return (or_zero && number == 0) || ((above ? number > min : number >= min) && number <= max);
+  }
+};
+
+/// Of what is not a number.
+struct NoBounds {};
+
+template <typename T>
+struct BoundsOf {
+  using type = NoBounds;
+};
+template <typename T>
+requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) struct BoundsOf<T> {
+  using type = Bounds<T>;
+};
+/// Of each number.
+template <typename T>
+struct BoundsOf<std::optional<T>> : BoundsOf<T> {};
+template <typename T>
+struct BoundsOf<std::vector<T>> : BoundsOf<T> {};
+
+template <typename Struct, typename T>
+struct FieldOf {
+  std::string_view name;
+  T Struct::*member;
+  typename BoundsOf<T>::type bounds = {};
+  bool is_binary = false;  ///< a string of any bytes, not of text
+};
+
+template <typename Struct, typename T>
+constexpr FieldOf<Struct, T> field(std::string_view name, T Struct::*member,
+                                   typename BoundsOf<T>::type bounds = {}) {
+  return {name, member, bounds};
+}
+
+template <typename Struct>
+constexpr FieldOf<Struct, std::string> binary_field(std::string_view name, std::string Struct::*member) {
+  return {name, member, {}, true};
+}
+
+template <typename T>
+concept HasFields = requires {
+  T::fields();
+};
+
+/// Calls `visit(field)` for each, in their order.
+template <HasFields Struct, typename Visit>
+constexpr void for_each_field(const Visit& visit) {
+  std::apply([&](const auto&... fields) { (visit(fields), ...); }, Struct::fields());
+}
+
+template <HasFields Struct>
+constexpr auto field_names() {
+  return std::apply(
+      [](const auto&... fields) { return std::array<std::string_view, sizeof...(fields)>{fields.name...}; },
+      Struct::fields());
+}
+
+}  // namespace tiletune
