@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/fields.h"
+
 namespace tiletune {
 
 /// What the harness measured of a GPU itself: the ceilings of kernels, and the floor of its own method.
@@ -11,6 +13,16 @@ struct Calibration {
   double event_floor_us = 0;         ///< two events with nothing between them; subtracted from every sample
   double empty_kernel_us = 0;        ///< what a kernel that does nothing is then reported to take
   double empty_kernel_batch_us = 0;  ///< the same in a batch
+
+  static constexpr auto fields() {
+    return std::tuple{field("ffma_tflops", &Calibration::ffma_tflops),
+                      field("copy_gbs", &Calibration::copy_gbs),
+                      field("read_gbs", &Calibration::read_gbs),
+                      field("shared_gbs", &Calibration::shared_gbs),
+                      field("event_floor_us", &Calibration::event_floor_us),
+                      field("empty_kernel_us", &Calibration::empty_kernel_us),
+                      field("empty_kernel_batch_us", &Calibration::empty_kernel_batch_us)};
+  }
 };
 
 }  // namespace tiletune

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -94,20 +93,6 @@ Json decode_cbor(std::string_view bytes) {
   } catch (const nlohmann::json::exception& error) {
     throw ProtocolError(std::string("not readable CBOR: ") + error.what());
   }
-}
-
-std::int64_t message_integer(const Json& json, std::int64_t min, std::int64_t max) {
-  const bool fits = json.is_number_unsigned() ? std::in_range<std::int64_t>(json.get<std::uint64_t>())
-                                              : json.is_number_integer();
-  const std::int64_t value = fits ? json.get<std::int64_t>() : 0;
-  if (fits && value >= min && value <= max) return value;
-  throw ProtocolError(
-      fmt::format("the message is malformed: a member is not an integer from {} to {}", min, max));
-}
-
-std::uint64_t message_unsigned(const Json& json) {
-  if (json.is_number_unsigned()) return json.get<std::uint64_t>();
-  return static_cast<std::uint64_t>(message_integer(json, 0, std::numeric_limits<std::int64_t>::max()));
 }
 
 }  // namespace tiletune

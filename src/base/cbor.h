@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
@@ -14,10 +13,5 @@ inline constexpr int kMostCborMembers = 4096;
 /// bounds, and when an item has no definite length: the library decodes by recursion, strings in pieces too,
 /// and looks through a map's members for each new one.
 nlohmann::ordered_json decode_cbor(std::string_view bytes);
-
-/// A member of a message as an integer. Throw ProtocolError for what is none or out of range: the library
-/// would cut it off, and turn floats into integers.
-std::int64_t message_integer(const nlohmann::ordered_json& json, std::int64_t min, std::int64_t max);
-std::uint64_t message_unsigned(const nlohmann::ordered_json& json);
 
 }  // namespace tiletune

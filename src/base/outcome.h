@@ -1,8 +1,8 @@
 #pragma once
 
-#include <optional>
-#include <string>
 #include <string_view>
+
+#include "base/spelling.h"
 
 namespace tiletune {
 
@@ -26,17 +26,36 @@ enum class Outcome {
   not_recorded,  ///< a replay was asked for what its recording does not hold
 };
 
-std::string_view name(Outcome outcome);
+template <>
+inline constexpr std::array<Named<Outcome>, 15> kSpellings<Outcome>{{
+    {Outcome::dispatched, "dispatched"},
+    {Outcome::ok, "ok"},
+    {Outcome::refused, "refused"},
+    {Outcome::compile_failed, "compile_failed"},
+    {Outcome::compile_timeout, "compile_timeout"},
+    {Outcome::compile_crashed, "compile_crashed"},
+    {Outcome::launch_failed, "launch_failed"},
+    {Outcome::wrong_result, "wrong_result"},
+    {Outcome::unstable, "unstable"},
+    {Outcome::implausible, "implausible"},
+    {Outcome::out_of_bounds, "out_of_bounds"},
+    {Outcome::timeout, "timeout"},
+    {Outcome::crashed, "crashed"},
+    {Outcome::screened_out, "screened_out"},
+    {Outcome::not_recorded, "not_recorded"},
+}};
 /// Whether a configuration with this outcome cannot run where it was tried. A time limit and the limits of a
 /// config, which the reason names ("limits.max_registers"), may be set otherwise; what a recording lacks may
 /// run. False of what ran.
 bool proves_failure(Outcome outcome, std::string_view reason);
-std::optional<Outcome> outcome_from_name(std::string_view text);
 
 /// Where a row's time comes from. Rows of different sources are never ranked together unmarked.
 enum class Source { measured, predicted, replayed, imported };
 
-std::string_view name(Source source);
-std::optional<Source> source_from_name(std::string_view text);
+template <>
+inline constexpr std::array<Named<Source>, 4> kSpellings<Source>{{{Source::measured, "measured"},
+                                                                  {Source::predicted, "predicted"},
+                                                                  {Source::replayed, "replayed"},
+                                                                  {Source::imported, "imported"}}};
 
 }  // namespace tiletune

@@ -22,7 +22,6 @@
 #include "output/configuration_report.h"
 #include "output/display.h"
 #include "spec/load.h"
-#include "spec/policies.h"
 #include "tune/sweep.h"
 
 namespace tiletune {
@@ -36,8 +35,6 @@ struct BenchCommand {
   bool best = false;
   bool extend = false;
   bool allow_outside_paths = false;
-  int samples = MeasurePolicy{}.samples;
-  int rounds = FinalsPolicy{}.rounds;
   MeasureFlags measure;
   CompileOptions compile;
   std::filesystem::path database = kDefaultDatabase;
@@ -174,7 +171,7 @@ int run(const BenchCommand& options) {
   SingleConfiguration one = configuration_of(options);
   if (options.best) fill_from_best(options, one);
   check_determined(options, one);
-  TuneSpec spec = tune_spec_of(one, options.samples, options.rounds);
+  TuneSpec spec = tune_spec_of(one);
   options.measure.apply(spec);
   std::vector<Stage> stages = plan_stages(spec);
   Database database(options.database, Database::Mode::read_write);
@@ -220,17 +217,7 @@ void add_what_to(CLI::App& command, BenchCommand& options) {
 
 void add_how_to(CLI::App& command, BenchCommand& options, const CLI::Option*& gpus) {
   options.compile.add_to(command);
-  options.measure.add_to(command);
-  const auto most = static_cast<int>(kMostLaunches);
-  command.add_option("--samples", options.samples, "Most timed samples before the finals")
-      ->check(CLI::Range(1, most))
-      ->capture_default_str();
-  command
-      .add_option(
-          "--rounds", options.rounds,
-          "Most samples in the finals, interleaved with the baselines and a second copy of the kernel")
-      ->check(CLI::Range(static_cast<int>(kFewestRounds), most))
-      ->capture_default_str();
+  options.measure.add_to(command, Flag::Of::bench);
   command.add_option("--db", options.database, "Results database, where it is recorded")
       ->capture_default_str();
   gpus = command.add_option("--gpus", options.gpus.indices, "The driver's number of the GPU to measure on")

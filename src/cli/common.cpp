@@ -101,7 +101,7 @@ void tell_if_not_confined(const std::function<void(const std::string& line)>& te
 std::vector<Source> parse_sources(const std::vector<std::string>& texts) {
   std::vector<Source> sources;
   for (const std::string& text : texts) {
-    const auto source = source_from_name(text);
+    const auto source = from_name<Source>(text);
     if (!source) {
       throw UserError(fmt::format("unknown source '{}'", text), Where{"--source", ""},
                       "Known: measured, predicted, replayed, imported.");

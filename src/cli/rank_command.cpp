@@ -30,7 +30,7 @@ struct RankOptions {
 std::vector<Outcome> parse_outcomes(const std::vector<std::string>& texts) {
   std::vector<Outcome> outcomes;
   for (const std::string& text : texts) {
-    const auto outcome = outcome_from_name(text);
+    const auto outcome = from_name<Outcome>(text);
     if (!outcome) {
       throw UserError(fmt::format("unknown outcome '{}'", text), Where{"--outcome", ""},
                       "Known: ok, refused, compile_failed, compile_timeout, compile_crashed, launch_failed, "

@@ -189,7 +189,7 @@ Json determined_values(const SingleConfiguration& one) {
   return to_json(space.at(0).named(one.kernel));
 }
 
-Json config_of(const SingleConfiguration& one, int samples, int rounds) {
+Json config_of(const SingleConfiguration& one) {
   Json kernel{{"template", one.kernel.name}};
   const Json values = determined_values(one);
   for (const auto& [name, value] : values.items()) kernel["parameters"][name] = Json::array({value});
@@ -200,9 +200,7 @@ Json config_of(const SingleConfiguration& one, int samples, int rounds) {
   Json config{
       {"name", one.kernel.name}, {"templates", Json::array({kernel})}, {"problems", Json::array({problem})}};
   for (const auto& [name, value] : one.scalars) config["scalars"][name] = value;
-  config["measure"] = {{"samples", samples},
-                       {"screening", 0},
-                       {"finals", {{"configurations", 1}, {"within_percent", 0}, {"rounds", rounds}}}};
+  config["measure"] = {{"screening", 0}, {"finals", {{"configurations", 1}, {"within_percent", 0}}}};
   return config;
 }
 
@@ -277,12 +275,12 @@ std::vector<Parameter> open_parameters(const SingleConfiguration& one) {
   return open;
 }
 
-TuneSpec tune_spec_of(const SingleConfiguration& one, int samples, int rounds) {
+TuneSpec tune_spec_of(const SingleConfiguration& one) {
   LoadOptions options;
   options.allow_outside_paths = one.allow_outside_paths;
   options.template_folders = {fs::absolute(one.manifest).lexically_normal().parent_path().parent_path(),
                               home_folder() / "kernel_templates"};
-  TuneSpec spec = parse_tune_spec(config_of(one, samples, rounds).dump(2), "--set", options);
+  TuneSpec spec = parse_tune_spec(config_of(one).dump(2), "--set", options);
   // The nearest there is to a config's file: what git knows of it is recorded.
   spec.file = one.manifest;
   return spec;

@@ -39,6 +39,6 @@ std::vector<Parameter> open_parameters(const SingleConfiguration& one);
 
 /// What run_sweep() needs to measure a configuration all of whose parameters are determined: no screening,
 /// and finals for it alone.
-TuneSpec tune_spec_of(const SingleConfiguration& one, int samples, int rounds);
+TuneSpec tune_spec_of(const SingleConfiguration& one);
 
 }  // namespace tiletune

@@ -172,8 +172,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "--budget", options->budget,
       "Stop the sweep after this time (60s, 5min, 2h; with --replay, recorded seconds of compiling and "
       "measuring), or after this number of configurations of each template on each problem (500)");
-  options->measure.add_to(*command);
-  options->measure.add_contest_to(*command);
+  options->measure.add_to(*command, Flag::Of::sweep);
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
   command->add_option("--limit", options->limit, "Rows to print per problem; 0: all")
       ->check(whole_number())

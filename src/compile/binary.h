@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/fields.h"
 #include "base/outcome.h"
 #include "compile/source.h"
 
@@ -19,6 +20,12 @@ struct Binary {
   std::string cubin;          ///< ELF image
   double compile_ms = 0;      ///< CPU time of the compile worker, when it was compiled
   bool from_cache = false;
+
+  static constexpr auto fields() {
+    using B = Binary;
+    return std::tuple{field("key", &B::key), field("kernel_symbol", &B::kernel_symbol),
+                      field("compile_ms", &B::compile_ms), binary_field("cubin", &B::cubin)};
+  }
 };
 
 /// The result of compiling one request.

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
@@ -11,11 +10,11 @@
 
 #include "base/cbor.h"
 #include "base/error.h"
+#include "base/fields_json.h"
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/hash.h"
 #include "base/private_folder.h"
-#include "compile/message.h"
 
 namespace tiletune {
 
@@ -28,6 +27,15 @@ constexpr std::string_view kMagic = "TTCUBIN2";
 constexpr std::size_t kHeaderBytes = 24;
 constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 
+struct Content {
+  Binary binary;
+  Dependencies dependencies;
+
+  static constexpr auto fields() {
+    return std::tuple{field("binary", &Content::binary), field("dependencies", &Content::dependencies)};
+  }
+};
+
 std::string header(std::string_view payload) { return fmt::format("{}{:016x}", kMagic, checksum64(payload)); }
 
 /// What is in a cache file; none when the file is torn, altered or another key's.
@@ -36,13 +44,12 @@ std::optional<Compiled> decode(const std::string& content, const std::string& ke
   const std::string_view payload = std::string_view(content).substr(kHeaderBytes);
   if (content.compare(0, kHeaderBytes, header(payload)) != 0) return std::nullopt;
   try {
-    const nlohmann::ordered_json json = decode_cbor(payload);
-    auto binary = std::make_shared<Binary>(binary_from_json(json.at("binary")));
-    binary->from_cache = true;
-    Compiled compiled{Outcome::ok, "", binary, dependencies_from_json(json.at("dependencies"))};
-    if (binary->key == key) return compiled;
+    auto read = from_json<Content>(decode_cbor(payload));
+    if (read.binary.key != key) return std::nullopt;
+    read.binary.from_cache = true;
+    return Compiled{Outcome::ok, "", std::make_shared<const Binary>(std::move(read.binary)),
+                    std::move(read.dependencies)};
   } catch (const ProtocolError&) {
-  } catch (const nlohmann::json::exception&) {
   }
   return std::nullopt;
 }
@@ -85,10 +92,8 @@ std::optional<Compiled> CubinCache::load(const std::string& key) const {
 }
 
 void CubinCache::store(const Compiled& compiled) const {
-  const nlohmann::ordered_json json{{"binary", to_json(*compiled.binary)},
-                                    {"dependencies", to_json(compiled.dependencies)}};
   std::string payload;
-  nlohmann::ordered_json::to_cbor(json, payload);
+  nlohmann::ordered_json::to_cbor(to_json(Content{*compiled.binary, compiled.dependencies}), payload);
   const fs::path path = path_of(compiled.binary->key);
   remove_drafts(path);
   try {

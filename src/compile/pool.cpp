@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/fields_json.h"
 #include "base/file.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -208,7 +209,7 @@ void CompilePool::Impl::receive(Worker& worker) {
       worker.state = Worker::State::idle;
       failed_starts = 0;
     } else {
-      take_reply(worker, compile_reply_from_json(*message));
+      take_reply(worker, from_json<CompileReply>(*message));
     }
   }
 }

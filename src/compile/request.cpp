@@ -3,12 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <stdexcept>
-#include <utility>
 
-#include "base/cbor.h"
-#include "base/frame.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "compile/nvrtc_program.h"
@@ -17,64 +12,11 @@
 
 namespace tiletune {
 
-namespace {
-
-nlohmann::ordered_json to_json(const KernelSource& source, const Folders& folders) {
-  nlohmann::ordered_json roots = nlohmann::ordered_json::array();
-  for (const KernelSource::Root& root : source.roots) {
-    const auto is_it = [&](const auto& folder) { return folder->path() == root.folder->path(); };
-    const auto place = std::find_if(folders.begin(), folders.end(), is_it);
-    if (place == folders.end()) throw std::logic_error("a kernel's folder was not given to the workers");
-    roots.push_back({{"name", root.name}, {"folder", place - folders.begin()}});
-  }
-  return {{"name", source.name},
-          {"text", source.text},
-          {"roots", std::move(roots)},
-          {"search_before", source.search_before},
-          {"search_behind", source.search_behind},
-          {"may_leave", source.may_leave}};
-}
-
-KernelSource kernel_source_from_json(const nlohmann::ordered_json& json, const Folders& folders) {
-  KernelSource source;
-  source.name = json.at("name").get<std::string>();
-  source.text = json.at("text").get<std::string>();
-  source.search_before = json.at("search_before").get<std::vector<std::string>>();
-  source.search_behind = json.at("search_behind").get<std::vector<std::string>>();
-  source.may_leave = json.at("may_leave").get<bool>();
-  for (const auto& root : json.at("roots")) {
-    const std::uint64_t number = message_unsigned(root.at("folder"));
-    if (number >= folders.size()) throw ProtocolError("a compile request names a folder that does not exist");
-    source.roots.push_back({root.at("name").get<std::string>(), folders[number]});
-  }
-  return source;
-}
-
-}  // namespace
-
 std::string CompileRequest::key() const {
   Hasher hasher;
   hasher.add("cubin 2").add(nvrtc_version()).add(source.hash()).add(kernel_expression);
   for (const std::string& option : options) hasher.add(option);
   return hasher.hex();
-}
-
-nlohmann::ordered_json to_json(const CompileRequest& request, const Folders& folders) {
-  return {{"source", to_json(request.source, folders)},
-          {"options", request.options},
-          {"kernel_expression", request.kernel_expression}};
-}
-
-CompileRequest compile_request_from_json(const nlohmann::ordered_json& json, const Folders& folders) {
-  try {
-    CompileRequest request;
-    request.source = kernel_source_from_json(json.at("source"), folders);
-    request.options = json.at("options").get<std::vector<std::string>>();
-    request.kernel_expression = json.at("kernel_expression").get<std::string>();
-    return request;
-  } catch (const nlohmann::json::exception& error) {
-    throw ProtocolError(fmt::format("not a compile request: {}", error.what()));
-  }
 }
 
 std::string architecture_for(int major, int minor) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -20,14 +19,13 @@ struct CompileRequest {
   /// Hash of source, options, expression and the NVRTC version, under which a result lies in the cache
   /// together with its dependencies.
   std::string key() const;
+
+  static constexpr auto fields() {
+    using R = CompileRequest;
+    return std::tuple{field("source", &R::source), field("options", &R::options),
+                      field("kernel_expression", &R::kernel_expression)};
+  }
 };
-
-/// The folders of a kernel, of all kernels that a process compiles: a message names them by number.
-using Folders = std::vector<std::shared_ptr<const Folder>>;
-
-nlohmann::ordered_json to_json(const CompileRequest& request, const Folders& folders);
-/// Throws ProtocolError when a member is missing or of the wrong type, or there is no such folder.
-CompileRequest compile_request_from_json(const nlohmann::ordered_json& json, const Folders& folders);
 
 /// "sm_90a" for compute capability 9.0, "sm_80" for 8.0: the architecture whose cubin the GPU runs with all
 /// its instructions. Throws UserError when this NVRTC does not support it.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/folder.h"
 
 namespace tiletune {
@@ -34,11 +35,22 @@ struct KernelSource {
   std::vector<std::string> search_before, search_behind;
   bool may_leave = false;  ///< files outside the roots may be included, too
 
+  /// All but the roots, which are open folders.
+  static constexpr auto fields() {
+    using S = KernelSource;
+    return std::tuple{field("name", &S::name), field("text", &S::text),
+                      field("search_before", &S::search_before), field("search_behind", &S::search_behind),
+                      field("may_leave", &S::may_leave)};
+  }
+
   /// Of name and text.
   std::string hash() const;
   /// The folders, for people.
   std::string folders_text() const;
 };
+
+/// The folders of all kernels that a process compiles: a message names them by number.
+using Folders = std::vector<std::shared_ptr<const Folder>>;
 
 /// Reads the file `source`, which lies in `folder` unless `may_leave`. What it may include lies there, in the
 /// folder `common` beside that, or in `config_folder`. Paths are absolute, with symbolic links resolved; none

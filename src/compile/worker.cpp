@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/confinement.h"
+#include "base/fields_json.h"
 #include "compile/message.h"
 #include "compile/nvrtc_api.h"
 #include "compile/nvrtc_program.h"
@@ -129,7 +130,7 @@ class CompileWorker {
 int serve(WorkerChannel& channel) {
   const auto first = channel.receive();
   if (!first) return 0;
-  const WorkerSettings settings = worker_settings_from_json(*first);
+  const auto settings = from_json<WorkerSettings>(*first);
   Folders folders = inherited_folders(settings.folders);
   // A folder named relative to the working folder, which changes from kernel to kernel, stays what it is.
   if (const auto toolkit = cuda_include_folder()) ::setenv("TILETUNE_CUDA_INCLUDE", toolkit->c_str(), 1);

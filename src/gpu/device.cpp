@@ -67,7 +67,8 @@ DeviceFacts read_facts(int index, CUdevice device) {
   facts.reserved_shared_bytes_per_block =
       attribute(device, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
   facts.l2_bytes = attribute(device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-  facts.clock_khz = attribute(device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  constexpr double kKilohertzPerMegahertz = 1e3;
+  facts.boost_clock_mhz = attribute(device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / kKilohertzPerMegahertz;
   std::size_t memory = 0;
   check(driver_api().device_memory(&memory, device), "cuDeviceTotalMem");
   facts.memory_bytes = static_cast<std::int64_t>(memory);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/device_properties.h"
 #include "base/error.h"
 
 // The driver's handle types, as cuda.h declares them: only the gpu library includes that header.
@@ -38,26 +39,18 @@ class CudaError : public GpuError {
 };
 
 /// What the driver says of a device.
-struct DeviceFacts {
+struct DeviceFacts : DeviceProperties {
   int index = 0;
   std::string name;
-  std::string uuid;  ///< "GPU-..."
-  int compute_major = 0, compute_minor = 0;
-  int multiprocessors = 0;
-  int warp_size = 0;
-  int max_threads_per_block = 0;
-  int max_threads_per_multiprocessor = 0;
-  int max_blocks_per_multiprocessor = 0;
-  int registers_per_multiprocessor = 0;
-  int registers_per_block = 0;
-  int shared_bytes_per_multiprocessor = 0;
-  int shared_bytes_per_block = 0;
-  int shared_bytes_per_block_optin = 0;
-  int reserved_shared_bytes_per_block = 0;
-  std::int64_t l2_bytes = 0;
-  std::int64_t memory_bytes = 0;
-  int clock_khz = 0;         ///< highest SM clock
+  std::string uuid;          ///< "GPU-..."
   std::string cuda_version;  ///< highest the driver supports: "13.0"
+
+  static constexpr auto fields() {
+    return std::tuple_cat(
+        std::tuple{field("index", &DeviceFacts::index), field("name", &DeviceFacts::name),
+                   field("uuid", &DeviceFacts::uuid), field("cuda_version", &DeviceFacts::cuda_version)},
+        DeviceProperties::fields());
+  }
 };
 
 using DeviceAddress = std::uint64_t;
@@ -103,6 +96,13 @@ struct KernelAttributes {
   int static_shared_bytes = 0;
   int local_bytes = 0;
   int max_threads_per_block = 0;
+
+  static constexpr auto fields() {
+    using K = KernelAttributes;
+    return std::tuple{
+        field("registers", &K::registers), field("static_shared_bytes", &K::static_shared_bytes),
+        field("local_bytes", &K::local_bytes), field("max_threads_per_block", &K::max_threads_per_block)};
+  }
 };
 
 struct LaunchShape {
@@ -110,6 +110,17 @@ struct LaunchShape {
   unsigned block_x = 1, block_y = 1, block_z = 1;
   unsigned dynamic_shared_bytes = 0;
   unsigned threads() const { return block_x * block_y * block_z; }
+
+  static constexpr auto fields() {
+    using L = LaunchShape;
+    return std::tuple{field("grid_x", &L::grid_x),
+                      field("grid_y", &L::grid_y),
+                      field("grid_z", &L::grid_z),
+                      field("block_x", &L::block_x),
+                      field("block_y", &L::block_y),
+                      field("block_z", &L::block_z),
+                      field("dynamic_shared_bytes", &L::dynamic_shared_bytes)};
+  }
 };
 
 /// A loaded cubin with one kernel of it.

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <variant>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -18,37 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Figure {
-  const char* key;
-  std::variant<int GpuModel::*, std::int64_t GpuModel::*, double GpuModel::*> member;
-  bool may_be_zero = false;
-};
-
-/// Every one must stand in every file.
-constexpr std::array<Figure, 17> kFigures = {{
-    {"multiprocessors", &GpuModel::multiprocessors},
-    {"warp_size", &GpuModel::warp_size},
-    {"max_threads_per_block", &GpuModel::max_threads_per_block},
-    {"max_threads_per_multiprocessor", &GpuModel::max_threads_per_multiprocessor},
-    {"max_blocks_per_multiprocessor", &GpuModel::max_blocks_per_multiprocessor},
-    {"registers_per_multiprocessor", &GpuModel::registers_per_multiprocessor},
-    {"registers_per_block", &GpuModel::registers_per_block},
-    {"max_registers_per_thread", &GpuModel::max_registers_per_thread},
-    {"shared_bytes_per_multiprocessor", &GpuModel::shared_bytes_per_multiprocessor},
-    {"shared_bytes_per_block", &GpuModel::shared_bytes_per_block},
-    {"shared_bytes_per_block_optin", &GpuModel::shared_bytes_per_block_optin},
-    {"reserved_shared_bytes_per_block", &GpuModel::reserved_shared_bytes_per_block, true},
-    {"l2_bytes", &GpuModel::l2_bytes},
-    {"memory_bytes", &GpuModel::memory_bytes},
-    {"memory_bandwidth_gbs", &GpuModel::memory_bandwidth_gbs},
-    {"boost_clock_mhz", &GpuModel::boost_clock_mhz},
-    {"fp32_lanes_per_multiprocessor", &GpuModel::fp32_lanes_per_multiprocessor},
-}};
-
 constexpr const char* kCapability = "compute_capability";
 constexpr const char* kPublishedPeak = "published_fp32_tflops";
 constexpr double kPeakTolerance = 0.03;
-constexpr std::int64_t kMostPerMultiprocessor = std::int64_t{1} << 30;
+constexpr std::string_view kMayBeZero = "reserved_shared_bytes_per_block";
 
 class ModelReader {
  public:
@@ -63,9 +34,8 @@ class ModelReader {
     model.name = text(json_, "name", where_);
     read_aliases(model);
     read_capability(model);
-    for (const Figure& entry : kFigures) {
-      std::visit([&](auto member) { read_number(entry.key, model.*member); }, entry.member);
-    }
+    for_each_field<GpuModel>(
+        [&](const auto& figure) { read_number(std::string(figure.name), model.*figure.member); });
     double published = 0;
     read_number(kPublishedPeak, published);
     check_sanity(model, published);
@@ -79,7 +49,7 @@ class ModelReader {
 
   static std::vector<std::string> known_keys() {
     std::vector<std::string> keys = {"$schema", "name", "aliases", "sources", kCapability, kPublishedPeak};
-    for (const Figure& entry : kFigures) keys.emplace_back(entry.key);
+    for_each_field<GpuModel>([&](const auto& figure) { keys.emplace_back(figure.name); });
     return keys;
   }
 
@@ -176,12 +146,10 @@ class ModelReader {
   }
 
   void check_sanity(const GpuModel& model, double published) const {
-    for (const Figure& entry : kFigures) {
-      const bool zero = std::visit([&](auto member) { return model.*member == 0; }, entry.member);
-      if (zero && !entry.may_be_zero) {
-        fail("the value must be greater than 0", where_.at(entry.key).at("value"), "Correct the value.");
-      }
-    }
+    for_each_field<GpuModel>([&](const auto& figure) {
+      if (model.*figure.member != 0 || figure.name == kMayBeZero) return;
+      fail("the value must be greater than 0", place_of(figure), "Correct the value.");
+    });
     check_extent(model);
     if (model.max_threads_per_multiprocessor % model.warp_size != 0 ||
         model.max_threads_per_block > model.max_threads_per_multiprocessor) {
@@ -210,15 +178,16 @@ class ModelReader {
       fail("a warp has 32 threads on every GPU that tiletune knows", where_.at("warp_size").at("value"),
            "Write 32.");
     }
-    for (const Figure& entry : kFigures) {
-      const auto* member = std::get_if<std::int64_t GpuModel::*>(&entry.member);
-      const std::string_view key = entry.key;
-      if (member == nullptr || key == "l2_bytes" || key == "memory_bytes" ||
-          model.*(*member) <= kMostPerMultiprocessor)
-        continue;
-      fail(fmt::format("found {}, which is more than any multiprocessor has", model.*(*member)),
-           where_.at(entry.key).at("value"), "Correct the value.");
-    }
+    for_each_field<GpuModel>([&](const auto& figure) {
+      if (figure.bounds.contain(model.*figure.member)) return;
+      fail(fmt::format("found {}, which is more than any multiprocessor has", model.*figure.member),
+           place_of(figure), "Correct the value.");
+    });
+  }
+
+  template <typename Figure>
+  Where place_of(const Figure& figure) const {
+    return where_.at(std::string(figure.name)).at("value");
   }
 
   const Json& json_;

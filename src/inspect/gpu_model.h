@@ -1,34 +1,30 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/device_properties.h"
+
 namespace tiletune {
 
 /// One GPU model as configs/gpus/<name>.json describes it; every figure there names its source.
-struct GpuModel {
+struct GpuModel : DeviceProperties {
   std::string name;                  ///< "H100 SXM"
   std::vector<std::string> aliases;  ///< other names people use, and what the driver calls it
-  int compute_major = 0, compute_minor = 0;
-  int multiprocessors = 0;
-  int warp_size = 32;
-  int max_threads_per_block = 1024;
-  int max_threads_per_multiprocessor = 0;
-  int max_blocks_per_multiprocessor = 0;
-  std::int64_t registers_per_multiprocessor = 65536;
-  std::int64_t registers_per_block = 65536;
   int max_registers_per_thread = 255;
-  std::int64_t shared_bytes_per_multiprocessor = 0;
-  std::int64_t shared_bytes_per_block = 49152;  ///< without opting in
-  std::int64_t shared_bytes_per_block_optin = 0;
-  std::int64_t reserved_shared_bytes_per_block = 0;  ///< the runtime's reserve
-  std::int64_t l2_bytes = 0;
-  std::int64_t memory_bytes = 0;
   double memory_bandwidth_gbs = 0;  ///< 10^9 bytes/s, peak
-  double boost_clock_mhz = 0;
   int fp32_lanes_per_multiprocessor = 128;
+
+  /// The figures, which stand in every file, each with its source.
+  static constexpr auto fields() {
+    using M = GpuModel;
+    return std::tuple_cat(
+        DeviceProperties::figures(),
+        std::tuple{field("max_registers_per_thread", &M::max_registers_per_thread),
+                   field("memory_bandwidth_gbs", &M::memory_bandwidth_gbs),
+                   field("fp32_lanes_per_multiprocessor", &M::fp32_lanes_per_multiprocessor)});
+  }
 
   std::string compute_capability() const;  ///< "9.0"
   double fp32_peak_tflops() const;         ///< lanes * 2 * multiprocessors * boost clock

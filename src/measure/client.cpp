@@ -6,17 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/cbor.h"
+#include "base/fields_json.h"
 #include "base/printable.h"
 #include "base/text.h"
 
 namespace tiletune {
 
 namespace {
-
-// A worker reports after every launch; loading a module and comparing results come on top of the launch
-// itself.
-constexpr double kSlackBeyondLaunch_s = 5;
 
 Clock::duration seconds(double count) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
@@ -58,7 +54,7 @@ std::optional<GpuOpened> GpuClient::open(const Stop& stop_asked) {
   start();
   try {
     const auto message = first_message(stop_asked);
-    if (message && (*message)["type"] == "opened") return opened_ = gpu_opened_from_json(*message);
+    if (message && (*message)["type"] == "opened") return opened_ = from_json<GpuOpened>(*message);
     if (!message) {
       const std::string why =
           worker_->gone() ? "the GPU worker " + end_of_worker()
@@ -101,7 +97,7 @@ void GpuClient::enter(State state) {
 double GpuClient::patience_s() const {
   if (state_ == State::opening) return options_.open_timeout_s;
   if (state_ == State::preparing) return options_.prepare_timeout_s;
-  return problem_->policy.launch_timeout_s + kSlackBeyondLaunch_s;
+  return problem_->policy.launch_timeout_s + options_.slack_s;
 }
 
 const char* GpuClient::task() const {
@@ -186,7 +182,7 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
   if (type == "fatal" || type == "no_gpu") return lose(Outcome::crashed, reason_in(message));
   if (state_ == State::opening) {
     // The driver may have given the GPUs that are left other numbers.
-    const GpuOpened opened = gpu_opened_from_json(message);
+    const auto opened = from_json<GpuOpened>(message);
     if (opened_ && opened.device.uuid != opened_->device.uuid)
       return lose(Outcome::crashed, "opened another GPU, " + opened.device.uuid);
     delivered_ = worker_->send(to_json(*problem_));
@@ -205,7 +201,7 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
     event.finals = checked_finals(message);
     losses_in_a_row_ = 0;
   } else {
-    event.measured = measured_from_json(message);
+    event.measured = from_json<Measured>(message);
     if (event.measured.ticket != ticket_) throw ProtocolError("the answer is for another configuration");
     event.measured.printed = worker_->take_printed();
     losses_in_a_row_ = 0;
@@ -216,7 +212,7 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
 
 void GpuClient::take_prepared(GpuEvent& event, const nlohmann::ordered_json& message) {
   event.kind = GpuEvent::Kind::prepared;
-  event.prepared = prepared_from_json(message);
+  event.prepared = from_json<Prepared>(message);
   prepared_ = true;
   problem_->calibrate = problem_->calibrate && !event.prepared.calibration;
 }
@@ -224,19 +220,18 @@ void GpuClient::take_prepared(GpuEvent& event, const nlohmann::ordered_json& mes
 /// In finals it says whose turn it is.
 std::optional<GpuEvent> GpuClient::take_sign_of_life(const nlohmann::ordered_json& message) {
   enter(state_);
-  const auto turn = message.find("ticket");
-  if (state_ != State::racing || turn == message.end()) return std::nullopt;
-  const std::uint64_t ticket = message_unsigned(*turn);
-  if (ticket != 0 && !racers_.contains(ticket)) throw ProtocolError("the finals are of other configurations");
-  ticket_ = ticket;
+  const std::optional<std::uint64_t> turn = from_json<Alive>(message).ticket;
+  if (state_ != State::racing || !turn) return std::nullopt;
+  if (*turn != 0 && !racers_.contains(*turn)) throw ProtocolError("the finals are of other configurations");
+  ticket_ = *turn;
   GpuEvent event;
   event.kind = GpuEvent::Kind::turn;
-  event.ticket = ticket;
+  event.ticket = *turn;
   return event;
 }
 
 FinalsMeasured GpuClient::checked_finals(const nlohmann::ordered_json& message) const {
-  FinalsMeasured finals = finals_measured_from_json(message);
+  auto finals = from_json<FinalsMeasured>(message);
   std::set<std::uint64_t> seen;
   for (const FinalTime& time : finals.times) {
     if (time.ticket == 0) continue;

@@ -18,6 +18,9 @@ struct GpuClientOptions {
   std::vector<std::string> arguments;  ///< {"gpu-worker", "0"}
   double open_timeout_s = 60;          ///< starting the driver and its context
   double prepare_timeout_s = 120;      ///< buffers, reference and baseline of one problem
+  /// Beyond the time limit of a launch, after each of which a worker reports: for loading a module and
+  /// comparing results.
+  double slack_s = 5;
 };
 
 /// What a GPU worker answered, or that it was lost.

@@ -144,7 +144,7 @@ Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml
     result = not_launched(request, error.outcome(), error.what());
   }
   const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - started;
-  result.wall_ms = wall.count();
+  result.measure_ms = wall.count();
   return result;
 }
 

@@ -1,13 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/calibration.h"
+#include "base/fields.h"
 #include "base/outcome.h"
 #include "compile/request.h"
 #include "gpu/device.h"
@@ -17,14 +19,28 @@
 
 namespace tiletune {
 
-/// What the parent and a GPU worker say to each other. Every struct goes through a frame as JSON; reading one
-/// back throws ProtocolError when a member is missing or of the wrong type.
+/// What the parent and a GPU worker say to each other. Every struct goes through a frame as JSON, by its list
+/// of fields (base/fields_json.h).
 
 /// The worker's first message: which GPU it holds.
 struct GpuOpened {
   DeviceFacts device;
   int devices = 1;             ///< GPUs that the driver shows
   std::string driver_version;  ///< NVML's, or empty
+
+  static constexpr std::string_view kMessage = "opened";
+  static constexpr auto fields() {
+    return std::tuple{field("device", &GpuOpened::device), field("devices", &GpuOpened::devices),
+                      field("driver_version", &GpuOpened::driver_version)};
+  }
+};
+
+/// A long answer is under way.
+struct Alive {
+  std::optional<std::uint64_t> ticket;  ///< in finals, whose turn it is; 0: of a baseline or the twin
+
+  static constexpr std::string_view kMessage = "alive";
+  static constexpr auto fields() { return std::tuple{field("ticket", &Alive::ticket)}; }
 };
 
 /// Everything the configurations of one problem have in common.
@@ -47,8 +63,24 @@ struct PrepareRequest {
     std::string symbol;
     LaunchShape shape;
     std::vector<ArgumentValue> arguments;
+
+    static constexpr auto fields() {
+      using L = ReferenceLaunch;
+      return std::tuple{binary_field("cubin", &L::cubin), field("symbol", &L::symbol),
+                        field("shape", &L::shape), field("arguments", &L::arguments)};
+    }
   };
   std::optional<ReferenceLaunch> reference;
+
+  static constexpr std::string_view kMessage = "prepare";
+  static constexpr auto fields() {
+    using R = PrepareRequest;
+    return std::tuple{field("workload", &R::workload),   field("reference_library", &R::reference_library),
+                      field("baselines", &R::baselines), field("dimensions", &R::dimensions),
+                      field("scalars", &R::scalars),     field("accumulator", &R::accumulator),
+                      field("policy", &R::policy),       field("baseline", &R::baseline),
+                      field("calibrate", &R::calibrate), field("reference", &R::reference)};
+  }
 };
 
 /// A library's kernel on the same data, with the same policy.
@@ -59,12 +91,28 @@ struct MeasuredBaseline {
   std::string algorithm;      ///< what tells it from the library's other ways: "heuristic 3 of 8"; or empty
   double relative_error = 0;  ///< norm-wise, against the FP64 reference
   Timing timing;
+
+  static constexpr auto fields() {
+    using B = MeasuredBaseline;
+    return std::tuple{field("name", &B::name),
+                      field("library", &B::library),
+                      field("kernel", &B::kernel),
+                      field("algorithm", &B::algorithm),
+                      field("relative_error", &B::relative_error),
+                      field("timing", &B::timing)};
+  }
 };
 
 struct Prepared {
   std::vector<MeasuredBaseline> baselines;
   std::optional<Calibration> calibration;  ///< when asked for
   std::string note;                        ///< why there is no baseline, or not all of them
+
+  static constexpr std::string_view kMessage = "prepared";
+  static constexpr auto fields() {
+    return std::tuple{field("baselines", &Prepared::baselines), field("calibration", &Prepared::calibration),
+                      field("note", &Prepared::note)};
+  }
 };
 
 struct MeasureRequest {
@@ -76,6 +124,19 @@ struct MeasureRequest {
   std::vector<ArgumentValue> arguments;
   double tolerance_factor = 1;
   std::optional<double> leader_us;  ///< upper bound of the leader's time; none: it is not screened
+
+  static constexpr std::string_view kMessage = "measure";
+  static constexpr auto fields() {
+    using R = MeasureRequest;
+    return std::tuple{field("ticket", &R::ticket),
+                      binary_field("cubin", &R::cubin),
+                      field("symbol", &R::symbol),
+                      field("shape", &R::shape),
+                      field("workspace", &R::workspace),
+                      field("arguments", &R::arguments),
+                      field("tolerance_factor", &R::tolerance_factor),
+                      field("leader_us", &R::leader_us)};
+  }
 };
 
 /// How an output compared with the FP64 reference.
@@ -84,6 +145,13 @@ struct Accuracy {
   double error_bound = 0;        ///< the largest that passes
   double largest_error = 0;      ///< of a single element, absolute
   std::string largest_error_at;  ///< "C[12,77]"
+
+  static constexpr auto fields() {
+    using A = Accuracy;
+    return std::tuple{field("relative_error", &A::relative_error), field("error_bound", &A::error_bound),
+                      field("largest_error", &A::largest_error),
+                      field("largest_error_at", &A::largest_error_at)};
+  }
 };
 
 /// What NVML said of the GPU right after the samples.
@@ -92,6 +160,12 @@ struct GpuCondition {
   std::string throttle_reasons;  ///< "sw_power_cap, hw_slowdown"; empty: none
   std::string neighbours;        ///< other programs on the GPU: "python3 (pid 7)"; empty: none are seen
   bool waits_for_host = false;   ///< samples hold the host's launch latency
+
+  static constexpr auto fields() {
+    using C = GpuCondition;
+    return std::tuple{field("power_w", &C::power_w), field("throttle_reasons", &C::throttle_reasons),
+                      field("neighbours", &C::neighbours), field("waits_for_host", &C::waits_for_host)};
+  }
 };
 
 struct Measured {
@@ -103,15 +177,32 @@ struct Measured {
   GpuCondition condition;
   std::optional<KernelAttributes> attributes;  ///< the driver's, to compare with the cubin's
   std::optional<int> driver_blocks_per_multiprocessor;
-  double wall_ms = 0;
+  double measure_ms = 0;  ///< wall time
   std::string
       printed;  ///< to standard output and error, as it is; the parent has taken it, it is in no message
+
+  static constexpr std::string_view kMessage = "measured";
+  static constexpr auto fields() {
+    using M = Measured;
+    return std::tuple{field("ticket", &M::ticket),
+                      field("outcome", &M::outcome),
+                      field("reason", &M::reason),
+                      field("timing", &M::timing),
+                      field("accuracy", &M::accuracy),
+                      field("condition", &M::condition),
+                      field("attributes", &M::attributes),
+                      field("driver_blocks_per_multiprocessor", &M::driver_blocks_per_multiprocessor),
+                      field("measure_ms", &M::measure_ms)};
+  }
 };
 
 /// The leaders of a prepared problem, to be re-measured, interleaved. The worker adds the problem's baselines
 /// and a twin of the first participant: the same cubin, loaded a second time.
 struct FinalsRequest {
   std::vector<MeasureRequest> participants;  ///< the leader first; tickets tell them apart
+
+  static constexpr std::string_view kMessage = "finals";
+  static constexpr auto fields() { return std::tuple{field("participants", &FinalsRequest::participants)}; }
 };
 
 /// One kernel run back to back for seconds.
@@ -119,6 +210,12 @@ struct Sustained {
   double launch_us = 0;  ///< wall time per launch
   std::optional<double> sm_clock_mhz;
   std::optional<double> power_w;  ///< mean, from the energy counter where there is one
+
+  static constexpr auto fields() {
+    using S = Sustained;
+    return std::tuple{field("launch_us", &S::launch_us), field("sm_clock_mhz", &S::sm_clock_mhz),
+                      field("power_w", &S::power_w)};
+  }
 };
 
 /// What the finals gave for one participant, baseline or twin.
@@ -130,32 +227,27 @@ struct FinalTime {
   std::optional<Timing> timing;  ///< sample i is of round i; those out of the race have fewer
   std::optional<Accuracy> accuracy;
   std::optional<Sustained> sustained;
+
+  static constexpr auto fields() {
+    using F = FinalTime;
+    return std::tuple{field("ticket", &F::ticket),      field("name", &F::name),
+                      field("outcome", &F::outcome),    field("reason", &F::reason),
+                      field("timing", &F::timing),      field("accuracy", &F::accuracy),
+                      field("sustained", &F::sustained)};
+  }
 };
 
 struct FinalsMeasured {
   std::vector<FinalTime> times;
   GpuCondition condition;
   double wall_ms = 0;
+
+  static constexpr std::string_view kMessage = "finals_measured";
+  static constexpr auto fields() {
+    using F = FinalsMeasured;
+    return std::tuple{field("times", &F::times), field("condition", &F::condition),
+                      field("wall_ms", &F::wall_ms)};
+  }
 };
-
-nlohmann::ordered_json to_json(const GpuOpened& message);
-nlohmann::ordered_json to_json(const PrepareRequest& message);
-nlohmann::ordered_json to_json(const Prepared& message);
-nlohmann::ordered_json to_json(const MeasureRequest& message);
-nlohmann::ordered_json to_json(const Measured& message);
-nlohmann::ordered_json to_json(const FinalsRequest& message);
-nlohmann::ordered_json to_json(const FinalsMeasured& message);
-GpuOpened gpu_opened_from_json(const nlohmann::ordered_json& json);
-PrepareRequest prepare_request_from_json(const nlohmann::ordered_json& json);
-Prepared prepared_from_json(const nlohmann::ordered_json& json);
-MeasureRequest measure_request_from_json(const nlohmann::ordered_json& json);
-Measured measured_from_json(const nlohmann::ordered_json& json);
-FinalsRequest finals_request_from_json(const nlohmann::ordered_json& json);
-FinalsMeasured finals_measured_from_json(const nlohmann::ordered_json& json);
-
-/// The policy as the database stores it: all that a row's first measurement depends on, so without the
-/// finals.
-nlohmann::ordered_json to_json(const MeasurePolicy& policy);
-nlohmann::ordered_json to_json(const FinalsPolicy& finals);
 
 }  // namespace tiletune

@@ -36,6 +36,8 @@ void add_clocks(Timing& timing) {
 
 }  // namespace
 
+void Timing::complete() { *this = summarise(std::move(*this)); }
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t n = values.size();

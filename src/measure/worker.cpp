@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/fields_json.h"
 #include "base/worker_process.h"
 #include "gpu/cublas.h"
 #include "gpu/cublaslt.h"
@@ -49,7 +50,7 @@ class Service {
 
   void prepare(const Json& message) {
     try {
-      const Prepared done = prepared(prepare_request_from_json(message));
+      const Prepared done = prepared(from_json<PrepareRequest>(message));
       confine();
       answer(to_json(done));
     } catch (const CudaError& error) {
@@ -61,7 +62,7 @@ class Service {
   }
 
   void measure(const Json& message) {
-    const MeasureRequest request = measure_request_from_json(message);
+    const auto request = from_json<MeasureRequest>(message);
     if (!workspace_) throw ProtocolError("asked to measure before anything was prepared");
     const Measured measured = measure_kernel(gpu_, *workspace_, *timer_, nvml_, request);
     // Whatever a faulty kernel wrote must not meet the next one; what comes of it late is still its own
@@ -76,10 +77,10 @@ class Service {
   }
 
   void run_finals(const Json& message) {
-    const FinalsRequest request = finals_request_from_json(message);
+    const auto request = from_json<FinalsRequest>(message);
     if (!workspace_) throw ProtocolError("asked for finals before anything was prepared");
     const auto turn = [this](std::uint64_t ticket) {
-      channel_.send({{"type", "alive"}, {"ticket", ticket}});
+      channel_.send(to_json(Alive{ticket}));
       last_beat_ = Clock::now();
     };
     answer(to_json(tiletune::run_finals(gpu_, *workspace_, *timer_, nvml_, request, baselines_, turn)));
@@ -168,7 +169,7 @@ class Service {
     const auto now = Clock::now();
     if (now - last_beat_ < kInterval) return;
     last_beat_ = now;
-    channel_.send({{"type", "alive"}});
+    channel_.send(to_json(Alive{}));
   }
 
   WorkerChannel& channel_;

@@ -194,7 +194,7 @@ void SideRows::throw_unknown(const std::string& name) const {
 void SideRows::sort() {
   const auto by_number = [](const Side& a, const Side& b) { return numbers_in(a.name) < numbers_in(b.name); };
   const auto by_trust = [](const Side& a, const Side& b) {
-    return source_from_name(a.name) < source_from_name(b.name);
+    return from_name<Source>(a.name) < from_name<Source>(b.name);
   };
   if (by_ == CompareBy::source) std::stable_sort(sides_.begin(), sides_.end(), by_trust);
   if (by_ == CompareBy::driver || by_ == CompareBy::date || by_ == CompareBy::sweep)

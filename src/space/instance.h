@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "space/space.h"
 #include "spec/tune_spec.h"
 
@@ -31,6 +32,20 @@ struct TensorMapShape {
   std::vector<std::int64_t> pitches;  ///< elements, of all dimensions but the innermost
   std::vector<std::int64_t> box;      ///< elements
   Swizzle swizzle = Swizzle::none;
+
+  static constexpr auto fields() {
+    using M = TensorMapShape;
+    constexpr Bounds<std::int64_t> kElements{.min = 1, .max = std::int64_t{1} << 40};
+    return std::tuple{field("type", &M::type), field("extents", &M::extents, kElements),
+                      field("pitches", &M::pitches, kElements), field("box", &M::box, {.min = 1, .max = 256}),
+                      field("swizzle", &M::swizzle)};
+  }
+  std::string fault() const {
+    const std::size_t rank = extents.size();
+    if (rank < 1 || rank > TensorMap::kMostDimensions) return "a tensor map has no such rank";
+    const bool fits = pitches.size() == rank - 1 && box.size() == rank;
+    return fits ? "" : "a tensor map has sizes too many or too few";
+  }
 };
 
 /// A scalar kernel argument with its value, or the name of a buffer or workspace, which a tensor map may
@@ -41,6 +56,12 @@ struct ArgumentValue {
   ScalarType type = ScalarType::i32;
   Value value;
   std::optional<TensorMapShape> tensor_map = {};  ///< none of a tensor map: 128 zero bytes
+
+  static constexpr auto fields() {
+    using A = ArgumentValue;
+    return std::tuple{field("kind", &A::kind), field("name", &A::name), field("type", &A::type),
+                      field("value", &A::value), field("tensor_map", &A::tensor_map)};
+  }
 };
 
 /// Device memory that a configuration has for itself.
@@ -51,6 +72,13 @@ struct SizedWorkspace {
   bool zeroed = false;        ///< zero before the first launch and after every one; else undefined
 
   std::size_t bytes() const { return static_cast<std::size_t>(elements) * size_bytes(type); }
+
+  static constexpr auto fields() {
+    using W = SizedWorkspace;
+    return std::tuple{field("name", &W::name), field("type", &W::type),
+                      field("elements", &W::elements, {.min = 0, .max = std::int64_t{1} << 56}),
+                      field("zeroed", &W::zeroed)};
+  }
 };
 
 /// One configuration for one problem with every expression evaluated.
@@ -76,6 +104,10 @@ struct Workload {
   struct Rows {
     std::int64_t columns = 0;  ///< elements of a row
     std::int64_t pitch = 0;    ///< elements between the starts of neighbouring rows, at least columns
+
+    static constexpr auto fields() {
+      return std::tuple{field("columns", &Rows::columns, {.min = 1}), field("pitch", &Rows::pitch)};
+    }
   };
   struct SizedBuffer {
     std::string name;
@@ -89,11 +121,28 @@ struct Workload {
     std::int64_t values() const {
       return is_padded() ? ((elements - rows->columns) / rows->pitch + 1) * rows->columns : elements;
     }
+
+    static constexpr auto fields() {
+      using B = SizedBuffer;
+      return std::tuple{field("name", &B::name), field("type", &B::type), field("elements", &B::elements),
+                        field("role", &B::role), field("rows", &B::rows)};
+    }
+    std::string fault() const {
+      const bool is_whole = !rows || (rows->pitch >= rows->columns && elements >= rows->columns &&
+                                      (elements - rows->columns) % rows->pitch == 0);
+      return is_whole ? "" : "the elements are not whole rows";
+    }
   };
   std::vector<SizedBuffer> buffers;
   double flops = 0;         ///< of one launch
   double bytes = 0;         ///< compulsory DRAM traffic
   double accumulation = 0;  ///< terms that are added up for one element of an output
+
+  static constexpr auto fields() {
+    using W = Workload;
+    return std::tuple{field("buffers", &W::buffers), field("flops", &W::flops), field("bytes", &W::bytes),
+                      field("accumulation", &W::accumulation)};
+  }
 };
 
 /// The launch of an operation's reference kernel.

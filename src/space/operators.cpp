@@ -139,7 +139,7 @@ FaultKind to_integer(const Scalar& operand, Scalar& result) {
 
 /// Bytes of an element of the type that the operand names.
 FaultKind type_size(const Scalar& operand, Scalar& result) {
-  const auto type = operand.is_string() ? element_type_from_name(*operand.string) : std::nullopt;
+  const auto type = operand.is_string() ? from_name<ElementType>(*operand.string) : std::nullopt;
   if (!type) return FaultKind::no_element_type;
   return done(integer_scalar(static_cast<std::int64_t>(size_bytes(*type))), result);
 }

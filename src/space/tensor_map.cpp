@@ -24,7 +24,7 @@ std::vector<std::int64_t> sizes(const std::vector<Program>& programs, const Fram
 
 Swizzle swizzle_of(const Program& program, const Frame& frame) {
   const Scalar value = evaluate(program, frame);
-  const auto swizzle = value.is_string() ? swizzle_from_name(*value.string) : std::nullopt;
+  const auto swizzle = value.is_string() ? from_name<Swizzle>(*value.string) : std::nullopt;
   if (!swizzle) program.raise_result(value, "a swizzle", "use one of none, 32B, 64B, 128B", frame);
   return *swizzle;
 }

@@ -56,7 +56,7 @@ std::vector<ExprText> read_sizes(const Node& node, std::size_t count, const char
 /// One of the names, or an expression for one.
 ExprText read_swizzle(const Node& node) {
   ExprText text = read_expression(node);
-  if (swizzle_from_name(text.text)) text.text = "'" + text.text + "'";
+  if (from_name<Swizzle>(text.text)) text.text = "'" + text.text + "'";
   return text;
 }
 
@@ -87,7 +87,7 @@ Argument read_scalar_argument(const Node& node, ObjectReader& reader, const Scop
   Argument argument;
   argument.kind = Argument::Kind::scalar;
   argument.name = read_identifier(node);
-  argument.type = read_enum(reader.need("type", R"(the argument's type, such as "i32")"), kScalarTypes);
+  argument.type = read_enum<ScalarType>(reader.need("type", R"(the argument's type, such as "i32")"));
   if (const auto value = reader.find("value")) {
     argument.value = read_expression(*value);
     return argument;

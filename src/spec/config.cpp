@@ -191,7 +191,7 @@ void keep_templates(std::vector<TemplateSpec>& specs, const std::vector<std::str
 /// The libraries are the default where they compute the operation, and an error elsewhere.
 Baseline read_baseline(const std::optional<Node>& node, const Operation& operation) {
   if (!node) return operation.baselines ? Baseline::lt : Baseline::none;
-  const Baseline baseline = read_enum(*node, kBaselines);
+  const Baseline baseline = read_enum<Baseline>(*node);
   if (operation.baselines || baseline == Baseline::none) return baseline;
   throw UserError(fmt::format("cuBLAS is not a baseline of the operation {}", operation.name), node->where,
                   "Write \"none\" or remove the key.");
@@ -205,7 +205,7 @@ void read_policies(ObjectReader& reader, TuneSpec& spec) {
   if (const auto node = reader.find("limits")) spec.limits = read_limits(*node);
   spec.baseline = read_baseline(reader.find("baseline"), spec.templates.front().operation);
   if (const auto node = reader.find("gpu")) spec.gpu = read_string(*node, "the name of a GPU model");
-  if (const auto node = reader.find("view")) spec.view = read_enum(*node, kViews);
+  if (const auto node = reader.find("view")) spec.view = read_enum<View>(*node);
 }
 
 /// The command line's problems replace the config's, which are checked all the same.

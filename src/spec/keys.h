@@ -3,6 +3,8 @@
 #include <array>
 #include <string_view>
 
+#include "spec/tune_spec.h"
+
 /// The keys that each object of the two formats may have: what the reader accepts and what schemas/
 /// describes.
 namespace tiletune::keys {
@@ -67,14 +69,10 @@ inline constexpr std::array kConfig{Key{"$schema"}, Key{"name"},     Key{"templa
                                     Key{"view"}};
 inline constexpr std::array kNarrowing{Key{"template"}, Key{"parameters"}, Key{"constraints"}, Key{"extend"}};
 inline constexpr std::array kStrategy{Key{"name"}, Key{"seed"}};
-inline constexpr std::array kBudget{Key{"evaluations"}, Key{"seconds"}};
-inline constexpr std::array kMeasure{Key{"warmup"},    Key{"samples"},        Key{"precision_percent"},
-                                     Key{"screening"}, Key{"batch_below_us"}, Key{"cache"},
-                                     Key{"seed"},      Key{"verify"},         Key{"launch_timeout_s"},
-                                     Key{"finals"}};
-inline constexpr std::array kFinals{Key{"configurations"}, Key{"within_percent"}, Key{"rounds"},
-                                    Key{"sustained_s"}};
-inline constexpr std::array kCompile{Key{"options"}, Key{"timeout_s"}};
-inline constexpr std::array kLimits{Key{"max_spill_bytes"}, Key{"min_occupancy"}, Key{"max_registers"}};
+inline constexpr std::array kBudget = field_names<Budget>();
+inline constexpr std::array kMeasure = field_names<MeasurePolicy>();
+inline constexpr std::array kFinals = field_names<FinalsPolicy>();
+inline constexpr std::array kCompile = field_names<CompilePolicy>();
+inline constexpr std::array kLimits = field_names<AdmissionLimits>();
 
 }  // namespace tiletune::keys

@@ -31,13 +31,6 @@ struct Choice {
   std::vector<std::string> values;
 };
 
-template <typename T, std::size_t N>
-std::vector<std::string> names_in(const std::array<Named<T>, N>& table) {
-  std::vector<std::string> names;
-  for (const auto& entry : table) names.emplace_back(entry.name);
-  return names;
-}
-
 /// What may be chosen: lists of texts by name.
 std::vector<Choice> read_choices(const std::optional<Node>& node, const char* expected) {
   std::vector<Choice> choices;
@@ -114,7 +107,7 @@ class OperationReader {
   }
 
   void read_types(Operation& operation, Scope& scope) {
-    std::vector<Choice> choices{{kAccumulator, names_in(kElementTypes)}};
+    std::vector<Choice> choices{{kAccumulator, spellings<ElementType>()}};
     std::rotate(choices[0].values.begin(),
                 std::find(choices[0].values.begin(), choices[0].values.end(), "f32"),
                 choices[0].values.end());
@@ -125,7 +118,7 @@ class OperationReader {
       for (const Choice& choice : choices) check_types(choice, declared->where.at(choice.name));
     }
     for (const auto& [name, type] : choose(manifest_.find("types"), choices, "type variable")) {
-      operation.types.emplace_back(name, *element_type_from_name(type));
+      operation.types.emplace_back(name, *from_name<ElementType>(type));
       if (name == kAccumulator) operation.accumulator = operation.types.back().second;
       scope.declare(name, "a type variable", declared ? declared->where.at(name) : members_.where());
     }
@@ -133,9 +126,9 @@ class OperationReader {
 
   static void check_types(const Choice& choice, const Where& where) {
     for (std::size_t i = 0; i < choice.values.size(); ++i) {
-      if (element_type_from_name(choice.values[i])) continue;
+      if (from_name<ElementType>(choice.values[i])) continue;
       throw UserError(fmt::format("'{}' is not an element type", choice.values[i]), where.at(i),
-                      fmt::format("Use one of {}.", join(names_in(kElementTypes), ", ")));
+                      fmt::format("Use one of {}.", join(spellings<ElementType>(), ", ")));
     }
   }
 
@@ -171,7 +164,7 @@ class OperationReader {
     } else {
       buffer.elements = read_expression(reader.need("elements", "an expression for the number of elements"));
     }
-    buffer.role = read_enum(reader.need("role", R"("in", "out" or "inout")"), kBufferRoles);
+    buffer.role = read_enum<BufferRole>(reader.need("role", R"("in", "out" or "inout")"));
     if (buffer.role == BufferRole::inout && !is_old()) {
       if (const auto when = reader.find("read_when")) buffer.read_when = read_expression(*when);
     }
@@ -184,9 +177,9 @@ class OperationReader {
     std::vector<std::string> names;
     for (const auto& variable : operation.types) names.push_back(variable.first);
     const std::size_t variables = names.size();
-    for (std::string& name : names_in(kElementTypes)) names.push_back(std::move(name));
+    for (std::string& name : spellings<ElementType>()) names.push_back(std::move(name));
     const std::size_t choice = read_choice(node, names);
-    return choice < variables ? operation.types[choice].second : *element_type_from_name(names[choice]);
+    return choice < variables ? operation.types[choice].second : *from_name<ElementType>(names[choice]);
   }
 
   /// It ends with the last row's last element: what lies behind that is out of bounds.
@@ -215,7 +208,7 @@ class OperationReader {
     operation.accumulation = read_expression(members_.need(
         "accumulation", "an expression for the terms that are added up for one element of an output"));
     operation.bound =
-        read_enum(members_.need("bound", R"(the ceiling of its time, "ffma" or "copy")"), kCeilings);
+        read_enum<Ceiling>(members_.need("bound", R"(the ceiling of its time, "ffma" or "copy")"));
     if (const auto node = members_.find("baselines")) {
       ObjectReader reader(*node, keys::kLibrary);
       operation.baselines = read_library(reader.need("library", R"(a library, such as "gemm")"), operation);
@@ -253,7 +246,7 @@ class OperationReader {
   }
 
   static LibraryOperation read_library(const Node& node, const Operation& operation) {
-    const LibraryOperation library = read_enum(node, kLibraries);
+    const LibraryOperation library = read_enum<LibraryOperation>(node);
     std::vector<std::string> scalars;
     std::vector<std::string> buffers;
     for (const auto& scalar : operation.scalars) scalars.push_back(scalar.first);

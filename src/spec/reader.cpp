@@ -168,19 +168,19 @@ std::int64_t read_integer(const Node& node, std::int64_t min, std::int64_t max) 
                   fmt::format("Replace it with {}.", expected));
 }
 
-double read_number(const Node& node, const NumberRange& range) {
+double read_number(const Node& node, const Bounds<double>& bounds) {
   const Json& json = node.json;
-  std::string expected = fmt::format("a number {} {}", range.above ? "above" : "of at least", range.min);
-  if (range.max != std::numeric_limits<double>::max()) {
-    expected += fmt::format("{} at most {}", range.above ? " and of" : " and", range.max);
+  std::string expected = fmt::format("{}a number {} {}", bounds.or_zero ? "0 or " : "",
+                                     bounds.above ? "above" : "of at least", bounds.min);
+  if (std::isfinite(bounds.max)) {
+    expected += fmt::format("{} at most {}", bounds.above ? " and of" : " and", bounds.max);
   }
-  if (range.min == std::numeric_limits<double>::lowest()) expected = "a finite number";
+  if (!std::isfinite(bounds.min)) expected = "a finite number";
   if (!json.is_number()) {
     refuse_kind(node, expected, unquote_remedy(json, [](const Json& inner) { return inner.is_number(); }));
   }
   const double number = json.get<double>();
-  const bool high_enough = range.above ? number > range.min : number >= range.min;
-  if (std::isfinite(number) && high_enough && number <= range.max) return number;
+  if (std::isfinite(number) && bounds.contain(number)) return number;
   throw UserError(fmt::format("found {}, expected {}", fmt::to_string(number), expected), node.where,
                   fmt::format("Replace it with {}.", expected));
 }

@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "spec/names.h"
+#include "base/fields.h"
+#include "base/spelling.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
@@ -47,13 +48,6 @@ class ObjectReader {
   std::set<std::string, std::less<>> asked_;
 };
 
-/// Bounds of a number, both inclusive unless `above` says that the lower one is not.
-struct NumberRange {
-  double min = std::numeric_limits<double>::lowest();
-  double max = std::numeric_limits<double>::max();
-  bool above = false;
-};
-
 /// Parameters, macros, arguments and so on of one kernel; more are taken for a mistake.
 inline constexpr std::size_t kMostParts = 256;
 /// Constraints and problems.
@@ -73,7 +67,8 @@ bool read_boolean(const Node& node);
 /// Floats with an integral value count as integers, as they do for JSON Schema.
 std::int64_t read_integer(const Node& node, std::int64_t min = 0,
                           std::int64_t max = std::numeric_limits<std::int64_t>::max());
-double read_number(const Node& node, const NumberRange& range = {});
+/// A finite one.
+double read_number(const Node& node, const Bounds<double>& bounds = {});
 /// A boolean, number or string: `element` names it in messages ("a value of a parameter").
 Value read_value(const Node& node, const std::string& element);
 /// A string that is not blank, or a number or boolean, which stands for its own text.
@@ -93,12 +88,17 @@ std::array<ExprText, 3> read_extent(const Node& node);
 /// The index of the choice that the string names.
 std::size_t read_choice(const Node& node, std::span<const std::string> choices);
 
-template <typename T, std::size_t N>
-T read_enum(const Node& node, const std::array<Named<T>, N>& table) {
-  std::vector<std::string> choices;
-  choices.reserve(N);
-  for (const auto& entry : table) choices.emplace_back(entry.name);
-  return table[read_choice(node, choices)].value;
+/// How all values of an enumeration are written.
+template <Spelled Enum>
+std::vector<std::string> spellings() {
+  std::vector<std::string> names;
+  for (const Named<Enum>& entry : kSpellings<Enum>) names.emplace_back(entry.name);
+  return names;
+}
+
+template <Spelled Enum>
+Enum read_enum(const Node& node) {
+  return kSpellings<Enum>[read_choice(node, spellings<Enum>())].value;
 }
 
 /// Throws the UserError of a value that is not of the kind expected: "found a string, expected a list of

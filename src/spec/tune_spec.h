@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/fields.h"
+#include "base/spelling.h"
 #include "base/value.h"
+#include "spec/measure_policy.h"
 
 namespace tiletune {
 
@@ -40,12 +43,32 @@ struct Constraint {
 };
 
 enum class ElementType { f16, bf16, f32, f64, i32, u32 };
-/// "f16", "bf16", ...
-std::string_view name(ElementType type);
-std::optional<ElementType> element_type_from_name(std::string_view text);
-std::size_t size_bytes(ElementType type);
+template <>
+inline constexpr std::array<Named<ElementType>, 6> kSpellings<ElementType>{{{ElementType::f16, "f16"},
+                                                                            {ElementType::bf16, "bf16"},
+                                                                            {ElementType::f32, "f32"},
+                                                                            {ElementType::f64, "f64"},
+                                                                            {ElementType::i32, "i32"},
+                                                                            {ElementType::u32, "u32"}}};
+constexpr std::size_t size_bytes(ElementType type) {
+  switch (type) {
+    case ElementType::f16:
+    case ElementType::bf16:
+      return 2;
+    case ElementType::f64:
+      return 8;
+    case ElementType::f32:
+    case ElementType::i32:
+    case ElementType::u32:
+      break;
+  }
+  return 4;
+}
 
 enum class BufferRole { in, out, inout };
+template <>
+inline constexpr std::array<Named<BufferRole>, 3> kSpellings<BufferRole>{
+    {{BufferRole::in, "in"}, {BufferRole::out, "out"}, {BufferRole::inout, "inout"}}};
 
 struct Buffer {
   std::string name;
@@ -75,13 +98,20 @@ struct WorkspaceArray {
 };
 
 enum class ScalarType { i32, u32, i64, f32, f64 };
-std::string_view name(ScalarType type);
+template <>
+inline constexpr std::array<Named<ScalarType>, 5> kSpellings<ScalarType>{{{ScalarType::i32, "i32"},
+                                                                          {ScalarType::u32, "u32"},
+                                                                          {ScalarType::i64, "i64"},
+                                                                          {ScalarType::f32, "f32"},
+                                                                          {ScalarType::f64, "f64"}}};
 
 /// How rows of a tensor map's box are permuted in shared memory, in 16-byte pieces within so many bytes.
 enum class Swizzle { none, bytes_32, bytes_64, bytes_128 };
-/// "none", "32B", "64B" or "128B"
-std::string_view name(Swizzle swizzle);
-std::optional<Swizzle> swizzle_from_name(std::string_view text);
+template <>
+inline constexpr std::array<Named<Swizzle>, 4> kSpellings<Swizzle>{{{Swizzle::none, "none"},
+                                                                    {Swizzle::bytes_32, "32B"},
+                                                                    {Swizzle::bytes_64, "64B"},
+                                                                    {Swizzle::bytes_128, "128B"}}};
 
 /// How the Tensor Memory Accelerator of sm_90 sees a buffer or workspace. Innermost dimension first.
 struct TensorMap {
@@ -105,6 +135,11 @@ struct Argument {
   ExprText value;  ///< scalars only; default: the dimension, scalar, parameter of that name
   std::optional<TensorMap> tensor_map = {};  ///< tensor maps only
 };
+template <>
+inline constexpr std::array<Named<Argument::Kind>, 3> kSpellings<Argument::Kind>{
+    {{Argument::Kind::buffer, "buffer"},
+     {Argument::Kind::scalar, "scalar"},
+     {Argument::Kind::tensor_map, "tensor_map"}}};
 
 struct Launch {
   std::array<ExprText, 3> grid;   ///< in thread blocks; missing entries are "1"
@@ -129,12 +164,18 @@ enum class LibraryOperation {
   gemm  ///< cuBLAS and cuBLASLt: dimensions M, N, K, scalars alpha, beta, row-major buffers A, B, C with
         ///< leading dimensions lda, ldb, ldc
 };
+template <>
+inline constexpr std::array<Named<LibraryOperation>, 1> kSpellings<LibraryOperation>{
+    {{LibraryOperation::gemm, "gemm"}}};
 
 /// The measured ceiling that bounds an operation's time from below, next to that of device memory.
 enum class Ceiling {
   ffma,  ///< FP32 multiply-adds; applies where these do the arithmetic
   copy   ///< none: device memory alone
 };
+template <>
+inline constexpr std::array<Named<Ceiling>, 2> kSpellings<Ceiling>{
+    {{Ceiling::ffma, "ffma"}, {Ceiling::copy, "copy"}}};
 
 /// What a kernel computes: operations/<name>/operation.json, or the object in a manifest.
 struct Operation {
@@ -205,44 +246,22 @@ struct StrategySpec {
 struct Budget {
   std::uint64_t evaluations = 0;  ///< configurations compiled, per template and problem
   double seconds = 0;             ///< wall time of the whole sweep
-};
 
-/// What the L2 cache holds when a timed launch begins.
-enum class CachePolicy {
-  cold,    ///< nothing of the buffers, and nothing to write back; in batches each launch has another copy
-  dirty,   ///< the same, but full of lines that the launch has to write back
-  rotate,  ///< nothing of the buffers: every launch has another copy, which together exceed twice the cache
-  warm     ///< what the launch before it left
-};
-
-/// "cold", "dirty", "rotate" or "warm"
-std::string_view name(CachePolicy policy);
-
-/// The leaders are re-measured, interleaved with the baselines.
-struct FinalsPolicy {
-  int configurations = 10;    ///< the best so many; 0: no finals
-  double within_percent = 2;  ///< and all that are not slower than the leader by more than this
-  int rounds = 100;           ///< most samples of each; fewer where they would take more than some seconds
-  double sustained_s = 0;     ///< then the best run back to back for so long each; 0: not
-};
-
-struct MeasurePolicy {
-  int warmup = 1;                  ///< launches before the samples; verification counts as one
-  int samples = 30;                ///< most timed samples of a configuration
-  double precision_percent = 0.5;  ///< enough samples when the median's 95% interval is within so much of it;
-                                   ///< 0: always take all
-  double screening = 1.5;          ///< given up when clearly slower than the leader by this factor; 0: never
-  double batch_below_us = 20;      ///< kernels shorter than this are timed in batches; 0: never
-  CachePolicy cache = CachePolicy::cold;
-  std::uint64_t seed = 1;  ///< of the random inputs
-  bool verify = true;
-  double launch_timeout_s = 10;  ///< one launch may take so long
-  FinalsPolicy finals;
+  static constexpr auto fields() {
+    constexpr double kYear = 366 * 24 * 3600.0;
+    return std::tuple{field("evaluations", &Budget::evaluations),
+                      field("seconds", &Budget::seconds, {.min = 0, .max = kYear})};
+  }
 };
 
 struct CompilePolicy {
   std::vector<std::string> options;  ///< extra NVRTC options for every template
   double timeout_s = 60;
+
+  static constexpr auto fields() {
+    return std::tuple{field("options", &CompilePolicy::options),
+                      field("timeout_s", &CompilePolicy::timeout_s, kTimeout)};
+  }
 };
 
 /// Limits a config sets on what is admitted; absent: warn only.
@@ -250,6 +269,14 @@ struct AdmissionLimits {
   std::optional<std::int64_t> max_spill_bytes;
   std::optional<double> min_occupancy;        ///< 0 to 1
   std::optional<std::int64_t> max_registers;  ///< per thread
+
+  static constexpr auto fields() {
+    using L = AdmissionLimits;
+    constexpr std::int64_t kMostRegisters = 255;  // on every architecture since compute capability 3.5
+    return std::tuple{field("max_spill_bytes", &L::max_spill_bytes, {.min = 0}),
+                      field("min_occupancy", &L::min_occupancy, {.min = 0, .max = 1}),
+                      field("max_registers", &L::max_registers, {.min = 1, .max = kMostRegisters})};
+  }
 };
 
 /// What kernels are compared with.
@@ -258,10 +285,14 @@ enum class Baseline {
   cublas,  ///< cuBLAS as it comes
   lt       ///< that, and the fastest of cuBLASLt's heuristics
 };
-/// "none", "cublas" or "lt"
-std::string_view name(Baseline baseline);
+template <>
+inline constexpr std::array<Named<Baseline>, 3> kSpellings<Baseline>{
+    {{Baseline::none, "none"}, {Baseline::cublas, "cublas"}, {Baseline::lt, "lt"}}};
 
 enum class View { ranking, ladder };
+template <>
+inline constexpr std::array<Named<View>, 2> kSpellings<View>{
+    {{View::ranking, "ranking"}, {View::ladder, "ladder"}}};
 
 /// Everything a sweep needs to know, from a config and the manifests it names.
 struct TuneSpec {

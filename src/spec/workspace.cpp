@@ -11,7 +11,7 @@ WorkspaceArray read_array(const Node& node) {
   ObjectReader reader(node, keys::kWorkspace);
   WorkspaceArray array;
   array.name = read_identifier(reader.need("name", "the workspace's name"));
-  array.type = read_enum(reader.need("type", R"(an element type such as "f32")"), kElementTypes);
+  array.type = read_enum<ElementType>(reader.need("type", R"(an element type such as "f32")"));
   array.elements = read_expression(reader.need("elements", "an expression for the number of elements"));
   if (const auto zeroed = reader.find("zeroed")) array.zeroed = read_boolean(*zeroed);
   array.meaning = read_string(reader.need("meaning", "one line on what the workspace is for"));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -61,12 +62,11 @@ Column real(const char* name, std::optional<double> Trial::*member, const char* 
 }
 
 template <typename Enum>
-Column enumeration(const char* name_of_column, Enum Trial::*member,
-                   std::optional<Enum> (*parse)(std::string_view), const char* meaning) {
+Column enumeration(const char* name_of_column, Enum Trial::*member, const char* meaning) {
   return {name_of_column, CellType::text, meaning,
           [member](const Trial& trial) -> Cell { return std::string(name(trial.*member)); },
           [=](Trial& trial, const Cell& cell) {
-            const std::optional<Enum> value = parse(text_of(cell));
+            const std::optional<Enum> value = from_name<Enum>(text_of(cell));
             if (!value) {
               throw UserError(fmt::format("this tiletune knows no {} '{}'", name_of_column, text_of(cell)),
                               "Read it with the tiletune that wrote it, or a newer one.");
@@ -125,11 +125,11 @@ std::vector<Column> make_columns() {
            "buffers) "
            "or warm"),
 
-      enumeration("outcome", &T::outcome, outcome_from_name, "what became of the configuration"),
+      enumeration("outcome", &T::outcome, "what became of the configuration"),
       text("reason", &T::reason, "why the outcome is not ok"),
       text("warnings", &T::warnings, "what is noteworthy about a configuration that ran"),
       text("printed", &T::printed, "what the kernel printed, and the driver about it; 4 KiB at most"),
-      enumeration("source", &T::source, source_from_name, "measured, predicted, replayed or imported"),
+      enumeration("source", &T::source, "measured, predicted, replayed or imported"),
       real("median_us", &T::median_us, "median time of one launch, us"),
       real("ci_low_us", &T::ci_low_us, "lower end of the median's 95% interval, us"),
       real("ci_high_us", &T::ci_high_us, "upper end of the median's 95% interval, us"),
@@ -214,12 +214,17 @@ std::span<const char* const> comparable_columns() {
   return kNames;
 }
 
+const Column* find_column(std::string_view name) {
+  const auto columns = trial_columns();
+  const auto found =
+      std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.name == name; });
+  return found == columns.end() ? nullptr : &*found;
+}
+
 const Column& column_by_name(const std::string& name) {
+  if (const Column* column = find_column(name)) return *column;
   std::vector<std::string> known;
-  for (const Column& column : trial_columns()) {
-    if (column.name == name) return column;
-    known.push_back(column.name);
-  }
+  for (const Column& column : trial_columns()) known.push_back(column.name);
   throw UserError(fmt::format("there is no column '{}'.{}", name, suggestion(name, known)),
                   "Columns are listed in the table `trial` of the database.");
 }

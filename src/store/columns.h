@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct Column {
 std::span<const Column> trial_columns();
 /// Columns of text that must be equal for the times of two rows to be comparable.
 std::span<const char* const> comparable_columns();
+/// None where there is no column of that name.
+const Column* find_column(std::string_view name);
 /// Throws UserError with the nearest name.
 const Column& column_by_name(const std::string& name);
 

@@ -2,21 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
+#include <type_traits>
 
 #include "base/hash.h"
-#include "spec/names.h"
 
 namespace tiletune {
 
 namespace {
-
-/// A size, a count or a factor; zero switches off what it belongs to.
-template <typename Number>
-std::string unless_zero(Number number) {
-  return number == Number{} ? "" : fmt::format("{}", number);
-}
 
 template <typename Pairs>
 std::string settings_text(const Pairs& pairs) {
@@ -25,17 +17,10 @@ std::string settings_text(const Pairs& pairs) {
   return text;
 }
 
-template <typename T, std::size_t N>
-std::string spelling(const std::array<Named<T>, N>& names, T value) {
-  return std::string(
-      std::find_if(names.begin(), names.end(), [&](const auto& one) { return one.value == value; })->name);
-}
-
 std::string buffers_text(const Workload& workload) {
   std::string text;
   for (const auto& buffer : workload.buffers) {
-    text += fmt::format("{}:{}:{}:{}", buffer.name, name(buffer.type), buffer.elements,
-                        spelling(kBufferRoles, buffer.role));
+    text += fmt::format("{}:{}:{}:{}", buffer.name, name(buffer.type), buffer.elements, name(buffer.role));
     if (buffer.rows) text += fmt::format(":{}:{}", buffer.rows->columns, buffer.rows->pitch);
     text += ";";
   }
@@ -61,23 +46,33 @@ std::string reference_launch_text(const ReferenceInstance& reference) {
                      arguments_text(reference.arguments));
 }
 
-/// Figures of a GPU model that a prediction depends on.
-std::string model_text(const GpuModel& model) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", model.multiprocessors,
-                     model.fp32_lanes_per_multiprocessor, model.max_threads_per_multiprocessor,
-                     model.max_blocks_per_multiprocessor, model.reserved_shared_bytes_per_block,
-                     model.shared_bytes_per_block_optin, model.shared_bytes_per_multiprocessor,
-                     model.registers_per_multiprocessor, model.boost_clock_mhz, model.memory_bandwidth_gbs,
-                     model.l2_bytes);
+/// "name=value;" of every field that has one.
+template <HasFields Struct>
+std::string fields_text(const Struct& value) {
+  std::string text;
+  const auto add = [&](std::string_view name, const auto& number) {
+    text += fmt::format("{}={};", name, number);
+  };
+  for_each_field<Struct>([&](const auto& field) {
+    const auto& member = value.*field.member;
+    if constexpr (requires { member.has_value(); }) {
+      if (member) add(field.name, *member);
+    } else {
+      add(field.name, member);
+    }
+  });
+  return text;
 }
 
-/// Rows that a config's limits let pass are rows of those limits.
-std::string limits_text(const AdmissionLimits& limits) {
-  std::string text;
-  if (limits.max_spill_bytes) text += fmt::format("max_spill_bytes={};", *limits.max_spill_bytes);
-  if (limits.min_occupancy) text += fmt::format("min_occupancy={};", *limits.min_occupancy);
-  if (limits.max_registers) text += fmt::format("max_registers={};", *limits.max_registers);
-  return text;
+/// As a policy's identity has it.
+template <typename T>
+std::string option_text(const T& value) {
+  if constexpr (Spelled<T>)
+    return std::string(name(value));
+  else if constexpr (std::is_same_v<T, bool>)
+    return value ? "on" : "off";
+  else
+    return fmt::format("{}", value);
 }
 
 }  // namespace
@@ -110,9 +105,9 @@ IdentityFields workload_identity(const Stage& stage) {
       .add("scalars", settings_text(operation.scalars))
       .add("buffers", buffers_text(workload))
       .add("accumulator", std::string(name(operation.accumulator)))
-      .add("accumulation", unless_zero(workload.accumulation));
+      .add("accumulation", workload.accumulation == 0 ? "" : fmt::format("{}", workload.accumulation));
   if (operation.reference_library)
-    identity.add("reference_library", spelling(kLibraries, *operation.reference_library));
+    identity.add("reference_library", std::string(name(*operation.reference_library)));
   if (const auto& reference = stage.instantiator.reference())
     identity.add("reference_launch", reference_launch_text(*reference));
   return identity;
@@ -120,15 +115,12 @@ IdentityFields workload_identity(const Stage& stage) {
 
 IdentityFields policy_identity(const MeasurePolicy& policy, View view) {
   IdentityFields identity("policy 1");
-  identity.add("warmup", unless_zero(policy.warmup))
-      .add("samples", unless_zero(policy.samples))
-      .add("precision_percent", unless_zero(policy.precision_percent))
-      .add("screening", unless_zero(policy.screening))
-      .add("batch_below_us", unless_zero(policy.batch_below_us))
-      .add("cache", std::string(name(policy.cache)))
-      .add("seed", fmt::format("{}", policy.seed))
-      .add("verify", policy.verify ? "" : "off")
-      .add("launch_timeout_s", unless_zero(policy.launch_timeout_s));
+  for_each_field<MeasurePolicy>([&](const auto& field) {
+    if constexpr (requires { field.neutral; }) {
+      const auto& value = policy.*field.member;
+      if (value != field.neutral) identity.add(field.name, option_text(value));
+    }
+  });
   // A ladder screens each template against its own best.
   if (view == View::ladder && policy.screening > 0) identity.add("screened_by", "template");
   return identity;
@@ -148,13 +140,13 @@ IdentityFields measurement_identity(const TuneSpec& spec, const Stage& stage, co
       .add("arguments", arguments_text(instance.arguments))
       .add("workload", workload_identity(stage).hex())
       .add("tolerance", fmt::format("{}", stage.spec->tolerance_factor))
-      .add("limits", limits_text(spec.limits))
+      .add("limits", fields_text(spec.limits))
       .add("kind", std::string(name(target.source)))
       .add("gpu", target.name)
       .add("driver", target.driver_version)
       .add("compiler", row.nvrtc_version)
       .add("policy", predicted ? row.measure_policy : policy_identity(spec.measure, spec.view).hex())
-      .add("model", predicted ? model_text(target.model) : "");
+      .add("model", predicted ? fields_text(target.model) : "");
   return identity;
 }
 

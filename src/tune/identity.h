@@ -36,8 +36,8 @@ class IdentityFields {
 /// operations and traffic are no part of it: they describe the operation, and nothing is measured by them.
 IdentityFields workload_identity(const Stage& stage);
 
-/// How times are taken, as far as it is in force: what a policy switches off is left out, and so are the
-/// finals, which measure rows again.
+/// How times are taken, as far as it is in force: options with their neutral value are left out, and so are
+/// the finals, which measure rows again.
 IdentityFields policy_identity(const MeasurePolicy& policy, View view);
 
 /// All that the time and the verdict of a configuration depend on: its kernel, launch, arguments and

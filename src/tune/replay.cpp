@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "spec/names.h"
 
 namespace tiletune {
 

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <concepts>
 #include <nlohmann/json.hpp>
 
+#include "base/fields_json.h"
 #include "base/hash.h"
 #include "base/host_name.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "compile/pool.h"
+#include "store/columns.h"
 #include "tune/identity.h"
 #include "tune/launch_text.h"
 #include "tune/provenance.h"
@@ -67,6 +70,7 @@ std::string size_conditions_json(const Instance& instance) {
 /// What a measurement depends on, in the config's words. A ladder screens each template against its own best.
 std::string policy_text(const TuneSpec& spec) {
   Json policy = to_json(spec.measure);
+  policy.erase("finals");  // they measure rows again
   if (spec.view == View::ladder && spec.measure.screening > 0) policy["screened_by"] = "template";
   return policy.dump();
 }
@@ -74,6 +78,25 @@ std::string policy_text(const TuneSpec& spec) {
 /// Another calibration is another row.
 std::string prediction_policy(const StaticModel& model) {
   return Json{{"static_model", model.provenance()}, {"fit", Hasher().add(model.identity()).hex()}}.dump();
+}
+
+Cell cell_of(const std::string& text) { return text; }
+Cell cell_of(std::floating_point auto number) { return static_cast<double>(number); }
+Cell cell_of(std::integral auto number) { return static_cast<std::int64_t>(number); }
+Cell cell_of(Spelled auto value) { return std::string(name(value)); }
+template <typename T>
+requires requires(T figure) { cell_of(figure); }
+Cell cell_of(const std::optional<T>& figure) { return figure ? cell_of(*figure) : Cell(); }
+
+/// Puts every figure into the column of its name, where there is one.
+template <HasFields Figures>
+void add_figures(Trial& trial, const Figures& figures) {
+  for_each_field<Figures>([&](const auto& field) {
+    const auto& figure = figures.*field.member;
+    if constexpr (requires { cell_of(figure); }) {
+      if (const Column* column = find_column(field.name)) column->write(trial, cell_of(figure));
+    }
+  });
 }
 
 /// What rows of kernels and baselines have in common.
@@ -141,7 +164,6 @@ Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target
 
 std::string finals_policy_text(const TuneSpec& spec) {
   Json json = to_json(spec.measure);
-  json["finals"] = to_json(spec.measure.finals);
   json["baseline"] = name(spec.baseline);
   return json.dump();
 }
@@ -213,7 +235,7 @@ void add_timing(Trial& trial, const Timing& timing, const Workload& workload, co
   trial.clocks_mhz = timing.clocks_mhz;
   trial.launches_per_sample = timing.batch;
   trial.discarded_samples = timing.discarded;
-  trial.isolated_us = timing.isolated_us;
+  add_figures(trial, timing);
   trial.sm_clock_mhz = timing.sm_clock_mhz;
   trial.median_cycles = timing.median_cycles;
   add_throughput(trial, workload, target);
@@ -227,16 +249,10 @@ void add_throughput(Trial& trial, const Workload& workload, const Target& target
   if (peak > 0) trial.percent_of_peak = 100 * *trial.tflops / peak;
 }
 
-void add_accuracy(Trial& trial, const Accuracy& accuracy) {
-  trial.relative_error = accuracy.relative_error;
-  trial.error_bound = accuracy.error_bound;
-  trial.largest_error = accuracy.largest_error;
-  trial.largest_error_at = accuracy.largest_error_at;
-}
+void add_accuracy(Trial& trial, const Accuracy& accuracy) { add_figures(trial, accuracy); }
 
 void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target) {
-  trial.outcome = measured.outcome;
-  trial.reason = measured.reason;
+  add_figures(trial, measured);
   if (measured.timing) {
     trial.timed_in = measured.outcome == Outcome::screened_out ? "screening" : kSampling;
     add_timing(trial, *measured.timing, workload, target);
@@ -244,8 +260,6 @@ void add_measured(Trial& trial, const Measured& measured, const Workload& worklo
   if (measured.accuracy) add_accuracy(trial, *measured.accuracy);
   trial.printed = printed_text(measured.printed);
   add_condition(trial, measured.condition);
-  trial.measure_ms = measured.wall_ms;
-  trial.driver_blocks_per_multiprocessor = measured.driver_blocks_per_multiprocessor;
   if (measured.driver_blocks_per_multiprocessor && trial.blocks_per_multiprocessor &&
       *measured.driver_blocks_per_multiprocessor != *trial.blocks_per_multiprocessor) {
     add_warning(trial,
@@ -267,8 +281,7 @@ void add_screening(Trial& trial, double leader_us) {
 }
 
 void add_condition(Trial& trial, const GpuCondition& condition) {
-  trial.power_w = condition.power_w;
-  trial.throttle_reasons = condition.throttle_reasons;
+  add_figures(trial, condition);
   add_throttling(trial);
   if (!condition.neighbours.empty())
     add_warning(trial, "another program used the GPU: " + condition.neighbours);

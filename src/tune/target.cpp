@@ -35,23 +35,7 @@ Target target_from_device(const GpuOpened& opened, const std::vector<GpuModel>& 
     model.fp32_lanes_per_multiprocessor = fp32_lanes(device.compute_major, device.compute_minor);
   }
   model.name = device.name;
-  model.compute_major = device.compute_major;
-  model.compute_minor = device.compute_minor;
-  model.multiprocessors = device.multiprocessors;
-  model.warp_size = device.warp_size;
-  model.max_threads_per_block = device.max_threads_per_block;
-  model.max_threads_per_multiprocessor = device.max_threads_per_multiprocessor;
-  model.max_blocks_per_multiprocessor = device.max_blocks_per_multiprocessor;
-  model.registers_per_multiprocessor = device.registers_per_multiprocessor;
-  model.registers_per_block = device.registers_per_block;
-  model.shared_bytes_per_multiprocessor = device.shared_bytes_per_multiprocessor;
-  model.shared_bytes_per_block = device.shared_bytes_per_block;
-  model.shared_bytes_per_block_optin = device.shared_bytes_per_block_optin;
-  model.reserved_shared_bytes_per_block = device.reserved_shared_bytes_per_block;
-  model.l2_bytes = device.l2_bytes;
-  model.memory_bytes = device.memory_bytes;
-  constexpr double kKilohertzPerMegahertz = 1e3;
-  model.boost_clock_mhz = device.clock_khz / kKilohertzPerMegahertz;
+  static_cast<DeviceProperties&>(model) = device;
   target.name = device.name;
   target.uuid = device.uuid;
   target.architecture = architecture_for(device.compute_major, device.compute_minor);

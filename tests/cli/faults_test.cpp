@@ -36,7 +36,8 @@ struct Expectation {
 Expectation without_gpu(const Json& expected, const std::string& template_name) {
   if (!expected.contains(template_name) || expected[template_name]["found_by"] == "gpu") return {};
   const Json& fault = expected[template_name];
-  return {outcome_from_name(fault["outcome"].get<std::string>()).value(), fault["reason"].get<std::string>()};
+  return {from_name<Outcome>(fault["outcome"].get<std::string>()).value(),
+          fault["reason"].get<std::string>()};
 }
 
 TEST(Faults, EachHasItsOutcomeAndReasonAndTheRestIsMeasured) {

@@ -52,10 +52,10 @@ TEST_F(MeasureFlags, MistakesNameTheFlagAndTheRemedy) {
   const std::string factor = "\n  Write a factor from 1 to 1000, such as 1.5, or off.";
   for (const std::string text : {"0.5", "1001", "fast", "1.5x", "inf", "nan"})
     refused({"--screening", text}, "--screening: '" + text + "' is not a factor" + factor);
-  const std::string count = "\n  Write how many of the best to re-measure, from 1 to 100, or off.";
+  const std::string count = "\n  Write a number of finalists from 0 to 100, such as 10, or off.";
   for (const std::string text : {"2.5", "1001", "ten", "-1"})
     refused({"--finals=" + text}, "--finals: '" + text + "' is not a number of finalists" + count);
-  const std::string percent = "\n  Write a number from 0 to 100, such as 0.5; 0 takes all samples.";
+  const std::string percent = "\n  Write a percentage from 0 to 100, such as 0.5.";
   for (const std::string text : {"101", "off", "half", "%"})
     refused({"--precision", text}, "--precision: '" + text + "' is not a percentage" + percent);
   const std::string time = "\n  Write a time such as 2s or 1min, at most 3600s.";

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fields_json.h"
 #include "compile/message.h"
 #include "compile/pool.h"
 

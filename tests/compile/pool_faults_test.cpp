@@ -55,8 +55,8 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"BE_HALF", Outcome::compile_crashed,
               "lost the compile worker: it broke the protocol: the worker ended in the middle of a frame"},
         Fault{"BE_FORGETFUL", Outcome::compile_crashed,
-              "lost the compile worker: it broke the protocol: an answer has a binary if and only if it "
-              "compiled"},
+              "lost the compile worker: it broke the protocol: a message 'compiled' is malformed: an answer "
+              "has a binary if and only if it compiled"},
         Fault{"BE_WRONG_BINARY", Outcome::compile_crashed,
               "lost the compile worker: it broke the protocol: an answer arrived that was not asked for"},
         Fault{"BE_WRONG_KEY", Outcome::compile_crashed,

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/frame.h"
+#include "compile/message.h"
 #include "compile/test_support.h"
 
 namespace tiletune {
@@ -43,8 +44,8 @@ TEST(CompileRequest, NamesItsFoldersByNumber) {
   original.source.search_before = {".", ".."};
   original.source.search_behind = {"../configs"};
   original.source.may_leave = true;
-  auto json = to_json(original, folders);
-  const CompileRequest copy = compile_request_from_json(json, folders);
+  auto json = compile_job(original, folders);
+  const CompileRequest copy = request_of_job(json, folders);
   EXPECT_EQ(copy.key(), original.key());
   ASSERT_EQ(copy.source.roots.size(), 2U);
   EXPECT_EQ(copy.source.roots[1].name, "../common");
@@ -52,21 +53,21 @@ TEST(CompileRequest, NamesItsFoldersByNumber) {
   EXPECT_EQ(copy.source.search_before, original.source.search_before);
   EXPECT_EQ(copy.source.search_behind, original.source.search_behind);
   EXPECT_TRUE(copy.source.may_leave);
-  EXPECT_THROW(compile_request_from_json(json, {folders[0]}), ProtocolError);
-  EXPECT_THROW(to_json(original, {folders[0]}), std::logic_error);
+  EXPECT_THROW(request_of_job(json, {folders[0]}), ProtocolError);
+  EXPECT_THROW(compile_job(original, {folders[0]}), std::logic_error);
 }
 
 TEST(CompileRequest, RefusesJsonThatIsNoRequest) {
-  const auto good = to_json(scale_request(2), {});
+  const auto good = compile_job(scale_request(2), {});
   for (const char* member : {"source", "options", "kernel_expression"}) {
     auto without = good;
-    without.erase(member);
-    EXPECT_THROW(compile_request_from_json(without, {}), ProtocolError) << member;
+    without["request"].erase(member);
+    EXPECT_THROW(request_of_job(without, {}), ProtocolError) << member;
     auto wrong = good;
-    wrong[member] = 7;
-    EXPECT_THROW(compile_request_from_json(wrong, {}), ProtocolError) << member;
+    wrong["request"][member] = 7;
+    EXPECT_THROW(request_of_job(wrong, {}), ProtocolError) << member;
   }
-  EXPECT_THROW(compile_request_from_json(nlohmann::ordered_json::array(), {}), ProtocolError);
+  EXPECT_THROW(request_of_job(nlohmann::ordered_json::array(), {}), ProtocolError);
 }
 
 TEST(ArchitectureFor, UsesArchitectureSpecificCodeFromHopperOn) {

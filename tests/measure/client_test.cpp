@@ -13,13 +13,13 @@ GpuClientOptions fake(const std::string& mode, std::uint64_t strikes_at = 1) {
   options.program = kFakeWorker;
   options.arguments = {"0", mode, std::to_string(strikes_at)};
   options.open_timeout_s = 5;
+  options.slack_s = 0.2;
   return options;
 }
 
 PrepareRequest problem() {
   PrepareRequest request;
-  // The client waits this long plus a slack of five seconds; negative values make a hang a matter of moments.
-  request.policy.launch_timeout_s = -4.7;
+  request.policy.launch_timeout_s = 0.1;
   return request;
 }
 

@@ -20,6 +20,7 @@
 #include <string>
 #include <thread>
 
+#include "base/fields_json.h"
 #include "base/hash.h"
 #include "base/worker_process.h"
 #include "measure/messages.h"
@@ -50,7 +51,7 @@ GpuOpened opened(int index) {
   device.reserved_shared_bytes_per_block = 1024;
   device.l2_bytes = std::int64_t{60} << 20;
   device.memory_bytes = std::int64_t{139} << 30;
-  device.clock_khz = 1980000;
+  device.boost_clock_mhz = 1980;
   device.cuda_version = "13.0";
   message.driver_version = "580.0";
   return message;
@@ -78,7 +79,7 @@ Measured measured(const MeasureRequest& request) {
     message.condition.throttle_reasons = "sw_power_cap";
   }
   message.accuracy = Accuracy{1e-7, 1e-6, 1e-5, "C[0,0]"};
-  message.wall_ms = 1;
+  message.measure_ms = 1;
   return message;
 }
 
@@ -202,10 +203,10 @@ void misbehave_in_finals(const std::string& mode) {
 
 void race(WorkerChannel& channel, const FinalsRequest& request, int rounds, const std::string& mode,
           std::uint64_t strikes_at) {
-  channel.send({{"type", "alive"}, {"ticket", 0}});
+  channel.send(to_json(Alive{0}));
   FinalsMeasured finals;
   for (const MeasureRequest& participant : request.participants) {
-    channel.send({{"type", "alive"}, {"ticket", participant.ticket}});
+    channel.send(to_json(Alive{participant.ticket}));
     const bool strikes = participant.ticket == strikes_at;
     if (strikes) misbehave_in_finals(mode);
     finals.times.push_back(final_time(participant, 0.99 * time_us(participant), rounds));
@@ -245,13 +246,13 @@ int serve(WorkerChannel& channel, int device, const std::string& mode, std::uint
   int rounds = 0;
   while (const auto message = channel.receive()) {
     if ((*message)["type"] == "prepare") {
-      const PrepareRequest request = prepare_request_from_json(*message);
+      const PrepareRequest request = from_json<PrepareRequest>(*message);
       rounds = request.policy.finals.rounds;
       prepare(channel, request, mode);
     } else if ((*message)["type"] == "finals") {
-      race(channel, finals_request_from_json(*message), rounds, mode, strikes_at);
+      race(channel, from_json<FinalsRequest>(*message), rounds, mode, strikes_at);
     } else {
-      measure(channel, measure_request_from_json(*message), device, mode, strikes_at);
+      measure(channel, from_json<MeasureRequest>(*message), device, mode, strikes_at);
     }
   }
   return 0;

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "fixture.h"
 #include "spec/keys.h"
-#include "spec/names.h"
+#include "spec/reader.h"
 
 namespace tiletune {
 namespace {
@@ -22,11 +22,9 @@ Names names(const Keys& keys) {
   return {keys.begin(), keys.end()};
 }
 
-template <typename T, std::size_t N>
-Names spellings(const std::array<Named<T>, N>& table) {
-  Names result;
-  for (const auto& entry : table) result.emplace(entry.name);
-  return result;
+template <typename Enum>
+Names spelled() {
+  return names(spellings<Enum>());
 }
 
 /// Calls `visit(pointer, node)` for every object of the document.
@@ -95,22 +93,22 @@ TEST(Schema, TheConfigHasTheKeysThatTheReaderKnows) {
 }
 
 TEST(Schema, ChoicesAreThoseTheReaderKnows) {
-  const NamesByPointer in_manifest{{"/$defs/element_type", spellings(kElementTypes)},
-                                   {"/$defs/buffer/properties/role", spellings(kBufferRoles)},
-                                   {"/$defs/argument/properties/type", spellings(kScalarTypes)}};
+  const NamesByPointer in_manifest{{"/$defs/element_type", spelled<ElementType>()},
+                                   {"/$defs/buffer/properties/role", spelled<BufferRole>()},
+                                   {"/$defs/argument/properties/type", spelled<ScalarType>()}};
   EXPECT_EQ(enumerations_of(schema("template.schema.json")), in_manifest);
-  const NamesByPointer in_operation{{"/properties/bound", spellings(kCeilings)},
-                                    {"/properties/baselines/properties/library", spellings(kLibraries)},
-                                    {"/$defs/reference/properties/library", spellings(kLibraries)},
-                                    {"/$defs/element_type", spellings(kElementTypes)},
-                                    {"/$defs/buffer/properties/role", spellings(kBufferRoles)}};
+  const NamesByPointer in_operation{{"/properties/bound", spelled<Ceiling>()},
+                                    {"/properties/baselines/properties/library", spelled<LibraryOperation>()},
+                                    {"/$defs/reference/properties/library", spelled<LibraryOperation>()},
+                                    {"/$defs/element_type", spelled<ElementType>()},
+                                    {"/$defs/buffer/properties/role", spelled<BufferRole>()}};
   EXPECT_EQ(enumerations_of(schema("operation.schema.json")), in_operation);
   // tests/search compares the names of strategies.
   NamesByPointer of_config = enumerations_of(schema("config.schema.json"));
   of_config.erase("/properties/strategy/properties/name");
-  const NamesByPointer in_config{{"/properties/measure/properties/cache", spellings(kCachePolicies)},
-                                 {"/properties/baseline", spellings(kBaselines)},
-                                 {"/properties/view", spellings(kViews)}};
+  const NamesByPointer in_config{{"/properties/measure/properties/cache", spelled<CachePolicy>()},
+                                 {"/properties/baseline", spelled<Baseline>()},
+                                 {"/properties/view", spelled<View>()}};
   EXPECT_EQ(of_config, in_config);
 }
 

@@ -23,7 +23,7 @@ class PretendingEvaluator : public InstantEvaluator {
     Measured measured;
     measured.timing = draw(std::uniform_real_distribution<double>(100, 10000)(random_), kSamples);
     measured.accuracy = Accuracy{1e-7, 1e-5, 1e-6, "C[0,0]"};
-    measured.wall_ms = 1;
+    measured.measure_ms = 1;
     add_measured(candidate.trial, measured, candidate.stage->instantiator.workload(), target());
     finish(std::move(candidate));
   }

@@ -11,7 +11,7 @@ GpuOpened opened(const std::string& name, int major, int minor) {
   message.device.compute_major = major;
   message.device.compute_minor = minor;
   message.device.multiprocessors = 132;
-  message.device.clock_khz = 1980000;
+  message.device.boost_clock_mhz = 1980;
   message.driver_version = "580.1";
   return message;
 }

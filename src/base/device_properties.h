@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/fields.h"
+
+namespace tiletune {
+
+/// What occupancy, admission and prediction need to know of a GPU: as its driver says it, or as a file of
+/// configs/gpus does.
+struct DeviceProperties {
+  int compute_major = 0, compute_minor = 0;
+  int multiprocessors = 0;
+  int warp_size = 32;
+  int max_threads_per_block = 1024;
+  int max_threads_per_multiprocessor = 0;
+  int max_blocks_per_multiprocessor = 0;
+  std::int64_t registers_per_multiprocessor = 65536;
+  std::int64_t registers_per_block = 65536;
+  std::int64_t shared_bytes_per_multiprocessor = 0;
+  std::int64_t shared_bytes_per_block = 49152;  ///< without opting in
+  std::int64_t shared_bytes_per_block_optin = 0;
+  std::int64_t reserved_shared_bytes_per_block = 0;  ///< the runtime's reserve
+  std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;
+  double boost_clock_mhz = 0;  ///< highest SM clock
+
+  /// All but the compute capability, which a file gives as one text: "9.0".
+  static constexpr auto figures() {
+    using P = DeviceProperties;
+    // Far beyond any multiprocessor; occupancy is computed with `int`.
+    constexpr Bounds<std::int64_t> kPerMultiprocessor{.min = 0, .max = std::int64_t{1} << 30};
+    return std::tuple{
+        field("multiprocessors", &P::multiprocessors, {.min = 0}),
+        field("warp_size", &P::warp_size, {.min = 0}),
+        field("max_threads_per_block", &P::max_threads_per_block, {.min = 0}),
+        field("max_threads_per_multiprocessor", &P::max_threads_per_multiprocessor, {.min = 0}),
+        field("max_blocks_per_multiprocessor", &P::max_blocks_per_multiprocessor, {.min = 0}),
+        field("registers_per_multiprocessor", &P::registers_per_multiprocessor, kPerMultiprocessor),
+        field("registers_per_block", &P::registers_per_block, kPerMultiprocessor),
+        field("shared_bytes_per_multiprocessor", &P::shared_bytes_per_multiprocessor, kPerMultiprocessor),
+        field("shared_bytes_per_block", &P::shared_bytes_per_block, kPerMultiprocessor),
+        field("shared_bytes_per_block_optin", &P::shared_bytes_per_block_optin, kPerMultiprocessor),
+        field("reserved_shared_bytes_per_block", &P::reserved_shared_bytes_per_block, kPerMultiprocessor),
+        field("l2_bytes", &P::l2_bytes, {.min = 0}),
+        field("memory_bytes", &P::memory_bytes, {.min = 0}),
+        field("boost_clock_mhz", &P::boost_clock_mhz, {.min = 0})};
+  }
+  static constexpr auto fields() {
+    return std::tuple_cat(std::tuple{field("compute_major", &DeviceProperties::compute_major, {.min = 0}),
+                                     field("compute_minor", &DeviceProperties::compute_minor, {.min = 0})},
+                          figures());
+  }
+};
+
+}  // namespace tiletune
