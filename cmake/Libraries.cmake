@@ -7,7 +7,6 @@ if(TILETUNE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${TILETUNE_CCACHE})
 endif()
 
-# tiletune_room(<name> DEPENDS <rooms> LINK <targets> SOURCES <files>): one static library per room of the architecture.
 add_library(tiletune_options INTERFACE)
 target_compile_options(tiletune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
 target_include_directories(tiletune_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
@@ -35,32 +34,43 @@ function(tiletune_optimise_where_it_pays target)
   endif()
 endfunction()
 
-function(tiletune_room name)
-  cmake_parse_arguments(ROOM "" "" "DEPENDS;LINK;SOURCES" ${ARGN})
-  add_library(tiletune_${name} STATIC ${ROOM_SOURCES})
-  target_link_libraries(tiletune_${name} PUBLIC tiletune_options)
-  foreach(dependency IN LISTS ROOM_DEPENDS)
-    target_link_libraries(tiletune_${name} PUBLIC tiletune_${dependency})
-  endforeach()
-  target_link_libraries(tiletune_${name} PUBLIC ${ROOM_LINK})
-  tiletune_optimise_where_it_pays(tiletune_${name})
+# Links what a folder of src/ declares: DEPENDS names the libraries of tiletune that it includes, LINK the targets of other
+# projects. tools/check_layers reads both from the call and compares them with the includes.
+function(tiletune_link target)
+  cmake_parse_arguments(ARGUMENTS "" "" "DEPENDS;LINK;SOURCES" ${ARGN})
+  target_sources(${target} PRIVATE ${ARGUMENTS_SOURCES})
+  list(TRANSFORM ARGUMENTS_DEPENDS PREPEND tiletune_)
+  target_link_libraries(${target} PUBLIC tiletune_options ${ARGUMENTS_DEPENDS} ${ARGUMENTS_LINK})
+  tiletune_optimise_where_it_pays(${target})
 endfunction()
 
-# tiletune_tests(<room> SOURCES <files>): the GoogleTest executable test_<room>. Its files are compiled one by one even in
+# tiletune_library(<name> DEPENDS <libraries> LINK <targets> SOURCES <files>): the static library tiletune_<name>.
+function(tiletune_library name)
+  add_library(tiletune_${name} STATIC)
+  tiletune_link(tiletune_${name} ${ARGN})
+endfunction()
+
+# tiletune_program(<name> DEPENDS <libraries> LINK <targets> SOURCES <files>): an executable.
+function(tiletune_program name)
+  add_executable(${name})
+  tiletune_link(${name} ${ARGN})
+endfunction()
+
+# tiletune_tests(<library> SOURCES <files>): the GoogleTest executable test_<library>. Its files are compiled one by one even in
 # a unity build: they may all name their helpers alike.
-function(tiletune_tests room)
+function(tiletune_tests library)
   cmake_parse_arguments(TESTS "" "" "LINK;SOURCES" ${ARGN})
-  add_executable(test_${room} ${TESTS_SOURCES})
-  set_target_properties(test_${room} PROPERTIES UNITY_BUILD OFF)
-  if(TARGET tiletune_${room})
-    target_link_libraries(test_${room} PRIVATE tiletune_${room})
+  add_executable(test_${library} ${TESTS_SOURCES})
+  set_target_properties(test_${library} PROPERTIES UNITY_BUILD OFF)
+  if(TARGET tiletune_${library})
+    target_link_libraries(test_${library} PRIVATE tiletune_${library})
   endif()
-  target_link_libraries(test_${room} PRIVATE ${TESTS_LINK} GTest::gtest_main)
+  target_link_libraries(test_${library} PRIVATE ${TESTS_LINK} GTest::gtest_main)
   # Half of the time to build a test goes into these headers, and half of the rest into optimising what runs once.
-  target_precompile_headers(test_${room} REUSE_FROM tiletune_test_headers)
-  target_compile_options(test_${room} PRIVATE -O0)
-  target_include_directories(test_${room} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(test_${room} PRIVATE TILETUNE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+  target_precompile_headers(test_${library} REUSE_FROM tiletune_test_headers)
+  target_compile_options(test_${library} PRIVATE -O0)
+  target_include_directories(test_${library} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(test_${library} PRIVATE TILETUNE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     TILETUNE_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  gtest_discover_tests(test_${room} TEST_PREFIX ${room}. DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(test_${library} TEST_PREFIX ${library}. DISCOVERY_TIMEOUT 60)
 endfunction()
