@@ -34,33 +34,36 @@ function(tiletune_optimise_where_it_pays target)
   endif()
 endfunction()
 
-# Links what a folder of src/ declares: DEPENDS names the libraries of tiletune that it includes, LINK the targets of other
-# projects. tools/check_layers reads both from the call and compares them with the includes.
+# Compiles and links a folder of src/: its sources, and SOURCES that the build makes. DEPENDS names the libraries of tiletune
+# that they include, LINK the targets of other projects. tools/check_layers reads both from the call and compares them with
+# the includes.
 function(tiletune_link target)
   cmake_parse_arguments(ARGUMENTS "" "" "DEPENDS;LINK;SOURCES" ${ARGN})
-  target_sources(${target} PRIVATE ${ARGUMENTS_SOURCES})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  target_sources(${target} PRIVATE ${sources} ${ARGUMENTS_SOURCES})
   list(TRANSFORM ARGUMENTS_DEPENDS PREPEND tiletune_)
   target_link_libraries(${target} PUBLIC tiletune_options ${ARGUMENTS_DEPENDS} ${ARGUMENTS_LINK})
   tiletune_optimise_where_it_pays(${target})
 endfunction()
 
-# tiletune_library(<name> DEPENDS <libraries> LINK <targets> SOURCES <files>): the static library tiletune_<name>.
+# tiletune_library(<name> DEPENDS <libraries> LINK <targets>): the static library tiletune_<name>.
 function(tiletune_library name)
   add_library(tiletune_${name} STATIC)
   tiletune_link(tiletune_${name} ${ARGN})
 endfunction()
 
-# tiletune_program(<name> DEPENDS <libraries> LINK <targets> SOURCES <files>): an executable.
+# tiletune_program(<name> DEPENDS <libraries> LINK <targets>): an executable.
 function(tiletune_program name)
   add_executable(${name})
   tiletune_link(${name} ${ARGN})
 endfunction()
 
-# tiletune_tests(<library> SOURCES <files>): the GoogleTest executable test_<library>. Its files are compiled one by one even in
-# a unity build: they may all name their helpers alike.
+# tiletune_tests(<library> LINK <targets> SOURCES <files>): the GoogleTest executable test_<library> of the folder's *_test.cpp
+# and further files. They are compiled one by one even in a unity build: they may all name their helpers alike.
 function(tiletune_tests library)
   cmake_parse_arguments(TESTS "" "" "LINK;SOURCES" ${ARGN})
-  add_executable(test_${library} ${TESTS_SOURCES})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
+  add_executable(test_${library} ${sources} ${TESTS_SOURCES})
   set_target_properties(test_${library} PROPERTIES UNITY_BUILD OFF)
   if(TARGET tiletune_${library})
     target_link_libraries(test_${library} PRIVATE tiletune_${library})

@@ -4,10 +4,14 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/error.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
 #include "output/export.h"
+#include "output/export_formats.h"
+#include "output/header.h"
 #include "store/columns.h"
 
 namespace tiletune {
@@ -127,6 +131,14 @@ Json entry_of(const RankingGroup& group, const Database& database, const std::ve
   return entry;
 }
 
+std::vector<RankingGroup> groups_that_ran(const Database& database, const TrialFilter& filter) {
+  RankingRows rows = ranking_rows(database, filter);
+  std::vector<RankingGroup> groups = rank_rows(rows);
+  if (!groups.empty()) return groups;
+  throw NothingToDo("no row that ran matches", Where{database.file().string(), ""},
+                    "Loosen the filters, or run 'tiletune sweep' first.");
+}
+
 }  // namespace
 
 Json best_as_json(const std::vector<RankingGroup>& groups, const Database& database) {
@@ -136,6 +148,15 @@ Json best_as_json(const std::vector<RankingGroup>& groups, const Database& datab
     if (!leaders_of(group).empty()) document["best"].push_back(entry_of(group, database, sweeps));
   }
   return document;
+}
+
+void write_best(std::ostream& out, const Database& database, const ExportRequest& request) {
+  out << json_text(best_as_json(groups_that_ran(database, request.filter), database), 2) << '\n';
+}
+
+void write_header(std::ostream& out, const Database& database, const ExportRequest& request) {
+  const std::string name_space = request.name_space.empty() ? kHeaderNamespace : request.name_space;
+  out << best_as_header(groups_that_ran(database, request.filter), database, name_space);
 }
 
 }  // namespace tiletune

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "spec/names.h"
+#include "tune/recorded_stage.h"
 
 namespace tiletune {
 
@@ -71,6 +72,12 @@ void note_assumptions(Replay& replay, const RecordedStage& stage) {
 }
 
 }  // namespace
+
+double Replay::simulated_s() const {
+  double seconds = 0;
+  for (const ReplayedProblem& problem : problems) seconds += problem.simulated_s;
+  return seconds;
+}
 
 void leave_out_kernels(TuneSpec& spec) {
   spec.compile.options.clear();

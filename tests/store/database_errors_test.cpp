@@ -76,8 +76,8 @@ TEST_F(DatabaseErrors, MissingFilesAreNotCreatedForReading) {
 
 TEST_F(DatabaseErrors, NewerSchemasAreRefusedByNumber) {
   create();
-  sql("PRAGMA user_version = 7");
-  expect_refused("written by a newer tiletune (schema 7; this one knows schema 6)", "Update tiletune");
+  sql("PRAGMA user_version = 8");
+  expect_refused("written by a newer tiletune (schema 8; this one knows schema 7)", "Update tiletune");
 }
 
 TEST_F(DatabaseErrors, SchemasOfNoReleaseAreRefused) {
