@@ -20,6 +20,7 @@
 #include "output/table.h"
 #include "rank/ranking.h"
 #include "search/strategies.h"
+#include "tune/recording.h"
 #include "tune/replay.h"
 #include "tune/sweep.h"
 

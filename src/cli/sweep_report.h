@@ -12,7 +12,7 @@
 
 namespace tiletune {
 
-/// Where it runs: "tiletune 0.1.0: NVIDIA H200, sm_90a, 132 multiprocessors; driver ...", or what is
+/// Where it runs: "tiletune 0.2.0: NVIDIA H200, sm_90a, 132 multiprocessors; driver ...", or what is
 /// predicted for, and why.
 std::string headline(const ChosenGpus& gpus);
 /// How large the space of one fleet is.

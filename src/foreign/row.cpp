@@ -6,9 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/statistics.h"
 #include "base/text.h"
 #include "foreign/units.h"
-#include "measure/statistics.h"
 #include "spec/problem.h"
 
 namespace tiletune {

@@ -96,13 +96,6 @@ std::optional<std::string> Nvml::driver_version() const {
   return version;
 }
 
-std::optional<std::string> Nvml::compute_capability() const {
-  int major = 0;
-  const auto minor = impl_->ask<int>(impl_->api.compute_capability, &major);
-  if (!minor) return std::nullopt;
-  return fmt::format("{}.{}", major, *minor);
-}
-
 std::optional<double> Nvml::sm_clock_mhz() const { return impl_->clock_mhz(impl_->api.clock, kNvmlClockSm); }
 
 std::optional<double> Nvml::max_sm_clock_mhz() const {
@@ -115,18 +108,6 @@ std::optional<double> Nvml::application_sm_clock_mhz() const {
 
 std::optional<double> Nvml::default_application_sm_clock_mhz() const {
   return impl_->clock_mhz(impl_->api.default_application_clock, kNvmlClockSm);
-}
-
-std::optional<double> Nvml::memory_clock_mhz() const {
-  return impl_->clock_mhz(impl_->api.clock, kNvmlClockMemory);
-}
-
-std::optional<double> Nvml::max_memory_clock_mhz() const {
-  return impl_->clock_mhz(impl_->api.max_clock, kNvmlClockMemory);
-}
-
-std::optional<double> Nvml::application_memory_clock_mhz() const {
-  return impl_->clock_mhz(impl_->api.application_clock, kNvmlClockMemory);
 }
 
 std::optional<std::uint64_t> Nvml::throttle_reasons() const {

@@ -42,17 +42,13 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  std::optional<std::string> driver_version() const;      ///< "580.159.04"
-  std::optional<std::string> compute_capability() const;  ///< "9.0"
+  std::optional<std::string> driver_version() const;  ///< "580.159.04"
 
   std::optional<double> sm_clock_mhz() const;
   std::optional<double> max_sm_clock_mhz() const;
   /// What programs get unless power or heat forbid it, and what that is when nobody has set it.
   std::optional<double> application_sm_clock_mhz() const;
   std::optional<double> default_application_sm_clock_mhz() const;
-  std::optional<double> memory_clock_mhz() const;
-  std::optional<double> max_memory_clock_mhz() const;
-  std::optional<double> application_memory_clock_mhz() const;
   /// Why clocks are lower than they could be, as bits: throttle_text() reads them.
   std::optional<std::uint64_t> throttle_reasons() const;
 

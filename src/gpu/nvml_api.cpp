@@ -24,7 +24,6 @@ NvmlApi load_nvml_api(const Library& library) {
   library.load_if_there(api.parent_of_slice, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
   library.load_if_there(api.name, "nvmlDeviceGetName");
   library.load_if_there(api.uuid, "nvmlDeviceGetUUID");
-  library.load_if_there(api.compute_capability, "nvmlDeviceGetCudaComputeCapability");
   library.load_if_there(api.clock, "nvmlDeviceGetClockInfo");
   library.load_if_there(api.max_clock, "nvmlDeviceGetMaxClockInfo");
   library.load_if_there(api.application_clock, "nvmlDeviceGetApplicationsClock");

@@ -13,7 +13,6 @@ using NvmlDevice = nvmlDevice_st*;
 inline constexpr int kNvmlSuccess = 0;
 inline constexpr int kNvmlInsufficientSize = 7;
 inline constexpr unsigned kNvmlClockSm = 1;
-inline constexpr unsigned kNvmlClockMemory = 2;
 inline constexpr unsigned kNvmlTemperatureGpu = 0;
 inline constexpr unsigned kNvmlThresholdSlowdown = 1;
 inline constexpr unsigned kNvmlErrorUncorrected = 1;
@@ -54,7 +53,6 @@ struct NvmlApi {
   int (*parent_of_slice)(NvmlDevice, NvmlDevice*);
   int (*name)(NvmlDevice, char*, unsigned);
   int (*uuid)(NvmlDevice, char*, unsigned);
-  int (*compute_capability)(NvmlDevice, int*, int*);
   int (*clock)(NvmlDevice, unsigned, unsigned*);
   int (*max_clock)(NvmlDevice, unsigned, unsigned*);
   int (*application_clock)(NvmlDevice, unsigned, unsigned*);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/statistics.h"
 #include "measure/own_kernels.h"
-#include "measure/statistics.h"
 
 namespace tiletune {
 

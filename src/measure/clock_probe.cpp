@@ -1,6 +1,6 @@
 #include "measure/clock_probe.h"
 
-#include "measure/statistics.h"
+#include "base/statistics.h"
 
 namespace tiletune {
 

@@ -11,9 +11,9 @@
 #include "base/calibration.h"
 #include "base/fields.h"
 #include "base/outcome.h"
+#include "base/statistics.h"
 #include "compile/request.h"
 #include "gpu/device.h"
-#include "measure/statistics.h"
 #include "space/instance.h"
 #include "spec/tune_spec.h"
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "measure/statistics.h"
+#include "base/statistics.h"
 
 namespace tiletune {
 

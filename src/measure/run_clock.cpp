@@ -1,6 +1,6 @@
 #include "measure/run_clock.h"
 
-#include "measure/statistics.h"
+#include "base/statistics.h"
 
 namespace tiletune {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/statistics.h"
 #include "measure/run_clock.h"
-#include "measure/statistics.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {

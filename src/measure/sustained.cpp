@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "measure/statistics.h"
+#include "base/statistics.h"
 
 namespace tiletune {
 

@@ -4,10 +4,14 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/error.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "output/cell_text.h"
 #include "output/export.h"
+#include "output/export_formats.h"
+#include "output/header.h"
 #include "store/columns.h"
 
 namespace tiletune {
@@ -16,6 +20,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Names = std::initializer_list<const char*>;
+
+constexpr Names kRoofline{"arithmetic_intensity", "bound", "percent_of_ceiling"};
+constexpr Names kErrors{"relative_error", "error_bound", "largest_error", "largest_error_at",
+                        "baseline_error"};
 
 /// The version of the document that `export --best` writes.
 constexpr int kBestFormat = 1;
@@ -51,37 +59,16 @@ Json provenance_of(const Trial& trial, const std::vector<SweepRecord>& sweeps) {
   return object;
 }
 
+/// Columns of the result that no other section has, whatever columns there will be.
 Json timing_of(const Trial& trial) {
-  return section(trial, {"median_us",
-                         "ci_low_us",
-                         "ci_high_us",
-                         "min_us",
-                         "mean_us",
-                         "stddev_us",
-                         "sample_count",
-                         "timed_in",
-                         "launches_per_sample",
-                         "isolated_us",
-                         "discarded_samples",
-                         "first_median_us",
-                         "median_cycles",
-                         "noise_floor_percent",
-                         "probability_near_best",
-                         "tflops",
-                         "baseline",
-                         "baseline_us",
-                         "percent_of_baseline",
-                         "percent_of_peak",
-                         "sm_clock_mhz",
-                         "power_w",
-                         "throttle_reasons",
-                         "sustained_us",
-                         "sustained_clock_mhz",
-                         "sustained_power_w",
-                         "sustained_tflops_per_w",
-                         "predicted_us",
-                         "compile_ms",
-                         "measure_ms"});
+  Json object = Json::object();
+  for (const Column& column : std::span(&column_by_name("median_us"), &column_by_name("predicted_us") + 1)) {
+    const auto is_listed = [&](Names names) { return std::ranges::find(names, column.name) != names.end(); };
+    if (column.type != CellType::blob && !is_listed(kRoofline) && !is_listed(kErrors))
+      object[column.name] = json_of(column.read(trial), column.type);
+  }
+  add_columns(object, trial, {"compile_ms", "measure_ms"});
+  return object;
 }
 
 /// The libraries' kernels that the group's kernels are compared with, fastest first.
@@ -118,13 +105,21 @@ Json entry_of(const RankingGroup& group, const Database& database, const std::ve
   entry["occupancy"] = section(trial, {"occupancy", "occupancy_limiter", "blocks_per_multiprocessor",
                                        "driver_blocks_per_multiprocessor"});
   entry["timing"] = timing_of(trial);
-  entry["roofline"] = section(trial, {"arithmetic_intensity", "bound", "percent_of_ceiling"});
-  entry["verification"] = section(trial, {"relative_error", "error_bound", "largest_error",
-                                          "largest_error_at", "baseline", "baseline_error"});
+  entry["roofline"] = section(trial, kRoofline);
+  entry["verification"] = section(trial, kErrors);
+  add_columns(entry["verification"], trial, {"baseline"});
   entry["baselines"] = baselines_of(group, database);
   entry["tied_with"] = leaders.size() - 1;
   entry["provenance"] = provenance_of(trial, sweeps);
   return entry;
+}
+
+std::vector<RankingGroup> groups_that_ran(const Database& database, const TrialFilter& filter) {
+  RankingRows rows = ranking_rows(database, filter);
+  std::vector<RankingGroup> groups = rank_rows(rows);
+  if (!groups.empty()) return groups;
+  throw NothingToDo("no row that ran matches", Where{database.file().string(), ""},
+                    "Loosen the filters, or run 'tiletune sweep' first.");
 }
 
 }  // namespace
@@ -136,6 +131,15 @@ Json best_as_json(const std::vector<RankingGroup>& groups, const Database& datab
     if (!leaders_of(group).empty()) document["best"].push_back(entry_of(group, database, sweeps));
   }
   return document;
+}
+
+void write_best(std::ostream& out, const Database& database, const ExportRequest& request) {
+  out << json_text(best_as_json(groups_that_ran(database, request.filter), database), 2) << '\n';
+}
+
+void write_header(std::ostream& out, const Database& database, const ExportRequest& request) {
+  const std::string name_space = request.name_space.empty() ? kHeaderNamespace : request.name_space;
+  out << best_as_header(groups_that_ran(database, request.filter), database, name_space);
 }
 
 }  // namespace tiletune

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "output/cell_text.h"
+#include "output/export_formats.h"
 #include "output/json_stream.h"
 #include "store/columns.h"
 #include "store/schema.h"
@@ -88,13 +89,13 @@ nlohmann::ordered_json to_json(const SweepRecord& sweep) {
   return object;
 }
 
-void write_export(std::ostream& out, const Database& database, const TrialFilter& filter, bool with_samples) {
+void write_export(std::ostream& out, const Database& database, const ExportRequest& request) {
   nlohmann::ordered_json envelope{{"tiletune_trials", 2}};
   add_records(envelope, database);
   envelope["trials"] = nlohmann::ordered_json::array();
   JsonArrayStream trials(out, envelope, 1);
-  database.for_each_with_sweeps(filter,
-                                [&](const Trial& trial) { trials.add(exported_row(trial, with_samples)); });
+  database.for_each_with_sweeps(
+      request.filter, [&](const Trial& trial) { trials.add(exported_row(trial, request.samples)); });
   trials.end();
   out << '\n';
 }

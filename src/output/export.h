@@ -71,16 +71,6 @@ void write_winners(std::ostream& out, const std::vector<RankingGroup>& groups, c
 void write_trials(std::ostream& out, const Database& database, const TrialFilter& filter, Format format,
                   const std::vector<std::string>& columns, std::size_t limit, const TextStyle& style);
 
-/// All rows, the sweeps that made them and what was measured of GPUs as the JSON that `export` writes, row by
-/// row.
-void write_export(std::ostream& out, const Database& database, const TrialFilter& filter, bool with_samples);
-
-/// All rows as T4 results, the format that autotuners exchange, row by row; each has all its columns in a
-/// member "tiletune", so that importing the file gives the same rows. Times are in microseconds. Throws
-/// UserError unless the kernels are of one GPU, problem, template and source, which a T4 file says nothing
-/// of, and when they are predicted.
-void write_t4(std::ostream& out, const Database& database, const TrialFilter& filter);
-
 /// "BM=128 BN=64", or "(baseline)".
 std::string parameters_text(const Trial& trial);
 

@@ -7,14 +7,9 @@
 #include <ostream>
 #include <string>
 
-namespace tiletune {
+#include "tune/progress.h"
 
-struct ProgressState {
-  std::string stage;  ///< "sgemm_warptile 4096x4096x4096"
-  std::uint64_t done = 0;
-  std::uint64_t total = 0;  ///< 0: not known
-  std::string best;         ///< "52.1 TFLOP/s, 101.3% of cublaslt (sgemm_warptile)"; empty: none yet
-};
+namespace tiletune {
 
 /// The live line on standard error: done/total, rate, ETA, best so far. On a terminal it is redrawn at most
 /// ten times a second; elsewhere a plain line appears at most every ten seconds; quiet prints nothing. Rate

@@ -62,12 +62,6 @@ Json problem_json(const ReplayedProblem& problem) {
 
 }  // namespace
 
-double Replay::simulated_s() const {
-  double seconds = 0;
-  for (const ReplayedProblem& problem : problems) seconds += problem.simulated_s;
-  return seconds;
-}
-
 std::optional<double> percent_of_best(const ReplayedProblem& problem) {
   if (problem.curve.empty() || !problem.best_recorded_us) return std::nullopt;
   return 100 * *problem.best_recorded_us / problem.curve.back().best_us;

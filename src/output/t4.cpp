@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "output/export.h"
+#include "output/export_formats.h"
 #include "output/json_stream.h"
 #include "rank/latest.h"
 #include "rank/parameters.h"
@@ -194,7 +195,8 @@ nlohmann::ordered_json envelope(const Database& database, TrialFilter filter, co
 
 }  // namespace
 
-void write_t4(std::ostream& out, const Database& database, const TrialFilter& filter) {
+void write_t4(std::ostream& out, const Database& database, const ExportRequest& request) {
+  const TrialFilter& filter = request.filter;
   const T4Rows rows = rows_of_one_space(database, filter);
   check(rows, database);
   JsonArrayStream results(out, envelope(database, filter, rows), 1);

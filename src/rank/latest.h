@@ -13,9 +13,7 @@
 #include "store/database.h"
 #include "store/trial.h"
 
-// Which of several rows of one configuration counts: the latest, because the others were made from a source,
-// compiler or policy that has changed since. The views of the database agree (store/schema.cpp), as far as a
-// configuration is always written alike: they compare the text of its parameters.
+// Which of several rows of one configuration counts: point 3 of the rule in rank/ranking.h.
 
 namespace tiletune {
 

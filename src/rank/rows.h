@@ -90,14 +90,8 @@ class RankingRows {
   /// Names of templates of kernels, in order of first appearance.
   const std::vector<std::string>& kernel_templates() const { return kernel_templates_; }
 
-  /// In order of first appearance, by default those without a kernel that ran left out. Of rows of one
-  /// configuration (rank/parameters.h) in one group only the latest counts (rank/latest.h).
-  ///
-  /// Finals decide a group: those that timed the kernel that was fastest before any finals, if possible among
-  /// others. Times of other finals, and of kernels that were in none, were taken under other circumstances,
-  /// so they are compared as they were before any finals, at the pace of those that decide: multiplied by the
-  /// mean of what the finalists' times have changed by. What is returned holds until the next call of a
-  /// member function.
+  /// In order of first appearance, by default those without a kernel that ran left out; points 1 to 6 of the
+  /// rule in rank/ranking.h. What is returned holds until the next call of a member function.
   std::vector<ComparableRows> comparable(Groups groups = Groups::that_ran);
 
  private:

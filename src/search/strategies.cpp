@@ -10,6 +10,9 @@
 
 namespace tiletune {
 
+// Each is defined in a file of its own.
+MakeStrategy make_exhaustive, make_random;
+
 namespace {
 
 constexpr std::array kStrategies{

@@ -1,23 +1,13 @@
 #include "space/expression.h"
 
+#include <algorithm>
+
 #include "space/program.h"
 
 namespace tiletune {
 
 struct Expression::Impl {
   space::Program program;
-
-  template <class Result>
-  Result run(std::span<const Value> values,
-             Result (*evaluate)(const space::Program&, const space::Frame&)) const {
-    const auto& read = program.slots();
-    std::vector<space::Scalar> scalars(read.empty() ? 0 : index(read.back()) + 1, space::unset_scalar());
-    for (const int slot : read)
-      if (index(slot) < values.size()) scalars[index(slot)] = space::to_scalar(values[index(slot)]);
-    return evaluate(program, {scalars, {}});
-  }
-
-  static std::size_t index(int slot) { return static_cast<std::size_t>(slot); }
 };
 
 Expression::Expression(const ExprText& text, const SymbolTable& symbols)
@@ -27,18 +17,12 @@ Expression::Expression(Expression&&) noexcept = default;
 Expression& Expression::operator=(Expression&&) noexcept = default;
 
 Value Expression::evaluate(std::span<const Value> slots) const {
-  return space::to_value(impl_->run(slots, &space::evaluate));
+  const auto& read = impl_->program.slots();
+  std::vector<space::Scalar> scalars(read.empty() ? 0 : static_cast<std::size_t>(read.back()) + 1,
+                                     space::unset_scalar());
+  for (std::size_t slot = 0; slot < std::min(scalars.size(), slots.size()); ++slot)
+    scalars[slot] = space::to_scalar(slots[slot]);
+  return space::to_value(space::evaluate(impl_->program, {scalars, {}}));
 }
-
-std::int64_t Expression::evaluate_integer(std::span<const Value> slots) const {
-  return impl_->run(slots, &space::evaluate_integer);
-}
-
-double Expression::evaluate_number(std::span<const Value> slots) const {
-  return impl_->run(slots, &space::evaluate_number);
-}
-
-const std::vector<int>& Expression::slots() const { return impl_->program.slots(); }
-const ExprText& Expression::text() const { return impl_->program.text(); }
 
 }  // namespace tiletune

@@ -62,13 +62,6 @@ class Expression {
   /// Evaluates with the values of all slots it uses. Throws UserError naming the expression, the position and
   /// the values involved: division by zero, overflow, operand types.
   Value evaluate(std::span<const Value> slots) const;
-  /// As evaluate(); the result must be an integer (a float with an integral value counts).
-  std::int64_t evaluate_integer(std::span<const Value> slots) const;
-  double evaluate_number(std::span<const Value> slots) const;
-
-  /// Slots it reads, ascending, each once.
-  const std::vector<int>& slots() const;
-  const ExprText& text() const;
 
  private:
   struct Impl;

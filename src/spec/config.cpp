@@ -191,7 +191,7 @@ void keep_templates(std::vector<TemplateSpec>& specs, const std::vector<std::str
 /// The libraries are the default where they compute the operation, and an error elsewhere.
 Baseline read_baseline(const std::optional<Node>& node, const Operation& operation) {
   if (!node) return operation.baselines ? Baseline::lt : Baseline::none;
-  const Baseline baseline = read_enum<Baseline>(*node);
+  const auto baseline = read_enum<Baseline>(*node);
   if (operation.baselines || baseline == Baseline::none) return baseline;
   throw UserError(fmt::format("cuBLAS is not a baseline of the operation {}", operation.name), node->where,
                   "Write \"none\" or remove the key.");

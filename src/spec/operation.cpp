@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "base/file.h"
 #include "base/identifier.h"
 #include "base/text.h"
 #include "spec/arguments.h"
@@ -246,7 +247,7 @@ class OperationReader {
   }
 
   static LibraryOperation read_library(const Node& node, const Operation& operation) {
-    const LibraryOperation library = read_enum<LibraryOperation>(node);
+    const auto library = read_enum<LibraryOperation>(node);
     std::vector<std::string> scalars;
     std::vector<std::string> buffers;
     for (const auto& scalar : operation.scalars) scalars.push_back(scalar.first);

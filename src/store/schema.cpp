@@ -104,61 +104,74 @@ CREATE TABLE sweep_trial (
 INSERT INTO sweep_trial SELECT seen_in_sweep, id FROM trial WHERE seen_in_sweep IS NOT NULL;
 )";
 
-/// The views agree with rank/ranking.h on what is compared, on which of equal rows counts (equal parameters
-/// are written alike here, while for `rank` 1, 1.0 and true are one value), on what is tied with the fastest
-/// kernel (both were in the finals that decide or both were not, and intervals, widened by half the noise
-/// floor, overlap without a gap in order of time), on which of the tied ones is best, and on the pace at
-/// which times from outside those finals are compared (rank/rows.h). `rank` itself is by time alone. Sweeps
-/// follow each other by their start: those of another database have got numbers as they came.
+/// How rows that are compared are named alike, whoever wrote them: rank/parameters.h in SQL. Text that is not
+/// a JSON object, or names no parameter, stands for itself.
+constexpr const char* kWrittenAlike = R"(coalesce((
+      SELECT group_concat(member) FROM (
+        SELECT json_quote("key") || CASE
+            WHEN type = 'true' THEN 1
+            WHEN type = 'false' THEN 0
+            WHEN type <> 'real' THEN json_quote(value)
+            WHEN value = CAST(value AS INTEGER) AND abs(value) < 1e16 THEN CAST(value AS INTEGER)
+            ELSE printf('%!.17g', value) END AS member
+        FROM json_each(iif(json_valid(parameters), parameters, 'null'))
+        WHERE typeof("key") = 'text' ORDER BY "key")), parameters, ''))";
+
+/// The rule of rank/ranking.h in SQL, but for ranks behind the first. The columns of a row are joined in the
+/// end: every window sorts what it is given. 9e999 is infinity.
 constexpr const char* kViews = R"(
 CREATE VIEW ranking AS
-WITH dated AS (
-  SELECT *, row_number() OVER (PARTITION BY {comparable}, "template", parameters
-                               ORDER BY (SELECT started_at FROM sweep WHERE id = seen_in_sweep) DESC,
-                                 seen_in_sweep DESC, recorded_at DESC, id DESC) = 1 AS is_latest
-  FROM trial WHERE kind = 'kernel' AND outcome <> 'dispatched'
+WITH kernel AS (
+  SELECT id, "key", outcome, first_median_us,
+    dense_rank() OVER (ORDER BY {comparable}) AS comparable,
+    row_number() OVER (PARTITION BY {comparable}, "template", {written_alike}
+                       ORDER BY (SELECT started_at FROM sweep WHERE id = seen_in_sweep) DESC,
+                         seen_in_sweep DESC, substr(recorded_at, 1, 20) DESC, id DESC) = 1 AS is_latest,
+    iif(source = 'predicted', coalesce(predicted_us, median_us), median_us) AS time_us,
+    iif(source <> 'predicted', ci_low_us, NULL) AS ci_low_us,
+    iif(source <> 'predicted', ci_high_us, NULL) AS ci_high_us,
+    iif(source <> 'predicted' AND noise_floor_percent > 0 AND noise_floor_percent < 9e999,
+        noise_floor_percent / 200, 0) AS half_noise,
+    iif(source <> 'predicted' AND timed_in = 'final', coalesce(sweep_id, -1), NULL) AS race
+  FROM trial WHERE kind = 'kernel' AND outcome NOT IN ('dispatched', 'not_recorded')
 ), timed AS (
-  SELECT *, CASE source WHEN 'predicted' THEN coalesce(predicted_us, median_us) ELSE median_us END AS time_us,
-    CASE WHEN timed_in = 'final' AND source <> 'predicted' THEN coalesce(sweep_id, -1) END AS race,
-    max(0, coalesce(noise_floor_percent, 0)) / 200 AS half_noise
-  FROM dated WHERE is_latest AND outcome = 'ok'
-), raced AS (
-  SELECT *, count(race) OVER (PARTITION BY {comparable}, race) AS kernels,
-    CASE WHEN race IS NOT NULL AND first_median_us > 0 THEN first_median_us ELSE time_us END AS first_us
-  FROM timed WHERE time_us > 0
+  SELECT *, count(race) OVER (PARTITION BY comparable, race) AS kernels,
+    iif(race IS NOT NULL AND first_median_us > 0 AND first_median_us < 9e999, first_median_us, time_us)
+      AS first_us
+  FROM kernel WHERE is_latest AND outcome = 'ok' AND time_us > 0 AND time_us < 9e999
 ), decided AS (
-  SELECT *, first_value(race) OVER (PARTITION BY {comparable}
+  SELECT *, first_value(race) OVER (PARTITION BY comparable
                                     ORDER BY min(kernels, 2) DESC, first_us, "key") AS deciding
-  FROM raced
+  FROM timed
 ), paced AS (
-  SELECT *, race IS NOT NULL AND race = deciding AS in_finals,
+  SELECT *, coalesce(race = deciding, 0) AS in_finals,
     CASE WHEN deciding IS NULL OR race = deciding THEN 1
-      ELSE first_us / time_us * avg(CASE WHEN race = deciding THEN time_us / first_us END)
-                                OVER (PARTITION BY {comparable}) END AS pace
+      ELSE avg(CASE WHEN race = deciding THEN time_us / first_us END) OVER (PARTITION BY comparable)
+        * first_us / time_us END AS pace
   FROM decided
 ), bounded AS (
   SELECT *, time_us * pace AS compared_us,
-    pace * CASE source WHEN 'predicted' THEN time_us
-      ELSE min(time_us, coalesce(ci_low_us, time_us) * (1 - half_noise)) END AS low_us,
-    pace * CASE source WHEN 'predicted' THEN time_us
-      ELSE max(time_us, coalesce(ci_high_us, time_us) * (1 + half_noise)) END AS high_us
+    min(time_us, coalesce(ci_low_us, time_us) * (1 - half_noise)) * pace AS low_us,
+    max(time_us, coalesce(ci_high_us, time_us) * (1 + half_noise)) * pace AS high_us
   FROM paced
 ), led AS (
-  SELECT *, first_value(high_us) OVER comparable AS leader_high_us,
-    first_value(in_finals) OVER comparable AS leader_in_finals FROM bounded
-  WINDOW comparable AS (PARTITION BY {comparable} ORDER BY compared_us, "key")
+  SELECT *, first_value(high_us) OVER fastest_first AS leader_high_us,
+    first_value(in_finals) OVER fastest_first AS leader_in_finals
+  FROM bounded WINDOW fastest_first AS (PARTITION BY comparable ORDER BY compared_us, "key")
+), placed AS (
+  SELECT id, time_us, rank() OVER (PARTITION BY comparable ORDER BY compared_us) AS order_by_time,
+    in_finals = leader_in_finals AND
+      sum(low_us > leader_high_us) OVER (PARTITION BY comparable, in_finals ORDER BY compared_us, "key"
+                                         ROWS UNBOUNDED PRECEDING) = 0 AS tied_with_best
+  FROM led
 )
-SELECT rank() OVER (PARTITION BY {comparable} ORDER BY compared_us) AS "rank",
-  in_finals = leader_in_finals AND
-    sum(low_us > leader_high_us) OVER (PARTITION BY {comparable}, in_finals ORDER BY compared_us, "key"
-                                       ROWS UNBOUNDED PRECEDING) = 0 AS tied_with_best,
-  time_us, {columns}
-FROM led;
+SELECT order_by_time, tied_with_best, time_us, {columns} FROM placed JOIN trial USING (id);
 
 CREATE VIEW best AS
 SELECT {columns} FROM (
-  SELECT *, row_number() OVER (PARTITION BY {comparable} ORDER BY registers NULLS LAST,
-                               occupancy DESC NULLS LAST, time_us, "key") AS place
+  SELECT *, row_number() OVER (PARTITION BY {comparable}
+                               ORDER BY coalesce(registers, 9223372036854775807),
+                                 coalesce(occupancy, 0) DESC, order_by_time, "key") AS place
   FROM ranking WHERE tied_with_best
 ) WHERE place = 1;
 )";
@@ -191,7 +204,8 @@ std::string calibration_table_sql() {
 
 std::string views_sql() {
   return fmt::format(fmt::runtime(kViews), fmt::arg("columns", column_list()),
-                     fmt::arg("comparable", fmt::format("{}", fmt::join(comparable_columns(), ", "))));
+                     fmt::arg("comparable", fmt::format("{}", fmt::join(comparable_columns(), ", "))),
+                     fmt::arg("written_alike", kWrittenAlike));
 }
 
 std::string version_sql() { return fmt::format("PRAGMA user_version = {};\n", kSchemaVersion); }

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "measure/statistics.h"
+#include "base/statistics.h"
 
 namespace tiletune {
 

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "output/cell_text.h"
 #include "tune/row.h"
 
 namespace tiletune {
@@ -56,19 +55,23 @@ std::optional<double> RecordedStage::fastest_us() const {
 }
 
 bool RecordedStage::is_in_space(const std::string& parameters) const {
-  const auto json = parsed_cell(parameters);
-  if (!json.is_object() || json.size() != listed_.size()) return false;
   Configuration configuration;
   for (const Parameter& parameter : stage_->spec->parameters)
     configuration.values.push_back(parameter.values.front());
-  for (std::size_t i = 0; i < listed_.size(); ++i) {
-    const auto value = json.find(stage_->spec->parameters[listed_[i]].name);
-    if (value == json.end()) return false;
-    const Value* known = values_[i].find(value->dump());
-    if (known == nullptr) return false;
-    configuration.values[listed_[i]] = *known;
-  }
-  return stage_->space.index_of(configuration) < stage_->space.size();
+  std::size_t known = 0;
+  std::size_t members = 0;
+  for_each_member(parameters, [&](std::string_view name, std::string_view written) {
+    ++members;
+    for (std::size_t i = 0; i < listed_.size(); ++i) {
+      if (stage_->spec->parameters[listed_[i]].name != name) continue;
+      const Value* value = values_[i].find(written);
+      if (value == nullptr) return;
+      configuration.values[listed_[i]] = *value;
+      ++known;
+    }
+  });
+  return known == listed_.size() && members == known &&
+         stage_->space.index_of(configuration) < stage_->space.size();
 }
 
 }  // namespace tiletune

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "tune/recorded_stage.h"
 
 namespace tiletune {
 
@@ -70,6 +71,12 @@ void note_assumptions(Replay& replay, const RecordedStage& stage) {
 }
 
 }  // namespace
+
+double Replay::simulated_s() const {
+  double seconds = 0;
+  for (const ReplayedProblem& problem : problems) seconds += problem.simulated_s;
+  return seconds;
+}
 
 void leave_out_kernels(TuneSpec& spec) {
   spec.compile.options.clear();

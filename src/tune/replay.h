@@ -1,12 +1,56 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "output/replay.h"
-#include "tune/recorded_stage.h"
+#include "base/outcome.h"
 
 namespace tiletune {
+
+class Recording;
+struct Stage;
+struct Target;
+struct TuneSpec;
+
+/// A configuration that was faster than all before it.
+struct ReplayStep {
+  std::uint64_t evaluation = 0;  ///< of the problem, counted from 1
+  double simulated_s = 0;        ///< of the problem, its own included
+  double best_us = 0;
+  std::string template_name;
+  std::string parameters;  ///< JSON object
+};
+
+/// How far a strategy came on one problem.
+struct ReplayedProblem {
+  std::string problem;
+  std::string conditions;                  ///< operation, element types, scalars, state of the L2 cache
+  std::uint64_t recorded = 0;              ///< configurations of the config's templates in the recording
+  std::optional<double> best_recorded_us;  ///< of those that the config's space contains
+  std::uint64_t evaluations = 0;
+  std::uint64_t not_recorded = 0;  ///< of the evaluations
+  double simulated_s = 0;
+  std::vector<ReplayStep> curve;  ///< each step faster than the one before
+};
+
+/// A sweep in which every answer came from a recording. Its clock counts the seconds that compiling and
+/// measuring took then, as if one configuration had been tried after the other; finals are not repeated.
+struct Replay {
+  std::string file;
+  std::string gpu;
+  Source recorded_as = Source::measured;
+  std::string strategy;
+  std::uint64_t seed = 0;
+  double budget_s = 0;                   ///< 0: none
+  std::uint64_t budget_evaluations = 0;  ///< per template and problem; 0: none
+  std::vector<std::string> notes;        ///< what cannot be answered, or only so
+  std::vector<ReplayedProblem> problems;
+  std::vector<std::int64_t> rows;  ///< ids of the recorded rows that answered
+
+  double simulated_s() const;
+};
 
 /// Takes from a spec what only compiling and measuring need: kernels, references, launches, arguments. What a
 /// T1 tuning problem lacks of these does not matter any more.

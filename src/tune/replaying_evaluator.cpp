@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "tune/instant_evaluator.h"
+#include "tune/recorded_stage.h"
 #include "tune/replay.h"
 
 namespace tiletune {

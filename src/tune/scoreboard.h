@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
-#include "output/progress.h"
 #include "store/trial.h"
+#include "tune/progress.h"
 #include "tune/stage.h"
 
 namespace tiletune {

@@ -8,9 +8,9 @@
 
 #include "base/stop.h"
 #include "compile/pool.h"
-#include "output/progress.h"
 #include "store/database.h"
 #include "tune/fleet.h"
+#include "tune/progress.h"
 
 namespace tiletune {
 

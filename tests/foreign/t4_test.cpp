@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "importing.h"
-#include "output/export.h"
+#include "output/export_formats.h"
 #include "store/sample_trial.h"
 
 namespace tiletune {
@@ -14,7 +14,7 @@ class T4 : public Importing {
  protected:
   std::string exported(const TrialFilter& filter = {}) const {
     std::ostringstream out;
-    write_t4(out, database_, filter);
+    write_t4(out, database_, {filter});
     return out.str();
   }
 };
@@ -94,7 +94,7 @@ TEST_F(T4, BackAndForthEveryRowStaysInItsSweeps) {
   database_.record_calibration(calibration_of("GPU-1", "2026-11-21T10:00:00Z", 4000));
   database_.record_calibration(calibration_of("GPU-2", "2026-11-21T10:00:00Z", 3000));
   std::ostringstream json;
-  write_export(json, database_, {}, false);
+  write_export(json, database_, {});
 
   int copies = 0;
   for (const std::string& text : {exported(), json.str()}) {

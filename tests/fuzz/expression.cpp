@@ -78,8 +78,8 @@ void check(const ExprText& text, const SymbolTable& symbols, const std::vector<V
   const bool failed =
       refused([&] { require(to_text(expression.evaluate(values)) == to_text(to_value(result)), "="); });
   require(failed != known, "an expression fails as its program does");
-  refused([&] { expression.evaluate_integer(values); });
-  refused([&] { require(std::isfinite(expression.evaluate_number(values)), "a number is finite"); });
+  refused([&] { evaluate_integer(program, frame); });
+  refused([&] { require(std::isfinite(evaluate_number(program, frame)), "a number is finite"); });
 }
 
 }  // namespace

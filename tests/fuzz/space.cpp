@@ -11,7 +11,7 @@
 #include "base/value.h"
 #include "fuzz/fuzz.h"
 #include "space/condition.h"
-#include "space/expression.h"
+#include "space/program.h"
 #include "space/scalar.h"
 #include "space/scope.h"
 
@@ -99,30 +99,33 @@ class OneByOne {
 
   /// Derived values that cannot be computed stay away, so that whoever reads one has no value either.
   Verdict judge(const std::vector<Value>& values) const {
-    std::vector<Value> slots = constants_;
-    slots.insert(slots.end(), values.begin(), values.end());
+    std::vector<space::Scalar> slots;
+    for (const auto* of : {&constants_, &values})
+      for (const Value& value : *of) slots.push_back(space::to_scalar(value));
     std::vector<bool> missing(slots.size(), false);
-    for (const Expression& derived : derived_) {
-      slots.emplace_back(false);
+    for (const space::Program& derived : derived_) {
+      slots.push_back(space::unset_scalar());
       missing.push_back(!computed(derived, slots, missing));
     }
-    for (const Expression& constraint : constraints_) {
+    for (const space::Program& constraint : constraints_) {
       bool holds = false;
       if (reads_missing(constraint, missing)) return Verdict::undefined;
-      if (refused([&] { holds = space::is_true(space::to_scalar(constraint.evaluate(slots))); }))
+      if (refused([&] { holds = space::is_true(space::evaluate(constraint, {slots, {}})); }))
         return Verdict::undefined;
       if (!holds) return Verdict::removed;
     }
     return Verdict::valid;
   }
 
-  static bool computed(const Expression& derived, std::vector<Value>& slots,
+  static bool computed(const space::Program& derived, std::vector<space::Scalar>& slots,
                        const std::vector<bool>& missing) {
-    return !reads_missing(derived, missing) && !refused([&] { slots.back() = derived.evaluate(slots); });
+    return !reads_missing(derived, missing) && !refused([&] {
+      slots.back() = space::evaluate(derived, {slots, {}});
+    });
   }
 
-  static bool reads_missing(const Expression& expression, const std::vector<bool>& missing) {
-    const auto& slots = expression.slots();
+  static bool reads_missing(const space::Program& program, const std::vector<bool>& missing) {
+    const auto& slots = program.slots();
     return std::any_of(slots.begin(), slots.end(),
                        [&](int slot) { return missing[static_cast<std::size_t>(slot)]; });
   }
@@ -130,7 +133,7 @@ class OneByOne {
   const TemplateSpec& spec_;
   SymbolTable symbols_;
   std::vector<Value> constants_;
-  std::vector<Expression> derived_, constraints_;
+  std::vector<space::Program> derived_, constraints_;
 };
 
 /// Names and values can be declared, all expressions parsed, and those without parameters, which are tested

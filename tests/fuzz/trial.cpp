@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "fuzz/fuzz.h"
 #include "output/export.h"
+#include "output/export_formats.h"
 #include "rank/ranking.h"
 #include "store/cells.h"
 #include "store/samples.h"
@@ -210,7 +211,7 @@ void check_listing(const Database& database, Format format) {
                 "clocks_mhz"},
                0, {});
   check_text(listed.str(), format);
-  write_export(exported, database, {}, true);
+  write_export(exported, database, {.samples = true});
   check_text(exported.str(), Format::json);
 }
 

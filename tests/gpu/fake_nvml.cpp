@@ -151,11 +151,6 @@ int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(NvmlDevice slice, NvmlDevice* d
   *device = slice;
   return 0;
 }
-int nvmlDeviceGetCudaComputeCapability(NvmlDevice, int* major, int* minor) {
-  *major = 9;
-  *minor = 0;
-  return 0;
-}
 int nvmlDeviceGetMaxClockInfo(NvmlDevice device, unsigned clock, unsigned* mhz) {
   return answer(device, clock_name("max", clock), clock == tiletune::kNvmlClockSm ? 1980 : 3201, mhz);
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "output/export_formats.h"
 #include "sample_ranking.h"
 
 namespace tiletune {
@@ -102,7 +103,7 @@ TEST(Export, HoldsTwinsAmongAllRows) {
   twin.kind = "twin";
   const Ranked ranked({timed_trial("a", 2, 0), twin});
   std::ostringstream out;
-  write_export(out, ranked.database, {}, false);
+  write_export(out, ranked.database, {});
   const auto document = nlohmann::ordered_json::parse(out.str());
   ASSERT_EQ(document["trials"].size(), 2U);
   EXPECT_EQ(document["trials"][1]["kind"], "twin");
@@ -115,7 +116,7 @@ TEST(Export, HoldsAllRowsAndSweepsInOneDocument) {
   failed.reason = "caf\xe9 []";
   const Ranked ranked({filled_trial("a", 1), failed}, {SweepRecord{}});
   std::ostringstream out;
-  write_export(out, ranked.database, {}, true);
+  write_export(out, ranked.database, {.samples = true});
   const auto document = nlohmann::ordered_json::parse(out.str());
   EXPECT_EQ(out.str(), document.dump(1) + "\n") << "streamed, but laid out as the whole would be";
   EXPECT_EQ(document["tiletune_trials"], 2);

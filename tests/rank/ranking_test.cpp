@@ -1,17 +1,12 @@
 #include "rank/ranking.h"
 
-#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <random>
 
 #include "rank/ranking_rows_of.h"
-#include "store/database.h"
 #include "store/sample_trial.h"
-#include "store/temporary_folder.h"
 
 namespace tiletune {
 namespace {
@@ -326,53 +321,6 @@ TEST(Ranking, GpusProblemsAndSourcesAreNeverMixed) {
   EXPECT_EQ(groups[1].problem, "1x1x1");
   EXPECT_EQ(groups[2].source, Source::predicted);
   EXPECT_EQ(groups[3].gpu, "NVIDIA T4");
-}
-
-/// What a query says of each group.
-std::map<std::string, std::string> by_group(const std::filesystem::path& file, const std::string& what) {
-  SQLite::Database reader(file, SQLite::OPEN_READONLY);
-  SQLite::Statement query(reader, "SELECT problem || ' ' || source || ' ' || scalars, " + what);
-  std::map<std::string, std::string> answers;
-  while (query.executeStep()) answers.emplace(query.getColumn(0).getString(), query.getColumn(1).getString());
-  return answers;
-}
-
-/// SQL and C++ say the same of what is best, so that a query and an export never contradict each other.
-TEST(Ranking, TheViewsAgree) {
-  std::mt19937 random(7);
-  const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
-  std::vector<Trial> trials;
-  for (int i = 0; i < 600; ++i) {
-    Trial trial = timed_trial(std::to_string(i), 100 + below(40), below(6));
-    trial.problem = std::to_string(below(60));
-    trial.scalars = below(4) == 0 ? "beta=1" : "beta=0";
-    trial.parameters = std::to_string(below(8));
-    trial.recorded_at = std::to_string(below(3));
-    if (below(5) != 0) trial.registers = 32 * (1 + below(4));
-    if (below(5) != 0) trial.occupancy = 0.25 * (1 + below(4));
-    if (below(8) == 0) trial.ci_low_us.reset();
-    if (below(2) == 0) trial.timed_in = below(2) == 0 ? "final" : "sampling";
-    if (below(2) == 0) trial.noise_floor_percent = 0.5 * below(6);
-    if (below(10) == 0) trial.kind = "twin";
-    if (below(3) == 0) {
-      trial.source = Source::predicted;
-      trial.predicted_us = 50 + below(4);
-    }
-    trials.push_back(trial);
-  }
-  const TemporaryFolder folder;
-  Database database(folder / "a.db", Database::Mode::read_write);
-  database.record_all(trials);
-  RankingRows rows = ranking_rows(database, {});
-  const auto best = by_group(folder / "a.db", "\"key\" FROM best");
-  const auto first = by_group(folder / "a.db", "count(*) FROM ranking WHERE tied_with_best GROUP BY 1");
-  for (const RankingGroup& group : rank_rows(rows)) {
-    const std::string what = group.problem + " " + std::string(name(group.source)) + " " + group.conditions;
-    EXPECT_EQ(best.at(what), database.row(group.rows.front().id).key) << what;
-    const auto is_first = [](const RankedRow& row) { return row.rank == 1; };
-    const auto count = std::count_if(group.rows.begin(), group.rows.end(), is_first);
-    EXPECT_EQ(first.at(what), std::to_string(count)) << what;
-  }
 }
 
 TEST(Ranking, OneConfigurationWrittenInTwoWaysRanksOnce) {

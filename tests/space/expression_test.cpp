@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "space/program.h"
 #include "space/scalar.h"
 
 namespace tiletune {
@@ -276,15 +277,27 @@ TEST_F(ExpressionTest, BoundsNestingAndLength) {
 }
 
 TEST_F(ExpressionTest, ConvertsResults) {
-  EXPECT_EQ(parse("BM / 2").evaluate_integer(values_), 32);
-  EXPECT_EQ(parse("flag").evaluate_integer(values_), 1);
-  EXPECT_EQ(parse("BM // 3").evaluate_number(values_), 21.0);
+  std::vector<space::Scalar> slots;
+  for (const Value& value : values_) slots.push_back(space::to_scalar(value));
+  const auto program = [&](const std::string& text) {
+    return space::Program({text, {"t.json", "/x"}}, symbols_);
+  };
+  const auto integer = [&](const std::string& text) {
+    return space::evaluate_integer(program(text), {slots, {}});
+  };
+  const auto number = [&](const std::string& text) {
+    return space::evaluate_number(program(text), {slots, {}});
+  };
+  EXPECT_EQ(integer("BM / 2"), 32);
+  EXPECT_EQ(integer("flag"), 1);
+  EXPECT_EQ(number("BM // 3"), 21.0);
+  EXPECT_EQ(program("M % BM + BM if flag else 1").slots(), (std::vector<int>{0, 2, 4}));
   EXPECT_FALSE(space::is_true(space::to_scalar(parse("''").evaluate(values_))));
   EXPECT_TRUE(space::is_true(space::to_scalar(parse("half").evaluate(values_))));
   EXPECT_FALSE(space::is_true(space::to_scalar(parse("0.0").evaluate(values_))));
   const auto message = [&](const std::string& text) -> std::string {
     try {
-      parse(text).evaluate_integer(values_);
+      integer(text);
     } catch (const UserError& caught) {
       return caught.message() + "; " + caught.remedy();
     }
@@ -293,11 +306,10 @@ TEST_F(ExpressionTest, ConvertsResults) {
   EXPECT_EQ(message("BM / 128"), "'BM / 128' is 0.5, not an integer (BM = 64); use // for integer division");
   EXPECT_EQ(message("T"), "'T' is 'float', not an integer; ");
   EXPECT_EQ(message("2.0 ** 63").substr(0, 15), "'2.0 ** 63' is ");
-  EXPECT_THROW(parse("T").evaluate_number(values_), UserError);
+  EXPECT_THROW(number("T"), UserError);
 }
 
-TEST_F(ExpressionTest, KnowsWhatItReads) {
-  EXPECT_EQ(parse("M % BM + BM if flag else 1").slots(), (std::vector<int>{0, 2, 4}));
+TEST_F(ExpressionTest, MovesAndNeedsAllValues) {
   Expression moved = parse("T == 'float' and BM == 64");
   Expression target = parse("1");
   target = std::move(moved);

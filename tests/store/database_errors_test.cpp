@@ -76,8 +76,11 @@ TEST_F(DatabaseErrors, MissingFilesAreNotCreatedForReading) {
 
 TEST_F(DatabaseErrors, NewerSchemasAreRefusedByNumber) {
   create();
-  sql("PRAGMA user_version = 7");
-  expect_refused("written by a newer tiletune (schema 7; this one knows schema 6)", "Update tiletune");
+  const std::string newer = std::to_string(kSchemaVersion + 1);
+  sql("PRAGMA user_version = " + newer);
+  expect_refused("written by a newer tiletune (schema " + newer + "; this one knows schema " +
+                     std::to_string(kSchemaVersion) + ")",
+                 "Update tiletune");
 }
 
 TEST_F(DatabaseErrors, SchemasOfNoReleaseAreRefused) {

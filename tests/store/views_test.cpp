@@ -52,10 +52,10 @@ TEST_F(Views, RankingComparesOnlyWhatIsComparable) {
   other = timed_trial("baseline", 1, 0);
   other.kind = "baseline";
   record(other);
-  EXPECT_EQ(rows("SELECT \"rank\", key FROM ranking WHERE gpu = 'NVIDIA H200' AND problem = '64x64x64' "
+  EXPECT_EQ(rows("SELECT order_by_time, key FROM ranking WHERE gpu = 'NVIDIA H200' AND problem = '64x64x64' "
                  "AND source = 'measured' ORDER BY 1, 2"),
             (Lines{"1 even", "1 fast", "3 slow"}));
-  EXPECT_EQ(rows("SELECT key FROM ranking WHERE \"rank\" = 1 ORDER BY 1"),
+  EXPECT_EQ(rows("SELECT key FROM ranking WHERE order_by_time = 1 ORDER BY 1"),
             (Lines{"even", "fast", "other gpu", "other problem", "replayed"}));
 }
 
@@ -70,7 +70,7 @@ TEST_F(Views, PredictedRowsRankByTheirPrediction) {
   faster.parameters.clear();
   faster.predicted_us = 7;
   record(faster);
-  EXPECT_EQ(rows("SELECT \"rank\", key, time_us FROM ranking ORDER BY 1"), (Lines{"1 b 7.0", "2 a 8.0"}));
+  EXPECT_EQ(rows("SELECT order_by_time, key, time_us FROM ranking ORDER BY 1"), (Lines{"1 b 7.0", "2 a 8.0"}));
 }
 
 TEST_F(Views, BestIsTheTiedKernelWithTheFewestRegisters) {
@@ -116,7 +116,7 @@ TEST_F(Views, OfEqualRowsOnlyTheLatestCounts) {
   fresh.recorded_at = "2026-11-21T10:00:00Z";
   record(fresh);
   record(old);
-  EXPECT_EQ(rows("SELECT \"rank\", key FROM ranking"), Lines{"1 fresh"});
+  EXPECT_EQ(rows("SELECT order_by_time, key FROM ranking"), Lines{"1 fresh"});
   EXPECT_EQ(rows("SELECT key FROM best"), Lines{"fresh"});
 }
 
@@ -159,7 +159,7 @@ TEST_F(Views, OperationsAreRankedEachAmongItsOwn) {
     trial.operation = kernel;
     record(trial);
   }
-  EXPECT_EQ(rows("SELECT \"rank\", key FROM ranking ORDER BY key"), (Lines{"1 conv", "1 hotspot"}));
+  EXPECT_EQ(rows("SELECT order_by_time, key FROM ranking ORDER BY key"), (Lines{"1 conv", "1 hotspot"}));
   EXPECT_EQ(rows("SELECT key FROM best ORDER BY key"), (Lines{"conv", "hotspot"}));
 }
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "measure/statistics.h"
+#include "base/statistics.h"
 
 namespace tiletune {
 namespace {

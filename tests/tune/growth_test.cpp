@@ -10,6 +10,7 @@
 #include <streambuf>
 
 #include "output/export.h"
+#include "output/export_formats.h"
 #include "rank/compare.h"
 #include "rank/databases.h"
 #include "rank/ranking.h"
@@ -169,7 +170,8 @@ TEST_F(Growth, RankingAndWritingOutTakeLittlePerRow) {
     EXPECT_GT(bytes, kLeastBytesPerRow * kRows);
   }
   std::int64_t bytes = 0;
-  EXPECT_LT(heap_while(bytes, [&](auto& out) { write_export(out, database_, {}, true); }), 64 * kRows);
+  EXPECT_LT(heap_while(bytes, [&](auto& out) { write_export(out, database_, {.samples = true}); }),
+            64 * kRows);
   EXPECT_GT(bytes, kLeastBytesPerRow * kRows);
 }
 
