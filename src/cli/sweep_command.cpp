@@ -95,21 +95,21 @@ int run(const SweepCommand& options) {
   const auto is_over = [&] {
     return interrupted() || (spec.budget.seconds > 0 && seconds_since(started) >= spec.budget.seconds);
   };
-  std::vector<Stage> stages = plan_stages(spec, is_over);
+  std::vector<Task> tasks = plan_tasks(spec, is_over);
   SweepOptions sweep = sweep_options(options, spec);
   Database database(options.database, Database::Mode::read_write);
-  ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages), is_over);
+  ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(tasks), is_over);
   if (format != Format::table && !gpus.why_predicted.empty()) {
     fmt::print(stderr, "{}", headline(gpus));
   } else if (format == Format::table && !options.quiet) {
-    write_output("", headline(gpus) + space_line(gpus.fleets.front().stages, spec));
+    write_output("", headline(gpus) + space_line(gpus.gpu_sets.front().tasks, spec));
   }
   ConsoleObserver observer(options.quiet);
   for (const std::string& note : gpus.notes) observer.on_note(note);
   tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
   observer.wait_for_others(database, spec.budget.seconds);
   sweep.spent_s = seconds_since(started);
-  const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep, observer);
+  const SweepSummary summary = run_sweep(spec, gpus.gpu_sets, database, sweep, observer);
   observer.finish();
   int code = 0;
   try {

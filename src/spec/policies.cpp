@@ -10,10 +10,10 @@ namespace tiletune {
 namespace {
 
 template <HasFields Policy>
-Policy read_policy(const Node& node);
+Policy read_policy(const JsonNode& node);
 
 template <typename Number>
-Number read_bounded(const Node& node, const Bounds<Number>& bounds) {
+Number read_bounded(const JsonNode& node, const Bounds<Number>& bounds) {
   if constexpr (std::is_floating_point_v<Number>) {
     return read_number(node, bounds);
   } else {
@@ -23,31 +23,31 @@ Number read_bounded(const Node& node, const Bounds<Number>& bounds) {
   }
 }
 
-void read_into(const Node& node, bool& out, NoBounds /*bounds*/) { out = read_boolean(node); }
+void read_into(const JsonNode& node, bool& out, NoBounds /*bounds*/) { out = read_boolean(node); }
 
-void read_into(const Node& node, std::vector<std::string>& out, NoBounds /*bounds*/) {
+void read_into(const JsonNode& node, std::vector<std::string>& out, NoBounds /*bounds*/) {
   out = read_strings(node, "NVRTC options");
 }
 
 template <Spelled Enum>
-void read_into(const Node& node, Enum& out, NoBounds /*bounds*/) {
+void read_into(const JsonNode& node, Enum& out, NoBounds /*bounds*/) {
   out = read_enum<Enum>(node);
 }
 
 template <HasFields Policy>
-void read_into(const Node& node, Policy& out, NoBounds /*bounds*/) {
+void read_into(const JsonNode& node, Policy& out, NoBounds /*bounds*/) {
   out = read_policy<Policy>(node);
 }
 
 /// A number, or one that may be absent.
 template <typename Out, typename Number>
-void read_into(const Node& node, Out& out, const Bounds<Number>& bounds) {
+void read_into(const JsonNode& node, Out& out, const Bounds<Number>& bounds) {
   out = read_bounded(node, bounds);
 }
 
 /// By its list of fields.
 template <HasFields Policy>
-Policy read_policy(const Node& node) {
+Policy read_policy(const JsonNode& node) {
   static constexpr auto kKeys = field_names<Policy>();
   ObjectReader reader(node, kKeys);
   Policy policy;
@@ -60,7 +60,7 @@ Policy read_policy(const Node& node) {
 
 }  // namespace
 
-StrategySpec read_strategy(const Node& node) {
+StrategySpec read_strategy(const JsonNode& node) {
   ObjectReader reader(node, keys::kStrategy);
   StrategySpec strategy;
   if (const auto name = reader.find("name")) {
@@ -72,9 +72,9 @@ StrategySpec read_strategy(const Node& node) {
   return strategy;
 }
 
-Budget read_budget(const Node& node) { return read_policy<Budget>(node); }
-MeasurePolicy read_measure(const Node& node) { return read_policy<MeasurePolicy>(node); }
-CompilePolicy read_compile(const Node& node) { return read_policy<CompilePolicy>(node); }
-AdmissionLimits read_limits(const Node& node) { return read_policy<AdmissionLimits>(node); }
+Budget read_budget(const JsonNode& node) { return read_policy<Budget>(node); }
+MeasurePolicy read_measure(const JsonNode& node) { return read_policy<MeasurePolicy>(node); }
+CompilePolicy read_compile(const JsonNode& node) { return read_policy<CompilePolicy>(node); }
+AdmissionLimits read_limits(const JsonNode& node) { return read_policy<AdmissionLimits>(node); }
 
 }  // namespace tiletune

@@ -124,8 +124,8 @@ TEST(Messages, PreparedSurvives) {
 
 TEST(Messages, FinalsSurvive) {
   FinalsRequest before;
-  before.participants = {sample_request(), sample_request()};
-  before.participants[1].ticket = 43;
+  before.finalists = {sample_request(), sample_request()};
+  before.finalists[1].ticket = 43;
   EXPECT_EQ(to_json(from_json<FinalsRequest>(travelled(to_json(before)))), to_json(before));
   FinalsMeasured measured;
   measured.times.resize(2);
