@@ -48,13 +48,13 @@ void record(std::uint64_t rows, bool refused, const std::filesystem::path& folde
   const auto height = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(rows)));
   LoadOptions load;
   const TuneSpec spec = load_tune_spec(write_wide_space(folder, rows / height, height, refused), load);
-  std::vector<Fleet> fleets = pretended_fleet(spec, home_folder());
+  std::vector<GpuSet> gpu_sets = pretended_gpu_set(spec, home_folder());
   SweepOptions options;
   options.compile.workers = 1;
   options.compile.cache_folder = folder / "cubin";
   Silence silence;
   SweepSummary summary;
-  const double seconds = seconds_of([&] { summary = run_sweep(spec, fleets, database, options, silence); });
+  const double seconds = seconds_of([&] { summary = run_sweep(spec, gpu_sets, database, options, silence); });
   print("record", summary.finished, seconds);
 }
 

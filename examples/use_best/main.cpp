@@ -16,8 +16,8 @@
 #include "measure/baselines.h"
 #include "measure/measure_kernel.h"
 #include "spec/load.h"
-#include "tune/stage.h"
 #include "tune/target.h"
+#include "tune/task.h"
 
 namespace {
 
@@ -60,18 +60,18 @@ void run(const std::string& file, const std::string& problem) {
   const DeviceFacts& device = gpu.facts();
   const Json entry = pick(file, problem, device.name);
   const TuneSpec spec = spec_of(entry, file);
-  const std::vector<Stage> stages = plan_stages(spec);
-  const Stage& stage = stages.front();
+  const std::vector<Task> tasks = plan_tasks(spec);
+  const Task& task = tasks.front();
 
   Instance instance;
   const GpuModel model = target_from_device({device, 1, ""}, {}).model;
-  const std::string impossible = instantiate(stage, 0, model, instance);
+  const std::string impossible = instantiate(task, 0, model, instance);
   if (!impossible.empty()) throw UserError(impossible, {file, ""}, "Tune it again for this GPU.");
   if (instance.kernel_expression != entry.at("kernel_expression").get<std::string>())
     throw UserError("the template has changed since", {file, ""}, "Tune it again.");
   const std::string architecture = architecture_for(device.compute_major, device.compute_minor);
   const Compiled compiled =
-      compile_here(make_compile_request(spec.compile, *stage.source, instance, architecture));
+      compile_here(make_compile_request(spec.compile, *task.source, instance, architecture));
   if (!compiled.binary) throw UserError(compiled.reason, {file, ""}, "Tune it again on this machine.");
 
   // Buffers with guard bands and their FP64 reference, the library's product, then the kernel: checked,
@@ -79,10 +79,10 @@ void run(const std::string& file, const std::string& problem) {
   DeviceKernels kernels(gpu);
   Timer timer(gpu, kernels, [] {});
   Blas blas(gpu);
-  Workspace workspace(gpu, kernels, &blas, prepare_request(spec, stage, nullptr));
-  const Baselines cublas = measure_baselines(gpu, workspace, timer, blas, nullptr);
-  const Measured measured = measure_kernel(gpu, workspace, timer, Nvml(device.uuid),
-                                           measure_request(stage, instance, *compiled.binary));
+  ProblemBuffers buffers(gpu, kernels, &blas, prepare_request(spec, task, nullptr));
+  const Baselines cublas = measure_baselines(gpu, buffers, timer, blas, nullptr);
+  const Measured measured = measure_kernel(gpu, buffers, timer, Nvml(device.uuid),
+                                           measure_request(task, instance, *compiled.binary));
   if (measured.outcome != Outcome::ok || !measured.timing || !measured.accuracy)
     throw GpuError(fmt::format("{}: {}", name(measured.outcome), measured.reason));
   if (cublas.measured.empty()) throw GpuError("nothing to compare with: " + cublas.note);

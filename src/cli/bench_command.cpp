@@ -122,7 +122,7 @@ void check_one_gpu(const GpuChoice& gpus) {
                   "Give one number, such as --gpus 1.");
 }
 
-ConfigurationReport report_of(const TuneSpec& spec, const Fleet& fleet, const Database& database,
+ConfigurationReport report_of(const TuneSpec& spec, const GpuSet& gpu_set, const Database& database,
                               const SweepSummary& summary) {
   ConfigurationReport report;
   TrialFilter filter;
@@ -136,10 +136,10 @@ ConfigurationReport report_of(const TuneSpec& spec, const Fleet& fleet, const Da
       report.baselines.push_back(std::move(row));
   }
   report.calibration = database.calibration(report.kernel.gpu_uuid, report.kernel.driver_version);
-  const Workload& workload = fleet.stages.front().instantiator.workload();
+  const Workload& workload = gpu_set.tasks.front().instantiator.workload();
   report.flops = workload.flops;
   report.bytes = workload.bytes;
-  report.multiprocessors = fleet.target().model.multiprocessors;
+  report.multiprocessors = gpu_set.target().model.multiprocessors;
   report.error_bound = error_bound_text(spec.templates.front());
   return report;
 }
@@ -176,10 +176,10 @@ int run(const BenchCommand& options) {
   check_determined(options, one);
   TuneSpec spec = tune_spec_of(one, options.samples, options.rounds);
   options.measure.apply(spec);
-  std::vector<Stage> stages = plan_stages(spec);
+  std::vector<Task> tasks = plan_tasks(spec);
   Database database(options.database, Database::Mode::read_write);
   catch_interrupts();
-  ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages), interrupted);
+  ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(tasks), interrupted);
   if (format == Format::table && !options.quiet) write_output("", headline(gpus));
   if (format == Format::json && !gpus.why_predicted.empty()) fmt::print(stderr, "{}", headline(gpus));
   SweepOptions sweep;
@@ -190,9 +190,9 @@ int run(const BenchCommand& options) {
   ConsoleObserver observer(options.quiet);
   tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
   observer.wait_for_others(database);
-  const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep, observer);
+  const SweepSummary summary = run_sweep(spec, gpus.gpu_sets, database, sweep, observer);
   observer.finish();
-  const ConfigurationReport report = report_of(spec, gpus.fleets.front(), database, summary);
+  const ConfigurationReport report = report_of(spec, gpus.gpu_sets.front(), database, summary);
   if (summary.finished > 0) {
     print_report(report, database, summary, format);
   } else if (summary.interrupted) {

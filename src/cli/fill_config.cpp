@@ -16,7 +16,7 @@
 #include "rank/parameters.h"
 #include "space/space.h"
 #include "spec/load.h"
-#include "tune/stage.h"
+#include "tune/task.h"
 
 namespace tiletune {
 

@@ -106,12 +106,12 @@ class Opener {
   int devices_ = 0;
 };
 
-Fleet predicting_fleet(const std::string& model, std::vector<Stage> stages) {
-  Fleet fleet;
-  fleet.stages = std::move(stages);
-  fleet.evaluators.push_back(make_predicting_evaluator(
+GpuSet predicting_gpu_set(const std::string& model, std::vector<Task> tasks) {
+  GpuSet gpu_set;
+  gpu_set.tasks = std::move(tasks);
+  gpu_set.evaluators.push_back(make_predicting_evaluator(
       target_from_model(find_gpu_model(shipped_gpu_models(), model), shipped_static_model())));
-  return fleet;
+  return gpu_set;
 }
 
 /// Nothing is timed that cannot be verified.
@@ -126,23 +126,24 @@ void check_references(const TuneSpec& spec) {
   }
 }
 
-std::vector<Fleet> measuring_fleets(const TuneSpec& spec, std::vector<OpenedGpu> gpus,
-                                    std::vector<Stage> stages, const Stop& stop) {
+std::vector<GpuSet> measuring_gpu_sets(const TuneSpec& spec, std::vector<OpenedGpu> gpus,
+                                       std::vector<Task> tasks, const Stop& stop) {
   check_references(spec);
-  std::vector<Fleet> fleets(1);
-  fleets.front().stages = std::move(stages);
+  std::vector<GpuSet> gpu_sets(1);
+  gpu_sets.front().tasks = std::move(tasks);
   for (OpenedGpu& gpu : gpus) {
-    auto fleet = std::find_if(fleets.begin(), fleets.end(), [&](const Fleet& other) {
+    auto gpu_set = std::find_if(gpu_sets.begin(), gpu_sets.end(), [&](const GpuSet& other) {
       return other.evaluators.empty() || same_kind(other.target(), gpu.target);
     });
-    if (fleet == fleets.end()) {
-      fleets.emplace_back();
-      fleet = std::prev(fleets.end());
-      fleet->stages = plan_stages(spec, stop);
+    if (gpu_set == gpu_sets.end()) {
+      gpu_sets.emplace_back();
+      gpu_set = std::prev(gpu_sets.end());
+      gpu_set->tasks = plan_tasks(spec, stop);
     }
-    fleet->evaluators.push_back(make_measuring_evaluator(spec, std::move(gpu.client), std::move(gpu.target)));
+    gpu_set->evaluators.push_back(
+        make_measuring_evaluator(spec, std::move(gpu.client), std::move(gpu.target)));
   }
-  return fleets;
+  return gpu_sets;
 }
 
 }  // namespace
@@ -168,12 +169,12 @@ std::string gpu_name(const GpuChoice& choice, const std::string& default_model) 
                              : opener.gpus.front().target.name;
 }
 
-ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Stage> stages,
+ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Task> tasks,
                        const Stop& stop) {
   ChosenGpus chosen;
   if (!choice.model.empty()) {
     chosen.why_predicted = "--gpu names a model";
-    chosen.fleets.push_back(predicting_fleet(choice.model, std::move(stages)));
+    chosen.gpu_sets.push_back(predicting_gpu_set(choice.model, std::move(tasks)));
     return chosen;
   }
   Opener opener(choice, stop);
@@ -185,9 +186,9 @@ ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vecto
   chosen.notes = std::move(opener.notes);
   if (opener.gpus.empty()) {
     chosen.why_predicted = opener.no_gpu;
-    chosen.fleets.push_back(predicting_fleet(model_or_default(spec.gpu), std::move(stages)));
+    chosen.gpu_sets.push_back(predicting_gpu_set(model_or_default(spec.gpu), std::move(tasks)));
   } else {
-    chosen.fleets = measuring_fleets(spec, std::move(opener.gpus), std::move(stages), stop);
+    chosen.gpu_sets = measuring_gpu_sets(spec, std::move(opener.gpus), std::move(tasks), stop);
   }
   return chosen;
 }

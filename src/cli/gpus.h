@@ -7,7 +7,7 @@
 #include "base/stop.h"
 #include "measure/client.h"
 #include "spec/tune_spec.h"
-#include "tune/fleet.h"
+#include "tune/gpu_set.h"
 
 namespace tiletune {
 
@@ -34,7 +34,7 @@ std::vector<std::unique_ptr<GpuClient>> start_gpu_clients(const GpuChoice& choic
 
 /// GPUs to sweep for, and what to tell the person.
 struct ChosenGpus {
-  std::vector<Fleet> fleets;
+  std::vector<GpuSet> gpu_sets;
   std::string why_predicted;       ///< empty when times are measured
   std::vector<std::string> notes;  ///< GPUs of "all" that cannot be used
 };
@@ -44,10 +44,10 @@ struct ChosenGpus {
 std::string gpu_name(const GpuChoice& choice, const std::string& default_model);
 
 /// Opens the GPUs, one worker each, and groups them by model; where the machine has none, or a model is
-/// named, the only fleet predicts. `stages` are the spec's, as planned; for each further model they are
+/// named, the only set of GPUs predicts. `tasks` are the spec's, as planned; for each further model they are
 /// planned again. Throws UserError for a malformed choice or an unknown model, GpuError when a GPU that was
-/// asked for cannot be used, PlanningStopped once `stop` says so, and what plan_stages() throws.
-ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Stage> stages,
+/// asked for cannot be used, PlanningStopped once `stop` says so, and what plan_tasks() throws.
+ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Task> tasks,
                        const Stop& stop);
 
 }  // namespace tiletune

@@ -133,11 +133,11 @@ Imported import_all(const ImportOptions& options, Database& database) {
   Progress progress(false, ::isatty(STDERR_FILENO) != 0);
   Imported imported;
   for (const auto& file : options.files) {
-    const std::string stage = "importing " + printable(file.filename().string());
+    const std::string task = "importing " + printable(file.filename().string());
     try {
       imported.summaries.push_back(import_file(database, file, options.facts, [&](std::uint64_t rows) {
         if (interrupted()) throw Interruption{};
-        progress.update({stage, rows, 0, ""});
+        progress.update({task, rows, 0, ""});
       }));
       const ImportSummary& summary = imported.summaries.back();
       if (summary.rows > 0) continue;

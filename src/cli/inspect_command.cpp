@@ -166,7 +166,7 @@ int run(const InspectCommand& options) {
   TuneSpec spec = options.config.load();
   // Resources do not depend on the problem: the first one stands for all. Predictions do.
   if (spec.problems.size() > 1 && !options.sass) spec.problems.resize(1);
-  std::vector<Stage> stages = plan_stages(spec);
+  std::vector<Task> tasks = plan_tasks(spec);
   catch_interrupts();
   const bool rows_on_terminal = format == Format::json && ::isatty(STDOUT_FILENO) != 0;
   Progress progress(options.quiet || rows_on_terminal, ::isatty(STDERR_FILENO) != 0);
@@ -181,8 +181,8 @@ int run(const InspectCommand& options) {
       const auto counts = [&](std::size_t done, std::size_t total) {
         progress.update({"compiling", done, total, ""});
       };
-      inspect_stages(spec, stages, targets, options.compile.pool_options(spec), options.sass,
-                     {row, counts, interrupted});
+      inspect_tasks(spec, tasks, targets, options.compile.pool_options(spec), options.sass,
+                    {row, counts, interrupted});
       progress.finish();
     });
   });

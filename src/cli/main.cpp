@@ -24,7 +24,7 @@
 #include "measure/worker.h"
 #include "output/display.h"
 #include "store/database.h"
-#include "tune/stage.h"
+#include "tune/task.h"
 
 namespace {
 

@@ -104,7 +104,7 @@ void MeasureFlags::add_to(CLI::App& command) {
                      "After the finals, run their best back to back for this long each (2s, 1min)");
 }
 
-void MeasureFlags::add_contest_to(CLI::App& command) {
+void MeasureFlags::add_finals_to(CLI::App& command) {
   command.add_option(
       "--screening", screening,
       "Drop configurations that are clearly slower than the leader by this factor (1.5), or off");

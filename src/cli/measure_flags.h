@@ -19,7 +19,7 @@ struct MeasureFlags {
   /// Those of every command that measures.
   void add_to(CLI::App& command);
   /// Those of a command that measures many: screening and finals.
-  void add_contest_to(CLI::App& command);
+  void add_finals_to(CLI::App& command);
   /// Throws UserError that names the flag.
   void apply(TuneSpec& spec) const;
 };

@@ -25,7 +25,7 @@ bool has_row_of(const Database& database, const std::string& gpu, TrialFilter fi
 void PredictedRows::predict(const ConfigOptions& config, const CompileOptions& compile,
                             const std::string& model) {
   const TuneSpec spec = config.load();
-  ChosenGpus gpus = choose_gpus({model, "0", false, {}}, spec, plan_stages(spec, tiletune::interrupted),
+  ChosenGpus gpus = choose_gpus({model, "0", false, {}}, spec, plan_tasks(spec, tiletune::interrupted),
                                 tiletune::interrupted);
   Database database(file(), Database::Mode::read_write);
   SweepOptions options;
@@ -33,8 +33,8 @@ void PredictedRows::predict(const ConfigOptions& config, const CompileOptions& c
   options.command = "tiletune compare --predict";
   options.interrupted = tiletune::interrupted;
   ConsoleObserver observer(false);
-  observer.on_note(fmt::format("predicting {} for {}", spec.name, gpus.fleets.front().target().name));
-  const SweepSummary summary = run_sweep(spec, gpus.fleets, database, options, observer);
+  observer.on_note(fmt::format("predicting {} for {}", spec.name, gpus.gpu_sets.front().target().name));
+  const SweepSummary summary = run_sweep(spec, gpus.gpu_sets, database, options, observer);
   observer.finish();
   if (summary.failure) std::rethrow_exception(summary.failure);
   interrupted_ = interrupted_ || summary.interrupted;

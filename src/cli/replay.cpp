@@ -160,24 +160,24 @@ class Replaying {
 
  private:
   SweepSummary sweep(Replay& replay, bool first) {
-    std::vector<Fleet> fleets(1);
-    fleets.front().stages = plan_stages_without_sources(spec_, interrupted);
-    replay = plan_replay(spec_, fleets.front().stages, *recording_, target_, options_.recording.string());
+    std::vector<GpuSet> gpu_sets(1);
+    gpu_sets.front().tasks = plan_tasks_without_sources(spec_, interrupted);
+    replay = plan_replay(spec_, gpu_sets.front().tasks, *recording_, target_, options_.recording.string());
     if (file_.unfinished())
       replay.notes.insert(replay.notes.begin(), replay.file + " is not finished: more rows may follow");
-    if (first) open(replay, fleets.front().stages);
-    fleets.front().evaluators.push_back(
+    if (first) open(replay, gpu_sets.front().tasks);
+    gpu_sets.front().evaluators.push_back(
         make_replaying_evaluator(spec_, *recording_, target_, replay, keeps_rows_));
     SweepOptions options = options_.sweep;
     options.remeasure = true;
     options.keep_rows = keeps_rows_;
     options.rows_per_commit = kRowsPerCommit;
-    SweepSummary summary = run_sweep(spec_, fleets, database_, options, observer_);
+    SweepSummary summary = run_sweep(spec_, gpu_sets, database_, options, observer_);
     observer_.finish();
     return summary;
   }
 
-  void open(const Replay& replay, const std::vector<Stage>& stages) const {
+  void open(const Replay& replay, const std::vector<Task>& tasks) const {
     std::string notes;
     for (const std::string& note : replay.notes) notes += "note: " + printable(note) + "\n";
     if (view_.format != Format::table) {
@@ -189,7 +189,7 @@ class Replaying {
       write_output("", fmt::format("tiletune {}: replaying {}{}: {} configurations {} on {}; nothing is "
                                    "compiled or timed\n{}{}",
                                    kVersion, printable(replay.file), format, set_.kernels, name(set_.source),
-                                   printable(replay.gpu), space_line(stages, spec_), notes));
+                                   printable(replay.gpu), space_line(tasks, spec_), notes));
     }
   }
 

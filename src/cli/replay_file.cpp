@@ -44,9 +44,9 @@ ReplayFile::ReplayFile(const std::filesystem::path& file, const ImportFacts& fac
     : rows_(open(file, folder_.path())) {
   if (rows_.file() == file) return;
   Progress progress(quiet, ::isatty(STDERR_FILENO) != 0);
-  const std::string stage = "reading " + printable(file.filename().string());
+  const std::string task = "reading " + printable(file.filename().string());
   const ImportSummary summary = import_file(rows_, file, facts, [&](std::uint64_t rows) {
-    progress.update({stage, rows, 0, ""});
+    progress.update({task, rows, 0, ""});
   });
   progress.finish();
   format_ = summary.format;

@@ -95,21 +95,21 @@ int run(const SweepCommand& options) {
   const auto is_over = [&] {
     return interrupted() || (spec.budget.seconds > 0 && seconds_since(started) >= spec.budget.seconds);
   };
-  std::vector<Stage> stages = plan_stages(spec, is_over);
+  std::vector<Task> tasks = plan_tasks(spec, is_over);
   SweepOptions sweep = sweep_options(options, spec);
   Database database(options.database, Database::Mode::read_write);
-  ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(stages), is_over);
+  ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(tasks), is_over);
   if (format != Format::table && !gpus.why_predicted.empty()) {
     fmt::print(stderr, "{}", headline(gpus));
   } else if (format == Format::table && !options.quiet) {
-    write_output("", headline(gpus) + space_line(gpus.fleets.front().stages, spec));
+    write_output("", headline(gpus) + space_line(gpus.gpu_sets.front().tasks, spec));
   }
   ConsoleObserver observer(options.quiet);
   for (const std::string& note : gpus.notes) observer.on_note(note);
   tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
   observer.wait_for_others(database, spec.budget.seconds);
   sweep.spent_s = seconds_since(started);
-  const SweepSummary summary = run_sweep(spec, gpus.fleets, database, sweep, observer);
+  const SweepSummary summary = run_sweep(spec, gpus.gpu_sets, database, sweep, observer);
   observer.finish();
   int code = 0;
   try {
@@ -173,7 +173,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "Stop the sweep after this time (60s, 5min, 2h; with --replay, recorded seconds of compiling and "
       "measuring), or after this number of configurations of each template on each problem (500)");
   options->measure.add_to(*command);
-  options->measure.add_contest_to(*command);
+  options->measure.add_finals_to(*command);
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
   command->add_option("--limit", options->limit, "Rows to print per problem; 0: all")
       ->check(whole_number())

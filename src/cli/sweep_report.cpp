@@ -19,9 +19,9 @@ namespace tiletune {
 namespace {
 
 /// "2 x NVIDIA H200, sm_90a, 132 multiprocessors"
-std::string fleet_text(const Fleet& fleet) {
-  const Target& target = fleet.target();
-  const std::size_t gpus = fleet.evaluators.size();
+std::string gpu_set_text(const GpuSet& gpu_set) {
+  const Target& target = gpu_set.target();
+  const std::size_t gpus = gpu_set.evaluators.size();
   return fmt::format("{}{}, {}, {} multiprocessors", gpus > 1 ? fmt::format("{} x ", gpus) : "",
                      printable(target.name), target.architecture, target.model.multiprocessors);
 }
@@ -118,11 +118,11 @@ void sort_by_problem(std::vector<Group>& groups, const TuneSpec& spec) {
 
 std::string headline(const ChosenGpus& gpus) {
   std::string text = fmt::format("tiletune {}: ", kVersion);
-  for (const Fleet& fleet : gpus.fleets) {
-    if (&fleet != &gpus.fleets.front()) text += "; ";
-    text += fleet_text(fleet);
+  for (const GpuSet& gpu_set : gpus.gpu_sets) {
+    if (&gpu_set != &gpus.gpu_sets.front()) text += "; ";
+    text += gpu_set_text(gpu_set);
   }
-  const Target& target = gpus.fleets.front().target();
+  const Target& target = gpus.gpu_sets.front().target();
   if (gpus.why_predicted.empty()) {
     return text + fmt::format("; driver {}, CUDA {}, NVRTC {}\n", target.driver_version, target.cuda_version,
                               nvrtc_version());
@@ -135,11 +135,11 @@ std::string headline(const ChosenGpus& gpus) {
 }
 
 /// The first templates and problems that have no valid configuration; empty when all have one.
-std::string empty_spaces(const std::vector<Stage>& stages, const TuneSpec& spec) {
+std::string empty_spaces(const std::vector<Task>& tasks, const TuneSpec& spec) {
   constexpr std::size_t kNamed = 4;
   std::vector<std::string> names;
-  for (const Stage& stage : stages) {
-    if (stage.space.size() == 0) names.push_back(printable(stage.label()));
+  for (const Task& task : tasks) {
+    if (task.space.size() == 0) names.push_back(printable(task.label()));
   }
   if (names.empty()) return "";
   const std::size_t more = names.size() > kNamed ? names.size() - kNamed : 0;
@@ -149,23 +149,23 @@ std::string empty_spaces(const std::vector<Stage>& stages, const TuneSpec& spec)
                      printable(shell_quoted(spec.file.string())));
 }
 
-std::string space_line(const std::vector<Stage>& stages, const TuneSpec& spec) {
+std::string space_line(const std::vector<Task>& tasks, const TuneSpec& spec) {
   double raw = 0;
   double valid = 0;
   std::uint64_t planned = 0;
-  for (const Stage& stage : stages) {
-    raw += stage.space.raw_size();
-    valid += static_cast<double>(stage.space.size());
-    planned += stage.planned;
+  for (const Task& task : tasks) {
+    raw += task.space.raw_size();
+    valid += static_cast<double>(task.space.size());
+    planned += task.planned;
   }
   const std::string budget =
-      stages.size() > 1 && spec.budget.evaluations > 0
+      tasks.size() > 1 && spec.budget.evaluations > 0
           ? fmt::format(" (at most {} of a template on a problem)", spec.budget.evaluations)
           : "";
   return fmt::format("{}: {} x {}: {:.0f} raw combinations, {:.0f} valid, {} to try{}\n",
                      printable(spec.name), counted(spec.templates.size(), "template"),
                      counted(spec.problems.size(), "problem"), raw, valid, planned, budget) +
-         empty_spaces(stages, spec);
+         empty_spaces(tasks, spec);
 }
 
 int report_sweep(const TuneSpec& spec, const Database& database, const SweepSummary& summary,

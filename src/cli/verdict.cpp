@@ -16,7 +16,7 @@ namespace tiletune {
 namespace {
 
 /// The rows of a group that its verdict is about.
-struct Contest {
+struct VerdictRows {
   std::vector<Trial> leaders;  ///< of rank 1, the best choice first; at most as many as are named
   std::size_t others = 0;      ///< that share rank 1
   std::vector<Trial> baselines;
@@ -24,15 +24,15 @@ struct Contest {
 
 constexpr std::size_t kMostNamed = 4;
 
-Contest contest_of(const RankingGroup& group, const Database& database) {
-  Contest contest;
+VerdictRows verdict_rows_of(const RankingGroup& group, const Database& database) {
+  VerdictRows verdict_rows;
   std::size_t leaders = 0;
   for (const RankedRow& row : group.rows) {
-    if (row.rank == 0) contest.baselines.push_back(database.row(row.id));
-    if (row.rank == 1 && ++leaders <= kMostNamed) contest.leaders.push_back(database.row(row.id));
+    if (row.rank == 0) verdict_rows.baselines.push_back(database.row(row.id));
+    if (row.rank == 1 && ++leaders <= kMostNamed) verdict_rows.leaders.push_back(database.row(row.id));
   }
-  contest.others = leaders == 0 ? 0 : leaders - 1;
-  return contest;
+  verdict_rows.others = leaders == 0 ? 0 : leaders - 1;
+  return verdict_rows;
 }
 
 /// "102.0% of cublas, 100.3% of cublaslt"
@@ -47,19 +47,20 @@ std::string shares(const Trial& best, const std::vector<Trial>& baselines) {
 }
 
 /// "2 others cannot be distinguished from it: sgemm_warptile PAD_A=4; sgemm_warptile PAD_A=8"
-std::string ties(const Contest& contest, bool predicted) {
-  if (contest.others == 0) return predicted ? "" : "; no other configuration ties with it";
+std::string ties(const VerdictRows& verdict_rows, bool predicted) {
+  if (verdict_rows.others == 0) return predicted ? "" : "; no other configuration ties with it";
   VaryingParameters parameters;
-  for (const Trial& leader : contest.leaders) parameters.add(leader);
+  for (const Trial& leader : verdict_rows.leaders) parameters.add(leader);
   std::vector<std::string> names;
-  for (std::size_t i = 1; i < contest.leaders.size(); ++i) {
-    const Trial& leader = contest.leaders[i];
+  for (std::size_t i = 1; i < verdict_rows.leaders.size(); ++i) {
+    const Trial& leader = verdict_rows.leaders[i];
     const std::string differing = parameters.of(leader);
     names.push_back(leader.template_name + (differing.empty() ? "" : " " + printable(differing)));
   }
-  if (contest.others > names.size()) names.push_back(fmt::format("{} more", contest.others - names.size()));
-  return fmt::format("; {} other{} cannot be distinguished from it: {}", contest.others,
-                     contest.others == 1 ? "" : "s", join(names, "; "));
+  if (verdict_rows.others > names.size())
+    names.push_back(fmt::format("{} more", verdict_rows.others - names.size()));
+  return fmt::format("; {} other{} cannot be distinguished from it: {}", verdict_rows.others,
+                     verdict_rows.others == 1 ? "" : "s", join(names, "; "));
 }
 
 /// What verification() needs to know of each row.
@@ -103,18 +104,18 @@ std::string verified_text(const Errors& errors) {
 }  // namespace
 
 std::string verdict(const RankingGroup& group, const Database& database, bool whole) {
-  const Contest contest = contest_of(group, database);
-  if (contest.leaders.empty()) return "";
-  const Trial& best = contest.leaders.front();
+  const VerdictRows verdict_rows = verdict_rows_of(group, database);
+  if (verdict_rows.leaders.empty()) return "";
+  const Trial& best = verdict_rows.leaders.front();
   std::string text = fmt::format("{} on {}: {} {} is the best choice{} at {} us", printable(group.problem),
                                  printable(group.gpu), best.template_name, printable(parameters_text(best)),
                                  whole ? "" : " so far", three_digits(*best.median_us));
   if (best.tflops) text += ", " + three_digits(*best.tflops) + " TFLOP/s";
-  const std::string compared = shares(best, contest.baselines);
+  const std::string compared = shares(best, verdict_rows.baselines);
   if (!compared.empty()) text += ", " + compared;
   const bool predicted = group.source == Source::predicted;
   if (predicted) text += " (predicted)";
-  return text + ties(contest, predicted) + "\n";
+  return text + ties(verdict_rows, predicted) + "\n";
 }
 
 std::string verification(const TuneSpec& spec, const Database& database, const TrialFilter& filter) {

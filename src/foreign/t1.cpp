@@ -7,10 +7,10 @@
 
 #include "base/text.h"
 #include "foreign/python_list.h"
+#include "spec/declared_names.h"
 #include "spec/paths.h"
 #include "spec/problem.h"
 #include "spec/reader.h"
-#include "spec/scope.h"
 #include "spec/values.h"
 
 namespace tiletune {
@@ -24,20 +24,20 @@ using Json = nlohmann::ordered_json;
 constexpr std::array kDimensions{"ProblemSize0", "ProblemSize1", "ProblemSize2"};
 constexpr std::array kAxes{"X", "Y", "Z"};
 
-std::optional<Node> find_member(const Node& node, const char* key) {
+std::optional<JsonNode> find_member(const JsonNode& node, const char* key) {
   const Json& json = node.json;
   if (!json.is_object() || !json.contains(key) || json.at(key).is_null()) return std::nullopt;
-  return Node{json.at(key), node.where.at(key)};
+  return JsonNode{json.at(key), node.where.at(key)};
 }
 
-Node need_member(const Node& node, const char* key, const char* expected) {
+JsonNode need_member(const JsonNode& node, const char* key, const char* expected) {
   if (const auto member = find_member(node, key)) return *member;
   throw UserError(fmt::format("the key '{}' is missing", key), node.where,
                   fmt::format("Add it: {}.", expected));
 }
 
 /// T1 writes expressions in Python, with the problem's sizes as a list.
-ExprText python_expression(const Node& node) {
+ExprText python_expression(const JsonNode& node) {
   ExprText text = read_expression(node);
   for (std::size_t i = 0; i < kDimensions.size(); ++i) {
     const std::string element = fmt::format("ProblemSize[{}]", i);
@@ -47,11 +47,11 @@ ExprText python_expression(const Node& node) {
   return text;
 }
 
-Parameter read_t1_parameter(const Node& node) {
+Parameter read_t1_parameter(const JsonNode& node) {
   Parameter parameter;
   parameter.name = read_identifier(need_member(node, "Name", "the parameter's name"));
   parameter.where = node.where;
-  const Node values = need_member(node, "Values", "a string that holds a Python list");
+  const JsonNode values = need_member(node, "Values", "a string that holds a Python list");
   if (values.json.get().is_array()) {
     parameter.values = read_values(values);
     return parameter;
@@ -59,33 +59,33 @@ Parameter read_t1_parameter(const Node& node) {
   Json list = Json::array();
   for (const Value& value : parse_python_list(read_string(values), values.where))
     list.push_back(to_json(value));
-  parameter.values = read_values(Node{list, values.where});
+  parameter.values = read_values(JsonNode{list, values.where});
   return parameter;
 }
 
-void read_t1_space(const Node& space, TemplateSpec& spec) {
-  Scope names;
-  for (const Node& node : read_list(need_member(space, "TuningParameters", "a list of parameters"),
-                                    "parameters", Empty::allowed)) {
+void read_t1_space(const JsonNode& space, TemplateSpec& spec) {
+  DeclaredNames names;
+  for (const JsonNode& node : read_list(need_member(space, "TuningParameters", "a list of parameters"),
+                                        "parameters", Empty::allowed)) {
     spec.parameters.push_back(read_t1_parameter(node));
     names.declare(spec.parameters.back().name, "a parameter", node.where.at("Name"));
     spec.macros.emplace_back(spec.parameters.back().name, ExprText{spec.parameters.back().name, node.where});
   }
   const auto conditions = find_member(space, "Conditions");
   if (!conditions) return;
-  for (const Node& node : read_list(*conditions, "conditions", Empty::allowed, kMostEntries)) {
+  for (const JsonNode& node : read_list(*conditions, "conditions", Empty::allowed, kMostEntries)) {
     spec.constraints.push_back({python_expression(need_member(node, "Expression", "a Python expression")),
                                 "a condition of the tuning problem"});
   }
 }
 
 /// The sizes in the file; without any, as many as the command line's problem has.
-Problem read_problem_size(const Node& kernel, const LoadOptions& options, TemplateSpec& spec) {
+Problem read_problem_size(const JsonNode& kernel, const LoadOptions& options, TemplateSpec& spec) {
   Problem problem;
   std::vector<std::int64_t> sizes;
   if (const auto node = find_member(kernel, "ProblemSize")) {
     if (node->json.get().is_array()) {
-      for (const Node& size : read_list(*node, "sizes")) sizes.push_back(read_integer(size, 1));
+      for (const JsonNode& size : read_list(*node, "sizes")) sizes.push_back(read_integer(size, 1));
     } else {
       sizes.push_back(read_integer(*node, 1));
     }
@@ -103,17 +103,18 @@ Problem read_problem_size(const Node& kernel, const LoadOptions& options, Templa
 }
 
 /// The product of the divisors of one axis; empty where the file gives none.
-std::string grid_divisor(const Node& kernel, const char* axis) {
+std::string grid_divisor(const JsonNode& kernel, const char* axis) {
   const auto node = find_member(kernel, (std::string("GridDiv") + axis).c_str());
   if (!node) return "";
   std::vector<std::string> factors;
-  for (const Node& factor : read_list(*node, "divisors", Empty::allowed))
+  for (const JsonNode& factor : read_list(*node, "divisors", Empty::allowed))
     factors.push_back(fmt::format("({})", python_expression(factor).text));
   return factors.empty() ? "1" : join(factors, " * ");
 }
 
 /// Kernel Tuner divides the problem; others give the global size, in threads where OpenCL's words are used.
-ExprText grid_extent(const Node& kernel, std::size_t axis, const ExprText& local, const TemplateSpec& spec) {
+ExprText grid_extent(const JsonNode& kernel, std::size_t axis, const ExprText& local,
+                     const TemplateSpec& spec) {
   const std::string divisor = grid_divisor(kernel, kAxes[axis]);
   if (!divisor.empty() && axis < spec.operation.dimensions.size())
     return {fmt::format("ceil_div({}, {})", spec.operation.dimensions[axis], divisor), kernel.where};
@@ -127,7 +128,7 @@ ExprText grid_extent(const Node& kernel, std::size_t axis, const ExprText& local
   return text;
 }
 
-void read_t1_launch(const Node& kernel, TemplateSpec& spec) {
+void read_t1_launch(const JsonNode& kernel, TemplateSpec& spec) {
   const auto local = find_member(kernel, "LocalSize");
   for (std::size_t axis = 0; axis < kAxes.size(); ++axis) {
     const auto size = local ? find_member(*local, kAxes[axis]) : std::nullopt;
@@ -140,7 +141,7 @@ void read_t1_launch(const Node& kernel, TemplateSpec& spec) {
 
 /// Addresses are passed as null: what a buffer holds, and how much, T1 leaves to the tool. Constant memory,
 /// and shared memory as OpenCL passes it, are not arguments of a CUDA kernel.
-std::optional<Argument> read_t1_argument(const Node& node) {
+std::optional<Argument> read_t1_argument(const JsonNode& node) {
   static constexpr std::array<std::pair<std::string_view, ScalarType>, 5> kScalars{
       {{"int32", ScalarType::i32},
        {"uint32", ScalarType::u32},
@@ -155,7 +156,7 @@ std::optional<Argument> read_t1_argument(const Node& node) {
   Argument argument{
       Argument::Kind::scalar, name ? read_string(*name) : "", ScalarType::i64, {"0", node.where}};
   if (memory != "Scalar") return argument;
-  const Node type = need_member(node, "Type", "the scalar's type");
+  const JsonNode type = need_member(node, "Type", "the scalar's type");
   for (const auto& [known, scalar] : kScalars) {
     if (read_string(type) != known) continue;
     argument.type = scalar;
@@ -167,7 +168,7 @@ std::optional<Argument> read_t1_argument(const Node& node) {
 }
 
 /// The kernel's file need not be there.
-void read_t1_kernel(const Node& kernel, const fs::path& folder, bool allow_outside_paths,
+void read_t1_kernel(const JsonNode& kernel, const fs::path& folder, bool allow_outside_paths,
                     TemplateSpec& spec) {
   spec.kernel = spec.name = read_identifier(need_member(kernel, "KernelName", "the kernel's name"));
   spec.folder = folder;
@@ -179,7 +180,7 @@ void read_t1_kernel(const Node& kernel, const fs::path& folder, bool allow_outsi
   if (const auto node = find_member(kernel, "CompilerOptions"))
     spec.compile_options = read_strings(*node, "compiler options");
   if (const auto list = find_member(kernel, "Arguments")) {
-    for (const Node& node : read_list(*list, "arguments", Empty::allowed)) {
+    for (const JsonNode& node : read_list(*list, "arguments", Empty::allowed)) {
       if (auto argument = read_t1_argument(node)) spec.arguments.push_back(std::move(*argument));
     }
   }
@@ -188,9 +189,9 @@ void read_t1_kernel(const Node& kernel, const fs::path& folder, bool allow_outsi
                 [](const std::string& option) { return option == "-std=c++11" || option == "--std=c++11"; });
 }
 
-void read_t1_limit(const Node& node, Budget& budget) {
+void read_t1_limit(const JsonNode& node, Budget& budget) {
   const std::string type = read_string(need_member(node, "Type", "the kind of budget"));
-  const Node value = need_member(node, "BudgetValue", "a number");
+  const JsonNode value = need_member(node, "BudgetValue", "a number");
   if (type == "TuningDuration") {
     budget.seconds = read_number(value, {.min = 0});
   } else if (type == "ConfigurationCount") {
@@ -202,11 +203,11 @@ void read_t1_limit(const Node& node, Budget& budget) {
 }
 
 /// One budget, or a list of them: both are in use.
-void read_t1_budget(const Node& root, Budget& budget) {
+void read_t1_budget(const JsonNode& root, Budget& budget) {
   const auto member = find_member(root, "Budget");
   if (!member) return;
   if (member->json.get().is_object()) return read_t1_limit(*member, budget);
-  for (const Node& node : read_list(*member, "budgets", Empty::allowed)) read_t1_limit(node, budget);
+  for (const JsonNode& node : read_list(*member, "budgets", Empty::allowed)) read_t1_limit(node, budget);
 }
 
 }  // namespace
@@ -214,10 +215,10 @@ void read_t1_budget(const Node& root, Budget& budget) {
 std::optional<TuneSpec> read_t1(const Json& document, const fs::path& file, const fs::path& folder,
                                 const LoadOptions& options) {
   if (!document.is_object() || !document.contains("ConfigurationSpace")) return std::nullopt;
-  const Node root{document, {file.string(), ""}};
+  const JsonNode root{document, {file.string(), ""}};
   TemplateSpec kernel;
   kernel.where = root.where;
-  const Node section = need_member(root, "KernelSpecification", "an object with \"KernelName\"");
+  const JsonNode section = need_member(root, "KernelSpecification", "an object with \"KernelName\"");
   read_t1_kernel(section, folder, options.allow_outside_paths, kernel);
   kernel.summary = "a T1 tuning problem";
   read_t1_space(need_member(root, "ConfigurationSpace", "an object with \"TuningParameters\""), kernel);

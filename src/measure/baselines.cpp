@@ -35,12 +35,12 @@ struct Candidate {
 
 class Bench {
  public:
-  Bench(Gpu& gpu, Workspace& workspace, Timer& timer)
+  Bench(Gpu& gpu, ProblemBuffers& buffers, Timer& timer)
       : gpu_(gpu),
-        workspace_(workspace),
+        buffers_(buffers),
         timer_(timer),
-        verifier_(gpu, workspace, timer),
-        gemm_(blas_gemm(workspace.request(), workspace.addresses())) {}
+        verifier_(gpu, buffers, timer),
+        gemm_(blas_gemm(buffers.request(), buffers.addresses())) {}
 
   Baselines result;
 
@@ -50,7 +50,7 @@ class Bench {
     candidate.measured.library = "cuBLAS " + blas.version();
     candidate.launch = [&blas, this_gemm = product()](std::size_t copy) { blas.gemm(this_gemm(copy)); };
     if (const std::string fault = fault_of(candidate); !fault.empty()) return note("cublas: " + fault);
-    candidate.measured.timing = timing(candidate, workspace_.request().policy, {});
+    candidate.measured.timing = timing(candidate, buffers_.request().policy, {});
     keep(std::move(candidate));
   }
 
@@ -59,7 +59,7 @@ class Bench {
     if (tried.empty()) return;
     std::sort(tried.begin(), tried.end(), is_faster);
     const double fastest_us = tried.front().measured.timing.median_us;
-    MeasurePolicy policy = workspace_.request().policy;
+    MeasurePolicy policy = buffers_.request().policy;
     policy.screening = 0;
     for (std::size_t i = 0; i < tried.size(); ++i) {
       if (i == kFinalists || tried[i].measured.timing.median_us > kFinalistsWithin * fastest_us) {
@@ -78,9 +78,9 @@ class Bench {
 
   /// The problem's product on one copy of its buffers.
   std::function<BlasGemm(std::size_t copy)> product() {
-    return [gemm = gemm_, &workspace = workspace_](std::size_t copy) {
+    return [gemm = gemm_, &buffers = buffers_](std::size_t copy) {
       BlasGemm on_copy = gemm;
-      const auto& addresses = workspace.addresses(copy);
+      const auto& addresses = buffers.addresses(copy);
       on_copy.a_address = addresses.at("A");
       on_copy.b_address = addresses.at("B");
       on_copy.c_address = addresses.at("C");
@@ -149,7 +149,7 @@ class Bench {
   }
 
   Timing trial(const Candidate& candidate, std::optional<double> fastest_us) {
-    MeasurePolicy policy = workspace_.request().policy;
+    MeasurePolicy policy = buffers_.request().policy;
     policy.warmup = 1;
     policy.samples = candidate.estimate_us > kLongLaunchUs ? 1 : kTrialSamples;
     policy.screening = kGivenUp;
@@ -157,7 +157,7 @@ class Bench {
   }
 
   Timing timing(const Candidate& candidate, const MeasurePolicy& policy, std::optional<double> leader_us) {
-    const Subject subject{candidate.launch, [this] { return workspace_.copies(); }, &workspace_};
+    const Subject subject{candidate.launch, [this] { return buffers_.copies(); }, &buffers_};
     return summarise(timer_.time(policy, subject, candidate.estimate_us, leader_us).samples);
   }
 
@@ -168,7 +168,7 @@ class Bench {
       candidate.estimate_us = verdict.launch_us;
       candidate.measured.relative_error = verdict.accuracy.relative_error;
       if (verdict.finding) {
-        workspace_.rebuild();
+        buffers_.rebuild();
         const bool errs = verdict.accuracy.relative_error > verdict.accuracy.error_bound;
         return verdict.finding->reason + (errs && is_fp32() ? "; TF32 is suspected" : "");
       }
@@ -208,7 +208,7 @@ class Bench {
   }
 
   Gpu& gpu_;
-  Workspace& workspace_;
+  ProblemBuffers& buffers_;
   Timer& timer_;
   Verifier verifier_;
   BlasGemm gemm_;
@@ -216,8 +216,8 @@ class Bench {
 
 }  // namespace
 
-Baselines measure_baselines(Gpu& gpu, Workspace& workspace, Timer& timer, Blas& blas, BlasLt* lt) {
-  Bench bench(gpu, workspace, timer);
+Baselines measure_baselines(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, Blas& blas, BlasLt* lt) {
+  Bench bench(gpu, buffers, timer);
   bench.add_cublas(blas);
   if (lt != nullptr) bench.add_cublaslt(*lt);
   return std::move(bench.result);

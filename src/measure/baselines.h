@@ -9,8 +9,8 @@
 #include "gpu/cublas.h"
 #include "gpu/cublaslt.h"
 #include "measure/messages.h"
+#include "measure/problem_buffers.h"
 #include "measure/timing.h"
-#include "measure/workspace.h"
 
 namespace tiletune {
 
@@ -22,14 +22,14 @@ struct RunnableBaseline {
 
 struct Baselines {
   std::vector<MeasuredBaseline> measured;
-  std::vector<RunnableBaseline> runnable;  ///< the same ones; they refer to the workspace and the libraries
+  std::vector<RunnableBaseline> runnable;  ///< the same ones; they refer to the buffers and the libraries
   std::string note;                        ///< what was left out and why; or empty
 };
 
 /// Verifies and times cuBLAS as it comes and, when `lt` is there, the fastest of cuBLASLt's heuristics, on
-/// the workspace's buffers. What fails, errs too much or does not multiply in FP32 where the problem does is
+/// the problem's buffers. What fails, errs too much or does not multiply in FP32 where the problem does is
 /// left out. Takes about two seconds of the GPU at most. Throws CudaError.
-Baselines measure_baselines(Gpu& gpu, Workspace& workspace, Timer& timer, Blas& blas, BlasLt* lt);
+Baselines measure_baselines(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, Blas& blas, BlasLt* lt);
 
 /// The part of a library kernel's name that tells of tensor cores, which multiply no FP32 numbers: "tf32",
 /// "s1688" and the like. Empty when there is none.

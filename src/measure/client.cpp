@@ -149,9 +149,9 @@ void GpuClient::dispatch(const MeasureRequest& request) {
 void GpuClient::dispatch(const FinalsRequest& request) {
   delivered_ = worker_->send(to_json(request));
   ticket_ = 0;
-  racers_.clear();
-  for (const MeasureRequest& participant : request.participants) racers_.insert(participant.ticket);
-  enter(State::racing);
+  finalists_.clear();
+  for (const MeasureRequest& finalist : request.finalists) finalists_.insert(finalist.ticket);
+  enter(State::running);
 }
 
 std::optional<GpuEvent> GpuClient::poll() {
@@ -200,8 +200,8 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
     event.reason = reason_in(message);
   } else if (state_ == State::preparing) {
     take_prepared(event, message);
-  } else if (state_ == State::racing) {
-    event.kind = GpuEvent::Kind::raced;
+  } else if (state_ == State::running) {
+    event.kind = GpuEvent::Kind::finals_measured;
     event.finals = checked_finals(message);
     losses_in_a_row_ = 0;
   } else {
@@ -225,9 +225,10 @@ void GpuClient::take_prepared(GpuEvent& event, const nlohmann::ordered_json& mes
 std::optional<GpuEvent> GpuClient::take_sign_of_life(const nlohmann::ordered_json& message) {
   enter(state_);
   const auto turn = message.find("ticket");
-  if (state_ != State::racing || turn == message.end()) return std::nullopt;
+  if (state_ != State::running || turn == message.end()) return std::nullopt;
   const std::uint64_t ticket = message_unsigned(*turn);
-  if (ticket != 0 && !racers_.contains(ticket)) throw ProtocolError("the finals are of other configurations");
+  if (ticket != 0 && !finalists_.contains(ticket))
+    throw ProtocolError("the finals are of other configurations");
   ticket_ = ticket;
   GpuEvent event;
   event.kind = GpuEvent::Kind::turn;
@@ -240,7 +241,7 @@ FinalsMeasured GpuClient::checked_finals(const nlohmann::ordered_json& message) 
   std::set<std::uint64_t> seen;
   for (const FinalTime& time : finals.times) {
     if (time.ticket == 0) continue;
-    if (!racers_.contains(time.ticket) || !seen.insert(time.ticket).second)
+    if (!finalists_.contains(time.ticket) || !seen.insert(time.ticket).second)
       throw ProtocolError("the finals are of other configurations");
   }
   return finals;

@@ -26,14 +26,14 @@ struct GpuEvent {
     prepared,
     prepare_failed,  ///< `reason`; the worker lives
     measured,
-    turn,   ///< finals have come to `ticket`
-    raced,  ///< finals have come to their end: `finals`
-    lost    ///< died, hung or sent garbage; `measured` has outcome crashed or timeout and the reason
+    turn,             ///< finals have come to `ticket`
+    finals_measured,  ///< finals have come to their end: `finals`
+    lost  ///< died, hung or sent garbage; `measured` has outcome crashed or timeout and the reason
   };
   Kind kind = Kind::measured;
   Prepared prepared;
   Measured measured;
-  std::uint64_t ticket = 0;  ///< of a participant; 0: a baseline or the twin
+  std::uint64_t ticket = 0;  ///< of a finalist; 0: a baseline or the twin
   FinalsMeasured finals;
   std::string reason;
   bool blameless = false;      ///< of a lost worker: what it was given had no part in that
@@ -68,7 +68,7 @@ class GpuClient {
   bool ready();
   /// Needs ready().
   void dispatch(const MeasureRequest& request);
-  /// Needs ready(). When the worker is lost, the ticket in `measured` is of the participant whose turn it
+  /// Needs ready(). When the worker is lost, the ticket in `measured` is of the finalist whose turn it
   /// was.
   void dispatch(const FinalsRequest& request);
 
@@ -86,7 +86,7 @@ class GpuClient {
   int losses_in_a_row() const { return losses_in_a_row_; }
 
  private:
-  enum class State { idle, opening, preparing, measuring, racing };
+  enum class State { idle, opening, preparing, measuring, running };
 
   void drop_dead_worker();
   void enter(State state);
@@ -109,9 +109,9 @@ class GpuClient {
   std::optional<PrepareRequest> problem_;
   bool prepared_ = false;  ///< the worker holds problem_
   State state_ = State::idle;
-  std::uint64_t ticket_ = 0;        ///< of what is measured, or whose turn it is in the finals
-  std::set<std::uint64_t> racers_;  ///< tickets of the finals
-  bool delivered_ = true;           ///< the last request has reached its worker
+  std::uint64_t ticket_ = 0;           ///< of what is measured, or whose turn it is in the finals
+  std::set<std::uint64_t> finalists_;  ///< tickets of the finals
+  bool delivered_ = true;              ///< the last request has reached its worker
   Clock::time_point deadline_ = Clock::time_point::max();
   int losses_in_a_row_ = 0;
   std::string why_;

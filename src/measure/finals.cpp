@@ -6,9 +6,9 @@
 #include <numeric>
 #include <random>
 
+#include "measure/finals_rounds.h"
 #include "measure/loaded_kernel.h"
 #include "measure/measure_kernel.h"
-#include "measure/race.h"
 #include "measure/sustained.h"
 #include "measure/unlaunchable.h"
 #include "measure/verifier.h"
@@ -22,7 +22,7 @@ constexpr int kRoundsInPlace = 10;
 constexpr std::size_t kSustained = 5;
 constexpr auto kWarmUp = std::chrono::milliseconds(300);
 
-/// One of those who run: a participant, the twin or a baseline.
+/// One of those who run: a finalist, the twin or a baseline.
 struct Runner {
   FinalTime result;
   std::unique_ptr<LoadedKernel> kernel;  ///< none of a baseline
@@ -37,23 +37,23 @@ struct Runner {
 
 class Finals {
  public:
-  Finals(Gpu& gpu, Workspace& workspace, Timer& timer, const FinalsRequest& request,
+  Finals(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const FinalsRequest& request,
          const std::vector<RunnableBaseline>& baselines, const std::function<void(std::uint64_t)>& turn)
       : gpu_(gpu),
-        workspace_(workspace),
+        buffers_(buffers),
         timer_(timer),
-        policy_(workspace.request().policy),
+        policy_(buffers.request().policy),
         turn_(turn),
-        verifier_(gpu, workspace, timer),
+        verifier_(gpu, buffers, timer),
         random_(policy_.seed) {
-    for (const MeasureRequest& participant : request.participants) add(participant, "");
-    if (!request.participants.empty()) add(request.participants.front(), "twin");
+    for (const MeasureRequest& finalist : request.finalists) add(finalist, "");
+    if (!request.finalists.empty()) add(request.finalists.front(), "twin");
     for (const RunnableBaseline& baseline : baselines) add(baseline);
-    racers_.resize(runners_.size());
+    finalists_.resize(runners_.size());
     for (std::size_t i = 0; i < runners_.size(); ++i)
-      racers_[i].stays = i == 0 || !runners_[i].result.name.empty();
+      finalists_[i].stays = i == 0 || !runners_[i].result.name.empty();
     for (std::size_t i = runners_.size() - baselines.size(); i < runners_.size(); ++i)
-      racers_[i].competes = false;
+      finalists_[i].competes = false;
   }
 
   void run() {
@@ -64,8 +64,8 @@ class Finals {
     const int rounds = rounds_for(round_us(), policy_.finals.rounds);
     for (int round = 0; round < rounds; ++round) {
       if (round % kRoundsInPlace == 0) begin_epoch(round > 0);
-      run_round(racers_);
-      race_out(racers_);
+      run_round(finalists_);
+      drop_slow_finalists(finalists_);
     }
     end_epoch();
     for (Runner& runner : runners_) {
@@ -87,7 +87,7 @@ class Finals {
     std::vector<FinalTime> results;
     for (std::size_t i = 0; i < runners_.size(); ++i) {
       FinalTime& result = runners_[i].result;
-      Samples& samples = racers_[i].samples;
+      Samples& samples = finalists_[i].samples;
       if (samples.clocks_mhz.size() != samples.times_us.size()) samples.clocks_mhz.clear();
       if (!samples.times_us.empty()) result.timing = summarise(std::move(samples));
       results.push_back(std::move(result));
@@ -96,13 +96,13 @@ class Finals {
   }
 
  private:
-  void add(const MeasureRequest& participant, const std::string& name) {
+  void add(const MeasureRequest& finalist, const std::string& name) {
     Runner& runner = runners_.emplace_back();
     runner.result.name = name;
-    runner.result.ticket = name.empty() ? participant.ticket : 0;
-    runner.tolerance_factor = participant.tolerance_factor;
+    runner.result.ticket = name.empty() ? finalist.ticket : 0;
+    runner.tolerance_factor = finalist.tolerance_factor;
     guarded(runner, [&] {
-      runner.kernel = std::make_unique<LoadedKernel>(gpu_, workspace_, participant);
+      runner.kernel = std::make_unique<LoadedKernel>(gpu_, buffers_, finalist);
       runner.subject = runner.kernel->subject();
     });
   }
@@ -110,10 +110,10 @@ class Finals {
   void add(const RunnableBaseline& baseline) {
     Runner& runner = runners_.emplace_back();
     runner.result.name = baseline.name;
-    runner.subject = {baseline.launch, [this] { return workspace_.copies(); }, &workspace_};
+    runner.subject = {baseline.launch, [this] { return buffers_.copies(); }, &buffers_};
   }
 
-  /// A launch that is refused, by the driver or by a library, ends a participant's race, and nobody else's.
+  /// A launch that is refused, by the driver or by a library, ends a finalist's race, and nobody else's.
   template <typename Body>
   void guarded(Runner& runner, const Body& body) {
     if (!runner.runs()) return;
@@ -165,7 +165,7 @@ class Finals {
   /// Damage to inputs or to the reference makes later launches of every kernel look wrong, whichever kernel
   /// did it. Then these launches say nothing, and the kernel that does it again in verify(1) is to blame.
   void judge_launches() {
-    workspace_.settle_checks();
+    buffers_.settle_checks();
     if (policy_.verify && is_damaged()) {
       for (Runner& runner : runners_) {
         if (runner.kernel) runner.kernel->drop_checks();
@@ -193,7 +193,7 @@ class Finals {
   }
 
   void rebuild() {
-    workspace_.rebuild();
+    buffers_.rebuild();
     for (Runner& runner : runners_) {
       if (runner.kernel) runner.kernel->own_workspace().reset();
     }
@@ -208,7 +208,7 @@ class Finals {
   }
 
   bool is_damaged() {
-    return workspace_.check_surroundings() ||
+    return buffers_.check_surroundings() ||
            std::any_of(runners_.begin(), runners_.end(), [](const Runner& runner) {
              return runner.kernel && runner.runs() && runner.kernel->own_workspace().check_surroundings();
            });
@@ -236,7 +236,7 @@ class Finals {
         for (const Shot& shot :
              timer_.singles(runner.subject, policy_.cache, runner.estimate_us, Timer::kIsolatedSamples))
           times_us.push_back(shot.time_us);
-        racers_[i].samples.isolated_us = median(times_us);
+        finalists_[i].samples.isolated_us = median(times_us);
       });
     }
   }
@@ -245,7 +245,7 @@ class Finals {
   void warm_up() {
     const auto started = std::chrono::steady_clock::now();
     begin_epoch(false);
-    std::vector<Racer> unrecorded(racers_.size());
+    std::vector<FinalistSamples> unrecorded(finalists_.size());
     do {
       run_round(unrecorded);
     } while (std::chrono::steady_clock::now() - started < kWarmUp);
@@ -265,7 +265,7 @@ class Finals {
 
   void begin_epoch(bool elsewhere) {
     end_epoch();
-    if (elsewhere) workspace_.relocate();
+    if (elsewhere) buffers_.relocate();
     rebind();
     for (Runner& runner : runners_) {
       guarded(runner, [&] {
@@ -275,13 +275,13 @@ class Finals {
     }
   }
 
-  void run_round(std::vector<Racer>& racers) {
+  void run_round(std::vector<FinalistSamples>& finalists) {
     std::vector<std::size_t> order(runners_.size());
     std::iota(order.begin(), order.end(), 0U);
     std::shuffle(order.begin(), order.end(), random_);
     for (const std::size_t i : order) {
-      Racer& racer = racers[i];
-      if (!racer.is_out) guarded(runners_[i], [&] { take(runners_[i], racer.samples); });
+      FinalistSamples& finalist = finalists[i];
+      if (!finalist.is_out) guarded(runners_[i], [&] { take(runners_[i], finalist.samples); });
     }
   }
 
@@ -316,44 +316,44 @@ class Finals {
     return sustained;
   }
 
-  /// The best participants, and the baselines.
+  /// The best finalists, and the baselines.
   std::vector<Runner*> fastest() {
-    std::vector<std::pair<double, Runner*>> participants;
+    std::vector<std::pair<double, Runner*>> finalists;
     std::vector<Runner*> chosen;
     for (std::size_t i = 0; i < runners_.size(); ++i) {
       Runner& runner = runners_[i];
-      if (!runner.runs() || racers_[i].samples.times_us.empty() || runner.result.name == "twin") continue;
+      if (!runner.runs() || finalists_[i].samples.times_us.empty() || runner.result.name == "twin") continue;
       if (!runner.kernel) {
         chosen.push_back(&runner);
-      } else if (!racers_[i].is_out) {
-        participants.emplace_back(median(racers_[i].samples.times_us), &runner);
+      } else if (!finalists_[i].is_out) {
+        finalists.emplace_back(median(finalists_[i].samples.times_us), &runner);
       }
     }
-    std::sort(participants.begin(), participants.end());
-    for (std::size_t i = 0; i < std::min(participants.size(), kSustained); ++i)
-      chosen.push_back(participants[i].second);
+    std::sort(finalists.begin(), finalists.end());
+    for (std::size_t i = 0; i < std::min(finalists.size(), kSustained); ++i)
+      chosen.push_back(finalists[i].second);
     return chosen;
   }
 
   Gpu& gpu_;
-  Workspace& workspace_;
+  ProblemBuffers& buffers_;
   Timer& timer_;
   const MeasurePolicy& policy_;
   const std::function<void(std::uint64_t)>& turn_;
   Verifier verifier_;
   std::mt19937_64 random_;
   std::vector<Runner> runners_;
-  std::vector<Racer> racers_;
+  std::vector<FinalistSamples> finalists_;
   bool batched_ = false;
 };
 
 }  // namespace
 
-FinalsMeasured run_finals(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml& nvml,
+FinalsMeasured run_finals(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const Nvml& nvml,
                           const FinalsRequest& request, const std::vector<RunnableBaseline>& baselines,
                           const std::function<void(std::uint64_t ticket)>& turn) {
   const auto started = std::chrono::steady_clock::now();
-  Finals finals(gpu, workspace, timer, request, baselines, turn);
+  Finals finals(gpu, buffers, timer, request, baselines, turn);
   finals.run();
   finals.sustain(nvml);
   FinalsMeasured measured;

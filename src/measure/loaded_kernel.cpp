@@ -2,12 +2,12 @@
 
 namespace tiletune {
 
-LoadedKernel::LoadedKernel(Gpu& gpu, Workspace& workspace, const MeasureRequest& request)
+LoadedKernel::LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureRequest& request)
     : gpu_(gpu),
-      workspace_(workspace),
+      buffers_(buffers),
       request_(request),
       kernel_(request.cubin, request.symbol),
-      own_(gpu, workspace.kernels(), request.workspace),
+      own_(gpu, buffers.kernels(), request.workspace),
       tally_(std::make_shared<LaunchTally>()) {
   tally_->tolerance_factor = request.tolerance_factor;
   rebind();
@@ -25,7 +25,7 @@ void LoadedKernel::launch(std::size_t copy) {
 }
 
 Subject LoadedKernel::subject() {
-  return {[this](std::size_t copy) { launch(copy); }, [this] { return bind_copies(); }, &workspace_, tally_};
+  return {[this](std::size_t copy) { launch(copy); }, [this] { return bind_copies(); }, &buffers_, tally_};
 }
 
 void LoadedKernel::rebind() {
@@ -34,19 +34,19 @@ void LoadedKernel::rebind() {
 }
 
 void LoadedKernel::bind(std::size_t copy) {
-  std::map<std::string, DeviceAddress> addresses = workspace_.addresses(copy);
+  std::map<std::string, DeviceAddress> addresses = buffers_.addresses(copy);
   addresses.insert(own_.addresses().begin(), own_.addresses().end());
   arguments_.emplace_back(request_.arguments, addresses);
 }
 
 std::size_t LoadedKernel::bind_copies() {
-  const std::size_t copies = workspace_.copies();
+  const std::size_t copies = buffers_.copies();
   while (arguments_.size() < copies) bind(arguments_.size());
   return copies;
 }
 
 std::optional<Finding> LoadedKernel::check_surroundings() {
-  if (auto finding = workspace_.check_surroundings()) return finding;
+  if (auto finding = buffers_.check_surroundings()) return finding;
   return own_.check_surroundings();
 }
 

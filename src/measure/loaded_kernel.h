@@ -7,9 +7,9 @@
 #include "gpu/device.h"
 #include "measure/kernel_workspace.h"
 #include "measure/messages.h"
+#include "measure/problem_buffers.h"
 #include "measure/reference.h"
 #include "measure/timing.h"
-#include "measure/workspace.h"
 
 namespace tiletune {
 
@@ -17,8 +17,8 @@ namespace tiletune {
 class LoadedKernel {
  public:
   /// Throws CudaError, and Unlaunchable when memory does not suffice for its own workspace or the driver
-  /// refuses a tensor map. `request` and `workspace` must outlive it.
-  LoadedKernel(Gpu& gpu, Workspace& workspace, const MeasureRequest& request);
+  /// refuses a tensor map. `request` and `buffers` must outlive it.
+  LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureRequest& request);
 
   KernelAttributes attributes() const { return kernel_.attributes(); }
   int blocks_per_multiprocessor() const;
@@ -26,7 +26,7 @@ class LoadedKernel {
   void launch(std::size_t copy = 0);
   /// For the timer. Refers to this object.
   Subject subject();
-  /// After the problem's workspace moved its buffers.
+  /// After the problem's buffers were moved.
   void rebind();
   KernelWorkspace& own_workspace() { return own_; }
   /// What is damaged of the problem's buffers, or else of its own. By this kernel, where no other was
@@ -42,7 +42,7 @@ class LoadedKernel {
   void bind(std::size_t copy);
 
   Gpu& gpu_;
-  Workspace& workspace_;
+  ProblemBuffers& buffers_;
   const MeasureRequest& request_;
   Kernel kernel_;
   KernelWorkspace own_;

@@ -18,12 +18,12 @@ namespace {
 /// One configuration on its way: loaded kernel, and what is known so far.
 class Measurement {
  public:
-  Measurement(Gpu& gpu, Workspace& workspace, Timer& timer, const MeasureRequest& request)
-      : workspace_(workspace),
+  Measurement(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const MeasureRequest& request)
+      : buffers_(buffers),
         timer_(timer),
         request_(request),
-        verifier_(gpu, workspace, timer),
-        kernel_(gpu, workspace, request) {
+        verifier_(gpu, buffers, timer),
+        kernel_(gpu, buffers, request) {
     result.ticket = request.ticket;
   }
 
@@ -58,11 +58,11 @@ class Measurement {
 
   void time() {
     Sampled sampled =
-        timer_.time(workspace_.request().policy, kernel_.subject(), estimate_us_, request_.leader_us);
+        timer_.time(buffers_.request().policy, kernel_.subject(), estimate_us_, request_.leader_us);
     result.timing = summarise(std::move(sampled.samples));
     // Why, the parent says: it knows the leader.
     if (sampled.screened_out) result.outcome = Outcome::screened_out;
-    workspace_.settle_checks();
+    buffers_.settle_checks();
     if (kernel_.tally().wrong == 0) return;
     // It was right before: the result changes from launch to launch.
     result.outcome = Outcome::unstable;
@@ -70,7 +70,7 @@ class Measurement {
   }
 
  private:
-  Workspace& workspace_;
+  ProblemBuffers& buffers_;
   Timer& timer_;
   const MeasureRequest& request_;
   Verifier verifier_;
@@ -126,14 +126,14 @@ GpuCondition read_condition(const Nvml& nvml, const Timer& timer) {
   return condition;
 }
 
-Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml& nvml,
+Measured measure_kernel(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const Nvml& nvml,
                         const MeasureRequest& request) {
   const auto started = std::chrono::steady_clock::now();
   const char* doing = "while it was loaded";
   Measured result;
   try {
-    Measurement measurement(gpu, workspace, timer, request);
-    run(measurement, workspace.request().policy, timer, nvml, doing);
+    Measurement measurement(gpu, buffers, timer, request);
+    run(measurement, buffers.request().policy, timer, nvml, doing);
     result = std::move(measurement.result);
   } catch (const CudaError& error) {
     if (!error.launch_refused()) throw error.with(fmt::format("the kernel failed {}", doing));

@@ -2,14 +2,14 @@
 
 #include "gpu/nvml.h"
 #include "measure/messages.h"
+#include "measure/problem_buffers.h"
 #include "measure/timing.h"
-#include "measure/workspace.h"
 
 namespace tiletune {
 
 /// Loads, verifies and times one configuration. What is its own fault comes back as an outcome; an error that
 /// ruins the context is thrown as CudaError.
-Measured measure_kernel(Gpu& gpu, Workspace& workspace, Timer& timer, const Nvml& nvml,
+Measured measure_kernel(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const Nvml& nvml,
                         const MeasureRequest& request);
 
 /// What NVML says right now, and how launches are timed.

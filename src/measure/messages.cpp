@@ -216,15 +216,15 @@ Measured measured_from_json(const Json& json) {
 }
 
 Json to_json(const FinalsRequest& message) {
-  Json participants = Json::array();
-  for (const MeasureRequest& participant : message.participants) participants.push_back(to_json(participant));
-  return {{"type", "finals"}, {"participants", participants}};
+  Json finalists = Json::array();
+  for (const MeasureRequest& finalist : message.finalists) finalists.push_back(to_json(finalist));
+  return {{"type", "finals"}, {"finalists", finalists}};
 }
 
 FinalsRequest finals_request_from_json(const Json& json) {
   return read<FinalsRequest>(json, "finals", [&](FinalsRequest& message) {
-    for (const Json& participant : json.at("participants"))
-      message.participants.push_back(measure_request_from_json(participant));
+    for (const Json& finalist : json.at("finalists"))
+      message.finalists.push_back(measure_request_from_json(finalist));
   });
 }
 

@@ -109,9 +109,9 @@ struct Measured {
 };
 
 /// The leaders of a prepared problem, to be re-measured, interleaved. The worker adds the problem's baselines
-/// and a twin of the first participant: the same cubin, loaded a second time.
+/// and a twin of the first finalist: the same cubin, loaded a second time.
 struct FinalsRequest {
-  std::vector<MeasureRequest> participants;  ///< the leader first; tickets tell them apart
+  std::vector<MeasureRequest> finalists;  ///< the leader first; tickets tell them apart
 };
 
 /// One kernel run back to back for seconds.
@@ -121,10 +121,10 @@ struct Sustained {
   std::optional<double> power_w;  ///< mean, from the energy counter where there is one
 };
 
-/// What the finals gave for one participant, baseline or twin.
+/// What the finals gave for one finalist, baseline or twin.
 struct FinalTime {
-  std::uint64_t ticket = 0;  ///< of a participant; 0 for a baseline and the twin
-  std::string name;          ///< "cublas", "cublaslt", "twin"; empty for a participant
+  std::uint64_t ticket = 0;  ///< of a finalist; 0 for a baseline and the twin
+  std::string name;          ///< "cublas", "cublaslt", "twin"; empty for a finalist
   Outcome outcome = Outcome::ok;
   std::string reason;
   std::optional<Timing> timing;  ///< sample i is of round i; those out of the race have fewer

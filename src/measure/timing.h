@@ -14,8 +14,8 @@
 #include "measure/device_kernels.h"
 #include "measure/launch_checks.h"
 #include "measure/messages.h"
+#include "measure/problem_buffers.h"
 #include "measure/sampling.h"
-#include "measure/workspace.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
@@ -24,7 +24,7 @@ namespace tiletune {
 struct Subject {
   std::function<void(std::size_t copy)> launch;
   std::function<std::size_t()> copies = {};      ///< of its buffers; asked for only where several are needed
-  Workspace* buffers = nullptr;                  ///< whose outputs become invalid before every timed launch
+  ProblemBuffers* buffers = nullptr;             ///< whose outputs become invalid before every timed launch
   std::shared_ptr<LaunchTally> tally = nullptr;  ///< of checked launches; none: they are not checked
 };
 

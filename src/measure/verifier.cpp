@@ -7,7 +7,7 @@
 namespace tiletune {
 
 double Verifier::launch_on_poison(const Launch& launch, int variant) {
-  workspace_.poison(variant);
+  buffers_.poison(variant);
   if (launch.own != nullptr) launch.own->poison(variant);
   gpu_.synchronize();
   return timer_.estimate_us(launch.run);
@@ -16,10 +16,10 @@ double Verifier::launch_on_poison(const Launch& launch, int variant) {
 Verifier::Verdict Verifier::check(const Launch& launch, double tolerance_factor, int variant) {
   Verdict verdict;
   verdict.launch_us = launch_on_poison(launch, variant);
-  verdict.finding = workspace_.check_surroundings();
+  verdict.finding = buffers_.check_surroundings();
   if (!verdict.finding && launch.own != nullptr) verdict.finding = launch.own->check();
   if (verdict.finding) return verdict;
-  Verification verification = workspace_.verify(tolerance_factor);
+  Verification verification = buffers_.verify(tolerance_factor);
   verdict.accuracy = verification.accuracy;
   if (verification.finding)
     verdict.finding = with_stability(std::move(*verification.finding), launch, variant);
@@ -30,10 +30,10 @@ Verifier::Verdict Verifier::check(const Launch& launch, double tolerance_factor,
 /// race may give the same bits several times in a row.
 Finding Verifier::with_stability(Finding finding, const Launch& launch, int variant) {
   constexpr int kRepetitions = 5;
-  const std::vector<std::uint64_t> before = workspace_.output_checksums();
+  const std::vector<std::uint64_t> before = buffers_.output_checksums();
   for (int i = 0; i < kRepetitions; ++i) {
     launch_on_poison(launch, variant);
-    if (workspace_.output_checksums() == before) continue;
+    if (buffers_.output_checksums() == before) continue;
     finding.outcome = Outcome::unstable;
     finding.reason = "the result changes from launch to launch: " + finding.reason;
     break;

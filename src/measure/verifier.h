@@ -5,15 +5,15 @@
 
 #include "measure/kernel_workspace.h"
 #include "measure/messages.h"
+#include "measure/problem_buffers.h"
 #include "measure/timing.h"
-#include "measure/workspace.h"
 
 namespace tiletune {
 
 /// Launches on poisoned outputs, compared with the reference.
 class Verifier {
  public:
-  Verifier(Gpu& gpu, Workspace& workspace, Timer& timer) : gpu_(gpu), workspace_(workspace), timer_(timer) {}
+  Verifier(Gpu& gpu, ProblemBuffers& buffers, Timer& timer) : gpu_(gpu), buffers_(buffers), timer_(timer) {}
 
   struct Verdict {
     double launch_us = 0;  ///< a crude time of the launch
@@ -33,7 +33,7 @@ class Verifier {
   Finding with_stability(Finding finding, const Launch& launch, int variant);
 
   Gpu& gpu_;
-  Workspace& workspace_;
+  ProblemBuffers& buffers_;
   Timer& timer_;
 };
 

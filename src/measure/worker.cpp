@@ -20,8 +20,8 @@
 #include "measure/finals.h"
 #include "measure/measure_kernel.h"
 #include "measure/messages.h"
+#include "measure/problem_buffers.h"
 #include "measure/timing.h"
-#include "measure/workspace.h"
 
 namespace tiletune {
 
@@ -62,32 +62,32 @@ class Service {
 
   void measure(const Json& message) {
     const MeasureRequest request = measure_request_from_json(message);
-    if (!workspace_) throw ProtocolError("asked to measure before anything was prepared");
-    const Measured measured = measure_kernel(gpu_, *workspace_, *timer_, nvml_, request);
+    if (!buffers_) throw ProtocolError("asked to measure before anything was prepared");
+    const Measured measured = measure_kernel(gpu_, *buffers_, *timer_, nvml_, request);
     // Whatever a faulty kernel wrote must not meet the next one; what comes of it late is still its own
     // fault.
     const bool harmless = measured.outcome == Outcome::ok || measured.outcome == Outcome::screened_out ||
                           measured.outcome == Outcome::launch_failed;
     if (!harmless) {
       beat();
-      workspace_->rebuild();
+      buffers_->rebuild();
     }
     answer(to_json(measured));
   }
 
   void run_finals(const Json& message) {
     const FinalsRequest request = finals_request_from_json(message);
-    if (!workspace_) throw ProtocolError("asked for finals before anything was prepared");
+    if (!buffers_) throw ProtocolError("asked for finals before anything was prepared");
     const auto turn = [this](std::uint64_t ticket) {
       channel_.send({{"type", "alive"}, {"ticket", ticket}});
       last_beat_ = Clock::now();
     };
-    answer(to_json(tiletune::run_finals(gpu_, *workspace_, *timer_, nvml_, request, baselines_, turn)));
+    answer(to_json(tiletune::run_finals(gpu_, *buffers_, *timer_, nvml_, request, baselines_, turn)));
   }
 
  private:
   Prepared prepared(const PrepareRequest& request) {
-    workspace_.reset();
+    buffers_.reset();
     baselines_.clear();
     Prepared prepared;
     if (!kernels_) kernels_.emplace(gpu_);
@@ -97,7 +97,7 @@ class Service {
     if (request.calibrate && is_alone) prepared.calibration = calibrated();
     beat();
     const std::string no_blas = open(blas_);
-    workspace_ = std::make_unique<Workspace>(gpu_, *kernels_, blas_.get(), request);
+    buffers_ = std::make_unique<ProblemBuffers>(gpu_, *kernels_, blas_.get(), request);
     beat();
     if (request.baseline != Baseline::none && request.baselines) {
       if (!blas_ || !has_blas_types(request))
@@ -115,10 +115,10 @@ class Service {
   }
 
   void add_baselines(Prepared& prepared) {
-    const bool wants_lt = workspace_->request().baseline == Baseline::lt;
+    const bool wants_lt = buffers_->request().baseline == Baseline::lt;
     const std::string no_lt = wants_lt ? open(blas_lt_) : "";
     Baselines baselines =
-        measure_baselines(gpu_, *workspace_, *timer_, *blas_, wants_lt ? blas_lt_.get() : nullptr);
+        measure_baselines(gpu_, *buffers_, *timer_, *blas_, wants_lt ? blas_lt_.get() : nullptr);
     prepared.baselines = std::move(baselines.measured);
     baselines_ = std::move(baselines.runnable);
     prepared.note = std::move(baselines.note);
@@ -158,7 +158,7 @@ class Service {
   }
 
   void refuse(const std::string& reason) {
-    workspace_.reset();
+    buffers_.reset();
     answer({{"type", "prepare_failed"}, {"reason", reason}});
   }
 
@@ -179,7 +179,7 @@ class Service {
   std::optional<Timer> timer_;
   std::unique_ptr<Blas> blas_;
   std::unique_ptr<BlasLt> blas_lt_;
-  std::unique_ptr<Workspace> workspace_;
+  std::unique_ptr<ProblemBuffers> buffers_;
   std::vector<RunnableBaseline> baselines_;
   Clock::time_point last_beat_;
   bool is_confined_ = false;

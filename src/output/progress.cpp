@@ -44,9 +44,9 @@ void Progress::update(const ProgressState& state) {
   if (quiet_) return;
   const TimePoint now = surroundings_.now();
   const bool first = !last_drawn_.has_value();
-  if (first || state.stage != state_.stage || state.done < stage_first_done_) {
-    stage_started_ = now;
-    stage_first_done_ = state.done;
+  if (first || state.task != state_.task || state.done < task_first_done_) {
+    task_started_ = now;
+    task_first_done_ = state.done;
   }
   state_ = state;
   if (first || now - *last_drawn_ >= (terminal_ ? kTerminalInterval : kPlainInterval)) draw(now);
@@ -82,11 +82,11 @@ void Progress::draw(TimePoint now) {
 }
 
 std::string Progress::line_at(TimePoint now) const {
-  std::string line = fmt::format("{}: {}", printable(state_.stage), state_.done);
+  std::string line = fmt::format("{}: {}", printable(state_.task), state_.done);
   if (state_.total != 0) line += fmt::format("/{} ({}%)", state_.total, 100 * state_.done / state_.total);
-  const double seconds = seconds_between(stage_started_, now);
-  if (state_.done > stage_first_done_ && seconds > 0) {
-    const double rate = static_cast<double>(state_.done - stage_first_done_) / seconds;
+  const double seconds = seconds_between(task_started_, now);
+  if (state_.done > task_first_done_ && seconds > 0) {
+    const double rate = static_cast<double>(state_.done - task_first_done_) / seconds;
     line += fmt::format(", {}/s", three_digits(rate));
     if (state_.done < state_.total) {
       line += ", ETA " + human_seconds(static_cast<double>(state_.total - state_.done) / rate);

@@ -13,7 +13,7 @@ namespace tiletune {
 
 /// The live line on standard error: done/total, rate, ETA, best so far. On a terminal it is redrawn at most
 /// ten times a second; elsewhere a plain line appears at most every ten seconds; quiet prints nothing. Rate
-/// and ETA are those of the stage, from its first update on: what an earlier run left done does not count.
+/// and ETA are those of the task, from its first update on: what an earlier run left done does not count.
 class Progress {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -49,8 +49,8 @@ class Progress {
   bool drawn_ = false;  ///< a live line stands on the terminal
   ProgressState state_;
   std::optional<TimePoint> last_drawn_;
-  TimePoint stage_started_;
-  std::uint64_t stage_first_done_ = 0;
+  TimePoint task_started_;
+  std::uint64_t task_first_done_ = 0;
 };
 
 }  // namespace tiletune

@@ -14,8 +14,8 @@ namespace tiletune {
 
 namespace {
 
-using space::Node;
 using space::Op;
+using space::SyntaxNode;
 
 struct NotExpressible {};
 
@@ -63,10 +63,10 @@ std::string literal(const Value& value) {
   return fmt::format("{}LL", *integer);
 }
 
-std::string text_of(const Node& node);
+std::string text_of(const SyntaxNode& node);
 
 /// "a < b <= c" as both(less(a, b), less_equal(b, c)).
-std::string chain(const Node& node) {
+std::string chain(const SyntaxNode& node) {
   std::string whole;
   for (std::size_t i = 0; i < node.comparisons.size(); ++i) {
     const std::string one =
@@ -76,7 +76,7 @@ std::string chain(const Node& node) {
   return whole;
 }
 
-std::string membership(const Node& node) {
+std::string membership(const SyntaxNode& node) {
   const std::string element = text_of(node.operands.front());
   std::string whole;
   for (std::size_t i = 1; i < node.operands.size(); ++i) {
@@ -86,7 +86,7 @@ std::string membership(const Node& node) {
   return node.op == Op::in_list ? whole : fmt::format("inverse({})", whole);
 }
 
-std::string text_of(const Node& node) {
+std::string text_of(const SyntaxNode& node) {
   if (node.op == Op::constant) return literal(node.constant);
   if (node.op == Op::load) return fmt::format("n[{}]", node.slot);
   if (node.op == Op::comparison_chain) return chain(node);

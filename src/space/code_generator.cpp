@@ -4,7 +4,7 @@
 
 namespace tiletune::space {
 
-void CodeGenerator::generate(const Node& node) {
+void CodeGenerator::generate(const SyntaxNode& node) {
   switch (node.op) {
     case Op::constant:
       return push(node, node.constant);
@@ -27,7 +27,7 @@ void CodeGenerator::generate(const Node& node) {
 }
 
 /// Operators and functions; more than two arguments are taken pairwise from the left.
-void CodeGenerator::fold(const Node& node) {
+void CodeGenerator::fold(const SyntaxNode& node) {
   generate(node.operands.front());
   if (node.operands.size() == 1) return emit(node, node.op, 0, 0);
   for (std::size_t i = 1; i < node.operands.size(); ++i) {
@@ -37,17 +37,17 @@ void CodeGenerator::fold(const Node& node) {
 }
 
 /// The first operand that decides is the result; the others are not evaluated.
-void CodeGenerator::logical(const Node& node) {
+void CodeGenerator::logical(const SyntaxNode& node) {
   const Op keep = node.op == Op::logical_or ? Op::keep_if_true : Op::keep_if_false;
   std::vector<std::size_t> decided;
-  for (const Node& operand : node.operands) {
+  for (const SyntaxNode& operand : node.operands) {
     generate(operand);
     if (&operand != &node.operands.back()) decided.push_back(jump(node, keep, -1));
   }
   for (const std::size_t from : decided) land(from);
 }
 
-void CodeGenerator::conditional(const Node& node) {
+void CodeGenerator::conditional(const SyntaxNode& node) {
   generate(node.operands[0]);
   const std::size_t otherwise = jump(node, Op::jump_if_false, -1);
   generate(node.operands[1]);
@@ -58,7 +58,7 @@ void CodeGenerator::conditional(const Node& node) {
 }
 
 /// a < b < c evaluates b once, and c only when a < b.
-void CodeGenerator::chain(const Node& node) {
+void CodeGenerator::chain(const SyntaxNode& node) {
   generate(node.operands.front());
   std::vector<std::size_t> failed;
   const std::size_t last = node.comparisons.size() - 1;
@@ -76,7 +76,7 @@ void CodeGenerator::chain(const Node& node) {
   land(end);
 }
 
-void CodeGenerator::membership(const Node& node) {
+void CodeGenerator::membership(const SyntaxNode& node) {
   generate(node.operands.front());
   push(node, false);
   for (std::size_t i = 1; i < node.operands.size(); ++i) {
@@ -87,7 +87,7 @@ void CodeGenerator::membership(const Node& node) {
   if (node.op == Op::not_in_list) emit(node, Op::logical_not, 0, 0);
 }
 
-void CodeGenerator::push(const Node& node, const Value& value) {
+void CodeGenerator::push(const SyntaxNode& node, const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) {
     program_.strings_.push_back(std::make_unique<const std::string>(*text));
     Scalar scalar = unset_scalar();
@@ -100,7 +100,7 @@ void CodeGenerator::push(const Node& node, const Value& value) {
   emit(node, Op::constant, static_cast<int>(program_.constants_.size()) - 1, 1);
 }
 
-void CodeGenerator::emit(const Node& node, Op op, int argument, int stack_effect) {
+void CodeGenerator::emit(const SyntaxNode& node, Op op, int argument, int stack_effect) {
   depth_ += stack_effect;
   if (depth_ > kMaxStack)
     syntax_error(program_.text(), node.position, "more operands at once than can be evaluated",
@@ -110,7 +110,7 @@ void CodeGenerator::emit(const Node& node, Op op, int argument, int stack_effect
   program_.origins_.push_back({node.span, right, node.position});
 }
 
-std::size_t CodeGenerator::jump(const Node& node, Op op, int stack_effect) {
+std::size_t CodeGenerator::jump(const SyntaxNode& node, Op op, int stack_effect) {
   emit(node, op, 0, stack_effect);
   return program_.instructions_.size() - 1;
 }

@@ -13,20 +13,20 @@ class CodeGenerator {
  public:
   explicit CodeGenerator(Program& program) : program_(program) {}
   /// Throws UserError when the program would need more than kMaxStack values at once.
-  void generate(const Node& node);
+  void generate(const SyntaxNode& node);
 
  private:
-  void constant(const Node& node);
-  void logical(const Node& node);
-  void conditional(const Node& node);
-  void chain(const Node& node);
-  void membership(const Node& node);
-  void fold(const Node& node);
+  void constant(const SyntaxNode& node);
+  void logical(const SyntaxNode& node);
+  void conditional(const SyntaxNode& node);
+  void chain(const SyntaxNode& node);
+  void membership(const SyntaxNode& node);
+  void fold(const SyntaxNode& node);
 
-  void emit(const Node& node, Op op, int argument, int stack_effect);
-  void push(const Node& node, const Value& value);
+  void emit(const SyntaxNode& node, Op op, int argument, int stack_effect);
+  void push(const SyntaxNode& node, const Value& value);
   /// Emits a jump and returns where it is, for land().
-  std::size_t jump(const Node& node, Op op, int stack_effect);
+  std::size_t jump(const SyntaxNode& node, Op op, int stack_effect);
   /// Lets the jump at `from` lead to the next instruction.
   void land(std::size_t from);
 

@@ -64,8 +64,8 @@ std::vector<Condition> parse_conditions(const std::vector<Constraint>& constrain
   return conditions;
 }
 
-std::vector<std::vector<std::size_t>> connected_groups(const Scope& scope,
-                                                       const std::vector<Condition>& conditions) {
+std::vector<std::vector<std::size_t>> connected_components(const Scope& scope,
+                                                           const std::vector<Condition>& conditions) {
   const std::size_t count = scope.parameters().size();
   DisjointSets sets(count);
   for (const Condition& condition : conditions)
@@ -74,15 +74,15 @@ std::vector<std::vector<std::size_t>> connected_groups(const Scope& scope,
   std::vector<std::vector<std::size_t>> members(count);
   for (std::size_t parameter = 0; parameter < count; ++parameter)
     members[sets.root(parameter)].push_back(parameter);
-  std::erase_if(members, [](const auto& group) { return group.empty(); });
+  std::erase_if(members, [](const auto& component) { return component.empty(); });
   return members;
 }
 
-std::vector<std::size_t> walk_order(const Scope& scope, const std::vector<std::size_t>& group,
+std::vector<std::size_t> walk_order(const Scope& scope, const std::vector<std::size_t>& component,
                                     const std::vector<const Condition*>& conditions, const Stop& stop) {
   std::vector<std::size_t> order;
   std::vector<bool> bound(scope.parameters().size(), false);
-  while (order.size() < group.size()) {
+  while (order.size() < component.size()) {
     std::vector<std::size_t> cheapest;
     if (stop()) throw Stopped();
     for (const Condition* condition : conditions) {
@@ -91,7 +91,7 @@ std::vector<std::size_t> walk_order(const Scope& scope, const std::vector<std::s
       if (cheapest.empty() || combinations(scope, open) < combinations(scope, cheapest))
         cheapest = std::move(open);
     }
-    if (cheapest.empty()) cheapest = group;  // a single parameter without conditions
+    if (cheapest.empty()) cheapest = component;  // a single parameter without conditions
     order.insert(order.end(), cheapest.begin(), cheapest.end());
     for (const std::size_t parameter : cheapest) bound[parameter] = true;
   }

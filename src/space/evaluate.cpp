@@ -61,11 +61,11 @@ std::string in_brackets(const std::vector<std::string>& parts) {
 
 }  // namespace
 
-std::string Program::values_in(const Span& span, const Frame& frame) const {
+std::string Program::values_in(const Span& span, const Bindings& bindings) const {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     if (instructions_[i].op != Op::load || !inside(origins_[i].whole, span)) continue;
-    const Scalar& value = frame.slots[static_cast<std::size_t>(instructions_[i].argument)];
+    const Scalar& value = bindings.slots[static_cast<std::size_t>(instructions_[i].argument)];
     if (value.kind == Scalar::Kind::unset) continue;
     std::string part = fmt::format("{} = {}", name_at(i), shown(value));
     if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(std::move(part));
@@ -79,45 +79,46 @@ std::string_view Program::name_at(std::size_t instruction) const {
   return rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
 }
 
-void Program::raise(const Fault& fault, const Frame& frame) const {
-  if (fault.program != this) fault.program->raise(fault, frame);
+void Program::raise(const Fault& fault, const Bindings& bindings) const {
+  if (fault.program != this) fault.program->raise(fault, bindings);
   const Origin& origin = origins_[fault.instruction];
   const bool right = instructions_[fault.instruction].op != Op::power &&
                      (fault.kind == FaultKind::division_by_zero || fault.kind == FaultKind::negative_shift);
   const std::size_t position = right ? origin.right.begin : origin.position;
-  const std::string values = values_in(right ? origin.right : origin.whole, frame);
+  const std::string values = values_in(right ? origin.right : origin.whole, bindings);
   const Explanation explanation = explain(fault.kind);
   throw UserError(fmt::format("{} in {}{}", explanation.what, quoted_at(text(), position), values),
                   text().where, explanation.remedy);
 }
 
 void Program::raise_result(const Scalar& result, const std::string& wanted, const std::string& remedy,
-                           const Frame& frame) const {
-  const std::string values = single_name() ? "" : values_in({0, text().text.size()}, frame);
+                           const Bindings& bindings) const {
+  const std::string values = single_name() ? "" : values_in({0, text().text.size()}, bindings);
   throw UserError(fmt::format("'{}' is {}, not {}{}", text().text, shown(result), wanted, values),
                   text().where, remedy);
 }
 
-Scalar evaluate(const Program& program, const Frame& frame) {
+Scalar evaluate(const Program& program, const Bindings& bindings) {
   Scalar result = unset_scalar();
   Fault fault;
-  if (!program.run(frame, result, fault)) program.raise(fault, frame);
+  if (!program.run(bindings, result, fault)) program.raise(fault, bindings);
   return result;
 }
 
-std::int64_t evaluate_integer(const Program& program, const Frame& frame) {
-  const Scalar result = evaluate(program, frame);
+std::int64_t evaluate_integer(const Program& program, const Bindings& bindings) {
+  const Scalar result = evaluate(program, bindings);
   if (result.is_integral()) return result.integer;
   constexpr double kLimit = 9223372036854775808.0;  // 2^63
   const bool fits = result.kind == Scalar::Kind::number && result.number == std::floor(result.number) &&
                     result.number >= -kLimit && result.number < kLimit;
-  if (!fits) program.raise_result(result, "an integer", result.is_string() ? "" : kUseFloorDivision, frame);
+  if (!fits)
+    program.raise_result(result, "an integer", result.is_string() ? "" : kUseFloorDivision, bindings);
   return static_cast<std::int64_t>(result.number);
 }
 
-double evaluate_number(const Program& program, const Frame& frame) {
-  const Scalar result = evaluate(program, frame);
-  if (!result.is_numeric()) program.raise_result(result, "a number", "", frame);
+double evaluate_number(const Program& program, const Bindings& bindings) {
+  const Scalar result = evaluate(program, bindings);
+  if (!result.is_numeric()) program.raise_result(result, "a number", "", bindings);
   return result.as_number();
 }
 

@@ -45,7 +45,7 @@ inline constexpr std::array<Spelling, 6> kComparisons{{{"==", Op::equal},
                                                        {">", Op::greater},
                                                        {">=", Op::greater_equal}}};
 
-/// Operators that group from the left, each with how tightly it binds.
+/// Operators that component from the left, each with how tightly it binds.
 struct Infix {
   std::string_view text;
   Op op;

@@ -20,10 +20,10 @@ using namespace space;
 namespace {
 
 /// The value as it stands in source text; a string only where it cannot be anything but a name.
-std::string source_text(const Program& program, const Frame& frame) {
-  const Scalar value = evaluate(program, frame);
+std::string source_text(const Program& program, const Bindings& bindings) {
+  const Scalar value = evaluate(program, bindings);
   if (value.is_string() && !is_type_or_name(*value.string))
-    program.raise_result(value, "a name or a type such as float", "use letters, digits, _ and ::", frame);
+    program.raise_result(value, "a name or a type such as float", "use letters, digits, _ and ::", bindings);
   return cpp_text(value);
 }
 
@@ -34,13 +34,13 @@ std::vector<Program> parse_all(const std::vector<ExprText>& texts, const SymbolT
   return programs;
 }
 
-ComputeCapability compute_capability(const Program& program, const Frame& frame) {
+ComputeCapability compute_capability(const Program& program, const Bindings& bindings) {
   constexpr double kMost = 50;  // two digits without their dot: "80"
-  const double version = evaluate_number(program, frame);
+  const double version = evaluate_number(program, bindings);
   const double tenths = std::round(10 * version);
   if (version < 1 || version >= kMost || std::abs(10 * version - tenths) > 1e-6)
     program.raise_result(number_scalar(version), "a compute capability such as 8.0",
-                         "give major and minor version with a dot between them", frame);
+                         "give major and minor version with a dot between them", bindings);
   const int digits = static_cast<int>(tenths);
   return {digits / 10, digits % 10};
 }
@@ -107,42 +107,42 @@ struct Instantiator::Impl {
     return slots;
   }
 
-  void add_values(const Configuration& configuration, const Frame& frame, Instance& instance) const {
+  void add_values(const Configuration& configuration, const Bindings& bindings, Instance& instance) const {
     const auto& names = scope.symbols().names();
     const std::size_t first_derived = scope.first_derived();
     for (std::size_t i = 0; i < configuration.values.size(); ++i)
       instance.parameters.emplace_back(scope.parameters()[i].name, configuration.values[i]);
     for (std::size_t i = 0; i < scope.derived().size(); ++i) {
-      frame.slots[first_derived + i] = evaluate(scope.derived()[i], frame);
-      instance.derived.emplace_back(names[first_derived + i], to_value(frame.slots[first_derived + i]));
+      bindings.slots[first_derived + i] = evaluate(scope.derived()[i], bindings);
+      instance.derived.emplace_back(names[first_derived + i], to_value(bindings.slots[first_derived + i]));
     }
   }
 
   /// A float that was computed is nearly always a `/` that should be `//`; one that a person wrote is meant.
-  std::string template_argument(const Program& program, const Frame& frame) const {
-    const Scalar value = evaluate(program, frame);
+  std::string template_argument(const Program& program, const Bindings& bindings) const {
+    const Scalar value = evaluate(program, bindings);
     const std::optional<int> name = program.single_name();
     const bool written = name && static_cast<std::size_t>(*name) < scope.first_derived();
     if (value.kind == Scalar::Kind::number && !written)
       program.raise_result(value, "an integer, a boolean or a name",
                            fmt::format("{}; floats reach a kernel as macros or scalars", kUseFloorDivision),
-                           frame);
-    return source_text(program, frame);
+                           bindings);
+    return source_text(program, bindings);
   }
 
-  std::string kernel_expression(const Frame& frame) const {
+  std::string kernel_expression(const Bindings& bindings) const {
     if (template_arguments.empty()) return kernel;
     std::vector<std::string> parts;
     parts.reserve(template_arguments.size());
-    for (const Program& program : template_arguments) parts.push_back(template_argument(program, frame));
+    for (const Program& program : template_arguments) parts.push_back(template_argument(program, bindings));
     return fmt::format("{}<{}>", kernel, join(parts, ", "));
   }
 
-  std::int64_t shared_bytes(const Frame& frame) const {
-    const std::int64_t bytes = evaluate_integer(dynamic_shared_bytes, frame);
+  std::int64_t shared_bytes(const Bindings& bindings) const {
+    const std::int64_t bytes = evaluate_integer(dynamic_shared_bytes, bindings);
     if (bytes < 0)
       dynamic_shared_bytes.raise_result(integer_scalar(bytes), "a number of bytes",
-                                        "exclude such configurations by a constraint", frame);
+                                        "exclude such configurations by a constraint", bindings);
     return bytes;
   }
 };
@@ -155,22 +155,22 @@ Instantiator& Instantiator::operator=(Instantiator&&) noexcept = default;
 
 Instance Instantiator::instantiate(const Configuration& configuration, int multiprocessors) const {
   std::vector<Scalar> slots = impl_->bind(configuration, multiprocessors);
-  const Frame frame{slots, impl_->definitions};
+  const Bindings bindings{slots, impl_->definitions};
   Instance instance;
-  impl_->add_values(configuration, frame, instance);
-  instance.kernel_expression = impl_->kernel_expression(frame);
+  impl_->add_values(configuration, bindings, instance);
+  instance.kernel_expression = impl_->kernel_expression(bindings);
   for (const auto& [name, program] : impl_->macros)
-    instance.defines.push_back(fmt::format("-D{}={}", name, source_text(program, frame)));
+    instance.defines.push_back(fmt::format("-D{}={}", name, source_text(program, bindings)));
   instance.compile_options =
       options_with(impl_->compile_options, instance.parameters, impl_->where.at("compile_options"));
-  instance.grid = impl_->grid.evaluate(frame);
-  instance.block = impl_->block.evaluate(frame);
-  instance.dynamic_shared_bytes = impl_->shared_bytes(frame);
-  instance.workspace = impl_->workspace.evaluate(frame);
-  instance.arguments = impl_->arguments.evaluate(frame);
+  instance.grid = impl_->grid.evaluate(bindings);
+  instance.block = impl_->block.evaluate(bindings);
+  instance.dynamic_shared_bytes = impl_->shared_bytes(bindings);
+  instance.workspace = impl_->workspace.evaluate(bindings);
+  instance.arguments = impl_->arguments.evaluate(bindings);
   if (impl_->min_compute_capability)
-    instance.min_compute_capability = compute_capability(*impl_->min_compute_capability, frame);
-  instance.size_conditions = impl_->size_conditions.of(frame);
+    instance.min_compute_capability = compute_capability(*impl_->min_compute_capability, bindings);
+  instance.size_conditions = impl_->size_conditions.of(bindings);
   return instance;
 }
 

@@ -12,11 +12,11 @@ ExprText or_default(const ExprText& text, const std::string& fallback) {
   return text.text.empty() ? ExprText{fallback, text.where} : text;
 }
 
-std::int64_t dimension(const Program& program, const std::string& unit, const Frame& frame) {
-  const std::int64_t size = evaluate_integer(program, frame);
+std::int64_t dimension(const Program& program, const std::string& unit, const Bindings& bindings) {
+  const std::int64_t size = evaluate_integer(program, bindings);
   if (size <= 0)
     program.raise_result(integer_scalar(size), "a positive number of " + unit,
-                         "exclude such configurations by a constraint", frame);
+                         "exclude such configurations by a constraint", bindings);
   return size;
 }
 
@@ -32,16 +32,16 @@ bool fits(ScalarType type, std::int64_t value) {
   return true;
 }
 
-Value argument_value(ScalarType type, const Program& program, const Frame& frame) {
+Value argument_value(ScalarType type, const Program& program, const Bindings& bindings) {
   const std::string wanted = fmt::format("a value of type {}", name(type));
   if (type == ScalarType::f32 || type == ScalarType::f64) {
-    const double number = evaluate_number(program, frame);
+    const double number = evaluate_number(program, bindings);
     if (type == ScalarType::f32 && std::abs(number) > double{std::numeric_limits<float>::max()})
-      program.raise_result(number_scalar(number), wanted, "use f64", frame);
+      program.raise_result(number_scalar(number), wanted, "use f64", bindings);
     return number;
   }
-  const std::int64_t integer = evaluate_integer(program, frame);
-  if (!fits(type, integer)) program.raise_result(integer_scalar(integer), wanted, "use i64", frame);
+  const std::int64_t integer = evaluate_integer(program, bindings);
+  if (!fits(type, integer)) program.raise_result(integer_scalar(integer), wanted, "use i64", bindings);
   return integer;
 }
 
@@ -53,9 +53,9 @@ ShapePrograms::ShapePrograms(const std::array<ExprText, 3>& texts, const SymbolT
   for (const ExprText& text : texts) programs_.emplace_back(or_default(text, "1"), symbols);
 }
 
-Dim3 ShapePrograms::evaluate(const Frame& frame) const {
-  const Dim3 shape{dimension(programs_[0], unit_, frame), dimension(programs_[1], unit_, frame),
-                   dimension(programs_[2], unit_, frame)};
+Dim3 ShapePrograms::evaluate(const Bindings& bindings) const {
+  const Dim3 shape{dimension(programs_[0], unit_, bindings), dimension(programs_[1], unit_, bindings),
+                   dimension(programs_[2], unit_, bindings)};
   std::int64_t count = 0;
   if (__builtin_mul_overflow(shape.x, shape.y, &count) || __builtin_mul_overflow(count, shape.z, &count))
     throw UserError(fmt::format("{} x {} x {} {} do not fit in 64 bits", shape.x, shape.y, shape.z, unit_),
@@ -74,11 +74,11 @@ ArgumentPrograms::ArgumentPrograms(const std::vector<Argument>& arguments, const
   }
 }
 
-std::vector<ArgumentValue> ArgumentPrograms::evaluate(const Frame& frame) const {
+std::vector<ArgumentValue> ArgumentPrograms::evaluate(const Bindings& bindings) const {
   std::vector<ArgumentValue> values = arguments_;
   for (const auto& [argument, program] : scalars_)
-    values[argument].value = argument_value(values[argument].type, program, frame);
-  for (const auto& [argument, programs] : maps_) values[argument].tensor_map = programs.evaluate(frame);
+    values[argument].value = argument_value(values[argument].type, program, bindings);
+  for (const auto& [argument, programs] : maps_) values[argument].tensor_map = programs.evaluate(bindings);
   return values;
 }
 

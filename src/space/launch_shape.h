@@ -16,7 +16,7 @@ class ShapePrograms {
   /// `unit` is what is counted, for messages: "thread blocks". An empty expression means 1.
   ShapePrograms(const std::array<ExprText, 3>& texts, const SymbolTable& symbols, std::string unit);
   /// Throws UserError when a dimension is not positive and when their product exceeds 64 bits.
-  Dim3 evaluate(const Frame& frame) const;
+  Dim3 evaluate(const Bindings& bindings) const;
 
  private:
   std::vector<Program> programs_;
@@ -28,7 +28,7 @@ class ArgumentPrograms {
  public:
   ArgumentPrograms(const std::vector<Argument>& arguments, const SymbolTable& symbols);
   /// Throws UserError when a value does not fit its argument's type.
-  std::vector<ArgumentValue> evaluate(const Frame& frame) const;
+  std::vector<ArgumentValue> evaluate(const Bindings& bindings) const;
 
  private:
   struct Scalars {

@@ -17,9 +17,9 @@ class Parser {
   Parser(const ExprText& text, const SymbolTable& symbols)
       : text_(text), symbols_(symbols), tokens_(tokenize(text)) {}
 
-  Node run() {
+  SyntaxNode run() {
     if (at_end()) fail("nothing", "write an expression");
-    Node node = expression();
+    SyntaxNode node = expression();
     if (at("=")) fail("unexpected '='", "use == to compare");
     if (!at_end()) unexpected("an operator or the end");
     return node;
@@ -42,29 +42,29 @@ class Parser {
     Parser& parser_;
   };
 
-  Node expression() {
+  SyntaxNode expression() {
     const Nested nested(*this);
-    Node first = disjunction();
+    SyntaxNode first = disjunction();
     const std::size_t position = here();
     if (accept("if")) {
-      Node condition = disjunction();
+      SyntaxNode condition = disjunction();
       expect("else");
       return node(Op::conditional, position, std::move(condition), std::move(first), expression());
     }
     if (!accept("?")) return first;
-    Node when_true = expression();
+    SyntaxNode when_true = expression();
     expect(":");
     return node(Op::conditional, position, std::move(first), std::move(when_true), expression());
   }
 
-  Node disjunction() { return logical(Op::logical_or, "or", "||", &Parser::conjunction); }
-  Node conjunction() { return logical(Op::logical_and, "and", "&&", &Parser::inversion); }
+  SyntaxNode disjunction() { return logical(Op::logical_or, "or", "||", &Parser::conjunction); }
+  SyntaxNode conjunction() { return logical(Op::logical_and, "and", "&&", &Parser::inversion); }
 
-  Node logical(Op op, std::string_view python, std::string_view c, Node (Parser::*operand)()) {
-    Node first = (this->*operand)();
+  SyntaxNode logical(Op op, std::string_view python, std::string_view c, SyntaxNode (Parser::*operand)()) {
+    SyntaxNode first = (this->*operand)();
     if (!at(python) && !at(c)) return first;
     const std::size_t position = here();
-    Node whole = node(op, position, std::move(first));
+    SyntaxNode whole = node(op, position, std::move(first));
     bool of_c = false;
     while (at(python) || at(c)) {
       of_c = of_c || at(c);
@@ -74,20 +74,20 @@ class Parser {
     return of_c ? node(Op::truth, position, std::move(whole)) : whole;
   }
 
-  Node inversion() {
+  SyntaxNode inversion() {
     const std::size_t position = here();
     if (!accept("not")) return comparison();
     const Nested nested(*this);
     return prefix(Op::logical_not, position, inversion());
   }
 
-  Node comparison() {
-    Node first = infix(0);
+  SyntaxNode comparison() {
+    SyntaxNode first = infix(0);
     if (at("in") || at("not")) return membership(std::move(first));
     if (at("is")) fail("'is' compares objects, not values", "compare values with == or !=");
     const Spelling* spelling = accept_any(kComparisons);
     if (spelling == nullptr) return first;
-    Node chain = node(Op::comparison_chain, previous(), std::move(first));
+    SyntaxNode chain = node(Op::comparison_chain, previous(), std::move(first));
     for (; spelling != nullptr; spelling = accept_any(kComparisons)) {
       chain.comparisons.push_back(spelling->op);
       append(chain, infix(0));
@@ -96,11 +96,11 @@ class Parser {
     return chain;
   }
 
-  Node membership(Node element) {
+  SyntaxNode membership(SyntaxNode element) {
     const std::size_t position = here();
     const bool negated = accept("not");
     expect("in");
-    Node whole = node(negated ? Op::not_in_list : Op::in_list, position, std::move(element));
+    SyntaxNode whole = node(negated ? Op::not_in_list : Op::in_list, position, std::move(element));
     const bool brackets = at("[");
     if (!brackets && !at("(")) unexpected("a list such as (1, 2, 4)");
     advance();
@@ -110,9 +110,9 @@ class Parser {
     return whole;
   }
 
-  Node infix(int level) {
+  SyntaxNode infix(int level) {
     if (level > kTightest) return unary();
-    Node left = infix(level + 1);
+    SyntaxNode left = infix(level + 1);
     while (const Infix* found = accept_infix(level)) {
       const std::size_t position = previous();
       left = node(found->op, position, std::move(left), infix(level + 1));
@@ -120,7 +120,7 @@ class Parser {
     return left;
   }
 
-  Node unary() {
+  SyntaxNode unary() {
     const std::size_t position = here();
     const Spelling* spelling = accept_any(kPrefix);
     if (spelling == nullptr) return power();
@@ -128,18 +128,18 @@ class Parser {
     return prefix(spelling->op, position, unary());
   }
 
-  Node power() {
-    Node base = primary();
+  SyntaxNode power() {
+    SyntaxNode base = primary();
     const std::size_t position = here();
     if (!accept("**")) return base;
     const Nested nested(*this);
     return node(Op::power, position, std::move(base), unary());
   }
 
-  Node primary() {
+  SyntaxNode primary() {
     const Token& token = tokens_[next_];
     if (accept("(")) {
-      Node inner = expression();
+      SyntaxNode inner = expression();
       expect(")");
       inner.span = {token.span.begin, tokens_[next_ - 1].span.end};
       return inner;
@@ -154,8 +154,8 @@ class Parser {
     return name(token);
   }
 
-  Node constant(Value value) {
-    Node leaf{Op::constant, std::move(value), -1, {}, {}, tokens_[next_].span, here()};
+  SyntaxNode constant(Value value) {
+    SyntaxNode leaf{Op::constant, std::move(value), -1, {}, {}, tokens_[next_].span, here()};
     advance();
     return leaf;
   }
@@ -171,7 +171,7 @@ class Parser {
          fmt::format("the functions are {}", join(known, ", ")));
   }
 
-  Node name(const Token& token) {
+  SyntaxNode name(const Token& token) {
     const std::string written(token.text);
     if (const std::string_view next = tokens_[next_ + 1].text;
         (next == "(" || next == ".") && !is_reserved(written))
@@ -183,13 +183,13 @@ class Parser {
     if (!slot)
       fail(fmt::format("unknown name '{}'", written),
            std::string(trim(suggestion(written, symbols_.names()))));
-    Node leaf{Op::load, {}, *slot, {}, {}, token.span, here()};
+    SyntaxNode leaf{Op::load, {}, *slot, {}, {}, token.span, here()};
     advance();
     return leaf;
   }
 
-  Node call(const Function& function) {
-    Node whole{function.op, {}, -1, {}, {}, tokens_[next_].span, here()};
+  SyntaxNode call(const Function& function) {
+    SyntaxNode whole{function.op, {}, -1, {}, {}, tokens_[next_].span, here()};
     advance();
     expect("(");
     if ((function.op == Op::min || function.op == Op::max) && accept("[")) return of_list(std::move(whole));
@@ -202,17 +202,17 @@ class Parser {
   }
 
   /// The rest of max([a, b]), whose list may have one element.
-  Node of_list(Node whole) {
+  SyntaxNode of_list(SyntaxNode whole) {
     list(whole, "]");
     expect(")");
     whole.span.end = tokens_[next_ - 1].span.end;
     if (whole.operands.size() > 1) return whole;
-    Node only = std::move(whole.operands.front());
+    SyntaxNode only = std::move(whole.operands.front());
     return only;
   }
 
   /// Appends "a, b, c)" to the operands; a comma before the end is allowed, as in Python.
-  void list(Node& whole, std::string_view end) {
+  void list(SyntaxNode& whole, std::string_view end) {
     append(whole, expression());
     while (accept(",") && !at(end)) append(whole, expression());
     expect(end);
@@ -220,26 +220,26 @@ class Parser {
   }
 
   template <class... Nodes>
-  static Node node(Op op, std::size_t position, Nodes... operands) {
-    Node whole;
+  static SyntaxNode node(Op op, std::size_t position, Nodes... operands) {
+    SyntaxNode whole;
     whole.op = op;
     whole.position = position;
     whole.operands.reserve(sizeof...(operands));
     (whole.operands.push_back(std::move(operands)), ...);
     whole.span = whole.operands.front().span;
-    for (const Node& operand : whole.operands)
+    for (const SyntaxNode& operand : whole.operands)
       whole.span = {std::min(whole.span.begin, operand.span.begin),
                     std::max(whole.span.end, operand.span.end)};
     return whole;
   }
 
-  static Node prefix(Op op, std::size_t position, Node operand) {
-    Node whole = node(op, position, std::move(operand));
+  static SyntaxNode prefix(Op op, std::size_t position, SyntaxNode operand) {
+    SyntaxNode whole = node(op, position, std::move(operand));
     whole.span.begin = position;
     return whole;
   }
 
-  static void append(Node& whole, Node operand) {
+  static void append(SyntaxNode& whole, SyntaxNode operand) {
     whole.span.end = operand.span.end;
     whole.operands.push_back(std::move(operand));
   }
@@ -290,6 +290,6 @@ class Parser {
 
 }  // namespace
 
-Node parse(const ExprText& text, const SymbolTable& symbols) { return Parser(text, symbols).run(); }
+SyntaxNode parse(const ExprText& text, const SymbolTable& symbols) { return Parser(text, symbols).run(); }
 
 }  // namespace tiletune::space

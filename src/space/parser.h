@@ -9,17 +9,17 @@
 namespace tiletune::space {
 
 /// A parsed expression or part of one.
-struct Node {
+struct SyntaxNode {
   Op op = Op::constant;
-  Value constant;               ///< of Op::constant
-  int slot = -1;                ///< of Op::load
-  std::vector<Op> comparisons;  ///< of Op::comparison_chain: one fewer than operands
-  std::vector<Node> operands;   ///< of Op::conditional: condition, value if true, value if false
-  Span span;                    ///< with the parentheses around it
-  std::size_t position = 0;     ///< of the operator
+  Value constant;                    ///< of Op::constant
+  int slot = -1;                     ///< of Op::load
+  std::vector<Op> comparisons;       ///< of Op::comparison_chain: one fewer than operands
+  std::vector<SyntaxNode> operands;  ///< of Op::conditional: condition, value if true, value if false
+  Span span;                         ///< with the parentheses around it
+  std::size_t position = 0;          ///< of the operator
 };
 
 /// Parses an expression; the grammar is expression.h's. Throws UserError.
-Node parse(const ExprText& text, const SymbolTable& symbols);
+SyntaxNode parse(const ExprText& text, const SymbolTable& symbols);
 
 }  // namespace tiletune::space

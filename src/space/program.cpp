@@ -64,10 +64,10 @@ inline FaultKind apply_binary(Op op, const Scalar& left, const Scalar& right, Sc
 bool is_unary(Op op) { return op >= Op::negate && op <= Op::truth; }
 
 /// Gives an unset slot the value that its definition yields.
-FaultKind define(const Frame& frame, std::size_t slot, Fault& fault) {
-  const Program* definition = slot < frame.definitions.size() ? frame.definitions[slot] : nullptr;
+FaultKind define(const Bindings& bindings, std::size_t slot, Fault& fault) {
+  const Program* definition = slot < bindings.definitions.size() ? bindings.definitions[slot] : nullptr;
   if (definition == nullptr) return FaultKind::unbound_name;
-  return definition->run(frame, frame.slots[slot], fault) ? FaultKind::none : fault.kind;
+  return definition->run(bindings, bindings.slots[slot], fault) ? FaultKind::none : fault.kind;
 }
 
 /// One comparison of a chain: when it holds, its right operand becomes the left one of the next.
@@ -88,7 +88,7 @@ FaultKind compare_next(Op comparison, Scalar*& top, bool& holds) {
 Program::Program(const ExprText& text, const SymbolTable& symbols)
     : Program(std::make_shared<const ExprText>(text), parse(text, symbols)) {}
 
-Program::Program(std::shared_ptr<const ExprText> text, const Node& node) : text_(std::move(text)) {
+Program::Program(std::shared_ptr<const ExprText> text, const SyntaxNode& node) : text_(std::move(text)) {
   CodeGenerator(*this).generate(node);
   std::sort(slots_.begin(), slots_.end());
   slots_.erase(std::unique(slots_.begin(), slots_.end()), slots_.end());
@@ -96,11 +96,11 @@ Program::Program(std::shared_ptr<const ExprText> text, const Node& node) : text_
 
 std::vector<Program> Program::conjuncts(const ExprText& text, const SymbolTable& symbols) {
   const auto shared = std::make_shared<const ExprText>(text);
-  const Node root = parse(text, symbols);
+  const SyntaxNode root = parse(text, symbols);
   std::vector<Program> programs;
-  const auto add = [&](const Node& node, const auto& self) -> void {
+  const auto add = [&](const SyntaxNode& node, const auto& self) -> void {
     if (node.op != Op::logical_and && node.op != Op::truth) return programs.push_back(Program(shared, node));
-    for (const Node& operand : node.operands) self(operand, self);
+    for (const SyntaxNode& operand : node.operands) self(operand, self);
   };
   add(root, add);
   return programs;
@@ -111,7 +111,7 @@ std::optional<int> Program::single_name() const {
   return instructions_.front().argument;
 }
 
-bool Program::run(const Frame& frame, Scalar& result, Fault& fault) const {
+bool Program::run(const Bindings& bindings, Scalar& result, Fault& fault) const {
   std::array<Scalar, kMaxStack> stack;
   Scalar* top = stack.data();  // one past the last value
   FaultKind kind = FaultKind::none;
@@ -125,8 +125,8 @@ bool Program::run(const Frame& frame, Scalar& result, Fault& fault) const {
         *top++ = constants_[argument];
         break;
       case Op::load:
-        if (frame.slots[argument].kind == Scalar::Kind::unset) kind = define(frame, argument, fault);
-        *top++ = frame.slots[argument];
+        if (bindings.slots[argument].kind == Scalar::Kind::unset) kind = define(bindings, argument, fault);
+        *top++ = bindings.slots[argument];
         break;
       case Op::jump:
         jumps = true;

@@ -14,11 +14,11 @@
 
 namespace tiletune::space {
 
-struct Node;
+struct SyntaxNode;
 class Program;
 
 /// The values a program runs on.
-struct Frame {
+struct Bindings {
   /// By slot. A name that has no value yet is unset.
   std::span<Scalar> slots;
   /// By slot: how an unset value follows from others; null (or beyond the end) where it does not. It is
@@ -44,7 +44,7 @@ class Program {
   static std::vector<Program> conjuncts(const ExprText& text, const SymbolTable& symbols);
 
   /// False when it has no result; `fault` then says why. Never throws.
-  bool run(const Frame& frame, Scalar& result, Fault& fault) const;
+  bool run(const Bindings& bindings, Scalar& result, Fault& fault) const;
 
   /// Slots it reads, ascending, each once.
   const std::vector<int>& slots() const { return slots_; }
@@ -54,10 +54,10 @@ class Program {
   std::optional<int> single_name() const;
 
   /// "division by zero in 'M % (BM - 64)' at column 5 (BM = 64)", as a UserError.
-  [[noreturn]] void raise(const Fault& fault, const Frame& frame) const;
+  [[noreturn]] void raise(const Fault& fault, const Bindings& bindings) const;
   /// "'BM / 3' is 21.3, not an integer (BM = 64)", as a UserError.
   [[noreturn]] void raise_result(const Scalar& result, const std::string& wanted, const std::string& remedy,
-                                 const Frame& frame) const;
+                                 const Bindings& bindings) const;
 
  private:
   friend class CodeGenerator;
@@ -74,10 +74,10 @@ class Program {
     std::size_t position;
   };
 
-  Program(std::shared_ptr<const ExprText> text, const Node& node);
+  Program(std::shared_ptr<const ExprText> text, const SyntaxNode& node);
 
   /// " (BM = 64, BN = 32)": the names read within a part of the expression, with their values; or nothing.
-  std::string values_in(const Span& span, const Frame& frame) const;
+  std::string values_in(const Span& span, const Bindings& bindings) const;
   /// The name that a load instruction reads.
   std::string_view name_at(std::size_t instruction) const;
 
@@ -93,9 +93,9 @@ class Program {
 inline constexpr const char* kUseFloorDivision = "use // for integer division";
 
 /// Run a program for a result of the type wanted. Throw UserError.
-Scalar evaluate(const Program& program, const Frame& frame);
+Scalar evaluate(const Program& program, const Bindings& bindings);
 /// A number with an integral value counts.
-std::int64_t evaluate_integer(const Program& program, const Frame& frame);
-double evaluate_number(const Program& program, const Frame& frame);
+std::int64_t evaluate_integer(const Program& program, const Bindings& bindings);
+double evaluate_number(const Program& program, const Bindings& bindings);
 
 }  // namespace tiletune::space

@@ -28,7 +28,7 @@ class Scope {
 
   /// One value per slot: of the constants; unset for the others.
   std::vector<Scalar> initial_slots() const;
-  /// By slot; for Frame.
+  /// By slot; for Bindings.
   std::vector<const Program*> definitions() const;
 
   /// Slots.

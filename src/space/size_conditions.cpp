@@ -52,11 +52,11 @@ std::string_view spelling(const std::array<Spelled, kCount>& spellings, Op op) {
 
 class Folder {
  public:
-  Folder(const Frame& frame, const std::vector<std::string>& sizes, std::size_t first_derived)
-      : frame_(frame), sizes_(sizes), first_derived_(first_derived) {}
+  Folder(const Bindings& bindings, const std::vector<std::string>& sizes, std::size_t first_derived)
+      : bindings_(bindings), sizes_(sizes), first_derived_(first_derived) {}
 
   /// Of the next derived value, which depends on sizes or not.
-  void add_derived(const std::optional<Node>& node) {
+  void add_derived(const std::optional<SyntaxNode>& node) {
     std::optional<Folded> folded;
     try {
       if (node) folded = fold(*node);
@@ -67,7 +67,7 @@ class Folder {
     derived_.push_back(std::move(folded));
   }
 
-  Folded fold(const Node& node) const {
+  Folded fold(const SyntaxNode& node) const {
     switch (node.op) {
       case Op::constant:
         return {to_scalar(node.constant), "", true};
@@ -96,10 +96,10 @@ class Folder {
       if (position < too_long_.size() && too_long_[position]) throw TooLong();
       if (derived_[position]) return *derived_[position];
     }
-    return {frame_.slots[slot], "", true};
+    return {bindings_.slots[slot], "", true};
   }
 
-  Folded conditional(const Node& node) const {
+  Folded conditional(const SyntaxNode& node) const {
     const Folded condition = fold(node.operands[0]);
     if (condition.value) return fold(node.operands[is_true(*condition.value) ? 1 : 2]);
     return written(fmt::format("{} if {} else {}", operand_text(fold(node.operands[1])),
@@ -107,10 +107,10 @@ class Folder {
   }
 
   /// Operands that are known and do not decide are left out.
-  Folded logical(const Node& node) const {
+  Folded logical(const SyntaxNode& node) const {
     const bool deciding = node.op == Op::logical_or;
     std::vector<Folded> rest;
-    for (const Node& operand : node.operands) {
+    for (const SyntaxNode& operand : node.operands) {
       Folded folded = fold(operand);
       const bool decides = folded.value && is_true(*folded.value) == deciding;
       const bool is_last = &operand == &node.operands.back();
@@ -121,7 +121,7 @@ class Folder {
     return joined(rest, deciding ? " or " : " and ");
   }
 
-  Folded chain(const Node& node) const {
+  Folded chain(const SyntaxNode& node) const {
     const std::vector<Folded> operands = fold_all(node.operands);
     std::string text = operand_text(operands.front());
     Scalar result = boolean_scalar(true);
@@ -137,7 +137,7 @@ class Folder {
     return is_known ? Folded{result, "", true} : written(std::move(text));
   }
 
-  Folded membership(const Node& node) const {
+  Folded membership(const SyntaxNode& node) const {
     const std::vector<Folded> operands = fold_all(node.operands);
     const bool negated = node.op == Op::not_in_list;
     if (all_known(operands)) {
@@ -151,7 +151,7 @@ class Folder {
                                joined(elements, ", ").text));
   }
 
-  Folded operation(const Node& node) const {
+  Folded operation(const SyntaxNode& node) const {
     const std::vector<Folded> operands = fold_all(node.operands);
     if (all_known(operands)) {
       Scalar result = *operands.front().value;
@@ -173,9 +173,9 @@ class Folder {
     return call;
   }
 
-  std::vector<Folded> fold_all(const std::vector<Node>& nodes) const {
+  std::vector<Folded> fold_all(const std::vector<SyntaxNode>& nodes) const {
     std::vector<Folded> all;
-    for (const Node& node : nodes) all.push_back(fold(node));
+    for (const SyntaxNode& node : nodes) all.push_back(fold(node));
     return all;
   }
 
@@ -189,7 +189,7 @@ class Folder {
     return written(join(texts, separator));
   }
 
-  const Frame& frame_;
+  const Bindings& bindings_;
   const std::vector<std::string>& sizes_;
   std::size_t first_derived_;
   std::vector<std::optional<Folded>> derived_;
@@ -203,11 +203,11 @@ SizeConditions::SizeConditions(const TemplateSpec& spec, const Problem& problem,
   for (const auto& [name, size] : problem.dimensions) sizes_.push_back(name);
   for (const LeadingDimension& leading : spec.operation.leading_dimensions) sizes_.push_back(leading.columns);
   for (const Derived& derived : spec.derived) {
-    Node node = parse(derived.value, scope.symbols());
+    SyntaxNode node = parse(derived.value, scope.symbols());
     derived_.push_back(reads_sizes(node) ? std::optional(std::move(node)) : std::nullopt);
   }
   for (const Constraint& constraint : spec.constraints) {
-    Node node = parse(constraint.require, scope.symbols());
+    SyntaxNode node = parse(constraint.require, scope.symbols());
     if (reads_sizes(node)) constraints_.push_back(std::move(node));
   }
   for (const ExprText& argument : spec.template_arguments) add_fixed(argument, scope.symbols());
@@ -216,7 +216,7 @@ SizeConditions::SizeConditions(const TemplateSpec& spec, const Problem& problem,
   add_fixed(spec.launch.dynamic_shared_bytes, scope.launch_symbols());
 }
 
-bool SizeConditions::reads_sizes(const Node& node) const {
+bool SizeConditions::reads_sizes(const SyntaxNode& node) const {
   if (node.op == Op::load) {
     const auto slot = static_cast<std::size_t>(node.slot);
     if (slot < sizes_.size()) return true;
@@ -224,20 +224,20 @@ bool SizeConditions::reads_sizes(const Node& node) const {
     return slot >= first && slot - first < derived_.size() && derived_[slot - first];
   }
   return std::any_of(node.operands.begin(), node.operands.end(),
-                     [&](const Node& operand) { return reads_sizes(operand); });
+                     [&](const SyntaxNode& operand) { return reads_sizes(operand); });
 }
 
 void SizeConditions::add_fixed(const ExprText& text, const SymbolTable& symbols) {
   if (text.text.empty()) return;
-  Node node = parse(text, symbols);
+  SyntaxNode node = parse(text, symbols);
   if (reads_sizes(node)) fixed_.push_back({std::move(node), Program(text, symbols)});
 }
 
-std::vector<std::optional<std::string>> SizeConditions::of(const Frame& frame) const {
+std::vector<std::optional<std::string>> SizeConditions::of(const Bindings& bindings) const {
   std::vector<std::optional<std::string>> conditions;
   if (constraints_.empty() && fixed_.empty()) return conditions;
-  Folder folder(frame, sizes_, scope_.first_derived());
-  for (const std::optional<Node>& node : derived_) folder.add_derived(node);
+  Folder folder(bindings, sizes_, scope_.first_derived());
+  for (const std::optional<SyntaxNode>& node : derived_) folder.add_derived(node);
   const auto add = [&](const auto& make) {
     try {
       if (std::optional<std::string> condition = make()) conditions.push_back(std::move(condition));
@@ -245,7 +245,7 @@ std::vector<std::optional<std::string>> SizeConditions::of(const Frame& frame) c
       conditions.emplace_back(std::nullopt);
     }
   };
-  for (const Node& node : constraints_) {
+  for (const SyntaxNode& node : constraints_) {
     add([&]() -> std::optional<std::string> {
       const Folded folded = folder.fold(node);
       return folded.value && is_true(*folded.value) ? std::nullopt : std::optional(text_of(folded));
@@ -255,7 +255,7 @@ std::vector<std::optional<std::string>> SizeConditions::of(const Frame& frame) c
     add([&]() -> std::optional<std::string> {
       const Folded folded = folder.fold(fixed.node);
       if (folded.value) return std::nullopt;
-      return fmt::format("{} == {}", operand_text(folded), literal(evaluate(fixed.program, frame)));
+      return fmt::format("{} == {}", operand_text(folded), literal(evaluate(fixed.program, bindings)));
     });
   }
   return conditions;

@@ -20,22 +20,22 @@ class SizeConditions {
   /// matrices: its constraints, and that whatever is compiled into the kernel, its block and its shared
   /// memory stay the same. Expressions over the dimensions alone: "columns % 4 == 0". None for one that would
   /// be too long to write down. `slots` hold the configuration's parameters and derived values.
-  std::vector<std::optional<std::string>> of(const Frame& frame) const;
+  std::vector<std::optional<std::string>> of(const Bindings& bindings) const;
 
  private:
   struct Fixed {
-    Node node;
+    SyntaxNode node;
     Program program;
   };
 
-  bool reads_sizes(const Node& node) const;
+  bool reads_sizes(const SyntaxNode& node) const;
   void add_fixed(const ExprText& text, const SymbolTable& symbols);
 
   const Scope& scope_;
   std::vector<std::string> sizes_;  ///< by slot: the dimension that a size or a leading dimension is
-  std::vector<std::optional<Node>> derived_;  ///< those that depend on sizes
-  std::vector<Node> constraints_;             ///< the same
-  std::vector<Fixed> fixed_;                  ///< the same: what must not change
+  std::vector<std::optional<SyntaxNode>> derived_;  ///< those that depend on sizes
+  std::vector<SyntaxNode> constraints_;             ///< the same
+  std::vector<Fixed> fixed_;                        ///< the same: what must not change
 };
 
 }  // namespace tiletune::space

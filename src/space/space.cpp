@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "space/group.h"
+#include "space/component.h"
 
 namespace tiletune {
 
@@ -23,9 +23,9 @@ double raw_size_of(const Scope& scope, const std::vector<std::size_t>& parameter
 const Condition* false_constant(const Scope& scope, const std::vector<Condition>& conditions) {
   std::vector<Scalar> slots = scope.initial_slots();
   const std::vector<const Program*> definitions = scope.definitions();
-  const Frame frame{slots, definitions};
+  const Bindings bindings{slots, definitions};
   for (const Condition& condition : conditions)
-    if (condition.parameters.empty() && !is_true(evaluate(condition.program, frame))) return &condition;
+    if (condition.parameters.empty() && !is_true(evaluate(condition.program, bindings))) return &condition;
   return nullptr;
 }
 
@@ -39,8 +39,8 @@ NamedValues Configuration::named(const TemplateSpec& spec) const {
 
 struct Space::Impl {
   std::vector<Parameter> parameters;
-  std::vector<Group> groups;           ///< the last one varies fastest
-  std::vector<std::uint64_t> strides;  ///< by group: configurations that share its row
+  std::vector<Component> components;   ///< the last one varies fastest
+  std::vector<std::uint64_t> strides;  ///< by component: configurations that share its row
   std::vector<ConstraintReport> reports;
   double raw_size = 1;
   std::uint64_t size = 1;
@@ -50,63 +50,64 @@ struct Space::Impl {
     for (const Constraint& constraint : spec.constraints)
       reports.push_back({constraint.require.text, constraint.why, 0});
     const std::vector<Condition> conditions = parse_conditions(spec.constraints, scope);
-    const auto connected = connected_groups(scope, conditions);
-    for (const auto& group : connected) raw_size *= raw_size_of(scope, group);
+    const auto connected = connected_components(scope, conditions);
+    for (const auto& component : connected) raw_size *= raw_size_of(scope, component);
     if (const Condition* constant = false_constant(scope, conditions)) {
       reports[constant->constraint].removed_first = raw_size;
       size = 0;
     }
     enumerate(scope, connected, conditions, spec.where, stop);
-    strides.assign(groups.size(), 1);
-    for (std::size_t i = groups.size(); i-- > 1;) strides[i - 1] = strides[i] * groups[i].rows.size();
+    strides.assign(components.size(), 1);
+    for (std::size_t i = components.size(); i-- > 1;) strides[i - 1] = strides[i] * components[i].rows.size();
     parameters = spec.parameters;
   }
 
-  /// Nothing is left to test once a group has no valid combination.
+  /// Nothing is left to test once a component has no valid combination.
   void enumerate(const Scope& scope, const std::vector<std::vector<std::size_t>>& connected,
                  const std::vector<Condition>& conditions, const Where& where, const Stop& stop) {
     double untested = raw_size;
-    for (auto group = connected.begin(); group != connected.end() && size > 0; ++group) {
-      untested /= raw_size_of(scope, *group);
-      groups.push_back(enumerate_group(scope, *group, conditions, reports.size(), {}, stop));
+    for (auto component = connected.begin(); component != connected.end() && size > 0; ++component) {
+      untested /= raw_size_of(scope, *component);
+      components.push_back(enumerate_component(scope, *component, conditions, reports.size(), {}, stop));
       for (std::size_t i = 0; i < reports.size(); ++i)
-        reports[i].removed_first += static_cast<double>(size) * groups.back().removed[i] * untested;
-      if (__builtin_mul_overflow(size, groups.back().rows.size(), &size))
+        reports[i].removed_first += static_cast<double>(size) * components.back().removed[i] * untested;
+      if (__builtin_mul_overflow(size, components.back().rows.size(), &size))
         throw UserError("more than 2^64 valid configurations", where,
                         "Add constraints, or list fewer values.");
     }
   }
 
-  std::uint64_t row_in(std::size_t group, std::uint64_t index) const {
-    return index / strides[group] % groups[group].rows.size();
+  std::uint64_t row_in(std::size_t component, std::uint64_t index) const {
+    return index / strides[component] % components[component].rows.size();
   }
 
-  std::vector<std::uint32_t> positions_in(std::size_t group, std::uint64_t index) const {
-    std::vector<std::uint32_t> positions(groups[group].parameters.size());
-    groups[group].rows.unpack(row_in(group, index), positions);
+  std::vector<std::uint32_t> positions_in(std::size_t component, std::uint64_t index) const {
+    std::vector<std::uint32_t> positions(components[component].parameters.size());
+    components[component].rows.unpack(row_in(component, index), positions);
     return positions;
   }
 
   /// Appends the other valid rows that differ in one column.
-  void add_neighbours(std::size_t group, std::uint64_t index, std::vector<std::uint64_t>& found) const {
-    const std::uint64_t base = index - row_in(group, index) * strides[group];
-    std::vector<std::uint32_t> positions = positions_in(group, index);
+  void add_neighbours(std::size_t component, std::uint64_t index, std::vector<std::uint64_t>& found) const {
+    const std::uint64_t base = index - row_in(component, index) * strides[component];
+    std::vector<std::uint32_t> positions = positions_in(component, index);
     for (std::size_t column = 0; column < positions.size(); ++column) {
       const std::uint32_t own = positions[column];
-      const auto parameter = groups[group].parameters[column];
+      const auto parameter = components[component].parameters[column];
       for (std::uint32_t other = 0; other < parameters[parameter].values.size(); ++other) {
         positions[column] = other;
-        const auto row = other == own ? std::nullopt : groups[group].rows.find(positions);
-        if (row) found.push_back(base + *row * strides[group]);
+        const auto row = other == own ? std::nullopt : components[component].rows.find(positions);
+        if (row) found.push_back(base + *row * strides[component]);
       }
       positions[column] = own;
     }
   }
 
-  /// The position of each of the group's values; empty when one is not a value of its parameter.
-  std::vector<std::uint32_t> positions_of(const Group& group, const Configuration& configuration) const {
+  /// The position of each of the component's values; empty when one is not a value of its parameter.
+  std::vector<std::uint32_t> positions_of(const Component& component,
+                                          const Configuration& configuration) const {
     std::vector<std::uint32_t> positions;
-    for (const std::size_t parameter : group.parameters) {
+    for (const std::size_t parameter : component.parameters) {
       const auto& values = parameters[parameter].values;
       const auto found = std::find(values.begin(), values.end(), configuration.values[parameter]);
       if (found == values.end()) return {};
@@ -126,7 +127,7 @@ double Space::raw_size() const { return impl_->raw_size; }
 std::uint64_t Space::size() const { return impl_->size; }
 std::uint64_t Space::rows() const {
   std::uint64_t rows = 0;
-  for (const Group& group : impl_->groups) rows += group.rows.size();
+  for (const Component& component : impl_->components) rows += component.rows.size();
   return rows;
 }
 const std::vector<ConstraintReport>& Space::constraints() const { return impl_->reports; }
@@ -134,10 +135,10 @@ const std::vector<ConstraintReport>& Space::constraints() const { return impl_->
 Configuration Space::at(std::uint64_t index) const {
   Configuration configuration;
   configuration.values.resize(impl_->parameters.size());
-  for (std::size_t group = 0; group < impl_->groups.size(); ++group) {
-    const auto positions = impl_->positions_in(group, index);
+  for (std::size_t component = 0; component < impl_->components.size(); ++component) {
+    const auto positions = impl_->positions_in(component, index);
     for (std::size_t column = 0; column < positions.size(); ++column) {
-      const auto parameter = impl_->groups[group].parameters[column];
+      const auto parameter = impl_->components[component].parameters[column];
       configuration.values[parameter] = impl_->parameters[parameter].values[positions[column]];
     }
   }
@@ -147,19 +148,19 @@ Configuration Space::at(std::uint64_t index) const {
 std::uint64_t Space::index_of(const Configuration& configuration) const {
   if (impl_->size == 0 || configuration.values.size() != impl_->parameters.size()) return impl_->size;
   std::uint64_t index = 0;
-  for (std::size_t group = 0; group < impl_->groups.size(); ++group) {
-    const auto positions = impl_->positions_of(impl_->groups[group], configuration);
-    const auto row = positions.empty() ? std::nullopt : impl_->groups[group].rows.find(positions);
+  for (std::size_t component = 0; component < impl_->components.size(); ++component) {
+    const auto positions = impl_->positions_of(impl_->components[component], configuration);
+    const auto row = positions.empty() ? std::nullopt : impl_->components[component].rows.find(positions);
     if (!row) return impl_->size;
-    index += *row * impl_->strides[group];
+    index += *row * impl_->strides[component];
   }
   return index;
 }
 
 std::vector<std::uint64_t> Space::neighbours(std::uint64_t index) const {
   std::vector<std::uint64_t> found;
-  for (std::size_t group = 0; group < impl_->groups.size(); ++group)
-    impl_->add_neighbours(group, index, found);
+  for (std::size_t component = 0; component < impl_->components.size(); ++component)
+    impl_->add_neighbours(component, index, found);
   return found;
 }
 

@@ -31,22 +31,22 @@ struct ConstraintReport {
 ///
 /// Constraints are tested as soon as their names are bound while parameters are walked in a chosen order;
 /// parameters that no constraint connects are separate factors, so 10^10 raw combinations cost what their
-/// connected groups cost. A constraint `a and b` is tested as two. Constraints on dimensions and scalars
-/// alone are tested first, once; then group by group, in the order of their first parameters. What one group
-/// removes counts with the valid combinations of the groups before it and the raw ones of the groups after
-/// it.
+/// connected components cost. A constraint `a and b` is tested as two. Constraints on dimensions and scalars
+/// alone are tested first, once; then component by component, in the order of their first parameters. What
+/// one component removes counts with the valid combinations of the components before it and the raw ones of
+/// the components after it.
 ///
 /// A constraint guards those listed after it: one that cannot be evaluated, itself or through a derived
 /// value, is an error only when the constraints before it are true. Derived values are evaluated when a
 /// constraint reads them.
 ///
-/// Index order: lexicographic in the positions of the values within a group, with the parameters in the
-/// template's order; the groups in the order of their first parameters, the last one varying fastest. It does
-/// not depend on the order of the walk.
+/// Index order: lexicographic in the positions of the values within a component, with the parameters in the
+/// template's order; the components in the order of their first parameters, the last one varying fastest. It
+/// does not depend on the order of the walk.
 class Space {
  public:
   /// Builds the index. Throws UserError for expressions that cannot be parsed or evaluated, and when the
-  /// valid part of one connected group exceeds 2^27 combinations; Stopped once `stop` says so.
+  /// valid part of one connected component exceeds 2^27 combinations; Stopped once `stop` says so.
   Space(const TemplateSpec& spec, const Problem& problem, const Stop& stop = never_stop);
   ~Space();
   Space(Space&&) noexcept;

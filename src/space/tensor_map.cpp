@@ -10,22 +10,22 @@ std::vector<Program> programs_of(const std::vector<ExprText>& texts, const Symbo
   return programs;
 }
 
-std::vector<std::int64_t> sizes(const std::vector<Program>& programs, const Frame& frame) {
+std::vector<std::int64_t> sizes(const std::vector<Program>& programs, const Bindings& bindings) {
   std::vector<std::int64_t> values;
   for (const Program& program : programs) {
-    values.push_back(evaluate_integer(program, frame));
+    values.push_back(evaluate_integer(program, bindings));
     if (values.back() <= 0)
       program.raise_result(integer_scalar(values.back()), "a positive number of elements",
                            "exclude such configurations by a constraint, or the argument by its \"when\"",
-                           frame);
+                           bindings);
   }
   return values;
 }
 
-Swizzle swizzle_of(const Program& program, const Frame& frame) {
-  const Scalar value = evaluate(program, frame);
+Swizzle swizzle_of(const Program& program, const Bindings& bindings) {
+  const Scalar value = evaluate(program, bindings);
   const auto swizzle = value.is_string() ? swizzle_from_name(*value.string) : std::nullopt;
-  if (!swizzle) program.raise_result(value, "a swizzle", "use one of none, 32B, 64B, 128B", frame);
+  if (!swizzle) program.raise_result(value, "a swizzle", "use one of none, 32B, 64B, 128B", bindings);
   return *swizzle;
 }
 
@@ -40,10 +40,10 @@ TensorMapPrograms::TensorMapPrograms(const TensorMap& map, const SymbolTable& sy
   if (!map.when.text.empty()) when_.emplace(map.when, symbols);
 }
 
-std::optional<TensorMapShape> TensorMapPrograms::evaluate(const Frame& frame) const {
-  if (when_ && !is_true(space::evaluate(*when_, frame))) return std::nullopt;
-  return TensorMapShape{type_, sizes(extents_, frame), sizes(pitches_, frame), sizes(box_, frame),
-                        swizzle_of(swizzle_, frame)};
+std::optional<TensorMapShape> TensorMapPrograms::evaluate(const Bindings& bindings) const {
+  if (when_ && !is_true(space::evaluate(*when_, bindings))) return std::nullopt;
+  return TensorMapShape{type_, sizes(extents_, bindings), sizes(pitches_, bindings), sizes(box_, bindings),
+                        swizzle_of(swizzle_, bindings)};
 }
 
 }  // namespace tiletune::space

@@ -14,7 +14,7 @@ class TensorMapPrograms {
   TensorMapPrograms(const TensorMap& map, const SymbolTable& symbols);
   /// None where its condition is false. Throws UserError for sizes that are not positive and swizzles that
   /// are none.
-  std::optional<TensorMapShape> evaluate(const Frame& frame) const;
+  std::optional<TensorMapShape> evaluate(const Bindings& bindings) const;
 
  private:
   ElementType type_;

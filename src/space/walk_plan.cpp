@@ -5,12 +5,12 @@
 namespace tiletune::space {
 namespace {
 
-Level make_level(const Scope& scope, const std::vector<std::size_t>& group, std::size_t parameter) {
+Level make_level(const Scope& scope, const std::vector<std::size_t>& component, std::size_t parameter) {
   Level level;
   level.parameter = parameter;
   level.slot = scope.first_parameter() + parameter;
-  level.column =
-      static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), parameter) - group.begin());
+  level.column = static_cast<std::size_t>(std::lower_bound(component.begin(), component.end(), parameter) -
+                                          component.begin());
   for (const Value& value : scope.parameters()[parameter].values) level.values.push_back(to_scalar(value));
   return level;
 }
@@ -54,11 +54,11 @@ void place_derived(std::vector<Level>& levels, const Scope& scope,
 
 }  // namespace
 
-std::vector<Level> plan_walk(const Scope& scope, const std::vector<std::size_t>& group,
+std::vector<Level> plan_walk(const Scope& scope, const std::vector<std::size_t>& component,
                              const std::vector<const Condition*>& conditions, const Stop& stop) {
   std::vector<Level> levels;
-  for (const std::size_t parameter : walk_order(scope, group, conditions, stop))
-    levels.push_back(make_level(scope, group, parameter));
+  for (const std::size_t parameter : walk_order(scope, component, conditions, stop))
+    levels.push_back(make_level(scope, component, parameter));
   for (std::size_t i = levels.size(); i-- > 1;)
     levels[i - 1].below = levels[i].below * static_cast<double>(levels[i].values.size());
   place_tests(levels, conditions);

@@ -19,7 +19,7 @@ struct Test {
 
   const Program* program;
   std::size_t constraint;
-  std::size_t condition;  ///< position among the group's conditions
+  std::size_t condition;  ///< position among the component's conditions
   Turn turn;
   std::uint64_t removed = 0;  ///< how often it was the first false one
 };
@@ -28,16 +28,16 @@ struct Test {
 struct Level {
   std::size_t parameter;  ///< by position
   std::size_t slot;
-  std::size_t column;  ///< in the group's rows
+  std::size_t column;  ///< in the component's rows
   std::vector<Scalar> values;
   std::vector<std::size_t> derived;  ///< slots of the derived values that are complete here
   std::vector<Test> tests;           ///< in the order of the list
   double below = 1;                  ///< raw combinations of the parameters after it
 };
 
-/// Plans the walk over a group's parameters. `conditions` are the group's, in the order of the list. Throws
-/// Stopped.
-std::vector<Level> plan_walk(const Scope& scope, const std::vector<std::size_t>& group,
+/// Plans the walk over a component's parameters. `conditions` are the component's, in the order of the list.
+/// Throws Stopped.
+std::vector<Level> plan_walk(const Scope& scope, const std::vector<std::size_t>& component,
                              const std::vector<const Condition*>& conditions, const Stop& stop);
 
 }  // namespace tiletune::space

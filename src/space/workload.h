@@ -9,7 +9,7 @@
 namespace tiletune::space {
 
 /// From 0 to 2^56, so that they can be counted in bytes. Throws UserError.
-std::int64_t evaluate_elements(const Program& program, const Frame& frame);
+std::int64_t evaluate_elements(const Program& program, const Bindings& bindings);
 
 /// Evaluates what all configurations share; only dimensions and scalars may be used for it. Throws UserError.
 Workload make_workload(const TemplateSpec& spec, const Scope& scope);

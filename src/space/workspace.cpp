@@ -11,9 +11,10 @@ WorkspacePrograms::WorkspacePrograms(const std::vector<WorkspaceArray>& arrays, 
   }
 }
 
-std::vector<SizedWorkspace> WorkspacePrograms::evaluate(const Frame& frame) const {
+std::vector<SizedWorkspace> WorkspacePrograms::evaluate(const Bindings& bindings) const {
   std::vector<SizedWorkspace> sized = arrays_;
-  for (std::size_t i = 0; i < sized.size(); ++i) sized[i].elements = evaluate_elements(elements_[i], frame);
+  for (std::size_t i = 0; i < sized.size(); ++i)
+    sized[i].elements = evaluate_elements(elements_[i], bindings);
   return sized;
 }
 

@@ -12,7 +12,7 @@ class WorkspacePrograms {
  public:
   WorkspacePrograms(const std::vector<WorkspaceArray>& arrays, const SymbolTable& symbols);
   /// Throws UserError for what is not a number of elements.
-  std::vector<SizedWorkspace> evaluate(const Frame& frame) const;
+  std::vector<SizedWorkspace> evaluate(const Bindings& bindings) const;
 
  private:
   std::vector<SizedWorkspace> arrays_;  ///< with the elements still open

@@ -19,7 +19,7 @@ std::vector<std::string> memory_names(const Memory& memory) {
   return names;
 }
 
-std::string read_memory_name(const Node& node, const Memory& memory) {
+std::string read_memory_name(const JsonNode& node, const Memory& memory) {
   std::string name = read_identifier(node);
   const std::vector<std::string> known = memory_names(memory);
   if (std::find(known.begin(), known.end(), name) != known.end()) return name;
@@ -36,7 +36,7 @@ ElementType type_of(const std::string& name, const Memory& memory) {
       ->type;
 }
 
-Argument read_buffer_argument(const Node& node, const Memory& memory) {
+Argument read_buffer_argument(const JsonNode& node, const Memory& memory) {
   Argument argument;
   argument.kind = Argument::Kind::buffer;
   argument.name = read_memory_name(node, memory);
@@ -44,9 +44,9 @@ Argument read_buffer_argument(const Node& node, const Memory& memory) {
 }
 
 /// `count` expressions.
-std::vector<ExprText> read_sizes(const Node& node, std::size_t count, const char* each) {
+std::vector<ExprText> read_sizes(const JsonNode& node, std::size_t count, const char* each) {
   std::vector<ExprText> sizes;
-  for (const Node& element : read_list(node, "expressions", count == 0 ? Empty::allowed : Empty::refused))
+  for (const JsonNode& element : read_list(node, "expressions", count == 0 ? Empty::allowed : Empty::refused))
     sizes.push_back(read_expression(element));
   if (sizes.size() == count) return sizes;
   throw UserError(fmt::format("found {} expressions, expected {}", sizes.size(), count), node.where,
@@ -54,19 +54,19 @@ std::vector<ExprText> read_sizes(const Node& node, std::size_t count, const char
 }
 
 /// One of the names, or an expression for one.
-ExprText read_swizzle(const Node& node) {
+ExprText read_swizzle(const JsonNode& node) {
   ExprText text = read_expression(node);
   if (swizzle_from_name(text.text)) text.text = "'" + text.text + "'";
   return text;
 }
 
-Argument read_tensor_map(const Node& node, ObjectReader& reader, const Memory& memory) {
+Argument read_tensor_map(const JsonNode& node, ObjectReader& reader, const Memory& memory) {
   Argument argument;
   argument.kind = Argument::Kind::tensor_map;
   argument.name = read_memory_name(node, memory);
   TensorMap& map = argument.tensor_map.emplace();
   map.type = type_of(argument.name, memory);
-  const Node extents = reader.need("extents", "a list of expressions, innermost dimension first");
+  const JsonNode extents = reader.need("extents", "a list of expressions, innermost dimension first");
   const std::size_t rank = read_list(extents, "expressions").size();
   if (rank > TensorMap::kMostDimensions) {
     throw UserError(
@@ -83,7 +83,7 @@ Argument read_tensor_map(const Node& node, ObjectReader& reader, const Memory& m
   return argument;
 }
 
-Argument read_scalar_argument(const Node& node, ObjectReader& reader, const Scope& scope) {
+Argument read_scalar_argument(const JsonNode& node, ObjectReader& reader, const DeclaredNames& scope) {
   Argument argument;
   argument.kind = Argument::Kind::scalar;
   argument.name = read_identifier(node);
@@ -100,7 +100,7 @@ Argument read_scalar_argument(const Node& node, ObjectReader& reader, const Scop
       node.where, fmt::format("Add \"value\": an expression.{}", suggestion(argument.name, scope.names())));
 }
 
-Argument read_argument(const Node& node, const Memory& memory, const Scope& scope) {
+Argument read_argument(const JsonNode& node, const Memory& memory, const DeclaredNames& scope) {
   ObjectReader reader(node, keys::kArgument);
   const auto buffer = reader.find("buffer");
   const auto scalar = reader.find("scalar");
@@ -135,9 +135,9 @@ void check_passed(const std::vector<Argument>& arguments, const std::string& nam
 
 }  // namespace
 
-std::vector<Argument> read_arguments(const Node& node, const Memory& memory, const Scope& scope) {
+std::vector<Argument> read_arguments(const JsonNode& node, const Memory& memory, const DeclaredNames& scope) {
   std::vector<Argument> arguments;
-  for (const Node& element : read_list(node, "arguments")) {
+  for (const JsonNode& element : read_list(node, "arguments")) {
     arguments.push_back(read_argument(element, memory, scope));
   }
   for (const Buffer& buffer : memory.buffers) check_passed(arguments, buffer.name, "buffer", node.where);

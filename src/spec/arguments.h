@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "spec/declared_names.h"
 #include "spec/reader.h"
-#include "spec/scope.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
@@ -16,6 +16,6 @@ struct Memory {
 
 /// A kernel's arguments. Throws UserError for a name that is in neither list of `memory`, for a scalar
 /// without "value" whose name is not in `scope`, and when something of `memory` is passed nowhere.
-std::vector<Argument> read_arguments(const Node& node, const Memory& memory, const Scope& scope);
+std::vector<Argument> read_arguments(const JsonNode& node, const Memory& memory, const DeclaredNames& scope);
 
 }  // namespace tiletune

@@ -7,13 +7,13 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "spec/declared_names.h"
 #include "spec/keys.h"
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"
 #include "spec/policies.h"
 #include "spec/problem.h"
-#include "spec/scope.h"
 #include "spec/template.h"
 #include "spec/values.h"
 
@@ -82,7 +82,7 @@ std::vector<std::string> names_of(const std::vector<Parameter>& parameters) {
   return names;
 }
 
-void narrow_parameters(const Node& node, bool extend, TemplateSpec& spec) {
+void narrow_parameters(const JsonNode& node, bool extend, TemplateSpec& spec) {
   for (const auto& [name, values] : read_members(node, "an object of lists of values")) {
     const auto parameter = std::find_if(spec.parameters.begin(), spec.parameters.end(),
                                         [&key = name](const Parameter& known) { return known.name == key; });
@@ -101,10 +101,10 @@ class TemplateReader {
   TemplateReader(std::vector<fs::path> folders, const LoadOptions& options)
       : options_(options), folders_(std::move(folders)) {}
 
-  std::vector<TemplateSpec> read_all(const Node& list) const {
+  std::vector<TemplateSpec> read_all(const JsonNode& list) const {
     std::vector<TemplateSpec> specs;
-    Scope names;
-    for (const Node& node : read_list(list, "templates")) {
+    DeclaredNames names;
+    for (const JsonNode& node : read_list(list, "templates")) {
       specs.push_back(node.json.get().is_object() ? read_narrowed(node) : read_named(node));
       names.declare(specs.back().name, "another entry of the list", node.where);
       check_same_problem(specs.front(), specs.back(), node.where);
@@ -113,14 +113,14 @@ class TemplateReader {
   }
 
  private:
-  TemplateSpec read_named(const Node& node) const {
+  TemplateSpec read_named(const JsonNode& node) const {
     if (!node.json.get().is_string()) refuse_kind(node, "a template's name, or an object with \"template\"");
     return load_template(
         find_template(read_identifier(node), folders_, options_.allow_outside_paths, node.where),
         kManifestName, options_);
   }
 
-  TemplateSpec read_narrowed(const Node& node) const {
+  TemplateSpec read_narrowed(const JsonNode& node) const {
     ObjectReader reader(node, keys::kNarrowing);
     TemplateSpec spec = read_named(reader.need("template", "a template's name"));
     const auto extend = reader.find("extend");
@@ -153,7 +153,7 @@ class TemplateReader {
 };
 
 /// Sets a scalar in every template that has it; one that none has is a mistake.
-void apply_scalars(const Node& node, std::vector<TemplateSpec>& specs) {
+void apply_scalars(const JsonNode& node, std::vector<TemplateSpec>& specs) {
   for (const auto& [name, value_node] : read_members(node, "an object of numbers")) {
     const double value = read_number(value_node);
     bool is_known = false;
@@ -189,7 +189,7 @@ void keep_templates(std::vector<TemplateSpec>& specs, const std::vector<std::str
 }
 
 /// The libraries are the default where they compute the operation, and an error elsewhere.
-Baseline read_baseline(const std::optional<Node>& node, const Operation& operation) {
+Baseline read_baseline(const std::optional<JsonNode>& node, const Operation& operation) {
   if (!node) return operation.baselines ? Baseline::lt : Baseline::none;
   const Baseline baseline = read_enum(*node, kBaselines);
   if (operation.baselines || baseline == Baseline::none) return baseline;
@@ -209,7 +209,7 @@ void read_policies(ObjectReader& reader, TuneSpec& spec) {
 }
 
 /// The command line's problems replace the config's, which are checked all the same.
-std::vector<Problem> choose_problems(const Node& node, const TemplateSpec& kernel,
+std::vector<Problem> choose_problems(const JsonNode& node, const TemplateSpec& kernel,
                                      const LoadOptions& options) {
   auto problems = read_problems(node, kernel);
   if (options.problems.empty()) return problems;
@@ -239,8 +239,8 @@ TuneSpec read_config(std::string text, const fs::path& file, const fs::path& fol
   if (const auto node = reader.find("$schema")) read_string(*node);
   const auto name = reader.find("name");
   spec.name = name ? read_string(*name) : file.stem().string();
-  const Node templates = reader.need("templates", "a list of template names");
-  const Node problems = reader.need("problems", "a list of problems such as \"1024x1024x1024\"");
+  const JsonNode templates = reader.need("templates", "a list of template names");
+  const JsonNode problems = reader.need("problems", "a list of problems such as \"1024x1024x1024\"");
   spec.templates = TemplateReader(std::move(folders), options).read_all(templates);
   if (const auto scalars = reader.find("scalars")) apply_scalars(*scalars, spec.templates);
   spec.problems = choose_problems(problems, spec.templates.front(), options);

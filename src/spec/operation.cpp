@@ -39,19 +39,19 @@ std::vector<std::string> names_in(const std::array<Named<T>, N>& table) {
 }
 
 /// What may be chosen: lists of texts by name.
-std::vector<Choice> read_choices(const std::optional<Node>& node, const char* expected) {
+std::vector<Choice> read_choices(const std::optional<JsonNode>& node, const char* expected) {
   std::vector<Choice> choices;
   if (!node) return choices;
   for (const auto& [name, list] : read_members(*node, expected)) {
     check_identifier(name, list.where);
     Choice& choice = choices.emplace_back(Choice{name, {}});
-    for (const Node& value : read_list(list, "texts")) choice.values.push_back(read_string(value));
+    for (const JsonNode& value : read_list(list, "texts")) choice.values.push_back(read_string(value));
   }
   return choices;
 }
 
 /// One text for each choice: the manifest's, or the default.
-std::vector<std::pair<std::string, std::string>> choose(const std::optional<Node>& chosen,
+std::vector<std::pair<std::string, std::string>> choose(const std::optional<JsonNode>& chosen,
                                                         const std::vector<Choice>& choices,
                                                         const char* what) {
   std::vector<std::pair<std::string, std::string>> values;
@@ -84,7 +84,7 @@ class OperationReader {
         folder_(std::move(folder)),
         allow_outside_paths_(allow_outside_paths) {}
 
-  void read(Operation& operation, Scope& scope) {
+  void read(Operation& operation, DeclaredNames& scope) {
     read_sizes(operation, scope);
     read_types(operation, scope);
     read_options(operation, scope);
@@ -98,9 +98,9 @@ class OperationReader {
   }
 
  private:
-  void read_sizes(Operation& operation, Scope& scope) {
-    const Node dimensions = members_.need("dimensions", "a list of names of the problem's dimensions");
-    for (const Node& node : read_list(dimensions, "names")) {
+  void read_sizes(Operation& operation, DeclaredNames& scope) {
+    const JsonNode dimensions = members_.need("dimensions", "a list of names of the problem's dimensions");
+    for (const JsonNode& node : read_list(dimensions, "names")) {
       operation.dimensions.push_back(read_identifier(node));
       scope.declare(operation.dimensions.back(), "a dimension", node.where);
     }
@@ -113,12 +113,12 @@ class OperationReader {
     }
   }
 
-  void read_types(Operation& operation, Scope& scope) {
+  void read_types(Operation& operation, DeclaredNames& scope) {
     std::vector<Choice> choices{{kAccumulator, names_in(kElementTypes)}};
     std::rotate(choices[0].values.begin(),
                 std::find(choices[0].values.begin(), choices[0].values.end(), "f32"),
                 choices[0].values.end());
-    std::optional<Node> declared;
+    std::optional<JsonNode> declared;
     if (!is_old()) declared = members_.find("types");
     if (declared) {
       choices = read_choices(declared, "an object of lists of element types");
@@ -139,7 +139,7 @@ class OperationReader {
     }
   }
 
-  void read_options(Operation& operation, Scope& scope) {
+  void read_options(Operation& operation, DeclaredNames& scope) {
     if (is_old()) return;
     const auto declared = members_.find("options");
     const std::vector<Choice> choices = read_choices(declared, "an object of lists of texts");
@@ -148,10 +148,10 @@ class OperationReader {
       scope.declare(choice.name, "an option", declared->where.at(choice.name));
   }
 
-  void read_buffers(Operation& operation, Scope& scope) {
-    const Node list = members_.need("buffers", "a list of buffers");
-    Scope names;
-    for (const Node& element : read_list(list, "buffers")) {
+  void read_buffers(Operation& operation, DeclaredNames& scope) {
+    const JsonNode list = members_.need("buffers", "a list of buffers");
+    DeclaredNames names;
+    for (const JsonNode& element : read_list(list, "buffers")) {
       operation.buffers.push_back(read_buffer(element, operation, scope));
       names.declare(operation.buffers.back().name, "a buffer", element.where.at("name"));
     }
@@ -160,7 +160,7 @@ class OperationReader {
     throw UserError("no buffer is an output", list.where, R"(Give one the role "out" or "inout".)");
   }
 
-  Buffer read_buffer(const Node& node, Operation& operation, Scope& scope) const {
+  Buffer read_buffer(const JsonNode& node, Operation& operation, DeclaredNames& scope) const {
     ObjectReader reader(node, is_old() ? Keys(keys::kBuffer) : Keys(keys::kOperationBuffer));
     Buffer buffer;
     buffer.name = read_identifier(reader.need("name", "the buffer's name"));
@@ -180,7 +180,7 @@ class OperationReader {
   }
 
   /// A type variable, or the type itself.
-  static ElementType read_type(const Node& node, const Operation& operation) {
+  static ElementType read_type(const JsonNode& node, const Operation& operation) {
     std::vector<std::string> names;
     for (const auto& variable : operation.types) names.push_back(variable.first);
     const std::size_t variables = names.size();
@@ -191,8 +191,8 @@ class OperationReader {
 
   /// It ends with the last row's last element: what lies behind that is out of bounds.
   static void read_matrix(const ExprText& rows, ObjectReader& reader, Buffer& buffer, Operation& operation,
-                          Scope& scope) {
-    const Node columns = reader.need("columns", "an expression for the elements of a row");
+                          DeclaredNames& scope) {
+    const JsonNode columns = reader.need("columns", "an expression for the elements of a row");
     buffer.columns = buffer.pitch = read_expression(columns);
     if (const auto node = reader.find("pitch")) {
       const std::string name = read_identifier(*node);
@@ -223,8 +223,8 @@ class OperationReader {
     }
   }
 
-  void read_reference(Operation& operation, const Scope& scope) {
-    const Node node = members_.need("reference", "an object that names the reference kernel");
+  void read_reference(Operation& operation, const DeclaredNames& scope) {
+    const JsonNode node = members_.need("reference", "an object that names the reference kernel");
     ObjectReader reader(node, is_old() ? Keys(keys::kReference) : Keys(keys::kOperationReference));
     const auto library = is_old() ? std::nullopt : reader.find("library");
     if (library)
@@ -235,7 +235,7 @@ class OperationReader {
   }
 
   ReferenceKernel read_reference_kernel(ObjectReader& reader, const Operation& operation,
-                                        const Scope& scope) const {
+                                        const DeclaredNames& scope) const {
     ReferenceKernel reference;
     reference.folder = folder_;
     reference.source =
@@ -252,7 +252,7 @@ class OperationReader {
     return reference;
   }
 
-  static LibraryOperation read_library(const Node& node, const Operation& operation) {
+  static LibraryOperation read_library(const JsonNode& node, const Operation& operation) {
     const LibraryOperation library = read_enum(node, kLibraries);
     std::vector<std::string> scalars;
     std::vector<std::string> buffers;
@@ -280,8 +280,8 @@ class OperationReader {
   bool allow_outside_paths_;
 };
 
-Operation read_operation_file(const Node& name, ObjectReader& manifest, const OperationPlace& place,
-                              Scope& scope) {
+Operation read_operation_file(const JsonNode& name, ObjectReader& manifest, const OperationPlace& place,
+                              DeclaredNames& scope) {
   Operation operation;
   operation.name = read_identifier(name);
   const Folder folder = find_operation(operation.name, place.folders, place.allow_outside_paths, name.where);
@@ -289,7 +289,7 @@ Operation read_operation_file(const Node& name, ObjectReader& manifest, const Op
   const auto json = parse_json(folder.read(kOperationName, kLargestJson), file.string());
   ObjectReader members({json, {file.string(), ""}}, keys::kOperation);
   if (const auto schema = members.find("$schema")) read_string(*schema);
-  const Node written = members.need("name", "the name of the operation's folder");
+  const JsonNode written = members.need("name", "the name of the operation's folder");
   if (read_identifier(written) != operation.name) {
     throw UserError(fmt::format("the operation is named '{}', but its folder is named '{}'",
                                 read_identifier(written), operation.name),
@@ -302,8 +302,8 @@ Operation read_operation_file(const Node& name, ObjectReader& manifest, const Op
   return operation;
 }
 
-Operation read_operation_object(const Node& node, ObjectReader& manifest, const OperationPlace& place,
-                                Scope& scope) {
+Operation read_operation_object(const JsonNode& node, ObjectReader& manifest, const OperationPlace& place,
+                                DeclaredNames& scope) {
   Operation operation;
   ObjectReader members(node, keys::kOperation);
   const auto name = members.find("name");
@@ -344,8 +344,9 @@ bool passes(const TemplateSpec& spec, const std::string& name) {
 
 }  // namespace
 
-Operation read_operation(ObjectReader& manifest, const OperationPlace& place, Scope& scope) {
-  const Node node = manifest.need("operation", R"(the name of an operation such as "gemm", or an object)");
+Operation read_operation(ObjectReader& manifest, const OperationPlace& place, DeclaredNames& scope) {
+  const JsonNode node =
+      manifest.need("operation", R"(the name of an operation such as "gemm", or an object)");
   if (node.json.get().is_object()) return read_operation_object(node, manifest, place, scope);
   if (!node.json.get().is_string()) refuse_kind(node, "the name of an operation, or an object");
   if (read_string(node) != kOfOldManifests) return read_operation_file(node, manifest, place, scope);

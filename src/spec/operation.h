@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "spec/declared_names.h"
 #include "spec/reader.h"
-#include "spec/scope.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
@@ -22,7 +22,7 @@ struct OperationPlace {
 /// Reads a manifest's "operation": the name of one, an object, or "custom" as in version 0.1, with the
 /// members of the object beside it. Reads "types" and "options", the template's choices, and declares what
 /// expressions may name in `scope`. Throws UserError.
-Operation read_operation(ObjectReader& manifest, const OperationPlace& place, Scope& scope);
+Operation read_operation(ObjectReader& manifest, const OperationPlace& place, DeclaredNames& scope);
 
 /// Adds what an operation demands of configurations beyond the manifest: a kernel that does not learn of all
 /// leading dimensions is for dense matrices. Needs the arguments.

@@ -73,7 +73,7 @@ fs::path folder_of(const fs::path& file) {
                   "Check its permissions and symbolic links.");
 }
 
-fs::path resolve_file(const Node& node, const fs::path& folder, bool allow_outside) {
+fs::path resolve_file(const JsonNode& node, const fs::path& folder, bool allow_outside) {
   const std::string text = read_string(node, "a file's path");
   std::error_code error;
   fs::path path = fs::weakly_canonical(folder / text, error);

@@ -16,7 +16,8 @@ std::filesystem::path folder_of(const std::filesystem::path& file);
 /// The file that `node` names relative to `folder` (which is canonical), absolute and with symbolic links
 /// resolved. Throws UserError when there is no such file, or when it lies outside `folder` and that is not
 /// allowed.
-std::filesystem::path resolve_file(const Node& node, const std::filesystem::path& folder, bool allow_outside);
+std::filesystem::path resolve_file(const JsonNode& node, const std::filesystem::path& folder,
+                                   bool allow_outside);
 
 /// Names of the files of a folder that end in `extension` (any when empty), sorted; none when it cannot be
 /// read.

@@ -12,7 +12,7 @@ constexpr NumberRange kTimeout{.min = 0, .max = 24 * 3600, .above = true};
 constexpr NumberRange kWallTime{.min = 0, .max = 366 * 24 * 3600.0};
 constexpr NumberRange kBatched{.min = 0, .max = 1000};
 
-double read_screening(const Node& node) {
+double read_screening(const JsonNode& node) {
   const double factor = read_number(node, kScreening);
   if (factor == 0 || factor >= 1) return factor;
   throw UserError("a factor below 1 would drop what is faster than the leader", node.where,
@@ -21,7 +21,7 @@ double read_screening(const Node& node) {
 
 }  // namespace
 
-StrategySpec read_strategy(const Node& node) {
+StrategySpec read_strategy(const JsonNode& node) {
   ObjectReader reader(node, keys::kStrategy);
   StrategySpec strategy;
   if (const auto name = reader.find("name")) {
@@ -33,7 +33,7 @@ StrategySpec read_strategy(const Node& node) {
   return strategy;
 }
 
-Budget read_budget(const Node& node) {
+Budget read_budget(const JsonNode& node) {
   ObjectReader reader(node, keys::kBudget);
   Budget budget;
   if (const auto evaluations = reader.find("evaluations")) {
@@ -44,7 +44,7 @@ Budget read_budget(const Node& node) {
   return budget;
 }
 
-FinalsPolicy read_finals(const Node& node) {
+FinalsPolicy read_finals(const JsonNode& node) {
   ObjectReader reader(node, keys::kFinals);
   FinalsPolicy finals;
   if (const auto configurations = reader.find("configurations")) {
@@ -61,7 +61,7 @@ FinalsPolicy read_finals(const Node& node) {
   return finals;
 }
 
-MeasurePolicy read_measure(const Node& node) {
+MeasurePolicy read_measure(const JsonNode& node) {
   ObjectReader reader(node, keys::kMeasure);
   MeasurePolicy policy;
   if (const auto warmup = reader.find("warmup")) {
@@ -84,7 +84,7 @@ MeasurePolicy read_measure(const Node& node) {
   return policy;
 }
 
-CompilePolicy read_compile(const Node& node) {
+CompilePolicy read_compile(const JsonNode& node) {
   ObjectReader reader(node, keys::kCompile);
   CompilePolicy policy;
   if (const auto options = reader.find("options")) policy.options = read_strings(*options, "NVRTC options");
@@ -93,7 +93,7 @@ CompilePolicy read_compile(const Node& node) {
   return policy;
 }
 
-AdmissionLimits read_limits(const Node& node) {
+AdmissionLimits read_limits(const JsonNode& node) {
   ObjectReader reader(node, keys::kLimits);
   AdmissionLimits limits;
   if (const auto spills = reader.find("max_spill_bytes")) limits.max_spill_bytes = read_integer(*spills);

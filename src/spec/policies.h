@@ -19,10 +19,10 @@ inline constexpr std::int64_t kMostLaunches = 10000;
 inline constexpr std::int64_t kFewestRounds = 6;
 
 /// How a config wants its sweep done. What it leaves out keeps its default. All throw UserError.
-StrategySpec read_strategy(const Node& node);
-Budget read_budget(const Node& node);
-MeasurePolicy read_measure(const Node& node);
-CompilePolicy read_compile(const Node& node);
-AdmissionLimits read_limits(const Node& node);
+StrategySpec read_strategy(const JsonNode& node);
+Budget read_budget(const JsonNode& node);
+MeasurePolicy read_measure(const JsonNode& node);
+CompilePolicy read_compile(const JsonNode& node);
+AdmissionLimits read_limits(const JsonNode& node);
 
 }  // namespace tiletune

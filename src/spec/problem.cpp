@@ -54,13 +54,13 @@ void set_leading(Problem& problem, const LeadingDimension& leading, std::int64_t
   if (elements > row) problem.leading.emplace_back(leading.name, elements);
 }
 
-Problem read_named_problem(const Node& node, const TemplateSpec& kernel) {
+Problem read_named_problem(const JsonNode& node, const TemplateSpec& kernel) {
   std::vector<std::string_view> known(kernel.operation.dimensions.begin(), kernel.operation.dimensions.end());
   for (const auto& leading : kernel.operation.leading_dimensions) known.emplace_back(leading.name);
   ObjectReader reader(node, known);
   Problem problem;
   for (const auto& dimension : kernel.operation.dimensions) {
-    const Node size = reader.need(dimension, fmt::format("an integer from 1 to {}", kLargestSize));
+    const JsonNode size = reader.need(dimension, fmt::format("an integer from 1 to {}", kLargestSize));
     problem.dimensions.emplace_back(dimension, read_integer(size, 1, kLargestSize));
   }
   for (const auto& leading : kernel.operation.leading_dimensions) {
@@ -71,7 +71,7 @@ Problem read_named_problem(const Node& node, const TemplateSpec& kernel) {
   return problem;
 }
 
-Problem read_problem(const Node& node, const TemplateSpec& kernel) {
+Problem read_problem(const JsonNode& node, const TemplateSpec& kernel) {
   const auto& json = node.json.get();
   if (json.is_number())
     return uniform_problem(read_integer(node, 1, kLargestSize), kernel.operation.dimensions);
@@ -201,9 +201,9 @@ Problem parse_problem(const std::string& text, const TemplateSpec& kernel, const
   return problem;
 }
 
-std::vector<Problem> read_problems(const Node& node, const TemplateSpec& kernel) {
+std::vector<Problem> read_problems(const JsonNode& node, const TemplateSpec& kernel) {
   DistinctProblems distinct;
-  for (const Node& element : read_list(node, "problems", Empty::refused, kMostEntries))
+  for (const JsonNode& element : read_list(node, "problems", Empty::refused, kMostEntries))
     distinct.add(read_problem(element, kernel), element.where);
   return std::move(distinct.problems);
 }

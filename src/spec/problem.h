@@ -11,7 +11,7 @@ namespace tiletune {
 
 /// A list of problems of the template's operation, each as "4096x4096x64 lda=128", 4096 or
 /// {"M": 4096, "N": 4096, "K": 64, "lda": 128}. Throws UserError when two are the same.
-std::vector<Problem> read_problems(const Node& node, const TemplateSpec& kernel);
+std::vector<Problem> read_problems(const JsonNode& node, const TemplateSpec& kernel);
 
 /// The sizes of a problem's text, then its leading dimensions: {"1000x77x513", "lda=520"}. At least one word.
 std::vector<std::string> problem_words(const std::string& text);

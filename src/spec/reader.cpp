@@ -71,12 +71,12 @@ std::optional<std::int64_t> exact_integer(const Json& json) {
 
 }  // namespace
 
-void refuse_kind(const Node& node, const std::string& expected, const std::string& remedy) {
+void refuse_kind(const JsonNode& node, const std::string& expected, const std::string& remedy) {
   throw UserError(fmt::format("found {}, expected {}", kind_of(node.json), expected), node.where,
                   remedy.empty() ? fmt::format("Replace it with {}.", expected) : remedy);
 }
 
-ObjectReader::ObjectReader(const Node& node, std::span<const std::string_view> known)
+ObjectReader::ObjectReader(const JsonNode& node, std::span<const std::string_view> known)
     : node_(node), known_(known) {
   if (!node.json.get().is_object()) refuse_kind(node, "an object");
   for (const auto& [key, value] : node.json.get().items()) {
@@ -87,7 +87,7 @@ ObjectReader::ObjectReader(const Node& node, std::span<const std::string_view> k
   }
 }
 
-std::optional<Node> ObjectReader::find(std::string_view key) {
+std::optional<JsonNode> ObjectReader::find(std::string_view key) {
   if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
     throw std::logic_error(fmt::format("'{}' is not in the list of keys of its object", key));
   }
@@ -96,10 +96,10 @@ std::optional<Node> ObjectReader::find(std::string_view key) {
   const auto& json = node_.json.get();
   const auto found = json.find(name);
   if (found == json.end()) return std::nullopt;
-  return Node{*found, node_.where.at(name)};
+  return JsonNode{*found, node_.where.at(name)};
 }
 
-Node ObjectReader::need(std::string_view key, const std::string& expected) {
+JsonNode ObjectReader::need(std::string_view key, const std::string& expected) {
   if (auto node = find(key)) return *node;
   throw UserError(fmt::format("the key '{}' is missing", key), node_.where,
                   fmt::format("Add \"{}\": {}.", key, expected));
@@ -112,7 +112,7 @@ void ObjectReader::finish(const std::string& remedy) const {
   }
 }
 
-std::string read_string(const Node& node, const std::string& expected) {
+std::string read_string(const JsonNode& node, const std::string& expected) {
   const Json& json = node.json;
   if (!json.is_string()) {
     refuse_kind(node, expected,
@@ -129,7 +129,7 @@ std::string read_string(const Node& node, const std::string& expected) {
   return text;
 }
 
-std::string read_identifier(const Node& node) {
+std::string read_identifier(const JsonNode& node) {
   std::string text = read_string(node, "a name");
   check_identifier(text, node.where);
   return text;
@@ -147,14 +147,14 @@ void check_identifier(const std::string& text, const Where& where) {
                   "Use letters, digits and underscores, and no digit first.");
 }
 
-bool read_boolean(const Node& node) {
+bool read_boolean(const JsonNode& node) {
   const Json& json = node.json;
   if (json.is_boolean()) return json.get<bool>();
   refuse_kind(node, "true or false",
               unquote_remedy(json, [](const Json& inner) { return inner.is_boolean(); }));
 }
 
-std::int64_t read_integer(const Node& node, std::int64_t min, std::int64_t max) {
+std::int64_t read_integer(const JsonNode& node, std::int64_t min, std::int64_t max) {
   const Json& json = node.json;
   const std::string expected = max == std::numeric_limits<std::int64_t>::max()
                                    ? fmt::format("an integer of at least {}", min)
@@ -168,7 +168,7 @@ std::int64_t read_integer(const Node& node, std::int64_t min, std::int64_t max) 
                   fmt::format("Replace it with {}.", expected));
 }
 
-double read_number(const Node& node, const NumberRange& range) {
+double read_number(const JsonNode& node, const NumberRange& range) {
   const Json& json = node.json;
   std::string expected = fmt::format("a number {} {}", range.above ? "above" : "of at least", range.min);
   if (range.max != std::numeric_limits<double>::max()) {
@@ -185,7 +185,7 @@ double read_number(const Node& node, const NumberRange& range) {
                   fmt::format("Replace it with {}.", expected));
 }
 
-Value read_value(const Node& node, const std::string& element) {
+Value read_value(const JsonNode& node, const std::string& element) {
   const std::string expected = element + " (a boolean, a number or a string)";
   if (!is_scalar(node.json)) refuse_kind(node, expected);
   Value value;
@@ -196,7 +196,7 @@ Value read_value(const Node& node, const std::string& element) {
                   node.where, "Use integers of 64 bits and finite numbers.");
 }
 
-ExprText read_expression(const Node& node) {
+ExprText read_expression(const JsonNode& node) {
   const Json& json = node.json;
   if (json.is_string()) return {read_string(node, "an expression"), node.where};
   if (!is_scalar(json)) refuse_kind(node, "an expression (a string or a number)");
@@ -204,7 +204,8 @@ ExprText read_expression(const Node& node) {
   return {json.dump(), node.where};
 }
 
-std::vector<Node> read_list(const Node& node, const std::string& elements, Empty empty, std::size_t most) {
+std::vector<JsonNode> read_list(const JsonNode& node, const std::string& elements, Empty empty,
+                                std::size_t most) {
   const Json& json = node.json;
   if (!json.is_array()) {
     const auto remedy = is_scalar(json) ? fmt::format("Write it in brackets: [{}].", as_written(json)) : "";
@@ -218,31 +219,33 @@ std::vector<Node> read_list(const Node& node, const std::string& elements, Empty
     throw UserError(fmt::format("found {} {}, expected at most {}", json.size(), elements, most), node.where,
                     "Remove some of them.");
   }
-  std::vector<Node> nodes;
+  std::vector<JsonNode> nodes;
   nodes.reserve(json.size());
   for (const Json& element : json) nodes.push_back({element, node.where.at(nodes.size())});
   return nodes;
 }
 
-std::vector<std::pair<std::string, Node>> read_members(const Node& node, const std::string& expected) {
+std::vector<std::pair<std::string, JsonNode>> read_members(const JsonNode& node,
+                                                           const std::string& expected) {
   if (!node.json.get().is_object()) refuse_kind(node, expected);
   if (node.json.get().size() > kMostParts) {
     throw UserError(fmt::format("found {} members, expected at most {}", node.json.get().size(), kMostParts),
                     node.where, "Remove some of them.");
   }
-  std::vector<std::pair<std::string, Node>> members;
+  std::vector<std::pair<std::string, JsonNode>> members;
   for (const auto& [key, value] : node.json.get().items())
     members.push_back({key, {value, node.where.at(key)}});
   return members;
 }
 
-std::vector<std::string> read_strings(const Node& node, const std::string& elements) {
+std::vector<std::string> read_strings(const JsonNode& node, const std::string& elements) {
   std::vector<std::string> texts;
-  for (const Node& element : read_list(node, elements, Empty::allowed)) texts.push_back(read_string(element));
+  for (const JsonNode& element : read_list(node, elements, Empty::allowed))
+    texts.push_back(read_string(element));
   return texts;
 }
 
-std::array<ExprText, 3> read_extent(const Node& node) {
+std::array<ExprText, 3> read_extent(const JsonNode& node) {
   const auto nodes = read_list(node, "one to three expressions");
   std::array<ExprText, 3> extent;
   if (nodes.size() > extent.size()) {
@@ -256,7 +259,7 @@ std::array<ExprText, 3> read_extent(const Node& node) {
   return extent;
 }
 
-std::size_t read_choice(const Node& node, std::span<const std::string> choices) {
+std::size_t read_choice(const JsonNode& node, std::span<const std::string> choices) {
   const std::string expected = "one of " + join(choices, ", ");
   if (!node.json.get().is_string()) refuse_kind(node, expected);
   const auto& text = node.json.get().get_ref<const std::string&>();

@@ -20,7 +20,7 @@
 namespace tiletune {
 
 /// A JSON value with its place. It refers to the value, which must outlive it.
-struct Node {
+struct JsonNode {
   std::reference_wrapper<const nlohmann::ordered_json> json;
   Where where;
 };
@@ -31,18 +31,18 @@ struct Node {
 /// finish() refuses the keys that are known but were not asked for.
 class ObjectReader {
  public:
-  ObjectReader(const Node& node, std::span<const std::string_view> known);
+  ObjectReader(const JsonNode& node, std::span<const std::string_view> known);
 
   const Where& where() const { return node_.where; }
   /// The member, if it is there.
-  std::optional<Node> find(std::string_view key);
+  std::optional<JsonNode> find(std::string_view key);
   /// The member. Throws UserError when it is missing, saying what belongs there ("a list of problems").
-  Node need(std::string_view key, const std::string& expected);
+  JsonNode need(std::string_view key, const std::string& expected);
   /// Throws UserError for the first member that was never asked for.
   void finish(const std::string& remedy = "Remove it.") const;
 
  private:
-  Node node_;
+  JsonNode node_;
   std::span<const std::string_view> known_;
   std::set<std::string, std::less<>> asked_;
 };
@@ -64,37 +64,37 @@ inline constexpr std::size_t kLongestName = 1024;
 // Each of these throws UserError with what was found and what was expected.
 
 /// Not empty.
-std::string read_string(const Node& node, const std::string& expected = "a string");
+std::string read_string(const JsonNode& node, const std::string& expected = "a string");
 /// Letters, digits and underscores, not starting with a digit, at most kLongestName of them.
-std::string read_identifier(const Node& node);
+std::string read_identifier(const JsonNode& node);
 /// The same for a key of the writer's own. Throws UserError.
 void check_identifier(const std::string& text, const Where& where);
-bool read_boolean(const Node& node);
+bool read_boolean(const JsonNode& node);
 /// Floats with an integral value count as integers, as they do for JSON Schema.
-std::int64_t read_integer(const Node& node, std::int64_t min = 0,
+std::int64_t read_integer(const JsonNode& node, std::int64_t min = 0,
                           std::int64_t max = std::numeric_limits<std::int64_t>::max());
-double read_number(const Node& node, const NumberRange& range = {});
+double read_number(const JsonNode& node, const NumberRange& range = {});
 /// A boolean, number or string: `element` names it in messages ("a value of a parameter").
-Value read_value(const Node& node, const std::string& element);
+Value read_value(const JsonNode& node, const std::string& element);
 /// A string that is not blank, or a number or boolean, which stands for its own text.
-ExprText read_expression(const Node& node);
+ExprText read_expression(const JsonNode& node);
 
 enum class Empty { refused, allowed };
 /// `elements` is the plural for messages: "problems". Longer than `most` it is taken for a mistake.
-std::vector<Node> read_list(const Node& node, const std::string& elements, Empty empty = Empty::refused,
-                            std::size_t most = kMostParts);
+std::vector<JsonNode> read_list(const JsonNode& node, const std::string& elements,
+                                Empty empty = Empty::refused, std::size_t most = kMostParts);
 /// The members of an object whose keys are the writer's own, at most kMostParts.
-std::vector<std::pair<std::string, Node>> read_members(const Node& node, const std::string& expected);
+std::vector<std::pair<std::string, JsonNode>> read_members(const JsonNode& node, const std::string& expected);
 /// At most kMostParts.
-std::vector<std::string> read_strings(const Node& node, const std::string& elements);
+std::vector<std::string> read_strings(const JsonNode& node, const std::string& elements);
 /// One to three expressions; missing ones are "1".
-std::array<ExprText, 3> read_extent(const Node& node);
+std::array<ExprText, 3> read_extent(const JsonNode& node);
 
 /// The index of the choice that the string names.
-std::size_t read_choice(const Node& node, std::span<const std::string> choices);
+std::size_t read_choice(const JsonNode& node, std::span<const std::string> choices);
 
 template <typename T, std::size_t N>
-T read_enum(const Node& node, const std::array<Named<T>, N>& table) {
+T read_enum(const JsonNode& node, const std::array<Named<T>, N>& table) {
   std::vector<std::string> choices;
   choices.reserve(N);
   for (const auto& entry : table) choices.emplace_back(entry.name);
@@ -103,6 +103,7 @@ T read_enum(const Node& node, const std::array<Named<T>, N>& table) {
 
 /// Throws the UserError of a value that is not of the kind expected: "found a string, expected a list of
 /// problems".
-[[noreturn]] void refuse_kind(const Node& node, const std::string& expected, const std::string& remedy = {});
+[[noreturn]] void refuse_kind(const JsonNode& node, const std::string& expected,
+                              const std::string& remedy = {});
 
 }  // namespace tiletune

@@ -9,11 +9,11 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "spec/arguments.h"
+#include "spec/declared_names.h"
 #include "spec/keys.h"
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"
-#include "spec/scope.h"
 #include "spec/values.h"
 #include "spec/workspace.h"
 
@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A name of another folder's template is a copy that was not renamed.
-std::string read_name(const Node& node, const fs::path& manifest) {
+std::string read_name(const JsonNode& node, const fs::path& manifest) {
   std::string name = read_identifier(node);
   const std::string folder = fs::absolute(manifest).lexically_normal().parent_path().filename().string();
   if (name == folder) return name;
@@ -32,7 +32,7 @@ std::string read_name(const Node& node, const fs::path& manifest) {
                   node.where, "Give both the same name.");
 }
 
-Parameter read_parameter(const Node& node) {
+Parameter read_parameter(const JsonNode& node) {
   ObjectReader reader(node, keys::kParameter);
   Parameter parameter;
   parameter.name = read_identifier(reader.need("name", "the parameter's name"));
@@ -43,7 +43,7 @@ Parameter read_parameter(const Node& node) {
   return parameter;
 }
 
-Derived read_derived(const Node& node) {
+Derived read_derived(const JsonNode& node) {
   ObjectReader reader(node, keys::kDerived);
   Derived derived;
   derived.name = read_identifier(reader.need("name", "the derived value's name"));
@@ -54,22 +54,22 @@ Derived read_derived(const Node& node) {
 }
 
 /// Parameters and derived values share one scope with the operation's dimensions and scalars.
-void read_names(ObjectReader& reader, TemplateSpec& spec, Scope& scope) {
+void read_names(ObjectReader& reader, TemplateSpec& spec, DeclaredNames& scope) {
   if (const auto parameters = reader.find("parameters")) {
-    for (const Node& node : read_list(*parameters, "parameters", Empty::allowed)) {
+    for (const JsonNode& node : read_list(*parameters, "parameters", Empty::allowed)) {
       spec.parameters.push_back(read_parameter(node));
       scope.declare(spec.parameters.back().name, "a parameter", node.where.at("name"));
     }
   }
   if (const auto derived = reader.find("derived")) {
-    for (const Node& node : read_list(*derived, "derived values", Empty::allowed)) {
+    for (const JsonNode& node : read_list(*derived, "derived values", Empty::allowed)) {
       spec.derived.push_back(read_derived(node));
       scope.declare(spec.derived.back().name, "a derived value", node.where.at("name"));
     }
   }
 }
 
-Launch read_launch(const Node& node) {
+Launch read_launch(const JsonNode& node) {
   ObjectReader reader(node, keys::kLaunch);
   Launch launch;
   launch.grid = read_extent(reader.need("grid", "a list of one to three expressions, in thread blocks"));
@@ -88,7 +88,7 @@ void read_instantiation(ObjectReader& reader, TemplateSpec& spec) {
                     "Keep one: a C++ template takes arguments, an extern \"C\" kernel takes macros.");
   }
   if (arguments) {
-    for (const Node& node : read_list(*arguments, "expressions")) {
+    for (const JsonNode& node : read_list(*arguments, "expressions")) {
       spec.template_arguments.push_back(read_expression(node));
     }
   }
@@ -109,7 +109,7 @@ bool is_version(const std::string& text) {
 }
 
 /// A version, or an expression for one: anything with an operator in it, or a name that is known.
-ExprText read_compute_capability(const Node& node, const Scope& scope) {
+ExprText read_compute_capability(const JsonNode& node, const DeclaredNames& scope) {
   const std::string expected = "a compute capability such as \"7.0\"";
   std::string text = read_string(node, expected);
   const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; };
@@ -119,7 +119,8 @@ ExprText read_compute_capability(const Node& node, const Scope& scope) {
                   "Write major and minor version with a dot between them.");
 }
 
-void read_kernel(ObjectReader& reader, TemplateSpec& spec, const Scope& scope, bool allow_outside_paths) {
+void read_kernel(ObjectReader& reader, TemplateSpec& spec, const DeclaredNames& scope,
+                 bool allow_outside_paths) {
   spec.source = resolve_file(reader.need("source", "the kernel's file"), spec.folder, allow_outside_paths);
   spec.kernel = read_identifier(reader.need("kernel", "the kernel's function name"));
   read_instantiation(reader, spec);
@@ -142,9 +143,9 @@ void read_texts(ObjectReader& reader, TemplateSpec& spec, const fs::path& manife
 
 }  // namespace
 
-std::vector<Constraint> read_constraints(const Node& node) {
+std::vector<Constraint> read_constraints(const JsonNode& node) {
   std::vector<Constraint> constraints;
-  for (const Node& element : read_list(node, "constraints", Empty::allowed, kMostEntries)) {
+  for (const JsonNode& element : read_list(node, "constraints", Empty::allowed, kMostEntries)) {
     ObjectReader reader(element, keys::kConstraint);
     Constraint constraint;
     constraint.require = read_expression(reader.need("require", "an expression that must be true"));
@@ -164,7 +165,7 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   spec.where = {manifest.string(), ""};
   spec.folder = folder.real_path();
   ObjectReader reader({json, spec.where}, keys::kTemplate);
-  Scope scope;
+  DeclaredNames scope;
   scope.declare("multiprocessors", "the GPU's number of multiprocessors", spec.where);
   read_texts(reader, spec, manifest);
   OperationPlace place{spec.name, spec.folder, {spec.folder.parent_path()}, options.allow_outside_paths};

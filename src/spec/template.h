@@ -15,6 +15,6 @@ TemplateSpec load_template(const Folder& folder, const std::filesystem::path& ma
                            const LoadOptions& options);
 
 /// A list of constraints, of a manifest or a config.
-std::vector<Constraint> read_constraints(const Node& node);
+std::vector<Constraint> read_constraints(const JsonNode& node);
 
 }  // namespace tiletune

@@ -55,11 +55,11 @@ std::string listed(const std::vector<Value>& values) {
 
 }  // namespace
 
-std::vector<Value> read_values(const Node& node) {
+std::vector<Value> read_values(const JsonNode& node) {
   const auto nodes = read_list(node, "values", Empty::refused, kMostValues);
   std::vector<Value> values;
   std::map<ValueKey, std::size_t> places;
-  for (const Node& element : nodes) {
+  for (const JsonNode& element : nodes) {
     const Value value = read_value(element, "a value");
     check_length(value, element.where);
     if (!values.empty()) check_type(value, values.front(), element.where);
@@ -73,7 +73,7 @@ std::vector<Value> read_values(const Node& node) {
   return values;
 }
 
-std::vector<Value> read_narrowed_values(const Node& node, const Parameter& parameter, bool extend) {
+std::vector<Value> read_narrowed_values(const JsonNode& node, const Parameter& parameter, bool extend) {
   auto values = read_values(node);
   std::set<ValueKey> known;
   for (const Value& value : parameter.values) known.insert(key_of(value));

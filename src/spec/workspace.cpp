@@ -1,13 +1,13 @@
 #include "spec/workspace.h"
 
+#include "spec/declared_names.h"
 #include "spec/keys.h"
-#include "spec/scope.h"
 
 namespace tiletune {
 
 namespace {
 
-WorkspaceArray read_array(const Node& node) {
+WorkspaceArray read_array(const JsonNode& node) {
   ObjectReader reader(node, keys::kWorkspace);
   WorkspaceArray array;
   array.name = read_identifier(reader.need("name", "the workspace's name"));
@@ -21,11 +21,11 @@ WorkspaceArray read_array(const Node& node) {
 
 }  // namespace
 
-std::vector<WorkspaceArray> read_workspace(const Node& node, const std::vector<Buffer>& buffers) {
+std::vector<WorkspaceArray> read_workspace(const JsonNode& node, const std::vector<Buffer>& buffers) {
   std::vector<WorkspaceArray> arrays;
-  Scope names;
+  DeclaredNames names;
   for (const Buffer& buffer : buffers) names.declare(buffer.name, "a buffer", buffer.elements.where);
-  for (const Node& element : read_list(node, "arrays", Empty::allowed)) {
+  for (const JsonNode& element : read_list(node, "arrays", Empty::allowed)) {
     arrays.push_back(read_array(element));
     names.declare(arrays.back().name, "a workspace", element.where.at("name"));
   }

@@ -8,6 +8,6 @@
 namespace tiletune {
 
 /// The arrays that a configuration has for itself. Throws UserError, also for names of `buffers`.
-std::vector<WorkspaceArray> read_workspace(const Node& node, const std::vector<Buffer>& buffers);
+std::vector<WorkspaceArray> read_workspace(const JsonNode& node, const std::vector<Buffer>& buffers);
 
 }  // namespace tiletune

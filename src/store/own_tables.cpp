@@ -104,7 +104,7 @@ std::string normalised(std::string_view sql) {
 
 /// CREATE TABLE as its parts: what upgrades add stands behind what was there, so that the order differs.
 struct TableText {
-  std::string frame;  ///< "CREATE TABLE name ( ) STRICT"
+  std::string outline;  ///< "CREATE TABLE name ( ) STRICT"
   std::set<std::string> definitions;
 
   explicit TableText(std::string_view sql) {
@@ -119,7 +119,7 @@ struct TableText {
       } else if (!outside) {
         definition.append(definition.empty() ? "" : " ").append(word);
       }
-      if (outside) frame.append(frame.empty() ? "" : " ").append(word);
+      if (outside) outline.append(outline.empty() ? "" : " ").append(word);
       depth += word == "(" ? 1 : 0;
     }
   }
@@ -147,7 +147,7 @@ class Known {
   std::string oddity_of(const SchemaObject& table, bool current) const {
     const TableText& known = tables_.at(table.table);
     const TableText text(table.sql);
-    if (text.frame != known.frame) return fmt::format("the form '{}'", text.frame);
+    if (text.outline != known.outline) return fmt::format("the form '{}'", text.outline);
     for (const std::string& definition : text.definitions) {
       if (!added_.contains({table.table, definition}) && !known.definitions.contains(definition))
         return fmt::format("'{}', which is not tiletune's", definition);

@@ -6,22 +6,22 @@
 
 #include "compile/pool.h"
 #include "store/database.h"
-#include "tune/lane.h"
 #include "tune/sweep.h"
+#include "tune/task_queue.h"
 
 namespace tiletune {
 
 /// What the parts of one sweep share.
 struct SweepContext {
-  SweepContext(const TuneSpec& given_spec, std::vector<Fleet>& fleets, Database& given_database,
+  SweepContext(const TuneSpec& given_spec, std::vector<GpuSet>& gpu_sets, Database& given_database,
                const SweepOptions& given_options, SweepObserver& given_observer)
       : spec(given_spec),
         database(given_database),
         options(given_options),
         observer(given_observer),
-        pool(pool_options(given_options.compile, given_spec, fleets)) {
-    lanes.reserve(fleets.size());
-    for (Fleet& fleet : fleets) lanes.emplace_back(fleet, spec);
+        pool(pool_options(given_options.compile, given_spec, gpu_sets)) {
+    queues.reserve(gpu_sets.size());
+    for (GpuSet& gpu_set : gpu_sets) queues.emplace_back(gpu_set, spec);
   }
 
   const TuneSpec& spec;
@@ -29,7 +29,7 @@ struct SweepContext {
   const SweepOptions& options;
   SweepObserver& observer;
   CompilePool pool;
-  std::vector<Lane> lanes;
+  std::vector<TaskQueue> queues;
   SweepSummary summary;
   bool stopping = false;      ///< Ctrl-C or the time budget: no further configuration is begun
   std::uint64_t tickets = 0;  ///< of compilations, given out so far
@@ -37,16 +37,16 @@ struct SweepContext {
 
   /// By the clock that the budget counts by, with what was spent before the sweep began.
   double elapsed_s() const {
-    return lanes.front().posts.front().evaluator->simulated_s().value_or(options.spent_s +
-                                                                         seconds_since(started));
+    return queues.front().slots.front().evaluator->simulated_s().value_or(options.spent_s +
+                                                                          seconds_since(started));
   }
   bool is_out_of_time() const { return spec.budget.seconds > 0 && elapsed_s() >= spec.budget.seconds; }
 
  private:
-  /// Each fleet has read its kernels by itself, and may have found them in other folders.
+  /// Each set of GPUs has read its kernels by itself, and may have found them in other folders.
   static CompilePoolOptions pool_options(CompilePoolOptions options, const TuneSpec& spec,
-                                         const std::vector<Fleet>& fleets) {
-    for (const Fleet& fleet : fleets) options = with_folders(std::move(options), spec, fleet.stages);
+                                         const std::vector<GpuSet>& gpu_sets) {
+    for (const GpuSet& gpu_set : gpu_sets) options = with_folders(std::move(options), spec, gpu_set.tasks);
     return options;
   }
 };

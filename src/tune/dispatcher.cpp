@@ -19,94 +19,94 @@ namespace {
 constexpr int kMostDisproved = 3;
 
 /// "NVIDIA H200 (GPU-...)"
-std::string gpu_text(const Post& post) {
-  const Target& target = post.evaluator->target();
+std::string gpu_text(const GpuSlot& slot) {
+  const Target& target = slot.evaluator->target();
   return fmt::format("{} ({})", target.name, target.uuid);
 }
 
 /// A worker that was lost once may have been killed by somebody, or its GPU may be broken: another GPU, if
 /// there is one, decides.
-bool deserves_another_try(const Lane& lane, const Post& post, const Candidate& candidate) {
+bool deserves_another_try(const TaskQueue& queue, const GpuSlot& slot, const Candidate& candidate) {
   const Outcome outcome = candidate.trial.outcome;
   const bool lost = candidate.losses == 1 && (outcome == Outcome::crashed || outcome == Outcome::timeout);
-  return lost && (candidate.blameless || post.retired || lane.others_can(post, candidate.stage->group));
+  return lost && (candidate.blameless || slot.retired || queue.others_can(slot, candidate.task->workload));
 }
 
 }  // namespace
 
-void Dispatcher::attend(Lane& lane, Post& post) {
+void Dispatcher::attend(TaskQueue& queue, GpuSlot& slot) {
   bool begun = true;
-  while (begun && !post.retired) {
-    while (auto evaluation = post.evaluator->poll()) take(lane, post, std::move(*evaluation));
-    if (post.retired || !post.evaluator->idle()) return;
-    const Finals::Call call = finals_.call(lane, post);
+  while (begun && !slot.retired) {
+    while (auto evaluation = slot.evaluator->poll()) take(queue, slot, std::move(*evaluation));
+    if (slot.retired || !slot.evaluator->idle()) return;
+    const Finals::Call call = finals_.call(queue, slot);
     if (call.what == Finals::Call::What::wait) return;
-    const bool is_race = call.what == Finals::Call::What::race;
-    begun = is_race ? run_finals(lane, post, call.group) : measure_next(lane, post);
+    const bool runs_finals = call.what == Finals::Call::What::run;
+    begun = runs_finals ? run_finals(queue, slot, call.workload) : measure_next(queue, slot);
   }
 }
 
 /// False when there is nothing to begin.
-bool Dispatcher::measure_next(Lane& lane, Post& post) {
+bool Dispatcher::measure_next(TaskQueue& queue, GpuSlot& slot) {
   if (sweep_.stopping || sweep_.is_out_of_time()) return false;
-  const auto next = lane.next_ready(post);
-  if (next == lane.ready.end()) return false;
-  const Stage& stage = *next->stage;
-  const auto impossible = lane.why_unmeasurable(stage.group);
-  if (!impossible && post.failed_groups.contains(stage.group)) return false;
-  if (!impossible && post.group != stage.group) {
-    if (!is_known(lane, post, *next)) return begin_group(lane, post, stage);
-    lane.ready.erase(next);
+  const auto next = queue.next_ready(slot);
+  if (next == queue.ready.end()) return false;
+  const Task& task = *next->task;
+  const auto impossible = queue.why_unmeasurable(task.workload);
+  if (!impossible && slot.failed_workloads.contains(task.workload)) return false;
+  if (!impossible && slot.workload != task.workload) {
+    if (!is_known(queue, slot, *next)) return prepare_workload(queue, slot, task);
+    queue.ready.erase(next);
     return true;
   }
   Candidate candidate = std::move(*next);
-  lane.ready.erase(next);
+  queue.ready.erase(next);
   if (impossible) {
-    recorder_.refuse(lane, std::move(candidate), *impossible);
+    recorder_.refuse(queue, std::move(candidate), *impossible);
   } else {
-    submit(lane, post, std::move(candidate));
+    submit(queue, slot, std::move(candidate));
   }
   return true;
 }
 
-bool Dispatcher::run_finals(Lane& lane, Post& post, std::size_t group) {
-  if (post.group != group) {
-    post.for_finals = begin_group(lane, post, lane.stage_of(group));
-    return post.for_finals;
+bool Dispatcher::run_finals(TaskQueue& queue, GpuSlot& slot, std::size_t workload) {
+  if (slot.workload != workload) {
+    slot.for_finals = prepare_workload(queue, slot, queue.task_of(workload));
+    return slot.for_finals;
   }
-  finals_.start(lane, post, group);
+  finals_.start(queue, slot, workload);
   return true;
 }
 
-/// False while the group's reference kernel is being compiled.
-bool Dispatcher::begin_group(Lane& lane, Post& post, const Stage& stage) {
+/// False while the workload's reference kernel is being compiled.
+bool Dispatcher::prepare_workload(TaskQueue& queue, GpuSlot& slot, const Task& task) {
   const Binary* reference = nullptr;
-  if (stage.spec->operation.reference && post.evaluator->measures()) {
-    reference = lane.references.at(stage.group).binary.get();
+  if (task.spec->operation.reference && slot.evaluator->measures()) {
+    reference = queue.references.at(task.workload).binary.get();
     if (reference == nullptr) return false;
   }
-  const Target& target = post.evaluator->target();
-  if (!post.calibration && !post.measures_ceilings && post.evaluator->measures())
-    post.calibration = known_calibration(sweep_.database, target);
-  post.group = stage.group;
-  post.baselines.clear();
-  post.busy_since = Clock::now();
-  post.measures_ceilings = !post.calibration || post.measures_ceilings;
-  post.evaluator->begin_group(stage, reference, !post.calibration.has_value());
+  const Target& target = slot.evaluator->target();
+  if (!slot.calibration && !slot.measures_ceilings && slot.evaluator->measures())
+    slot.calibration = known_calibration(sweep_.database, target);
+  slot.workload = task.workload;
+  slot.baselines.clear();
+  slot.busy_since = Clock::now();
+  slot.measures_ceilings = !slot.calibration || slot.measures_ceilings;
+  slot.evaluator->prepare_workload(task, reference, !slot.calibration.has_value());
   return true;
 }
 
 bool Dispatcher::take_reference(std::uint64_t ticket, const Compiled& compiled) {
-  for (Lane& lane : sweep_.lanes) {
-    for (auto& [group, reference] : lane.references) {
+  for (TaskQueue& queue : sweep_.queues) {
+    for (auto& [workload, reference] : queue.references) {
       if (reference.ticket != ticket) continue;
       reference.binary = compiled.binary;
-      for (Stage& stage : lane.stages())
-        if (stage.group == group && compiled.binary)
-          stage.reference_hash = kernel_hash(compiled.binary->cubin, compiled.binary->kernel_symbol);
+      for (Task& task : queue.tasks())
+        if (task.workload == workload && compiled.binary)
+          task.reference_hash = kernel_hash(compiled.binary->cubin, compiled.binary->kernel_symbol);
       if (compiled.outcome == Outcome::ok) return true;
-      lane.failed_groups[group] = "the reference kernel does not compile: " + compiled.reason;
-      sweep_.observer.on_note(lane.failed_groups[group]);
+      queue.failed_workloads[workload] = "the reference kernel does not compile: " + compiled.reason;
+      sweep_.observer.on_note(queue.failed_workloads[workload]);
       return true;
     }
   }
@@ -115,151 +115,152 @@ bool Dispatcher::take_reference(std::uint64_t ticket, const Compiled& compiled) 
 
 /// Another sweep on the same database may have come to it while this one compiled it, or its reference kernel
 /// was not compiled before.
-bool Dispatcher::is_known(Lane& lane, const Post& post, Candidate& candidate) {
-  if (!post.evaluator->measures()) return false;
-  name_row(sweep_.spec, lane, candidate);
-  return recorder_.is_known(lane, candidate);
+bool Dispatcher::is_known(TaskQueue& queue, const GpuSlot& slot, Candidate& candidate) {
+  if (!slot.evaluator->measures()) return false;
+  name_row(sweep_.spec, queue, candidate);
+  return recorder_.is_known(queue, candidate);
 }
 
-void Dispatcher::submit(Lane& lane, Post& post, Candidate candidate) {
-  post.busy_since = Clock::now();
-  candidate.trial.gpu_uuid = post.evaluator->target().uuid;
-  if (is_known(lane, post, candidate)) return;
-  if (post.evaluator->measures()) recorder_.dispatch(candidate);
-  const Leader* leader = lane.standings.leader(*candidate.stage);
+void Dispatcher::submit(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
+  slot.busy_since = Clock::now();
+  candidate.trial.gpu_uuid = slot.evaluator->target().uuid;
+  if (is_known(queue, slot, candidate)) return;
+  if (slot.evaluator->measures()) recorder_.dispatch(candidate);
+  const Leader* leader = queue.standings.leader(*candidate.task);
   candidate.leader_us.reset();
   if (leader != nullptr && sweep_.spec.measure.screening > 0) candidate.leader_us = leader->upper_us;
-  post.measuring = candidate.stage->group;
-  post.evaluator->submit(std::move(candidate));
+  slot.measuring = candidate.task->workload;
+  slot.evaluator->submit(std::move(candidate));
 }
 
-void Dispatcher::take(Lane& lane, Post& post, Evaluation evaluation) {
-  sweep_.summary.evaluate_s += seconds_since(post.busy_since);
-  post.busy_since = Clock::now();
+void Dispatcher::take(TaskQueue& queue, GpuSlot& slot, Evaluation evaluation) {
+  sweep_.summary.evaluate_s += seconds_since(slot.busy_since);
+  slot.busy_since = Clock::now();
   if (!evaluation.note.empty()) sweep_.observer.on_note(evaluation.note);
-  if (evaluation.turn) finals_.take_turn(lane, post);
-  if (evaluation.finals) finals_.finish(lane, post, *evaluation.finals);
-  if (evaluation.finals_lost) finals_.lose(lane, post, *evaluation.finals_lost);
-  if (evaluation.finished || evaluation.returned) post.measuring.reset();
-  if (!evaluation.unusable.empty()) give_up_group(post, evaluation.unusable);
-  if (!evaluation.retired.empty()) retire(lane, post, evaluation.retired);
-  take_baselines(lane, post, evaluation);
-  if (evaluation.finished) settle(lane, post, std::move(*evaluation.finished));
-  if (evaluation.returned) try_again(lane, std::move(*evaluation.returned));
+  if (evaluation.turn) finals_.take_turn(queue, slot);
+  if (evaluation.finals) finals_.finish(queue, slot, *evaluation.finals);
+  if (evaluation.finals_lost) finals_.lose(queue, slot, *evaluation.finals_lost);
+  if (evaluation.finished || evaluation.returned) slot.measuring.reset();
+  if (!evaluation.unusable.empty()) give_up_workload(slot, evaluation.unusable);
+  if (!evaluation.retired.empty()) retire(queue, slot, evaluation.retired);
+  take_baselines(queue, slot, evaluation);
+  if (evaluation.finished) settle(queue, slot, std::move(*evaluation.finished));
+  if (evaluation.returned) try_again(queue, std::move(*evaluation.returned));
 }
 
-void Dispatcher::take_baselines(Lane& lane, Post& post, Evaluation& evaluation) {
+void Dispatcher::take_baselines(TaskQueue& queue, GpuSlot& slot, Evaluation& evaluation) {
   if (evaluation.calibration) {
-    post.calibration = evaluation.calibration;
-    keep_calibration(sweep_.database, post.evaluator->target(), *post.calibration);
+    slot.calibration = evaluation.calibration;
+    keep_calibration(sweep_.database, slot.evaluator->target(), *slot.calibration);
   }
   for (Trial& baseline : evaluation.baselines) {
-    add_roofline(baseline, lane.stage_of(*post.group), post.calibration);
+    add_roofline(baseline, queue.task_of(*slot.workload), slot.calibration);
     recorder_.record_baseline(baseline);
-    post.baselines.push_back(std::move(baseline));
+    slot.baselines.push_back(std::move(baseline));
   }
 }
 
-void Dispatcher::settle(Lane& lane, Post& post, Candidate candidate) {
-  if (deserves_another_try(lane, post, candidate)) {
-    candidate.lost_on = post.evaluator;
-    return try_again(lane, std::move(candidate));
+void Dispatcher::settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
+  if (deserves_another_try(queue, slot, candidate)) {
+    candidate.lost_on = slot.evaluator;
+    return try_again(queue, std::move(candidate));
   }
   const bool disproves = candidate.trial.outcome == Outcome::ok && candidate.lost_on != nullptr &&
-                         candidate.lost_on != post.evaluator && !candidate.blameless;
+                         candidate.lost_on != slot.evaluator && !candidate.blameless;
   const Evaluator* const doubtful = candidate.lost_on;
-  if (post.evaluator->measures()) {
-    const auto why = implausibility_of(post, candidate);
-    if (why && !sweep_.stopping && post.drop_old_calibration())
-      return lane.defer(candidate.stage, candidate.index);
-    add_roofline(candidate.trial, *candidate.stage, post.calibration);
+  if (slot.evaluator->measures()) {
+    const auto why = implausibility_of(slot, candidate);
+    if (why && !sweep_.stopping && slot.drop_old_calibration())
+      return queue.defer(candidate.task, candidate.index);
+    add_roofline(candidate.trial, *candidate.task, slot.calibration);
     // What is faster than it can be leads nobody.
     if (why) {
       candidate.trial.outcome = Outcome::implausible;
       candidate.trial.reason = *why;
     }
   }
-  recorder_.record(lane, std::move(candidate));
-  if (disproves) doubt(lane, doubtful);
+  recorder_.record(queue, std::move(candidate));
+  if (disproves) doubt(queue, doubtful);
 }
 
-std::optional<std::string> Dispatcher::implausibility_of(const Post& post, const Candidate& candidate) const {
+std::optional<std::string> Dispatcher::implausibility_of(const GpuSlot& slot,
+                                                         const Candidate& candidate) const {
   const Trial& row = candidate.trial;
   if (row.outcome != Outcome::ok || !row.median_us) return std::nullopt;
   const ClaimedTime claim{*row.median_us, static_cast<int>(row.launches_per_sample.value_or(1)),
                           sweep_.spec.measure.cache};
-  return implausibility(claim, *candidate.stage, *candidate.binary, post.evaluator->target().model,
-                        post.calibration);
+  return implausibility(claim, *candidate.task, *candidate.binary, slot.evaluator->target().model,
+                        slot.calibration);
 }
 
 /// A GPU that loses its worker with configurations that run on others of its model is broken itself.
-void Dispatcher::doubt(Lane& lane, const Evaluator* evaluator) {
-  for (Post& post : lane.posts) {
-    if (post.evaluator != evaluator || post.retired || ++post.disproved < kMostDisproved) continue;
-    auto candidate = post.evaluator->abandon();
-    post.measuring.reset();
-    retire(lane, post,
-           fmt::format("{} configurations that ended its worker ran on another GPU", post.disproved));
+void Dispatcher::doubt(TaskQueue& queue, const Evaluator* evaluator) {
+  for (GpuSlot& slot : queue.slots) {
+    if (slot.evaluator != evaluator || slot.retired || ++slot.disproved < kMostDisproved) continue;
+    auto candidate = slot.evaluator->abandon();
+    slot.measuring.reset();
+    retire(queue, slot,
+           fmt::format("{} configurations that ended its worker ran on another GPU", slot.disproved));
     if (!candidate) continue;
     if (candidate->trial.outcome == Outcome::dispatched) {
-      try_again(lane, std::move(*candidate));
+      try_again(queue, std::move(*candidate));
     } else {
-      settle(lane, post, std::move(*candidate));
+      settle(queue, slot, std::move(*candidate));
     }
   }
 }
 
-/// Other GPUs of the lane may have the memory that this one lacks.
-void Dispatcher::give_up_group(Post& post, const std::string& reason) {
-  post.failed_groups[*post.group] = reason;
-  post.for_finals = false;
-  sweep_.observer.on_note(fmt::format("a problem cannot be measured on {}: {}", gpu_text(post), reason));
+/// Other GPUs of the set may have the memory that this one lacks.
+void Dispatcher::give_up_workload(GpuSlot& slot, const std::string& reason) {
+  slot.failed_workloads[*slot.workload] = reason;
+  slot.for_finals = false;
+  sweep_.observer.on_note(fmt::format("a problem cannot be measured on {}: {}", gpu_text(slot), reason));
 }
 
-void Dispatcher::retire(Lane& lane, Post& post, const std::string& reason) {
-  post.retired = true;
-  finals_.release(lane, post);
-  lane.last_retired = fmt::format("{} was dropped: {}", gpu_text(post), reason);
-  sweep_.summary.retired.push_back(lane.last_retired);
-  sweep_.observer.on_note(lane.last_retired);
+void Dispatcher::retire(TaskQueue& queue, GpuSlot& slot, const std::string& reason) {
+  slot.retired = true;
+  finals_.release(queue, slot);
+  queue.last_retired = fmt::format("{} was dropped: {}", gpu_text(slot), reason);
+  sweep_.summary.retired.push_back(queue.last_retired);
+  sweep_.observer.on_note(queue.last_retired);
 }
 
 /// Where no GPU is left to try it on, what happened to it stands. One that never ran stays dispatched, and
 /// ready, so that the sweep does not pass for complete.
-void Dispatcher::try_again(Lane& lane, Candidate candidate) {
-  if (!lane.alive() && candidate.trial.outcome != Outcome::dispatched)
-    return recorder_.record(lane, std::move(candidate));
+void Dispatcher::try_again(TaskQueue& queue, Candidate candidate) {
+  if (!queue.alive() && candidate.trial.outcome != Outcome::dispatched)
+    return recorder_.record(queue, std::move(candidate));
   candidate.trial.outcome = Outcome::dispatched;
   candidate.trial.reason.clear();
-  lane.ready.push_front(std::move(candidate));
+  queue.ready.push_front(std::move(candidate));
 }
 
 void Dispatcher::abandon_preparations() {
-  for (Lane& lane : sweep_.lanes) {
-    for (Post& post : lane.posts) {
-      const bool may_go_on = post.for_finals && !sweep_.summary.interrupted;
-      if (post.retired || may_go_on || post.evaluator->idle() || post.evaluator->running()) continue;
-      abandon(lane, post);
+  for (TaskQueue& queue : sweep_.queues) {
+    for (GpuSlot& slot : queue.slots) {
+      const bool may_go_on = slot.for_finals && !sweep_.summary.interrupted;
+      if (slot.retired || may_go_on || slot.evaluator->idle() || slot.evaluator->running()) continue;
+      abandon(queue, slot);
     }
   }
 }
 
-void Dispatcher::abandon(Lane& lane, Post& post) {
-  auto candidate = post.evaluator->abandon();
-  post.measuring.reset();
-  post.group.reset();
-  finals_.release(lane, post);
+void Dispatcher::abandon(TaskQueue& queue, GpuSlot& slot) {
+  auto candidate = slot.evaluator->abandon();
+  slot.measuring.reset();
+  slot.workload.reset();
+  finals_.release(queue, slot);
   const bool judged = candidate && candidate->trial.outcome != Outcome::dispatched &&
-                      !deserves_another_try(lane, post, *candidate);
-  if (judged) recorder_.record(lane, std::move(*candidate));
+                      !deserves_another_try(queue, slot, *candidate);
+  if (judged) recorder_.record(queue, std::move(*candidate));
 }
 
 void Dispatcher::check_survivors() {
   if (sweep_.stopping) return;
-  for (Lane& lane : sweep_.lanes) {
-    if (!lane.alive() && !lane.exhausted()) {
+  for (TaskQueue& queue : sweep_.queues) {
+    if (!queue.alive() && !queue.exhausted()) {
       throw GpuError(fmt::format("no {} is left; {}. Run the same command again to continue.",
-                                 lane.target().name, lane.last_retired));
+                                 queue.target().name, queue.last_retired));
     }
   }
 }

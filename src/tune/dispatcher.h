@@ -15,8 +15,8 @@ class Dispatcher {
       : sweep_(sweep), recorder_(recorder), finals_(finals) {}
 
   /// Takes what a GPU has to say, and gives it what comes next.
-  void attend(Lane& lane, Post& post);
-  /// Takes the result of compiling a group's reference kernel; false when the ticket is of none.
+  void attend(TaskQueue& queue, GpuSlot& slot);
+  /// Takes the result of compiling a workload's reference kernel; false when the ticket is of none.
   bool take_reference(std::uint64_t ticket, const Compiled& compiled);
   /// Nothing new is begun, so only a candidate that runs is worth waiting for, a worker that is being started
   /// is not; nor are finals after Ctrl-C.
@@ -25,20 +25,20 @@ class Dispatcher {
   void check_survivors();
 
  private:
-  bool measure_next(Lane& lane, Post& post);
-  bool run_finals(Lane& lane, Post& post, std::size_t group);
-  bool begin_group(Lane& lane, Post& post, const Stage& stage);
-  bool is_known(Lane& lane, const Post& post, Candidate& candidate);
-  void submit(Lane& lane, Post& post, Candidate candidate);
-  void take(Lane& lane, Post& post, Evaluation evaluation);
-  void take_baselines(Lane& lane, Post& post, Evaluation& evaluation);
-  void settle(Lane& lane, Post& post, Candidate candidate);
-  void doubt(Lane& lane, const Evaluator* evaluator);
-  std::optional<std::string> implausibility_of(const Post& post, const Candidate& candidate) const;
-  void give_up_group(Post& post, const std::string& reason);
-  void abandon(Lane& lane, Post& post);
-  void retire(Lane& lane, Post& post, const std::string& reason);
-  void try_again(Lane& lane, Candidate candidate);
+  bool measure_next(TaskQueue& queue, GpuSlot& slot);
+  bool run_finals(TaskQueue& queue, GpuSlot& slot, std::size_t workload);
+  bool prepare_workload(TaskQueue& queue, GpuSlot& slot, const Task& task);
+  bool is_known(TaskQueue& queue, const GpuSlot& slot, Candidate& candidate);
+  void submit(TaskQueue& queue, GpuSlot& slot, Candidate candidate);
+  void take(TaskQueue& queue, GpuSlot& slot, Evaluation evaluation);
+  void take_baselines(TaskQueue& queue, GpuSlot& slot, Evaluation& evaluation);
+  void settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate);
+  void doubt(TaskQueue& queue, const Evaluator* evaluator);
+  std::optional<std::string> implausibility_of(const GpuSlot& slot, const Candidate& candidate) const;
+  void give_up_workload(GpuSlot& slot, const std::string& reason);
+  void abandon(TaskQueue& queue, GpuSlot& slot);
+  void retire(TaskQueue& queue, GpuSlot& slot, const std::string& reason);
+  void try_again(TaskQueue& queue, Candidate candidate);
 
   SweepContext& sweep_;
   Recorder& recorder_;

@@ -11,8 +11,8 @@
 #include "inspect/resources.h"
 #include "measure/client.h"
 #include "store/trial.h"
-#include "tune/stage.h"
 #include "tune/target.h"
+#include "tune/task.h"
 
 namespace tiletune {
 
@@ -21,8 +21,8 @@ struct Replay;
 
 /// An admitted configuration with its binary, ready to be evaluated.
 struct Candidate {
-  Stage* stage = nullptr;
-  std::uint64_t index = 0;  ///< in the stage's space
+  Task* task = nullptr;
+  std::uint64_t index = 0;  ///< in the task's space
   Instance instance;
   Trial trial;
   std::shared_ptr<const Binary> binary;
@@ -38,10 +38,10 @@ struct Candidate {
 
 /// A worker was lost in the finals.
 struct FinalsLoss {
-  std::uint64_t ticket = 0;  ///< of the participant whose turn it was; 0: a baseline's, the twin's, nobody's
+  std::uint64_t ticket = 0;  ///< of the finalist whose turn it was; 0: a baseline's, the twin's, nobody's
   Outcome outcome = Outcome::crashed;
   std::string reason;
-  bool blameless = false;  ///< the participant had no part in it
+  bool blameless = false;  ///< the finalist had no part in it
 };
 
 /// What an evaluator has to say; every part may be absent.
@@ -49,12 +49,12 @@ struct Evaluation {
   std::optional<Candidate> finished;  ///< also one with which a worker was lost
   std::optional<Candidate> returned;  ///< not evaluated
   std::vector<Trial> baselines;
-  std::optional<Calibration> calibration;  ///< when begin_group() asked for it
-  std::optional<std::uint64_t> turn;       ///< finals have come to the participant of that ticket
+  std::optional<Calibration> calibration;  ///< when prepare_workload() asked for it
+  std::optional<std::uint64_t> turn;       ///< finals have come to the finalist of that ticket
   std::optional<FinalsMeasured> finals;
   std::optional<FinalsLoss> finals_lost;
   std::string note;      ///< for the person watching
-  std::string unusable;  ///< why it cannot evaluate the group that it was to begin
+  std::string unusable;  ///< why it cannot evaluate the workload that it was to begin
   std::string retired;   ///< why this evaluator takes no more candidates, ever
 };
 
@@ -63,23 +63,23 @@ class Evaluator {
  public:
   virtual ~Evaluator() = default;
   virtual const Target& target() const = 0;
-  /// Whether it runs kernels: then a row is journalled as dispatched before it is evaluated, and a group
+  /// Whether it runs kernels: then a row is journalled as dispatched before it is evaluated, and a workload
   /// needs its reference kernel.
   virtual bool measures() const = 0;
   /// Whether candidates are compiled and admitted before they are submitted. Otherwise each is submitted as
-  /// soon as it is proposed, with its stage and index alone, and nothing is proposed before its result is
+  /// soon as it is proposed, with its task and index alone, and nothing is proposed before its result is
   /// known.
   virtual bool needs_binaries() const { return true; }
   /// Seconds by a clock of its own, by which the budget counts; none: the wall's.
   virtual std::optional<double> simulated_s() const { return std::nullopt; }
-  /// Called before the first candidate of a group, when idle; may take a while, so idle() is false until it
-  /// is done. `reference` is the group's compiled reference kernel, or null. `calibrate`: nothing is known
-  /// yet of the GPU's ceilings.
-  virtual void begin_group(const Stage& stage, const Binary* reference, bool calibrate) = 0;
+  /// Called before the first candidate of a workload, when idle; may take a while, so idle() is false until
+  /// it is done. `reference` is the workload's compiled reference kernel, or null. `calibrate`: nothing is
+  /// known yet of the GPU's ceilings.
+  virtual void prepare_workload(const Task& task, const Binary* reference, bool calibrate) = 0;
   virtual bool idle() const = 0;
   virtual void submit(Candidate candidate) = 0;
-  /// Runs the finals of the group begun last, when idle. Only one that measures is asked to.
-  virtual void race(FinalsRequest request) = 0;
+  /// Runs the finals of the workload begun last, when idle. Only one that measures is asked to.
+  virtual void run_finals(FinalsRequest request) = 0;
   virtual std::optional<Evaluation> poll() = 0;
   /// Whether a candidate is being run, so that its end is worth waiting for: finals can take minutes.
   virtual bool running() const = 0;

@@ -11,7 +11,7 @@ namespace tiletune {
 
 namespace {
 
-/// Participants in the order of their tickets, so the leader before all others.
+/// Finalists in the order of their tickets, so the leader before all others.
 std::vector<const FinalTime*> sound_times(const FinalsMeasured& measured) {
   std::vector<const FinalTime*> times;
   for (const FinalTime& time : measured.times) {
@@ -24,8 +24,8 @@ std::vector<const FinalTime*> sound_times(const FinalsMeasured& measured) {
 
 FinalsStatistics statistics_of(const FinalRows& finals) {
   FinalsSamples samples;
-  for (const FinalRow& final_row : finals.participants)
-    samples.participants.push_back(final_row.time->timing->times_us);
+  for (const FinalRow& final_row : finals.finalists)
+    samples.finalists.push_back(final_row.time->timing->times_us);
   for (const FinalRow& final_row : finals.baselines)
     samples.baselines.push_back(final_row.time->timing->times_us);
   if (finals.twin) samples.twin = finals.twin->time->timing->times_us;
@@ -46,44 +46,44 @@ void add_sustained(Trial& row, const Sustained& sustained, const Workload& workl
 /// Turns rows into those of their finals.
 class Rewriter {
  public:
-  Rewriter(const FinalsStatistics& statistics, const GpuCondition& condition, const Post& post,
-           const Stage& stage)
-      : statistics_(statistics), condition_(condition), post_(post), stage_(stage) {}
+  Rewriter(const FinalsStatistics& statistics, const GpuCondition& condition, const GpuSlot& slot,
+           const Task& task)
+      : statistics_(statistics), condition_(condition), slot_(slot), task_(task) {}
 
   void rewrite(FinalRow& final_row, const MedianInterval& interval) const {
     Trial& row = final_row.row;
     const FinalTime& time = *final_row.time;
-    const Workload& workload = stage_.instantiator.workload();
+    const Workload& workload = task_.instantiator.workload();
     if (!row.first_median_us) row.first_median_us = row.median_us;
     row.timed_in = "final";
-    row.gpu_uuid = post_.evaluator->target().uuid;
-    add_timing(row, *time.timing, workload, post_.evaluator->target());
+    row.gpu_uuid = slot_.evaluator->target().uuid;
+    add_timing(row, *time.timing, workload, slot_.evaluator->target());
     row.ci_low_us = interval.low_us;
     row.ci_high_us = interval.high_us;
     row.noise_floor_percent = statistics_.noise_floor_percent;
     add_condition(row, condition_);
     if (time.accuracy) add_accuracy(row, *time.accuracy);
     if (time.sustained) add_sustained(row, *time.sustained, workload);
-    add_roofline(row, stage_, post_.calibration);
+    add_roofline(row, task_, slot_.calibration);
   }
 
  private:
   const FinalsStatistics& statistics_;
   const GpuCondition& condition_;
-  const Post& post_;
-  const Stage& stage_;
+  const GpuSlot& slot_;
+  const Task& task_;
 };
 
 }  // namespace
 
-FinalRows collect_final_rows(const Database& database, const GroupFinals& finals,
+FinalRows collect_final_rows(const Database& database, const WorkloadFinals& finals,
                              const FinalsMeasured& measured, const std::vector<Trial>& baselines) {
   FinalRows rows;
   const FinalTime* twin = nullptr;
   for (const FinalTime* time : sound_times(measured)) {
     if (const Finalist* finalist = finals.finalist(time->ticket)) {
-      auto row = database.find(finalist->contender.key);
-      if (row && row->outcome == Outcome::ok) rows.participants.push_back({std::move(*row), time});
+      auto row = database.find(finalist->entry.key);
+      if (row && row->outcome == Outcome::ok) rows.finalists.push_back({std::move(*row), time});
     }
     if (time->ticket == 0 && time->name == "twin") twin = time;
     for (const Trial& baseline : baselines) {
@@ -92,15 +92,15 @@ FinalRows collect_final_rows(const Database& database, const GroupFinals& finals
     }
   }
   const bool led_by_original =
-      !rows.participants.empty() && rows.participants.front().row.key == finals.leader()->contender.key;
-  if (twin != nullptr && led_by_original) rows.twin = FinalRow{rows.participants.front().row, twin};
+      !rows.finalists.empty() && rows.finalists.front().row.key == finals.leader()->entry.key;
+  if (twin != nullptr && led_by_original) rows.twin = FinalRow{rows.finalists.front().row, twin};
   return rows;
 }
 
-std::vector<Trial> rows_with_final_times(FinalRows finals, const GpuCondition& condition, const Post& post,
-                                         const Stage& stage) {
+std::vector<Trial> rows_with_final_times(FinalRows finals, const GpuCondition& condition, const GpuSlot& slot,
+                                         const Task& task) {
   const FinalsStatistics statistics = statistics_of(finals);
-  const Rewriter rewriter(statistics, condition, post, stage);
+  const Rewriter rewriter(statistics, condition, slot, task);
   std::vector<Trial> rows;
   for (std::size_t i = 0; i < finals.baselines.size(); ++i) {
     rewriter.rewrite(finals.baselines[i], statistics.baselines[i]);
@@ -110,10 +110,10 @@ std::vector<Trial> rows_with_final_times(FinalRows finals, const GpuCondition& c
       rows.begin(), rows.end(), [](const Trial& a, const Trial& b) { return a.median_us < b.median_us; });
   std::optional<Trial> baseline;
   if (fastest != rows.end()) baseline = *fastest;
-  for (std::size_t i = 0; i < finals.participants.size(); ++i) {
-    rewriter.rewrite(finals.participants[i], statistics.participants[i]);
-    finals.participants[i].row.probability_near_best = statistics.probability_near_best[i];
-    rows.push_back(std::move(finals.participants[i].row));
+  for (std::size_t i = 0; i < finals.finalists.size(); ++i) {
+    rewriter.rewrite(finals.finalists[i], statistics.finalists[i]);
+    finals.finalists[i].row.probability_near_best = statistics.probability_near_best[i];
+    rows.push_back(std::move(finals.finalists[i].row));
   }
   if (finals.twin) {
     finals.twin->row = make_twin_trial(finals.twin->row);

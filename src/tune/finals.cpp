@@ -15,87 +15,87 @@ namespace tiletune {
 
 namespace {
 
-using State = GroupFinals::State;
+using State = WorkloadFinals::State;
 using Json = nlohmann::ordered_json;
 
 constexpr int kMostRepetitions = 4;
 /// Of the cubins in one request, which is one message; those of the fastest go first.
 constexpr std::size_t kMostRequestBytes = 2 * kMostCubinBytes;
 
-std::size_t group_of(const Lane& lane, const GroupFinals& finals) {
-  return static_cast<std::size_t>(&finals - lane.finals.data());
+std::size_t workload_of(const TaskQueue& queue, const WorkloadFinals& finals) {
+  return static_cast<std::size_t>(&finals - queue.finals.data());
 }
 
 /// The finals that a GPU runs.
-GroupFinals* finals_on(Lane& lane, const Post& post) {
-  const auto found = std::find_if(lane.finals.begin(), lane.finals.end(),
-                                  [&](const GroupFinals& finals) { return finals.post == &post; });
-  return found == lane.finals.end() ? nullptr : &*found;
+WorkloadFinals* finals_on(TaskQueue& queue, const GpuSlot& slot) {
+  const auto found = std::find_if(queue.finals.begin(), queue.finals.end(),
+                                  [&](const WorkloadFinals& finals) { return finals.slot == &slot; });
+  return found == queue.finals.end() ? nullptr : &*found;
 }
 
-FinalsRequest request_of(const GroupFinals& finals) {
+FinalsRequest request_of(const WorkloadFinals& finals) {
   FinalsRequest request;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < finals.finalists.size(); ++i) {
     const Finalist& finalist = finals.finalists[i];
     if (finalist.fault) continue;
-    bytes += finalist.contender.binary->cubin.size();
+    bytes += finalist.entry.binary->cubin.size();
     if (bytes > kMostRequestBytes) break;
-    request.participants.push_back(
-        measure_request(*finalist.contender.stage, finalist.instance, *finalist.contender.binary));
-    request.participants.back().ticket = i + 1;
+    request.finalists.push_back(
+        measure_request(*finalist.entry.task, finalist.instance, *finalist.entry.binary));
+    request.finalists.back().ticket = i + 1;
   }
   return request;
 }
 
-void free_post(Post& post, GroupFinals& finals) {
-  post.for_finals = false;
-  finals.post = nullptr;
+void free_slot(GpuSlot& slot, WorkloadFinals& finals) {
+  slot.for_finals = false;
+  finals.slot = nullptr;
 }
 
 /// A GPU that lost its worker with them leaves them to others.
-bool can_run(const GroupFinals& finals, const Post& post, std::size_t group) {
-  return !post.retired && !post.failed_groups.contains(group) && finals.lost_on != &post;
+bool can_run(const WorkloadFinals& finals, const GpuSlot& slot, std::size_t workload) {
+  return !slot.retired && !slot.failed_workloads.contains(workload) && finals.lost_on != &slot;
 }
 
 }  // namespace
 
 Finals::Finals(SweepContext& sweep, Recorder& recorder) : sweep_(sweep), recorder_(recorder) {
   const bool wanted = sweep.spec.measure.finals.configurations > 0;
-  for (Lane& lane : sweep_.lanes) {
-    if (wanted && lane.posts.front().evaluator->measures()) continue;
-    for (GroupFinals& finals : lane.finals) finals.state = State::over;
+  for (TaskQueue& queue : sweep_.queues) {
+    if (wanted && queue.slots.front().evaluator->measures()) continue;
+    for (WorkloadFinals& finals : queue.finals) finals.state = State::over;
   }
 }
 
-void Finals::open_due(Lane& lane) {
-  for (std::size_t group = 0; group < lane.finals.size(); ++group) {
-    const bool pending = lane.finals[group].state == State::pending;
-    if (pending && !lane.is_open(group, sweep_.stopping)) open(lane, group);
+void Finals::open_due(TaskQueue& queue) {
+  for (std::size_t workload = 0; workload < queue.finals.size(); ++workload) {
+    const bool pending = queue.finals[workload].state == State::pending;
+    if (pending && !queue.is_open(workload, sweep_.stopping)) open(queue, workload);
   }
 }
 
-void Finals::open(Lane& lane, std::size_t group) {
-  GroupFinals& finals = lane.finals[group];
-  Selection selection = lane.standings.selection(group);
-  if (selection.contenders.empty() || is_done_before(lane, selection, group)) return close(lane, finals);
-  if (sweep_.summary.interrupted) return leave_out(lane, finals, "interrupted");
+void Finals::open(TaskQueue& queue, std::size_t workload) {
+  WorkloadFinals& finals = queue.finals[workload];
+  Selection selection = queue.standings.selection(workload);
+  if (selection.entries.empty() || is_done_before(queue, selection, workload)) return close(queue, finals);
+  if (sweep_.summary.interrupted) return leave_out(queue, finals, "interrupted");
   if (selection.cut) {
     sweep_.observer.on_note(fmt::format("the finals of {} take the fastest {} only: more are near the best",
-                                        lane.stage_of(group).problem.label(), selection.contenders.size()));
+                                        queue.task_of(workload).problem.label(), selection.entries.size()));
   }
-  gather(lane, finals, std::move(selection.contenders));
+  gather(queue, finals, std::move(selection.entries));
 }
 
-/// Finals that an earlier sweep held with the same participants, in the same way, and of whose group this one
+/// Finals that an earlier sweep held with the same finalists, in the same way, and of whose workload this one
 /// has measured nothing. That they ran the best back to back, which is not asked for now, does no harm.
-bool Finals::is_done_before(const Lane& lane, const Selection& selection, std::size_t group) const {
-  const std::vector<Contender>& contenders = selection.contenders;
-  const std::int64_t sweep_id = contenders.front().finals_of;
-  const bool same = std::all_of(contenders.begin(), contenders.end(),
-                                [&](const Contender& contender) { return contender.finals_of == sweep_id; });
-  if (sweep_id == 0 || !same || lane.measured_groups.contains(group)) return false;
-  const auto twin = sweep_.database.find(twin_key(contenders.front().key));
+bool Finals::is_done_before(const TaskQueue& queue, const Selection& selection, std::size_t workload) const {
+  const std::vector<StandingsEntry>& entries = selection.entries;
+  const std::int64_t sweep_id = entries.front().finals_of;
+  const bool same = std::all_of(entries.begin(), entries.end(),
+                                [&](const StandingsEntry& entry) { return entry.finals_of == sweep_id; });
+  if (sweep_id == 0 || !same || queue.measured_workloads.contains(workload)) return false;
+  const auto twin = sweep_.database.find(twin_key(entries.front().key));
   if (!twin || !held_as_wanted(twin->measure_policy)) return false;
   sweep_.database.mark_seen(twin->key, sweep_.summary.sweep_id);
   return true;
@@ -110,16 +110,17 @@ bool Finals::held_as_wanted(const std::string& policy) const {
 }
 
 /// Reused rows come without their binaries; the kernel cache has them.
-void Finals::gather(Lane& lane, GroupFinals& finals, std::vector<Contender> contenders) {
-  for (Contender& contender : contenders) {
+void Finals::gather(TaskQueue& queue, WorkloadFinals& finals, std::vector<StandingsEntry> entries) {
+  for (StandingsEntry& entry : entries) {
     Finalist finalist;
-    finalist.contender = std::move(contender);
-    const Stage& stage = *finalist.contender.stage;
-    instantiate(stage, finalist.contender.index, lane.target().model, finalist.instance);
-    if (!finalist.contender.binary) {
+    finalist.entry = std::move(entry);
+    const Task& task = *finalist.entry.task;
+    instantiate(task, finalist.entry.index, queue.target().model, finalist.instance);
+    if (!finalist.entry.binary) {
       finals.compiling[++sweep_.tickets] = finals.finalists.size();
-      sweep_.pool.submit(sweep_.tickets, make_compile_request(sweep_.spec.compile, *stage.source,
-                                                              finalist.instance, lane.target().architecture));
+      sweep_.pool.submit(sweep_.tickets,
+                         make_compile_request(sweep_.spec.compile, *task.source, finalist.instance,
+                                              queue.target().architecture));
     }
     finals.finalists.push_back(std::move(finalist));
   }
@@ -127,74 +128,74 @@ void Finals::gather(Lane& lane, GroupFinals& finals, std::vector<Contender> cont
 }
 
 bool Finals::take_compiled(std::uint64_t ticket, const Compiled& compiled) {
-  for (Lane& lane : sweep_.lanes) {
-    for (GroupFinals& finals : lane.finals) {
+  for (TaskQueue& queue : sweep_.queues) {
+    for (WorkloadFinals& finals : queue.finals) {
       const auto node = finals.compiling.extract(ticket);
       if (node.empty()) continue;
-      finals.finalists[node.mapped()].contender.binary = compiled.binary;
+      finals.finalists[node.mapped()].entry.binary = compiled.binary;
       if (!compiled.binary)
         sweep_.observer.on_note("a kernel is left out of the finals, it does not compile: " +
                                 compiled.reason);
       if (!finals.compiling.empty()) return true;
-      std::erase_if(finals.finalists, [](const Finalist& finalist) { return !finalist.contender.binary; });
+      std::erase_if(finals.finalists, [](const Finalist& finalist) { return !finalist.entry.binary; });
       finals.state = State::ready;
-      if (finals.finalists.empty()) leave_out(lane, finals, "no kernel compiles any more");
+      if (finals.finalists.empty()) leave_out(queue, finals, "no kernel compiles any more");
       return true;
     }
   }
   return false;
 }
 
-Finals::Call Finals::call(Lane& lane, const Post& post) {
-  open_due(lane);
-  for (GroupFinals& finals : lane.finals) {
+Finals::Call Finals::call(TaskQueue& queue, const GpuSlot& slot) {
+  open_due(queue);
+  for (WorkloadFinals& finals : queue.finals) {
     if (finals.state != State::compiling && finals.state != State::ready) continue;
-    const std::size_t group = group_of(lane, finals);
-    if (const auto why = lane.why_unmeasurable(group)) {
-      leave_out(lane, finals, *why);
+    const std::size_t workload = workload_of(queue, finals);
+    if (const auto why = queue.why_unmeasurable(workload)) {
+      leave_out(queue, finals, *why);
       continue;
     }
-    const auto can = [&](const Post& other) { return can_run(finals, other, group); };
-    if (std::none_of(lane.posts.begin(), lane.posts.end(), can)) finals.lost_on = nullptr;
-    const bool holds = post.group == group;
-    const bool another_holds = std::any_of(lane.posts.begin(), lane.posts.end(), [&](const Post& other) {
-      return &other != &post && other.group == group && can(other);
+    const auto can = [&](const GpuSlot& other) { return can_run(finals, other, workload); };
+    if (std::none_of(queue.slots.begin(), queue.slots.end(), can)) finals.lost_on = nullptr;
+    const bool holds = slot.workload == workload;
+    const bool another_holds = std::any_of(queue.slots.begin(), queue.slots.end(), [&](const GpuSlot& other) {
+      return &other != &slot && other.workload == workload && can(other);
     });
-    if (!can(post) || (!holds && another_holds)) continue;
-    if (finals.state == State::ready) return {Call::What::race, group};
-    if (holds) return {Call::What::wait, group};
+    if (!can(slot) || (!holds && another_holds)) continue;
+    if (finals.state == State::ready) return {Call::What::run, workload};
+    if (holds) return {Call::What::wait, workload};
   }
   return {};
 }
 
-void Finals::start(Lane& lane, Post& post, std::size_t group) {
-  GroupFinals& finals = lane.finals[group];
-  finals.state = State::racing;
-  finals.post = &post;
-  finals.begun = post.busy_since = Clock::now();
+void Finals::start(TaskQueue& queue, GpuSlot& slot, std::size_t workload) {
+  WorkloadFinals& finals = queue.finals[workload];
+  finals.state = State::running;
+  finals.slot = &slot;
+  finals.begun = slot.busy_since = Clock::now();
   finals.turns = 0;
-  post.for_finals = true;
+  slot.for_finals = true;
   FinalsRequest request = request_of(finals);
   const auto wanted =
       static_cast<std::size_t>(std::count_if(finals.finalists.begin(), finals.finalists.end(),
                                              [](const Finalist& finalist) { return !finalist.fault; }));
-  if (request.participants.size() < wanted) {
+  if (request.finalists.size() < wanted) {
     sweep_.observer.on_note(
         fmt::format("the finals of {} take the fastest {} of {} configurations only: their cubins exceed {} "
                     "together",
-                    lane.stage_of(group).problem.label(), request.participants.size(), wanted,
+                    queue.task_of(workload).problem.label(), request.finalists.size(), wanted,
                     human_bytes(kMostRequestBytes)));
   }
-  post.evaluator->race(std::move(request));
+  slot.evaluator->run_finals(std::move(request));
 }
 
-void Finals::take_turn(Lane& lane, const Post& post) {
-  if (GroupFinals* finals = finals_on(lane, post)) ++finals->turns;
+void Finals::take_turn(TaskQueue& queue, const GpuSlot& slot) {
+  if (WorkloadFinals* finals = finals_on(queue, slot)) ++finals->turns;
 }
 
-void Finals::finish(Lane& lane, Post& post, const FinalsMeasured& measured) {
-  GroupFinals& finals = *finals_on(lane, post);
-  free_post(post, finals);
+void Finals::finish(TaskQueue& queue, GpuSlot& slot, const FinalsMeasured& measured) {
+  WorkloadFinals& finals = *finals_on(queue, slot);
+  free_slot(slot, finals);
   sweep_.summary.finals_s += seconds_since(finals.begun);
   constexpr double kMillisecondsPerSecond = 1e3;
   sweep_.summary.gpu_s += measured.wall_ms / kMillisecondsPerSecond;
@@ -204,43 +205,43 @@ void Finals::finish(Lane& lane, Post& post, const FinalsMeasured& measured) {
     // Without enough memory it has no time here; that is not a fault.
     const bool went_well = time.outcome == Outcome::ok || time.outcome == Outcome::refused;
     if (finalist != nullptr && !went_well)
-      finalist->fault = Finalist::Fault{time.outcome, time.reason, &post};
+      finalist->fault = Finalist::Fault{time.outcome, time.reason, &slot};
   }
-  if (!find_implausible(lane, post, finals, measured))
-    return repeat(lane, finals, "a time contradicts the ceilings of an earlier sweep");
-  if (confirm_faults(lane, finals)) return;
+  if (!find_implausible(queue, slot, finals, measured))
+    return repeat(queue, finals, "a time contradicts the ceilings of an earlier sweep");
+  if (confirm_faults(queue, finals)) return;
   // The twin is a copy of the leader: one that is faulty says nothing of the noise.
-  if (leader->fault) return repeat(lane, finals, leader->fault->reason);
-  record(lane, post, finals, measured);
+  if (leader->fault) return repeat(queue, finals, leader->fault->reason);
+  record(queue, slot, finals, measured);
   ++sweep_.summary.finals;
-  close(lane, finals);
+  close(queue, finals);
 }
 
-void Finals::lose(Lane& lane, Post& post, const FinalsLoss& loss) {
-  GroupFinals& finals = *finals_on(lane, post);
-  free_post(post, finals);
+void Finals::lose(TaskQueue& queue, GpuSlot& slot, const FinalsLoss& loss) {
+  WorkloadFinals& finals = *finals_on(queue, slot);
+  free_slot(slot, finals);
   sweep_.summary.finals_s += seconds_since(finals.begun);
-  finals.lost_on = &post;
+  finals.lost_on = &slot;
   Finalist* finalist = loss.blameless ? nullptr : finals.finalist(loss.ticket);
-  const bool another_decides = lane.others_can(post, group_of(lane, finals));
+  const bool another_decides = queue.others_can(slot, workload_of(queue, finals));
   if (finalist != nullptr && (std::exchange(finalist->suspect, true) || !another_decides))
-    finalist->fault = Finalist::Fault{loss.outcome, loss.reason, &post};
-  repeat(lane, finals, loss.reason);
+    finalist->fault = Finalist::Fault{loss.outcome, loss.reason, &slot};
+  repeat(queue, finals, loss.reason);
 }
 
 /// False where the ceilings have to be measured again first.
-bool Finals::find_implausible(const Lane& lane, Post& post, GroupFinals& finals,
+bool Finals::find_implausible(const TaskQueue& queue, GpuSlot& slot, WorkloadFinals& finals,
                               const FinalsMeasured& measured) const {
   for (const FinalTime& time : measured.times) {
     Finalist* finalist = finals.finalist(time.ticket);
     if (finalist == nullptr || finalist->fault || !time.timing) continue;
-    const Contender& contender = finalist->contender;
+    const StandingsEntry& entry = finalist->entry;
     const ClaimedTime claim{time.timing->median_us, time.timing->batch, sweep_.spec.measure.cache};
     const auto why =
-        implausibility(claim, *contender.stage, *contender.binary, lane.target().model, post.calibration);
+        implausibility(claim, *entry.task, *entry.binary, queue.target().model, slot.calibration);
     if (!why) continue;
-    if (post.drop_old_calibration()) return false;
-    finalist->fault = Finalist::Fault{Outcome::implausible, *why, &post};
+    if (slot.drop_old_calibration()) return false;
+    finalist->fault = Finalist::Fault{Outcome::implausible, *why, &slot};
   }
   return true;
 }
@@ -249,104 +250,105 @@ bool Finals::find_implausible(const Lane& lane, Post& post, GroupFinals& finals,
 /// end or are given up, as a GPU that is retired until then may have been the cause. What was screened out
 /// against a leader among them is tried again, and the finals are held after that; false where there is
 /// nothing to try.
-bool Finals::confirm_faults(Lane& lane, GroupFinals& finals) {
+bool Finals::confirm_faults(TaskQueue& queue, WorkloadFinals& finals) {
   std::vector<Screened> again;
   for (Finalist& finalist : finals.finalists) {
-    if (!finalist.fault || finalist.fault->post == nullptr || finalist.fault->post->retired) continue;
-    const Contender& contender = finalist.contender;
-    recorder_.disqualify(contender.key, finalist.fault->outcome, finalist.fault->reason);
-    finalist.fault->post = nullptr;
+    if (!finalist.fault || finalist.fault->slot == nullptr || finalist.fault->slot->retired) continue;
+    const StandingsEntry& entry = finalist.entry;
+    recorder_.disqualify(entry.key, finalist.fault->outcome, finalist.fault->reason);
+    finalist.fault->slot = nullptr;
     for (const Screened& screened :
-         lane.standings.disqualify(*contender.stage, contender.key, sweep_.spec.measure.screening))
+         queue.standings.disqualify(*entry.task, entry.key, sweep_.spec.measure.screening))
       again.push_back(screened);
   }
   if (again.empty() || sweep_.stopping) return false;
   sweep_.observer.on_note(fmt::format("{} of {} tried again: a leader was found to be faulty",
                                       counted(again.size(), "configuration"),
-                                      lane.stage_of(group_of(lane, finals)).problem.label()));
-  for (const Screened& screened : again) recorder_.try_again(lane, screened);
-  finals = GroupFinals{};
+                                      queue.task_of(workload_of(queue, finals)).problem.label()));
+  for (const Screened& screened : again) recorder_.try_again(queue, screened);
+  finals = WorkloadFinals{};
   return true;
 }
 
 /// Without those in which a fault was found.
-void Finals::repeat(Lane& lane, GroupFinals& finals, const std::string& why) {
+void Finals::repeat(TaskQueue& queue, WorkloadFinals& finals, const std::string& why) {
   finals.state = State::ready;
   const bool any_left = finals.leader() != nullptr;
   if (any_left && ++finals.repetitions <= kMostRepetitions) return;
-  if (confirm_faults(lane, finals)) return;
-  leave_out(lane, finals,
+  if (confirm_faults(queue, finals)) return;
+  leave_out(queue, finals,
             any_left ? fmt::format("started {} times; last error: {}", finals.repetitions, why) : why);
 }
 
-void Finals::release(Lane& lane, Post& post) {
-  post.for_finals = false;
-  if (GroupFinals* finals = finals_on(lane, post)) {
-    finals->post = nullptr;
+void Finals::release(TaskQueue& queue, GpuSlot& slot) {
+  slot.for_finals = false;
+  if (WorkloadFinals* finals = finals_on(queue, slot)) {
+    finals->slot = nullptr;
     finals->state = State::ready;
   }
-  for (GroupFinals& finals : lane.finals) {
-    // Participants of finals that another GPU is running are settled.
-    if (finals.state == State::racing) continue;
+  for (WorkloadFinals& finals : queue.finals) {
+    // Finalists of finals that another GPU is running are settled.
+    if (finals.state == State::running) continue;
     for (Finalist& finalist : finals.finalists) {
-      if (finalist.fault && finalist.fault->post == &post) finalist.fault.reset();
+      if (finalist.fault && finalist.fault->slot == &slot) finalist.fault.reset();
     }
   }
 }
 
-void Finals::record(Lane& lane, const Post& post, GroupFinals& finals, const FinalsMeasured& measured) {
-  FinalRows rows = collect_final_rows(sweep_.database, finals, measured, post.baselines);
-  if (rows.participants.empty()) return;
-  const Stage& stage = lane.stage_of(group_of(lane, finals));
-  std::vector<Trial> final_rows = rows_with_final_times(std::move(rows), measured.condition, post, stage);
+void Finals::record(TaskQueue& queue, const GpuSlot& slot, WorkloadFinals& finals,
+                    const FinalsMeasured& measured) {
+  FinalRows rows = collect_final_rows(sweep_.database, finals, measured, slot.baselines);
+  if (rows.finalists.empty()) return;
+  const Task& task = queue.task_of(workload_of(queue, finals));
+  std::vector<Trial> final_rows = rows_with_final_times(std::move(rows), measured.condition, slot, task);
   for (Trial& row : final_rows) {
     if (row.kind == "twin") row.measure_policy = finals_policy_text(sweep_.spec);
   }
   recorder_.record_finals(std::move(final_rows));
 }
 
-void Finals::leave_out(Lane& lane, GroupFinals& finals, const std::string& why) {
+void Finals::leave_out(TaskQueue& queue, WorkloadFinals& finals, const std::string& why) {
   ++sweep_.summary.finals_left_out;
   sweep_.observer.on_note(fmt::format("the finals of {} on {} are left out, and the first times stand: {}",
-                                      lane.stage_of(group_of(lane, finals)).problem.label(),
-                                      lane.target().name, why));
-  close(lane, finals);
+                                      queue.task_of(workload_of(queue, finals)).problem.label(),
+                                      queue.target().name, why));
+  close(queue, finals);
 }
 
-void Finals::close(Lane& lane, GroupFinals& finals) {
-  finals = GroupFinals{};
+void Finals::close(TaskQueue& queue, WorkloadFinals& finals) {
+  finals = WorkloadFinals{};
   finals.state = State::over;
-  lane.standings.forget(group_of(lane, finals));
+  queue.standings.forget(workload_of(queue, finals));
 }
 
-bool Finals::over(Lane& lane) {
-  open_due(lane);
-  for (GroupFinals& finals : lane.finals) {
-    if (finals.state == State::over || finals.state == State::racing) continue;
-    if (finals.state == State::pending && lane.alive()) continue;
+bool Finals::over(TaskQueue& queue) {
+  open_due(queue);
+  for (WorkloadFinals& finals : queue.finals) {
+    if (finals.state == State::over || finals.state == State::running) continue;
+    if (finals.state == State::pending && queue.alive()) continue;
     if (finals.state == State::pending)
-      close(lane, finals);
-    else if (!lane.alive())
-      leave_out(lane, finals, "no GPU is left");
+      close(queue, finals);
+    else if (!queue.alive())
+      leave_out(queue, finals, "no GPU is left");
     else if (sweep_.summary.interrupted)
-      leave_out(lane, finals, "interrupted");
+      leave_out(queue, finals, "interrupted");
   }
-  return std::all_of(lane.finals.begin(), lane.finals.end(),
-                     [](const GroupFinals& finals) { return finals.state == State::over; });
+  return std::all_of(queue.finals.begin(), queue.finals.end(),
+                     [](const WorkloadFinals& finals) { return finals.state == State::over; });
 }
 
 std::optional<ProgressState> Finals::progress() const {
-  for (Lane& lane : sweep_.lanes) {
-    for (const GroupFinals& finals : lane.finals) {
-      if (finals.state != State::racing) continue;
-      const auto racers = std::count_if(finals.finalists.begin(), finals.finalists.end(),
-                                        [](const Finalist& finalist) { return !finalist.fault; });
+  for (TaskQueue& queue : sweep_.queues) {
+    for (const WorkloadFinals& finals : queue.finals) {
+      if (finals.state != State::running) continue;
+      const auto finalists = std::count_if(finals.finalists.begin(), finals.finalists.end(),
+                                           [](const Finalist& finalist) { return !finalist.fault; });
       ProgressState state;
-      state.stage = "finals " + lane.stage_of(group_of(lane, finals)).problem.label();
+      state.task = "finals " + queue.task_of(workload_of(queue, finals)).problem.label();
       state.done = finals.turns;
       // The twin takes part too. Those that are given up early make it end before the total.
-      const std::size_t others = finals.post->baselines.size() + 1;
-      state.total = (static_cast<std::size_t>(racers) + others) *
+      const std::size_t others = finals.slot->baselines.size() + 1;
+      state.total = (static_cast<std::size_t>(finalists) + others) *
                     static_cast<std::uint64_t>(sweep_.spec.measure.finals.rounds);
       return state;
     }

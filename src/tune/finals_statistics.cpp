@@ -106,7 +106,7 @@ double noise_floor(std::vector<double> original, std::vector<double> twin, const
 
 std::size_t most_rounds(const FinalsSamples& samples) {
   std::size_t most = samples.twin.size();
-  for (const auto* list : {&samples.participants, &samples.baselines}) {
+  for (const auto* list : {&samples.finalists, &samples.baselines}) {
     for (const auto& series : *list) most = std::max(most, series.size());
   }
   return most;
@@ -118,16 +118,16 @@ FinalsStatistics finals_statistics(const FinalsSamples& samples, int draws, std:
   const std::vector<Draw> drawn = draw_rounds(most_rounds(samples), draws, seed);
   FinalsStatistics statistics;
   std::vector<std::vector<double>> medians;
-  for (const auto& participant : samples.participants) {
-    medians.push_back(Series(participant).medians(drawn));
-    statistics.participants.push_back(interval_of(medians.back()));
+  for (const auto& finalist : samples.finalists) {
+    medians.push_back(Series(finalist).medians(drawn));
+    statistics.finalists.push_back(interval_of(medians.back()));
   }
   for (const auto& baseline : samples.baselines)
     statistics.baselines.push_back(interval_of(Series(baseline).medians(drawn)));
   statistics.probability_near_best = near_best(medians, drawn.size());
   if (samples.twin.empty()) return statistics;
   statistics.twin = interval_of(Series(samples.twin).medians(drawn));
-  statistics.noise_floor_percent = noise_floor(samples.participants.front(), samples.twin, drawn);
+  statistics.noise_floor_percent = noise_floor(samples.finalists.front(), samples.twin, drawn);
   return statistics;
 }
 

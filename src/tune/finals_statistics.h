@@ -6,11 +6,11 @@
 
 namespace tiletune {
 
-/// The times of a group's finals, us: the sample i of each is of round i, and those that were given up early
-/// have fewer.
+/// The times of a workload's finals, us: the sample i of each is of round i, and those that were given up
+/// early have fewer.
 struct FinalsSamples {
-  std::vector<std::vector<double>> participants;  ///< at least one sample each; the leader first
-  std::vector<double> twin;                       ///< of the leader; may be empty
+  std::vector<std::vector<double>> finalists;  ///< at least one sample each; the leader first
+  std::vector<double> twin;                    ///< of the leader; may be empty
   std::vector<std::vector<double>> baselines;
 };
 
@@ -21,10 +21,10 @@ struct MedianInterval {
 
 /// What can be said of them.
 struct FinalsStatistics {
-  std::vector<MedianInterval> participants;  ///< 95%
+  std::vector<MedianInterval> finalists;  ///< 95%
   std::optional<MedianInterval> twin;
   std::vector<MedianInterval> baselines;
-  /// Of each participant: that it is within 1% of the best.
+  /// Of each finalist: that it is within 1% of the best.
   std::vector<double> probability_near_best;
   /// How far two copies of one kernel differ at most, with 95% confidence; without a twin none.
   std::optional<double> noise_floor_percent;

@@ -100,12 +100,12 @@ std::string IdentityFields::hex() const {
   return hasher.hex();
 }
 
-IdentityFields workload_identity(const Stage& stage) {
-  const Operation& operation = stage.spec->operation;
-  const Workload& workload = stage.instantiator.workload();
+IdentityFields workload_identity(const Task& task) {
+  const Operation& operation = task.spec->operation;
+  const Workload& workload = task.instantiator.workload();
   IdentityFields identity("workload 1");
-  identity.add("dimensions", settings_text(stage.problem.dimensions))
-      .add("leading", settings_text(stage.problem.leading))
+  identity.add("dimensions", settings_text(task.problem.dimensions))
+      .add("leading", settings_text(task.problem.leading))
       .add("options", settings_text(operation.options))
       .add("scalars", settings_text(operation.scalars))
       .add("buffers", buffers_text(workload))
@@ -113,7 +113,7 @@ IdentityFields workload_identity(const Stage& stage) {
       .add("accumulation", unless_zero(workload.accumulation));
   if (operation.reference_library)
     identity.add("reference_library", spelling(kLibraries, *operation.reference_library));
-  if (const auto& reference = stage.instantiator.reference())
+  if (const auto& reference = task.instantiator.reference())
     identity.add("reference_launch", reference_launch_text(*reference));
   return identity;
 }
@@ -134,7 +134,7 @@ IdentityFields policy_identity(const MeasurePolicy& policy, View view) {
   return identity;
 }
 
-IdentityFields measurement_identity(const TuneSpec& spec, const Stage& stage, const Target& target,
+IdentityFields measurement_identity(const TuneSpec& spec, const Task& task, const Target& target,
                                     const Instance& instance, const Trial& row,
                                     const std::string& reference) {
   const bool predicted = target.source == Source::predicted;
@@ -146,8 +146,8 @@ IdentityFields measurement_identity(const TuneSpec& spec, const Stage& stage, co
   }
   identity.add("launch", row.launch)
       .add("arguments", arguments_text(instance.arguments))
-      .add("workload", workload_identity(stage).hex())
-      .add("tolerance", fmt::format("{}", stage.spec->tolerance_factor))
+      .add("workload", workload_identity(task).hex())
+      .add("tolerance", fmt::format("{}", task.spec->tolerance_factor))
       .add("limits", limits_text(spec.limits))
       .add("kind", std::string(name(target.source)))
       .add("gpu", target.name)

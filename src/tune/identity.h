@@ -8,8 +8,8 @@
 #include "space/instance.h"
 #include "spec/tune_spec.h"
 #include "store/trial.h"
-#include "tune/stage.h"
 #include "tune/target.h"
+#include "tune/task.h"
 
 namespace tiletune {
 
@@ -32,9 +32,9 @@ class IdentityFields {
   std::vector<std::pair<std::string, std::string>> fields_;
 };
 
-/// What buffers, verification and error bound of a stage depend on, but for its reference kernel. Useful
+/// What buffers, verification and error bound of a task depend on, but for its reference kernel. Useful
 /// operations and traffic are no part of it: they describe the operation, and nothing is measured by them.
-IdentityFields workload_identity(const Stage& stage);
+IdentityFields workload_identity(const Task& task);
 
 /// How times are taken, as far as it is in force: what a policy switches off is left out, and so are the
 /// finals, which measure rows again.
@@ -45,7 +45,7 @@ IdentityFields policy_identity(const MeasurePolicy& policy, View view);
 /// one identity would be measured alike, whatever they are called. `row` says what is known of the kernel:
 /// its hash, or else what would be compiled. `reference` is the kernel_hash() of the operation's reference
 /// kernel; empty where it has none or nothing is measured.
-IdentityFields measurement_identity(const TuneSpec& spec, const Stage& stage, const Target& target,
+IdentityFields measurement_identity(const TuneSpec& spec, const Task& task, const Target& target,
                                     const Instance& instance, const Trial& row, const std::string& reference);
 
 /// Of the row of a kernel: template, parameters, compile options and measurement.

@@ -17,15 +17,15 @@ constexpr std::size_t kMostRows = 10000;
 
 class Inspection {
  public:
-  Inspection(const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
+  Inspection(const TuneSpec& spec, std::vector<Task>& tasks, const std::vector<Target>& targets,
              const CompilePoolOptions& compile, bool sass, const InspectionObserver& observer)
       : spec_(spec),
-        stages_(stages),
+        tasks_(tasks),
         targets_(targets),
-        pool_(with_folders(compile, spec, stages)),
+        pool_(with_folders(compile, spec, tasks)),
         sass_(sass),
         observer_(observer) {
-    for (const Stage& stage : stages_) total_ += stage.planned * targets_.size();
+    for (const Task& task : tasks_) total_ += task.planned * targets_.size();
   }
 
   bool step() {
@@ -61,7 +61,7 @@ class Inspection {
   struct Job {
     std::size_t row;  ///< counted from the first that was ever proposed
     std::size_t gpu;
-    const Stage* stage;
+    const Task* task;
   };
 
   void hand_over() {
@@ -72,32 +72,32 @@ class Inspection {
   Row& row_of(const Job& job) { return rows_[job.row - handed_over_]; }
 
   bool propose() {
-    while (next_stage_ < stages_.size() && stages_[next_stage_].proposed >= stages_[next_stage_].planned)
-      ++next_stage_;
-    exhausted_ = next_stage_ >= stages_.size();
+    while (next_task_ < tasks_.size() && tasks_[next_task_].proposed >= tasks_[next_task_].planned)
+      ++next_task_;
+    exhausted_ = next_task_ >= tasks_.size();
     if (exhausted_) return false;
-    Stage& stage = stages_[next_stage_];
+    Task& task = tasks_[next_task_];
     // All are shown in the space's order, and of some those that a sweep would try.
-    const bool shows_all = stage.planned == stage.space.size();
-    const auto index = shows_all ? std::optional(stage.proposed) : chosen_of(stage);
+    const bool shows_all = task.planned == task.space.size();
+    const auto index = shows_all ? std::optional(task.proposed) : chosen_of(task);
     if (!index) {
-      stage.planned = stage.proposed;
+      task.planned = task.proposed;
       return true;
     }
-    ++stage.proposed;
-    InspectedConfiguration result{stage.spec->name, stage.problem.label(),
-                                  stage.space.at(*index).named(*stage.spec),
+    ++task.proposed;
+    InspectedConfiguration result{task.spec->name, task.problem.label(),
+                                  task.space.at(*index).named(*task.spec),
                                   std::vector<InspectedOnGpu>(targets_.size())};
     rows_.push_back({std::move(result), targets_.size()});
     for (std::size_t gpu = 0; gpu < targets_.size(); ++gpu)
-      submit({handed_over_ + rows_.size() - 1, gpu, &stage}, *index);
+      submit({handed_over_ + rows_.size() - 1, gpu, &task}, *index);
     return true;
   }
 
-  /// What a sweep of this stage alone would try next, as far as that does not depend on times.
-  std::optional<std::uint64_t> chosen_of(const Stage& stage) {
-    if (stage.proposed == 0)
-      strategy_ = find_strategy(spec_.strategy).make({{&stage.space, stage.planned}}, spec_.strategy.seed);
+  /// What a sweep of this task alone would try next, as far as that does not depend on times.
+  std::optional<std::uint64_t> chosen_of(const Task& task) {
+    if (task.proposed == 0)
+      strategy_ = find_strategy(spec_.strategy).make({{&task.space, task.planned}}, spec_.strategy.seed);
     const std::vector<Choice> choices = strategy_->ask(1);
     if (choices.empty()) return std::nullopt;
     strategy_->tell(choices.front(), std::nullopt);
@@ -107,11 +107,11 @@ class Inspection {
   void submit(const Job& job, std::uint64_t index) {
     Instance& instance = row_of(job).result.gpus[job.gpu].instance;
     const Target& target = targets_[job.gpu];
-    std::string impossible = instantiate(*job.stage, index, target.model, instance);
+    std::string impossible = instantiate(*job.task, index, target.model, instance);
     if (impossible.empty()) impossible = admit_launch(target.model, instance).reason;
     if (!impossible.empty()) return complete(job, refused(row_of(job).result.gpus[job.gpu], impossible));
     pool_.submit(++tickets_,
-                 make_compile_request(spec_.compile, *job.stage->source, instance, target.architecture));
+                 make_compile_request(spec_.compile, *job.task->source, instance, target.architecture));
     jobs_.emplace(tickets_, job);
   }
 
@@ -157,7 +157,7 @@ class Inspection {
     try {
       const KernelCode code = read_kernel_code(binary);
       result.code = MachineCode{mix_of_loop(code), mix_of_kernel(code),
-                                predict(target.model, target.static_model, job.stage->instantiator.workload(),
+                                predict(target.model, target.static_model, job.task->instantiator.workload(),
                                         result.instance, binary, *result.occupancy)};
     } catch (const UserError& error) {
       return refused(std::move(result), error.what());
@@ -166,7 +166,7 @@ class Inspection {
   }
 
   const TuneSpec& spec_;
-  std::vector<Stage>& stages_;
+  std::vector<Task>& tasks_;
   const std::vector<Target>& targets_;
   CompilePool pool_;
   bool sass_;
@@ -175,8 +175,8 @@ class Inspection {
   std::size_t handed_over_ = 0;  ///< rows before the first of them
   std::unordered_map<std::uint64_t, Job> jobs_;
   std::uint64_t tickets_ = 0;
-  std::size_t next_stage_ = 0;
-  std::unique_ptr<Strategy> strategy_;  ///< of that stage
+  std::size_t next_task_ = 0;
+  std::unique_ptr<Strategy> strategy_;  ///< of that task
   bool exhausted_ = false;
   bool idle_ = true;  ///< nothing had finished at the last step
   std::size_t done_ = 0;
@@ -185,9 +185,9 @@ class Inspection {
 
 }  // namespace
 
-void inspect_stages(const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
-                    const CompilePoolOptions& compile, bool sass, const InspectionObserver& observer) {
-  Inspection inspection(spec, stages, targets, compile, sass, observer);
+void inspect_tasks(const TuneSpec& spec, std::vector<Task>& tasks, const std::vector<Target>& targets,
+                   const CompilePoolOptions& compile, bool sass, const InspectionObserver& observer) {
+  Inspection inspection(spec, tasks, targets, compile, sass, observer);
   while (inspection.step() && !observer.interrupted()) inspection.wait();
   inspection.hand_over_the_rest();
 }

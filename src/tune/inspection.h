@@ -11,8 +11,8 @@
 #include "inspect/occupancy.h"
 #include "inspect/predict.h"
 #include "inspect/resources.h"
-#include "tune/stage.h"
 #include "tune/target.h"
+#include "tune/task.h"
 
 namespace tiletune {
 
@@ -43,16 +43,16 @@ struct InspectedConfiguration {
 
 /// Who hears of an inspection.
 struct InspectionObserver {
-  std::function<void(const InspectedConfiguration&)> row;  ///< in the order of the stages' strategies
+  std::function<void(const InspectedConfiguration&)> row;  ///< in the order of the tasks' strategies
   std::function<void(std::size_t done, std::size_t total)> progress;  ///< compilations
   Stop interrupted;                                                   ///< whether to stop early
 };
 
-/// Compiles every configuration of the stages for every target, on all cores, and reads its resources, with
+/// Compiles every configuration of the tasks for every target, on all cores, and reads its resources, with
 /// `sass` its machine code as well. A row
 /// is handed over as soon as it and all before it are complete, and not kept; when interrupted, so are those
 /// behind one that is not.
-void inspect_stages(const TuneSpec& spec, std::vector<Stage>& stages, const std::vector<Target>& targets,
-                    const CompilePoolOptions& compile, bool sass, const InspectionObserver& observer);
+void inspect_tasks(const TuneSpec& spec, std::vector<Task>& tasks, const std::vector<Target>& targets,
+                   const CompilePoolOptions& compile, bool sass, const InspectionObserver& observer);
 
 }  // namespace tiletune

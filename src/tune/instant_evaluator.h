@@ -13,7 +13,7 @@ class InstantEvaluator : public Evaluator {
   explicit InstantEvaluator(Target target) : target_(std::move(target)) {}
 
   const Target& target() const override { return target_; }
-  void begin_group(const Stage& /*stage*/, const Binary* /*reference*/, bool /*calibrate*/) override {}
+  void prepare_workload(const Task& /*task*/, const Binary* /*reference*/, bool /*calibrate*/) override {}
   bool idle() const override { return !answer_; }
   bool running() const override { return answer_.has_value(); }
   int fd() const override { return -1; }

@@ -12,11 +12,11 @@ namespace tiletune {
 
 namespace {
 
-/// Compiled candidates of a fleet that may wait for its evaluators; bounds memory and how far compiling runs
-/// ahead.
+/// Compiled candidates of a set of GPUs that may wait for its evaluators; bounds memory and how far compiling
+/// runs ahead.
 constexpr std::size_t kMostReady = 256;
 /// Where nothing is compiled there is nothing to run ahead with.
-std::size_t most_ready(const Lane& lane) { return lane.compiles() ? kMostReady : 1; }
+std::size_t most_ready(const TaskQueue& queue) { return queue.compiles() ? kMostReady : 1; }
 /// Proposals between two looks at the workers and at Ctrl-C, when all of them are reused.
 constexpr int kMostProposals = 256;
 
@@ -40,50 +40,50 @@ bool files_hold(DependencyCheck& check, const KernelSource& source, const std::s
 
 }  // namespace
 
-void name_row(const TuneSpec& spec, const Lane& lane, Candidate& candidate) {
-  const Stage& stage = *candidate.stage;
-  const bool measures = lane.posts.front().evaluator->measures();
+void name_row(const TuneSpec& spec, const TaskQueue& queue, Candidate& candidate) {
+  const Task& task = *candidate.task;
+  const bool measures = queue.slots.front().evaluator->measures();
   const IdentityFields measurement = measurement_identity(
-      spec, stage, lane.target(), candidate.instance, candidate.trial, measures ? stage.reference_hash : "");
+      spec, task, queue.target(), candidate.instance, candidate.trial, measures ? task.reference_hash : "");
   candidate.trial.measurement = measurement.hex();
   candidate.trial.key = row_identity(candidate.trial, measurement).hex();
 }
 
 void Intake::prepare_references() {
-  for (Lane& lane : sweep_.lanes) {
-    if (!lane.posts.front().evaluator->measures()) continue;
-    for (const Stage& stage : lane.stages()) {
-      if (!stage.reference_source) continue;
-      const auto [entry, is_new] = lane.references.try_emplace(stage.group);
+  for (TaskQueue& queue : sweep_.queues) {
+    if (!queue.slots.front().evaluator->measures()) continue;
+    for (const Task& task : queue.tasks()) {
+      if (!task.reference_source) continue;
+      const auto [entry, is_new] = queue.references.try_emplace(task.workload);
       if (!is_new) continue;
       entry->second.ticket = ++sweep_.tickets;
-      sweep_.pool.submit(sweep_.tickets, reference_request(sweep_.spec, stage, lane.target().architecture));
+      sweep_.pool.submit(sweep_.tickets, reference_request(sweep_.spec, task, queue.target().architecture));
     }
   }
 }
 
 /// A kernel that is measured has no complete key before its reference kernel is compiled.
-bool Intake::is_known(Lane& lane, const Candidate& candidate) {
-  const Stage& stage = *candidate.stage;
-  const bool waits = lane.posts.front().evaluator->measures() && stage.reference_source &&
-                     stage.reference_hash.empty() && !candidate.trial.kernel_hash.empty();
-  return !waits && recorder_.is_known(lane, candidate);
+bool Intake::is_known(TaskQueue& queue, const Candidate& candidate) {
+  const Task& task = *candidate.task;
+  const bool waits = queue.slots.front().evaluator->measures() && task.reference_source &&
+                     task.reference_hash.empty() && !candidate.trial.kernel_hash.empty();
+  return !waits && recorder_.is_known(queue, candidate);
 }
 
 std::size_t Intake::compiling() const {
   std::size_t count = 0;
-  for (const Lane& lane : sweep_.lanes) count += lane.compiling.size();
+  for (const TaskQueue& queue : sweep_.queues) count += queue.compiling.size();
   return count;
 }
 
-/// The lane that is nearest to having nothing to measure.
-Lane* Intake::hungriest() {
-  Lane* hungriest = nullptr;
-  const auto supplies = [](const Lane& lane) { return lane.compiling.size() + lane.ready.size(); };
-  for (Lane& lane : sweep_.lanes) {
-    const bool wants =
-        lane.alive() && lane.ready.size() < most_ready(lane) && lane.has_proposals() && !lane.is_waiting();
-    if (wants && (hungriest == nullptr || supplies(lane) < supplies(*hungriest))) hungriest = &lane;
+/// The queue that is nearest to having nothing to measure.
+TaskQueue* Intake::hungriest() {
+  TaskQueue* hungriest = nullptr;
+  const auto supplies = [](const TaskQueue& queue) { return queue.compiling.size() + queue.ready.size(); };
+  for (TaskQueue& queue : sweep_.queues) {
+    const bool wants = queue.alive() && queue.ready.size() < most_ready(queue) && queue.has_proposals() &&
+                       !queue.is_waiting();
+    if (wants && (hungriest == nullptr || supplies(queue) < supplies(*hungriest))) hungriest = &queue;
   }
   return hungriest;
 }
@@ -92,41 +92,41 @@ void Intake::propose() {
   const std::size_t most_compiling = 4 * static_cast<std::size_t>(sweep_.pool.workers());
   for (int started = 0; started < kMostProposals; ++started) {
     if (sweep_.stopping || compiling() >= most_compiling) return;
-    Lane* lane = hungriest();
-    if (lane == nullptr) return;
-    const std::size_t room = lane->compiles() ? most_compiling - compiling() : 1;
-    if (const auto proposal = lane->propose(room)) start(*lane, *proposal);
+    TaskQueue* queue = hungriest();
+    if (queue == nullptr) return;
+    const std::size_t room = queue->compiles() ? most_compiling - compiling() : 1;
+    if (const auto proposal = queue->propose(room)) start(*queue, *proposal);
   }
 }
 
-void Intake::start(Lane& lane, const Proposal& proposal) {
+void Intake::start(TaskQueue& queue, const Proposal& proposal) {
   Candidate candidate;
-  candidate.stage = proposal.stage;
+  candidate.task = proposal.task;
   candidate.index = proposal.index;
   candidate.deferred = proposal.deferred;
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
-  if (!lane.compiles()) return lane.ready.push_back(std::move(candidate));
-  const Target& target = lane.target();
+  if (!queue.compiles()) return queue.ready.push_back(std::move(candidate));
+  const Target& target = queue.target();
   const std::string impossible =
-      instantiate(*proposal.stage, proposal.index, target.model, candidate.instance);
-  CompileRequest request = make_compile_request(sweep_.spec.compile, *proposal.stage->source,
+      instantiate(*proposal.task, proposal.index, target.model, candidate.instance);
+  CompileRequest request = make_compile_request(sweep_.spec.compile, *proposal.task->source,
                                                 candidate.instance, target.architecture);
-  candidate.trial = make_trial(sweep_.spec, *proposal.stage, target, candidate.instance, request);
+  candidate.trial = make_trial(sweep_.spec, *proposal.task, target, candidate.instance, request);
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
-  name_row(sweep_.spec, lane, candidate);
-  if (!impossible.empty()) return recorder_.refuse(lane, std::move(candidate), impossible);
+  name_row(sweep_.spec, queue, candidate);
+  if (!impossible.empty()) return recorder_.refuse(queue, std::move(candidate), impossible);
   const Admission admission = admit_launch(target.model, candidate.instance);
   if (!admission.admitted) {
     add_admission(candidate.trial, admission);
-    return recorder_.record(lane, std::move(candidate));
+    return recorder_.record(queue, std::move(candidate));
   }
   if (recognise(request, candidate.trial)) {
-    name_row(sweep_.spec, lane, candidate);
-    if (recorder_.is_known(lane, candidate)) return;
+    name_row(sweep_.spec, queue, candidate);
+    if (recorder_.is_known(queue, candidate)) return;
   }
   const std::uint64_t ticket = ++sweep_.tickets;
   sweep_.pool.submit(ticket, std::move(request));
-  lane.compiling.emplace(ticket, std::move(candidate));
+  queue.compiling.emplace(ticket, std::move(candidate));
 }
 
 /// Fills in what a source was compiled into, if that is known; false when it has to be compiled to be told.
@@ -146,25 +146,25 @@ bool Intake::recognise(const CompileRequest& request, Trial& row) {
 }
 
 bool Intake::admit(std::uint64_t ticket, const Compiled& compiled) {
-  for (Lane& lane : sweep_.lanes) {
-    auto node = lane.compiling.extract(ticket);
+  for (TaskQueue& queue : sweep_.queues) {
+    auto node = queue.compiling.extract(ticket);
     if (node.empty()) continue;
-    if (!sweep_.stopping) admit(lane, std::move(node.mapped()), compiled);
+    if (!sweep_.stopping) admit(queue, std::move(node.mapped()), compiled);
     return true;
   }
   return false;
 }
 
-void Intake::admit(Lane& lane, Candidate candidate, const Compiled& compiled) {
+void Intake::admit(TaskQueue& queue, Candidate candidate, const Compiled& compiled) {
   Trial& row = candidate.trial;
   row.included_files = files_text(compiled.dependencies);
   row.kernel_hash.clear();
-  name_row(sweep_.spec, lane, candidate);  // as which it stays if it will not run
+  name_row(sweep_.spec, queue, candidate);  // as which it stays if it will not run
   if (compiled.outcome != Outcome::ok) {
-    if (recorder_.is_known(lane, candidate)) return;
+    if (recorder_.is_known(queue, candidate)) return;
     row.outcome = compiled.outcome;
     row.reason = compiled.reason;
-    return recorder_.record(lane, std::move(candidate));
+    return recorder_.record(queue, std::move(candidate));
   }
   candidate.binary = compiled.binary;
   row.compile_ms = compiled.binary->compile_ms;
@@ -172,17 +172,17 @@ void Intake::admit(Lane& lane, Candidate candidate, const Compiled& compiled) {
     candidate.resources = read_resources(*compiled.binary);
     row.kernel_hash = kernel_hash(compiled.binary->cubin, compiled.binary->kernel_symbol);
   } catch (const UserError& error) {
-    return recorder_.refuse(lane, std::move(candidate), error.what());
+    return recorder_.refuse(queue, std::move(candidate), error.what());
   }
   add_resources(row, candidate.resources, candidate.instance);
   const Admission admission =
-      admit_binary(lane.target().model, candidate.instance, candidate.resources, sweep_.spec.limits);
+      admit_binary(queue.target().model, candidate.instance, candidate.resources, sweep_.spec.limits);
   add_admission(row, admission);
-  if (!admission.admitted) return recorder_.record(lane, std::move(candidate));
-  name_row(sweep_.spec, lane, candidate);
-  if (is_known(lane, candidate)) return;
+  if (!admission.admitted) return recorder_.record(queue, std::move(candidate));
+  name_row(sweep_.spec, queue, candidate);
+  if (is_known(queue, candidate)) return;
   candidate.occupancy = *admission.occupancy;
-  lane.ready.push_back(std::move(candidate));
+  queue.ready.push_back(std::move(candidate));
 }
 
 }  // namespace tiletune

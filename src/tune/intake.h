@@ -6,10 +6,10 @@ namespace tiletune {
 
 /// Gives a candidate's row its key and measurement, as far as its kernel is known: by the hash of the
 /// compiled kernel, or else by what would be compiled. That of a kernel that is measured is complete once the
-/// reference kernel of its stage is compiled.
-void name_row(const TuneSpec& spec, const Lane& lane, Candidate& candidate);
+/// reference kernel of its task is compiled.
+void name_row(const TuneSpec& spec, const TaskQueue& queue, Candidate& candidate);
 
-/// Brings candidates to the lanes: proposes, finds what can be reused, compiles, admits.
+/// Brings candidates to the queues: proposes, finds what can be reused, compiles, admits.
 class Intake {
  public:
   Intake(SweepContext& sweep, Recorder& recorder) : sweep_(sweep), recorder_(recorder) {}
@@ -25,11 +25,11 @@ class Intake {
 
  private:
   std::size_t compiling() const;
-  Lane* hungriest();
-  void start(Lane& lane, const Proposal& proposal);
-  void admit(Lane& lane, Candidate candidate, const Compiled& compiled);
+  TaskQueue* hungriest();
+  void start(TaskQueue& queue, const Proposal& proposal);
+  void admit(TaskQueue& queue, Candidate candidate, const Compiled& compiled);
   bool recognise(const CompileRequest& request, Trial& row);
-  bool is_known(Lane& lane, const Candidate& candidate);
+  bool is_known(TaskQueue& queue, const Candidate& candidate);
 
   SweepContext& sweep_;
   Recorder& recorder_;

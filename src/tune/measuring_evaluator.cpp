@@ -24,11 +24,11 @@ class MeasuringEvaluator : public Evaluator {
 
   Clock::time_point deadline() const override { return restart_at_ ? *restart_at_ : client_->deadline(); }
 
-  void begin_group(const Stage& stage, const Binary* reference, bool calibrate) override {
-    group_ = &stage;
+  void prepare_workload(const Task& task, const Binary* reference, bool calibrate) override {
+    workload_ = &task;
     baselines_.clear();
-    group_prepared_ = false;
-    PrepareRequest request = prepare_request(spec_, stage, reference);
+    workload_prepared_ = false;
+    PrepareRequest request = prepare_request(spec_, task, reference);
     request.calibrate = calibrate;
     client_->prepare(std::move(request));
   }
@@ -39,7 +39,7 @@ class MeasuringEvaluator : public Evaluator {
     client_->prepare_again();
   }
 
-  void race(FinalsRequest request) override {
+  void run_finals(FinalsRequest request) override {
     finals_ = std::move(request);
     if (client_->ready()) return dispatch();
     client_->prepare_again();
@@ -56,14 +56,14 @@ class MeasuringEvaluator : public Evaluator {
       case GpuEvent::Kind::prepared:
         return prepared(event->prepared);
       case GpuEvent::Kind::prepare_failed:
-        return group_prepared_ ? restart_later(event->reason) : unusable(event->reason);
+        return workload_prepared_ ? restart_later(event->reason) : unusable(event->reason);
       case GpuEvent::Kind::measured:
         describe(event->measured);
         return finish_with_note(event->measured.condition);
       case GpuEvent::Kind::turn:
         return turn(event->ticket);
-      case GpuEvent::Kind::raced:
-        return raced(std::move(event->finals));
+      case GpuEvent::Kind::finals_measured:
+        return finals_measured(std::move(event->finals));
       case GpuEvent::Kind::lost:
         return lost(*event);
     }
@@ -82,7 +82,7 @@ class MeasuringEvaluator : public Evaluator {
   void dispatch() {
     dispatched_ = true;
     if (finals_) return client_->dispatch(*finals_);
-    MeasureRequest request = measure_request(*candidate_->stage, candidate_->instance, *candidate_->binary);
+    MeasureRequest request = measure_request(*candidate_->task, candidate_->instance, *candidate_->binary);
     request.ticket = ++ticket_;
     request.leader_us = candidate_->leader_us;
     client_->dispatch(request);
@@ -101,7 +101,7 @@ class MeasuringEvaluator : public Evaluator {
     return evaluation;
   }
 
-  Evaluation raced(FinalsMeasured finals) {
+  Evaluation finals_measured(FinalsMeasured finals) {
     finals_.reset();
     dispatched_ = false;
     Evaluation evaluation;
@@ -119,14 +119,14 @@ class MeasuringEvaluator : public Evaluator {
   }
 
   void describe(const Measured& measured) {
-    add_measured(candidate_->trial, measured, candidate_->stage->instantiator.workload(), target_);
+    add_measured(candidate_->trial, measured, candidate_->task->instantiator.workload(), target_);
     if (candidate_->leader_us) add_screening(candidate_->trial, *candidate_->leader_us);
     add_baseline(candidate_->trial, baselines_);
   }
 
   std::optional<Evaluation> prepared(const Prepared& prepared) {
     restarts_ = 0;
-    if (!std::exchange(group_prepared_, true)) return first_prepared(prepared);
+    if (!std::exchange(workload_prepared_, true)) return first_prepared(prepared);
     if (!candidate_ && !finals_) return std::nullopt;
     if (dispatched_) return finish();  // the GPU works without the candidate that its worker was lost with
     dispatch();
@@ -139,7 +139,7 @@ class MeasuringEvaluator : public Evaluator {
     evaluation.calibration = prepared.calibration;
     baselines_ = prepared.baselines;
     for (const MeasuredBaseline& baseline : baselines_) {
-      Trial trial = make_baseline_trial(spec_, *group_, target_, baseline);
+      Trial trial = make_baseline_trial(spec_, *workload_, target_, baseline);
       add_baseline(trial, baselines_);
       evaluation.baselines.push_back(std::move(trial));
     }
@@ -150,7 +150,7 @@ class MeasuringEvaluator : public Evaluator {
     if (finals_ && dispatched_) return lost_in_finals(event);
     const bool with_candidate = dispatched_ && candidate_->trial.outcome == Outcome::dispatched;
     if (with_candidate) return lost_with_candidate(event);
-    if (!group_prepared_ && !event.blameless && !event.while_opening) {
+    if (!workload_prepared_ && !event.blameless && !event.while_opening) {
       return unusable("the GPU worker was lost while it prepared the problem: " + event.reason);
     }
     return restart_later(event.reason);
@@ -212,10 +212,10 @@ class MeasuringEvaluator : public Evaluator {
   std::unique_ptr<GpuClient> client_;
   Target target_;
   Patience patience_;
-  const Stage* group_ = nullptr;
+  const Task* workload_ = nullptr;
   bool told_of_neighbours_ = false;
-  bool group_prepared_ = false;              ///< at least once
-  std::vector<MeasuredBaseline> baselines_;  ///< of the group
+  bool workload_prepared_ = false;           ///< at least once
+  std::vector<MeasuredBaseline> baselines_;  ///< of the workload
   std::optional<Candidate> candidate_;
   std::optional<FinalsRequest> finals_;  ///< and no candidate
   bool dispatched_ = false;              ///< the candidate, or the finals, have been sent to a worker

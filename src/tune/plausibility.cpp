@@ -61,14 +61,14 @@ double bytes_from_memory(const Workload& workload, const ClaimedTime& time, doub
 
 }  // namespace
 
-std::optional<std::string> implausibility(const ClaimedTime& time, const Stage& stage, const Binary& binary,
+std::optional<std::string> implausibility(const ClaimedTime& time, const Task& task, const Binary& binary,
                                           const GpuModel& gpu, const std::optional<Calibration>& ceilings) {
   if (!ceilings) return std::nullopt;
-  const Workload& workload = stage.instantiator.workload();
+  const Workload& workload = task.instantiator.workload();
   const auto contradicts = [&](const Need& need) { return time.median_us < (1 - kUncertainty) * need.us(); };
   const Need arithmetic{workload.flops, ceilings->ffma_tflops * kPerTera, "FLOP", "FLOP/s",
                         "FP32 multiply-adds reach"};
-  if (stage.spec->operation.bound == Ceiling::ffma && stage.spec->operation.accumulator == ElementType::f32 &&
+  if (task.spec->operation.bound == Ceiling::ffma && task.spec->operation.accumulator == ElementType::f32 &&
       contradicts(arithmetic) && calculates_in_fp32_alone(binary))
     return arithmetic.against(time.median_us);
   const Need memory{bytes_from_memory(workload, time, static_cast<double>(gpu.l2_bytes)),

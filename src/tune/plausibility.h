@@ -7,7 +7,7 @@
 #include "compile/binary.h"
 #include "inspect/gpu_model.h"
 #include "spec/tune_spec.h"
-#include "tune/stage.h"
+#include "tune/task.h"
 
 namespace tiletune {
 
@@ -26,7 +26,7 @@ struct ClaimedTime {
 /// FP32 but neither tensor nor half-precision instructions, whose rates are not measured. They are those that
 /// the template states: an algorithm that needs fewer, such as Strassen's, cannot be distinguished from a
 /// kernel that leaves work out. Of bytes only those count that the L2 cache cannot hold or have kept.
-std::optional<std::string> implausibility(const ClaimedTime& time, const Stage& stage, const Binary& binary,
+std::optional<std::string> implausibility(const ClaimedTime& time, const Task& task, const Binary& binary,
                                           const GpuModel& gpu, const std::optional<Calibration>& ceilings);
 
 }  // namespace tiletune

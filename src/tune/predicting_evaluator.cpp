@@ -14,12 +14,12 @@ class PredictingEvaluator : public InstantEvaluator {
   using InstantEvaluator::InstantEvaluator;
 
   bool measures() const override { return false; }
-  void race(FinalsRequest /*request*/) override {
+  void run_finals(FinalsRequest /*request*/) override {
     throw std::logic_error("a model gives the same answer every time");
   }
 
   void submit(Candidate candidate) override {
-    const Workload& workload = candidate.stage->instantiator.workload();
+    const Workload& workload = candidate.task->instantiator.workload();
     const Prediction prediction = predict(target().model, target().static_model, workload, candidate.instance,
                                           *candidate.binary, candidate.occupancy);
     Trial& trial = candidate.trial;

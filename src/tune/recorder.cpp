@@ -22,25 +22,25 @@ bool is_worth_keeping(Outcome outcome) {
 
 }  // namespace
 
-void Recorder::record(Lane& lane, Candidate candidate) {
+void Recorder::record(TaskQueue& queue, Candidate candidate) {
   Trial& row = candidate.trial;
   if (row.outcome == Outcome::compile_failed && sweep_.summary.outcomes.count(row.outcome) == 0)
-    sweep_.observer.on_note(fmt::format("{} does not compile: {}", candidate.stage->label(), row.reason));
+    sweep_.observer.on_note(fmt::format("{} does not compile: {}", candidate.task->label(), row.reason));
   row.recorded_at = utc_now();
   if (sweep_.options.keep_rows) keep({row});
-  count(lane, candidate, row);
+  count(queue, candidate, row);
   if (!row.measure_ms) return;
   constexpr double kMillisecondsPerSecond = 1e3;
   sweep_.summary.gpu_s += *row.measure_ms / kMillisecondsPerSecond;
   count_samples(row);
-  lane.measured_groups.insert(candidate.stage->group);
-  lane.standings.add(*candidate.stage, candidate.index, row, std::move(candidate.binary));
+  queue.measured_workloads.insert(candidate.task->workload);
+  queue.standings.add(*candidate.task, candidate.index, row, std::move(candidate.binary));
 }
 
-void Recorder::refuse(Lane& lane, Candidate candidate, const std::string& reason) {
+void Recorder::refuse(TaskQueue& queue, Candidate candidate, const std::string& reason) {
   candidate.trial.outcome = Outcome::refused;
   candidate.trial.reason = reason;
-  record(lane, std::move(candidate));
+  record(queue, std::move(candidate));
 }
 
 void Recorder::dispatch(Candidate& candidate) {
@@ -96,8 +96,8 @@ void Recorder::disqualify(const std::string& key, Outcome outcome, const std::st
   ++sweep_.summary.outcomes[outcome];
 }
 
-void Recorder::try_again(Lane& lane, const Screened& screened) {
-  lane.defer(screened.stage, screened.index);
+void Recorder::try_again(TaskQueue& queue, const Screened& screened) {
+  queue.defer(screened.task, screened.index);
   uncount(Outcome::screened_out);
   --sweep_.summary.finished;
   if (is_from_before(screened.sweep_id)) --sweep_.summary.reused;
@@ -114,64 +114,65 @@ void Recorder::count_samples(const Trial& row) {
   sweep_.summary.discarded_samples += row.discarded_samples.value_or(0);
 }
 
-bool Recorder::is_known(Lane& lane, const Candidate& candidate) {
+bool Recorder::is_known(TaskQueue& queue, const Candidate& candidate) {
   const std::int64_t this_sweep = sweep_.summary.sweep_id;
   auto row = sweep_.database.find(candidate.trial.key);
   const bool is_own = row.has_value();
-  if (!is_own && lane.posts.front().evaluator->measures() && !candidate.trial.kernel_hash.empty())
+  if (!is_own && queue.slots.front().evaluator->measures() && !candidate.trial.kernel_hash.empty())
     row = sweep_.database.find_measurement(candidate.trial.measurement);
   if (!row || (sweep_.options.remeasure && (is_own || row->sweep_id != this_sweep))) return false;
   const bool is_in_flight = row->outcome == Outcome::dispatched && !(is_own && row->sweep_id == this_sweep);
   // A faster leader may yet come, also of those that are known.
-  const bool may_be_fast = row->outcome == Outcome::screened_out && !is_still_too_slow(lane, candidate, *row);
+  const bool may_be_fast =
+      row->outcome == Outcome::screened_out && !is_still_too_slow(queue, candidate, *row);
   if ((is_in_flight || may_be_fast) && !candidate.deferred) {
-    lane.defer(candidate.stage, candidate.index);
+    queue.defer(candidate.task, candidate.index);
     return true;
   }
   if (may_be_fast || !is_worth_keeping(row->outcome)) return false;
   if (is_own) {
-    reuse(lane, candidate, *row);
+    reuse(queue, candidate, *row);
   } else {
-    share(lane, candidate, *row);
+    share(queue, candidate, *row);
   }
   return true;
 }
 
-bool Recorder::is_still_too_slow(const Lane& lane, const Candidate& candidate, const Trial& row) const {
-  const Leader* leader = lane.standings.leader(*candidate.stage);
+bool Recorder::is_still_too_slow(const TaskQueue& queue, const Candidate& candidate, const Trial& row) const {
+  const Leader* leader = queue.standings.leader(*candidate.task);
   if (leader == nullptr || !row.median_us) return false;
   return *row.median_us > sweep_.spec.measure.screening * leader->lowest_upper_us;
 }
 
-void Recorder::reuse(Lane& lane, const Candidate& candidate, const Trial& row) {
+void Recorder::reuse(TaskQueue& queue, const Candidate& candidate, const Trial& row) {
   sweep_.database.mark_seen(row.key, sweep_.summary.sweep_id);
-  see_baseline(lane, candidate, row);
+  see_baseline(queue, candidate, row);
   if (is_from_before(row.sweep_id)) ++sweep_.summary.reused;
-  count(lane, candidate, row);
-  if (row.shares.empty()) lane.standings.add(*candidate.stage, candidate.index, row, nullptr);
+  count(queue, candidate, row);
+  if (row.shares.empty()) queue.standings.add(*candidate.task, candidate.index, row, nullptr);
 }
 
-void Recorder::share(Lane& lane, const Candidate& candidate, const Trial& measured) {
+void Recorder::share(TaskQueue& queue, const Candidate& candidate, const Trial& measured) {
   const Trial row = make_sharing_trial(candidate.trial, measured);
   sweep_.database.record(row);
-  see_baseline(lane, candidate, row);
+  see_baseline(queue, candidate, row);
   ++sweep_.summary.shared;
-  count(lane, candidate, row);
+  count(queue, candidate, row);
 }
 
-void Recorder::see_baseline(Lane& lane, const Candidate& candidate, const Trial& row) {
-  if (lane.groups_with_baseline_seen.insert(candidate.stage->group).second)
+void Recorder::see_baseline(TaskQueue& queue, const Candidate& candidate, const Trial& row) {
+  if (queue.workloads_with_baseline_seen.insert(candidate.task->workload).second)
     sweep_.database.mark_baseline_seen(row, sweep_.summary.sweep_id);
 }
 
-void Recorder::count(Lane& lane, const Candidate& candidate, const Trial& row) {
+void Recorder::count(TaskQueue& queue, const Candidate& candidate, const Trial& row) {
   SweepSummary& summary = sweep_.summary;
   ++summary.finished;
   ++summary.outcomes[row.outcome];
   if (!row.warnings.empty()) ++summary.warned;
   const bool ran = row.outcome == Outcome::ok || row.outcome == Outcome::screened_out;
-  lane.tell(*candidate.stage, candidate.index, ran ? row.median_us : std::nullopt);
-  scoreboard_.add(*candidate.stage, row);
+  queue.tell(*candidate.task, candidate.index, ran ? row.median_us : std::nullopt);
+  scoreboard_.add(*candidate.task, row);
 }
 
 }  // namespace tiletune

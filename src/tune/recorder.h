@@ -15,8 +15,8 @@ class Recorder {
   explicit Recorder(SweepContext& sweep) : sweep_(sweep) {}
 
   /// The end of a candidate.
-  void record(Lane& lane, Candidate candidate);
-  void refuse(Lane& lane, Candidate candidate, const std::string& reason);
+  void record(TaskQueue& queue, Candidate candidate);
+  void refuse(TaskQueue& queue, Candidate candidate, const std::string& reason);
   /// Journals that a candidate is about to run.
   void dispatch(Candidate& candidate);
   void record_baseline(Trial baseline);
@@ -26,27 +26,27 @@ class Recorder {
   void disqualify(const std::string& key, Outcome outcome, const std::string& reason);
 
   /// A configuration that was screened out has to be measured after all.
-  void try_again(Lane& lane, const Screened& screened);
+  void try_again(TaskQueue& queue, const Screened& screened);
 
-  /// Takes the row of a candidate that is there already, or puts the candidate off to the end of its stage:
+  /// Takes the row of a candidate that is there already, or puts the candidate off to the end of its task:
   /// one that was being measured when another sweep ended abruptly may have been the end of the whole
   /// machine, or another sweep may be at it right now; and one that was screened out cannot be judged before
   /// a leader is known. The row of another configuration with the same measurement serves as well: the
   /// candidate gets a row that shares it. False when the candidate has to be tried.
-  bool is_known(Lane& lane, const Candidate& candidate);
+  bool is_known(TaskQueue& queue, const Candidate& candidate);
 
   const Scoreboard& scoreboard() const { return scoreboard_; }
 
  private:
   void keep(std::vector<Trial> rows);
-  void reuse(Lane& lane, const Candidate& candidate, const Trial& row);
-  void share(Lane& lane, const Candidate& candidate, const Trial& measured);
-  void see_baseline(Lane& lane, const Candidate& candidate, const Trial& row);
-  bool is_still_too_slow(const Lane& lane, const Candidate& candidate, const Trial& row) const;
+  void reuse(TaskQueue& queue, const Candidate& candidate, const Trial& row);
+  void share(TaskQueue& queue, const Candidate& candidate, const Trial& measured);
+  void see_baseline(TaskQueue& queue, const Candidate& candidate, const Trial& row);
+  bool is_still_too_slow(const TaskQueue& queue, const Candidate& candidate, const Trial& row) const;
   void stamp(Trial& row) const;
   bool is_from_before(std::int64_t sweep_id) const;
   void count_samples(const Trial& row);
-  void count(Lane& lane, const Candidate& candidate, const Trial& row);
+  void count(TaskQueue& queue, const Candidate& candidate, const Trial& row);
   void uncount(Outcome outcome);
 
   SweepContext& sweep_;

@@ -7,16 +7,16 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "spec/names.h"
-#include "tune/recorded_stage.h"
+#include "tune/recorded_task.h"
 
 namespace tiletune {
 
 namespace {
 
 /// Imported rows say nothing of conditions.
-std::string place_text(const RecordedStage& stage, Source source) {
-  const std::string text = stage.like().template_name + " " + stage.like().problem;
-  return source == Source::imported ? text : fmt::format("{} ({})", text, conditions_of(stage.like()));
+std::string place_text(const RecordedTask& task, Source source) {
+  const std::string text = task.like().template_name + " " + task.like().problem;
+  return source == Source::imported ? text : fmt::format("{} ({})", text, conditions_of(task.like()));
 }
 
 std::string named(const std::vector<std::string>& names) {
@@ -29,21 +29,21 @@ struct Fault {
   std::string remedy;
 };
 
-Fault fault_of(const RecordedStage& stage, const TemplateSpec& kernel, Source source) {
-  if (stage.place() == nullptr) return {"holds nothing of " + place_text(stage, source), ""};
-  const std::size_t listed = stage.place()->names.size() - stage.unknown().size();
-  if (!stage.unlisted().empty()) {
-    const std::string missing = join(stage.unlisted(), ", ");
+Fault fault_of(const RecordedTask& task, const TemplateSpec& kernel, Source source) {
+  if (task.place() == nullptr) return {"holds nothing of " + place_text(task, source), ""};
+  const std::size_t listed = task.place()->names.size() - task.unknown().size();
+  if (!task.unlisted().empty()) {
+    const std::string missing = join(task.unlisted(), ", ");
     return {
         fmt::format("lists {} of the {} parameters of {}; without {}, which may have several values here, "
                     "its rows cannot be joined with configurations",
                     listed, kernel.parameters.size(), kernel.name, missing),
         fmt::format("In {}, leave {} only the value that was recorded.", kernel.where.file, missing)};
   }
-  if (!stage.unknown().empty()) {
+  if (!task.unknown().empty()) {
     return {fmt::format("lists {}, which {} does not have here, so that its rows cannot be joined with "
                         "configurations",
-                        named(stage.unknown()), kernel.name),
+                        named(task.unknown()), kernel.name),
             "Add what is missing to the template's parameters."};
   }
   return {};
@@ -54,11 +54,11 @@ void add_note(Replay& replay, const std::string& note) {
     replay.notes.push_back(note);
 }
 
-void note_assumptions(Replay& replay, const RecordedStage& stage) {
-  const NamedValues granted = stage.taken_for_granted();
-  if (!stage.is_joined() || granted.empty()) return;
+void note_assumptions(Replay& replay, const RecordedTask& task) {
+  const NamedValues granted = task.taken_for_granted();
+  if (!task.is_joined() || granted.empty()) return;
   add_note(replay, fmt::format("the rows of {} do not list {}; they are taken to be of these values",
-                               stage.like().template_name, to_text(granted)));
+                               task.like().template_name, to_text(granted)));
 }
 
 [[noreturn]] void throw_not_joined(const std::vector<Fault>& faults, const TuneSpec& spec,
@@ -95,7 +95,7 @@ void leave_out_kernels(TuneSpec& spec) {
   }
 }
 
-Replay plan_replay(const TuneSpec& spec, const std::vector<Stage>& stages, const Recording& recording,
+Replay plan_replay(const TuneSpec& spec, const std::vector<Task>& tasks, const Recording& recording,
                    const Target& target, const std::string& file) {
   Replay replay;
   replay.file = file;
@@ -106,10 +106,10 @@ Replay plan_replay(const TuneSpec& spec, const std::vector<Stage>& stages, const
   replay.budget_s = spec.budget.seconds;
   replay.budget_evaluations = spec.budget.evaluations;
   std::vector<Fault> faults;
-  for (const Stage& stage : stages) {
-    const RecordedStage recorded(spec, stage, recording, target);
-    if (replay.problems.size() <= stage.group) replay.problems.resize(stage.group + 1);
-    ReplayedProblem& problem = replay.problems[stage.group];
+  for (const Task& task : tasks) {
+    const RecordedTask recorded(spec, task, recording, target);
+    if (replay.problems.size() <= task.workload) replay.problems.resize(task.workload + 1);
+    ReplayedProblem& problem = replay.problems[task.workload];
     problem.problem = recorded.like().problem;
     problem.conditions = conditions_of(recorded.like());
     if (const auto* place = recorded.place()) {
@@ -118,11 +118,11 @@ Replay plan_replay(const TuneSpec& spec, const std::vector<Stage>& stages, const
     }
     if (const auto fastest = recorded.fastest_us())
       problem.best_recorded_us = std::min(*fastest, problem.best_recorded_us.value_or(*fastest));
-    const Fault fault = fault_of(recorded, *stage.spec, replay.recorded_as);
+    const Fault fault = fault_of(recorded, *task.spec, replay.recorded_as);
     if (!fault.what.empty()) faults.push_back(fault);
     note_assumptions(replay, recorded);
   }
-  if (faults.size() == stages.size()) throw_not_joined(faults, spec, recording, file);
+  if (faults.size() == tasks.size()) throw_not_joined(faults, spec, recording, file);
   for (const Fault& fault : faults) add_note(replay, fmt::format("{} {}", file, fault.what));
   if (const std::size_t silent = recording.timed_without_costs(); spec.budget.seconds > 0 && silent > 0)
     add_note(

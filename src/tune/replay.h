@@ -10,7 +10,7 @@
 namespace tiletune {
 
 class Recording;
-struct Stage;
+struct Task;
 struct Target;
 struct TuneSpec;
 
@@ -56,10 +56,10 @@ struct Replay {
 /// T1 tuning problem lacks of these does not matter any more.
 void leave_out_kernels(TuneSpec& spec);
 
-/// A replay before its first evaluation: one problem per group of `stages`, in their order, each with what is
-/// recorded of it. `file` is the recording's. Throws UserError where the parameters of no stage are those of
-/// the recording, NothingToDo where it holds nothing of their templates, problems and conditions.
-Replay plan_replay(const TuneSpec& spec, const std::vector<Stage>& stages, const Recording& recording,
+/// A replay before its first evaluation: one problem per workload of `tasks`, in their order, each with what
+/// is recorded of it. `file` is the recording's. Throws UserError where the parameters of no task are those
+/// of the recording, NothingToDo where it holds nothing of their templates, problems and conditions.
+Replay plan_replay(const TuneSpec& spec, const std::vector<Task>& tasks, const Recording& recording,
                    const Target& target, const std::string& file);
 
 }  // namespace tiletune

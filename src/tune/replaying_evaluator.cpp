@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "tune/instant_evaluator.h"
-#include "tune/recorded_stage.h"
+#include "tune/recorded_task.h"
 #include "tune/replay.h"
 
 namespace tiletune {
@@ -36,13 +36,13 @@ class ReplayingEvaluator : public InstantEvaluator {
   bool measures() const override { return false; }
   bool needs_binaries() const override { return false; }
   std::optional<double> simulated_s() const override { return replay_.simulated_s(); }
-  void race(FinalsRequest /*request*/) override {
+  void run_finals(FinalsRequest /*request*/) override {
     throw std::logic_error("a recording gives the same answer every time");
   }
 
-  void begin_group(const Stage& stage, const Binary* /*reference*/, bool /*calibrate*/) override {
+  void prepare_workload(const Task& task, const Binary* /*reference*/, bool /*calibrate*/) override {
     Evaluation evaluation;
-    for (const std::int64_t id : recording_.baselines(stage_of(stage).like())) {
+    for (const std::int64_t id : recording_.baselines(task_of(task).like())) {
       replay_.rows.push_back(id);
       if (whole_rows_) mark_replayed(evaluation.baselines.emplace_back(recording_.row(id)));
     }
@@ -50,10 +50,10 @@ class ReplayingEvaluator : public InstantEvaluator {
   }
 
   void submit(Candidate candidate) override {
-    const Stage& stage = *candidate.stage;
-    ReplayedProblem& problem = replay_.problems.at(stage.group);
+    const Task& task = *candidate.task;
+    ReplayedProblem& problem = replay_.problems.at(task.workload);
     ++problem.evaluations;
-    if (const Recording::Entry* entry = stage_of(stage).find(candidate.index)) {
+    if (const Recording::Entry* entry = task_of(task).find(candidate.index)) {
       problem.simulated_s += cost_s(*entry);
       replay_.rows.push_back(entry->id);
       const bool improves =
@@ -61,7 +61,7 @@ class ReplayingEvaluator : public InstantEvaluator {
       if (whole_rows_ || improves) {
         answer_with(candidate.trial, recording_.row(entry->id));
       } else {
-        answer_with(candidate.trial, *entry, stage_of(stage).like());
+        answer_with(candidate.trial, *entry, task_of(task).like());
       }
       if (improves) note(problem, candidate.trial, entry->time_us);
     } else {
@@ -72,8 +72,8 @@ class ReplayingEvaluator : public InstantEvaluator {
   }
 
  private:
-  const RecordedStage& stage_of(const Stage& stage) {
-    return stages_.try_emplace(&stage, spec_, stage, recording_, target()).first->second;
+  const RecordedTask& task_of(const Task& task) {
+    return tasks_.try_emplace(&task, spec_, task, recording_, target()).first->second;
   }
 
   /// What a row does not say, or no clock could have said, is not known to have cost anything, but a compiler
@@ -106,11 +106,11 @@ class ReplayingEvaluator : public InstantEvaluator {
   void miss(Candidate& candidate) {
     Trial& row = candidate.trial;
     if (whole_rows_) {
-      const Stage& stage = *candidate.stage;
+      const Task& task = *candidate.task;
       const std::int64_t sweep = row.sweep_id;
-      row = stage_of(stage).like();
+      row = task_of(task).like();
       row.sweep_id = row.seen_in_sweep = sweep;
-      row.parameters = to_json(stage.space.at(candidate.index).named(*stage.spec)).dump();
+      row.parameters = to_json(task.space.at(candidate.index).named(*task.spec)).dump();
       Hasher hasher;
       for (const std::string* part :
            {&row.gpu, &row.template_name, &row.problem, &row.operation, &row.options, &row.element_types,
@@ -128,7 +128,7 @@ class ReplayingEvaluator : public InstantEvaluator {
   const Recording& recording_;
   Replay& replay_;
   bool whole_rows_;
-  std::unordered_map<const Stage*, RecordedStage> stages_;
+  std::unordered_map<const Task*, RecordedTask> tasks_;
 };
 
 }  // namespace

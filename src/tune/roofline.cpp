@@ -8,9 +8,9 @@ namespace {
 
 /// Kernels of this project multiply in the accumulator's type; libraries give narrower inputs to the tensor
 /// cores.
-bool multiplies_in_fp32(const Trial& trial, const Stage& stage) {
-  if (stage.spec->operation.accumulator != ElementType::f32) return false;
-  const auto& buffers = stage.spec->operation.buffers;
+bool multiplies_in_fp32(const Trial& trial, const Task& task) {
+  if (task.spec->operation.accumulator != ElementType::f32) return false;
+  const auto& buffers = task.spec->operation.buffers;
   return trial.kind != "baseline" || std::all_of(buffers.begin(), buffers.end(), [](const Buffer& buffer) {
            return buffer.type == ElementType::f32;
          });
@@ -18,12 +18,12 @@ bool multiplies_in_fp32(const Trial& trial, const Stage& stage) {
 
 }  // namespace
 
-void add_roofline(Trial& trial, const Stage& stage, const std::optional<Calibration>& ceilings) {
-  const Workload& workload = stage.instantiator.workload();
+void add_roofline(Trial& trial, const Task& task, const std::optional<Calibration>& ceilings) {
+  const Workload& workload = task.instantiator.workload();
   if (workload.flops > 0 && workload.bytes > 0) trial.arithmetic_intensity = workload.flops / workload.bytes;
   if (!ceilings || !trial.median_us) return;
-  const bool counts_flops = workload.flops > 0 && stage.spec->operation.bound == Ceiling::ffma;
-  if (counts_flops && !multiplies_in_fp32(trial, stage)) return;
+  const bool counts_flops = workload.flops > 0 && task.spec->operation.bound == Ceiling::ffma;
+  if (counts_flops && !multiplies_in_fp32(trial, task)) return;
   constexpr double kTeraPerMicrosecond = 1e6;
   constexpr double kGigaPerMicrosecond = 1e3;
   const auto time_us = [](double amount, double per_us) { return per_us > 0 ? amount / per_us : 0; };

@@ -2,7 +2,7 @@
 
 #include "measure/messages.h"
 #include "store/trial.h"
-#include "tune/stage.h"
+#include "tune/task.h"
 
 namespace tiletune {
 
@@ -10,6 +10,6 @@ namespace tiletune {
 /// bounds the row and what share of it the row reaches (Williams, Waterman and Patterson, Roofline, 2009).
 /// The ceiling of arithmetic is that of FP32 multiply-adds: with another accumulator, and for a library's
 /// product of narrower inputs, only a row without arithmetic is known to be bound by memory.
-void add_roofline(Trial& trial, const Stage& stage, const std::optional<Calibration>& ceilings);
+void add_roofline(Trial& trial, const Task& task, const std::optional<Calibration>& ceilings);
 
 }  // namespace tiletune

@@ -22,9 +22,9 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kSampling = "sampling";
 
 /// "f32" when all are alike, else "A:f16 B:f16 C:f32 accumulator:f32".
-std::string types_text(const Stage& stage) {
-  const auto& buffers = stage.instantiator.workload().buffers;
-  const ElementType accumulator = stage.spec->operation.accumulator;
+std::string types_text(const Task& task) {
+  const auto& buffers = task.instantiator.workload().buffers;
+  const ElementType accumulator = task.spec->operation.accumulator;
   if (std::all_of(buffers.begin(), buffers.end(), [&](const auto& b) { return b.type == accumulator; })) {
     return std::string(name(accumulator));
   }
@@ -77,15 +77,15 @@ std::string prediction_policy(const StaticModel& model) {
 }
 
 /// What rows of kernels and baselines have in common.
-Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& target) {
+Trial common_trial(const TuneSpec& spec, const Task& task, const Target& target) {
   Trial trial;
-  const Operation& operation = stage.spec->operation;
+  const Operation& operation = task.spec->operation;
   trial.operation = operation.name;
   trial.options = options_text(operation);
-  trial.dimensions = dimensions_json(stage.problem);
-  trial.problem = stage.problem.label();
+  trial.dimensions = dimensions_json(task.problem);
+  trial.problem = task.problem.label();
   trial.scalars = scalars_text(operation);
-  trial.element_types = types_text(stage);
+  trial.element_types = types_text(task);
   trial.source = target.source;
   trial.gpu = target.name;
   trial.gpu_uuid = target.uuid;
@@ -103,15 +103,15 @@ Trial common_trial(const TuneSpec& spec, const Stage& stage, const Target& targe
 
 }  // namespace
 
-Trial make_stage_trial(const TuneSpec& spec, const Stage& stage, const Target& target) {
-  Trial trial = common_trial(spec, stage, target);
-  trial.template_name = stage.spec->name;
+Trial make_task_trial(const TuneSpec& spec, const Task& task, const Target& target) {
+  Trial trial = common_trial(spec, task, target);
+  trial.template_name = task.spec->name;
   return trial;
 }
 
-Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target, const Instance& instance,
+Trial make_trial(const TuneSpec& spec, const Task& task, const Target& target, const Instance& instance,
                  const CompileRequest& request) {
-  Trial trial = make_stage_trial(spec, stage, target);
+  Trial trial = make_task_trial(spec, task, target);
   trial.parameters = to_json(instance.parameters).dump();
   trial.derived = to_json(instance.derived).dump();
   trial.kernel_expression = instance.kernel_expression;
@@ -123,9 +123,9 @@ Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
   return trial;
 }
 
-Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
+Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& target,
                           const MeasuredBaseline& baseline) {
-  Trial trial = common_trial(spec, stage, target);
+  Trial trial = common_trial(spec, task, target);
   trial.kind = "baseline";
   trial.template_name = baseline.name;
   trial.kernel_expression = baseline.kernel;
@@ -134,7 +134,7 @@ Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target
   trial.outcome = Outcome::ok;
   trial.relative_error = baseline.relative_error;
   trial.timed_in = kSampling;
-  add_timing(trial, baseline.timing, stage.instantiator.workload(), target);
+  add_timing(trial, baseline.timing, task.instantiator.workload(), target);
   add_throttling(trial);
   return trial;
 }

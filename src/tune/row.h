@@ -6,21 +6,21 @@
 #include "inspect/resources.h"
 #include "measure/messages.h"
 #include "store/trial.h"
-#include "tune/stage.h"
 #include "tune/target.h"
+#include "tune/task.h"
 
 namespace tiletune {
 
 /// The row of one configuration before anything is known of it: what it is and where it runs. It has no key
 /// yet.
-Trial make_trial(const TuneSpec& spec, const Stage& stage, const Target& target, const Instance& instance,
+Trial make_trial(const TuneSpec& spec, const Task& task, const Target& target, const Instance& instance,
                  const CompileRequest& request);
 
-/// What the rows of all configurations of a stage have in common.
-Trial make_stage_trial(const TuneSpec& spec, const Stage& stage, const Target& target);
+/// What the rows of all configurations of a task have in common.
+Trial make_task_trial(const TuneSpec& spec, const Task& task, const Target& target);
 
 /// The row of one of a problem's baselines.
-Trial make_baseline_trial(const TuneSpec& spec, const Stage& stage, const Target& target,
+Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& target,
                           const MeasuredBaseline& baseline);
 
 void add_resources(Trial& trial, const Resources& resources, const Instance& instance);

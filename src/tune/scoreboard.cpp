@@ -18,17 +18,17 @@ std::string best_text(const Trial& row) {
 
 }  // namespace
 
-void Scoreboard::add(const Stage& stage, const Trial& row) {
-  stage_ = stage.label();
+void Scoreboard::add(const Task& task, const Trial& row) {
+  task_ = task.label();
   place_ = row.gpu + " " + row.problem;
   if (row.outcome != Outcome::ok || !row.median_us) return;
   const auto [best, is_first] = best_.try_emplace(place_, Best{*row.median_us, best_text(row)});
   if (!is_first && *row.median_us < best->second.median_us) best->second = {*row.median_us, best_text(row)};
 }
 
-ProgressState Scoreboard::state(const Stage& first_stage) const {
+ProgressState Scoreboard::state(const Task& first_task) const {
   ProgressState state;
-  state.stage = stage_.empty() ? first_stage.label() : stage_;
+  state.task = task_.empty() ? first_task.label() : task_;
   if (const auto best = best_.find(place_); best != best_.end()) state.best = best->second.text;
   return state;
 }

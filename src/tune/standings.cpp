@@ -11,18 +11,17 @@ namespace {
 constexpr std::size_t kMostContenders = 100;
 constexpr const char* kFinal = "final";
 
-bool before(const Contender& a, const Contender& b) {
+bool before(const StandingsEntry& a, const StandingsEntry& b) {
   return std::tie(a.first_us, a.key) < std::tie(b.first_us, b.key);
 }
 
 }  // namespace
 
-void Standings::add(Stage& stage, std::uint64_t index, const Trial& row,
-                    std::shared_ptr<const Binary> binary) {
+void Standings::add(Task& task, std::uint64_t index, const Trial& row, std::shared_ptr<const Binary> binary) {
   if (row.source != Source::measured || !row.median_us) return;
   const bool finals_to_come = policy_.configurations > 0;
   if (finals_to_come && row.outcome == Outcome::screened_out)
-    screened_[scope(stage)].push_back({&stage, index, *row.median_us, row.sweep_id});
+    screened_[leader_key(task)].push_back({&task, index, *row.median_us, row.sweep_id});
   const bool ranks = row.outcome == Outcome::ok;
   const bool was_in_finals = row.timed_in == kFinal;
   if (!ranks && !was_in_finals) return;
@@ -30,34 +29,34 @@ void Standings::add(Stage& stage, std::uint64_t index, const Trial& row,
   const double upper_us = row.ci_high_us.value_or(*row.median_us);
   const Leader time{row.key, *row.median_us, upper_us,
                     std::min(upper_us, row.first_median_us.value_or(upper_us))};
-  if (ranks) lead(stage, time);
-  Contender contender{
-      &stage, index, row.key, first_us, time, ranks, was_in_finals ? row.sweep_id : 0, std::move(binary)};
-  std::vector<Contender>& entries = entries_[stage.group];
-  if (entries.size() > kMostContenders && before(entries.back(), contender)) return;
-  std::erase_if(entries, [&](const Contender& other) { return other.key == contender.key; });
-  entries.insert(std::upper_bound(entries.begin(), entries.end(), contender, before), std::move(contender));
+  if (ranks) lead(task, time);
+  StandingsEntry entry{
+      &task, index, row.key, first_us, time, ranks, was_in_finals ? row.sweep_id : 0, std::move(binary)};
+  std::vector<StandingsEntry>& entries = entries_[task.workload];
+  if (entries.size() > kMostContenders && before(entries.back(), entry)) return;
+  std::erase_if(entries, [&](const StandingsEntry& other) { return other.key == entry.key; });
+  entries.insert(std::upper_bound(entries.begin(), entries.end(), entry, before), std::move(entry));
   // One more than may take part shows that there are more. Those that may not take part now may when
   // a leader is disqualified.
   entries.resize(std::min(kMostContenders + 1, entries.size()));
 }
 
-void Standings::lead(const Stage& stage, const Leader& candidate) {
-  const auto [place, is_new] = leaders_.try_emplace(scope(stage), candidate);
+void Standings::lead(const Task& task, const Leader& candidate) {
+  const auto [place, is_new] = leaders_.try_emplace(leader_key(task), candidate);
   if (!is_new && candidate.median_us < place->second.median_us) place->second = candidate;
 }
 
-std::vector<Screened> Standings::disqualify(const Stage& stage, const std::string& key, double screening) {
-  std::vector<Contender>& entries = entries_[stage.group];
-  for (Contender& entry : entries) entry.ranks = entry.ranks && entry.key != key;
-  const auto led = leaders_.find(scope(stage));
+std::vector<Screened> Standings::disqualify(const Task& task, const std::string& key, double screening) {
+  std::vector<StandingsEntry>& entries = entries_[task.workload];
+  for (StandingsEntry& entry : entries) entry.ranks = entry.ranks && entry.key != key;
+  const auto led = leaders_.find(leader_key(task));
   if (led == leaders_.end() || led->second.key != key) return {};
   leaders_.erase(led);
-  for (const Contender& entry : entries) {
-    if (entry.ranks && scope(*entry.stage) == scope(stage)) lead(stage, entry.time);
+  for (const StandingsEntry& entry : entries) {
+    if (entry.ranks && leader_key(*entry.task) == leader_key(task)) lead(task, entry.time);
   }
-  const Leader* const now = leader(stage);
-  std::vector<Screened>& screened = screened_[scope(stage)];
+  const Leader* const now = leader(task);
+  std::vector<Screened>& screened = screened_[leader_key(task)];
   const auto again = std::stable_partition(screened.begin(), screened.end(), [&](const Screened& row) {
     return now != nullptr && row.median_us > screening * now->lowest_upper_us;
   });
@@ -66,36 +65,36 @@ std::vector<Screened> Standings::disqualify(const Stage& stage, const std::strin
   return released;
 }
 
-void Standings::forget(std::size_t group) {
-  entries_.erase(group);
-  std::erase_if(screened_, [&](const auto& entry) { return entry.first.first == group; });
+void Standings::forget(std::size_t workload) {
+  entries_.erase(workload);
+  std::erase_if(screened_, [&](const auto& entry) { return entry.first.first == workload; });
 }
 
-const Leader* Standings::leader(const Stage& stage) const {
-  const auto found = leaders_.find(scope(stage));
+const Leader* Standings::leader(const Task& task) const {
+  const auto found = leaders_.find(leader_key(task));
   return found == leaders_.end() ? nullptr : &found->second;
 }
 
 /// How many of the fastest the policy lets take part, those that do not rank included.
-std::size_t Standings::entitled(const std::vector<Contender>& entries) const {
+std::size_t Standings::entitled(const std::vector<StandingsEntry>& entries) const {
   const auto fastest =
       std::find_if(entries.begin(), entries.end(), [](const auto& entry) { return entry.ranks; });
   if (fastest == entries.end()) return entries.size();
   const double limit_us = fastest->first_us * (1 + policy_.within_percent / 100);
   const auto beyond = std::find_if(entries.begin(), entries.end(),
-                                   [&](const Contender& entry) { return entry.first_us > limit_us; });
+                                   [&](const StandingsEntry& entry) { return entry.first_us > limit_us; });
   return std::max(static_cast<std::size_t>(beyond - entries.begin()),
                   static_cast<std::size_t>(policy_.configurations));
 }
 
-Selection Standings::selection(std::size_t group) const {
+Selection Standings::selection(std::size_t workload) const {
   Selection selection;
-  const auto entries = entries_.find(group);
+  const auto entries = entries_.find(workload);
   if (entries == entries_.end()) return selection;
   const std::size_t entitled_to = std::min(entitled(entries->second), entries->second.size());
   selection.cut = entitled_to > kMostContenders;
   for (std::size_t i = 0; i < std::min(entitled_to, kMostContenders); ++i) {
-    if (entries->second[i].ranks) selection.contenders.push_back(entries->second[i]);
+    if (entries->second[i].ranks) selection.entries.push_back(entries->second[i]);
   }
   return selection;
 }

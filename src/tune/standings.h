@@ -10,7 +10,7 @@
 
 #include "compile/binary.h"
 #include "store/trial.h"
-#include "tune/stage.h"
+#include "tune/task.h"
 
 namespace tiletune {
 
@@ -24,10 +24,10 @@ struct Leader {
   double lowest_upper_us = 0;
 };
 
-/// A configuration that may take part in its group's finals.
-struct Contender {
-  Stage* stage = nullptr;
-  std::uint64_t index = 0;  ///< in the stage's space
+/// A configuration that may take part in its workload's finals.
+struct StandingsEntry {
+  Task* task = nullptr;
+  std::uint64_t index = 0;  ///< in the task's space
   std::string key;
   double first_us = 0;         ///< its median before any finals
   Leader time;                 ///< for as long as nobody is faster
@@ -38,21 +38,21 @@ struct Contender {
 
 /// A configuration that was given up as slower than its leader.
 struct Screened {
-  Stage* stage = nullptr;
-  std::uint64_t index = 0;  ///< in the stage's space
+  Task* task = nullptr;
+  std::uint64_t index = 0;  ///< in the task's space
   double median_us = 0;
   std::int64_t sweep_id = 0;  ///< the one that measured it
 };
 
-/// Who takes part in a group's finals.
+/// Who takes part in a workload's finals.
 struct Selection {
-  std::vector<Contender> contenders;  ///< all that rank, the leader first
-  bool cut = false;                   ///< the policy would let more take part
+  std::vector<StandingsEntry> entries;  ///< all that rank, the leader first
+  bool cut = false;                     ///< the policy would let more take part
 };
 
-/// The leaders of a lane's groups and those close to them. It is decided by the times before any finals, so
-/// that the finals of a sweep that is run again have the same participants. Keeps a bounded number of each
-/// group's rows, and until its finals are over all those that were screened out; without finals none of
+/// The leaders of a queue's workloads and those close to them. It is decided by the times before any finals,
+/// so that the finals of a sweep that is run again have the same finalists. Keeps a bounded number of each
+/// workload's rows, and until its finals are over all those that were screened out; without finals none of
 /// these.
 class Standings {
  public:
@@ -60,28 +60,28 @@ class Standings {
   Standings(const FinalsPolicy& policy, bool by_template) : policy_(policy), by_template_(by_template) {}
 
   /// Takes a row that was measured, in this sweep or before.
-  void add(Stage& stage, std::uint64_t index, const Trial& row, std::shared_ptr<const Binary> binary);
-  /// Whom a stage's configurations are screened against.
-  const Leader* leader(const Stage& stage) const;
-  Selection selection(std::size_t group) const;
-  /// A row of the stage was found to be faulty: whoever is the fastest without it leads. Returns those that
+  void add(Task& task, std::uint64_t index, const Trial& row, std::shared_ptr<const Binary> binary);
+  /// Whom a task's configurations are screened against.
+  const Leader* leader(const Task& task) const;
+  Selection selection(std::size_t workload) const;
+  /// A row of the task was found to be faulty: whoever is the fastest without it leads. Returns those that
   /// were screened out and would not be by a factor of `screening` now; they count as not tried.
-  std::vector<Screened> disqualify(const Stage& stage, const std::string& key, double screening);
-  /// Drops a group whose finals are over.
-  void forget(std::size_t group);
+  std::vector<Screened> disqualify(const Task& task, const std::string& key, double screening);
+  /// Drops a workload whose finals are over.
+  void forget(std::size_t workload);
 
  private:
-  using Scope = std::pair<std::size_t, const Stage*>;
+  using LeaderKey = std::pair<std::size_t, const Task*>;
 
-  Scope scope(const Stage& stage) const { return {stage.group, by_template_ ? &stage : nullptr}; }
-  void lead(const Stage& stage, const Leader& candidate);
-  std::size_t entitled(const std::vector<Contender>& entries) const;
+  LeaderKey leader_key(const Task& task) const { return {task.workload, by_template_ ? &task : nullptr}; }
+  void lead(const Task& task, const Leader& candidate);
+  std::size_t entitled(const std::vector<StandingsEntry>& entries) const;
 
   FinalsPolicy policy_;
   bool by_template_;
-  std::map<Scope, Leader> leaders_;
-  std::map<Scope, std::vector<Screened>> screened_;
-  std::map<std::size_t, std::vector<Contender>> entries_;  ///< by group, fastest first
+  std::map<LeaderKey, Leader> leaders_;
+  std::map<LeaderKey, std::vector<Screened>> screened_;
+  std::map<std::size_t, std::vector<StandingsEntry>> entries_;  ///< by workload, fastest first
 };
 
 }  // namespace tiletune

@@ -31,24 +31,24 @@ SweepRecord sweep_record(const SweepContext& sweep) {
   record.tiletune_version = kVersion;
   record.git_commit = git_commit(std::filesystem::absolute(sweep.spec.file).parent_path());
   record.host = host_name();
-  for (const Lane& lane : sweep.lanes) {
+  for (const TaskQueue& queue : sweep.queues) {
     if (!record.gpu.empty()) record.gpu += ", ";
-    if (lane.posts.size() > 1) record.gpu += fmt::format("{} x ", lane.posts.size());
-    record.gpu += lane.target().name;
+    if (queue.slots.size() > 1) record.gpu += fmt::format("{} x ", queue.slots.size());
+    record.gpu += queue.target().name;
   }
   return record;
 }
 
 class Sweep {
  public:
-  Sweep(const TuneSpec& spec, std::vector<Fleet>& fleets, Database& database, const SweepOptions& options,
+  Sweep(const TuneSpec& spec, std::vector<GpuSet>& gpu_sets, Database& database, const SweepOptions& options,
         SweepObserver& observer)
-      : sweep_(spec, fleets, database, options, observer) {}
+      : sweep_(spec, gpu_sets, database, options, observer) {}
 
   SweepSummary run() {
     sweep_.summary.sweep_id = sweep_.database.begin_sweep(sweep_record(sweep_));
-    for (Lane& lane : sweep_.lanes) {
-      for (const Stage& stage : lane.stages()) sweep_.summary.planned += stage.planned;
+    for (TaskQueue& queue : sweep_.queues) {
+      for (const Task& task : queue.tasks()) sweep_.summary.planned += task.planned;
     }
     try {
       if (sweep_.options.rows_per_commit > 1) writes_.emplace(sweep_.database);
@@ -71,7 +71,7 @@ class Sweep {
 
  private:
   void tell_of_old_rows() {
-    const bool measures = sweep_.lanes.front().posts.front().evaluator->measures();
+    const bool measures = sweep_.queues.front().slots.front().evaluator->measures();
     if (measures && sweep_.database.has_rows_without_source())
       sweep_.observer.on_note(
           "the database has rows of version 0.1, which cannot be recognised: they rank, and their "
@@ -84,8 +84,8 @@ class Sweep {
       if (intake_.admit(ticket, compiled) || finals_.take_compiled(ticket, compiled)) continue;
       dispatcher_.take_reference(ticket, compiled);
     }
-    for (Lane& lane : sweep_.lanes) {
-      for (Post& post : lane.posts) dispatcher_.attend(lane, post);
+    for (TaskQueue& queue : sweep_.queues) {
+      for (GpuSlot& slot : queue.slots) dispatcher_.attend(queue, slot);
     }
     commit_now_and_then();
     report();
@@ -111,9 +111,9 @@ class Sweep {
   bool done() {
     stop_early();
     if (sweep_.stopping) dispatcher_.abandon_preparations();
-    return std::all_of(sweep_.lanes.begin(), sweep_.lanes.end(), [&](Lane& lane) {
-      const bool through = sweep_.stopping || !lane.alive() || lane.exhausted();
-      return finals_.over(lane) && lane.idle() && through;
+    return std::all_of(sweep_.queues.begin(), sweep_.queues.end(), [&](TaskQueue& queue) {
+      const bool through = sweep_.stopping || !queue.alive() || queue.exhausted();
+      return finals_.over(queue) && queue.idle() && through;
     });
   }
 
@@ -127,18 +127,18 @@ class Sweep {
     summary.out_of_budget = sweep_.is_out_of_time();
     sweep_.stopping = summary.interrupted || summary.out_of_budget;
     if (!sweep_.stopping) return;
-    for (Lane& lane : sweep_.lanes) lane.ready.clear();
+    for (TaskQueue& queue : sweep_.queues) queue.ready.clear();
   }
 
   void report() {
-    const auto is_measuring = [](const Lane& lane) { return lane.is_measuring(); };
-    if (std::none_of(sweep_.lanes.begin(), sweep_.lanes.end(), is_measuring)) {
+    const auto is_measuring = [](const TaskQueue& queue) { return queue.is_measuring(); };
+    if (std::none_of(sweep_.queues.begin(), sweep_.queues.end(), is_measuring)) {
       if (const auto finals = finals_.progress()) return sweep_.observer.on_progress(*finals);
     }
-    ProgressState state = recorder_.scoreboard().state(sweep_.lanes.front().stages().front());
+    ProgressState state = recorder_.scoreboard().state(sweep_.queues.front().tasks().front());
     state.done = sweep_.summary.finished;
-    for (Lane& lane : sweep_.lanes) {
-      for (const Stage& stage : lane.stages()) state.total += stage.planned;
+    for (TaskQueue& queue : sweep_.queues) {
+      for (const Task& task : queue.tasks()) state.total += task.planned;
     }
     sweep_.observer.on_progress(state);
   }
@@ -148,11 +148,11 @@ class Sweep {
     if (intake_.is_starved()) return;
     std::vector<int> descriptors;
     auto due = Clock::time_point::max();
-    for (const Lane& lane : sweep_.lanes) {
-      for (const Post& post : lane.posts) {
-        if (post.retired) continue;
-        if (post.evaluator->fd() >= 0) descriptors.push_back(post.evaluator->fd());
-        due = std::min(due, post.evaluator->deadline());
+    for (const TaskQueue& queue : sweep_.queues) {
+      for (const GpuSlot& slot : queue.slots) {
+        if (slot.retired) continue;
+        if (slot.evaluator->fd() >= 0) descriptors.push_back(slot.evaluator->fd());
+        due = std::min(due, slot.evaluator->deadline());
       }
     }
     wait_for_work(sweep_.pool, descriptors, due);
@@ -169,9 +169,9 @@ class Sweep {
 
 }  // namespace
 
-SweepSummary run_sweep(const TuneSpec& spec, std::vector<Fleet>& fleets, Database& database,
+SweepSummary run_sweep(const TuneSpec& spec, std::vector<GpuSet>& gpu_sets, Database& database,
                        const SweepOptions& options, SweepObserver& observer) {
-  return Sweep(spec, fleets, database, options, observer).run();
+  return Sweep(spec, gpu_sets, database, options, observer).run();
 }
 
 }  // namespace tiletune

@@ -9,7 +9,7 @@
 #include "base/stop.h"
 #include "compile/pool.h"
 #include "store/database.h"
-#include "tune/fleet.h"
+#include "tune/gpu_set.h"
 #include "tune/progress.h"
 
 namespace tiletune {
@@ -51,7 +51,7 @@ struct SweepSummary {
   double compile_cpu_s = 0;
   double evaluate_s = 0;              ///< time the evaluators were busy, added up
   double gpu_s = 0;                   ///< of that, what candidates and finals took on the GPUs
-  std::uint64_t finals = 0;           ///< groups whose best were re-measured
+  std::uint64_t finals = 0;           ///< workloads whose best were re-measured
   std::uint64_t finals_left_out = 0;  ///< finals that were due and did not come to their end
   double finals_s = 0;
   std::int64_t discarded_samples = 0;  ///< because the GPU was throttled meanwhile
@@ -60,7 +60,7 @@ struct SweepSummary {
 /// The one loop: propose -> compile -> admit -> evaluate -> record. Single-threaded; compile workers and the
 /// GPU workers run beside it. Every row is committed as soon as it is known, unless the options say
 /// otherwise. Throws UserError when the database does not even take the sweep's record.
-SweepSummary run_sweep(const TuneSpec& spec, std::vector<Fleet>& fleets, Database& database,
+SweepSummary run_sweep(const TuneSpec& spec, std::vector<GpuSet>& gpu_sets, Database& database,
                        const SweepOptions& options, SweepObserver& observer);
 
 }  // namespace tiletune

@@ -127,7 +127,7 @@ TEST(Finals, OfAWiderSpaceTakeInWhatTheOldOnesHad) {
   const std::vector<Trial> kernels = kernels_of(sandbox);
   for (std::size_t i = 0; i < kSeats; ++i) {
     EXPECT_EQ(kernels[i].timed_in, "final");
-    EXPECT_EQ(kernels[i].sweep_id, 2) << "all of the best have raced each other";
+    EXPECT_EQ(kernels[i].sweep_id, 2) << "all of the best have finals_measured each other";
     EXPECT_NEAR(*kernels[i].median_us, *kernels[i].first_median_us * 0.99, 0.004 * *kernels[i].median_us);
   }
 }
@@ -135,7 +135,7 @@ TEST(Finals, OfAWiderSpaceTakeInWhatTheOldOnesHad) {
 TEST(Finals, ACrashBlamesTheParticipantWhoseTurnItWas) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(kConfigurations);
-  // In such modes tickets are places among the participants.
+  // In such modes tickets are places among the finalists.
   const Finished run = sandbox.run(measured_sweep(config, "finals_crash", 4));
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("ok 13, crashed 1"), std::string::npos) << run.out;

@@ -45,32 +45,32 @@ void require_same(const Scalar& a, const Scalar& b, std::string_view what) {
 }
 
 /// As a condition: whether all parts are true; none when one before the first false one has no result.
-std::optional<bool> all_true(const std::vector<Program>& parts, const Frame& frame) {
+std::optional<bool> all_true(const std::vector<Program>& parts, const Bindings& bindings) {
   for (const Program& part : parts) {
     Scalar result = unset_scalar();
     Fault fault;
-    if (!part.run(frame, result, fault)) return std::nullopt;
+    if (!part.run(bindings, result, fault)) return std::nullopt;
     if (!is_true(result)) return false;
   }
   return true;
 }
 
 void check(const ExprText& text, const SymbolTable& symbols, const std::vector<Value>& values) {
-  const Node tree = parse(text, symbols);
+  const SyntaxNode tree = parse(text, symbols);
   const Program program(text, symbols);
   std::vector<Scalar> slots;
   for (const Value& value : values) slots.push_back(to_scalar(value));
-  const Frame frame{slots, {}};
+  const Bindings bindings{slots, {}};
   Scalar result = unset_scalar();
   Fault fault;
-  const bool known = program.run(frame, result, fault);
+  const bool known = program.run(bindings, result, fault);
   const Walked expected = walk(tree, slots);
   require(known == (expected.fault == FaultKind::none),
           "program and tree agree on whether there is a result");
   if (known) require_same(result, expected.value, "program and tree agree on the result");
   if (!known) require(fault.kind == expected.fault, "program and tree agree on what went wrong");
 
-  const auto parts = all_true(Program::conjuncts(text, symbols), frame);
+  const auto parts = all_true(Program::conjuncts(text, symbols), bindings);
   require(parts.has_value() == known, "the whole has a result where its parts do");
   if (known) require(*parts == is_true(result), "the whole is true where its parts are");
 
@@ -78,8 +78,8 @@ void check(const ExprText& text, const SymbolTable& symbols, const std::vector<V
   const bool failed =
       refused([&] { require(to_text(expression.evaluate(values)) == to_text(to_value(result)), "="); });
   require(failed != known, "an expression fails as its program does");
-  refused([&] { evaluate_integer(program, frame); });
-  refused([&] { require(std::isfinite(evaluate_number(program, frame)), "a number is finite"); });
+  refused([&] { evaluate_integer(program, bindings); });
+  refused([&] { require(std::isfinite(evaluate_number(program, bindings)), "a number is finite"); });
 }
 
 }  // namespace

@@ -241,7 +241,7 @@ TEST(GpuClient, CalibratesOnceAndNotAgainAfterALoss) {
 
 FinalsRequest finals_of(const std::vector<std::uint64_t>& tickets) {
   FinalsRequest request;
-  for (const std::uint64_t ticket : tickets) request.participants.push_back(kernel(ticket));
+  for (const std::uint64_t ticket : tickets) request.finalists.push_back(kernel(ticket));
   return request;
 }
 
@@ -265,7 +265,7 @@ TEST(GpuClient, RunsFinalsAndSaysWhoseTurnItIs) {
   GpuClient client(fake("none"));
   const auto [turns, end] = race(client, finals_of({5, 2, 9}));
   EXPECT_EQ(turns, (std::vector<std::uint64_t>{0, 5, 2, 9}));
-  ASSERT_EQ(end.kind, GpuEvent::Kind::raced);
+  ASSERT_EQ(end.kind, GpuEvent::Kind::finals_measured);
   ASSERT_EQ(end.finals.times.size(), 5U);
   EXPECT_EQ(end.finals.times[1].ticket, 2U);
   EXPECT_EQ(end.finals.times[3].name, "twin");

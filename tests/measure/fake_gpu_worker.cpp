@@ -1,7 +1,7 @@
 // A GPU worker without a GPU, for tests: it answers as the real one does, with times made from the kernel's
 // bytes, and misbehaves as its second argument says: fake_gpu_worker DEVICE [MODE [TICKET]]. The misbehaviour
 // strikes at the measurement with that ticket (default 3), or, for modes that begin with "finals_", at that
-// participant's turn in the finals; "dies" is for ever and for GPU 1 alone. The driver it pretends to have
+// finalist's turn in the finals; "dies" is for ever and for GPU 1 alone. The driver it pretends to have
 // shows three GPUs: 0 and 1 are of one model, 2 of another. "1:MODE" is for GPU 1 alone. Times differ by less
 // than half, so that nothing is screened out, unless the mode is "spread".
 // "prints" prints escape sequences with every measurement, "crash_prints" its last words; "impossible" is
@@ -168,9 +168,9 @@ void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::s
 }
 
 /// A time of the finals: every round is a little slower than the one before for all alike.
-FinalTime final_time(const MeasureRequest& participant, double base_us, int rounds) {
+FinalTime final_time(const MeasureRequest& finalist, double base_us, int rounds) {
   FinalTime time;
-  time.ticket = participant.ticket;
+  time.ticket = finalist.ticket;
   Samples samples;
   constexpr double kDrift = 0.004;
   for (int round = 0; round < rounds; ++round)
@@ -204,19 +204,19 @@ void race(WorkerChannel& channel, const FinalsRequest& request, int rounds, cons
           std::uint64_t strikes_at) {
   channel.send({{"type", "alive"}, {"ticket", 0}});
   FinalsMeasured finals;
-  for (const MeasureRequest& participant : request.participants) {
-    channel.send({{"type", "alive"}, {"ticket", participant.ticket}});
-    const bool strikes = participant.ticket == strikes_at;
+  for (const MeasureRequest& finalist : request.finalists) {
+    channel.send({{"type", "alive"}, {"ticket", finalist.ticket}});
+    const bool strikes = finalist.ticket == strikes_at;
     if (strikes) misbehave_in_finals(mode);
-    finals.times.push_back(final_time(participant, 0.99 * time_us(participant), rounds));
-    if (strikes && mode == "finals_impossible") finals.times.back() = final_time(participant, 1e-6, rounds);
+    finals.times.push_back(final_time(finalist, 0.99 * time_us(finalist), rounds));
+    if (strikes && mode == "finals_impossible") finals.times.back() = final_time(finalist, 1e-6, rounds);
     if (strikes && mode.ends_with("finals_wrong")) {
       fail(finals.times.back(), Outcome::wrong_result, "relative error 0.5 of C (bound 1e-06)");
     } else if (strikes && mode == "finals_refused") {
       fail(finals.times.back(), Outcome::refused, "out of memory");
     }
   }
-  FinalTime twin = final_time({}, 0.99 * 1.0002 * time_us(request.participants.front()), rounds);
+  FinalTime twin = final_time({}, 0.99 * 1.0002 * time_us(request.finalists.front()), rounds);
   twin.name = "twin";
   FinalTime baseline = final_time({}, kBaseline_us, rounds);
   baseline.name = "cublas";

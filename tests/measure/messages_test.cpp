@@ -123,8 +123,8 @@ TEST(Messages, PreparedSurvives) {
 
 TEST(Messages, FinalsSurvive) {
   FinalsRequest before;
-  before.participants = {sample_request(), sample_request()};
-  before.participants[1].ticket = 43;
+  before.finalists = {sample_request(), sample_request()};
+  before.finalists[1].ticket = 43;
   EXPECT_EQ(to_json(finals_request_from_json(travelled(to_json(before)))), to_json(before));
   FinalsMeasured measured;
   measured.times.resize(2);

@@ -108,7 +108,7 @@ TEST(Ranking, FinalsTieAmongThemselves) {
   EXPECT_EQ(places_of({in_finals("a", 100, 1), wide, sampled}), "1a 2=sampled 2=wide");
 }
 
-Trial raced(const std::string& key, std::int64_t sweep, double first_us, double final_us) {
+Trial finals_measured(const std::string& key, std::int64_t sweep, double first_us, double final_us) {
   Trial trial = in_finals(key, final_us, 0.1);
   trial.sweep_id = sweep;
   trial.first_median_us = first_us;
@@ -117,17 +117,20 @@ Trial raced(const std::string& key, std::int64_t sweep, double first_us, double 
 
 TEST(Ranking, WhatWasNotInTheFinalsIsComparedAtTheirPace) {
   // The GPU was a tenth slower in the finals: nobody outside overtakes the finalists for that.
-  EXPECT_EQ(places_of({raced("a", 1, 100, 110), raced("b", 1, 101, 111), timed_trial("sampled", 105, 0.1)}),
+  EXPECT_EQ(places_of({finals_measured("a", 1, 100, 110), finals_measured("b", 1, 101, 111),
+                       timed_trial("sampled", 105, 0.1)}),
             "1a 2b 3sampled");
   // A finalist that is alone in a later race under better circumstances does not win by them.
-  EXPECT_EQ(places_of({raced("a", 1, 100, 100), raced("b", 1, 102, 102), raced("benched", 2, 101.5, 99)}),
+  EXPECT_EQ(places_of({finals_measured("a", 1, 100, 100), finals_measured("b", 1, 102, 102),
+                       finals_measured("benched", 2, 101.5, 99)}),
             "1a 2benched 3b");
 }
 
 TEST(Ranking, TheFinalsOfWhatWasFastestBeforeThemDecide) {
   // Later finals of slow kernels alone, in a slower hour.
-  EXPECT_EQ(places_of({raced("a", 1, 100, 100), raced("b", 1, 101, 101), raced("slow", 2, 500, 600),
-                       raced("slower", 2, 510, 610), timed_trial("sampled", 550, 0.1)}),
+  EXPECT_EQ(places_of({finals_measured("a", 1, 100, 100), finals_measured("b", 1, 101, 101),
+                       finals_measured("slow", 2, 500, 600), finals_measured("slower", 2, 510, 610),
+                       timed_trial("sampled", 550, 0.1)}),
             "1a 2b 3slow 4slower 5sampled");
 }
 

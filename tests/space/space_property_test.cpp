@@ -202,7 +202,7 @@ TEST(SpacePropertyTest, AgreesWithBruteForceOnRandomSpaces) {
       compare(space, brute);
       ++built;
     } catch (const UserError&) {
-      // Constraints that remove everything before may be tested later, in another group.
+      // Constraints that remove everything before may be tested later, in another component.
       EXPECT_TRUE(brute.undefined || brute.valid.empty());
       ++refused;
     }

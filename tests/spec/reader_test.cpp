@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kKeys{"alpha", "beta"};
 
-Node root(const Json& json) { return {json, {"f.json", ""}}; }
+JsonNode root(const Json& json) { return {json, {"f.json", ""}}; }
 
 TEST(ObjectReader, AMisspeltKeyIsNamedBeforeAMissingOne) {
   const Json json = Json::parse(R"({"alhpa": 1})");

@@ -54,16 +54,16 @@ class Engine : public testing::Test {
     LoadOptions load;
     load.template_folders = {std::filesystem::path(TILETUNE_SOURCE_DIR) / "kernel_templates"};
     const TuneSpec spec = load_tune_spec(folder_ / "wide.json", load);
-    fleets_.emplace_back(1);
-    fleets_.back()[0].stages = plan_stages(spec);
-    for (auto& gpu : gpus_) fleets_.back()[0].evaluators.push_back(std::move(gpu));
+    gpu_sets_.emplace_back(1);
+    gpu_sets_.back()[0].tasks = plan_tasks(spec);
+    for (auto& gpu : gpus_) gpu_sets_.back()[0].evaluators.push_back(std::move(gpu));
     gpus_.clear();
     SweepOptions options;
     options.compile.workers = 1;
     options.compile.cache_folder = folder_ / "cubin";
     options.compile.program = std::string(TILETUNE_BINARY_DIR) + "/tiletune";
     options.remeasure = remeasure_;
-    return run_sweep(spec, fleets_.back(), database_, options, observer_);
+    return run_sweep(spec, gpu_sets_.back(), database_, options, observer_);
   }
 
   std::vector<Trial> rows() const {
@@ -101,7 +101,7 @@ class Engine : public testing::Test {
 
  private:
   std::vector<std::unique_ptr<ScriptedEvaluator>> gpus_;
-  std::vector<std::vector<Fleet>> fleets_;  ///< whose evaluators a test looks into afterwards
+  std::vector<std::vector<GpuSet>> gpu_sets_;  ///< whose evaluators a test looks into afterwards
 };
 
 /// What a worker of the kind that tests break most does: lost with one grid, every time.

@@ -53,7 +53,7 @@ TEST(FinalsStatistics, OneThatIsExactlyAPercentSlowerIsNearTheBestHalfOfTheTime)
 TEST(FinalsStatistics, KernelsOfOneDistributionAreAllNearTheBest) {
   Gpu gpu(2);
   FinalsSamples samples;
-  for (int i = 0; i < 10; ++i) samples.participants.push_back(gpu.times(100, 0.5));
+  for (int i = 0; i < 10; ++i) samples.finalists.push_back(gpu.times(100, 0.5));
   for (const double probability : finals_statistics(samples).probability_near_best)
     EXPECT_GT(probability, 0.99);
 }
@@ -63,7 +63,7 @@ TEST(FinalsStatistics, TheIntervalCoversTheMedianAsOftenAsItSays) {
   constexpr int kFinals = 400;
   for (std::uint64_t seed = 1; seed <= kFinals; ++seed) {
     Gpu gpu(seed);
-    const auto interval = finals_statistics({{gpu.times(100, 1)}, {}, {}}, 500).participants.front();
+    const auto interval = finals_statistics({{gpu.times(100, 1)}, {}, {}}, 500).finalists.front();
     covered += interval.low_us <= 100 && 100 <= interval.high_us ? 1 : 0;
   }
   // The percentile interval of a median is a little conservative for few samples.
@@ -76,11 +76,11 @@ TEST(FinalsStatistics, DriftThatAllHaveInCommonIsNoNoise) {
   FinalsSamples samples{{gpu.times(100, 0.1)}, gpu.times(100, 0.1), {}};
   for (std::size_t round = 0; round < kRounds; ++round) {
     const double drift = 1 + 0.002 * static_cast<double>(round);  // 8% from first to last
-    samples.participants[0][round] *= drift;
+    samples.finalists[0][round] *= drift;
     samples.twin[round] *= drift;
   }
   const FinalsStatistics statistics = finals_statistics(samples);
-  EXPECT_GT(statistics.participants[0].high_us - statistics.participants[0].low_us, 1.5);
+  EXPECT_GT(statistics.finalists[0].high_us - statistics.finalists[0].low_us, 1.5);
   EXPECT_LT(*statistics.noise_floor_percent, 0.35);
   EXPECT_GT(*statistics.noise_floor_percent, 0);
 }
@@ -99,8 +99,8 @@ TEST(FinalsStatistics, OnlyRoundsThatBothCopiesHaveAreCompared) {
 
 TEST(FinalsStatistics, OneSampleIsItsOwnInterval) {
   const FinalsStatistics statistics = finals_statistics({{{7.0}, std::vector<double>(40, 8.0)}, {}, {{9.0}}});
-  EXPECT_EQ(statistics.participants[0].low_us, 7);
-  EXPECT_EQ(statistics.participants[0].high_us, 7);
+  EXPECT_EQ(statistics.finalists[0].low_us, 7);
+  EXPECT_EQ(statistics.finalists[0].high_us, 7);
   EXPECT_EQ(statistics.baselines[0].high_us, 9);
   EXPECT_EQ(statistics.probability_near_best, (std::vector<double>{1, 0}));
 }
@@ -118,9 +118,9 @@ TEST(FinalsStatistics, TheSameSamplesGiveTheSameStatistics) {
 TEST(FinalsStatistics, AHundredParticipantsTakeAMoment) {
   Gpu gpu(6);
   FinalsSamples samples{{}, gpu.times(100, 1), {gpu.times(100, 1)}};
-  for (int i = 0; i < 100; ++i) samples.participants.push_back(gpu.times(100, 1));
+  for (int i = 0; i < 100; ++i) samples.finalists.push_back(gpu.times(100, 1));
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(finals_statistics(samples).participants.size(), 100U);
+  EXPECT_EQ(finals_statistics(samples).finalists.size(), 100U);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   RecordProperty("milliseconds", std::to_string(1e3 * took.count()));
   // Ten times what it takes: sanitizers and busy machines are slower.

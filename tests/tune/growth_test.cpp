@@ -81,10 +81,10 @@ class Growth : public ::testing::Test {
 
   SweepSummary sweep(std::uint64_t width, std::uint64_t height, bool refused, SweepObserver& observer) {
     const TuneSpec spec = load_tune_spec(write_wide_space(folder_.path(), width, height, refused), shipped());
-    std::vector<Fleet> fleets = pretended_fleet(spec, TILETUNE_SOURCE_DIR);
+    std::vector<GpuSet> gpu_sets = pretended_gpu_set(spec, TILETUNE_SOURCE_DIR);
     SweepOptions options;
     options.compile = compile_options();
-    return run_sweep(spec, fleets, database_, options, observer);
+    return run_sweep(spec, gpu_sets, database_, options, observer);
   }
 
   CompilePoolOptions compile_options() const {
@@ -134,7 +134,7 @@ TEST_F(Growth, AnInspectionKeepsNothingOfItsRows) {
   for (const bool refused : {false, true}) {
     const TuneSpec spec =
         load_tune_spec(write_wide_space(folder_.path(), 100, kRows / 100, refused), shipped());
-    std::vector<Stage> stages = plan_stages(spec);
+    std::vector<Task> tasks = plan_tasks(spec);
     std::int64_t rows = 0;
     std::int64_t at_first = 0;
     std::int64_t most = 0;
@@ -143,8 +143,8 @@ TEST_F(Growth, AnInspectionKeepsNothingOfItsRows) {
       if (++rows == kFirst) at_first = most = live_heap();
       if (rows > kFirst) most = std::max(most, live_heap());
     };
-    inspect_stages(spec, stages, {pretended_target(TILETUNE_SOURCE_DIR)}, compile_options(), false,
-                   {count, [](std::size_t, std::size_t) {}, [] { return false; }});
+    inspect_tasks(spec, tasks, {pretended_target(TILETUNE_SOURCE_DIR)}, compile_options(), false,
+                  {count, [](std::size_t, std::size_t) {}, [] { return false; }});
     EXPECT_EQ(rows, kRows);
     EXPECT_LT(most - at_first, kMostBytesPerRow * (kRows - kFirst)) << "refused: " << refused;
   }
@@ -157,15 +157,15 @@ TEST_F(Growth, RankingAndWritingOutTakeLittlePerRow) {
   const std::int64_t before = live_heap();
   RankingRows rows = ranking_rows(database_, {});
   EXPECT_LT(live_heap() - before, 320 * kRows) << "twice a row, because a vector doubles";
-  const auto groups = rank_rows(rows);
+  const auto workloads = rank_rows(rows);
   rows = RankingRows();
-  ASSERT_EQ(groups.at(0).rows.size(), static_cast<std::size_t>(kRows));
+  ASSERT_EQ(workloads.at(0).rows.size(), static_cast<std::size_t>(kRows));
   RankingView all;
   all.limit = 0;
   constexpr std::int64_t kLeastBytesPerRow = 500;
   for (const Format format : {Format::csv, Format::json}) {
     std::int64_t bytes = 0;
-    EXPECT_LT(heap_while(bytes, [&](auto& out) { write_rankings(out, groups, database_, format, all); }),
+    EXPECT_LT(heap_while(bytes, [&](auto& out) { write_rankings(out, workloads, database_, format, all); }),
               64 * kRows);
     EXPECT_GT(bytes, kLeastBytesPerRow * kRows);
   }

@@ -62,19 +62,19 @@ class IdentityTest : public ::testing::Test {
     changes.spec(spec);
     Target target = target_;
     changes.target(target);
-    const std::vector<Stage> stages = plan_stages(spec);
+    const std::vector<Task> tasks = plan_tasks(spec);
     Instance instance;
-    EXPECT_EQ(instantiate(stages.front(), 0, target.model, instance), "");
+    EXPECT_EQ(instantiate(tasks.front(), 0, target.model, instance), "");
     CompileRequest request;
-    request.source = *stages.front().source;
+    request.source = *tasks.front().source;
     request.kernel_expression = instance.kernel_expression;
     request.options = {"--std=c++17"};
-    Trial row = make_trial(spec, stages.front(), target, instance, request);
+    Trial row = make_trial(spec, tasks.front(), target, instance, request);
     row.nvrtc_version = "13.0";
     row.kernel_hash = "kernel-hash";
     changes.row(row);
     const IdentityFields measurement =
-        measurement_identity(spec, stages.front(), target, instance, row, changes.reference);
+        measurement_identity(spec, tasks.front(), target, instance, row, changes.reference);
     if (identity != nullptr) *identity = measurement;
     row.measurement = measurement.hex();
     row.key = row_identity(row, measurement).hex();

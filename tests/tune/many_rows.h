@@ -24,16 +24,16 @@ class PretendingEvaluator : public InstantEvaluator {
     measured.timing = draw(std::uniform_real_distribution<double>(100, 10000)(random_), kSamples);
     measured.accuracy = Accuracy{1e-7, 1e-5, 1e-6, "C[0,0]"};
     measured.wall_ms = 1;
-    add_measured(candidate.trial, measured, candidate.stage->instantiator.workload(), target());
+    add_measured(candidate.trial, measured, candidate.task->instantiator.workload(), target());
     finish(std::move(candidate));
   }
 
-  void race(FinalsRequest request) override {
+  void run_finals(FinalsRequest request) override {
     Evaluation evaluation;
     FinalsMeasured& finals = evaluation.finals.emplace();
-    for (const MeasureRequest& participant : request.participants) {
+    for (const MeasureRequest& finalist : request.finalists) {
       FinalTime& time = finals.times.emplace_back();
-      time.ticket = participant.ticket;
+      time.ticket = finalist.ticket;
       time.timing = draw(100, kSamples);
     }
     answer(std::move(evaluation));
@@ -92,11 +92,11 @@ inline Target pretended_target(const std::filesystem::path& home) {
 }
 
 /// All of a config's configurations on one such GPU.
-inline std::vector<Fleet> pretended_fleet(const TuneSpec& spec, const std::filesystem::path& home) {
-  std::vector<Fleet> fleets(1);
-  fleets[0].stages = plan_stages(spec);
-  fleets[0].evaluators.push_back(std::make_unique<PretendingEvaluator>(pretended_target(home)));
-  return fleets;
+inline std::vector<GpuSet> pretended_gpu_set(const TuneSpec& spec, const std::filesystem::path& home) {
+  std::vector<GpuSet> gpu_sets(1);
+  gpu_sets[0].tasks = plan_tasks(spec);
+  gpu_sets[0].evaluators.push_back(std::make_unique<PretendingEvaluator>(pretended_target(home)));
+  return gpu_sets;
 }
 
 }  // namespace tiletune

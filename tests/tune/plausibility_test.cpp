@@ -20,14 +20,14 @@ class PlausibilityTest : public testing::Test {
     options.template_folders = {home / "kernel_templates"};
     options.problems = {problem};
     spec_ = load_tune_spec(home / "configs/quick.json", options);
-    stages_ = plan_stages(spec_);
+    tasks_ = plan_tasks(spec_);
     GpuModel gpu;
     gpu.l2_bytes = std::int64_t{60} << 20;
-    return implausibility({median_us, launches, cache}, stages_.front(), {}, gpu, ceilings_);
+    return implausibility({median_us, launches, cache}, tasks_.front(), {}, gpu, ceilings_);
   }
 
   TuneSpec spec_;
-  std::vector<Stage> stages_;
+  std::vector<Task> tasks_;
   std::optional<Calibration> ceilings_ = kCeilings;
 };
 

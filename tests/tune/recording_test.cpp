@@ -8,7 +8,7 @@
 #include "spec/load.h"
 #include "store/sample_trial.h"
 #include "store/temporary_folder.h"
-#include "tune/recorded_stage.h"
+#include "tune/recorded_task.h"
 #include "tune/replay.h"
 
 namespace tiletune {
@@ -30,7 +30,7 @@ class Recordings : public ::testing::Test {
     spec_ = load_tune_spec(file, options);
     std::filesystem::remove(file);
     leave_out_kernels(spec_);
-    stages_ = plan_stages_without_sources(spec_);
+    tasks_ = plan_tasks_without_sources(spec_);
   }
 
   void add(const std::string& parameters, std::optional<double> median_us) {
@@ -54,10 +54,10 @@ class Recordings : public ::testing::Test {
     return *recording_;
   }
 
-  RecordedStage stage() { return {spec_, stages_.front(), recording(), target_}; }
+  RecordedTask task() { return {spec_, tasks_.front(), recording(), target_}; }
 
   TuneSpec spec_;
-  std::vector<Stage> stages_;
+  std::vector<Task> tasks_;
   std::vector<Trial> rows_;
   std::optional<Recording> recording_;
   Target target_;
@@ -68,30 +68,30 @@ TEST_F(Recordings, FindWhatIsWrittenOtherwise) {
   add(R"({"S": 7.0, "F": 0.5, "X": 2})", 20);
   add(R"({"S": 7, "F": 0.5, "X": 9})", 10);
   add(R"({"S": 7, "F": 0.5, "X": true})", 15);
-  const RecordedStage stage = this->stage();
+  const RecordedTask task = this->task();
   int found = 0;
-  for (std::uint64_t i = 0; i < stages_.front().space.size(); ++i) found += stage.find(i) != nullptr ? 1 : 0;
+  for (std::uint64_t i = 0; i < tasks_.front().space.size(); ++i) found += task.find(i) != nullptr ? 1 : 0;
   EXPECT_EQ(found, 3);
-  EXPECT_EQ(stage.fastest_us(), 15) << "X = 9 is not in the space";
-  EXPECT_TRUE(stage.taken_for_granted().empty());
+  EXPECT_EQ(task.fastest_us(), 15) << "X = 9 is not in the space";
+  EXPECT_TRUE(task.taken_for_granted().empty());
 }
 
 TEST_F(Recordings, TakeForGrantedWhatHasOneValue) {
   add(R"({"F": 1, "X": 2})", 30);
-  const RecordedStage stage = this->stage();
-  EXPECT_EQ(to_text(stage.taken_for_granted()), "S=7");
-  EXPECT_EQ(stage.fastest_us(), 30);
-  const Replay replay = plan_replay(spec_, stages_, *recording_, target_, "r.json");
+  const RecordedTask task = this->task();
+  EXPECT_EQ(to_text(task.taken_for_granted()), "S=7");
+  EXPECT_EQ(task.fastest_us(), 30);
+  const Replay replay = plan_replay(spec_, tasks_, *recording_, target_, "r.json");
   ASSERT_EQ(replay.notes.size(), 1U);
   EXPECT_EQ(replay.notes.front(), "the rows of k do not list S=7; they are taken to be of these values");
 }
 
 TEST_F(Recordings, RefuseRowsThatCannotBeToldApart) {
   add(R"({"X": 2})", 30);
-  EXPECT_EQ(stage().find(0), nullptr);
-  EXPECT_EQ(stage().fastest_us(), std::nullopt);
+  EXPECT_EQ(task().find(0), nullptr);
+  EXPECT_EQ(task().fastest_us(), std::nullopt);
   try {
-    plan_replay(spec_, stages_, *recording_, target_, "r.json");
+    plan_replay(spec_, tasks_, *recording_, target_, "r.json");
     FAIL() << "F has two values";
   } catch (const UserError& error) {
     EXPECT_EQ(
@@ -104,7 +104,7 @@ TEST_F(Recordings, RefuseRowsThatCannotBeToldApart) {
   add(R"({"X": 2, "F": 1, "S": 7, "Y": 1})", 30);
   recording();
   try {
-    plan_replay(spec_, stages_, *recording_, target_, "r.json");
+    plan_replay(spec_, tasks_, *recording_, target_, "r.json");
     FAIL() << "Y is no parameter";
   } catch (const UserError& error) {
     EXPECT_EQ(error.message(),
@@ -118,7 +118,7 @@ TEST_F(Recordings, SayWhatTheyHoldInstead) {
   rows_.back().problem = "65";
   recording();
   try {
-    plan_replay(spec_, stages_, *recording_, target_, "r.json");
+    plan_replay(spec_, tasks_, *recording_, target_, "r.json");
     FAIL() << "there is nothing of this problem";
   } catch (const NothingToDo& error) {
     EXPECT_NE(error.message().find("holds nothing of k 64"), std::string::npos) << error.message();
@@ -131,7 +131,7 @@ TEST_F(Recordings, CannotCountSecondsThatNobodyRecorded) {
   spec_.budget.seconds = 60;
   const auto notes = [&] {
     recording();
-    return plan_replay(spec_, stages_, *recording_, target_, "r.json").notes;
+    return plan_replay(spec_, tasks_, *recording_, target_, "r.json").notes;
   };
   ASSERT_EQ(notes().size(), 1U);
   EXPECT_EQ(

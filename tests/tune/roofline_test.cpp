@@ -19,19 +19,19 @@ class RooflineTest : public testing::Test {
     options.problems = {problem};
     spec_ = load_tune_spec(home / "configs/quick.json", options);
     for (TemplateSpec& kernel : spec_.templates) kernel.operation.accumulator = accumulator;
-    stages_ = plan_stages(spec_);
+    tasks_ = plan_tasks(spec_);
     Trial trial;
     trial.median_us = median_us;
     return trial;
   }
 
   TuneSpec spec_;
-  std::vector<Stage> stages_;
+  std::vector<Task> tasks_;
 };
 
 TEST_F(RooflineTest, ALargeProductIsBoundByArithmetic) {
   Trial trial = row("4096x4096x4096", 2642);
-  add_roofline(trial, stages_.front(), kCeilings);
+  add_roofline(trial, tasks_.front(), kCeilings);
   EXPECT_NEAR(*trial.arithmetic_intensity, 2.0 * 4096 / (3 * 4), 1e-6);
   EXPECT_EQ(trial.bound, "compute");
   EXPECT_NEAR(*trial.percent_of_ceiling, 100 * (2.0 * 4096 * 4096 * 4096 / 60e6) / 2642, 1e-9);
@@ -39,14 +39,14 @@ TEST_F(RooflineTest, ALargeProductIsBoundByArithmetic) {
 
 TEST_F(RooflineTest, AThinProductIsBoundByMemory) {
   Trial trial = row("8192x8192x1", 100);
-  add_roofline(trial, stages_.front(), kCeilings);
+  add_roofline(trial, tasks_.front(), kCeilings);
   EXPECT_EQ(trial.bound, "memory");
   EXPECT_NEAR(*trial.percent_of_ceiling, 4 * (8192.0 * 8192 + 2 * 8192) / 4000e3, 1e-9);
 }
 
 TEST_F(RooflineTest, WithAnotherAccumulatorTheCeilingOfArithmeticIsNotKnown) {
   Trial trial = row("4096x4096x4096", 2642, ElementType::f16);
-  add_roofline(trial, stages_.front(), kCeilings);
+  add_roofline(trial, tasks_.front(), kCeilings);
   EXPECT_TRUE(trial.arithmetic_intensity.has_value());
   EXPECT_EQ(trial.bound, "");
   EXPECT_FALSE(trial.percent_of_ceiling.has_value());
@@ -55,13 +55,13 @@ TEST_F(RooflineTest, WithAnotherAccumulatorTheCeilingOfArithmeticIsNotKnown) {
 TEST_F(RooflineTest, HalvesSummedInFloatHaveTheCeilingOfFp32ButInALibraryThatOfTensorCores) {
   Trial trial = row("4096x4096x4096", 2642);
   for (Buffer& buffer : spec_.templates.front().operation.buffers) buffer.type = ElementType::f16;
-  add_roofline(trial, stages_.front(), kCeilings);
+  add_roofline(trial, tasks_.front(), kCeilings);
   EXPECT_EQ(trial.bound, "compute");
   EXPECT_NEAR(*trial.percent_of_ceiling, 100 * (2.0 * 4096 * 4096 * 4096 / 60e6) / 2642, 1e-9);
   Trial library;
   library.kind = "baseline";
   library.median_us = 179;
-  add_roofline(library, stages_.front(), kCeilings);
+  add_roofline(library, tasks_.front(), kCeilings);
   EXPECT_TRUE(library.arithmetic_intensity.has_value());
   EXPECT_EQ(library.bound, "");
   EXPECT_FALSE(library.percent_of_ceiling.has_value());
@@ -69,11 +69,11 @@ TEST_F(RooflineTest, HalvesSummedInFloatHaveTheCeilingOfFp32ButInALibraryThatOfT
 
 TEST_F(RooflineTest, WithoutCeilingsOrATimeThereIsOnlyTheIntensity) {
   Trial trial = row("512x512x512", 10);
-  add_roofline(trial, stages_.front(), std::nullopt);
+  add_roofline(trial, tasks_.front(), std::nullopt);
   EXPECT_TRUE(trial.arithmetic_intensity.has_value());
   EXPECT_EQ(trial.bound, "");
   trial.median_us.reset();
-  add_roofline(trial, stages_.front(), kCeilings);
+  add_roofline(trial, tasks_.front(), kCeilings);
   EXPECT_FALSE(trial.percent_of_ceiling.has_value());
 }
 

@@ -28,35 +28,35 @@ class ScoreboardTest : public testing::Test {
   }
 
   const TuneSpec spec = load();
-  const std::vector<Stage> stages = plan_stages(spec);
-  const Stage& stage = stages.front();
+  const std::vector<Task> tasks = plan_tasks(spec);
+  const Task& task = tasks.front();
   Scoreboard board;
 };
 
 TEST_F(ScoreboardTest, NamesTheBaselineThatTheBestIsComparedWith) {
-  EXPECT_EQ(board.state(stage).best, "");
+  EXPECT_EQ(board.state(task).best, "");
   Trial row = row_of("sgemm_naive", 100, 12.34);
-  board.add(stage, row);
-  EXPECT_EQ(board.state(stage).best, "12.3 TFLOP/s (sgemm_naive)") << "without a baseline";
+  board.add(task, row);
+  EXPECT_EQ(board.state(task).best, "12.3 TFLOP/s (sgemm_naive)") << "without a baseline";
   row = row_of("sgemm_warptile", 50, 24.68);
   row.baseline = "cublaslt";
   row.percent_of_baseline = 101.26;
-  board.add(stage, row);
-  EXPECT_EQ(board.state(stage).best, "24.7 TFLOP/s, 101.3% of cublaslt (sgemm_warptile)");
+  board.add(task, row);
+  EXPECT_EQ(board.state(task).best, "24.7 TFLOP/s, 101.3% of cublaslt (sgemm_warptile)");
 }
 
 TEST_F(ScoreboardTest, KeepsTheBestOfEachProblem) {
-  board.add(stage, row_of("fast", 10, 100));
-  board.add(stage, row_of("slow", 20, 50));
-  EXPECT_EQ(board.state(stage).best, "100.0 TFLOP/s (fast)");
+  board.add(task, row_of("fast", 10, 100));
+  board.add(task, row_of("slow", 20, 50));
+  EXPECT_EQ(board.state(task).best, "100.0 TFLOP/s (fast)");
   Trial failed = row_of("wrong", 1, 1000);
   failed.outcome = Outcome::wrong_result;
-  board.add(stage, failed);
-  EXPECT_EQ(board.state(stage).best, "100.0 TFLOP/s (fast)");
+  board.add(task, failed);
+  EXPECT_EQ(board.state(task).best, "100.0 TFLOP/s (fast)");
   Trial elsewhere = row_of("other", 30, 5);
   elsewhere.problem = "128x128x128";
-  board.add(stage, elsewhere);
-  EXPECT_EQ(board.state(stage).best, "5.0 TFLOP/s (other)");
+  board.add(task, elsewhere);
+  EXPECT_EQ(board.state(task).best, "5.0 TFLOP/s (other)");
 }
 
 }  // namespace

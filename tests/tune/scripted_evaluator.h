@@ -34,8 +34,8 @@ class ScriptedEvaluator : public InstantEvaluator {
 
   bool measures() const override { return true; }
 
-  void begin_group(const Stage& stage, const Binary* /*reference*/, bool calibrate) override {
-    prepared.push_back(stage.problem.label());
+  void prepare_workload(const Task& task, const Binary* /*reference*/, bool calibrate) override {
+    prepared.push_back(task.problem.label());
     Evaluation evaluation;
     evaluation.unusable = unusable;
     if (calibrate) evaluation.calibration = calibration;
@@ -55,16 +55,16 @@ class ScriptedEvaluator : public InstantEvaluator {
         result.outcome = Outcome::screened_out;
     }
     candidate.losses += fate.lost ? 1 : 0;
-    add_measured(candidate.trial, result, candidate.stage->instantiator.workload(), target());
+    add_measured(candidate.trial, result, candidate.task->instantiator.workload(), target());
     finish(std::move(candidate));
   }
 
-  void race(FinalsRequest request) override {
+  void run_finals(FinalsRequest request) override {
     std::vector<unsigned>& widths = finals.emplace_back();
     Evaluation evaluation;
     FinalsMeasured& result = evaluation.finals.emplace();
-    for (const MeasureRequest& one : request.participants) widths.push_back(one.shape.grid_x);
-    for (const MeasureRequest& one : request.participants) {
+    for (const MeasureRequest& one : request.finalists) widths.push_back(one.shape.grid_x);
+    for (const MeasureRequest& one : request.finalists) {
       const Fate fate = in_finals(one.shape.grid_x);
       if (fate.lost) {
         evaluation.finals.reset();

@@ -7,7 +7,7 @@
 namespace tiletune {
 namespace {
 
-/// Stages of two templates that share a group.
+/// Stages of two templates that share a workload.
 class StandingsTest : public testing::Test {
  protected:
   StandingsTest() {
@@ -15,7 +15,7 @@ class StandingsTest : public testing::Test {
     const std::filesystem::path home = TILETUNE_SOURCE_DIR;
     options.template_folders = {home / "kernel_templates"};
     spec_ = load_tune_spec(home / "configs/quick.json", options);
-    stages_ = plan_stages(spec_);
+    tasks_ = plan_tasks(spec_);
   }
 
   static Trial row(const std::string& key, double median_us) {
@@ -28,17 +28,17 @@ class StandingsTest : public testing::Test {
     return trial;
   }
 
-  void add(const Trial& trial, std::size_t stage = 0) { standings_.add(stages_[stage], 7, trial, nullptr); }
+  void add(const Trial& trial, std::size_t task = 0) { standings_.add(tasks_[task], 7, trial, nullptr); }
 
   std::string selected(const Standings& standings) const {
     std::string keys;
-    for (const Contender& contender : standings.selection(0).contenders) keys += contender.key + " ";
+    for (const StandingsEntry& entry : standings.selection(0).entries) keys += entry.key + " ";
     return keys;
   }
   std::string selected() const { return selected(standings_); }
 
   TuneSpec spec_;
-  std::vector<Stage> stages_;
+  std::vector<Task> tasks_;
   FinalsPolicy policy_{.configurations = 3, .within_percent = 2};
   Standings standings_{policy_, false};
 };
@@ -75,11 +75,11 @@ TEST_F(StandingsTest, TimesBeforeTheFinalsDecideSoThatTheSameTakePartAgain) {
     trial.first_median_us = first_us;
     trial.timed_in = "final";
     trial.sweep_id = 5;
-    again.add(stages_[0], 7, trial, nullptr);
+    again.add(tasks_[0], 7, trial, nullptr);
   }
-  again.add(stages_[0], 7, row("d", 106), nullptr);
+  again.add(tasks_[0], 7, row("d", 106), nullptr);
   EXPECT_EQ(selected(again), "a b c ") << "although d is now within 2% of b";
-  for (const Contender& contender : again.selection(0).contenders) EXPECT_EQ(contender.finals_of, 5);
+  for (const StandingsEntry& entry : again.selection(0).entries) EXPECT_EQ(entry.finals_of, 5);
 }
 
 TEST_F(StandingsTest, OneInWhichFinalsFoundAFaultKeepsItsSeatAndDoesNotTakePart) {
@@ -91,7 +91,7 @@ TEST_F(StandingsTest, OneInWhichFinalsFoundAFaultKeepsItsSeatAndDoesNotTakePart)
        std::vector<std::pair<std::string, double>>{{"b", 100}, {"c", 110}, {"d", 120}})
     add(row(key, us));
   EXPECT_EQ(selected(), "b c ");
-  EXPECT_EQ(standings_.leader(stages_[0])->median_us, 100);
+  EXPECT_EQ(standings_.leader(tasks_[0])->median_us, 100);
 }
 
 TEST_F(StandingsTest, RowsThatFailedWithoutFinalsTakeNoPart) {
@@ -102,15 +102,15 @@ TEST_F(StandingsTest, RowsThatFailedWithoutFinalsTakeNoPart) {
   predicted.source = Source::predicted;
   add(predicted);
   EXPECT_EQ(selected(), "");
-  EXPECT_EQ(standings_.leader(stages_[0]), nullptr);
+  EXPECT_EQ(standings_.leader(tasks_[0]), nullptr);
 }
 
 TEST_F(StandingsTest, AHundredAtMostAndItIsSaidThatThereAreMore) {
   for (int i = 0; i < 100; ++i) add(row(std::to_string(i), 100 + 0.001 * i));
-  EXPECT_EQ(standings_.selection(0).contenders.size(), 100U);
+  EXPECT_EQ(standings_.selection(0).entries.size(), 100U);
   EXPECT_FALSE(standings_.selection(0).cut);
   for (int i = 100; i < 300; ++i) add(row(std::to_string(i), 100 + 0.001 * i));
-  EXPECT_EQ(standings_.selection(0).contenders.size(), 100U);
+  EXPECT_EQ(standings_.selection(0).entries.size(), 100U);
   EXPECT_TRUE(standings_.selection(0).cut);
   add(row("far ahead", 50));
   EXPECT_FALSE(standings_.selection(0).cut) << "nobody is close any more";
@@ -120,22 +120,22 @@ TEST_F(StandingsTest, WhatADisqualifiedLeaderHadScreenedOutIsReleasedAsFarAsTheN
   const auto screened = [&](std::uint64_t index, double median_us) {
     Trial trial = row("s" + std::to_string(index), median_us);
     trial.outcome = Outcome::screened_out;
-    standings_.add(stages_[0], index, trial, nullptr);
+    standings_.add(tasks_[0], index, trial, nullptr);
   };
   add(row("honest", 100));
   add(row("faulty", 40));
   screened(1, 70);
   screened(2, 149);
   screened(3, 170);
-  EXPECT_TRUE(standings_.disqualify(stages_[0], "honest too", 1.5).empty()) << "it does not lead";
-  const std::vector<Screened> again = standings_.disqualify(stages_[0], "faulty", 1.5);
+  EXPECT_TRUE(standings_.disqualify(tasks_[0], "honest too", 1.5).empty()) << "it does not lead";
+  const std::vector<Screened> again = standings_.disqualify(tasks_[0], "faulty", 1.5);
   ASSERT_EQ(again.size(), 2U);
   EXPECT_EQ(again[0].index, 1U);
   EXPECT_EQ(again[1].index, 2U);
-  EXPECT_EQ(standings_.leader(stages_[0])->key, "honest");
+  EXPECT_EQ(standings_.leader(tasks_[0])->key, "honest");
   EXPECT_EQ(selected(), "honest ");
-  EXPECT_EQ(standings_.disqualify(stages_[0], "honest", 1.5).size(), 1U) << "nobody is left to screen it out";
-  EXPECT_EQ(standings_.leader(stages_[0]), nullptr);
+  EXPECT_EQ(standings_.disqualify(tasks_[0], "honest", 1.5).size(), 1U) << "nobody is left to screen it out";
+  EXPECT_EQ(standings_.leader(tasks_[0]), nullptr);
 }
 
 TEST_F(StandingsTest, ARowThatComesTwiceTakesPartOnce) {
@@ -147,13 +147,13 @@ TEST_F(StandingsTest, ARowThatComesTwiceTakesPartOnce) {
 TEST_F(StandingsTest, TheLeaderIsOfTheGroupOrOfTheTemplate) {
   add(row("a", 100), 0);
   add(row("b", 200), 1);
-  EXPECT_EQ(standings_.leader(stages_[1])->median_us, 100);
+  EXPECT_EQ(standings_.leader(tasks_[1])->median_us, 100);
   Standings by_template(policy_, true);
-  by_template.add(stages_[0], 0, row("a", 100), nullptr);
-  EXPECT_EQ(by_template.leader(stages_[1]), nullptr);
-  by_template.add(stages_[1], 0, row("b", 200), nullptr);
-  EXPECT_EQ(by_template.leader(stages_[1])->median_us, 200);
-  EXPECT_EQ(by_template.leader(stages_[0])->median_us, 100);
+  by_template.add(tasks_[0], 0, row("a", 100), nullptr);
+  EXPECT_EQ(by_template.leader(tasks_[1]), nullptr);
+  by_template.add(tasks_[1], 0, row("b", 200), nullptr);
+  EXPECT_EQ(by_template.leader(tasks_[1])->median_us, 200);
+  EXPECT_EQ(by_template.leader(tasks_[0])->median_us, 100);
 }
 
 TEST_F(StandingsTest, ALeaderWhoseFinalsWereSlowerStillScreensOutWhomItHasScreenedOut) {
@@ -161,8 +161,8 @@ TEST_F(StandingsTest, ALeaderWhoseFinalsWereSlowerStillScreensOutWhomItHasScreen
   leader.first_median_us = 100;
   leader.timed_in = "final";
   add(leader);
-  EXPECT_NEAR(standings_.leader(stages_[0])->upper_us, 103.103, 1e-9);
-  EXPECT_EQ(standings_.leader(stages_[0])->lowest_upper_us, 100);
+  EXPECT_NEAR(standings_.leader(tasks_[0])->upper_us, 103.103, 1e-9);
+  EXPECT_EQ(standings_.leader(tasks_[0])->lowest_upper_us, 100);
 }
 
 TEST_F(StandingsTest, WithoutFinalsNothingIsKeptOfWhatWasScreenedOut) {
@@ -171,10 +171,10 @@ TEST_F(StandingsTest, WithoutFinalsNothingIsKeptOfWhatWasScreenedOut) {
   for (Standings* standings : {&standings_, &without_finals}) {
     Trial slow = row("slow", 200);
     slow.outcome = Outcome::screened_out;
-    standings->add(stages_[0], 1, row("a", 100), nullptr);
-    standings->add(stages_[0], 2, row("b", 190), nullptr);
-    standings->add(stages_[0], 3, slow, nullptr);
-    EXPECT_EQ(standings->disqualify(stages_[0], "a", 1.5).size(), standings == &standings_ ? 1U : 0U);
+    standings->add(tasks_[0], 1, row("a", 100), nullptr);
+    standings->add(tasks_[0], 2, row("b", 190), nullptr);
+    standings->add(tasks_[0], 3, slow, nullptr);
+    EXPECT_EQ(standings->disqualify(tasks_[0], "a", 1.5).size(), standings == &standings_ ? 1U : 0U);
   }
 }
 

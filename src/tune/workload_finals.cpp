@@ -1,20 +1,20 @@
-#include "tune/group_finals.h"
+#include "tune/workload_finals.h"
 
 #include <algorithm>
 
 namespace tiletune {
 
-const Finalist* GroupFinals::leader() const {
+const Finalist* WorkloadFinals::leader() const {
   const auto found = std::find_if(finalists.begin(), finalists.end(),
                                   [](const Finalist& finalist) { return !finalist.fault; });
   return found == finalists.end() ? nullptr : &*found;
 }
 
-Finalist* GroupFinals::finalist(std::uint64_t ticket) {
+Finalist* WorkloadFinals::finalist(std::uint64_t ticket) {
   return ticket == 0 || ticket > finalists.size() ? nullptr : &finalists[ticket - 1];
 }
 
-const Finalist* GroupFinals::finalist(std::uint64_t ticket) const {
+const Finalist* WorkloadFinals::finalist(std::uint64_t ticket) const {
   return ticket == 0 || ticket > finalists.size() ? nullptr : &finalists[ticket - 1];
 }
 

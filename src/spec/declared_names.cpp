@@ -1,10 +1,10 @@
-#include "spec/scope.h"
+#include "spec/declared_names.h"
 
 #include <fmt/format.h>
 
 namespace tiletune {
 
-void Scope::declare(const std::string& name, const std::string& what, const Where& where) {
+void DeclaredNames::declare(const std::string& name, const std::string& what, const Where& where) {
   const auto [entry, is_new] = declared_.try_emplace(name, Declaration{what, where});
   if (is_new) {
     names_.push_back(name);

@@ -17,7 +17,7 @@
 namespace tiletune {
 
 /// One template on one problem: its space, and how far the sweep has come with it.
-struct Stage {
+struct Task {
   const TemplateSpec* spec = nullptr;
   Problem problem;
   Space space;
@@ -26,7 +26,7 @@ struct Stage {
   std::shared_ptr<const KernelSource> reference_source =
       {};                           ///< of an operation with a reference kernel, else null
   std::string reference_hash = {};  ///< kernel_hash() of the reference kernel, once it was compiled
-  std::size_t group = 0;            ///< stages of one group share buffers, reference and baseline
+  std::size_t workload = 0;         ///< tasks of one workload share buffers, reference and baseline
   std::uint64_t planned = 0;        ///< configurations to propose: the space's size or the budget
   std::uint64_t proposed = 0;
 
@@ -41,36 +41,36 @@ class PlanningStopped : public UserError {
 
 /// How much of a sweep's spaces is built before it is refused.
 struct PlanLimits {
-  std::uint64_t stages = 100000;
-  std::uint64_t rows = std::uint64_t{1} << 28;  ///< Space::rows() of all stages
+  std::uint64_t tasks = 100000;
+  std::uint64_t rows = std::uint64_t{1} << 28;  ///< Space::rows() of all tasks
 };
 
-/// All stages in the order they run: problem by problem, and within a problem those that share buffers
+/// All tasks in the order they run: problem by problem, and within a problem those that share buffers
 /// together. Throws UserError for bad expressions and missing sources, and beyond the limits; PlanningStopped
 /// when `stop` says so before it is done; NothingToDo when every space is empty.
-std::vector<Stage> plan_stages(const TuneSpec& spec, const Stop& stop = never_stop,
-                               const PlanLimits& limits = {});
+std::vector<Task> plan_tasks(const TuneSpec& spec, const Stop& stop = never_stop,
+                             const PlanLimits& limits = {});
 /// The same of a spec whose kernels leave_out_kernels() has taken: nothing can be compiled.
-std::vector<Stage> plan_stages_without_sources(const TuneSpec& spec, const Stop& stop = never_stop);
+std::vector<Task> plan_tasks_without_sources(const TuneSpec& spec, const Stop& stop = never_stop);
 
-/// The options of a pool that compiles these stages' kernels, too: its workers read their folders besides
+/// The options of a pool that compiles these tasks' kernels, too: its workers read their folders besides
 /// those that they read already.
 CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec,
-                                const std::vector<Stage>& stages);
+                                const std::vector<Task>& tasks);
 
-/// How a custom operation's reference kernel is compiled; only for a stage that has one.
-CompileRequest reference_request(const TuneSpec& spec, const Stage& stage, const std::string& architecture);
-/// What a worker must set up for a stage's group; `reference` is the compiled reference kernel of one that
+/// How a custom operation's reference kernel is compiled; only for a task that has one.
+CompileRequest reference_request(const TuneSpec& spec, const Task& task, const std::string& architecture);
+/// What a worker must set up for a task's workload; `reference` is the compiled reference kernel of one that
 /// has any, else null.
-PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Binary* reference);
+PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Binary* reference);
 
 /// Fills in the instance of a configuration for a GPU. One whose launch or arguments cannot be evaluated
 /// keeps its parameters alone; then the reason is returned.
-std::string instantiate(const Stage& stage, std::uint64_t index, const GpuModel& gpu, Instance& instance);
+std::string instantiate(const Task& task, std::uint64_t index, const GpuModel& gpu, Instance& instance);
 
 /// A launch shape as the driver takes it.
 LaunchShape launch_shape(const Instance& instance);
-/// How a worker is asked to measure a stage's configuration.
-MeasureRequest measure_request(const Stage& stage, const Instance& instance, const Binary& binary);
+/// How a worker is asked to measure a task's configuration.
+MeasureRequest measure_request(const Task& task, const Instance& instance, const Binary& binary);
 
 }  // namespace tiletune

@@ -6,8 +6,8 @@
 
 namespace tiletune {
 
-/// One participant of the finals, with a sample per round so far.
-struct Racer {
+/// One finalist of the finals, with a sample per round so far.
+struct FinalistSamples {
   Samples samples;
   bool stays = false;    ///< to the end, however slow: baselines, and the twin with its original
   bool competes = true;  ///< false for baselines: they set no pace for the others
@@ -16,7 +16,7 @@ struct Racer {
 
 /// After enough rounds, takes out of the race whose 95% interval is narrow and lies above that of the fastest
 /// of those who compete by more than what the finals can still change.
-void race_out(std::vector<Racer>& racers);
+void drop_slow_finalists(std::vector<FinalistSamples>& finalists);
 
 /// How many rounds: `most`, but fewer for slow kernels, so that the finals take some seconds; never so few
 /// that nothing could be said. `round_us` is what one round of all takes.

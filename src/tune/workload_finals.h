@@ -13,7 +13,7 @@
 
 namespace tiletune {
 
-struct Post;
+struct GpuSlot;
 
 /// A configuration that takes part in finals. Its ticket is its place, counted from 1.
 struct Finalist {
@@ -21,30 +21,30 @@ struct Finalist {
   struct Fault {
     Outcome outcome = Outcome::crashed;
     std::string reason;
-    const Post* post = nullptr;  ///< where; null once it is confirmed, and the row does not rank
+    const GpuSlot* slot = nullptr;  ///< where; null once it is confirmed, and the row does not rank
   };
 
-  Contender contender;
+  StandingsEntry entry;
   Instance instance;
   bool suspect = false;  ///< a GPU lost its worker with it
   std::optional<Fault> fault;
 };
 
-/// How far the finals of one group have come.
-struct GroupFinals {
+/// How far the finals of one workload have come.
+struct WorkloadFinals {
   enum class State {
-    pending,    ///< the group is not through, or it is not decided whether it needs any
+    pending,    ///< the workload is not through, or it is not decided whether it needs any
     compiling,  ///< binaries that are missing
     ready,      ///< for a GPU
-    racing,
+    running,
     over
   };
 
   State state = State::pending;
   std::vector<Finalist> finalists;                 ///< the leader first
   std::map<std::uint64_t, std::size_t> compiling;  ///< finalists by ticket of the compile pool
-  const Post* lost_on = nullptr;                   ///< where a worker was lost with them last
-  const Post* post = nullptr;                      ///< where they are run
+  const GpuSlot* lost_on = nullptr;                ///< where a worker was lost with them last
+  const GpuSlot* slot = nullptr;                   ///< where they are run
   Clock::time_point begun;                         ///< there
   std::uint64_t turns = 0;                         ///< taken there so far
   int repetitions = 0;

@@ -1,4 +1,4 @@
-#include "tune/recorded_stage.h"
+#include "tune/recorded_task.h"
 
 #include <nlohmann/json.hpp>
 
@@ -6,16 +6,16 @@
 
 namespace tiletune {
 
-RecordedStage::RecordedStage(const TuneSpec& spec, const Stage& stage, const Recording& recording,
-                             const Target& target)
-    : stage_(&stage),
+RecordedTask::RecordedTask(const TuneSpec& spec, const Task& task, const Recording& recording,
+                           const Target& target)
+    : task_(&task),
       recording_(&recording),
-      like_(make_stage_trial(spec, stage, target)),
+      like_(make_task_trial(spec, task, target)),
       key_(recording.place_of(like_)),
       place_(recording.place(key_)) {
   if (place_ == nullptr) return;
   unknown_ = place_->names;
-  const auto& parameters = stage.spec->parameters;
+  const auto& parameters = task.spec->parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const bool is_listed = std::erase(unknown_, parameters[i].name) > 0;
     if (is_listed) {
@@ -29,41 +29,41 @@ RecordedStage::RecordedStage(const TuneSpec& spec, const Stage& stage, const Rec
   }
 }
 
-NamedValues RecordedStage::taken_for_granted() const {
+NamedValues RecordedTask::taken_for_granted() const {
   NamedValues values;
   for (const std::size_t i : granted_) {
-    const Parameter& parameter = stage_->spec->parameters[i];
+    const Parameter& parameter = task_->spec->parameters[i];
     values.emplace_back(parameter.name, parameter.values.front());
   }
   return values;
 }
 
-const Recording::Entry* RecordedStage::find(std::uint64_t index) const {
+const Recording::Entry* RecordedTask::find(std::uint64_t index) const {
   if (!is_joined()) return nullptr;
-  Configuration configuration = stage_->space.at(index);
+  Configuration configuration = task_->space.at(index);
   NamedValues listed;
   listed.reserve(listed_.size());
   for (const std::size_t i : listed_)
-    listed.emplace_back(stage_->spec->parameters[i].name, std::move(configuration.values[i]));
+    listed.emplace_back(task_->spec->parameters[i].name, std::move(configuration.values[i]));
   return recording_->find(key_, to_json(listed).dump());
 }
 
-std::optional<double> RecordedStage::fastest_us() const {
+std::optional<double> RecordedTask::fastest_us() const {
   if (!is_joined()) return std::nullopt;
   return recording_->fastest_us(key_,
                                 [this](const std::string& parameters) { return is_in_space(parameters); });
 }
 
-bool RecordedStage::is_in_space(const std::string& parameters) const {
+bool RecordedTask::is_in_space(const std::string& parameters) const {
   Configuration configuration;
-  for (const Parameter& parameter : stage_->spec->parameters)
+  for (const Parameter& parameter : task_->spec->parameters)
     configuration.values.push_back(parameter.values.front());
   std::size_t known = 0;
   std::size_t members = 0;
   for_each_member(parameters, [&](std::string_view name, std::string_view written) {
     ++members;
     for (std::size_t i = 0; i < listed_.size(); ++i) {
-      if (stage_->spec->parameters[listed_[i]].name != name) continue;
+      if (task_->spec->parameters[listed_[i]].name != name) continue;
       const Value* value = values_[i].find(written);
       if (value == nullptr) return;
       configuration.values[listed_[i]] = *value;
@@ -71,7 +71,7 @@ bool RecordedStage::is_in_space(const std::string& parameters) const {
     }
   });
   return known == listed_.size() && members == known &&
-         stage_->space.index_of(configuration) < stage_->space.size();
+         task_->space.index_of(configuration) < task_->space.size();
 }
 
 }  // namespace tiletune

@@ -1,4 +1,4 @@
-#include "tune/stage.h"
+#include "tune/task.h"
 
 #include <fmt/format.h>
 
@@ -33,38 +33,38 @@ std::shared_ptr<const KernelSource> read_source(const TuneSpec& spec, const std:
       source, folder, holds_home(spec.folder) ? folder : spec.folder, spec.allow_outside_paths));
 }
 
-/// What a stage's buffers and arithmetic are, without policy, baselines and reference kernel.
-PrepareRequest workload_request(const Stage& stage) {
+/// What a task's buffers and arithmetic are, without policy, baselines and reference kernel.
+PrepareRequest workload_request(const Task& task) {
   PrepareRequest request;
-  request.reference_library = stage.spec->operation.reference_library;
-  request.workload = stage.instantiator.workload();
-  request.dimensions = stage.problem.dimensions;
-  request.dimensions.insert(request.dimensions.end(), stage.problem.leading.begin(),
-                            stage.problem.leading.end());
-  request.scalars = stage.spec->operation.scalars;
-  request.accumulator = stage.spec->operation.accumulator;
+  request.reference_library = task.spec->operation.reference_library;
+  request.workload = task.instantiator.workload();
+  request.dimensions = task.problem.dimensions;
+  request.dimensions.insert(request.dimensions.end(), task.problem.leading.begin(),
+                            task.problem.leading.end());
+  request.scalars = task.spec->operation.scalars;
+  request.accumulator = task.spec->operation.accumulator;
   return request;
 }
 
-/// The launch of a stage's reference kernel.
-Instance reference_instance(const Stage& stage) {
-  const ReferenceInstance& reference = *stage.instantiator.reference();
+/// The launch of a task's reference kernel.
+Instance reference_instance(const Task& task) {
+  const ReferenceInstance& reference = *task.instantiator.reference();
   Instance instance;
-  instance.kernel_expression = stage.spec->operation.reference->kernel;
-  instance.compile_options = fixed_options(*stage.spec);
+  instance.kernel_expression = task.spec->operation.reference->kernel;
+  instance.compile_options = fixed_options(*task.spec);
   instance.grid = reference.grid;
   instance.block = reference.block;
   return instance;
 }
 
-/// Equal for stages that can share buffers, reference and baselines. Equal references in different folders
+/// Equal for tasks that can share buffers, reference and baselines. Equal references in different folders
 /// may include different files.
-std::string group_text(const Stage& stage) {
-  std::string text = workload_identity(stage).text();
-  if (const auto& baselines = stage.spec->operation.baselines)
+std::string workload_text(const Task& task) {
+  std::string text = workload_identity(task).text();
+  if (const auto& baselines = task.spec->operation.baselines)
     text += fmt::format("baselines={}\n", static_cast<int>(*baselines));
-  if (const auto& reference = stage.reference_source)
-    text += fmt::format("{} {} {}", stage.spec->operation.reference->kernel, reference->hash(),
+  if (const auto& reference = task.reference_source)
+    text += fmt::format("{} {} {}", task.spec->operation.reference->kernel, reference->hash(),
                         reference->folders_text());
   return text;
 }
@@ -84,25 +84,25 @@ Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
   }
 }
 
-Stage make_stage(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
-  Stage stage{&kernel, problem, make_space(spec, kernel, problem, stop), Instantiator(kernel, problem)};
-  stage.planned = stage.space.size();
-  if (spec.budget.evaluations > 0) stage.planned = std::min(stage.planned, spec.budget.evaluations);
-  return stage;
+Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
+  Task task{&kernel, problem, make_space(spec, kernel, problem, stop), Instantiator(kernel, problem)};
+  task.planned = task.space.size();
+  if (spec.budget.evaluations > 0) task.planned = std::min(task.planned, spec.budget.evaluations);
+  return task;
 }
 
 }  // namespace
 
-std::string Stage::label() const { return spec->name + " " + problem.label(); }
+std::string Task::label() const { return spec->name + " " + problem.label(); }
 
-std::string instantiate(const Stage& stage, std::uint64_t index, const GpuModel& gpu, Instance& instance) {
-  const Configuration configuration = stage.space.at(index);
+std::string instantiate(const Task& task, std::uint64_t index, const GpuModel& gpu, Instance& instance) {
+  const Configuration configuration = task.space.at(index);
   try {
-    instance = stage.instantiator.instantiate(configuration, gpu.multiprocessors);
-    return buffers_fault(gpu, stage.instantiator.workload());
+    instance = task.instantiator.instantiate(configuration, gpu.multiprocessors);
+    return buffers_fault(gpu, task.instantiator.workload());
   } catch (const UserError& error) {
     instance = Instance{};
-    instance.parameters = configuration.named(*stage.spec);
+    instance.parameters = configuration.named(*task.spec);
     return error.what();
   }
 }
@@ -118,14 +118,14 @@ LaunchShape launch_shape(const Instance& instance) {
           u(instance.dynamic_shared_bytes)};
 }
 
-MeasureRequest measure_request(const Stage& stage, const Instance& instance, const Binary& binary) {
+MeasureRequest measure_request(const Task& task, const Instance& instance, const Binary& binary) {
   MeasureRequest request;
   request.cubin = binary.cubin;
   request.symbol = binary.kernel_symbol;
   request.shape = launch_shape(instance);
   request.workspace = instance.workspace;
   request.arguments = instance.arguments;
-  request.tolerance_factor = stage.spec->tolerance_factor;
+  request.tolerance_factor = task.spec->tolerance_factor;
   return request;
 }
 
@@ -176,24 +176,24 @@ SourcesOfTemplates read_all_sources(const TuneSpec& spec, const Stop& stop) {
   return sources;
 }
 
-using MakeStage = std::function<Stage(const TemplateSpec&, const Problem&)>;
+using MakeStage = std::function<Task(const TemplateSpec&, const Problem&)>;
 
-/// Stages of one problem, grouped by what they can share, groups in order of first appearance.
-std::vector<std::vector<Stage>> stages_of(const Problem& problem, const TuneSpec& spec,
-                                          const SourcesOfTemplates& sources, const MakeStage& make) {
-  std::vector<std::vector<Stage>> by_group;
-  std::map<std::string, std::size_t> group_of;
+/// Stages of one problem, grouped by what they can share, workloads in order of first appearance.
+std::vector<std::vector<Task>> tasks_of(const Problem& problem, const TuneSpec& spec,
+                                        const SourcesOfTemplates& sources, const MakeStage& make) {
+  std::vector<std::vector<Task>> by_workload;
+  std::map<std::string, std::size_t> workload_of;
   for (const TemplateSpec& kernel : spec.templates) {
-    Stage stage = make(kernel, problem);
+    Task task = make(kernel, problem);
     if (const auto found = sources.find(&kernel); found != sources.end()) {
-      stage.source = found->second.kernel;
-      stage.reference_source = found->second.reference;
+      task.source = found->second.kernel;
+      task.reference_source = found->second.reference;
     }
-    const auto [place, is_new] = group_of.emplace(group_text(stage), by_group.size());
-    if (is_new) by_group.emplace_back();
-    by_group[place->second].push_back(std::move(stage));
+    const auto [place, is_new] = workload_of.emplace(workload_text(task), by_workload.size());
+    if (is_new) by_workload.emplace_back();
+    by_workload[place->second].push_back(std::move(task));
   }
-  return by_group;
+  return by_workload;
 }
 
 void check_limit(std::uint64_t count, std::uint64_t most, const char* what, const TuneSpec& spec) {
@@ -202,27 +202,27 @@ void check_limit(std::uint64_t count, std::uint64_t most, const char* what, cons
                   "Sweep it in parts: choose with --template and --problem, or narrow the parameters.");
 }
 
-std::vector<Stage> plan_stages(const TuneSpec& spec, const SourcesOfTemplates& sources, const Stop& stop,
-                               const PlanLimits& limits) {
-  check_limit(spec.problems.size() * spec.templates.size(), limits.stages, "pairs of template and problem",
+std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sources, const Stop& stop,
+                             const PlanLimits& limits) {
+  check_limit(spec.problems.size() * spec.templates.size(), limits.tasks, "pairs of template and problem",
               spec);
-  std::vector<Stage> stages;
-  std::size_t groups = 0;
+  std::vector<Task> tasks;
+  std::size_t workloads = 0;
   std::uint64_t planned = 0;
   std::uint64_t rows = 0;
   const auto make = [&](const TemplateSpec& kernel, const Problem& problem) {
-    Stage stage = make_stage(spec, kernel, problem, stop);
-    check_limit(rows += stage.space.rows(), limits.rows, "valid combinations in all spaces together", spec);
-    return stage;
+    Task task = make_task(spec, kernel, problem, stop);
+    check_limit(rows += task.space.rows(), limits.rows, "valid combinations in all spaces together", spec);
+    return task;
   };
   for (const Problem& problem : spec.problems) {
-    for (auto& group : stages_of(problem, spec, sources, make)) {
-      for (Stage& stage : group) {
-        stage.group = groups;
-        planned += stage.planned;
-        stages.push_back(std::move(stage));
+    for (auto& workload : tasks_of(problem, spec, sources, make)) {
+      for (Task& task : workload) {
+        task.workload = workloads;
+        planned += task.planned;
+        tasks.push_back(std::move(task));
       }
-      ++groups;
+      ++workloads;
     }
   }
   if (planned == 0) {
@@ -230,25 +230,25 @@ std::vector<Stage> plan_stages(const TuneSpec& spec, const SourcesOfTemplates& s
         "no configuration satisfies the constraints", Where{spec.file.string(), ""},
         fmt::format("Run 'tiletune space {}' to see what each constraint removes.", spec.file.string()));
   }
-  return stages;
+  return tasks;
 }
 
 }  // namespace
 
-std::vector<Stage> plan_stages(const TuneSpec& spec, const Stop& stop, const PlanLimits& limits) {
-  return plan_stages(spec, read_all_sources(spec, stop), stop, limits);
+std::vector<Task> plan_tasks(const TuneSpec& spec, const Stop& stop, const PlanLimits& limits) {
+  return plan_tasks(spec, read_all_sources(spec, stop), stop, limits);
 }
 
-std::vector<Stage> plan_stages_without_sources(const TuneSpec& spec, const Stop& stop) {
-  return plan_stages(spec, {}, stop, {});
+std::vector<Task> plan_tasks_without_sources(const TuneSpec& spec, const Stop& stop) {
+  return plan_tasks(spec, {}, stop, {});
 }
 
 CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec,
-                                const std::vector<Stage>& stages) {
+                                const std::vector<Task>& tasks) {
   std::map<std::filesystem::path, std::shared_ptr<const Folder>> by_path;
   for (const auto& folder : options.folders) by_path.try_emplace(folder->path(), folder);
-  for (const Stage& stage : stages) {
-    for (const auto* source : {stage.source.get(), stage.reference_source.get()}) {
+  for (const Task& task : tasks) {
+    for (const auto* source : {task.source.get(), task.reference_source.get()}) {
       if (source == nullptr) continue;
       for (const KernelSource::Root& root : source->roots)
         by_path.try_emplace(root.folder->path(), root.folder);
@@ -260,19 +260,19 @@ CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec
   return options;
 }
 
-CompileRequest reference_request(const TuneSpec& spec, const Stage& stage, const std::string& architecture) {
-  return make_compile_request(spec.compile, *stage.reference_source, reference_instance(stage), architecture);
+CompileRequest reference_request(const TuneSpec& spec, const Task& task, const std::string& architecture) {
+  return make_compile_request(spec.compile, *task.reference_source, reference_instance(task), architecture);
 }
 
-PrepareRequest prepare_request(const TuneSpec& spec, const Stage& stage, const Binary* reference) {
-  PrepareRequest request = workload_request(stage);
+PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Binary* reference) {
+  PrepareRequest request = workload_request(task);
   request.policy = spec.measure;
   request.baseline = spec.baseline;
-  request.baselines = stage.spec->operation.baselines;
+  request.baselines = task.spec->operation.baselines;
   if (reference != nullptr) {
     request.reference = PrepareRequest::ReferenceLaunch{reference->cubin, reference->kernel_symbol,
-                                                        launch_shape(reference_instance(stage)),
-                                                        stage.instantiator.reference()->arguments};
+                                                        launch_shape(reference_instance(task)),
+                                                        task.instantiator.reference()->arguments};
   }
   return request;
 }

@@ -1,4 +1,4 @@
-#include "space/group.h"
+#include "space/component.h"
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ constexpr std::size_t kWorkPerQuestion = std::size_t{1} << 17;
 class Walk {
  public:
   Walk(const Scope& scope, const std::vector<std::size_t>& parameters,
-       const std::vector<const Condition*>& conditions, const GroupLimits& limits, const Stop& stop)
+       const std::vector<const Condition*>& conditions, const ComponentLimits& limits, const Stop& stop)
       : scope_(scope),
         parameters_(parameters),
         limits_(limits),
@@ -43,11 +43,11 @@ class Walk {
         put_off_(conditions.size(), false),
         slots_(scope.initial_slots()),
         definitions_(scope.definitions()),
-        frame_{slots_, definitions_},
+        bindings_{slots_, definitions_},
         row_(parameters.size()),
         rows_(value_counts(scope, parameters)) {}
 
-  Group run(std::size_t constraint_count) {
+  Component run(std::size_t constraint_count) {
     descend(0);
     rows_.sort();
     std::vector<double> removed(constraint_count, 0);
@@ -90,9 +90,9 @@ class Walk {
       Scalar result = unset_scalar();
       Fault fault;
       spend(test.program->instructions());
-      const bool known = test.program->run(frame_, result, fault);
+      const bool known = test.program->run(bindings_, result, fault);
       if (test.turn == Test::Turn::early) put_off_[test.condition] = !known;
-      if (!known && test.turn != Test::Turn::early) test.program->raise(fault, frame_);
+      if (!known && test.turn != Test::Turn::early) test.program->raise(fault, bindings_);
       if (known && !is_true(result)) {
         ++test.removed;
         return false;
@@ -111,7 +111,7 @@ class Walk {
 
   const Scope& scope_;
   const std::vector<std::size_t>& parameters_;
-  GroupLimits limits_;
+  ComponentLimits limits_;
   const Stop& stop_;
   std::uint64_t steps_ = 0;
   std::size_t work_ = 0;  ///< since it was last asked whether to stop
@@ -119,16 +119,16 @@ class Walk {
   std::vector<bool> put_off_;  ///< by condition: it had no result on the way to here
   std::vector<Scalar> slots_;
   std::vector<const Program*> definitions_;
-  Frame frame_;
+  Bindings bindings_;
   std::vector<std::uint32_t> row_;
   PackedRows rows_;
 };
 
 }  // namespace
 
-Group enumerate_group(const Scope& scope, const std::vector<std::size_t>& parameters,
-                      const std::vector<Condition>& conditions, std::size_t constraint_count,
-                      const GroupLimits& limits, const Stop& stop) {
+Component enumerate_component(const Scope& scope, const std::vector<std::size_t>& parameters,
+                              const std::vector<Condition>& conditions, std::size_t constraint_count,
+                              const ComponentLimits& limits, const Stop& stop) {
   std::vector<const Condition*> own;
   for (const Condition& condition : conditions) {
     const auto& reads = condition.parameters;

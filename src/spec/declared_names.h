@@ -9,7 +9,7 @@
 namespace tiletune {
 
 /// Names of one kind of space, each declared once.
-class Scope {
+class DeclaredNames {
  public:
   /// `what` says what the name stands for: "a parameter". Throws UserError when the name is taken.
   void declare(const std::string& name, const std::string& what, const Where& where);

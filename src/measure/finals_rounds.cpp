@@ -1,4 +1,4 @@
-#include "measure/race.h"
+#include "measure/finals_rounds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,19 +19,20 @@ constexpr int kFewestRounds = 12;
 
 }  // namespace
 
-void race_out(std::vector<Racer>& racers) {
+void drop_slow_finalists(std::vector<FinalistSamples>& finalists) {
   std::optional<Timing> leader;
-  for (const Racer& racer : racers) {
-    if (!racer.competes || racer.is_out || racer.samples.times_us.size() < kFewestRoundsToJudge) continue;
-    const Timing timing = summarise(racer.samples);
+  for (const FinalistSamples& finalist : finalists) {
+    if (!finalist.competes || finalist.is_out || finalist.samples.times_us.size() < kFewestRoundsToJudge)
+      continue;
+    const Timing timing = summarise(finalist.samples);
     if (!leader || timing.median_us < leader->median_us) leader = timing;
   }
   if (!leader || leader->times_us.size() % kRoundsBetween != 0) return;
-  for (Racer& racer : racers) {
-    if (racer.is_out || racer.stays || racer.samples.times_us.empty()) continue;
-    const Timing timing = summarise(racer.samples);
+  for (FinalistSamples& finalist : finalists) {
+    if (finalist.is_out || finalist.stays || finalist.samples.times_us.empty()) continue;
+    const Timing timing = summarise(finalist.samples);
     const bool is_settled = (timing.ci_high_us - timing.ci_low_us) / 2 <= kSettled * timing.median_us;
-    racer.is_out = is_settled && timing.ci_low_us > kMargin * leader->ci_high_us;
+    finalist.is_out = is_settled && timing.ci_low_us > kMargin * leader->ci_high_us;
   }
 }
 

@@ -1,4 +1,4 @@
-#include "measure/workspace.h"
+#include "measure/problem_buffers.h"
 
 #include <fmt/format.h>
 
@@ -53,9 +53,9 @@ std::string position(const Workload::SizedBuffer& buffer, std::uint64_t index) {
 
 }  // namespace
 
-DeviceAddress Workspace::Slot::data() const { return memory.address() + guard; }
+DeviceAddress ProblemBuffers::Slot::data() const { return memory.address() + guard; }
 
-Workspace::Workspace(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request)
+ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request)
     : gpu_(gpu), kernels_(kernels), blas_(blas), request_(std::move(request)), guard_bytes_(guard_bytes()) {
   check_free_memory(gpu_, request_.workload, guard_bytes_);
   use(allocated());
@@ -71,7 +71,7 @@ Workspace::Workspace(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareReques
   rebuild();
 }
 
-std::vector<Workspace::Slot> Workspace::allocated() const {
+std::vector<ProblemBuffers::Slot> ProblemBuffers::allocated() const {
   std::vector<Slot> slots;
   for (const auto& buffer : request_.workload.buffers) {
     Slot slot;
@@ -85,16 +85,16 @@ std::vector<Workspace::Slot> Workspace::allocated() const {
   return slots;
 }
 
-void Workspace::use(std::vector<Slot> slots) {
+void ProblemBuffers::use(std::vector<Slot> slots) {
   slots_ = std::move(slots);
   for (const Slot& slot : slots_) addresses_[slot.buffer.name] = slot.data();
 }
 
-const std::map<std::string, DeviceAddress>& Workspace::addresses(std::size_t copy) const {
+const std::map<std::string, DeviceAddress>& ProblemBuffers::addresses(std::size_t copy) const {
   return copy == 0 ? addresses_ : copy_addresses_.at(copy - 1);
 }
 
-Workspace::CopyCounts Workspace::wanted_copies() const {
+ProblemBuffers::CopyCounts ProblemBuffers::wanted_copies() const {
   std::size_t inputs = 0;
   std::size_t outputs = 0;
   std::size_t touched = 0;
@@ -119,12 +119,12 @@ Workspace::CopyCounts Workspace::wanted_copies() const {
   return {std::min(wanted.inputs, affordable), std::min(wanted.outputs, affordable)};
 }
 
-std::size_t Workspace::copies() {
+std::size_t ProblemBuffers::copies() {
   if (copy_addresses_.empty()) make_copies();
   return copy_addresses_.size() + 1;
 }
 
-Workspace::Copies Workspace::copies_of(const Slot& slot, std::size_t count) const {
+ProblemBuffers::Copies ProblemBuffers::copies_of(const Slot& slot, std::size_t count) const {
   Copies made;
   made.count = count;
   made.bytes = slot.bytes;
@@ -139,7 +139,7 @@ Workspace::Copies Workspace::copies_of(const Slot& slot, std::size_t count) cons
 }
 
 /// All copies, or none: throws when memory does not suffice.
-void Workspace::make_copies() {
+void ProblemBuffers::make_copies() {
   const CopyCounts counts = wanted_copies();
   std::vector<Copies> all;
   std::vector<std::map<std::string, DeviceAddress>> addresses(counts.outputs - 1);
@@ -156,14 +156,14 @@ void Workspace::make_copies() {
   copy_addresses_ = std::move(addresses);
 }
 
-void Workspace::drop_copies() {
+void ProblemBuffers::drop_copies() {
   copies_.clear();
   copy_addresses_.clear();
 }
 
 /// The old buffers are freed last, so that the new ones lie elsewhere; where memory does not allow that, they
 /// stay.
-void Workspace::relocate() {
+void ProblemBuffers::relocate() {
   drop_copies();
   std::size_t needed = 0;
   for (const Slot& slot : slots_) needed += slot.memory.bytes() + slot.initial.bytes();
@@ -181,13 +181,13 @@ void Workspace::relocate() {
   fill();
 }
 
-void Workspace::rebuild() {
+void ProblemBuffers::rebuild() {
   drop_copies();
   fill();
   if (references_.empty() || !references_are_intact()) compute_references();
 }
 
-void Workspace::fill() {
+void ProblemBuffers::fill() {
   std::uint64_t stream = 0;
   for (Slot& slot : slots_) {
     const std::uint8_t pattern = pattern_round(slot.buffer);
@@ -205,7 +205,7 @@ void Workspace::fill() {
 
 /// The inputs are the same after every rebuild, and so is the reference: it is computed again only when it
 /// was damaged.
-void Workspace::compute_references() {
+void ProblemBuffers::compute_references() {
   references_.clear();
   references_ = compute_reference(gpu_, kernels_, blas_, request_, addresses_);
   for (const auto& [name, reference] : references_) {
@@ -213,22 +213,22 @@ void Workspace::compute_references() {
   }
 }
 
-bool Workspace::references_are_intact() {
+bool ProblemBuffers::references_are_intact() {
   return std::all_of(references_.begin(), references_.end(), [&](const auto& entry) {
     const auto& [name, reference] = entry;
     return kernels_.checksum(reference.address(), reference.bytes()) == reference_checksums_.at(name);
   });
 }
 
-void Workspace::poison(int variant) {
+void ProblemBuffers::poison(int variant) {
   constexpr std::uint32_t kNan = 0xffffffff;
   constexpr std::uint32_t kOtherNan = 0x7fff7fff;  // a NaN as f16, bf16, f32 and f64
   fill_outputs({}, variant == 0 ? kNan : kOtherNan);
 }
 
-void Workspace::invalidate(const CopyRange& copies) { fill_outputs(copies, kValidLookingWord); }
+void ProblemBuffers::invalidate(const CopyRange& copies) { fill_outputs(copies, kValidLookingWord); }
 
-void Workspace::fill_outputs(const CopyRange& copies, std::uint32_t word) {
+void ProblemBuffers::fill_outputs(const CopyRange& copies, std::uint32_t word) {
   for (const std::size_t i : outputs_) {
     const Slot& slot = slots_[i];
     const ElementRows rows = rows_of(slot.buffer);
@@ -241,7 +241,7 @@ void Workspace::fill_outputs(const CopyRange& copies, std::uint32_t word) {
   }
 }
 
-std::array<BufferCopies, 2> Workspace::places(std::size_t slot, const CopyRange& copies) const {
+std::array<BufferCopies, 2> ProblemBuffers::places(std::size_t slot, const CopyRange& copies) const {
   const bool has_original = copies.first == 0 && copies.count > 0;
   const std::size_t others = copies.count - (has_original ? 1 : 0);
   std::array<BufferCopies, 2> places{};
@@ -253,15 +253,15 @@ std::array<BufferCopies, 2> Workspace::places(std::size_t slot, const CopyRange&
   return places;
 }
 
-void Workspace::touch_inputs() {
+void ProblemBuffers::touch_inputs() {
   for (const Slot& slot : slots_) {
     if (slot.buffer.role != BufferRole::out) kernels_.read_memory(slot.data(), slot.bytes);
   }
 }
 
-void Workspace::reserve_checks(std::size_t launches) { checks_->reserve(launches); }
+void ProblemBuffers::reserve_checks(std::size_t launches) { checks_->reserve(launches); }
 
-bool Workspace::queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally) {
+bool ProblemBuffers::queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally) {
   if (reference_rms_.empty()) return false;
   std::vector<CheckedOutput> where;
   for (const std::size_t output : outputs_) {
@@ -274,14 +274,14 @@ bool Workspace::queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally
   return true;
 }
 
-void Workspace::settle_checks() { checks_->settle(); }
+void ProblemBuffers::settle_checks() { checks_->settle(); }
 
-double Workspace::bound_of(const Slot& slot, double tolerance_factor) const {
+double ProblemBuffers::bound_of(const Slot& slot, double tolerance_factor) const {
   return error_bound(slot.buffer.type, request_.accumulator, request_.workload.accumulation,
                      tolerance_factor);
 }
 
-Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& result, double bound) const {
+Finding ProblemBuffers::describe_error(const Slot& slot, const ComparisonResult& result, double bound) const {
   if (result.not_a_number > 0) {
     return {Outcome::wrong_result,
             fmt::format("{} of {} elements of {} were not written or are not a number, the first at {}",
@@ -295,7 +295,7 @@ Finding Workspace::describe_error(const Slot& slot, const ComparisonResult& resu
                       position(slot.buffer, result.largest_at), result.reference_rms)};
 }
 
-Verification Workspace::verify(double tolerance_factor) {
+Verification ProblemBuffers::verify(double tolerance_factor) {
   Verification verification;
   for (const std::size_t output : outputs_) {
     const Slot& slot = slots_[output];
@@ -317,7 +317,7 @@ Verification Workspace::verify(double tolerance_factor) {
   return verification;
 }
 
-std::vector<std::uint64_t> Workspace::output_checksums() {
+std::vector<std::uint64_t> ProblemBuffers::output_checksums() {
   std::vector<std::uint64_t> checksums;
   for (const Slot& slot : slots_) {
     if (slot.buffer.role != BufferRole::in) checksums.push_back(kernels_.checksum(slot.data(), slot.bytes));
@@ -326,7 +326,7 @@ std::vector<std::uint64_t> Workspace::output_checksums() {
 }
 
 /// An input's padding is part of its checksum.
-std::optional<Finding> Workspace::check_padding(const Slot& slot, DeviceAddress data) {
+std::optional<Finding> ProblemBuffers::check_padding(const Slot& slot, DeviceAddress data) {
   if (!slot.buffer.is_padded() || slot.buffer.role == BufferRole::in) return std::nullopt;
   const Bands padding = padding_of(slot.buffer, data);
   const GuardResult guard = kernels_.check_bands(padding, kGuardPattern);
@@ -337,7 +337,7 @@ std::optional<Finding> Workspace::check_padding(const Slot& slot, DeviceAddress 
                              position(slot.buffer, first), guard.changed)};
 }
 
-std::optional<Finding> Workspace::check_surroundings() {
+std::optional<Finding> ProblemBuffers::check_surroundings() {
   for (const Slot& slot : slots_) {
     const Guarded guarded{slot.buffer.name, slot.data(), slot.bytes, slot.guard, pattern_round(slot.buffer)};
     if (auto finding = check_guards(kernels_, guarded)) return finding;

@@ -10,28 +10,28 @@
 namespace tiletune::space {
 
 /// The valid combinations of parameters that conditions connect.
-struct Group {
+struct Component {
   std::vector<std::size_t> parameters;  ///< by position, ascending
   PackedRows rows;                      ///< valid combinations, as positions of values; sorted
   std::vector<double>
-      removed;  ///< by constraint: raw combinations of the group for which it is the first false one
+      removed;  ///< by constraint: raw combinations of the component for which it is the first false one
 };
 
-/// How much of one group is walked before it is refused.
-struct GroupLimits {
+/// How much of one component is walked before it is refused.
+struct ComponentLimits {
   std::uint64_t rows = std::uint64_t{1} << 27;  ///< valid combinations
   std::uint64_t steps = std::uint64_t{1}
                         << 31;  ///< values tried, on all levels together: about half a minute
 };
 
-/// Walks a group's parameters depth first, testing each condition as soon as its names are bound.
+/// Walks a component's parameters depth first, testing each condition as soon as its names are bound.
 ///
 /// A condition that has no result while conditions listed before it are still open (their names are not all
 /// bound yet) is put off until those have been tested: so a constraint guards the ones listed after it,
 /// whatever the order of the walk. Throws UserError when a condition has no result all the same, and when
-/// the group is beyond the limits; Stopped once `stop` says so.
-Group enumerate_group(const Scope& scope, const std::vector<std::size_t>& parameters,
-                      const std::vector<Condition>& conditions, std::size_t constraint_count,
-                      const GroupLimits& limits = {}, const Stop& stop = never_stop);
+/// the component is beyond the limits; Stopped once `stop` says so.
+Component enumerate_component(const Scope& scope, const std::vector<std::size_t>& parameters,
+                              const std::vector<Condition>& conditions, std::size_t constraint_count,
+                              const ComponentLimits& limits = {}, const Stop& stop = never_stop);
 
 }  // namespace tiletune::space

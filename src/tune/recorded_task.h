@@ -4,18 +4,18 @@
 #include <vector>
 
 #include "tune/recording.h"
-#include "tune/stage.h"
+#include "tune/task.h"
 
 namespace tiletune {
 
-/// How the configurations of a stage are found in a recording. Rows need not list parameters of which the
+/// How the configurations of a task are found in a recording. Rows need not list parameters of which the
 /// config leaves one value: they are taken to have been recorded with it.
-class RecordedStage {
+class RecordedTask {
  public:
-  /// `stage` and `recording` outlive it.
-  RecordedStage(const TuneSpec& spec, const Stage& stage, const Recording& recording, const Target& target);
+  /// `task` and `recording` outlive it.
+  RecordedTask(const TuneSpec& spec, const Task& task, const Recording& recording, const Target& target);
 
-  /// What rows of the stage have in common.
+  /// What rows of the task have in common.
   const Trial& like() const { return like_; }
   /// Null where there are no rows of its template, problem and conditions.
   const Recording::Place* place() const { return place_; }
@@ -23,7 +23,7 @@ class RecordedStage {
   bool is_joined() const { return place_ != nullptr && unlisted_.empty() && unknown_.empty(); }
   /// Null where there is none.
   const Recording::Entry* find(std::uint64_t index) const;
-  /// The time of the fastest row whose configuration is in the stage's space.
+  /// The time of the fastest row whose configuration is in the task's space.
   std::optional<double> fastest_us() const;
 
   /// "filter_height=15": what the rows do not list, but must have been recorded with.
@@ -36,7 +36,7 @@ class RecordedStage {
  private:
   bool is_in_space(const std::string& parameters) const;
 
-  const Stage* stage_;
+  const Task* task_;
   const Recording* recording_;
   Trial like_;
   std::string key_;

@@ -1,4 +1,4 @@
-#include "tune/stage.h"
+#include "tune/task.h"
 
 #include <gtest/gtest.h>
 
@@ -21,19 +21,19 @@ TuneSpec shipped(const std::string& config, const std::vector<std::string>& prob
 
 TEST(Stages, RunProblemByProblemAndShareBuffersWithinOne) {
   const TuneSpec spec = shipped("quick.json", {"512", "1024"});
-  const std::vector<Stage> stages = plan_stages(spec);
-  ASSERT_EQ(stages.size(), 2 * spec.templates.size());
-  for (std::size_t i = 0; i < stages.size(); ++i) {
+  const std::vector<Task> tasks = plan_tasks(spec);
+  ASSERT_EQ(tasks.size(), 2 * spec.templates.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
     const std::size_t problem = i / spec.templates.size();
-    EXPECT_EQ(stages[i].problem.label(), problem == 0 ? "512x512x512" : "1024x1024x1024");
-    EXPECT_EQ(stages[i].group, problem) << "all of them are the same product in FP32";
+    EXPECT_EQ(tasks[i].problem.label(), problem == 0 ? "512x512x512" : "1024x1024x1024");
+    EXPECT_EQ(tasks[i].workload, problem) << "all of them are the same product in FP32";
   }
 }
 
 TEST(Stages, BudgetLimitsWhatIsPlanned) {
   TuneSpec spec = shipped("quick.json", {});
   spec.budget.evaluations = 2;
-  for (const Stage& stage : plan_stages(spec)) EXPECT_LE(stage.planned, 2U);
+  for (const Task& task : plan_tasks(spec)) EXPECT_LE(task.planned, 2U);
 }
 
 std::string message_of(const std::function<void()>& plan) {
@@ -48,26 +48,26 @@ std::string message_of(const std::function<void()>& plan) {
 
 TEST(Stages, BuildingTheirSpacesCanBeStopped) {
   const TuneSpec spec = shipped("quick.json", {"512"});
-  EXPECT_EQ(message_of([&] { plan_stages(spec, [] { return true; }); }),
+  EXPECT_EQ(message_of([&] { plan_tasks(spec, [] { return true; }); }),
             "stopped while the space of " + spec.templates.front().name + " at 512x512x512 was being built");
   TuneSpec with_options = spec;
   with_options.templates.front().compile_options = {"--use_fast_math"};
-  EXPECT_EQ(message_of([&] { plan_stages(with_options, [] { return true; }); }),
+  EXPECT_EQ(message_of([&] { plan_tasks(with_options, [] { return true; }); }),
             "stopped while the options of " + spec.templates.front().name + " were being checked");
 }
 
 TEST(Stages, AreRefusedBeyondTheLimits) {
   const TuneSpec spec = shipped("quick.json", {"512", "1024"});
-  const std::uint64_t stages = 2 * spec.templates.size();
+  const std::uint64_t tasks = 2 * spec.templates.size();
   std::uint64_t rows = 0;
-  for (const Stage& stage : plan_stages(spec)) rows += stage.space.rows();
-  EXPECT_EQ(message_of([&] { plan_stages(spec, never_stop, {stages, rows}); }), "none");
+  for (const Task& task : plan_tasks(spec)) rows += task.space.rows();
+  EXPECT_EQ(message_of([&] { plan_tasks(spec, never_stop, {tasks, rows}); }), "none");
   EXPECT_EQ(message_of([&] {
-              plan_stages(spec, never_stop, {stages - 1, rows});
+              plan_tasks(spec, never_stop, {tasks - 1, rows});
             }),
-            "more than " + std::to_string(stages - 1) + " pairs of template and problem");
+            "more than " + std::to_string(tasks - 1) + " pairs of template and problem");
   EXPECT_EQ(message_of([&] {
-              plan_stages(spec, never_stop, {stages, rows - 1});
+              plan_tasks(spec, never_stop, {tasks, rows - 1});
             }),
             "more than " + std::to_string(rows - 1) + " valid combinations in all spaces together");
 }
@@ -75,7 +75,7 @@ TEST(Stages, AreRefusedBeyondTheLimits) {
 TEST(Stages, HarmfulOptionsOfAConfigAreRefused) {
   TuneSpec spec = shipped("quick.json", {});
   spec.compile.options = {"--include-path=/etc"};
-  EXPECT_THROW(plan_stages(spec), UserError);
+  EXPECT_THROW(plan_tasks(spec), UserError);
 }
 
 TEST(Stages, AddTheirFoldersToThoseOfThePool) {
@@ -86,20 +86,20 @@ TEST(Stages, AddTheirFoldersToThoseOfThePool) {
   };
   const TuneSpec one = shipped("quick.json", {});
   const TuneSpec other = shipped("hgemm.json", {});
-  const std::vector<Stage> stages = plan_stages(one);
-  const std::vector<Stage> others = plan_stages(other);
-  CompilePoolOptions options = with_folders({}, one, stages);
+  const std::vector<Task> tasks = plan_tasks(one);
+  const std::vector<Task> others = plan_tasks(other);
+  CompilePoolOptions options = with_folders({}, one, tasks);
   std::set<std::filesystem::path> expected = paths_of(options);
   expected.merge(paths_of(with_folders({}, other, others)));
   EXPECT_GT(expected.size(), options.folders.size());
-  options = with_folders(with_folders(std::move(options), other, others), one, stages);
+  options = with_folders(with_folders(std::move(options), other, others), one, tasks);
   EXPECT_EQ(paths_of(options), expected);
 }
 
 TEST(Stages, PrepareRequestHoldsTheWholeProblem) {
   const TuneSpec spec = shipped("quick.json", {"30x20x10"});
-  const std::vector<Stage> stages = plan_stages(spec);
-  const PrepareRequest request = prepare_request(spec, stages.front(), nullptr);
+  const std::vector<Task> tasks = plan_tasks(spec);
+  const PrepareRequest request = prepare_request(spec, tasks.front(), nullptr);
   ASSERT_EQ(request.workload.buffers.size(), 3U);
   EXPECT_EQ(request.workload.buffers[0].elements, 300);
   EXPECT_EQ(request.workload.buffers[1].elements, 200);

@@ -28,11 +28,11 @@ struct CopyRange {
 
 /// The buffers of one problem, each between two guard bands, with their FP64 reference. Guard bands and
 /// padding of inputs are NaN; no byte of any guard band or padding may change.
-class Workspace {
+class ProblemBuffers {
  public:
   /// Allocates, fills the inputs and computes the reference. Throws GpuError, with the arithmetic, when the
   /// GPU's free memory does not suffice. `blas` may be null.
-  Workspace(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request);
+  ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request);
 
   const PrepareRequest& request() const { return request_; }
   DeviceKernels& kernels() { return kernels_; }

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "search/strategy.h"
+#include "tune/gpu_set.h"
+#include "tune/standings.h"
+#include "tune/workload_finals.h"
+
+namespace tiletune {
+
+/// A GPU at work.
+struct GpuSlot {
+  Evaluator* evaluator = nullptr;
+  std::optional<std::size_t> workload;                  ///< whose buffers it holds
+  std::vector<Trial> baselines;                         ///< of that workload
+  std::map<std::size_t, std::string> failed_workloads;  ///< which it cannot measure, and why
+  std::optional<std::size_t> measuring;                 ///< the workload of the candidate that it holds
+  bool for_finals = false;                              ///< it runs finals, or prepares for them
+  std::optional<Calibration> calibration;               ///< once known
+  Clock::time_point busy_since = Clock::now();
+  bool measures_ceilings = false;  ///< the calibration is this sweep's, or is to be
+  int disproved = 0;               ///< losses of its worker with candidates that ran elsewhere
+  bool retired = false;
+
+  /// Called when a time contradicts the calibration. One of an earlier sweep may have been taken at a lower
+  /// clock: it is dropped, and the next preparation, of whatever workload, measures the ceilings again.
+  /// False, and nothing is changed, when this sweep has measured them.
+  bool drop_old_calibration();
+};
+
+/// One configuration to try.
+struct Proposal {
+  Task* task = nullptr;
+  std::uint64_t index = 0;
+  bool deferred = false;  ///< it was put off before
+};
+
+/// The reference kernel of a workload on its way.
+struct WorkloadReference {
+  std::uint64_t ticket = 0;
+  std::shared_ptr<const Binary> binary;  ///< once it is compiled
+};
+
+/// The tasks of one set of GPUs: what is proposed, compiled, ready, and where it is measured.
+class TaskQueue {
+ public:
+  /// Throws UserError when there is no such strategy.
+  TaskQueue(GpuSet& gpu_set, const TuneSpec& spec);
+  TaskQueue(TaskQueue&&) = default;
+
+  const Target& target() const { return gpu_set_->target(); }
+  std::vector<Task>& tasks() { return gpu_set_->tasks; }
+
+  std::vector<GpuSlot> slots;
+  std::unordered_map<std::uint64_t, Candidate> compiling;  ///< by ticket
+  std::deque<Candidate> ready;
+  std::set<std::size_t> workloads_with_baseline_seen;
+  std::map<std::size_t, WorkloadReference> references;  ///< by workload
+  std::map<std::size_t, std::string> failed_workloads;  ///< for want of a reference
+  std::string last_retired;                             ///< the GPU given up last, and why
+  Standings standings;
+  std::set<std::size_t> measured_workloads;  ///< workloads with rows of this sweep
+  std::vector<WorkloadFinals> finals;        ///< by workload
+
+  /// The next configuration of the first workload that has any left, as its strategy chooses, which is asked
+  /// for `room` at a time; those put off come last. None also while the strategy waits for results.
+  std::optional<Proposal> propose(std::size_t room);
+  /// What became of a configuration, for the strategy: its median time, or none when it did not run.
+  void tell(const Task& task, std::uint64_t index, std::optional<double> median_us);
+  /// Puts a configuration off to the end of its workload.
+  void defer(const Task* task, std::uint64_t index);
+
+  /// A ready candidate of the lowest workload that has anything left to begin, if one is ready: changing
+  /// workloads rebuilds buffers and reference, so the next workload waits until this one is done. Proposals
+  /// come workload by workload, so a lowest workload without a ready candidate is being compiled, and
+  /// compiling has a deadline. A candidate that `slot` has lost its worker with is left to other slots while
+  /// they can take it.
+  std::deque<Candidate>::iterator next_ready(const GpuSlot& slot);
+  /// Whether another GPU that is left can measure a workload.
+  bool others_can(const GpuSlot& slot, std::size_t workload) const;
+
+  /// Whether a workload has a candidate that may still be measured: proposed, compiled and ready ones only
+  /// count unless the sweep is `stopping`.
+  bool is_open(std::size_t workload, bool stopping);
+  /// The workload's first task.
+  Task& task_of(std::size_t workload);
+
+  /// Why no GPU that is left can measure a workload; none while one may.
+  std::optional<std::string> why_unmeasurable(std::size_t workload) const;
+
+  bool alive() const;
+  /// Whether its candidates are compiled; all its evaluators are of one kind.
+  bool compiles() const { return slots.front().evaluator->needs_binaries(); }
+  /// Whether a candidate is being evaluated.
+  bool is_measuring() const;
+  bool idle() const;
+  bool has_proposals() { return current_task() != nullptr; }
+  /// Whether propose() gives nothing before tell() is called.
+  bool is_waiting();
+  /// Nothing is left that is not yet being measured.
+  bool exhausted() { return !has_proposals() && compiling.empty() && ready.empty(); }
+
+ private:
+  /// How a workload is searched.
+  struct Search {
+    std::unique_ptr<Strategy> strategy;
+    Task* first = nullptr;  ///< tasks of a workload follow each other
+    std::size_t tasks = 0;
+    std::deque<Choice> asked;  ///< and not yet proposed
+    std::set<Choice> untold;   ///< proposed, and what became of them is not known
+    bool waits = false;        ///< it gave nothing, and there are results to come
+  };
+
+  Task* current_task();
+  bool has_undecided(const Search& search) const;
+  void ask(Search& search, std::size_t room);
+
+  GpuSet* gpu_set_;
+  std::vector<Search> searches_;  ///< by workload
+  std::size_t next_task_ = 0;
+  std::unordered_map<const Task*, std::vector<std::uint64_t>> deferred_;
+};
+
+}  // namespace tiletune

@@ -1,0 +1,71 @@
+#include "measure/finals_rounds.h"
+
+#include <gtest/gtest.h>
+
+namespace tiletune {
+namespace {
+
+FinalistSamples finalist(double median_us, int rounds, bool stays = false) {
+  FinalistSamples finalist;
+  finalist.stays = stays;
+  for (int i = 0; i < rounds; ++i) finalist.samples.times_us.push_back(median_us + (i % 3 - 1) * 0.1);
+  return finalist;
+}
+
+TEST(Race, WhatIsClearlySlowerLeavesAndBaselinesStay) {
+  std::vector<FinalistSamples> finalists{finalist(100, 20), finalist(100.1, 20), finalist(102, 20),
+                                         finalist(150, 20, true)};
+  drop_slow_finalists(finalists);
+  EXPECT_FALSE(finalists[0].is_out);
+  EXPECT_FALSE(finalists[1].is_out) << "its interval reaches the leader's";
+  EXPECT_TRUE(finalists[2].is_out);
+  EXPECT_FALSE(finalists[3].is_out);
+}
+
+TEST(Race, WhoseTimeIsNotSettledStays) {
+  FinalistSamples noisy;
+  for (int i = 0; i < 20; ++i) noisy.samples.times_us.push_back(110 + i);
+  std::vector<FinalistSamples> finalists{finalist(100, 20), noisy};
+  drop_slow_finalists(finalists);
+  EXPECT_FALSE(finalists[1].is_out);
+}
+
+TEST(Race, NobodyIsJudgedBeforeTwentyRounds) {
+  std::vector<FinalistSamples> finalists{finalist(100, 19), finalist(200, 19)};
+  drop_slow_finalists(finalists);
+  EXPECT_FALSE(finalists[1].is_out);
+}
+
+TEST(Race, TheFirstNeedNotBeTheFastest) {
+  std::vector<FinalistSamples> finalists{finalist(110, 25), finalist(100, 25)};
+  drop_slow_finalists(finalists);
+  EXPECT_TRUE(finalists[0].is_out);
+  EXPECT_FALSE(finalists[1].is_out);
+}
+
+/// Where a library is faster than all configurations, these still race each other to the end.
+TEST(Race, ABaselineSetsNoPace) {
+  FinalistSamples baseline = finalist(80, 25, true);
+  baseline.competes = false;
+  std::vector<FinalistSamples> finalists{finalist(100, 25), finalist(100.1, 25), finalist(102, 25), baseline};
+  drop_slow_finalists(finalists);
+  EXPECT_FALSE(finalists[0].is_out);
+  EXPECT_FALSE(finalists[1].is_out);
+  EXPECT_TRUE(finalists[2].is_out);
+}
+
+TEST(Race, WhoeverHasNoSamplesIsLeftAlone) {
+  std::vector<FinalistSamples> finalists{finalist(100, 20), FinalistSamples{}};
+  drop_slow_finalists(finalists);
+  EXPECT_FALSE(finalists[1].is_out);
+}
+
+TEST(Race, SlowKernelsRunFewerRoundsButEnough) {
+  EXPECT_EQ(rounds_for(10e3, 40), 40);
+  EXPECT_EQ(rounds_for(100e3, 40), 30);
+  EXPECT_EQ(rounds_for(10e6, 40), 12);
+  EXPECT_EQ(rounds_for(10e6, 8), 8);
+}
+
+}  // namespace
+}  // namespace tiletune
