@@ -15,7 +15,7 @@ namespace tiletune {
 /// Where it runs: "tiletune 0.2.0: NVIDIA H200, sm_90a, 132 multiprocessors; driver ...", or what is
 /// predicted for, and why.
 std::string headline(const ChosenGpus& gpus);
-/// How large the space of one gpu_set is.
+/// How large the space of one set of GPUs is.
 std::string space_line(const std::vector<Task>& tasks, const TuneSpec& spec);
 
 struct SweepView {

@@ -43,7 +43,7 @@ struct SweepContext {
   bool is_out_of_time() const { return spec.budget.seconds > 0 && elapsed_s() >= spec.budget.seconds; }
 
  private:
-  /// Each gpu_set has read its kernels by itself, and may have found them in other folders.
+  /// Each set of GPUs has read its kernels by itself, and may have found them in other folders.
   static CompilePoolOptions pool_options(CompilePoolOptions options, const TuneSpec& spec,
                                          const std::vector<GpuSet>& gpu_sets) {
     for (const GpuSet& gpu_set : gpu_sets) options = with_folders(std::move(options), spec, gpu_set.tasks);

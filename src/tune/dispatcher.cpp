@@ -210,7 +210,7 @@ void Dispatcher::doubt(TaskQueue& queue, const Evaluator* evaluator) {
   }
 }
 
-/// Other GPUs of the queue may have the memory that this one lacks.
+/// Other GPUs of the set may have the memory that this one lacks.
 void Dispatcher::give_up_workload(GpuSlot& slot, const std::string& reason) {
   slot.failed_workloads[*slot.workload] = reason;
   slot.for_finals = false;

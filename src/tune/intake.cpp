@@ -12,7 +12,7 @@ namespace tiletune {
 
 namespace {
 
-/// Compiled candidates of a gpu_set that may wait for its evaluators; bounds memory and how far compiling
+/// Compiled candidates of a set of GPUs that may wait for its evaluators; bounds memory and how far compiling
 /// runs ahead.
 constexpr std::size_t kMostReady = 256;
 /// Where nothing is compiled there is nothing to run ahead with.

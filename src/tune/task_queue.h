@@ -51,7 +51,7 @@ struct WorkloadReference {
   std::shared_ptr<const Binary> binary;  ///< once it is compiled
 };
 
-/// One gpu_set's way through its tasks: what is proposed, compiled, ready, and where it is measured.
+/// The tasks of one set of GPUs: what is proposed, compiled, ready, and where it is measured.
 class TaskQueue {
  public:
   /// Throws UserError when there is no such strategy.
@@ -86,7 +86,7 @@ class TaskQueue {
   /// compiling has a deadline. A candidate that `slot` has lost its worker with is left to other slots while
   /// they can take it.
   std::deque<Candidate>::iterator next_ready(const GpuSlot& slot);
-  /// Whether a living slot other than this one can measure a workload.
+  /// Whether another GPU that is left can measure a workload.
   bool others_can(const GpuSlot& slot, std::size_t workload) const;
 
   /// Whether a workload has a candidate that may still be measured: proposed, compiled and ready ones only

@@ -70,7 +70,8 @@ TEST_F(Views, PredictedRowsRankByTheirPrediction) {
   faster.parameters.clear();
   faster.predicted_us = 7;
   record(faster);
-  EXPECT_EQ(rows("SELECT order_by_time, key, time_us FROM ranking ORDER BY 1"), (Lines{"1 b 7.0", "2 a 8.0"}));
+  EXPECT_EQ(rows("SELECT order_by_time, key, time_us FROM ranking ORDER BY 1"),
+            (Lines{"1 b 7.0", "2 a 8.0"}));
 }
 
 TEST_F(Views, BestIsTheTiedKernelWithTheFewestRegisters) {

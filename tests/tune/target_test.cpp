@@ -27,7 +27,7 @@ TEST(Target, AKnownDeviceTakesFromItsModelWhatTheDriverDoesNotSay) {
   EXPECT_EQ(target.source, Source::measured);
   EXPECT_EQ(target.model.fp32_lanes_per_multiprocessor, 128);
   EXPECT_NEAR(target.model.memory_bandwidth_gbs, 4800, 100);
-  EXPECT_NEAR(target.model.fp32_peak_tflops(), 66.9, 0.1) << "132 x 128 queues x 2 x 1.98 GHz";
+  EXPECT_NEAR(target.model.fp32_peak_tflops(), 66.9, 0.1) << "132 x 128 lanes x 2 x 1.98 GHz";
 }
 
 TEST(Target, AnUnknownDeviceStillHasAPeak) {
