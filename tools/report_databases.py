@@ -91,7 +91,7 @@ def make_two_gpus(folder, name="gpus.db"):
 
 def outcomes():
     """All that tiletune knows, without that of rows under way, which no report counts."""
-    names = re.findall(r'\{Outcome::\w+, "(\w+)"\}', (ROOT / "src/base/outcome.cpp").read_text(encoding="utf-8"))
+    names = re.findall(r'\{Outcome::\w+, "(\w+)"\}', (ROOT / "src/base/outcome.h").read_text(encoding="utf-8"))
     return [name for name in names if name != "dispatched"]
 
 
