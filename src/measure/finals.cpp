@@ -113,7 +113,7 @@ class Finals {
     runner.subject = {baseline.launch, [this] { return buffers_.copies(); }, &buffers_};
   }
 
-  /// A launch that is refused, by the driver or by a library, ends a finalist's race, and nobody else's.
+  /// A launch that is refused, by the driver or by a library, ends the finals of one finalist alone.
   template <typename Body>
   void guarded(Runner& runner, const Body& body) {
     if (!runner.runs()) return;

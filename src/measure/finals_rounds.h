@@ -14,7 +14,7 @@ struct FinalistSamples {
   bool is_out = false;
 };
 
-/// After enough rounds, takes out of the race whose 95% interval is narrow and lies above that of the fastest
+/// After enough rounds, drops finalists whose 95% interval is narrow and lies above that of the fastest
 /// of those who compete by more than what the finals can still change.
 void drop_slow_finalists(std::vector<FinalistSamples>& finalists);
 

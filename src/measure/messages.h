@@ -224,7 +224,7 @@ struct FinalTime {
   std::string name;          ///< "cublas", "cublaslt", "twin"; empty for a finalist
   Outcome outcome = Outcome::ok;
   std::string reason;
-  std::optional<Timing> timing;  ///< sample i is of round i; those out of the race have fewer
+  std::optional<Timing> timing;  ///< sample i is of round i; those that were dropped have fewer
   std::optional<Accuracy> accuracy;
   std::optional<Sustained> sustained;
 

@@ -42,7 +42,7 @@ void add_time(RankingRow& row, const Trial& trial) {
   row.time_us = row.first_us = row.low_us = row.high_us = *time;
   if (trial.source == Source::predicted) return;
   if (trial.timed_in == "final") {
-    row.race = trial.sweep_id != 0 ? trial.sweep_id : kUnknownSweep;
+    row.finals_sweep = trial.sweep_id != 0 ? trial.sweep_id : kUnknownSweep;
     const double first = trial.first_median_us.value_or(*time);
     if (std::isfinite(first) && first > 0) row.first_us = first;
   }
@@ -52,7 +52,7 @@ void add_time(RankingRow& row, const Trial& trial) {
 }
 
 /// Finals of a group, by their kernels.
-struct Race {
+struct FinalsTimes {
   std::int64_t kernels = 0;
   double changes = 0;  ///< sum over them of the time there by the time before
   const RankingRow* fastest_before = nullptr;
@@ -66,9 +66,9 @@ struct Race {
   }
   double pace() const { return changes / static_cast<double>(kernels); }
   /// Whether it rather decides its group.
-  bool goes_before(const Race& other) const {
-    const auto order = [](const Race& race) {
-      return std::make_tuple(race.kernels < 2, race.fastest_before->first_us, race.fastest_before->key);
+  bool goes_before(const FinalsTimes& other) const {
+    const auto order = [](const FinalsTimes& times) {
+      return std::make_tuple(times.kernels < 2, times.fastest_before->first_us, times.fastest_before->key);
     };
     return order(*this) < order(other);
   }
@@ -188,22 +188,23 @@ void RankingRows::add_screened(std::int64_t id, Trial& trial) {
 }
 
 void RankingRows::bring_to_pace_of_finals() {
-  std::map<std::uint32_t, std::map<std::int64_t, Race>> races;
+  std::map<std::uint32_t, std::map<std::int64_t, FinalsTimes>> finals;
   for (const RankingRow& row : rows_) {
-    if (!row.is_baseline && !failed(row) && row.race != 0) races[row.group][row.race].add(row);
+    if (!row.is_baseline && !failed(row) && row.finals_sweep != 0)
+      finals[row.group][row.finals_sweep].add(row);
   }
-  std::map<std::uint32_t, std::pair<std::int64_t, double>> deciding;  // by group: the race and its pace
-  for (const auto& [group, of_group] : races) {
+  std::map<std::uint32_t, std::pair<std::int64_t, double>> deciding;
+  for (const auto& [group, of_group] : finals) {
     const auto first = std::min_element(of_group.begin(), of_group.end(), [](const auto& a, const auto& b) {
       return a.second.goes_before(b.second);
     });
     deciding[group] = {first->first, first->second.pace()};
   }
   for (RankingRow& row : rows_) {
-    const auto race = deciding.find(row.group);
-    if (race == deciding.end() || failed(row)) continue;
-    row.in_finals = row.race == race->second.first;
-    if (!row.in_finals) scale(row, race->second.second * row.first_us / row.time_us);
+    const auto decided = deciding.find(row.group);
+    if (decided == deciding.end() || failed(row)) continue;
+    row.in_finals = row.finals_sweep == decided->second.first;
+    if (!row.in_finals) scale(row, decided->second.second * row.first_us / row.time_us);
   }
 }
 

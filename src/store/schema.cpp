@@ -132,21 +132,21 @@ WITH kernel AS (
     iif(source <> 'predicted', ci_high_us, NULL) AS ci_high_us,
     iif(source <> 'predicted' AND noise_floor_percent > 0 AND noise_floor_percent < 9e999,
         noise_floor_percent / 200, 0) AS half_noise,
-    iif(source <> 'predicted' AND timed_in = 'final', coalesce(sweep_id, -1), NULL) AS race
+    iif(source <> 'predicted' AND timed_in = 'final', coalesce(sweep_id, -1), NULL) AS finals
   FROM trial WHERE kind = 'kernel' AND outcome NOT IN ('dispatched', 'not_recorded')
 ), timed AS (
-  SELECT *, count(race) OVER (PARTITION BY comparable, race) AS kernels,
-    iif(race IS NOT NULL AND first_median_us > 0 AND first_median_us < 9e999, first_median_us, time_us)
+  SELECT *, count(finals) OVER (PARTITION BY comparable, finals) AS kernels,
+    iif(finals IS NOT NULL AND first_median_us > 0 AND first_median_us < 9e999, first_median_us, time_us)
       AS first_us
   FROM kernel WHERE is_latest AND outcome = 'ok' AND time_us > 0 AND time_us < 9e999
 ), decided AS (
-  SELECT *, first_value(race) OVER (PARTITION BY comparable
+  SELECT *, first_value(finals) OVER (PARTITION BY comparable
                                     ORDER BY min(kernels, 2) DESC, first_us, "key") AS deciding
   FROM timed
 ), paced AS (
-  SELECT *, coalesce(race = deciding, 0) AS in_finals,
-    CASE WHEN deciding IS NULL OR race = deciding THEN 1
-      ELSE avg(CASE WHEN race = deciding THEN time_us / first_us END) OVER (PARTITION BY comparable)
+  SELECT *, coalesce(finals = deciding, 0) AS in_finals,
+    CASE WHEN deciding IS NULL OR finals = deciding THEN 1
+      ELSE avg(CASE WHEN finals = deciding THEN time_us / first_us END) OVER (PARTITION BY comparable)
         * first_us / time_us END AS pace
   FROM decided
 ), bounded AS (

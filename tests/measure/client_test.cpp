@@ -246,7 +246,7 @@ FinalsRequest finals_of(const std::vector<std::uint64_t>& tickets) {
 }
 
 /// The tickets whose turn it was, and what the finals ended with.
-std::pair<std::vector<std::uint64_t>, GpuEvent> race(GpuClient& client, const FinalsRequest& request) {
+std::pair<std::vector<std::uint64_t>, GpuEvent> run_finals(GpuClient& client, const FinalsRequest& request) {
   EXPECT_TRUE(client.open().has_value()) << client.why();
   client.prepare(problem());
   EXPECT_EQ(wait(client).kind, GpuEvent::Kind::prepared);
@@ -263,7 +263,7 @@ std::pair<std::vector<std::uint64_t>, GpuEvent> race(GpuClient& client, const Fi
 
 TEST(GpuClient, RunsFinalsAndSaysWhoseTurnItIs) {
   GpuClient client(fake("none"));
-  const auto [turns, end] = race(client, finals_of({5, 2, 9}));
+  const auto [turns, end] = run_finals(client, finals_of({5, 2, 9}));
   EXPECT_EQ(turns, (std::vector<std::uint64_t>{0, 5, 2, 9}));
   ASSERT_EQ(end.kind, GpuEvent::Kind::finals_measured);
   ASSERT_EQ(end.finals.times.size(), 5U);
@@ -275,7 +275,7 @@ TEST(GpuClient, RunsFinalsAndSaysWhoseTurnItIs) {
 TEST(GpuClient, KnowsWhoseTurnItWasWhenTheWorkerWasLostInTheFinals) {
   for (const char* mode : {"finals_crash", "finals_hang", "finals_killed"}) {
     GpuClient client(fake(mode, 2));
-    const auto [turns, end] = race(client, finals_of({5, 2, 9}));
+    const auto [turns, end] = run_finals(client, finals_of({5, 2, 9}));
     ASSERT_EQ(end.kind, GpuEvent::Kind::lost) << mode;
     EXPECT_EQ(end.measured.ticket, 2U) << mode;
     EXPECT_EQ(end.blameless, std::string(mode) == "finals_killed");

@@ -201,8 +201,8 @@ void misbehave_in_finals(const std::string& mode) {
   }
 }
 
-void race(WorkerChannel& channel, const FinalsRequest& request, int rounds, const std::string& mode,
-          std::uint64_t strikes_at) {
+void run_finals(WorkerChannel& channel, const FinalsRequest& request, int rounds, const std::string& mode,
+                std::uint64_t strikes_at) {
   channel.send(to_json(Alive{0}));
   FinalsMeasured finals;
   for (const MeasureRequest& finalist : request.finalists) {
@@ -250,7 +250,7 @@ int serve(WorkerChannel& channel, int device, const std::string& mode, std::uint
       rounds = request.policy.finals.rounds;
       prepare(channel, request, mode);
     } else if ((*message)["type"] == "finals") {
-      race(channel, from_json<FinalsRequest>(*message), rounds, mode, strikes_at);
+      run_finals(channel, from_json<FinalsRequest>(*message), rounds, mode, strikes_at);
     } else {
       measure(channel, from_json<MeasureRequest>(*message), device, mode, strikes_at);
     }

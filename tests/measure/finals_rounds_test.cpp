@@ -12,7 +12,7 @@ FinalistSamples finalist(double median_us, int rounds, bool stays = false) {
   return finalist;
 }
 
-TEST(Race, WhatIsClearlySlowerLeavesAndBaselinesStay) {
+TEST(FinalsRounds, WhatIsClearlySlowerLeavesAndBaselinesStay) {
   std::vector<FinalistSamples> finalists{finalist(100, 20), finalist(100.1, 20), finalist(102, 20),
                                          finalist(150, 20, true)};
   drop_slow_finalists(finalists);
@@ -22,7 +22,7 @@ TEST(Race, WhatIsClearlySlowerLeavesAndBaselinesStay) {
   EXPECT_FALSE(finalists[3].is_out);
 }
 
-TEST(Race, WhoseTimeIsNotSettledStays) {
+TEST(FinalsRounds, WhoseTimeIsNotSettledStays) {
   FinalistSamples noisy;
   for (int i = 0; i < 20; ++i) noisy.samples.times_us.push_back(110 + i);
   std::vector<FinalistSamples> finalists{finalist(100, 20), noisy};
@@ -30,21 +30,21 @@ TEST(Race, WhoseTimeIsNotSettledStays) {
   EXPECT_FALSE(finalists[1].is_out);
 }
 
-TEST(Race, NobodyIsJudgedBeforeTwentyRounds) {
+TEST(FinalsRounds, NobodyIsJudgedBeforeTwentyRounds) {
   std::vector<FinalistSamples> finalists{finalist(100, 19), finalist(200, 19)};
   drop_slow_finalists(finalists);
   EXPECT_FALSE(finalists[1].is_out);
 }
 
-TEST(Race, TheFirstNeedNotBeTheFastest) {
+TEST(FinalsRounds, TheFirstNeedNotBeTheFastest) {
   std::vector<FinalistSamples> finalists{finalist(110, 25), finalist(100, 25)};
   drop_slow_finalists(finalists);
   EXPECT_TRUE(finalists[0].is_out);
   EXPECT_FALSE(finalists[1].is_out);
 }
 
-/// Where a library is faster than all configurations, these still race each other to the end.
-TEST(Race, ABaselineSetsNoPace) {
+/// Where a library is faster than all configurations, these still compete to the end.
+TEST(FinalsRounds, ABaselineSetsNoPace) {
   FinalistSamples baseline = finalist(80, 25, true);
   baseline.competes = false;
   std::vector<FinalistSamples> finalists{finalist(100, 25), finalist(100.1, 25), finalist(102, 25), baseline};
@@ -54,13 +54,13 @@ TEST(Race, ABaselineSetsNoPace) {
   EXPECT_TRUE(finalists[2].is_out);
 }
 
-TEST(Race, WhoeverHasNoSamplesIsLeftAlone) {
+TEST(FinalsRounds, WhoeverHasNoSamplesIsLeftAlone) {
   std::vector<FinalistSamples> finalists{finalist(100, 20), FinalistSamples{}};
   drop_slow_finalists(finalists);
   EXPECT_FALSE(finalists[1].is_out);
 }
 
-TEST(Race, SlowKernelsRunFewerRoundsButEnough) {
+TEST(FinalsRounds, SlowKernelsRunFewerRoundsButEnough) {
   EXPECT_EQ(rounds_for(10e3, 40), 40);
   EXPECT_EQ(rounds_for(100e3, 40), 30);
   EXPECT_EQ(rounds_for(10e6, 40), 12);

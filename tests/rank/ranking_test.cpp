@@ -120,7 +120,7 @@ TEST(Ranking, WhatWasNotInTheFinalsIsComparedAtTheirPace) {
   EXPECT_EQ(places_of({finals_measured("a", 1, 100, 110), finals_measured("b", 1, 101, 111),
                        timed_trial("sampled", 105, 0.1)}),
             "1a 2b 3sampled");
-  // A finalist that is alone in a later race under better circumstances does not win by them.
+  // A finalist that is alone in later finals under better circumstances does not win by them.
   EXPECT_EQ(places_of({finals_measured("a", 1, 100, 100), finals_measured("b", 1, 102, 102),
                        finals_measured("benched", 2, 101.5, 99)}),
             "1a 2benched 3b");
