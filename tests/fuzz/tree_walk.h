@@ -14,19 +14,19 @@ struct Walked {
 
 /// What an expression yields by the meaning of its parse tree, without a program: slow and plain. Operators
 /// on values are the evaluator's own. Strings are borrowed from the tree and the slots.
-inline Walked walk(const space::JsonNode& node, std::span<const space::Scalar> slots);
+inline Walked walk(const space::SyntaxNode& node, std::span<const space::Scalar> slots);
 
-inline Walked walk_logical(const space::JsonNode& node, std::span<const space::Scalar> slots) {
+inline Walked walk_logical(const space::SyntaxNode& node, std::span<const space::Scalar> slots) {
   const bool decisive = node.op == space::Op::logical_or;
   Walked one;
-  for (const space::JsonNode& operand : node.operands) {
+  for (const space::SyntaxNode& operand : node.operands) {
     one = walk(operand, slots);
     if (one.fault != space::FaultKind::none || space::is_true(one.value) == decisive) break;
   }
   return one;
 }
 
-inline Walked walk_chain(const space::JsonNode& node, std::span<const space::Scalar> slots) {
+inline Walked walk_chain(const space::SyntaxNode& node, std::span<const space::Scalar> slots) {
   Walked left = walk(node.operands[0], slots);
   for (std::size_t i = 0; i < node.comparisons.size(); ++i) {
     if (left.fault != space::FaultKind::none) return left;
@@ -40,7 +40,7 @@ inline Walked walk_chain(const space::JsonNode& node, std::span<const space::Sca
   return {space::boolean_scalar(true)};
 }
 
-inline Walked walk_membership(const space::JsonNode& node, std::span<const space::Scalar> slots) {
+inline Walked walk_membership(const space::SyntaxNode& node, std::span<const space::Scalar> slots) {
   const Walked wanted = walk(node.operands[0], slots);
   if (wanted.fault != space::FaultKind::none) return wanted;
   bool found = false;
@@ -52,7 +52,7 @@ inline Walked walk_membership(const space::JsonNode& node, std::span<const space
   return {space::boolean_scalar(found == (node.op == space::Op::in_list))};
 }
 
-inline Walked walk_operator(const space::JsonNode& node, std::span<const space::Scalar> slots) {
+inline Walked walk_operator(const space::SyntaxNode& node, std::span<const space::Scalar> slots) {
   Walked result = walk(node.operands[0], slots);
   if (result.fault != space::FaultKind::none) return result;
   if (node.operands.size() == 1) {
@@ -68,7 +68,7 @@ inline Walked walk_operator(const space::JsonNode& node, std::span<const space::
   return result;
 }
 
-inline Walked walk(const space::JsonNode& node, std::span<const space::Scalar> slots) {
+inline Walked walk(const space::SyntaxNode& node, std::span<const space::Scalar> slots) {
   using space::Op;
   switch (node.op) {
     case Op::constant:
