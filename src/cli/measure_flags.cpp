@@ -72,6 +72,20 @@ T value_from(const std::string& text, const OptionOf<Policy, T>& option) {
   }
 }
 
+/// What help says of the value.
+template <typename Option, typename T>
+std::string type_of(const Option& option, const T& /*value*/) {
+  if constexpr (Spelled<T>) {
+    return join(spellings<T>(), "|");
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return "on|off";
+  } else if constexpr (std::is_same_v<T, double>) {
+    return option.name.ends_with("_s") ? "TIME" : "NUMBER";
+  } else {
+    return fmt::format("INT in [{} - {}]", option.bounds.min, option.bounds.max);
+  }
+}
+
 void apply_baseline(const std::string& text, TuneSpec& spec) {
   spec.baseline = choice<Baseline>(text, {.name = kBaseline, .kind = "baseline"});
   const Operation& operation = spec.templates.front().operation;
@@ -86,11 +100,16 @@ void MeasureFlags::add_to(CLI::App& command, Flag::Of of) {
   command.add_option(std::string(kBaseline), texts_[std::string(kBaseline)],
                      "Compare with none, cublas, or lt: also the fastest of cuBLASLt's heuristics");
   const MeasurePolicy usual;
-  for_each_option(usual, [&](const auto& option, const auto& /*value*/) {
+  for_each_option(usual, [&](const auto& option, const auto& value) {
     const Flag& flag = option.flag;
     if (flag.name.empty() || (flag.of != Flag::Of::all && flag.of != of)) return;
     const std::string name(flag.name);
-    command.add_option(name, texts_[name], flag.help);
+    CLI::Option* const added =
+        command.add_option(name, texts_[name], flag.help)->type_name(type_of(option, value));
+    // A config may say otherwise; bench reads none.
+    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(value)>>) {
+      if (flag.of == Flag::Of::bench) added->default_str(fmt::format("{}", value));
+    }
   });
 }
 
