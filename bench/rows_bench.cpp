@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "rank/ranking.h"
-#include "store/temporary_folder.h"
+#include "temporary_folder.h"
 #include "tune/many_rows.h"
 
 namespace tiletune {

@@ -11,8 +11,10 @@ add_library(tiletune_options INTERFACE)
 target_compile_options(tiletune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
 target_include_directories(tiletune_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
 if(CMAKE_UNITY_BUILD)
-  # g++ takes a source file of a unity build for a header, where unnamed namespaces would be a mistake.
-  target_compile_options(tiletune_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  # g++ takes a source file of a unity build for a header, where unnamed namespaces would be a mistake, and compares names of
+  # different sources. In so much code it also sees uninitialized members of the standard library that it follows otherwise.
+  target_compile_options(tiletune_options INTERFACE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;-Wno-shadow;-Wno-maybe-uninitialized>)
 endif()
 if(TILETUNE_SANITIZE)
   target_compile_options(tiletune_options INTERFACE -fsanitize=${TILETUNE_SANITIZE} -fno-omit-frame-pointer

@@ -3,6 +3,7 @@
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 install(TARGETS tiletune RUNTIME DESTINATION bin)
 install(DIRECTORY kernel_templates configs schemas DESTINATION share/tiletune)
+install(DIRECTORY python DESTINATION share/tiletune FILES_MATCHING PATTERN "*.py")
 install(FILES README.md CHANGELOG.md DESTINATION share/doc/tiletune)
 install(DIRECTORY docs DESTINATION share/doc/tiletune FILES_MATCHING PATTERN "*.md")
 

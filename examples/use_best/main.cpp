@@ -67,7 +67,8 @@ void run(const std::string& file, const std::string& problem) {
   const GpuModel model = target_from_device({device, 1, ""}, {}).model;
   const std::string impossible = instantiate(task, 0, model, instance);
   if (!impossible.empty()) throw UserError(impossible, {file, ""}, "Tune it again for this GPU.");
-  if (instance.kernel_expression != entry.at("kernel_expression").get<std::string>())
+  const std::string kernel = instance.launches.front().kernel_expression;
+  if (instance.launches.size() != 1 || kernel != entry.at("kernel_expression").get<std::string>())
     throw UserError("the template has changed since", {file, ""}, "Tune it again.");
   const std::string architecture = architecture_for(device.compute_major, device.compute_minor);
   const Compiled compiled =
@@ -79,7 +80,7 @@ void run(const std::string& file, const std::string& problem) {
   DeviceKernels kernels(gpu);
   Timer timer(gpu, kernels, [] {});
   Blas blas(gpu);
-  ProblemBuffers buffers(gpu, kernels, &blas, prepare_request(spec, task, nullptr));
+  ProblemBuffers buffers(gpu, kernels, &blas, prepare_request(spec, task, {}));
   const Baselines cublas = measure_baselines(gpu, buffers, timer, blas, nullptr);
   const Measured measured = measure_kernel(gpu, buffers, timer, Nvml(device.uuid),
                                            measure_request(task, instance, *compiled.binary));
@@ -89,10 +90,9 @@ void run(const std::string& file, const std::string& problem) {
 
   const double now_us = measured.timing->median_us;
   const double recorded_us = entry.at("timing").at("median_us").get<double>();
-  fmt::print("{} on {}: {} us, recorded {} us ({:+.2f}%), relative error {:.2g} (bound {:.2g})\n",
-             instance.kernel_expression, device.name, three_digits(now_us), three_digits(recorded_us),
-             100 * (now_us / recorded_us - 1), measured.accuracy->relative_error,
-             measured.accuracy->error_bound);
+  fmt::print("{} on {}: {} us, recorded {} us ({:+.2f}%), relative error {:.2g} (bound {:.2g})\n", kernel,
+             device.name, three_digits(now_us), three_digits(recorded_us), 100 * (now_us / recorded_us - 1),
+             measured.accuracy->relative_error, measured.accuracy->error_bound.value_or(0));
   for (const MeasuredBaseline& library : cublas.measured)
     fmt::print("{}: {} us, relative error {:.2g}\n", library.library, three_digits(library.timing.median_us),
                library.relative_error);

@@ -15,13 +15,13 @@ struct Calibration {
   double empty_kernel_batch_us = 0;  ///< the same in a batch
 
   static constexpr auto fields() {
-    return std::tuple{field("ffma_tflops", &Calibration::ffma_tflops),
-                      field("copy_gbs", &Calibration::copy_gbs),
-                      field("read_gbs", &Calibration::read_gbs),
-                      field("shared_gbs", &Calibration::shared_gbs),
-                      field("event_floor_us", &Calibration::event_floor_us),
-                      field("empty_kernel_us", &Calibration::empty_kernel_us),
-                      field("empty_kernel_batch_us", &Calibration::empty_kernel_batch_us)};
+    return std::tuple{field("ffma_tflops", &Calibration::ffma_tflops, {.min = 0}),
+                      field("copy_gbs", &Calibration::copy_gbs, {.min = 0}),
+                      field("read_gbs", &Calibration::read_gbs, {.min = 0}),
+                      field("shared_gbs", &Calibration::shared_gbs, {.min = 0}),
+                      field("event_floor_us", &Calibration::event_floor_us, {.min = 0}),
+                      field("empty_kernel_us", &Calibration::empty_kernel_us, {.min = 0}),
+                      field("empty_kernel_batch_us", &Calibration::empty_kernel_batch_us, {.min = 0})};
   }
 };
 

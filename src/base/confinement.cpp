@@ -45,6 +45,7 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 
 // Rights of linux/landlock.h. Older headers lack the later ones, and older kernels refuse those they do not
 // know: a kernel of version v knows the first kRights[v - 1].
+constexpr std::uint64_t kExecute = std::uint64_t{1} << 0;
 constexpr std::uint64_t kReadFile = std::uint64_t{1} << 2;
 constexpr std::uint64_t kReadFolder = std::uint64_t{1} << 3;
 constexpr std::uint64_t kWriteFile = std::uint64_t{1} << 1;
@@ -106,7 +107,8 @@ void restrict_files(const Confinement& reach) {
   if (!ruleset.is_open()) fail("landlock_create_ruleset");
   constexpr std::uint64_t kRead = kReadFile | kReadFolder;
   constexpr std::uint64_t kWrite = kRead | kWriteFile | kTruncate | kDeviceControl;
-  for (const int descriptor : reach.readable) allow(ruleset, descriptor, kRead & handled.files);
+  const std::uint64_t read = reach.becomes_a_program ? kRead | kExecute : kRead;
+  for (const int descriptor : reach.readable) allow(ruleset, descriptor, read & handled.files);
   for (const int descriptor : reach.writable) allow(ruleset, descriptor, kWrite & handled.files);
   if (::syscall(SYS_landlock_restrict_self, ruleset.number(), 0) != 0) fail("landlock_restrict_self");
 }
@@ -309,16 +311,18 @@ class SystemCallFilter {
   std::vector<sock_filter> filter_;
 };
 
-std::vector<sock_filter> system_call_filter(bool sets_priorities) {
+std::vector<sock_filter> system_call_filter(const Confinement& reach) {
   SystemCallFilter filter;
-  for (const long call : kForbidden) filter.refuse(call, EPERM);
+  for (const long call : kForbidden) {
+    if (call != SYS_execve || !reach.becomes_a_program) filter.refuse(call, EPERM);
+  }
   // Its flags lie in memory, where no filter can look; the C library then uses clone.
   filter.refuse(SYS_clone3, ENOSYS);
   filter.refuse_without_bit(SYS_clone, 0, CLONE_THREAD);
   // Its own limits alone: that of another's time would end it.
   const auto own_process = static_cast<std::uint32_t>(::getpid());
   filter.refuse_unless(SYS_prlimit64, 0, {0, own_process});
-  if (!sets_priorities) {
+  if (!reach.sets_priorities) {
     filter.refuse(SYS_setpriority, EPERM);
     for (const long call : {SYS_sched_setparam, SYS_sched_setscheduler, SYS_sched_setattr})
       filter.refuse_unless(call, 0, {0, own_process});
@@ -333,8 +337,8 @@ std::vector<sock_filter> system_call_filter(bool sets_priorities) {
   return std::move(filter).allowing_the_rest();
 }
 
-void restrict_system_calls(bool sets_priorities) {
-  std::vector<sock_filter> filter = system_call_filter(sets_priorities);
+void restrict_system_calls(const Confinement& reach) {
+  std::vector<sock_filter> filter = system_call_filter(reach);
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   // With all threads, which a library may have started.
   const long failed = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
@@ -377,7 +381,7 @@ void confine(const Confinement& reach) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("no_new_privs");
   restrict_files(reach);
   drop_capabilities();
-  restrict_system_calls(reach.sets_priorities);
+  restrict_system_calls(reach);
 }
 
 }  // namespace tiletune

@@ -12,6 +12,8 @@ struct Confinement {
   /// Priorities and scheduling may be set by number: a GPU's driver may do so with its threads, which no
   /// filter can tell from other processes.
   bool sets_priorities = false;
+  /// It may become another program that lies in a readable folder; that is confined as it is.
+  bool becomes_a_program = false;
 };
 
 /// Why this process cannot be confined; empty where it can be. That needs Landlock (Linux 5.13) and seccomp,

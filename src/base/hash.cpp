@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <fstream>
+
+#include "base/error.h"
+
 namespace tiletune {
 
 struct Hasher::State {
@@ -30,6 +34,20 @@ Hasher& Hasher::add(std::int64_t field) {
 std::string Hasher::hex() const {
   const XXH128_hash_t digest = XXH3_128bits_digest(&state_->xxh);
   return fmt::format("{:016x}{:016x}", digest.high64, digest.low64);
+}
+
+std::string hash_of_file(const std::filesystem::path& file) {
+  constexpr std::size_t kChunk = std::size_t{1} << 20;
+  std::ifstream in(file, std::ios::binary);
+  Hasher hasher;
+  std::string chunk(kChunk, '\0');
+  while (in) {
+    in.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    hasher.add(std::string_view(chunk).substr(0, static_cast<std::size_t>(in.gcount())));
+  }
+  if (!in.eof())
+    throw UserError("the file cannot be read", Where{file.string(), ""}, "Check its permissions.");
+  return hasher.hex();
 }
 
 std::uint64_t checksum64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ class Hasher {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// As hex(), of what a file holds. Throws UserError when it cannot be read.
+std::string hash_of_file(const std::filesystem::path& file);
 
 std::uint64_t checksum64(std::string_view bytes);
 /// Wide enough to stand for the bytes themselves.

@@ -73,7 +73,9 @@ std::string short_message(const std::string& what) {
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& file_name) {
   Watcher watcher(file_name);
   try {
-    return nlohmann::ordered_json::parse(text.begin(), text.end(), std::ref(watcher));
+    constexpr bool kThrows = true;
+    constexpr bool kWithComments = true;
+    return nlohmann::ordered_json::parse(text.begin(), text.end(), std::ref(watcher), kThrows, kWithComments);
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
     throw UserError("not valid JSON: " + short_message(error.what()),

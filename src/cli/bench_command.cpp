@@ -89,8 +89,11 @@ std::string suggested_command(const BenchCommand& options, const SingleConfigura
   try {
     const auto best = best_known(options, one);
     if (!best) return "";
+    std::string command = bench_command_line(*best, options.kernel_template, one.problem.label());
+    if (!options.gpus.model.empty()) command += " --gpu " + shell_quoted(options.gpus.model);
+    if (options.database != kDefaultDatabase) command += " --db " + shell_quoted(options.database.string());
     return fmt::format("\n  The best recorded for {} on {}:\n    {}", best->problem, printable(best->gpu),
-                       bench_command_line(*best, options.kernel_template, one.problem.label()));
+                       command);
   } catch (const UserError&) {  // there is no database yet, or none that can be read
     return "";
   }
@@ -173,6 +176,7 @@ int run(const BenchCommand& options) {
   check_determined(options, one);
   TuneSpec spec = tune_spec_of(one);
   options.measure.apply(spec);
+  options.compile.add_include_folders(spec);
   std::vector<Task> tasks = plan_tasks(spec);
   Database database(options.database, Database::Mode::read_write);
   catch_interrupts();
@@ -183,6 +187,7 @@ int run(const BenchCommand& options) {
   sweep.compile = options.compile.pool_options(spec);
   sweep.command = options.command_line;
   sweep.remeasure = true;
+  sweep.outputs = options.gpus.outputs;
   sweep.interrupted = interrupted;
   ConsoleObserver observer(options.quiet);
   tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
@@ -224,6 +229,11 @@ void add_how_to(CLI::App& command, BenchCommand& options, const CLI::Option*& gp
              ->capture_default_str();
   command.add_option("--gpu", options.gpus.model, "Predict for this model (e.g. A100) instead of measuring")
       ->excludes("--gpus");
+  command
+      .add_option("--outputs", options.gpus.outputs,
+                  "Keep what it leaves in its outputs: FOLDER/<key of the row>/<buffer>.npy")
+      ->type_name("FOLDER")
+      ->excludes("--gpu");
   // For tests, as in sweep.
   command.add_option("--gpu-worker", options.gpus.worker)->allow_extra_args(false)->group("");
   command.add_option("--format", options.format, "table (a report to read) or json")->capture_default_str();

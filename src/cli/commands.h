@@ -15,7 +15,9 @@ using Action = std::function<int()>;
 /// Each adds one subcommand, which sets `action` when it is chosen. `command_line` is kept as provenance.
 void add_sweep_command(CLI::App& app, Action& action, const std::string& command_line);
 void add_bench_command(CLI::App& app, Action& action, const std::string& command_line);
+void add_init_command(CLI::App& app, Action& action);
 void add_space_command(CLI::App& app, Action& action);
+void add_check_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_rank_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);
@@ -24,5 +26,6 @@ void add_import_command(CLI::App& app, Action& action);
 void add_merge_command(CLI::App& app, Action& action);
 void add_report_command(CLI::App& app, Action& action, const std::string& command_line);
 void add_doctor_command(CLI::App& app, Action& action);
+void add_python_path_command(CLI::App& app, Action& action);
 
 }  // namespace tiletune

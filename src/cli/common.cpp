@@ -51,8 +51,9 @@ void ConfigOptions::add_to(CLI::App& command) {
                    "Let the config and its templates name files outside their folders");
 }
 
-TuneSpec ConfigOptions::load() const {
+TuneSpec ConfigOptions::load(std::vector<UserError>* faults) const {
   LoadOptions options;
+  options.faults = faults;
   options.template_folders = {home_folder() / "kernel_templates"};
   options.allow_outside_paths = allow_outside_paths;
   options.problems = problems;
@@ -75,6 +76,30 @@ void CompileOptions::add_to(CLI::App& command) {
       ->default_str("4GiB");
   command.add_flag("--confined", confined,
                    "Refuse to run where the system cannot confine kernels to their folders");
+  command
+      .add_option("--include", include_folders,
+                  "Folder of headers that kernels may include, such as cutlass/include (repeatable)")
+      ->allow_extra_args(false)
+      ->type_name("FOLDER");
+}
+
+std::vector<std::filesystem::path> CompileOptions::resolved_include_folders() const {
+  std::vector<std::filesystem::path> folders;
+  for (const std::filesystem::path& folder : include_folders) {
+    std::error_code error;
+    folders.push_back(std::filesystem::canonical(folder, error));
+    if (error || !std::filesystem::is_directory(folders.back(), error)) {
+      throw UserError(fmt::format("there is no folder '{}'", folder.string()), Where{"--include", ""},
+                      "Name a folder of headers, such as cutlass/include.");
+    }
+  }
+  return folders;
+}
+
+void CompileOptions::add_include_folders(TuneSpec& spec) const {
+  const std::vector<std::filesystem::path> folders = resolved_include_folders();
+  for (TemplateSpec& kernel : spec.templates)
+    kernel.include_folders.insert(kernel.include_folders.begin(), folders.begin(), folders.end());
 }
 
 CompilePoolOptions CompileOptions::pool_options(const TuneSpec& spec) const {
@@ -148,10 +173,25 @@ TrialFilter FilterOptions::filter(const Database& rows) const {
   return filter;
 }
 
+std::string first_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMostListed = 8;
+  const std::size_t listed = std::min(names.size(), kMostListed);
+  std::string text = join(std::span(names).first(listed), ", ");
+  if (names.size() > listed) text += fmt::format(" and {} more", names.size() - listed);
+  return printable(text);
+}
+
+/// What a filter could choose.
+std::string recorded_text(const Database& database) {
+  const std::vector<std::string> gpus = database.gpus();
+  if (gpus.empty()) return "Nothing is recorded yet: run 'tiletune sweep'.";
+  return fmt::format("Loosen the filters. Recorded are the GPUs {}; the problems {}; the templates {}.",
+                     first_of(gpus), first_of(database.problems()), first_of(database.templates()));
+}
+
 void require_rows(const Database& database, const TrialFilter& filter) {
   if (!database.outcome_counts(filter).empty()) return;
-  throw NothingToDo("no row matches", Where{database.file().string(), ""},
-                    "Loosen the filters, or run 'tiletune sweep' first.");
+  throw NothingToDo("no row matches", Where{database.file().string(), ""}, recorded_text(database));
 }
 
 CLI::Validator whole_number() {

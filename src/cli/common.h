@@ -28,7 +28,8 @@ struct ConfigOptions {
   bool allow_outside_paths = false;
 
   void add_to(CLI::App& command);
-  TuneSpec load() const;
+  /// With `faults`, mistakes in templates are added to them as long as one template is left.
+  TuneSpec load(std::vector<UserError>* faults = nullptr) const;
 };
 
 /// Options of every subcommand that compiles.
@@ -36,8 +37,13 @@ struct CompileOptions {
   int jobs = 0;
   std::uint64_t max_memory_bytes = CompilePoolOptions{}.max_memory_bytes;
   bool confined = false;
+  std::vector<std::filesystem::path> include_folders;
 
   void add_to(CLI::App& command);
+  /// With symbolic links resolved. Throws UserError for one that does not exist.
+  std::vector<std::filesystem::path> resolved_include_folders() const;
+  /// Gives every template these folders before its own.
+  void add_include_folders(TuneSpec& spec) const;
   /// Throws UserError where kernels must be confined and the system cannot do it.
   CompilePoolOptions pool_options(const TuneSpec& spec) const;
 };

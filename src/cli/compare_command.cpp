@@ -113,28 +113,41 @@ class Sources {
     }
   }
 
-  bool has_row(const std::string& wanted, const TrialFilter& filter) const {
+  bool has_row(const std::string& wanted, const std::string& operation, const TrialFilter& filter) const {
     const std::string plain = squashed(wanted);
     for (const auto& database : databases_) {
       for (const std::string& gpu : database->gpus()) {
         if (squashed(gpu).find(plain) == std::string::npos &&
             squashed(alias(gpu)).find(plain) == std::string::npos)
           continue;
-        if (has_row_of(*database, gpu, filter)) return true;
+        if (has_row_of(*database, gpu, operation, filter)) return true;
       }
     }
     return false;
   }
 
-  /// Those of the config that no row of the GPU is of which is compared.
-  std::vector<std::string> problems_to_predict(const std::vector<Problem>& problems, const std::string& gpu,
+  /// Those of the config for which the GPU lacks rows of one of its operations.
+  std::vector<std::string> problems_to_predict(const TuneSpec& spec, const std::string& gpu,
                                                TrialFilter filter) const {
     std::vector<std::string> lacking;
-    for (const Problem& problem : problems) {
+    for (const Problem& problem : spec.problems) {
       filter.problems = {problem.label()};
-      if (!has_row(gpu, filter)) lacking.push_back(problem.label());
+      const auto lacks = [&](const TemplateSpec& kernel) {
+        return !has_row(gpu, kernel.operation.name, filter);
+      };
+      if (std::any_of(spec.templates.begin(), spec.templates.end(), lacks))
+        lacking.push_back(problem.label());
     }
     return lacking;
+  }
+
+  /// Problems without a valid configuration have no rows on any GPU.
+  void predict_for(const std::string& gpu, const ConfigOptions& config, const CompileOptions& compile) {
+    try {
+      predicted_->predict(config, compile, gpu);
+    } catch (const NothingToDo& nothing) {
+      fmt::print(stderr, "note: {}\n", printable(nothing.what()));
+    }
   }
 
   void predict(const CompareOptions& options) {
@@ -143,16 +156,16 @@ class Sources {
     config.config = options.predict;
     config.problems = options.problems;
     config.templates = options.templates;
-    const std::vector<Problem> problems = config.load().problems;
+    const TuneSpec spec = config.load();
     TrialFilter compared;
     compared.baselines = false;
     compared.templates = options.templates;
     compared.sources = parse_sources(options.sources);
     for (const std::string& name : options.names) {
-      config.problems = problems_to_predict(problems, name, compared);
+      config.problems = problems_to_predict(spec, name, compared);
       if (config.problems.empty()) continue;
       if (!predicted_) predicted_ = std::make_unique<PredictedRows>();
-      predicted_->predict(config, options.compile, name);
+      predict_for(name, config, options.compile);
       if (predicted_->interrupted()) return;
     }
     if (predicted_) open(predicted_->file(), "predictions");
@@ -189,8 +202,8 @@ std::string remedy_for(const CompareOptions& options, const Comparison& found) {
   if (found.recorded.size() > 1)
     return fmt::format("Only {} is named; recorded: {}. Name another{}.", found.sides.front().name, recorded,
                        predict);
-  return fmt::format("The only {} is {}. Name more databases with --db, loosen the filters{}.", options.by,
-                     recorded, predict);
+  return fmt::format("The only {} is {}. Name more databases with --db{} loosen the filters{}.", options.by,
+                     recorded, predict.empty() ? " or" : ",", predict);
 }
 
 Comparison compare(const CompareOptions& options, CompareBy by, const Sources& sources,

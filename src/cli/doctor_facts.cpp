@@ -39,7 +39,7 @@ void try_compiler(MachineFacts& facts) {
   request.source.text =
       "#include <cuda_fp16.h>\n"
       "extern \"C\" __global__ void trial(__half* x) { x[threadIdx.x] = __float2half(1.0f); }\n";
-  request.kernel_expression = "trial";
+  request.kernel_expressions = {"trial"};
   const auto started = Clock::now();
   try {
     facts.nvrtc_version = nvrtc_version();

@@ -31,13 +31,33 @@ std::vector<int> parse_gpu_indices(const std::string& text) {
   }
 }
 
+std::string model_or_default(const std::string& model) { return model.empty() ? "H100" : model; }
+
 namespace {
+
+/// Files of inputs and expected outputs, which a GPU's worker reads.
+std::set<std::string> files_of(const std::vector<Task>& tasks) {
+  std::set<std::string> files;
+  for (const Task& task : tasks) {
+    for (const auto& buffer : task.instantiator.workload().buffers) {
+      for (const auto* file : {&buffer.file, &buffer.expected})
+        if (*file) files.insert((*file)->path);
+    }
+    if (task.scratch) files.insert(task.scratch->path().string());
+  }
+  return files;
+}
 
 GpuClientOptions client_options(const GpuChoice& choice, int index) {
   GpuClientOptions options;
   options.program = executable_path();
   options.arguments = {"gpu-worker", std::to_string(index)};
   if (choice.confined) options.arguments.emplace_back("--confined");
+  if (!choice.outputs.empty())
+    options.arguments.insert(options.arguments.end(),
+                             {"--write", std::filesystem::absolute(choice.outputs).string()});
+  for (const std::string& file : choice.files)
+    options.arguments.insert(options.arguments.end(), {"--read", file});
   options.open_timeout_s = choice.open_timeout_s;
   if (!choice.worker.empty()) {
     options.program = choice.worker.front();
@@ -47,9 +67,6 @@ GpuClientOptions client_options(const GpuChoice& choice, int index) {
   }
   return options;
 }
-
-/// Predicted for when nobody names a model.
-std::string model_or_default(const std::string& model) { return model.empty() ? "H100" : model; }
 
 struct OpenedGpu {
   std::unique_ptr<GpuClient> client;
@@ -117,12 +134,16 @@ GpuSet predicting_gpu_set(const std::string& model, std::vector<Task> tasks) {
 /// Nothing is timed that cannot be verified.
 void check_references(const TuneSpec& spec) {
   for (const TemplateSpec& kernel : spec.templates) {
-    if (kernel.operation.reference || kernel.operation.reference_library) continue;
-    throw UserError(fmt::format("{} cannot be measured: a T1 tuning problem names neither a reference kernel "
-                                "nor the contents of its buffers",
-                                kernel.name),
-                    kernel.where,
-                    "Write a template manifest for the kernel, or predict its times with --gpu NAME.");
+    const Operation& operation = kernel.operation;
+    const bool has_reference = operation.reference || operation.reference_library || operation.python ||
+                               !operation.expected.empty() || operation.consensus > 0 ||
+                               !kernel.reference.empty();
+    if (has_reference || operation.is_unverified) continue;
+    throw UserError(
+        fmt::format("{} cannot be measured: the T1 tuning problem leaves out the type, size, access "
+                    "or contents of an array",
+                    kernel.name),
+        kernel.where, "Write a template manifest for the kernel, or predict its times with --gpu NAME.");
   }
 }
 
@@ -177,14 +198,18 @@ ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vecto
     chosen.gpu_sets.push_back(predicting_gpu_set(choice.model, std::move(tasks)));
     return chosen;
   }
-  Opener opener(choice, stop);
+  GpuChoice with_files = choice;
+  with_files.files = files_of(tasks);
+  Opener opener(with_files, stop);
   try {
     opener.open();
   } catch (const Stopped&) {
-    throw PlanningStopped("stopped while the GPUs were being opened", Where{"--gpus", ""}, kGpuRemedy);
+    throw PlanningStopped("stopped while the GPUs were being opened", Where{"--gpus", ""},
+                          "Run the same command again.");
   }
   chosen.notes = std::move(opener.notes);
   if (opener.gpus.empty()) {
+    if (!choice.outputs.empty()) throw GpuError("there are no outputs without a GPU: " + opener.no_gpu);
     chosen.why_predicted = opener.no_gpu;
     chosen.gpu_sets.push_back(predicting_gpu_set(model_or_default(spec.gpu), std::move(tasks)));
   } else {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,17 @@ struct GpuChoice {
   bool asked = false;               ///< the person named them: no prediction takes their place
   std::vector<std::string> worker;  ///< in place of this executable's GPU worker; "{gpu}" is its GPU's number
   bool confined = false;            ///< a worker that the system cannot confine measures nothing
+  std::string outputs = {};         ///< the folder that workers write outputs to; empty: none
+  std::set<std::string> files = {};  ///< what workers read besides the system's own
   double open_timeout_s = GpuClientOptions{}.open_timeout_s;
 };
 
 /// What to do about a GPU that fails.
 inline constexpr const char* kGpuRemedy =
     "Run 'tiletune doctor' to see what is wrong with the GPUs of this machine.";
+
+/// The GPU that is predicted or checked for when nobody names a model.
+std::string model_or_default(const std::string& model);
 
 inline constexpr const char* kAllGpus = "all";
 /// The numbers in "0,2". Throws UserError when the text is not such a list.

@@ -47,18 +47,22 @@ std::vector<Target> targets_for(const std::vector<std::string>& names, const Sta
   return targets;
 }
 
-std::string shared_text(const Resources& resources, const Instance& instance) {
-  return human_bytes(
-      static_cast<std::uint64_t>(resources.static_shared_bytes + instance.dynamic_shared_bytes));
+std::string shared_text(const Resources& resources, const KernelLaunch& launch) {
+  return human_bytes(static_cast<std::uint64_t>(resources.static_shared_bytes + launch.dynamic_shared_bytes));
 }
 
+/// Of several launches, the one with the lowest occupancy.
 std::vector<std::string> cells_of(const InspectedOnGpu& gpu) {
-  if (!gpu.resources || !gpu.occupancy)
+  if (gpu.occupancies.empty())
     return {"-", "-", "-", std::string(name(gpu.outcome)), gpu.reason.substr(0, gpu.reason.find('\n'))};
-  return {std::to_string(gpu.resources->registers), std::to_string(gpu.resources->spill_bytes()),
-          shared_text(*gpu.resources, gpu.instance), fmt::format("{:.0f}%", 100 * gpu.occupancy->fraction),
+  const std::size_t shown = narrowest(gpu.occupancies);
+  const Resources& resources = gpu.resources[shown];
+  const Occupancy& occupancy = gpu.occupancies[shown];
+  return {std::to_string(resources.registers), std::to_string(resources.spill_bytes()),
+          shared_text(resources, gpu.instance.launches[shown]),
+          fmt::format("{:.0f}%", 100 * occupancy.fraction),
           gpu.outcome == Outcome::ok
-              ? fmt::format("{} ({})", gpu.occupancy->limiter, gpu.occupancy->blocks_per_multiprocessor)
+              ? fmt::format("{} ({})", occupancy.limiter, occupancy.blocks_per_multiprocessor)
               : "refused: " + gpu.reason};
 }
 
@@ -95,24 +99,40 @@ Json occupancy_json(const Occupancy& occupancy) {
           {"arithmetic", occupancy.arithmetic}};
 }
 
+Json launch_json(const InspectedOnGpu& gpu, std::size_t index) {
+  const KernelLaunch& launch = gpu.instance.launches[index];
+  const Resources& resources = gpu.resources[index];
+  Json json{
+      {"threads_per_block", launch.block.count()}, {"dynamic_shared_bytes", launch.dynamic_shared_bytes},
+      {"registers", resources.registers},          {"spill_bytes", resources.spill_bytes()},
+      {"stack_bytes", resources.stack_bytes},      {"static_shared_bytes", resources.static_shared_bytes},
+      {"code_bytes", resources.code_bytes}};
+  if (!gpu.occupancies.empty()) json["occupancy"] = occupancy_json(gpu.occupancies[index]);
+  return json;
+}
+
+/// All launches of several, each with its kernel.
+Json launches_json(const InspectedOnGpu& gpu) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < gpu.resources.size(); ++i) {
+    Json json{{"kernel", gpu.instance.launches[i].kernel_expression}};
+    json.update(launch_json(gpu, i));
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 Json gpu_json(const InspectedOnGpu& gpu, const Target& target) {
   Json json{{"gpu", target.name}, {"architecture", target.architecture}, {"outcome", name(gpu.outcome)}};
   json["reason"] = gpu.reason.empty() ? Json(nullptr) : Json(gpu.reason);
   json["warnings"] = gpu.warnings;
-  if (gpu.resources) {
-    json["threads_per_block"] = gpu.instance.block.count();
-    json["dynamic_shared_bytes"] = gpu.instance.dynamic_shared_bytes;
-    json["registers"] = gpu.resources->registers;
-    json["spill_bytes"] = gpu.resources->spill_bytes();
-    json["stack_bytes"] = gpu.resources->stack_bytes;
-    json["static_shared_bytes"] = gpu.resources->static_shared_bytes;
-    json["code_bytes"] = gpu.resources->code_bytes;
-  }
+  if (!gpu.resources.empty())
+    json.update(launch_json(gpu, gpu.occupancies.empty() ? 0 : narrowest(gpu.occupancies)));
+  if (gpu.resources.size() > 1) json["launches"] = launches_json(gpu);
   if (gpu.code) {
     json["clock_mhz"] = target.model.boost_clock_mhz;
     json["sass"] = sass_json(*gpu.code);
   }
-  if (gpu.occupancy) json["occupancy"] = occupancy_json(*gpu.occupancy);
   return json;
 }
 
@@ -164,6 +184,7 @@ int run(const InspectCommand& options) {
       targets_for(options.gpus, options.static_model.empty() ? shipped_static_model()
                                                              : load_static_model(options.static_model));
   TuneSpec spec = options.config.load();
+  options.compile.add_include_folders(spec);
   // Resources do not depend on the problem: the first one stands for all. Predictions do.
   if (spec.problems.size() > 1 && !options.sass) spec.problems.resize(1);
   std::vector<Task> tasks = plan_tasks(spec);

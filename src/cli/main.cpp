@@ -24,6 +24,7 @@
 #include "measure/worker.h"
 #include "output/display.h"
 #include "store/database.h"
+#include "tune/python_run.h"
 #include "tune/task.h"
 
 namespace {
@@ -40,19 +41,32 @@ std::string quoted_command_line(int argc, char** argv) {
   return tiletune::printable(text);
 }
 
-struct GpuWorkerOptions {
+struct WorkerOptions {
+  std::string task;  ///< of a Python worker
   int device = 0;
   bool confined = false;
+  std::vector<std::string> readable;
+  std::vector<std::string> writable;
 };
 
-void add_worker_commands(CLI::App& app, tiletune::Action& action, GpuWorkerOptions& worker) {
+void add_worker_commands(CLI::App& app, tiletune::Action& action, WorkerOptions& worker) {
   CLI::App* compile = app.add_subcommand("compile-worker", "")->group("");
   compile->callback([&action] { action = [] { return tiletune::run_compile_worker(); }; });
+  CLI::App* python = app.add_subcommand("python-worker", "")->group("");
+  python->add_option("task", worker.task)->required();
+  python->callback(
+      [&action, &worker] { action = [&worker] { return tiletune::run_python_worker(worker.task); }; });
   CLI::App* gpu = app.add_subcommand("gpu-worker", "")->group("");
   gpu->add_option("device", worker.device)->required();
   gpu->add_flag("--confined", worker.confined);
+  gpu->add_option("--read", worker.readable)->allow_extra_args(false);
+  gpu->add_option("--write", worker.writable)->allow_extra_args(false);
   gpu->callback([&action, &worker] {
-    action = [&worker] { return tiletune::run_gpu_worker(worker.device, worker.confined); };
+    action = [&worker] {
+      const tiletune::WorkerReach reach{{worker.readable.begin(), worker.readable.end()},
+                                        {worker.writable.begin(), worker.writable.end()}};
+      return tiletune::run_gpu_worker(worker.device, worker.confined, reach);
+    };
   });
 }
 
@@ -66,9 +80,11 @@ int parse_and_run(int argc, char** argv) {
   app.footer(
       "Start with: tiletune sweep configs/quick.json\nEach command explains itself: tiletune COMMAND --help");
   tiletune::Action action;
-  GpuWorkerOptions worker;
+  WorkerOptions worker;
   tiletune::add_sweep_command(app, action, quoted_command_line(argc, argv));
   tiletune::add_bench_command(app, action, quoted_command_line(argc, argv));
+  tiletune::add_init_command(app, action);
+  tiletune::add_check_command(app, action);
   tiletune::add_space_command(app, action);
   tiletune::add_inspect_command(app, action);
   tiletune::add_rank_command(app, action);
@@ -78,6 +94,7 @@ int parse_and_run(int argc, char** argv) {
   tiletune::add_merge_command(app, action);
   tiletune::add_report_command(app, action, quoted_command_line(argc, argv));
   tiletune::add_doctor_command(app, action);
+  tiletune::add_python_path_command(app, action);
   add_worker_commands(app, action, worker);
   tiletune::check_command_line({argv + 1, argv + argc}, app);
   try {

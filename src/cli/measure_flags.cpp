@@ -89,7 +89,7 @@ std::string type_of(const Option& option, const T& /*value*/) {
 void apply_baseline(const std::string& text, TuneSpec& spec) {
   spec.baseline = choice<Baseline>(text, {.name = kBaseline, .kind = "baseline"});
   const Operation& operation = spec.templates.front().operation;
-  if (operation.baselines || spec.baseline == Baseline::none) return;
+  if (operation.baseline_library || spec.baseline == Baseline::none) return;
   throw UserError(fmt::format("cuBLAS is not a baseline of the operation {}", operation.name),
                   Where{std::string(kBaseline), ""}, "Leave the flag out, or write --baseline none.");
 }

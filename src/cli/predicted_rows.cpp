@@ -11,12 +11,13 @@
 
 namespace tiletune {
 
-bool has_row_of(const Database& database, const std::string& gpu, TrialFilter filter) {
+bool has_row_of(const Database& database, const std::string& gpu, const std::string& operation,
+                TrialFilter filter) {
   filter.gpus = {gpu};
   bool found = false;
   database.for_each(filter, [&](const Trial& trial) {
     // The filter takes a part of a name for the whole.
-    found = trial.gpu == gpu;
+    found = trial.gpu == gpu && trial.operation == operation;
     return !found;
   });
   return found;
@@ -24,7 +25,8 @@ bool has_row_of(const Database& database, const std::string& gpu, TrialFilter fi
 
 void PredictedRows::predict(const ConfigOptions& config, const CompileOptions& compile,
                             const std::string& model) {
-  const TuneSpec spec = config.load();
+  TuneSpec spec = config.load();
+  compile.add_include_folders(spec);
   ChosenGpus gpus = choose_gpus({model, "0", false, {}}, spec, plan_tasks(spec, tiletune::interrupted),
                                 tiletune::interrupted);
   Database database(file(), Database::Mode::read_write);

@@ -10,8 +10,10 @@
 
 namespace tiletune {
 
-/// Whether a row of the GPU, by its whole name, is among those of the filter, whose own GPUs do not count.
-bool has_row_of(const Database& database, const std::string& gpu, TrialFilter filter);
+/// Whether a row of the operation on the GPU, both by their whole names, is among those of the filter, whose
+/// own GPUs do not count.
+bool has_row_of(const Database& database, const std::string& gpu, const std::string& operation,
+                TrialFilter filter);
 
 /// Predictions in a database that is removed with this object.
 class PredictedRows {

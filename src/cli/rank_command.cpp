@@ -100,11 +100,14 @@ int list_columns(const RankOptions& options) {
   return 0;
 }
 
-int run(const RankOptions& options) {
+int run(RankOptions options) {
+  for (std::string& column : options.columns) column = std::string(trim(column));
   check_combination(options);
   check_output(options.output, options.rows.database);
   if (options.columns == std::vector<std::string>{"list"}) return list_columns(options);
   const Format format = format_from_name(options.format);
+  // Whoever reads rows by a program expects all of them.
+  if (!options.limit_given && (format == Format::csv || format == Format::json)) options.limit = 0;
   const Database database(options.rows.database, Database::Mode::read_only);
   TrialFilter filter = options.rows.filter(database);
   filter.outcomes = parse_outcomes(options.outcomes);
@@ -125,11 +128,14 @@ void add_rank_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("rank", "Print the ranking of recorded results");
   options->rows.add_to(*command);
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
-  const CLI::Option* limit =
-      command->add_option("--limit", options->limit, "Rows per GPU and problem; 0: all")
-          ->check(whole_number())
-          ->capture_default_str();
-  command->add_option("--sort-by", options->sort_by, "A column, e.g. registers (default: the rank)");
+  const CLI::Option* limit = command
+                                 ->add_option("--limit", options->limit,
+                                              "Rows per GPU and problem; 0: all, the default in json and csv")
+                                 ->check(whole_number())
+                                 ->capture_default_str();
+  command->add_option(
+      "--sort-by", options->sort_by,
+      "A column, e.g. registers: the smallest first; -tflops: the largest first (default: the rank)");
   command
       ->add_option("--columns", options->columns,
                    "Columns to show, e.g. parameters,median_us,registers; \"list\" names them all")

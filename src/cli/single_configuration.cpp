@@ -17,6 +17,7 @@
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"
+#include "spec/values.h"
 
 namespace tiletune {
 
@@ -40,31 +41,12 @@ Setting parse_setting(const std::string& text) {
                   "Write a parameter's name and its value: --set BM=128.");
 }
 
-template <typename Number>
-std::optional<Number> whole(const std::string& text) {
-  Number number{};
+std::optional<double> finite(const std::string& text) {
+  double number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end) return std::nullopt;
-  return number;
-}
-
-std::optional<double> finite(const std::string& text) {
-  const auto number = whole<double>(text);
-  return number && std::isfinite(*number) ? number : std::nullopt;
-}
-
-/// The text as a value of the parameter's type; none when it is not such a value.
-std::optional<Value> value_from(const std::string& text, const Parameter& parameter) {
-  const Value& model = parameter.values.front();
-  if (std::holds_alternative<std::string>(model)) return text;
-  if (std::holds_alternative<bool>(model)) {
-    if (text == "true") return true;
-    return text == "false" ? std::optional<Value>(false) : std::nullopt;
-  }
-  if (const auto integer = whole<std::int64_t>(text)) return *integer;
-  if (const auto number = finite(text)) return *number;
-  return std::nullopt;
+  const bool is_number = error == std::errc() && rest == end && std::isfinite(number);
+  return is_number ? std::optional(number) : std::nullopt;
 }
 
 /// Numbers of either type are equal when their values are.
@@ -86,13 +68,6 @@ std::vector<std::string> texts_of(const std::vector<Value>& values) {
   return texts;
 }
 
-std::string kind_of(const Parameter& parameter) {
-  const bool numbers = std::any_of(parameter.values.begin(), parameter.values.end(),
-                                   [](const Value& value) { return std::holds_alternative<double>(value); });
-  const Value& model = parameter.values.front();
-  return std::holds_alternative<bool>(model) ? "true or false" : numbers ? "a number" : type_name(model);
-}
-
 /// The value as the template lists it; none when it does not.
 std::optional<Value> find_listed(const Value& value, const Parameter& parameter) {
   const auto& values = parameter.values;
@@ -103,7 +78,7 @@ std::optional<Value> find_listed(const Value& value, const Parameter& parameter)
 
 /// What is typed, as a value of the parameter. Throws UserError.
 Value typed_value(const std::string& text, const Parameter& parameter, bool extend) {
-  const auto value = value_from(text, parameter);
+  const auto value = parse_value(text, parameter);
   const std::vector<std::string> known = texts_of(parameter.values);
   const std::string remedy = fmt::format("Use one of {}", join(known, ", "));
   if (!value) {
@@ -143,7 +118,7 @@ bool set_scalar_of(SingleConfiguration& one, const Setting& setting) {
     throw UserError(fmt::format("'{}' is not a number", setting.value), set_flag(setting.name),
                     "Write a number such as 1 or -0.5.");
   }
-  set_scalar(one.kernel.operation, setting.name, *value);
+  set_scalar(one.kernel, setting.name, *value);
   one.scalars[setting.name] = *value;
   return true;
 }
@@ -163,7 +138,8 @@ std::string with_what_is_set(const TemplateSpec& kernel) {
   std::string broken = "It breaks";
   for (const ConstraintReport& constraint : space.constraints()) {
     if (constraint.removed_first > 0)
-      broken += fmt::format("\n    {}   ({})", constraint.require, constraint.why);
+      broken += fmt::format("\n    {}{}", constraint.require,
+                            constraint.why.empty() ? "" : fmt::format("   ({})", constraint.why));
   }
   throw NothingToDo(fmt::format("{} has no valid configuration at {}{}", one.kernel.name, one.problem.label(),
                                 with_what_is_set(one.kernel)),

@@ -31,9 +31,13 @@ std::string count_text(double count) {
   return count < kExactlyPrinted ? fmt::format("{:.0f}", count) : fmt::format("{:.3g}", count);
 }
 
+const char* combinations(const TemplateSpec& spec) {
+  return spec.listed ? "listed configurations" : "raw combinations";
+}
+
 std::string as_table(const TemplateSpec& spec, const Problem& problem, const Space& space) {
-  std::string out = fmt::format("{} {}: {} raw combinations, {} valid ({})\n", spec.name, problem.label(),
-                                count_text(space.raw_size()), space.size(),
+  std::string out = fmt::format("{} {}: {} {}, {} valid ({})\n", spec.name, problem.label(),
+                                count_text(space.raw_size()), combinations(spec), space.size(),
                                 percent(static_cast<double>(space.size()), space.raw_size()));
   TextTable parameters;
   parameters.add_column("parameter", Align::left);
@@ -94,7 +98,8 @@ int run(const SpaceOptions& options) {
   if (json) {
     write_output("", json_text(Json{{"raw", raw}, {"valid", valid}, {"spaces", list}}, 2) + "\n");
   } else {
-    write_output("", fmt::format("in all: {} raw combinations, {} valid\n", count_text(raw), valid));
+    write_output("", fmt::format("in all: {} {}, {} valid\n", count_text(raw),
+                                 combinations(spec.templates.front()), valid));
   }
   if (valid > 0) return 0;
   throw NothingToDo("no configuration satisfies the constraints", Where{spec.file.string(), ""},

@@ -61,6 +61,7 @@ SweepOptions sweep_options(const SweepCommand& options, const TuneSpec& spec) {
   sweep.compile = options.compile.pool_options(spec);
   sweep.command = options.command_line;
   sweep.remeasure = options.remeasure;
+  sweep.outputs = options.gpus.outputs;
   sweep.interrupted = interrupted;
   return sweep;
 }
@@ -88,6 +89,7 @@ int run(const SweepCommand& options) {
   apply_strategy(options, spec.strategy);
   apply_budget(options.budget, spec.budget);
   options.measure.apply(spec);
+  options.compile.add_include_folders(spec);
   const SweepView view{format, static_cast<std::size_t>(options.limit)};
   if (!options.replay.empty()) return replay(options, spec, view);
   catch_interrupts();
@@ -178,6 +180,13 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       ->check(whole_number())
       ->capture_default_str();
   command->add_flag("-q,--quiet", options->quiet, "No progress, only results");
+  command
+      ->add_option("--outputs", options->gpus.outputs,
+                   "Keep what each configuration that runs leaves in its outputs: FOLDER/<key of the "
+                   "row>/<buffer>.npy")
+      ->type_name("FOLDER")
+      ->excludes("--gpu")
+      ->excludes(replay);
   command->add_flag("--remeasure", options->remeasure, "Measure again what the database already holds")
       ->excludes(replay);
   replay->excludes("--gpus");

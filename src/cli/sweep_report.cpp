@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -11,6 +12,7 @@
 #include "cli/signals.h"
 #include "cli/verdict.h"
 #include "output/display.h"
+#include "output/failures.h"
 #include "output/table.h"
 #include "rank/ranking.h"
 
@@ -52,24 +54,36 @@ std::string counts_line(const SweepSummary& summary) {
   return text + ")\n";
 }
 
-/// How to list what is not in the ranking.
-std::string unranked_lines(const std::string& database, const SweepSummary& summary) {
-  std::string failures;
+/// What is not in the ranking: why, and how to list all of it.
+std::string unranked_lines(const Database& rows, const std::string& database, const SweepSummary& summary,
+                           const std::vector<FailureKind>& failures) {
+  const auto list = [&](Outcome outcome) {
+    return fmt::format(" tiletune rank --db {} --sweep {} --outcome {}", database, summary.sweep_id,
+                       name(outcome));
+  };
   std::string text;
-  for (const auto& [outcome, count] : summary.outcomes) {
-    const std::string list = fmt::format(" tiletune rank --db {} --outcome {}", database, name(outcome));
-    if (outcome == Outcome::screened_out) {
-      text += "dropped as clearly slower than the leader:" + list + "\n";
-    } else if (outcome != Outcome::ok) {
-      failures += (failures.empty() ? "" : ";") + list;
-    }
-  }
-  return failures.empty() ? text : text + "what did not run, and why:" + failures + "\n";
+  if (summary.outcomes.contains(Outcome::screened_out))
+    text += "dropped as clearly slower than the leader:" + list(Outcome::screened_out) + "\n";
+  if (failures.empty()) return text;
+  std::set<Outcome> outcomes;
+  for (const FailureKind& kind : failures) outcomes.insert(kind.outcome);
+  text += "what did not run, and why:";
+  for (const Outcome outcome : outcomes) text += (outcome == *outcomes.begin() ? "" : ";") + list(outcome);
+  return text + "\n" + failure_lines(failures, rows);
 }
 
-std::string outcome_lines(const Database& rows, const SweepSummary& summary) {
+/// "; most of them: compile_failed: kernel.cu(3): error: ..."
+std::string most_frequent(const std::vector<FailureKind>& failures) {
+  if (failures.empty()) return "";
+  const FailureKind& most = failures.front();
+  return printable(fmt::format("; {}{}: {}", failures.size() > 1 ? "most of them: " : "", name(most.outcome),
+                               most.reason));
+}
+
+std::string outcome_lines(const Database& rows, const SweepSummary& summary,
+                          const std::vector<FailureKind>& failures) {
   const std::string database = printable(shell_quoted(rows.file().string()));
-  std::string text = counts_line(summary) + unranked_lines(database, summary);
+  std::string text = counts_line(summary) + unranked_lines(rows, database, summary, failures);
   if (summary.warned > 0) {
     text += fmt::format(
         "{} with warnings (spills, low occupancy): tiletune rank --db {} --columns "
@@ -162,9 +176,11 @@ std::string space_line(const std::vector<Task>& tasks, const TuneSpec& spec) {
       tasks.size() > 1 && spec.budget.evaluations > 0
           ? fmt::format(" (at most {} of a template on a problem)", spec.budget.evaluations)
           : "";
-  return fmt::format("{}: {} x {}: {:.0f} raw combinations, {:.0f} valid, {} to try{}\n",
-                     printable(spec.name), counted(spec.templates.size(), "template"),
-                     counted(spec.problems.size(), "problem"), raw, valid, planned, budget) +
+  const char* const combinations =
+      spec.templates.front().listed ? "listed configurations" : "raw combinations";
+  return fmt::format("{}: {} x {}: {:.0f} {}, {:.0f} valid, {} to try{}\n", printable(spec.name),
+                     counted(spec.templates.size(), "template"), counted(spec.problems.size(), "problem"),
+                     raw, combinations, valid, planned, budget) +
          empty_spaces(tasks, spec);
 }
 
@@ -177,15 +193,17 @@ int report_sweep(const TuneSpec& spec, const Database& database, const SweepSumm
   sort_by_problem(groups, spec);
   const bool table = view.format == Format::table;
   const TextStyle style = stdout_style();
-  if (!table) fmt::print(stderr, "{}", outcome_lines(database, summary));
+  const std::vector<FailureKind> failures = failure_kinds(database, filter);
+  const std::string lines = outcome_lines(database, summary, failures);
+  if (!table) fmt::print(stderr, "{}", lines);
   stream_output("", [&](std::ostream& out) {
-    if (table) out << outcome_lines(database, summary);
+    if (table) out << lines;
     if (spec.view == View::ladder) {
       auto ladders = build_ladders(rows, template_names(spec));
       sort_by_problem(ladders, spec);
-      write_ladders(out, ladders, database, view.format, style);
+      write_ladders(out, ladders, database, view.format, style, failures);
     } else {
-      write_rankings(out, groups, database, view.format, {view.limit, "", {}, style});
+      write_rankings(out, groups, database, view.format, {view.limit, "", {}, style, failures});
     }
     if (!table) return;
     const bool whole = !summary.interrupted && !summary.failure;
@@ -208,7 +226,7 @@ int report_sweep(const TuneSpec& spec, const Database& database, const SweepSumm
   for (const auto& [outcome, count] : database.outcome_counts(filter)) {
     if (outcome != Outcome::ok) list += fmt::format(" --outcome {}", name(outcome));
   }
-  throw NothingToDo("no configuration ran", Where{spec.file.string(), ""}, list);
+  throw NothingToDo("no configuration ran" + most_frequent(failures), Where{spec.file.string(), ""}, list);
 }
 
 }  // namespace tiletune

@@ -78,20 +78,38 @@ struct Errors {
     wrong += row.outcome == Outcome::wrong_result ? 1 : 0;
     if (row.outcome != Outcome::ok && row.outcome != Outcome::screened_out) return;
     ++ran;
-    if (!row.relative_error || !row.error_bound) return;
+    if (!row.relative_error) return;
     ++verified;
-    const double row_share = *row.relative_error / *row.error_bound;
+    // Integers are exact: nothing lies nearer to its bound than any number.
+    const double bound = row.error_bound.value_or(1);
+    const double row_share = bound > 0 ? *row.relative_error / bound : 0;
     if (nearest && row_share <= share) return;
     nearest = id;
     share = row_share;
   }
 };
 
-std::string bound_source(const TuneSpec& spec, const std::string& template_name) {
+const TemplateSpec* template_of(const TuneSpec& spec, const std::string& name) {
   const auto found = std::find_if(spec.templates.begin(), spec.templates.end(),
-                                  [&](const TemplateSpec& kernel) { return kernel.name == template_name; });
-  return found == spec.templates.end() ? "" : fmt::format(" ({})", error_bound_text(*found));
+                                  [&](const TemplateSpec& kernel) { return kernel.name == name; });
+  return found == spec.templates.end() ? nullptr : &*found;
 }
+
+std::string bound_source(const TuneSpec& spec, const std::string& template_name) {
+  const TemplateSpec* const kernel = template_of(spec, template_name);
+  return kernel == nullptr ? "" : fmt::format(" ({})", error_bound_text(*kernel));
+}
+
+/// Of rows whose elements were compared one by one.
+std::string tolerance_text(const TuneSpec& spec, const std::string& template_name) {
+  const TemplateSpec* const kernel = template_of(spec, template_name);
+  if (kernel == nullptr || !kernel->operation.tolerance) return "";
+  const auto& [absolute, relative] = *kernel->operation.tolerance;
+  return fmt::format(", every element within {} + {} x |reference|", absolute, relative);
+}
+
+/// Whether its results were compared with nothing.
+bool is_unverified(const Trial& row) { return row.source == Source::measured && !row.relative_error; }
 
 std::string verified_text(const Errors& errors) {
   if (errors.wrong == 0 && errors.verified == errors.ran) return "all verified";
@@ -107,10 +125,14 @@ std::string verdict(const RankingGroup& group, const Database& database, bool wh
   const VerdictRows verdict_rows = verdict_rows_of(group, database);
   if (verdict_rows.leaders.empty()) return "";
   const Trial& best = verdict_rows.leaders.front();
-  std::string text = fmt::format("{} on {}: {} {} is the best choice{} at {} us", printable(group.problem),
+  std::string text = fmt::format("{} on {}: {} {} is the best choice{}{} at {} us", printable(group.problem),
                                  printable(group.gpu), best.template_name, printable(parameters_text(best)),
-                                 whole ? "" : " so far", three_digits(*best.median_us));
-  if (best.tflops) text += ", " + three_digits(*best.tflops) + " TFLOP/s";
+                                 whole ? "" : " so far", is_unverified(best) ? " (unverified)" : "",
+                                 three_digits(*best.median_us));
+  if (best.bound == "memory" && best.gbs)
+    text += ", " + three_digits(*best.gbs) + " GB/s";
+  else if (best.tflops)
+    text += ", " + three_digits(*best.tflops) + " TFLOP/s";
   const std::string compared = shares(best, verdict_rows.baselines);
   if (!compared.empty()) text += ", " + compared;
   const bool predicted = group.source == Source::predicted;
@@ -124,9 +146,13 @@ std::string verification(const TuneSpec& spec, const Database& database, const T
   if (errors.ran == 0) return "";
   if (!errors.nearest) return "not verified: results were not compared with a reference\n";
   const Trial row = database.row(*errors.nearest);
+  if (row.error_bound && *row.error_bound == 0) return verified_text(errors) + ": every integer is exact\n";
   std::string text =
-      fmt::format("{}: largest relative error {:.1e}, bound {:.1e}{}", verified_text(errors),
-                  *row.relative_error, *row.error_bound, bound_source(spec, row.template_name));
+      fmt::format("{}: largest relative error {:.1e}", verified_text(errors), *row.relative_error);
+  if (row.error_bound)
+    text += fmt::format(", bound {:.1e}{}", *row.error_bound, bound_source(spec, row.template_name));
+  else
+    text += tolerance_text(spec, row.template_name);
   if (row.baseline_error) text += fmt::format(", {}'s own {:.1e}", row.baseline, *row.baseline_error);
   if (spec.problems.size() > 1) text += fmt::format("; at {}, where it is nearest to its bound", row.problem);
   return text + "\n";
@@ -147,6 +173,7 @@ std::string error_bound_text(const TemplateSpec& spec) {
                          ? fmt::format("2 u + 2 sqrt({}) u, u: the unit roundoff of {}", length, accumulator)
                          : fmt::format("2 u({}) + 2 sqrt({}) u({}), u: unit roundoff", join(outputs, " or "),
                                        length, accumulator);
+  if (spec.operation.consensus > 0 || !spec.reference.empty()) text = fmt::format("2 x ({})", text);
   if (spec.tolerance_factor != 1) text = fmt::format("{:g} x ({})", spec.tolerance_factor, text);
   if (stated.empty()) text += ", L: half the operations per output element";
   return text;

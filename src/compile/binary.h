@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/fields.h"
 #include "base/outcome.h"
@@ -13,17 +14,17 @@ namespace tiletune {
 /// Of one kernel. A kernel and its reference, so two of the largest, fit into one message (kMaxFrameBytes).
 inline constexpr std::size_t kMostCubinBytes = std::size_t{24} << 20;
 
-/// A compiled kernel as it lies in the cache.
+/// Compiled kernels as they lie in the cache.
 struct Binary {
-  std::string key;            ///< its compile request's
-  std::string kernel_symbol;  ///< mangled name to look up in the module
-  std::string cubin;          ///< ELF image
-  double compile_ms = 0;      ///< CPU time of the compile worker, when it was compiled
+  std::string key;                          ///< their compile request's
+  std::vector<std::string> kernel_symbols;  ///< mangled names in the module, by the request's expressions
+  std::string cubin;                        ///< ELF image
+  double compile_ms = 0;                    ///< CPU time of the compile worker, when it was compiled
   bool from_cache = false;
 
   static constexpr auto fields() {
     using B = Binary;
-    return std::tuple{field("key", &B::key), field("kernel_symbol", &B::kernel_symbol),
+    return std::tuple{field("key", &B::key), field("kernel_symbols", &B::kernel_symbols),
                       field("compile_ms", &B::compile_ms), binary_field("cubin", &B::cubin)};
   }
 };

@@ -6,17 +6,22 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <map>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compile/compiled_file.h"
 #include "compile/included_files.h"
+#include "compile/log.h"
 #include "compile/nvrtc_api.h"
 #include "compile/pool.h"
+#include "compile/standard_headers.h"
 
 namespace tiletune {
 
@@ -36,10 +41,46 @@ void check(nvrtcResult result, const char* call) {
   throw std::runtime_error(fmt::format("{}: {}", call, nvrtc().error_string(result)));
 }
 
+/// Macros that options define, with the option and the value of the last one: "-DBM=64", "64".
+using Definitions = std::map<std::string, std::pair<std::string, std::string>>;
+
+Definitions definitions_of(const std::vector<std::string>& options) {
+  Definitions definitions;
+  for (const std::string& option : options) {
+    for (const std::string_view start : {"-D", "--define-macro="}) {
+      if (!option.starts_with(start)) continue;
+      const std::string definition = option.substr(start.size());
+      const std::size_t equals = definition.find('=');
+      definitions[definition.substr(0, equals)] = {
+          option, equals == std::string::npos ? "1" : definition.substr(equals + 1)};
+      break;
+    }
+  }
+  return definitions;
+}
+
+/// The source, and behind it every macro of the options as it was before: NVRTC refuses that of one that the
+/// source has defined otherwise, also after an #undef. The lines have a name of their own.
+std::string checked_text(const CompileRequest& request) {
+  std::string text = request.source.text + "\n#line 1 \"options\"\n#pragma nv_diag_error 47\n";
+  for (const auto& [macro, definition] : definitions_of(request.options))
+    text += fmt::format("#define {} {}\n", macro, definition.second);
+  return text;
+}
+
 class Program {
  public:
-  explicit Program(const KernelSource& source) {
-    check(nvrtc().create(&program_, source.text.c_str(), source.name.c_str(), 0, nullptr, nullptr),
+  Program(const KernelSource& source, const std::string& text) {
+    std::vector<const char*> names;
+    std::vector<const char*> texts;
+    for (const NamedHeader& header : standard_headers()) {
+      const auto& own = source.own_headers;
+      if (std::find(own.begin(), own.end(), header.name) != own.end()) continue;
+      names.push_back(header.name);
+      texts.push_back(header.text.c_str());
+    }
+    check(nvrtc().create(&program_, text.c_str(), source.name.c_str(), static_cast<int>(names.size()),
+                         texts.data(), names.data()),
           "nvrtcCreateProgram");
   }
   ~Program() { nvrtc().destroy(&program_); }
@@ -88,6 +129,7 @@ class Program {
 /// The request's options and the folders that hold headers.
 std::vector<std::string> options_with_headers(const CompileRequest& request) {
   std::vector<std::string> options = request.options;
+  options.push_back(std::string("--pre-include=") + kPrelude);
   const auto search = [&](const std::string& folder) { options.push_back("--include-path=" + folder); };
   for (const std::string& folder : request.source.search_before) search(folder);
   if (const auto toolkit = cuda_include_folder()) {
@@ -96,12 +138,6 @@ std::vector<std::string> options_with_headers(const CompileRequest& request) {
   }
   for (const std::string& folder : request.source.search_behind) search(folder);
   return options;
-}
-
-/// The log quotes source lines, which may be in any encoding; what is stored and exported must be UTF-8.
-std::string as_utf8(const std::string& text) {
-  const nlohmann::json quoted(text);
-  return nlohmann::json::parse(quoted.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 /// The front end says so in the log; ptxas says it on standard error and only gives up in the log, but leaves
@@ -113,8 +149,9 @@ bool ran_out_of_memory(nvrtcResult result, const std::string& log, int error_num
 }
 
 /// What NVRTC compiled without finding the kernel in it.
-Compiled no_kernel(const CompileRequest& request, const IncludedFiles& included) {
-  std::string reason = "the compiler found no kernel named " + request.kernel_expression;
+Compiled no_kernel(const CompileRequest& request, const std::string& expression,
+                   const IncludedFiles& included) {
+  std::string reason = "the compiler found no kernel named " + expression;
   const std::string start = request.source.text.substr(0, 2);
   if (start == "\xff\xfe" || start == "\xfe\xff") {
     reason += fmt::format("; {} begins like UTF-16: save it as UTF-8", request.source.name);
@@ -130,10 +167,21 @@ std::string advice_on_includes(const std::string& log, const KernelSource& sourc
   if (place == std::string::npos || source.roots.empty()) return "";
   const std::size_t start = place + words.size();
   const std::string name = log.substr(start, log.find('"', start) - start);
-  if (!refused.contains(name)) return fmt::format("\nIt was looked for in: {}.", source.folders_text());
+  // Only headers of the C++ library have no ending.
+  if (name.find_first_of("./") == std::string::npos) {
+    return fmt::format(
+        "\n<{0}> is for host code, which is not compiled here. Remove #include <{0}>, or put it and what "
+        "needs it between "
+        "#ifndef __CUDACC_RTC__ and #endif.",
+        name);
+  }
+  if (!refused.contains(name))
+    return fmt::format("\nIt was looked for in: {}. Name other folders of headers with --include.",
+                       source.folders_text());
   return fmt::format(
-      "\n{} leads out of the kernel's folders ({}). Copy the file into one of them, or pass "
-      "--allow-outside-paths.",
+      "\n{} leads out of the kernel's folders ({}). Name its folder with --include, copy the file into one "
+      "of "
+      "these, or pass --allow-outside-paths.",
       name, source.folders_text());
 }
 
@@ -146,23 +194,58 @@ bool only_the_name_is_wrong(const std::string& log) {
   return log.compare(newline == std::string::npos ? 0 : newline + 1, 14, "__nv_name_map(") == 0;
 }
 
+/// Without the warnings that stand before the first error.
+std::string_view from_first_error(const std::string& log) {
+  const std::size_t error = std::min(log.find(": error"), log.find(": catastrophic error"));
+  if (error == std::string::npos) return log;
+  const std::size_t newline = log.rfind('\n', error);
+  return std::string_view(log).substr(newline == std::string::npos ? 0 : newline + 1);
+}
+
 Compiled failure(nvrtcResult result, const std::string& log, const CompileRequest& request,
                  const IncludedFiles& included) {
-  constexpr std::size_t kLongestReason = std::size_t{16} << 10;
-  std::string reason(trim(log));
+  std::string reason(trim(from_first_error(log)));
   if (reason.empty()) reason = nvrtc().error_string(result);
   if (only_the_name_is_wrong(log)) {
     reason = fmt::format("{} has no kernel {}, as the manifest's \"kernel\" names it:\n{}",
-                         request.source.name, request.kernel_expression, reason);
+                         request.source.name, join(request.kernel_expressions, " or "), reason);
   }
-  if (reason.size() > kLongestReason) {
-    const std::size_t kept = std::min(reason.rfind('\n', kLongestReason), kLongestReason);
-    const std::size_t left_out = reason.size() - kept;
-    reason.resize(kept);
-    reason += fmt::format("\n[{} more bytes of the compiler's log left out]", left_out);
-  }
+  reason = reason_of_log(std::move(reason));
   reason += advice_on_includes(log, request.source, included.refused());
-  return {Outcome::compile_failed, as_utf8(reason), nullptr, included.dependencies()};
+  return {Outcome::compile_failed, std::move(reason), nullptr, included.dependencies()};
+}
+
+/// "kernel.cu(3)" of a message about a macro: where it was defined, if that is said, else where the message
+/// is about.
+std::string place_of_definition(std::string_view message) {
+  const std::string_view start = " (declared at line ";
+  const std::string_view between = " of ";
+  const std::size_t declared = message.find(start);
+  const std::size_t file = message.find(between, declared);
+  if (file == std::string_view::npos) return std::string(message.substr(0, message.find(": ")));
+  const std::string_view line = message.substr(declared + start.size(), file - declared - start.size());
+  message.remove_prefix(file + between.size());
+  return fmt::format("{}({})", message.substr(0, message.rfind(')')), line);
+}
+
+/// A macro of the options that the source defines again with another value: the option has no effect then.
+/// NVRTC says so where the source does it, and in the lines that checked_text() has added:
+/// `kernel.cu(3): warning #47-D: incompatible redefinition of macro "BM"`,
+/// `options(2): error: incompatible redefinition of macro "BM" (declared at line 3 of kernel.cu)`.
+std::optional<std::string> overridden_option(const std::string& log, const CompileRequest& request) {
+  const Definitions definitions = definitions_of(request.options);
+  const std::string words = ": incompatible redefinition of macro \"";
+  for (std::size_t at = log.find(words); at != std::string::npos; at = log.find(words, at + 1)) {
+    const std::size_t start = at + words.size();
+    const auto definition = definitions.find(log.substr(start, log.find('"', start) - start));
+    if (definition == definitions.end()) continue;
+    const std::size_t line = log.rfind('\n', at) + 1;  // 0 where there is none before
+    const std::string message = log.substr(line, log.find('\n', at) - line);
+    return fmt::format(
+        "{0}: #define {1} overrides the option {2}. Remove it, or put it between #ifndef {1} and #endif.",
+        place_of_definition(message), definition->first, definition->second.first);
+  }
+  return std::nullopt;
 }
 
 Compiled too_large(const Binary& binary, const IncludedFiles& included) {
@@ -225,29 +308,34 @@ bool notices_includes() {
   source.name = "probe.cu";
   source.text = fmt::format("#include \"{}\"\n", kMissing);
   const IncludedFiles included(source, std::nullopt);
-  Program(source).compile({});
+  Program(source, source.text).compile({});
   // Without a folder of its own every name leads out.
   return included.refused().contains(kMissing);
 }
 
 Compiled compile_here(const CompileRequest& request) {
+  if (is_compiled(request.source.name)) return load_compiled_file(request);
   const double started_ms = process_cpu_ms();
   const std::vector<std::string> options = options_with_headers(request);
   IncludedFiles included(request.source, cuda_include_folder());
-  Program program(request.source);
-  program.add_name(request.kernel_expression);
+  Program program(request.source, checked_text(request));
+  for (const std::string& expression : request.kernel_expressions) program.add_name(expression);
   errno = 0;
   const nvrtcResult result = program.compile(options);
   const int error_number = errno;
   const std::string log = program.log();
   if (ran_out_of_memory(result, log, error_number)) throw std::bad_alloc();
+  if (const auto overridden = overridden_option(log, request))
+    return {Outcome::compile_failed, reason_of_log(*overridden), nullptr, included.dependencies()};
   // nvrtcGetCUBIN succeeds after a failed compilation too, with nothing in it.
   if (result != NVRTC_SUCCESS) return failure(result, log, request, included);
-  const auto symbol = program.lowered_name(request.kernel_expression);
-  if (!symbol) return no_kernel(request, included);
   auto binary = std::make_shared<Binary>();
+  for (const std::string& expression : request.kernel_expressions) {
+    const auto symbol = program.lowered_name(expression);
+    if (!symbol) return no_kernel(request, expression, included);
+    binary->kernel_symbols.push_back(*symbol);
+  }
   binary->key = request.key();
-  binary->kernel_symbol = *symbol;
   binary->cubin = program.cubin();
   if (binary->cubin.size() > kMostCubinBytes) return too_large(*binary, included);
   binary->compile_ms = process_cpu_ms() - started_ms;

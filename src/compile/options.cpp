@@ -226,6 +226,11 @@ void check_compile_option(const std::string& option, const Where& where) {
   check_option(option, compiler_options(), "compiler", where);
 }
 
+bool is_assembler_option(const std::string& option) {
+  const auto parsed = parse(option, compiler_options());
+  return parsed && (parsed->rule->name == "--maxrregcount" || parsed->rule->takes == Takes::assembler_option);
+}
+
 void check_compile_options(const std::vector<std::string>& options, const Where& where) {
   for (std::size_t i = 0; i < options.size(); ++i) check_compile_option(options[i], where.at(i));
 }

@@ -14,16 +14,17 @@ namespace tiletune {
 struct CompileRequest {
   KernelSource source;
   std::vector<std::string> options;  ///< NVRTC's, all but where this machine keeps the CUDA headers
-  std::string kernel_expression;  ///< "sgemm<128, 64>", or the plain name of a kernel that is not a template
+  /// "sgemm<128, 64>", or the plain name of a kernel that is not a template; at least one
+  std::vector<std::string> kernel_expressions;
 
-  /// Hash of source, options, expression and the NVRTC version, under which a result lies in the cache
+  /// Hash of source, options, expressions and the NVRTC version, under which a result lies in the cache
   /// together with its dependencies.
   std::string key() const;
 
   static constexpr auto fields() {
     using R = CompileRequest;
     return std::tuple{field("source", &R::source), field("options", &R::options),
-                      field("kernel_expression", &R::kernel_expression)};
+                      field("kernel_expressions", &R::kernel_expressions)};
   }
 };
 
@@ -32,7 +33,7 @@ struct CompileRequest {
 std::string architecture_for(int major, int minor);
 
 /// Builds the request of one configuration. Options: the project's own, then the template's, then the
-/// config's, then the defines.
+/// config's, then the defines. For a file of compiled kernels only those of the assembler are left.
 CompileRequest make_compile_request(const CompilePolicy& policy, const KernelSource& source,
                                     const Instance& instance, const std::string& architecture);
 
@@ -40,5 +41,7 @@ CompileRequest make_compile_request(const CompilePolicy& policy, const KernelSou
 /// options). Throws UserError naming the option and `where`.
 void check_compile_options(const std::vector<std::string>& options, const Where& where);
 void check_compile_option(const std::string& option, const Where& where);
+/// Whether the option is about assembling PTX: --maxrregcount or --ptxas-options.
+bool is_assembler_option(const std::string& option);
 
 }  // namespace tiletune

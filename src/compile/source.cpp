@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "compile/standard_headers.h"
 
 namespace tiletune {
 
@@ -80,6 +82,11 @@ class SourceBuilder {
     result.roots.push_back({name, std::make_shared<const Folder>(folder, Links::refuse)});
   }
 
+  bool has(const char* name) const {
+    return std::any_of(result.roots.begin(), result.roots.end(),
+                       [&](const KernelSource::Root& root) { return root.folder->has(name); });
+  }
+
   KernelSource result;
 
  private:
@@ -88,7 +95,11 @@ class SourceBuilder {
 
 }  // namespace
 
-std::string KernelSource::hash() const { return Hasher().add(name).add(text).hex(); }
+std::string KernelSource::hash() const {
+  Hasher hasher;
+  hasher.add(name).add(text).add(join(search_before, "\n")).add(join(own_headers, "\n"));
+  return hasher.hex();
+}
 
 std::string KernelSource::folders_text() const {
   std::vector<std::string> paths;
@@ -96,21 +107,31 @@ std::string KernelSource::folders_text() const {
   return join(paths, ", ");
 }
 
-KernelSource read_kernel_source(const fs::path& source, const fs::path& folder, const fs::path& config_folder,
+KernelSource read_kernel_source(const fs::path& source, const fs::path& folder,
+                                const std::vector<fs::path>& include_folders, const fs::path& config_folder,
                                 bool may_leave) {
   SourceBuilder builder(source, folder, may_leave);
   builder.add_root(folder);
   builder.add_root(folder.parent_path() / "common");
+  for (const fs::path& include_folder : include_folders) builder.add_root(include_folder);
   builder.add_root(config_folder);
   KernelSource& result = builder.result;
-  for (const fs::path& place : {source.parent_path(), folder, folder.parent_path()}) {
+  std::vector<fs::path> places{source.parent_path(), folder, folder.parent_path()};
+  places.insert(places.end(), include_folders.begin(), include_folders.end());
+  std::vector<std::string>& before = result.search_before;
+  const auto is_searched = [&](const std::string& name) {
+    return std::find(before.begin(), before.end(), name) != before.end();
+  };
+  for (const fs::path& place : places) {
     const std::string name = builder.name_of(place);
-    if (result.search_before.empty() || result.search_before.back() != name)
-      result.search_before.push_back(name);
+    if (!is_searched(name)) before.push_back(name);
   }
   const std::string behind = builder.name_of(config_folder);
-  const std::vector<std::string>& before = result.search_before;
-  if (std::find(before.begin(), before.end(), behind) == before.end()) result.search_behind = {behind};
+  if (!is_searched(behind)) result.search_behind = {behind};
+  for (const NamedHeader& header : standard_headers()) {
+    if (builder.has(header.name) && header.name != std::string_view(kCubHeader))
+      result.own_headers.emplace_back(header.name);
+  }
   return std::move(result);
 }
 

@@ -33,17 +33,22 @@ struct KernelSource {
   /// Where the compiler looks for #include, in this order, by the names of the roots: before the CUDA
   /// toolkit's headers, and behind them.
   std::vector<std::string> search_before, search_behind;
+  /// Names of built-in headers (standard_headers.h) in whose place the roots have files.
+  std::vector<std::string> own_headers;
   bool may_leave = false;  ///< files outside the roots may be included, too
 
   /// All but the roots, which are open folders.
   static constexpr auto fields() {
     using S = KernelSource;
-    return std::tuple{field("name", &S::name), field("text", &S::text),
-                      field("search_before", &S::search_before), field("search_behind", &S::search_behind),
+    return std::tuple{field("name", &S::name),
+                      field("text", &S::text),
+                      field("search_before", &S::search_before),
+                      field("search_behind", &S::search_behind),
+                      field("own_headers", &S::own_headers),
                       field("may_leave", &S::may_leave)};
   }
 
-  /// Of name and text.
+  /// Of name, text, and which file each #include would mean; not of what is in those files.
   std::string hash() const;
   /// The folders, for people.
   std::string folders_text() const;
@@ -53,9 +58,10 @@ struct KernelSource {
 using Folders = std::vector<std::shared_ptr<const Folder>>;
 
 /// Reads the file `source`, which lies in `folder` unless `may_leave`. What it may include lies there, in the
-/// folder `common` beside that, or in `config_folder`. Paths are absolute, with symbolic links resolved; none
-/// is followed any more. Throws UserError.
+/// folder `common` beside that, in `include_folders`, or in `config_folder`. Paths are absolute, with
+/// symbolic links resolved; none is followed any more. Throws UserError.
 KernelSource read_kernel_source(const std::filesystem::path& source, const std::filesystem::path& folder,
+                                const std::vector<std::filesystem::path>& include_folders,
                                 const std::filesystem::path& config_folder, bool may_leave);
 
 /// What a compilation found out about files of its kernel's folders: the hash of each that it opened, by the

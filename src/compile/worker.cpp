@@ -15,6 +15,7 @@
 #include "base/confinement.h"
 #include "base/fields_json.h"
 #include "compile/message.h"
+#include "compile/nvjitlink_api.h"
 #include "compile/nvrtc_api.h"
 #include "compile/nvrtc_program.h"
 #include "compile/out_of_memory.h"
@@ -136,7 +137,9 @@ int serve(WorkerChannel& channel) {
   if (const auto toolkit = cuda_include_folder()) ::setenv("TILETUNE_CUDA_INCLUDE", toolkit->c_str(), 1);
   // A hit in NVRTC's own cache would look like a fast compilation.
   ::setenv("CUDA_CACHE_DISABLE", "1", 1);
-  nvrtc();  // here, where files may still be opened and memory has no limit
+  // Here, where files may still be opened and memory has no limit.
+  nvrtc();
+  find_nvjitlink();
   limit_memory(settings.max_memory_bytes);
   confine_compiler(folders, settings);
   const CompileWorker worker(std::move(folders), settings.max_memory_bytes);

@@ -157,7 +157,7 @@ class Import {
     if (!format_) {
       throw UserError("not a recording of a known tool", Where{file_.string(), ""},
                       "Import a cache file of Kernel Tuner, T4 results, the JSON output of KTT or what "
-                      "'tiletune export' wrote.");
+                      "'tiletune export --format json' wrote without --best.");
     }
     // Only Kernel Tuner writes its file as it goes on.
     if (end != DocumentEnd::whole && place_.pointer != "/cache") {

@@ -49,7 +49,10 @@ class KernelTunerFormat : public ForeignFormat {
     trial.compile_ms = figure_of(row, "compile_time");
     trial.measure_ms = figure_of(row, "benchmark_time");
     const JsonValue* time = find(row, "time");
-    if (time != nullptr && time->IsString()) return read_failure(text(*time), where, trial);
+    // Later versions have a key of its own for what failed, and no time.
+    if (const JsonValue* error = find(row, "__error__"); error != nullptr && error->IsString())
+      return read_failure(text(*error), where.at("__error__"), trial);
+    if (time != nullptr && time->IsString()) return read_failure(text(*time), where.at("time"), trial);
     if (time == nullptr || !time->IsNumber())
       throw UserError("the row has no time", where.at("time"), "Remove the row.");
     if (time->GetDouble() >= kNoTime) {
@@ -90,7 +93,7 @@ class KernelTunerFormat : public ForeignFormat {
 
   static void read_failure(std::string_view word, const Where& where, Trial& trial) {
     if (set_outcome(kKernelTunerWords, word, trial)) return;
-    throw UserError(fmt::format("'{}' is neither a time nor a known failure", word), where.at("time"),
+    throw UserError(fmt::format("'{}' is neither a time nor a known failure", word), where,
                     known_words(kKernelTunerWords));
   }
 

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/text.h"
+#include "draft/source_facts.h"
 #include "foreign/python_list.h"
 #include "spec/declared_names.h"
 #include "spec/paths.h"
@@ -128,49 +132,174 @@ ExprText grid_extent(const JsonNode& kernel, std::size_t axis, const ExprText& l
   return text;
 }
 
-void read_t1_launch(const JsonNode& kernel, TemplateSpec& spec) {
+void read_t1_launch(const JsonNode& kernel, const TemplateSpec& spec, Launch& launch) {
   const auto local = find_member(kernel, "LocalSize");
   for (std::size_t axis = 0; axis < kAxes.size(); ++axis) {
     const auto size = local ? find_member(*local, kAxes[axis]) : std::nullopt;
-    spec.launch.block[axis] = size ? python_expression(*size) : ExprText{"1", kernel.where};
-    spec.launch.grid[axis] = grid_extent(kernel, axis, spec.launch.block[axis], spec);
+    launch.block[axis] = size ? python_expression(*size) : ExprText{"1", kernel.where};
+    launch.grid[axis] = grid_extent(kernel, axis, launch.block[axis], spec);
   }
   const auto shared = find_member(kernel, "SharedMemory");
-  spec.launch.dynamic_shared_bytes = shared ? python_expression(*shared) : ExprText{"0", kernel.where};
+  launch.dynamic_shared_bytes = shared ? python_expression(*shared) : ExprText{"0", kernel.where};
 }
 
-/// Addresses are passed as null: what a buffer holds, and how much, T1 leaves to the tool. Constant memory,
-/// and shared memory as OpenCL passes it, are not arguments of a CUDA kernel.
-std::optional<Argument> read_t1_argument(const JsonNode& node) {
-  static constexpr std::array<std::pair<std::string_view, ScalarType>, 5> kScalars{
-      {{"int32", ScalarType::i32},
-       {"uint32", ScalarType::u32},
-       {"int64", ScalarType::i64},
-       {"float", ScalarType::f32},
-       {"double", ScalarType::f64}}};
-  const std::string memory = read_string(need_member(node, "MemoryType", R"("Vector" or "Scalar")"));
-  const auto space = find_member(node, "MemType");
-  if (memory == "Local" || memory == "Symbol" || (space && read_string(*space) == "Constant"))
-    return std::nullopt;
-  const auto name = find_member(node, "Name");
-  Argument argument{
-      Argument::Kind::scalar, name ? read_string(*name) : "", ScalarType::i64, {"0", node.where}};
-  if (memory != "Scalar") return argument;
+constexpr std::array<std::pair<std::string_view, ElementType>, 12> kTypes{{{"bool", ElementType::boolean},
+                                                                           {"int8", ElementType::i8},
+                                                                           {"uint8", ElementType::u8},
+                                                                           {"int16", ElementType::i16},
+                                                                           {"uint16", ElementType::u16},
+                                                                           {"int32", ElementType::i32},
+                                                                           {"uint32", ElementType::u32},
+                                                                           {"int64", ElementType::i64},
+                                                                           {"uint64", ElementType::u64},
+                                                                           {"half", ElementType::f16},
+                                                                           {"float", ElementType::f32},
+                                                                           {"double", ElementType::f64}}};
+
+std::optional<ElementType> type_named(const std::string& name) {
+  for (const auto& [known, type] : kTypes)
+    if (name == known) return type;
+  return std::nullopt;
+}
+
+Argument read_t1_scalar(const JsonNode& node, const std::string& name) {
+  Argument argument{Argument::Kind::scalar, name, ElementType::i64, {"0", node.where}};
   const JsonNode type = need_member(node, "Type", "the scalar's type");
-  for (const auto& [known, scalar] : kScalars) {
-    if (read_string(type) != known) continue;
-    argument.type = scalar;
-    if (const auto value = find_member(node, "FillValue")) argument.value = read_expression(*value);
-    return argument;
+  const auto known = type_named(read_string(type));
+  if (!known)
+    throw UserError(fmt::format("a scalar cannot be of the type '{}' here", read_string(type)), type.where,
+                    "Use bool, int8 to int64, uint8 to uint64, half, float or double.");
+  argument.type = *known;
+  if (const auto value = find_member(node, "FillValue")) argument.value = read_expression(*value);
+  return argument;
+}
+
+/// With "max(NAME)" and "min(NAME)" of a parameter as numbers: sizes are the same for all configurations.
+ExprText read_size(const JsonNode& node, const std::vector<Parameter>& parameters) {
+  ExprText size = python_expression(node);
+  const auto as_double = [](const Value& value) { return std::strtod(to_text(value).c_str(), nullptr); };
+  for (const Parameter& parameter : parameters) {
+    const auto [least, most] =
+        std::minmax_element(parameter.values.begin(), parameter.values.end(),
+                            [&](const Value& a, const Value& b) { return as_double(a) < as_double(b); });
+    for (const auto& [function, value] : {std::pair{"max", most}, std::pair{"min", least}}) {
+      const std::string call = fmt::format("{}({})", function, parameter.name);
+      const std::string number = to_text(*value);
+      for (std::size_t at = 0; (at = size.text.find(call, at)) != std::string::npos; at += number.size())
+        size.text.replace(at, call.size(), number);
+    }
   }
-  throw UserError(fmt::format("a scalar cannot be of the type '{}' here", read_string(type)), type.where,
-                  "Use int32, uint32, int64, float or double.");
+  return size;
+}
+
+BufferValues read_fill(const JsonNode& node, ElementType type) {
+  const auto value = find_member(node, "FillValue");
+  const ExprText fill = value ? read_expression(*value) : ExprText{"0", node.where};
+  BufferValues values;
+  values.where = node.where;
+  if (read_string(need_member(node, "FillType", R"("Constant" or "Random")")) == "Constant") {
+    values.distribution = Distribution::constant;
+    values.arguments = {fill};
+  } else if (is_floating(type)) {
+    values.distribution = Distribution::uniform;
+    values.arguments = {{"0", node.where}, fill};
+  } else {
+    values.distribution = Distribution::randint;
+    values.arguments = {{"0", node.where}, {fill.text + " + 1", fill.where}};
+  }
+  return values;
+}
+
+/// An array whose type, size and contents the file states; none where it leaves them to the tool.
+std::optional<Buffer> read_t1_buffer(const JsonNode& node, const std::string& name,
+                                     const std::vector<Parameter>& parameters) {
+  const auto type_node = find_member(node, "Type");
+  const auto type = type_node ? type_named(read_string(*type_node)) : std::nullopt;
+  const auto size = find_member(node, "Size");
+  const auto access = find_member(node, "AccessType");
+  const auto fill = find_member(node, "FillType");
+  const std::string filled = fill ? read_string(*fill) : "";
+  if (!type || !size || !access || (filled != "Constant" && filled != "Random")) return std::nullopt;
+  Buffer buffer;
+  buffer.name = name;
+  buffer.type = *type;
+  buffer.elements = read_size(*size, parameters);
+  const std::string way = read_string(*access);
+  buffer.role = way == "ReadOnly" ? BufferRole::in : way == "WriteOnly" ? BufferRole::out : BufferRole::inout;
+  if (buffer.role != BufferRole::out) buffer.values = read_fill(node, *type);
+  return buffer;
+}
+
+/// A T1 file brings no result to compare with, and does not say how many terms an output adds up: at most all
+/// that is read.
+void verify_by_consensus(Operation& operation) {
+  constexpr int kAgreeing = 3;
+  operation.consensus = kAgreeing;
+  operation.bound = Ceiling::copy;
+  std::vector<std::string> bytes;
+  std::vector<std::string> read{"1"};
+  for (const Buffer& buffer : operation.buffers) {
+    const int times = buffer.role == BufferRole::inout ? 2 : 1;
+    bytes.push_back(fmt::format("{} * ({})", times * size_bytes(buffer.type), buffer.elements.text));
+    if (buffer.role != BufferRole::out) read.push_back(buffer.elements.text);
+  }
+  operation.bytes.text = "1.0 * " + join(bytes, " + 1.0 * ");
+  operation.accumulation = {"1.0 * (" + join(read, " + ") + ")", operation.bytes.where};
+}
+
+/// How many arguments the kernel takes by its source; 0 where that cannot be told.
+std::size_t arguments_in_source(const TemplateSpec& spec) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(spec.source, ignored)) return 0;
+  try {
+    const SourceFacts facts = read_source_facts(read_file(spec.source, kLargestJson), spec.source.string());
+    for (const KernelText& kernel : facts.kernels)
+      if (kernel.name == spec.launches.front().kernel) return kernel.parameter_names.size();
+  } catch (const UserError&) {
+    // The compiler will say what is wrong with it.
+  }
+  return 0;
+}
+
+/// The kernel's arguments, and what they point to. Shared memory as OpenCL passes it is no argument of a CUDA
+/// kernel. Constant memory has a symbol's name; some kernels take its array as an argument, too.
+void read_t1_arguments(const JsonNode& list, TemplateSpec& spec) {
+  Operation& operation = spec.operation;
+  bool is_whole = true;
+  const bool takes_all = arguments_in_source(spec) == read_list(list, "arguments", Empty::allowed).size();
+  for (const JsonNode& node : read_list(list, "arguments", Empty::allowed)) {
+    const std::string memory = read_string(need_member(node, "MemoryType", R"("Vector" or "Scalar")"));
+    if (memory == "Local") continue;
+    const auto named = find_member(node, "Name");
+    const std::string name =
+        named ? read_identifier(*named) : fmt::format("argument{}", operation.buffers.size());
+    std::vector<Argument>& arguments = spec.launches.front().arguments;
+    if (memory == "Scalar") {
+      arguments.push_back(read_t1_scalar(node, name));
+      continue;
+    }
+    const auto space = find_member(node, "MemType");
+    const bool is_constant = memory == "Symbol" || (space && read_string(*space) == "Constant");
+    auto buffer = read_t1_buffer(node, name, spec.parameters);
+    is_whole = is_whole && buffer;
+    // Without its size it can be compiled for, but not launched: its address is null.
+    if (is_constant && buffer) spec.constants.push_back({name, name, node.where});
+    if (takes_all || !is_constant)
+      arguments.push_back(buffer
+                              ? Argument{Argument::Kind::buffer, name, buffer->type, {}}
+                              : Argument{Argument::Kind::scalar, name, ElementType::i64, {"0", node.where}});
+    if (buffer) operation.buffers.push_back(std::move(*buffer));
+  }
+  const bool has_output = std::any_of(operation.buffers.begin(), operation.buffers.end(),
+                                      [](const Buffer& buffer) { return buffer.role != BufferRole::in; });
+  if (is_whole && has_output) verify_by_consensus(operation);
 }
 
 /// The kernel's file need not be there.
 void read_t1_kernel(const JsonNode& kernel, const fs::path& folder, bool allow_outside_paths,
                     TemplateSpec& spec) {
-  spec.kernel = spec.name = read_identifier(need_member(kernel, "KernelName", "the kernel's name"));
+  Launch& launch = spec.launches.emplace_back();
+  launch.kernel = spec.name = read_identifier(need_member(kernel, "KernelName", "the kernel's name"));
   spec.folder = folder;
   if (const auto node = find_member(kernel, "KernelFile")) {
     std::error_code ignored;
@@ -179,11 +308,6 @@ void read_t1_kernel(const JsonNode& kernel, const fs::path& folder, bool allow_o
   }
   if (const auto node = find_member(kernel, "CompilerOptions"))
     spec.compile_options = read_strings(*node, "compiler options");
-  if (const auto list = find_member(kernel, "Arguments")) {
-    for (const JsonNode& node : read_list(*list, "arguments", Empty::allowed)) {
-      if (auto argument = read_t1_argument(node)) spec.arguments.push_back(std::move(*argument));
-    }
-  }
   // Every standard that NVRTC knows is later.
   std::erase_if(spec.compile_options,
                 [](const std::string& option) { return option == "-std=c++11" || option == "--std=c++11"; });
@@ -223,9 +347,10 @@ std::optional<TuneSpec> read_t1(const Json& document, const fs::path& file, cons
   kernel.summary = "a T1 tuning problem";
   read_t1_space(need_member(root, "ConfigurationSpace", "an object with \"TuningParameters\""), kernel);
   const Problem problem = read_problem_size(section, options, kernel);
-  read_t1_launch(section, kernel);
+  read_t1_launch(section, kernel, kernel.launches.front());
   kernel.operation.name = kernel.name;
   kernel.operation.flops = kernel.operation.bytes = {"0", root.where};
+  if (const auto list = find_member(section, "Arguments")) read_t1_arguments(*list, kernel);
   TuneSpec spec;
   const auto general = find_member(root, "General");
   const auto name = general ? find_member(*general, "BenchmarkName") : std::nullopt;

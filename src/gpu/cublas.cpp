@@ -24,6 +24,10 @@ struct BlasApi {
   cublasStatus_t (*gemm)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*,
                          const void*, cudaDataType, int, const void*, cudaDataType, int, const void*, void*,
                          cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
+  cublasStatus_t (*gemm_strided_batched)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
+                                         const void*, const void*, cudaDataType, int, long long, const void*,
+                                         cudaDataType, int, long long, const void*, void*, cudaDataType, int,
+                                         long long, int, cublasComputeType_t, cublasGemmAlgo_t);
   const char* (*status_text)(cublasStatus_t);
 };
 
@@ -36,6 +40,7 @@ BlasApi load_blas_api() {
   library.load(api.set_workspace, "cublasSetWorkspace_v2");
   library.load(api.version, "cublasGetVersion_v2");
   library.load(api.gemm, "cublasGemmEx");
+  library.load(api.gemm_strided_batched, "cublasGemmStridedBatchedEx");
   library.load(api.status_text, "cublasGetStatusString");
   return api;
 }
@@ -81,13 +86,23 @@ void Blas::gemm(const BlasGemm& gemm) {
   const int lda = as_int(gemm.lda);
   const int ldb = as_int(gemm.ldb);
   const int ldc = as_int(gemm.ldc);
+  const auto* a = reinterpret_cast<const void*>(gemm.a_address);
+  const auto* b = reinterpret_cast<const void*>(gemm.b_address);
+  auto* c = reinterpret_cast<void*>(gemm.c_address);
   // cuBLAS is column-major: a row-major C = A B is its C^T = B^T A^T.
-  impl_->check(impl_->api.gemm(impl_->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, alpha.address(),
-                               reinterpret_cast<const void*>(gemm.b_address), blas_data_type(gemm.b), ldb,
-                               reinterpret_cast<const void*>(gemm.a_address), blas_data_type(gemm.a), lda,
-                               beta.address(), reinterpret_cast<void*>(gemm.c_address),
-                               blas_data_type(gemm.c), ldc, blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),
-               "cublasGemmEx");
+  if (gemm.batch == 1) {
+    return impl_->check(
+        impl_->api.gemm(impl_->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, alpha.address(), b,
+                        blas_data_type(gemm.b), ldb, a, blas_data_type(gemm.a), lda, beta.address(), c,
+                        blas_data_type(gemm.c), ldc, blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),
+        "cublasGemmEx");
+  }
+  impl_->check(impl_->api.gemm_strided_batched(
+                   impl_->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, alpha.address(), b,
+                   blas_data_type(gemm.b), ldb, gemm.k * gemm.n, a, blas_data_type(gemm.a), lda,
+                   gemm.m * gemm.k, beta.address(), c, blas_data_type(gemm.c), ldc, gemm.m * gemm.n,
+                   as_int(gemm.batch), blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),
+               "cublasGemmStridedBatchedEx");
 }
 
 std::string Blas::version() const {

@@ -10,8 +10,10 @@ namespace tiletune {
 /// Element types of cuBLAS' matrices; FP32 is computed in FP32, never in TF32.
 enum class BlasType { f16, bf16, f32, f64 };
 
-/// One row-major product C[m,n] = alpha * A[m,k] * B[k,n] + beta * C.
+/// One row-major product C[m,n] = alpha * A[m,k] * B[k,n] + beta * C, or a batch of dense ones behind each
+/// other.
 struct BlasGemm {
+  std::int64_t batch = 1;
   std::int64_t m = 0, n = 0, k = 0;
   BlasType a = BlasType::f32, b = BlasType::f32, c = BlasType::f32;
   BlasType compute = BlasType::f32;

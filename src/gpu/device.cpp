@@ -121,27 +121,21 @@ HostWords::HostWords(std::size_t count) {
 
 HostWords::~HostWords() { driver_api().host_free(words_); }
 
-Kernel::Kernel(std::string_view cubin, const std::string& symbol) : image_(cubin) {
+Module::Module(std::string_view cubin) : image_(cubin) {
   check(driver_api().module_load(&module_, image_.data()), "cuModuleLoadData");
-  const CUresult found = driver_api().module_function(&function_, module_, symbol.c_str());
-  if (found != CUDA_SUCCESS) driver_api().module_unload(std::exchange(module_, nullptr));
-  check(found, "cuModuleGetFunction");
 }
 
-Kernel::~Kernel() {
-  if (module_ != nullptr) driver_api().module_unload(module_);
+Module::~Module() { driver_api().module_unload(module_); }
+
+DeviceAddress Module::variable(const std::string& symbol) const {
+  CUdeviceptr address = 0;
+  std::size_t bytes = 0;
+  check(driver_api().module_global(&address, &bytes, module_, symbol.c_str()), "cuModuleGetGlobal");
+  return address;
 }
 
-Kernel::Kernel(Kernel&& other) noexcept
-    : image_(std::move(other.image_)),
-      module_(std::exchange(other.module_, nullptr)),
-      function_(std::exchange(other.function_, nullptr)) {}
-
-Kernel& Kernel::operator=(Kernel&& other) noexcept {
-  std::swap(image_, other.image_);
-  std::swap(module_, other.module_);
-  std::swap(function_, other.function_);
-  return *this;
+Kernel::Kernel(std::shared_ptr<const Module> module, const std::string& symbol) : module_(std::move(module)) {
+  check(driver_api().module_function(&function_, module_->get(), symbol.c_str()), "cuModuleGetFunction");
 }
 
 KernelAttributes Kernel::attributes() const {

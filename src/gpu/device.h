@@ -123,14 +123,32 @@ struct LaunchShape {
   }
 };
 
-/// A loaded cubin with one kernel of it.
+/// A loaded cubin.
+class Module {
+ public:
+  /// Throws CudaError when the image cannot be loaded.
+  explicit Module(std::string_view cubin);
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  /// Of a variable in device or constant memory. Throws CudaError when there is no such variable.
+  DeviceAddress variable(const std::string& symbol) const;
+  CUmod_st* get() const { return module_; }
+
+ private:
+  std::string image_;
+  CUmod_st* module_ = nullptr;
+};
+
+/// One kernel of a loaded cubin.
 class Kernel {
  public:
-  /// Throws CudaError when the image cannot be loaded or has no such kernel.
-  Kernel(std::string_view cubin, const std::string& symbol);
-  ~Kernel();
-  Kernel(Kernel&& other) noexcept;
-  Kernel& operator=(Kernel&& other) noexcept;
+  /// Throws CudaError when the module has no such kernel.
+  Kernel(std::shared_ptr<const Module> module, const std::string& symbol);
+  /// With a module of its own. Throws CudaError also when the image cannot be loaded.
+  Kernel(std::string_view cubin, const std::string& symbol)
+      : Kernel(std::make_shared<const Module>(cubin), symbol) {}
 
   KernelAttributes attributes() const;
   /// Opts in to so much dynamic shared memory; needed above 48 KiB.
@@ -140,8 +158,7 @@ class Kernel {
   CUfunc_st* function() const { return function_; }
 
  private:
-  std::string image_;
-  CUmod_st* module_ = nullptr;
+  std::shared_ptr<const Module> module_;
   CUfunc_st* function_ = nullptr;
 };
 

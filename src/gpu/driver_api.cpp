@@ -45,6 +45,7 @@ DriverApi load_driver_api() {
   library.load(api.module_load, "cuModuleLoadData");
   library.load(api.module_unload, "cuModuleUnload");
   library.load(api.module_function, "cuModuleGetFunction");
+  library.load(api.module_global, "cuModuleGetGlobal_v2");
   library.load(api.function_attribute, "cuFuncGetAttribute");
   library.load(api.function_set_attribute, "cuFuncSetAttribute");
   library.load(api.occupancy_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor");

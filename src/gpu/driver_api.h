@@ -27,6 +27,7 @@ struct DriverApi {
   decltype(&cuModuleLoadData) module_load;
   decltype(&cuModuleUnload) module_unload;
   decltype(&cuModuleGetFunction) module_function;
+  decltype(&cuModuleGetGlobal) module_global;
   decltype(&cuFuncGetAttribute) function_attribute;
   decltype(&cuFuncSetAttribute) function_set_attribute;
   decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy_blocks;

@@ -16,16 +16,29 @@ CUtensorMapDataType data_type(ElementType type) {
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case ElementType::bf16:
       return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case ElementType::f32:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
     case ElementType::f64:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+    case ElementType::i16:
+    case ElementType::u16:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT16;
     case ElementType::i32:
       return CU_TENSOR_MAP_DATA_TYPE_INT32;
     case ElementType::u32:
       return CU_TENSOR_MAP_DATA_TYPE_UINT32;
-    case ElementType::f32:
+    case ElementType::i64:
+      return CU_TENSOR_MAP_DATA_TYPE_INT64;
+    case ElementType::u64:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT64;
+    case ElementType::e4m3:
+    case ElementType::e5m2:
+    case ElementType::i8:
+    case ElementType::u8:
+    case ElementType::boolean:
       break;
   }
-  return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  return CU_TENSOR_MAP_DATA_TYPE_UINT8;
 }
 
 CUtensorMapSwizzle swizzle_mode(Swizzle swizzle) {

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "base/text.h"
+#include "inspect/argument_fault.h"
 #include "inspect/occupancy.h"
 #include "inspect/tensor_map_rules.h"
 
@@ -69,20 +71,30 @@ std::string memory_fault(const GpuModel& gpu, const std::string& what, const std
   return "";
 }
 
-void check_tensor_maps(Admission& admission, const GpuModel& gpu, const Instance& instance) {
-  for (const ArgumentValue& argument : instance.arguments) {
+void check_tensor_maps(Admission& admission, const GpuModel& gpu, const KernelLaunch& launch) {
+  for (const ArgumentValue& argument : launch.arguments) {
     if (!argument.tensor_map) continue;
     const std::string fault = tensor_map_fault(gpu, *argument.tensor_map);
     if (!fault.empty()) refuse(admission, fmt::format("tensor map of {}: {}", argument.name, fault));
   }
 }
 
-/// Every kernel is compiled for the GPU it runs on; another's would be the work of a stray file in the cache.
+void check_launch(Admission& admission, const GpuModel& gpu, const KernelLaunch& launch) {
+  check_block(admission, gpu, launch.block);
+  check_extents(admission, "grid", "blocks", launch.grid, kLargestGrid);
+  if (launch.dynamic_shared_bytes > gpu.shared_bytes_per_block_optin) {
+    refuse(admission, fmt::format("dynamic shared memory {} B > {} B that a block may have on {}",
+                                  launch.dynamic_shared_bytes, gpu.shared_bytes_per_block_optin, gpu.name));
+  }
+  check_tensor_maps(admission, gpu, launch);
+}
+
+/// A GPU runs what was compiled for its major compute capability and at most its minor one.
 void check_architecture(Admission& admission, const GpuModel& gpu, int architecture) {
-  if (architecture == 0 || architecture == 10 * gpu.compute_major + gpu.compute_minor) return;
-  refuse(admission,
-         fmt::format("the compiled kernel is for sm_{}, but {} is sm_{}{}; remove the kernel cache",
-                     architecture, gpu.name, gpu.compute_major, gpu.compute_minor));
+  const bool runs = architecture / 10 == gpu.compute_major && architecture % 10 <= gpu.compute_minor;
+  if (architecture == 0 || runs) return;
+  refuse(admission, fmt::format("the compiled kernel is for sm_{}, but {} is sm_{}{}", architecture, gpu.name,
+                                gpu.compute_major, gpu.compute_minor));
 }
 
 void check_launch_bound(Admission& admission, const Resources& resources, std::int64_t threads) {
@@ -123,41 +135,8 @@ void check_local(Admission& admission, const Resources& resources) {
   }
 }
 
-/// "i32" and its size; a buffer is passed by its address.
-std::pair<std::string_view, int> passed_as(const ArgumentValue& argument) {
-  if (argument.kind == Argument::Kind::buffer) return {"buffer", 8};
-  if (argument.kind == Argument::Kind::tensor_map) return {"tensor map", 128};
-  const bool wide = argument.type == ScalarType::i64 || argument.type == ScalarType::f64;
-  return {name(argument.type), wide ? 8 : 4};
-}
-
-/// Whether the parameter takes what is passed: the same size, or the low bytes of an integer, for parameters
-/// such as bool, which no scalar type of a template is as small as.
-bool fits(const ArgumentValue& argument, int parameter_bytes) {
-  const bool integer = argument.kind == Argument::Kind::scalar && argument.type != ScalarType::f32 &&
-                       argument.type != ScalarType::f64;
-  return passed_as(argument).second == parameter_bytes || (integer && parameter_bytes <= 2);
-}
-
-/// A launch with other arguments than the kernel takes reads whatever lies beside them.
-void check_arguments(Admission& admission, const Instance& instance, const Resources& resources) {
-  if (!resources.parameter_bytes) return;
-  const std::vector<int>& parameters = *resources.parameter_bytes;
-  if (parameters.size() != instance.arguments.size()) {
-    refuse(admission, fmt::format("arguments: the kernel takes {}, the template passes {}", parameters.size(),
-                                  instance.arguments.size()));
-    return;
-  }
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const ArgumentValue& argument = instance.arguments[i];
-    if (fits(argument, parameters[i])) continue;
-    const auto [type, bytes] = passed_as(argument);
-    refuse(admission, fmt::format("argument {} of the kernel has {} B, the template passes {} ({}) with {} B",
-                                  i + 1, parameters[i], argument.name, type, bytes));
-  }
-}
-
-void check_limits(Admission& admission, const Resources& resources, const AdmissionLimits& limits) {
+void check_limits(Admission& admission, const Resources& resources, const Occupancy& occupancy,
+                  const AdmissionLimits& limits) {
   if (limits.max_registers && resources.registers > *limits.max_registers) {
     refuse(admission, fmt::format("{} registers per thread > {} of limits.max_registers", resources.registers,
                                   *limits.max_registers));
@@ -167,7 +146,6 @@ void check_limits(Admission& admission, const Resources& resources, const Admiss
                                   resources.spill_bytes(), resources.spill_store_bytes,
                                   resources.spill_load_bytes, *limits.max_spill_bytes));
   }
-  const Occupancy& occupancy = *admission.occupancy;
   if (limits.min_occupancy && occupancy.fraction < *limits.min_occupancy) {
     refuse(admission, fmt::format("occupancy {}% < {}% of limits.min_occupancy ({})",
                                   three_digits(occupancy.fraction * 100),
@@ -175,14 +153,58 @@ void check_limits(Admission& admission, const Resources& resources, const Admiss
   }
 }
 
-void add_warnings(Admission& admission, const Resources& resources) {
+void add_warnings(Admission& admission, const Resources& resources, const Occupancy& occupancy) {
   if (resources.spill_bytes() > 0) {
     admission.warnings.push_back(fmt::format("spills {} B", resources.spill_bytes()));
   }
-  if (admission.occupancy->fraction < kLowOccupancy) {
-    admission.warnings.push_back(
-        fmt::format("occupancy {}%", three_digits(admission.occupancy->fraction * 100)));
+  if (occupancy.fraction < kLowOccupancy)
+    admission.warnings.push_back(fmt::format("occupancy {}%", three_digits(occupancy.fraction * 100)));
+}
+
+void check_constant(Admission& admission, const ConstantCopy& constant, const Resources& resources) {
+  const auto& known = resources.constants;
+  const auto variable =
+      std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == constant.symbol; });
+  if (variable == known.end()) {
+    refuse(admission,
+           fmt::format("the compiled kernel has no variable '{}' in constant memory", constant.symbol));
+  } else if (variable->second < constant.bytes) {
+    refuse(admission, fmt::format("buffer {} of {} B > {} B of the variable '{}' in constant memory",
+                                  constant.buffer, constant.bytes, variable->second, constant.symbol));
   }
+}
+
+Admission admit_kernel(const GpuModel& gpu, const KernelLaunch& launch, const Resources& resources,
+                       const AdmissionLimits& limits) {
+  Admission admission;
+  const std::int64_t threads = launch.block.count();
+  const Occupancy occupancy =
+      compute_occupancy(gpu, resources, static_cast<int>(threads), launch.dynamic_shared_bytes);
+  admission.occupancies.push_back(occupancy);
+  check_architecture(admission, gpu, resources.architecture);
+  check_launch_bound(admission, resources, threads);
+  check_shared(admission, gpu, resources, launch.dynamic_shared_bytes);
+  check_registers(admission, gpu, resources, occupancy);
+  check_local(admission, resources);
+  if (const auto fault = argument_fault(launch.arguments, resources)) refuse(admission, *fault);
+  if (occupancy.blocks_per_multiprocessor == 0)
+    refuse(admission, "no block fits on a multiprocessor: " + occupancy.arithmetic);
+  check_limits(admission, resources, occupancy, limits);
+  if (admission.admitted) add_warnings(admission, resources, occupancy);
+  return admission;
+}
+
+/// Adds what is known of one launch; `name` tells it from others, and is empty where there is one.
+void add(Admission& all, Admission one, const std::string& name) {
+  if (!one.admitted) refuse(all, name + one.reason);
+  for (const std::string& warning : one.warnings) all.warnings.push_back(name + warning);
+  all.occupancies.insert(all.occupancies.end(), one.occupancies.begin(), one.occupancies.end());
+}
+
+/// "launch 2 (reduce): "
+std::string launch_name(const Instance& instance, std::size_t launch) {
+  if (instance.launches.size() == 1) return "";
+  return fmt::format("launch {} ({}): ", launch + 1, instance.launches[launch].kernel_expression);
 }
 
 }  // namespace
@@ -194,37 +216,33 @@ std::string buffers_fault(const GpuModel& gpu, const Workload& workload) {
 Admission admit_launch(const GpuModel& gpu, const Instance& instance) {
   Admission admission;
   check_capability(admission, gpu, instance.min_compute_capability);
-  check_block(admission, gpu, instance.block);
-  check_extents(admission, "grid", "blocks", instance.grid, kLargestGrid);
-  if (instance.dynamic_shared_bytes > gpu.shared_bytes_per_block_optin) {
-    refuse(admission, fmt::format("dynamic shared memory {} B > {} B that a block may have on {}",
-                                  instance.dynamic_shared_bytes, gpu.shared_bytes_per_block_optin, gpu.name));
+  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
+    Admission of_launch;
+    check_launch(of_launch, gpu, instance.launches[i]);
+    add(admission, std::move(of_launch), launch_name(instance, i));
   }
   const std::string too_much = memory_fault(gpu, "workspace", instance.workspace);
   if (!too_much.empty()) refuse(admission, too_much);
-  check_tensor_maps(admission, gpu, instance);
   return admission;
 }
 
-Admission admit_binary(const GpuModel& gpu, const Instance& instance, const Resources& resources,
+Admission admit_binary(const GpuModel& gpu, const Instance& instance, const std::vector<Resources>& resources,
                        const AdmissionLimits& limits) {
   Admission admission = admit_launch(gpu, instance);
   if (!admission.admitted) return admission;
-  const std::int64_t threads = instance.block.count();
-  admission.occupancy =
-      compute_occupancy(gpu, resources, static_cast<int>(threads), instance.dynamic_shared_bytes);
-  check_architecture(admission, gpu, resources.architecture);
-  check_launch_bound(admission, resources, threads);
-  check_shared(admission, gpu, resources, instance.dynamic_shared_bytes);
-  check_registers(admission, gpu, resources, *admission.occupancy);
-  check_local(admission, resources);
-  check_arguments(admission, instance, resources);
-  if (admission.occupancy->blocks_per_multiprocessor == 0) {
-    refuse(admission, "no block fits on a multiprocessor: " + admission.occupancy->arithmetic);
-  }
-  check_limits(admission, resources, limits);
-  if (admission.admitted) add_warnings(admission, resources);
+  for (const ConstantCopy& constant : instance.constants)
+    check_constant(admission, constant, resources.front());
+  for (std::size_t i = 0; i < instance.launches.size(); ++i)
+    add(admission, admit_kernel(gpu, instance.launches[i], resources.at(i), limits),
+        launch_name(instance, i));
   return admission;
+}
+
+std::size_t narrowest(const std::vector<Occupancy>& occupancies) {
+  const auto lowest = std::min_element(
+      occupancies.begin(), occupancies.end(),
+      [](const Occupancy& one, const Occupancy& other) { return one.fraction < other.fraction; });
+  return static_cast<std::size_t>(lowest - occupancies.begin());
 }
 
 }  // namespace tiletune

@@ -41,7 +41,7 @@ int architecture_of(std::string_view image) {
 
 void throw_bad_cubin(const std::string& what) {
   throw UserError("the compiled kernel is not a usable cubin: " + what,
-                  "Remove it from the cubin cache and compile it again.");
+                  "Compile it again; one of the cubin cache has to be removed there first.");
 }
 
 CubinElf::CubinElf(std::string_view image) {

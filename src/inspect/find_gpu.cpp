@@ -44,9 +44,8 @@ std::vector<std::string> names_of(const std::vector<const GpuModel*>& models) {
   }
   const auto near = nearest(name, with_aliases);
   throw UserError(fmt::format("there is no GPU model '{}'", name),
-                  near ? fmt::format("Did you mean '{}'?", *near)
-                       : fmt::format("Name one of {}; or describe another in a file in configs/gpus.",
-                                     join(known, ", ")));
+                  fmt::format("{}Name one of {}; or describe another in a file in configs/gpus.",
+                              near ? fmt::format("Did you mean '{}'? ", *near) : "", join(known, ", ")));
 }
 
 }  // namespace

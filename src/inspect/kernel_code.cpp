@@ -92,10 +92,11 @@ void add(InstructionMix& mix, const SassInstruction& instruction) {
 
 }  // namespace
 
-KernelCode read_kernel_code(const Binary& binary) {
+KernelCode read_kernel_code(const Binary& binary, std::size_t kernel) {
   const CubinElf elf(binary.cubin);
-  const ElfSection* section = elf.section(".text." + binary.kernel_symbol);
-  if (section == nullptr) throw_bad_cubin("it has no kernel " + binary.kernel_symbol);
+  const std::string& symbol = binary.kernel_symbols.at(kernel);
+  const ElfSection* section = elf.section(".text." + symbol);
+  if (section == nullptr) throw_bad_cubin("it has no kernel " + symbol);
   KernelCode code;
   code.instructions = decode_sass(section->bytes, elf.architecture());
   code.loop = find_hot_loop(code.instructions);
@@ -107,8 +108,13 @@ bool calculates_in_fp32_alone(const Binary& binary) {
   try {
     const CubinElf elf(binary.cubin);
     if (elf.architecture() > kLastKnownArchitecture) return false;
+    std::vector<const ElfSection*> sections;
+    for (const std::string& symbol : binary.kernel_symbols) {
+      const auto code = elf.code_of(symbol);
+      sections.insert(sections.end(), code.begin(), code.end());
+    }
     bool has_fp32 = false;
-    for (const ElfSection* section : elf.code_of(binary.kernel_symbol)) {
+    for (const ElfSection* section : sections) {
       for (const SassInstruction& instruction : decode_sass(section->bytes, elf.architecture())) {
         switch (instruction.kind) {
           case SassKind::fma:

@@ -15,9 +15,9 @@ struct KernelCode {
 };
 
 /// Throws UserError when the cubin is damaged or has no such kernel.
-KernelCode read_kernel_code(const Binary& binary);
+KernelCode read_kernel_code(const Binary& binary, std::size_t kernel = 0);
 
-/// Whether the floating-point operations of a kernel, and of the functions that it may call, are FP32
+/// Whether the floating-point operations of all kernels, and of the functions that they may call, are FP32
 /// instructions: there are some, and neither half-precision nor matrix instructions. False where that is not
 /// known: the cubin is damaged, or its architecture is newer than the matrix instructions known here.
 bool calculates_in_fp32_alone(const Binary& binary);

@@ -1,14 +1,15 @@
 #pragma once
 
 #include <string>
-#include <string_view>
+
+#include "compile/binary.h"
 
 namespace tiletune {
 
-/// Hash of all that a GPU runs of a cubin when the kernel of this symbol is launched, and of nothing else:
-/// code, constants, initial values and resources, but no names, notes of tools and debugging information. So
+/// Hash of all that a GPU runs of a cubin when its kernels are launched, and of nothing else: code,
+/// constants, initial values and resources, but no names, notes of tools and debugging information. So
 /// kernels whose template arguments make no difference have one hash. Throws UserError when the cubin is
 /// damaged.
-std::string kernel_hash(std::string_view cubin, std::string_view symbol);
+std::string kernel_hash(const Binary& binary);
 
 }  // namespace tiletune

@@ -44,10 +44,14 @@ Occupancy compute_occupancy(const GpuModel& gpu, const Resources& resources, int
 /// Whether a configuration can be launched on a GPU, before it is tried.
 struct Admission {
   bool admitted = true;
-  std::string reason;                 ///< with the arithmetic, when refused
-  std::vector<std::string> warnings;  ///< "spills 64 B", "occupancy 12.5%"
-  std::optional<Occupancy> occupancy;
+  std::string reason;                  ///< with the arithmetic, when refused
+  std::vector<std::string> warnings;   ///< "spills 64 B", "occupancy 12.5%"
+  std::vector<Occupancy> occupancies;  ///< by launch; empty where nothing was compiled
 };
+
+/// The launch that leaves most of a multiprocessor unused: the first with the lowest occupancy. Its figures
+/// stand for the configuration.
+std::size_t narrowest(const std::vector<Occupancy>& occupancies);
 
 /// What can be refused before compiling: launch geometry (threads, grid, dynamic shared memory), workspace,
 /// tensor maps, compute capability.
@@ -56,9 +60,9 @@ Admission admit_launch(const GpuModel& gpu, const Instance& instance);
 /// Why the problem's buffers do not fit in the GPU's memory, with the arithmetic; empty when they do.
 std::string buffers_fault(const GpuModel& gpu, const Workload& workload);
 
-/// What needs the binary: registers for the block size, launch bounds, total shared memory, the config's
-/// limits.
-Admission admit_binary(const GpuModel& gpu, const Instance& instance, const Resources& resources,
+/// What needs the binary: of every launch, registers for the block size, launch bounds, total shared memory
+/// and the config's limits; the variables in constant memory. `resources` are those of the binary's kernels.
+Admission admit_binary(const GpuModel& gpu, const Instance& instance, const std::vector<Resources>& resources,
                        const AdmissionLimits& limits);
 
 }  // namespace tiletune

@@ -23,14 +23,14 @@ struct ArgumentLayout {
 ArgumentLayout layout_of(const ArgumentValue& argument) {
   if (argument.kind == Argument::Kind::tensor_map) return {128, 64};
   const bool scalar = argument.kind == Argument::Kind::scalar;
-  const bool wide = !scalar || argument.type == ScalarType::i64 || argument.type == ScalarType::f64;
-  return wide ? ArgumentLayout{8, 8} : ArgumentLayout{4, 4};
+  const auto bytes = static_cast<std::uint32_t>(scalar ? size_bytes(argument.type) : sizeof(std::uint64_t));
+  return {bytes, bytes};
 }
 
 /// The words of constant bank 0 that hold the kernel's scalar arguments, each at its natural alignment. The
 /// attribute with the size and place of the arguments says where they begin.
 std::map<std::uint32_t, std::int64_t> argument_words(const CubinElf& elf, const std::string& kernel,
-                                                     const Instance& instance) {
+                                                     const KernelLaunch& launch) {
   constexpr std::uint8_t kArgumentBank = 0x0a;
   std::optional<std::uint32_t> begin;
   if (const ElfSection* info = elf.section(".nv.info." + kernel)) {
@@ -40,7 +40,7 @@ std::map<std::uint32_t, std::int64_t> argument_words(const CubinElf& elf, const 
   }
   std::map<std::uint32_t, std::int64_t> words;
   std::uint32_t offset = 0;
-  for (const ArgumentValue& argument : instance.arguments) {
+  for (const ArgumentValue& argument : launch.arguments) {
     const bool scalar = argument.kind == Argument::Kind::scalar;
     const auto [bytes, alignment] = layout_of(argument);
     offset = (offset + alignment - 1) / alignment * alignment;
@@ -74,22 +74,22 @@ struct Axis {
 };
 
 /// By convention the tiles of M, N and K have the sizes BM, BN and BK; none for a template with other names.
-std::optional<Axis> axis(const Instance& instance, const std::string& dimension) {
+std::optional<Axis> axis(const Instance& instance, const KernelLaunch& launch, const std::string& dimension) {
   auto tile = integer_of(instance.parameters, "B" + dimension);
   if (!tile) tile = integer_of(instance.derived, "B" + dimension);
-  const auto argument = std::find_if(instance.arguments.begin(), instance.arguments.end(),
+  const auto argument = std::find_if(launch.arguments.begin(), launch.arguments.end(),
                                      [&](const ArgumentValue& value) { return value.name == dimension; });
-  if (!tile || argument == instance.arguments.end()) return std::nullopt;
+  if (!tile || argument == launch.arguments.end()) return std::nullopt;
   const auto* extent = std::get_if<std::int64_t>(&argument->value);
   if (extent == nullptr || *extent <= 0) return std::nullopt;
   return Axis{static_cast<double>(*extent), *tile};
 }
 
 /// How much more the blocks compute than the problem needs because tiles stick out of its matrices.
-double padding(const Instance& instance) {
+double padding(const Instance& instance, const KernelLaunch& launch) {
   double factor = 1;
   for (const char* dimension : {"M", "N", "K"}) {
-    if (const auto found = axis(instance, dimension)) factor *= found->padding();
+    if (const auto found = axis(instance, launch, dimension)) factor *= found->padding();
   }
   return factor;
 }
@@ -134,12 +134,12 @@ struct Layout {
   double blocks = 0;
 };
 
-Layout layout_of(const GpuModel& gpu, const Instance& instance, const Occupancy& occupancy,
+Layout layout_of(const GpuModel& gpu, const KernelLaunch& launch, const Occupancy& occupancy,
                  const HotLoop& loop) {
   Layout layout;
   layout.warps = computing_warps(occupancy.warps_per_block, loop);
   layout.resident = std::max(1, occupancy.blocks_per_multiprocessor);
-  layout.blocks = std::ceil(static_cast<double>(instance.grid.count()) / gpu.multiprocessors);
+  layout.blocks = std::ceil(static_cast<double>(launch.grid.count()) / gpu.multiprocessors);
   layout.rounds = std::floor(layout.blocks / layout.resident);
   layout.left_over = static_cast<int>(layout.blocks - layout.rounds * layout.resident);
   return layout;
@@ -171,31 +171,37 @@ double launch_us(const LaunchTerms& terms, const StaticModel& model, double cloc
          model.cluster_us * terms.clusters;
 }
 
-Prediction predict(const GpuModel& gpu, const StaticModel& model, const Workload& workload,
-                   const Instance& instance, const Binary& binary, const Occupancy& occupancy) {
-  const KernelCode code = read_kernel_code(binary);
+namespace {
+
+Prediction predict_launch(const GpuModel& gpu, const StaticModel& model, const Workload& workload,
+                          const Instance& instance, std::size_t index, const Binary& binary,
+                          const Occupancy& occupancy) {
+  const KernelLaunch& launch = instance.launches[index];
+  const KernelCode code = read_kernel_code(binary, index);
   const CubinElf elf(binary.cubin);
   const LoopSteps loop =
       loop_steps(gpu, code.instructions, code.loop,
-                 LaneTracker(instance.block, argument_words(elf, binary.kernel_symbol, instance)),
-                 static_cast<double>(instance.block.count()), model.pipeline);
-  const Layout layout = layout_of(gpu, instance, occupancy, code.loop);
+                 LaneTracker(launch.block, argument_words(elf, binary.kernel_symbols.at(index), launch)),
+                 static_cast<double>(launch.block.count()), model.pipeline);
+  const Layout layout = layout_of(gpu, launch, occupancy, code.loop);
   const double full =
       layout.rounds > 0 ? clocks_per_turn(loop.steps, layout.resident, layout.warps, model.pipeline) : 0;
   const double last = clocks_per_turn(loop.steps, layout.left_over, layout.warps, model.pipeline);
 
-  const auto grid = static_cast<double>(instance.grid.count());
+  const auto grid = static_cast<double>(launch.grid.count());
   const double flops_per_turn = loop.flops * layout.warps;
+  const auto launches = static_cast<double>(instance.launches.size());
   Prediction out;
   LaunchTerms& terms = out.terms;
   if (flops_per_turn > 0)
-    terms.turns = std::max(1.0, workload.flops * padding(instance) / grid / flops_per_turn);
+    terms.turns =
+        std::max(1.0, workload.flops * padding(instance, launch) / launches / grid / flops_per_turn);
   terms.loop_clocks = terms.turns * (layout.rounds * full + last);
   const Outside outside = outside_of(code);
   const double warps = occupancy.warps_per_block * layout.blocks;  // of a multiprocessor, one after another
   terms.outside_clocks = outside.instructions * warps / kSchedulers;
   terms.outside_bytes = outside.bytes * warps;
-  terms.dram_us = workload.bytes / (gpu.memory_bandwidth_gbs * 1e3);
+  terms.dram_us = workload.bytes / launches / (gpu.memory_bandwidth_gbs * 1e3);
   terms.meetings = has_workspace(instance) ? 1 : 0;
   terms.clusters = outside.cluster ? 1 : 0;
 
@@ -206,6 +212,22 @@ Prediction predict(const GpuModel& gpu, const StaticModel& model, const Workload
   if (model.launch_us > out.time_us / 2) out.bound_by = "latency";
   out.waves = grid / (layout.resident * gpu.multiprocessors);
   return out;
+}
+
+}  // namespace
+
+Prediction predict(const GpuModel& gpu, const StaticModel& model, const Workload& workload,
+                   const Instance& instance, const Binary& binary,
+                   const std::vector<Occupancy>& occupancies) {
+  Prediction longest;
+  double time_us = 0;
+  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
+    const Prediction one = predict_launch(gpu, model, workload, instance, i, binary, occupancies.at(i));
+    time_us += one.time_us;
+    if (one.time_us > longest.time_us) longest = one;
+  }
+  longest.time_us = time_us;
+  return longest;
 }
 
 }  // namespace tiletune

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "compile/binary.h"
 #include "inspect/gpu_model.h"
@@ -21,7 +22,8 @@ struct LaunchTerms {
   double clusters = 0;        ///< 1: blocks meet in a cluster
 };
 
-/// What a launch would take by a static model, and which term bounds it. Nothing is timed.
+/// What a configuration would take by a static model, and which term bounds it. Nothing is timed. Of several
+/// launches, all but the time is of the longest.
 struct Prediction {
   double time_us = 0;
   /// "fp32 issue", "shared memory", "L1 traffic", "L2 traffic", "DRAM traffic", "latency"
@@ -37,16 +39,17 @@ struct Prediction {
 /// and meeting_us x meetings + cluster_us x clusters on top.
 double launch_us(const LaunchTerms& terms, const StaticModel& model, double clock_mhz);
 
-/// The model. The hottest loop (hot_loop.h) is read from the machine code and run through a simulated
-/// scheduler (scheduler.h): stall counts, scoreboards and barriers as the compiler set them, against the
-/// rates of the GPU model's units. Wavefronts of shared memory and sectors of global memory are those that
-/// the addresses of a warp's lanes make (lanes.h). That gives the clocks of a turn for as many blocks as the
-/// occupancy allows, and for those of a last round that is not full.
+/// The model, of all launches in turn; an equal part of the workload is each one's. The hottest loop
+/// (hot_loop.h) is read from the machine code and run through a simulated scheduler (scheduler.h): stall
+/// counts, scoreboards and barriers as the compiler set them, against the rates of the GPU model's units.
+/// Wavefronts of shared memory and sectors of global memory are those that the addresses of a warp's lanes
+/// make (lanes.h). That gives the clocks of a turn for as many blocks as the occupancy allows, and for those
+/// of a last round that is not full.
 ///
 /// Turns of a block = flops of the launch, tiles that stick out counted in full, / blocks / flops of one
 /// turn; this holds for loops over tiles and for blocks that share a sum as well. The busiest multiprocessor
 /// runs ceil(grid / multiprocessors) blocks: the quantisation into waves. The clock is the boost clock.
 Prediction predict(const GpuModel& gpu, const StaticModel& model, const Workload& workload,
-                   const Instance& instance, const Binary& binary, const Occupancy& occupancy);
+                   const Instance& instance, const Binary& binary, const std::vector<Occupancy>& occupancies);
 
 }  // namespace tiletune

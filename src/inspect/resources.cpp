@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/printable.h"
+#include "base/text.h"
 #include "inspect/attributes.h"
 #include "inspect/elf.h"
 #include "inspect/spills.h"
@@ -103,6 +105,22 @@ void read_code_header(const ElfSection& code, Resources& out) {
   if (out.barriers == 0) out.barriers = static_cast<int>(code.flags >> 20 & 0x7f);
 }
 
+/// Of __constant__ variables; what the compiler has put there itself has no name that is an object's.
+std::vector<std::pair<std::string, std::int64_t>> constant_variables(const CubinElf& elf) {
+  constexpr std::uint8_t kObject = 1;
+  constexpr std::string_view kBank = ".nv.constant3";
+  std::vector<std::pair<std::string, std::int64_t>> variables;
+  for (const ElfSymbol& symbol : elf.symbols()) {
+    const auto kind = read_scalar<std::uint8_t>(symbol.attributes, 0) & 0xf;
+    const auto section = read_scalar<std::uint16_t>(symbol.attributes, 2);
+    if (kind != kObject || section >= elf.sections().size() || elf.sections()[section].name != kBank)
+      continue;
+    const auto bytes = read_scalar<std::uint64_t>(symbol.attributes, 12);
+    variables.emplace_back(symbol.name, to_int(bytes, "constant variable"));
+  }
+  return variables;
+}
+
 void read_memory(const CubinElf& elf, const std::string& kernel, Resources& out) {
   if (const ElfSection* shared = elf.section(".nv.shared." + kernel)) {
     out.static_shared_bytes = to_int(shared->size, "static shared memory");
@@ -111,6 +129,7 @@ void read_memory(const CubinElf& elf, const std::string& kernel, Resources& out)
       out.static_shared_bytes -= kReservedSharedBytes;
     }
   }
+  out.constants = constant_variables(elf);
   // Bank 0 holds the launch geometry and the arguments.
   for (int bank = 1; bank < 6; ++bank) {
     const std::string of_module = fmt::format(".nv.constant{}", bank);
@@ -122,25 +141,46 @@ void read_memory(const CubinElf& elf, const std::string& kernel, Resources& out)
   }
 }
 
+/// What is wrong where a cubin lacks a kernel: a person may have built it, and misspelt the name.
+std::string missing_kernel(const CubinElf& elf, const std::string& name) {
+  constexpr std::size_t kMostKnown = 100;
+  constexpr std::size_t kLongestName = 200;
+  std::vector<std::string> known;
+  for (const ElfSection& section : elf.sections()) {
+    const bool is_named = section.name.starts_with(kTextPrefix) && section.name.size() <= kLongestName;
+    if (is_named && known.size() < kMostKnown && elf.is_kernel(section))
+      known.push_back(printable(section.name.substr(kTextPrefix.size())));
+  }
+  return fmt::format("it has no kernel {}.{}", name, suggestion(name, known));
+}
+
 }  // namespace
 
-Resources read_resources(const Binary& binary) {
+Resources read_resources(const Binary& binary, std::size_t kernel) {
+  const std::string& name = binary.kernel_symbols.at(kernel);
   const CubinElf elf(binary.cubin);
-  const ElfSection* code = elf.section(".text." + binary.kernel_symbol);
-  const auto symbol = elf.symbol_index(binary.kernel_symbol);
-  if (code == nullptr || !symbol) throw_bad_cubin("it has no kernel " + binary.kernel_symbol);
+  const ElfSection* code = elf.section(".text." + name);
+  const auto symbol = elf.symbol_index(name);
+  if (code == nullptr || !symbol) throw_bad_cubin(missing_kernel(elf, name));
   Resources out;
   out.code_bytes = to_int(code->size, "code size");
   out.architecture = elf.architecture();
   read_common_attributes(elf, *symbol, out);
-  read_kernel_attributes(elf, binary.kernel_symbol, out);
-  read_parameters(elf, binary.kernel_symbol, out);
+  read_kernel_attributes(elf, name, out);
+  read_parameters(elf, name, out);
   read_code_header(*code, out);
-  read_memory(elf, binary.kernel_symbol, out);
-  const Spills spills = read_spills(elf, binary.kernel_symbol);
+  read_memory(elf, name, out);
+  const Spills spills = read_spills(elf, name);
   out.spill_store_bytes = spills.store_bytes;
   out.spill_load_bytes = spills.load_bytes;
   return out;
+}
+
+std::vector<Resources> read_all_resources(const Binary& binary) {
+  std::vector<Resources> all;
+  for (std::size_t kernel = 0; kernel < binary.kernel_symbols.size(); ++kernel)
+    all.push_back(read_resources(binary, kernel));
+  return all;
 }
 
 }  // namespace tiletune

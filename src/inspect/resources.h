@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compile/binary.h"
@@ -22,12 +23,17 @@ struct Resources {
   int barriers = 0;  ///< hardware barriers used; they limit occupancy from compute capability 9.0 on
   int code_bytes = 0;
   std::optional<std::vector<int>> parameter_bytes;  ///< of the kernel's parameters, in order; none: not known
+  /// Variables of the module in constant memory that a host can fill, with their sizes.
+  std::vector<std::pair<std::string, std::int64_t>> constants;
   int architecture = 0;  ///< that it was compiled for: 90 for sm_90 and sm_90a; 0: not known
 
   std::int64_t spill_bytes() const { return spill_store_bytes + spill_load_bytes; }
 };
 
-/// Throws UserError when the cubin is not an ELF file of a GPU, has no such kernel, or is cut off.
-Resources read_resources(const Binary& binary);
+/// Of one of a binary's kernels. Throws UserError when the cubin is not an ELF file of a GPU, has no such
+/// kernel, or is cut off.
+Resources read_resources(const Binary& binary, std::size_t kernel = 0);
+/// Of all of them, in their order.
+std::vector<Resources> read_all_resources(const Binary& binary);
 
 }  // namespace tiletune

@@ -1,5 +1,8 @@
 #include "measure/argument_pack.h"
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <fmt/format.h>
 
 #include <cstring>
@@ -31,19 +34,26 @@ std::uint64_t bits_of(T value) {
 }
 
 std::uint64_t scalar_bits(const ArgumentValue& argument) {
+  const auto number = [&] { return static_cast<float>(as_double(argument.value)); };
   switch (argument.type) {
-    case ScalarType::i32:
-      return bits_of(static_cast<std::int32_t>(as_integer(argument.value)));
-    case ScalarType::u32:
-      return bits_of(static_cast<std::uint32_t>(as_integer(argument.value)));
-    case ScalarType::i64:
-      return bits_of(as_integer(argument.value));
-    case ScalarType::f32:
-      return bits_of(static_cast<float>(as_double(argument.value)));
-    case ScalarType::f64:
+    case ElementType::f16:
+      return bits_of(__float2half(number()));
+    case ElementType::bf16:
+      return bits_of(__float2bfloat16(number()));
+    case ElementType::e4m3:
+      return bits_of(__nv_fp8_e4m3(number()));
+    case ElementType::e5m2:
+      return bits_of(__nv_fp8_e5m2(number()));
+    case ElementType::f32:
+      return bits_of(number());
+    case ElementType::f64:
       return bits_of(as_double(argument.value));
+    case ElementType::boolean:
+      return as_integer(argument.value) != 0 ? 1 : 0;
+    default:
+      // The low bytes of an integer are those of a shorter one.
+      return bits_of(as_integer(argument.value));
   }
-  return 0;
 }
 
 TensorMapLayout layout_of(const TensorMapShape& shape, DeviceAddress address) {

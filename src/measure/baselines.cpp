@@ -166,10 +166,11 @@ class Bench {
     try {
       const Verifier::Verdict verdict = verifier_.check({[&] { candidate.launch(0); }}, 1, 0);
       candidate.estimate_us = verdict.launch_us;
-      candidate.measured.relative_error = verdict.accuracy.relative_error;
+      if (verdict.accuracy) candidate.measured.relative_error = verdict.accuracy->relative_error;
       if (verdict.finding) {
         buffers_.rebuild();
-        const bool errs = verdict.accuracy.relative_error > verdict.accuracy.error_bound;
+        const bool errs = verdict.accuracy && verdict.accuracy->error_bound &&
+                          verdict.accuracy->relative_error > *verdict.accuracy->error_bound;
         return verdict.finding->reason + (errs && is_fp32() ? "; TF32 is suspected" : "");
       }
     } catch (const CudaError&) {

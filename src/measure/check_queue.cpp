@@ -24,7 +24,13 @@ double relative_error(const Workload::SizedBuffer& buffer, const LaunchCheck& ch
 
 }  // namespace
 
+std::string describe_off(std::uint64_t off, const Workload::SizedBuffer& buffer, const Tolerance& tolerance) {
+  return fmt::format("{} of {} elements of {} differ from the reference by more than {} + {} x |reference|",
+                     off, buffer.values(), buffer.name, tolerance.absolute, tolerance.relative);
+}
+
 bool is_wrong(const Workload::SizedBuffer& buffer, const LaunchCheck& check, const ErrorLimits& limits) {
+  if (limits.tolerance) return check.not_a_number + check.off > 0;
   const double error = relative_error(buffer, check, limits.reference_rms);
   return check.not_a_number > 0 ||
          exceeds(limits.error_bound, error, check.largest_error, limits.reference_rms);
@@ -39,6 +45,9 @@ std::string describe(const Workload::SizedBuffer& buffer, const LaunchCheck& che
     return fmt::format("{} of {} elements of {} were not written", check.untouched, values, buffer.name);
   if (check.not_a_number > 0)
     return fmt::format("{} of {} elements of {} are not a number", check.not_a_number, values, buffer.name);
+  if (limits.tolerance)
+    return describe_off(check.off, buffer, *limits.tolerance) +
+           fmt::format(", largest error {:.3g}", check.largest_error);
   return fmt::format("relative error {:.3g} of {} (bound {:.3g}), largest error {:.3g}",
                      relative_error(buffer, check, limits.reference_rms), buffer.name, limits.error_bound,
                      check.largest_error);
@@ -66,11 +75,10 @@ void CheckQueue::queue(std::size_t launches, const std::vector<CheckedOutput>& w
     DeviceAddress checks = checks_.address() + (used_ + output) * sizeof(LaunchCheck);
     for (const BufferCopies& copies : checked.copies) {
       kernels_.check_rows(outputs_[output].type, copies, checked.reference, rows_of(outputs_[output]),
-                          kValidLookingWord, checked.error_bound * checked.reference_rms, checks,
-                          outputs_.size());
+                          kValidLookingWord, checked.limits.of_element(), checks, outputs_.size());
       checks += copies.count * outputs_.size() * sizeof(LaunchCheck);
     }
-    queued.limits.push_back({checked.reference_rms, checked.error_bound});
+    queued.limits.push_back(checked.limits);
   }
   queued_.push_back(std::move(queued));
   used_ += launches * outputs_.size();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,19 +23,25 @@ inline constexpr std::size_t kMostCopies = 100;
 /// What outputs hold before a timed launch: a small number in every type.
 inline constexpr std::uint32_t kValidLookingWord = 0x3c5b3c5b;
 
+/// By how much one output may differ from its reference.
+struct ErrorLimits {
+  double reference_rms = 0;
+  double error_bound = 0;                   ///< norm-wise, relative
+  std::optional<Tolerance> tolerance = {};  ///< of each element, in place of the bound
+
+  /// Of each element: that, or what the bound allows an element that is as large as most.
+  Tolerance of_element() const { return tolerance.value_or(Tolerance{error_bound * reference_rms, 0}); }
+};
+
 /// One output of a range of launches, and what it must be.
 struct CheckedOutput {
   std::array<BufferCopies, 2> copies;  ///< where the launches wrote it
   DeviceAddress reference = 0;
-  double reference_rms = 0;
-  double error_bound = 0;
+  ErrorLimits limits;
 };
 
-/// By how much one output may differ from its reference.
-struct ErrorLimits {
-  double reference_rms = 0;
-  double error_bound = 0;  ///< norm-wise, relative
-};
+/// "3 of 4096 elements of c differ from the reference by more than 1e-06 + 1e-05 x |reference|"
+std::string describe_off(std::uint64_t off, const Workload::SizedBuffer& buffer, const Tolerance& tolerance);
 
 bool is_wrong(const Workload::SizedBuffer& buffer, const LaunchCheck& check, const ErrorLimits& limits);
 /// What is wrong with it.

@@ -96,7 +96,7 @@ void GpuClient::enter(State state) {
 
 double GpuClient::patience_s() const {
   if (state_ == State::opening) return options_.open_timeout_s;
-  if (state_ == State::preparing) return options_.prepare_timeout_s;
+  if (state_ == State::preparing && ticket_ == 0) return options_.prepare_timeout_s;
   return problem_->policy.launch_timeout_s + options_.slack_s;
 }
 
@@ -131,7 +131,12 @@ void GpuClient::prepare_again() {
     start();
     return enter(State::opening);
   }
+  send_problem();
+}
+
+void GpuClient::send_problem() {
   delivered_ = worker_->send(to_json(*problem_));
+  ticket_ = 0;
   enter(State::preparing);
 }
 
@@ -185,8 +190,7 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
     const auto opened = from_json<GpuOpened>(message);
     if (opened_ && opened.device.uuid != opened_->device.uuid)
       return lose(Outcome::crashed, "opened another GPU, " + opened.device.uuid);
-    delivered_ = worker_->send(to_json(*problem_));
-    enter(State::preparing);
+    send_problem();
     return std::nullopt;
   }
   if (type == "alive") return take_sign_of_life(message);
@@ -217,10 +221,11 @@ void GpuClient::take_prepared(GpuEvent& event, const nlohmann::ordered_json& mes
   problem_->calibrate = problem_->calibrate && !event.prepared.calibration;
 }
 
-/// In finals it says whose turn it is.
+/// It may say whose turn it is.
 std::optional<GpuEvent> GpuClient::take_sign_of_life(const nlohmann::ordered_json& message) {
-  enter(state_);
   const std::optional<std::uint64_t> turn = from_json<Alive>(message).ticket;
+  if (state_ == State::preparing && turn) ticket_ = *turn;
+  enter(state_);
   if (state_ != State::running || !turn) return std::nullopt;
   if (*turn != 0 && !finalists_.contains(*turn))
     throw ProtocolError("the finals are of other configurations");

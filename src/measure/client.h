@@ -92,6 +92,7 @@ class GpuClient {
   enum class State { idle, opening, preparing, measuring, running };
 
   void drop_dead_worker();
+  void send_problem();
   void enter(State state);
   void become_idle();
   std::optional<nlohmann::ordered_json> first_message(const Stop& stop);
@@ -112,7 +113,7 @@ class GpuClient {
   std::optional<PrepareRequest> problem_;
   bool prepared_ = false;  ///< the worker holds problem_
   State state_ = State::idle;
-  std::uint64_t ticket_ = 0;           ///< of what is measured, or whose turn it is in the finals
+  std::uint64_t ticket_ = 0;           ///< of what is measured, or whose turn it is; 0: of nothing of these
   std::set<std::uint64_t> finalists_;  ///< tickets of the finals
   bool delivered_ = true;              ///< the last request has reached its worker
   Clock::time_point deadline_ = Clock::time_point::max();

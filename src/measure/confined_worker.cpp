@@ -49,16 +49,18 @@ std::vector<int> numbers(const std::vector<Descriptor>& descriptors) {
 
 }  // namespace
 
-void confine_gpu_worker(bool must) {
+void confine_gpu_worker(bool must, const WorkerReach& reach) {
   if (!may_be_confined(must)) return;
   std::set<fs::path> readable = library_folders();
   readable.insert({"/usr", "/lib", "/lib64", "/etc", "/opt", "/proc", "/sys", cache_folder()});
+  readable.insert(reach.readable.begin(), reach.readable.end());
   const std::vector<Descriptor> read = places(readable);
   std::set<fs::path> devices{"/dev/null", "/dev/zero", "/dev/dxg", "/dev/nvidia-caps", "/proc/self"};
   std::error_code none;
   for (const auto& entry : fs::directory_iterator("/dev", none)) {
     if (entry.path().filename().string().starts_with("nvidia")) devices.insert(entry.path());
   }
+  devices.insert(reach.writable.begin(), reach.writable.end());
   const std::vector<Descriptor> written = places(devices);
   confine({numbers(read), numbers(written), true});
 }

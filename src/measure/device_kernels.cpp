@@ -19,7 +19,7 @@ constexpr unsigned kThreads = 256;
 constexpr std::uint64_t kMostBlocks = 4096;
 constexpr std::uint64_t kMostComparingBlocks = 1024;
 
-// The same layouts as in device_kernels.cu.
+// The same layouts as in typed_kernels.cu and device_kernels.cu.
 struct Comparison {
   double squared_error;
   double squared_reference;
@@ -27,6 +27,7 @@ struct Comparison {
   std::uint64_t largest_at;
   std::uint64_t not_a_number;
   std::uint64_t first_not_a_number;
+  std::uint64_t off;
 };
 struct GuardCheck {
   std::uint64_t changed;
@@ -48,67 +49,80 @@ void add(Comparison& sum, const Comparison& other) {
   }
   sum.not_a_number += other.not_a_number;
   sum.first_not_a_number = std::min(sum.first_not_a_number, other.first_not_a_number);
+  sum.off += other.off;
 }
 
-std::string with_type(const char* name, ElementType type) {
-  return fmt::format("{}_{}", name, tiletune::name(type));
+/// Of the kernels that move elements, whatever they are.
+std::string with_bits(const char* name, ElementType type) {
+  constexpr std::size_t kBits = 8;
+  return fmt::format("{}_{}", name, kBits * size_bytes(type));
 }
 
 }  // namespace
 
 DeviceKernels::DeviceKernels(Gpu& gpu)
     : gpu_(gpu),
-      cubin_(cubin_of(kDeviceKernels, gpu.facts())),
+      plain_{cubin_of(kDeviceKernels, gpu.facts()), {}},
       result_(kMostComparingBlocks * sizeof(Comparison)) {}
 
-const Kernel& DeviceKernels::kernel(const std::string& symbol) {
-  auto found = kernels_.find(symbol);
-  if (found == kernels_.end()) found = kernels_.emplace(symbol, Kernel(cubin_, symbol)).first;
+const Kernel& DeviceKernels::Loaded::kernel(const std::string& symbol) {
+  auto found = kernels.find(symbol);
+  if (found == kernels.end()) found = kernels.emplace(symbol, Kernel(cubin, symbol)).first;
   return found->second;
 }
 
-void DeviceKernels::launch(const std::string& symbol, unsigned blocks, unsigned threads,
+const Kernel& DeviceKernels::kernel(const std::string& symbol, ElementType type) {
+  auto found = typed_.find(type);
+  if (found == typed_.end())
+    found = typed_.emplace(type, Loaded{cubin_of(kTypedKernels, gpu_.facts(), type), {}}).first;
+  return found->second.kernel(symbol);
+}
+
+void DeviceKernels::launch(const Kernel& kernel, unsigned blocks, unsigned threads,
                            std::span<void* const> arguments, unsigned copies) {
   LaunchShape shape;
   shape.block_x = threads;
   shape.grid_x = blocks;
   shape.grid_y = copies;
-  gpu_.launch(kernel(symbol), shape, arguments);
+  gpu_.launch(kernel, shape, arguments);
 }
 
 template <typename... Arguments>
-void DeviceKernels::run(const std::string& symbol, std::uint64_t elements, Arguments... arguments) {
+void DeviceKernels::run(const Kernel& kernel, std::uint64_t elements, Arguments... arguments) {
   const std::array<void*, sizeof...(Arguments)> addresses{&arguments...};
-  launch(symbol, blocks_for(elements, kMostBlocks), kThreads, addresses);
+  launch(kernel, blocks_for(elements, kMostBlocks), kThreads, addresses);
 }
 
 template <typename... Arguments>
-void DeviceKernels::run_on_copies(const std::string& symbol, const BufferCopies& copies,
-                                  std::uint64_t elements, Arguments... arguments) {
+void DeviceKernels::run_on_copies(const Kernel& kernel, const BufferCopies& copies, std::uint64_t elements,
+                                  Arguments... arguments) {
   if (copies.count == 0) return;
   DeviceAddress first = copies.first;
   std::uint64_t pitch = copies.pitch;
   const std::array<void*, 2 + sizeof...(Arguments)> addresses{&first, &pitch, &arguments...};
-  launch(symbol, blocks_for(elements, kMostBlocks / copies.count), kThreads, addresses,
+  launch(kernel, blocks_for(elements, kMostBlocks / copies.count), kThreads, addresses,
          static_cast<unsigned>(copies.count));
 }
 
-void DeviceKernels::fill_random(ElementType type, DeviceAddress out, std::uint64_t elements,
-                                std::uint64_t seed) {
-  run(with_type("fill_random", type), elements, out, elements, seed);
+void DeviceKernels::fill_values(ElementType type, DeviceAddress out, const ElementRows& rows,
+                                const Workload::Values& values, std::uint64_t seed) {
+  run(kernel("fill_values", type), rows.count, out, rows.count, rows.columns, rows.pitch,
+      static_cast<int>(values.distribution), values.a, values.b, seed);
 }
 
 void DeviceKernels::widen(ElementType type, DeviceAddress in, DeviceAddress out, std::uint64_t elements) {
-  run(with_type("widen", type), elements, in, out, elements);
+  run(kernel("widen", type), elements, in, out, elements);
 }
 
 ComparisonResult DeviceKernels::compare(ElementType type, DeviceAddress out, DeviceAddress reference,
-                                        const ElementRows& rows) {
+                                        const ElementRows& rows, const Tolerance& tolerated) {
   auto [elements, columns, pitch] = rows;
+  auto [absolute, relative] = tolerated;
   std::vector<Comparison> of_blocks(blocks_for(elements, kMostComparingBlocks));
   DeviceAddress result_address = result_.address();
-  launch(with_type("compare", type), static_cast<unsigned>(of_blocks.size()), kThreads,
-         std::array<void*, 6>{&out, &reference, &elements, &columns, &pitch, &result_address});
+  launch(kernel("compare", type), static_cast<unsigned>(of_blocks.size()), kThreads,
+         std::array<void*, 8>{&out, &reference, &elements, &columns, &pitch, &absolute, &relative,
+                              &result_address});
   gpu_.copy_to_host(of_blocks.data(), result_address, of_blocks.size() * sizeof(Comparison));
   Comparison sum = of_blocks.front();
   for (std::size_t i = 1; i < of_blocks.size(); ++i) add(sum, of_blocks[i]);
@@ -117,6 +131,7 @@ ComparisonResult DeviceKernels::compare(ElementType type, DeviceAddress out, Dev
   result.largest_at = sum.largest_at;
   result.not_a_number = sum.not_a_number;
   result.first_not_a_number = sum.first_not_a_number;
+  result.off = sum.off;
   result.reference_rms =
       std::sqrt(sum.squared_reference / static_cast<double>(std::max<std::uint64_t>(elements, 1)));
   const double norm = std::sqrt(sum.squared_reference);
@@ -126,24 +141,26 @@ ComparisonResult DeviceKernels::compare(ElementType type, DeviceAddress out, Dev
 }
 
 void DeviceKernels::prepare_rows(ElementType type) {
-  for (const char* name : {"fill_rows", "restore_rows", "check_rows"}) prepare(with_type(name, type));
+  for (const char* name : {"fill_rows", "restore_rows"}) prepare(with_bits(name, type));
+  kernel("check_rows", type);
 }
 
 void DeviceKernels::check_rows(ElementType type, const BufferCopies& copies, DeviceAddress reference,
-                               const ElementRows& rows, std::uint32_t filled_with, double tolerated,
+                               const ElementRows& rows, std::uint32_t filled_with, const Tolerance& tolerated,
                                DeviceAddress checks, std::uint64_t check_pitch) {
-  run_on_copies(with_type("check_rows", type), copies, rows.count, reference, rows.count, rows.columns,
-                rows.pitch, filled_with, tolerated, checks, check_pitch);
+  run_on_copies(kernel("check_rows", type), copies, rows.count, reference, rows.count, rows.columns,
+                rows.pitch, filled_with, tolerated.absolute, tolerated.relative, checks, check_pitch);
 }
 
 void DeviceKernels::fill_rows(ElementType type, const BufferCopies& copies, const ElementRows& rows,
                               std::uint32_t word) {
-  run_on_copies(with_type("fill_rows", type), copies, rows.count, rows.count, rows.columns, rows.pitch, word);
+  run_on_copies(kernel(with_bits("fill_rows", type)), copies, rows.count, rows.count, rows.columns,
+                rows.pitch, word);
 }
 
 void DeviceKernels::restore_rows(ElementType type, const BufferCopies& copies, DeviceAddress from,
                                  const ElementRows& rows) {
-  run_on_copies(with_type("restore_rows", type), copies, rows.count, from, rows.count, rows.columns,
+  run_on_copies(kernel(with_bits("restore_rows", type)), copies, rows.count, from, rows.count, rows.columns,
                 rows.pitch);
 }
 
@@ -154,12 +171,12 @@ void DeviceKernels::read_memory(DeviceAddress from, std::uint64_t bytes) {
   DeviceAddress sum = result_.address();
   const auto blocks =
       blocks_for(quads, kBlocksPerMultiprocessor * static_cast<std::uint64_t>(gpu_.facts().multiprocessors));
-  launch("read_memory", blocks, kThreads, std::array<void*, 3>{&from, &quads, &sum});
+  launch(kernel("read_memory"), blocks, kThreads, std::array<void*, 3>{&from, &quads, &sum});
 }
 
 std::uint64_t DeviceKernels::checksum(DeviceAddress bytes, std::uint64_t count) {
   gpu_.fill8(result_.address(), 0, sizeof(std::uint64_t));
-  run("checksum", count / sizeof(std::uint32_t), bytes, count, result_.address());
+  run(kernel("checksum"), count / sizeof(std::uint32_t), bytes, count, result_.address());
   std::uint64_t sum = 0;
   gpu_.copy_to_host(&sum, result_.address(), sizeof sum);
   return sum;
@@ -172,8 +189,8 @@ GuardResult DeviceKernels::check_guard(DeviceAddress bytes, std::uint64_t count,
 GuardResult DeviceKernels::check_bands(const Bands& bands, std::uint8_t pattern) {
   const GuardCheck clean{0, std::numeric_limits<std::uint64_t>::max(), 0};
   gpu_.copy_to_device(result_.address(), &clean, sizeof clean);
-  run("check_bands", bands.count * bands.bytes, bands.first, bands.count, bands.pitch, bands.bytes, pattern,
-      result_.address());
+  run(kernel("check_bands"), bands.count * bands.bytes, bands.first, bands.count, bands.pitch, bands.bytes,
+      pattern, result_.address());
   GuardCheck raw{};
   gpu_.copy_to_host(&raw, result_.address(), sizeof raw);
   return {raw.changed, raw.first, raw.last};
@@ -181,30 +198,31 @@ GuardResult DeviceKernels::check_bands(const Bands& bands, std::uint8_t pattern)
 
 void DeviceKernels::fill_bands(const Bands& bands, std::uint8_t pattern) {
   if (bands.count == 0) return;
-  run("fill_bands", bands.count * bands.bytes, bands.first, bands.count, bands.pitch, bands.bytes, pattern);
+  run(kernel("fill_bands"), bands.count * bands.bytes, bands.first, bands.count, bands.pitch, bands.bytes,
+      pattern);
 }
 
 void DeviceKernels::block_stream(DeviceAddress words, std::uint32_t ticket, std::uint64_t deadline_ns) {
-  launch("block_stream", 1, 1, std::array<void*, 3>{&words, &ticket, &deadline_ns});
+  launch(kernel("block_stream"), 1, 1, std::array<void*, 3>{&words, &ticket, &deadline_ns});
 }
 
 void DeviceKernels::probe_clock(DeviceAddress out, int multiprocessors) {
-  launch("probe_clock", static_cast<unsigned>(multiprocessors), 1,
+  launch(kernel("probe_clock"), static_cast<unsigned>(multiprocessors), 1,
          std::array<void*, 2>{&out, &multiprocessors});
 }
 
-void DeviceKernels::launch_empty() { launch("empty", 1, 1, {}); }
+void DeviceKernels::launch_empty() { launch(kernel("empty"), 1, 1, {}); }
 
 std::uint64_t DeviceKernels::timer_step_ns() {
   DeviceAddress out = result_.address();
-  launch("timer_step", 1, 1, std::array<void*, 1>{&out});
+  launch(kernel("timer_step"), 1, 1, std::array<void*, 1>{&out});
   std::uint64_t step_ns = 0;
   gpu_.copy_to_host(&step_ns, result_.address(), sizeof step_ns);
   return step_ns;
 }
 
 void DeviceKernels::gemm_f64(const BlasGemm& gemm) {
-  run("gemm_f64", static_cast<std::uint64_t>(gemm.m * gemm.n), gemm.m, gemm.n, gemm.k, gemm.alpha,
+  run(kernel("gemm_f64"), static_cast<std::uint64_t>(gemm.m * gemm.n), gemm.m, gemm.n, gemm.k, gemm.alpha,
       gemm.a_address, gemm.lda, gemm.b_address, gemm.ldb, gemm.beta, gemm.c_address, gemm.ldc);
 }
 

@@ -1,224 +1,35 @@
-// The harness' own kernels: inputs, poison checks, guard bands and the comparison with the FP64 reference.
-// Grid-stride loops throughout, so that any launch shape is right.
-
-typedef unsigned long long u64;
-typedef unsigned int u32;
-typedef unsigned short u16;
-typedef unsigned char u8;
-
-struct Half { u16 bits; };
-struct BFloat16 { u16 bits; };
-
-__device__ inline double to_double(double value) { return value; }
-__device__ inline double to_double(float value) { return value; }
-__device__ inline double to_double(int value) { return value; }
-__device__ inline double to_double(u32 value) { return value; }
-__device__ inline double to_double(Half value) {
-  float out;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(out) : "h"(value.bits));
-  return out;
-}
-__device__ inline double to_double(BFloat16 value) { return __uint_as_float(u32(value.bits) << 16); }
-
-__device__ inline void from_float(float value, double& out) { out = value; }
-__device__ inline void from_float(float value, float& out) { out = value; }
-__device__ inline void from_float(float value, int& out) { out = int(value * 1000.0f); }
-__device__ inline void from_float(float value, u32& out) { out = u32((value + 1.0f) * 1000.0f); }
-__device__ inline void from_float(float value, Half& out) {
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(out.bits) : "f"(value));
-}
-__device__ inline void from_float(float value, BFloat16& out) {
-  // Round to nearest, ties to even, on the upper half of the bits.
-  const u32 bits = __float_as_uint(value);
-  out.bits = u16((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-}
-
-__device__ inline u64 first_index() { return u64(blockIdx.x) * blockDim.x + threadIdx.x; }
-__device__ inline u64 index_stride() { return u64(gridDim.x) * blockDim.x; }
-
-// splitmix64 (Steele, Lea, Flood 2014): a bijection of the counter, so every element has its own value.
-__device__ inline u64 mixed(u64 x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-
-// Uniform in [-1, 1).
-template <typename T>
-__device__ inline void fill_random(T* out, u64 count, u64 seed) {
-  for (u64 i = first_index(); i < count; i += index_stride()) {
-    const float unit = float(mixed(seed + i) >> 40) * (1.0f / 8388608.0f) - 1.0f;
-    from_float(unit, out[i]);
-  }
-}
-
-template <typename T>
-__device__ inline void widen(const T* in, double* out, u64 count) {
-  for (u64 i = first_index(); i < count; i += index_stride()) out[i] = to_double(in[i]);
-}
-
-// One thread block's share of a comparison; the host adds them up.
-struct Comparison {
-  double squared_error;
-  double squared_reference;
-  double largest_error;
-  u64 largest_at;  // the first element of that error; the maximum when none has any
-  u64 not_a_number;
-  u64 first_not_a_number;  // the maximum when all are numbers
-};
-
-__device__ inline void add(Comparison& sum, const Comparison& other) {
-  sum.squared_error += other.squared_error;
-  sum.squared_reference += other.squared_reference;
-  if (other.largest_error > sum.largest_error ||
-      (other.largest_error == sum.largest_error && other.largest_at < sum.largest_at)) {
-    sum.largest_error = other.largest_error;
-    sum.largest_at = other.largest_at;
-  }
-  sum.not_a_number += other.not_a_number;
-  sum.first_not_a_number = min(sum.first_not_a_number, other.first_not_a_number);
-}
-
-__device__ inline Comparison of_lane_above(const Comparison& mine, int distance) {
-  const u32 all = 0xffffffffu;
-  return {__shfl_down_sync(all, mine.squared_error, distance), __shfl_down_sync(all, mine.squared_reference, distance),
-          __shfl_down_sync(all, mine.largest_error, distance), __shfl_down_sync(all, mine.largest_at, distance),
-          __shfl_down_sync(all, mine.not_a_number, distance), __shfl_down_sync(all, mine.first_not_a_number, distance)};
-}
-
-template <typename T>
-__device__ inline T warp_sum(T value) {
-  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
-  return value;
-}
-
-// Compares rows of `columns` elements whose starts lie `pitch` apart, `count` elements in all. Thread blocks are whole
-// warps. The order of the sums is fixed: the same outputs give the same bits.
-template <typename T>
-__device__ inline void compare(const T* out, const double* reference, u64 count, u64 columns, u64 pitch,
-                               Comparison* of_block) {
-  Comparison mine = {0, 0, 0, ~0ull, 0, ~0ull};
-  for (u64 n = first_index(); n < count; n += index_stride()) {
-    const u64 i = columns == pitch ? n : n / columns * pitch + n % columns;
-    const double error = fabs(to_double(out[i]) - reference[i]);
-    if (error != error || error > 1.7e308) {
-      if (mine.not_a_number++ == 0) mine.first_not_a_number = i;
-    } else {
-      mine.squared_error += error * error;
-      if (error > mine.largest_error) {
-        mine.largest_error = error;
-        mine.largest_at = i;
-      }
-    }
-    mine.squared_reference += reference[i] * reference[i];
-  }
-  for (int distance = 16; distance > 0; distance /= 2) add(mine, of_lane_above(mine, distance));
-  __shared__ Comparison of_warp[32];
-  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  for (u32 warp = 1; warp < blockDim.x / 32; ++warp) add(mine, of_warp[warp]);
-  of_block[blockIdx.x] = mine;
-}
-
-// What a launch left in an output, of all its thread blocks.
-struct LaunchCheck {
-  double squared_error;     // of the elements that are numbers
-  u64 largest_error;        // the bits of a double that is not negative: they are ordered as it is
-  u64 not_a_number;
-  u64 off;                  // elements whose error exceeds what is tolerated of one
-  u64 untouched;            // those of them that still hold what the output was filled with
-};
-
-__device__ inline bool holds(double value, u32 word) { return __double2loint(value) == int(word) && __double2hiint(value) == int(word); }
-__device__ inline bool holds(float value, u32 word) { return __float_as_uint(value) == word; }
-__device__ inline bool holds(int value, u32 word) { return u32(value) == word; }
-__device__ inline bool holds(u32 value, u32 word) { return value == word; }
-__device__ inline bool holds(Half value, u32 word) { return value.bits == u16(word); }
-__device__ inline bool holds(BFloat16 value, u32 word) { return value.bits == u16(word); }
-
-__device__ inline void fill(double& value, u32 word) { value = __hiloint2double(int(word), int(word)); }
-__device__ inline void fill(float& value, u32 word) { value = __uint_as_float(word); }
-__device__ inline void fill(int& value, u32 word) { value = int(word); }
-__device__ inline void fill(u32& value, u32 word) { value = word; }
-__device__ inline void fill(Half& value, u32 word) { value.bits = u16(word); }
-__device__ inline void fill(BFloat16& value, u32 word) { value.bits = u16(word); }
-
-// Copies of one buffer, gridDim.y of them, whose starts lie `copy_pitch` bytes apart.
-template <typename T>
-__device__ inline T* of_copy(T* first, u64 copy_pitch) {
-  return reinterpret_cast<T*>(reinterpret_cast<u64>(first) + blockIdx.y * copy_pitch);
-}
+// The harness' own kernels that know no element type: poison, guard bands, checksums, the clock. Behind device_common.cuh.
 
 // What lies between rows stays.
 template <typename T>
 __device__ inline void fill_rows(T* first, u64 copy_pitch, u64 count, u64 columns, u64 pitch, u32 word) {
   T* const out = of_copy(first, copy_pitch);
-  for (u64 n = first_index(); n < count; n += index_stride())
-    fill(out[columns == pitch ? n : n / columns * pitch + n % columns], word);
+  for (u64 n = first_index(); n < count; n += index_stride()) out[element_of(n, columns, pitch)] = T(u64(word) << 32 | word);
 }
 
 template <typename T>
 __device__ inline void restore_rows(T* first, u64 copy_pitch, const T* from, u64 count, u64 columns, u64 pitch) {
   T* const out = of_copy(first, copy_pitch);
   for (u64 n = first_index(); n < count; n += index_stride()) {
-    const u64 i = columns == pitch ? n : n / columns * pitch + n % columns;
+    const u64 i = element_of(n, columns, pitch);
     out[i] = from[i];
   }
 }
 
-template <typename T>
-__device__ inline void check_rows(const T* first, u64 copy_pitch, const double* reference, u64 count, u64 columns, u64 pitch,
-                                  u32 word, double tolerated, LaunchCheck* checks, u64 check_pitch) {
-  const T* const out = of_copy(first, copy_pitch);
-  double squared = 0;
-  double largest = 0;
-  u64 not_a_number = 0;
-  u64 off = 0;
-  u64 untouched = 0;
-  for (u64 n = first_index(); n < count; n += index_stride()) {
-    const u64 i = columns == pitch ? n : n / columns * pitch + n % columns;
-    const T value = out[i];
-    const double error = fabs(to_double(value) - reference[i]);
-    if (error != error || error > 1.7e308) {
-      ++not_a_number;
-    } else {
-      squared += error * error;
-      largest = fmax(largest, error);
-      if (error > tolerated) {
-        ++off;
-        // A right result of 16 bits may happen to be the same.
-        untouched += holds(value, word);
-      }
-    }
+#define BY_SIZE(BITS)                                                                                             \
+  extern "C" __global__ void fill_rows_##BITS(u##BITS* first, u64 copy_pitch, u64 count, u64 columns, u64 pitch,  \
+                                              u32 word) {                                                         \
+    fill_rows(first, copy_pitch, count, columns, pitch, word);                                                    \
+  }                                                                                                               \
+  extern "C" __global__ void restore_rows_##BITS(u##BITS* first, u64 copy_pitch, const u##BITS* from, u64 count,  \
+                                                 u64 columns, u64 pitch) {                                        \
+    restore_rows(first, copy_pitch, from, count, columns, pitch);                                                 \
   }
-  __shared__ LaunchCheck of_warp[32];
-  for (int distance = 16; distance > 0; distance /= 2)
-    largest = fmax(largest, __shfl_down_sync(0xffffffffu, largest, distance));
-  squared = warp_sum(squared);
-  not_a_number = warp_sum(not_a_number);
-  off = warp_sum(off);
-  untouched = warp_sum(untouched);
-  if (threadIdx.x % 32 == 0)
-    of_warp[threadIdx.x / 32] = {squared, u64(__double_as_longlong(largest)), not_a_number, off, untouched};
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  LaunchCheck mine = of_warp[0];
-  for (u32 warp = 1; warp < blockDim.x / 32; ++warp) {
-    mine.squared_error += of_warp[warp].squared_error;
-    mine.largest_error = max(mine.largest_error, of_warp[warp].largest_error);
-    mine.not_a_number += of_warp[warp].not_a_number;
-    mine.off += of_warp[warp].off;
-    mine.untouched += of_warp[warp].untouched;
-  }
-  LaunchCheck& check = checks[blockIdx.y * check_pitch];
-  atomicAdd(&check.squared_error, mine.squared_error);
-  atomicMax(&check.largest_error, mine.largest_error);
-  if (mine.not_a_number > 0) atomicAdd(&check.not_a_number, mine.not_a_number);
-  if (mine.off > 0) atomicAdd(&check.off, mine.off);
-  if (mine.untouched > 0) atomicAdd(&check.untouched, mine.untouched);
-}
+
+BY_SIZE(8)
+BY_SIZE(16)
+BY_SIZE(32)
+BY_SIZE(64)
 
 // Reads memory, so that it is in the L2 cache and what was there before is not. The sum is written for next to no
 // contents, but the compiler has to reckon with it.
@@ -340,32 +151,3 @@ extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const dou
     out = beta == 0.0 ? alpha * sum : alpha * sum + beta * out;
   }
 }
-
-// One set of entry points per element type, under plain names.
-#define ENTRY_POINTS(SUFFIX, T)                                                                                   \
-  extern "C" __global__ void fill_random_##SUFFIX(T* out, u64 count, u64 seed) { fill_random(out, count, seed); } \
-  extern "C" __global__ void widen_##SUFFIX(const T* in, double* out, u64 count) { widen(in, out, count); }       \
-  extern "C" __global__ void compare_##SUFFIX(const T* out, const double* reference, u64 count, u64 columns,      \
-                                              u64 pitch, Comparison* of_block) {                                  \
-    compare(out, reference, count, columns, pitch, of_block);                                                     \
-  }                                                                                                               \
-  extern "C" __global__ void fill_rows_##SUFFIX(T* first, u64 copy_pitch, u64 count, u64 columns, u64 pitch,      \
-                                                u32 word) {                                                       \
-    fill_rows(first, copy_pitch, count, columns, pitch, word);                                                    \
-  }                                                                                                               \
-  extern "C" __global__ void restore_rows_##SUFFIX(T* first, u64 copy_pitch, const T* from, u64 count,            \
-                                                   u64 columns, u64 pitch) {                                      \
-    restore_rows(first, copy_pitch, from, count, columns, pitch);                                                 \
-  }                                                                                                               \
-  extern "C" __global__ void check_rows_##SUFFIX(const T* first, u64 copy_pitch, const double* reference,         \
-                                                 u64 count, u64 columns, u64 pitch, u32 word,                     \
-                                                 double tolerated, LaunchCheck* checks, u64 check_pitch) {        \
-    check_rows(first, copy_pitch, reference, count, columns, pitch, word, tolerated, checks, check_pitch);        \
-  }
-
-ENTRY_POINTS(f16, Half)
-ENTRY_POINTS(bf16, BFloat16)
-ENTRY_POINTS(f32, float)
-ENTRY_POINTS(f64, double)
-ENTRY_POINTS(i32, int)
-ENTRY_POINTS(u32, u32)

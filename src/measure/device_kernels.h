@@ -7,6 +7,7 @@
 
 #include "gpu/cublas.h"
 #include "gpu/device.h"
+#include "space/instance.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
@@ -19,6 +20,7 @@ struct ComparisonResult {
   double reference_rms = 0;        ///< sqrt(mean(ref^2))
   std::uint64_t not_a_number = 0;  ///< elements that are NaN or infinite
   std::uint64_t first_not_a_number = 0;
+  std::uint64_t off = 0;  ///< elements whose error exceeds what is tolerated of one
 };
 
 /// Elements in rows whose starts lie `pitch` elements apart.
@@ -64,18 +66,20 @@ class DeviceKernels {
  public:
   explicit DeviceKernels(Gpu& gpu);
 
-  /// Uniform in [-1, 1) (integers: thousandths of it), from a counter and the seed: the same on every GPU.
-  void fill_random(ElementType type, DeviceAddress out, std::uint64_t elements, std::uint64_t seed);
+  /// Fills rows with the values of an input; what lies between them stays.
+  void fill_values(ElementType type, DeviceAddress out, const ElementRows& rows,
+                   const Workload::Values& values, std::uint64_t seed);
   /// FP64 copy of a buffer.
   void widen(ElementType type, DeviceAddress in, DeviceAddress out, std::uint64_t elements);
-  /// Indices count from the first element, with what lies between rows.
+  /// With a reference of FP64 numbers, or of integers of the same type. Indices count from the first element,
+  /// with what lies between rows. An element is off when its error exceeds what is `tolerated`.
   ComparisonResult compare(ElementType type, DeviceAddress out, DeviceAddress reference,
-                           const ElementRows& rows);
+                           const ElementRows& rows, const Tolerance& tolerated);
   /// Queues the same for copies of an output, without waiting: of copy i into the LaunchCheck that stands
-  /// `check_pitch` x i behind the first. An element is off when its absolute error exceeds `tolerated`.
+  /// `check_pitch` x i behind the first.
   void check_rows(ElementType type, const BufferCopies& copies, DeviceAddress reference,
-                  const ElementRows& rows, std::uint32_t filled_with, double tolerated, DeviceAddress checks,
-                  std::uint64_t check_pitch);
+                  const ElementRows& rows, std::uint32_t filled_with, const Tolerance& tolerated,
+                  DeviceAddress checks, std::uint64_t check_pitch);
   /// Fills the rows of copies with a word, whatever the type; what lies between rows stays.
   void fill_rows(ElementType type, const BufferCopies& copies, const ElementRows& rows, std::uint32_t word);
   /// Fills the rows of copies with those of another buffer.
@@ -105,18 +109,27 @@ class DeviceKernels {
   std::uint64_t timer_step_ns();
 
  private:
-  const Kernel& kernel(const std::string& symbol);
-  void launch(const std::string& symbol, unsigned blocks, unsigned threads, std::span<void* const> arguments,
+  /// Compiled code, and those of its kernels that were used.
+  struct Loaded {
+    std::string cubin;
+    std::map<std::string, Kernel> kernels;
+
+    const Kernel& kernel(const std::string& symbol);
+  };
+
+  const Kernel& kernel(const std::string& symbol) { return plain_.kernel(symbol); }
+  const Kernel& kernel(const std::string& symbol, ElementType type);
+  void launch(const Kernel& kernel, unsigned blocks, unsigned threads, std::span<void* const> arguments,
               unsigned copies = 1);
   template <typename... Arguments>
-  void run(const std::string& symbol, std::uint64_t elements, Arguments... arguments);
+  void run(const Kernel& kernel, std::uint64_t elements, Arguments... arguments);
   template <typename... Arguments>
-  void run_on_copies(const std::string& symbol, const BufferCopies& copies, std::uint64_t elements,
+  void run_on_copies(const Kernel& kernel, const BufferCopies& copies, std::uint64_t elements,
                      Arguments... arguments);
 
   Gpu& gpu_;
-  std::string cubin_;
-  std::map<std::string, Kernel> kernels_;
+  Loaded plain_;
+  std::map<ElementType, Loaded> typed_;
   DeviceBuffer result_;
 };
 

@@ -9,6 +9,10 @@ namespace {
 
 double unit_roundoff(ElementType type) {
   switch (type) {
+    case ElementType::e4m3:
+      return 0x1p-4;
+    case ElementType::e5m2:
+      return 0x1p-3;
     case ElementType::f16:
       return 0x1p-11;
     case ElementType::bf16:
@@ -29,6 +33,7 @@ bool exceeds(double bound, double relative_error, double largest_error, double r
 }
 
 double error_bound(ElementType output, ElementType accumulator, double accumulation_length, double factor) {
+  if (!is_floating(output)) return 0;
   return factor * (2 * unit_roundoff(output) +
                    2 * std::sqrt(std::max(accumulation_length, 1.0)) * unit_roundoff(accumulator));
 }

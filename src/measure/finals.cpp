@@ -25,7 +25,7 @@ constexpr auto kWarmUp = std::chrono::milliseconds(300);
 /// One of those who run: a finalist, the twin or a baseline.
 struct Runner {
   FinalTime result;
-  std::unique_ptr<LoadedKernel> kernel;  ///< none of a baseline
+  std::unique_ptr<LoadedKernel> kernel;  ///< none of a library
   Subject subject;
   double tolerance_factor = 1;
   double estimate_us = 0;
@@ -48,12 +48,13 @@ class Finals {
         random_(policy_.seed) {
     for (const MeasureRequest& finalist : request.finalists) add(finalist, "");
     if (!request.finalists.empty()) add(request.finalists.front(), "twin");
+    const std::size_t competing = runners_.size();
+    for (const FinalsRequest::Baseline& baseline : request.baselines) add(baseline.kernel, baseline.name);
     for (const RunnableBaseline& baseline : baselines) add(baseline);
     finalists_.resize(runners_.size());
     for (std::size_t i = 0; i < runners_.size(); ++i)
       finalists_[i].stays = i == 0 || !runners_[i].result.name.empty();
-    for (std::size_t i = runners_.size() - baselines.size(); i < runners_.size(); ++i)
-      finalists_[i].competes = false;
+    for (std::size_t i = competing; i < runners_.size(); ++i) finalists_[i].competes = false;
   }
 
   void run() {
@@ -323,7 +324,7 @@ class Finals {
     for (std::size_t i = 0; i < runners_.size(); ++i) {
       Runner& runner = runners_[i];
       if (!runner.runs() || finalists_[i].samples.times_us.empty() || runner.result.name == "twin") continue;
-      if (!runner.kernel) {
+      if (!finalists_[i].competes) {
         chosen.push_back(&runner);
       } else if (!finalists_[i].is_out) {
         finalists.emplace_back(median(finalists_[i].samples.times_us), &runner);

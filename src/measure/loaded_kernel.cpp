@@ -1,27 +1,66 @@
 #include "measure/loaded_kernel.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace tiletune {
 
 LoadedKernel::LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureRequest& request)
     : gpu_(gpu),
       buffers_(buffers),
       request_(request),
-      kernel_(request.cubin, request.symbol),
+      module_(std::make_shared<const Module>(request.cubin)),
       own_(gpu, buffers.kernels(), request.workspace),
       tally_(std::make_shared<LaunchTally>()) {
   tally_->tolerance_factor = request.tolerance_factor;
+  for (const KernelCall& call : request.calls) {
+    Kernel& kernel = kernels_.emplace_back(module_, call.symbol);
+    const auto bytes = static_cast<int>(call.shape.dynamic_shared_bytes);
+    if (bytes > 0) kernel.allow_dynamic_shared(bytes);
+  }
+  fill_constants();
   rebind();
-  if (request.shape.dynamic_shared_bytes > 0)
-    kernel_.allow_dynamic_shared(static_cast<int>(request.shape.dynamic_shared_bytes));
 }
 
-int LoadedKernel::blocks_per_multiprocessor() const {
-  return kernel_.blocks_per_multiprocessor(static_cast<int>(request_.shape.threads()),
-                                           request_.shape.dynamic_shared_bytes);
+int LoadedKernel::blocks_per_multiprocessor(std::size_t kernel) const {
+  const LaunchShape& shape = request_.calls[kernel].shape;
+  return kernels_[kernel].blocks_per_multiprocessor(static_cast<int>(shape.threads()),
+                                                    shape.dynamic_shared_bytes);
+}
+
+/// The first with the fewest resident warps.
+std::size_t LoadedKernel::narrowest() const {
+  constexpr unsigned kWarp = 32;
+  std::size_t narrowest = 0;
+  unsigned fewest = std::numeric_limits<unsigned>::max();
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    const unsigned warps = (request_.calls[i].shape.threads() + kWarp - 1) / kWarp;
+    const unsigned resident = warps * static_cast<unsigned>(blocks_per_multiprocessor(i));
+    if (resident < fewest) narrowest = i;
+    fewest = std::min(fewest, resident);
+  }
+  return narrowest;
+}
+
+void LoadedKernel::fill_constants() {
+  for (const ConstantCopy& constant : request_.constants) {
+    gpu_.copy_on_device(module_->variable(constant.symbol), buffers_.addresses().at(constant.buffer),
+                        static_cast<std::size_t>(constant.bytes));
+  }
 }
 
 void LoadedKernel::launch(std::size_t copy) {
-  gpu_.launch(kernel_, request_.shape, arguments_[copy].pointers());
+  for (std::size_t i = 0; i < kernels_.size(); ++i) launch_one(i, copy);
+}
+
+void LoadedKernel::launch_one(std::size_t kernel, std::size_t copy) {
+  gpu_.launch(kernels_[kernel], request_.calls[kernel].shape, arguments_[copy][kernel].pointers());
+}
+
+std::vector<std::function<void()>> LoadedKernel::parts() {
+  std::vector<std::function<void()>> parts;
+  for (std::size_t i = 0; i < kernels_.size(); ++i) parts.emplace_back([this, i] { launch_one(i, 0); });
+  return parts;
 }
 
 Subject LoadedKernel::subject() {
@@ -36,7 +75,8 @@ void LoadedKernel::rebind() {
 void LoadedKernel::bind(std::size_t copy) {
   std::map<std::string, DeviceAddress> addresses = buffers_.addresses(copy);
   addresses.insert(own_.addresses().begin(), own_.addresses().end());
-  arguments_.emplace_back(request_.arguments, addresses);
+  std::vector<ArgumentPack>& packs = arguments_.emplace_back();
+  for (const KernelCall& call : request_.calls) packs.emplace_back(call.arguments, addresses);
 }
 
 std::size_t LoadedKernel::bind_copies() {

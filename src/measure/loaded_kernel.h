@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -13,17 +14,21 @@
 
 namespace tiletune {
 
-/// One configuration on the GPU: its loaded kernel, bound to the problem's buffers and to its own workspace.
+/// One configuration on the GPU: its loaded kernels, bound to the problem's buffers and to its own workspace.
 class LoadedKernel {
  public:
   /// Throws CudaError, and Unlaunchable when memory does not suffice for its own workspace or the driver
   /// refuses a tensor map. `request` and `buffers` must outlive it.
   LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureRequest& request);
 
-  KernelAttributes attributes() const { return kernel_.attributes(); }
-  int blocks_per_multiprocessor() const;
+  /// By the driver, of the launch with the lowest occupancy.
+  KernelAttributes attributes() const { return kernels_[narrowest()].attributes(); }
+  int blocks_per_multiprocessor() const { return blocks_per_multiprocessor(narrowest()); }
 
+  /// All kernels, in their order.
   void launch(std::size_t copy = 0);
+  /// Each of them alone, on the first copy.
+  std::vector<std::function<void()>> parts();
   /// For the timer. Refers to this object.
   Subject subject();
   /// After the problem's buffers were moved.
@@ -38,16 +43,21 @@ class LoadedKernel {
   void drop_checks() { tally_->drop_checks(); }
 
  private:
+  int blocks_per_multiprocessor(std::size_t kernel) const;
+  std::size_t narrowest() const;
+  void fill_constants();
+  void launch_one(std::size_t kernel, std::size_t copy);
   std::size_t bind_copies();
   void bind(std::size_t copy);
 
   Gpu& gpu_;
   ProblemBuffers& buffers_;
   const MeasureRequest& request_;
-  Kernel kernel_;
+  std::shared_ptr<const Module> module_;
+  std::vector<Kernel> kernels_;  ///< by call
   KernelWorkspace own_;
   std::shared_ptr<LaunchTally> tally_;
-  std::vector<ArgumentPack> arguments_;  ///< by copy
+  std::vector<std::vector<ArgumentPack>> arguments_;  ///< by copy and call
 };
 
 }  // namespace tiletune

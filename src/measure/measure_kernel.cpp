@@ -5,7 +5,10 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "measure/loaded_kernel.h"
 #include "measure/unlaunchable.h"
@@ -39,13 +42,22 @@ class Measurement {
     const Verifier::Verdict verdict = verifier_.check(
         {[this] { kernel_.launch(); }, &kernel_.own_workspace()}, request_.tolerance_factor, variant);
     if (!estimate_us_) estimate_us_ = verdict.launch_us;
-    const bool is_worst =
-        !result.accuracy || result.accuracy->relative_error <= verdict.accuracy.relative_error;
-    if (is_worst && verdict.accuracy.error_bound > 0) result.accuracy = verdict.accuracy;
+    const bool is_worst = verdict.accuracy && (!result.accuracy || result.accuracy->relative_error <=
+                                                                       verdict.accuracy->relative_error);
+    if (is_worst) result.accuracy = verdict.accuracy;
     if (!verdict.finding) return true;
     result.outcome = verdict.finding->outcome;
     result.reason = verdict.finding->reason;
     return false;
+  }
+
+  /// What one more launch leaves in the outputs.
+  void store_outputs() {
+    if (request_.outputs.empty() || result.outcome != Outcome::ok) return;
+    buffers_.poison(0);
+    kernel_.own_workspace().poison(0);
+    kernel_.launch();
+    for (const OutputFile& file : request_.outputs) buffers_.store(file);
   }
 
   /// What its timed launches damaged, if anything.
@@ -63,6 +75,7 @@ class Measurement {
     // Why, the parent says: it knows the leader.
     if (sampled.screened_out) result.outcome = Outcome::screened_out;
     buffers_.settle_checks();
+    if (result.outcome == Outcome::ok) share_out();
     if (kernel_.tally().wrong == 0) return;
     // It was right before: the result changes from launch to launch.
     result.outcome = Outcome::unstable;
@@ -70,6 +83,20 @@ class Measurement {
   }
 
  private:
+  /// What part of the time each of several launches takes.
+  void share_out() {
+    const std::vector<std::function<void()>> parts = kernel_.parts();
+    if (parts.size() < 2) return;
+    // The launches that follow may be those that leave a workspace as the first found it.
+    const auto reset = [this] { kernel_.own_workspace().reset(); };
+    std::vector<double> times = timer_.parts_us(kernel_.subject(), parts, reset,
+                                                buffers_.request().policy.cache, result.timing->median_us);
+    reset();
+    const double sum = std::accumulate(times.begin(), times.end(), 0.0);
+    for (double& time : times) time /= sum;
+    result.launch_shares = std::move(times);
+  }
+
   ProblemBuffers& buffers_;
   Timer& timer_;
   const MeasureRequest& request_;
@@ -134,6 +161,8 @@ Measured measure_kernel(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const N
   try {
     Measurement measurement(gpu, buffers, timer, request);
     run(measurement, buffers.request().policy, timer, nvml, doing);
+    doing = "in a launch after it was timed";
+    measurement.store_outputs();
     result = std::move(measurement.result);
   } catch (const CudaError& error) {
     if (!error.launch_refused()) throw error.with(fmt::format("the kernel failed {}", doing));

@@ -37,18 +37,66 @@ struct GpuOpened {
 
 /// A long answer is under way.
 struct Alive {
-  std::optional<std::uint64_t> ticket;  ///< in finals, whose turn it is; 0: of a baseline or the twin
+  /// Whose turn it is: of the finalists (0: of a baseline or the twin), or of the reference's candidates.
+  std::optional<std::uint64_t> ticket;
 
   static constexpr std::string_view kMessage = "alive";
   static constexpr auto fields() { return std::tuple{field("ticket", &Alive::ticket)}; }
 };
 
+/// One kernel of a cubin, and how it is launched.
+struct KernelCall {
+  std::string symbol;
+  LaunchShape shape;
+  std::vector<ArgumentValue> arguments;
+
+  static constexpr auto fields() {
+    using C = KernelCall;
+    return std::tuple{field("symbol", &C::symbol), field("shape", &C::shape),
+                      field("arguments", &C::arguments)};
+  }
+};
+
+/// Where the worker writes what an output holds in the end, without padding. The file is there.
+struct OutputFile {
+  std::string buffer;
+  std::string path;
+  std::uint64_t offset = 0;  ///< of the first element
+
+  static constexpr auto fields() {
+    using O = OutputFile;
+    return std::tuple{field("buffer", &O::buffer), field("path", &O::path), field("offset", &O::offset)};
+  }
+};
+
+/// A configuration that is to be verified and timed.
+struct MeasureRequest {
+  std::uint64_t ticket = 0;
+  std::string cubin;
+  std::vector<KernelCall> calls;  ///< in this order; at least one
+  std::vector<ConstantCopy> constants;
+  std::vector<SizedWorkspace> workspace;
+  double tolerance_factor = 1;
+  std::optional<double> leader_us;  ///< upper bound of the leader's time; none: it is not screened
+  std::vector<OutputFile> outputs;
+
+  static constexpr std::string_view kMessage = "measure";
+  static constexpr auto fields() {
+    using R = MeasureRequest;
+    return std::tuple{field("ticket", &R::ticket),       binary_field("cubin", &R::cubin),
+                      field("calls", &R::calls),         field("constants", &R::constants),
+                      field("workspace", &R::workspace), field("tolerance_factor", &R::tolerance_factor),
+                      field("leader_us", &R::leader_us), field("outputs", &R::outputs)};
+  }
+  std::string fault() const { return calls.empty() ? "there is no kernel to launch" : ""; }
+};
+
 /// Everything the configurations of one problem have in common.
 struct PrepareRequest {
   Workload workload;
-  std::optional<LibraryOperation>
-      reference_library;                      ///< computes the outputs in FP64; none: `reference` does
-  std::optional<LibraryOperation> baselines;  ///< whose kernels are the baselines
+  std::optional<LibraryOperation> reference_library;  ///< computes the outputs in FP64; none: `reference`
+                                                      ///< does, or nothing where the policy does not verify
+  std::optional<LibraryOperation> baselines;          ///< whose kernels are the baselines
   /// The problem's sizes, then those of its leading dimensions that are not the defaults.
   std::vector<std::pair<std::string, std::int64_t>> dimensions;
   std::vector<std::pair<std::string, double>> scalars;
@@ -60,33 +108,33 @@ struct PrepareRequest {
   /// The reference kernel, compiled for this GPU by the parent's compile library.
   struct ReferenceLaunch {
     std::string cubin;
-    std::string symbol;
-    LaunchShape shape;
-    std::vector<ArgumentValue> arguments;
+    KernelCall call;
 
     static constexpr auto fields() {
       using L = ReferenceLaunch;
-      return std::tuple{binary_field("cubin", &L::cubin), field("symbol", &L::symbol),
-                        field("shape", &L::shape), field("arguments", &L::arguments)};
+      return std::tuple{binary_field("cubin", &L::cubin), field("call", &L::call)};
     }
   };
   std::optional<ReferenceLaunch> reference;
+  std::vector<MeasureRequest> candidates;  ///< configurations whose agreement is the reference
+  int agreeing = 0;                        ///< how many of them must agree
 
   static constexpr std::string_view kMessage = "prepare";
   static constexpr auto fields() {
     using R = PrepareRequest;
-    return std::tuple{field("workload", &R::workload),   field("reference_library", &R::reference_library),
-                      field("baselines", &R::baselines), field("dimensions", &R::dimensions),
-                      field("scalars", &R::scalars),     field("accumulator", &R::accumulator),
-                      field("policy", &R::policy),       field("baseline", &R::baseline),
-                      field("calibrate", &R::calibrate), field("reference", &R::reference)};
+    return std::tuple{field("workload", &R::workload),     field("reference_library", &R::reference_library),
+                      field("baselines", &R::baselines),   field("dimensions", &R::dimensions),
+                      field("scalars", &R::scalars),       field("accumulator", &R::accumulator),
+                      field("policy", &R::policy),         field("baseline", &R::baseline),
+                      field("calibrate", &R::calibrate),   field("reference", &R::reference),
+                      field("candidates", &R::candidates), field("agreeing", &R::agreeing, {.min = 0})};
   }
 };
 
-/// A library's kernel on the same data, with the same policy.
+/// A baseline on the same data, with the same policy.
 struct MeasuredBaseline {
-  std::string name;     ///< "cublas", or "cublaslt"
-  std::string library;  ///< "cuBLAS 13.0.2"
+  std::string name;     ///< "cublas", "cublaslt", or that of a kernel
+  std::string library;  ///< "cuBLAS 13.0.2"; empty for a kernel
   std::string kernel;  ///< names of the kernels it launches, joined by " + "; empty where they cannot be told
   std::string algorithm;      ///< what tells it from the library's other ways: "heuristic 3 of 8"; or empty
   double relative_error = 0;  ///< norm-wise, against the FP64 reference
@@ -115,36 +163,12 @@ struct Prepared {
   }
 };
 
-struct MeasureRequest {
-  std::uint64_t ticket = 0;
-  std::string cubin;
-  std::string symbol;
-  LaunchShape shape;
-  std::vector<SizedWorkspace> workspace;
-  std::vector<ArgumentValue> arguments;
-  double tolerance_factor = 1;
-  std::optional<double> leader_us;  ///< upper bound of the leader's time; none: it is not screened
-
-  static constexpr std::string_view kMessage = "measure";
-  static constexpr auto fields() {
-    using R = MeasureRequest;
-    return std::tuple{field("ticket", &R::ticket),
-                      binary_field("cubin", &R::cubin),
-                      field("symbol", &R::symbol),
-                      field("shape", &R::shape),
-                      field("workspace", &R::workspace),
-                      field("arguments", &R::arguments),
-                      field("tolerance_factor", &R::tolerance_factor),
-                      field("leader_us", &R::leader_us)};
-  }
-};
-
 /// How an output compared with the FP64 reference.
 struct Accuracy {
-  double relative_error = 0;     ///< the worst output's, norm-wise
-  double error_bound = 0;        ///< the largest that passes
-  double largest_error = 0;      ///< of a single element, absolute
-  std::string largest_error_at;  ///< "C[12,77]"
+  double relative_error = 0;          ///< the worst output's, norm-wise
+  std::optional<double> error_bound;  ///< the largest that passes; none where each element has a tolerance
+  double largest_error = 0;           ///< of a single element, absolute
+  std::string largest_error_at;       ///< "C[12,77]"
 
   static constexpr auto fields() {
     using A = Accuracy;
@@ -175,7 +199,8 @@ struct Measured {
   std::optional<Timing> timing;  ///< also of what was screened out
   std::optional<Accuracy> accuracy;
   GpuCondition condition;
-  std::optional<KernelAttributes> attributes;  ///< the driver's, to compare with the cubin's
+  std::vector<double> launch_shares;           ///< of several launches: each one's part of the time, 0 to 1
+  std::optional<KernelAttributes> attributes;  ///< the driver's, of the launch with the lowest occupancy
   std::optional<int> driver_blocks_per_multiprocessor;
   double measure_ms = 0;  ///< wall time
   std::string
@@ -190,19 +215,32 @@ struct Measured {
                       field("timing", &M::timing),
                       field("accuracy", &M::accuracy),
                       field("condition", &M::condition),
+                      field("launch_shares", &M::launch_shares),
                       field("attributes", &M::attributes),
                       field("driver_blocks_per_multiprocessor", &M::driver_blocks_per_multiprocessor),
                       field("measure_ms", &M::measure_ms)};
   }
 };
 
-/// The leaders of a prepared problem, to be re-measured, interleaved. The worker adds the problem's baselines
-/// and a twin of the first finalist: the same cubin, loaded a second time.
+/// The leaders of a prepared problem, to be re-measured, interleaved. The worker adds the libraries'
+/// baselines of the problem and a twin of the first finalist: the same cubin, loaded a second time.
 struct FinalsRequest {
+  struct Baseline {
+    std::string name;
+    MeasureRequest kernel;
+
+    static constexpr auto fields() {
+      return std::tuple{field("name", &Baseline::name), field("kernel", &Baseline::kernel)};
+    }
+  };
   std::vector<MeasureRequest> finalists;  ///< the leader first; tickets tell them apart
+  std::vector<Baseline> baselines;        ///< that are kernels
 
   static constexpr std::string_view kMessage = "finals";
-  static constexpr auto fields() { return std::tuple{field("finalists", &FinalsRequest::finalists)}; }
+  static constexpr auto fields() {
+    return std::tuple{field("finalists", &FinalsRequest::finalists),
+                      field("baselines", &FinalsRequest::baselines)};
+  }
 };
 
 /// One kernel run back to back for seconds.
@@ -221,7 +259,7 @@ struct Sustained {
 /// What the finals gave for one finalist, baseline or twin.
 struct FinalTime {
   std::uint64_t ticket = 0;  ///< of a finalist; 0 for a baseline and the twin
-  std::string name;          ///< "cublas", "cublaslt", "twin"; empty for a finalist
+  std::string name;          ///< of a baseline, or "twin"; empty for a finalist
   Outcome outcome = Outcome::ok;
   std::string reason;
   std::optional<Timing> timing;  ///< sample i is of round i; those that were dropped have fewer

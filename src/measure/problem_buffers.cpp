@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "measure/array_files.h"
 #include "measure/error_bound.h"
+#include "measure/input_values.h"
 #include "measure/surroundings.h"
 
 namespace tiletune {
@@ -27,7 +29,8 @@ std::size_t data_bytes(const Workload::SizedBuffer& buffer) {
   return static_cast<std::size_t>(buffer.elements) * size_bytes(buffer.type);
 }
 
-/// Buffers with their guards, initial contents, and FP64 copies while the reference is computed.
+/// Buffers with their guards, initial contents, and copies while the reference is computed: of FP64 numbers,
+/// or of integers as they are.
 void check_free_memory(const Gpu& gpu, const Workload& workload, std::size_t guard) {
   std::size_t needed = 0;
   std::size_t reference = 0;
@@ -35,14 +38,20 @@ void check_free_memory(const Gpu& gpu, const Workload& workload, std::size_t gua
   for (const auto& buffer : workload.buffers) {
     const bool twice = buffer.role == BufferRole::inout;
     needed += data_bytes(buffer) * (twice ? 2 : 1) + 2 * guard;
-    reference += static_cast<std::size_t>(buffer.elements) * sizeof(double);
+    reference += is_floating(buffer.type) ? static_cast<std::size_t>(buffer.elements) * sizeof(double)
+                                          : data_bytes(buffer);
     sum += fmt::format("{} {}{} + ", buffer.name, twice ? "2 x " : "", human_bytes(data_bytes(buffer)));
   }
   needed += reference;
   const std::size_t free = gpu.free_bytes();
   if (needed <= free) return;
-  throw GpuError(fmt::format("{}FP64 copies for the reference {} = {} > {} of GPU memory that are free", sum,
+  throw GpuError(fmt::format("{}copies for the reference {} = {} > {} of GPU memory that are free", sum,
                              human_bytes(reference), human_bytes(needed), human_bytes(free)));
+}
+
+bool errs(const ComparisonResult& result, const ErrorLimits& limits) {
+  if (limits.tolerance) return result.off > 0;
+  return exceeds(limits.error_bound, result.relative_error, result.largest_error, result.reference_rms);
 }
 
 std::string position(const Workload::SizedBuffer& buffer, std::uint64_t index) {
@@ -63,7 +72,10 @@ ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, Pre
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].buffer.role == BufferRole::in) continue;
     outputs_.push_back(i);
-    checked.push_back(slots_[i].buffer);
+    if (slots_[i].buffer.is_compared) {
+      compared_.push_back(i);
+      checked.push_back(slots_[i].buffer);
+    }
     // A kernel that is loaded while the stream is held would wait for it.
     kernels_.prepare_rows(slots_[i].buffer.type);
   }
@@ -181,21 +193,26 @@ void ProblemBuffers::relocate() {
   fill();
 }
 
-void ProblemBuffers::rebuild() {
+void ProblemBuffers::refill() {
   drop_copies();
   fill();
+}
+
+void ProblemBuffers::rebuild() {
+  refill();
   if (references_.empty() || !references_are_intact()) compute_references();
 }
 
 void ProblemBuffers::fill() {
-  std::uint64_t stream = 0;
+  std::size_t place = 0;
   for (Slot& slot : slots_) {
     const std::uint8_t pattern = pattern_round(slot.buffer);
     gpu_.fill8(slot.memory.address(), pattern, slot.memory.bytes());
-    // Each buffer has its own stretch of the counter sequence.
-    const std::uint64_t seed = (request_.policy.seed << 8 | ++stream) << 40;
-    kernels_.fill_random(slot.buffer.type, slot.data(), static_cast<std::uint64_t>(slot.buffer.elements),
-                         seed);
+    const std::uint64_t seed = seed_of_buffer(request_.policy.seed, place++);
+    if (slot.buffer.file)
+      load_values(gpu_, slot.buffer, slot.data());
+    else
+      kernels_.fill_values(slot.buffer.type, slot.data(), rows_of(slot.buffer), values_of(slot.buffer), seed);
     kernels_.fill_bands(padding_of(slot.buffer, slot.data()), pattern);
     if (slot.buffer.role == BufferRole::inout)
       gpu_.copy_on_device(slot.initial.address(), slot.data(), slot.bytes);
@@ -207,10 +224,45 @@ void ProblemBuffers::fill() {
 /// was damaged.
 void ProblemBuffers::compute_references() {
   references_.clear();
-  references_ = compute_reference(gpu_, kernels_, blas_, request_, addresses_);
+  if (!request_.candidates.empty() && !consensus_) return;
+  const bool has_files = std::any_of(slots_.begin(), slots_.end(),
+                                     [](const Slot& slot) { return slot.buffer.expected.has_value(); });
+  const bool has_reference = has_files || request_.reference || request_.reference_library;
+  if (!request_.policy.verify && !has_reference) return;
+  references_ = consensus_ ? consensus_() : compute_reference(gpu_, kernels_, blas_, request_, addresses_);
   for (const auto& [name, reference] : references_) {
     reference_checksums_[name] = kernels_.checksum(reference.address(), reference.bytes());
   }
+}
+
+void ProblemBuffers::use_consensus(std::function<std::map<std::string, DeviceBuffer>()> reach) {
+  consensus_ = std::move(reach);
+  compute_references();
+}
+
+std::map<std::string, DeviceBuffer> ProblemBuffers::widened_outputs() {
+  std::map<std::string, DeviceBuffer> outputs;
+  for (const std::size_t output : compared_) {
+    const Slot& slot = slots_[output];
+    const auto elements = static_cast<std::size_t>(slot.buffer.elements);
+    const std::size_t bytes = is_floating(slot.buffer.type) ? elements * sizeof(double) : slot.bytes;
+    DeviceBuffer copy(std::max<std::size_t>(bytes, 1));
+    if (is_floating(slot.buffer.type))
+      kernels_.widen(slot.buffer.type, slot.data(), copy.address(), elements);
+    else
+      gpu_.copy_on_device(copy.address(), slot.data(), bytes);
+    outputs.emplace(slot.buffer.name, std::move(copy));
+  }
+  gpu_.synchronize();
+  return outputs;
+}
+
+bool ProblemBuffers::agree_with(const std::map<std::string, DeviceBuffer>& others) {
+  return std::all_of(compared_.begin(), compared_.end(), [&](std::size_t output) {
+    const Slot& slot = slots_[output];
+    const ComparisonResult result = compare(slot, others.at(slot.buffer.name).address());
+    return result.not_a_number == 0 && !errs(result, limits_of(slot, 1, result.reference_rms));
+  });
 }
 
 bool ProblemBuffers::references_are_intact() {
@@ -264,11 +316,11 @@ void ProblemBuffers::reserve_checks(std::size_t launches) { checks_->reserve(lau
 bool ProblemBuffers::queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally) {
   if (reference_rms_.empty()) return false;
   std::vector<CheckedOutput> where;
-  for (const std::size_t output : outputs_) {
+  for (const std::size_t output : compared_) {
     const Slot& slot = slots_[output];
     const std::string& name = slot.buffer.name;
-    where.push_back({places(output, copies), references_.at(name).address(), reference_rms_.at(name),
-                     bound_of(slot, tally->tolerance_factor)});
+    where.push_back({places(output, copies), references_.at(name).address(),
+                     limits_of(slot, tally->tolerance_factor, reference_rms_.at(name))});
   }
   checks_->queue(copies.count, where, std::move(tally));
   return true;
@@ -276,45 +328,65 @@ bool ProblemBuffers::queue_check(const CopyRange& copies, std::shared_ptr<Launch
 
 void ProblemBuffers::settle_checks() { checks_->settle(); }
 
-double ProblemBuffers::bound_of(const Slot& slot, double tolerance_factor) const {
-  return error_bound(slot.buffer.type, request_.accumulator, request_.workload.accumulation,
-                     tolerance_factor);
+/// A reference that other configurations computed errs as they do.
+ErrorLimits ProblemBuffers::limits_of(const Slot& slot, double tolerance_factor, double reference_rms) const {
+  const double both = request_.candidates.empty() ? 1 : 2;
+  const double bound = error_bound(slot.buffer.type, request_.accumulator, request_.workload.accumulation,
+                                   both * tolerance_factor);
+  return {reference_rms, bound, request_.workload.tolerance};
 }
 
-Finding ProblemBuffers::describe_error(const Slot& slot, const ComparisonResult& result, double bound) const {
+Finding ProblemBuffers::describe_error(const Slot& slot, const ComparisonResult& result,
+                                       const ErrorLimits& limits) const {
   if (result.not_a_number > 0) {
     return {Outcome::wrong_result,
             fmt::format("{} of {} elements of {} were not written or are not a number, the first at {}",
                         result.not_a_number, slot.buffer.values(), slot.buffer.name,
                         position(slot.buffer, result.first_not_a_number))};
   }
+  if (limits.tolerance) {
+    return {Outcome::wrong_result,
+            fmt::format("{}; largest error {:.3g} at {}",
+                        describe_off(result.off, slot.buffer, *limits.tolerance), result.largest_error,
+                        position(slot.buffer, result.largest_at))};
+  }
   return {Outcome::wrong_result,
           fmt::format("relative error {:.3g} of {} (bound {:.3g}); largest error {:.3g} at {}, where values "
                       "are about {:.3g}",
-                      result.relative_error, slot.buffer.name, bound, result.largest_error,
+                      result.relative_error, slot.buffer.name, limits.error_bound, result.largest_error,
                       position(slot.buffer, result.largest_at), result.reference_rms)};
+}
+
+ComparisonResult ProblemBuffers::compare(const Slot& slot, DeviceAddress reference) const {
+  return kernels_.compare(slot.buffer.type, slot.data(), reference, rows_of(slot.buffer),
+                          request_.workload.tolerance.value_or(Tolerance{}));
 }
 
 Verification ProblemBuffers::verify(double tolerance_factor) {
   Verification verification;
-  for (const std::size_t output : outputs_) {
+  if (references_.empty()) return verification;
+  for (const std::size_t output : compared_) {
     const Slot& slot = slots_[output];
-    const double bound = bound_of(slot, tolerance_factor);
-    const ComparisonResult result = kernels_.compare(
-        slot.buffer.type, slot.data(), references_.at(slot.buffer.name).address(), rows_of(slot.buffer));
+    const ComparisonResult result = compare(slot, references_.at(slot.buffer.name).address());
     reference_rms_[slot.buffer.name] = result.reference_rms;
+    const ErrorLimits limits = limits_of(slot, tolerance_factor, result.reference_rms);
     Accuracy& accuracy = verification.accuracy;
     accuracy.relative_error = std::max(accuracy.relative_error, result.relative_error);
-    accuracy.error_bound = std::max(accuracy.error_bound, bound);
+    if (!limits.tolerance)
+      accuracy.error_bound = std::max(accuracy.error_bound.value_or(0), limits.error_bound);
     if (result.largest_error > accuracy.largest_error) {
       accuracy.largest_error = result.largest_error;
       accuracy.largest_error_at = position(slot.buffer, result.largest_at);
     }
-    const bool wrong = result.not_a_number > 0 ||
-                       exceeds(bound, result.relative_error, result.largest_error, result.reference_rms);
-    if (wrong && !verification.finding) verification.finding = describe_error(slot, result, bound);
+    if ((errs(result, limits) || result.not_a_number > 0) && !verification.finding)
+      verification.finding = describe_error(slot, result, limits);
   }
   return verification;
+}
+
+void ProblemBuffers::store(const OutputFile& file) {
+  store_output(gpu_, request_.workload.buffer(file.buffer), addresses_.at(file.buffer), file.path,
+               file.offset);
 }
 
 std::vector<std::uint64_t> ProblemBuffers::output_checksums() {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -62,14 +63,25 @@ class ProblemBuffers {
   bool queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally);
   /// Waits, and adds what was queued to the tallies.
   void settle_checks();
-  /// Outputs against the reference.
+  /// Outputs against the reference; right where there is none.
   Verification verify(double tolerance_factor);
+  /// Writes what an output holds to a file.
+  void store(const OutputFile& file);
   /// Of each output's bits, in the buffers' order.
   std::vector<std::uint64_t> output_checksums();
   /// Guard bands, padding, inputs and the reference itself: has anything been written that must not be?
   std::optional<Finding> check_surroundings();
   /// Fills everything again after a kernel damaged it.
   void rebuild();
+  /// The same without the reference.
+  void refill();
+
+  /// Takes what `reach` gives for the reference, now and whenever it must be made again.
+  void use_consensus(std::function<std::map<std::string, DeviceBuffer>()> reach);
+  /// Copies of the outputs that are compared: of FP64 numbers, or of integers of their own type.
+  std::map<std::string, DeviceBuffer> widened_outputs();
+  /// Whether the outputs are numbers, and differ from such copies by no more than both may err.
+  bool agree_with(const std::map<std::string, DeviceBuffer>& others);
 
  private:
   /// Further copies of one buffer, each followed by a guard band.
@@ -102,13 +114,14 @@ class ProblemBuffers {
   void fill_outputs(const CopyRange& copies, std::uint32_t word);
   /// Where the copies of a slot lie: the buffer itself, and the others.
   std::array<BufferCopies, 2> places(std::size_t slot, const CopyRange& copies) const;
-  double bound_of(const Slot& slot, double tolerance_factor) const;
+  ErrorLimits limits_of(const Slot& slot, double tolerance_factor, double reference_rms) const;
   void drop_copies();
   void fill();
   void compute_references();
   bool references_are_intact();
   std::optional<Finding> check_padding(const Slot& slot, DeviceAddress data);
-  Finding describe_error(const Slot& slot, const ComparisonResult& result, double bound) const;
+  ComparisonResult compare(const Slot& slot, DeviceAddress reference) const;
+  Finding describe_error(const Slot& slot, const ComparisonResult& result, const ErrorLimits& limits) const;
 
   Gpu& gpu_;
   DeviceKernels& kernels_;
@@ -119,10 +132,12 @@ class ProblemBuffers {
   std::size_t guard_bytes_;
   std::vector<Slot> slots_;
   std::map<std::string, DeviceAddress> addresses_;
+  std::function<std::map<std::string, DeviceBuffer>()> consensus_;  ///< where one makes the reference
   std::map<std::string, DeviceBuffer> references_;
   std::map<std::string, std::uint64_t> reference_checksums_;
   std::map<std::string, double> reference_rms_;  ///< known once something was verified
   std::vector<std::size_t> outputs_;             ///< slots
+  std::vector<std::size_t> compared_;            ///< those of the outputs that have a reference
   std::optional<CheckQueue> checks_;             ///< always, once the outputs are known
 };
 

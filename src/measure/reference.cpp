@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+
+#include "measure/array_files.h"
 
 namespace tiletune {
 
@@ -25,8 +28,6 @@ Value named_or(const Pairs& pairs, const char* name, Value fallback) {
   const auto found = find_named(pairs, name);
   return found == pairs.end() ? fallback : found->second;
 }
-
-bool is_floating(ElementType type) { return type != ElementType::i32 && type != ElementType::u32; }
 
 BlasType blas_type(ElementType type) {
   switch (type) {
@@ -84,28 +85,41 @@ void run_gemm(DeviceKernels& kernels, Blas* blas, const PrepareRequest& request,
   if (blas != nullptr) {
     blas->gemm(gemm);
   } else {
-    kernels.gemm_f64(gemm);
+    const auto bytes = [](std::int64_t elements) {
+      return static_cast<DeviceAddress>(elements) * sizeof(double);
+    };
+    for (std::int64_t i = 0; i < gemm.batch; ++i) {
+      kernels.gemm_f64(gemm);
+      gemm.a_address += bytes(gemm.m * gemm.k);
+      gemm.b_address += bytes(gemm.k * gemm.n);
+      gemm.c_address += bytes(gemm.m * gemm.n);
+    }
   }
 }
 
 void run_reference_kernel(Gpu& gpu, const PrepareRequest& request, const Addresses& wide) {
   if (!request.reference)
     throw GpuError("the problem has neither a reference kernel nor a library that computes it");
-  const Kernel kernel(request.reference->cubin, request.reference->symbol);
-  const ArgumentPack pack(request.reference->arguments, wide);
-  gpu.launch(kernel, request.reference->shape, pack.pointers());
+  const Kernel kernel(request.reference->cubin, request.reference->call.symbol);
+  const ArgumentPack pack(request.reference->call.arguments, wide);
+  gpu.launch(kernel, request.reference->call.shape, pack.pointers());
   gpu.synchronize();
 }
 
 }  // namespace
 
 bool has_blas_types(const PrepareRequest& request) {
+  using enum ElementType;
+  constexpr std::array kTypes{f16, bf16, f32, f64};
   return std::all_of(request.workload.buffers.begin(), request.workload.buffers.end(),
-                     [](const auto& buffer) { return is_floating(buffer.type); });
+                     [&](const auto& buffer) {
+                       return std::find(kTypes.begin(), kTypes.end(), buffer.type) != kTypes.end();
+                     });
 }
 
 BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
   BlasGemm gemm;
+  gemm.batch = named_or(request.dimensions, "batch", 1);
   gemm.m = named(request.dimensions, "M");
   gemm.n = named(request.dimensions, "N");
   gemm.k = named(request.dimensions, "K");
@@ -126,6 +140,10 @@ BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
 
 Buffers compute_reference(Gpu& gpu, DeviceKernels& kernels, Blas* blas, const PrepareRequest& request,
                           const Addresses& addresses) {
+  Buffers expected;
+  for (const auto& buffer : request.workload.buffers)
+    if (buffer.expected) expected.emplace(buffer.name, load_expected(gpu, buffer));
+  if (!expected.empty()) return expected;
   Buffers copies = widened_copies(gpu, kernels, request, addresses);
   if (request.reference_library) {
     run_gemm(kernels, blas, request, addresses_of(copies));
@@ -135,17 +153,8 @@ Buffers compute_reference(Gpu& gpu, DeviceKernels& kernels, Blas* blas, const Pr
   gpu.synchronize();
   Buffers outputs;
   for (const auto& buffer : request.workload.buffers) {
-    if (buffer.role == BufferRole::in) continue;
-    DeviceBuffer& result = copies.at(buffer.name);
-    if (is_floating(buffer.type)) {
-      outputs.emplace(buffer.name, std::move(result));
-      continue;
-    }
-    DeviceBuffer wide(static_cast<std::size_t>(buffer.elements) * sizeof(double));
-    kernels.widen(buffer.type, result.address(), wide.address(), static_cast<std::uint64_t>(buffer.elements));
-    outputs.emplace(buffer.name, std::move(wide));
+    if (buffer.role != BufferRole::in) outputs.emplace(buffer.name, std::move(copies.at(buffer.name)));
   }
-  gpu.synchronize();
   return outputs;
 }
 

@@ -200,6 +200,23 @@ std::vector<Shot> Timer::singles(const Subject& subject, CachePolicy cache, doub
   return in_series(part, count, launches_before ? 2 * estimate_us : estimate_us, 1);
 }
 
+std::vector<double> Timer::parts_us(const Subject& subject, const std::vector<std::function<void()>>& parts,
+                                    const std::function<void()>& reset, CachePolicy cache,
+                                    double estimate_us) {
+  std::vector<double> times;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Part part;
+    part.prepare = [&] {
+      reset();
+      bring_cache_to(cache, subject, {});
+      for (std::size_t before = 0; before < i; ++before) parts[before]();
+    };
+    part.timed = parts[i];
+    times.push_back(median(times_of(in_series(part, kIsolatedSamples, estimate_us, 1))));
+  }
+  return times;
+}
+
 Batch Timer::record(const Subject& subject, std::size_t copies, int launches) {
   Batch batch;
   batch.launches = launches;

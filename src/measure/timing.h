@@ -59,6 +59,10 @@ class Timer {
   /// `count` samples of single launches. A kernel that takes `estimate_us` is queued so few times at once
   /// that signs of life keep coming.
   std::vector<Shot> singles(const Subject& subject, CachePolicy cache, double estimate_us, int count);
+  /// Medians of single launches of each part of a subject's launch, behind the parts before it, to which
+  /// `reset` gives what they find in memory of the subject's own.
+  std::vector<double> parts_us(const Subject& subject, const std::vector<std::function<void()>>& parts,
+                               const std::function<void()>& reset, CachePolicy cache, double estimate_us);
   /// A launch on each copy of the subject's buffers; kBatch launches of one without buffers.
   Batch record_batch(const Subject& subject);
   /// kBatch launches on the first copy, which are not to be timed one by one.

@@ -16,9 +16,9 @@ class Verifier {
   Verifier(Gpu& gpu, ProblemBuffers& buffers, Timer& timer) : gpu_(gpu), buffers_(buffers), timer_(timer) {}
 
   struct Verdict {
-    double launch_us = 0;  ///< a crude time of the launch
-    Accuracy accuracy;
-    std::optional<Finding> finding;  ///< none: correct
+    double launch_us = 0;              ///< a crude time of the launch
+    std::optional<Accuracy> accuracy;  ///< where the outputs were compared
+    std::optional<Finding> finding;    ///< none: correct
   };
   /// What is verified, and the memory it has for itself, if any.
   struct Launch {

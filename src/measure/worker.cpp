@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "measure/baselines.h"
 #include "measure/calibration.h"
 #include "measure/confined_worker.h"
+#include "measure/consensus.h"
 #include "measure/device_kernels.h"
 #include "measure/finals.h"
 #include "measure/measure_kernel.h"
@@ -34,9 +36,10 @@ constexpr int kContextRuined = 1;
 /// Everything a worker holds while it serves.
 class Service {
  public:
-  Service(WorkerChannel& channel, int device_index, bool must_be_confined)
+  Service(WorkerChannel& channel, int device_index, bool must_be_confined, WorkerReach reach)
       : channel_(channel),
         must_be_confined_(must_be_confined),
+        reach_(std::move(reach)),
         gpu_(device_index),
         nvml_(gpu_.facts().uuid) {}
 
@@ -79,14 +82,24 @@ class Service {
   void run_finals(const Json& message) {
     const auto request = from_json<FinalsRequest>(message);
     if (!buffers_) throw ProtocolError("asked for finals before anything was prepared");
-    const auto turn = [this](std::uint64_t ticket) {
-      channel_.send(to_json(Alive{ticket}));
-      last_beat_ = Clock::now();
-    };
-    answer(to_json(tiletune::run_finals(gpu_, *buffers_, *timer_, nvml_, request, baselines_, turn)));
+    answer(to_json(tiletune::run_finals(gpu_, *buffers_, *timer_, nvml_, request, baselines_, turn())));
   }
 
  private:
+  /// Tells the parent whose turn it is.
+  std::function<void(std::uint64_t ticket)> turn() {
+    return [this](std::uint64_t ticket) {
+      channel_.send(to_json(Alive{ticket}));
+      last_beat_ = Clock::now();
+    };
+  }
+
+  std::map<std::string, DeviceBuffer> consensus() {
+    auto outputs = reach_consensus(gpu_, *buffers_, turn());
+    turn()(0);
+    return outputs;
+  }
+
   Prepared prepared(const PrepareRequest& request) {
     buffers_.reset();
     baselines_.clear();
@@ -100,6 +113,7 @@ class Service {
     const std::string no_blas = open(blas_);
     buffers_ = std::make_unique<ProblemBuffers>(gpu_, *kernels_, blas_.get(), request);
     beat();
+    if (!request.candidates.empty()) buffers_->use_consensus([this] { return consensus(); });
     if (request.baseline != Baseline::none && request.baselines) {
       if (!blas_ || !has_blas_types(request))
         prepared.note = "no baseline: " + (blas_ ? "cuBLAS has no such element types" : no_blas);
@@ -116,7 +130,9 @@ class Service {
   }
 
   void add_baselines(Prepared& prepared) {
-    const bool wants_lt = buffers_->request().baseline == Baseline::lt;
+    // cuBLASLt is asked for single products only.
+    const PrepareRequest& request = buffers_->request();
+    const bool wants_lt = request.baseline == Baseline::lt && request.baselines == LibraryOperation::gemm;
     const std::string no_lt = wants_lt ? open(blas_lt_) : "";
     Baselines baselines =
         measure_baselines(gpu_, *buffers_, *timer_, *blas_, wants_lt ? blas_lt_.get() : nullptr);
@@ -142,9 +158,9 @@ class Service {
     }
   }
 
-  /// Libraries and the harness's own kernels are loaded with the first preparation.
+  /// Once libraries are loaded. Kernels of the harness for further element types come through the cache.
   void confine() {
-    if (!is_confined_) confine_gpu_worker(must_be_confined_);
+    if (!is_confined_) confine_gpu_worker(must_be_confined_, reach_);
     is_confined_ = true;
   }
 
@@ -174,6 +190,7 @@ class Service {
 
   WorkerChannel& channel_;
   bool must_be_confined_;
+  WorkerReach reach_;
   Gpu gpu_;
   Nvml nvml_;
   std::optional<DeviceKernels> kernels_;
@@ -204,7 +221,7 @@ void serve(WorkerChannel& channel, Service& service) {
 
 }  // namespace
 
-int run_gpu_worker(int device_index, bool must_be_confined) {
+int run_gpu_worker(int device_index, bool must_be_confined, const WorkerReach& reach) {
   die_with_parent();
   // A crash takes what is buffered with it.
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
@@ -212,7 +229,7 @@ int run_gpu_worker(int device_index, bool must_be_confined) {
   try {
     std::unique_ptr<Service> service;
     try {
-      service = std::make_unique<Service>(channel, device_index, must_be_confined);
+      service = std::make_unique<Service>(channel, device_index, must_be_confined, reach);
     } catch (const NoGpu& error) {
       channel.send({{"type", "no_gpu"}, {"reason", error.what()}});
       return 0;

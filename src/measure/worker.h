@@ -1,10 +1,19 @@
 #pragma once
 
+#include <filesystem>
+#include <set>
+
 namespace tiletune {
+
+/// Files and folders that a confined GPU worker needs besides the system's.
+struct WorkerReach {
+  std::set<std::filesystem::path> readable;
+  std::set<std::filesystem::path> writable;
+};
 
 /// The body of the hidden `gpu-worker` subcommand: holds one GPU, prepares problems and measures
 /// configurations as the parent asks over the channel. With `must_be_confined` it ends where the system
-/// cannot confine it. Returns the exit code.
-int run_gpu_worker(int device_index, bool must_be_confined);
+/// cannot confine it; what lies in `reach` stays within its reach. Returns the exit code.
+int run_gpu_worker(int device_index, bool must_be_confined, const WorkerReach& reach);
 
 }  // namespace tiletune

@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Names = std::initializer_list<const char*>;
 
-constexpr Names kRoofline{"arithmetic_intensity", "bound", "percent_of_ceiling"};
+constexpr Names kRoofline{"arithmetic_intensity", "bound", "percent_of_ceiling", "percent_of_copy"};
 constexpr Names kErrors{"relative_error", "error_bound", "largest_error", "largest_error_at",
                         "baseline_error"};
 
@@ -99,7 +99,7 @@ Json entry_of(const RankingGroup& group, const Database& database, const std::ve
   if (!banner.empty()) entry["note"] = banner;
   add_columns(entry, trial,
               {"template", "parameters", "derived", "kernel_expression", "compile_options", "launch",
-               "size_conditions", "warnings"});
+               "launch_shares", "size_conditions", "warnings"});
   entry["resources"] = section(
       trial, {"registers", "spill_bytes", "stack_bytes", "static_shared_bytes", "dynamic_shared_bytes"});
   entry["occupancy"] = section(trial, {"occupancy", "occupancy_limiter", "blocks_per_multiprocessor",

@@ -9,6 +9,7 @@
 #include "output/comparison_data.h"
 #include "output/comparison_lines.h"
 #include "output/display.h"
+#include "output/group_table.h"
 #include "output/rankings.h"
 #include "output/varying_parameters.h"
 
@@ -79,16 +80,19 @@ std::string interval_of(const Trial& trial) {
 
 TextTable time_table(const std::vector<ChosenConfiguration>& chosen, const Comparison& comparison,
                      const ComparedProblem& problem, SideNames names) {
+  Throughput throughput;
+  for (const ChosenConfiguration& one : chosen) throughput.add(one.trial);
+  const std::string rate = throughput.column();
   TextTable table;
   for (const char* header : {"best of", "source"}) table.add_column(header, Align::left);
-  for (const char* header : {"time_us", "ci_us", "tflops", "tied_with", "ran", "failed"})
+  for (const char* header : {"time_us", "ci_us", rate.c_str(), "tied_with", "ran", "failed"})
     table.add_column(header, Align::right);
   for (const ChosenConfiguration& one : chosen) {
     if (!one.side) continue;
     const SideOfProblem& side = problem.sides[*one.side];
     table.add_row({row_label(one, comparison, names), std::string(name(side.source)),
                    three_digits(one.portability->on[*one.side].time_us), interval_of(one.trial),
-                   human_cell(one.trial, "tflops"), std::to_string(side.tied), std::to_string(side.ran),
+                   human_cell(one.trial, rate), std::to_string(side.tied), std::to_string(side.ran),
                    std::to_string(side.failed)});
   }
   return table;

@@ -30,9 +30,13 @@ std::string pair_line(const Comparison& comparison, const PairOfSides& pair) {
   if (pair.common == 0) return fmt::format("{}: no configuration ran on both", sides);
   const std::string spearman = pair.spearman ? fmt::format("Spearman {:.3f} over", *pair.spearman)
                                              : std::string("no rank correlation in");
-  return fmt::format("{}: {} {} common configuration{}; of the fastest 1% on each ({}) {} the same", sides,
-                     spearman, pair.common, pair.common == 1 ? "" : "s", pair.top,
-                     pair.top_shared == 1 ? "1 is" : fmt::format("{:.4g} are", pair.top_shared));
+  std::string text = fmt::format("{}: {} {} common configuration{}", sides, spearman, pair.common,
+                                 pair.common == 1 ? "" : "s");
+  // Of a few configurations one percent says nothing.
+  constexpr std::size_t kFewestInTop = 5;
+  if (pair.top < kFewestInTop) return text;
+  return text + fmt::format("; of the fastest 1% on each ({}) {} the same", pair.top,
+                            pair.top_shared == 1 ? "1 is" : fmt::format("{:.4g} are", pair.top_shared));
 }
 
 std::string listed(const std::set<std::string>& names) {

@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "output/failures.h"
 #include "output/table.h"
 #include "rank/ranking.h"
 #include "store/database.h"
@@ -41,23 +43,28 @@ struct RankingView {
   std::string sort_by;               ///< a column, or "-" and a column: descending; empty: rank
   std::vector<std::string> columns;  ///< of the database, or rank, tied; empty: the standard ones
   TextStyle style;
+  /// Of a sweep: what did not run, which JSON has as "failures".
+  std::optional<std::vector<FailureKind>> failures = {};
 };
 
 /// Writes rankings in one of the formats. The table format: a headed table per group, with the standard
 /// columns rank, template, parameters, registers, occupancy and limiter, median_us with interval, tflops,
 /// percent_of_baseline, percent_of_ceiling and bound (percent_of_peak where no ceiling was measured),
-/// sustained_tflops and sustained_power_w where there are any; a banner when the source is not `measured`;
-/// under the standard columns what is known of the finals, ties, discarded samples and the method's floor.
-/// JSON is one object {"tiletune": version, "groups": [{gpu, problem, source, conditions, total_rows, those
-/// facts, rows}]}; CSV one table of all groups, led by what makes rows comparable. Throws UserError for
-/// unknown columns before anything is written. Strings that are not UTF-8 are repaired. The rows shown are
-/// read from the database they were ranked from, one at a time.
+/// sustained_tflops and sustained_power_w; of rows that device memory bounds, gbs and percent_of_copy in
+/// place of tflops, percent_of_ceiling and bound; without columns that are empty in all rows shown; a banner
+/// when the source is not `measured`; under the standard columns what is known of the finals, ties, discarded
+/// samples and the method's floor. JSON is one object {"tiletune": version, "failures" of a sweep, "groups":
+/// [{gpu, problem, source,
+/// conditions, total_rows, those facts, rows}]}; CSV one table of all groups, led by what makes rows
+/// comparable. Throws UserError for unknown columns before anything is written. Strings that are not UTF-8
+/// are repaired. The rows shown are read from the database they were ranked from, one at a time.
 void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
                     Format format, const RankingView& view);
 /// The standard columns of a ladder: template, parameters, time, tflops, both speed-ups (ratios),
 /// percent_of_baseline.
 void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
-                   Format format, const TextStyle& style);
+                   Format format, const TextStyle& style,
+                   const std::optional<std::vector<FailureKind>>& failures = {});
 
 /// The best kernel of each problem, a line each: template, parameters, time, tflops, the fastest baseline
 /// with its time, percent_of_baseline, with how many others it is tied, and the noise floor of its finals;
@@ -67,7 +74,7 @@ void write_winners(std::ostream& out, const std::vector<RankingGroup>& groups, c
                    Format format, const TextStyle& style);
 
 /// Chosen columns of rows that need not have run, in order of insertion, at most `limit` (0: all). Tables
-/// leave out numbers that no row shown has; JSON has all columns.
+/// leave out columns that no row shown has a value for; JSON has all columns.
 void write_trials(std::ostream& out, const Database& database, const TrialFilter& filter, Format format,
                   const std::vector<std::string>& columns, std::size_t limit, const TextStyle& style);
 

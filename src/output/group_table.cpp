@@ -18,15 +18,15 @@ namespace {
 /// What the rows shown have, which decides the columns.
 struct Shown {
   VaryingParameters parameters;
+  Throughput throughput;
   bool tied = false;
   bool ceiling = false;
-  bool sustained = false;
 
   void add(const RankedTrial& row) {
     parameters.add(row.trial);
+    throughput.add(row.trial);
     tied = tied || row.tied;
     ceiling = ceiling || row.trial.percent_of_ceiling.has_value();
-    sustained = sustained || row.trial.sustained_us.has_value();
   }
 };
 
@@ -63,11 +63,14 @@ std::vector<StandardColumn> standard_columns(const Shown& shown, Source source) 
   columns.push_back({time_column(source), Align::right,
                      [](const RankedTrial& row) { return three_digits(*ranking_time_us(row.trial)); }});
   if (source != Source::predicted) columns.push_back(field_column("ci_us"));
-  columns.push_back(field_column("tflops"));
+  columns.push_back(field_column(shown.throughput.column()));
   columns.push_back(field_column("percent_of_baseline"));
-  columns.push_back(field_column(shown.ceiling ? "percent_of_ceiling" : "percent_of_peak"));
-  if (shown.ceiling) columns.push_back(field_column("bound", Align::left));
-  if (!shown.sustained) return columns;
+  if (shown.throughput.is_of_memory()) {
+    columns.push_back(field_column("percent_of_copy"));
+  } else {
+    columns.push_back(field_column(shown.ceiling ? "percent_of_ceiling" : "percent_of_peak"));
+    if (shown.ceiling) columns.push_back(field_column("bound", Align::left));
+  }
   columns.push_back(field_column("sustained_tflops"));
   columns.push_back(field_column("sustained_power_w"));
   return columns;
@@ -78,6 +81,11 @@ void emphasise(TextTable& table, const RankedTrial& row) {
 }
 
 }  // namespace
+
+void Throughput::add(const Trial& trial) {
+  of_memory_ = of_memory_ || (trial.bound == "memory" && trial.gbs);
+  of_arithmetic_ = of_arithmetic_ || trial.bound == "compute";
+}
 
 GroupTable standard_table(const Database& database, const std::vector<RankedRow>& rows, Source source) {
   Shown shown;
@@ -94,12 +102,13 @@ GroupTable standard_table(const Database& database, const std::vector<RankedRow>
     group.table.add_row(std::move(cells));
     emphasise(group.table, row);
   }
+  group.table.hide_empty_columns();
   group.legend = shown.parameters.legend();
   return group;
 }
 
 std::span<const std::string_view> dropped_columns() {
-  static constexpr std::array<std::string_view, 16> kNames{"limiter",
+  static constexpr std::array<std::string_view, 18> kNames{"limiter",
                                                            "bound",
                                                            "occupancy",
                                                            "registers",
@@ -107,6 +116,7 @@ std::span<const std::string_view> dropped_columns() {
                                                            "sustained_tflops",
                                                            "percent_of_peak",
                                                            "percent_of_ceiling",
+                                                           "percent_of_copy",
                                                            "noise_floor_percent",
                                                            "baseline_us",
                                                            "baseline",
@@ -114,6 +124,7 @@ std::span<const std::string_view> dropped_columns() {
                                                            "speedup_over_first",
                                                            "ci_us",
                                                            "tflops",
+                                                           "gbs",
                                                            "percent_of_baseline"};
   return kNames;
 }

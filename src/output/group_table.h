@@ -16,8 +16,21 @@ struct GroupTable {
   std::vector<std::string> legend;
 };
 
-/// The standard columns; those that only some groups have (measured ceilings, sustained runs) where a row has
-/// a value.
+/// Which rate says how good rows are: that of device memory where it bounds them all, else that of
+/// arithmetic.
+class Throughput {
+ public:
+  void add(const Trial& trial);
+  bool is_of_memory() const { return of_memory_ && !of_arithmetic_; }
+  /// gbs or tflops.
+  std::string column() const { return is_of_memory() ? "gbs" : "tflops"; }
+
+ private:
+  bool of_memory_ = false;
+  bool of_arithmetic_ = false;
+};
+
+/// The standard columns in which some row has a value.
 GroupTable standard_table(const Database& database, const std::vector<RankedRow>& rows, Source source);
 
 /// The columns that rankings leave out where a terminal is too narrow, the first one first.

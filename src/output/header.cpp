@@ -190,6 +190,14 @@ std::string entry_text(const Trial& trial, std::size_t number, const SizeConditi
                             conditions.function.empty() ? "nullptr" : "detail::" + conditions.function);
 }
 
+/// An entry has one grid and one block.
+void refuse_several_launches(const Trial& trial) {
+  if (!object_in(trial.launch).contains("launches")) return;
+  throw UserError(fmt::format("the best of {} at {} launches several kernels, and the header describes one",
+                              trial.template_name, trial.problem),
+                  "Export it as JSON, which has all of them, or leave it out with --template or --problem.");
+}
+
 /// The content with its guard and namespaces, which carry its hash: two headers in one program would
 /// otherwise define the same things differently, of which linkers keep either without a word.
 std::string in_frame(const std::string& content, const std::string& name_space) {
@@ -246,6 +254,7 @@ std::string best_as_header(const std::vector<RankingGroup>& groups, const Databa
     const std::vector<RankedRow> leaders = leaders_of(group);
     if (leaders.empty()) continue;
     const Trial trial = database.row(leaders.front().id);
+    refuse_several_launches(trial);
     parameters += parameters_definition(object_in(trial.parameters), number);
     entries += entry_text(trial, number++, checks.add(trial));
   }

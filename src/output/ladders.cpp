@@ -20,22 +20,26 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 TextTable ladder_table(const Ladder& ladder, const Database& database) {
+  std::vector<Trial> rungs;
+  Throughput throughput;
+  for (const LadderRung& rung : ladder.rungs) throughput.add(rungs.emplace_back(database.row(rung.id)));
   TextTable table;
   table.add_column("template", Align::left);
   table.add_column("parameters", Align::left);
   for (const std::string& name :
-       {time_column(ladder.source), std::string("tflops"), std::string("speedup_over_first"),
+       {time_column(ladder.source), throughput.column(), std::string("speedup_over_first"),
         std::string("speedup_over_previous"), std::string("percent_of_baseline")}) {
     table.add_column(name, Align::right, drop_order(name));
   }
-  for (const LadderRung& rung : ladder.rungs) {
-    const Trial trial = database.row(rung.id);
-    const bool baseline = trial.kind == "baseline";
+  for (std::size_t i = 0; i < rungs.size(); ++i) {
+    const Trial& trial = rungs[i];
+    const LadderRung& rung = ladder.rungs[i];
     table.add_row({trial.template_name, parameters_text(trial), three_digits(*ranking_time_us(trial)),
-                   human_cell(trial, "tflops"), three_digits(rung.speedup_over_first),
+                   human_cell(trial, throughput.column()), three_digits(rung.speedup_over_first),
                    three_digits(rung.speedup_over_previous), human_cell(trial, "percent_of_baseline")});
-    if (baseline) table.emphasise_last_row();
+    if (trial.kind == "baseline") table.emphasise_last_row();
   }
+  table.hide_empty_columns();
   return table;
 }
 
@@ -50,8 +54,11 @@ void write_tables(std::ostream& out, const std::vector<Ladder>& ladders, const D
   }
 }
 
-void write_json(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database) {
-  Json document{{"tiletune", kVersion}, {"ladders", Json::array()}};
+void write_json(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
+                const std::optional<std::vector<FailureKind>>& failures) {
+  Json document{{"tiletune", kVersion}};
+  if (failures) document["failures"] = to_json(*failures, database);
+  document["ladders"] = Json::array();
   for (const Ladder& ladder : ladders) {
     Json rungs = Json::array();
     for (const LadderRung& rung : ladder.rungs) {
@@ -72,8 +79,8 @@ void write_json(std::ostream& out, const std::vector<Ladder>& ladders, const Dat
 void write_csv(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database) {
   const auto leading = comparable_columns();
   std::vector<std::string> names(leading.begin(), leading.end());
-  names.insert(names.end(),
-               {"template", "parameters", "median_us", "predicted_us", "tflops", "percent_of_baseline"});
+  names.insert(names.end(), {"template", "parameters", "median_us", "predicted_us", "tflops", "gbs",
+                             "percent_of_baseline"});
   std::vector<std::string> record = names;
   record.insert(record.end(), {"speedup_over_first", "speedup_over_previous"});
   write_csv_record(out, record);
@@ -92,13 +99,14 @@ void write_csv(std::ostream& out, const std::vector<Ladder>& ladders, const Data
 }  // namespace
 
 void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
-                   Format format, const TextStyle& style) {
+                   Format format, const TextStyle& style,
+                   const std::optional<std::vector<FailureKind>>& failures) {
   switch (format) {
     case Format::table:
     case Format::markdown:
       return write_tables(out, ladders, database, format == Format::markdown, style);
     case Format::json:
-      return write_json(out, ladders, database);
+      return write_json(out, ladders, database, failures);
     case Format::csv:
       return write_csv(out, ladders, database);
   }

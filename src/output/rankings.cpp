@@ -92,7 +92,10 @@ void write_json(std::ostream& out, const std::vector<RankingGroup>& groups, cons
                 const RankingView& view) {
   const std::vector<Field> fields = view.columns.empty() ? all_fields() : fields_by_name(view.columns);
   const SortOrder order = sort_order(view.sort_by);
-  JsonArrayStream document(out, {{"tiletune", kVersion}, {"groups", Json::array()}}, 2);
+  Json head{{"tiletune", kVersion}};
+  if (view.failures) head["failures"] = to_json(*view.failures, database);
+  head["groups"] = Json::array();
+  JsonArrayStream document(out, head, 2);
   for (const RankingGroup& group : groups) {
     Json envelope{{"gpu", group.gpu},
                   {"problem", group.problem},
@@ -145,7 +148,7 @@ std::string heading(const std::string& problem, const std::string& gpu, Source s
 }
 
 std::string parameters_text(const Trial& trial) {
-  if (trial.kind == "baseline" && trial.parameters.empty()) return "(baseline)";
+  if (trial.kind == "baseline") return "(baseline)";
   return human_cell(trial, "parameters");
 }
 

@@ -79,6 +79,11 @@ std::string waves_text(const ConfigurationReport& report) {
   const auto count = waves(report);
   if (!count) return "";
   const double unused = std::ceil(*count) - *count;
+  const auto resident =
+      static_cast<double>(*report.kernel.blocks_per_multiprocessor * report.multiprocessors);
+  if (*count < 1)
+    return fmt::format("less than one: blocks {:.0f}, of {:.0f} that fit at once on {} multiprocessors",
+                       *count * resident, resident, report.multiprocessors);
   std::string text = fmt::format("{:.2f} of {} multiprocessors", *count, report.multiprocessors);
   if (unused > 0) text += fmt::format("; {:.0f}% of the last one is empty", 100 * unused);
   return text;

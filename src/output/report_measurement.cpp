@@ -147,6 +147,7 @@ ReportSection prediction_section(const Trial& kernel) {
   if (kernel.source != Source::predicted) return section;
   if (const auto time = kernel.predicted_us) section.add("time", three_digits(*time) + " us");
   if (kernel.tflops) section.add("arithmetic", three_digits(*kernel.tflops) + " TFLOP/s");
+  if (kernel.gbs) section.add("memory", three_digits(*kernel.gbs) + " GB/s of compulsory traffic");
   if (kernel.percent_of_peak)
     section.add("share", three_digits(*kernel.percent_of_peak) + "% of the model's FP32 peak");
   return section;
@@ -157,10 +158,7 @@ ReportSection throughput_section(const ConfigurationReport& report) {
   ReportSection section("throughput");
   if (!kernel.median_us || kernel.source == Source::predicted) return section;
   if (kernel.tflops) section.add("arithmetic", three_digits(*kernel.tflops) + " TFLOP/s");
-  constexpr double kBytesPerMicrosecondInGigabytes = 1e-3;
-  section.add("memory",
-              fmt::format("{} GB/s of compulsory traffic",
-                          three_digits(report.bytes / *kernel.median_us * kBytesPerMicrosecondInGigabytes)));
+  if (kernel.gbs) section.add("memory", three_digits(*kernel.gbs) + " GB/s of compulsory traffic");
   if (report.bytes > 0)
     section.add("intensity", three_digits(report.flops / report.bytes) + " operations per byte");
   section.add("bound by", ceiling_text(report));

@@ -58,7 +58,7 @@ std::string markdown_text(std::string_view text) {
 
 void TextTable::add_column(std::string header, Align align, int drop_order) {
   const std::size_t width = display_width(header);
-  columns_.push_back({std::move(header), align, drop_order, width, width});
+  columns_.push_back({std::move(header), align, drop_order, width, width, columns_.empty()});
 }
 
 /// Every row is padded to the widest cell of a column: one long text must not multiply with the rows.
@@ -73,6 +73,7 @@ void TextTable::add_row(std::vector<std::string> cells) {
     column.widest = std::max(column.widest, display_width(cell));
     for (const std::string& word : split(cell, ' '))
       column.longest_word = std::max(column.longest_word, display_width(word));
+    column.has_value = column.has_value || (!cell.empty() && cell != "-");
     row.joined.append(cell).append(1, kEndOfCell);
   }
   row.joined.shrink_to_fit();
@@ -99,12 +100,24 @@ std::size_t TextTable::narrowest(const Column& column) {
   return std::max(column.longest_word, std::min(column.widest, kReadable));
 }
 
-TextTable::Layout TextTable::layout(std::size_t width) const {
-  Layout layout;
+TextTable::Places TextTable::shown() const {
+  Places places;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    layout.columns.push_back(i);
-    layout.widths.push_back(columns_[i].widest);
+    if (!hides_empty_ || columns_[i].has_value) places.push_back(i);
   }
+  return places;
+}
+
+std::vector<std::string> TextTable::headers(const Places& columns) const {
+  std::vector<std::string> headers;
+  headers.reserve(columns.size());
+  for (const std::size_t i : columns) headers.push_back(columns_[i].header);
+  return headers;
+}
+
+TextTable::Layout TextTable::layout(std::size_t width) const {
+  Layout layout{shown(), {}};
+  for (const Column& column : columns_) layout.widths.push_back(column.widest);
   if (this->width() <= width) return layout;
   /// The columns' width, if those of text take `most` at most, or what their words need.
   const auto fit_text = [&](std::size_t most) {
@@ -149,11 +162,9 @@ std::vector<TextTable::Places> TextTable::blocks(const Layout& layout, std::size
 
 std::vector<std::string> TextTable::left_out(std::size_t width) const {
   const Places kept = layout(width).columns;
-  std::vector<std::string> headers;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (std::find(kept.begin(), kept.end(), i) == kept.end()) headers.push_back(columns_[i].header);
-  }
-  return headers;
+  Places others = shown();
+  std::erase_if(others, [&](std::size_t i) { return std::find(kept.begin(), kept.end(), i) != kept.end(); });
+  return headers(others);
 }
 
 std::string TextTable::lines(const std::vector<std::string>& cells, const Places& columns,
@@ -181,29 +192,33 @@ std::string TextTable::lines(const std::vector<std::string>& cells, const Places
 
 void TextTable::write_text(std::ostream& out, const TextStyle& style) const {
   const Layout layout = this->layout(style.width);
-  std::vector<std::string> headers;
-  headers.reserve(columns_.size());
-  for (const Column& column : columns_) headers.push_back(column.header);
+  std::vector<std::string> names;
+  for (const Column& column : columns_) names.push_back(column.header);
   for (const Places& columns : blocks(layout, style.width)) {
-    out << lines(headers, columns, layout.widths, false);
+    out << lines(names, columns, layout.widths, false);
     for (const Row& row : rows_)
       out << lines(row.cells(), columns, layout.widths, row.emphasised && style.colour);
   }
 }
 
 std::size_t TextTable::width() const {
-  std::size_t sum = kGap.size() * (columns_.size() - 1);
-  for (const Column& column : columns_) sum += column.widest;
+  const Places places = shown();
+  std::size_t sum = kGap.size() * (places.size() - 1);
+  for (const std::size_t i : places) sum += columns_[i].widest;
   return sum;
 }
 
 void TextTable::write_markdown(std::ostream& out) const {
-  std::vector<std::string> headers;
-  for (const Column& column : columns_) headers.push_back(column.header);
-  out << markdown_line(headers) << '|';
-  for (const Column& column : columns_) out << (column.align == Align::left ? " --- |" : " ---: |");
+  const Places places = shown();
+  out << markdown_line(headers(places)) << '|';
+  for (const std::size_t i : places) out << (columns_[i].align == Align::left ? " --- |" : " ---: |");
   out << '\n';
-  for (const Row& row : rows_) out << markdown_line(row.cells());
+  for (const Row& row : rows_) {
+    const std::vector<std::string> cells = row.cells();
+    std::vector<std::string> chosen;
+    for (const std::size_t i : places) chosen.push_back(cells[i]);
+    out << markdown_line(chosen);
+  }
 }
 
 std::string TextTable::text(const TextStyle& style) const {

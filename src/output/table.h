@@ -26,6 +26,8 @@ class TextTable {
   /// `drop_order`: where lines are too short for all columns, those leave in this order, 1 first; 0: never.
   void add_column(std::string header, Align align, int drop_order = 0);
   void add_row(std::vector<std::string> cells);
+  /// Leaves out the columns, but the first, in which no row has a value ("-" or nothing is none).
+  void hide_empty_columns() { hides_empty_ = true; }
   /// Emphasised on a terminal with colour (the baseline, the winner).
   void emphasise_last_row();
 
@@ -47,6 +49,7 @@ class TextTable {
     int drop_order;
     std::size_t widest;        ///< cell or header
     std::size_t longest_word;  ///< of those
+    bool has_value = false;    ///< in some row
   };
   /// Kept as one text: there may be a million of them.
   struct Row {
@@ -62,6 +65,8 @@ class TextTable {
     std::vector<std::size_t> widths;
   };
   static std::size_t narrowest(const Column& column);
+  Places shown() const;
+  std::vector<std::string> headers(const Places& columns) const;
   Layout layout(std::size_t width) const;
   std::vector<Places> blocks(const Layout& layout, std::size_t width) const;
   std::string lines(const std::vector<std::string>& cells, const Places& columns,
@@ -69,6 +74,7 @@ class TextTable {
 
   std::vector<Column> columns_;
   std::vector<Row> rows_;
+  bool hides_empty_ = false;
 };
 
 inline constexpr std::string_view kShowAll = "'| less -S' shows all";

@@ -38,21 +38,6 @@ struct TrialList {
   }
 };
 
-/// Without the numbers that no row has.
-std::vector<Field> fields_with_values(const TrialList& list, const std::vector<Field>& fields) {
-  std::vector<bool> has_value(fields.size());
-  for (std::size_t i = 0; i < fields.size(); ++i) has_value[i] = !fields[i].is_number();
-  list.for_each([&](const RankedTrial& row) {
-    for (std::size_t i = 0; i < fields.size(); ++i)
-      has_value[i] = has_value[i] || fields[i].read(row) != Cell();
-  });
-  std::vector<Field> kept;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (has_value[i]) kept.push_back(fields[i]);
-  }
-  return kept;
-}
-
 void write_json(std::ostream& out, const TrialList& list, std::size_t total) {
   JsonArrayStream trials(out, {{"tiletune", kVersion}, {"total_rows", total}, {"trials", Json::array()}}, 2);
   list.for_each([&](const RankedTrial& row) { trials.add(to_json(row.trial)); });
@@ -74,10 +59,10 @@ void write_trials(std::ostream& out, const Database& database, const TrialFilter
   const std::size_t total = count_rows(database, filter);
   if (format == Format::json) return write_json(out, list, total);
   if (format == Format::csv) return write_csv(out, list, fields);
-  const std::vector<Field> shown = fields_with_values(list, fields);
   static constexpr std::array<std::string_view, 3> kDropped{"gpu", "median_us", "problem"};
-  TextTable table = table_of(shown, kDropped);
-  list.for_each([&](const RankedTrial& row) { add_row(table, shown, row); });
+  TextTable table = table_of(fields, kDropped);
+  list.for_each([&](const RankedTrial& row) { add_row(table, fields, row); });
+  table.hide_empty_columns();
   write_table(out, table, format == Format::markdown, {false, style.width});
   if (limit != 0 && limit < total) out << fmt::format("{} not shown\n", counted(total - limit, "more row"));
 }

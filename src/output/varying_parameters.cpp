@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Empty for a baseline, and for text that is not an object.
+/// Empty for text that is not an object.
 Json parsed(const Trial& trial) {
   Json values = parsed_cell(trial.parameters);
   return values.is_object() ? values : Json::object();
@@ -33,6 +33,7 @@ std::string assignment(const std::string& name, const Json& value) {
 }  // namespace
 
 void VaryingParameters::add(const Trial& trial) {
+  if (trial.kind == "baseline") return;
   const Json values = parsed(trial);
   const auto [place, is_first] = alike_.try_emplace(trial.template_name, Alike{values, 0});
   ++place->second.rows;
@@ -40,6 +41,7 @@ void VaryingParameters::add(const Trial& trial) {
 }
 
 std::string VaryingParameters::of(const Trial& trial) const {
+  if (trial.kind == "baseline") return parameters_text(trial);
   const Json values = parsed(trial);
   const Alike& alike = alike_.at(trial.template_name);
   if (alike.rows < 2 || values.empty()) return parameters_text(trial);

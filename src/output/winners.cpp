@@ -65,13 +65,15 @@ std::optional<double> mean_percent_of_baseline(const Winners& winners, std::size
   return std::exp(sum / static_cast<double>(problems));
 }
 
-const std::vector<std::string> kColumns{"tflops", "baseline", "baseline_us", "percent_of_baseline"};
-
 TextTable winners_table(const Winners& winners, const VaryingParameters& parameters) {
+  Throughput throughput;
+  for (const Winner& winner : winners.of_problems) throughput.add(winner.trial);
+  const std::vector<std::string> columns{throughput.column(), "baseline", "baseline_us",
+                                         "percent_of_baseline"};
   TextTable table;
   for (const char* name : {"problem", "template", "parameters"}) table.add_column(name, Align::left);
   table.add_column(time_column(winners.first->source), Align::right);
-  for (const std::string& name : kColumns)
+  for (const std::string& name : columns)
     table.add_column(name, name == "baseline" ? Align::left : Align::right, drop_order(name));
   for (const char* name : {"tied_with", "noise_floor_percent"})
     table.add_column(name, Align::right, drop_order(name));
@@ -79,11 +81,12 @@ TextTable winners_table(const Winners& winners, const VaryingParameters& paramet
     const Trial& trial = winner.trial;
     std::vector<std::string> cells{printable(trial.problem), printable(trial.template_name),
                                    parameters.of(trial), three_digits(*ranking_time_us(trial))};
-    for (const std::string& name : kColumns) cells.push_back(human_cell(trial, name));
+    for (const std::string& name : columns) cells.push_back(human_cell(trial, name));
     cells.push_back(std::to_string(winner.tied.size()));
     cells.push_back(human_cell(trial, "noise_floor_percent"));
     table.add_row(std::move(cells));
   }
+  table.hide_empty_columns();
   return table;
 }
 
@@ -157,9 +160,8 @@ void write_csv(std::ostream& out, const std::vector<Winners>& all) {
   const auto leading = comparable_columns();
   std::vector<std::string> names(leading.begin(), leading.end());
   names.insert(names.end(),
-               {"template", "parameters", "median_us", "ci_low_us", "ci_high_us", "predicted_us"});
-  names.insert(names.end(), kColumns.begin(), kColumns.end());
-  names.emplace_back("noise_floor_percent");
+               {"template", "parameters", "median_us", "ci_low_us", "ci_high_us", "predicted_us", "tflops",
+                "gbs", "baseline", "baseline_us", "percent_of_baseline", "noise_floor_percent"});
   std::vector<std::string> record = names;
   record.emplace_back("tied_with");
   write_csv_record(out, record);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 #include "base/text.h"
 #include "space/walk_plan.h"
@@ -136,6 +138,41 @@ Component enumerate_component(const Scope& scope, const std::vector<std::size_t>
       own.push_back(&condition);
   }
   return Walk(scope, parameters, own, limits, stop).run(constraint_count);
+}
+
+Component listed_component(const Scope& scope, const std::vector<std::uint32_t>& listed,
+                           const std::vector<Condition>& conditions, std::size_t constraint_count,
+                           const Stop& stop) {
+  std::vector<std::size_t> parameters(scope.parameters().size());
+  std::iota(parameters.begin(), parameters.end(), std::size_t{0});
+  Component component{parameters, PackedRows(value_counts(scope, parameters)),
+                      std::vector<double>(constraint_count, 0)};
+  std::vector<Scalar> slots = scope.initial_slots();
+  const std::vector<const Program*> definitions = scope.definitions();
+  const Bindings bindings{slots, definitions};
+  std::size_t work = 0;
+  for (std::size_t at = 0; at < listed.size(); at += parameters.size()) {
+    const auto row = std::span(listed).subspan(at, parameters.size());
+    for (const std::size_t parameter : parameters)
+      slots[scope.first_parameter() + parameter] =
+          to_scalar(scope.parameters()[parameter].values[row[parameter]]);
+    for (std::size_t derived = 0; derived < scope.derived().size(); ++derived)
+      slots[scope.first_derived() + derived] = unset_scalar();
+    const auto broken = std::find_if(conditions.begin(), conditions.end(), [&](const Condition& condition) {
+      work += condition.program.instructions();
+      return !is_true(evaluate(condition.program, bindings));
+    });
+    if (broken == conditions.end()) {
+      component.rows.push_back(row);
+    } else {
+      ++component.removed[broken->constraint];
+    }
+    if (++work < kWorkPerQuestion) continue;
+    work = 0;
+    if (stop()) throw Stopped();
+  }
+  component.rows.sort();
+  return component;
 }
 
 }  // namespace tiletune::space

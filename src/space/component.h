@@ -34,4 +34,12 @@ Component enumerate_component(const Scope& scope, const std::vector<std::size_t>
                               const std::vector<Condition>& conditions, std::size_t constraint_count,
                               const ComponentLimits& limits = {}, const Stop& stop = never_stop);
 
+/// Tests each of the combinations that `listed` holds, row after row the positions of all parameters' values,
+/// instead of walking through all: a component of all parameters. `removed` counts listed combinations. The
+/// conditions are tested in the order of the list. Throws UserError when one that is reached has no result;
+/// Stopped once `stop` says so.
+Component listed_component(const Scope& scope, const std::vector<std::uint32_t>& listed,
+                           const std::vector<Condition>& conditions, std::size_t constraint_count,
+                           const Stop& stop = never_stop);
+
 }  // namespace tiletune::space

@@ -50,45 +50,57 @@ std::string or_zero(const std::string& text) { return text.empty() ? "0" : text;
 }  // namespace
 
 struct Instantiator::Impl {
+  /// What one launch evaluates.
+  struct LaunchPrograms {
+    std::string kernel;
+    std::vector<Program> template_arguments;
+    ShapePrograms grid;
+    ShapePrograms block;
+    Program dynamic_shared_bytes;
+    ArgumentPrograms arguments;
+
+    LaunchPrograms(const Launch& launch, const Scope& scope)
+        : kernel(launch.kernel),
+          template_arguments(parse_all(launch.template_arguments, scope.symbols())),
+          grid(launch.grid, scope.launch_symbols(), "thread blocks"),
+          block(launch.block, scope.launch_symbols(), "threads"),
+          dynamic_shared_bytes({or_zero(launch.dynamic_shared_bytes.text), launch.dynamic_shared_bytes.where},
+                               scope.launch_symbols()),
+          arguments(launch.arguments, scope.launch_symbols()) {}
+  };
   struct Macro {
     std::string name;
     Program program;
   };
 
-  std::string kernel;
+  std::string compiled_file;  ///< with names of parameters in braces
   std::vector<std::string> compile_options;
   Where where;
   Scope scope;
   std::vector<const Program*> definitions;
-  std::vector<Program> template_arguments;
+  std::vector<LaunchPrograms> launches;
+  std::vector<ConstantCopy> constants;
   std::vector<Macro> macros;
-  ShapePrograms grid;
-  ShapePrograms block;
-  Program dynamic_shared_bytes;
   WorkspacePrograms workspace;
-  ArgumentPrograms arguments;
   std::optional<Program> min_compute_capability;
   SizeConditions size_conditions;
   Workload workload;
-  std::optional<ReferenceInstance> reference;
+  std::optional<KernelLaunch> reference;
 
   Impl(const TemplateSpec& spec, const Problem& problem)
-      : kernel(spec.kernel),
+      : compiled_file(is_compiled(spec.source) ? spec.source.string() : ""),
         compile_options(spec.compile_options),
         where(spec.where),
         scope(spec, problem),
         definitions(scope.definitions()),
-        template_arguments(parse_all(spec.template_arguments, scope.symbols())),
-        grid(spec.launch.grid, scope.launch_symbols(), "thread blocks"),
-        block(spec.launch.block, scope.launch_symbols(), "threads"),
-        dynamic_shared_bytes(
-            {or_zero(spec.launch.dynamic_shared_bytes.text), spec.launch.dynamic_shared_bytes.where},
-            scope.launch_symbols()),
         workspace(spec.workspace, scope.launch_symbols()),
-        arguments(spec.arguments, scope.launch_symbols()),
         size_conditions(spec, problem, scope),
-        workload(make_workload(spec, scope)),
+        workload(make_workload(spec, problem, scope)),
         reference(make_reference(spec, scope)) {
+    check_names(spec, compiled_file, where.at("source"));
+    for (const Launch& launch : spec.launches) launches.emplace_back(launch, scope);
+    for (const ConstantMemory& constant : spec.constants)
+      constants.push_back({constant.symbol, constant.buffer, workload.buffer(constant.buffer).bytes()});
     for (const auto& [name, text] : spec.macros) macros.push_back({name, Program(text, scope.symbols())});
     if (!spec.min_compute_capability.text.empty())
       min_compute_capability.emplace(spec.min_compute_capability, scope.symbols());
@@ -130,20 +142,27 @@ struct Instantiator::Impl {
     return source_text(program, bindings);
   }
 
-  std::string kernel_expression(const Bindings& bindings) const {
-    if (template_arguments.empty()) return kernel;
+  std::string kernel_expression(const LaunchPrograms& launch, const Bindings& bindings) const {
+    if (launch.template_arguments.empty()) return launch.kernel;
     std::vector<std::string> parts;
-    parts.reserve(template_arguments.size());
-    for (const Program& program : template_arguments) parts.push_back(template_argument(program, bindings));
-    return fmt::format("{}<{}>", kernel, join(parts, ", "));
+    parts.reserve(launch.template_arguments.size());
+    for (const Program& program : launch.template_arguments)
+      parts.push_back(template_argument(program, bindings));
+    return fmt::format("{}<{}>", launch.kernel, join(parts, ", "));
   }
 
-  std::int64_t shared_bytes(const Bindings& bindings) const {
-    const std::int64_t bytes = evaluate_integer(dynamic_shared_bytes, bindings);
+  static std::int64_t shared_bytes(const Program& program, const Bindings& bindings) {
+    const std::int64_t bytes = evaluate_integer(program, bindings);
     if (bytes < 0)
-      dynamic_shared_bytes.raise_result(integer_scalar(bytes), "a number of bytes",
-                                        "exclude such configurations by a constraint", bindings);
+      program.raise_result(integer_scalar(bytes), "a number of bytes",
+                           "exclude such configurations by a constraint", bindings);
     return bytes;
+  }
+
+  KernelLaunch evaluate_launch(const LaunchPrograms& launch, const Bindings& bindings) const {
+    return {kernel_expression(launch, bindings), launch.grid.evaluate(bindings),
+            launch.block.evaluate(bindings), shared_bytes(launch.dynamic_shared_bytes, bindings),
+            launch.arguments.evaluate(bindings)};
   }
 };
 
@@ -158,16 +177,15 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
   const Bindings bindings{slots, impl_->definitions};
   Instance instance;
   impl_->add_values(configuration, bindings, instance);
-  instance.kernel_expression = impl_->kernel_expression(bindings);
   for (const auto& [name, program] : impl_->macros)
     instance.defines.push_back(fmt::format("-D{}={}", name, source_text(program, bindings)));
+  instance.compiled_file = path_with(impl_->compiled_file, instance.parameters, impl_->where.at("source"));
   instance.compile_options =
       options_with(impl_->compile_options, instance.parameters, impl_->where.at("compile_options"));
-  instance.grid = impl_->grid.evaluate(bindings);
-  instance.block = impl_->block.evaluate(bindings);
-  instance.dynamic_shared_bytes = impl_->shared_bytes(bindings);
+  for (const Impl::LaunchPrograms& launch : impl_->launches)
+    instance.launches.push_back(impl_->evaluate_launch(launch, bindings));
+  instance.constants = impl_->constants;
   instance.workspace = impl_->workspace.evaluate(bindings);
-  instance.arguments = impl_->arguments.evaluate(bindings);
   if (impl_->min_compute_capability)
     instance.min_compute_capability = compute_capability(*impl_->min_compute_capability, bindings);
   instance.size_conditions = impl_->size_conditions.of(bindings);
@@ -175,6 +193,6 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
 }
 
 const Workload& Instantiator::workload() const { return impl_->workload; }
-const std::optional<ReferenceInstance>& Instantiator::reference() const { return impl_->reference; }
+const std::optional<KernelLaunch>& Instantiator::reference() const { return impl_->reference; }
 
 }  // namespace tiletune

@@ -1,15 +1,18 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fields.h"
 #include "space/space.h"
+#include "spec/npy.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
@@ -53,7 +56,7 @@ struct TensorMapShape {
 struct ArgumentValue {
   Argument::Kind kind = Argument::Kind::buffer;
   std::string name;
-  ScalarType type = ScalarType::i32;
+  ElementType type = ElementType::i32;
   Value value;
   std::optional<TensorMapShape> tensor_map = {};  ///< none of a tensor map: 128 zero bytes
 
@@ -81,18 +84,38 @@ struct SizedWorkspace {
   }
 };
 
+/// One kernel launch of a configuration.
+struct KernelLaunch {
+  std::string kernel_expression;  ///< "sgemm_warptile<128, 64, true>", or the plain name of a macro kernel
+  Dim3 grid;                      ///< thread blocks
+  Dim3 block;                     ///< threads
+  std::int64_t dynamic_shared_bytes = 0;
+  std::vector<ArgumentValue> arguments;
+};
+
+/// A variable in constant memory and the input buffer whose contents it gets before the first launch.
+struct ConstantCopy {
+  std::string symbol;
+  std::string buffer;
+  std::int64_t bytes = 0;
+
+  static constexpr auto fields() {
+    using C = ConstantCopy;
+    return std::tuple{field("symbol", &C::symbol), field("buffer", &C::buffer),
+                      field("bytes", &C::bytes, {.min = 0})};
+  }
+};
+
 /// One configuration for one problem with every expression evaluated.
 struct Instance {
   NamedValues parameters;
   NamedValues derived;
-  std::string kernel_expression;     ///< "sgemm_warptile<128, 64, true>", or the plain name of a macro kernel
-  std::vector<std::string> defines;  ///< "-DBM=128", ...
+  std::string compiled_file;                 ///< "kernels/64x128.cubin"; empty: a source is compiled
+  std::vector<std::string> defines;          ///< "-DBM=128", ...
   std::vector<std::string> compile_options;  ///< the template's, with this configuration's values
-  Dim3 grid;                                 ///< thread blocks
-  Dim3 block;                                ///< threads
-  std::int64_t dynamic_shared_bytes = 0;
+  std::vector<KernelLaunch> launches;        ///< in this order, timed as one
+  std::vector<ConstantCopy> constants;
   std::vector<SizedWorkspace> workspace;
-  std::vector<ArgumentValue> arguments;
   std::optional<ComputeCapability> min_compute_capability;  ///< none: any
   /// What must hold of other sizes to launch this kernel for them; see space/size_conditions.h.
   std::vector<std::optional<std::string>> size_conditions;
@@ -109,14 +132,31 @@ struct Workload {
       return std::tuple{field("columns", &Rows::columns, {.min = 1}), field("pitch", &Rows::pitch)};
     }
   };
+  /// What an input holds.
+  struct Values {
+    Distribution distribution = Distribution::uniform;
+    double a = 0;  ///< the distribution's arguments, in order; 0 where it has none
+    double b = 0;
+
+    bool operator==(const Values&) const = default;
+    static constexpr auto fields() {
+      return std::tuple{field("distribution", &Values::distribution), field("a", &Values::a),
+                        field("b", &Values::b)};
+    }
+  };
   struct SizedBuffer {
     std::string name;
     ElementType type;
     std::int64_t elements;  ///< with all padding
     BufferRole role;
-    std::optional<Rows> rows = {};  ///< none: the buffer is not a matrix
+    std::optional<Rows> rows = {};           ///< none: the buffer is not a matrix
+    std::optional<Values> input = {};        ///< none: what measure/input_values.h says
+    std::optional<ArrayFile> file = {};      ///< an input's values, without padding, instead of that
+    std::optional<ArrayFile> expected = {};  ///< what an output must hold, without padding
+    bool is_compared = true;                 ///< an output with the reference
 
     bool is_padded() const { return rows && rows->pitch > rows->columns && elements > rows->columns; }
+    std::int64_t bytes() const { return elements * static_cast<std::int64_t>(size_bytes(type)); }
     /// Elements that are not padding.
     std::int64_t values() const {
       return is_padded() ? ((elements - rows->columns) / rows->pitch + 1) * rows->columns : elements;
@@ -124,8 +164,10 @@ struct Workload {
 
     static constexpr auto fields() {
       using B = SizedBuffer;
-      return std::tuple{field("name", &B::name), field("type", &B::type), field("elements", &B::elements),
-                        field("role", &B::role), field("rows", &B::rows)};
+      return std::tuple{
+          field("name", &B::name), field("type", &B::type),         field("elements", &B::elements),
+          field("role", &B::role), field("rows", &B::rows),         field("input", &B::input),
+          field("file", &B::file), field("expected", &B::expected), field("is_compared", &B::is_compared)};
     }
     std::string fault() const {
       const bool is_whole = !rows || (rows->pitch >= rows->columns && elements >= rows->columns &&
@@ -134,22 +176,20 @@ struct Workload {
     }
   };
   std::vector<SizedBuffer> buffers;
-  double flops = 0;         ///< of one launch
-  double bytes = 0;         ///< compulsory DRAM traffic
-  double accumulation = 0;  ///< terms that are added up for one element of an output
+  const SizedBuffer& buffer(std::string_view name) const {
+    return *std::find_if(buffers.begin(), buffers.end(),
+                         [&](const SizedBuffer& one) { return one.name == name; });
+  }
+  double flops = 0;                         ///< of one launch
+  double bytes = 0;                         ///< compulsory DRAM traffic
+  double accumulation = 0;                  ///< terms that are added up for one element of an output
+  std::optional<Tolerance> tolerance = {};  ///< of each element; none: the bound is norm-wise
 
   static constexpr auto fields() {
     using W = Workload;
     return std::tuple{field("buffers", &W::buffers), field("flops", &W::flops), field("bytes", &W::bytes),
-                      field("accumulation", &W::accumulation)};
+                      field("accumulation", &W::accumulation), field("tolerance", &W::tolerance)};
   }
-};
-
-/// The launch of an operation's reference kernel.
-struct ReferenceInstance {
-  Dim3 grid;                             ///< thread blocks
-  Dim3 block;                            ///< threads
-  std::vector<ArgumentValue> arguments;  ///< without workspaces and tensor maps
 };
 
 /// Evaluates a template's expressions. All names are checked on construction.
@@ -166,8 +206,9 @@ class Instantiator {
   /// negative or zero launch dimensions and values that do not fit an argument's type.
   Instance instantiate(const Configuration& configuration, int multiprocessors) const;
   const Workload& workload() const;
-  /// None for operations with a library reference. It depends on dimensions and scalars only.
-  const std::optional<ReferenceInstance>& reference() const;
+  /// The launch of the operation's reference kernel, without workspaces and tensor maps; none for operations
+  /// with a library reference. It depends on dimensions and scalars only.
+  const std::optional<KernelLaunch>& reference() const;
 
  private:
   struct Impl;

@@ -20,28 +20,19 @@ std::int64_t dimension(const Program& program, const std::string& unit, const Bi
   return size;
 }
 
-template <class Integer>
-bool fits(std::int64_t value) {
-  return value >= std::int64_t{std::numeric_limits<Integer>::min()} &&
-         value <= std::int64_t{std::numeric_limits<Integer>::max()};
-}
-
-bool fits(ScalarType type, std::int64_t value) {
-  if (type == ScalarType::i32) return fits<std::int32_t>(value);
-  if (type == ScalarType::u32) return fits<std::uint32_t>(value);
-  return true;
-}
-
-Value argument_value(ScalarType type, const Program& program, const Bindings& bindings) {
+Value argument_value(ElementType type, const Program& program, const Bindings& bindings) {
   const std::string wanted = fmt::format("a value of type {}", name(type));
-  if (type == ScalarType::f32 || type == ScalarType::f64) {
+  const auto fits = [range = range_of(type)](double number) {
+    return number >= range.lowest && number <= range.highest;
+  };
+  if (is_floating(type)) {
     const double number = evaluate_number(program, bindings);
-    if (type == ScalarType::f32 && std::abs(number) > double{std::numeric_limits<float>::max()})
-      program.raise_result(number_scalar(number), wanted, "use f64", bindings);
+    if (!fits(number)) program.raise_result(number_scalar(number), wanted, "use a wider type", bindings);
     return number;
   }
   const std::int64_t integer = evaluate_integer(program, bindings);
-  if (!fits(type, integer)) program.raise_result(integer_scalar(integer), wanted, "use i64", bindings);
+  if (!fits(static_cast<double>(integer)))
+    program.raise_result(integer_scalar(integer), wanted, "use a wider type", bindings);
   return integer;
 }
 

@@ -42,24 +42,25 @@ bool has_names(const std::string& option) {
   return std::any_of(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.is_name; });
 }
 
-const Parameter& parameter_of(const TemplateSpec& spec, const std::string& name, std::size_t option) {
+const Parameter& parameter_of(const TemplateSpec& spec, const std::string& name, const std::string& text,
+                              const Where& where) {
   for (const Parameter& each : spec.parameters) {
     if (each.name == name) return each;
   }
   std::vector<std::string> names;
   names.reserve(spec.parameters.size());
   for (const Parameter& each : spec.parameters) names.push_back(each.name);
-  throw UserError(fmt::format("'{}' in the option {} is not a parameter", name, spec.compile_options[option]),
-                  spec.where.at("compile_options").at(option),
+  throw UserError(fmt::format("'{}' in {} is not a parameter", name, text), where,
                   names.empty() ? "write the value itself" : "name one of " + join(names, ", "));
 }
 
-/// The parameters that an option names, each once.
-std::vector<const Parameter*> parameters_in(const TemplateSpec& spec, std::size_t option) {
+/// The parameters that a text names, each once.
+std::vector<const Parameter*> parameters_in(const TemplateSpec& spec, const std::string& text,
+                                            const Where& where) {
   std::vector<const Parameter*> named;
-  for (const Piece& piece : pieces_of(spec.compile_options[option])) {
+  for (const Piece& piece : pieces_of(text)) {
     if (!piece.is_name) continue;
-    const Parameter* const parameter = &parameter_of(spec, piece.text, option);
+    const Parameter* const parameter = &parameter_of(spec, piece.text, text, where);
     if (std::find(named.begin(), named.end(), parameter) == named.end()) named.push_back(parameter);
   }
   return named;
@@ -116,10 +117,18 @@ std::vector<std::string> options_with(const std::vector<std::string>& options, c
   return filled;
 }
 
+std::string path_with(const std::string& path, const NamedValues& parameters, const Where& where) {
+  return filled_option(path, parameters, where);
+}
+
+void check_names(const TemplateSpec& spec, const std::string& text, const Where& where) {
+  parameters_in(spec, text, where);
+}
+
 std::vector<std::string> possible_texts(const TemplateSpec& spec, std::size_t option, const Stop& stop) {
   const std::string& text = spec.compile_options[option];
   const Where where = spec.where.at("compile_options").at(option);
-  const std::vector<const Parameter*> named = parameters_in(spec, option);
+  const std::vector<const Parameter*> named = parameters_in(spec, text, where);
   std::uint64_t count = 1;
   for (const Parameter* parameter : named) {
     count *= parameter->values.size();

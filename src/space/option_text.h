@@ -14,6 +14,12 @@ namespace tiletune {
 std::vector<std::string> options_with(const std::vector<std::string>& options, const NamedValues& parameters,
                                       const Where& where);
 
+/// The same of the path of compiled kernels.
+std::string path_with(const std::string& path, const NamedValues& parameters, const Where& where);
+
+/// Throws UserError for a name in braces that is not a parameter of the template.
+void check_names(const TemplateSpec& spec, const std::string& text, const Where& where);
+
 /// What that option of the template can be, for all combinations of its parameters' values. Throws UserError
 /// for a name in braces that is not a parameter, and when the texts are too many or too long; Stopped once
 /// `stop` says so.

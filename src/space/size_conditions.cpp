@@ -50,9 +50,9 @@ std::string_view spelling(const std::array<Spelled, kCount>& spellings, Op op) {
   return found == spellings.end() ? std::string_view() : found->text;
 }
 
-class Folder {
+class ConstantFolder {
  public:
-  Folder(const Bindings& bindings, const std::vector<std::string>& sizes, std::size_t first_derived)
+  ConstantFolder(const Bindings& bindings, const std::vector<std::string>& sizes, std::size_t first_derived)
       : bindings_(bindings), sizes_(sizes), first_derived_(first_derived) {}
 
   /// Of the next derived value, which depends on sizes or not.
@@ -210,10 +210,12 @@ SizeConditions::SizeConditions(const TemplateSpec& spec, const Problem& problem,
     SyntaxNode node = parse(constraint.require, scope.symbols());
     if (reads_sizes(node)) constraints_.push_back(std::move(node));
   }
-  for (const ExprText& argument : spec.template_arguments) add_fixed(argument, scope.symbols());
   for (const auto& [name, text] : spec.macros) add_fixed(text, scope.symbols());
-  for (const ExprText& threads : spec.launch.block) add_fixed(threads, scope.launch_symbols());
-  add_fixed(spec.launch.dynamic_shared_bytes, scope.launch_symbols());
+  for (const Launch& launch : spec.launches) {
+    for (const ExprText& argument : launch.template_arguments) add_fixed(argument, scope.symbols());
+    for (const ExprText& threads : launch.block) add_fixed(threads, scope.launch_symbols());
+    add_fixed(launch.dynamic_shared_bytes, scope.launch_symbols());
+  }
 }
 
 bool SizeConditions::reads_sizes(const SyntaxNode& node) const {
@@ -236,7 +238,7 @@ void SizeConditions::add_fixed(const ExprText& text, const SymbolTable& symbols)
 std::vector<std::optional<std::string>> SizeConditions::of(const Bindings& bindings) const {
   std::vector<std::optional<std::string>> conditions;
   if (constraints_.empty() && fixed_.empty()) return conditions;
-  Folder folder(bindings, sizes_, scope_.first_derived());
+  ConstantFolder folder(bindings, sizes_, scope_.first_derived());
   for (const std::optional<SyntaxNode>& node : derived_) folder.add_derived(node);
   const auto add = [&](const auto& make) {
     try {

@@ -50,6 +50,11 @@ struct Space::Impl {
     for (const Constraint& constraint : spec.constraints)
       reports.push_back({constraint.require.text, constraint.why, 0});
     const std::vector<Condition> conditions = parse_conditions(spec.constraints, scope);
+    parameters = spec.parameters;
+    if (spec.listed) {
+      take_listed(scope, *spec.listed, conditions, stop);
+      return;
+    }
     const auto connected = connected_components(scope, conditions);
     for (const auto& component : connected) raw_size *= raw_size_of(scope, component);
     if (const Condition* constant = false_constant(scope, conditions)) {
@@ -59,7 +64,17 @@ struct Space::Impl {
     enumerate(scope, connected, conditions, spec.where, stop);
     strides.assign(components.size(), 1);
     for (std::size_t i = components.size(); i-- > 1;) strides[i - 1] = strides[i] * components[i].rows.size();
-    parameters = spec.parameters;
+  }
+
+  /// The raw combinations are those listed.
+  void take_listed(const Scope& scope, const std::vector<std::uint32_t>& listed,
+                   const std::vector<Condition>& conditions, const Stop& stop) {
+    const std::size_t rows = listed.size() / parameters.size();
+    raw_size = static_cast<double>(rows);
+    components.push_back(listed_component(scope, listed, conditions, reports.size(), stop));
+    for (std::size_t i = 0; i < reports.size(); ++i) reports[i].removed_first = components.front().removed[i];
+    size = components.front().rows.size();
+    strides = {1};
   }
 
   /// Nothing is left to test once a component has no valid combination.

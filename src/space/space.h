@@ -43,6 +43,8 @@ struct ConstraintReport {
 /// Index order: lexicographic in the positions of the values within a component, with the parameters in the
 /// template's order; the components in the order of their first parameters, the last one varying fastest. It
 /// does not depend on the order of the walk.
+///
+/// Where a config lists the configurations, these are one component of all parameters.
 class Space {
  public:
   /// Builds the index. Throws UserError for expressions that cannot be parsed or evaluated, and when the
@@ -52,7 +54,7 @@ class Space {
   Space(Space&&) noexcept;
   Space& operator=(Space&&) noexcept;
 
-  double raw_size() const;     ///< product of the parameters' value counts (may exceed 2^64)
+  double raw_size() const;     ///< product of the parameters' value counts (may exceed 2^64), or those listed
   std::uint64_t size() const;  ///< valid configurations
   std::uint64_t rows() const;  ///< valid combinations of connected parameters, which are kept in memory
   /// The i-th valid configuration, i < size().

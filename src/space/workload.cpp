@@ -1,8 +1,14 @@
 #include "space/workload.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "space/launch_shape.h"
+#include "space/option_text.h"
+#include "spec/npy.h"
+#include "spec/paths.h"
 
 namespace tiletune::space {
 namespace {
@@ -32,6 +38,104 @@ BufferRole role_of(const Buffer& buffer, const Scope& scope, const Bindings& bin
                                                                                    : BufferRole::out;
 }
 
+/// No number of a normal distribution that is made here lies farther from its mean.
+constexpr double kFarthestDeviations = 9;
+
+/// Both ends of what a distribution gives, inclusive.
+TypeRange ends_of(const Workload::Values& values, std::int64_t elements) {
+  const auto last = static_cast<double>(std::max<std::int64_t>(elements - 1, 0));
+  switch (values.distribution) {
+    case Distribution::constant:
+      return {values.a, values.a};
+    case Distribution::iota:
+      return {std::min(values.a, values.a + values.b * last), std::max(values.a, values.a + values.b * last)};
+    case Distribution::permutation:
+      return {0, last};
+    case Distribution::offsets:
+      return {std::min(values.a, 0.0), std::max(values.a, 0.0)};
+    case Distribution::randint:
+      return {values.a, values.b - 1};
+    case Distribution::normal:
+      return {values.a - kFarthestDeviations * values.b, values.a + kFarthestDeviations * values.b};
+    default:
+      return {values.a, values.b};
+  }
+}
+
+bool is_whole(double number) { return std::floor(number) == number; }
+
+void check_values(const Workload::Values& values, std::int64_t elements, const Buffer& buffer) {
+  const auto fail = [&](const std::string& what, const std::string& remedy) {
+    throw UserError(fmt::format("the values of '{}' {}", buffer.name, what), buffer.values->where, remedy);
+  };
+  const Distribution distribution = values.distribution;
+  const bool ordered = distribution == Distribution::uniform || distribution == Distribution::randint;
+  if (ordered && !(values.a < values.b))
+    fail(fmt::format("lie between {} and {}, where there are none", values.a, values.b),
+         "Give a lower first number, or another problem.");
+  if (distribution == Distribution::offsets && values.a < 0)
+    fail(fmt::format("ascend from 0 to {}", values.a), "Give a total of 0 or more.");
+  if (distribution == Distribution::normal && values.b < 0)
+    fail(fmt::format("have the standard deviation {}", values.b), "Give one of 0 or more.");
+  const bool integers = distribution == Distribution::randint || !is_floating(buffer.type);
+  if (integers && !(is_whole(values.a) && is_whole(values.b)))
+    fail(fmt::format("are integers, and {} is not one", is_whole(values.a) ? values.b : values.a),
+         "Use // for a division that rounds down.");
+  const TypeRange ends = ends_of(values, elements);
+  const TypeRange range = range_of(buffer.type);
+  constexpr double kMostExact = 0x1p53;
+  const double highest = integers ? std::min(range.highest, kMostExact) : range.highest;
+  const double lowest = integers ? std::max(range.lowest, -kMostExact) : range.lowest;
+  if (ends.lowest < lowest || ends.highest > highest)
+    fail(fmt::format("reach from {} to {}, those of type {} from {} to {}", ends.lowest, ends.highest,
+                     name(buffer.type), lowest, highest),
+         "Use a wider type, or values that fit.");
+}
+
+std::optional<Workload::Values> values_of(const Buffer& buffer, std::int64_t elements, const Scope& scope,
+                                          const Bindings& bindings) {
+  if (!buffer.values || buffer.values->npy) return std::nullopt;
+  std::vector<double> arguments;
+  for (const ExprText& text : buffer.values->arguments)
+    arguments.push_back(evaluate_number(Program(text, scope.constants()), bindings));
+  arguments.resize(2);
+  const Workload::Values values{buffer.values->distribution, arguments[0], arguments[1]};
+  check_values(values, elements, buffer);
+  return values;
+}
+
+std::filesystem::path file_of(const FileName& file, const Problem& problem) {
+  NamedValues sizes;
+  for (const auto& [name, size] : problem.dimensions) sizes.emplace_back(name, Value(size));
+  return resolve_file(file, options_with({file.text}, sizes, file.where).front());
+}
+
+/// Floating-point references may be of more digits than the output.
+std::vector<ElementType> reference_types(ElementType type) {
+  using enum ElementType;
+  if (!is_floating(type)) return {type};
+  if (type == f64) return {f64};
+  if (type == f32) return {f32, f64};
+  return {f32, f64, f16};
+}
+
+void add_files(const Operation& operation, const Problem& problem, Workload& workload) {
+  for (std::size_t i = 0; i < workload.buffers.size(); ++i) {
+    Workload::SizedBuffer& sized = workload.buffers[i];
+    const auto& values = operation.buffers[i].values;
+    if (values && values->npy)
+      sized.file = open_npy(file_of(*values->npy, problem), sized.values(), {sized.type}, values->npy->where);
+  }
+  for (const auto& [name, npy] : operation.expected) {
+    const auto sized = std::find_if(workload.buffers.begin(), workload.buffers.end(),
+                                    [&](const Workload::SizedBuffer& one) { return one.name == name; });
+    sized->is_compared = npy.has_value();
+    if (npy)
+      sized->expected =
+          open_npy(file_of(*npy, problem), sized->values(), reference_types(sized->type), npy->where);
+  }
+}
+
 double amount(const ExprText& text, const Scope& scope, const Bindings& bindings) {
   const Program program(text, scope.constants());
   const double value = evaluate_number(program, bindings);
@@ -41,8 +145,8 @@ double amount(const ExprText& text, const Scope& scope, const Bindings& bindings
 }
 
 std::vector<Argument> reference_arguments(const TemplateSpec& spec) {
-  if (!spec.operation.reference->arguments.empty()) return spec.operation.reference->arguments;
-  std::vector<Argument> arguments = spec.arguments;
+  if (!spec.operation.reference->launch.arguments.empty()) return spec.operation.reference->launch.arguments;
+  std::vector<Argument> arguments = spec.launches.front().arguments;
   for (Argument& argument : arguments) {
     if (argument.kind == Argument::Kind::tensor_map)
       argument = {Argument::Kind::buffer, argument.name, {}, {}};
@@ -65,14 +169,15 @@ std::int64_t evaluate_elements(const Program& program, const Bindings& bindings)
   return elements;
 }
 
-Workload make_workload(const TemplateSpec& spec, const Scope& scope) {
+Workload make_workload(const TemplateSpec& spec, const Problem& problem, const Scope& scope) {
   std::vector<Scalar> slots = scope.initial_slots();
   const Bindings bindings{slots, {}};
   Workload workload;
   for (const Buffer& buffer : spec.operation.buffers) {
     const std::int64_t elements = evaluate_elements(Program(buffer.elements, scope.constants()), bindings);
     workload.buffers.push_back({buffer.name, buffer.type, elements, role_of(buffer, scope, bindings),
-                                rows_of(buffer, scope, bindings)});
+                                rows_of(buffer, scope, bindings),
+                                values_of(buffer, elements, scope, bindings)});
   }
   const Operation& operation = spec.operation;
   workload.flops = amount(operation.flops, scope, bindings);
@@ -80,18 +185,21 @@ Workload make_workload(const TemplateSpec& spec, const Scope& scope) {
   workload.accumulation = operation.accumulation.text.empty()
                               ? flops_per_output(workload) / 2
                               : amount(operation.accumulation, scope, bindings);
+  workload.tolerance = operation.tolerance;
+  add_files(operation, problem, workload);
   return workload;
 }
 
-std::optional<ReferenceInstance> make_reference(const TemplateSpec& spec, const Scope& scope) {
+std::optional<KernelLaunch> make_reference(const TemplateSpec& spec, const Scope& scope) {
   const auto& reference = spec.operation.reference;
   if (!reference) return std::nullopt;
   std::vector<Scalar> slots = scope.initial_slots();
   const Bindings bindings{slots, {}};
   const SymbolTable& symbols = scope.constants();
-  return ReferenceInstance{ShapePrograms(reference->grid, symbols, "thread blocks").evaluate(bindings),
-                           ShapePrograms(reference->block, symbols, "threads").evaluate(bindings),
-                           ArgumentPrograms(reference_arguments(spec), symbols).evaluate(bindings)};
+  const Launch& launch = reference->launch;
+  return KernelLaunch{launch.kernel, ShapePrograms(launch.grid, symbols, "thread blocks").evaluate(bindings),
+                      ShapePrograms(launch.block, symbols, "threads").evaluate(bindings), 0,
+                      ArgumentPrograms(reference_arguments(spec), symbols).evaluate(bindings)};
 }
 
 }  // namespace tiletune::space

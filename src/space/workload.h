@@ -12,8 +12,9 @@ namespace tiletune::space {
 std::int64_t evaluate_elements(const Program& program, const Bindings& bindings);
 
 /// Evaluates what all configurations share; only dimensions and scalars may be used for it. Throws UserError.
-Workload make_workload(const TemplateSpec& spec, const Scope& scope);
+/// Opens the files of inputs and of expected outputs, and checks that they hold what is needed.
+Workload make_workload(const TemplateSpec& spec, const Problem& problem, const Scope& scope);
 /// Its arguments are the template's without those for workspaces, and buffers instead of tensor maps.
-std::optional<ReferenceInstance> make_reference(const TemplateSpec& spec, const Scope& scope);
+std::optional<KernelLaunch> make_reference(const TemplateSpec& spec, const Scope& scope);
 
 }  // namespace tiletune::space

@@ -87,7 +87,7 @@ Argument read_scalar_argument(const JsonNode& node, ObjectReader& reader, const 
   Argument argument;
   argument.kind = Argument::Kind::scalar;
   argument.name = read_identifier(node);
-  argument.type = read_enum<ScalarType>(reader.need("type", R"(the argument's type, such as "i32")"));
+  argument.type = read_enum<ElementType>(reader.need("type", R"(the argument's type, such as "i32")"));
   if (const auto value = reader.find("value")) {
     argument.value = read_expression(*value);
     return argument;
@@ -123,27 +123,44 @@ Argument read_argument(const JsonNode& node, const Memory& memory, const Declare
   return argument;
 }
 
-void check_passed(const std::vector<Argument>& arguments, const std::string& name, const char* what,
-                  const Where& where) {
-  const auto passes = [&](const Argument& argument) {
+bool passes(const Launch& launch, const std::string& name) {
+  return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const Argument& argument) {
     return argument.kind != Argument::Kind::scalar && argument.name == name;
-  };
-  if (std::any_of(arguments.begin(), arguments.end(), passes)) return;
+  });
+}
+
+void check_passed(const TemplateSpec& spec, const std::string& name, const char* what, const Where& where) {
+  const bool is_constant =
+      std::any_of(spec.constants.begin(), spec.constants.end(),
+                  [&](const ConstantMemory& constant) { return constant.buffer == name; });
+  const bool is_passed = std::any_of(spec.launches.begin(), spec.launches.end(),
+                                     [&](const Launch& launch) { return passes(launch, name); });
+  if (is_constant || is_passed) return;
   throw UserError(fmt::format("the {} '{}' is not passed to the kernel", what, name), where,
-                  fmt::format(R"(Add {{"buffer": "{}"}} where the kernel expects it.)", name));
+                  fmt::format(R"(Add {{"buffer": "{}"}} to "arguments" where the kernel expects it.)", name));
 }
 
 }  // namespace
 
 std::vector<Argument> read_arguments(const JsonNode& node, const Memory& memory, const DeclaredNames& scope) {
   std::vector<Argument> arguments;
-  for (const JsonNode& element : read_list(node, "arguments")) {
+  for (const JsonNode& element : read_list(node, "arguments", Empty::allowed))
     arguments.push_back(read_argument(element, memory, scope));
-  }
-  for (const Buffer& buffer : memory.buffers) check_passed(arguments, buffer.name, "buffer", node.where);
-  for (const WorkspaceArray& array : memory.workspace)
-    check_passed(arguments, array.name, "workspace", node.where);
   return arguments;
+}
+
+std::string read_input_name(const JsonNode& node, const std::vector<Buffer>& buffers) {
+  std::string name = read_memory_name(node, {buffers, {}});
+  const auto buffer =
+      std::find_if(buffers.begin(), buffers.end(), [&](const Buffer& one) { return one.name == name; });
+  if (buffer->role == BufferRole::in) return name;
+  throw UserError(fmt::format("the buffer '{}' is not an input alone", name), node.where,
+                  "Constant memory holds inputs: name a buffer with the role \"in\".");
+}
+
+void check_all_passed(const TemplateSpec& spec, const Where& where) {
+  for (const Buffer& buffer : spec.operation.buffers) check_passed(spec, buffer.name, "buffer", where);
+  for (const WorkspaceArray& array : spec.workspace) check_passed(spec, array.name, "workspace", where);
 }
 
 }  // namespace tiletune

@@ -14,8 +14,14 @@ struct Memory {
   const std::vector<WorkspaceArray>& workspace;
 };
 
-/// A kernel's arguments. Throws UserError for a name that is in neither list of `memory`, for a scalar
-/// without "value" whose name is not in `scope`, and when something of `memory` is passed nowhere.
+/// A kernel's arguments. Throws UserError for a name that is in neither list of `memory`, and for a scalar
+/// without "value" whose name is not in `scope`.
 std::vector<Argument> read_arguments(const JsonNode& node, const Memory& memory, const DeclaredNames& scope);
+
+/// The name of a buffer that is an input alone. Throws UserError for another.
+std::string read_input_name(const JsonNode& node, const std::vector<Buffer>& buffers);
+
+/// Throws UserError when a buffer or workspace is neither passed to a kernel nor copied to constant memory.
+void check_all_passed(const TemplateSpec& spec, const Where& where);
 
 }  // namespace tiletune

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "spec/configurations.h"
 #include "spec/declared_names.h"
 #include "spec/keys.h"
 #include "spec/load.h"
@@ -34,15 +34,19 @@ bool looks_like_config(const fs::path& folder, const std::string& name) {
   }
 }
 
-/// The configs in the folder of a path, in configs/ below it and beside the template folders, by file name.
-std::map<std::string, std::string> known_configs(const fs::path& config, const LoadOptions& options) {
+/// The configs in the folder of a path, in configs/ below it and beside the template folders, in this order:
+/// file names and paths. Of equal names the first counts.
+std::vector<std::pair<std::string, std::string>> known_configs(const fs::path& config,
+                                                               const LoadOptions& options) {
   std::vector<fs::path> folders{config.parent_path(), config.parent_path() / "configs"};
   for (const fs::path& templates : options.template_folders)
     folders.push_back(templates.parent_path() / "configs");
-  std::map<std::string, std::string> known;
+  std::vector<std::pair<std::string, std::string>> known;
+  std::set<std::string> names;
   for (const fs::path& folder : folders) {
     for (const auto& name : file_names(folder.empty() ? "." : folder, ".json")) {
-      if (looks_like_config(folder, name)) known.try_emplace(name, (folder / name).string());
+      if (looks_like_config(folder, name) && names.insert(name).second)
+        known.emplace_back(name, (folder / name).string());
     }
   }
   return known;
@@ -70,9 +74,12 @@ fs::path find_config(const fs::path& config, const LoadOptions& options) {
   fs::path json_file = config.filename();
   if (!json_file.has_extension()) json_file += ".json";
   const auto near = nearest(json_file.string(), names);
+  const auto path_of = [&](const std::string& name) {
+    return paths[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
+  };
   throw UserError("the config does not exist", Where{config.string(), ""},
                   "Correct the path." +
-                      (near ? fmt::format(" Did you mean '{}'?", known.at(*near)) : suggestion("", paths)));
+                      (near ? fmt::format(" Did you mean '{}'?", path_of(*near)) : suggestion("", paths)));
 }
 
 std::vector<std::string> names_of(const std::vector<Parameter>& parameters) {
@@ -105,11 +112,20 @@ class TemplateReader {
     std::vector<TemplateSpec> specs;
     DeclaredNames names;
     for (const JsonNode& node : read_list(list, "templates")) {
-      specs.push_back(node.json.get().is_object() ? read_narrowed(node) : read_named(node));
-      names.declare(specs.back().name, "another entry of the list", node.where);
-      check_same_problem(specs.front(), specs.back(), node.where);
+      try {
+        TemplateSpec spec = node.json.get().is_object() ? read_narrowed(node) : read_named(node);
+        names.declare(spec.name, "another entry of the list", node.where);
+        if (!specs.empty()) check_same_problem(specs.front(), spec, node.where);
+        specs.push_back(std::move(spec));
+      } catch (const UserError& error) {
+        if (options_.faults == nullptr) throw;
+        options_.faults->push_back(error);
+      }
     }
-    return specs;
+    if (!specs.empty()) return specs;
+    const UserError last = options_.faults->back();
+    options_.faults->pop_back();
+    throw last;
   }
 
  private:
@@ -159,7 +175,7 @@ void apply_scalars(const JsonNode& node, std::vector<TemplateSpec>& specs) {
     bool is_known = false;
     std::vector<std::string> known;
     for (TemplateSpec& spec : specs) {
-      is_known = set_scalar(spec.operation, name, value) || is_known;
+      is_known = set_scalar(spec, name, value) || is_known;
       for (const auto& scalar : spec.operation.scalars) known.push_back(scalar.first);
     }
     if (is_known) continue;
@@ -188,13 +204,14 @@ void keep_templates(std::vector<TemplateSpec>& specs, const std::vector<std::str
   });
 }
 
-/// The libraries are the default where they compute the operation, and an error elsewhere.
-Baseline read_baseline(const std::optional<JsonNode>& node, const Operation& operation) {
-  if (!node) return operation.baselines ? Baseline::lt : Baseline::none;
+/// All baselines that the operation has are the default. To choose among libraries is an error where none
+/// computes it.
+Baseline read_baseline(const std::optional<JsonNode>& node, const TemplateSpec& spec) {
+  if (!node) return spec.has_baselines() ? Baseline::lt : Baseline::none;
   const auto baseline = read_enum<Baseline>(*node);
-  if (operation.baselines || baseline == Baseline::none) return baseline;
-  throw UserError(fmt::format("cuBLAS is not a baseline of the operation {}", operation.name), node->where,
-                  "Write \"none\" or remove the key.");
+  if (spec.operation.baseline_library || baseline == Baseline::none) return baseline;
+  throw UserError(fmt::format("cuBLAS is not a baseline of the operation {}", spec.operation.name),
+                  node->where, "Write \"none\" or remove the key.");
 }
 
 void read_policies(ObjectReader& reader, TuneSpec& spec) {
@@ -203,7 +220,7 @@ void read_policies(ObjectReader& reader, TuneSpec& spec) {
   if (const auto node = reader.find("measure")) spec.measure = read_measure(*node);
   if (const auto node = reader.find("compile")) spec.compile = read_compile(*node);
   if (const auto node = reader.find("limits")) spec.limits = read_limits(*node);
-  spec.baseline = read_baseline(reader.find("baseline"), spec.templates.front().operation);
+  spec.baseline = read_baseline(reader.find("baseline"), spec.templates.front());
   if (const auto node = reader.find("gpu")) spec.gpu = read_string(*node, "the name of a GPU model");
   if (const auto node = reader.find("view")) spec.view = read_enum<View>(*node);
 }
@@ -217,6 +234,16 @@ std::vector<Problem> choose_problems(const JsonNode& node, const TemplateSpec& k
 }
 
 /// `folders` are searched for templates, in this order.
+/// A template's manifest in the place of a config.
+void refuse_manifest(const nlohmann::ordered_json& json, const fs::path& file) {
+  if (!json.is_object() || json.contains("templates") || !json.contains("kernel") || !json.contains("launch"))
+    return;
+  throw UserError(
+      "this is a template's manifest, not a config", Where{file.string(), ""},
+      fmt::format(R"(Name a config that lists the template: {{"templates": ["{}"], "problems": [...]}}.)",
+                  file.parent_path().filename().string()));
+}
+
 TuneSpec read_config(std::string text, const fs::path& file, const fs::path& folder,
                      std::vector<fs::path> folders, const LoadOptions& options) {
   TuneSpec spec;
@@ -225,6 +252,8 @@ TuneSpec read_config(std::string text, const fs::path& file, const fs::path& fol
   spec.allow_outside_paths = options.allow_outside_paths;
   spec.config_json = std::move(text);
   const auto json = parse_json(spec.config_json, file.string());
+  // The database holds it as JSON, which has no comments.
+  if (!nlohmann::json::accept(spec.config_json)) spec.config_json = json.dump(2);
   if (options.read_other != nullptr) {
     if (auto other = options.read_other(json, file, folder, options)) {
       other->file = spec.file;
@@ -235,6 +264,7 @@ TuneSpec read_config(std::string text, const fs::path& file, const fs::path& fol
       return *std::move(other);
     }
   }
+  refuse_manifest(json, file);
   ObjectReader reader({json, {file.string(), ""}}, keys::kConfig);
   if (const auto node = reader.find("$schema")) read_string(*node);
   const auto name = reader.find("name");
@@ -242,6 +272,8 @@ TuneSpec read_config(std::string text, const fs::path& file, const fs::path& fol
   const JsonNode templates = reader.need("templates", "a list of template names");
   const JsonNode problems = reader.need("problems", "a list of problems such as \"1024x1024x1024\"");
   spec.templates = TemplateReader(std::move(folders), options).read_all(templates);
+  if (const auto list = reader.find("configurations"))
+    read_configurations(*list, folder, options.allow_outside_paths, spec.templates);
   if (const auto scalars = reader.find("scalars")) apply_scalars(*scalars, spec.templates);
   spec.problems = choose_problems(problems, spec.templates.front(), options);
   read_policies(reader, spec);

@@ -26,6 +26,7 @@ inline constexpr std::array kTemplate{Key{"$schema"},
                                       Key{"bytes"},
                                       Key{"reference"},
                                       Key{"source"},
+                                      Key{"include_folders"},
                                       Key{"kernel"},
                                       Key{"template_arguments"},
                                       Key{"macros"},
@@ -34,6 +35,8 @@ inline constexpr std::array kTemplate{Key{"$schema"},
                                       Key{"derived"},
                                       Key{"constraints"},
                                       Key{"launch"},
+                                      Key{"launches"},
+                                      Key{"constants"},
                                       Key{"workspace"},
                                       Key{"arguments"},
                                       Key{"min_compute_capability"},
@@ -46,6 +49,11 @@ inline constexpr std::array kParameter{Key{"name"}, Key{"values"}, Key{"meaning"
 inline constexpr std::array kDerived{Key{"name"}, Key{"value"}, Key{"meaning"}};
 inline constexpr std::array kConstraint{Key{"require"}, Key{"why"}};
 inline constexpr std::array kLaunch{Key{"grid"}, Key{"block"}, Key{"dynamic_shared_bytes"}};
+inline constexpr std::array kLaunches{Key{"kernel"}, Key{"template_arguments"}, Key{"grid"},
+                                      Key{"block"},  Key{"arguments"},          Key{"dynamic_shared_bytes"}};
+/// Of a manifest with one launch, those that belong to it.
+inline constexpr std::array kOnlyLaunch{Key{"kernel"}, Key{"template_arguments"}, Key{"launch"},
+                                        Key{"arguments"}};
 inline constexpr std::array kArgument{Key{"buffer"},     Key{"scalar"},  Key{"type"},    Key{"value"},
                                       Key{"tensor_map"}, Key{"extents"}, Key{"pitches"}, Key{"box"},
                                       Key{"swizzle"},    Key{"when"}};
@@ -54,19 +62,28 @@ inline constexpr std::array kArgument{Key{"buffer"},     Key{"scalar"},  Key{"ty
 inline constexpr std::array kOperation{
     Key{"$schema"},      Key{"name"},    Key{"summary"},   Key{"dimensions"}, Key{"scalars"},
     Key{"types"},        Key{"options"}, Key{"buffers"},   Key{"flops"},      Key{"bytes"},
-    Key{"accumulation"}, Key{"bound"},   Key{"reference"}, Key{"baselines"}};
+    Key{"accumulation"}, Key{"bound"},   Key{"reference"}, Key{"baselines"},  Key{"tolerance"}};
 
-inline constexpr std::array kOperationBuffer{Key{"name"},    Key{"type"},  Key{"elements"}, Key{"rows"},
-                                             Key{"columns"}, Key{"pitch"}, Key{"role"},     Key{"read_when"}};
-inline constexpr std::array kOperationReference{Key{"library"}, Key{"source"}, Key{"kernel"},
-                                                Key{"grid"},    Key{"block"},  Key{"arguments"}};
+inline constexpr std::array kOperationBuffer{Key{"name"}, Key{"type"},      Key{"elements"},
+                                             Key{"rows"}, Key{"columns"},   Key{"pitch"},
+                                             Key{"role"}, Key{"read_when"}, Key{"values"}};
+inline constexpr std::array kNpyValues{Key{"npy"}};
+inline constexpr std::array kOperationReference{
+    Key{"template"}, Key{"parameters"}, Key{"library"},   Key{"source"}, Key{"kernel"},
+    Key{"grid"},     Key{"block"},      Key{"arguments"}, Key{"npy"},    Key{"python"},
+    Key{"function"}, Key{"timeout_s"},  Key{"consensus"}};
 inline constexpr std::array kLibrary{Key{"library"}};
+inline constexpr std::array kTolerance = field_names<Tolerance>();
+inline constexpr std::array kKernelBaseline{
+    Key{"name"}, Key{"source"}, Key{"kernel"},    Key{"template_arguments"},   Key{"macros"},
+    Key{"grid"}, Key{"block"},  Key{"arguments"}, Key{"dynamic_shared_bytes"}, Key{"launches"}};
+inline constexpr std::array kTemplateBaseline{Key{"name"}, Key{"template"}, Key{"parameters"}};
 
 // Config.
-inline constexpr std::array kConfig{Key{"$schema"}, Key{"name"},     Key{"templates"}, Key{"problems"},
-                                    Key{"scalars"}, Key{"strategy"}, Key{"budget"},    Key{"measure"},
-                                    Key{"compile"}, Key{"limits"},   Key{"baseline"},  Key{"gpu"},
-                                    Key{"view"}};
+inline constexpr std::array kConfig{Key{"$schema"},  Key{"name"},    Key{"templates"}, Key{"configurations"},
+                                    Key{"problems"}, Key{"scalars"}, Key{"strategy"},  Key{"budget"},
+                                    Key{"measure"},  Key{"compile"}, Key{"limits"},    Key{"baseline"},
+                                    Key{"gpu"},      Key{"view"}};
 inline constexpr std::array kNarrowing{Key{"template"}, Key{"parameters"}, Key{"constraints"}, Key{"extend"}};
 inline constexpr std::array kStrategy{Key{"name"}, Key{"seed"}};
 inline constexpr std::array kBudget = field_names<Budget>();

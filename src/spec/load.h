@@ -26,6 +26,9 @@ struct LoadOptions {
   std::vector<std::string> problems;
   /// Keeps only these templates when not empty; unknown names are errors.
   std::vector<std::string> templates;
+  /// Takes what is wrong with templates, one mistake of each, instead of its being thrown; the others are
+  /// read.
+  std::vector<UserError>* faults = nullptr;
   /// Asked before a document is taken for a config.
   ReadOther read_other = nullptr;
 };

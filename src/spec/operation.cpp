@@ -11,16 +11,22 @@
 #include "base/identifier.h"
 #include "base/text.h"
 #include "spec/arguments.h"
+#include "spec/buffer_values.h"
 #include "spec/keys.h"
 #include "spec/load.h"
 #include "spec/paths.h"
+#include "spec/policies.h"
 
 namespace tiletune {
 
 namespace {
 
 constexpr const char* kOfOldManifests = "custom";
+constexpr const char* kNoReference = "none";
 constexpr const char* kAccumulator = "accumulator";
+/// Configurations that must agree: two that are wrong in the same way are not rare.
+constexpr std::int64_t kFewestAgreeing = 2;
+constexpr std::int64_t kMostAgreeing = 16;
 
 /// The members of an operation stand in a file of their own, in an object in the manifest, or, in manifests
 /// of version 0.1, in the manifest itself.
@@ -71,12 +77,8 @@ class OperationReader {
  public:
   /// `folder` is that of the file that holds the members.
   OperationReader(Form form, ObjectReader& members, ObjectReader& manifest, std::filesystem::path folder,
-                  bool allow_outside_paths)
-      : form_(form),
-        members_(members),
-        manifest_(manifest),
-        folder_(std::move(folder)),
-        allow_outside_paths_(allow_outside_paths) {}
+                  const OperationPlace& place)
+      : form_(form), members_(members), manifest_(manifest), folder_(std::move(folder)), place_(place) {}
 
   void read(Operation& operation, DeclaredNames& scope) {
     read_sizes(operation, scope);
@@ -89,6 +91,7 @@ class OperationReader {
         read_expression(members_.need("bytes", "an expression for the bytes one launch must move"));
     if (!is_old()) read_limits(operation);
     read_reference(operation, scope);
+    if (!is_old()) read_baselines(operation, scope);
   }
 
  private:
@@ -169,6 +172,12 @@ class OperationReader {
     if (buffer.role == BufferRole::inout && !is_old()) {
       if (const auto when = reader.find("read_when")) buffer.read_when = read_expression(*when);
     }
+    if (const auto values = is_old() ? std::nullopt : reader.find("values")) {
+      buffer.values = read_buffer_values(*values, buffer.type, folder_, place_.allow_outside_paths);
+      if (buffer.role == BufferRole::out)
+        throw UserError(fmt::format("the buffer '{}' is written only, and has values", buffer.name),
+                        values->where, R"(Remove "values", or give it the role "in" or "inout".)");
+    }
     reader.finish();
     return buffer;
   }
@@ -210,56 +219,139 @@ class OperationReader {
         "accumulation", "an expression for the terms that are added up for one element of an output"));
     operation.bound =
         read_enum<Ceiling>(members_.need("bound", R"(the ceiling of its time, "ffma" or "copy")"));
-    if (const auto node = members_.find("baselines")) {
-      ObjectReader reader(*node, keys::kLibrary);
-      operation.baselines = read_library(reader.need("library", R"(a library, such as "gemm")"), operation);
+    if (const auto node = members_.find("tolerance")) operation.tolerance = read_tolerance(*node);
+  }
+
+  /// A list, or one baseline.
+  void read_baselines(Operation& operation, const DeclaredNames& scope) {
+    const auto node = members_.find("baselines");
+    if (!node) return;
+    const bool is_one = node->json.get().is_object();
+    for (const JsonNode& baseline : is_one ? std::vector{*node} : read_list(*node, "baselines")) {
+      if (!baseline.json.get().is_object() || !baseline.json.get().contains("library")) {
+        place_.take_baseline(baseline, operation, scope, folder_);
+        continue;
+      }
+      if (operation.baseline_library)
+        throw UserError("found a second library", baseline.where, "Keep one: all its kernels are tried.");
+      ObjectReader reader(baseline, keys::kLibrary);
+      operation.baseline_library =
+          read_library(reader.need("library", R"(a library, such as "gemm")"), operation);
       reader.finish();
     }
   }
 
   void read_reference(Operation& operation, const DeclaredNames& scope) {
-    const JsonNode node = members_.need("reference", "an object that names the reference kernel");
+    const JsonNode node =
+        members_.need("reference", "an object that names the reference kernel, or \"none\"");
+    if (!is_old() && node.json.get().is_string()) {
+      if (read_string(node) != kNoReference)
+        refuse_kind(node, "\"none\", or an object that names the reference");
+      operation.is_unverified = true;
+      return;
+    }
+    if (!is_old() && node.json.get().is_object() && node.json.get().contains("template"))
+      return place_.take_reference(node, operation);
     ObjectReader reader(node, is_old() ? Keys(keys::kReference) : Keys(keys::kOperationReference));
     const auto library = is_old() ? std::nullopt : reader.find("library");
+    const auto npy = is_old() ? std::nullopt : reader.find("npy");
+    const auto python = is_old() ? std::nullopt : reader.find("python");
+    const auto consensus = is_old() ? std::nullopt : reader.find("consensus");
     if (library)
       operation.reference_library = read_library(*library, operation);
+    else if (npy)
+      operation.expected = read_expected(*npy, operation);
+    else if (python)
+      operation.python = read_python(*python, reader);
+    else if (consensus)
+      operation.consensus = static_cast<int>(read_integer(*consensus, kFewestAgreeing, kMostAgreeing));
     else
       operation.reference = read_reference_kernel(reader, operation, scope);
     reader.finish();
+  }
+
+  PythonReference read_python(const JsonNode& file, ObjectReader& reader) const {
+    PythonReference python;
+    python.folder = folder_;
+    python.source = resolve_file(file, folder_, place_.allow_outside_paths);
+    python.function = read_identifier(reader.need("function", "the name of a function in the file"));
+    if (const auto timeout = reader.find("timeout_s")) python.timeout_s = read_number(*timeout, kTimeout);
+    python.where = file.where;
+    return python;
+  }
+
+  /// One file for each output, or null for one that is not compared.
+  std::vector<ExpectedArray> read_expected(const JsonNode& node, const Operation& operation) const {
+    std::vector<ExpectedArray> expected;
+    std::vector<std::string> outputs;
+    for (const Buffer& buffer : operation.buffers)
+      if (buffer.role != BufferRole::in) outputs.push_back(buffer.name);
+    const std::string files = "an object of names of .npy files, one for each output";
+    for (const auto& [name, file] : read_members(node, files)) {
+      if (std::find(outputs.begin(), outputs.end(), name) == outputs.end())
+        throw UserError(fmt::format("'{}' is not an output", name), file.where,
+                        fmt::format("Name {}.{}", join(outputs, ", "), suggestion(name, outputs)));
+      ExpectedArray& array = expected.emplace_back(ExpectedArray{name, {}});
+      if (!file.json.get().is_null())
+        array.npy = FileName{read_string(file, "the name of an .npy file, or null"), folder_,
+                             place_.allow_outside_paths, file.where};
+    }
+    const auto is_stated = [&](const std::string& output) {
+      return std::any_of(expected.begin(), expected.end(),
+                         [&](const ExpectedArray& array) { return array.buffer == output; });
+    };
+    const auto missing = std::find_if_not(outputs.begin(), outputs.end(), is_stated);
+    if (missing != outputs.end())
+      throw UserError(fmt::format("there is no file for the output '{}'", *missing), node.where,
+                      R"(Name one, or write null for an output that is not to be compared.)");
+    if (std::none_of(expected.begin(), expected.end(), [](const ExpectedArray& array) { return array.npy; }))
+      throw UserError("no output is compared", node.where,
+                      R"(Name a file for one, or write "reference": "none".)");
+    return expected;
   }
 
   ReferenceKernel read_reference_kernel(ObjectReader& reader, const Operation& operation,
                                         const DeclaredNames& scope) const {
     ReferenceKernel reference;
     reference.folder = folder_;
-    reference.source =
-        resolve_file(reader.need("source", "the reference kernel's file"), folder_, allow_outside_paths_);
-    reference.kernel = read_identifier(reader.need("kernel", "the reference kernel's name"));
-    reference.grid = read_extent(reader.need("grid", "a list of one to three expressions, in thread blocks"));
-    reference.block = read_extent(reader.need("block", "a list of one to three expressions, in threads"));
+    reference.source = resolve_file(reader.need("source", "the reference kernel's file"), folder_,
+                                    place_.allow_outside_paths);
+    Launch& launch = reference.launch;
+    launch.kernel = read_identifier(reader.need("kernel", "the reference kernel's name"));
+    launch.grid = read_extent(reader.need("grid", "a list of one to three expressions, in thread blocks"));
+    launch.block = read_extent(reader.need("block", "a list of one to three expressions, in threads"));
     // Templates of one operation may pass their arguments in different orders.
-    if (form_ == Form::file) {
-      reference.arguments =
-          read_arguments(reader.need("arguments", "a list of the reference kernel's arguments"),
-                         {operation.buffers, {}}, scope);
-    }
+    if (form_ == Form::file) reader.need("arguments", "a list of the reference kernel's arguments");
+    const auto arguments = is_old() ? std::nullopt : reader.find("arguments");
+    if (arguments) launch.arguments = read_arguments(*arguments, {operation.buffers, {}}, scope);
     return reference;
   }
 
   static LibraryOperation read_library(const JsonNode& node, const Operation& operation) {
     const auto library = read_enum<LibraryOperation>(node);
+    const bool is_batched = library == LibraryOperation::batched_gemm;
+    std::vector<std::string> dimensions{"M", "N", "K"};
+    if (is_batched) dimensions.insert(dimensions.begin(), "batch");
+    const auto matrices = is_batched ? std::vector<std::string>{"A K", "B N", "C N"}
+                                     : std::vector<std::string>{"A lda", "B ldb", "C ldc"};
     std::vector<std::string> scalars;
     std::vector<std::string> buffers;
     for (const auto& scalar : operation.scalars) scalars.push_back(scalar.first);
     for (const Buffer& buffer : operation.buffers) buffers.push_back(buffer.name + " " + buffer.pitch.text);
-    const bool fits = operation.dimensions == std::vector<std::string>{"M", "N", "K"} &&
-                      scalars == std::vector<std::string>{"alpha", "beta"} &&
-                      buffers == std::vector<std::string>{"A lda", "B ldb", "C ldc"};
+    const bool fits = operation.dimensions == dimensions &&
+                      scalars == std::vector<std::string>{"alpha", "beta"} && buffers == matrices;
+    const auto is_integer = [](const Buffer& buffer) { return !is_floating(buffer.type); };
+    const auto integer = std::find_if(operation.buffers.begin(), operation.buffers.end(), is_integer);
+    if (integer != operation.buffers.end())
+      throw UserError(
+          fmt::format("the library {} multiplies no {} matrices", name(library), name(integer->type)),
+          node.where, "Give the operation a reference kernel of its own.");
     if (fits) return library;
     throw UserError(
-        "the library gemm computes another operation", node.where,
-        "It has the dimensions M, N, K, the scalars alpha, beta, and the matrices A, B, C with the "
-        "pitches lda, ldb, ldc.");
+        fmt::format("the library {} computes another operation", name(library)), node.where,
+        fmt::format("It has the dimensions {}, the scalars alpha, beta, and the matrices A, B, C {}.",
+                    join(dimensions, ", "),
+                    is_batched ? "without pitches" : "with the pitches lda, ldb, ldc"));
   }
 
   using Keys = std::span<const std::string_view>;
@@ -271,7 +363,7 @@ class OperationReader {
   ObjectReader& members_;
   ObjectReader& manifest_;
   std::filesystem::path folder_;
-  bool allow_outside_paths_;
+  const OperationPlace& place_;
 };
 
 Operation read_operation_file(const JsonNode& name, ObjectReader& manifest, const OperationPlace& place,
@@ -290,8 +382,7 @@ Operation read_operation_file(const JsonNode& name, ObjectReader& manifest, cons
                     written.where, "Give both the same name.");
   }
   operation.summary = read_string(members.need("summary", "one line on what is computed"));
-  OperationReader(Form::file, members, manifest, folder.real_path(), place.allow_outside_paths)
-      .read(operation, scope);
+  OperationReader(Form::file, members, manifest, folder.real_path(), place).read(operation, scope);
   members.finish();
   return operation;
 }
@@ -303,8 +394,7 @@ Operation read_operation_object(const JsonNode& node, ObjectReader& manifest, co
   const auto name = members.find("name");
   operation.name = name ? read_identifier(*name) : place.template_name;
   if (const auto summary = members.find("summary")) operation.summary = read_string(*summary);
-  OperationReader(Form::object, members, manifest, place.folder, place.allow_outside_paths)
-      .read(operation, scope);
+  OperationReader(Form::object, members, manifest, place.folder, place).read(operation, scope);
   members.finish();
   return operation;
 }
@@ -327,11 +417,17 @@ bool passes(const Argument& argument, const std::string& name) {
           std::any_of(argument.tensor_map->pitches.begin(), argument.tensor_map->pitches.end(), mentioned));
 }
 
+/// A derived value is taken for one that the kernel learns.
 bool passes(const TemplateSpec& spec, const std::string& name) {
-  return std::any_of(spec.arguments.begin(), spec.arguments.end(),
-                     [&](const Argument& argument) { return passes(argument, name); }) ||
-         std::any_of(spec.template_arguments.begin(), spec.template_arguments.end(),
-                     [&](const ExprText& argument) { return mentions(argument, name); }) ||
+  const auto learns = [&](const Launch& launch) {
+    return std::any_of(launch.arguments.begin(), launch.arguments.end(),
+                       [&](const Argument& argument) { return passes(argument, name); }) ||
+           std::any_of(launch.template_arguments.begin(), launch.template_arguments.end(),
+                       [&](const ExprText& argument) { return mentions(argument, name); });
+  };
+  return std::any_of(spec.launches.begin(), spec.launches.end(), learns) ||
+         std::any_of(spec.derived.begin(), spec.derived.end(),
+                     [&](const Derived& derived) { return mentions(derived.value, name); }) ||
          std::any_of(spec.macros.begin(), spec.macros.end(),
                      [&](const auto& macro) { return mentions(macro.second, name); });
 }
@@ -346,8 +442,7 @@ Operation read_operation(ObjectReader& manifest, const OperationPlace& place, De
   if (read_string(node) != kOfOldManifests) return read_operation_file(node, manifest, place, scope);
   Operation operation;
   operation.name = place.template_name;
-  OperationReader(Form::manifest, manifest, manifest, place.folder, place.allow_outside_paths)
-      .read(operation, scope);
+  OperationReader(Form::manifest, manifest, manifest, place.folder, place).read(operation, scope);
   return operation;
 }
 
@@ -366,11 +461,13 @@ std::string operation_remedy(const Operation& operation) {
   return fmt::format("Remove it: the operation {} has its own.", operation.name);
 }
 
-bool set_scalar(Operation& operation, const std::string& name, double value) {
-  const auto found = std::find_if(operation.scalars.begin(), operation.scalars.end(),
-                                  [&](const auto& scalar) { return scalar.first == name; });
-  if (found == operation.scalars.end()) return false;
+bool set_scalar(TemplateSpec& spec, const std::string& name, double value) {
+  auto& scalars = spec.operation.scalars;
+  const auto found =
+      std::find_if(scalars.begin(), scalars.end(), [&](const auto& scalar) { return scalar.first == name; });
+  if (found == scalars.end()) return false;
   found->second = value;
+  for (TemplateSpec& baseline : spec.baselines) set_scalar(baseline, name, value);
   return true;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,13 @@ struct OperationPlace {
   std::vector<std::filesystem::path>
       folders;  ///< with operations/<name>/operation.json; the first one counts
   bool allow_outside_paths = false;
+  /// Takes each baseline that is a kernel, of an operation that lies in `operation_folder` and is read, with
+  /// the names that its expressions may use.
+  std::function<void(const JsonNode& baseline, const Operation& operation, const DeclaredNames& scope,
+                     const std::filesystem::path& operation_folder)>
+      take_baseline;
+  /// The same of an operation's reference that is a template.
+  std::function<void(const JsonNode& node, const Operation& operation)> take_reference;
 };
 
 /// Reads a manifest's "operation": the name of one, an object, or "custom" as in version 0.1, with the
@@ -31,7 +39,7 @@ void add_implied_constraints(TemplateSpec& spec);
 /// What to do about a key of an operation's object that stands in the manifest itself.
 std::string operation_remedy(const Operation& operation);
 
-/// Replaces the value of a scalar. False when the operation has no such scalar.
-bool set_scalar(Operation& operation, const std::string& name, double value);
+/// Replaces the value of a scalar of the operation, also for its baselines. False when it has no such scalar.
+bool set_scalar(TemplateSpec& spec, const std::string& name, double value);
 
 }  // namespace tiletune

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file.h"
 #include "base/text.h"
 
 namespace tiletune {
@@ -73,24 +74,46 @@ fs::path folder_of(const fs::path& file) {
                   "Check its permissions and symbolic links.");
 }
 
-fs::path resolve_file(const JsonNode& node, const fs::path& folder, bool allow_outside) {
-  const std::string text = read_string(node, "a file's path");
+namespace {
+
+/// Whether or not anything lies there. `remedy` is for what lies outside.
+fs::path resolve(const FileName& file, const std::string& text, const char* remedy) {
   std::error_code error;
-  fs::path path = fs::weakly_canonical(folder / text, error);
+  fs::path path = fs::weakly_canonical(file.folder / text, error);
   if (error) {
-    throw UserError(fmt::format("'{}' cannot be resolved: {}", text, error.message()), node.where,
+    throw UserError(fmt::format("'{}' cannot be resolved: {}", text, error.message()), file.where,
                     "Check its permissions and symbolic links.");
   }
-  if (!allow_outside && !is_within(path, folder)) {
-    throw UserError(fmt::format("'{}' leaves the folder {}", text, folder.string()), node.where,
-                    "Put the file into that folder, or pass --allow-outside-paths.");
-  }
+  if (!file.may_leave && !is_within(path, file.folder))
+    throw UserError(fmt::format("'{}' leaves the folder {}", text, file.folder.string()), file.where, remedy);
+  return path;
+}
+
+}  // namespace
+
+fs::path resolve_folder(const JsonNode& node, const fs::path& folder, bool allow_outside) {
+  const std::string text = read_string(node, "a folder's path");
+  fs::path path = resolve({text, folder, allow_outside, node.where}, text,
+                          "Name it on the command line with --include, or pass --allow-outside-paths.");
+  std::error_code error;
+  if (fs::is_directory(path, error)) return path;
+  throw UserError(fmt::format("there is no folder '{}'", text), node.where,
+                  fmt::format("Create {} or correct the name.", path.string()));
+}
+
+fs::path resolve_file(const JsonNode& node, const fs::path& folder, bool allow_outside) {
+  const std::string text = read_string(node, "a file's path");
+  return resolve_file({text, folder, allow_outside, node.where}, text);
+}
+
+fs::path resolve_file(const FileName& file, const std::string& text) {
+  fs::path path = resolve(file, text, "Put the file into that folder, or pass --allow-outside-paths.");
+  std::error_code error;
   if (fs::is_regular_file(path, error)) return path;
-  if (fs::exists(path, error)) {
-    throw UserError(fmt::format("'{}' is not a file", text), node.where, "Name the file itself.");
-  }
+  if (fs::exists(path, error))
+    throw UserError(fmt::format("'{}' is not a file", text), file.where, "Name the file itself.");
   const auto known = file_names(path.parent_path(), path.extension().string());
-  throw UserError(fmt::format("the file '{}' does not exist", text), node.where,
+  throw UserError(fmt::format("the file '{}' does not exist", text), file.where,
                   fmt::format("Create {} or correct the name.{}", path.string(),
                               suggestion(path.filename().string(), known)));
 }

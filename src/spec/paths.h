@@ -18,6 +18,12 @@ std::filesystem::path folder_of(const std::filesystem::path& file);
 /// allowed.
 std::filesystem::path resolve_file(const JsonNode& node, const std::filesystem::path& folder,
                                    bool allow_outside);
+/// The same of a name in which every "{NAME}" was replaced by the value of a dimension.
+std::filesystem::path resolve_file(const FileName& file, const std::string& text);
+
+/// The same for a folder.
+std::filesystem::path resolve_folder(const JsonNode& node, const std::filesystem::path& folder,
+                                     bool allow_outside);
 
 /// Names of the files of a folder that end in `extension` (any when empty), sorted; none when it cannot be
 /// read.

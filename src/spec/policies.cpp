@@ -76,5 +76,6 @@ Budget read_budget(const JsonNode& node) { return read_policy<Budget>(node); }
 MeasurePolicy read_measure(const JsonNode& node) { return read_policy<MeasurePolicy>(node); }
 CompilePolicy read_compile(const JsonNode& node) { return read_policy<CompilePolicy>(node); }
 AdmissionLimits read_limits(const JsonNode& node) { return read_policy<AdmissionLimits>(node); }
+Tolerance read_tolerance(const JsonNode& node) { return read_policy<Tolerance>(node); }
 
 }  // namespace tiletune

@@ -11,5 +11,6 @@ Budget read_budget(const JsonNode& node);
 MeasurePolicy read_measure(const JsonNode& node);
 CompilePolicy read_compile(const JsonNode& node);
 AdmissionLimits read_limits(const JsonNode& node);
+Tolerance read_tolerance(const JsonNode& node);
 
 }  // namespace tiletune

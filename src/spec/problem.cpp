@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/identifier.h"
 #include "base/text.h"
 #include "spec/load.h"
 
@@ -77,8 +78,11 @@ Problem read_problem(const JsonNode& node, const TemplateSpec& kernel) {
     return uniform_problem(read_integer(node, 1, kLargestSize), kernel.operation.dimensions);
   if (json.is_string()) return parse_problem(read_string(node), kernel, node.where);
   if (json.is_object()) return read_named_problem(node, kernel);
-  refuse_kind(node, fmt::format("a problem (a string like \"{}\", an integer, or an object of sizes)",
-                                join(kernel.operation.dimensions, "x")));
+  const std::vector<std::string> example(kernel.operation.dimensions.size(), "1024");
+  refuse_kind(node,
+              fmt::format("a problem (a string like \"{}\", an integer, or an object of sizes)",
+                          join(kernel.operation.dimensions, "x")),
+              fmt::format("Write it as \"{}\".", join(example, "x")));
 }
 
 class DistinctProblems {
@@ -127,8 +131,10 @@ std::vector<std::pair<std::string, std::string>> parse_settings(const std::vecto
     const bool is_known = std::any_of(known.begin(), known.end(),
                                       [&](const auto& leading) { return leading.name == parts.front(); });
     if (parts.size() != 2 || !is_known) {
+      const bool is_size = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
       throw UserError(fmt::format("'{}' in the problem '{}' is not a leading dimension", word, text), where,
-                      known.empty()
+                      is_size ? "Write sizes with an x between them: 4096x4096."
+                      : known.empty()
                           ? "Remove it: the operation has none."
                           : "Write lda, ldb or ldc with their elements: 1000x77x513,lda=520,ldb=80.");
     }

@@ -78,7 +78,13 @@ void refuse_kind(const JsonNode& node, const std::string& expected, const std::s
 
 ObjectReader::ObjectReader(const JsonNode& node, std::span<const std::string_view> known)
     : node_(node), known_(known) {
-  if (!node.json.get().is_object()) refuse_kind(node, "an object");
+  if (!node.json.get().is_object()) {
+    constexpr std::size_t kMostNamed = 6;
+    std::vector<std::string> keys;
+    for (const std::string_view key : known.first(std::min(known.size(), kMostNamed)))
+      keys.push_back(fmt::format("\"{}\"", key));
+    refuse_kind(node, "an object", fmt::format("Write an object with keys of {}.", join(keys, ", ")));
+  }
   for (const auto& [key, value] : node.json.get().items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::vector<std::string> names(known.begin(), known.end());

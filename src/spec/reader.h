@@ -50,6 +50,8 @@ class ObjectReader {
 
 /// Parameters, macros, arguments and so on of one kernel; more are taken for a mistake.
 inline constexpr std::size_t kMostParts = 256;
+/// Kernels that a configuration launches.
+inline constexpr std::size_t kMostKernels = 16;
 /// Constraints and problems.
 inline constexpr std::size_t kMostEntries = 10000;
 /// Characters of a name.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -32,12 +33,17 @@ std::string read_name(const JsonNode& node, const fs::path& manifest) {
                   node.where, "Give both the same name.");
 }
 
+std::string read_optional_text(ObjectReader& reader, const char* key) {
+  const auto node = reader.find(key);
+  return node ? read_string(*node) : "";
+}
+
 Parameter read_parameter(const JsonNode& node) {
   ObjectReader reader(node, keys::kParameter);
   Parameter parameter;
   parameter.name = read_identifier(reader.need("name", "the parameter's name"));
-  parameter.values = read_values(reader.need("values", "a list of values"));
-  parameter.meaning = read_string(reader.need("meaning", "one line on what the parameter means"));
+  parameter.values = read_values(reader.need("values", R"--(a list of values, or "range(16, 129, 16)")--"));
+  parameter.meaning = read_optional_text(reader, "meaning");
   parameter.where = node.where;
   reader.finish();
   return parameter;
@@ -48,7 +54,7 @@ Derived read_derived(const JsonNode& node) {
   Derived derived;
   derived.name = read_identifier(reader.need("name", "the derived value's name"));
   derived.value = read_expression(reader.need("value", "an expression"));
-  derived.meaning = read_string(reader.need("meaning", "one line on what the value means"));
+  derived.meaning = read_optional_text(reader, "meaning");
   reader.finish();
   return derived;
 }
@@ -69,30 +75,76 @@ void read_names(ObjectReader& reader, TemplateSpec& spec, DeclaredNames& scope) 
   }
 }
 
-Launch read_launch(const JsonNode& node) {
-  ObjectReader reader(node, keys::kLaunch);
-  Launch launch;
+void read_shape(ObjectReader& reader, Launch& launch) {
   launch.grid = read_extent(reader.need("grid", "a list of one to three expressions, in thread blocks"));
   launch.block = read_extent(reader.need("block", "a list of one to three expressions, in threads"));
   const auto shared = reader.find("dynamic_shared_bytes");
-  launch.dynamic_shared_bytes = shared ? read_expression(*shared) : ExprText{"0", node.where};
+  launch.dynamic_shared_bytes = shared ? read_expression(*shared) : ExprText{"0", reader.where()};
+}
+
+void read_function(ObjectReader& reader, Launch& launch) {
+  launch.kernel = read_identifier(reader.need("kernel", "the kernel's function name"));
+  if (const auto arguments = reader.find("template_arguments")) {
+    for (const JsonNode& node : read_list(*arguments, "expressions"))
+      launch.template_arguments.push_back(read_expression(node));
+  }
+}
+
+std::vector<Argument> read_passed(ObjectReader& reader, const TemplateSpec& spec,
+                                  const DeclaredNames& scope) {
+  return read_arguments(reader.need("arguments", "a list of the kernel's arguments"),
+                        {spec.operation.buffers, spec.workspace}, scope);
+}
+
+/// One launch, whose parts stand in the manifest itself.
+Launch read_only_launch(ObjectReader& manifest, const TemplateSpec& spec, const DeclaredNames& scope) {
+  Launch launch;
+  const JsonNode shape = manifest.need("launch", R"(an object with "grid" and "block")");
+  ObjectReader reader(shape, keys::kLaunch);
+  read_shape(reader, launch);
   reader.finish();
+  read_function(manifest, launch);
+  launch.arguments = read_passed(manifest, spec, scope);
   return launch;
 }
 
-void read_instantiation(ObjectReader& reader, TemplateSpec& spec) {
-  const auto arguments = reader.find("template_arguments");
+Launch read_launch(ObjectReader& reader, const TemplateSpec& spec, const DeclaredNames& scope) {
+  Launch launch;
+  read_function(reader, launch);
+  read_shape(reader, launch);
+  launch.arguments = read_passed(reader, spec, scope);
+  return launch;
+}
+
+/// "launches", or else what `read_only` finds, whose keys are `keys_of_one`.
+template <typename ReadOnly>
+std::vector<Launch> read_launches(ObjectReader& manifest, const TemplateSpec& spec,
+                                  const DeclaredNames& scope, std::span<const keys::Key> keys_of_one,
+                                  const ReadOnly& read_only) {
+  const auto list = manifest.find("launches");
+  if (!list) return {read_only(manifest, spec, scope)};
+  for (const keys::Key key : keys_of_one) {
+    if (const auto other = manifest.find(key))
+      throw UserError(fmt::format("found both 'launches' and '{}'", key), other->where,
+                      fmt::format("Move '{}' into each of the launches.", key));
+  }
+  std::vector<Launch> launches;
+  for (const JsonNode& node : read_list(*list, "launches", Empty::refused, kMostKernels)) {
+    ObjectReader reader(node, keys::kLaunches);
+    launches.push_back(read_launch(reader, spec, scope));
+    reader.finish();
+  }
+  return launches;
+}
+
+void read_macros(ObjectReader& reader, TemplateSpec& spec) {
   const auto macros = reader.find("macros");
-  if (arguments && macros) {
+  if (!macros) return;
+  const auto is_instantiated = [](const Launch& launch) { return !launch.template_arguments.empty(); };
+  if (std::any_of(spec.launches.begin(), spec.launches.end(), is_instantiated)) {
     throw UserError("found both 'template_arguments' and 'macros'", macros->where,
                     "Keep one: a C++ template takes arguments, an extern \"C\" kernel takes macros.");
   }
-  if (arguments) {
-    for (const JsonNode& node : read_list(*arguments, "expressions")) {
-      spec.template_arguments.push_back(read_expression(node));
-    }
-  }
-  if (!macros) return;
   for (const auto& [name, node] : read_members(*macros, "an object of expressions")) {
     check_identifier(name, node.where);
     spec.macros.emplace_back(name, read_expression(node));
@@ -119,11 +171,58 @@ ExprText read_compute_capability(const JsonNode& node, const DeclaredNames& scop
                   "Write major and minor version with a dot between them.");
 }
 
-void read_kernel(ObjectReader& reader, TemplateSpec& spec, const DeclaredNames& scope,
-                 bool allow_outside_paths) {
-  spec.source = resolve_file(reader.need("source", "the kernel's file"), spec.folder, allow_outside_paths);
-  spec.kernel = read_identifier(reader.need("kernel", "the kernel's function name"));
-  read_instantiation(reader, spec);
+/// The arguments of one kernel serve for the reference kernel, too; those of several do not.
+void check_reference_arguments(const TemplateSpec& spec) {
+  const auto& reference = spec.operation.reference;
+  const bool is_plain = spec.launches.size() == 1 && spec.constants.empty();
+  if (!reference || is_plain || !reference->launch.arguments.empty()) return;
+  throw UserError(
+      "the reference kernel's arguments are missing", spec.where.at("operation").at("reference"),
+      "With several launches, or with constant memory, give the reference its own \"arguments\".");
+}
+
+/// "constants": {"d_filter": "filter"}
+void read_constants(ObjectReader& reader, TemplateSpec& spec) {
+  const auto node = reader.find("constants");
+  if (!node) return;
+  for (const auto& [symbol, buffer] : read_members(*node, "an object of buffers by symbol")) {
+    check_identifier(symbol, buffer.where);
+    spec.constants.push_back({symbol, read_input_name(buffer, spec.operation.buffers), buffer.where});
+  }
+}
+
+/// The file of a source, or where files of compiled kernels lie, which may be missing.
+fs::path read_source(const JsonNode& node, const TemplateSpec& spec, bool allow_outside_paths) {
+  if (!node.json.get().is_string() || !is_compiled(read_string(node)))
+    return resolve_file(node, spec.folder, allow_outside_paths);
+  return read_string(node);
+}
+
+/// What is compiled already takes no arguments of a compiler.
+void check_compiled(ObjectReader& reader, const TemplateSpec& spec) {
+  if (!is_compiled(spec.source)) return;
+  const auto refuse = [&](const char* key, const Where& where) {
+    throw UserError(fmt::format("found '{}', but {} is compiled already", key, spec.source.string()), where,
+                    "Remove it, and name parameters in braces in 'source': one file for each configuration.");
+  };
+  if (const auto node = reader.find("macros")) refuse("macros", node->where);
+  const auto options = reader.find("compile_options");
+  if (options && is_cubin(spec.source)) refuse("compile_options", options->where);
+  for (const Launch& launch : spec.launches) {
+    if (!launch.template_arguments.empty())
+      refuse("template_arguments", launch.template_arguments.front().where);
+  }
+}
+
+void read_compilation(ObjectReader& reader, TemplateSpec& spec, const DeclaredNames& scope,
+                      bool allow_outside_paths) {
+  spec.source = read_source(reader.need("source", "the kernel's file"), spec, allow_outside_paths);
+  check_compiled(reader, spec);
+  if (const auto folders = reader.find("include_folders")) {
+    for (const JsonNode& node : read_list(*folders, "folders", Empty::allowed))
+      spec.include_folders.push_back(resolve_folder(node, spec.folder, allow_outside_paths));
+  }
+  read_macros(reader, spec);
   if (const auto node = reader.find("compile_options"))
     spec.compile_options = read_strings(*node, "NVRTC options");
   if (const auto node = reader.find("min_compute_capability")) {
@@ -131,6 +230,38 @@ void read_kernel(ObjectReader& reader, TemplateSpec& spec, const DeclaredNames& 
   }
   if (const auto node = reader.find("tolerance_factor")) {
     spec.tolerance_factor = read_number(*node, {.min = 0, .above = true});
+  }
+}
+
+/// A kernel of the operation's own, in its folder.
+TemplateSpec read_kernel_baseline(const JsonNode& node, const Operation& operation,
+                                  const DeclaredNames& scope, const fs::path& folder, bool allow_outside) {
+  ObjectReader reader(node, keys::kKernelBaseline);
+  TemplateSpec baseline;
+  baseline.where = node.where;
+  baseline.folder = folder;
+  baseline.operation = operation;
+  baseline.name = read_identifier(reader.need("name", "the baseline's name"));
+  baseline.source = resolve_file(reader.need("source", "the kernel's file"), folder, allow_outside);
+  baseline.launches = read_launches(reader, baseline, scope, keys::kLaunches, read_launch);
+  read_macros(reader, baseline);
+  check_all_passed(baseline, node.where);
+  reader.finish();
+  return baseline;
+}
+
+/// Leaves each parameter the value that `values` names, or else its first.
+void choose_values(const std::optional<JsonNode>& values, TemplateSpec& spec) {
+  for (Parameter& parameter : spec.parameters) parameter.values.resize(1);
+  if (!values) return;
+  for (const auto& [name, value] : read_members(*values, "an object of values")) {
+    const auto parameter = std::find_if(spec.parameters.begin(), spec.parameters.end(),
+                                        [&key = name](const Parameter& known) { return known.name == key; });
+    if (parameter == spec.parameters.end())
+      throw UserError(fmt::format("the template {} has no parameter '{}'", spec.name, name), value.where,
+                      "Rename or remove it.");
+    const auto list = nlohmann::ordered_json::array({value.json.get()});
+    parameter->values = read_narrowed_values({list, value.where}, *parameter, true);
   }
 }
 
@@ -149,39 +280,127 @@ std::vector<Constraint> read_constraints(const JsonNode& node) {
     ObjectReader reader(element, keys::kConstraint);
     Constraint constraint;
     constraint.require = read_expression(reader.need("require", "an expression that must be true"));
-    constraint.why = read_string(reader.need("why", "the reason of the constraint"));
+    constraint.why = read_optional_text(reader, "why");
     reader.finish();
     constraints.push_back(std::move(constraint));
   }
   return constraints;
 }
 
-TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, const LoadOptions& options) {
+namespace {
+
+/// Baselines and references of operations that are templates with a single configuration.
+class OtherTemplates {
+ public:
+  /// `templates` are searched for those that operations name.
+  OtherTemplates(std::vector<fs::path> templates, const LoadOptions& options)
+      : templates_(std::move(templates)), options_(options) {
+    for (const char* taken : {"cublas", "cublaslt", "twin"})
+      names_.declare(taken, "a name of tiletune's", {});
+  }
+
+  std::vector<TemplateSpec> baselines;
+  std::vector<TemplateSpec> reference;  ///< one at most
+
+  void read_baseline(const JsonNode& node, const Operation& operation, const DeclaredNames& scope,
+                     const fs::path& folder) {
+    const bool is_template = node.json.get().is_object() && node.json.get().contains("template");
+    TemplateSpec baseline =
+        is_template ? read_template(node, operation)
+                    : read_kernel_baseline(node, operation, scope, folder, options_.allow_outside_paths);
+    names_.declare(baseline.name, "another baseline", node.where);
+    baselines.push_back(alone(std::move(baseline)));
+  }
+
+  void read_reference(const JsonNode& node, const Operation& operation) {
+    reference = {alone(read_template(node, operation))};
+  }
+
+ private:
+  TemplateSpec read_template(const JsonNode& node, const Operation& operation) const;
+
+  /// It is compared with what the template that is measured is compared with.
+  static TemplateSpec alone(TemplateSpec one) {
+    one.operation.baseline_library.reset();
+    one.operation.reference.reset();
+    return one;
+  }
+
+  std::vector<fs::path> templates_;
+  const LoadOptions& options_;
+  DeclaredNames names_;
+};
+
+/// With the types and options of `chosen` where that is given; then baselines are left out.
+TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, const LoadOptions& options,
+                           const Operation* chosen) {
   const fs::path manifest = folder.path() / manifest_name;
   const std::string text = options.allow_outside_paths ? read_file(manifest, kLargestJson)
                                                        : folder.read(manifest_name, kLargestJson);
-  const auto json = parse_json(text, manifest.string());
+  auto json = parse_json(text, manifest.string());
+  if (chosen != nullptr && json.is_object()) {
+    for (const auto& [variable, type] : chosen->types) json["types"][variable] = name(type);
+    for (const auto& [option, value] : chosen->options) json["options"][option] = value;
+  }
   TemplateSpec spec;
   spec.where = {manifest.string(), ""};
   spec.folder = folder.real_path();
+  if (json.is_object() && json.contains("templates") && !json.contains("source")) {
+    throw UserError("this is a config, not a template's manifest", spec.where,
+                    "Name a template's folder, or its template.json.");
+  }
   ObjectReader reader({json, spec.where}, keys::kTemplate);
   DeclaredNames scope;
   scope.declare("multiprocessors", "the GPU's number of multiprocessors", spec.where);
   read_texts(reader, spec, manifest);
-  OperationPlace place{spec.name, spec.folder, {spec.folder.parent_path()}, options.allow_outside_paths};
+  OperationPlace place{spec.name, spec.folder, {spec.folder.parent_path()}, options.allow_outside_paths, {}, {}};
   place.folders.insert(place.folders.end(), options.template_folders.begin(), options.template_folders.end());
+  OtherTemplates others(place.folders, options);
+  place.take_baseline = [&](const JsonNode& node, const Operation& operation, const DeclaredNames& names,
+                            const fs::path& operation_folder) {
+    if (chosen == nullptr) others.read_baseline(node, operation, names, operation_folder);
+  };
+  place.take_reference = [&](const JsonNode& node, const Operation& operation) {
+    if (chosen == nullptr) others.read_reference(node, operation);
+  };
   spec.operation = read_operation(reader, place, scope);
+  spec.baselines = std::move(others.baselines);
+  spec.reference = std::move(others.reference);
   read_names(reader, spec, scope);
   if (const auto node = reader.find("constraints")) spec.constraints = read_constraints(*node);
-  spec.launch = read_launch(reader.need("launch", R"(an object with "grid" and "block")"));
-  read_kernel(reader, spec, scope, options.allow_outside_paths);
   if (const auto node = reader.find("workspace"))
     spec.workspace = read_workspace(*node, spec.operation.buffers);
-  spec.arguments = read_arguments(reader.need("arguments", "a list of the kernel's arguments"),
-                                  {spec.operation.buffers, spec.workspace}, scope);
+  spec.launches = read_launches(reader, spec, scope, keys::kOnlyLaunch, read_only_launch);
+  read_constants(reader, spec);
+  check_reference_arguments(spec);
+  read_compilation(reader, spec, scope, options.allow_outside_paths);
+  check_all_passed(spec, spec.launches.size() > 1 ? spec.where : spec.where.at("arguments"));
   add_implied_constraints(spec);
   reader.finish(operation_remedy(spec.operation));
   return spec;
+}
+
+/// One configuration of a template that computes the same.
+TemplateSpec OtherTemplates::read_template(const JsonNode& node, const Operation& operation) const {
+  ObjectReader reader(node, keys::kTemplateBaseline);
+  const JsonNode template_name = reader.need("template", "a template's name");
+  TemplateSpec baseline = load_template(find_template(read_identifier(template_name), templates_,
+                                                      options_.allow_outside_paths, template_name.where),
+                                        kManifestName, options_, &operation);
+  if (baseline.operation.name != operation.name)
+    throw UserError(fmt::format("the template {} computes {}, not {}", baseline.name, baseline.operation.name,
+                                operation.name),
+                    template_name.where, "Name a template of the same operation.");
+  choose_values(reader.find("parameters"), baseline);
+  if (const auto name = reader.find("name")) baseline.name = read_identifier(*name);
+  reader.finish();
+  return baseline;
+}
+
+}  // namespace
+
+TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, const LoadOptions& options) {
+  return load_template(folder, manifest_name, options, nullptr);
 }
 
 TemplateSpec load_template(const fs::path& manifest, const LoadOptions& options) {

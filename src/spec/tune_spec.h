@@ -12,6 +12,7 @@
 #include "base/fields.h"
 #include "base/spelling.h"
 #include "base/value.h"
+#include "spec/element_type.h"
 #include "spec/measure_policy.h"
 
 namespace tiletune {
@@ -19,6 +20,15 @@ namespace tiletune {
 /// An expression as written, with its place for messages. It is parsed where its names are known (space/).
 struct ExprText {
   std::string text;
+  Where where;
+};
+
+/// A file that a manifest names.
+struct FileName {
+  std::string
+      text;  ///< with "{M}" for the value of a dimension, where the file is not the same for all problems
+  std::filesystem::path folder;  ///< of the manifest, canonical
+  bool may_leave = false;        ///< the file may lie outside the folder
   Where where;
 };
 
@@ -42,33 +52,37 @@ struct Constraint {
   std::string why;
 };
 
-enum class ElementType { f16, bf16, f32, f64, i32, u32 };
-template <>
-inline constexpr std::array<Named<ElementType>, 6> kSpellings<ElementType>{{{ElementType::f16, "f16"},
-                                                                            {ElementType::bf16, "bf16"},
-                                                                            {ElementType::f32, "f32"},
-                                                                            {ElementType::f64, "f64"},
-                                                                            {ElementType::i32, "i32"},
-                                                                            {ElementType::u32, "u32"}}};
-constexpr std::size_t size_bytes(ElementType type) {
-  switch (type) {
-    case ElementType::f16:
-    case ElementType::bf16:
-      return 2;
-    case ElementType::f64:
-      return 8;
-    case ElementType::f32:
-    case ElementType::i32:
-    case ElementType::u32:
-      break;
-  }
-  return 4;
-}
-
 enum class BufferRole { in, out, inout };
 template <>
 inline constexpr std::array<Named<BufferRole>, 3> kSpellings<BufferRole>{
     {{BufferRole::in, "in"}, {BufferRole::out, "out"}, {BufferRole::inout, "inout"}}};
+
+/// What an input holds before the first launch. Every element follows from its index and the seed alone.
+enum class Distribution {
+  uniform,      ///< uniform(a, b): numbers from a to below b
+  normal,       ///< normal(mean, deviation)
+  constant,     ///< constant(value)
+  iota,         ///< iota(first, step): first, first + step, ...
+  randint,      ///< randint(a, b): integers from a to below b
+  permutation,  ///< permutation(): the numbers from 0 to below the number of elements, in random order
+  offsets  ///< offsets(total): from 0 to total, ascending: where rows of random length begin, and the end
+};
+template <>
+inline constexpr std::array<Named<Distribution>, 7> kSpellings<Distribution>{
+    {{Distribution::uniform, "uniform"},
+     {Distribution::normal, "normal"},
+     {Distribution::constant, "constant"},
+     {Distribution::iota, "iota"},
+     {Distribution::randint, "randint"},
+     {Distribution::permutation, "permutation"},
+     {Distribution::offsets, "offsets"}}};
+
+struct BufferValues {
+  Distribution distribution = Distribution::uniform;
+  std::vector<ExprText> arguments;
+  std::optional<FileName> npy = {};  ///< the file that holds them, instead of a distribution
+  Where where = {};
+};
 
 struct Buffer {
   std::string name;
@@ -78,6 +92,7 @@ struct Buffer {
   ExprText read_when = {};  ///< of an inout buffer: where this is false it is only written; empty: true
   ExprText columns = {};    ///< of a matrix, row-major: elements of a row; empty: the buffer is not a matrix
   ExprText pitch = {};      ///< of a matrix: elements between the starts of neighbouring rows
+  std::optional<BufferValues> values = {};  ///< of an input; none: uniform(-1, 1), or small integers
 };
 
 /// How many elements of a row-major matrix lie between the starts of neighbouring rows; by default, and at
@@ -96,14 +111,6 @@ struct WorkspaceArray {
   bool zeroed = false;  ///< zero before the first launch, and every launch leaves it so; else undefined
   std::string meaning;
 };
-
-enum class ScalarType { i32, u32, i64, f32, f64 };
-template <>
-inline constexpr std::array<Named<ScalarType>, 5> kSpellings<ScalarType>{{{ScalarType::i32, "i32"},
-                                                                          {ScalarType::u32, "u32"},
-                                                                          {ScalarType::i64, "i64"},
-                                                                          {ScalarType::f32, "f32"},
-                                                                          {ScalarType::f64, "f64"}}};
 
 /// How rows of a tensor map's box are permuted in shared memory, in 16-byte pieces within so many bytes.
 enum class Swizzle { none, bytes_32, bytes_64, bytes_128 };
@@ -130,8 +137,8 @@ struct TensorMap {
 struct Argument {
   enum class Kind { buffer, scalar, tensor_map };
   Kind kind = Kind::buffer;
-  std::string name;                   ///< the buffer or workspace, or the scalar's own name
-  ScalarType type = ScalarType::i32;  ///< scalars only
+  std::string name;                     ///< the buffer or workspace, or the scalar's own name
+  ElementType type = ElementType::i32;  ///< scalars only
   ExprText value;  ///< scalars only; default: the dimension, scalar, parameter of that name
   std::optional<TensorMap> tensor_map = {};  ///< tensor maps only
 };
@@ -141,10 +148,21 @@ inline constexpr std::array<Named<Argument::Kind>, 3> kSpellings<Argument::Kind>
      {Argument::Kind::scalar, "scalar"},
      {Argument::Kind::tensor_map, "tensor_map"}}};
 
+/// One kernel of a configuration, and how it is launched.
 struct Launch {
-  std::array<ExprText, 3> grid;   ///< in thread blocks; missing entries are "1"
-  std::array<ExprText, 3> block;  ///< in threads
-  ExprText dynamic_shared_bytes;  ///< "0" when absent
+  std::string kernel;                        ///< function name
+  std::vector<ExprText> template_arguments;  ///< C++ instantiation; empty for macro kernels
+  std::array<ExprText, 3> grid;              ///< in thread blocks; missing entries are "1"
+  std::array<ExprText, 3> block;             ///< in threads
+  ExprText dynamic_shared_bytes;             ///< "0" when absent
+  std::vector<Argument> arguments;
+};
+
+/// A variable in constant memory that holds what a buffer holds.
+struct ConstantMemory {
+  std::string symbol;  ///< its name in the source, which has no namespace
+  std::string buffer;  ///< of role in
+  Where where;
 };
 
 /// A kernel that computes the outputs in FP64. It takes every floating-point buffer as `double*`, also where
@@ -152,21 +170,34 @@ struct Launch {
 struct ReferenceKernel {
   std::filesystem::path folder;  ///< of the file that names it
   std::filesystem::path source;
-  std::string kernel;
-  std::array<ExprText, 3> grid;
-  std::array<ExprText, 3> block;
-  /// None: the template's arguments in the same order, without workspaces.
-  std::vector<Argument> arguments;
+  Launch launch;  ///< without arguments: the template's in the same order, without workspaces
+};
+
+/// A function in a file of Python that computes the outputs with NumPy.
+struct PythonReference {
+  std::filesystem::path folder;  ///< of the file that names it
+  std::filesystem::path source;
+  std::string function;
+  double timeout_s = 60;  ///< of one problem
+  Where where;
+};
+
+/// What an output must hold.
+struct ExpectedArray {
+  std::string buffer;
+  std::optional<FileName> npy;  ///< none: this output is not compared
 };
 
 /// What the libraries that tiletune calls compute: names in an operation's "reference" and "baselines".
 enum class LibraryOperation {
-  gemm  ///< cuBLAS and cuBLASLt: dimensions M, N, K, scalars alpha, beta, row-major buffers A, B, C with
-        ///< leading dimensions lda, ldb, ldc
+  gemm,  ///< cuBLAS and cuBLASLt: dimensions M, N, K, scalars alpha, beta, row-major buffers A, B, C with
+         ///< leading dimensions lda, ldb, ldc
+  batched_gemm  ///< cuBLAS: dimensions batch, M, N, K, scalars alpha, beta, dense row-major A, B, C of a
+                ///< batch behind each other
 };
 template <>
-inline constexpr std::array<Named<LibraryOperation>, 1> kSpellings<LibraryOperation>{
-    {{LibraryOperation::gemm, "gemm"}}};
+inline constexpr std::array<Named<LibraryOperation>, 2> kSpellings<LibraryOperation>{
+    {{LibraryOperation::gemm, "gemm"}, {LibraryOperation::batched_gemm, "batched_gemm"}}};
 
 /// The measured ceiling that bounds an operation's time from below, next to that of device memory.
 enum class Ceiling {
@@ -176,6 +207,18 @@ enum class Ceiling {
 template <>
 inline constexpr std::array<Named<Ceiling>, 2> kSpellings<Ceiling>{
     {{Ceiling::ffma, "ffma"}, {Ceiling::copy, "copy"}}};
+
+/// By how much an element of an output may differ from its reference: absolute + relative x |reference|, as
+/// numpy.allclose() has it. Takes the place of the bound that follows from the types.
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+
+  static constexpr auto fields() {
+    return std::tuple{field("absolute", &Tolerance::absolute, {.min = 0}),
+                      field("relative", &Tolerance::relative, {.min = 0})};
+  }
+};
 
 /// What a kernel computes: operations/<name>/operation.json, or the object in a manifest.
 struct Operation {
@@ -194,10 +237,20 @@ struct Operation {
   /// version 0.1: half the flops per element.
   ExprText accumulation;
   Ceiling bound = Ceiling::ffma;
+  std::optional<Tolerance> tolerance;        ///< none: what follows from the types and the accumulation
   std::optional<ReferenceKernel> reference;  ///< none where a library computes it, and of a T1 tuning problem
   std::optional<LibraryOperation> reference_library;
-  std::optional<LibraryOperation> baselines;  ///< the library whose kernels are the baselines
+  std::vector<ExpectedArray> expected;  ///< of each output, where files hold the reference
+  std::optional<PythonReference> python;
+  int consensus = 0;           ///< so many configurations that agree make the reference; 0: none do
+  bool is_unverified = false;  ///< it has no reference, and says so: nothing is compared
+  std::optional<LibraryOperation> baseline_library;  ///< whose kernels are among the baselines
 };
+
+/// Whether a file of kernels is compiled already, to machine code (.cubin) or to PTX (.ptx).
+inline bool is_cubin(const std::filesystem::path& source) { return source.extension() == ".cubin"; }
+inline bool is_ptx(const std::filesystem::path& source) { return source.extension() == ".ptx"; }
+inline bool is_compiled(const std::filesystem::path& source) { return is_cubin(source) || is_ptx(source); }
 
 /// A kernel template: what kernel_templates/<name>/template.json says, with a config's narrowing applied.
 struct TemplateSpec {
@@ -206,21 +259,32 @@ struct TemplateSpec {
   std::string teaches;
   Operation operation;
   std::vector<WorkspaceArray> workspace;
-  std::vector<Argument> arguments;
+  std::vector<ConstantMemory> constants;
   std::vector<Parameter> parameters;
   std::vector<Derived> derived;
+  /// The configurations that a config lists, in the place of all combinations: row after row, for each
+  /// parameter the position of its value. None: all combinations.
+  std::optional<std::vector<std::uint32_t>> listed;
   std::vector<Constraint> constraints;  ///< the manifest's, what the operation implies, then the config's
-  Launch launch;
-  std::filesystem::path folder;                          ///< of template.json
-  std::filesystem::path source;                          ///< the kernel's file, absolute
-  std::string kernel;                                    ///< function name
-  std::vector<ExprText> template_arguments;              ///< C++ instantiation; empty for macro kernels
+  std::vector<Launch> launches;         ///< at least one; they run in this order
+  std::filesystem::path folder;         ///< of template.json
+  /// The file of the kernels, absolute. That of compiled kernels is relative to the folder, and "{NAME}" in
+  /// it stands for the value of a parameter.
+  std::filesystem::path source;
+  /// Searched for #include behind the template's own folders and before the CUDA toolkit's; absolute, with
+  /// symbolic links resolved.
+  std::vector<std::filesystem::path> include_folders;
   std::vector<std::pair<std::string, ExprText>> macros;  ///< -DNAME=value, foreign kernels
   std::vector<std::string> compile_options;  ///< NVRTC options, e.g. "--use_fast_math"; "{NAME}" stands for
                                              ///< the value of a parameter
   ExprText min_compute_capability;           ///< of a configuration: "7.0"; empty: any
   double tolerance_factor = 1.0;             ///< multiplies the error bound of the types
+  std::vector<TemplateSpec> reference;       ///< one configuration whose result is the reference; or none
+  std::vector<TemplateSpec> baselines;       ///< kernels that are the operation's baselines: of this one's
+                                             ///< types and options, with one value for each parameter
   Where where;
+
+  bool has_baselines() const { return operation.baseline_library || !baselines.empty(); }
 };
 
 /// Sizes of one problem, in the order of the operation's dimensions.
@@ -309,7 +373,7 @@ struct TuneSpec {
   Baseline baseline = Baseline::lt;
   std::string gpu;  ///< model for prediction when no GPU is there; empty: H100
   View view = View::ranking;
-  std::string config_json;           ///< the config's text as read, kept as provenance
+  std::string config_json;           ///< the config's text, without comments, kept as provenance
   bool allow_outside_paths = false;  ///< includes may leave the folders of config and templates too
 };
 

@@ -2,17 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <system_error>
 
 #include "base/text.h"
 
 namespace tiletune {
 
 namespace {
-
-/// Equal keys are equal values; long double holds every int64 and every double.
-using ValueKey = std::variant<bool, long double, std::string>;
 
 ValueKey key_of(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<long double>(*integer);
@@ -53,9 +54,62 @@ std::string listed(const std::vector<Value>& values) {
   return join(texts, ", ");
 }
 
-}  // namespace
+[[noreturn]] void refuse_ranges(const std::string& text, const Where& where) {
+  throw UserError(
+      fmt::format("'{}' is not a list of values", text), where,
+      R"--(Write a list such as [16, 32], or lists and ranges joined by +: "[1, 2] + range(4, 65, 4)".)--");
+}
 
-std::vector<Value> read_values(const JsonNode& node) {
+/// "16, 129, 16": start, end, step, as Python's range() takes them.
+void append_range(const std::string& arguments, const std::string& text, const Where& where,
+                  nlohmann::ordered_json& values) {
+  const auto numbers = nlohmann::json::parse("[" + arguments + "]", nullptr, false);
+  const auto is_integer = [](const nlohmann::json& number) { return number.is_number_integer(); };
+  if (!numbers.is_array() || numbers.empty() || numbers.size() > 3 ||
+      !std::all_of(numbers.begin(), numbers.end(), is_integer))
+    refuse_ranges(text, where);
+  // Far beyond what a parameter needs, and far from what 64 bits hold.
+  constexpr double kMost = 1e15;
+  for (const auto& number : numbers)
+    if (std::abs(number.get<double>()) > kMost) refuse_ranges(text, where);
+  const std::int64_t start = numbers.size() == 1 ? 0 : numbers[0].get<std::int64_t>();
+  const std::int64_t end = numbers[numbers.size() == 1 ? 0 : 1].get<std::int64_t>();
+  const std::int64_t step = numbers.size() == 3 ? numbers[2].get<std::int64_t>() : 1;
+  if (step == 0)
+    throw UserError(fmt::format("the range in '{}' has the step 0", text), where,
+                    "Give another step, or none.");
+  for (std::int64_t value = start; step > 0 ? value < end : value > end; value += step) {
+    values.push_back(value);
+    if (values.size() > kMostValues)
+      throw UserError(fmt::format("'{}' has more than {} values", text, kMostValues), where,
+                      "Give a shorter range, or a larger step.");
+  }
+}
+
+/// "[1, 2] + range(4, 65, 4)"
+nlohmann::ordered_json joined_lists(const std::string& text, const Where& where) {
+  auto values = nlohmann::ordered_json::array();
+  std::size_t at = 0;
+  for (;;) {
+    at = text.find_first_not_of(' ', at);
+    if (at == std::string::npos) refuse_ranges(text, where);
+    const bool is_range = text.compare(at, 6, "range(") == 0;
+    const std::size_t end = text.find(is_range ? ')' : ']', at);
+    if (end == std::string::npos) refuse_ranges(text, where);
+    if (is_range) {
+      append_range(text.substr(at + 6, end - at - 6), text, where, values);
+    } else {
+      const auto list = nlohmann::ordered_json::parse(text.substr(at, end - at + 1), nullptr, false);
+      if (!list.is_array()) refuse_ranges(text, where);
+      values.insert(values.end(), list.begin(), list.end());
+    }
+    at = text.find_first_not_of(' ', end + 1);
+    if (at == std::string::npos) return values;
+    if (text[at++] != '+') refuse_ranges(text, where);
+  }
+}
+
+std::vector<Value> read_listed_values(const JsonNode& node) {
   const auto nodes = read_list(node, "values", Empty::refused, kMostValues);
   std::vector<Value> values;
   std::map<ValueKey, std::size_t> places;
@@ -73,6 +127,23 @@ std::vector<Value> read_values(const JsonNode& node) {
   return values;
 }
 
+template <typename Number>
+std::optional<Number> whole(const std::string& text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::vector<Value> read_values(const JsonNode& node) {
+  if (!node.json.get().is_string()) return read_listed_values(node);
+  const auto values = joined_lists(node.json.get().get<std::string>(), node.where);
+  return read_listed_values({values, node.where});
+}
+
 std::vector<Value> read_narrowed_values(const JsonNode& node, const Parameter& parameter, bool extend) {
   auto values = read_values(node);
   std::set<ValueKey> known;
@@ -85,6 +156,42 @@ std::vector<Value> read_narrowed_values(const JsonNode& node, const Parameter& p
                     node.where.at(i), R"(Use those, or set "extend": true beside "parameters".)");
   }
   return values;
+}
+
+std::optional<Value> parse_value(const std::string& text, const Parameter& parameter) {
+  const Value& model = parameter.values.front();
+  if (std::holds_alternative<std::string>(model)) return text;
+  if (std::holds_alternative<bool>(model)) {
+    if (text == "true" || text == "True") return true;
+    return text == "false" || text == "False" ? std::optional<Value>(false) : std::nullopt;
+  }
+  if (const auto integer = whole<std::int64_t>(text)) return *integer;
+  const auto number = whole<double>(text);
+  return number && std::isfinite(*number) ? std::optional<Value>(*number) : std::nullopt;
+}
+
+std::string kind_of(const Parameter& parameter) {
+  const bool numbers = std::any_of(parameter.values.begin(), parameter.values.end(),
+                                   [](const Value& value) { return std::holds_alternative<double>(value); });
+  const Value& model = parameter.values.front();
+  return std::holds_alternative<bool>(model) ? "true or false" : numbers ? "a number" : type_name(model);
+}
+
+ValuePositions::ValuePositions(const Parameter& parameter) : parameter_(parameter) {
+  for (const Value& value : parameter.values)
+    positions_.emplace(key_of(value), static_cast<std::uint32_t>(positions_.size()));
+}
+
+std::uint32_t ValuePositions::find(const std::string& text, const Where& where) const {
+  const auto value = parse_value(text, parameter_);
+  if (!value) {
+    throw UserError(fmt::format("{} = '{}' is not {}", parameter_.name, text, kind_of(parameter_)), where,
+                    fmt::format("Write one of its values: {}.", listed(parameter_.values)));
+  }
+  const auto found = positions_.find(key_of(*value));
+  if (found != positions_.end()) return found->second;
+  throw UserError(fmt::format("{} = {} is not among its values", parameter_.name, text), where,
+                  fmt::format("Write one of them: {}.", listed(parameter_.values)));
 }
 
 }  // namespace tiletune

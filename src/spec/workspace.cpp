@@ -14,7 +14,7 @@ WorkspaceArray read_array(const JsonNode& node) {
   array.type = read_enum<ElementType>(reader.need("type", R"(an element type such as "f32")"));
   array.elements = read_expression(reader.need("elements", "an expression for the number of elements"));
   if (const auto zeroed = reader.find("zeroed")) array.zeroed = read_boolean(*zeroed);
-  array.meaning = read_string(reader.need("meaning", "one line on what the workspace is for"));
+  if (const auto meaning = reader.find("meaning")) array.meaning = read_string(*meaning);
   reader.finish();
   return array;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cctype>
+#include <fstream>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -351,6 +352,12 @@ void upgrade_copy(SQLite::Database& copy, const fs::path& original) {
   transaction.commit();
 }
 
+bool begins_like_json(const fs::path& file) {
+  std::ifstream in(file);
+  char first = 0;
+  return in >> first && (first == '{' || first == '[');
+}
+
 void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
   const Where where{file.string(), ""};
   switch (error.getErrorCode()) {
@@ -359,7 +366,11 @@ void throw_user_error(const SQLite::Exception& error, const fs::path& file) {
       throw DatabaseLocked("this database is locked by another program", where,
                            "Wait until it ends, stop it, or name another file with --db FILE.");
     case SQLITE_NOTADB:
-      throw UserError("not an SQLite database", where, kOtherFile);
+      throw UserError("not an SQLite database", where,
+                      begins_like_json(file)
+                          ? "It looks like JSON: 'tiletune import FILE --db NEW.db' reads exports "
+                            "and recordings into a database."
+                          : kOtherFile);
     case SQLITE_CORRUPT:
       throw UserError(fmt::format("this database is damaged: {}", error.what()), where, kRestore);
     case SQLITE_READONLY:

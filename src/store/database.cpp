@@ -204,7 +204,8 @@ std::vector<Trial> Database::find_source(const std::string& source_key) const {
 
 std::optional<Trial> Database::find_measurement(const std::string& measurement) const {
   static const std::string sql =
-      select_sql(column_list().c_str(), " WHERE measurement = ? AND measurement <> '' AND shares = ''",
+      select_sql(column_list().c_str(),
+                 " WHERE measurement = ? AND measurement <> '' AND shares = '' AND kind = 'kernel'",
                  " ORDER BY id LIMIT 1");
   std::vector<Trial> rows = impl_->rows(sql, {measurement});
   if (rows.empty()) return std::nullopt;
@@ -317,6 +318,10 @@ void Database::at_one_state(const std::function<void()>& read) const {
 
 std::vector<std::string> Database::problems() const {
   return translating_errors(file(), [&] { return impl_->distinct("problem"); });
+}
+
+std::vector<std::string> Database::templates() const {
+  return translating_errors(file(), [&] { return impl_->distinct("template"); });
 }
 
 std::vector<std::string> Database::gpus() const {

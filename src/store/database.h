@@ -137,6 +137,8 @@ class Database {
   std::vector<std::string> problems() const;
   /// Every GPU that a row is of.
   std::vector<std::string> gpus() const;
+  /// Every template that a row is of, and every library.
+  std::vector<std::string> templates() const;
 
   const std::filesystem::path& file() const;
 
@@ -151,6 +153,6 @@ class Database {
 };
 
 /// The schema this build reads and writes (PRAGMA user_version).
-inline constexpr int kSchemaVersion = 7;
+inline constexpr int kSchemaVersion = 8;
 
 }  // namespace tiletune

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array kEndings{"", "-wal", "-journal"};
 
-auto state_of(const fs::path& database) {
+auto sizes_and_times(const fs::path& database) {
   const auto state = [&](const char* ending) {
     std::error_code absent;
     const fs::path file = database.string() + ending;
@@ -44,7 +44,7 @@ bool copy_pages(SQLite::Database& from, const fs::path& to, const Stop& stop) {
 }
 
 bool copy_files(const fs::path& from, const fs::path& to) {
-  const auto before = state_of(from);
+  const auto before = sizes_and_times(from);
   for (const char* ending : kEndings) {
     const fs::path file = from.string() + ending;
     // A symbolic link beside a database is not its own file.
@@ -53,7 +53,7 @@ bool copy_files(const fs::path& from, const fs::path& to) {
     fs::copy_file(file, copy, fs::copy_options::overwrite_existing);
     fs::permissions(copy, fs::perms::owner_read | fs::perms::owner_write);
   }
-  return state_of(from) == before;
+  return sizes_and_times(from) == before;
 }
 
 }  // namespace tiletune

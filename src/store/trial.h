@@ -17,7 +17,7 @@ struct Trial {
 
   // what
   std::string kind = "kernel";    ///< "kernel", "baseline", or "twin": a second copy of a finals' leader
-  std::string template_name;      ///< column "template"; "cublas" or "cublaslt" for a baseline
+  std::string template_name;      ///< column "template"; "cublas" or another name for a baseline
   std::string operation;          ///< "gemm"
   std::string dimensions;         ///< JSON object: {"M": 1000, "N": 77, "K": 513, "lda": 520}
   std::string options;            ///< "layout=nt"
@@ -28,6 +28,7 @@ struct Trial {
   std::string kernel_expression;  ///< "sgemm_warptile<128, ...>"
   std::string compile_options;    ///< JSON array
   std::string launch;             ///< JSON {"grid":[x,y,z],"block":[x,y,z],"dynamic_shared_bytes":n}
+  std::string launch_shares;      ///< JSON array: each one's part of the time; empty of one launch
   std::string size_conditions;    ///< JSON array of expressions, or of null for one that is not known
   std::string element_types;      ///< "f32", or "A:f16 B:f16 C:f32 accumulator:f32"
   std::string source_key;         ///< hash of what is compiled: source text, options, expression, compiler
@@ -61,6 +62,7 @@ struct Trial {
   std::optional<double> noise_floor_percent;  ///< how far two copies of one kernel may differ in these finals
   std::optional<double> probability_near_best;  ///< that it is within 1% of the finals' true best
   std::optional<double> tflops;
+  std::optional<double> gbs;                   ///< compulsory DRAM traffic, 10^9 bytes per second
   std::string baseline;                        ///< the fastest baseline of the same run: "cublaslt"
   std::optional<double> baseline_us;           ///< its median
   std::optional<double> percent_of_baseline;   ///< 100 * baseline_us / median_us
@@ -68,6 +70,7 @@ struct Trial {
   std::optional<double> arithmetic_intensity;  ///< operations per byte of compulsory DRAM traffic
   std::string bound;                           ///< ceiling that bounds it: "compute" or "memory"
   std::optional<double> percent_of_ceiling;    ///< of that ceiling as measured on this GPU
+  std::optional<double> percent_of_copy;       ///< gbs of what a copy in device memory reached
   std::optional<double> relative_error;        ///< norm-wise against FP64
   std::optional<double> error_bound;
   std::optional<double> baseline_error;  ///< the baseline's relative_error on the same data

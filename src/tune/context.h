@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "compile/pool.h"
 #include "store/database.h"
+#include "tune/output_files.h"
 #include "tune/sweep.h"
 #include "tune/task_queue.h"
 
@@ -22,6 +24,7 @@ struct SweepContext {
         pool(pool_options(given_options.compile, given_spec, gpu_sets)) {
     queues.reserve(gpu_sets.size());
     for (GpuSet& gpu_set : gpu_sets) queues.emplace_back(gpu_set, spec);
+    if (!options.outputs.empty()) outputs.emplace(options.outputs);
   }
 
   const TuneSpec& spec;
@@ -30,6 +33,7 @@ struct SweepContext {
   SweepObserver& observer;
   CompilePool pool;
   std::vector<TaskQueue> queues;
+  std::optional<OutputFiles> outputs;
   SweepSummary summary;
   bool stopping = false;      ///< Ctrl-C or the time budget: no further configuration is begun
   std::uint64_t tickets = 0;  ///< of compilations, given out so far

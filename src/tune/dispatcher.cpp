@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
-#include "inspect/kernel_hash.h"
 #include "tune/calibrations.h"
+#include "tune/identity.h"
 #include "tune/intake.h"
 #include "tune/plausibility.h"
 #include "tune/roofline.h"
+#include "tune/row.h"
 
 namespace tiletune {
 
@@ -55,7 +57,8 @@ bool Dispatcher::measure_next(TaskQueue& queue, GpuSlot& slot) {
   const auto impossible = queue.why_unmeasurable(task.workload);
   if (!impossible && slot.failed_workloads.contains(task.workload)) return false;
   if (!impossible && slot.workload != task.workload) {
-    if (!is_known(queue, slot, *next)) return prepare_workload(queue, slot, task);
+    if (!is_known(queue, slot, *next))
+      return prepare_workload(queue, slot, task) || queue.failed_workloads.contains(task.workload);
     queue.ready.erase(next);
     return true;
   }
@@ -78,13 +81,73 @@ bool Dispatcher::run_finals(TaskQueue& queue, GpuSlot& slot, std::size_t workloa
   return true;
 }
 
-/// False while the workload's reference kernel is being compiled.
-bool Dispatcher::prepare_workload(TaskQueue& queue, GpuSlot& slot, const Task& task) {
-  const Binary* reference = nullptr;
-  if (task.spec->operation.reference && slot.evaluator->measures()) {
-    reference = queue.references.at(task.workload).binary.get();
-    if (reference == nullptr) return false;
+/// False while they are being compiled.
+bool Dispatcher::compile_baselines(TaskQueue& queue, std::size_t workload) {
+  const auto [entry, is_new] = queue.baselines.try_emplace(workload);
+  if (is_new) {
+    for (Task& baseline : queue.task_of(workload).baselines) begin_baseline(queue, entry->second, baseline);
   }
+  return entry->second.compiling.empty();
+}
+
+void Dispatcher::begin_baseline(TaskQueue& queue, WorkloadBaselines& baselines, Task& task) {
+  const Target& target = queue.target();
+  Candidate candidate;
+  candidate.task = &task;
+  const std::string impossible = instantiate(task, 0, target.model, candidate.instance);
+  CompileRequest request =
+      make_compile_request(sweep_.spec.compile, *task.source, candidate.instance, target.architecture);
+  candidate.trial = make_trial(sweep_.spec, task, target, candidate.instance, request);
+  candidate.trial.kind = "baseline";
+  candidate.trial.reason =
+      impossible.empty() ? admit_launch(target.model, candidate.instance).reason : impossible;
+  if (!candidate.trial.reason.empty()) {
+    candidate.trial.outcome = Outcome::refused;
+    return sweep_.observer.on_note(left_out_as_baseline(candidate.trial));
+  }
+  sweep_.pool.submit(++sweep_.tickets, std::move(request));
+  baselines.compiling.emplace(sweep_.tickets, std::move(candidate));
+}
+
+bool Dispatcher::take_baseline(std::uint64_t ticket, const Compiled& compiled) {
+  return std::any_of(sweep_.queues.begin(), sweep_.queues.end(),
+                     [&](TaskQueue& queue) { return take_baseline(queue, ticket, compiled); });
+}
+
+bool Dispatcher::take_baseline(TaskQueue& queue, std::uint64_t ticket, const Compiled& compiled) {
+  for (auto& [workload, baselines] : queue.baselines) {
+    auto node = baselines.compiling.extract(ticket);
+    if (node.empty()) continue;
+    Candidate& candidate = node.mapped();
+    Trial& row = candidate.trial;
+    add_binary(sweep_.spec, queue.target().model, candidate, compiled);
+    if (row.outcome != Outcome::dispatched) {
+      sweep_.observer.on_note(left_out_as_baseline(row));
+      return true;
+    }
+    const IdentityFields measurement =
+        measurement_identity(sweep_.spec, *candidate.task, queue.target(), candidate.instance, row,
+                             queue.task_of(workload).reference_hash);
+    row.measurement = measurement.hex();
+    row.key = baseline_identity(row, measurement).hex();
+    // In the operation's order, in whichever they were compiled.
+    const auto place = std::upper_bound(baselines.ready.begin(), baselines.ready.end(), candidate,
+                                        [](const auto& a, const auto& b) { return a.task < b.task; });
+    baselines.ready.insert(place, std::move(candidate));
+    return true;
+  }
+  return false;
+}
+
+/// False while the workload's reference, or a baseline, is being made.
+bool Dispatcher::prepare_workload(TaskQueue& queue, GpuSlot& slot, const Task& task) {
+  std::vector<Candidate> baselines;
+  if (slot.evaluator->measures()) {
+    // The reference first: it is part of a baseline's key.
+    if (!references_.ready(queue, task) || !compile_baselines(queue, task.workload)) return false;
+    baselines = queue.baselines.at(task.workload).ready;
+  }
+  if (queue.failed_workloads.contains(task.workload)) return false;
   const Target& target = slot.evaluator->target();
   if (!slot.calibration && !slot.measures_ceilings && slot.evaluator->measures())
     slot.calibration = known_calibration(sweep_.database, target);
@@ -92,25 +155,11 @@ bool Dispatcher::prepare_workload(TaskQueue& queue, GpuSlot& slot, const Task& t
   slot.baselines.clear();
   slot.busy_since = Clock::now();
   slot.measures_ceilings = !slot.calibration || slot.measures_ceilings;
-  slot.evaluator->prepare_workload(task, reference, !slot.calibration.has_value());
+  const auto made = queue.references.find(task.workload);
+  const ReferenceKernels reference =
+      made == queue.references.end() ? ReferenceKernels{} : made->second.kernels;
+  slot.evaluator->prepare_workload(task, reference, std::move(baselines), !slot.calibration.has_value());
   return true;
-}
-
-bool Dispatcher::take_reference(std::uint64_t ticket, const Compiled& compiled) {
-  for (TaskQueue& queue : sweep_.queues) {
-    for (auto& [workload, reference] : queue.references) {
-      if (reference.ticket != ticket) continue;
-      reference.binary = compiled.binary;
-      for (Task& task : queue.tasks())
-        if (task.workload == workload && compiled.binary)
-          task.reference_hash = kernel_hash(compiled.binary->cubin, compiled.binary->kernel_symbol);
-      if (compiled.outcome == Outcome::ok) return true;
-      queue.failed_workloads[workload] = "the reference kernel does not compile: " + compiled.reason;
-      sweep_.observer.on_note(queue.failed_workloads[workload]);
-      return true;
-    }
-  }
-  return false;
 }
 
 /// Another sweep on the same database may have come to it while this one compiled it, or its reference kernel
@@ -126,6 +175,8 @@ void Dispatcher::submit(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
   candidate.trial.gpu_uuid = slot.evaluator->target().uuid;
   if (is_known(queue, slot, candidate)) return;
   if (slot.evaluator->measures()) recorder_.dispatch(candidate);
+  if (sweep_.outputs && slot.evaluator->measures() && candidate.outputs.empty())
+    candidate.outputs = sweep_.outputs->prepare(*candidate.task);
   const Leader* leader = queue.standings.leader(*candidate.task);
   candidate.leader_us.reset();
   if (leader != nullptr && sweep_.spec.measure.screening > 0) candidate.leader_us = leader->upper_us;
@@ -179,7 +230,16 @@ void Dispatcher::settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
       candidate.trial.reason = *why;
     }
   }
+  const bool has_outputs = candidate.trial.outcome == Outcome::ok;
+  const std::string key = candidate.trial.key;
+  const std::vector<OutputFile> outputs = std::exchange(candidate.outputs, {});
   recorder_.record(queue, std::move(candidate));
+  if (!outputs.empty()) {
+    if (has_outputs)
+      sweep_.outputs->keep(outputs, key);
+    else
+      OutputFiles::drop(outputs);
+  }
   if (disproves) doubt(queue, doubtful);
 }
 

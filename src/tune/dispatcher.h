@@ -4,6 +4,7 @@
 
 #include "tune/finals.h"
 #include "tune/recorder.h"
+#include "tune/references.h"
 
 namespace tiletune {
 
@@ -11,13 +12,13 @@ namespace tiletune {
 /// candidate, and for its GPU.
 class Dispatcher {
  public:
-  Dispatcher(SweepContext& sweep, Recorder& recorder, Finals& finals)
-      : sweep_(sweep), recorder_(recorder), finals_(finals) {}
+  Dispatcher(SweepContext& sweep, Recorder& recorder, Finals& finals, References& references)
+      : sweep_(sweep), recorder_(recorder), finals_(finals), references_(references) {}
 
   /// Takes what a GPU has to say, and gives it what comes next.
   void attend(TaskQueue& queue, GpuSlot& slot);
-  /// Takes the result of compiling a workload's reference kernel; false when the ticket is of none.
-  bool take_reference(std::uint64_t ticket, const Compiled& compiled);
+  /// Takes the result of compiling a baseline; false when the ticket is of none.
+  bool take_baseline(std::uint64_t ticket, const Compiled& compiled);
   /// Nothing new is begun, so only a candidate that runs is worth waiting for, a worker that is being started
   /// is not; nor are finals after Ctrl-C.
   void abandon_preparations();
@@ -28,6 +29,9 @@ class Dispatcher {
   bool measure_next(TaskQueue& queue, GpuSlot& slot);
   bool run_finals(TaskQueue& queue, GpuSlot& slot, std::size_t workload);
   bool prepare_workload(TaskQueue& queue, GpuSlot& slot, const Task& task);
+  bool compile_baselines(TaskQueue& queue, std::size_t workload);
+  void begin_baseline(TaskQueue& queue, WorkloadBaselines& baselines, Task& task);
+  bool take_baseline(TaskQueue& queue, std::uint64_t ticket, const Compiled& compiled);
   bool is_known(TaskQueue& queue, const GpuSlot& slot, Candidate& candidate);
   void submit(TaskQueue& queue, GpuSlot& slot, Candidate candidate);
   void take(TaskQueue& queue, GpuSlot& slot, Evaluation evaluation);
@@ -43,6 +47,7 @@ class Dispatcher {
   SweepContext& sweep_;
   Recorder& recorder_;
   Finals& finals_;
+  References& references_;
 };
 
 }  // namespace tiletune

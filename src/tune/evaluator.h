@@ -4,11 +4,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/worker_process.h"
 #include "compile/binary.h"
 #include "inspect/occupancy.h"
-#include "inspect/resources.h"
 #include "measure/client.h"
 #include "store/trial.h"
 #include "tune/target.h"
@@ -26,10 +26,10 @@ struct Candidate {
   Instance instance;
   Trial trial;
   std::shared_ptr<const Binary> binary;
-  Resources resources;
-  Occupancy occupancy;
-  bool deferred = false;            ///< it was put off before
-  std::optional<double> leader_us;  ///< whoever is clearly slower than this is screened out
+  std::vector<Occupancy> occupancies;  ///< by launch
+  bool deferred = false;               ///< it was put off before
+  std::optional<double> leader_us;     ///< whoever is clearly slower than this is screened out
+  std::vector<OutputFile> outputs;     ///< where its outputs are to be written
 
   int losses = 0;                            ///< workers lost with it
   bool blameless = false;                    ///< it had no part in the last of them
@@ -73,9 +73,10 @@ class Evaluator {
   /// Seconds by a clock of its own, by which the budget counts; none: the wall's.
   virtual std::optional<double> simulated_s() const { return std::nullopt; }
   /// Called before the first candidate of a workload, when idle; may take a while, so idle() is false until
-  /// it is done. `reference` is the workload's compiled reference kernel, or null. `calibrate`: nothing is
-  /// known yet of the GPU's ceilings.
-  virtual void prepare_workload(const Task& task, const Binary* reference, bool calibrate) = 0;
+  /// it is done. `reference` are the kernels of the workload's reference, if any, and `baselines` those of
+  /// its baselines that are kernels. `calibrate`: nothing is known yet of the GPU's ceilings.
+  virtual void prepare_workload(const Task& task, const ReferenceKernels& reference,
+                                std::vector<Candidate> baselines, bool calibrate) = 0;
   virtual bool idle() const = 0;
   virtual void submit(Candidate candidate) = 0;
   /// Runs the finals of the workload begun last, when idle. Only one that measures is asked to.

@@ -33,9 +33,22 @@ WorkloadFinals* finals_on(TaskQueue& queue, const GpuSlot& slot) {
   return found == queue.finals.end() ? nullptr : &*found;
 }
 
-FinalsRequest request_of(const WorkloadFinals& finals) {
+/// Those of a workload's kernels that the GPU has measured as baselines.
+void add_baselines(FinalsRequest& request, const std::vector<Candidate>& kernels, const GpuSlot& slot) {
+  for (const Candidate& kernel : kernels) {
+    const std::string& name = kernel.trial.template_name;
+    const auto is_it = [&](const Trial& row) { return row.template_name == name; };
+    if (std::any_of(slot.baselines.begin(), slot.baselines.end(), is_it))
+      request.baselines.push_back({name, measure_request(*kernel.task, kernel.instance, *kernel.binary)});
+  }
+}
+
+FinalsRequest request_of(const WorkloadFinals& finals, const std::vector<Candidate>& kernels,
+                         const GpuSlot& slot) {
   FinalsRequest request;
+  if (!finals.without_kernel_baselines) add_baselines(request, kernels, slot);
   std::size_t bytes = 0;
+  for (const FinalsRequest::Baseline& baseline : request.baselines) bytes += baseline.kernel.cubin.size();
   for (std::size_t i = 0; i < finals.finalists.size(); ++i) {
     const Finalist& finalist = finals.finalists[i];
     if (finalist.fault) continue;
@@ -175,7 +188,7 @@ void Finals::start(TaskQueue& queue, GpuSlot& slot, std::size_t workload) {
   finals.begun = slot.busy_since = Clock::now();
   finals.turns = 0;
   slot.for_finals = true;
-  FinalsRequest request = request_of(finals);
+  FinalsRequest request = request_of(finals, queue.baselines[workload].ready, slot);
   const auto wanted =
       static_cast<std::size_t>(std::count_if(finals.finalists.begin(), finals.finalists.end(),
                                              [](const Finalist& finalist) { return !finalist.fault; }));
@@ -223,6 +236,7 @@ void Finals::lose(TaskQueue& queue, GpuSlot& slot, const FinalsLoss& loss) {
   sweep_.summary.finals_s += seconds_since(finals.begun);
   finals.lost_on = &slot;
   Finalist* finalist = loss.blameless ? nullptr : finals.finalist(loss.ticket);
+  finals.without_kernel_baselines |= loss.ticket == 0 && !loss.blameless;
   const bool another_decides = queue.others_can(slot, workload_of(queue, finals));
   if (finalist != nullptr && (std::exchange(finalist->suspect, true) || !another_decides))
     finalist->fault = Finalist::Fault{loss.outcome, loss.reason, &slot};

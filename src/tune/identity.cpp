@@ -21,7 +21,11 @@ std::string buffers_text(const Workload& workload) {
   std::string text;
   for (const auto& buffer : workload.buffers) {
     text += fmt::format("{}:{}:{}:{}", buffer.name, name(buffer.type), buffer.elements, name(buffer.role));
+    if (buffer.file) text += ":file";
+    if (!buffer.is_compared) text += ":not compared";
     if (buffer.rows) text += fmt::format(":{}:{}", buffer.rows->columns, buffer.rows->pitch);
+    if (buffer.input)
+      text += fmt::format(":{}({},{})", name(buffer.input->distribution), buffer.input->a, buffer.input->b);
     text += ";";
   }
   return text;
@@ -39,7 +43,17 @@ std::string arguments_text(const std::vector<ArgumentValue>& arguments) {
   return text;
 }
 
-std::string reference_launch_text(const ReferenceInstance& reference) {
+/// Of all launches, each behind its number but the first.
+std::string all_arguments_text(const Instance& instance) {
+  std::string text;
+  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
+    if (i > 0) text += fmt::format("launch {}:", i + 1);
+    text += arguments_text(instance.launches[i].arguments);
+  }
+  return text;
+}
+
+std::string reference_launch_text(const KernelLaunch& reference) {
   const Dim3& grid = reference.grid;
   const Dim3& block = reference.block;
   return fmt::format("{},{},{};{},{},{};{}", grid.x, grid.y, grid.z, block.x, block.y, block.z,
@@ -106,6 +120,10 @@ IdentityFields workload_identity(const Task& task) {
       .add("buffers", buffers_text(workload))
       .add("accumulator", std::string(name(operation.accumulator)))
       .add("accumulation", workload.accumulation == 0 ? "" : fmt::format("{}", workload.accumulation));
+  identity.add("arrays", task.arrays);
+  if (workload.tolerance)
+    identity.add("tolerance",
+                 fmt::format("{},{}", workload.tolerance->absolute, workload.tolerance->relative));
   if (operation.reference_library)
     identity.add("reference_library", std::string(name(*operation.reference_library)));
   if (const auto& reference = task.instantiator.reference())
@@ -137,7 +155,7 @@ IdentityFields measurement_identity(const TuneSpec& spec, const Task& task, cons
     identity.add("kernel", row.kernel_hash).add("reference", reference);
   }
   identity.add("launch", row.launch)
-      .add("arguments", arguments_text(instance.arguments))
+      .add("arguments", all_arguments_text(instance))
       .add("workload", workload_identity(task).hex())
       .add("tolerance", fmt::format("{}", task.spec->tolerance_factor))
       .add("limits", fields_text(spec.limits))
@@ -161,8 +179,11 @@ IdentityFields row_identity(const Trial& row, const IdentityFields& measurement)
 
 IdentityFields baseline_identity(const Trial& row, const std::string& library, const IdentityFields& policy) {
   IdentityFields identity("baseline 1");
+  // Of the library's own operation it is left out, which keeps the keys of rows that have none.
+  const bool is_own = from_name<LibraryOperation>(row.operation).has_value();
   identity.add("name", row.template_name)
       .add("library", library)
+      .add("operation", is_own ? "" : row.operation)
       .add("problem", row.problem)
       .add("options", row.options)
       .add("scalars", row.scalars)
@@ -171,6 +192,14 @@ IdentityFields baseline_identity(const Trial& row, const std::string& library, c
       .add("gpu", row.gpu)
       .add("driver", row.driver_version)
       .add("policy", policy.hex());
+  return identity;
+}
+
+IdentityFields baseline_identity(const Trial& row, const IdentityFields& measurement) {
+  IdentityFields identity("baseline 1");
+  identity.add("name", row.template_name)
+      .add("operation", row.operation)
+      .add("measurement", measurement.hex());
   return identity;
 }
 

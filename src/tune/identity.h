@@ -53,5 +53,7 @@ IdentityFields row_identity(const Trial& row, const IdentityFields& measurement)
 
 /// Of the row of a library's kernel.
 IdentityFields baseline_identity(const Trial& row, const std::string& library, const IdentityFields& policy);
+/// Of the row of a baseline that is a kernel.
+IdentityFields baseline_identity(const Trial& row, const IdentityFields& measurement);
 
 }  // namespace tiletune

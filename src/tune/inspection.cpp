@@ -140,13 +140,14 @@ class Inspection {
     result.reason = compiled.reason;
     if (compiled.outcome != Outcome::ok) return result;
     try {
-      result.resources = read_resources(*compiled.binary);
+      result.resources = read_all_resources(*compiled.binary);
     } catch (const UserError& error) {
-      return refused(std::move(result), error.what());
+      const std::string reason = unusable_reason(result.instance, error);
+      return refused(std::move(result), reason);
     }
     const Admission admission =
-        admit_binary(targets_[job.gpu].model, result.instance, *result.resources, spec_.limits);
-    result.occupancy = admission.occupancy;
+        admit_binary(targets_[job.gpu].model, result.instance, result.resources, spec_.limits);
+    result.occupancies = admission.occupancies;
     result.warnings = admission.warnings;
     if (!admission.admitted) return refused(std::move(result), admission.reason);
     return sass_ ? with_code(job, *compiled.binary, std::move(result)) : result;
@@ -155,10 +156,10 @@ class Inspection {
   InspectedOnGpu with_code(const Job& job, const Binary& binary, InspectedOnGpu result) const {
     const Target& target = targets_[job.gpu];
     try {
-      const KernelCode code = read_kernel_code(binary);
+      const KernelCode code = read_kernel_code(binary, narrowest(result.occupancies));
       result.code = MachineCode{mix_of_loop(code), mix_of_kernel(code),
                                 predict(target.model, target.static_model, job.task->instantiator.workload(),
-                                        result.instance, binary, *result.occupancy)};
+                                        result.instance, binary, result.occupancies)};
     } catch (const UserError& error) {
       return refused(std::move(result), error.what());
     }

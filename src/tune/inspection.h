@@ -16,7 +16,8 @@
 
 namespace tiletune {
 
-/// What the machine code of a configuration tells.
+/// What the machine code of a configuration tells: of several launches, that of the one with the lowest
+/// occupancy, and the prediction of all.
 struct MachineCode {
   InstructionMix loop, kernel;
   Prediction prediction;  ///< for the configuration's problem
@@ -27,8 +28,8 @@ struct InspectedOnGpu {
   Instance instance;
   Outcome outcome = Outcome::ok;  ///< ok, refused or a compile failure
   std::string reason;
-  std::optional<Resources> resources;  ///< absent when it was refused before compiling or did not compile
-  std::optional<Occupancy> occupancy;
+  std::vector<Resources> resources;    ///< by launch; none when it was refused before compiling or failed to
+  std::vector<Occupancy> occupancies;  ///< by launch; none when it was refused before compiling or failed to
   std::vector<std::string> warnings;
   std::optional<MachineCode> code;  ///< when it was asked for and the configuration can run
 };

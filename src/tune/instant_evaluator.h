@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "tune/evaluator.h"
 
@@ -13,7 +14,8 @@ class InstantEvaluator : public Evaluator {
   explicit InstantEvaluator(Target target) : target_(std::move(target)) {}
 
   const Target& target() const override { return target_; }
-  void prepare_workload(const Task& /*task*/, const Binary* /*reference*/, bool /*calibrate*/) override {}
+  void prepare_workload(const Task& /*task*/, const ReferenceKernels& /*reference*/,
+                        std::vector<Candidate> /*baselines*/, bool /*calibrate*/) override {}
   bool idle() const override { return !answer_; }
   bool running() const override { return answer_.has_value(); }
   int fd() const override { return -1; }

@@ -1,6 +1,5 @@
 #include "tune/intake.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
@@ -20,24 +19,6 @@ std::size_t most_ready(const TaskQueue& queue) { return queue.compiles() ? kMost
 /// Proposals between two looks at the workers and at Ctrl-C, when all of them are reused.
 constexpr int kMostProposals = 256;
 
-/// Null, as the database has it, where the source includes nothing of its own.
-std::string files_text(const Dependencies& files) {
-  return files.empty() ? "" : nlohmann::json(files).dump();
-}
-
-/// Whether the files are as they were when a row was made. What is no list of files is none that holds.
-bool files_hold(DependencyCheck& check, const KernelSource& source, const std::string& included_files) {
-  if (included_files.empty()) return true;
-  const auto json = nlohmann::json::parse(included_files, nullptr, false);
-  if (!json.is_object()) return false;
-  Dependencies files;
-  for (const auto& [name, hash] : json.items()) {
-    if (!hash.is_string()) return false;
-    files.emplace(name, hash.get<std::string>());
-  }
-  return check.holds(source, files);
-}
-
 }  // namespace
 
 void name_row(const TuneSpec& spec, const TaskQueue& queue, Candidate& candidate) {
@@ -49,24 +30,34 @@ void name_row(const TuneSpec& spec, const TaskQueue& queue, Candidate& candidate
   candidate.trial.key = row_identity(candidate.trial, measurement).hex();
 }
 
-void Intake::prepare_references() {
-  for (TaskQueue& queue : sweep_.queues) {
-    if (!queue.slots.front().evaluator->measures()) continue;
-    for (const Task& task : queue.tasks()) {
-      if (!task.reference_source) continue;
-      const auto [entry, is_new] = queue.references.try_emplace(task.workload);
-      if (!is_new) continue;
-      entry->second.ticket = ++sweep_.tickets;
-      sweep_.pool.submit(sweep_.tickets, reference_request(sweep_.spec, task, queue.target().architecture));
-    }
+void add_binary(const TuneSpec& spec, const GpuModel& gpu, Candidate& candidate, const Compiled& compiled) {
+  Trial& row = candidate.trial;
+  if (compiled.outcome != Outcome::ok) {
+    row.outcome = compiled.outcome;
+    row.reason = compiled.reason;
+    return;
+  }
+  candidate.binary = compiled.binary;
+  row.compile_ms = compiled.binary->compile_ms;
+  try {
+    const std::vector<Resources> resources = read_all_resources(*compiled.binary);
+    row.kernel_hash = kernel_hash(*compiled.binary);
+    const Admission admission = admit_binary(gpu, candidate.instance, resources, spec.limits);
+    add_compiled(row, resources, admission, candidate.instance);
+    add_admission(row, admission);
+    candidate.occupancies = admission.occupancies;
+  } catch (const UserError& error) {
+    row.outcome = Outcome::refused;
+    row.reason = unusable_reason(candidate.instance, error);
   }
 }
 
 /// A kernel that is measured has no complete key before its reference kernel is compiled.
 bool Intake::is_known(TaskQueue& queue, const Candidate& candidate) {
   const Task& task = *candidate.task;
-  const bool waits = queue.slots.front().evaluator->measures() && task.reference_source &&
-                     task.reference_hash.empty() && !candidate.trial.kernel_hash.empty();
+  const bool waits = queue.slots.front().evaluator->measures() &&
+                     (task.reference_source || !task.reference.empty()) && task.reference_hash.empty() &&
+                     !candidate.trial.kernel_hash.empty();
   return !waits && recorder_.is_known(queue, candidate);
 }
 
@@ -132,16 +123,16 @@ void Intake::start(TaskQueue& queue, const Proposal& proposal) {
 /// Fills in what a source was compiled into, if that is known; false when it has to be compiled to be told.
 bool Intake::recognise(const CompileRequest& request, Trial& row) {
   for (const Trial& known : sweep_.database.find_source(row.source_key)) {
-    if (!files_hold(files_, request.source, known.included_files)) continue;
+    const auto files = lists_.read(known.included_files);
+    if (!files || !files_.holds(request.source, *files)) continue;
     row.kernel_hash = known.kernel_hash;
     row.included_files = known.included_files;
     return true;
   }
   const auto compiled = sweep_.pool.find(request);
   if (!compiled) return false;
-  row.included_files = files_text(compiled->dependencies);
-  if (compiled->binary)
-    row.kernel_hash = kernel_hash(compiled->binary->cubin, compiled->binary->kernel_symbol);
+  row.included_files = lists_.text_of(compiled->dependencies);
+  if (compiled->binary) row.kernel_hash = kernel_hash(*compiled->binary);
   return true;
 }
 
@@ -157,31 +148,14 @@ bool Intake::admit(std::uint64_t ticket, const Compiled& compiled) {
 
 void Intake::admit(TaskQueue& queue, Candidate candidate, const Compiled& compiled) {
   Trial& row = candidate.trial;
-  row.included_files = files_text(compiled.dependencies);
+  row.included_files = lists_.text_of(compiled.dependencies);
   row.kernel_hash.clear();
   name_row(sweep_.spec, queue, candidate);  // as which it stays if it will not run
-  if (compiled.outcome != Outcome::ok) {
-    if (recorder_.is_known(queue, candidate)) return;
-    row.outcome = compiled.outcome;
-    row.reason = compiled.reason;
-    return recorder_.record(queue, std::move(candidate));
-  }
-  candidate.binary = compiled.binary;
-  row.compile_ms = compiled.binary->compile_ms;
-  try {
-    candidate.resources = read_resources(*compiled.binary);
-    row.kernel_hash = kernel_hash(compiled.binary->cubin, compiled.binary->kernel_symbol);
-  } catch (const UserError& error) {
-    return recorder_.refuse(queue, std::move(candidate), error.what());
-  }
-  add_resources(row, candidate.resources, candidate.instance);
-  const Admission admission =
-      admit_binary(queue.target().model, candidate.instance, candidate.resources, sweep_.spec.limits);
-  add_admission(row, admission);
-  if (!admission.admitted) return recorder_.record(queue, std::move(candidate));
+  if (!compiled.binary && recorder_.is_known(queue, candidate)) return;
+  add_binary(sweep_.spec, queue.target().model, candidate, compiled);
+  if (row.outcome != Outcome::dispatched) return recorder_.record(queue, std::move(candidate));
   name_row(sweep_.spec, queue, candidate);
   if (is_known(queue, candidate)) return;
-  candidate.occupancy = *admission.occupancy;
   queue.ready.push_back(std::move(candidate));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compile/included_lists.h"
 #include "tune/recorder.h"
 
 namespace tiletune {
@@ -9,13 +10,16 @@ namespace tiletune {
 /// reference kernel of its task is compiled.
 void name_row(const TuneSpec& spec, const TaskQueue& queue, Candidate& candidate);
 
+/// Fills in what the compiler made of a candidate. The row of one that cannot run has an outcome and a
+/// reason.
+void add_binary(const TuneSpec& spec, const GpuModel& gpu, Candidate& candidate, const Compiled& compiled);
+
 /// Brings candidates to the queues: proposes, finds what can be reused, compiles, admits.
 class Intake {
  public:
-  Intake(SweepContext& sweep, Recorder& recorder) : sweep_(sweep), recorder_(recorder) {}
+  Intake(SweepContext& sweep, Recorder& recorder)
+      : sweep_(sweep), recorder_(recorder), lists_(sweep.options.compile.cache_folder / "included") {}
 
-  /// Compiles the reference kernels, which are part of their rows' keys.
-  void prepare_references();
   /// Proposes as long as compiling has not run too far ahead.
   void propose();
   /// Takes the result of compiling a candidate; false when the ticket is of none.
@@ -34,6 +38,7 @@ class Intake {
   SweepContext& sweep_;
   Recorder& recorder_;
   DependencyCheck files_;
+  IncludedLists lists_;
 };
 
 }  // namespace tiletune

@@ -46,22 +46,43 @@ Json arguments_json(const std::vector<ArgumentValue>& arguments) {
   return list;
 }
 
-bool takes_tensor_maps(const Instance& instance) {
-  return std::any_of(instance.arguments.begin(), instance.arguments.end(), [](const ArgumentValue& argument) {
+bool takes_tensor_maps(const KernelLaunch& launch) {
+  return std::any_of(launch.arguments.begin(), launch.arguments.end(), [](const ArgumentValue& argument) {
     return argument.kind == Argument::Kind::tensor_map;
   });
+}
+
+Json shape_json(const KernelLaunch& launch) {
+  return {{"grid", {launch.grid.x, launch.grid.y, launch.grid.z}},
+          {"block", {launch.block.x, launch.block.y, launch.block.z}},
+          {"dynamic_shared_bytes", launch.dynamic_shared_bytes}};
+}
+
+Json launches_json(const Instance& instance) {
+  Json list = Json::array();
+  for (const KernelLaunch& launch : instance.launches) {
+    Json json{{"kernel", launch.kernel_expression}};
+    json.update(shape_json(launch));
+    json["arguments"] = arguments_json(launch.arguments);
+    list.push_back(std::move(json));
+  }
+  return list;
 }
 
 }  // namespace
 
 std::string launch_text(const Instance& instance) {
-  Json launch{{"grid", {instance.grid.x, instance.grid.y, instance.grid.z}},
-              {"block", {instance.block.x, instance.block.y, instance.block.z}},
-              {"dynamic_shared_bytes", instance.dynamic_shared_bytes}};
-  if (!instance.workspace.empty()) launch["workspace"] = workspace_json(instance.workspace);
-  if (!instance.workspace.empty() || takes_tensor_maps(instance))
-    launch["arguments"] = arguments_json(instance.arguments);
-  return launch.dump();
+  if (instance.launches.empty()) return "";
+  const bool is_one = instance.launches.size() == 1;
+  const KernelLaunch& first = instance.launches.front();
+  Json json = is_one ? shape_json(first) : Json{{"launches", launches_json(instance)}};
+  if (!instance.workspace.empty()) json["workspace"] = workspace_json(instance.workspace);
+  for (const ConstantCopy& constant : instance.constants)
+    json["constants"][constant.symbol] = constant.buffer;
+  const bool needs_arguments = !instance.workspace.empty() || !instance.constants.empty();
+  if (is_one && (needs_arguments || takes_tensor_maps(first)))
+    json["arguments"] = arguments_json(first.arguments);
+  return json.dump();
 }
 
 }  // namespace tiletune

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <deque>
+#include <iterator>
 #include <utility>
 
 #include "tune/evaluator.h"
@@ -24,13 +26,18 @@ class MeasuringEvaluator : public Evaluator {
 
   Clock::time_point deadline() const override { return restart_at_ ? *restart_at_ : client_->deadline(); }
 
-  void prepare_workload(const Task& task, const Binary* reference, bool calibrate) override {
+  void prepare_workload(const Task& task, const ReferenceKernels& reference, std::vector<Candidate> baselines,
+                        bool calibrate) override {
     workload_ = &task;
     baselines_.clear();
+    baseline_rows_.clear();
+    waiting_baselines_.assign(std::make_move_iterator(baselines.begin()),
+                              std::make_move_iterator(baselines.end()));
+    baseline_.reset();
     workload_prepared_ = false;
-    PrepareRequest request = prepare_request(spec_, task, reference);
-    request.calibrate = calibrate;
-    client_->prepare(std::move(request));
+    request_ = prepare_request(spec_, task, reference);
+    request_.calibrate = calibrate;
+    client_->prepare(request_);
   }
 
   void submit(Candidate candidate) override {
@@ -58,6 +65,7 @@ class MeasuringEvaluator : public Evaluator {
       case GpuEvent::Kind::prepare_failed:
         return workload_prepared_ ? restart_later(event->reason) : unusable(event->reason);
       case GpuEvent::Kind::measured:
+        if (baseline_) return baseline_measured(event->measured);
         describe(event->measured);
         return finish_with_note(event->measured.condition);
       case GpuEvent::Kind::turn:
@@ -75,6 +83,7 @@ class MeasuringEvaluator : public Evaluator {
     restart_at_.reset();
     dispatched_ = false;
     finals_.reset();
+    baseline_.reset();
     return std::exchange(candidate_, std::nullopt);
   }
 
@@ -85,6 +94,7 @@ class MeasuringEvaluator : public Evaluator {
     MeasureRequest request = measure_request(*candidate_->task, candidate_->instance, *candidate_->binary);
     request.ticket = ++ticket_;
     request.leader_us = candidate_->leader_us;
+    request.outputs = candidate_->outputs;
     client_->dispatch(request);
   }
 
@@ -127,6 +137,7 @@ class MeasuringEvaluator : public Evaluator {
   std::optional<Evaluation> prepared(const Prepared& prepared) {
     restarts_ = 0;
     if (!std::exchange(workload_prepared_, true)) return first_prepared(prepared);
+    if (!waiting_baselines_.empty()) return measure_next_baseline({});
     if (!candidate_ && !finals_) return std::nullopt;
     if (dispatched_) return finish();  // the GPU works without the candidate that its worker was lost with
     dispatch();
@@ -139,21 +150,66 @@ class MeasuringEvaluator : public Evaluator {
     evaluation.calibration = prepared.calibration;
     baselines_ = prepared.baselines;
     for (const MeasuredBaseline& baseline : baselines_) {
-      Trial trial = make_baseline_trial(spec_, *workload_, target_, baseline);
-      add_baseline(trial, baselines_);
-      evaluation.baselines.push_back(std::move(trial));
+      baseline_rows_.push_back(make_baseline_trial(spec_, *workload_, target_, baseline));
+    }
+    return measure_next_baseline(std::move(evaluation));
+  }
+
+  /// All rows of baselines at once, when the last of them is known.
+  Evaluation measure_next_baseline(Evaluation evaluation) {
+    if (!waiting_baselines_.empty() && !client_->ready()) {
+      client_->prepare_again();
+    } else if (!waiting_baselines_.empty()) {
+      baseline_ = std::move(waiting_baselines_.front());
+      waiting_baselines_.pop_front();
+      MeasureRequest request = measure_request(*baseline_->task, baseline_->instance, *baseline_->binary);
+      request.ticket = ++ticket_;
+      client_->dispatch(request);
+    } else {
+      for (Trial& row : baseline_rows_) add_baseline(row, baselines_);
+      evaluation.baselines = std::exchange(baseline_rows_, {});
     }
     return evaluation;
   }
 
+  /// A baseline that does not run as it should is left out.
+  Evaluation baseline_measured(const Measured& measured) {
+    Trial& row = baseline_->trial;
+    add_measured(row, measured, baseline_->task->instantiator.workload(), target_);
+    row.gpu_uuid = target_.uuid;
+    Evaluation evaluation;
+    if (row.outcome == Outcome::ok && measured.timing) {
+      baselines_.push_back({row.template_name, "", row.kernel_expression, "", row.relative_error.value_or(0),
+                            *measured.timing});
+      baseline_rows_.push_back(std::move(row));
+    } else {
+      evaluation.note = left_out_as_baseline(row);
+    }
+    baseline_.reset();
+    return measure_next_baseline(std::move(evaluation));
+  }
+
   std::optional<Evaluation> lost(const GpuEvent& event) {
     if (finals_ && dispatched_) return lost_in_finals(event);
+    if (baseline_) return baseline_measured(event.measured);
     const bool with_candidate = dispatched_ && candidate_->trial.outcome == Outcome::dispatched;
     if (with_candidate) return lost_with_candidate(event);
+    if (!workload_prepared_ && drop_candidate(event)) return std::nullopt;
     if (!workload_prepared_ && !event.blameless && !event.while_opening) {
       return unusable("the GPU worker was lost while it prepared the problem: " + event.reason);
     }
     return restart_later(event.reason);
+  }
+
+  /// A configuration that takes the worker with it has no part in the reference.
+  bool drop_candidate(const GpuEvent& event) {
+    if (event.blameless) return false;
+    const auto count = std::erase_if(request_.candidates, [&](const MeasureRequest& candidate) {
+      return candidate.ticket == event.measured.ticket;
+    });
+    if (count == 0 || static_cast<int>(request_.candidates.size()) < request_.agreeing) return false;
+    client_->prepare(request_);
+    return true;
   }
 
   std::optional<Evaluation> lost_with_candidate(const GpuEvent& event) {
@@ -198,6 +254,7 @@ class MeasuringEvaluator : public Evaluator {
     }
     evaluation.retired = reason;
     finals_.reset();
+    baseline_.reset();
     client_->stop();
     return evaluation;
   }
@@ -213,9 +270,13 @@ class MeasuringEvaluator : public Evaluator {
   Target target_;
   Patience patience_;
   const Task* workload_ = nullptr;
+  PrepareRequest request_;  ///< of the workload
   bool told_of_neighbours_ = false;
   bool workload_prepared_ = false;           ///< at least once
   std::vector<MeasuredBaseline> baselines_;  ///< of the workload
+  std::vector<Trial> baseline_rows_;         ///< of these, until all are known
+  std::deque<Candidate> waiting_baselines_;  ///< to be measured
+  std::optional<Candidate> baseline_;        ///< that a worker measures
   std::optional<Candidate> candidate_;
   std::optional<FinalsRequest> finals_;  ///< and no candidate
   bool dispatched_ = false;              ///< the candidate, or the finals, have been sent to a worker

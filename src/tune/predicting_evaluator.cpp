@@ -1,8 +1,10 @@
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "inspect/predict.h"
 #include "tune/instant_evaluator.h"
+#include "tune/roofline.h"
 #include "tune/row.h"
 
 namespace tiletune {
@@ -21,12 +23,13 @@ class PredictingEvaluator : public InstantEvaluator {
   void submit(Candidate candidate) override {
     const Workload& workload = candidate.task->instantiator.workload();
     const Prediction prediction = predict(target().model, target().static_model, workload, candidate.instance,
-                                          *candidate.binary, candidate.occupancy);
+                                          *candidate.binary, candidate.occupancies);
     Trial& trial = candidate.trial;
     trial.outcome = Outcome::ok;
     trial.predicted_us = prediction.time_us;
     trial.median_us = prediction.time_us;
     add_throughput(trial, workload, target());
+    add_roofline(trial, *candidate.task, std::nullopt);
     finish(std::move(candidate));
   }
 };

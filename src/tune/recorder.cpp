@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
+#include "tune/calibrations.h"
 #include "tune/provenance.h"
+#include "tune/roofline.h"
 #include "tune/row.h"
 
 namespace tiletune {
@@ -18,6 +21,20 @@ bool is_worth_keeping(Outcome outcome) {
   return outcome != Outcome::dispatched && outcome != Outcome::refused &&
          outcome != Outcome::compile_timeout && outcome != Outcome::compile_crashed &&
          outcome != Outcome::implausible;
+}
+
+/// Whether the operation of a measured row has another name or amount of work today.
+bool is_described_otherwise(const Trial& row, const std::string& operation, const Workload& workload) {
+  if (row.source != Source::measured) return false;
+  constexpr double kFlopPerTeraMicrosecond = 1e6;
+  constexpr double kBytesPerGigaMicrosecond = 1e3;
+  const auto differs = [&](const std::optional<double>& rate, double per_rate, double amount) {
+    constexpr double kRounding = 1e-9;
+    return std::abs(rate.value_or(0) * *row.median_us * per_rate - amount) > kRounding * amount;
+  };
+  return row.operation != operation ||
+         (row.median_us && (differs(row.tflops, kFlopPerTeraMicrosecond, workload.flops) ||
+                            differs(row.gbs, kBytesPerGigaMicrosecond, workload.bytes)));
 }
 
 }  // namespace
@@ -144,7 +161,23 @@ bool Recorder::is_still_too_slow(const TaskQueue& queue, const Candidate& candid
   return *row.median_us > sweep_.spec.measure.screening * leader->lowest_upper_us;
 }
 
-void Recorder::reuse(TaskQueue& queue, const Candidate& candidate, const Trial& row) {
+/// What the operation says of itself is in no key. A row says what it says today.
+void Recorder::describe(const TaskQueue& queue, const Candidate& candidate, Trial& row) {
+  row.operation = candidate.trial.operation;
+  if (!row.median_us) return;
+  const Target& target = queue.target();
+  for (auto* figure : {&row.tflops, &row.gbs, &row.percent_of_peak, &row.arithmetic_intensity})
+    figure->reset();
+  add_throughput(row, candidate.task->instantiator.workload(), target);
+  add_roofline(row, *candidate.task, known_calibration(sweep_.database, target));
+}
+
+void Recorder::reuse(TaskQueue& queue, const Candidate& candidate, const Trial& known) {
+  Trial row = known;
+  if (is_described_otherwise(row, candidate.trial.operation, candidate.task->instantiator.workload())) {
+    describe(queue, candidate, row);
+    sweep_.database.record(row);
+  }
   sweep_.database.mark_seen(row.key, sweep_.summary.sweep_id);
   see_baseline(queue, candidate, row);
   if (is_from_before(row.sweep_id)) ++sweep_.summary.reused;
@@ -153,7 +186,8 @@ void Recorder::reuse(TaskQueue& queue, const Candidate& candidate, const Trial& 
 }
 
 void Recorder::share(TaskQueue& queue, const Candidate& candidate, const Trial& measured) {
-  const Trial row = make_sharing_trial(candidate.trial, measured);
+  Trial row = make_sharing_trial(candidate.trial, measured);
+  if (row.source == Source::measured) describe(queue, candidate, row);
   sweep_.database.record(row);
   see_baseline(queue, candidate, row);
   ++sweep_.summary.shared;

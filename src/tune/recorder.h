@@ -39,7 +39,8 @@ class Recorder {
 
  private:
   void keep(std::vector<Trial> rows);
-  void reuse(TaskQueue& queue, const Candidate& candidate, const Trial& row);
+  void reuse(TaskQueue& queue, const Candidate& candidate, const Trial& known);
+  void describe(const TaskQueue& queue, const Candidate& candidate, Trial& row);
   void share(TaskQueue& queue, const Candidate& candidate, const Trial& measured);
   void see_baseline(TaskQueue& queue, const Candidate& candidate, const Trial& row);
   bool is_still_too_slow(const TaskQueue& queue, const Candidate& candidate, const Trial& row) const;

@@ -81,11 +81,9 @@ double Replay::simulated_s() const {
 void leave_out_kernels(TuneSpec& spec) {
   spec.compile.options.clear();
   for (TemplateSpec& kernel : spec.templates) {
-    const ExprText one{"1", kernel.where};
-    kernel.launch = {{one, one, one}, {one, one, one}, {"0", kernel.where}};
-    kernel.arguments.clear();
+    kernel.launches.clear();
+    kernel.constants.clear();
     kernel.workspace.clear();
-    kernel.template_arguments.clear();
     kernel.macros.clear();
     kernel.compile_options.clear();
     kernel.min_compute_capability = {};

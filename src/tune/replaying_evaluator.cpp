@@ -40,7 +40,8 @@ class ReplayingEvaluator : public InstantEvaluator {
     throw std::logic_error("a recording gives the same answer every time");
   }
 
-  void prepare_workload(const Task& task, const Binary* /*reference*/, bool /*calibrate*/) override {
+  void prepare_workload(const Task& task, const ReferenceKernels& /*reference*/,
+                        std::vector<Candidate> /*baselines*/, bool /*calibrate*/) override {
     Evaluation evaluation;
     for (const std::int64_t id : recording_.baselines(task_of(task).like())) {
       replay_.rows.push_back(id);

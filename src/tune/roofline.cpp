@@ -6,14 +6,14 @@ namespace tiletune {
 
 namespace {
 
-/// Kernels of this project multiply in the accumulator's type; libraries give narrower inputs to the tensor
-/// cores.
+/// Kernels that were compiled here multiply in the accumulator's type; libraries give narrower inputs to the
+/// tensor cores.
 bool multiplies_in_fp32(const Trial& trial, const Task& task) {
   if (task.spec->operation.accumulator != ElementType::f32) return false;
   const auto& buffers = task.spec->operation.buffers;
-  return trial.kind != "baseline" || std::all_of(buffers.begin(), buffers.end(), [](const Buffer& buffer) {
-           return buffer.type == ElementType::f32;
-         });
+  const bool is_library = trial.kind == "baseline" && trial.source_key.empty();
+  return !is_library || std::all_of(buffers.begin(), buffers.end(),
+                                    [](const Buffer& buffer) { return buffer.type == ElementType::f32; });
 }
 
 }  // namespace
@@ -21,8 +21,10 @@ bool multiplies_in_fp32(const Trial& trial, const Task& task) {
 void add_roofline(Trial& trial, const Task& task, const std::optional<Calibration>& ceilings) {
   const Workload& workload = task.instantiator.workload();
   if (workload.flops > 0 && workload.bytes > 0) trial.arithmetic_intensity = workload.flops / workload.bytes;
-  if (!ceilings || !trial.median_us) return;
   const bool counts_flops = workload.flops > 0 && task.spec->operation.bound == Ceiling::ffma;
+  if (!counts_flops && workload.bytes > 0) trial.bound = "memory";
+  if (!ceilings || !trial.median_us) return;
+  if (trial.gbs && ceilings->copy_gbs > 0) trial.percent_of_copy = 100 * *trial.gbs / ceilings->copy_gbs;
   if (counts_flops && !multiplies_in_fp32(trial, task)) return;
   constexpr double kTeraPerMicrosecond = 1e6;
   constexpr double kGigaPerMicrosecond = 1e3;

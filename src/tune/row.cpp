@@ -60,6 +60,20 @@ std::string scalars_text(const Operation& operation) {
   return text;
 }
 
+/// "partial_sums<256> + reduce": in the order of their launches.
+std::string kernels_text(const Instance& instance) {
+  std::vector<std::string> kernels;
+  for (const KernelLaunch& launch : instance.launches) kernels.push_back(launch.kernel_expression);
+  return join(kernels, " + ");
+}
+
+/// "[0.871,0.129]"
+std::string shares_text(const std::vector<double>& shares) {
+  Json list = Json::array();
+  for (const double share : shares) list.push_back(std::round(1e3 * share) / 1e3);
+  return list.dump();
+}
+
 std::string size_conditions_json(const Instance& instance) {
   Json list = Json::array();
   for (const std::optional<std::string>& condition : instance.size_conditions)
@@ -137,11 +151,11 @@ Trial make_trial(const TuneSpec& spec, const Task& task, const Target& target, c
   Trial trial = make_task_trial(spec, task, target);
   trial.parameters = to_json(instance.parameters).dump();
   trial.derived = to_json(instance.derived).dump();
-  trial.kernel_expression = instance.kernel_expression;
+  trial.kernel_expression = kernels_text(instance);
   trial.compile_options = Json(request.options).dump();
   trial.launch = launch_text(instance);
   trial.size_conditions = size_conditions_json(instance);
-  trial.dynamic_shared_bytes = instance.dynamic_shared_bytes;
+  if (!instance.launches.empty()) trial.dynamic_shared_bytes = instance.launches.front().dynamic_shared_bytes;
   trial.source_key = request.key();
   return trial;
 }
@@ -183,15 +197,15 @@ Trial make_twin_trial(const Trial& original) {
 
 Trial make_sharing_trial(const Trial& mine, const Trial& measured) {
   Trial trial = measured;
-  for (std::string Trial::*own :
-       {&Trial::key, &Trial::template_name, &Trial::parameters, &Trial::derived, &Trial::kernel_expression,
-        &Trial::compile_options, &Trial::size_conditions, &Trial::source_key, &Trial::included_files})
+  for (std::string Trial::*own : {&Trial::key, &Trial::operation, &Trial::template_name, &Trial::parameters,
+                                  &Trial::derived, &Trial::kernel_expression, &Trial::compile_options,
+                                  &Trial::size_conditions, &Trial::source_key, &Trial::included_files})
     trial.*own = mine.*own;
   trial.shares = measured.key;
   trial.compile_ms = mine.compile_ms;
   trial.measure_ms.reset();
   trial.recorded_at = utc_now();
-  trial.sweep_id = mine.sweep_id;
+  // Times of finals belong to the sweep that held them: sweep_id stays.
   trial.seen_in_sweep = mine.seen_in_sweep;
   return trial;
 }
@@ -202,20 +216,24 @@ void add_warning(Trial& trial, const std::string& warning) {
   trial.warnings += warning;
 }
 
-void add_resources(Trial& trial, const Resources& resources, const Instance& instance) {
+void add_compiled(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
+                  const Instance& instance) {
+  const std::size_t shown = admission.occupancies.empty() ? 0 : narrowest(admission.occupancies);
+  const Resources& resources = all.at(shown);
   trial.registers = resources.registers;
   trial.spill_bytes = resources.spill_bytes();
   trial.stack_bytes = resources.stack_bytes;
   trial.static_shared_bytes = resources.static_shared_bytes;
-  trial.dynamic_shared_bytes = instance.dynamic_shared_bytes;
+  trial.dynamic_shared_bytes = instance.launches.at(shown).dynamic_shared_bytes;
 }
 
 void add_admission(Trial& trial, const Admission& admission) {
   for (const std::string& warning : admission.warnings) add_warning(trial, warning);
-  if (admission.occupancy) {
-    trial.occupancy = admission.occupancy->fraction;
-    trial.occupancy_limiter = admission.occupancy->limiter;
-    trial.blocks_per_multiprocessor = admission.occupancy->blocks_per_multiprocessor;
+  if (!admission.occupancies.empty()) {
+    const Occupancy& occupancy = admission.occupancies[narrowest(admission.occupancies)];
+    trial.occupancy = occupancy.fraction;
+    trial.occupancy_limiter = occupancy.limiter;
+    trial.blocks_per_multiprocessor = occupancy.blocks_per_multiprocessor;
   }
   if (!admission.admitted) {
     trial.outcome = Outcome::refused;
@@ -242,6 +260,8 @@ void add_timing(Trial& trial, const Timing& timing, const Workload& workload, co
 }
 
 void add_throughput(Trial& trial, const Workload& workload, const Target& target) {
+  constexpr double kBytesPerMicrosecondInGigabytes = 1e-3;
+  if (workload.bytes > 0) trial.gbs = workload.bytes / *trial.median_us * kBytesPerMicrosecondInGigabytes;
   if (workload.flops == 0) return;
   constexpr double kFlopPerMicrosecondInTeraflops = 1e-6;
   trial.tflops = workload.flops / *trial.median_us * kFlopPerMicrosecondInTeraflops;
@@ -257,6 +277,7 @@ void add_measured(Trial& trial, const Measured& measured, const Workload& worklo
     trial.timed_in = measured.outcome == Outcome::screened_out ? "screening" : kSampling;
     add_timing(trial, *measured.timing, workload, target);
   }
+  if (!measured.launch_shares.empty()) trial.launch_shares = shares_text(measured.launch_shares);
   if (measured.accuracy) add_accuracy(trial, *measured.accuracy);
   trial.printed = printed_text(measured.printed);
   add_condition(trial, measured.condition);
@@ -297,6 +318,11 @@ void add_throttling(Trial& trial) {
   add_warning(trial,
               fmt::format("{} sample{} discarded: the GPU was throttled{}", discarded,
                           discarded == 1 ? "" : "s", reasons.empty() ? "" : fmt::format(" ({})", reasons)));
+}
+
+std::string left_out_as_baseline(const Trial& row) {
+  return fmt::format("{} is left out as a baseline of {}: {}: {}", row.template_name, row.problem,
+                     name(row.outcome), row.reason);
 }
 
 void add_baseline(Trial& trial, const std::vector<MeasuredBaseline>& baselines) {

@@ -23,10 +23,12 @@ Trial make_task_trial(const TuneSpec& spec, const Task& task, const Target& targ
 Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& target,
                           const MeasuredBaseline& baseline);
 
-void add_resources(Trial& trial, const Resources& resources, const Instance& instance);
+/// What the compiled kernels need: of several launches, those of the one with the lowest occupancy.
+void add_compiled(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
+                  const Instance& instance);
 void add_admission(Trial& trial, const Admission& admission);
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target);
-/// Of the row's median; nothing where the operation has no floating-point operations.
+/// Of the row's median; nothing of the operations or bytes that the operation does not have.
 void add_throughput(Trial& trial, const Workload& workload, const Target& target);
 void add_accuracy(Trial& trial, const Accuracy& accuracy);
 /// Outcome, timing, errors and the driver's own view of the kernel; disagreement with the cubin becomes a
@@ -34,6 +36,8 @@ void add_accuracy(Trial& trial, const Accuracy& accuracy);
 void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target);
 /// Why a row was screened out, if it was.
 void add_screening(Trial& trial, double leader_us);
+/// The note of a baseline that its row says is not to be compared with.
+std::string left_out_as_baseline(const Trial& row);
 /// Compares with the fastest of the baselines, if there are any.
 void add_baseline(Trial& trial, const std::vector<MeasuredBaseline>& baselines);
 /// The same with a baseline's row.

@@ -17,6 +17,7 @@
 #include "tune/intake.h"
 #include "tune/provenance.h"
 #include "tune/recorder.h"
+#include "tune/references.h"
 
 namespace tiletune {
 
@@ -53,7 +54,7 @@ class Sweep {
     try {
       if (sweep_.options.rows_per_commit > 1) writes_.emplace(sweep_.database);
       tell_of_old_rows();
-      intake_.prepare_references();
+      references_.compile_kernels();
       while (!done()) {
         wait();
         step();
@@ -82,7 +83,7 @@ class Sweep {
     intake_.propose();
     for (auto& [ticket, compiled] : sweep_.pool.take_finished()) {
       if (intake_.admit(ticket, compiled) || finals_.take_compiled(ticket, compiled)) continue;
-      dispatcher_.take_reference(ticket, compiled);
+      if (!references_.take(ticket, compiled)) dispatcher_.take_baseline(ticket, compiled);
     }
     for (TaskQueue& queue : sweep_.queues) {
       for (GpuSlot& slot : queue.slots) dispatcher_.attend(queue, slot);
@@ -149,6 +150,11 @@ class Sweep {
     std::vector<int> descriptors;
     auto due = Clock::time_point::max();
     for (const TaskQueue& queue : sweep_.queues) {
+      for (const auto& [workload, reference] : queue.references) {
+        if (!reference.python) continue;
+        if (reference.python->fd() >= 0) descriptors.push_back(reference.python->fd());
+        due = std::min(due, reference.python->deadline());
+      }
       for (const GpuSlot& slot : queue.slots) {
         if (slot.retired) continue;
         if (slot.evaluator->fd() >= 0) descriptors.push_back(slot.evaluator->fd());
@@ -164,7 +170,8 @@ class Sweep {
   Recorder recorder_{sweep_};
   Intake intake_{sweep_, recorder_};
   Finals finals_{sweep_, recorder_};
-  Dispatcher dispatcher_{sweep_, recorder_, finals_};
+  References references_{sweep_};
+  Dispatcher dispatcher_{sweep_, recorder_, finals_, references_};
 };
 
 }  // namespace

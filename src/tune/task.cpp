@@ -9,10 +9,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
 #include "compile/cache.h"
+#include "compile/compiled_file.h"
 #include "inspect/occupancy.h"
 #include "space/option_text.h"
 #include "tune/identity.h"
+#include "tune/python_run.h"
 
 namespace tiletune {
 
@@ -27,10 +31,22 @@ bool holds_home(const std::filesystem::path& folder) {
 }
 
 /// `source` and what it may include.
-std::shared_ptr<const KernelSource> read_source(const TuneSpec& spec, const std::filesystem::path& folder,
+std::shared_ptr<const KernelSource> read_source(const TuneSpec& spec, const TemplateSpec& kernel,
+                                                const std::filesystem::path& folder,
                                                 const std::filesystem::path& source) {
-  return std::make_shared<const KernelSource>(read_kernel_source(
-      source, folder, holds_home(spec.folder) ? folder : spec.folder, spec.allow_outside_paths));
+  return std::make_shared<const KernelSource>(
+      read_kernel_source(source, folder, kernel.include_folders,
+                         holds_home(spec.folder) ? folder : spec.folder, spec.allow_outside_paths));
+}
+
+/// Where the files of compiled kernels lie; each configuration reads its own.
+std::shared_ptr<const KernelSource> compiled_source(const TuneSpec& spec, const TemplateSpec& kernel) {
+  if (is_ptx(kernel.source)) nvjitlink_version();
+  KernelSource source;
+  source.name = kernel.source.string();
+  source.roots = {{".", std::make_shared<const Folder>(kernel.folder, Links::refuse)}};
+  source.may_leave = spec.allow_outside_paths;
+  return std::make_shared<const KernelSource>(std::move(source));
 }
 
 /// What a task's buffers and arithmetic are, without policy, baselines and reference kernel.
@@ -48,12 +64,9 @@ PrepareRequest workload_request(const Task& task) {
 
 /// The launch of a task's reference kernel.
 Instance reference_instance(const Task& task) {
-  const ReferenceInstance& reference = *task.instantiator.reference();
   Instance instance;
-  instance.kernel_expression = task.spec->operation.reference->kernel;
   instance.compile_options = fixed_options(*task.spec);
-  instance.grid = reference.grid;
-  instance.block = reference.block;
+  instance.launches = {*task.instantiator.reference()};
   return instance;
 }
 
@@ -61,12 +74,21 @@ Instance reference_instance(const Task& task) {
 /// may include different files.
 std::string workload_text(const Task& task) {
   std::string text = workload_identity(task).text();
-  if (const auto& baselines = task.spec->operation.baselines)
-    text += fmt::format("baselines={}\n", static_cast<int>(*baselines));
+  if (const auto& library = task.spec->operation.baseline_library)
+    text += fmt::format("baselines={}\n", static_cast<int>(*library));
+  for (const Task& reference : task.reference)
+    text += fmt::format("reference={} {}\n", reference.source->hash(), reference.source->folders_text());
+  for (const Task& baseline : task.baselines) {
+    text += fmt::format("baseline={} {}", baseline.spec->name,
+                        to_text(baseline.space.at(0).named(*baseline.spec)));
+    if (baseline.source)
+      text += fmt::format(" {} {}", baseline.source->hash(), baseline.source->folders_text());
+    text += "\n";
+  }
   if (const auto& reference = task.reference_source)
-    text += fmt::format("{} {} {}", task.spec->operation.reference->kernel, reference->hash(),
+    text += fmt::format("{} {} {}", task.spec->operation.reference->launch.kernel, reference->hash(),
                         reference->folders_text());
-  return text;
+  return text + task.reference_hash;
 }
 
 [[noreturn]] void refuse_stopped(const TuneSpec& spec, const std::string& what) {
@@ -84,10 +106,51 @@ Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
   }
 }
 
+/// Of what the files of a workload hold, buffer by buffer. Files are hashed once.
+class ArrayHashes {
+ public:
+  std::string of(const Workload& workload) {
+    Hasher hasher;
+    bool has_files = false;
+    for (const auto& buffer : workload.buffers) {
+      for (const auto* file : {&buffer.file, &buffer.expected}) {
+        if (!*file) continue;
+        has_files = true;
+        hasher.add(buffer.name).add(of_file((*file)->path));
+      }
+    }
+    return has_files ? hasher.hex() : "";
+  }
+
+ private:
+  const std::string& of_file(const std::string& path) {
+    const auto [entry, is_new] = by_path_.try_emplace(path);
+    if (is_new) entry->second = hash_of_file(path);
+    return entry->second;
+  }
+
+  std::map<std::string, std::string> by_path_;
+};
+
 Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
   Task task{&kernel, problem, make_space(spec, kernel, problem, stop), Instantiator(kernel, problem)};
   task.planned = task.space.size();
   if (spec.budget.evaluations > 0) task.planned = std::min(task.planned, spec.budget.evaluations);
+  for (const TemplateSpec& reference : kernel.reference) {
+    Task one{&reference, problem, make_space(spec, reference, problem, stop),
+             Instantiator(reference, problem)};
+    if (one.space.size() == 0)
+      throw UserError(fmt::format("the reference, a configuration of {}, is not valid at {}", reference.name,
+                                  problem.label()),
+                      reference.where, "Choose other parameters for it, or another problem.");
+    task.reference.push_back(std::move(one));
+  }
+  if (spec.baseline == Baseline::none) return task;
+  for (const TemplateSpec& baseline : kernel.baselines) {
+    Task one{&baseline, problem, make_space(spec, baseline, problem, stop), Instantiator(baseline, problem)};
+    // Without a valid configuration it does not apply to the problem.
+    if (one.space.size() > 0) task.baselines.push_back(std::move(one));
+  }
   return task;
 }
 
@@ -107,24 +170,35 @@ std::string instantiate(const Task& task, std::uint64_t index, const GpuModel& g
   }
 }
 
-LaunchShape launch_shape(const Instance& instance) {
+namespace {
+
+/// With the launch as the driver takes it.
+KernelCall call_of(const KernelLaunch& launch, const std::string& symbol) {
   const auto u = [](std::int64_t value) { return static_cast<unsigned>(value); };
-  return {u(instance.grid.x),
-          u(instance.grid.y),
-          u(instance.grid.z),
-          u(instance.block.x),
-          u(instance.block.y),
-          u(instance.block.z),
-          u(instance.dynamic_shared_bytes)};
+  const LaunchShape shape{u(launch.grid.x),
+                          u(launch.grid.y),
+                          u(launch.grid.z),
+                          u(launch.block.x),
+                          u(launch.block.y),
+                          u(launch.block.z),
+                          u(launch.dynamic_shared_bytes)};
+  return {symbol, shape, launch.arguments};
+}
+
+}  // namespace
+
+std::string unusable_reason(const Instance& instance, const UserError& error) {
+  if (instance.compiled_file.empty()) return error.what();
+  return fmt::format("{}: {}", instance.compiled_file, error.message());
 }
 
 MeasureRequest measure_request(const Task& task, const Instance& instance, const Binary& binary) {
   MeasureRequest request;
   request.cubin = binary.cubin;
-  request.symbol = binary.kernel_symbol;
-  request.shape = launch_shape(instance);
+  for (std::size_t i = 0; i < instance.launches.size(); ++i)
+    request.calls.push_back(call_of(instance.launches[i], binary.kernel_symbols.at(i)));
+  request.constants = instance.constants;
   request.workspace = instance.workspace;
-  request.arguments = instance.arguments;
   request.tolerance_factor = task.spec->tolerance_factor;
   return request;
 }
@@ -134,6 +208,7 @@ namespace {
 /// The source of a kernel; a T1 tuning problem may come without them.
 std::shared_ptr<const KernelSource> kernel_source(const TuneSpec& spec, const TemplateSpec& kernel) {
   std::error_code ignored;
+  if (is_compiled(kernel.source)) return compiled_source(spec, kernel);
   if (!std::filesystem::exists(kernel.source, ignored)) {
     throw UserError(kernel.source.empty()
                         ? "names no kernel file, so nothing can be compiled"
@@ -141,7 +216,7 @@ std::shared_ptr<const KernelSource> kernel_source(const TuneSpec& spec, const Te
                                       kernel.source.string()),
                     kernel.where, "Put it beside this file.");
   }
-  return read_source(spec, kernel.folder, kernel.source);
+  return read_source(spec, kernel, kernel.folder, kernel.source);
 }
 
 struct Sources {
@@ -155,7 +230,11 @@ void check_options(const TuneSpec& spec, const TemplateSpec& kernel, const Stop&
     for (std::size_t i = 0; i < kernel.compile_options.size(); ++i) {
       for (const std::string& text : possible_texts(kernel, i, stop)) {
         if (stop()) throw Stopped();
-        check_compile_option(text, kernel.where.at("compile_options").at(i));
+        const Where where = kernel.where.at("compile_options").at(i);
+        check_compile_option(text, where);
+        if (is_compiled(kernel.source) && !is_assembler_option(text))
+          throw UserError(fmt::format("'{}' is not an option of PTX", text), where,
+                          "Use --maxrregcount or --ptxas-options, or remove it.");
       }
     }
   } catch (const Stopped&) {
@@ -166,12 +245,20 @@ void check_options(const TuneSpec& spec, const TemplateSpec& kernel, const Stop&
 SourcesOfTemplates read_all_sources(const TuneSpec& spec, const Stop& stop) {
   check_compile_options(spec.compile.options, Where{spec.file.string(), "/compile/options"});
   SourcesOfTemplates sources;
-  for (const TemplateSpec& kernel : spec.templates) {
+  const auto read = [&](const TemplateSpec& kernel) -> Sources& {
     check_options(spec, kernel, stop);
     Sources& of = sources[&kernel];
     of.kernel = kernel_source(spec, kernel);
+    return of;
+  };
+  for (const TemplateSpec& kernel : spec.templates) {
     if (const auto& reference = kernel.operation.reference)
-      of.reference = read_source(spec, reference->folder, reference->source);
+      read(kernel).reference = read_source(spec, kernel, reference->folder, reference->source);
+    else
+      read(kernel);
+    for (const TemplateSpec& other : kernel.reference) read(other);
+    if (spec.baseline == Baseline::none) continue;
+    for (const TemplateSpec& baseline : kernel.baselines) read(baseline);
   }
   return sources;
 }
@@ -188,9 +275,12 @@ std::vector<std::vector<Task>> tasks_of(const Problem& problem, const TuneSpec& 
     if (const auto found = sources.find(&kernel); found != sources.end()) {
       task.source = found->second.kernel;
       task.reference_source = found->second.reference;
+      for (Task& reference : task.reference) reference.source = sources.at(reference.spec).kernel;
+      for (Task& baseline : task.baselines) baseline.source = sources.at(baseline.spec).kernel;
     }
     const auto [place, is_new] = workload_of.emplace(workload_text(task), by_workload.size());
     if (is_new) by_workload.emplace_back();
+    if (!is_new) task.baselines.clear();
     by_workload[place->second].push_back(std::move(task));
   }
   return by_workload;
@@ -202,6 +292,15 @@ void check_limit(std::uint64_t count, std::uint64_t most, const char* what, cons
                   "Sweep it in parts: choose with --template and --problem, or narrow the parameters.");
 }
 
+/// " at 1000x77"; empty where there are too many to name.
+std::string problems_text(const std::vector<Problem>& problems) {
+  constexpr std::size_t kMostNamed = 4;
+  if (problems.size() > kMostNamed) return "";
+  std::vector<std::string> labels;
+  for (const Problem& problem : problems) labels.push_back(problem.label());
+  return " at " + join(labels, ", ");
+}
+
 std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sources, const Stop& stop,
                              const PlanLimits& limits) {
   check_limit(spec.problems.size() * spec.templates.size(), limits.tasks, "pairs of template and problem",
@@ -210,9 +309,21 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
   std::size_t workloads = 0;
   std::uint64_t planned = 0;
   std::uint64_t rows = 0;
+  ArrayHashes arrays;
+  std::shared_ptr<ScratchFolder> scratch;
   const auto make = [&](const TemplateSpec& kernel, const Problem& problem) {
     Task task = make_task(spec, kernel, problem, stop);
     check_limit(rows += task.space.rows(), limits.rows, "valid combinations in all spaces together", spec);
+    if (sources.empty()) return task;
+    task.arrays = arrays.of(task.instantiator.workload());
+    const Operation& operation = kernel.operation;
+    if (operation.consensus > 0) task.reference_hash = fmt::format("consensus {}", operation.consensus);
+    if (operation.python) {
+      if (!scratch) scratch = std::make_shared<ScratchFolder>();
+      task.scratch = scratch;
+      task.reference_hash =
+          Hasher().add(hash_of_file(operation.python->source)).add(operation.python->function).hex();
+    }
     return task;
   };
   for (const Problem& problem : spec.problems) {
@@ -227,7 +338,8 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
   }
   if (planned == 0) {
     throw NothingToDo(
-        "no configuration satisfies the constraints", Where{spec.file.string(), ""},
+        "no configuration satisfies the constraints" + problems_text(spec.problems),
+        Where{spec.file.string(), ""},
         fmt::format("Run 'tiletune space {}' to see what each constraint removes.", spec.file.string()));
   }
   return tasks;
@@ -248,7 +360,10 @@ CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec
   std::map<std::filesystem::path, std::shared_ptr<const Folder>> by_path;
   for (const auto& folder : options.folders) by_path.try_emplace(folder->path(), folder);
   for (const Task& task : tasks) {
-    for (const auto* source : {task.source.get(), task.reference_source.get()}) {
+    std::vector<const KernelSource*> sources{task.source.get(), task.reference_source.get()};
+    for (const Task& reference : task.reference) sources.push_back(reference.source.get());
+    for (const Task& baseline : task.baselines) sources.push_back(baseline.source.get());
+    for (const KernelSource* source : sources) {
       if (source == nullptr) continue;
       for (const KernelSource::Root& root : source->roots)
         by_path.try_emplace(root.folder->path(), root.folder);
@@ -264,15 +379,23 @@ CompileRequest reference_request(const TuneSpec& spec, const Task& task, const s
   return make_compile_request(spec.compile, *task.reference_source, reference_instance(task), architecture);
 }
 
-PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Binary* reference) {
+PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const ReferenceKernels& reference) {
   PrepareRequest request = workload_request(task);
   request.policy = spec.measure;
+  if (task.spec->operation.is_unverified) request.policy.verify = false;
   request.baseline = spec.baseline;
-  request.baselines = task.spec->operation.baselines;
-  if (reference != nullptr) {
-    request.reference = PrepareRequest::ReferenceLaunch{reference->cubin, reference->kernel_symbol,
-                                                        launch_shape(reference_instance(task)),
-                                                        task.instantiator.reference()->arguments};
+  request.baselines = task.spec->operation.baseline_library;
+  if (const auto& fp64 = reference.fp64) {
+    request.reference = PrepareRequest::ReferenceLaunch{
+        fp64->cubin, call_of(*task.instantiator.reference(), fp64->kernel_symbols.front())};
+  }
+  request.candidates = reference.candidates;
+  request.agreeing = reference.agreeing;
+  if (task.spec->operation.python) {
+    for (const auto& [name, file] : python_outputs(task)) {
+      for (auto& buffer : request.workload.buffers)
+        if (buffer.name == name) buffer.expected = file;
+    }
   }
   return request;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/scratch_folder.h"
 #include "base/stop.h"
 #include "compile/binary.h"
 #include "compile/pool.h"
@@ -24,10 +25,17 @@ struct Task {
   Instantiator instantiator;
   std::shared_ptr<const KernelSource> source = {};
   std::shared_ptr<const KernelSource> reference_source =
-      {};                           ///< of an operation with a reference kernel, else null
-  std::string reference_hash = {};  ///< kernel_hash() of the reference kernel, once it was compiled
-  std::size_t workload = 0;         ///< tasks of one workload share buffers, reference and baseline
-  std::uint64_t planned = 0;        ///< configurations to propose: the space's size or the budget
+      {};                   ///< of an operation with a reference kernel, else null
+  std::string arrays = {};  ///< hash of the files of inputs and expected outputs; empty: there are none
+  /// What stands for the reference in rows' keys: kernel_hash() of the reference kernel, once it was
+  /// compiled; of a function of Python its file and name.
+  std::string reference_hash = {};
+  std::shared_ptr<ScratchFolder> scratch = {};  ///< for what Python reads and writes; else null
+  std::vector<Task> reference = {};             ///< one configuration that computes it; or none
+  std::vector<Task> baselines =
+      {};                     ///< of its workload, in the workload's first task; one configuration each
+  std::size_t workload = 0;   ///< tasks of one workload share buffers, reference and baseline
+  std::uint64_t planned = 0;  ///< configurations to propose: the space's size or the budget
   std::uint64_t proposed = 0;
 
   std::string label() const;  ///< "sgemm_warptile 4096x4096x4096"
@@ -60,16 +68,23 @@ CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec
 
 /// How a custom operation's reference kernel is compiled; only for a task that has one.
 CompileRequest reference_request(const TuneSpec& spec, const Task& task, const std::string& architecture);
-/// What a worker must set up for a task's workload; `reference` is the compiled reference kernel of one that
-/// has any, else null.
-PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Binary* reference);
+/// The kernels that make a workload's reference, where kernels do.
+struct ReferenceKernels {
+  std::shared_ptr<const Binary> fp64;      ///< the operation's reference kernel
+  std::vector<MeasureRequest> candidates;  ///< configurations of which some must agree
+  int agreeing = 0;                        ///< how many of them
+};
+
+/// What a worker must set up for a task's workload.
+PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const ReferenceKernels& reference);
 
 /// Fills in the instance of a configuration for a GPU. One whose launch or arguments cannot be evaluated
 /// keeps its parameters alone; then the reason is returned.
 std::string instantiate(const Task& task, std::uint64_t index, const GpuModel& gpu, Instance& instance);
 
-/// A launch shape as the driver takes it.
-LaunchShape launch_shape(const Instance& instance);
+/// Why the binary of a configuration cannot be used, with the file that a person has compiled.
+std::string unusable_reason(const Instance& instance, const UserError& error);
+
 /// How a worker is asked to measure a task's configuration.
 MeasureRequest measure_request(const Task& task, const Instance& instance, const Binary& binary);
 

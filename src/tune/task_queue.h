@@ -13,6 +13,7 @@
 
 #include "search/strategy.h"
 #include "tune/gpu_set.h"
+#include "tune/python_run.h"
 #include "tune/standings.h"
 #include "tune/workload_finals.h"
 
@@ -45,10 +46,28 @@ struct Proposal {
   bool deferred = false;  ///< it was put off before
 };
 
-/// The reference kernel of a workload on its way.
-struct WorkloadReference {
+/// A configuration that may be one of those whose agreement is the reference.
+struct ReferenceCandidate {
+  const Task* task = nullptr;
+  Instance instance;
   std::uint64_t ticket = 0;
   std::shared_ptr<const Binary> binary;  ///< once it is compiled
+};
+
+/// The reference of a workload on its way.
+struct WorkloadReference {
+  std::uint64_t ticket = 0;  ///< of the reference kernel
+  std::vector<ReferenceCandidate> candidates;
+  std::size_t waits_for = 0;        ///< candidates that are being compiled
+  std::optional<PythonRun> python;  ///< while it runs
+  bool is_made = false;             ///< by Python, or it failed
+  ReferenceKernels kernels;         ///< what a worker gets of it
+};
+
+/// The baselines of a workload that are kernels.
+struct WorkloadBaselines {
+  std::map<std::uint64_t, Candidate> compiling;  ///< by ticket
+  std::vector<Candidate> ready;                  ///< those that can run
 };
 
 /// The tasks of one set of GPUs: what is proposed, compiled, ready, and where it is measured.
@@ -66,6 +85,7 @@ class TaskQueue {
   std::deque<Candidate> ready;
   std::set<std::size_t> workloads_with_baseline_seen;
   std::map<std::size_t, WorkloadReference> references;  ///< by workload
+  std::map<std::size_t, WorkloadBaselines> baselines;   ///< by workload, once one of them is begun
   std::map<std::size_t, std::string> failed_workloads;  ///< for want of a reference
   std::string last_retired;                             ///< the GPU given up last, and why
   Standings standings;

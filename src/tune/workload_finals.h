@@ -43,6 +43,7 @@ struct WorkloadFinals {
   State state = State::pending;
   std::vector<Finalist> finalists;                 ///< the leader first
   std::map<std::uint64_t, std::size_t> compiling;  ///< finalists by ticket of the compile pool
+  bool without_kernel_baselines = false;           ///< one of them may have ended a worker
   const GpuSlot* lost_on = nullptr;                ///< where a worker was lost with them last
   const GpuSlot* slot = nullptr;                   ///< where they are run
   Clock::time_point begun;                         ///< there

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/fields_json.h"
+#include "carries.h"
 
 namespace tiletune {
 
@@ -162,7 +163,7 @@ TEST(Fields, EveryMemberMustBeThereAndOfItsType) {
   for (const auto& [name, value] : good.items()) {
     Json missing = good;
     missing.erase(name);
-    EXPECT_EQ(error_of(missing), "a message 'everything' is malformed: '" + name + "' is missing");
+    EXPECT_TRUE(carries(error_of(missing), {"'everything'", "'" + name + "'"}));
     for (const Json& other : {Json{{"another", "type"}}, Json(), Json::array({Json::array()}), Json("other"),
                               Json(-1e300), Json(true)}) {
       if (other.type() == value.type() || (name.starts_with("maybe") && other.is_null())) continue;
@@ -181,44 +182,46 @@ TEST(Fields, EveryMemberMustBeThereAndOfItsType) {
 struct Refusal {
   const char* member;
   Json value;
-  const char* reason;
+  std::vector<std::string> says;
 };
 
 TEST(Fields, WhatDoesNotFitIsRefusedAndNamed) {
   const std::vector<Refusal> refusals{
-      {"type", "else", "it is a message 'else'"},
-      {"count", 0, "count: 0 is not from 1 to 9"},
-      {"count", 10, "count: 10 is not from 1 to 9"},
-      {"count", 2.0, "count: it is not an integer from -2147483648 to 2147483647"},
-      {"count", std::int64_t{1} << 32, "count: it is not an integer from -2147483648 to 2147483647"},
-      {"small", -1, "small: it is not an integer from 0 to 4294967295"},
-      {"large", std::uint64_t{1} << 63U,
-       "large: it is not an integer from -9223372036854775808 to 9223372036854775807"},
-      {"larger", -1, "larger: it is not an integer from 0 to 9223372036854775807"},
-      {"share", 0, "share: 0 is not above 0 to 1"},
-      {"share", std::nan(""), "share: nan is not above 0 to 1"},
-      {"factor", 0.5, "factor: 0.5 is not 0 or from 1 to 10"},
-      {"text", Json::binary({1}), "text: it is not a text"},
-      {"bytes", "text", "bytes: it is not binary"},
-      {"colour", "blue", "colour: 'blue' is not one of its names"},
-      {"colour", 1, "colour: it is not a text"},
-      {"value", Json::array(), "value: it is not a scalar"},
-      {"maybe", -1, "maybe: -1 is not from 0 to inf"},
-      {"maybe", HUGE_VAL, "maybe: inf is not from 0 to inf"},
-      {"maybe_point", Json::parse(R"({"x": 1})"), "maybe_point: 'y' is missing"},
-      {"maybe_point", Json::parse(R"({"x": 2, "y": 1})"), "maybe_point: x is beyond y"},
-      {"list", Json::array({1, 101}), "list: 101 is not from 0 to 100"},
-      {"list", Json::object(), "list: it is not a list"},
-      {"points", Json::array({Json::parse(R"({"x": 1, "y": "2"})")}),
-       "points: y: it is not an integer from -2147483648 to 2147483647"},
-      {"sizes", Json::array({Json::array({"M", 1, 2})}), "sizes: it is not a pair"},
-      {"sizes", Json::array({Json::array({"M", 1.5})}),
-       "sizes: it is not an integer from -9223372036854775808 to 9223372036854775807"},
-      {"map", Json::object({{"a", "1"}}), "map: it is not a list"}};
-  for (const auto& [member, value, reason] : refusals) {
+      {"type", "else", {"'else'"}},
+      {"count", 0, {"count", "0", "1", "9"}},
+      {"count", 10, {"count", "10", "1", "9"}},
+      {"count", 2.0, {"count", "-2147483648", "2147483647"}},
+      {"count", std::int64_t{1} << 32, {"count", "-2147483648", "2147483647"}},
+      {"small", -1, {"small", "0", "4294967295"}},
+      {"large", std::uint64_t{1} << 63U, {"large", "-9223372036854775808", "9223372036854775807"}},
+      {"larger", -1, {"larger", "0", "9223372036854775807"}},
+      {"share", 0, {"share", "0", "1", "above"}},
+      {"share", std::nan(""), {"share", "nan", "0", "1"}},
+      {"factor", 0.5, {"factor", "0.5", "0", "1", "10"}},
+      {"text", Json::binary({1}), {"text:", "a text"}},
+      {"bytes", "text", {"bytes:", "binary"}},
+      {"colour", "blue", {"colour", "'blue'"}},
+      {"colour", 1, {"colour:", "a text"}},
+      {"value", Json::array(), {"value:", "scalar"}},
+      {"maybe", -1, {"maybe", "-1", "0", "inf"}},
+      {"maybe", HUGE_VAL, {"maybe", "0", "inf"}},
+      {"maybe_point", Json::parse(R"({"x": 1})"), {"maybe_point", "'y'"}},
+      {"maybe_point", Json::parse(R"({"x": 2, "y": 1})"), {"maybe_point", "x is beyond y"}},
+      {"list", Json::array({1, 101}), {"list", "101", "0", "100"}},
+      {"list", Json::object(), {"list:", "a list"}},
+      {"points",
+       Json::array({Json::parse(R"({"x": 1, "y": "2"})")}),
+       {"points: y:", "-2147483648", "2147483647"}},
+      {"sizes", Json::array({Json::array({"M", 1, 2})}), {"sizes:", "pair"}},
+      {"sizes",
+       Json::array({Json::array({"M", 1.5})}),
+       {"sizes:", "-9223372036854775808", "9223372036854775807"}},
+      {"map", Json::object({{"a", "1"}}), {"map:", "a list"}}};
+  for (const auto& [member, value, says] : refusals) {
     Json json = to_json(sample());
     json[member] = value;
-    EXPECT_EQ(error_of(json), std::string("a message 'everything' is malformed: ") + reason);
+    EXPECT_TRUE(carries(error_of(json), {"'everything'"}));
+    EXPECT_TRUE(carries(error_of(json), says));
   }
 }
 

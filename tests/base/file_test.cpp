@@ -6,30 +6,22 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.h"
 #include "base/unfinished_file.h"
+#include "carries.h"
+#include "temporary_folder.h"
 
 namespace tiletune {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(Json, SyntaxErrorsNameLineAndColumn) {
   const std::string text = error_of([] { parse_json("{\n  \"a\": 1,\n  \"b\" 2\n}", "x.json"); });
-  EXPECT_NE(text.find("x.json: line 3, column 7: not valid JSON"), std::string::npos) << text;
+  EXPECT_TRUE(carries(text, {"x.json: line 3, column 7"}));
 }
 
 TEST(Json, EmptyAndCutOffTextIsAnError) {
@@ -39,21 +31,19 @@ TEST(Json, EmptyAndCutOffTextIsAnError) {
 
 TEST(Json, RepeatedKeysAreRefusedInOneObjectOnly) {
   const std::string text = error_of([] { parse_json(R"({"a": {"b": 1, "b": 2}})", "x.json"); });
-  EXPECT_NE(text.find("the key 'b' appears twice"), std::string::npos) << text;
+  EXPECT_TRUE(carries(text, {"x.json", "'b'", "twice"}));
   EXPECT_NO_THROW(parse_json(R"({"a": {"b": 1}, "c": {"b": 2}, "d": [{"b": 1}, {"b": 1}]})", "x.json"));
 }
 
 TEST(Json, EndlessNestingIsRefused) {
   const std::string deep(100000, '[');
-  EXPECT_NE(error_of([&] { parse_json(deep, "x.json"); }).find("nested more than 200 deep"),
-            std::string::npos);
+  EXPECT_TRUE(carries(error_of([&] { parse_json(deep, "x.json"); }), {"200 deep"}));
 }
 
 TEST(Json, MoreKeysThanAreComparedInTimeAreRefused) {
   std::string text = "{";
   for (int i = 0; i < 1000000; ++i) text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":1";
-  EXPECT_NE(error_of([&] { parse_json(text + "}", "x.json"); }).find("an object has more than 10000 keys"),
-            std::string::npos);
+  EXPECT_TRUE(carries(error_of([&] { parse_json(text + "}", "x.json"); }), {"10000 keys"}));
 }
 
 TEST(Json, NumbersBeyondDoubleAreRefused) {
@@ -61,30 +51,27 @@ TEST(Json, NumbersBeyondDoubleAreRefused) {
 }
 
 TEST(File, MissingAndFolderAreNamed) {
-  EXPECT_EQ(error_of([] { read_file("/nonexistent/x.json"); }),
-            "/nonexistent/x.json: there is no such file\n  Check the path.");
+  EXPECT_TRUE(
+      carries(error_of([] { read_file("/nonexistent/x.json"); }), {"/nonexistent/x.json:", "no such"}));
   EXPECT_NE(error_of([] { read_file("/tmp"); }).find("/tmp: this is a folder"), std::string::npos);
 }
 
 TEST(File, LimitIsEnforced) {
-  const fs::path file = fs::path(testing::TempDir()) / "tiletune_limit.txt";
-  write_file_atomically(file, std::string(1001, 'x'));
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("limit.txt", std::string(1001, 'x'));
   EXPECT_NE(error_of([&] { read_file(file, 1000); }).find("larger than 1000 bytes"), std::string::npos);
   EXPECT_EQ(read_file(file, 1001).size(), 1001U);
-  fs::remove(file);
 }
 
 TEST(File, DevicesAndSocketsAreNotOpened) {
-  EXPECT_EQ(error_of([] { read_file("/dev/zero"); }),
-            "/dev/zero: this is a device, not a file\n  Name a file.");
+  EXPECT_TRUE(carries(error_of([] { read_file("/dev/zero"); }), {"/dev/zero:", "device"}));
 }
 
 TEST(File, PipesAreReadToTheirEndAndNeverWaitedForInVain) {
-  const fs::path pipe = fs::path(testing::TempDir()) / "tiletune_pipe";
-  fs::remove(pipe);
+  const TemporaryFolder folder;
+  const fs::path pipe = folder / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(read_file(pipe), "") << "nobody writes";
-  fs::remove(pipe);
 
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
@@ -99,18 +86,17 @@ TEST(File, PipesAreReadToTheirEndAndNeverWaitedForInVain) {
 }
 
 TEST(File, WritesAtomicallyAndLeavesNothingElse) {
-  const fs::path folder = fs::path(testing::TempDir()) / "tiletune_file_test" / "deep";
-  fs::remove_all(folder);
+  const TemporaryFolder above;
+  const fs::path folder = above / "deep";
   write_file_atomically(folder / "a.txt", "one");
   write_file_atomically(folder / "a.txt", "two");
   EXPECT_EQ(read_file(folder / "a.txt"), "two");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
-  fs::remove_all(folder);
 }
 
 TEST(File, UnwritablePlaceIsNamed) {
   const std::string text = error_of([] { write_file_atomically("/proc/no/such/file", "x"); });
-  EXPECT_NE(text.find("/proc/no/such/file: cannot be written"), std::string::npos) << text;
+  EXPECT_TRUE(carries(text, {"/proc/no/such/file:", "written"}));
 }
 
 TEST(File, WhatIsNoRegularFileIsWrittenToAsItIs) {
@@ -128,26 +114,21 @@ TEST(File, WhatIsNoRegularFileIsWrittenToAsItIs) {
 
 class OutputFolder : public testing::Test {
  protected:
-  OutputFolder() { fs::create_directories(folder_); }
-  ~OutputFolder() override { fs::remove_all(folder_); }
-
   fs::path file(const std::string& name) const { return folder_ / name; }
   std::vector<std::string> names() const {
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename());
+    for (const auto& entry : fs::directory_iterator(folder_.path())) names.push_back(entry.path().filename());
     return names;
   }
 
  private:
-  fs::path folder_ = fs::path(testing::TempDir()) / ("tiletune_output_" + std::to_string(::getpid()));
+  TemporaryFolder folder_;
 };
 
 TEST_F(OutputFolder, ALinkThatLeadsNowhereIsNamed) {
   fs::create_symlink("loop", file("loop"));
-  EXPECT_EQ(error_of([&] { write_file(file("loop"), "x"); }),
-            file("loop").string() +
-                ": cannot be written: Too many levels of symbolic links\n  Check that the "
-                "folder is writable and the disk has space.");
+  EXPECT_TRUE(carries(error_of([&] { write_file(file("loop"), "x"); }),
+                      {file("loop").string(), "Too many levels of symbolic links"}));
 }
 
 TEST_F(OutputFolder, TheUmaskDecidesOfNewFilesAndOthersKeepTheirPermissions) {

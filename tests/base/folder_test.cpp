@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/scratch_folder.h"
+#include "carries.h"
 
 namespace tiletune {
 namespace {
@@ -101,10 +102,8 @@ TEST_F(FolderTest, ASystemWithoutOpenat2IsNamed) {
       lose_openat2(error);
       return refusal(folder, "own.txt");
     };
-    EXPECT_EQ(said_apart(open),
-              "cannot be opened: this system has no openat2(). Use Linux 5.6 or newer; in a container, one "
-              "whose seccomp profile allows openat2.");
-    EXPECT_EQ(said_apart(read), "cannot be opened: this system has no openat2()");
+    EXPECT_TRUE(carries(said_apart(open), {"openat2()", "5.6"}));
+    EXPECT_TRUE(carries(said_apart(read), {"openat2()"}));
   }
 }
 
@@ -114,7 +113,7 @@ TEST_F(FolderTest, NamesThatChangeWithoutEndAreGivenUp) {
     lose_openat2(EAGAIN);
     return refusal(folder, "own.txt");
   };
-  EXPECT_EQ(said_apart(read), "cannot be opened: Resource temporarily unavailable");
+  EXPECT_TRUE(carries(said_apart(read), {"Resource temporarily unavailable"}));
 }
 
 TEST_F(FolderTest, ASystemWithoutProcIsNamed) {
@@ -125,7 +124,7 @@ TEST_F(FolderTest, ASystemWithoutProcIsNamed) {
   };
   const std::string said = said_apart(read);
   if (said == "no rights") GTEST_SKIP() << "needs root";
-  EXPECT_EQ(said, "cannot be opened: /proc is not mounted");
+  EXPECT_TRUE(carries(said, {"/proc"}));
 }
 
 TEST_F(FolderTest, RefusesWhatLeadsOut) {
@@ -138,14 +137,14 @@ TEST_F(FolderTest, RefusesWhatLeadsOut) {
 
 TEST_F(FolderTest, RefusesWhatIsNoRegularFileWithoutWaiting) {
   const Folder folder(scratch_.path() / "inside");
-  EXPECT_EQ(refusal(folder, "pipe"), "this is not a regular file");
-  EXPECT_EQ(refusal(folder, "."), "this is not a regular file");
-  EXPECT_EQ(refusal(folder, "missing.txt"), "there is no such file");
+  EXPECT_TRUE(carries(refusal(folder, "pipe"), {"regular file"}));
+  EXPECT_TRUE(carries(refusal(folder, "."), {"regular file"}));
+  EXPECT_TRUE(carries(refusal(folder, "missing.txt"), {"no such"}));
 }
 
 TEST_F(FolderTest, RefusesWhatIsTooLarge) {
   write("inside/large.txt", std::string(kLimit + 1, 'x'));
-  EXPECT_EQ(refusal(Folder(scratch_.path() / "inside"), "large.txt"), "is larger than 100 bytes");
+  EXPECT_TRUE(carries(refusal(Folder(scratch_.path() / "inside"), "large.txt"), {"100 bytes"}));
 }
 
 TEST_F(FolderTest, StaysTheSameWhenItsPathIsReplaced) {

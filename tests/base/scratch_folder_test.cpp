@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "carries.h"
 
 namespace tiletune {
 namespace {
@@ -113,18 +114,15 @@ TEST(ScratchFolder, WhereNoneCanBeMadeTheMessageNamesThePlace) {
     }
     return "no error";
   };
-  EXPECT_EQ(
-      message([&] { const ScratchFolder in_none(missing); }),
-      missing.string() +
-          ": no folder for temporary files can be made here: No such file or directory\n  Check that the "
-          "folder is writable and the disk has space.");
+  EXPECT_TRUE(carries(message([&] { const ScratchFolder in_none(missing); }),
+                      {missing.string(), "No such file or directory"}));
   const char* before = ::getenv("TMPDIR");
   const std::optional<std::string> kept =
       before == nullptr ? std::nullopt : std::optional<std::string>(before);
   ::setenv("TMPDIR", missing.c_str(), 1);
   const std::string of_none = message([] { const ScratchFolder in_none; });
   kept ? ::setenv("TMPDIR", kept->c_str(), 1) : ::unsetenv("TMPDIR");
-  EXPECT_EQ(of_none.rfind("TMPDIR: the folder for temporary files cannot be used: ", 0), 0U) << of_none;
+  EXPECT_TRUE(carries(of_none, {"TMPDIR:"}));
 }
 
 }  // namespace

@@ -29,11 +29,12 @@ TEST(Compare, GpusOfSeveralDatabasesStandSideBySide) {
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.err, "");
   EXPECT_EQ(run.out.find("warning"), std::string::npos) << "all is measured";
-  for (const std::string part :
-       {"1x1x1 (gemm, f32, alpha=1 beta=0, warm)\n", "1 common configuration;",
-        "only NVIDIA A100-SXM4-40GB has 2x3x4",
-        "unmeasured (?): the best of NVIDIA A100-SXM4-40GB on NVIDIA H100 80GB HBM3;"})
-    EXPECT_NE(run.out.find(part), std::string::npos) << part << "\nis not in\n" << run.out;
+  for (const std::vector<std::string>& parts : std::vector<std::vector<std::string>>{
+           {"1x1x1 (gemm, f32, alpha=1 beta=0, warm)"},
+           {"1 common"},
+           {"only NVIDIA A100-SXM4-40GB", "2x3x4"},
+           {"unmeasured (?)", "of NVIDIA A100-SXM4-40GB on NVIDIA H100 80GB HBM3"}})
+    EXPECT_TRUE(has_line(run.out, parts));
 }
 
 TEST(Compare, JsonMatchesItsSchema) {
@@ -62,7 +63,7 @@ TEST(Compare, ASlowerDriverFailsTheCommand) {
   EXPECT_EQ(sandbox.run(with(compare, {"--fail-above", "8"})).code, 0);
   const Finished slower = sandbox.run(with(compare, {"--fail-above", "5"}));
   EXPECT_EQ(slower.code, 1);
-  EXPECT_NE(slower.out.find("slower: 1x1x1 on A"), std::string::npos) << slower.out;
+  EXPECT_TRUE(has_line(slower.out, {"slower:", "1x1x1 on A"}));
   EXPECT_EQ(sandbox.run(with(compare, {"1000", "570", "--fail-above", "5"})).code, 0)
       << "the other way round";
 }
@@ -77,9 +78,7 @@ TEST(Compare, WhatFailsInTheLaterDatabaseFailsTheCommand) {
   const Finished run = sandbox.run(
       {"compare", "--by", "database", "--db", "before.db", "--db", "after.db", "--fail-above", "5"});
   EXPECT_EQ(run.code, 1);
-  EXPECT_NE(run.out.find("runs on before.db, no longer on after.db: all its 2 configurations"),
-            std::string::npos)
-      << run.out;
+  EXPECT_TRUE(has_line(run.out, {"slower:", "runs on before.db", "after.db", "all its 2"}));
 }
 
 TEST(Compare, TheRecordingsOfTheBenchmarkHub) {
@@ -178,41 +177,31 @@ TEST(Compare, MistakesAreNamedWithTheirRemedies) {
   const auto run = [&](const std::vector<std::string>& more) {
     return sandbox.run(with({"compare", "--db", "a.db"}, more));
   };
-  expect_error(run({}), kUserError,
-               {"a.db: there are fewer than two sides to compare by gpu",
-                "The only gpu is NVIDIA H200. Name more databases with --db, loosen the filters, or predict "
-                "for another GPU with --predict CONFIG."});
-  expect_error(run({"H200", "B100"}), kUserError,
-               {"no row is of the gpu 'B100'",
-                "Recorded: NVIDIA H200. For a GPU that has no rows, --predict CONFIG makes predictions."});
+  expect_error(run({}), kUserError, {"a.db:", "by gpu", "NVIDIA H200", "--db", "--predict CONFIG"});
+  expect_error(run({"H200", "B100"}), kUserError, {"gpu 'B100'", "NVIDIA H200", "--predict CONFIG"});
   expect_error(run({"--by", "colour"}), kUserError,
-               {"--by: cannot compare by 'colour'", "Known: gpu, driver, date, sweep, source, database."});
-  expect_error(run({"--gpu", "H200"}), kUserError, {"--gpu: selects GPUs, but GPUs are what is compared"});
-  expect_error(run({"--predict", "x.json"}), kUserError,
-               {"--predict: needs the names of the GPUs to predict for"});
+               {"--by", "'colour'", "gpu, driver, date, sweep, source, database"});
+  expect_error(run({"--gpu", "H200"}), kUserError, {"--gpu:", "compared"});
+  expect_error(run({"--predict", "x.json"}), kUserError, {"--predict:", "names"});
   expect_error(run({"--by", "driver", "--predict", "x.json"}), kUserError, {"--predict: predicts for GPUs"});
-  expect_error(run({"--db", "./a.db"}), kUserError, {"./a.db: the database is named twice"});
-  expect_error(run({"-o", "a.db"}), kUserError, {"a.db: the output would replace the database"});
-  expect_error(run({"--fill", "a.db"}), kUserError, {"a.db: the output would replace the database"});
+  expect_error(run({"--db", "./a.db"}), kUserError, {"./a.db", "twice"});
+  expect_error(run({"-o", "a.db"}), kUserError, {"a.db:", "replace"});
+  expect_error(run({"--fill", "a.db"}), kUserError, {"a.db:", "replace"});
   for (const std::string percent : {"nan", "inf", "-1"})
-    expect_error(run({"--fail-above", percent}), kUserError,
-                 {"--fail-above: " + percent + " is not a valid percentage", "Give a number from 0"});
+    expect_error(run({"--fail-above", percent}), kUserError, {"--fail-above", percent, "0"});
   expect_error(run({"--source", "guessed"}), kUserError, {"--source: unknown source 'guessed'"});
-  expect_error(run({"H200", "--by", "sweep"}), kUserError,
-               {"no row is of the sweep 'H200'", "Recorded: nothing."});
+  expect_error(run({"H200", "--by", "sweep"}), kUserError, {"sweep 'H200'", "nothing"});
   record(sandbox, "a.db", {tiny("NVIDIA H100", 1, 10, "2x2x2")});
-  expect_error(run({}), kNothingToDo, {"no problem ran on two sides under the same conditions"});
+  expect_error(run({}), kNothingToDo, {"two sides"});
   expect_error(run({"H200"}), kUserError,
-               {"Only NVIDIA H200 is named; recorded: NVIDIA H200, NVIDIA H100. Name another, or predict for "
-                "another GPU with --predict CONFIG."});
+               {"Only NVIDIA H200", "NVIDIA H200, NVIDIA H100", "--predict CONFIG"});
 }
 
 TEST(Compare, NoMessageNamesTheFileOfPredictions) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(2);
   const Finished run = sandbox.run({"compare", "A100", "--predict", config, "-j", "2"});
-  expect_error(run, kUserError,
-               {"predictions: there are fewer than two sides to compare by gpu", "The only gpu is A100"});
+  expect_error(run, kUserError, {"predictions:", "by gpu", "A100"});
   EXPECT_EQ(run.err.find("/tmp/tiletune"), std::string::npos) << run.err;
 }
 

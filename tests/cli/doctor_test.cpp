@@ -57,13 +57,11 @@ class Doctor : public testing::Test {
 TEST_F(Doctor, FindsNothingOnHealthyGpus) {
   const Finished run = examine("none", kHealthy);
   EXPECT_EQ(run.code, 0) << run.out << run.err;
-  for (const char* line :
-       {"\nok       driver           580.0, CUDA 13.0\n",
-        "\nok       nvml             answers, and lists 3 GPUs\n",
-        "\nGPU 0\nok       gpu              Fake H200, sm_90a\n",
-        "\nGPU 2\nok       gpu              Fake H300",
-        "\nok       memory           139.0 GiB of 140.0 GiB free\n", "\nok       processes        none\n",
-        "\nnothing was found that would disturb a measurement\n"}) {
+  for (const char* line : {"\nok       driver           580.0, CUDA 13.0\n", "\nok       nvml             ",
+                           "\nGPU 0\nok       gpu              Fake H200, sm_90a\n",
+                           "\nGPU 2\nok       gpu              Fake H300",
+                           "\nok       memory           139.0 GiB of 140.0 GiB free\n",
+                           "\nok       processes        none\n", "\nnothing "}) {
     EXPECT_NE(run.out.find(line), std::string::npos) << line << "in: " << run.out;
   }
   EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "cache/tiletune")) << "nothing is changed";
@@ -75,10 +73,9 @@ TEST_F(Doctor, WithoutAnythingOfNvidiasTheRestIsFine) {
   const auto found = complaints(run);
   ASSERT_TRUE(found.contains("driver")) << run.out;
   EXPECT_EQ(found.at("driver").at("status"), "note");
-  EXPECT_EQ(found.at("driver").at("found"), "there is no driver here");
+  EXPECT_TRUE(carries(found.at("driver").at("found").get<std::string>(), {"no driver"}));
   EXPECT_FALSE(found.contains("nvml"));
-  EXPECT_EQ(Json::parse(run.out).at("verdict"),
-            "there is no GPU to measure on; compiling, inspecting and predicting work");
+  EXPECT_TRUE(carries(Json::parse(run.out).at("verdict").get<std::string>(), {"no GPU", "predicting work"}));
 }
 
 TEST_F(Doctor, NamesWhatDisturbsAMeasurementAndWhere) {
@@ -99,13 +96,8 @@ TEST_F(Doctor, LooksAtTheGpusThatAreNamed) {
   const Finished run = examine("none", nvml, {"--gpus", "1"});
   EXPECT_EQ(run.code, kDisturbed);
   EXPECT_EQ(run.out.find("GPU 0"), std::string::npos) << run.out;
-  EXPECT_NE(
-      run.out.find("warning  throttling       hw_thermal_slowdown\n"
-                   "                          the clock is lower than the GPU allows, and changes while "
-                   "kernels are timed\n"
-                   "                          -> Let the GPU cool down"),
-      std::string::npos)
-      << run.out;
+  EXPECT_TRUE(has_line(run.out, {"warning  throttling       hw_thermal_slowdown"}));
+  EXPECT_TRUE(has_line(run.out, {"->", "cool"}));
 }
 
 TEST_F(Doctor, SurvivesAGpuThatIsMute) {
@@ -114,7 +106,7 @@ TEST_F(Doctor, SurvivesAGpuThatIsMute) {
   const auto found = complaints(run);
   ASSERT_EQ(found.size(), 1U) << "the others are examined all the same: " << run.out;
   EXPECT_EQ(found.at("GPU 1 gpu").at("status"), "problem");
-  EXPECT_EQ(found.at("GPU 1 gpu").at("found"), "the GPU worker did not answer within 300 ms");
+  EXPECT_TRUE(carries(found.at("GPU 1 gpu").at("found").get<std::string>(), {"300 ms"}));
 }
 
 TEST_F(Doctor, AFirstGpuThatDiesDoesNotHideTheOthers) {
@@ -122,26 +114,25 @@ TEST_F(Doctor, AFirstGpuThatDiesDoesNotHideTheOthers) {
       examine("0:dead", "count=2 0.compute_mode=3 0.pids=4000000:1024", {"--format", "json"});
   EXPECT_EQ(run.code, kGpuUnusable) << run.out << run.err;
   const auto found = complaints(run);
-  EXPECT_EQ(found.at("GPU 0 gpu").at("found"), "Fake H200: the GPU worker exited with 6")
+  EXPECT_TRUE(carries(found.at("GPU 0 gpu").at("found").get<std::string>(), {"Fake H200", "exited with 6"}))
       << "NVML knows what the driver could not say";
-  EXPECT_EQ(found.at("GPU 0 gpu").at("remedy"),
-            "It is for one program at a time: stop the one that has it, or share it: sudo nvidia-smi -i 0 "
-            "--compute-mode=DEFAULT");
+  EXPECT_TRUE(carries(found.at("GPU 0 gpu").at("remedy").get<std::string>(),
+                      {"sudo nvidia-smi -i 0 --compute-mode=DEFAULT"}));
   EXPECT_NE(run.out.find("\"gpu\": 1"), std::string::npos) << run.out;
 }
 
 TEST_F(Doctor, AGpuThatIsNamedAndNotThereIsAProblem) {
   const Finished run = examine("no_gpu", kNoNvml, {"--gpus", "1"});
   EXPECT_EQ(run.code, kGpuUnusable) << run.out << run.err;
-  EXPECT_NE(run.out.find("GPU 1\nproblem  gpu              is not available: there is no driver here\n"),
-            std::string::npos)
-      << run.out;
+  EXPECT_NE(run.out.find("GPU 1\nproblem  gpu  "), std::string::npos) << run.out;
+  EXPECT_TRUE(has_line(run.out, {"problem  gpu", "no driver"}));
 }
 
 TEST_F(Doctor, GpusThatOnlyNvmlSeesAreAProblem) {
   const Finished run = examine("no_gpu", kHealthy, {"--format", "json"});
   EXPECT_EQ(run.code, kGpuUnusable) << run.out << run.err;
-  EXPECT_EQ(complaints(run).at("driver").at("found"), "there is no driver here, but NVML lists 3");
+  EXPECT_TRUE(
+      carries(complaints(run).at("driver").at("found").get<std::string>(), {"no driver", "NVML lists 3"}));
 }
 
 TEST_F(Doctor, AnNvmlOfAnotherDriverIsAWarning) {
@@ -149,7 +140,8 @@ TEST_F(Doctor, AnNvmlOfAnotherDriverIsAWarning) {
   EXPECT_EQ(run.code, kDisturbed) << run.out << run.err;
   const auto found = complaints(run);
   ASSERT_EQ(found.size(), 1U) << run.out;
-  EXPECT_EQ(found.at("nvml").at("found"), "NVML does not start: Driver/library version mismatch (code 18)");
+  EXPECT_TRUE(carries(found.at("nvml").at("found").get<std::string>(),
+                      {"Driver/library version mismatch (code 18)"}));
 }
 
 TEST_F(Doctor, ACacheThatCannotBeWrittenIsAWarning) {
@@ -158,8 +150,7 @@ TEST_F(Doctor, ACacheThatCannotBeWrittenIsAWarning) {
   EXPECT_EQ(run.code, kDisturbed) << run.out << run.err;
   const auto found = complaints(run);
   EXPECT_EQ(found.at("kernel_cache").at("status"), "warning");
-  EXPECT_NE(found.at("kernel_cache").at("found").get<std::string>().find("cache is not a folder"),
-            std::string::npos);
+  EXPECT_TRUE(carries(found.at("kernel_cache").at("found").get<std::string>(), {"not a folder"}));
 }
 
 TEST_F(Doctor, AMeasuredCacheIsCounted) {
@@ -173,9 +164,8 @@ TEST_F(Doctor, AMeasuredCacheIsCounted) {
 }
 
 TEST_F(Doctor, MistakesAreExplained) {
-  expect_error(examine("none", kNoNvml, {"--gpus", "0,0"}), kUserError,
-               {"--gpus: '0,0' is not a list of GPUs"});
-  expect_error(examine("none", kNoNvml, {"--format", "csv"}), kUserError, {"Use one of table, json."});
+  expect_error(examine("none", kNoNvml, {"--gpus", "0,0"}), kUserError, {"--gpus", "'0,0'"});
+  expect_error(examine("none", kNoNvml, {"--format", "csv"}), kUserError, {"table, json"});
 }
 
 TEST_F(Doctor, IsTheRemedyOfErrorsOfTheGpu) {
@@ -187,9 +177,7 @@ TEST_F(Doctor, IsTheRemedyOfErrorsOfTheGpu) {
   sweep.insert(sweep.end() - 2, {"--gpu-worker", "{gpu}"});
   const Finished run = sandbox.run(sweep);
   EXPECT_EQ(run.code, kGpuUnusable) << run.out;
-  EXPECT_EQ(run.err,
-            "tiletune: GPU error: the GPU worker exited with 6\n"
-            "  Run 'tiletune doctor' to see what is wrong with the GPUs of this machine.\n");
+  EXPECT_TRUE(carries(run.err, {"exited with 6", "'tiletune doctor'"}));
 }
 
 }  // namespace

@@ -21,13 +21,13 @@ Finished sweep(const Sandbox& sandbox, const std::string& config, std::vector<st
 TEST(Errors, BadJsonNamesLineAndColumn) {
   const Sandbox sandbox;
   sandbox.write("bad.json", "{\n  \"templates\": [\"tiny\"],\n  \"problems\": [1,,2]\n}");
-  expect_error(sweep(sandbox, "bad.json"), kUserError, {"bad.json: line 3, column 18: not valid JSON"});
+  expect_error(sweep(sandbox, "bad.json"), kUserError, {"bad.json: line 3, column 18", "JSON"});
 }
 
 TEST(Errors, UnknownKeySuggestsTheNearest) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(1, R"(, "stratgy": {"name": "random"})");
-  expect_error(sweep(sandbox, config), kUserError, {"tiny.json", "stratgy", "Did you mean 'strategy'?"});
+  expect_error(sweep(sandbox, config), kUserError, {"tiny.json", "stratgy", "'strategy'"});
 }
 
 TEST(Errors, ConstraintWithAnUnknownName) {
@@ -53,15 +53,14 @@ TEST(Errors, EmptySpace) {
   sandbox.write_tiny_space(4);
   const std::string config = sandbox.write("narrowed.json", R"({"problems": [1], "templates": [
       {"template": "tiny", "constraints": [{"require": "V > 100", "why": "a test"}]}]})");
-  expect_error(sweep(sandbox, config), kNothingToDo,
-               {"nothing to do: ", "no configuration satisfies the constraints", "tiletune space "});
-  expect_error(sandbox.run({"space", config}), kNothingToDo, {"no configuration satisfies the constraints"});
+  expect_error(sweep(sandbox, config), kNothingToDo, {"narrowed.json", "constraints", "tiletune space"});
+  expect_error(sandbox.run({"space", config}), kNothingToDo, {"constraints"});
 }
 
 TEST(Errors, NoConfigurationAdmitted) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(2, R"(, "limits": {"max_registers": 1})");
-  expect_error(sweep(sandbox, config), kNothingToDo, {"no configuration ran", "--outcome refused"});
+  expect_error(sweep(sandbox, config), kNothingToDo, {"configuration ran", "--outcome refused"});
   const Finished rank = sandbox.run({"rank", "--outcome", "refused"});
   EXPECT_EQ(rank.code, 0) << rank.err;
   EXPECT_NE(rank.out.find("registers"), std::string::npos) << rank.out;
@@ -71,15 +70,14 @@ TEST(Errors, NoConfigurationRunsOnAnyInspectedGpu) {
   const Sandbox sandbox;
   const std::string limited = sandbox.write_tiny_space(2, R"(, "limits": {"max_registers": 1})");
   const Finished run = sandbox.run({"inspect", limited, "--gpu", "A100", "--gpu", "H100", "--quiet"});
-  expect_error(run, kNothingToDo,
-               {"nothing to do: ", "tiny.json: no configuration can run on any of these GPUs"});
+  expect_error(run, kNothingToDo, {"tiny.json:", "these GPUs"});
   EXPECT_NE(run.out.find("refused: "), std::string::npos) << "the table comes all the same: " << run.out;
 }
 
 TEST(Errors, NoGpuNamed) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(1);
-  expect_error(sandbox.run({"inspect", config}), kUserError, {"--gpu: no GPU was named", "A100", "H100"});
+  expect_error(sandbox.run({"inspect", config}), kUserError, {"--gpu:", "A100", "H100"});
 }
 
 TEST(Errors, UnknownGpu) {
@@ -108,7 +106,7 @@ TEST(Errors, DatabaseOfANewerSchema) {
   expect_error(sweep(sandbox, config, {"--db", file}), kUserError, {"newer.db", "99"});
   expect_error(sandbox.run({"rank", "--db", file}), kUserError, {"newer.db", "99"});
   expect_error(sandbox.run({"sweep", config, "--replay", file}), kUserError,
-               {"newer.db", "Update tiletune, or name another file with --replay FILE."});
+               {"newer.db", "99", "--replay FILE"});
 }
 
 TEST(Errors, MissingHeaderNamesTheIncludeAndWhereItWasLookedFor) {
@@ -117,8 +115,8 @@ TEST(Errors, MissingHeaderNamesTheIncludeAndWhereItWasLookedFor) {
   sandbox.write("tiny/kernel.cu", "// one line\n#include \"helpers.cuh\"\n");
   const Finished run = sandbox.run({"sweep", config, "--gpu", "H100"});
   expect_error(run, kNothingToDo,
-               {"tiny 1x1x1 does not compile: kernel.cu(2): ", "cannot open source file \"helpers.cuh\"",
-                "It was looked for in: " + (std::filesystem::canonical(sandbox.folder()) / "tiny").string()});
+               {"tiny 1x1x1", "kernel.cu(2): ", "cannot open source file \"helpers.cuh\"",
+                (std::filesystem::canonical(sandbox.folder()) / "tiny").string()});
 }
 
 TEST(Errors, HarmfulCompileOption) {
@@ -132,7 +130,7 @@ TEST(Errors, CompileErrorIsARowWithTheCompilersLog) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(2);
   sandbox.write("tiny/kernel.cu", "extern \"C\" __global__ void tiny() { undeclared_name = V; }\n");
-  expect_error(sweep(sandbox, config), kNothingToDo, {"no configuration ran"});
+  expect_error(sweep(sandbox, config), kNothingToDo, {"configuration ran"});
   const Finished rank = sandbox.run({"rank", "--outcome", "compile_failed"});
   EXPECT_NE(rank.out.find("undeclared_name"), std::string::npos) << rank.out;
 }
@@ -153,9 +151,9 @@ TEST(Errors, CompileMemoryMustBeASizeThatSuffices) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(1);
   expect_error(sweep(sandbox, config, {"--max-compile-memory", "much"}), kUserError,
-               {"--max-compile-memory: 'much' is not a size", "512MiB or 4GiB"});
+               {"--max-compile-memory", "'much'", "not a size", "512MiB or 4GiB"});
   expect_error(sandbox.run({"inspect", config, "--gpu", "H100", "--max-compile-memory", "1KiB"}), kUserError,
-               {"--max-compile-memory: 1.0 KiB is too little for the compiler", "Allow at least 64.0 MiB."});
+               {"--max-compile-memory", "1.0 KiB", "too little", "64.0 MiB"});
   EXPECT_EQ(sweep(sandbox, config, {"--max-compile-memory", "64MiB"}).code, 0) << "the least must do";
 }
 
@@ -166,8 +164,7 @@ TEST(Errors, BadCommandLine) {
   EXPECT_EQ(sandbox.run({"sweep"}).code, kUserError);
   EXPECT_EQ(sandbox.run({"--help"}).code, 0);
   const std::string config = sandbox.write_tiny_space(1);
-  expect_error(sweep(sandbox, config, {"--budget", "soon"}), kUserError,
-               {"--budget: 'soon' is not a budget", "60s"});
+  expect_error(sweep(sandbox, config, {"--budget", "soon"}), kUserError, {"--budget", "'soon'", "60s"});
   expect_error(sweep(sandbox, config, {"--format", "yaml"}), kUserError,
                {"yaml", "table, json, csv, markdown"});
   expect_error(sandbox.run({"rank"}), kUserError, {"results/tiletune.db", "tiletune sweep"});

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "carries.h"
 #include "cli/process.h"
 
 namespace tiletune {
@@ -15,9 +16,7 @@ inline constexpr int kUserError = 2;
 /// The exit code, and parts that standard error must hold: the place, what is wrong, the remedy.
 inline void expect_error(const Finished& run, int code, const std::vector<std::string>& parts) {
   EXPECT_EQ(run.code, code) << run.out << run.err;
-  for (const std::string& part : parts) {
-    EXPECT_NE(run.err.find(part), std::string::npos) << "expected '" << part << "' in: " << run.err;
-  }
+  EXPECT_TRUE(carries(run.err, parts));
 }
 
 }  // namespace tiletune

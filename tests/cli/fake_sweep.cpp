@@ -9,12 +9,18 @@
 
 namespace tiletune {
 
-std::vector<std::string> sweep_with(const std::string& config, const std::string& mode, int strikes_at) {
-  std::vector<std::string> arguments{"sweep", config, "--db", "results.db", "-j", "2"};
+std::vector<std::string> fake_gpu_workers(const std::string& mode, int strikes_at) {
+  std::vector<std::string> arguments;
   for (const std::string& word : {std::string(TILETUNE_BINARY_DIR) + "/fake_gpu_worker", std::string("{gpu}"),
                                   mode, std::to_string(strikes_at)}) {
     arguments.insert(arguments.end(), {"--gpu-worker", word});
   }
+  return arguments;
+}
+
+std::vector<std::string> sweep_with(const std::string& config, const std::string& mode, int strikes_at) {
+  std::vector<std::string> arguments = fake_gpu_workers(mode, strikes_at);
+  arguments.insert(arguments.begin(), {"sweep", config, "--db", "results.db", "-j", "2"});
   return arguments;
 }
 

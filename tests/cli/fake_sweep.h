@@ -9,7 +9,9 @@
 
 namespace tiletune {
 
-/// `sweep CONFIG --db results.db` with fake GPU workers that misbehave as `mode` says.
+/// Arguments that replace the GPU workers by fake ones that misbehave as `mode` says.
+std::vector<std::string> fake_gpu_workers(const std::string& mode, int strikes_at = 3);
+/// `sweep CONFIG --db results.db` with them.
 std::vector<std::string> sweep_with(const std::string& config, const std::string& mode, int strikes_at = 3);
 /// The same with --quiet and more arguments.
 std::vector<std::string> measured_sweep(const std::string& config, const std::string& mode,

@@ -30,12 +30,10 @@ TEST(Fill, WritesConfigsForExactlyWhatIsUnmeasured) {
   sandbox.write_tiny_space(6);
   const Finished run = sandbox.run(with(kBoth, {"--fill", "gaps.json"}));
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_EQ(
-      run.err,
-      "gaps-nvidiaa100sxm440gb.json: 1 configuration of 1 problem for NVIDIA A100-SXM4-40GB; run tiletune "
-      "sweep gaps-nvidiaa100sxm440gb.json on a machine with NVIDIA A100-SXM4-40GB\n"
-      "gaps-nvidiah10080gbhbm3.json: 2 configurations of 2 problems for NVIDIA H100 80GB HBM3; run tiletune "
-      "sweep gaps-nvidiah10080gbhbm3.json on a machine with NVIDIA H100 80GB HBM3\n");
+  EXPECT_TRUE(has_line(run.err, {"1 configuration of 1 problem", "NVIDIA A100-SXM4-40GB",
+                                 "tiletune sweep gaps-nvidiaa100sxm440gb.json"}));
+  EXPECT_TRUE(has_line(run.err, {"2 configurations of 2 problems", "NVIDIA H100 80GB HBM3",
+                                 "tiletune sweep gaps-nvidiah10080gbhbm3.json"}));
   const std::string config = "gaps-nvidiah10080gbhbm3.json";
   EXPECT_NE(sandbox.run({"space", config}).out.find(" 2 valid\n"), std::string::npos);
   EXPECT_EQ(evaluated_by(sandbox, config), (std::set<std::string>{R"(1x1x1 {"V":1})", R"(2x3x4 {"V":5})"}));
@@ -49,14 +47,13 @@ TEST(Fill, OfOneSideTakesTheFilesNameAndWhatIsCompleteWritesNone) {
   sandbox.write_tiny_space(6);
   record(sandbox, "a.db", {tiny("A", 1, 10), tiny("A", 2, 5), tiny("B", 1, 7)});
   const std::vector<std::string> compare{"compare", "--db", "a.db", "--fill", "gaps.json"};
-  EXPECT_EQ(
-      sandbox.run(compare).err,
-      "gaps.json: 1 configuration of 1 problem for B; run tiletune sweep gaps.json on a machine with B\n");
+  EXPECT_TRUE(
+      carries(sandbox.run(compare).err, {"1 configuration of 1 problem", "B", "tiletune sweep gaps.json"}));
   EXPECT_EQ(evaluated_by(sandbox, "gaps.json"), std::set<std::string>{R"(1x1x1 {"V":2})"});
   std::filesystem::remove(sandbox.folder() / "gaps.json");
   record(sandbox, "a.db", {tiny("B", 2, 6)});
   const Finished complete = sandbox.run(compare);
-  EXPECT_EQ(complete.err, "nothing to fill: gaps.json is not written\n");
+  EXPECT_TRUE(carries(complete.err, {"gaps.json", "not written"}));
   EXPECT_EQ(complete.code, kNothingToDo);
   EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "gaps.json"));
 }
@@ -80,10 +77,9 @@ TEST(Fill, SaysOnWhichGpuWhereSidesAreNone) {
   record(sandbox, "a.db", rows);
   const Finished run = sandbox.run({"compare", "--by", "driver", "--db", "a.db", "--fill", "gaps.json"});
   EXPECT_EQ(run.code, 0) << run.err;
-  for (const std::string line : {"gaps-570-a.json: 1 configuration of 1 problem for 570; run tiletune sweep "
-                                 "gaps-570-a.json on a machine with A\n",
-                                 "gaps-580-b.json on a machine with B\n"})
-    EXPECT_NE(run.err.find(line), std::string::npos) << line << "is not in\n" << run.err;
+  EXPECT_TRUE(
+      has_line(run.err, {"1 configuration of 1 problem", "570", "tiletune sweep gaps-570-a.json", "with A"}));
+  EXPECT_TRUE(has_line(run.err, {"580", "tiletune sweep gaps-580-b.json", "with B"}));
 }
 
 TEST(Fill, SaysWhatNoConfigCanMeasure) {
@@ -91,12 +87,9 @@ TEST(Fill, SaysWhatNoConfigCanMeasure) {
   record_with_gaps(sandbox);
   const Finished unknown = sandbox.run(with(kBoth, {"--fill", "gaps.json"}));
   EXPECT_EQ(unknown.code, kNothingToDo);
-  EXPECT_NE(unknown.err.find("no config can measure tiny at 1x1x1: there is no template 'tiny'\n"),
-            std::string::npos)
-      << unknown.err;
+  EXPECT_TRUE(carries(unknown.err, {"tiny at 1x1x1", "'tiny'"}));
   sandbox.write_tiny_space(2);
-  expect_error(sandbox.run(with(kBoth, {"--fill", "gaps.json"})), kUserError,
-               {"V = 3 is not among the template's values"});
+  expect_error(sandbox.run(with(kBoth, {"--fill", "gaps.json"})), kUserError, {"V = 3"});
 }
 
 }  // namespace

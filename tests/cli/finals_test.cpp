@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "carries.h"
 #include "cli/fake_sweep.h"
 #include "spec/tune_spec.h"
 
@@ -140,7 +141,7 @@ TEST(Finals, ACrashBlamesTheParticipantWhoseTurnItWas) {
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("ok 13, crashed 1"), std::string::npos) << run.out;
   expect_finals(sandbox, {3});
-  EXPECT_EQ(kernels_of(sandbox)[3].reason, "in the finals: killed by signal 11 (Segmentation fault)");
+  EXPECT_TRUE(carries(kernels_of(sandbox)[3].reason, {"the finals", "signal 11"}));
   const std::vector<Trial> before = rows_of(sandbox);
   const Finished again = sandbox.run(measured_sweep(config, kUnusable));
   EXPECT_NE(again.out.find("14 reused"), std::string::npos) << again.out;
@@ -157,7 +158,7 @@ TEST(Finals, AWrongResultCostsItsRowTheRank) {
     expect_finals(sandbox, {faulty});
     const std::vector<Trial> kernels = kernels_of(sandbox);
     EXPECT_EQ(kernels[faulty].outcome, Outcome::wrong_result);
-    EXPECT_EQ(kernels[faulty].reason, "in the finals: relative error 0.5 of C (bound 1e-06)");
+    EXPECT_TRUE(carries(kernels[faulty].reason, {"the finals", "0.5 of C", "1e-06"}));
     const std::vector<Trial> twins = of_kind(sandbox, "twin");
     ASSERT_EQ(twins.size(), 1U);
     EXPECT_EQ(twins[0].parameters, kernels[place == 1 ? 1 : 0].parameters) << "of one that is right";
@@ -176,11 +177,7 @@ TEST(Finals, ThatLoseTheirWorkerAgainAndAgainAreGivenUpAndBlameNobody) {
   const Sandbox sandbox;
   const Finished run = sandbox.run(sweep_with(sandbox.write_tiny_space(3), "finals_killed", 2));
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_NE(
-      run.err.find("the finals of 1x1x1 on Fake H200 are left out, and the first times stand: started 5 "
-                   "times; last error: killed by signal 9 (Killed)"),
-      std::string::npos)
-      << run.err;
+  EXPECT_TRUE(carries(run.err, {"finals of 1x1x1 on Fake H200", "5 times", "signal 9"}));
   for (const Trial& row : kernels_of(sandbox)) {
     EXPECT_EQ(row.outcome, Outcome::ok);
     EXPECT_EQ(row.timed_in, "sampling");
@@ -200,10 +197,7 @@ TEST(Finals, CtrlCBeforeThemLeavesThemToTheNextRun) {
   ::kill(process, SIGINT);
   const Finished run = sandbox.wait(process);
   EXPECT_EQ(run.code, kInterrupted);
-  EXPECT_NE(run.err.find("the finals of 1x1x1 on Fake H200 are left out, and the first times stand: "
-                         "interrupted"),
-            std::string::npos)
-      << run.err;
+  EXPECT_TRUE(carries(run.err, {"finals of 1x1x1 on Fake H200", "interrupted"}));
   for (const Trial& row : kernels_of(sandbox)) EXPECT_EQ(row.timed_in, "sampling");
   EXPECT_EQ(sandbox.run(measured_sweep(config, "none")).code, 0);
   expect_finals(sandbox);
@@ -221,8 +215,7 @@ TEST(Finals, CtrlCInTheMiddleOfThemDoesNotWaitForTheirEnd) {
   const Finished run = sandbox.wait(process);
   EXPECT_EQ(run.code, kInterrupted);
   EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
-  EXPECT_NE(run.err.find("are left out, and the first times stand: interrupted"), std::string::npos)
-      << run.err;
+  EXPECT_TRUE(carries(run.err, {"the finals", "interrupted"}));
   EXPECT_TRUE(no_orphans());
   for (const Trial& row : kernels_of(sandbox)) EXPECT_EQ(row.timed_in, "sampling");
   const Finished again = sandbox.run(measured_sweep(config, "none"));
@@ -237,7 +230,7 @@ TEST(Finals, ComeOnTopOfASpentBudget) {
   const std::string config = sandbox.write_tiny_space(40);
   warm_kernel_cache(sandbox, config);
   const Finished run = sandbox.run(measured_sweep(config, "slow", 3, {"--budget", "0.5s"}));
-  EXPECT_NE(run.out.find("The time budget is spent"), std::string::npos) << run.out;
+  EXPECT_TRUE(carries(run.out, {"time budget"}));
   EXPECT_EQ(of_kind(sandbox, "twin").size(), 1U);
   expect_finals(sandbox);
 }
@@ -276,7 +269,7 @@ TEST(Finals, AnotherGpuDecidesWhetherItWasTheParticipantsFault) {
 TEST(Finals, OnAGpuThatDiesInThemBlameNobody) {
   const Sandbox sandbox;
   const Finished run = sandbox.run(sweep_with(sandbox.write_tiny_space(kConfigurations), "finals_die", 2));
-  EXPECT_NE(run.err.find("the first times stand: no GPU is left"), std::string::npos) << run.err;
+  EXPECT_TRUE(carries(run.err, {"no GPU"}));
   EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::ok), kConfigurations);
 }
 
@@ -285,7 +278,7 @@ TEST(Finals, OnAGpuThatDiesInThemLeaveTheLeaderItsRank) {
   const Sandbox sandbox;
   const Finished run =
       sandbox.run(sweep_with(sandbox.write_tiny_space(kConfigurations), "spread_finals_die", 1));
-  EXPECT_NE(run.err.find("the first times stand: no GPU is left"), std::string::npos) << run.err;
+  EXPECT_TRUE(carries(run.err, {"no GPU"}));
   const std::vector<Trial> rows = rows_of(sandbox);
   EXPECT_GT(kernels_with(rows, Outcome::screened_out), 0);
   EXPECT_EQ(kernels_with(rows, Outcome::ok) + kernels_with(rows, Outcome::screened_out), kConfigurations);
@@ -301,11 +294,7 @@ TEST(Finals, SayHowManyTakePartWhereNotAllCubinsFitIntoAMessage) {
                 "  C[0] = A[0] * B[0] + V + large[threadIdx.x];\n}\n");
   const Finished run = sandbox.run(sweep_with(config, "none"));
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_NE(
-      run.err.find("the finals of 1x1x1 take the fastest 4 of 5 configurations only: their cubins exceed "
-                   "48.0 MiB together"),
-      std::string::npos)
-      << run.err;
+  EXPECT_TRUE(carries(run.err, {"finals of 1x1x1", "4 of 5", "48.0 MiB"}));
   const std::vector<Trial> rows = kernels_of(sandbox);
   ASSERT_EQ(rows.size(), 5U);
   for (std::size_t i = 0; i < rows.size(); ++i)

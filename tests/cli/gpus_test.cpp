@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "carries.h"
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
@@ -69,9 +70,7 @@ TEST(Gpus, TheHeadlineCountsThem) {
   std::vector<std::string> arguments = sweep_with(sandbox.write_tiny_space(2), "none");
   arguments.insert(arguments.end(), {"--gpus", "all"});
   const Finished run = sandbox.run(arguments);
-  EXPECT_NE(run.out.find(": 2 x Fake H200, sm_90a, 132 multiprocessors; Fake H300, sm_90a"),
-            std::string::npos)
-      << run.out;
+  EXPECT_TRUE(has_line(run.out, {"2 x Fake H200, sm_90a, 132", "Fake H300, sm_90a"}));
 }
 
 TEST(Gpus, ADeadOneIsRetiredAndItsWorkMoves) {
@@ -80,11 +79,7 @@ TEST(Gpus, ADeadOneIsRetiredAndItsWorkMoves) {
   warm_kernel_cache(sandbox, config);
   const Finished run = sandbox.run(measured_sweep(config, "dies", 2, {"--gpus", "0,1"}));
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_NE(run.out.find("Fake H200 (" + fake_uuid(1) +
-                         ") was dropped: its worker could not be restarted in 4 attempts; last error: "
-                         "the GPU has fallen off the bus"),
-            std::string::npos)
-      << run.out;
+  EXPECT_TRUE(has_line(run.out, {"Fake H200 (" + fake_uuid(1) + ")", "dropped", "4 attempts", "fallen off"}));
   const std::vector<Trial> rows = rows_of(sandbox);
   EXPECT_EQ(kernels_with(rows, Outcome::ok), 24) << "what was with the dead one was tried again";
   EXPECT_EQ(rows_by_uuid(rows)[fake_uuid(1)], 1) << "what it had measured before it died";
@@ -112,7 +107,7 @@ TEST(Gpus, ThatAreNamedAndNotThereAreAnError) {
   const Sandbox sandbox;
   const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(1), "no_gpu", 3, {"--gpus", "0"}));
   EXPECT_EQ(run.code, 3) << run.out;
-  EXPECT_NE(run.err.find("GPU 0: there is no driver here"), std::string::npos) << run.err;
+  EXPECT_TRUE(carries(run.err, {"GPU 0:", "no driver"}));
 }
 
 TEST(Gpus, TheDeathOfTheLastOneEndsTheSweepAndTheNextRunGoesOn) {
@@ -121,11 +116,11 @@ TEST(Gpus, TheDeathOfTheLastOneEndsTheSweepAndTheNextRunGoesOn) {
   const Finished run = sandbox.run(measured_sweep(config, "dies", 3, {"--gpus", "1"}));
   EXPECT_EQ(run.code, 3) << run.out;
   EXPECT_NE(run.out.find("ok 2, crashed 1"), std::string::npos) << run.out;
-  EXPECT_NE(run.err.find("no Fake H200 is left; "), std::string::npos) << run.err;
-  EXPECT_NE(run.err.find("Run the same command again to continue."), std::string::npos) << run.err;
+  EXPECT_TRUE(carries(run.err, {"no Fake H200", "again"}));
+
   const Finished again = sandbox.run(measured_sweep(config, "none"));
   EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_NE(again.out.find("ok 5, crashed 1; 3 reused"), std::string::npos) << again.out;
+  EXPECT_TRUE(carries(again.out, {"ok 5, crashed 1; 3 reused"}));
 }
 
 TEST(Gpus, AWorkerThatSomebodyKilledIsNoFaultOfItsConfiguration) {
@@ -187,7 +182,7 @@ TEST(Gpus, AReferenceThatDoesNotCompileIsTheReasonOfItsRows) {
   EXPECT_EQ(run.code, 1) << run.out << run.err;
   const std::vector<Trial> rows = rows_of(sandbox);
   EXPECT_EQ(kernels_with(rows, Outcome::refused), 2);
-  EXPECT_NE(rows.front().reason.find("the reference kernel does not compile"), std::string::npos);
+  EXPECT_TRUE(carries(rows.front().reason, {"does not compile"}));
   EXPECT_NE(rows.front().reason.find("nonsense"), std::string::npos) << rows.front().reason;
 }
 
@@ -197,8 +192,7 @@ TEST(Gpus, AMalformedListIsExplained) {
   for (const char* list : {"0,", "0,0", "-1", "one", "0 1", "99999999999"}) {
     const Finished run = sandbox.run(measured_sweep(config, "none", 3, {"--gpus", list}));
     EXPECT_EQ(run.code, 2) << list;
-    EXPECT_NE(run.err.find(std::string("--gpus: '") + list + "' is not a list of GPUs"), std::string::npos)
-        << run.err;
+    EXPECT_TRUE(carries(run.err, {"--gpus:", "'" + std::string(list) + "'"}));
   }
 }
 

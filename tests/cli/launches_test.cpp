@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "carries.h"
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
@@ -53,7 +54,7 @@ TEST(Launches, FollowTheGpuTheyArePredictedFor) {
   EXPECT_EQ(kernels_with(rows, Outcome::refused), 4);
   for (const Trial& row : rows) {
     if (row.outcome != Outcome::refused) continue;
-    EXPECT_EQ(row.reason, "compute capability 8.0 of A100 40GB < 9.0 that the configuration needs");
+    EXPECT_TRUE(carries(row.reason, {"8.0", "A100 40GB", "9.0"}));
   }
   const Json grid =
       launch_of(rows, "tma_tile", R"({"LOADER":"threads","SWIZZLE":"none","BLOCKS_PER_SM":2})")["grid"];
@@ -69,7 +70,7 @@ TEST(Launches, ATensorMapThatTheHardwareForbidsIsRefusedWithTheArithmetic) {
   EXPECT_EQ(kernels_with(rows, Outcome::refused), 4);
   for (const Trial& row : rows) {
     if (row.outcome != Outcome::refused) continue;
-    EXPECT_EQ(row.reason, "tensor map of A: pitch 33 x 4 B = 132 B is not a multiple of 16 B");
+    EXPECT_TRUE(carries(row.reason, {"33 x 4 B = 132 B", "16 B"}));
   }
 }
 

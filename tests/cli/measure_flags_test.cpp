@@ -43,35 +43,31 @@ TEST_F(MeasureFlags, ReplaceTheConfigs) {
 }
 
 TEST_F(MeasureFlags, MistakesNameTheFlagAndTheRemedy) {
-  const auto refused = [&](const std::vector<std::string>& flags, const std::string& message) {
-    expect_error(sweep(flags), kUserError, {message});
+  const auto refused = [&](const std::vector<std::string>& flags, const std::vector<std::string>& parts) {
+    expect_error(sweep(flags), kUserError, parts);
   };
-  refused({"--baseline", "cublast"}, "--baseline: 'cublast' is not a baseline\n  Did you mean 'cublas'?");
-  refused({"--baseline", "mkl"}, "--baseline: 'mkl' is not a baseline\n  Known: none, cublas, lt.");
-  refused({"--cache", "rotated"}, "--cache: 'rotated' is not a state of the cache\n  Did you mean 'rotate'?");
-  const std::string factor = "\n  Write a factor from 1 to 1000, such as 1.5, or off.";
+  refused({"--baseline", "cublast"}, {"--baseline:", "'cublast'", "'cublas'"});
+  refused({"--baseline", "mkl"}, {"--baseline:", "'mkl'", "none, cublas, lt"});
+  refused({"--cache", "rotated"}, {"--cache:", "'rotated'", "'rotate'"});
+
   for (const std::string text : {"0.5", "1001", "fast", "1.5x", "inf", "nan"})
-    refused({"--screening", text}, "--screening: '" + text + "' is not a factor" + factor);
-  const std::string count = "\n  Write a number of finalists from 0 to 100, such as 10, or off.";
+    refused({"--screening", text}, {"--screening:", "'" + text + "'", "1 to 1000", "off"});
+
   for (const std::string text : {"2.5", "1001", "ten", "-1"})
-    refused({"--finals=" + text}, "--finals: '" + text + "' is not a number of finalists" + count);
-  const std::string percent = "\n  Write a percentage from 0 to 100, such as 0.5.";
+    refused({"--finals=" + text}, {"--finals:", "'" + text + "'", "0 to 100", "off"});
+
   for (const std::string text : {"101", "off", "half", "%"})
-    refused({"--precision", text}, "--precision: '" + text + "' is not a percentage" + percent);
-  const std::string time = "\n  Write a time such as 2s or 1min, at most 3600s.";
+    refused({"--precision", text}, {"--precision:", "'" + text + "'", "0 to 100"});
+
   for (const std::string text : {"2", "0s", "2h", "soon"})
-    refused({"--sustained", text}, "--sustained: '" + text + "' is not a time" + time);
-  refused({"--sustained", "2s", "--finals", "off"},
-          "--sustained: nothing runs back to back without finals\n  Leave the flag out, or run finals: "
-          "--finals 10.");
+    refused({"--sustained", text}, {"--sustained:", "'" + text + "'", "2s", "3600s"});
+  refused({"--sustained", "2s", "--finals", "off"}, {"--sustained:", "--finals 10"});
 }
 
 TEST_F(MeasureFlags, AreRefusedWhereNothingIsMeasured) {
   const auto expect_refused = [&](std::vector<std::string> command, const std::string& flag) {
     command.insert(command.end(), {"--gpu", "H100", "--quiet"});
-    expect_error(sandbox.run(command), kUserError,
-                 {flag + ": has no effect with --gpu: times are predicted\n  Leave the flag out, or "
-                         "leave out --gpu to measure on a GPU of this machine."});
+    expect_error(sandbox.run(command), kUserError, {flag, "no effect", "--gpu"});
   };
   const std::vector<std::pair<std::string, std::string>> flags{{"--baseline", "none"}, {"--precision", "1"},
                                                                {"--cache", "cold"},    {"--sustained", "1s"},

@@ -29,8 +29,7 @@ TEST(Rank, ColumnsAreListedWithoutADatabase) {
   const Finished run = sandbox.run({"rank", "--columns", "list"});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.out.rfind("column ", 0), 0U) << run.out;
-  expect_error(sandbox.run({"rank", "--columns", "list", "--format", "csv"}), kUserError,
-               {"there is no output format 'csv'"});
+  expect_error(sandbox.run({"rank", "--columns", "list", "--format", "csv"}), kUserError, {"'csv'"});
 }
 
 TEST(Rank, WhatWasScreenedOutIsListedWithItsTime) {
@@ -44,12 +43,12 @@ TEST(Rank, WhatWasScreenedOutIsListedWithItsTime) {
       .record_all({timed("fast", Outcome::ok, 100), screened, refused});
   EXPECT_EQ(sandbox.run({"rank", "--db", "rows.db"}).out.find("slow"), std::string::npos);
   EXPECT_EQ(sandbox.run({"rank", "--db", "rows.db", "--outcome", "screened_out"}).out,
-            "outcome       template  problem   parameters  gpu          median_us  reason\n"
-            "screened_out  slow      64x64x64  -           NVIDIA H200        250  slower than 1.5 times the "
+            "outcome       template  problem   gpu          median_us  reason\n"
+            "screened_out  slow      64x64x64  NVIDIA H200        250  slower than 1.5 times the "
             "leader\n");
   EXPECT_EQ(sandbox.run({"rank", "--db", "rows.db", "--outcome", "refused"}).out,
-            "outcome  template  problem   parameters  gpu          reason\n"
-            "refused  refused   64x64x64  -           NVIDIA H200  too many threads\n");
+            "outcome  template  problem   gpu          reason\n"
+            "refused  refused   64x64x64  NVIDIA H200  too many threads\n");
 }
 
 /// The templates that `rank --problem TEXT` lists, in a database with one per problem.
@@ -109,8 +108,7 @@ TEST(Rank, TheBestOfEachProblemIsATableOfItsOwn) {
     command.insert(command.end(), beside.begin(), beside.end());
     const bool both = beside.front() == "--ladder";
     expect_error(sandbox.run(command), kUserError,
-                 {both ? "--best: has no effect with --ladder\n  Leave one of the two out."
-                       : beside.front() + ": has no effect with --best\n  Leave one of the two out."});
+                 {both ? "--best:" : beside.front() + ":", "no effect", both ? "--ladder" : "--best"});
   }
 }
 

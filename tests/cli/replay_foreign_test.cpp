@@ -48,10 +48,7 @@ TEST(ReplayForeign, ATuningProblemWithoutItsKernelRanksAsTheRecording) {
   const Finished run = sandbox.run(replay_hub("A100.json.gz", {"--limit", "0", "--format", "markdown"}));
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.err.find("ok 4201, compile_failed 6, launch_failed 155"), std::string::npos) << run.err;
-  EXPECT_NE(
-      run.err.find("4096x4096: found 550 us, 100% of the best recorded (550 us), after 1070 evaluations"),
-      std::string::npos)
-      << run.err;
+  EXPECT_TRUE(carries(run.err, {"4096x4096:", "found 550 us", "100%", "(550 us)", "1070 evaluations"}));
   for (const auto& entry : std::filesystem::recursive_directory_iterator(sandbox.folder() / "cache"))
     EXPECT_FALSE(entry.is_regular_file()) << "nothing is compiled, and so there is no " << entry.path();
   ASSERT_EQ(sandbox.run({"import", (kHub / "A100.json.gz").string(), "--db", "imported.db"}).code, 0);
@@ -95,7 +92,7 @@ TEST(ReplayForeign, ADatabaseAnExportAndTheFileItselfAnswerAlike) {
 TEST(ReplayForeign, WhatT4LeavesOutTheConfigAndTheCommandLineSay) {
   const Sandbox sandbox;
   expect_error(sandbox.run(replay_hub("A100_T4.json.gz")), kUserError,
-               {"A100_T4.json.gz: does not say on which GPU it was recorded", "Add it: --gpu"});
+               {"A100_T4.json.gz:", "which GPU", "--gpu"});
   const auto problem =
       json_of(sandbox, replay_hub("A100_T4.json.gz", {"--gpu", "A100"})).at("problems").at(0);
   EXPECT_EQ(problem.at("recorded"), 4362);
@@ -119,8 +116,7 @@ TEST(ReplayForeign, ParametersThatWereNotRecordedNeedOneValue) {
   const Sandbox sandbox;
   expect_error(
       sandbox.run(replay_hub("A6000_original.json.gz")), kUserError,
-      {"A6000_original.json.gz: lists 6 of the 10 parameters of convolution_kernel; without use_shmem",
-       "leave use_shmem only the value that was recorded"});
+      {"A6000_original.json.gz", "6 of the 10 parameters", "convolution_kernel", "without use_shmem"});
   auto narrowed = nlohmann::json::parse(read_file(kT1));
   for (auto& parameter : narrowed.at("ConfigurationSpace").at("TuningParameters")) {
     if (parameter.at("Name") == "use_shmem") parameter.at("Values") = "[1]";
@@ -131,9 +127,8 @@ TEST(ReplayForeign, ParametersThatWereNotRecordedNeedOneValue) {
   EXPECT_EQ(replayed.at("problems").at(0).at("evaluations"), 2442);
   EXPECT_EQ(replayed.at("problems").at(0).at("not_recorded"), 0);
   ASSERT_EQ(replayed.at("notes").size(), 1U);
-  EXPECT_NE(replayed.at("notes").at(0).get<std::string>().find(
-                "do not list use_shmem=1 use_cmem=1 filter_height=15 filter_width=15"),
-            std::string::npos);
+  EXPECT_TRUE(carries(replayed.at("notes").at(0).get<std::string>(),
+                      {"use_shmem=1 use_cmem=1 filter_height=15 filter_width=15"}));
 }
 
 TEST(ReplayForeign, AFileThatIsBeingWrittenIsReplayedAsFarAsItGoes) {
@@ -146,18 +141,15 @@ TEST(ReplayForeign, AFileThatIsBeingWrittenIsReplayedAsFarAsItGoes) {
     "cache": {"1": {"X": 1, "time": 0.5, "compile_time": 1000, "benchmark_time": 500})");
   const Finished run = sandbox.run(replay(config, cache));
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_NE(run.out.find("is not finished: more rows may follow"), std::string::npos) << run.out;
-  EXPECT_NE(run.out.find("found 500 us, 100% of the best recorded (500 us), after 2 evaluations and 1.5 s "
-                         "simulated; 2 evaluations in all, 1.5 s simulated, 1 not recorded"),
-            std::string::npos)
-      << run.out;
+  EXPECT_TRUE(carries(run.out, {"not finished"}));
+  EXPECT_TRUE(has_line(
+      run.out, {"found 500 us", "100%", "2 evaluations and 1.5 s", "2 evaluations in", "1 not recorded"}));
 }
 
 TEST(ReplayForeign, ARealSweepOfATuningProblemSaysWhatIsMissing) {
   const Sandbox sandbox;
   expect_error(sandbox.run({"sweep", kT1}), kUserError,
-               {"T1_convolution_milo.json: the kernel's file", "convolution_milo.cu does not exist",
-                "Put it beside this file"});
+               {"T1_convolution_milo.json", "convolution_milo.cu", "not exist"});
 }
 
 TEST(ReplayForeign, RunsOfSeveralSeedsGiveQuartiles) {
@@ -179,18 +171,16 @@ TEST(ReplayForeign, RunsOfSeveralSeedsGiveQuartiles) {
   EXPECT_EQ(problem.at("quartiles").back().at("median_us"), found_us[2]);
   EXPECT_EQ(problem.at("quartiles").back().at("upper_us"), found_us[3]);
   const Finished table = sandbox.run(replay_hub("A100.json.gz", runs));
-  EXPECT_NE(table.out.find("4096x4096: 5 runs of random, seeds 1 to 5; the best recorded is 550 us\n"),
-            std::string::npos)
-      << table.out;
+  EXPECT_TRUE(has_line(table.out, {"4096x4096:", "5 runs", "random", "1 to 5", "550 us"}));
 }
 
 TEST(ReplayForeign, RunsThatCannotDifferOrBeKeptAreRefused) {
   const Sandbox sandbox;
   expect_error(sandbox.run(replay_hub("A100.json.gz", {"--repeat", "3"})), kUserError,
-               {"--repeat: the strategy exhaustive is the same every time", "--strategy random"});
+               {"--repeat:", "exhaustive", "--strategy random"});
   expect_error(
       sandbox.run(replay_hub("A100.json.gz", {"--repeat", "3", "--strategy", "random", "--db", "a.db"})),
-      kUserError, {"--repeat: rows of several runs are not kept", "Leave out --db or --repeat"});
+      kUserError, {"--repeat:", "--db"});
   expect_error(sandbox.run({"sweep", kT1, "--repeat", "3"}), kUserError, {"--repeat", "--replay"});
 }
 

@@ -81,12 +81,9 @@ TEST(Replay, AnExhaustiveOneRanksAsTheRecordingAndKeepsOutcomesAndReasons) {
   record(sandbox, eight_rows());
   const Finished run = sandbox.run(replay(config, {"--db", "replayed.db"}));
   ASSERT_EQ(run.code, 0) << run.err;
-  EXPECT_NE(run.out.find("for 4.0 s of compiling and measuring: ok 7, wrong_result 1"), std::string::npos)
-      << run.out;
-  EXPECT_NE(run.out.find("1x1x1: found 50.0 us, 100% of the best recorded (50.0 us), after 5 evaluations and "
-                         "2.5 s simulated; 8 evaluations in all, 4.0 s simulated\n"),
-            std::string::npos)
-      << run.out;
+  EXPECT_TRUE(has_line(run.out, {"4.0 s", "ok 7, wrong_result 1"}));
+  EXPECT_TRUE(has_line(run.out, {"1x1x1:", "found 50.0 us", "100%", "(50.0 us)", "5 evaluations and 2.5 s",
+                                 "8 evaluations", "4.0 s"}));
   const std::vector<std::string> columns{"--format", "csv", "--columns",
                                          "rank,parameters,median_us,registers"};
   const auto ranking = [&](const std::string& database) {
@@ -121,12 +118,11 @@ TEST(Replay, ABudgetOfSecondsNeedsRowsThatSayWhatTheyTook) {
   for (Trial& row : rows) row.compile_ms = row.measure_ms = std::nullopt;
   record(sandbox, rows);
   expect_error(sandbox.run(replay(sandbox.write_tiny_space(8), {"--budget", "1s"})), kUserError,
-               {"--budget", "rows.db does not say how long compiling and measuring took",
-                "Give a number of configurations, such as --budget 500."});
+               {"--budget", "rows.db", "--budget 500"});
   const Finished run =
       sandbox.run(replay(sandbox.write_tiny_space(8, R"(, "budget": {"seconds": 1})"), {"--format", "json"}));
   EXPECT_EQ(run.code, 0);
-  EXPECT_NE(run.err.find("note: 7 of 7 rows with a time do not say"), std::string::npos) << run.err;
+  EXPECT_TRUE(has_line(run.err, {"note:", "7 of 7 rows"}));
 }
 
 TEST(Replay, OneRowThatSaysWhatItTookIsEnoughForABudgetOfSeconds) {
@@ -137,7 +133,7 @@ TEST(Replay, OneRowThatSaysWhatItTookIsEnoughForABudgetOfSeconds) {
   record(sandbox, rows);
   const Finished run = sandbox.run(replay(sandbox.write_tiny_space(8), {"--budget", "100s"}));
   EXPECT_EQ(run.code, 0);
-  EXPECT_NE(run.out.find("note: 6 of 7 rows with a time do not say"), std::string::npos) << run.out;
+  EXPECT_TRUE(has_line(run.out, {"note:", "6 of 7 rows"}));
 }
 
 TEST(Replay, ABudgetOfEvaluationsIsOfEachTemplateOnEachProblem) {
@@ -149,7 +145,7 @@ TEST(Replay, ABudgetOfEvaluationsIsOfEachTemplateOnEachProblem) {
   std::vector<std::string> arguments = replay(config, two);
   std::erase(arguments, "--quiet");
   const Finished run = sandbox.run(arguments);
-  EXPECT_NE(run.out.find("10 to try (at most 5 of a template on a problem)\n"), std::string::npos) << run.out;
+  EXPECT_TRUE(has_line(run.out, {"10 to", "at most 5"}));
 }
 
 TEST(Replay, WhatNoClockCouldHaveSaidCostsNothing) {
@@ -216,11 +212,10 @@ TEST(Replay, WhatIsNotRecordedSaysSoAndIsCounted) {
   const Finished run = sandbox.run(replay(config, {"--db", "replayed.db"}));
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("not_recorded 1"), std::string::npos) << run.out;
-  EXPECT_NE(run.out.find("8 evaluations in all, 3.5 s simulated, 1 not recorded\n"), std::string::npos)
-      << run.out;
+  EXPECT_TRUE(has_line(run.out, {"8 evaluations", "3.5 s", "1 not recorded"}));
   const auto trials = Database(sandbox.folder() / "replayed.db", Database::Mode::read_only).trials({});
-  EXPECT_EQ(of_outcome(trials, Outcome::not_recorded).reason,
-            "rows.db has no row of this configuration measured on NVIDIA H200 under these conditions");
+  EXPECT_TRUE(
+      carries(of_outcome(trials, Outcome::not_recorded).reason, {"rows.db", "no row", "NVIDIA H200"}));
 }
 
 TEST(Replay, TheBestRecordedIsOfTheConfigsSpace) {
@@ -253,10 +248,9 @@ TEST(Replay, WithSeveralGpusOneHasToBeNamed) {
   predicted.source = Source::predicted;
   record(sandbox, {predicted, recorded(0, Outcome::ok, 20), other});
   expect_error(sandbox.run(replay(config)), kUserError,
-               {"--gpu", "rows.db holds rows of several such GPUs",
-                "Name one of NVIDIA H200, NVIDIA A100-SXM4-40GB."});
+               {"--gpu", "rows.db", "NVIDIA H200, NVIDIA A100-SXM4-40GB"});
   expect_error(sandbox.run(replay(config, {"--gpu", "B200"})), kUserError,
-               {"rows.db holds no rows of a GPU 'B200'", "It has NVIDIA H200, NVIDIA A100-SXM4-40GB."});
+               {"rows.db", "'B200'", "NVIDIA H200, NVIDIA A100-SXM4-40GB"});
   EXPECT_DOUBLE_EQ(replayed(sandbox, config, {"--gpu", "a100"}).at("problems").at(0).at("best_found_us"), 30);
   const auto measured = replayed(sandbox, config, {"--gpu", "h200"});
   EXPECT_EQ(measured.at("recorded_as"), "measured");
@@ -268,22 +262,22 @@ TEST(Replay, MistakesAreSaidWithPlaceAndRemedy) {
   const std::string config = sandbox.write_tiny_space(2);
   expect_error(sandbox.run(replay(config)), kUserError, {"rows.db"});
   record(sandbox, {});
-  expect_error(
-      sandbox.run(replay(config)), kUserError,
-      {"rows.db", "holds no row that could be replayed", "Record some with 'tiletune sweep' first."});
+  expect_error(sandbox.run(replay(config)), kUserError, {"rows.db", "no row", "'tiletune sweep'"});
   Trial elsewhere = recorded(0, Outcome::ok, 10);
   elsewhere.problem = "2x2x2";
   record(sandbox, {elsewhere});
-  expect_error(
-      sandbox.run(replay(config)), kNothingToDo,
-      {"rows.db: holds nothing of tiny 1x1x1 (gemm, f32, alpha=1 beta=0, cold), nor of anything else",
-       "It holds tiny 2x2x2 (gemm, f32, alpha=1 beta=0, cold)."});
+  expect_error(sandbox.run(replay(config)), kNothingToDo,
+               {"rows.db:", "tiny 1x1x1 (gemm, f32, alpha=1 beta=0, cold)",
+                "tiny 2x2x2 (gemm, f32, alpha=1 beta=0, cold)"});
   expect_error(sandbox.run(replay(config, {"--db", "./rows.db"})), kUserError,
-               {"--db", "is the recording itself", "Name another file"});
+               {
+                   "--db",
+                   "recording itself",
+               });
   expect_error(sandbox.run(replay(config, {"--screening", "2"})), kUserError,
-               {"--screening", "has no effect with --replay"});
+               {"--screening", "no effect", "--replay"});
   expect_error(sandbox.run({"sweep", config, "--replay", "nowhere.json"}), kUserError,
-               {"nowhere.json: there is no such file", "what 'tiletune import' reads"});
+               {"nowhere.json:", "no such", "'tiletune import'"});
 }
 
 }  // namespace

@@ -28,10 +28,10 @@ TEST(Report, WritesAPageOfTheRowsThatMatch) {
   const Finished run = sandbox.run({"report", "--db", "rows.db", "--problem", "64x64x64"});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_TRUE(run.err.starts_with("report.html (")) << run.err;
-  EXPECT_NE(run.err.find("): 1 configuration in 1 comparable set\n"), std::string::npos) << run.err;
+  EXPECT_TRUE(carries(run.err, {"1 configuration in 1 comparable"}));
   const std::string page = text_of(sandbox.folder() / "report.html");
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
-  EXPECT_NE(page.find("tiletune report --db rows.db --problem 64x64x64"), std::string::npos);
+  EXPECT_TRUE(carries(page, {"tiletune report --db rows.db --problem 64x64x64"}));
   EXPECT_EQ(page.find("128x128x128"), std::string::npos);
 }
 
@@ -40,9 +40,7 @@ TEST(Report, SaysWhatTheLimitLeavesOut) {
   Database(sandbox.folder() / "rows.db", Database::Mode::read_write)
       .record_all({timed_trial("a", 100, 1), timed_trial("b", 200, 1), timed_trial("c", 300, 1)});
   const Finished run = sandbox.run({"report", "--db", "rows.db", "--limit", "1", "-o", "-"});
-  EXPECT_NE(run.err.find("report: 1 configuration in 1 comparable set, 2 slower ones left out (--limit)\n"),
-            std::string::npos)
-      << run.err;
+  EXPECT_TRUE(carries(run.err, {"1 configuration in 1 comparable", "2 slower", "(--limit)"}));
   EXPECT_TRUE(run.out.ends_with("</html>\n"));
 }
 
@@ -60,17 +58,15 @@ TEST(Report, SaysWhatTheRecordingsOfAGpuLeaveOut) {
 TEST(Report, ErrorsNameThePlaceAndTheRemedy) {
   const Sandbox sandbox;
   Database(sandbox.folder() / "rows.db", Database::Mode::read_write).record(timed_trial("a", 100, 1));
-  expect_error(sandbox.run({"report", "--db", "none.db"}), kUserError,
-               {"none.db: there is no such database"});
+  expect_error(sandbox.run({"report", "--db", "none.db"}), kUserError, {"none.db", "no such"});
   expect_error(sandbox.run({"report", "--db", "rows.db", "--gpu", "A100"}), kNothingToDo,
-               {"rows.db: no row matches", "Loosen the filters", "tiletune import FILE --db rows.db."});
+               {"rows.db:", "no row", "tiletune import FILE --db rows.db"});
   expect_error(sandbox.run({"report", "--db", "rows.db", "--limit", "9999999999999999999999"}), kUserError,
-               {"--limit: 9999999999999999999999 is not a whole number from 0 to 2^63 - 1"});
+               {"--limit:", "9999999999999999999999", "2^63 - 1"});
   expect_error(sandbox.run({"report", "--db", "rows.db", "--template", "of no row"}), kNothingToDo,
-               {"rows.db: no row matches"});
+               {"rows.db", "no row"});
   expect_error(sandbox.run({"report", "--db", "rows.db", "-o", "rows.db"}), kUserError, {"rows.db"});
-  expect_error(sandbox.run({"report", "--db", "rows.db", "-o", "/dev/null/a.html"}), kUserError,
-               {"cannot be written"});
+  expect_error(sandbox.run({"report", "--db", "rows.db", "-o", "/dev/null/a.html"}), kUserError, {"written"});
   EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "report.html"));
 }
 

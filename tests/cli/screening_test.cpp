@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "carries.h"
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
@@ -18,7 +19,7 @@ void expect_explained(const Trial& row) {
   ASSERT_TRUE(row.min_us.has_value());
   EXPECT_EQ(row.reason.rfind("at least ", 0), 0U) << row.reason;
   EXPECT_NE(row.reason.find(" times the leader's "), std::string::npos) << row.reason;
-  EXPECT_NE(row.reason.find(" us after 3 samples"), std::string::npos) << row.reason;
+  EXPECT_TRUE(carries(row.reason, {"3 samples"}));
 }
 
 TEST(Screening, WhoIsFarFromTheLeaderIsScreenedOutWithItsTime) {
@@ -112,6 +113,8 @@ TEST(Ceilings, AreMeasuredOncePerGpuAndBoundEveryRow) {
     EXPECT_NEAR(*row.arithmetic_intensity, 2.0 / 12, 1e-9) << "one product of two numbers";
     EXPECT_EQ(row.bound, "memory");
     EXPECT_NEAR(*row.percent_of_ceiling, 100 * 12 / 4000e3 / *row.median_us, 1e-9) << row.kind;
+    EXPECT_NEAR(*row.gbs, 12e-3 / *row.median_us, 1e-9) << row.kind;
+    EXPECT_NEAR(*row.percent_of_copy, *row.percent_of_ceiling, 1e-9) << row.kind;
   }
   {
     Database database(sandbox.folder() / "results.db", Database::Mode::read_write);
@@ -132,7 +135,7 @@ TEST(Throttling, IsAWarningOfItsRow) {
   sandbox.run(measured_sweep(sandbox.write_tiny_space(2), "throttled"));
   for (const Trial& row : rows_of(sandbox)) {
     if (row.kind == "baseline") continue;
-    EXPECT_EQ(row.warnings, "2 samples discarded: the GPU was throttled (sw_power_cap)");
+    EXPECT_TRUE(carries(row.warnings, {"2 samples", "(sw_power_cap)"}));
   }
 }
 

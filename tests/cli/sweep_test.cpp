@@ -72,20 +72,16 @@ TEST(Sweep, OnlyWhatPassesLeadingDimensionsIsSweptOnMatricesWithThem) {
   EXPECT_EQ(kernels_with(rows, Outcome::ok), 6);
   EXPECT_EQ(problems_of(rows, "tiny"), (std::set<std::string>{"8x16x32"}));
   EXPECT_EQ(problems_of(rows, "strided"), (std::set<std::string>{"8x16x32", "8x16x32 lda=40 ldc=20"}));
-  EXPECT_NE(run.out.find("8x16x32 lda=40 ldc=20 on Fake H200"), std::string::npos) << run.out;
+  EXPECT_TRUE(carries(run.out, {"8x16x32 lda=40 ldc=20 on Fake H200"}));
   const Finished predicted = sandbox.run({"sweep", config, "--gpu", "H200", "--db", "predicted.db"});
-  EXPECT_NE(
-      predicted.out.find("no valid configuration: tiny 8x16x32 lda=40 ldc=20; see tiletune space " + config),
-      std::string::npos)
-      << predicted.out;
+  EXPECT_TRUE(carries(predicted.out, {"tiny 8x16x32 lda=40 ldc=20", "tiletune space " + config}));
 
   const Finished alone = sandbox.run(measured_sweep(config, "none", 3, {"--template", "tiny"}));
   EXPECT_EQ(alone.code, 0) << alone.err << "a problem that no template is swept on does no harm";
   const Finished bench =
       sandbox.run({"bench", "tiny", "--set", "V=1", "--problem", "8x16x32,ldb=17", "--db", "x.db"});
   EXPECT_EQ(bench.code, 1);
-  EXPECT_NE(bench.err.find("tiny has no valid configuration at 8x16x32 ldb=17"), std::string::npos)
-      << bench.err;
+  EXPECT_TRUE(carries(bench.err, {"tiny", "8x16x32 ldb=17"}));
   EXPECT_NE(bench.err.find("(the kernel takes dense matrices only)"), std::string::npos) << bench.err;
 }
 
@@ -115,7 +111,7 @@ TEST(Sweep, KnownConfigurationsAndFailuresAreNotCompiledAgain) {
   EXPECT_NE(first.out.find("ok 3, compile_failed 1"), std::string::npos) << first.out;
   std::filesystem::remove_all(sandbox.folder() / "cache");
   const Finished again = sandbox.run(measured_sweep(config, "crash", 1));
-  EXPECT_NE(again.out.find("4 reused (compiling 0 ms of CPU time"), std::string::npos) << again.out;
+  EXPECT_TRUE(has_line(again.out, {"4 reused", "0 ms of CPU"}));
   sandbox.write("tiny/other.cuh", "");
   const Finished changed = sandbox.run(measured_sweep(config, "none"));
   EXPECT_NE(changed.out.find("ok 4; 3 reused"), std::string::npos) << changed.out;
@@ -136,7 +132,7 @@ TEST(Sweep, EqualKernelsShareOneMeasurement) {
   const std::string config = write_space_of_equal_kernels(sandbox);
   const Finished run = sandbox.run(measured_sweep(config, "none"));
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_NE(run.out.find("ok 3; 1 share another's measurement"), std::string::npos) << run.out;
+  EXPECT_TRUE(has_line(run.out, {"ok 3; 1 share"}));
   std::vector<Trial> kernels = rows_of(sandbox);
   std::erase_if(kernels, [](const Trial& row) { return row.kind != "kernel"; });
   const auto sharing =
@@ -178,16 +174,14 @@ TEST(Sweep, ACrashingConfigurationIsBlamedAndTheOthersAreMeasured) {
   EXPECT_EQ(kernels_with(rows, Outcome::dispatched), 0);
   const auto crashed = std::find_if(rows.begin(), rows.end(),
                                     [](const Trial& row) { return row.outcome == Outcome::crashed; });
-  EXPECT_EQ(crashed->reason, "killed by signal 11 (Segmentation fault)");
+  EXPECT_TRUE(carries(crashed->reason, {"signal 11"}));
 }
 
 TEST(Sweep, AGpuLostTooOftenEndsTheSweepWithWhatWasRecorded) {
   const Sandbox sandbox;
   const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(120), "always_crash"));
   EXPECT_EQ(run.code, 3) << run.out;
-  EXPECT_NE(run.err.find("its worker was lost 101 times in a row; last error: killed by signal 11"),
-            std::string::npos)
-      << run.err;
+  EXPECT_TRUE(carries(run.err, {"101 times", "signal 11"}));
   EXPECT_NE(run.out.find("crashed 101"), std::string::npos) << run.out;
   EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::crashed), 101);
 }
@@ -223,7 +217,7 @@ TEST(Sweep, AProblemThatDoesNotFitIsRefusedWithItsReason) {
   EXPECT_EQ(run.code, 1) << run.out;
   const std::vector<Trial> rows = rows_of(sandbox);
   EXPECT_EQ(kernels_with(rows, Outcome::refused), 2);
-  EXPECT_EQ(rows.front().reason, "the problem needs 3.0 TiB");
+  EXPECT_TRUE(carries(rows.front().reason, {"3.0 TiB"}));
 }
 
 TEST(Sweep, BudgetsLimitConfigurationsAndTime) {
@@ -235,7 +229,7 @@ TEST(Sweep, BudgetsLimitConfigurationsAndTime) {
   EXPECT_NE(counted.out.find("7 of 7 configurations"), std::string::npos) << counted.out;
   arguments.back() = "1s";
   const Finished timed = sandbox.run(arguments);
-  EXPECT_NE(timed.out.find("The time budget is spent"), std::string::npos) << timed.out;
+  EXPECT_TRUE(carries(timed.out, {"time budget"}));
 }
 
 TEST(Sweep, WithoutAGpuItPredictsAndSaysSo) {
@@ -243,10 +237,8 @@ TEST(Sweep, WithoutAGpuItPredictsAndSaysSo) {
   const std::string config = sandbox.write_tiny_space(3);
   const Finished run = sandbox.run(sweep_with(config, "no_gpu"));
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_NE(run.out.find("No GPU is used: there is no driver here."), std::string::npos) << run.out;
-  EXPECT_NE(run.out.find("predicted for H100 SXM by a static model (calibrated on NVIDIA H200, 20"),
-            std::string::npos)
-      << run.out;
+  EXPECT_TRUE(carries(run.out, {"No GPU", "no driver"}));
+  EXPECT_TRUE(has_line(run.out, {"predicted for H100 SXM", "calibrated on NVIDIA H200"}));
   for (const Trial& row : rows_of(sandbox)) {
     EXPECT_EQ(row.source, Source::predicted);
     EXPECT_NE(row.measure_policy.find("calibrated on NVIDIA H200"), std::string::npos) << row.measure_policy;
@@ -309,7 +301,7 @@ TEST(Inspect, AStaticModelWithAMistakeIsNamed) {
   const std::string config = sandbox.write_tiny_space(1);
   const std::string model = sandbox.write("model.json", R"({"calibrated_on": {"gpu": "a GPU"}})");
   expect_error(sandbox.run({"inspect", config, "--gpu", "H100", "--sass", "--static-model", model}),
-               kUserError, {"model.json: /calibrated_on: 'date' is missing", "tools/static_model"});
+               kUserError, {"model.json: /calibrated_on", "'date'", "missing", "tools/static_model"});
 }
 
 }  // namespace

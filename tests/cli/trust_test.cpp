@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "carries.h"
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
@@ -52,9 +53,7 @@ TEST(Implausible, NeitherRanksNorLeads) {
   EXPECT_EQ(kernels_with(rows, Outcome::ok), kConfigurations - 1) << "nothing is screened out against it";
   for (const Trial& row : rows) {
     if (row.outcome != Outcome::implausible) continue;
-    EXPECT_NE(row.reason.find("more than 5% above the 4.50 TB/s that device memory reaches here"),
-              std::string::npos)
-        << row.reason;
+    EXPECT_TRUE(carries(row.reason, {"5%", "4.50 TB/s"}));
   }
   EXPECT_EQ(run.out.find("implausible 0"), std::string::npos);
 }
@@ -164,7 +163,7 @@ TEST(DisqualifiedLeaders, WhatIsMeasuredAgainWasNotKnownFromBefore) {
   arguments.insert(arguments.end(), {"--sustained", "1s"});
   const Finished again = sandbox.run(arguments);
   EXPECT_EQ(again.code, 0) << again.err;
-  ASSERT_NE(again.err.find(" of 1x1x1 tried again"), std::string::npos) << again.err;
+  ASSERT_TRUE(carries(again.err, {"of 1x1x1 tried again"}));
   const std::int64_t known = number_before(again.out, " reused");
   EXPECT_GE(known, 0) << again.out;
   EXPECT_LT(known, kConfigurations) << again.out;

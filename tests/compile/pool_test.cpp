@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/file.h"
+#include "carries.h"
 #include "compile/nvrtc_program.h"
 #include "compile/test_support.h"
 
@@ -77,7 +78,7 @@ TEST(CompilePool, ReplacesACorruptCacheFile) {
   const Compiled replaced = drain(pool).at(1);
   ASSERT_EQ(replaced.outcome, Outcome::ok);
   EXPECT_FALSE(replaced.binary->from_cache);
-  EXPECT_EQ(replaced.binary->kernel_symbol, original.binary->kernel_symbol);
+  EXPECT_EQ(replaced.binary->kernel_symbols[0], original.binary->kernel_symbols[0]);
   EXPECT_TRUE(cache.load(key).has_value());
 }
 
@@ -98,7 +99,7 @@ TEST(CompilePool, TwoPoolsShareOneCacheFolder) {
   for (int factor = 0; factor < 8; ++factor) {
     ASSERT_EQ(from_one.at(factor).outcome, Outcome::ok) << from_one.at(factor).reason;
     ASSERT_EQ(from_two.at(factor).outcome, Outcome::ok) << from_two.at(factor).reason;
-    EXPECT_EQ(from_one.at(factor).binary->kernel_symbol, from_two.at(factor).binary->kernel_symbol);
+    EXPECT_EQ(from_one.at(factor).binary->kernel_symbols[0], from_two.at(factor).binary->kernel_symbols[0]);
   }
 }
 
@@ -127,7 +128,7 @@ TEST(CompilePool, WhatDoesNotEndIsATimeoutAndTheNextRequestSucceeds) {
   pool.submit(2, scale_request(2));
   const auto results = drain(pool);
   EXPECT_EQ(results.at(1).outcome, Outcome::compile_timeout);
-  EXPECT_EQ(results.at(1).reason, "not compiled within 6 s");
+  EXPECT_TRUE(carries(results.at(1).reason, {"6 s"}));
   EXPECT_EQ(results.at(2).outcome, Outcome::ok) << results.at(2).reason;
 }
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/frame.h"
+#include "carries.h"
 #include "compile/message.h"
 #include "compile/test_support.h"
 
@@ -30,7 +31,7 @@ TEST(CompileRequest, KeyDependsOnEveryPart) {
   EXPECT_TRUE(changed([](CompileRequest& r) { r.source.name = "other.cuh"; }));
   EXPECT_TRUE(changed([](CompileRequest& r) { r.options.emplace_back("-DX"); }));
   EXPECT_TRUE(changed([](CompileRequest& r) { r.options[0] = "--gpu-architecture=sm_90a"; }));
-  EXPECT_TRUE(changed([](CompileRequest& r) { r.kernel_expression = "scale<3>"; }));
+  EXPECT_TRUE(changed([](CompileRequest& r) { r.kernel_expressions = {"scale<3>"}; }));
 }
 
 TEST(CompileRequest, NamesItsFoldersByNumber) {
@@ -59,7 +60,7 @@ TEST(CompileRequest, NamesItsFoldersByNumber) {
 
 TEST(CompileRequest, RefusesJsonThatIsNoRequest) {
   const auto good = compile_job(scale_request(2), {});
-  for (const char* member : {"source", "options", "kernel_expression"}) {
+  for (const char* member : {"source", "options", "kernel_expressions"}) {
     auto without = good;
     without["request"].erase(member);
     EXPECT_THROW(request_of_job(without, {}), ProtocolError) << member;
@@ -75,7 +76,7 @@ TEST(ArchitectureFor, UsesArchitectureSpecificCodeFromHopperOn) {
   EXPECT_EQ(architecture_for(8, 9), "sm_89");
   EXPECT_EQ(architecture_for(9, 0), "sm_90a");
   const UserError error = user_error_of([] { architecture_for(6, 1); });
-  EXPECT_EQ(error.message(), "NVRTC " + nvrtc_version() + " cannot generate code for compute capability 6.1");
+  EXPECT_TRUE(carries(error.message(), {"NVRTC", nvrtc_version(), "code", "6.1"}));
   EXPECT_THAT(error.remedy(), HasSubstr("8.0, "));
 }
 
@@ -83,11 +84,12 @@ TEST(MakeCompileRequest, OrdersOptionsAndLetsTheConfigOverride) {
   CompilePolicy policy;
   policy.options = {"--maxrregcount=64", "--std=c++14"};
   Instance instance;
-  instance.kernel_expression = "gemm";
+  instance.launches.emplace_back();
+  instance.launches[0].kernel_expression = "gemm";
   instance.compile_options = {"--use_fast_math", "--std=c++20", "-DWIDTH=1"};
   instance.defines = {"-DBM=128", "-DWIDTH=4"};
   const CompileRequest request = make_compile_request(policy, {}, instance, "sm_90a");
-  EXPECT_EQ(request.kernel_expression, "gemm");
+  EXPECT_THAT(request.kernel_expressions, ElementsAre("gemm"));
   EXPECT_THAT(request.options, ElementsAre("--gpu-architecture=sm_90a", "--device-as-default-execution-space",
                                            "--modify-stack-limit=false", "--use_fast_math", "-DWIDTH=1",
                                            "--maxrregcount=64", "--std=c++14", "-DBM=128", "-DWIDTH=4"));

@@ -1,29 +1,10 @@
 #include "compile/test_support.h"
 
-#include <cstdlib>
-
-#include "base/file.h"
 #include "compile/wait.h"
 
 namespace tiletune {
 
 namespace fs = std::filesystem;
-
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (fs::temp_directory_path() / "tiletune-compile-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
-  path_ = fs::canonical(name);
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-fs::path TemporaryFolder::write(const std::string& name, const std::string& text) const {
-  write_file_atomically(path_ / name, text);
-  return path_ / name;
-}
 
 CompileRequest scale_request(int factor, const std::string& extra, const std::string& architecture) {
   const std::string kernel =
@@ -33,7 +14,7 @@ CompileRequest scale_request(int factor, const std::string& extra, const std::st
   request.source.text = extra + "\n" + kernel;
   request.options = {"--gpu-architecture=" + architecture, "--modify-stack-limit=false",
                      "--device-as-default-execution-space"};
-  request.kernel_expression = "scale<" + std::to_string(factor) + ">";
+  request.kernel_expressions = {"scale<" + std::to_string(factor) + ">"};
   return request;
 }
 

@@ -7,23 +7,9 @@
 
 #include "base/error.h"
 #include "compile/pool.h"
+#include "temporary_folder.h"
 
 namespace tiletune {
-
-/// An empty folder that goes away with its owner.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path write(const std::string& name, const std::string& text) const;
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A kernel template `scale<FACTOR>`; `extra` goes in front of it.
 CompileRequest scale_request(int factor, const std::string& extra = "",

@@ -5,7 +5,8 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "store/temporary_folder.h"
+#include "carries.h"
+#include "temporary_folder.h"
 
 namespace tiletune {
 namespace {
@@ -59,15 +60,15 @@ TEST_F(ReadDocument, TellsHowFarATextThatIsCutOffGoes) {
   for (const char* end : {", \"l", ", \"l\"", ", \"l\": ", ", \"l\": {\"x\"", ", \"l\": {\"x\": 1"})
     EXPECT_EQ(read(R"({"rows": {"k": {})" + std::string(end)), "rows: k{} (within a row)") << end;
   EXPECT_EQ(read(R"({"rows": [{"x": 1)"), "rows: (within a row)");
-  EXPECT_EQ(read(R"({"rows": [{"x": 1}], "a)"), "line 1, column 24: is cut off");
-  EXPECT_EQ(read(R"({"a": )"), "line 1, column 7: is cut off");
-  EXPECT_EQ(read("[1,\n 2,"), "line 2, column 4: is cut off");
+  EXPECT_TRUE(carries(read(R"({"rows": [{"x": 1}], "a)"), {"line 1, column 24", "cut off"}));
+  EXPECT_TRUE(carries(read(R"({"a": )"), {"line 1, column 7", "cut off"}));
+  EXPECT_TRUE(carries(read("[1,\n 2,"), {"line 2, column 4", "cut off"}));
 }
 
 TEST_F(ReadDocument, SaysWhereATextStopsToBeJson) {
   const auto expect = [&](const std::string& text, const std::string& place) {
     const std::string why = read(text);
-    EXPECT_TRUE(why.starts_with(place + ": not valid JSON: ")) << text << ": " << why;
+    EXPECT_TRUE(carries(why, {place, "JSON"})) << text;
   };
   expect("", "line 1, column 1");
   expect(" \n ", "line 2, column 2");
@@ -85,7 +86,7 @@ TEST_F(ReadDocument, SaysWhereATextStopsToBeJson) {
   expect("[1e999]", "line 1, column 7");
   expect("[\"\xC0\x80\"]", "line 1, column 4");
   expect("[" + std::string(300000, '\n') + "  x", "line 300001, column 3");
-  EXPECT_EQ(read("[\"\xE2"), "line 1, column 4: is cut off") << "it ends within a character";
+  EXPECT_TRUE(carries(read("[\"\xE2"), {"line 1, column 4", "cut off"})) << "it ends within a character";
 }
 
 /// Every token lies across the end of a piece of the stream once.
@@ -101,14 +102,16 @@ TEST_F(ReadDocument, PiecesOfTheStreamEndAnywhere) {
 
 TEST_F(ReadDocument, RefusesWhatIsNestedTooDeepWhereverItIs) {
   const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
-  const std::string why = ": lists and objects are nested more than 64 deep";
+  const auto expect_too_deep = [&](const std::string& text, const std::string& pointer) {
+    EXPECT_TRUE(carries(read(text), {pointer + ":", "64 deep"}));
+  };
   EXPECT_EQ(read(nested(64)), "=" + nested(64) + " ");
-  EXPECT_EQ(read(nested(65)), why);
-  EXPECT_EQ(read(nested(1'000'000)), why);
-  EXPECT_EQ(read(R"({"rows": {"k": )" + nested(1'000'000) + "}}"), "k" + why);
+  expect_too_deep(nested(65), "");
+  expect_too_deep(nested(1'000'000), "");
+  expect_too_deep(R"({"rows": {"k": )" + nested(1'000'000) + "}}", "k");
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"x\":";
-  EXPECT_EQ(read(objects + "1" + std::string(100'000, '}')), "x" + why) << "of objects";
+  expect_too_deep(objects + "1" + std::string(100'000, '}'), "x");
 }
 
 }  // namespace

@@ -68,22 +68,30 @@ TEST_F(Import, FiguresThatCannotBeAreLeftOut) {
   EXPECT_FALSE(rows().back().registers);
 }
 
+TEST_F(Import, FailuresOfKernelTunerMayHaveAKeyOfTheirOwn) {
+  import_text(cache(R"("1": {"x": 1, "__error__": "InvalidConfig"},
+                       "2": {"x": 2, "__error__": "RuntimeFailedConfig", "time": 1}, "3": {"x": 3, "time": 2})"));
+  ASSERT_EQ(rows().size(), 3U);
+  EXPECT_EQ(rows()[0].outcome, Outcome::refused);
+  EXPECT_EQ(rows()[1].outcome, Outcome::launch_failed);
+  EXPECT_FALSE(rows()[1].median_us);
+  EXPECT_EQ(rows()[2].outcome, Outcome::ok);
+}
+
 TEST_F(Import, FailuresOfKernelTunerKeepTheirWord) {
   const ImportSummary summary = import_text(
       cache(R"("1": {"x": 1, "time": "InvalidConfig"}, "2": {"x": 2, "time": "CompilationFailedConfig"},
                "3": {"x": 3, "time": "RuntimeFailedConfig"}, "4": {"x": 4, "time": 1e20}, "5": {"x": 5, "time": 2})"));
   ASSERT_EQ(rows().size(), 5U);
   EXPECT_EQ(rows()[0].outcome, Outcome::refused);
-  EXPECT_EQ(rows()[0].reason, "refused before it was compiled or launched (InvalidConfig)");
+  EXPECT_TRUE(carries(rows()[0].reason, {"(InvalidConfig)"}));
   EXPECT_EQ(rows()[1].outcome, Outcome::compile_failed);
   EXPECT_EQ(rows()[2].outcome, Outcome::launch_failed);
   EXPECT_EQ(rows()[3].outcome, Outcome::launch_failed);
-  EXPECT_EQ(rows()[3].reason, "did not run; the file does not say why (time 1e20)");
+  EXPECT_TRUE(carries(rows()[3].reason, {"1e20"}));
   EXPECT_FALSE(rows()[3].median_us);
   EXPECT_EQ(rows()[4].median_us, 2000);
-  const std::pair<Outcome, std::string> invalid{Outcome::refused,
-                                                "refused before it was compiled or launched (InvalidConfig)"};
-  EXPECT_EQ(summary.reasons.at(invalid), 1);
+  EXPECT_EQ(summary.reasons.at({Outcome::refused, rows()[0].reason}), 1);
 }
 
 TEST_F(Import, AnUnfinishedCacheGivesTheRowsThatAreThere) {
@@ -223,7 +231,7 @@ TEST_F(Import, KttSaysItsUnitAndItsStatus) {
   EXPECT_EQ(rows()[0].registers, 40);
   EXPECT_EQ(rows()[0].recorded_at, "2024-02-03T04:05:06Z");
   EXPECT_EQ(rows()[1].outcome, Outcome::wrong_result);
-  EXPECT_EQ(rows()[1].reason, "its results are wrong (ValidationFailed)");
+  EXPECT_TRUE(carries(rows()[1].reason, {"(ValidationFailed)"}));
 }
 
 TEST_F(Import, T4ResultsThatAreNotCorrectAreWrongWhateverElseTheRowSays) {
@@ -238,7 +246,7 @@ TEST_F(Import, T4ResultsThatAreNotCorrectAreWrongWhateverElseTheRowSays) {
   ASSERT_EQ(rows().size(), 6U);
   for (std::size_t i = 0; i < 6; ++i)
     EXPECT_EQ(rows()[i].outcome, i < 3 ? Outcome::wrong_result : Outcome::ok) << rows()[i].parameters;
-  EXPECT_EQ(rows()[0].reason, "its results are wrong (correctness 0)");
+  EXPECT_TRUE(carries(rows()[0].reason, {"correctness 0"}));
   EXPECT_FALSE(rows()[0].median_us);
 }
 
@@ -361,16 +369,14 @@ TEST_F(Import, AnExportsRowIsSeenInTheSweepThatBeganLast) {
 }
 
 TEST_F(Import, AnExportWithoutItsListsIsRefusedAtThePlace) {
-  EXPECT_EQ(refusal(own_export(R"({"key": "a", "sweeps": 7})")),
-            "file.json: /trials/0/sweeps: not a list. Correct it.");
-  EXPECT_EQ(refusal(own_export(R"({"key": "a", "sweeps": [7, "8"]})")),
-            "file.json: /trials/0/sweeps: not a list of sweeps. Correct it.");
+  EXPECT_TRUE(carries(refusal(own_export(R"({"key": "a", "sweeps": 7})")), {"file.json: /trials/0/sweeps"}));
+  EXPECT_TRUE(
+      carries(refusal(own_export(R"({"key": "a", "sweeps": [7, "8"]})")), {"file.json: /trials/0/sweeps"}));
   const auto with = [](const std::string& calibration) {
     return R"({"tiletune_trials": 1, "sweeps": [], "calibrations": [)" + calibration + R"(], "trials": []})";
   };
-  EXPECT_EQ(refusal(with("5")), "file.json: /calibrations/gpu: not a value of the column gpu. Correct it.");
-  EXPECT_EQ(refusal(with(R"({"gpu": 5})")),
-            "file.json: /calibrations/gpu: not a value of the column gpu. Correct it.");
+  EXPECT_TRUE(carries(refusal(with("5")), {"file.json: /calibrations/gpu"}));
+  EXPECT_TRUE(carries(refusal(with(R"({"gpu": 5})")), {"file.json: /calibrations/gpu"}));
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 #include <fstream>
 #include <string>
 
+#include "carries.h"
 #include "foreign/import.h"
-#include "store/temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace tiletune {
 

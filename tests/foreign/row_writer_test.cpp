@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "store/temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace tiletune {
 namespace {

@@ -39,47 +39,40 @@ TEST(PythonList, ListsThatAreCalculated) {
 
 TEST(PythonList, NothingElseIsRun) {
   const auto refusal = [](const std::string& text) { return error_of([&] { values(text); }).message(); };
-  EXPECT_EQ(refusal("[i for i in range(9) if i % 2]"),
-            "expected ']' at column 22 of '[i for i in range(9) if i % 2]'");
+  EXPECT_TRUE(carries(refusal("[i for i in range(9) if i % 2]"),
+                      {"']'", "column 22", "'[i for i in range(9) if i % 2]'"}));
   std::string nested;
   for (int i = 0; i < 100'000; ++i) nested += "[i for i in ";
-  EXPECT_TRUE(
-      refusal(nested).starts_with("expected a list or range() without a 'for' of its own at column 24 of"));
+  EXPECT_TRUE(carries(refusal(nested), {"a list", "range()", "'for'", "column 24"}));
   std::string powers = "[1";
   for (int i = 0; i < 2'000; ++i) powers += "**1";
-  EXPECT_TRUE(refusal(powers + "]").starts_with("nested deeper than 64 levels in '1**1"));
-  EXPECT_EQ(refusal(powers + powers + powers), "an expression of 18005 bytes");
-  EXPECT_TRUE(refusal("[" + std::string(100, '(') + "1").starts_with("nested deeper than 64 levels in '((("));
-  for (const auto& [text, why] : {
-           std::pair("[i for i in range(9) if i % 2]",
-                     "expected ']' at column 22 of '[i for i in range(9) if i % 2]'"),
-           std::pair("[2**i for j in range(4)]", "unknown name 'i' in '2**i ' at column 4"),
-           std::pair("[2**64]", "integer overflow beyond 64 bits in '2**64' at column 2"),
-           std::pair("[1 // 0]", "division by zero in '1 // 0' at column 6"),
-           std::pair("[0.5 / 0.0]", "division by zero in '0.5 / 0.0' at column 7"),
-           std::pair("[in for in in range(3)]", "'in' is a reserved word of expressions"),
-           std::pair("[1 for 2 in [3]]", "'2' is not a name"),
-           std::pair("[x + 1 for x in ['a']]",
-                     "a string where a number is needed in 'x + 1 ' at column 3 (x = 'a')"),
-           std::pair(
-               "[9223372036854775808]",
-               "number '9223372036854775808' does not fit 64 bits in '9223372036854775808' at column 1"),
-           std::pair("[,]", "nothing in '' at column 1"),
-           std::pair("['a]", "string without an end in ''a]' at column 1"),
-           std::pair("__import__('os')",
-                     "expected a list such as [16, 32, 64] or range(1, 9) at column 1 of '__import__('os')'"),
-           std::pair("[__import__('os')]", "no function '__import__' in '__import__('os')' at column 1"),
-           std::pair("[1, x]", "unknown name 'x' in 'x' at column 1"),
-           std::pair("[1] * 2", "expected the end of the list at column 5 of '[1] * 2'"),
-           std::pair("range(0, 10, 0)", "expected a step that is not 0 at column 16 of 'range(0, 10, 0)'"),
-           std::pair("range(0.5)", "expected integers in range() at column 11 of 'range(0.5)'"),
-           std::pair("range(10000000000)",
-                     "expected at most 100000 values at column 19 of 'range(10000000000)'"),
-           std::pair("[1", "expected ']' at column 3 of '[1'"),
-           std::pair("[12ab]", "malformed number '12ab' in '12ab' at column 1"),
-           std::pair("[[1], 2]", "unexpected '[' in '[1]' at column 1"),
+  EXPECT_TRUE(carries(refusal(powers + "]"), {"nested", "64", "1"}));
+  EXPECT_TRUE(carries(refusal(powers + powers + powers), {"18005 bytes"}));
+  EXPECT_TRUE(carries(refusal("[" + std::string(100, '(') + "1"), {"nested", "64"}));
+  for (const auto& [text, parts] : std::vector<std::pair<const char*, std::vector<std::string>>>{
+           {"[i for i in range(9) if i % 2]", {"']'", "column 22", "'[i for i in range(9) if i % 2]'"}},
+           {"[2**i for j in range(4)]", {"unknown name", "'i'", "'2**i '", "column 4"}},
+           {"[2**64]", {"overflow", "'2**64'", "column 2"}},
+           {"[1 // 0]", {"by zero", "'1 // 0'", "column 6"}},
+           {"[0.5 / 0.0]", {"by zero", "'0.5 / 0.0'", "column 7"}},
+           {"[in for in in range(3)]", {"'in'", "reserved word"}},
+           {"[1 for 2 in [3]]", {"'2'", "not a name"}},
+           {"[x + 1 for x in ['a']]", {"'x + 1 '", "column 3", "x = 'a'"}},
+           {"[9223372036854775808]", {"'9223372036854775808'", "64 bits", "column 1"}},
+           {"[,]", {"nothing", "column 1"}},
+           {"['a]", {"without an end", "''a]'", "column 1"}},
+           {"__import__('os')", {"a list", "column 1", "'__import__('os')'"}},
+           {"[__import__('os')]", {"'__import__'", "'__import__('os')'", "column 1"}},
+           {"[1, x]", {"unknown name", "'x'", "column 1"}},
+           {"[1] * 2", {"the end", "column 5", "'[1] * 2'"}},
+           {"range(0, 10, 0)", {"not 0", "column 16", "'range(0, 10, 0)'"}},
+           {"range(0.5)", {"integers", "column 11", "'range(0.5)'"}},
+           {"range(10000000000)", {"100000 values", "column 19", "'range(10000000000)'"}},
+           {"[1", {"']'", "column 3", "'[1'"}},
+           {"[12ab]", {"malformed", "'12ab'", "column 1"}},
+           {"[[1], 2]", {"unexpected", "'['", "'[1]'", "column 1"}},
        }) {
-    EXPECT_EQ(refusal(text), why);
+    EXPECT_TRUE(carries(refusal(text), parts));
   }
 }
 
@@ -88,9 +81,9 @@ TEST(PythonList, CallsOfListWithoutEndAreNoDeepRecursion) {
   for (int i = 0; i < 100'000; ++i) open += "list(";
   EXPECT_EQ(values(open + "[1]" + std::string(100'000, ')')), "[1]");
   const std::string refusal = error_of([&] { values(open); }).message();
-  EXPECT_TRUE(refusal.starts_with("expected a list such as [16, 32, 64] or range(1, 9) at column 500001 of"));
+  EXPECT_TRUE(carries(refusal, {"a list", "[16, 32, 64]", "1", "9", "column 500001"}));
   EXPECT_LT(refusal.size(), 400U);
-  EXPECT_TRUE(error_of([&] { values("list(list([1])"); }).message().starts_with("expected ')' at column 15"));
+  EXPECT_TRUE(carries(error_of([&] { values("list(list([1])"); }).message(), {"')'", "column 15"}));
 }
 
 constexpr const char* kProblem = R"json({
@@ -128,21 +121,60 @@ TEST_F(T1, StandsForAConfigOfItsKernel) {
   EXPECT_EQ(kernel.parameters.at(1).values, (std::vector<Value>{std::int64_t{1}, std::int64_t{2}}));
   EXPECT_EQ(kernel.constraints.at(0).require.text, "ProblemSize0 / bx >= 2 and not tile in [3, 4]");
   EXPECT_EQ(kernel.constraints.at(0).require.where.pointer, "/ConfigurationSpace/Conditions/0/Expression");
-  EXPECT_EQ(kernel.launch.block[0].text, "bx");
-  EXPECT_EQ(kernel.launch.block[1].text, "1");
-  EXPECT_EQ(kernel.launch.grid[0].text, "ceil_div(ProblemSize0, (bx) * (tile))");
-  EXPECT_EQ(kernel.launch.grid[1].text, "ceil_div(ProblemSize1 // tile, 1)");
-  EXPECT_EQ(kernel.launch.dynamic_shared_bytes.text, "64");
+  EXPECT_EQ(kernel.launches[0].block[0].text, "bx");
+  EXPECT_EQ(kernel.launches[0].block[1].text, "1");
+  EXPECT_EQ(kernel.launches[0].grid[0].text, "ceil_div(ProblemSize0, (bx) * (tile))");
+  EXPECT_EQ(kernel.launches[0].grid[1].text, "ceil_div(ProblemSize1 // tile, 1)");
+  EXPECT_EQ(kernel.launches[0].dynamic_shared_bytes.text, "64");
   EXPECT_EQ(kernel.macros.at(0).first, "bx");
   EXPECT_EQ(kernel.compile_options, std::vector<std::string>{"-DA=1"});
-  ASSERT_EQ(kernel.arguments.size(), 2U);
-  EXPECT_EQ(kernel.arguments[1].name, "count");
-  EXPECT_EQ(kernel.arguments[1].value.text, "7");
+  ASSERT_EQ(kernel.launches[0].arguments.size(), 2U);
+  EXPECT_EQ(kernel.launches[0].arguments[1].name, "count");
+  EXPECT_EQ(kernel.launches[0].arguments[1].value.text, "7");
   EXPECT_EQ(spec.problems.at(0).label(), "4096x512");
   EXPECT_EQ(spec.budget.seconds, 90);
   EXPECT_EQ(spec.budget.evaluations, 3U);
   EXPECT_EQ(spec.baseline, Baseline::none);
   EXPECT_FALSE(kernel.operation.reference);
+}
+
+constexpr const char* kWholeArrays = R"--({"KernelSpecification": {"Arguments": [
+  {"Name": "out", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly", "FillType": "Constant",
+   "FillValue": 0, "Size": "ProblemSize[0] * max(tile)"},
+  {"Name": "in", "Type": "int16", "MemoryType": "Vector", "AccessType": "ReadOnly", "FillType": "Random",
+   "FillValue": 9, "Size": "ProblemSize[0] + min(bx)"},
+  {"Name": "filter", "Type": "double", "MemoryType": "Vector", "MemType": "Constant", "AccessType": "ReadOnly",
+   "FillType": "Random", "FillValue": 1, "Size": 15}]}})--";
+
+TEST_F(T1, ArraysThatAreWholeAreVerifiedByConsensus) {
+  write("configs/k.cu", "__global__ void k(float* out, const short* in) {}");
+  const TuneSpec spec = load(kWholeArrays);
+  const TemplateSpec& kernel = spec.templates.front();
+  const Operation& operation = kernel.operation;
+  ASSERT_EQ(operation.buffers.size(), 3U);
+  EXPECT_EQ(operation.buffers[0].elements.text, "ProblemSize0 * 2");
+  EXPECT_EQ(operation.buffers[0].role, BufferRole::out);
+  EXPECT_EQ(operation.buffers[1].elements.text, "ProblemSize0 + 16");
+  EXPECT_EQ(operation.buffers[1].type, ElementType::i16);
+  EXPECT_EQ(operation.buffers[1].values->distribution, Distribution::randint);
+  EXPECT_EQ(operation.buffers[1].values->arguments[1].text, "9 + 1");
+  EXPECT_EQ(operation.buffers[2].values->distribution, Distribution::uniform);
+  EXPECT_EQ(operation.consensus, 3);
+  ASSERT_EQ(kernel.constants.size(), 1U);
+  EXPECT_EQ(kernel.constants[0].symbol, "filter");
+  ASSERT_EQ(kernel.launches[0].arguments.size(), 2U);
+  EXPECT_EQ(kernel.launches[0].arguments[1].name, "in");
+}
+
+TEST_F(T1, ConstantMemoryIsAnArgumentWhereTheKernelTakesIt) {
+  write("configs/k.cu", "__global__ void k(float* out, const short* in, double* filter) {}");
+  const TuneSpec spec = load(kWholeArrays);
+  EXPECT_EQ(spec.templates.front().launches[0].arguments.size(), 3U);
+  EXPECT_EQ(spec.templates.front().constants.size(), 1U);
+}
+
+TEST_F(T1, ArraysThatAreNotWholeAreNotVerified) {
+  EXPECT_EQ(load().templates.front().operation.consensus, 0);
 }
 
 TEST_F(T1, OneBudgetNeedsNoList) {
@@ -152,8 +184,7 @@ TEST_F(T1, OneBudgetNeedsNoList) {
 
 TEST_F(T1, TheCommandLineMayNameTheProblem) {
   options_.problems = {"8x16x32"};
-  EXPECT_EQ(error_of([&] { load(); }).message(),
-            "the problem '8x16x32' has 3 sizes, expected 2 (ProblemSize0xProblemSize1)");
+  EXPECT_TRUE(carries(error_of([&] { load(); }).message(), {"'8x16x32'", "3", "2"}));
   EXPECT_EQ(load(R"({"KernelSpecification": {"ProblemSize": null}})").problems.at(0).label(), "8x16x32");
 }
 
@@ -162,16 +193,20 @@ TEST_F(T1, MistakesAreNamed) {
     expect_fault(error_of([&] { load(fault.patch); }), fault, (root_ / "configs/t1.json").string());
   };
   expect({R"({"ConfigurationSpace": {"TuningParameters": [{"Name": "bx", "Values": "[1, 1]"}]}})",
-          "/ConfigurationSpace/TuningParameters/0/Values/1", "the value 1 is listed twice", "Remove one"});
+          "/ConfigurationSpace/TuningParameters/0/Values/1",
+          {"1", "twice"}});
   expect({R"({"ConfigurationSpace": {"TuningParameters": [{"Name": "bx", "Values": "[f(x)]"}]}})",
-          "/ConfigurationSpace/TuningParameters/0/Values", "no function 'f' in 'f(x)' at column 1",
-          "the functions are"});
-  expect({R"({"ConfigurationSpace": {"TuningParameters": null}})", "/ConfigurationSpace",
-          "the key 'TuningParameters' is missing", "a list of parameters"});
-  expect({R"({"Budget": [{"Type": "ConfigurationFraction", "BudgetValue": 0.5}]})", "/Budget/0/Type",
-          "the budget 'ConfigurationFraction' is not known", "ConfigurationCount"});
+          "/ConfigurationSpace/TuningParameters/0/Values",
+          {"'f'", "'f(x)'", "column 1"}});
+  expect({R"({"ConfigurationSpace": {"TuningParameters": null}})",
+          "/ConfigurationSpace",
+          {"'TuningParameters'", "missing"}});
+  expect({R"({"Budget": [{"Type": "ConfigurationFraction", "BudgetValue": 0.5}]})",
+          "/Budget/0/Type",
+          {"'ConfigurationFraction'"}});
   expect({R"({"KernelSpecification": {"Arguments": [{"Type": "half8", "MemoryType": "Scalar"}]}})",
-          "/KernelSpecification/Arguments/0/Type", "a scalar cannot be of the type 'half8' here", "int32"});
+          "/KernelSpecification/Arguments/0/Type",
+          {"'half8'"}});
 }
 
 }  // namespace

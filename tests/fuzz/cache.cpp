@@ -18,7 +18,7 @@ const std::string kKey = "00fuzz";
 void require_equal(const Compiled& first, const Compiled& second) {
   const Binary& a = *first.binary;
   const Binary& b = *second.binary;
-  require(a.key == b.key && a.kernel_symbol == b.kernel_symbol && a.cubin == b.cubin &&
+  require(a.key == b.key && a.kernel_symbols == b.kernel_symbols && a.cubin == b.cubin &&
               first.dependencies == second.dependencies,
           "a binary comes back from the cache as it was stored");
 }

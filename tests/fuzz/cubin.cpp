@@ -16,10 +16,11 @@ using namespace tiletune::fuzz;
 
 Instance some_launch() {
   Instance instance;
-  instance.grid = {64, 2, 1};
-  instance.block = {32, 4, 1};
+  instance.launches.emplace_back();
+  instance.launches[0].grid = {64, 2, 1};
+  instance.launches[0].block = {32, 4, 1};
   for (const std::int64_t value : {512, 1024, -1}) {
-    instance.arguments.push_back({Argument::Kind::scalar, "n", ScalarType::i32, value});
+    instance.launches[0].arguments.push_back({Argument::Kind::scalar, "n", ElementType::i32, value});
   }
   return instance;
 }
@@ -57,13 +58,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const Instance instance = some_launch();
   static const GpuModel gpu = some_gpu();
   Binary binary;
-  binary.kernel_symbol = "k";
+  binary.kernel_symbols = {"k"};
   binary.cubin = text_of(data, size);
   refused([&] {
     const Resources resources = read_resources(binary);
     check(resources);
     const Occupancy occupancy = compute_occupancy(gpu, resources, 128, 0);
-    check(predict(gpu, {}, {{}, 1e9, 1e6}, instance, binary, occupancy));
+    check(predict(gpu, {}, {{}, 1e9, 1e6}, instance, binary, {occupancy}));
     const InstructionMix mix = mix_of_kernel(read_kernel_code(binary));
     require(mix.fma_share() >= 0 && mix.fma_share() <= 1, "a share lies between 0 and 1");
   });

@@ -61,8 +61,10 @@ void evaluate_template(const TemplateSpec& spec, const Problem& problem) {
     for (std::uint64_t i = 0; i < std::min(space.size(), kInstances); ++i) {
       refused([&] {
         const Instance instance = instantiator.instantiate(space.at(i), kMultiprocessors);
-        require(instance.grid.count() > 0 && instance.block.count() > 0, "a launch has blocks and threads");
-        require(instance.arguments.size() == spec.arguments.size(), "every argument has its value");
+        require(instance.launches[0].grid.count() > 0 && instance.launches[0].block.count() > 0,
+                "a launch has blocks and threads");
+        require(instance.launches[0].arguments.size() == spec.launches[0].arguments.size(),
+                "every argument has its value");
       });
     }
   });

@@ -33,10 +33,16 @@ void disturb(int device) {
   const DeviceBuffer b(kElements * 2);
   const DeviceBuffer c(kElements * 2);
   // On zeros the tensor cores need far less power.
-  kernels.fill_random(ElementType::f16, a.address(), kElements, 1);
-  kernels.fill_random(ElementType::f16, b.address(), kElements, 2);
-  const BlasGemm gemm{kSize,         kSize, kSize, BlasType::f16, BlasType::f16, BlasType::f16,
-                      BlasType::f32, 1,     0,     a.address(),   b.address(),   c.address()};
+  const ElementRows all{kElements, kElements, kElements};
+  const Workload::Values values{Distribution::uniform, -1, 1};
+  kernels.fill_values(ElementType::f16, a.address(), all, values, 1);
+  kernels.fill_values(ElementType::f16, b.address(), all, values, 2);
+  BlasGemm gemm;
+  gemm.m = gemm.n = gemm.k = kSize;
+  gemm.a = gemm.b = gemm.c = BlasType::f16;
+  gemm.a_address = a.address();
+  gemm.b_address = b.address();
+  gemm.c_address = c.address();
   std::puts("running");
   std::fflush(stdout);
   while (!input_ended()) {

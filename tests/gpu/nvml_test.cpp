@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdlib>
 
+#include "carries.h"
+
 namespace tiletune {
 namespace {
 
@@ -52,7 +54,7 @@ TEST_F(NvmlTest, WithoutTheLibraryEveryAnswerIsNone) {
   EXPECT_EQ(nvml.compute_processes(), std::nullopt);
   EXPECT_EQ(nvml.ecc().has_value(), false);
   const NvmlSystem system("libno_such_nvml.so.1");
-  EXPECT_EQ(system.why(), "libno_such_nvml.so.1 cannot be opened");
+  EXPECT_TRUE(carries(system.why(), {"libno_such_nvml.so.1", "opened"}));
   EXPECT_TRUE(system.gpus().empty());
   EXPECT_EQ(system.cuda_version(), std::nullopt);
 }
@@ -60,7 +62,7 @@ TEST_F(NvmlTest, WithoutTheLibraryEveryAnswerIsNone) {
 TEST_F(NvmlTest, ALibraryOfAnotherDriverSaysSo) {
   answer("mismatch=1");
   const NvmlSystem system(kNow);
-  EXPECT_EQ(system.why(), "NVML does not start: Driver/library version mismatch (code 18)");
+  EXPECT_TRUE(carries(system.why(), {"Driver/library version mismatch (code 18)"}));
   EXPECT_EQ(Nvml(kFirst, kNow).power_w(), std::nullopt);
 }
 

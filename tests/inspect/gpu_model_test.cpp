@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "carries.h"
 #include "inspect/kernels.h"
+#include "temporary_folder.h"
 
 namespace tiletune {
 namespace {
@@ -89,33 +91,25 @@ std::string error_of(const std::string& name) {
 }
 
 TEST(FindGpuModel, UnknownNamesGetTheNearestOrAll) {
-  EXPECT_EQ(error_of("RTX 4091"), "there is no GPU model 'RTX 4091'\n  Did you mean 'RTX 4090'?");
-  EXPECT_EQ(error_of("MI300X"),
-            "there is no GPU model 'MI300X'\n  Name one of A100 40GB, A100 80GB, A100 80GB PCIe, B200, H100 "
-            "PCIe, H100 "
-            "SXM, H200, L40S, RTX 3090, RTX 4090, T4; or describe another in a file in configs/gpus.");
-  EXPECT_EQ(error_of("rtx"), "'rtx' may be any of RTX 3090, RTX 4090\n  Write more of the name.");
-  EXPECT_EQ(error_of("A100 8"),
-            "'A100 8' may be any of A100 80GB, A100 80GB PCIe\n  Write more of the name.");
-  EXPECT_EQ(error_of(" - ").substr(0, 27), "there is no GPU model ' - '");
+  EXPECT_TRUE(carries(error_of("RTX 4091"), {"GPU model", "'RTX 4091'", "'RTX 4090'"}));
+  EXPECT_TRUE(carries(error_of("MI300X"),
+                      {"GPU model", "'MI300X'", "A100 40GB", "A100 80GB PCIe", "B200", "H100 PCIe",
+                       "H100 SXM", "H200", "L40S", "RTX 3090", "RTX 4090", "T4", "configs/gpus"}));
+  EXPECT_TRUE(carries(error_of("rtx"), {"'rtx'", "RTX 3090", "RTX 4090"}));
+  EXPECT_TRUE(carries(error_of("A100 8"), {"'A100 8'", "A100 80GB, A100 80GB PCIe"}));
+  EXPECT_TRUE(carries(error_of(" - "), {"GPU model", "' - '"}));
 }
 
 /// A folder with one altered copy of a model; the alteration is a JSON pointer and its new value, or none to
 /// remove it.
 class BadModelTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-    model_ = read_json(kGpus / "h200.json");
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  void SetUp() override { model_ = read_json(kGpus / "h200.json"); }
 
   std::string error(const std::string& file = "gpu.json") {
     std::ofstream(folder_ / file) << model_.dump();
     try {
-      load_gpu_models(folder_);
+      load_gpu_models(folder_.path());
     } catch (const UserError& error) {
       const std::string text = error.what();
       const auto at = text.find(file);
@@ -125,42 +119,34 @@ class BadModelTest : public testing::Test {
   }
 
   nlohmann::ordered_json model_;
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(BadModelTest, AnUnalteredOneLoads) { EXPECT_EQ(error(), "no error"); }
 
 TEST_F(BadModelTest, MissingFigure) {
   model_.erase("l2_bytes");
-  EXPECT_EQ(error(), "gpu.json: 'l2_bytes' is missing\n  Add it, with its source.");
+  EXPECT_TRUE(carries(error(), {"gpu.json", "'l2_bytes'", "missing"}));
 }
 
 TEST_F(BadModelTest, MissingSource) {
   model_["l2_bytes"].erase("source");
-  EXPECT_EQ(error(), "gpu.json: /l2_bytes: 'source' is missing\n  Add it, with its source.");
+  EXPECT_TRUE(carries(error(), {"gpu.json: /l2_bytes", "'source'", "missing"}));
 }
 
 TEST_F(BadModelTest, SourceThatIsNoId) {
   model_["l2_bytes"]["source"] = "drivers";
-  EXPECT_EQ(
-      error(),
-      "gpu.json: /l2_bytes/source: 'drivers' is not an id of the table 'sources'\n  Name a document, or an "
-      "id of the "
-      "table. Did you mean 'driver'?");
+  EXPECT_TRUE(carries(error(), {"gpu.json: /l2_bytes/source", "'drivers'", "'sources'", "'driver'"}));
 }
 
 TEST_F(BadModelTest, BareNumber) {
   model_["l2_bytes"] = 5;
-  EXPECT_EQ(error(),
-            "gpu.json: /l2_bytes: a figure is {\"value\": ..., \"source\": ...}\n  Say where it is from.");
+  EXPECT_TRUE(carries(error(), {"gpu.json: /l2_bytes", "{\"value\": ..., \"source\": ...}"}));
 }
 
 TEST_F(BadModelTest, MisspeltFigure) {
   model_["l2_byte"] = model_["l2_bytes"];
-  EXPECT_EQ(
-      error(),
-      "gpu.json: /l2_byte: there is no figure 'l2_byte' in a GPU model\n  Remove or rename it. Did you mean "
-      "'l2_bytes'?");
+  EXPECT_TRUE(carries(error(), {"gpu.json: /l2_byte", "'l2_byte'", "GPU model", "'l2_bytes'"}));
 }
 
 TEST_F(BadModelTest, ValuesOfTheWrongKind) {
@@ -170,59 +156,45 @@ TEST_F(BadModelTest, ValuesOfTheWrongKind) {
         nlohmann::ordered_json(4e9), nlohmann::ordered_json(nullptr)}) {
     model_ = original;
     model_["multiprocessors"]["value"] = value;
-    EXPECT_EQ(error(), "gpu.json: /multiprocessors/value: found " + value.dump() +
-                           ", expected an integer that is not negative\n  Correct the value.");
+    EXPECT_TRUE(carries(error(), {"gpu.json: /multiprocessors/value", value.dump(), "an integer"}));
   }
   model_["multiprocessors"]["value"] = 0;
-  EXPECT_EQ(error(),
-            "gpu.json: /multiprocessors/value: the value must be greater than 0\n  Correct the value.");
+  EXPECT_TRUE(carries(error(), {"gpu.json: /multiprocessors/value", "0"}));
 }
 
 TEST_F(BadModelTest, ValuesThatOccupancyCannotBeComputedWith) {
   const auto original = model_;
   model_["warp_size"]["value"] = 64;
-  EXPECT_EQ(
-      error(),
-      "gpu.json: /warp_size/value: a warp has 32 threads on every GPU that tiletune knows\n  Write 32.");
+  EXPECT_TRUE(carries(error(), {"gpu.json: /warp_size/value", "32"}));
   model_ = original;
   model_["registers_per_block"]["value"] = std::int64_t{1} << 40;
-  EXPECT_EQ(
-      error(),
-      "gpu.json: /registers_per_block/value: found 1099511627776, which is more than any multiprocessor "
-      "has\n  Correct the value.");
+  EXPECT_TRUE(carries(error(), {"gpu.json: /registers_per_block/value", "1099511627776"}));
 }
 
 TEST_F(BadModelTest, ComputeCapability) {
   for (const char* value : {"9", "9.x", "", "9.0.0", "123.0"}) {
     model_["compute_capability"]["value"] = value;
-    EXPECT_EQ(error(),
-              "gpu.json: /compute_capability/value: found \"" + std::string(value) +
-                  "\", expected a compute capability such as \"9.0\"\n  Write major and minor version as a "
-                  "text.");
+    EXPECT_TRUE(carries(
+        error(), {"gpu.json: /compute_capability/value", "\"" + std::string(value) + "\"", "\"9.0\""}));
   }
 }
 
 TEST_F(BadModelTest, PeakThatDoesNotFollow) {
   model_["boost_clock_mhz"]["value"] = 1800;
-  EXPECT_EQ(
-      error(),
-      "gpu.json: /published_fp32_tflops: 2 x 128 lanes x 132 multiprocessors x 1800 MHz = 60.8 TFLOP/s, "
-      "published: 67\n  Correct the figure that is wrong; they must agree within 3%.");
+  EXPECT_TRUE(carries(error(), {"gpu.json: /published_fp32_tflops", "2 x 128", "132",
+                                "1800 MHz = 60.8 TFLOP/s", "67", "3%"}));
 }
 
 TEST_F(BadModelTest, SharedMemoryThatShrinks) {
   model_["shared_bytes_per_block_optin"]["value"] = 233000;
-  EXPECT_EQ(error(),
-            "gpu.json: /shared_bytes_per_block_optin: shared memory per block exceeds the "
-            "opt-in limit, or that and the reserve exceed the multiprocessor's\n  Correct the shared memory "
-            "sizes.");
+  EXPECT_TRUE(carries(error(), {"gpu.json: /shared_bytes_per_block_optin"}));
 }
 
 TEST_F(BadModelTest, TwoModelsOfOneName) {
   std::ofstream(folder_ / "other.json") << model_.dump();
   model_["name"] = "nvidia-h200";
   model_["aliases"] = nlohmann::ordered_json::array();
-  EXPECT_NE(error().find("two GPU models are called 'nvidiah200'"), std::string::npos);
+  EXPECT_TRUE(carries(error(), {"'nvidiah200'"}));
 }
 
 TEST_F(BadModelTest, EmptyFolder) {
@@ -230,7 +202,7 @@ TEST_F(BadModelTest, EmptyFolder) {
     load_gpu_models(folder_ / "missing");
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_EQ(error.message(), "there are no GPU models");
+    EXPECT_TRUE(carries(error.message(), {"no GPU"}));
     EXPECT_EQ(error.where().file, (folder_ / "missing").string());
   }
 }

@@ -11,7 +11,7 @@ namespace {
 std::string hash_of(const std::string& source, const std::string& expression = "scale",
                     const std::string& architecture = "sm_90a") {
   const Binary binary = compile_for_test(source, expression, architecture);
-  return kernel_hash(binary.cubin, binary.kernel_symbol);
+  return kernel_hash(binary);
 }
 
 std::string scale(const std::string& body) {
@@ -47,7 +47,12 @@ TEST(KernelHash, NamesAreNoPartOfIt) {
   EXPECT_EQ(hash_of(longer, "scale_rows_of_c<16, true>"), hash_of(source, "scale<16, true>"));
 }
 
-TEST(KernelHash, ADamagedCubinHasNone) { EXPECT_THROW(kernel_hash("no cubin", "scale"), UserError); }
+TEST(KernelHash, ADamagedCubinHasNone) {
+  Binary binary;
+  binary.kernel_symbols = {"scale"};
+  binary.cubin = "no cubin";
+  EXPECT_THROW(kernel_hash(binary), UserError);
+}
 
 }  // namespace
 }  // namespace tiletune

@@ -43,7 +43,7 @@ std::vector<LoggedBinary> compile_all_for_test(const std::string& source,
   for (std::size_t i = 0; i < expressions.size(); ++i) {
     const char* lowered = expressions[i].c_str();
     if (is_template(expressions[i])) nvrtcGetLoweredName(program, expressions[i].c_str(), &lowered);
-    binaries[i].kernel_symbol = lowered;
+    binaries[i].kernel_symbols = {lowered};
   }
   nvrtcDestroyProgram(&program);
   return binaries;

@@ -89,12 +89,13 @@ ArgumentValue scalar(const char* name, std::int64_t value) {
 
 Instance launch_of(const Step& step, std::int64_t size) {
   Instance instance;
-  instance.block = step.block;
-  instance.grid = {size / step.tile, size / step.tile, 1};
-  for (const char* name : {"M", "N", "K"}) instance.arguments.push_back(scalar(name, size));
+  instance.launches.emplace_back();
+  instance.launches[0].block = step.block;
+  instance.launches[0].grid = {size / step.tile, size / step.tile, 1};
+  for (const char* name : {"M", "N", "K"}) instance.launches[0].arguments.push_back(scalar(name, size));
   for (const char* name : {"A", "B", "C"}) {
-    instance.arguments.emplace_back();
-    instance.arguments.back().name = name;
+    instance.launches[0].arguments.emplace_back();
+    instance.launches[0].arguments.back().name = name;
   }
   return instance;
 }
@@ -116,9 +117,10 @@ const StaticModel& static_model() {
 Prediction predict_for(const GpuModel& model, const Binary& binary, const Instance& instance,
                        const Workload& workload) {
   const Resources resources = read_resources(binary);
-  const Occupancy occupancy = compute_occupancy(model, resources, static_cast<int>(instance.block.count()),
-                                                instance.dynamic_shared_bytes);
-  return predict(model, static_model(), workload, instance, binary, occupancy);
+  const Occupancy occupancy =
+      compute_occupancy(model, resources, static_cast<int>(instance.launches[0].block.count()),
+                        instance.launches[0].dynamic_shared_bytes);
+  return predict(model, static_model(), workload, instance, binary, {occupancy});
 }
 
 /// Of a kernel's hottest loop.
@@ -161,7 +163,7 @@ extern "C" __global__ void mapped(int M, const __grid_constant__ Map map, int N,
   ArgumentValue map;
   map.kind = Argument::Kind::tensor_map;
   map.name = "A";
-  instance.arguments.insert(instance.arguments.begin() + 1, map);
+  instance.launches[0].arguments.insert(instance.launches[0].arguments.begin() + 1, map);
   EXPECT_EQ(predict_for(gpu("H100"), binary, instance, gemm(4096)).bound_by, "L1 traffic");
 }
 
@@ -200,7 +202,7 @@ TEST_P(PredictTest, OneBlockMoreThanFitsCostsAWholeRound) {
   const Binary& binary = ladder(architecture)[4];
   Instance instance = launch_of(kSteps[4], 4096);
   const auto time_of = [&](std::int64_t blocks) {
-    instance.grid = {blocks, 1, 1};
+    instance.launches[0].grid = {blocks, 1, 1};
     Workload workload;
     workload.flops = 2.0 * 128 * 128 * 4096 * static_cast<double>(blocks);
     return predict_for(model, binary, instance, workload).time_us;
@@ -232,8 +234,9 @@ TEST(Predict, AStreamingKernelIsBoundByDram) {
       "}",
       "axpy", "sm_90a");
   Instance instance;
-  instance.block = {256, 1, 1};
-  instance.grid = {1 << 20, 1, 1};
+  instance.launches.emplace_back();
+  instance.launches[0].block = {256, 1, 1};
+  instance.launches[0].grid = {1 << 20, 1, 1};
   Workload workload;
   workload.flops = 2.0 * 256 * (1 << 20);
   workload.bytes = 12.0 * 256 * (1 << 20);
@@ -262,7 +265,7 @@ TEST(Predict, TilesThatStickOutAreComputedInFull) {
   Tiled tiled;
   const double exact = tiled.terms(1024).turns;
   EXPECT_DOUBLE_EQ(exact, 1024 / 8);
-  for (ArgumentValue& argument : tiled.instance.arguments) {
+  for (ArgumentValue& argument : tiled.instance.launches[0].arguments) {
     if (argument.name == "M" || argument.name == "N" || argument.name == "K")
       argument.value = std::int64_t{1021};
   }
@@ -274,7 +277,7 @@ TEST(Predict, BlocksThatShareATileTakeFewerTurnsAndMeetInAWorkspace) {
   const LaunchTerms whole = tiled.terms(1024);
   EXPECT_EQ(whole.meetings, 0);
   EXPECT_GT(whole.outside_bytes, 0) << "C is stored";
-  tiled.instance.grid.z = 4;
+  tiled.instance.launches[0].grid.z = 4;
   tiled.instance.workspace.push_back({"tickets", ElementType::u32, 0, true});
   EXPECT_EQ(tiled.terms(1024).meetings, 0) << "a workspace without elements";
   tiled.instance.workspace.back().elements = 64;
@@ -282,7 +285,7 @@ TEST(Predict, BlocksThatShareATileTakeFewerTurnsAndMeetInAWorkspace) {
   EXPECT_DOUBLE_EQ(split.turns, whole.turns / 4);
   EXPECT_EQ(split.meetings, 1);
   EXPECT_EQ(split.clusters, 0);
-  tiled.instance.grid = {32, 1, 1};
+  tiled.instance.launches[0].grid = {32, 1, 1};
   EXPECT_DOUBLE_EQ(tiled.terms(1024).turns, whole.turns * 2)
       << "blocks that take two tiles one after the other";
 }
@@ -300,7 +303,7 @@ TEST(Predict, DamagedCodeIsAUserErrorOrAPredictionNeverACrash) {
       bad.cubin[state % bad.cubin.size()] ^= static_cast<char>(1 << (state >> 29));
     }
     try {
-      EXPECT_GT(predict(gpu("H200"), {}, gemm(1024), instance, bad, occupancy).time_us, 0);
+      EXPECT_GT(predict(gpu("H200"), {}, gemm(1024), instance, bad, {occupancy}).time_us, 0);
     } catch (const UserError&) {
     }
   }

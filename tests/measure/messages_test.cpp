@@ -27,16 +27,18 @@ MeasureRequest sample_request() {
       "\x7f"
       "ELF\0\xff",
       6);
-  request.symbol = "_Z5sgemm";
-  request.shape = {1, 2, 3, 4, 5, 6, 70000};
+  KernelCall& call = request.calls.emplace_back();
+  call.symbol = "_Z5sgemm";
+  call.shape = {1, 2, 3, 4, 5, 6, 70000};
+  request.constants = {{"d_filter", "filter", 144}};
   request.workspace = {{"partials", ElementType::bf16, std::int64_t{1} << 40, false},
                        {"tickets", ElementType::u32, 0, true}};
-  request.arguments = {{Argument::Kind::buffer, "A", ScalarType::i32, Value{}},
-                       {Argument::Kind::scalar, "M", ScalarType::i32, Value{std::int64_t{4096}}},
-                       {Argument::Kind::scalar, "alpha", ScalarType::f32, Value{1.5}},
-                       {Argument::Kind::tensor_map, "A", ScalarType::i32, Value{},
-                        TensorMapShape{ElementType::f16, {64, 32}, {72}, {8, 4}, Swizzle::bytes_64}},
-                       {Argument::Kind::tensor_map, "B", ScalarType::i32, Value{}}};
+  call.arguments = {{Argument::Kind::buffer, "A", ElementType::i32, Value{}},
+                    {Argument::Kind::scalar, "M", ElementType::i32, Value{std::int64_t{4096}}},
+                    {Argument::Kind::scalar, "alpha", ElementType::f32, Value{1.5}},
+                    {Argument::Kind::tensor_map, "A", ElementType::i32, Value{},
+                     TensorMapShape{ElementType::f16, {64, 32}, {72}, {8, 4}, Swizzle::bytes_64}},
+                    {Argument::Kind::tensor_map, "B", ElementType::i32, Value{}}};
   request.tolerance_factor = 2;
   request.leader_us = 2650;
   return request;
@@ -53,10 +55,10 @@ TEST(Messages, MeasureRequestSurvives) {
   const MeasureRequest after = from_json<MeasureRequest>(travelled(to_json(before)));
   EXPECT_EQ(to_json(after), to_json(before));
   EXPECT_EQ(after.cubin, before.cubin);
-  EXPECT_EQ(after.shape.dynamic_shared_bytes, 70000U);
-  EXPECT_EQ(after.arguments[3].tensor_map->pitches, (std::vector<std::int64_t>{72}));
-  EXPECT_EQ(after.arguments[3].tensor_map->swizzle, Swizzle::bytes_64);
-  EXPECT_FALSE(after.arguments[4].tensor_map);
+  EXPECT_EQ(after.calls[0].shape.dynamic_shared_bytes, 70000U);
+  EXPECT_EQ(after.calls[0].arguments[3].tensor_map->pitches, (std::vector<std::int64_t>{72}));
+  EXPECT_EQ(after.calls[0].arguments[3].tensor_map->swizzle, Swizzle::bytes_64);
+  EXPECT_FALSE(after.calls[0].arguments[4].tensor_map);
   EXPECT_EQ(after.workspace[0].bytes(), std::size_t{1} << 41);
 }
 
@@ -126,6 +128,7 @@ TEST(Messages, FinalsSurvive) {
   FinalsRequest before;
   before.finalists = {sample_request(), sample_request()};
   before.finalists[1].ticket = 43;
+  before.baselines = {{"three_pass", sample_request()}};
   EXPECT_EQ(to_json(from_json<FinalsRequest>(travelled(to_json(before)))), to_json(before));
   FinalsMeasured measured;
   measured.times.resize(2);
@@ -173,7 +176,7 @@ TEST(Messages, EveryMissingOrMistypedMemberIsRefused) {
 
 TEST(Messages, UnknownEnumValuesAreRefused) {
   Json bad = to_json(sample_request());
-  bad["arguments"][0]["kind"] = "register";
+  bad["calls"][0]["arguments"][0]["kind"] = "register";
   EXPECT_THROW(from_json<MeasureRequest>(bad), ProtocolError);
   Json measured = to_json(Measured{});
   measured["outcome"] = "splendid";
@@ -192,7 +195,7 @@ TEST(Messages, TensorMapsThatAreNoneAreRefused) {
         std::pair("pitches", "[0]"), std::pair("box", "[8]"), std::pair("box", "[8, 257]"),
         std::pair("swizzle", R"("256B")")}) {
     Json request = to_json(sample_request());
-    request["arguments"][3]["tensor_map"][member] = Json::parse(bad);
+    request["calls"][0]["arguments"][3]["tensor_map"][member] = Json::parse(bad);
     EXPECT_THROW(from_json<MeasureRequest>(request), ProtocolError) << member << ": " << bad;
   }
 }
@@ -208,7 +211,7 @@ TEST(Messages, SamplesThatAreNoTimesAreRefused) {
 TEST(Messages, IntegersThatDoNotFitAreRefused) {
   for (const Json& bad : {Json(1e300), Json(0.5), Json(-1), Json(std::uint64_t{1} << 32U)}) {
     Json request = to_json(sample_request());
-    request["shape"]["grid_z"] = bad;
+    request["calls"][0]["shape"]["grid_z"] = bad;
     EXPECT_THROW(from_json<MeasureRequest>(request), ProtocolError) << bad;
   }
   Json request = to_json(sample_request());

@@ -16,8 +16,9 @@ namespace {
 
 using Code = std::vector<SassInstruction>;
 
-std::string compiled_for(const OwnSource& source, int major, int minor) {
-  const Compiled compiled = compile_here(compile_request_of(source, major, minor));
+std::string compiled_for(const OwnSource& source, int major, int minor,
+                         std::optional<ElementType> type = {}) {
+  const Compiled compiled = compile_here(compile_request_of(source, major, minor, type));
   EXPECT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
   return compiled.binary ? compiled.binary->cubin : "";
 }
@@ -80,11 +81,20 @@ INSTANTIATE_TEST_SUITE_P(Architectures, CeilingKernels,
                          testing::Values(std::pair(8, 0), std::pair(9, 0), std::pair(12, 0)));
 
 TEST(OwnKernels, CompareAndFillEveryElementType) {
+  for (const Named<ElementType>& type : kSpellings<ElementType>) {
+    const std::string cubin = compiled_for(kTypedKernels, 9, 0, type.value);
+    const CubinElf elf(cubin);
+    for (const char* kernel : {"fill_values", "widen", "compare", "check_rows"})
+      EXPECT_NE(elf.section(std::string(".text.") + kernel), nullptr) << kernel << " " << type.name;
+  }
+}
+
+TEST(OwnKernels, FillAndRestoreElementsOfEverySize) {
   const std::string cubin = compiled_for(kDeviceKernels, 9, 0);
   const CubinElf elf(cubin);
-  for (const char* type : {"f16", "bf16", "f32", "f64", "i32", "u32"}) {
-    for (const char* kernel : {"fill_random_", "widen_", "compare_"})
-      EXPECT_NE(elf.section(std::string(".text.") + kernel + type), nullptr) << kernel << type;
+  for (const char* bits : {"8", "16", "32", "64"}) {
+    for (const char* kernel : {"fill_rows_", "restore_rows_"})
+      EXPECT_NE(elf.section(std::string(".text.") + kernel + bits), nullptr) << kernel << bits;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "carries.h"
 #include "output/export.h"
 #include "sample_ranking.h"
 
@@ -122,7 +123,7 @@ TEST(Best, ALabelThatNoSweepWroteHasNoSizes) {
 TEST(Best, PredictionsAreMarked) {
   const Json best = best_of({predicted_trial()})["best"][0];
   EXPECT_EQ(best["source"], "predicted");
-  EXPECT_EQ(best["note"], "predicted by the static model for H100 SXM; nothing was timed");
+  EXPECT_TRUE(carries(best["note"].get<std::string>(), {"H100 SXM", "nothing"}));
   EXPECT_EQ(best["timing"]["predicted_us"], 77.77);
 }
 

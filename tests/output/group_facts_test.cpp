@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "carries.h"
 #include "output/export.h"
 #include "sample_ranking.h"
 
@@ -46,19 +47,20 @@ TEST(GroupFacts, FinalsSayWhoTookTurns) {
   best.probability_near_best = 0.9871;
   Trial twin = finalist("twin", 99, 40);
   twin.kind = "twin";
-  EXPECT_EQ(
-      lines({best, finalist("b", 101, 12), twin, baseline("cublas", 103), baseline("cublaslt", 102),
-             timed_trial("c", 150, 1)}),
-      (Lines{
-          "final: 2 configurations and cublaslt, cublas, interleaved in 40 rounds; two copies of one kernel "
-          "differ by at most 0.123% here (noise floor)",
-          "the best choice is within 1% of the true best with probability 0.987"}));
+  const Lines said = lines({best, finalist("b", 101, 12), twin, baseline("cublas", 103),
+                            baseline("cublaslt", 102), timed_trial("c", 150, 1)});
+  ASSERT_EQ(said.size(), 2U);
+  EXPECT_TRUE(carries(said[0], {"2 configurations", "cublaslt, cublas", "40 rounds", "0.123%"}));
+  EXPECT_TRUE(carries(said[1], {"1%", "probability 0.987"}));
 }
 
 TEST(GroupFacts, FinalsWithoutBaselineAndTwinSayLess) {
   Trial only = finalist("a", 100, 6);
   only.noise_floor_percent.reset();
-  EXPECT_EQ(lines({only}), Lines{"final: 1 configuration, interleaved in 6 rounds"});
+  const Lines said = lines({only});
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_TRUE(carries(said[0], {"1 configuration", "6 rounds"}));
+  EXPECT_FALSE(carries(said[0], {"noise"}));
 }
 
 TEST(GroupFacts, FinalsOfAnotherHourAreNotCounted) {
@@ -68,10 +70,10 @@ TEST(GroupFacts, FinalsOfAnotherHourAreNotCounted) {
   former.sweep_id = former_baseline.sweep_id = 1;
   latest.sweep_id = 2;
   Trial faster = timed_trial("never in finals", 90, 1);
-  EXPECT_EQ(
-      lines({latest, former, former_baseline, faster}),
-      Lines{"final: 1 configuration, interleaved in 40 rounds; two copies of one kernel differ by at most "
-            "0.123% here (noise floor)"});
+  const Lines said = lines({latest, former, former_baseline, faster});
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_TRUE(carries(said[0], {"1 configuration", "40 rounds", "0.123%"}));
+  EXPECT_FALSE(carries(said[0], {"cublas"}));
 }
 
 TEST(GroupFacts, DiscardedSamplesAreCountedWithTheirReasons) {
@@ -84,12 +86,11 @@ TEST(GroupFacts, DiscardedSamplesAreCountedWithTheirReasons) {
   Trial calm = timed_trial("c", 3, 0);
   calm.discarded_samples = 0;
   calm.throttle_reasons = "sw_thermal_slowdown";
-  EXPECT_EQ(
-      lines({first, second, calm}),
-      Lines{"5 samples discarded: SM clock below 90% of the run's, throttled by hw_slowdown, sw_power_cap"});
+  EXPECT_TRUE(carries(lines({first, second, calm}).at(0), {"5 samples", "90%", "hw_slowdown, sw_power_cap"}));
   first.discarded_samples = 1;
   first.throttle_reasons.clear();
-  EXPECT_EQ(lines({first, calm}), Lines{"1 sample discarded: SM clock below 90% of the run's"});
+  EXPECT_TRUE(carries(lines({first, calm}).at(0), {"1 sample", "90%"}));
+  EXPECT_FALSE(carries(lines({first, calm}).at(0), {"throttled"}));
 }
 
 TEST(GroupFacts, TheFloorIsThatOfTheGpuAndItsDriver) {
@@ -103,12 +104,12 @@ TEST(GroupFacts, TheFloorIsThatOfTheGpuAndItsDriver) {
   calibration.driver_version = "580.1";
   calibration.empty_kernel_us = 1.504;
   ranked.database.record_calibration(calibration);
-  EXPECT_EQ(lines_of(facts_of(ranked.groups[0], ranked.database)).back(),
-            "the method's floor: an empty kernel is reported to take 1.50 us");
+  EXPECT_TRUE(
+      carries(lines_of(facts_of(ranked.groups[0], ranked.database)).back(), {"empty kernel", "1.50 us"}));
   calibration.empty_kernel_batch_us = 0.75;
   ranked.database.record_calibration(calibration);
-  EXPECT_EQ(lines_of(facts_of(ranked.groups[0], ranked.database)).back(),
-            "the method's floor: an empty kernel is reported to take 1.50 us; 0.750 us in a batch");
+  EXPECT_TRUE(carries(lines_of(facts_of(ranked.groups[0], ranked.database)).back(),
+                      {"empty kernel", "1.50 us", "0.750 us"}));
 }
 
 Json group_of(const Ranked& ranked) {
@@ -147,9 +148,8 @@ TEST(GroupFacts, AreNullInJsonWhereNotKnown) {
 
 TEST(GroupFacts, StandUnderTheTable) {
   const Ranked ranked({finalist("a", 100, 40)});
-  for (const auto& [format, line] :
-       {std::pair{Format::table, "\nfinal: 1 configuration, interleaved in 40 rounds;"},
-        std::pair{Format::markdown, "\n\nfinal: 1 configuration, interleaved"}}) {
+  for (const auto& [format, line] : {std::pair{Format::table, "\nfinal: 1 configuration"},
+                                     std::pair{Format::markdown, "\n\nfinal: 1 configuration"}}) {
     std::ostringstream out;
     write_rankings(out, ranked.groups, ranked.database, format, {});
     EXPECT_NE(out.str().find(line), std::string::npos) << out.str();

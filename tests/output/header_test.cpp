@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "output/header_lookup.h"
 #include "store/sample_trial.h"
-#include "store/temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace tiletune {
 namespace {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "carries.h"
 #include "output/export.h"
 #include "sample_ranking.h"
 
@@ -47,7 +48,7 @@ TEST(LadderTable, MarkdownAndNothing) {
   EXPECT_EQ(written(sample_trials(), Format::markdown)
                 .rfind("### 64x64x64 on NVIDIA H200, measured\n\n| template |", 0),
             0U);
-  EXPECT_EQ(written({}, Format::table), "No row that ran can be shown in a ladder.\n");
+  EXPECT_TRUE(carries(written({}, Format::table), {"No row", "ladder"}));
 }
 
 TEST(LadderJson, HoldsRungsWithSpeedupsAndColumns) {
@@ -66,11 +67,11 @@ TEST(LadderCsv, HasOneRecordPerRung) {
   EXPECT_EQ(
       text.rfind(
           "gpu,problem,source,operation,options,element_types,scalars,cache,template,parameters,median_us,"
-          "predicted_us,tflops,percent_of_baseline,"
+          "predicted_us,tflops,gbs,percent_of_baseline,"
           "speedup_over_first,speedup_over_previous\r\n"
-          "NVIDIA H200,64x64x64,measured,,,,,,sgemm_naive,{},1234.5,,,,1,1\r\n"
+          "NVIDIA H200,64x64x64,measured,,,,,,sgemm_naive,{},1234.5,,,,,1,1\r\n"
           "NVIDIA "
-          "H200,64x64x64,measured,,,,,,sgemm_warptile,\"{\"\"BM\"\":128,\"\"VEC\"\":true}\",100,,52.123,"
+          "H200,64x64x64,measured,,,,,,sgemm_warptile,\"{\"\"BM\"\":128,\"\"VEC\"\":true}\",100,,52.123,,"
           "103.04,12.345,12.345\r\n",
           0),
       0U)

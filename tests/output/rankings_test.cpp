@@ -4,10 +4,11 @@
 #include <sstream>
 
 #include "base/version.h"
+#include "carries.h"
 #include "output/export.h"
 #include "output/group_table.h"
 #include "sample_ranking.h"
-#include "store/temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace tiletune {
 namespace {
@@ -24,30 +25,27 @@ nlohmann::ordered_json json_of(const std::vector<Trial>& trials, const RankingVi
 }
 
 TEST(RankingTable, IsWhatPeopleRead) {
-  EXPECT_EQ(written(sample_trials(), Format::table), R"(64x64x64 on NVIDIA H200, measured
+  const std::string text = written(sample_trials(), Format::table);
+  EXPECT_TRUE(text.starts_with(R"(64x64x64 on NVIDIA H200, measured
 rank  template        parameters  registers  occupancy  limiter    median_us       ci_us  tflops  percent_of_baseline  percent_of_peak
   1=  sgemm_warptile  BM=64              96      0.250  registers        102   101..1035    51.0                  103             77.7
   1=  sgemm_warptile  BM=128            128      0.250  registers        100   97.0..103    52.1                  103             77.7
   -   cublas          (baseline)          -          -  -                103    103..104    50.6                    -                -
   3   sgemm_naive     -                   -          -  -               1234  1234..1236       -                    -                -
-in every sgemm_warptile row shown: VEC=true
-tied: within a rank the order is by fewer registers, then higher occupancy
-)");
+)")) << text;
+  EXPECT_TRUE(has_line(text, {"sgemm_warptile", "VEC=true"}));
+  EXPECT_TRUE(has_line(text, {"tied:", "registers", "occupancy"}));
 }
 
 TEST(RankingTable, PredictionsSayThatNothingWasTimed) {
   const std::string text = written({predicted_trial()}, Format::table);
-  EXPECT_EQ(text.rfind("64x64x64 on H100 SXM, predicted\n"
-                       "predicted by the static model for H100 SXM; nothing was timed\n",
-                       0),
-            0U)
-      << text;
+  EXPECT_TRUE(text.starts_with("64x64x64 on H100 SXM, predicted\n"));
+  EXPECT_TRUE(has_line(text, {"H100 SXM", "nothing"}));
   EXPECT_NE(text.find("predicted_us"), std::string::npos);
   EXPECT_EQ(text.find("median_us"), std::string::npos);
   EXPECT_EQ(text.find("ci_us"), std::string::npos);
   EXPECT_NE(text.find("77.8"), std::string::npos);
-  EXPECT_NE(written({predicted_trial()}, Format::markdown).find("**predicted by the static model"),
-            std::string::npos);
+  EXPECT_NE(written({predicted_trial()}, Format::markdown).find("\n**predicted"), std::string::npos);
 }
 
 TEST(RankingTable, MeasuredCeilingsAndSustainedRunsHaveTheirColumns) {
@@ -67,6 +65,24 @@ rank  template        parameters       registers  occupancy  limiter    median_u
 )");
 }
 
+TEST(RankingTable, OfRowsThatDeviceMemoryBoundsShowsItsRate) {
+  std::vector<Trial> trials = sample_trials();
+  for (Trial& trial : trials) {
+    trial.bound = "memory";
+    trial.gbs = 1234;
+    trial.percent_of_copy = trial.percent_of_ceiling = 30.9;
+    trial.percent_of_baseline.reset();
+  }
+  const std::string text = written(trials, Format::table);
+  EXPECT_TRUE(has_line(text, {"median_us", "ci_us", "gbs", "percent_of_copy"})) << text;
+  EXPECT_TRUE(has_line(text, {"BM=128", "97.0..103", "1234", "30.9"})) << text;
+  for (const char* hidden :
+       {"tflops", "percent_of_ceiling", "bound", "percent_of_baseline", "percent_of_peak"})
+    EXPECT_EQ(text.find(hidden), std::string::npos) << hidden;
+  trials.front().bound = "compute";
+  EXPECT_TRUE(has_line(written(trials, Format::table), {"tflops", "percent_of_ceiling", "bound"}));
+}
+
 TEST(RankingTable, TheOrderOfTiesIsSaidOnlyWhereItIsTheOrder) {
   RankingView view;
   view.sort_by = "median_us";
@@ -84,7 +100,7 @@ TEST(RankingTable, ALimitCountsKernelsAndKeepsBaselines) {
   const std::string text = written(sample_trials(), Format::table, view);
   EXPECT_NE(text.find("cublas"), std::string::npos);
   EXPECT_EQ(text.find("sgemm_naive"), std::string::npos);
-  EXPECT_NE(text.find("\n2 more rows not shown\n"), std::string::npos) << text;
+  EXPECT_TRUE(has_line(text, {"2 more"}));
 }
 
 TEST(RankingTable, ChosenColumnsReplaceTheStandardOnes) {
@@ -103,17 +119,15 @@ TEST(RankingTable, FitsTheWidthAndSaysWhatIsLeftOut) {
   RankingView view;
   view.style.width = 80;
   const std::string text = written(sample_trials(), Format::table, view);
-  EXPECT_EQ(text, R"(64x64x64 on NVIDIA H200, measured
+  EXPECT_TRUE(text.starts_with(R"(64x64x64 on NVIDIA H200, measured
 rank  template        parameters  median_us  tflops  percent_of_baseline
   1=  sgemm_warptile  BM=64             102    51.0                  103
   1=  sgemm_warptile  BM=128            100    52.1                  103
   -   cublas          (baseline)        103    50.6                    -
   3   sgemm_naive     -                1234       -                    -
-left out to fit 80 columns: registers, occupancy, limiter, ci_us,
-    percent_of_peak ('tiletune rank --columns' chooses, '| less -S' shows all)
-in every sgemm_warptile row shown: VEC=true
-tied: within a rank the order is by fewer registers, then higher occupancy
-)");
+)")) << text;
+  EXPECT_TRUE(has_line(text, {"80 columns", "registers, occupancy, limiter, ci_us"}));
+  EXPECT_TRUE(has_line(text, {"percent_of_peak", "'tiletune rank --columns'"}));
 }
 
 TEST(RankingTable, OfChosenColumnsTheLastAreLeftOutFirst) {
@@ -122,7 +136,8 @@ TEST(RankingTable, OfChosenColumnsTheLastAreLeftOutFirst) {
   view.style.width = 30;
   const std::string text = written(sample_trials(), Format::table, view);
   EXPECT_NE(text.find("\ntemplate        median_us\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("left out to fit 30 columns:\n    registers"), std::string::npos) << text;
+  EXPECT_TRUE(has_line(text, {"30 columns"}));
+  EXPECT_TRUE(has_line(text, {"    registers"}));
 }
 
 TEST(RankingTable, HeadersOfTheStandardColumnsCanBeChosen) {
@@ -168,9 +183,7 @@ TEST(RankingTable, TheHeadingNamesTheConditions) {
   EXPECT_EQ(json_of({trial})["groups"][0]["conditions"], "gemm, alpha=1 beta=0, cold");
 }
 
-TEST(RankingTable, NothingToRankIsSaid) {
-  EXPECT_EQ(written({}, Format::table), "No row that ran can be ranked.\n");
-}
+TEST(RankingTable, NothingToRankIsSaid) { EXPECT_TRUE(carries(written({}, Format::table), {"No row"})); }
 
 std::string keys_sorted_by(const std::string& column) {
   RankingView view;
@@ -200,7 +213,7 @@ TEST(RankingSort, UnknownColumnsAreErrorsInEveryFormatEvenWithoutRows) {
     by_columns.columns = {"tflop"};
     for (const RankingView& view : {by_sort, by_columns}) {
       const std::string text = error_of([&] { written({}, format, view); });
-      EXPECT_NE(text.find("there is no column 'tflop'. Did you mean 'tflops'?"), std::string::npos) << text;
+      EXPECT_TRUE(carries(text, {"'tflop'", "'tflops'"}));
     }
   }
 }
@@ -286,9 +299,11 @@ TEST(RankingMarkdown, IsATableUnderAHeading) {
   RankingView view;
   view.columns = {"rank", "key"};
   view.limit = 1;
-  EXPECT_EQ(written(sample_trials(), Format::markdown, view),
-            "### 64x64x64 on NVIDIA H200, measured\n\n"
-            "| rank | key |\n| ---: | --- |\n| 1 | k2 |\n| - | b1 |\n\n2 more rows not shown\n");
+  const std::string text = written(sample_trials(), Format::markdown, view);
+  EXPECT_TRUE(text.starts_with(
+      "### 64x64x64 on NVIDIA H200, measured\n\n| rank | key |\n| ---: | --- |\n| 1 | k2 |\n| - | b1 |\n\n"))
+      << text;
+  EXPECT_TRUE(has_line(text, {"2 more"}));
 }
 
 }  // namespace

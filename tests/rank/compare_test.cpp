@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "carries.h"
 #include "rank/compared.h"
 
 namespace tiletune {
@@ -267,11 +268,8 @@ TEST(Compare, AGpuIsNamedByAPartAndByItsWholeNameAlone) {
     const Compared compared(CompareBy::gpu, rows, {"B100"});
     FAIL() << "there is none";
   } catch (const UserError& error) {
-    EXPECT_EQ(error.message(), "no row is of the gpu 'B100'");
-    EXPECT_EQ(
-        error.remedy(),
-        "Recorded: A6000, A6000_original, NVIDIA H200. For a GPU that has no rows, --predict CONFIG makes "
-        "predictions.");
+    EXPECT_TRUE(carries(error.message(), {"gpu 'B100'"}));
+    EXPECT_TRUE(carries(error.remedy(), {"A6000, A6000_original, NVIDIA H200", "--predict CONFIG"}));
   }
 }
 

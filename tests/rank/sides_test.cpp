@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "carries.h"
 #include "rank/compared.h"
 
 namespace tiletune {
@@ -70,7 +71,7 @@ TEST(Sides, ASweepIsNamedByItsWholeNumber) {
     const Compared compared(CompareBy::sweep, rows, {"1"});
     FAIL() << "there is none";
   } catch (const UserError& error) {
-    EXPECT_EQ(error.message(), "no row is of the sweep '1'");
+    EXPECT_TRUE(carries(error.message(), {"sweep '1'"}));
   }
 }
 

@@ -9,7 +9,7 @@
 #include "rank/ranking.h"
 #include "store/database.h"
 #include "store/sample_trial.h"
-#include "store/temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace tiletune {
 namespace {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "carries.h"
 #include "search/strategies.h"
 #include "space/spec_builder.h"
 
@@ -102,8 +103,7 @@ TEST(Strategies, AnUnknownNameIsRefusedWhereItStands) {
     FAIL();
   } catch (const UserError& error) {
     EXPECT_EQ(error.where().text(), "a.json: /strategy/name");
-    EXPECT_EQ(error.message(), R"(found "randon", expected one of exhaustive, random)");
-    EXPECT_NE(std::string(error.what()).find("Did you mean 'random'?"), std::string::npos);
+    EXPECT_TRUE(carries(error.what(), {"\"randon\"", "exhaustive, random", "'random'"}));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "carries.h"
 #include "space/program.h"
 #include "space/scalar.h"
 
@@ -106,7 +107,8 @@ TEST_F(ExpressionTest, ChainsComparisons) {
   EXPECT_EQ(value("3 > 2 == 2"), Value(true));  // 3 > 2 and 2 == 2; in C it would be false
   EXPECT_EQ(value("1 < 2 > 1 != 3"), Value(true));
   EXPECT_EQ(value("2 < 1 < 1 // zero"), Value(false));  // what follows a false one is not evaluated
-  EXPECT_EQ(error("1 < 2 < 1 // zero"), "division by zero in '1 < 2 < 1 // zero' at column 14 (zero = 0)");
+  EXPECT_TRUE(
+      carries(error("1 < 2 < 1 // zero"), {"by zero", "'1 < 2 < 1 // zero'", "column 14", "zero = 0"}));
 }
 
 TEST_F(ExpressionTest, TestsMembership) {
@@ -117,10 +119,10 @@ TEST_F(ExpressionTest, TestsMembership) {
   EXPECT_EQ(value("T in ('half', 'float')"), Value(true));
   EXPECT_EQ(value("T in (1, 2)"), Value(false));
   EXPECT_EQ(value("not BM in (64,) or zero in (0,)"), Value(true));
-  EXPECT_EQ(error("1 < BM in (64, 2)"), "'in' after another comparison in '1 < BM in (64, 2)' at column 8");
-  EXPECT_EQ(error("BM in (64) == 1"), "a comparison after 'in' in 'BM in (64) == 1' at column 15");
-  EXPECT_EQ(error("BM in ()"), "unexpected ')' in 'BM in ()' at column 8");
-  EXPECT_EQ(error("BM in BN"), "unexpected 'BN' in 'BM in BN' at column 7");
+  EXPECT_TRUE(carries(error("1 < BM in (64, 2)"), {"'in'", "'1 < BM in (64, 2)'", "column 8"}));
+  EXPECT_TRUE(carries(error("BM in (64) == 1"), {"'in'", "'BM in (64) == 1'", "column 15"}));
+  EXPECT_TRUE(carries(error("BM in ()"), {"unexpected", "')'", "'BM in ()'", "column 8"}));
+  EXPECT_TRUE(carries(error("BM in BN"), {"unexpected", "'BN'", "'BM in BN'", "column 7"}));
 }
 
 TEST_F(ExpressionTest, CountsBoolsAsNumbersAsPython) {
@@ -176,88 +178,88 @@ TEST_F(ExpressionTest, ConvertsAsPython) {
   EXPECT_EQ(value("pow(2, 10)"), Value(int64_t{1024}));
   EXPECT_EQ(value("0b101 + 0o17 + 0B1 + 0O7"), Value(int64_t{28}));
   EXPECT_EQ(value("max([BM, BN, 3]) - min([BN])"), Value(int64_t{32}));
-  EXPECT_EQ(error("int(2.0 ** 63)").substr(0, 32), "integer overflow beyond 64 bits ");
-  EXPECT_EQ(error("int(T)"), "a string where a number is needed in 'int(T)' at column 1 (T = 'float')");
-  EXPECT_EQ(error("0b12"), "malformed number '12' in '0b12' at column 1");
+  EXPECT_TRUE(carries(error("int(2.0 ** 63)"), {"overflow", "64 bits"}));
+  EXPECT_TRUE(carries(error("int(T)"), {"'int(T)'", "column 1", "T = 'float'"}));
+  EXPECT_TRUE(carries(error("0b12"), {"malformed", "'12'", "'0b12'", "column 1"}));
 }
 
 TEST_F(ExpressionTest, NamesTheFunctionsThatAreMissing) {
-  EXPECT_EQ(error("len([BM, 2]) == 2"), "no function 'len' in 'len([BM, 2]) == 2' at column 1");
-  EXPECT_EQ(error("BM == math.ceil(M / 2)"),
-            "no function 'math.ceil' in 'BM == math.ceil(M / 2)' at column 7");
-  EXPECT_EQ(error("BM(2)"), "no function 'BM' in 'BM(2)' at column 1");
-  EXPECT_EQ(remedy("len([BM])"),
-            "the functions are min, max, abs, ceil_div, round_up, is_pow2, log2, gcd, lcm, int, float, bool, "
-            "pow, size");
-  EXPECT_EQ(error("BM is 64"), "'is' compares objects, not values in 'BM is 64' at column 4");
-  EXPECT_EQ(remedy("BM is not 64"), "compare values with == or !=");
-  EXPECT_EQ(error("1 + and (BM)"), "unexpected 'and' in '1 + and (BM)' at column 5");
+  EXPECT_TRUE(carries(error("len([BM, 2]) == 2"), {"'len'", "'len([BM, 2]) == 2'", "column 1"}));
+  EXPECT_TRUE(
+      carries(error("BM == math.ceil(M / 2)"), {"'math.ceil'", "'BM == math.ceil(M / 2)'", "column 7"}));
+  EXPECT_TRUE(carries(error("BM(2)"), {"'BM'", "'BM(2)'", "column 1"}));
+  EXPECT_TRUE(
+      carries(remedy("len([BM])"),
+              {"min, max, abs, ceil_div, round_up, is_pow2, log2, gcd, lcm, int, float, bool, pow, size"}));
+  EXPECT_TRUE(carries(error("BM is 64"), {"'is'", "'BM is 64'", "column 4"}));
+  EXPECT_TRUE(carries(remedy("BM is not 64"), {"==", "!="}));
+  EXPECT_TRUE(carries(error("1 + and (BM)"), {"unexpected", "'and'", "'1 + and (BM)'", "column 5"}));
 }
 
 TEST_F(ExpressionTest, ChecksIntegersForOverflow) {
-  EXPECT_EQ(error("big + 1"),
-            "integer overflow beyond 64 bits in 'big + 1' at column 5 (big = 9223372036854775807)");
-  EXPECT_EQ(error("2 ** 63"), "integer overflow beyond 64 bits in '2 ** 63' at column 3");
+  EXPECT_TRUE(carries(error("big + 1"),
+                      {"overflow", "64 bits", "'big + 1'", "column 5", "big = 9223372036854775807"}));
+  EXPECT_TRUE(carries(error("2 ** 63"), {"overflow", "64 bits", "'2 ** 63'", "column 3"}));
   EXPECT_EQ(value("(-2) ** 63 + big"), Value(int64_t{-1}));
   EXPECT_EQ(value("-1 << 63 < 0"), Value(true));
   EXPECT_EQ(value("0 << 100"), Value(int64_t{0}));
   EXPECT_EQ(value("-1 >> 100"), Value(int64_t{-1}));
-  EXPECT_EQ(error("1 << 63"), "integer overflow beyond 64 bits in '1 << 63' at column 3");
-  EXPECT_EQ(error("(-big - 1) // -1").substr(0, 32), "integer overflow beyond 64 bits ");
-  EXPECT_EQ(error("-(-big - 1)").substr(0, 32), "integer overflow beyond 64 bits ");
-  EXPECT_EQ(error("abs(-big - 1)").substr(0, 32), "integer overflow beyond 64 bits ");
-  EXPECT_EQ(error("round_up(big, 2)").substr(0, 32), "integer overflow beyond 64 bits ");
-  EXPECT_EQ(error("lcm(big, big - 1)").substr(0, 32), "integer overflow beyond 64 bits ");
-  EXPECT_EQ(error("1e308 * 10"), "floating-point overflow in '1e308 * 10' at column 7");
+  EXPECT_TRUE(carries(error("1 << 63"), {"overflow", "64 bits", "'1 << 63'", "column 3"}));
+  EXPECT_TRUE(carries(error("(-big - 1) // -1"), {"overflow", "64 bits"}));
+  EXPECT_TRUE(carries(error("-(-big - 1)"), {"overflow", "64 bits"}));
+  EXPECT_TRUE(carries(error("abs(-big - 1)"), {"overflow", "64 bits"}));
+  EXPECT_TRUE(carries(error("round_up(big, 2)"), {"overflow", "64 bits"}));
+  EXPECT_TRUE(carries(error("lcm(big, big - 1)"), {"overflow", "64 bits"}));
+  EXPECT_TRUE(carries(error("1e308 * 10"), {"overflow", "'1e308 * 10'", "column 7"}));
   EXPECT_EQ(value("big == big * 1.0"), Value(false));  // 2^63 - 1 is no double
   EXPECT_EQ(value("big < big * 1.0"), Value(true));
 }
 
 TEST_F(ExpressionTest, NamesPlaceAndValuesWhenItCannotBeEvaluated) {
-  EXPECT_EQ(error("M % (BM - 64)"), "division by zero in 'M % (BM - 64)' at column 5 (BM = 64)");
-  EXPECT_EQ(error("M / (half - 0.5)"), "division by zero in 'M / (half - 0.5)' at column 5 (half = 0.5)");
-  EXPECT_EQ(error("ceil_div(M, zero)"), "division by zero in 'ceil_div(M, zero)' at column 13 (zero = 0)");
-  EXPECT_EQ(error("0 ** -1"), "division by zero in '0 ** -1' at column 3");
-  EXPECT_EQ(error("T + 1"), "a string where a number is needed in 'T + 1' at column 3 (T = 'float')");
-  EXPECT_EQ(error("BM < T"),
-            "a string compared with a number in 'BM < T' at column 4 (BM = 64, T = 'float')");
-  EXPECT_EQ(error("half & 1"),
-            "a value that is not an integer where one is needed in 'half & 1' at column 6 (half = 0.5)");
-  EXPECT_EQ(error("1 << (BN - BM)"),
-            "shift by a negative count in '1 << (BN - BM)' at column 6 (BN = 32, BM = 64)");
-  EXPECT_EQ(error("log2(M)"),
-            "log2 of a number that is not a power of two in 'log2(M)' at column 1 (M = 1000)");
-  EXPECT_EQ(error("(-8) ** half"),
-            "negative number raised to a fractional power in '(-8) ** half' at column 6 (half = 0.5)");
-  EXPECT_EQ(error("(BM) // (zero)*(BM)"), "division by zero in '(BM) // (zero)*(BM)' at column 9 (zero = 0)");
+  EXPECT_TRUE(carries(error("M % (BM - 64)"), {"by zero", "'M % (BM - 64)'", "column 5", "BM = 64"}));
+  EXPECT_TRUE(
+      carries(error("M / (half - 0.5)"), {"by zero", "'M / (half - 0.5)'", "column 5", "half = 0.5"}));
+  EXPECT_TRUE(
+      carries(error("ceil_div(M, zero)"), {"by zero", "'ceil_div(M, zero)'", "column 13", "zero = 0"}));
+  EXPECT_TRUE(carries(error("0 ** -1"), {"by zero", "'0 ** -1'", "column 3"}));
+  EXPECT_TRUE(carries(error("T + 1"), {"'T + 1'", "column 3", "T = 'float'"}));
+  EXPECT_TRUE(carries(error("BM < T"), {"'BM < T'", "column 4", "BM = 64", "T = 'float'"}));
+  EXPECT_TRUE(carries(error("half & 1"), {"not an integer", "'half & 1'", "column 6", "half = 0.5"}));
+  EXPECT_TRUE(carries(error("1 << (BN - BM)"),
+                      {"negative count", "'1 << (BN - BM)'", "column 6", "BN = 32", "BM = 64"}));
+  EXPECT_TRUE(carries(error("log2(M)"), {"power of two", "'log2(M)'", "column 1", "M = 1000"}));
+  EXPECT_TRUE(
+      carries(error("(-8) ** half"), {"fractional power", "'(-8) ** half'", "column 6", "half = 0.5"}));
+  EXPECT_TRUE(
+      carries(error("(BM) // (zero)*(BM)"), {"by zero", "'(BM) // (zero)*(BM)'", "column 9", "zero = 0"}));
 }
 
 TEST_F(ExpressionTest, NamesThePlaceOfWhatCannotBeParsed) {
-  EXPECT_EQ(error("BM % WMM"), "unknown name 'WMM' in 'BM % WMM' at column 6");
-  EXPECT_EQ(error("block_size_y"), "unknown name 'block_size_y' in 'block_size_y' at column 1");
-  EXPECT_EQ(remedy("block_size_y"), "Did you mean 'block_size_x'?");
-  EXPECT_EQ(error("(BM"), "unexpected end in '(BM' at column 4");
-  EXPECT_EQ(remedy("(BM"), "expected ')' here");
-  EXPECT_EQ(error("BM BN"), "unexpected 'BN' in 'BM BN' at column 4");
-  EXPECT_EQ(error("BM = 64"), "unexpected '=' in 'BM = 64' at column 4");
-  EXPECT_EQ(remedy("BM = 64"), "use == to compare");
-  EXPECT_EQ(error(""), "nothing in '' at column 1");
-  EXPECT_EQ(error("  "), "nothing in '  ' at column 3");
-  EXPECT_EQ(error("1 +"), "unexpected end in '1 +' at column 4");
-  EXPECT_EQ(error("128u"), "malformed number '128u' in '128u' at column 1");
-  EXPECT_EQ(error("1.2.3"), "malformed number '1.2.3' in '1.2.3' at column 1");
-  EXPECT_EQ(error("0x"), "malformed number '' in '0x' at column 1");
-  EXPECT_EQ(error("010"), "number '010' with a leading zero in '010' at column 1");
-  EXPECT_EQ(error("9223372036854775808"),
-            "number '9223372036854775808' does not fit 64 bits in '9223372036854775808' at column 1");
-  EXPECT_EQ(error("'float"), "string without an end in ''float' at column 1");
-  EXPECT_EQ(error("BM @ 2"), "unexpected character in 'BM @ 2' at column 4");
-  EXPECT_EQ(error("min(BM)"), "min with 1 arguments in 'min(BM)' at column 1");
-  EXPECT_EQ(error("ceil_div(1, 2, 3)"), "ceil_div with 3 arguments in 'ceil_div(1, 2, 3)' at column 1");
-  EXPECT_EQ(error("min + 1"), "unexpected '+' in 'min + 1' at column 5");
-  EXPECT_EQ(error("and 1"), "unexpected 'and' in 'and 1' at column 1");
-  EXPECT_EQ(error("1 == not 2"), "unexpected 'not' in '1 == not 2' at column 6");
-  EXPECT_EQ(error("'\xc3\xa4\xc3\xb6' + x"), "unknown name 'x' in ''\xc3\xa4\xc3\xb6' + x' at column 8");
+  EXPECT_TRUE(carries(error("BM % WMM"), {"unknown name", "'WMM'", "'BM % WMM'", "column 6"}));
+  EXPECT_TRUE(carries(error("block_size_y"), {"unknown name", "'block_size_y'", "column 1"}));
+  EXPECT_TRUE(carries(remedy("block_size_y"), {"'block_size_x'"}));
+  EXPECT_TRUE(carries(error("(BM"), {"unexpected end", "'(BM'", "column 4"}));
+  EXPECT_TRUE(carries(remedy("(BM"), {"')'"}));
+  EXPECT_TRUE(carries(error("BM BN"), {"unexpected", "'BN'", "'BM BN'", "column 4"}));
+  EXPECT_TRUE(carries(error("BM = 64"), {"unexpected", "'='", "'BM = 64'", "column 4"}));
+  EXPECT_TRUE(carries(remedy("BM = 64"), {"=="}));
+  EXPECT_TRUE(carries(error(""), {"nothing", "column 1"}));
+  EXPECT_TRUE(carries(error("  "), {"nothing", "'  '", "column 3"}));
+  EXPECT_TRUE(carries(error("1 +"), {"unexpected end", "'1 +'", "column 4"}));
+  EXPECT_TRUE(carries(error("128u"), {"malformed", "'128u'", "column 1"}));
+  EXPECT_TRUE(carries(error("1.2.3"), {"malformed", "'1.2.3'", "column 1"}));
+  EXPECT_TRUE(carries(error("0x"), {"malformed", "'0x'", "column 1"}));
+  EXPECT_TRUE(carries(error("010"), {"'010'", "leading zero", "column 1"}));
+  EXPECT_TRUE(carries(error("9223372036854775808"), {"'9223372036854775808'", "64 bits", "column 1"}));
+  EXPECT_TRUE(carries(error("'float"), {"without an end", "''float'", "column 1"}));
+  EXPECT_TRUE(carries(error("BM @ 2"), {"unexpected", "'BM @ 2'", "column 4"}));
+  EXPECT_TRUE(carries(error("min(BM)"), {"1", "'min(BM)'", "column 1"}));
+  EXPECT_TRUE(carries(error("ceil_div(1, 2, 3)"), {"ceil_div", "3", "'ceil_div(1, 2, 3)'", "column 1"}));
+  EXPECT_TRUE(carries(error("min + 1"), {"unexpected", "'+'", "'min + 1'", "column 5"}));
+  EXPECT_TRUE(carries(error("and 1"), {"unexpected", "'and'", "'and 1'", "column 1"}));
+  EXPECT_TRUE(carries(error("1 == not 2"), {"unexpected", "'not'", "'1 == not 2'", "column 6"}));
+  EXPECT_TRUE(
+      carries(error("'\xc3\xa4\xc3\xb6' + x"), {"unknown name", "'x'", "''\xc3\xa4\xc3\xb6'", "column 8"}));
 }
 
 TEST_F(ExpressionTest, BoundsNestingAndLength) {
@@ -267,13 +269,13 @@ TEST_F(ExpressionTest, BoundsNestingAndLength) {
     return text;
   };
   EXPECT_EQ(value(repeated("(", 60) + "1" + repeated(")", 60)), Value(int64_t{1}));
-  EXPECT_NE(error(repeated("(", 4000)).find("nested deeper than 64 levels"), std::string::npos);
-  EXPECT_NE(error(repeated("-", 4000) + "1").find("nested deeper"), std::string::npos);
-  EXPECT_NE(error(repeated("not ", 2000) + "1").find("nested deeper"), std::string::npos);
-  EXPECT_NE(error(repeated("2**", 2000) + "1").find("nested deeper"), std::string::npos);
-  EXPECT_NE(error(repeated("1?1:", 2000) + "1").find("nested deeper"), std::string::npos);
+  EXPECT_TRUE(carries(error(repeated("(", 4000)), {"nested", "64"}));
+  EXPECT_TRUE(carries(error(repeated("-", 4000) + "1"), {"nested"}));
+  EXPECT_TRUE(carries(error(repeated("not ", 2000) + "1"), {"nested"}));
+  EXPECT_TRUE(carries(error(repeated("2**", 2000) + "1"), {"nested"}));
+  EXPECT_TRUE(carries(error(repeated("1?1:", 2000) + "1"), {"nested"}));
   EXPECT_EQ(value(repeated("1+", 4000) + "1"), Value(int64_t{4001}));
-  EXPECT_EQ(error(repeated("1+", 5000) + "1"), "an expression of 10001 bytes");
+  EXPECT_TRUE(carries(error(repeated("1+", 5000) + "1"), {"10001 bytes"}));
 }
 
 TEST_F(ExpressionTest, ConvertsResults) {
@@ -303,9 +305,9 @@ TEST_F(ExpressionTest, ConvertsResults) {
     }
     return "no error";
   };
-  EXPECT_EQ(message("BM / 128"), "'BM / 128' is 0.5, not an integer (BM = 64); use // for integer division");
-  EXPECT_EQ(message("T"), "'T' is 'float', not an integer; ");
-  EXPECT_EQ(message("2.0 ** 63").substr(0, 15), "'2.0 ** 63' is ");
+  EXPECT_TRUE(carries(message("BM / 128"), {"'BM / 128'", "0.5", "not an integer", "BM = 64"}));
+  EXPECT_TRUE(carries(message("T"), {"'T'", "'float'", "not an integer"}));
+  EXPECT_TRUE(carries(message("2.0 ** 63"), {"'2.0 ** 63'"}));
   EXPECT_THROW(number("T"), UserError);
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "carries.h"
 #include "space/space.h"
 #include "space/spec_builder.h"
 
@@ -29,15 +30,16 @@ TemplateSpec example() {
   TemplateSpec& spec = builder.spec();
   spec.operation.buffers = {{"A", ElementType::f32, at("M * K", "/a"), BufferRole::in},
                             {"C", ElementType::f32, at("M * N", "/c"), BufferRole::out}};
-  spec.arguments = {{Argument::Kind::scalar, "M", ScalarType::i32, at("M", "/arguments/0")},
-                    {Argument::Kind::scalar, "alpha", ScalarType::f32, {}},
-                    {Argument::Kind::scalar, "split", ScalarType::i64, at("BLOCKS * 2", "/arguments/2")},
-                    {Argument::Kind::buffer, "A", {}, {}}};
-  spec.template_arguments = {at("BM", "/t/0"), at("VEC", "/t/1"), at("SCALE", "/t/2"), at("T", "/t/3"),
-                             at("-THREADS // 3", "/t/4")};
-  spec.launch.grid = {at("BLOCKS", "/launch/grid/0"), at("ceil_div(N, 64)", "/launch/grid/1"), {}};
-  spec.launch.block = {at("THREADS", "/launch/block/0"), {}, {}};
-  spec.launch.dynamic_shared_bytes = at("BM * 16 * 4 if VEC else 0", "/launch/dynamic_shared_bytes");
+  spec.launches[0].arguments = {
+      {Argument::Kind::scalar, "M", ElementType::i32, at("M", "/arguments/0")},
+      {Argument::Kind::scalar, "alpha", ElementType::f32, {}},
+      {Argument::Kind::scalar, "split", ElementType::i64, at("BLOCKS * 2", "/arguments/2")},
+      {Argument::Kind::buffer, "A", {}, {}}};
+  spec.launches[0].template_arguments = {at("BM", "/t/0"), at("VEC", "/t/1"), at("SCALE", "/t/2"),
+                                         at("T", "/t/3"), at("-THREADS // 3", "/t/4")};
+  spec.launches[0].grid = {at("BLOCKS", "/launch/grid/0"), at("ceil_div(N, 64)", "/launch/grid/1"), {}};
+  spec.launches[0].block = {at("THREADS", "/launch/block/0"), {}, {}};
+  spec.launches[0].dynamic_shared_bytes = at("BM * 16 * 4 if VEC else 0", "/launch/dynamic_shared_bytes");
   return spec;
 }
 
@@ -68,15 +70,15 @@ TEST(InstanceTest, EvaluatesEverything) {
   const Instance instance = instantiator.instantiate(configuration(), kMultiprocessors);
   EXPECT_EQ(to_text(instance.parameters), "BM=64 VEC=true SCALE=2.0 T=float");
   EXPECT_EQ(to_text(instance.derived), "THREADS=128 BLOCKS=16");
-  EXPECT_EQ(instance.kernel_expression, "example<64, true, 2.0, float, -43>");
-  EXPECT_EQ(instance.grid, (Dim3{16, 8, 1}));
-  EXPECT_EQ(instance.block, (Dim3{128, 1, 1}));
-  EXPECT_EQ(instance.dynamic_shared_bytes, 4096);
-  ASSERT_EQ(instance.arguments.size(), 4U);
-  EXPECT_EQ(instance.arguments[0].value, Value(int64_t{1024}));
-  EXPECT_EQ(instance.arguments[1].value, Value(1.5));
-  EXPECT_EQ(instance.arguments[2].value, Value(int64_t{32}));
-  EXPECT_EQ(instance.arguments[3].kind, Argument::Kind::buffer);
+  EXPECT_EQ(instance.launches[0].kernel_expression, "example<64, true, 2.0, float, -43>");
+  EXPECT_EQ(instance.launches[0].grid, (Dim3{16, 8, 1}));
+  EXPECT_EQ(instance.launches[0].block, (Dim3{128, 1, 1}));
+  EXPECT_EQ(instance.launches[0].dynamic_shared_bytes, 4096);
+  ASSERT_EQ(instance.launches[0].arguments.size(), 4U);
+  EXPECT_EQ(instance.launches[0].arguments[0].value, Value(int64_t{1024}));
+  EXPECT_EQ(instance.launches[0].arguments[1].value, Value(1.5));
+  EXPECT_EQ(instance.launches[0].arguments[2].value, Value(int64_t{32}));
+  EXPECT_EQ(instance.launches[0].arguments[3].kind, Argument::Kind::buffer);
   EXPECT_TRUE(instance.defines.empty());
 }
 
@@ -99,7 +101,7 @@ TemplateSpec strided_example() {
       {"A", ElementType::f32, at("(M - 1) * lda + K", "/a"), BufferRole::in, {}, at("K", ""), at("lda", "")},
       {"C", ElementType::f32, at("(M - 1) * ldc + N", "/c"), BufferRole::inout, at("beta != 0", ""),
        at("N", ""), at("ldc", "")}};
-  spec.arguments.push_back({Argument::Kind::scalar, "lda", ScalarType::i32, {}});
+  spec.launches[0].arguments.push_back({Argument::Kind::scalar, "lda", ElementType::i32, {}});
   spec.derived.push_back({"ROW_VECTORS", at("ldc // 4", "/derived/2"), ""});
   return spec;
 }
@@ -107,11 +109,45 @@ TemplateSpec strided_example() {
 TEST(InstanceTest, LeadingDimensionsOfADenseProblemAreItsRows) {
   const Instantiator instantiator(strided_example(), problem());
   const Instance instance = instantiator.instantiate(configuration(), kMultiprocessors);
-  EXPECT_EQ(instance.arguments.back().value, Value(int64_t{256}));
+  EXPECT_EQ(instance.launches[0].arguments.back().value, Value(int64_t{256}));
   EXPECT_EQ(to_text(instance.derived), "THREADS=128 BLOCKS=16 ROW_VECTORS=128");
   EXPECT_EQ(instantiator.workload().buffers[0].elements, 1024 * 256);
   EXPECT_FALSE(instantiator.workload().buffers[0].is_padded());
   EXPECT_EQ(instantiator.workload().buffers[0].values(), 1024 * 256);
+}
+
+TemplateSpec with_values(ElementType type, Distribution distribution,
+                         const std::vector<std::string>& arguments) {
+  TemplateSpec spec = example();
+  Buffer& buffer = spec.operation.buffers[0];
+  buffer.type = type;
+  buffer.values = BufferValues{distribution, {}, {}, {"template.json", "/values"}};
+  for (const std::string& argument : arguments) buffer.values->arguments.push_back(at(argument, "/values"));
+  return spec;
+}
+
+TEST(Workload, ValuesOfAnInputFollowFromTheProblem) {
+  const TemplateSpec spec = with_values(ElementType::i32, Distribution::randint, {"-1", "N // 2"});
+  const auto values = Instantiator(spec, problem()).workload().buffers[0].input;
+  EXPECT_EQ(values, (Workload::Values{Distribution::randint, -1, 256}));
+  EXPECT_FALSE(Instantiator(example(), problem()).workload().buffers[0].input);
+}
+
+TEST(Workload, ValuesThatABufferCannotHoldAreRefused) {
+  const auto of = [](ElementType type, Distribution distribution, const std::vector<std::string>& arguments) {
+    return error(with_values(type, distribution, arguments));
+  };
+  using enum Distribution;
+  EXPECT_EQ(of(ElementType::u8, randint, {"0", "256"}), "no error");
+  EXPECT_NE(of(ElementType::u8, randint, {"0", "257"}).find("256"), std::string::npos);
+  EXPECT_NE(of(ElementType::u16, permutation, {}).find("65535"), std::string::npos);
+  EXPECT_NE(of(ElementType::i8, iota, {"0", "1"}).find("262143"), std::string::npos);
+  EXPECT_NE(of(ElementType::u32, offsets, {"-1"}).find("-1"), std::string::npos);
+  EXPECT_NE(of(ElementType::e4m3, constant, {"449"}).find("448"), std::string::npos);
+  EXPECT_NE(of(ElementType::i32, randint, {"0.5", "3"}).find("0.5"), std::string::npos);
+  EXPECT_NE(of(ElementType::f32, uniform, {"1", "1"}).find("between 1 and 1"), std::string::npos);
+  EXPECT_NE(of(ElementType::i64, constant, {"2 ** 60"}).find("1.152"), std::string::npos);
+  EXPECT_NE(of(ElementType::f32, constant, {"BM"}).find("BM"), std::string::npos) << "not of the problem";
 }
 
 TEST(InstanceTest, ABufferThatIsNotReadIsAnOutput) {
@@ -131,9 +167,8 @@ TEST(InstanceTest, TypesAndOptionsOfTheOperationCanBeNamed) {
   EXPECT_EQ(workload.bytes, 2 * 1024 + 8 * 512);
   EXPECT_EQ(workload.accumulation, 256);
   spec.operation.bytes = at("size(layout)", "/bytes");
-  EXPECT_EQ(error(spec),
-            "/bytes: size() of a value that is not an element type in 'size(layout)' at column 1 "
-            "(layout = 'nt')");
+  EXPECT_TRUE(carries(error(spec),
+                      {"/bytes", "size()", "element type", "'size(layout)'", "column 1", "layout = 'nt'"}));
 }
 
 TEST(InstanceTest, WithoutAStatedAccumulationHalfTheOperationsPerOutputAreTakenForIt) {
@@ -145,7 +180,7 @@ TEST(InstanceTest, BuffersEndWithTheLastRow) {
   strided.leading = {{"lda", 260}, {"ldc", 520}};
   const Instantiator instantiator(strided_example(), strided);
   const Instance instance = instantiator.instantiate(configuration(), kMultiprocessors);
-  EXPECT_EQ(instance.arguments.back().value, Value(int64_t{260}));
+  EXPECT_EQ(instance.launches[0].arguments.back().value, Value(int64_t{260}));
   EXPECT_EQ(to_text(instance.derived), "THREADS=128 BLOCKS=16 ROW_VECTORS=130");
   const Workload& workload = instantiator.workload();
   const auto& a = workload.buffers[0];
@@ -170,24 +205,24 @@ TEST(InstanceTest, ASingleRowHasNoPadding) {
 
 TEST(InstanceTest, DefinesMacros) {
   TemplateSpec spec = example();
-  spec.template_arguments.clear();
+  spec.launches[0].template_arguments.clear();
   spec.macros = {{"BM", at("BM", "/m")},       {"USE", at("VEC", "/m")},    {"HALF", at("BM / 128", "/m")},
                  {"ONE", at("BM / 64", "/m")}, {"TINY", at("1e-30", "/m")}, {"T", at("T", "/m")}};
   const Instance instance = Instantiator(spec, problem()).instantiate(configuration(), kMultiprocessors);
-  EXPECT_EQ(instance.kernel_expression, "example");
+  EXPECT_EQ(instance.launches[0].kernel_expression, "example");
   EXPECT_EQ(instance.defines, (std::vector<std::string>{"-DBM=64", "-DUSE=true", "-DHALF=0.5", "-DONE=1.0",
                                                         "-DTINY=1e-30", "-DT=float"}));
 }
 
 TEST(InstanceTest, EvaluatesTheReference) {
   TemplateSpec spec = example();
-  spec.operation.reference = ReferenceKernel{"",
-                                             "reference.cu",
-                                             "reference",
-                                             {at("ceil_div(N, 256)", "/reference/grid/0"), {}, {}},
-                                             {at("256", "/reference/block/0"), {}, {}}};
-  EXPECT_EQ(error(spec), "/arguments/2: unknown name 'BLOCKS' in 'BLOCKS * 2' at column 1");
-  spec.arguments.erase(spec.arguments.begin() + 2);
+  Launch reference;
+  reference.kernel = "reference";
+  reference.grid = {at("ceil_div(N, 256)", "/reference/grid/0"), {}, {}};
+  reference.block = {at("256", "/reference/block/0"), {}, {}};
+  spec.operation.reference = ReferenceKernel{"", "reference.cu", reference};
+  EXPECT_TRUE(carries(error(spec), {"/arguments/2", "unknown name", "'BLOCKS'", "'BLOCKS * 2'", "column 1"}));
+  spec.launches[0].arguments.erase(spec.launches[0].arguments.begin() + 2);
   const Instantiator instantiator(spec, problem());
   ASSERT_TRUE(instantiator.reference());
   EXPECT_EQ(instantiator.reference()->grid, (Dim3{2, 1, 1}));
@@ -197,104 +232,111 @@ TEST(InstanceTest, EvaluatesTheReference) {
 
 TEST(InstanceTest, RefusesFloatsThatShouldBeIntegers) {
   TemplateSpec spec = example();
-  spec.template_arguments = {at("BM / 2", "/t/0")};
-  EXPECT_EQ(error(spec), "/t/0: 'BM / 2' is 32.0, not an integer, a boolean or a name (BM = 64)");
-  EXPECT_EQ(remedy(spec), "use // for integer division; floats reach a kernel as macros or scalars");
+  spec.launches[0].template_arguments = {at("BM / 2", "/t/0")};
+  EXPECT_TRUE(carries(error(spec), {"/t/0", "'BM / 2'", "32.0", "not an integer", "BM = 64"}));
+  EXPECT_TRUE(carries(remedy(spec), {"//"}));
   spec = example();
   spec.derived[0].value.text = "BM / 3";
-  spec.template_arguments.clear();
+  spec.launches[0].template_arguments.clear();
   EXPECT_EQ(error(spec).substr(0, 31), "/launch/block/0: 'THREADS' is 2");
 }
 
 TEST(InstanceTest, PutsOnlyNamesIntoSource) {
   for (const char* text : {"float", "unsigned int", "cuda::std::byte", "__half2", "a::b c"}) {
     TemplateSpec spec = example();
-    spec.template_arguments = {quoted(text, "/t/0")};
-    EXPECT_EQ(Instantiator(spec, problem()).instantiate(configuration(), kMultiprocessors).kernel_expression,
+    spec.launches[0].template_arguments = {quoted(text, "/t/0")};
+    EXPECT_EQ(Instantiator(spec, problem())
+                  .instantiate(configuration(), kMultiprocessors)
+                  .launches[0]
+                  .kernel_expression,
               "example<" + std::string(text) + ">");
   }
   for (const char* text :
        {"", "float>", "1", "a;b", "a:b", "a:::b", "::a", "a ", "a  b", "a::", "f()", "-I/tmp"}) {
     TemplateSpec spec = example();
-    spec.template_arguments = {quoted(text, "/t/0")};
+    spec.launches[0].template_arguments = {quoted(text, "/t/0")};
     EXPECT_NE(error(spec), "no error") << text;
-    spec.template_arguments.clear();
+    spec.launches[0].template_arguments.clear();
     spec.macros = {{"X", quoted(text, "/m")}};
     EXPECT_NE(error(spec), "no error") << text;
   }
   TemplateSpec spec = example();
   spec.macros = {{"X", at("'a;b'", "/macros/X")}};
-  EXPECT_EQ(error(spec), "/macros/X: ''a;b'' is 'a;b', not a name or a type such as float");
+  EXPECT_TRUE(carries(error(spec), {"/macros/X", "'a;b'", "not a name"}));
 }
 
 TEST(InstanceTest, RefusesLaunchesThatAreNone) {
   TemplateSpec spec = example();
-  spec.launch.grid[1] = at("N // 1024", "/launch/grid/1");
-  EXPECT_EQ(error(spec),
-            "/launch/grid/1: 'N // 1024' is 0, not a positive number of thread blocks (N = 512)");
-  EXPECT_EQ(remedy(spec), "exclude such configurations by a constraint");
+  spec.launches[0].grid[1] = at("N // 1024", "/launch/grid/1");
+  EXPECT_TRUE(carries(error(spec), {"/launch/grid/1", "'N // 1024'", "0", "N = 512"}));
+  EXPECT_TRUE(carries(remedy(spec), {"constraint"}));
   spec = example();
-  spec.launch.block[2] = at("-1", "/launch/block/2");
-  EXPECT_EQ(error(spec), "/launch/block/2: '-1' is -1, not a positive number of threads");
+  spec.launches[0].block[2] = at("-1", "/launch/block/2");
+  EXPECT_TRUE(carries(error(spec), {"/launch/block/2", "'-1'", "-1"}));
   spec = example();
-  spec.launch.grid = {at("2 ** 32", "/launch/grid/0"), at("2 ** 31", ""), at("1", "")};
-  EXPECT_EQ(error(spec), "/launch/grid/0: 4294967296 x 2147483648 x 1 thread blocks do not fit in 64 bits");
+  spec.launches[0].grid = {at("2 ** 32", "/launch/grid/0"), at("2 ** 31", ""), at("1", "")};
+  EXPECT_TRUE(carries(error(spec), {"/launch/grid/0", "4294967296", "2147483648", "1", "64 bits"}));
   spec = example();
-  spec.launch.dynamic_shared_bytes = at("BM - 128", "/launch/dynamic_shared_bytes");
-  EXPECT_EQ(error(spec), "/launch/dynamic_shared_bytes: 'BM - 128' is -64, not a number of bytes (BM = 64)");
+  spec.launches[0].dynamic_shared_bytes = at("BM - 128", "/launch/dynamic_shared_bytes");
+  EXPECT_TRUE(
+      carries(error(spec), {"/launch/dynamic_shared_bytes", "'BM - 128'", "-64", "not a number", "BM = 64"}));
 }
 
 TEST(InstanceTest, ChecksArgumentsAgainstTheirTypes) {
-  const auto with = [](const char* text, ScalarType type) {
+  const auto with = [](const char* text, ElementType type) {
     TemplateSpec spec = example();
-    spec.arguments = {{Argument::Kind::scalar, "x", type, at(text, "/arguments/0")}};
+    spec.launches[0].arguments = {{Argument::Kind::scalar, "x", type, at(text, "/arguments/0")}};
     return spec;
   };
-  EXPECT_EQ(error(with("2 ** 31", ScalarType::i32)),
-            "/arguments/0: '2 ** 31' is 2147483648, not a value of type i32");
-  EXPECT_EQ(error(with("-1", ScalarType::u32)), "/arguments/0: '-1' is -1, not a value of type u32");
-  EXPECT_EQ(error(with("2 ** 32 - 1", ScalarType::u32)), "no error");
-  EXPECT_EQ(error(with("-2 ** 31", ScalarType::i32)), "no error");
-  EXPECT_EQ(error(with("1e39", ScalarType::f32)), "/arguments/0: '1e39' is 1e+39, not a value of type f32");
-  EXPECT_EQ(error(with("1e39", ScalarType::f64)), "no error");
-  EXPECT_EQ(error(with("0.5", ScalarType::i32)), "/arguments/0: '0.5' is 0.5, not an integer");
-  EXPECT_EQ(error(with("T", ScalarType::f32)), "/arguments/0: 'T' is 'float', not a number");
+  EXPECT_TRUE(
+      carries(error(with("2 ** 31", ElementType::i32)), {"/arguments/0", "'2 ** 31'", "2147483648", "i32"}));
+  EXPECT_TRUE(carries(error(with("-1", ElementType::u32)), {"/arguments/0", "'-1'", "u32"}));
+  EXPECT_EQ(error(with("2 ** 32 - 1", ElementType::u32)), "no error");
+  EXPECT_EQ(error(with("-128", ElementType::i8)), "no error");
+  EXPECT_TRUE(carries(error(with("128", ElementType::i8)), {"/arguments/0", "'128'", "i8"}));
+  EXPECT_TRUE(carries(error(with("1e5", ElementType::f16)), {"/arguments/0", "'1e5'", "f16"}));
+  EXPECT_EQ(error(with("-2 ** 31", ElementType::i32)), "no error");
+  EXPECT_TRUE(carries(error(with("1e39", ElementType::f32)), {"/arguments/0", "'1e39'", "1e+39", "f32"}));
+  EXPECT_EQ(error(with("1e39", ElementType::f64)), "no error");
+  EXPECT_TRUE(
+      carries(error(with("0.5", ElementType::i32)), {"/arguments/0", "'0.5'", "0.5", "not an integer"}));
+  EXPECT_TRUE(
+      carries(error(with("T", ElementType::f32)), {"/arguments/0", "'T'", "'float'", "not a number"}));
 }
 
 TEST(InstanceTest, ChecksSizes) {
   TemplateSpec spec = example();
   spec.operation.buffers[0].elements.text = "M - 2000";
-  EXPECT_EQ(error(spec), "/a: 'M - 2000' is -976, not a number of elements from 0 to 2^56 (M = 1024)");
+  EXPECT_TRUE(carries(error(spec), {"/a", "'M - 2000'", "-976", "not a number", "0", "2^56", "M = 1024"}));
   spec.operation.buffers[0].elements.text = "BM";
-  EXPECT_EQ(error(spec), "/a: unknown name 'BM' in 'BM' at column 1");
+  EXPECT_TRUE(carries(error(spec), {"/a", "unknown name", "'BM'", "column 1"}));
   const int64_t huge = int64_t{1} << 40;
-  EXPECT_EQ(
+  EXPECT_TRUE(carries(
       error(example(), problem(huge, huge, 1)),
-      "/c: integer overflow beyond 64 bits in 'M * N' at column 3 (M = 1099511627776, N = 1099511627776)");
+      {"/c", "overflow", "64 bits", "'M * N'", "column 3", "M = 1099511627776", "N = 1099511627776"}));
 }
 
 TEST(InstanceTest, MultiprocessorsAreThoseOfTheGpuInLaunchAndArguments) {
   TemplateSpec spec = example();
-  spec.launch.grid = {at("min(BLOCKS, multiprocessors * 2)", "/launch/grid/0"), {}, {}};
-  spec.arguments[2].value.text = "multiprocessors + BLOCKS";
+  spec.launches[0].grid = {at("min(BLOCKS, multiprocessors * 2)", "/launch/grid/0"), {}, {}};
+  spec.launches[0].arguments[2].value.text = "multiprocessors + BLOCKS";
   const Instantiator instantiator(spec, problem());
-  EXPECT_EQ(instantiator.instantiate(configuration(), 132).grid.x, 16);
-  EXPECT_EQ(instantiator.instantiate(configuration(), 5).grid.x, 10);
-  EXPECT_EQ(instantiator.instantiate(configuration(), 5).arguments[2].value, Value(int64_t{21}));
+  EXPECT_EQ(instantiator.instantiate(configuration(), 132).launches[0].grid.x, 16);
+  EXPECT_EQ(instantiator.instantiate(configuration(), 5).launches[0].grid.x, 10);
+  EXPECT_EQ(instantiator.instantiate(configuration(), 5).launches[0].arguments[2].value, Value(int64_t{21}));
 }
 
 TEST(InstanceTest, MultiprocessorsAreUnknownToWhatIsTheSameOnEveryGpu) {
-  const char* const what = "'multiprocessors' cannot be used in 'multiprocessors' at column 1";
   TemplateSpec spec = example();
   spec.derived[1].value.text = "multiprocessors";
-  EXPECT_EQ(error(spec), std::string("/derived/1/value: ") + what);
-  EXPECT_EQ(remedy(spec).substr(0, 65), "use it in the launch, the workspace and the kernel's arguments on");
+  EXPECT_TRUE(carries(error(spec), {"/derived/1/value", "'multiprocessors'", "column 1"}));
+  EXPECT_TRUE(carries(remedy(spec), {"launch", "workspace"}));
   spec = example();
-  spec.template_arguments[0].text = "multiprocessors";
-  EXPECT_EQ(error(spec), std::string("/t/0: ") + what);
+  spec.launches[0].template_arguments[0].text = "multiprocessors";
+  EXPECT_TRUE(carries(error(spec), {"/t/0", "'multiprocessors'"}));
   spec = example();
   spec.operation.buffers[0].elements.text = "multiprocessors";
-  EXPECT_EQ(error(spec), std::string("/a: ") + what);
+  EXPECT_TRUE(carries(error(spec), {"/a", "'multiprocessors'"}));
   spec = example();
   spec.constraints = {{at("multiprocessors", "/constraints/0/require"), ""}};
   EXPECT_THROW(Space(spec, problem()), UserError);
@@ -304,8 +346,8 @@ TemplateSpec with_workspace(const char* elements) {
   TemplateSpec spec = example();
   spec.workspace = {{"partials", ElementType::f16, at(elements, "/workspace/0/elements"), false, ""},
                     {"tickets", ElementType::u32, at("BLOCKS", "/workspace/1/elements"), true, ""}};
-  spec.arguments.push_back({Argument::Kind::buffer, "partials", {}, {}});
-  spec.arguments.push_back({Argument::Kind::buffer, "tickets", {}, {}});
+  spec.launches[0].arguments.push_back({Argument::Kind::buffer, "partials", {}, {}});
+  spec.launches[0].arguments.push_back({Argument::Kind::buffer, "tickets", {}, {}});
   return spec;
 }
 
@@ -316,10 +358,10 @@ TEST(InstanceTest, SizesTheWorkspaceOfAConfiguration) {
   EXPECT_EQ(instance.workspace[0].elements, 1280);
   EXPECT_EQ(instance.workspace[0].bytes(), 2560U);
   EXPECT_TRUE(instance.workspace[1].zeroed);
-  EXPECT_EQ(instance.arguments.back().name, "tickets");
+  EXPECT_EQ(instance.launches[0].arguments.back().name, "tickets");
   EXPECT_EQ(error(with_workspace("0")), "no error");
-  EXPECT_EQ(error(with_workspace("BM - 128")),
-            "/workspace/0/elements: 'BM - 128' is -64, not a number of elements from 0 to 2^56 (BM = 64)");
+  EXPECT_TRUE(carries(error(with_workspace("BM - 128")), {"/workspace/0/elements", "'BM - 128'", "-64",
+                                                          "not a number", "0", "2^56", "BM = 64"}));
   EXPECT_EQ(error(with_workspace("2 ** 56 + 1")).substr(0, 37), "/workspace/0/elements: '2 ** 56 + 1' ");
 }
 
@@ -332,30 +374,30 @@ TemplateSpec with_tensor_map(const char* swizzle, const char* box = "BM") {
   map.box = {at("32", ""), at(box, "/arguments/3/box/1")};
   map.swizzle = at(swizzle, "/arguments/3/swizzle");
   map.when = at("VEC and multiprocessors > 10", "");
-  spec.arguments[3].kind = Argument::Kind::tensor_map;
-  spec.arguments[3].tensor_map = map;
+  spec.launches[0].arguments[3].kind = Argument::Kind::tensor_map;
+  spec.launches[0].arguments[3].tensor_map = map;
   return spec;
 }
 
 TEST(InstanceTest, EvaluatesTensorMapsWhereTheyAreWanted) {
   const Instantiator instantiator(with_tensor_map("'128B' if BM == 64 else 'none'"), problem());
-  const auto map = instantiator.instantiate(configuration(), 132).arguments[3].tensor_map;
+  const auto map = instantiator.instantiate(configuration(), 132).launches[0].arguments[3].tensor_map;
   ASSERT_TRUE(map);
   EXPECT_EQ(map->type, ElementType::f16);
   EXPECT_EQ(map->extents, (std::vector<int64_t>{256, 1024}));
   EXPECT_EQ(map->pitches, (std::vector<int64_t>{512}));
   EXPECT_EQ(map->box, (std::vector<int64_t>{32, 64}));
   EXPECT_EQ(map->swizzle, Swizzle::bytes_128);
-  EXPECT_FALSE(instantiator.instantiate(configuration(), 10).arguments[3].tensor_map);
-  EXPECT_EQ(error(with_tensor_map("'256B'")), "/arguments/3/swizzle: ''256B'' is '256B', not a swizzle");
-  EXPECT_EQ(remedy(with_tensor_map("BM")), "use one of none, 32B, 64B, 128B");
-  EXPECT_EQ(error(with_tensor_map("'none'", "BM - 64")),
-            "/arguments/3/box/1: 'BM - 64' is 0, not a positive number of elements (BM = 64)");
+  EXPECT_FALSE(instantiator.instantiate(configuration(), 10).launches[0].arguments[3].tensor_map);
+  EXPECT_TRUE(carries(error(with_tensor_map("'256B'")), {"/arguments/3/swizzle", "256B", "'256B'"}));
+  EXPECT_TRUE(carries(remedy(with_tensor_map("BM")), {"none, 32B, 64B, 128B"}));
+  EXPECT_TRUE(carries(error(with_tensor_map("'none'", "BM - 64")),
+                      {"/arguments/3/box/1", "'BM - 64'", "0", "BM = 64"}));
 }
 
 TEST(InstanceTest, AReferenceGetsTheBufferOfATensorMap) {
   TemplateSpec spec = with_tensor_map("'none'");
-  spec.arguments.erase(spec.arguments.begin() + 2);
+  spec.launches[0].arguments.erase(spec.launches[0].arguments.begin() + 2);
   spec.operation.reference =
       ReferenceKernel{"", "reference.cu", "reference", {at("1", ""), {}, {}}, {at("256", ""), {}, {}}};
   const ArgumentValue passed = Instantiator(spec, problem()).reference()->arguments[2];
@@ -365,7 +407,7 @@ TEST(InstanceTest, AReferenceGetsTheBufferOfATensorMap) {
 
 TEST(InstanceTest, AReferenceGetsNoWorkspace) {
   TemplateSpec spec = with_workspace("BM");
-  spec.arguments.erase(spec.arguments.begin() + 2);
+  spec.launches[0].arguments.erase(spec.launches[0].arguments.begin() + 2);
   spec.operation.reference =
       ReferenceKernel{"", "reference.cu", "reference", {at("1", ""), {}, {}}, {at("256", ""), {}, {}}};
   const Instantiator instantiator(spec, problem());
@@ -386,7 +428,7 @@ TEST(InstanceTest, TheComputeCapabilityIsOfTheConfiguration) {
   EXPECT_EQ(capability("9"), (ComputeCapability{9, 0}));
   for (const char* text : {"BM", "0.9", "8.65"}) {
     spec.min_compute_capability.text = text;
-    EXPECT_NE(error(spec).find("not a compute capability such as 8.0"), std::string::npos) << error(spec);
+    EXPECT_TRUE(carries(error(spec), {"8.0"}));
   }
 }
 

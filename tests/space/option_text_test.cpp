@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "carries.h"
 
 namespace tiletune {
 namespace {
@@ -32,6 +33,15 @@ TEST(OptionText, AllNamesOfAnOptionAreFilled) {
             std::vector<std::string>{"-Dca=66}"});
 }
 
+TEST(OptionText, PathsTakeTheConfigurationsValues) {
+  const TemplateSpec spec = spec_with({});
+  EXPECT_EQ(path_with("k/{CACHE}_{LEVEL}.ptx",
+                      {{"LEVEL", Value{std::int64_t{6}}}, {"CACHE", Value{std::string("ca")}}}, {}),
+            "k/ca_6.ptx");
+  EXPECT_NO_THROW(check_names(spec, "k/{CACHE}.ptx", {}));
+  EXPECT_THROW(check_names(spec, "k/{CACH}.ptx", {}), UserError);
+}
+
 TEST(OptionText, EveryTextThatCanComeUpIsNamed) {
   const TemplateSpec spec = spec_with({"--fixed", "-l={LEVEL}", "-x={CACHE}:{LEVEL}"});
   EXPECT_EQ(possible_texts(spec, 0), std::vector<std::string>{"--fixed"});
@@ -45,9 +55,7 @@ TEST(OptionText, AnUnknownNameIsAMistake) {
     possible_texts(spec_with({"-l={LEVLE}"}), 0);
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_NE(std::string(error.what()).find("'LEVLE' in the option -l={LEVLE} is not a parameter"),
-              std::string::npos)
-        << error.what();
+    EXPECT_TRUE(carries(std::string(error.what()), {"'LEVLE'", "-l", "{LEVLE}"}));
     EXPECT_NE(std::string(error.what()).find("LEVEL, CACHE"), std::string::npos) << error.what();
   }
 }
@@ -81,9 +89,8 @@ TEST(OptionText, TooManyTextsAreRefusedBeforeTheyAreMade) {
     parameter.name = "P" + std::to_string(i);
     for (std::int64_t value = 0; value < 1000; ++value) parameter.values.emplace_back(value);
   }
-  EXPECT_EQ(refusal(spec),
-            "'-D{P0}{P1}{P2}{P3}{P4}{P5}{P6}{P7}{P8}{P9}' can become more than 100000 texts by the values of "
-            "'P1'");
+  EXPECT_TRUE(carries(refusal(spec),
+                      {"'-D{P0}{P1}{P2}{P3}{P4}{P5}{P6}{P7}{P8}{P9}'", "more than", "100000", "'P1'"}));
 }
 
 TEST(OptionText, MakingTextsCanBeStopped) {
@@ -96,14 +103,13 @@ TEST(OptionText, MakingTextsCanBeStopped) {
 TEST(OptionText, TooLongATextIsRefused) {
   TemplateSpec spec = spec_with({"-D" + repeated("{LONG}", 100)});
   spec.parameters.push_back({"LONG", {Value{std::string(1000, 'x')}}, "", {}});
-  const std::string expected =
-      "the option '-D" + repeated("{LONG}", 9) + "{LON...' is longer than 8192 characters from 'LONG' on";
-  EXPECT_EQ(refusal(spec), expected);
+  const std::vector<std::string> expected{"'-D" + repeated("{LONG}", 9) + "{LON...'", "8192", "'LONG'"};
+  EXPECT_TRUE(carries(refusal(spec), expected));
   try {
     options_with(spec.compile_options, {{"LONG", spec.parameters.back().values.front()}}, {"file", "/list"});
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_EQ(error.message(), expected);
+    EXPECT_TRUE(carries(error.message(), expected));
     EXPECT_EQ(error.where().text(), "file: /list/0");
   }
 }
@@ -113,8 +119,7 @@ TEST(OptionText, TooMuchTextIsRefused) {
   Parameter& parameter = spec.parameters.emplace_back();
   parameter.name = "LONG";
   for (int i = 0; i < 3000; ++i) parameter.values.emplace_back(std::string(1000, 'x') + std::to_string(i));
-  EXPECT_EQ(refusal(spec),
-            "the option '-D" + repeated("{LONG}", 8) + "' is longer than 16777216 characters from 'LONG' on");
+  EXPECT_TRUE(carries(refusal(spec), {"'-D" + repeated("{LONG}", 8) + "'", "16777216", "'LONG'"}));
 }
 
 }  // namespace

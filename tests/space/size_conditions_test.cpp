@@ -19,8 +19,8 @@ Conditions conditions(const TemplateSpec& spec, std::vector<Value> values) {
 SpecBuilder builder() {
   SpecBuilder builder;
   builder.integers("VEC", {1, 4}).parameter("LOADER", {std::string("plain"), std::string("async")});
-  builder.spec().launch.grid = {text("M"), {}, {}};
-  builder.spec().launch.block = {text("32 * VEC"), {}, {}};
+  builder.spec().launches[0].grid = {text("M"), {}, {}};
+  builder.spec().launches[0].block = {text("32 * VEC"), {}, {}};
   return builder;
 }
 
@@ -55,8 +55,8 @@ TEST(SizeConditions, ALeadingDimensionIsThatOfADenseMatrix) {
 
 TEST(SizeConditions, WhatIsCompiledIntoTheKernelMustNotChange) {
   SpecBuilder kernel = builder().derived("EDGES", "M % 128 != 0").derived("ROWS", "VEC * 2");
-  kernel.spec().template_arguments = {text("ROWS"), text("EDGES")};
-  kernel.spec().launch.dynamic_shared_bytes = text("min(K, 64) * VEC");
+  kernel.spec().launches[0].template_arguments = {text("ROWS"), text("EDGES")};
+  kernel.spec().launches[0].dynamic_shared_bytes = text("min(K, 64) * VEC");
   EXPECT_EQ(conditions(kernel, kVectors),
             (Conditions{"((M % 128) != 0) == false", "(min(K, 64) * 4) == 256"}));
 }

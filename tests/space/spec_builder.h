@@ -17,7 +17,7 @@ class SpecBuilder {
     spec_.where = {"template.json", ""};
     spec_.operation.dimensions = {"M", "N", "K"};
     spec_.operation.scalars = {{"alpha", 1.5}, {"beta", 0.0}};
-    spec_.kernel = "example";
+    spec_.launches.emplace_back().kernel = "example";
     spec_.operation.flops = {"2.0 * M * N * K", place().at("flops")};
     spec_.operation.bytes = {"4 * (M * K + K * N + M * N)", place().at("bytes")};
   }

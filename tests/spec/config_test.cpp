@@ -138,169 +138,146 @@ TEST_F(ConfigTest, ProblemsAndTemplatesOfTheCommandLineReplaceTheConfigs) {
 
   options_.problems = {"64", "64x64x64"};
   UserError error = error_of([&] { load_config(text); });
-  EXPECT_EQ(error.message(), "the problem 64x64x64 is listed twice");
+  EXPECT_TRUE(carries(error.message(), {"64x64x64", "twice"}));
   EXPECT_EQ(error.where().text(), "--problem");
 
   options_.problems = {};
   options_.templates = {"otter"};
   error = error_of([&] { load_config(text); });
-  EXPECT_EQ(error.message(), "the config has no template 'otter'");
+  EXPECT_TRUE(carries(error.message(), {"'otter'"}));
   EXPECT_EQ(error.where().text(), "--template");
-  EXPECT_NE(error.remedy().find("Did you mean 'other'?"), std::string::npos);
+  EXPECT_TRUE(carries(error.remedy(), {"'other'"}));
 }
 
 TEST_F(ConfigTest, FaultsOfRoot) {
   expect_faults({
 
-      Fault{R"({"template": ["tile"]})", "/template", "unknown key 'template'", "Did you mean 'templates'?"},
-      Fault{R"({"templates": null})", "", "the key 'templates' is missing",
-            R"(Add "templates": a list of template names.)"},
-      Fault{R"({"problems": null})", "", "the key 'problems' is missing",
-            "Add \"problems\": a list of problems"},
-      Fault{R"({"name": ""})", "/name", "found an empty string, expected a string", "Fill it in"},
-      Fault{R"({"gpu": ["H100"]})", "/gpu", "found a list, expected the name of a GPU model", "Replace it"},
-      Fault{R"({"view": "lader"})", "/view", R"(found "lader", expected one of ranking, ladder)",
-            "Did you mean 'ladder'?"},
-      Fault{R"({"baseline": "cutlass"})", "/baseline", R"(found "cutlass", expected one of none, cublas, lt)",
-            "Did you mean 'cublas'?"},
-      Fault{R"({"baseline": false})", "/baseline", "found a boolean, expected one of none, cublas, lt",
-            "Replace it"},
-      Fault{R"({"templates": ["axpy"], "problems": [1], "baseline": "cublas"})", "/baseline",
-            "cuBLAS is not a baseline of the operation axpy", "\"none\""},
-      Fault{R"({"templates": ["axpy"], "problems": [1], "baseline": "lt"})", "/baseline",
-            "cuBLAS is not a baseline of the operation axpy", "\"none\""},
-      Fault{R"({"scalars": {"alpa": 1}})", "/scalars/alpa", "no template has a scalar 'alpa'",
-            "Did you mean 'alpha'?"},
-      Fault{R"({"scalars": {"beta": "1.5"}})", "/scalars/beta", "found a string, expected a finite number",
-            "Write it without quotes: 1.5."},
-      Fault{R"({"scalars": [1]})", "/scalars", "found a list, expected an object of numbers", "Replace it"}});
+      Fault{R"({"template": ["tile"]})", "/template", {"'template'", "'templates'"}},
+      Fault{R"({"templates": null})", "", {"'templates'", "missing", "\"templates\""}},
+      Fault{R"({"problems": null})", "", {"'problems'", "missing", "\"problems\""}},
+      Fault{R"({"name": ""})", "/name", {"an empty string", "a string"}},
+      Fault{R"({"gpu": ["H100"]})", "/gpu", {"a list", "GPU"}},
+      Fault{R"({"view": "lader"})", "/view", {"\"lader\"", "ranking, ladder", "'ladder'"}},
+      Fault{R"({"baseline": "cutlass"})", "/baseline", {"\"cutlass\"", "none, cublas, lt", "'cublas'"}},
+      Fault{R"({"baseline": false})", "/baseline", {"a boolean", "none, cublas, lt"}},
+      Fault{R"({"templates": ["axpy"], "problems": [1], "baseline": "cublas"})",
+            "/baseline",
+            {"axpy", "\"none\""}},
+      Fault{
+          R"({"templates": ["axpy"], "problems": [1], "baseline": "lt"})", "/baseline", {"axpy", "\"none\""}},
+      Fault{R"({"scalars": {"alpa": 1}})", "/scalars/alpa", {"'alpa'", "'alpha'"}},
+      Fault{R"({"scalars": {"beta": "1.5"}})", "/scalars/beta", {"a string", "1.5"}},
+      Fault{R"({"scalars": [1]})", "/scalars", {"a list", "an object"}}});
 }
 
 TEST_F(ConfigTest, FaultsOfTemplates) {
   expect_faults({
 
-      Fault{R"({"templates": "tile"})", "/templates", "found a string, expected a list of templates",
-            R"(Write it in brackets: ["tile"].)"},
-      Fault{R"({"templates": []})", "/templates", "found an empty list, expected a list of templates",
-            "at least one"},
-      Fault{R"({"templates": ["tiel"]})", "/templates/0", "there is no template 'tiel'",
-            "Did you mean 'tile'?"},
-      Fault{R"({"templates": ["../tile"]})", "/templates/0", "'../tile' is not a name", "letters"},
-      Fault{R"({"templates": [3]})", "/templates/0",
-            "found an integer, expected a template's name, or an object with \"template\"", "Replace it"},
-      Fault{R"({"templates": ["tile", {"template": "tile"}]})", "/templates/1",
-            "the name 'tile' is taken by another entry of the list (/templates/0)", "Rename"},
-      Fault{R"({"templates": ["tile", "axpy"]})", "/templates/1",
-            "tile and axpy have different problems: MxNxK lda ldb ldc and n", "separate configs"},
-      Fault{R"({"templates": [{"parameters": {}}]})", "/templates/0", "the key 'template' is missing",
-            "a template's name"},
-      Fault{R"({"templates": [{"template": "tile", "params": {}}]})", "/templates/0/params",
-            "unknown key 'params'", "Known: template, parameters"},
-      Fault{R"({"templates": [{"template": "tile", "extend": 1}]})", "/templates/0/extend",
-            "found an integer, expected true or false", "Replace it with true or false."},
+      Fault{R"({"templates": "tile"})", "/templates", {"a string", "a list", "[\"tile\"]"}},
+      Fault{R"({"templates": []})", "/templates", {"an empty list", "a list"}},
+      Fault{R"({"templates": ["tiel"]})", "/templates/0", {"'tiel'", "'tile'"}},
+      Fault{R"({"templates": ["../tile"]})", "/templates/0", {"'../tile'", "not a name"}},
+      Fault{R"({"templates": [3]})", "/templates/0", {"an integer", "\"template\""}},
+      Fault{R"({"templates": ["tile", {"template": "tile"}]})", "/templates/1", {"'tile'", "(/templates/0)"}},
+      Fault{R"({"templates": ["tile", "axpy"]})", "/templates/1", {"tile", "axpy", "MxNxK lda ldb ldc"}},
+      Fault{R"({"templates": [{"parameters": {}}]})", "/templates/0", {"'template'", "missing"}},
+      Fault{R"({"templates": [{"template": "tile", "params": {}}]})",
+            "/templates/0/params",
+            {"'params'", "template, parameters"}},
+      Fault{R"({"templates": [{"template": "tile", "extend": 1}]})",
+            "/templates/0/extend",
+            {"an integer", "true or false"}},
       Fault{R"({"templates": [{"template": "tile", "constraints": ["BM > 1"]}]})",
-            "/templates/0/constraints/0", "found a string, expected an object",
-            "Replace it with an object."}});
+            "/templates/0/constraints/0",
+            {"a string", "an object"}}});
 }
 
 #define NARROW(parameters) R"({"templates": [{"template": "tile", "parameters": )" parameters "}]}"
 
 TEST_F(ConfigTest, FaultsOfNarrowing) {
-  expect_faults({Fault{NARROW(R"({"BN": [32]})"), "/templates/0/parameters/BN",
-                       "the template tile has no parameter 'BN'", "Did you mean 'BM'?"},
-                 Fault{NARROW(R"({"BM": [32, 100]})"), "/templates/0/parameters/BM/1",
-                       "BM = 100 is not among the template's values: 32, 64, 128", R"(set "extend": true)"},
-                 Fault{NARROW(R"({"BM": 32})"), "/templates/0/parameters/BM",
-                       "found an integer, expected a list of values", "Write it in brackets: [32]."},
-                 Fault{NARROW(R"({"BM": ["32"]})"), "/templates/0/parameters/BM/0",
-                       "found a string among numbers", "numbers"},
-                 Fault{NARROW(R"({"BM": []})"), "/templates/0/parameters/BM",
-                       "found an empty list, expected a list of values", "at least one"},
-                 Fault{NARROW(R"({"BM": [32, 32]})"), "/templates/0/parameters/BM/1",
-                       "the value 32 is listed twice", "the first is at /templates/0/parameters/BM/0"}});
+  expect_faults(
+      {Fault{NARROW(R"({"BN": [32]})"), "/templates/0/parameters/BN", {"'BN'", "'BM'"}},
+       Fault{NARROW(R"({"BM": [32, 100]})"),
+             "/templates/0/parameters/BM/1",
+             {"BM = 100", "32", "64", "128", "\"extend\""}},
+       Fault{NARROW(R"({"BM": 32})"), "/templates/0/parameters/BM", {"an integer", "a list", "[32]"}},
+       Fault{NARROW(R"({"BM": ["32"]})"), "/templates/0/parameters/BM/0", {"a string", "numbers"}},
+       Fault{NARROW(R"({"BM": []})"), "/templates/0/parameters/BM", {"an empty list", "a list"}},
+       Fault{NARROW(R"({"BM": [32, 32]})"),
+             "/templates/0/parameters/BM/1",
+             {"32", "twice", "/templates/0/parameters/BM/0"}}});
 }
 
 TEST_F(ConfigTest, FaultsOfPolicies) {
   expect_faults({
 
-      Fault{R"({"measure": {"samples": 0}})", "/measure/samples",
-            "found 0, expected an integer from 1 to 10000", "Replace it with an integer from 1 to 10000."},
-      Fault{R"({"measure": {"samples": 10001}})", "/measure/samples",
-            "found 10001, expected an integer from 1 to 10000", "Replace it"},
-      Fault{R"({"measure": {"samples": 7.5}})", "/measure/samples",
-            "found 7.5, expected an integer from 1 to 10000", "Replace it"},
-      Fault{R"({"measure": {"samples": "7"}})", "/measure/samples",
-            "found a string, expected an integer from 1 to 10000", "Write it without quotes: 7."},
-      Fault{R"({"measure": {"warmup": -1}})", "/measure/warmup",
-            "found -1, expected an integer from 0 to 10000", "Replace it"},
-      Fault{R"({"measure": {"verify": "no"}})", "/measure/verify", "found a string, expected true or false",
-            "Replace it with true or false."},
-      Fault{R"({"measure": {"cache": "hot"}})", "/measure/cache",
-            R"(found "hot", expected one of cold, dirty, rotate, warm)", "Known: cold, dirty, rotate, warm."},
-      Fault{R"({"measure": {"launch_timeout_s": 0}})", "/measure/launch_timeout_s",
-            "found 0, expected a number above 0 and of at most 86400", "Replace it"},
-      Fault{R"({"measure": {"sample": 3}})", "/measure/sample", "unknown key 'sample'",
-            "Did you mean 'samples'?"},
-      Fault{R"({"measure": {"screening": 0.5}})", "/measure/screening",
-            "found 0.5, expected 0 or a number of at least 1 and at most 1000", "Replace it"},
-      Fault{R"({"measure": {"screening": "off"}})", "/measure/screening",
-            "found a string, expected 0 or a number of at least 1 and at most 1000", "Replace it"},
-      Fault{R"({"measure": {"precision_percent": -1}})", "/measure/precision_percent",
-            "found -1, expected a number of at least 0 and at most 100", "Replace it"},
-      Fault{R"({"measure": {"batch_below_us": 1001}})", "/measure/batch_below_us",
-            "found 1001, expected a number of at least 0 and at most 1000", "Replace it"},
-      Fault{R"({"measure": {"finals": 10}})", "/measure/finals", "found an integer, expected an object",
-            "Replace it with an object."},
-      Fault{R"({"measure": {"finals": {"round": 40}}})", "/measure/finals/round", "unknown key 'round'",
-            "Did you mean 'rounds'?"},
-      Fault{R"({"measure": {"finals": {"rounds": 5}}})", "/measure/finals/rounds",
-            "found 5, expected an integer from 6 to 10000", "Replace it"},
-      Fault{R"({"measure": {"finals": {"configurations": -1}}})", "/measure/finals/configurations",
-            "found -1, expected an integer from 0 to 100", "Replace it"},
-      Fault{R"({"measure": {"finals": {"within_percent": "2"}}})", "/measure/finals/within_percent",
-            "found a string, expected a number of at least 0 and at most 100", "Write it without quotes: 2."},
-      Fault{R"({"measure": {"finals": {"sustained_s": 3601}}})", "/measure/finals/sustained_s",
-            "found 3601, expected a number of at least 0 and at most 3600", "Replace it"},
-      Fault{R"({"compile": {"timeout_s": -2}})", "/compile/timeout_s",
-            "found -2, expected a number above 0 and of at most 86400", "Replace it"},
-      Fault{R"({"compile": {"options": "-G"}})", "/compile/options",
-            "found a string, expected a list of NVRTC options", R"(Write it in brackets: ["-G"].)"},
-      Fault{R"({"limits": {"min_occupancy": 12.5}})", "/limits/min_occupancy",
-            "found 12.5, expected a number of at least 0 and at most 1", "Replace it"},
-      Fault{R"({"limits": {"max_spill_bytes": -1}})", "/limits/max_spill_bytes",
-            "found -1, expected an integer of at least 0", "Replace it"},
-      Fault{R"({"limits": {"max_registers": 256}})", "/limits/max_registers",
-            "found 256, expected an integer from 1 to 255", "Replace it"},
-      Fault{R"({"strategy": "random"})", "/strategy", "found a string, expected an object", "Replace it"},
-      Fault{R"({"strategy": {"name": 7}})", "/strategy/name", "found an integer, expected a string",
-            "Write it in quotes"},
-      Fault{R"({"strategy": {"seed": 18446744073709551615}})", "/strategy/seed",
-            "found 18446744073709551615, expected an integer of at least 0", "Replace it"},
-      Fault{R"({"budget": {"seconds": -1}})", "/budget/seconds",
-            "found -1, expected a number of at least 0 and at most 31622400", "Replace it"}});
+      Fault{R"({"measure": {"samples": 0}})", "/measure/samples", {"0", "an integer", "1", "10000"}},
+      Fault{R"({"measure": {"samples": 10001}})", "/measure/samples", {"10001", "an integer", "1", "10000"}},
+      Fault{R"({"measure": {"samples": 7.5}})", "/measure/samples", {"7.5", "an integer", "1", "10000"}},
+      Fault{R"({"measure": {"samples": "7"}})",
+            "/measure/samples",
+            {"a string", "an integer", "1", "10000", "7"}},
+      Fault{R"({"measure": {"warmup": -1}})", "/measure/warmup", {"-1", "an integer", "0", "10000"}},
+      Fault{R"({"measure": {"verify": "no"}})", "/measure/verify", {"a string", "true or false"}},
+      Fault{R"({"measure": {"cache": "hot"}})", "/measure/cache", {"\"hot\"", "cold, dirty, rotate, warm"}},
+      Fault{
+          R"({"measure": {"launch_timeout_s": 0}})", "/measure/launch_timeout_s", {"0", "a number", "86400"}},
+      Fault{R"({"measure": {"sample": 3}})", "/measure/sample", {"'sample'", "'samples'"}},
+      Fault{R"({"measure": {"screening": 0.5}})", "/measure/screening", {"0.5", "1", "1000"}},
+      Fault{R"({"measure": {"screening": "off"}})", "/measure/screening", {"a string", "0", "1", "1000"}},
+      Fault{R"({"measure": {"precision_percent": -1}})",
+            "/measure/precision_percent",
+            {"-1", "a number", "0", "100"}},
+      Fault{R"({"measure": {"batch_below_us": 1001}})",
+            "/measure/batch_below_us",
+            {"1001", "a number", "0", "1000"}},
+      Fault{R"({"measure": {"finals": 10}})", "/measure/finals", {"an integer", "an object"}},
+      Fault{R"({"measure": {"finals": {"round": 40}}})", "/measure/finals/round", {"'round'", "'rounds'"}},
+      Fault{R"({"measure": {"finals": {"rounds": 5}}})",
+            "/measure/finals/rounds",
+            {"5", "an integer", "6", "10000"}},
+      Fault{R"({"measure": {"finals": {"configurations": -1}}})",
+            "/measure/finals/configurations",
+            {"-1", "an integer", "0", "100"}},
+      Fault{R"({"measure": {"finals": {"within_percent": "2"}}})",
+            "/measure/finals/within_percent",
+            {"a string", "a number", "0", "100", "2"}},
+      Fault{R"({"measure": {"finals": {"sustained_s": 3601}}})",
+            "/measure/finals/sustained_s",
+            {"3601", "a number", "0", "3600"}},
+      Fault{R"({"compile": {"timeout_s": -2}})", "/compile/timeout_s", {"-2", "a number", "0", "86400"}},
+      Fault{R"({"compile": {"options": "-G"}})",
+            "/compile/options",
+            {"a string", "a list", "NVRTC", "[\"-G\"]"}},
+      Fault{
+          R"({"limits": {"min_occupancy": 12.5}})", "/limits/min_occupancy", {"12.5", "a number", "0", "1"}},
+      Fault{R"({"limits": {"max_spill_bytes": -1}})", "/limits/max_spill_bytes", {"-1", "an integer", "0"}},
+      Fault{R"({"limits": {"max_registers": 256}})",
+            "/limits/max_registers",
+            {"256", "an integer", "1", "255"}},
+      Fault{R"({"strategy": "random"})", "/strategy", {"a string", "an object"}},
+      Fault{R"({"strategy": {"name": 7}})", "/strategy/name", {"an integer", "a string"}},
+      Fault{R"({"strategy": {"seed": 18446744073709551615}})",
+            "/strategy/seed",
+            {"18446744073709551615", "an integer", "0"}},
+      Fault{R"({"budget": {"seconds": -1}})", "/budget/seconds", {"-1", "a number", "0", "31622400"}}});
 }
 
 TEST_F(ConfigTest, FaultsOfProblems) {
-  expect_faults({Fault{R"({"problems": 512})", "/problems", "found an integer, expected a list of problems",
-                       "Write it in brackets: [512]."},
-                 Fault{R"({"problems": []})", "/problems", "found an empty list, expected a list of problems",
-                       "at least one"},
-                 Fault{R"({"problems": ["512x512"]})", "/problems/0",
-                       "the problem '512x512' has 2 sizes, expected 3 (MxNxK)", "one size for all"},
-                 Fault{R"({"problems": [1, true]})", "/problems/1",
-                       "found a boolean, expected a problem (a string like \"MxNxK\", an integer, or an "
-                       "object of sizes)",
-                       "Replace it"},
-                 Fault{R"({"problems": [0]})", "/problems/0",
-                       "found 0, expected an integer from 1 to 2147483647", "Replace"},
-                 Fault{R"({"problems": [{"M": 1, "N": 1}]})", "/problems/0", "the key 'K' is missing",
-                       "an integer from 1"},
-                 Fault{R"({"problems": [{"M": 1, "N": 1, "K": 1, "L": 1}]})", "/problems/0/L",
-                       "unknown key 'L'", "Did you mean 'M'?"},
-                 Fault{R"({"problems": [{"M": 1, "N": 1, "K": 2147483648}]})", "/problems/0/K",
-                       "found 2147483648, expected an integer from 1 to 2147483647", "Replace it"},
-                 Fault{R"({"problems": ["64x64x64", 32, {"K": 64, "N": 64, "M": 64}]})", "/problems/2",
-                       "the problem 64x64x64 is listed twice", "Remove one"}});
+  expect_faults(
+      {Fault{R"({"problems": 512})", "/problems", {"an integer", "a list", "[512]"}},
+       Fault{R"({"problems": []})", "/problems", {"an empty list", "a list"}},
+       Fault{R"({"problems": ["512x512"]})", "/problems/0", {"'512x512'", "2", "3"}},
+       Fault{R"({"problems": [1, true]})", "/problems/1", {"a boolean", "\"MxNxK\""}},
+       Fault{R"({"problems": [0]})", "/problems/0", {"0", "an integer", "1", "2147483647"}},
+       Fault{R"({"problems": [{"M": 1, "N": 1}]})", "/problems/0", {"'K'", "missing", "1"}},
+       Fault{R"({"problems": [{"M": 1, "N": 1, "K": 1, "L": 1}]})", "/problems/0/L", {"'L'", "'M'"}},
+       Fault{R"({"problems": [{"M": 1, "N": 1, "K": 2147483648}]})",
+             "/problems/0/K",
+             {"2147483648", "an integer", "1", "2147483647"}},
+       Fault{R"({"problems": ["64x64x64", 32, {"K": 64, "N": 64, "M": 64}]})",
+             "/problems/2",
+             {"64x64x64", "twice"}}});
 }
 
 TEST_F(ConfigTest, AMisspeltFileIsSuggested) {
@@ -309,16 +286,16 @@ TEST_F(ConfigTest, AMisspeltFileIsSuggested) {
   write("configs/sgemn.json", "{}");
   const auto remedy_for = [&](const std::string& name) {
     const UserError error = error_of([&] { load_tune_spec(root_ / "configs" / name, options_); });
-    EXPECT_EQ(error.message(), "the config does not exist");
+    EXPECT_TRUE(carries(error.message(), {"not exist"}));
     EXPECT_EQ(error.where().text(), (root_ / "configs" / name).string());
     return error.remedy();
   };
-  const std::string expected = "Did you mean '" + (root_ / "configs/sgemm.json").string() + "'?";
-  EXPECT_NE(remedy_for("sgem.json").find(expected), std::string::npos);
-  EXPECT_NE(remedy_for("sgemm").find(expected), std::string::npos);
+  const std::string meant = "'" + (root_ / "configs/sgemm.json").string() + "'";
+  EXPECT_TRUE(carries(remedy_for("sgem.json"), {meant}));
+  EXPECT_TRUE(carries(remedy_for("sgemm"), {meant}));
   const std::string listed = remedy_for("something_else.json");
   EXPECT_NE(listed.find("quick.json"), std::string::npos);
-  EXPECT_EQ(listed.find("Did you mean"), std::string::npos) << listed;
+  EXPECT_FALSE(carries(listed, {meant}));
 }
 
 TEST_F(ConfigTest, AFolderAndBrokenJsonAreNamed) {
@@ -329,7 +306,7 @@ TEST_F(ConfigTest, AFolderAndBrokenJsonAreNamed) {
   error = error_of([&] { load_config(R"({"problems": [1], "problems": [2]})"); });
   EXPECT_NE(error.message().find("'problems'"), std::string::npos);
   error = error_of([&] { load_config("[]"); });
-  EXPECT_EQ(error.message(), "found a list, expected an object");
+  EXPECT_TRUE(carries(error.message(), {"a list", "an object"}));
 }
 
 TEST_F(ConfigTest, AConfigWithoutAFileHasAPlaceAllTheSame) {

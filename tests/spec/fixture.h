@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "carries.h"
 #include "spec/load.h"
 
 namespace tiletune {
@@ -28,19 +29,18 @@ UserError error_of(const Action& action) {
   return {"", ""};
 }
 
-/// What a message has to say. `remedy` need only occur in it.
+/// What an error has to carry, its remedy included.
 struct Fault {
   const char* patch;  ///< RFC 7396 merge patch that breaks a valid document
   const char* pointer;
-  std::string what;
-  const char* remedy;
+  std::vector<std::string> parts;
 };
 
 inline void expect_fault(const UserError& error, const Fault& fault, const std::string& file) {
-  EXPECT_EQ(error.message(), fault.what) << fault.patch;
+  EXPECT_TRUE(carries(error.message() + "\n" + error.remedy(), fault.parts)) << fault.patch;
   EXPECT_EQ(error.where().file, file) << fault.patch;
   EXPECT_EQ(error.where().pointer, fault.pointer) << fault.patch;
-  EXPECT_NE(error.remedy().find(fault.remedy), std::string::npos) << fault.patch << "\n" << error.remedy();
+  EXPECT_FALSE(error.remedy().empty()) << fault.patch;
 }
 
 /// A folder of its own with a gemm template "tile", "axpy" with its operation as in version
@@ -72,7 +72,7 @@ class SpecTest : public ::testing::Test {
       "name": "tile", "summary": "A tiled kernel.", "teaches": "Tiling.",
       "operation": "gemm", "types": {"A": "f16", "B": "f16", "C": "f32", "accumulator": "f32"},
       "source": "kernel.cuh", "kernel": "tile", "template_arguments": ["BM", 4, true],
-      "compile_options": ["--use_fast_math"],
+      "compile_options": ["--use_fast_math"], "include_folders": [],
       "parameters": [{"name": "BM", "values": [32, 64, 128], "meaning": "rows"},
                      {"name": "PAD", "values": [true, false], "meaning": "padding"}],
       "derived": [{"name": "THREADS", "value": "BM * 2", "meaning": "threads"}],
@@ -118,6 +118,27 @@ class SpecTest : public ::testing::Test {
       "launch": {"grid": ["rows"], "block": ["THREADS"]},
       "arguments": [{"buffer": "in"}, {"buffer": "out"}, {"buffer": "sums"}, {"scalar": "columns", "type": "i32"},
                     {"scalar": "stride", "type": "i32"}, {"scalar": "scale", "type": "f32"}]})json");
+  }
+
+  /// A reduction in two launches, whose weights lie in constant memory.
+  static Json sums() {
+    return Json::parse(R"--({
+      "name": "sums", "summary": "two launches",
+      "operation": {
+        "dimensions": ["n"], "flops": "n", "bytes": "4 * n", "accumulation": "n", "bound": "copy",
+        "buffers": [{"name": "in", "type": "f32", "elements": "n", "role": "in"},
+                    {"name": "weights", "type": "f32", "elements": "16", "role": "in"},
+                    {"name": "out", "type": "f32", "elements": "1", "role": "out"}],
+        "reference": {"source": "reference.cu", "kernel": "r", "grid": ["1"], "block": ["1"],
+                      "arguments": [{"buffer": "in"}, {"buffer": "weights"}, {"buffer": "out"}]}},
+      "source": "kernel.cu", "constants": {"d_weights": "weights"},
+      "parameters": [{"name": "T", "values": [128, 256]}],
+      "workspace": [{"name": "partials", "type": "f32", "elements": "ceil_div(n, T)"}],
+      "launches": [
+        {"kernel": "partial", "template_arguments": ["T"], "grid": ["ceil_div(n, T)"], "block": ["T"],
+         "arguments": [{"buffer": "in"}, {"buffer": "partials"}]},
+        {"kernel": "finish", "grid": ["1"], "block": ["T"], "dynamic_shared_bytes": "4 * T",
+         "arguments": [{"buffer": "partials"}, {"buffer": "out"}, {"scalar": "n", "type": "i32"}]}]})--");
   }
 
   std::filesystem::path write(const std::string& name, const std::string& text) const {

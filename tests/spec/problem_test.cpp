@@ -43,23 +43,23 @@ TEST(Problem, RefusesWhatIsNoSize) {
     EXPECT_FALSE(error.remedy().empty()) << text;
   }
   const UserError error = error_of([&] { parse_problem("1xtwox3", kGemm, where); });
-  EXPECT_EQ(error.message(), "'two' in the problem '1xtwox3' is not a size");
-  EXPECT_EQ(error.remedy(), "Write sizes as integers with an x between them: 4096x4096x64.");
+  EXPECT_TRUE(carries(error.message(), {"'two'", "'1xtwox3'", "not a size"}));
+  EXPECT_TRUE(carries(error.remedy(), {"4096x4096x64"}));
 }
 
 TEST(Problem, RefusesSizesOutOfRange) {
   UserError error = error_of([] { parse_problem("1x0x1", kGemm, {}); });
-  EXPECT_EQ(error.message(), "N = 0 is out of range");
-  EXPECT_EQ(error.remedy(), "Use sizes from 1 to 2147483647.");
+  EXPECT_TRUE(carries(error.message(), {"N = 0", "out of range"}));
+  EXPECT_TRUE(carries(error.remedy(), {"1", "2147483647"}));
   error = error_of([] { parse_problem("2147483648x1x1", kGemm, {}); });
-  EXPECT_EQ(error.message(), "M = 2147483648 is out of range");
+  EXPECT_TRUE(carries(error.message(), {"M = 2147483648", "out of range"}));
   error = error_of([] { parse_problem("1x1x99999999999999999999999", kGemm, {}); });
-  EXPECT_EQ(error.message(), "K = 99999999999999999999999 is out of range");
+  EXPECT_TRUE(carries(error.message(), {"K = 99999999999999999999999", "out of range"}));
 }
 
 TEST(Problem, RefusesTheWrongNumberOfSizes) {
   const UserError error = error_of([] { parse_problem("1x2x3x4", kGemm, {}); });
-  EXPECT_EQ(error.message(), "the problem '1x2x3x4' has 4 sizes, expected 3 (MxNxK)");
+  EXPECT_TRUE(carries(error.message(), {"'1x2x3x4'", "4", "3"}));
 }
 
 TEST(Problem, LeadingDimensionsStandBehindTheSizes) {
@@ -92,33 +92,25 @@ TEST_F(SpecTest, ObjectsMayNameLeadingDimensions) {
 
 struct Refusal {
   const char* problem;
-  const char* message;
-  const char* remedy;
+  std::vector<std::string> parts;
 };
 
 TEST(Problem, RefusesLeadingDimensionsThatCannotBe) {
   for (const Refusal& refusal :
-       {Refusal{"1000x77x513,lda=512", "lda = 512 is less than the 513 elements of a row of A",
-                "Use at least K = 513, or leave it out."},
-        Refusal{"1000x77x513 ldc=8", "ldc = 8 is less than the 77 elements of a row of C",
-                "Use at least N = 77, or leave it out."},
-        Refusal{"8,ldb=2147483648", "ldb = 2147483648 is out of range", "Use sizes from 1 to 2147483647."},
-        Refusal{"8,lda=wide", "'wide' in the problem '8,lda=wide' is not a size",
-                "Write sizes as integers with an x between them: 4096x4096x64."},
-        Refusal{"8,lda=9,lda=9", "the problem '8,lda=9,lda=9' has lda twice", "Remove one of the two."},
-        Refusal{"8,ldd=9", "'ldd=9' in the problem '8,ldd=9' is not a leading dimension",
-                "Write lda, ldb or ldc with their elements: 1000x77x513,lda=520,ldb=80."},
-        Refusal{"8,lda", "'lda' in the problem '8,lda' is not a leading dimension",
-                "Write lda, ldb or ldc with their elements: 1000x77x513,lda=520,ldb=80."},
-        Refusal{"8,", "'' in the problem '8,' is not a leading dimension",
-                "Write lda, ldb or ldc with their elements: 1000x77x513,lda=520,ldb=80."}}) {
+       {Refusal{"1000x77x513,lda=512", {"lda = 512", "513", "of A", "K = 513"}},
+        Refusal{"1000x77x513 ldc=8", {"ldc = 8", "77", "of C", "N = 77"}},
+        Refusal{"8,ldb=2147483648", {"ldb = 2147483648", "1", "2147483647"}},
+        Refusal{"8,lda=wide", {"'wide'", "'8,lda=wide'", "4096x4096x64"}},
+        Refusal{"8,lda=9,lda=9", {"'8,lda=9,lda=9'", "lda twice"}},
+        Refusal{"8,ldd=9", {"'ldd=9'", "'8,ldd=9'", "lda, ldb or ldc", "1000x77x513,lda=520,ldb=80"}},
+        Refusal{"8,lda", {"'lda'", "'8,lda'", "lda, ldb or ldc"}},
+        Refusal{"8,", {"''", "'8,'", "lda, ldb or ldc"}}}) {
     const UserError error = error_of([&] { parse_problem(refusal.problem, kGemm, {}); });
-    EXPECT_EQ(error.message(), refusal.message);
-    EXPECT_EQ(error.remedy(), refusal.remedy);
+    EXPECT_TRUE(carries(error.what(), refusal.parts));
   }
   const UserError error = error_of([] { parse_problem("8,lda=9", kVector, {}); });
-  EXPECT_EQ(error.message(), "'lda=9' in the problem '8,lda=9' is not a leading dimension");
-  EXPECT_EQ(error.remedy(), "Remove it: the operation has none.");
+  EXPECT_TRUE(carries(error.message(), {"'lda=9'", "'8,lda=9'"}));
+  EXPECT_FALSE(error.remedy().empty());
 }
 
 TEST_F(SpecTest, FaultsOfLeadingDimensionsInAnObjectNameTheirPlace) {
@@ -128,14 +120,14 @@ TEST_F(SpecTest, FaultsOfLeadingDimensionsInAnObjectNameTheirPlace) {
     });
   };
   UserError error = error_at(R"("lda": 31)");
-  EXPECT_EQ(error.message(), "lda = 31 is less than the 32 elements of a row of A");
+  EXPECT_TRUE(carries(error.message(), {"lda = 31", "32"}));
   EXPECT_EQ(error.where().pointer, "/problems/0/lda");
   error = error_at(R"("ldA": 40)");
-  EXPECT_EQ(error.message(), "unknown key 'ldA'");
+  EXPECT_TRUE(carries(error.message(), {"'ldA'"}));
   EXPECT_EQ(error.where().pointer, "/problems/0/ldA");
-  EXPECT_EQ(error.remedy(), "Rename or remove it. Did you mean 'lda'?");
+  EXPECT_TRUE(carries(error.remedy(), {"'lda'"}));
   error = error_of([&] { load_config(R"({"templates": ["axpy"], "problems": [{"n": 8, "lda": 9}]})"); });
-  EXPECT_EQ(error.message(), "unknown key 'lda'");
+  EXPECT_TRUE(carries(error.message(), {"'lda'"}));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ JsonNode root(const Json& json) { return {json, {"f.json", ""}}; }
 TEST(ObjectReader, AMisspeltKeyIsNamedBeforeAMissingOne) {
   const Json json = Json::parse(R"({"alhpa": 1})");
   const UserError error = error_of([&] { ObjectReader(root(json), kKeys).need("alpha", "a number"); });
-  EXPECT_EQ(error.message(), "unknown key 'alhpa'");
+  EXPECT_TRUE(carries(error.message(), {"'alhpa'"}));
 }
 
 TEST(ObjectReader, FinishRefusesWhatWasNotAskedFor) {
@@ -22,7 +22,7 @@ TEST(ObjectReader, FinishRefusesWhatWasNotAskedFor) {
   ObjectReader reader(root(json), kKeys);
   reader.find("alpha");
   const UserError error = error_of([&] { reader.finish("Try alpha."); });
-  EXPECT_EQ(error.message(), "'beta' has no effect here");
+  EXPECT_TRUE(carries(error.message(), {"'beta'", "no effect"}));
   EXPECT_EQ(error.where().text(), "f.json: /beta");
   EXPECT_EQ(error.remedy(), "Try alpha.");
   reader.find("beta");
@@ -38,12 +38,11 @@ TEST(ObjectReader, AskingForAKeyThatIsNotListedIsAMistakeOfTheProgram) {
 TEST(Reader, NonfiniteNumbersAreRefused) {
   const Json nan = std::numeric_limits<double>::quiet_NaN();
   const Json infinity = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(error_of([&] { read_number(root(nan)); }).message(), "found nan, expected a finite number");
-  EXPECT_EQ(error_of([&] { read_number(root(infinity), {.min = 0}); }).message(),
-            "found inf, expected a number of at least 0");
-  EXPECT_NE(error_of([&] { read_value(root(infinity), "a value"); }).message().find("out of range"),
-            std::string::npos);
-  EXPECT_NE(error_of([&] { read_expression(root(nan)); }).message().find("out of range"), std::string::npos);
+  EXPECT_TRUE(carries(error_of([&] { read_number(root(nan)); }).message(), {"nan"}));
+  EXPECT_TRUE(carries(error_of([&] { read_number(root(infinity), {.min = 0}); }).message(),
+                      {"inf", "a number", "0"}));
+  EXPECT_TRUE(carries(error_of([&] { read_value(root(infinity), "a value"); }).message(), {"out of range"}));
+  EXPECT_TRUE(carries(error_of([&] { read_expression(root(nan)); }).message(), {"out of range"}));
 }
 
 TEST(Reader, IntegersMayBeWrittenAsFloatsWhenExact) {

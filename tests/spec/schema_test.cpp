@@ -60,7 +60,11 @@ NamesByPointer enumerations_of(const Json& document) {
 
 TEST(Schema, TheOperationHasTheKeysThatTheReaderKnows) {
   const NamesByPointer known{{"", names(keys::kOperation)},
-                             {"/properties/baselines", names(keys::kLibrary)},
+                             {"/properties/tolerance", names(keys::kTolerance)},
+                             {"/$defs/buffer/properties/values/else", names(keys::kNpyValues)},
+                             {"/$defs/library_baseline", names(keys::kLibrary)},
+                             {"/$defs/template_baseline", names(keys::kTemplateBaseline)},
+                             {"/$defs/kernel_baseline", names(keys::kKernelBaseline)},
                              {"/$defs/buffer", names(keys::kOperationBuffer)},
                              {"/$defs/reference", names(keys::kOperationReference)}};
   EXPECT_EQ(properties_of(schema("operation.schema.json")), known);
@@ -70,6 +74,7 @@ TEST(Schema, TheManifestHasTheKeysThatTheReaderKnows) {
   const NamesByPointer known{{"", names(keys::kTemplate)},
                              {"/properties/reference", names(keys::kReference)},
                              {"/properties/launch", names(keys::kLaunch)},
+                             {"/$defs/launch", names(keys::kLaunches)},
                              {"/$defs/buffer", names(keys::kBuffer)},
                              {"/$defs/workspace", names(keys::kWorkspace)},
                              {"/$defs/parameter", names(keys::kParameter)},
@@ -95,13 +100,14 @@ TEST(Schema, TheConfigHasTheKeysThatTheReaderKnows) {
 TEST(Schema, ChoicesAreThoseTheReaderKnows) {
   const NamesByPointer in_manifest{{"/$defs/element_type", spelled<ElementType>()},
                                    {"/$defs/buffer/properties/role", spelled<BufferRole>()},
-                                   {"/$defs/argument/properties/type", spelled<ScalarType>()}};
+                                   {"/$defs/argument/properties/type", spelled<ElementType>()}};
   EXPECT_EQ(enumerations_of(schema("template.schema.json")), in_manifest);
-  const NamesByPointer in_operation{{"/properties/bound", spelled<Ceiling>()},
-                                    {"/properties/baselines/properties/library", spelled<LibraryOperation>()},
-                                    {"/$defs/reference/properties/library", spelled<LibraryOperation>()},
-                                    {"/$defs/element_type", spelled<ElementType>()},
-                                    {"/$defs/buffer/properties/role", spelled<BufferRole>()}};
+  const NamesByPointer in_operation{
+      {"/properties/bound", spelled<Ceiling>()},
+      {"/$defs/library_baseline/properties/library", spelled<LibraryOperation>()},
+      {"/$defs/reference/properties/library", spelled<LibraryOperation>()},
+      {"/$defs/element_type", spelled<ElementType>()},
+      {"/$defs/buffer/properties/role", spelled<BufferRole>()}};
   EXPECT_EQ(enumerations_of(schema("operation.schema.json")), in_operation);
   // tests/search compares the names of strategies.
   NamesByPointer of_config = enumerations_of(schema("config.schema.json"));
@@ -143,13 +149,15 @@ TEST_F(RequiredKeys, AreThoseOfTheSchema) {
   const Json operation = schema("operation.schema.json");
   expect_missed(softmax(), operation["required"], "/operation");
   expect_missed(softmax(), operation["$defs"]["buffer"]["required"], "/operation/buffers/0");
-  expect_missed(softmax(), operation["$defs"]["reference"]["oneOf"][1]["required"], "/operation/reference");
+  expect_missed(softmax(), operation["$defs"]["reference"]["oneOf"].back()["required"],
+                "/operation/reference");
 }
 
 TEST_F(SpecTest, TheManifestsOfTheseTestsUseEveryKey) {
   Json all = axpy();
   all.update(tile());
   all.update(softmax());
+  all.update(sums());
   for (const std::string_view key : keys::kTemplate) EXPECT_TRUE(all.contains(std::string(key))) << key;
   EXPECT_NO_THROW(load_patched(softmax(), "{}"));
   EXPECT_NO_THROW(load_patched(tile(), "{}"));

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "carries.h"
 #include "sample_trial.h"
 #include "temporary_folder.h"
 
@@ -69,14 +70,13 @@ TEST(Columns, CellsOfAnotherTypeReadAsAbsent) {
 
 TEST(Columns, AMisspeltNameGetsTheNearestOne) {
   const std::string text = error_of([] { column_by_name("median_ms"); });
-  EXPECT_NE(text.find("there is no column 'median_ms'. Did you mean 'median_us'?"), std::string::npos)
-      << text;
+  EXPECT_TRUE(carries(text, {"'median_ms'", "'median_us'"}));
 }
 
 TEST(Columns, UnknownOutcomesAreRefusedByName) {
   Trial trial;
   const std::string text = error_of([&] { column_by_name("outcome").write(trial, std::string("exploded")); });
-  EXPECT_NE(text.find("knows no outcome 'exploded'"), std::string::npos) << text;
+  EXPECT_TRUE(carries(text, {"'exploded'"}));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "as_nobody.h"
+#include "carries.h"
 #include "sample_trial.h"
 #include "store/database.h"
 #include "temporary_folder.h"
@@ -33,12 +34,11 @@ class DatabaseErrors : public ::testing::Test {
     return error_of([&] { Database(file_, mode); });
   }
   /// Both modes must say the same.
-  void expect_refused(const std::string& message, const std::string& remedy) {
+  void expect_refused(const std::vector<std::string>& parts) {
     for (const Mode mode : {Mode::read_only, Mode::read_write}) {
       const std::string text = opening(mode);
       EXPECT_EQ(text.rfind(file_.string() + ": ", 0), 0U) << "the file's name comes first: " << text;
-      EXPECT_NE(text.find(message), std::string::npos) << text;
-      EXPECT_NE(text.find(remedy), std::string::npos) << text;
+      EXPECT_TRUE(carries(text, parts));
     }
   }
   /// What a killed writer of one row leaves: the files of these endings.
@@ -67,10 +67,8 @@ class DatabaseErrors : public ::testing::Test {
 };
 
 TEST_F(DatabaseErrors, MissingFilesAreNotCreatedForReading) {
-  EXPECT_EQ(opening(Mode::read_only),
-            file_.string() +
-                ": there is no such database\n  Make one with `tiletune sweep CONFIG` or `tiletune import "
-                "FILE`, or name an existing one with --db FILE.");
+  EXPECT_TRUE(carries(opening(Mode::read_only),
+                      {file_.string(), "no such", "tiletune sweep", "tiletune import", "--db"}));
   EXPECT_FALSE(fs::exists(file_));
 }
 
@@ -78,20 +76,18 @@ TEST_F(DatabaseErrors, NewerSchemasAreRefusedByNumber) {
   create();
   const std::string newer = std::to_string(kSchemaVersion + 1);
   sql("PRAGMA user_version = " + newer);
-  expect_refused("written by a newer tiletune (schema " + newer + "; this one knows schema " +
-                     std::to_string(kSchemaVersion) + ")",
-                 "Update tiletune");
+  expect_refused({"newer", "schema " + newer, "schema " + std::to_string(kSchemaVersion)});
 }
 
 TEST_F(DatabaseErrors, SchemasOfNoReleaseAreRefused) {
   create();
   sql("PRAGMA user_version = 0");
-  expect_refused("has schema 0", "the tiletune that wrote it");
+  expect_refused({"schema 0"});
 }
 
 TEST_F(DatabaseErrors, OtherPeoplesDatabasesAreLeftAlone) {
   sql("CREATE TABLE recipes (name TEXT)");
-  expect_refused("this SQLite database is not tiletune's", "Name another file with --db FILE");
+  expect_refused({"not tiletune's", "--db"});
   SQLite::Database database(file_.string(), SQLite::OPEN_READONLY);
   EXPECT_EQ(database.execAndGet("PRAGMA journal_mode").getString(), "delete")
       << "not even the journal mode changes";
@@ -101,13 +97,13 @@ TEST_F(DatabaseErrors, OtherPeoplesDatabasesAreLeftAlone) {
 TEST_F(DatabaseErrors, FilesThatAreNoDatabaseAreLeftAlone) {
   const std::string content = "template,median_us\nsgemm_naive,12.5\n" + std::string(4096, 'x');
   write(content);
-  expect_refused("not an SQLite database", "move this one away");
+  expect_refused({"SQLite", "--db"});
   EXPECT_EQ(fs::file_size(file_), content.size());
 }
 
 TEST_F(DatabaseErrors, AnEmptyFileIsANewDatabaseForWritingOnly) {
   write("");
-  EXPECT_NE(opening(Mode::read_only).find("this database is still empty"), std::string::npos);
+  EXPECT_TRUE(carries(opening(Mode::read_only), {"empty"}));
   EXPECT_EQ(opening(Mode::read_write), "no error");
   EXPECT_EQ(opening(Mode::read_only), "no error");
 }
@@ -124,9 +120,7 @@ TEST_F(DatabaseErrors, DamagedFilesAreReported) {
   stream << std::string(64 << 10, '\x55');
   stream.close();
   const std::string text = error_of([&] { Database(file_, Mode::read_only).trials({}); });
-  EXPECT_NE(text.find(file_.string() + ": this database is damaged"), std::string::npos) << text;
-  EXPECT_NE(text.find("Restore it from a copy, or name another file with --db FILE"), std::string::npos)
-      << text;
+  EXPECT_TRUE(carries(text, {file_.string(), "damaged", "--db"}));
 }
 
 TEST_F(DatabaseErrors, AHardLinkBesideADatabaseIsNotWrittenTo) {
@@ -134,10 +128,10 @@ TEST_F(DatabaseErrors, AHardLinkBesideADatabaseIsNotWrittenTo) {
   const std::string content(40000, 'p');
   std::ofstream(folder_ / "precious") << content;
   fs::create_hard_link(folder_ / "precious", file_.string() + "-shm");
-  expect_refused("a file beside this database (-journal, -wal or -shm)", "name another file with --db FILE");
+  expect_refused({"-journal, -wal or -shm", "--db"});
   EXPECT_EQ(bytes(folder_ / "precious"), content);
   fs::rename(file_.string() + "-shm", file_.string() + "-wal");
-  EXPECT_NE(opening(Mode::read_write).find("a file beside this database"), std::string::npos);
+  EXPECT_TRUE(carries(opening(Mode::read_write), {"-journal, -wal or -shm"}));
   EXPECT_EQ(opening(Mode::read_only), "no error") << "a log without -shm is read from a copy";
   EXPECT_EQ(bytes(folder_ / "precious"), content);
 }
@@ -146,7 +140,7 @@ TEST_F(DatabaseErrors, ASchemaFormatThatSqliteDoesNotKnowIsDamage) {
   { const Database database(file_, Mode::read_write); }
   constexpr std::streamoff kSchemaFormat = 44;
   std::fstream(file_, std::ios::in | std::ios::out | std::ios::binary).seekp(kSchemaFormat) << "tltn";
-  expect_refused("this database is damaged: unsupported file format", "Restore it from a copy");
+  expect_refused({"damaged", "unsupported file format"});
 }
 
 TEST_F(DatabaseErrors, ARowThatIsReadAndNotFoundIsDamage) {
@@ -170,31 +164,29 @@ TEST_F(DatabaseErrors, ARowThatIsReadAndNotFoundIsDamage) {
   const Database database(file_, Mode::read_only);
   const std::string error =
       error_of([&] { database.for_each({}, {}, [&](std::int64_t id, const Trial&) { database.row(id); }); });
-  EXPECT_EQ(error.rfind(file_.string() + ": this database is damaged: there is no row ", 0), 0U) << error;
+  EXPECT_TRUE(carries(error, {file_.string(), "damaged", "no row"}));
 }
 
 TEST_F(DatabaseErrors, ACutOffFileIsReported) {
   create();
   fs::resize_file(file_, 5000);
   const std::string text = error_of([&] { Database(file_, Mode::read_only).trials({}); });
-  EXPECT_NE(text.find("this database is damaged"), std::string::npos) << text;
+  EXPECT_TRUE(carries(text, {"damaged"}));
 }
 
 TEST_F(DatabaseErrors, AFolderIsNoDatabase) {
   fs::create_directory(file_);
-  expect_refused("this is a folder", "Name a file in it");
+  expect_refused({"a folder"});
 }
 
 TEST_F(DatabaseErrors, AFolderThatCannotBeCreatedIsNamed) {
   write("a file");
   const std::string text = error_of([&] { Database(file_ / "b.db", Mode::read_write); });
-  EXPECT_NE(text.find("the folder of this database cannot be created: Not a directory"), std::string::npos)
-      << text;
-  EXPECT_NE(text.find((file_ / "b.db").string()), std::string::npos) << text;
+  EXPECT_TRUE(carries(text, {(file_ / "b.db").string(), "folder", "Not a directory"}));
 }
 
 TEST_F(DatabaseErrors, AnEmptyNameIsNoTemporaryDatabase) {
-  EXPECT_NE(error_of([] { Database("", Mode::read_write); }).find("file name is empty"), std::string::npos);
+  EXPECT_TRUE(carries(error_of([] { Database("", Mode::read_write); }), {"empty"}));
 }
 
 TEST_F(DatabaseErrors, NamesThatSqliteTreatsSpeciallyAreFiles) {
@@ -211,8 +203,7 @@ TEST_F(DatabaseErrors, AFolderWithoutWritePermissionIsReported) {
   fs::permissions(folder_.path(), kEnterAndRead);
   const AsNobody nobody;
   const std::string text = opening(Mode::read_write);
-  EXPECT_NE(text.find(file_.string() + ": this database cannot be opened"), std::string::npos) << text;
-  EXPECT_NE(text.find("Check the permissions"), std::string::npos) << text;
+  EXPECT_TRUE(carries(text, {file_.string(), "opened", "permissions"}));
 }
 
 TEST_F(DatabaseErrors, AWriteProtectedDatabaseCanBeReadButNotWritten) {
@@ -221,8 +212,7 @@ TEST_F(DatabaseErrors, AWriteProtectedDatabaseCanBeReadButNotWritten) {
   fs::permissions(folder_.path(), kEnterAndRead);
   {
     const AsNobody nobody;
-    EXPECT_NE(opening(Mode::read_write).find(file_.string() + ": this database is write-protected"),
-              std::string::npos);
+    EXPECT_TRUE(carries(opening(Mode::read_write), {file_.string(), "write-protected"}));
     EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 1U);
   }
   fs::permissions(folder_.path(), fs::perms::owner_all);
@@ -313,8 +303,7 @@ TEST_F(DatabaseErrors, ALockHeldTooLongIsReportedAndNothingIsLost) {
          {std::function<void()>([&] { database.record(timed_trial("b", 1, 0)); }),
           std::function<void()>([&] { database.record_all({timed_trial("b", 1, 0)}); })}) {
       const std::string text = error_of(action);
-      EXPECT_NE(text.find(file_.string() + ": this database is locked by another program"), std::string::npos)
-          << text;
+      EXPECT_TRUE(carries(text, {file_.string(), "locked"}));
     }
     EXPECT_TRUE(database.find("a").has_value()) << "readers do not wait for writers";
   }
@@ -388,22 +377,22 @@ TEST_F(DatabaseErrors, AnEmptyOneIsRemovedUnlessSomebodyElseHasItOpen) {
 TEST_F(DatabaseErrors, MissingTablesAreDamage) {
   create();
   sql("DROP TABLE calibration");
-  expect_refused("this database is damaged: it has no table 'calibration'", "Restore it from a copy");
+  expect_refused({"damaged", "'calibration'"});
   sql("PRAGMA foreign_keys = OFF; DROP TABLE sweep");
-  expect_refused("this database is damaged: it has no table 'sweep'", "Restore it from a copy");
+  expect_refused({"damaged", "'sweep'"});
 }
 
 TEST_F(DatabaseErrors, MissingColumnsAreNamed) {
   create();
   sql("DROP VIEW best; DROP VIEW ranking; ALTER TABLE trial DROP COLUMN median_us");
-  expect_refused("the table trial has no column 'median_us'", "Another build of tiletune");
+  expect_refused({"table trial", "'median_us'"});
 }
 
 TEST_F(DatabaseErrors, ADatabaseOfAnotherBuildIsLeftAlone) {
   create();
   sql("DROP VIEW best; DROP VIEW ranking; ALTER TABLE trial DROP COLUMN median_us");
   sql("PRAGMA journal_mode = DELETE");
-  expect_refused("the table trial has no column 'median_us'", "Another build of tiletune");
+  expect_refused({"table trial", "'median_us'"});
   SQLite::Database database(file_.string(), SQLite::OPEN_READONLY);
   EXPECT_EQ(database.execAndGet("PRAGMA journal_mode").getString(), "delete");
 }
@@ -416,8 +405,7 @@ TEST_F(DatabaseErrors, UnknownOutcomesNameTheFile) {
                              std::function<void()>([&] { database.find("a"); }),
                              std::function<void()>([&] { database.outcome_counts({}); })}) {
     const std::string text = error_of(action);
-    EXPECT_NE(text.find(file_.string() + ": this tiletune knows no outcome 'exploded'"), std::string::npos)
-        << text;
+    EXPECT_TRUE(carries(text, {file_.string(), "'exploded'"}));
   }
 }
 

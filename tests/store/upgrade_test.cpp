@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "as_nobody.h"
+#include "carries.h"
 #include "sample_trial.h"
 #include "store/database.h"
 #include "temporary_folder.h"
@@ -215,34 +216,33 @@ TEST_F(Upgrade, WhatCannotBeWrittenIsReadAllTheSame) {
   {
     const AsNobody nobody;
     EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 4U);
-    EXPECT_NE(refusal(Mode::read_write).find("this database is write-protected"), std::string::npos);
+    EXPECT_TRUE(carries(refusal(Mode::read_write), {"write-protected"}));
   }
   std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all);
   expect_schema_1();
 }
 
 TEST_F(Upgrade, WhatIsNotOfThatSchemaStaysAsItIs) {
-  const auto expect_refused = [&](const std::string& what) {
+  const auto expect_refused = [&](std::vector<std::string> parts) {
+    parts.push_back(file_.string() + ":");
     for (const Mode mode : {Mode::read_only, Mode::read_write}) {
-      const std::string text = refusal(mode);
-      EXPECT_EQ(text.rfind(file_.string() + ": " + what, 0), 0U) << text;
+      EXPECT_TRUE(carries(refusal(mode), parts));
     }
   };
   sql("CREATE TABLE calibration (other TEXT)");
-  expect_refused("the table calibration has the form 'CREATE TABLE calibration ( )'");
+  expect_refused({"table calibration", "'CREATE TABLE calibration ( )'"});
   sql("DROP TABLE calibration; CREATE INDEX mine ON trial(abs(id))");
-  expect_refused("the table trial has an index 'mine'");
+  expect_refused({"table trial", "index 'mine'"});
   sql("DROP INDEX mine");
   expect_schema_1();
   sql("DROP VIEW best; DROP VIEW ranking; ALTER TABLE trial RENAME COLUMN \"key\" TO lost");
-  expect_refused("the table trial has '\"lost\" TEXT NOT NULL UNIQUE CHECK ( lost < > '' )'");
+  expect_refused({"table trial", "'\"lost\" TEXT NOT NULL UNIQUE CHECK ( lost < > '' )'"});
   EXPECT_EQ(answer("PRAGMA user_version"), "1");
 }
 
 TEST_F(Upgrade, DamageIsFoundWhileUpgrading) {
   sql("DROP VIEW best; DROP VIEW ranking; CREATE TABLE best (n)");
-  EXPECT_NE(refusal(Mode::read_only).find("this database of schema 1 is damaged: use DROP TABLE"),
-            std::string::npos);
+  EXPECT_TRUE(carries(refusal(Mode::read_only), {"schema 1", "damaged", "DROP TABLE"}));
   sql("DROP TABLE best; CREATE VIEW best AS SELECT 1; CREATE VIEW ranking AS SELECT 1 AS n, 2 AS m, 3 AS o");
   EXPECT_EQ(refusal(Mode::read_only), "no error");
 }

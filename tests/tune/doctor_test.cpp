@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "carries.h"
+
 namespace tiletune {
 namespace {
 
@@ -79,11 +81,11 @@ TEST(Doctor, FindsNothingWrongWithAHealthyMachine) {
     EXPECT_EQ(finding.why + finding.remedy, "") << finding.check;
   }
   EXPECT_EQ(exit_code(findings), 0);
-  EXPECT_EQ(verdict(findings), "nothing was found that would disturb a measurement");
+  EXPECT_TRUE(carries(verdict(findings), {"nothing"}));
   EXPECT_EQ(only(findings, "driver").found, "580.0, CUDA 13.0");
   EXPECT_EQ(only(findings, "memory").found, "139.0 GiB of 140.0 GiB free");
-  EXPECT_EQ(only(findings, "clock").found, "SM 345 MHz now, at most 1980 MHz");
-  EXPECT_EQ(only(findings, "power").found, "76 W now, limit 700 W");
+  EXPECT_TRUE(carries(only(findings, "clock").found, {"345 MHz", "1980 MHz"}));
+  EXPECT_TRUE(carries(only(findings, "power").found, {"76 W", "700 W"}));
 }
 
 TEST(Doctor, WithoutAGpuTheRestWorks) {
@@ -96,21 +98,21 @@ TEST(Doctor, WithoutAGpuTheRestWorks) {
   const Finding driver = only(findings, "driver");
   EXPECT_EQ(driver.health, Health::note);
   EXPECT_EQ(driver.found, facts.no_gpu);
-  EXPECT_NE(driver.why.find("predicting sweeps (--gpu NAME) work"), std::string::npos);
+  EXPECT_TRUE(carries(driver.why, {"--gpu NAME"}));
   EXPECT_TRUE(std::none_of(findings.begin(), findings.end(), [](const Finding& f) {
     return f.check == "nvml";
   })) << "the driver's absence explains that of NVML";
   EXPECT_EQ(exit_code(findings), 0);
-  EXPECT_EQ(verdict(findings), "there is no GPU to measure on; compiling, inspecting and predicting work");
+  EXPECT_TRUE(carries(verdict(findings), {"no GPU", "predicting work"}));
 }
 
 TEST(Doctor, ADriverThatHidesItsGpusIsAProblem) {
   MachineFacts facts = machine();
   facts.no_gpu = "the NVIDIA driver shows no GPU";
-  EXPECT_EQ(of_machine(facts, "driver").found, "the NVIDIA driver shows no GPU, but NVML lists 1");
+  EXPECT_TRUE(carries(of_machine(facts, "driver").found, {"shows no", "NVML lists 1"}));
   EXPECT_NE(of_machine(facts, "driver").remedy.find("/dev/nvidia*"), std::string::npos);
   facts.environment = {{"CUDA_VISIBLE_DEVICES", "-1"}};
-  EXPECT_EQ(of_machine(facts, "driver").remedy, "CUDA_VISIBLE_DEVICES=-1 hides them: unset it.");
+  EXPECT_TRUE(carries(of_machine(facts, "driver").remedy, {"CUDA_VISIBLE_DEVICES=-1"}));
   EXPECT_EQ(exit_code(examine_machine(facts)), 3);
 }
 
@@ -119,9 +121,8 @@ TEST(Doctor, ComparesTheCompilerWithTheDriver) {
   facts.cuda_version = "12.4";
   Finding compiler = of_machine(facts, "compiler");
   EXPECT_EQ(compiler.health, Health::warning);
-  EXPECT_EQ(compiler.found, "NVRTC 13.0 is newer than the driver's CUDA 12.4");
-  EXPECT_EQ(compiler.remedy,
-            "Update the driver, or build tiletune with CUDA 12.4 (-DTILETUNE_CUDA_ROOT=FOLDER).");
+  EXPECT_TRUE(carries(compiler.found, {"NVRTC 13.0", "newer", "CUDA 12.4"}));
+  EXPECT_TRUE(carries(compiler.remedy, {"CUDA 12.4", "-DTILETUNE_CUDA_ROOT"}));
   facts.nvrtc_version = "12.10";
   facts.cuda_version = "12.9";
   EXPECT_EQ(of_machine(facts, "compiler").health, Health::note) << "ten is more than nine";
@@ -135,18 +136,19 @@ TEST(Doctor, ACompilerThatFailsIsAProblemOfTheMachineAndNotOfAGpu) {
   const std::vector<Finding> findings = examine_machine(facts);
   EXPECT_EQ(only(findings, "compiler").health, Health::problem);
   EXPECT_EQ(exit_code(findings), 1);
-  EXPECT_EQ(verdict(findings), "1 problem: there is no GPU to measure on") << "and nothing is said to work";
+  EXPECT_TRUE(carries(verdict(findings), {"1 problem", "no GPU"}));
+  EXPECT_FALSE(carries(verdict(findings), {"work"}));
 }
 
 TEST(Doctor, LooksAtCoresCacheAndLibraries) {
   MachineFacts facts = machine();
-  EXPECT_EQ(of_machine(facts, "compile_workers").found, "16 compile workers on 16 cores");
+  EXPECT_TRUE(carries(of_machine(facts, "compile_workers").found, {"16 cores"}));
   facts.core_quota = 4;
-  EXPECT_EQ(of_machine(facts, "compile_workers").remedy, "Sweep with -j 4.");
+  EXPECT_TRUE(carries(of_machine(facts, "compile_workers").remedy, {"-j 4"}));
   facts.core_quota = 16;
   EXPECT_EQ(of_machine(facts, "compile_workers").health, Health::ok);
   facts.cores = 1;
-  EXPECT_EQ(of_machine(facts, "compile_workers").found, "1 compile worker on 1 core");
+  EXPECT_TRUE(carries(of_machine(facts, "compile_workers").found, {"1 core"}));
   facts.cache.free_bytes = 1000;
   EXPECT_EQ(of_machine(facts, "kernel_cache").health, Health::warning);
   facts.cache.failure = "Permission denied";
@@ -164,7 +166,7 @@ TEST(Doctor, VariablesThatChangeEveryLaunchAreNamed) {
   facts.environment = {{"CUDA_LAUNCH_BLOCKING", "1"}};
   const Finding finding = of_machine(facts, "environment");
   EXPECT_EQ(finding.found, "CUDA_LAUNCH_BLOCKING=1");
-  EXPECT_EQ(finding.remedy, "Unset CUDA_LAUNCH_BLOCKING.");
+  EXPECT_TRUE(carries(finding.remedy, {"CUDA_LAUNCH_BLOCKING"}));
   EXPECT_EQ(exit_code(examine_machine(facts)), 1);
 }
 
@@ -185,7 +187,7 @@ TEST(DoctorOfAGpu, ThrottlingIsAWarningWithItsRemedy) {
   EXPECT_EQ(throttled_by(0x3).health, Health::ok) << "idle, at the clocks set";
   EXPECT_EQ(throttled_by(0x4).found, "sw_power_cap");
   EXPECT_EQ(throttled_by(0x4).health, Health::warning);
-  EXPECT_EQ(throttled_by(0x4).remedy, "Stop what else loads the GPU; check its power limit.");
+  EXPECT_TRUE(carries(throttled_by(0x4).remedy, {"power limit"}));
   EXPECT_NE(throttled_by(0x28).remedy.find("cool down"), std::string::npos);
   EXPECT_NE(throttled_by(0x88).remedy.find("power supply"), std::string::npos);
 }
@@ -196,36 +198,34 @@ TEST(DoctorOfAGpu, OtherProgramsAreListed) {
     now.utilization_percent = 87;
   });
   EXPECT_EQ(finding.health, Health::warning);
-  EXPECT_EQ(finding.found, "pid 4242 python3 (3.0 GiB), pid 17; busy 87%");
+  EXPECT_TRUE(carries(finding.found, {"pid 4242 python3 (3.0 GiB)", "pid 17", "87%"}));
   finding = after("processes", [](GpuReadings& now) {
     for (int pid = 1; pid <= 9; ++pid) now.processes->push_back({pid, std::nullopt, "tiletune"});
   });
-  EXPECT_EQ(finding.found, "pid 1 tiletune, pid 2 tiletune, pid 3 tiletune, pid 4 tiletune and 5 more");
-  EXPECT_EQ(finding.why, "another tiletune is running on this GPU: each disturbs the other");
+  EXPECT_TRUE(carries(finding.found, {"pid 1 tiletune", "pid 4 tiletune", "5 more"}));
+  EXPECT_TRUE(carries(finding.why, {"another tiletune"}));
 }
 
 TEST(DoctorOfAGpu, ProgramsThatCannotBeSeenBetrayThemselves) {
   const Finding busy = after("processes", [](GpuReadings& now) { now.utilization_percent = 30; });
   EXPECT_EQ(busy.health, Health::warning);
-  EXPECT_EQ(busy.found, "none visible from here, but the GPU is busy 30%");
+  EXPECT_TRUE(carries(busy.found, {"none", "30%"}));
   const Finding memory = after("memory", [](GpuReadings& now) {
     now.memory = {140 * kGiB, 138 * kGiB, kGiB};
   });
   EXPECT_EQ(memory.health, Health::warning);
-  EXPECT_EQ(memory.found,
-            "138.0 GiB of 140.0 GiB free; 1.0 GiB are held by programs that cannot be seen from here");
+  EXPECT_TRUE(carries(memory.found, {"138.0 GiB", "140.0 GiB", "1.0 GiB"}));
 }
 
 TEST(DoctorOfAGpu, SettingsThatChangeTimesAreNamed) {
   const Finding clock = after("clock", [](GpuReadings& now) { now.application_sm_clock_mhz = 1200; });
   EXPECT_EQ(clock.health, Health::note);
-  EXPECT_EQ(clock.found,
-            "SM 345 MHz now, at most 1980 MHz; set to 1200 MHz for applications (default 1980 MHz)");
+  EXPECT_TRUE(carries(clock.found, {"345 MHz", "1980 MHz", "1200 MHz", "default 1980"}));
   EXPECT_NE(clock.remedy.find("sudo nvidia-smi -i 3 --reset-applications-clocks"), std::string::npos);
   const Finding power = after("power", [](GpuReadings& now) { now.power_limit_w = 500; });
   EXPECT_EQ(power.health, Health::warning);
-  EXPECT_EQ(power.found, "76 W now, limit 500 W (default 700 W)");
-  EXPECT_EQ(power.remedy, "Raise it: sudo nvidia-smi -i 3 --power-limit=700");
+  EXPECT_TRUE(carries(power.found, {"76 W", "500 W", "default 700"}));
+  EXPECT_TRUE(carries(power.remedy, {"sudo nvidia-smi -i 3 --power-limit=700"}));
   EXPECT_EQ(after("temperature", [](GpuReadings& now) { now.temperature_c = 84.9; }).health, Health::ok);
   EXPECT_EQ(after("temperature", [](GpuReadings& now) { now.temperature_c = 85; }).health, Health::warning);
 }
@@ -236,8 +236,8 @@ TEST(DoctorOfAGpu, ModesAreNamed) {
   EXPECT_EQ(after("mig", [](GpuReadings& now) { now.mig_mode = true; }).health, Health::warning);
   EXPECT_EQ(after("display", [](GpuReadings& now) { now.display_active = true; }).health, Health::note);
   EXPECT_EQ(after("ecc", [](GpuReadings& now) { now.ecc->enabled = false; }).health, Health::note);
-  EXPECT_EQ(after("ecc", [](GpuReadings& now) { now.ecc->uncorrected_errors = 1; }).found,
-            "1 uncorrected memory error since the driver was loaded");
+  EXPECT_TRUE(carries(after("ecc", [](GpuReadings& now) { now.ecc->uncorrected_errors = 1; }).found,
+                      {"1 uncorrected"}));
   EXPECT_EQ(after("compute_mode", [](GpuReadings& now) { now.compute_mode = ComputeMode::exclusive_process; })
                 .health,
             Health::ok);
@@ -249,7 +249,7 @@ TEST(DoctorOfAGpu, WhatNvmlDoesNotTellIsNoPeaceOfMind) {
     facts.readings = GpuReadings{};
     const Finding finding = only(examine_gpu(facts), check);
     EXPECT_EQ(finding.health, Health::note);
-    EXPECT_EQ(finding.found, "NVML does not report it");
+    EXPECT_TRUE(carries(finding.found, {"NVML"}));
     EXPECT_EQ(exit_code({finding}), 0);
   }
 }
@@ -259,11 +259,10 @@ TEST(DoctorOfAGpu, OneThatCannotBeUsedIsAProblem) {
   facts.failure = "the GPU worker did not answer within 1 min 00 s";
   std::vector<Finding> findings = examine_gpu(facts);
   EXPECT_EQ(only(findings, "gpu").health, Health::problem);
-  EXPECT_EQ(only(findings, "gpu").found, "NVIDIA H200: the GPU worker did not answer within 1 min 00 s");
+  EXPECT_TRUE(carries(only(findings, "gpu").found, {"NVIDIA H200", facts.failure}));
   EXPECT_NE(only(findings, "gpu").remedy.find("dmesg"), std::string::npos);
   EXPECT_EQ(exit_code(findings), 3);
-  EXPECT_EQ(verdict(findings),
-            "1 problem: not every GPU can be measured on; compiling, inspecting and predicting work");
+  EXPECT_TRUE(carries(verdict(findings), {"1 problem", "not every"}));
   facts.remedy = "Build tiletune with a CUDA toolkit that supports this GPU.";
   EXPECT_EQ(only(examine_gpu(facts), "gpu").remedy, facts.remedy);
 }
@@ -274,13 +273,9 @@ TEST(DoctorOfAGpu, OneThatIsTakenSaysByWhom) {
   facts.readings->compute_mode = ComputeMode::exclusive_process;
   facts.readings->processes = {{4242, kGiB, "python3"}};
   const std::vector<Finding> findings = examine_gpu(facts);
-  EXPECT_EQ(only(findings, "gpu").remedy,
-            "It is for one program at a time: stop the one that has it, or share it: sudo nvidia-smi -i 3 "
-            "--compute-mode=DEFAULT");
+  EXPECT_TRUE(carries(only(findings, "gpu").remedy, {"sudo nvidia-smi -i 3 --compute-mode=DEFAULT"}));
   EXPECT_EQ(only(findings, "processes").found, "pid 4242 python3 (1.0 GiB)");
-  EXPECT_EQ(
-      verdict(findings),
-      "1 problem, 1 warning: not every GPU can be measured on; compiling, inspecting and predicting work");
+  EXPECT_TRUE(carries(verdict(findings), {"1 problem, 1 warning", "not every"}));
 }
 
 }  // namespace

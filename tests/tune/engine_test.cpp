@@ -7,7 +7,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "store/temporary_folder.h"
+#include "carries.h"
+#include "temporary_folder.h"
 #include "tune/many_rows.h"
 #include "tune/scripted_evaluator.h"
 #include "tune/sweep.h"
@@ -254,27 +255,43 @@ TEST_F(Engine, WhatDoesNotCompileIsARowWithTheCompilersWords) {
   sweep();
   EXPECT_TRUE(gpu.measured.empty());
   EXPECT_EQ(grids_with(Outcome::compile_failed).size(), kGrids);
-  EXPECT_NE(row(1).reason.find("identifier \"no\" is undefined"), std::string::npos) << row(1).reason;
+  EXPECT_TRUE(carries(row(1).reason, {"identifier \"no\" is undefined"}));
 }
 
-TEST_F(Engine, AReferenceThatDoesNotCompileRefusesItsConfigurations) {
-  write_file(folder_ / "wide/template.json", R"({"name": "wide", "summary": "copies", "operation": {
-      "name": "copy", "dimensions": ["n"], "buffers": [
-        {"name": "in", "type": "f32", "elements": "n", "role": "in"},
-        {"name": "out", "type": "f32", "elements": "n", "role": "out"}],
-      "flops": "n", "bytes": "8 * n", "accumulation": "1", "bound": "copy",
-      "reference": {"source": "reference.cu", "kernel": "copy_reference", "grid": ["1"], "block": [32]}},
-    "source": "kernel.cu", "kernel": "wide", "parameters": [{"name": "X", "values": [1, 2], "meaning": "blocks"}],
-    "launch": {"grid": ["X"], "block": [32]}, "arguments": [{"buffer": "in"}, {"buffer": "out"}]})");
-  write_file(folder_ / "wide/kernel.cu",
-             "extern \"C\" __global__ void wide(const float* in, float* out) { out[0] = in[0]; }");
-  write_file(folder_ / "wide/reference.cu", "no reference");
-  problems(R"([{"n": 64}])");
-  const ScriptedEvaluator& gpu = add_gpu();
-  sweep();
-  EXPECT_TRUE(gpu.measured.empty());
-  EXPECT_EQ(outcomes(), (std::multiset<Outcome>{Outcome::refused, Outcome::refused}));
-  EXPECT_NE(observer_.notes.find("the reference kernel does not compile"), std::string::npos);
+/// Two configurations with this reference kernel, neither of which may run.
+class BadReference : public Engine {
+ protected:
+  void expect_refused(const std::string& reference, const std::string& why) {
+    write_file(folder_ / "wide/template.json", R"({"name": "wide", "summary": "copies", "operation": {
+        "name": "copy", "dimensions": ["n"], "buffers": [
+          {"name": "in", "type": "f32", "elements": "n", "role": "in"},
+          {"name": "out", "type": "f32", "elements": "n", "role": "out"}],
+        "flops": "n", "bytes": "8 * n", "accumulation": "1", "bound": "copy",
+        "reference": {"source": "reference.cu", "kernel": "copy_reference", "grid": ["1"], "block": [32]}},
+      "source": "kernel.cu", "kernel": "wide", "parameters": [{"name": "X", "values": [1, 2], "meaning": "blocks"}],
+      "launch": {"grid": ["X"], "block": [32]}, "arguments": [{"buffer": "in"}, {"buffer": "out"}]})");
+    write_file(folder_ / "wide/kernel.cu",
+               "extern \"C\" __global__ void wide(const float* in, float* out) { out[0] = in[0]; }");
+    write_file(folder_ / "wide/reference.cu", reference);
+    problems(R"([{"n": 64}])");
+    const ScriptedEvaluator& gpu = add_gpu();
+    sweep();
+    EXPECT_TRUE(gpu.measured.empty());
+    EXPECT_EQ(outcomes(), (std::multiset<Outcome>{Outcome::refused, Outcome::refused}));
+    EXPECT_NE(observer_.notes.find(why), std::string::npos) << observer_.notes;
+  }
+};
+
+TEST_F(BadReference, DoesNotCompile) { expect_refused("no reference", "does not compile"); }
+
+TEST_F(BadReference, TakesOtherArguments) {
+  const std::string kernel = "extern \"C\" __global__ void copy_reference";
+  expect_refused(kernel + "(const double* in, double* out, int n) { if (n) *out = *in; }", "takes 3");
+}
+
+TEST_F(BadReference, TakesArgumentsOfOtherSizes) {
+  const std::string kernel = "extern \"C\" __global__ void copy_reference";
+  expect_refused(kernel + "(const double* in, float out) {}", "argument 2 of the kernel has 4 B");
 }
 
 TEST_F(Engine, AFinalistThatIsWrongLosesItsRankAndAnotherLeads) {
@@ -307,8 +324,7 @@ TEST_F(Engine, WhatWasDroppedAgainstAFaultyLeaderIsTriedAgain) {
   EXPECT_EQ(grids_with(Outcome::wrong_result), std::set<unsigned>{4});
   EXPECT_EQ(grids_with(Outcome::ok).size(), kGrids - 1) << "none stays dropped against it";
   EXPECT_EQ(gpu.finals, (std::vector<Widths>{{4, 1, 2}, {1, 2}})) << "the faulty one keeps its place";
-  EXPECT_NE(observer_.notes.find("tried again: a leader was found to be faulty"), std::string::npos)
-      << observer_.notes;
+  EXPECT_TRUE(carries(observer_.notes, {"tried again"}));
 }
 
 TEST_F(Engine, FinalsThatNeverComeToTheirEndAreLeftOut) {
@@ -318,8 +334,7 @@ TEST_F(Engine, FinalsThatNeverComeToTheirEndAreLeftOut) {
   const SweepSummary summary = sweep();
   EXPECT_EQ(summary.finals, 0U);
   EXPECT_EQ(summary.finals_left_out, 1U);
-  EXPECT_NE(observer_.notes.find("are left out, and the first times stand"), std::string::npos)
-      << observer_.notes;
+  EXPECT_TRUE(carries(observer_.notes, {"left out"}));
   EXPECT_FALSE(summary.failure);
 }
 

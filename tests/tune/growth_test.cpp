@@ -15,7 +15,7 @@
 #include "rank/databases.h"
 #include "rank/ranking.h"
 #include "store/sample_trial.h"
-#include "store/temporary_folder.h"
+#include "temporary_folder.h"
 #include "tune/inspection.h"
 #include "tune/many_rows.h"
 
@@ -30,14 +30,14 @@ std::int64_t live_heap() {
 /// Sanitizers bring a heap of their own, of which nothing is known here.
 bool heap_can_be_counted() { return ::mallinfo2().uordblks > 0; }
 
-/// The live heap when `first` rows are done, and the most of it later.
-/// The way in of shipped templates and operations.
+/// Where shipped templates and operations are found.
 LoadOptions shipped() {
   LoadOptions options;
   options.template_folders = {std::filesystem::path(TILETUNE_SOURCE_DIR) / "kernel_templates"};
   return options;
 }
 
+/// The live heap when `first` rows are done, and the most of it later.
 class HeapWatcher : public SweepObserver {
  public:
   explicit HeapWatcher(std::uint64_t first) : first_(first) {}
@@ -96,8 +96,8 @@ class Growth : public ::testing::Test {
   }
 
   void expect_flat(bool refused, Outcome outcome) {
-    constexpr std::int64_t kFirst = 1000;
-    constexpr std::int64_t kRows = 10000;
+    constexpr std::int64_t kFirst = 500;
+    constexpr std::int64_t kRows = 3000;
     constexpr std::int64_t kMostBytesPerRow = 40;
     HeapWatcher watcher(kFirst);
     const SweepSummary summary = sweep(100, kRows / 100, refused, watcher);
@@ -151,7 +151,7 @@ TEST_F(Growth, AnInspectionKeepsNothingOfItsRows) {
 }
 
 TEST_F(Growth, RankingAndWritingOutTakeLittlePerRow) {
-  constexpr std::int64_t kRows = 4000;
+  constexpr std::int64_t kRows = 2000;
   HeapWatcher watcher(kRows);
   sweep(100, kRows / 100, false, watcher);
   const std::int64_t before = live_heap();

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "spec/load.h"
-#include "store/temporary_folder.h"
+#include "temporary_folder.h"
 #include "tune/row.h"
 
 namespace tiletune {
@@ -64,10 +64,11 @@ class IdentityTest : public ::testing::Test {
     changes.target(target);
     const std::vector<Task> tasks = plan_tasks(spec);
     Instance instance;
+    instance.launches.emplace_back();
     EXPECT_EQ(instantiate(tasks.front(), 0, target.model, instance), "");
     CompileRequest request;
     request.source = *tasks.front().source;
-    request.kernel_expression = instance.kernel_expression;
+    request.kernel_expressions = {instance.launches[0].kernel_expression};
     request.options = {"--std=c++17"};
     Trial row = make_trial(spec, tasks.front(), target, instance, request);
     row.nvrtc_version = "13.0";

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "carries.h"
 #include "spec/load.h"
 
 namespace tiletune {
@@ -37,9 +38,7 @@ TEST_F(PlausibilityTest, WhatWasFlushedHasToBeRead) {
   EXPECT_FALSE(verdict(0.96 * kReadUs).has_value()) << "ceilings are uncertain by 5%";
   const auto why = verdict(30);
   ASSERT_TRUE(why.has_value());
-  EXPECT_EQ(
-      *why,
-      "268 MB in 30.0 us = 8.95 TB/s, more than 5% above the 4.50 TB/s that device memory reaches here");
+  EXPECT_TRUE(carries(*why, {"268 MB", "30.0 us = 8.95 TB/s", "5%", "4.50 TB/s"}));
   EXPECT_TRUE(verdict(30, CachePolicy::dirty).has_value());
 }
 

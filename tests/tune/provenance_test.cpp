@@ -1,10 +1,10 @@
 #include "tune/provenance.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "temporary_folder.h"
 
 namespace tiletune {
 namespace {
@@ -15,14 +15,9 @@ const std::string kCommit(40, 'a');
 
 class GitCommit : public testing::Test {
  protected:
-  GitCommit() {
-    std::string name = (fs::temp_directory_path() / "tiletune_git_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    fs::create_directories(folder_ / "deep" / "er");
-  }
-  ~GitCommit() override { fs::remove_all(folder_); }
+  GitCommit() { fs::create_directories(folder_ / "deep" / "er"); }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(GitCommit, FollowsABranchFromAFolderBelow) {
@@ -34,9 +29,9 @@ TEST_F(GitCommit, FollowsABranchFromAFolderBelow) {
 TEST_F(GitCommit, ReadsPackedRefsAndDetachedHeads) {
   write_file_atomically(folder_ / ".git/HEAD", "ref: refs/heads/main\n");
   write_file_atomically(folder_ / ".git/packed-refs", "# pack-refs\n" + kCommit + " refs/heads/main\n");
-  EXPECT_EQ(git_commit(folder_), kCommit);
+  EXPECT_EQ(git_commit(folder_.path()), kCommit);
   write_file_atomically(folder_ / ".git/HEAD", kCommit + "\n");
-  EXPECT_EQ(git_commit(folder_), kCommit);
+  EXPECT_EQ(git_commit(folder_.path()), kCommit);
 }
 
 TEST_F(GitCommit, FindsTheSharedRefsOfAWorktree) {
@@ -67,11 +62,11 @@ TEST_F(GitCommit, BelievesOnlyNamesOfObjects) {
        {std::string("ref: refs/heads/main"), std::string("secret"), kCommit + kCommit, kCommit.substr(1),
         "A" + kCommit.substr(1), std::string(5000, 'a')}) {
     write_file_atomically(folder_ / ".git/HEAD", head + "\n");
-    EXPECT_EQ(git_commit(folder_), "") << head;
+    EXPECT_EQ(git_commit(folder_.path()), "") << head;
   }
   const std::string sha256(64, 'b');
   write_file_atomically(folder_ / ".git/HEAD", sha256 + "\n");
-  EXPECT_EQ(git_commit(folder_), sha256);
+  EXPECT_EQ(git_commit(folder_.path()), sha256);
 }
 
 TEST_F(GitCommit, FollowsRefsOfGitsOwnFormOnly) {
@@ -84,7 +79,7 @@ TEST_F(GitCommit, FollowsRefsOfGitsOwnFormOnly) {
        std::vector<std::string>{"../outside", "refs/../../outside", (folder_ / "outside").c_str(), "heads",
                                 "refs/../heads", "refs//heads", "refs/.hidden", "refs/a.lock", "refs/a b"}) {
     write_file_atomically(folder_ / ".git/HEAD", "ref: " + ref + "\n");
-    EXPECT_EQ(git_commit(folder_), "") << ref;
+    EXPECT_EQ(git_commit(folder_.path()), "") << ref;
   }
 }
 
@@ -92,11 +87,11 @@ TEST_F(GitCommit, StaysInsideTheRepository) {
   write_file_atomically(folder_ / "outside", kCommit + "\n");
   fs::create_directories(folder_ / ".git/refs");
   fs::create_symlink("../outside", folder_ / ".git/HEAD");
-  EXPECT_EQ(git_commit(folder_), "");
+  EXPECT_EQ(git_commit(folder_.path()), "");
   fs::remove(folder_ / ".git/HEAD");
   fs::create_symlink("../../outside", folder_ / ".git/refs/main");
   write_file_atomically(folder_ / ".git/HEAD", "ref: refs/main\n");
-  EXPECT_EQ(git_commit(folder_), "");
+  EXPECT_EQ(git_commit(folder_.path()), "");
   fs::create_directory(folder_ / "checkout");
   fs::create_symlink(folder_ / ".git", folder_ / "checkout/.git");
   write_file_atomically(folder_ / ".git/HEAD", kCommit + "\n");
@@ -106,10 +101,10 @@ TEST_F(GitCommit, StaysInsideTheRepository) {
 TEST_F(GitCommit, NeitherWaitsForPipesNorReadsDevices) {
   fs::create_directory(folder_ / ".git");
   ASSERT_EQ(::mkfifo((folder_ / ".git/HEAD").c_str(), 0600), 0);
-  EXPECT_EQ(git_commit(folder_), "");
+  EXPECT_EQ(git_commit(folder_.path()), "");
   fs::remove(folder_ / ".git/HEAD");
   fs::create_symlink("/dev/zero", folder_ / ".git/HEAD");
-  EXPECT_EQ(git_commit(folder_), "");
+  EXPECT_EQ(git_commit(folder_.path()), "");
   ASSERT_EQ(::mkfifo((folder_ / "deep/.git").c_str(), 0600), 0);
   EXPECT_EQ(git_commit(folder_ / "deep"), "");
 }

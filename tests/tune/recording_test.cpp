@@ -4,10 +4,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "carries.h"
 #include "foreign/t1.h"
 #include "spec/load.h"
 #include "store/sample_trial.h"
-#include "store/temporary_folder.h"
+#include "temporary_folder.h"
 #include "tune/recorded_task.h"
 #include "tune/replay.h"
 
@@ -23,12 +24,10 @@ constexpr const char* kT1 = R"json({
 class Recordings : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "recording_test_t1.json";
-    write_file(file, kT1);
+    const TemporaryFolder folder;
     LoadOptions options;
     options.read_other = read_t1;
-    spec_ = load_tune_spec(file, options);
-    std::filesystem::remove(file);
+    spec_ = load_tune_spec(folder.write("t1.json", kT1), options);
     leave_out_kernels(spec_);
     tasks_ = plan_tasks_without_sources(spec_);
   }
@@ -83,7 +82,7 @@ TEST_F(Recordings, TakeForGrantedWhatHasOneValue) {
   EXPECT_EQ(task.fastest_us(), 30);
   const Replay replay = plan_replay(spec_, tasks_, *recording_, target_, "r.json");
   ASSERT_EQ(replay.notes.size(), 1U);
-  EXPECT_EQ(replay.notes.front(), "the rows of k do not list S=7; they are taken to be of these values");
+  EXPECT_TRUE(carries(replay.notes.front(), {"S=7"}));
 }
 
 TEST_F(Recordings, RefuseRowsThatCannotBeToldApart) {
@@ -94,10 +93,7 @@ TEST_F(Recordings, RefuseRowsThatCannotBeToldApart) {
     plan_replay(spec_, tasks_, *recording_, target_, "r.json");
     FAIL() << "F has two values";
   } catch (const UserError& error) {
-    EXPECT_EQ(
-        error.message(),
-        "lists 1 of the 3 parameters of k; without F, which may have several values here, its rows cannot "
-        "be joined with configurations");
+    EXPECT_TRUE(carries(error.message(), {"1 of the 3", "without F"}));
     EXPECT_EQ(error.where().file, "r.json");
   }
   rows_.clear();
@@ -107,9 +103,7 @@ TEST_F(Recordings, RefuseRowsThatCannotBeToldApart) {
     plan_replay(spec_, tasks_, *recording_, target_, "r.json");
     FAIL() << "Y is no parameter";
   } catch (const UserError& error) {
-    EXPECT_EQ(error.message(),
-              "lists the parameter Y, which k does not have here, so that its rows cannot be joined with "
-              "configurations");
+    EXPECT_TRUE(carries(error.message(), {"parameter Y", "k"}));
   }
 }
 
@@ -121,8 +115,8 @@ TEST_F(Recordings, SayWhatTheyHoldInstead) {
     plan_replay(spec_, tasks_, *recording_, target_, "r.json");
     FAIL() << "there is nothing of this problem";
   } catch (const NothingToDo& error) {
-    EXPECT_NE(error.message().find("holds nothing of k 64"), std::string::npos) << error.message();
-    EXPECT_EQ(error.remedy(), "It holds k 65 (custom).");
+    EXPECT_TRUE(carries(error.message(), {"nothing", "k 64"}));
+    EXPECT_TRUE(carries(error.remedy(), {"k 65 (custom)"}));
   }
 }
 
@@ -134,13 +128,10 @@ TEST_F(Recordings, CannotCountSecondsThatNobodyRecorded) {
     return plan_replay(spec_, tasks_, *recording_, target_, "r.json").notes;
   };
   ASSERT_EQ(notes().size(), 1U);
-  EXPECT_EQ(
-      notes().front(),
-      "1 of 1 rows with a time do not say how long compiling and measuring took: no seconds are counted "
-      "for them");
+  EXPECT_TRUE(carries(notes().front(), {"1 of 1 rows"}));
   add(R"({"X": 3, "F": 1, "S": 7})", 40);
   rows_.back().measure_ms = 1;
-  EXPECT_EQ(notes().front().substr(0, 18), "1 of 2 rows with a");
+  EXPECT_TRUE(carries(notes().front(), {"1 of 2 rows"}));
   rows_.front().compile_ms = 1;
   EXPECT_TRUE(notes().empty());
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "spec/load.h"
+#include "tune/row.h"
 
 namespace tiletune {
 namespace {
@@ -22,6 +23,7 @@ class RooflineTest : public testing::Test {
     tasks_ = plan_tasks(spec_);
     Trial trial;
     trial.median_us = median_us;
+    add_throughput(trial, tasks_.front().instantiator.workload(), Target());
     return trial;
   }
 
@@ -42,6 +44,18 @@ TEST_F(RooflineTest, AThinProductIsBoundByMemory) {
   add_roofline(trial, tasks_.front(), kCeilings);
   EXPECT_EQ(trial.bound, "memory");
   EXPECT_NEAR(*trial.percent_of_ceiling, 4 * (8192.0 * 8192 + 2 * 8192) / 4000e3, 1e-9);
+  EXPECT_NEAR(*trial.gbs, 4e-3 * (8192.0 * 8192 + 2 * 8192) / 100, 1e-9);
+  EXPECT_DOUBLE_EQ(*trial.percent_of_copy, *trial.percent_of_ceiling);
+}
+
+TEST_F(RooflineTest, AnOperationThatOnlyMovesDataIsBoundByMemoryOnAnyGpu) {
+  Trial trial = row("512x512x512", 10);
+  spec_.templates.front().operation.bound = Ceiling::copy;
+  add_roofline(trial, tasks_.front(), std::nullopt);
+  EXPECT_EQ(trial.bound, "memory");
+  EXPECT_FALSE(trial.percent_of_copy.has_value()) << "no ceiling was measured";
+  add_roofline(trial, tasks_.front(), kCeilings);
+  EXPECT_NEAR(*trial.percent_of_copy, 100 * (3 * 512.0 * 512 * 4) / 4000e3 / 10, 1e-9);
 }
 
 TEST_F(RooflineTest, WithAnotherAccumulatorTheCeilingOfArithmeticIsNotKnown) {
@@ -50,6 +64,7 @@ TEST_F(RooflineTest, WithAnotherAccumulatorTheCeilingOfArithmeticIsNotKnown) {
   EXPECT_TRUE(trial.arithmetic_intensity.has_value());
   EXPECT_EQ(trial.bound, "");
   EXPECT_FALSE(trial.percent_of_ceiling.has_value());
+  EXPECT_TRUE(trial.percent_of_copy.has_value());
 }
 
 TEST_F(RooflineTest, HalvesSummedInFloatHaveTheCeilingOfFp32ButInALibraryThatOfTensorCores) {

@@ -34,7 +34,8 @@ class ScriptedEvaluator : public InstantEvaluator {
 
   bool measures() const override { return true; }
 
-  void prepare_workload(const Task& task, const Binary* /*reference*/, bool calibrate) override {
+  void prepare_workload(const Task& task, const ReferenceKernels& /*reference*/,
+                        std::vector<Candidate> /*baselines*/, bool calibrate) override {
     prepared.push_back(task.problem.label());
     Evaluation evaluation;
     evaluation.unusable = unusable;
@@ -43,7 +44,7 @@ class ScriptedEvaluator : public InstantEvaluator {
   }
 
   void submit(Candidate candidate) override {
-    const unsigned width = launch_shape(candidate.instance).grid_x;
+    const unsigned width = static_cast<unsigned>(candidate.instance.launches.front().grid.x);
     measured.push_back(width);
     const Fate fate = measuring(width);
     Measured result;
@@ -63,9 +64,9 @@ class ScriptedEvaluator : public InstantEvaluator {
     std::vector<unsigned>& widths = finals.emplace_back();
     Evaluation evaluation;
     FinalsMeasured& result = evaluation.finals.emplace();
-    for (const MeasureRequest& one : request.finalists) widths.push_back(one.shape.grid_x);
+    for (const MeasureRequest& one : request.finalists) widths.push_back(one.calls.front().shape.grid_x);
     for (const MeasureRequest& one : request.finalists) {
-      const Fate fate = in_finals(one.shape.grid_x);
+      const Fate fate = in_finals(one.calls.front().shape.grid_x);
       if (fate.lost) {
         evaluation.finals.reset();
         evaluation.finals_lost = FinalsLoss{one.ticket, *fate.lost, "as the test says", false};
@@ -74,7 +75,7 @@ class ScriptedEvaluator : public InstantEvaluator {
       FinalTime& time = result.times.emplace_back();
       time.ticket = one.ticket;
       time.outcome = fate.outcome;
-      if (fate.outcome == Outcome::ok) time.timing = timing_of(fate, one.shape.grid_x);
+      if (fate.outcome == Outcome::ok) time.timing = timing_of(fate, one.calls.front().shape.grid_x);
     }
     FinalTime& second_copy = result.times.emplace_back(result.times.front());
     second_copy.ticket = 0;

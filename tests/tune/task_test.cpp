@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "carries.h"
 #include "spec/load.h"
 
 namespace tiletune {
@@ -48,12 +49,12 @@ std::string message_of(const std::function<void()>& plan) {
 
 TEST(Stages, BuildingTheirSpacesCanBeStopped) {
   const TuneSpec spec = shipped("quick.json", {"512"});
-  EXPECT_EQ(message_of([&] { plan_tasks(spec, [] { return true; }); }),
-            "stopped while the space of " + spec.templates.front().name + " at 512x512x512 was being built");
+  EXPECT_TRUE(carries(message_of([&] { plan_tasks(spec, [] { return true; }); }),
+                      {spec.templates.front().name, "512x512x512", "space"}));
   TuneSpec with_options = spec;
   with_options.templates.front().compile_options = {"--use_fast_math"};
-  EXPECT_EQ(message_of([&] { plan_tasks(with_options, [] { return true; }); }),
-            "stopped while the options of " + spec.templates.front().name + " were being checked");
+  EXPECT_TRUE(carries(message_of([&] { plan_tasks(with_options, [] { return true; }); }),
+                      {spec.templates.front().name, "options"}));
 }
 
 TEST(Stages, AreRefusedBeyondTheLimits) {
@@ -62,14 +63,14 @@ TEST(Stages, AreRefusedBeyondTheLimits) {
   std::uint64_t rows = 0;
   for (const Task& task : plan_tasks(spec)) rows += task.space.rows();
   EXPECT_EQ(message_of([&] { plan_tasks(spec, never_stop, {tasks, rows}); }), "none");
-  EXPECT_EQ(message_of([&] {
-              plan_tasks(spec, never_stop, {tasks - 1, rows});
-            }),
-            "more than " + std::to_string(tasks - 1) + " pairs of template and problem");
-  EXPECT_EQ(message_of([&] {
-              plan_tasks(spec, never_stop, {tasks, rows - 1});
-            }),
-            "more than " + std::to_string(rows - 1) + " valid combinations in all spaces together");
+  EXPECT_TRUE(carries(message_of([&] {
+                        plan_tasks(spec, never_stop, {tasks - 1, rows});
+                      }),
+                      {std::to_string(tasks - 1), "pairs"}));
+  EXPECT_TRUE(carries(message_of([&] {
+                        plan_tasks(spec, never_stop, {tasks, rows - 1});
+                      }),
+                      {std::to_string(rows - 1), "combinations"}));
 }
 
 TEST(Stages, HarmfulOptionsOfAConfigAreRefused) {
@@ -99,7 +100,7 @@ TEST(Stages, AddTheirFoldersToThoseOfThePool) {
 TEST(Stages, PrepareRequestHoldsTheWholeProblem) {
   const TuneSpec spec = shipped("quick.json", {"30x20x10"});
   const std::vector<Task> tasks = plan_tasks(spec);
-  const PrepareRequest request = prepare_request(spec, tasks.front(), nullptr);
+  const PrepareRequest request = prepare_request(spec, tasks.front(), {});
   ASSERT_EQ(request.workload.buffers.size(), 3U);
   EXPECT_EQ(request.workload.buffers[0].elements, 300);
   EXPECT_EQ(request.workload.buffers[1].elements, 200);

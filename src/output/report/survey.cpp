@@ -7,6 +7,7 @@
 #include <set>
 
 #include "output/cell_text.h"
+#include "output/failures.h"
 #include "rank/parameters.h"
 #include "store/columns.h"
 
@@ -28,19 +29,6 @@ std::optional<double> time_of(const Trial& trial) {
   if (trial.outcome != Outcome::screened_out) return ranking_time_us(trial);
   const bool known = trial.median_us && std::isfinite(*trial.median_us) && *trial.median_us > 0;
   return known ? trial.median_us : std::nullopt;
-}
-
-/// The text with a # for each number: reasons give the arithmetic of every configuration.
-std::string without_numbers(std::string_view text) {
-  std::string pattern;
-  for (const char c : text) {
-    const bool digit = c >= '0' && c <= '9';
-    if (!digit)
-      pattern += c;
-    else if (!pattern.ends_with('#'))
-      pattern += '#';
-  }
-  return pattern;
 }
 
 std::vector<const char*> survey_columns() {

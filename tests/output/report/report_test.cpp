@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "carries.h"
 #include "output/report/column_data.h"
 #include "output/sample_ranking.h"
 
@@ -185,7 +186,7 @@ TEST(ReportData, PredictedRowsAreApartAndSaySo) {
   ASSERT_EQ(data["groups"].size(), 2U);
   EXPECT_EQ(data["groups"][0]["banner"], "");
   EXPECT_EQ(data["groups"][1]["source"], "predicted");
-  EXPECT_EQ(data["groups"][1]["banner"], "predicted by the static model for H100 SXM; nothing was timed");
+  EXPECT_TRUE(carries(data["groups"][1]["banner"].get<std::string>(), {"H100 SXM", "nothing"}));
 }
 
 TEST(ReportData, TheLadderIsInTheOrderOfTheConfigThatAsksForOne) {

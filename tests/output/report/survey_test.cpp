@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "store/sample_trial.h"
-#include "store/temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace tiletune {
 namespace {

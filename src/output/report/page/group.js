@@ -18,11 +18,17 @@ const hasScreened = (group) => group.outcomes.some(({outcome}) => outcome === "s
 
 const rowTip = (group) => (row) => {
   const lines = [`${group.cells("template")[row]}`, parametersText(group, row),
-    `${threeDigits(group.time[row])} us${group.cells("tflops")[row] ? `, ${threeDigits(group.cells("tflops")[row])} TFLOP/s` : ""}`];
+    `${threeDigits(group.time[row])} us`];
+  const [rate, unit] = isOfMemory(group) ? ["gbs", "GB/s"] : ["tflops", "TFLOP/s"];
+  if (group.cells(rate)[row]) lines[2] += `, ${threeDigits(group.cells(rate)[row])} ${unit}`;
   for (const name of ["registers", "occupancy", "spill_bytes"])
     if (group.cells(name)[row] !== null) lines.push(`${name} ${numberText(group.cells(name)[row])}`);
   return lines.filter((line) => line !== "");
 };
+
+// The rate that says how good a group's rows are: of device memory where that bounds them, else of arithmetic.
+const isOfMemory = (group) => group.column("gbs") !== null && group.kernels.some((row) => group.cells("bound")[row] === "memory")
+  && group.kernels.every((row) => group.cells("bound")[row] !== "compute");
 
 // A chart with the same numbers as a table, which stands open where there are no charts.
 function figure(chart, table, ...rest) {

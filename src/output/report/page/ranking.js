@@ -20,8 +20,9 @@ function rankingSection(group) {
     {name: "ci_us", title: "95% interval of the median", numeric: true, value: (row) => group.cells("ci_low_us")[row],
       text: (row) => (group.cells("ci_low_us")[row] === null ? "-"
         : `${threeDigits(group.cells("ci_low_us")[row])}..${threeDigits(group.cells("ci_high_us")[row])}`)},
-    column("tflops"), column("percent_of_baseline"),
-    column(group.column("percent_of_ceiling") ? "percent_of_ceiling" : "percent_of_peak"), column("registers"),
+    column(isOfMemory(group) ? "gbs" : "tflops"), column("percent_of_baseline"),
+    column(isOfMemory(group) ? "percent_of_copy" : group.column("percent_of_ceiling") ? "percent_of_ceiling" : "percent_of_peak"),
+    column("registers"),
     column("spill_bytes"), column("occupancy"), column("occupancy_limiter", undefined, false),
     column("outcome", undefined, false),
   ].filter(({name}) => name === "parameters" || name === timeName(group)

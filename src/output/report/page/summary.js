@@ -17,7 +17,7 @@ function winner(group, best) {
     const value = group.cells(name)[best];
     if (value !== null) tiles.push([`${threeDigits(value)}${unit}`, label]);
   };
-  add("tflops", "", "TFLOP/s");
+  add(isOfMemory(group) ? "gbs" : "tflops", "", isOfMemory(group) ? "GB/s" : "TFLOP/s");
   const rival = group.baselines.length ? group.cells("template")[group.baselines[0]] : "the baseline";
   add("percent_of_baseline", "%", `of ${rival}'s throughput`);
   add("percent_of_ceiling", "%", `of the ${group.cells("bound")[best] ?? ""} ceiling`);
@@ -60,10 +60,12 @@ function problemsSection(groups, choose) {
     const cell = (name) => (best === null ? "-" : numberText(group.cells(name)[best]));
     const pick = element("button", {type: "button", class: "link", onclick: () => choose(place)}, group.problem);
     return [pick, group.gpu, group.source, best === null ? "none has a time" : String(group.cells("template")[best]),
-      best === null ? "-" : threeDigits(group.time[best]), cell("tflops"), cell("percent_of_baseline"),
+      best === null ? "-" : threeDigits(group.time[best]), cell("tflops"), cell("gbs"), cell("percent_of_baseline"),
       best === null ? "-" : parametersText(group, best, varyingParameters(group).get(group.cells("template")[best]))];
   });
-  return plainTable("The best of each problem", [{text: "problem"}, {text: "GPU"}, {text: "times"}, {text: "template"},
-    {text: "time, us", numeric: true}, {text: "TFLOP/s", numeric: true}, {text: "% of baseline", numeric: true},
-    {text: "parameters that vary", wide: true, spare: true}], rows);
+  const headers = [{text: "problem"}, {text: "GPU"}, {text: "times"}, {text: "template"},
+    {text: "time, us", numeric: true}, {text: "TFLOP/s", numeric: true}, {text: "GB/s", numeric: true},
+    {text: "% of baseline", numeric: true}, {text: "parameters that vary", wide: true, spare: true}];
+  const has = headers.map((_, i) => rows.some((row) => row[i] !== "-"));
+  return plainTable("The best of each problem", headers.filter((_, i) => has[i]), rows.map((row) => row.filter((_, i) => has[i])));
 }

@@ -7,16 +7,17 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/file.h"
 
 namespace tiletune {
 
-/// A folder that exists as long as this object.
+/// An empty folder of a test's own, which exists as long as this object: tests run at the same time.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "tiletune_test_XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    path_ = pattern;
+    path_ = std::filesystem::canonical(pattern);
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -27,6 +28,11 @@ class TemporaryFolder {
 
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
   const std::filesystem::path& path() const { return path_; }
+  /// The path of the file that now holds `text`.
+  std::filesystem::path write(const std::string& name, const std::string& text) const {
+    write_file_atomically(path_ / name, text);
+    return path_ / name;
+  }
 
  private:
   std::filesystem::path path_;

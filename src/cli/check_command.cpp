@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/gpus.h"
+#include "cli/signals.h"
+#include "output/progress.h"
+#include "tune/check.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CheckCommand {
+  ConfigOptions config;
+  CompileOptions compile;
+  std::string gpu;
+  std::string format = "table";
+  bool quiet = false;
+};
+
+std::string as_text(const CheckFinding& finding) {
+  std::string place = finding.template_name;
+  if (!finding.problem.empty()) place += " " + finding.problem;
+  std::string text = fmt::format("{}: ", finding.is_error ? "error" : "note");
+  const std::string where = finding.what.where().text();
+  if (!where.empty()) text += printable(where) + ": ";
+  if (!place.empty()) text += printable(place) + ": ";
+  return text + printed_text(finding.what.message()) + "\n  " + printable(finding.what.remedy()) + "\n";
+}
+
+Json as_json(const CheckFinding& finding) {
+  return {{"severity", finding.is_error ? "error" : "note"},
+          {"file", finding.what.where().file},
+          {"place", finding.what.where().pointer},
+          {"template", finding.template_name},
+          {"problem", finding.problem},
+          {"message", finding.what.message()},
+          {"remedy", finding.what.remedy()}};
+}
+
+std::string summary(const CheckReport& report, std::size_t errors) {
+  const std::size_t notes = report.findings.size() - errors;
+  return fmt::format("{} valid configurations, {} compiled, {} references tried: {} error{}, {} note{}\n",
+                     report.valid, report.compiled, report.references_run, errors, errors == 1 ? "" : "s",
+                     notes, notes == 1 ? "" : "s");
+}
+
+int run(const CheckCommand& options) {
+  const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
+  std::vector<UserError> faults;
+  TuneSpec spec;
+  try {
+    spec = options.config.load(&faults);
+  } catch (const UserError& error) {
+    faults.push_back(error);
+  }
+  const Target target = target_from_model(
+      find_gpu_model(shipped_gpu_models(), model_or_default(options.gpu.empty() ? spec.gpu : options.gpu)));
+  catch_interrupts();
+  Progress progress(options.quiet, ::isatty(STDERR_FILENO) != 0);
+  tell_if_not_confined([&](const std::string& line) { progress.note(line); });
+  CheckOptions check;
+  check.interrupted = interrupted;
+  check.progress = [&](std::size_t done, std::size_t total) {
+    progress.update({"compiling", done, total, ""});
+  };
+  CheckReport report = check_spec(spec, target, options.compile.pool_options(spec), check);
+  progress.finish();
+  for (const UserError& fault : faults)
+    report.findings.insert(report.findings.begin(), {true, "", "", fault});
+  std::size_t errors = 0;
+  Json list = Json::array();
+  for (const CheckFinding& finding : report.findings) {
+    errors += finding.is_error ? 1 : 0;
+    if (json)
+      list.push_back(as_json(finding));
+    else
+      write_output("", as_text(finding));
+  }
+  if (json) {
+    const Json document{{"gpu", target.name},
+                        {"valid", report.valid},
+                        {"compiled", report.compiled},
+                        {"references", report.references_run},
+                        {"errors", errors},
+                        {"findings", list}};
+    write_output("", json_text(document, 2) + "\n");
+  } else {
+    write_output("", summary(report, errors));
+  }
+  if (interrupted()) return kInterrupted;
+  return errors > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CheckCommand>();
+  CLI::App* command =
+      app.add_subcommand("check", "Find without a GPU what would fail in a sweep of a config");
+  options->config.add_to(*command);
+  options->compile.add_to(*command);
+  command->add_option("--gpu", options->gpu,
+                      "GPU model that it is checked for (default: the config's, or H100)");
+  command->add_option("--format", options->format, "table or json")->capture_default_str();
+  command->add_flag("-q,--quiet", options->quiet, "No progress, only results");
+  command->footer(
+      "Reads every template, builds every space, evaluates launches, compiles the references and a few\n"
+      "configurations of each template, and runs functions of Python. Exit code 1: something would fail.\n"
+      "Examples:\n  tiletune check configs/softmax.json\n"
+      "  tiletune check my_kernel.json --gpu A100 --problem 4096x4096\n"
+      "  tiletune check my_kernel.json --format json | jq '.findings[].message'");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tiletune

@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json_text.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "compile/source.h"
+#include "draft/manifest.h"
+#include "output/display.h"
+#include "output/table.h"
+#include "spec/paths.h"
+#include "spec/reader.h"
+
+namespace tiletune {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct InitOptions {
+  fs::path file;
+  std::string kernel;
+  fs::path folder;
+  std::string gpu = "H100";
+  std::string format = "table";
+  bool force = false;
+  CompileOptions compile;
+};
+
+/// What was drafted, and where it goes.
+struct Written {
+  std::string kernel;
+  fs::path manifest, config;
+  fs::path copy;  ///< of the source; empty where that lies in the template's folder
+  Draft draft;
+
+  std::vector<std::string> next(const InitOptions& options) const {
+    const std::string file = shell_quoted(config.string());
+    std::string include;
+    for (const fs::path& folder : options.compile.include_folders)
+      include += " --include " + shell_quoted(folder.string());
+    return {"tiletune space " + file,
+            fmt::format("tiletune inspect {} --gpu {}{}", file, shell_quoted(options.gpu), include),
+            fmt::format("tiletune sweep {}{}", file, include)};
+  }
+};
+
+void check_free(const fs::path& file, bool force) {
+  if (file.empty() || force || !fs::exists(file)) return;
+  throw UserError("it exists already", Where{file.string(), ""},
+                  "Name another folder with --out, or replace it with --force.");
+}
+
+/// The folder's name is the template's, so it has to be an identifier.
+fs::path template_folder(const InitOptions& options, const std::string& kernel) {
+  if (options.folder.empty()) return options.file.parent_path() / kernel;
+  fs::path folder = options.folder.lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // without a slash at its end
+  if (folder == "." || folder.filename() == "..") folder = fs::weakly_canonical(folder);
+  check_identifier(folder.filename().string(), Where{"--out", ""});
+  return folder;
+}
+
+Written drafted(const InitOptions& options) {
+  std::error_code missing;
+  const fs::path source_file = fs::canonical(options.file, missing);
+  if (missing || !fs::is_regular_file(source_file, missing))
+    throw UserError("not a file", Where{options.file.string(), ""}, "Name a CUDA source, such as kernel.cu.");
+  const fs::path home = source_file.parent_path();
+  const KernelSource source =
+      read_kernel_source(source_file, home, options.compile.resolved_include_folders(), home, false);
+  const SourceFacts facts = read_source_facts(source.text, options.file.string());
+  const KernelText& kernel = choose_kernel(facts, options.kernel, options.file.string());
+  const GpuModel gpu = find_gpu_model(shipped_gpu_models(), options.gpu);
+  const fs::path folder = template_folder(options, kernel.name);
+  Written written;
+  written.kernel = kernel.name;
+  written.manifest = folder / kManifestName;
+  const std::string name = folder.filename().string();
+  written.config = folder.parent_path() / (name + ".json");
+  if (fs::weakly_canonical(folder) != home) written.copy = folder / source.name;
+  for (const fs::path& file : {written.manifest, written.config, written.copy})
+    check_free(file, options.force);
+  const Signature signature = read_signature(options.compile.pool_options({}), source,
+                                             architecture_for(gpu.compute_major, gpu.compute_minor), facts,
+                                             kernel, first_defines(facts));
+  written.draft = draft_manifest(name, source.name, facts, kernel, signature);
+  if (!written.copy.empty()) write_file_atomically(written.copy, source.text);
+  write_file_atomically(written.manifest, written.draft.manifest);
+  const Json config{{"templates", {name}}, {"problems", {written.draft.problem}}};
+  write_file_atomically(written.config, json_text(config, 2) + "\n");
+  return written;
+}
+
+std::string as_table(const Written& written, const InitOptions& options) {
+  TextTable table;
+  table.add_column("found", Align::left);
+  table.add_column("name", Align::left);
+  table.add_column("guess", Align::left);
+  table.add_column("line", Align::right);
+  for (const SourceFinding& finding : written.draft.findings)
+    table.add_row({finding.what, finding.name, finding.guess, std::to_string(finding.line)});
+  std::string out = fmt::format("kernel {} of {}\n\n{}\nto decide:\n", written.kernel, options.file.string(),
+                                table.text(stdout_style()));
+  for (const Decision& decision : decisions_in(written.draft.manifest))
+    out += fmt::format("  {}:{}: {}\n", written.manifest.string(), decision.line, decision.text);
+  out += fmt::format("\nwrote {} and {}\n", written.manifest.string(), written.config.string());
+  if (!written.copy.empty()) out += fmt::format("copied the source to {}\n", written.copy.string());
+  out += "next:\n";
+  for (const std::string& command : written.next(options)) out += "  " + command + "\n";
+  return printable_message(out) + "\n";
+}
+
+Json as_json(const Written& written, const InitOptions& options) {
+  Json found = Json::array();
+  for (const SourceFinding& finding : written.draft.findings)
+    found.push_back(
+        {{"found", finding.what}, {"name", finding.name}, {"guess", finding.guess}, {"line", finding.line}});
+  Json decide = Json::array();
+  for (const Decision& decision : decisions_in(written.draft.manifest))
+    decide.push_back({{"line", decision.line}, {"text", decision.text}});
+  Json copy;
+  if (!written.copy.empty()) copy = written.copy.string();
+  return {{"kernel", written.kernel},
+          {"manifest", written.manifest.string()},
+          {"config", written.config.string()},
+          {"source_copy", copy},
+          {"findings", found},
+          {"decide", decide},
+          {"next", written.next(options)}};
+}
+
+int run(const InitOptions& options) {
+  const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
+  tell_if_not_confined([](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+  const Written written = drafted(options);
+  write_output("", json ? json_text(as_json(written, options), 2) + "\n" : as_table(written, options));
+  return 0;
+}
+
+}  // namespace
+
+void add_init_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<InitOptions>();
+  CLI::App* command = app.add_subcommand("init", "Draft a template and a config from a kernel's source");
+  command->add_option("FILE", options->file, "CUDA source with the kernel")->required();
+  command->add_option("--kernel", options->kernel, "The kernel, where the file has several");
+  command->add_option(
+      "--out", options->folder,
+      "Folder of the template, which gives it its name (default: the kernel's name, beside FILE)");
+  command->add_flag("--force", options->force, "Replace files that exist");
+  command->add_option("--gpu", options->gpu, "GPU model to compile for; none needs to be there")
+      ->capture_default_str();
+  command->add_option("--format", options->format, "table or json")->capture_default_str();
+  options->compile.add_to(*command);
+  command->footer(
+      "Examples:\n  tiletune init saxpy.cu\n"
+      "  tiletune init filters.cu --kernel blur --out templates/blur");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tiletune

@@ -1,0 +1,125 @@
+#include "compile/compiled_file.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "compile/log.h"
+#include "compile/nvjitlink_api.h"
+#include "compile/nvrtc_program.h"
+
+namespace tiletune {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const NvJitLinkApi& nvjitlink() {
+  if (const NvJitLinkApi* api = find_nvjitlink()) return *api;
+  throw UserError("nvJitLink, which assembles PTX, cannot be loaded",
+                  "Install libnvJitLink of CUDA 12.4 or newer, or name its folder in LD_LIBRARY_PATH.");
+}
+
+/// nvJitLink's spelling of an option of NVRTC.
+std::string link_option(const std::string& option) {
+  const std::size_t equals = option.find('=');
+  const std::string name = option.substr(0, equals);
+  const std::string value = option.substr(equals + 1);
+  if (name == "--gpu-architecture") return "-arch=" + value;
+  return (name.ends_with("maxrregcount") ? "-maxrregcount=" : "-Xptxas=") + value;
+}
+
+class Assembly {
+ public:
+  explicit Assembly(const std::vector<std::string>& options) {
+    std::vector<std::string> spelled;
+    std::vector<const char*> words;
+    for (const std::string& option : options) spelled.push_back(link_option(option));
+    for (const std::string& option : spelled) words.push_back(option.c_str());
+    is_open_ = nvjitlink().create(&handle_, static_cast<std::uint32_t>(words.size()), words.data()) == 0;
+  }
+  ~Assembly() {
+    if (is_open_) nvjitlink().destroy(&handle_);
+  }
+  Assembly(const Assembly&) = delete;
+  Assembly& operator=(const Assembly&) = delete;
+
+  /// None when it fails.
+  std::optional<std::string> cubin(const std::string& ptx, const std::string& name) {
+    const NvJitLinkApi& api = nvjitlink();
+    std::size_t size = 0;
+    const bool is_assembled =
+        is_open_ && api.add_data(handle_, NvJitLinkApi::kPtx, ptx.data(), ptx.size(), name.c_str()) == 0 &&
+        api.complete(handle_) == 0 && api.cubin_size(handle_, &size) == 0;
+    if (!is_assembled) return std::nullopt;
+    std::string cubin(size, '\0');
+    if (api.cubin(handle_, cubin.data()) != 0) return std::nullopt;
+    return cubin;
+  }
+
+  std::string log() const {
+    std::size_t size = 0;
+    if (!is_open_ || nvjitlink().log_size(handle_, &size) != 0 || size == 0) return "nvJitLink has failed";
+    std::string text(size, '\0');
+    nvjitlink().log(handle_, text.data());
+    return text.substr(0, text.find('\0'));
+  }
+
+ private:
+  NvJitLinkApi::Handle handle_ = nullptr;
+  bool is_open_ = false;
+};
+
+/// Why there is nothing to read under a name.
+std::string reason_of(int error, const KernelSource& source) {
+  const std::string folder = source.folders_text();
+  if (error == EXDEV)
+    return fmt::format(
+        "{} leads out of the template's folder {}: copy the file there, or pass "
+        "--allow-outside-paths",
+        source.name, folder);
+  return fmt::format("there is no file {} in {}", source.name, folder);
+}
+
+}  // namespace
+
+const std::string& nvjitlink_version() { return nvjitlink().version; }
+
+Compiled load_compiled_file(const CompileRequest& request) {
+  const double started_ms = process_cpu_ms();
+  const KernelSource& source = request.source;
+  Compiled compiled{Outcome::compile_failed, "", nullptr, {}};
+  const std::string place = fs::path(source.name).lexically_normal();
+  const Descriptor file = open_included(source, place);
+  const int error = errno;
+  auto content = file.is_open() ? source_content(file) : std::nullopt;
+  compiled.dependencies[place] = content ? hash_of_content(*content) : state_of(source, place);
+  if (!content) {
+    compiled.reason = file.is_open() || compiled.dependencies[place] == kUnreadable
+                          ? fmt::format("{} is not a file of at most {} MiB that can be read", source.name,
+                                        kLargestSource >> 20)
+                          : reason_of(error, source);
+    return compiled;
+  }
+  if (is_ptx(source.name)) {
+    Assembly assembly(request.options);
+    content = assembly.cubin(*content, source.name);
+    if (!content) {
+      compiled.reason = reason_of_log(fmt::format("{}: {}", source.name, assembly.log()));
+      return compiled;
+    }
+  }
+  auto binary = std::make_shared<Binary>();
+  binary->key = request.key();
+  binary->kernel_symbols = request.kernel_expressions;
+  binary->cubin = *std::move(content);
+  binary->compile_ms = process_cpu_ms() - started_ms;
+  return {Outcome::ok, "", std::move(binary), std::move(compiled.dependencies)};
+}
+
+}  // namespace tiletune

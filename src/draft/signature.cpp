@@ -1,0 +1,184 @@
+#include "draft/signature.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "compile/wait.h"
+
+namespace tiletune {
+
+namespace {
+
+struct CudaType {
+  std::string_view name;
+  ElementType element;
+  std::string_view vectors;  ///< "float" of float2, float3 and float4; "": there are none
+};
+constexpr std::array<CudaType, 18> kTypes{{{"float", ElementType::f32, "float"},
+                                           {"double", ElementType::f64, "double"},
+                                           {"__half", ElementType::f16, ""},
+                                           {"__nv_bfloat16", ElementType::bf16, ""},
+                                           {"__nv_fp8_e4m3", ElementType::e4m3, ""},
+                                           {"__nv_fp8_e5m2", ElementType::e5m2, ""},
+                                           {"char", ElementType::i8, "char"},
+                                           {"signed char", ElementType::i8, ""},
+                                           {"unsigned char", ElementType::u8, "uchar"},
+                                           {"short", ElementType::i16, "short"},
+                                           {"unsigned short", ElementType::u16, "ushort"},
+                                           {"int", ElementType::i32, "int"},
+                                           {"unsigned int", ElementType::u32, "uint"},
+                                           {"long", ElementType::i64, "long"},
+                                           {"unsigned long", ElementType::u64, "ulong"},
+                                           {"long long", ElementType::i64, "longlong"},
+                                           {"unsigned long long", ElementType::u64, "ulonglong"},
+                                           {"bool", ElementType::boolean, ""}}};
+
+constexpr int kLanes = 8;  // a type's code is 8 * (1 + its place in kTypes) + lanes, or 0
+constexpr int kConstant = 256;
+constexpr int kPointer = 512;
+
+/// Text behind the source: the types of a function's parameters become numbers in a mangled name, which is
+/// bounded and has no user's types in it.
+std::string probe() {
+  std::string text =
+      "\nstruct __half; struct __nv_bfloat16; struct __nv_fp8_e4m3; struct __nv_fp8_e5m2;\n"
+      "struct __half2; struct __nv_bfloat162;\n"
+      "template <class T> struct tiletune_code { static constexpr int value = 0; };\n";
+  const auto add = [&](std::string_view name, std::size_t type, int lanes) {
+    text += fmt::format("template <> struct tiletune_code<{}> {{ static constexpr int value = {}; }};\n",
+                        name, kLanes * static_cast<int>(type + 1) + lanes);
+  };
+  for (std::size_t i = 0; i < kTypes.size(); ++i) {
+    add(kTypes[i].name, i, 1);
+    if (kTypes[i].vectors.empty()) continue;
+    for (const int lanes : {2, 3, 4}) add(fmt::format("{}{}", kTypes[i].vectors, lanes), i, lanes);
+  }
+  add("__half2", 2, 2);
+  add("__nv_bfloat162", 3, 2);
+  text += fmt::format(
+      "template <class T> struct tiletune_code<const T> {{ static constexpr int value = "
+      "tiletune_code<T>::value "
+      "+ {}; }};\n"
+      "template <class T> struct tiletune_code<T*> {{ static constexpr int value = "
+      "tiletune_code<T>::value < {} ? tiletune_code<T>::value + {} : {}; }};\n"
+      "template <int...> struct tiletune_codes {{}};\n"
+      "template <class... A> tiletune_codes<tiletune_code<A>::value...> tiletune_types(void (*)(A...));\n"
+      "template <class T, auto> __global__ void tiletune_signature() {{}}\n",
+      kConstant, kPointer, kPointer, kPointer);
+  return text;
+}
+
+/// "...tiletune_codesIJLi9ELi521EEE...": 9 and 521.
+std::vector<ParameterType> types_in(std::string_view symbol) {
+  std::vector<ParameterType> types;
+  const std::string_view start = "tiletune_codesIJ";
+  std::size_t at = symbol.find(start);
+  if (at == std::string_view::npos) return types;
+  for (symbol.remove_prefix(at + start.size()); symbol.starts_with("Li"); symbol.remove_prefix(1)) {
+    symbol.remove_prefix(2);
+    int code = 0;
+    const auto [end, error] = std::from_chars(symbol.data(), symbol.data() + symbol.size(), code);
+    symbol.remove_prefix(static_cast<std::size_t>(end - symbol.data()));
+    if (error != std::errc() || !symbol.starts_with("E")) break;
+    const int type = code % kConstant / kLanes;
+    ParameterType parameter{code >= kPointer, code % kPointer >= kConstant, std::nullopt, 1};
+    if (type > 0 && type <= static_cast<int>(kTypes.size())) {
+      parameter.element = kTypes[static_cast<std::size_t>(type) - 1].element;
+      parameter.lanes = std::max(code % kLanes, 1);
+    }
+    types.push_back(parameter);
+  }
+  return types;
+}
+
+std::string first_argument(const TemplateParameter& parameter) {
+  if (parameter.default_value) return std::to_string(*parameter.default_value);
+  if (parameter.type == "typename" || parameter.type == "class") return "float";
+  return parameter.type == "bool" ? "true" : "32";
+}
+
+std::string expression_of(const KernelText& kernel) {
+  std::vector<std::string> arguments;
+  for (const TemplateParameter& parameter : kernel.template_parameters)
+    arguments.push_back(first_argument(parameter));
+  const std::string instance =
+      arguments.empty() ? kernel.name : fmt::format("{}<{}>", kernel.name, join(arguments, ", "));
+  // As an argument itself, a template is instantiated as a whole.
+  return fmt::format("tiletune_signature<decltype(tiletune_types(&{0})), &{0}>", instance);
+}
+
+Compiled compile_once(CompilePool& pool, const CompileRequest& request) {
+  pool.submit(0, request);
+  while (true) {
+    auto finished = pool.take_finished();
+    if (!finished.empty()) return std::move(finished.front().second);
+    wait_for_work(pool);
+  }
+}
+
+/// Names in `identifier "X" is undefined` that stand in the source where values do.
+std::vector<MacroText> undefined_in(const std::string& log, const SourceFacts& facts) {
+  const std::string start = "identifier \"";
+  std::vector<MacroText> names;
+  for (std::size_t at = log.find(start); at != std::string::npos; at = log.find(start, at + 1)) {
+    const std::size_t begin = at + start.size();
+    const std::size_t end = log.find('"', begin);
+    if (end == std::string::npos || log.compare(end, 14, "\" is undefined") != 0) continue;
+    const auto known = facts.value_names.find(log.substr(begin, end - begin));
+    if (known == facts.value_names.end()) continue;
+    const auto is_it = [&](const MacroText& macro) { return macro.name == known->first; };
+    if (std::none_of(names.begin(), names.end(), is_it))
+      names.push_back({known->first, known->second, std::nullopt, false, {}});
+  }
+  return names;
+}
+
+}  // namespace
+
+Signature read_signature(const CompilePoolOptions& options, const KernelSource& source,
+                         const std::string& architecture, const SourceFacts& facts, const KernelText& kernel,
+                         const std::vector<std::string>& defines) {
+  CompilePoolOptions one = options;
+  one.workers = 1;
+  for (const KernelSource::Root& root : source.roots) one.folders.push_back(root.folder);
+  CompilePool pool(one);
+  Instance instance;
+  instance.launches.emplace_back().kernel_expression = expression_of(kernel);
+  instance.defines = defines;
+  KernelSource probed = source;
+  probed.text += probe();
+  Signature signature;
+  constexpr int kMostRounds = 16;  // a name may appear once others have values
+  for (int round = 0;; ++round) {
+    const Compiled compiled = compile_once(pool, make_compile_request({}, probed, instance, architecture));
+    if (compiled.outcome == Outcome::ok) {
+      signature.parameters = types_in(compiled.binary->kernel_symbols.front());
+      break;
+    }
+    const std::vector<MacroText> undefined = undefined_in(compiled.reason, facts);
+    const std::size_t before = signature.undefined.size();
+    for (const MacroText& macro : undefined) {
+      const std::string define = fmt::format("-D{}=", macro.name);
+      const auto is_it = [&](const std::string& other) { return other.starts_with(define); };
+      if (std::any_of(instance.defines.begin(), instance.defines.end(), is_it)) continue;
+      instance.defines.push_back(define + "8");
+      signature.undefined.push_back(macro);
+    }
+    if (signature.undefined.size() == before || round == kMostRounds)
+      throw UserError(
+          fmt::format("the kernel '{}' does not compile: {}", kernel.name, compiled.reason),
+          Where{source.name, fmt::format("line {}", kernel.line)},
+          "Correct the source until NVRTC compiles it as device code; a kernel must stand outside of "
+          "namespaces.");
+  }
+  std::stable_sort(signature.undefined.begin(), signature.undefined.end(),
+                   [](const MacroText& a, const MacroText& b) { return a.line < b.line; });
+  return signature;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compile/pool.h"
+#include "draft/source_facts.h"
+#include "spec/element_type.h"
+
+namespace tiletune {
+
+/// The type of a kernel's parameter.
+struct ParameterType {
+  bool pointer = false;
+  bool constant = false;               ///< a pointer's elements are const
+  std::optional<ElementType> element;  ///< of the pointer, or the type itself; none: another type
+  int lanes = 1;                       ///< 4 for float4
+};
+
+/// What the compiler says of a kernel.
+struct Signature {
+  std::vector<ParameterType> parameters;
+  std::vector<MacroText> undefined;  ///< names that need a value to compile, in the order of the source
+};
+
+/// Compiles the source with a first value for each name that it leaves undefined, and reads the types of the
+/// kernel's parameters from what comes out. `defines` are "-DNAME=value" for the macros that the source
+/// tests. Throws UserError with the compiler's message where it does not compile.
+Signature read_signature(const CompilePoolOptions& options, const KernelSource& source,
+                         const std::string& architecture, const SourceFacts& facts, const KernelText& kernel,
+                         const std::vector<std::string>& defines);
+
+}  // namespace tiletune

@@ -1,0 +1,29 @@
+// What the harness' own kernels share. Grid-stride loops throughout, so that any launch shape is right.
+
+// Of functions that the host compiles too.
+#define HOST_DEVICE __device__
+
+typedef unsigned long long u64;
+typedef unsigned int u32;
+typedef unsigned short u16;
+typedef unsigned char u8;
+
+__device__ inline u64 first_index() { return u64(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ inline u64 index_stride() { return u64(gridDim.x) * blockDim.x; }
+
+// The place of element n of rows of `columns` elements whose starts lie `pitch` apart.
+__device__ inline u64 element_of(u64 n, u64 columns, u64 pitch) {
+  return columns == pitch ? n : n / columns * pitch + n % columns;
+}
+
+// Copies of one buffer, gridDim.y of them, whose starts lie `copy_pitch` bytes apart.
+template <typename T>
+__device__ inline T* of_copy(T* first, u64 copy_pitch) {
+  return reinterpret_cast<T*>(reinterpret_cast<u64>(first) + blockIdx.y * copy_pitch);
+}
+
+template <typename T>
+__device__ inline T warp_sum(T value) {
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
+  return value;
+}

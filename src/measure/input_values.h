@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "space/instance.h"
+
+namespace tiletune {
+
+/// The values that an input holds: those that its operation states, else uniform(-1, 1), and small integers
+/// in buffers of integers.
+Workload::Values values_of(const Workload::SizedBuffer& buffer);
+
+/// Element `n` of `count`, before it is rounded to the buffer's type: what the kernel fill_values computes,
+/// but for the last bits of `normal`.
+double input_value(const Workload::Values& values, std::uint64_t seed, std::uint64_t count, std::uint64_t n);
+
+/// The nearest number of the type, as the kernel fill_values rounds it.
+double rounded(double value, ElementType type);
+/// The bits of a number that f16 holds.
+std::uint16_t half_bits(double value);
+
+/// Of the buffer with this place in its operation: each has its own stretch of the counter sequence.
+std::uint64_t seed_of_buffer(std::uint64_t seed, std::size_t place);
+
+}  // namespace tiletune

@@ -1,0 +1,253 @@
+// The harness' own kernels for elements of one type: inputs, and comparisons with a reference. Behind device_common.cuh and
+// input_values.cuh, with ELEMENT defined as one of the types below.
+
+typedef signed char i8;
+typedef short i16;
+typedef long long i64;
+
+struct Half { u16 bits; };
+struct BFloat16 { u16 bits; };
+struct Bool { u8 bits; };
+
+// The 8-bit formats of the OCP specification "OFP8": a sign, an exponent and MANTISSA bits.
+template <int MANTISSA>
+struct Float8 { u8 bits; };
+typedef Float8<3> E4M3;
+typedef Float8<2> E5M2;
+
+// Floating-point outputs are compared with an FP64 reference, integers with one of their own type.
+template <typename T>
+struct ReferenceOf { typedef T type; };
+template <>
+struct ReferenceOf<Half> { typedef double type; };
+template <>
+struct ReferenceOf<BFloat16> { typedef double type; };
+template <>
+struct ReferenceOf<float> { typedef double type; };
+template <int MANTISSA>
+struct ReferenceOf<Float8<MANTISSA>> { typedef double type; };
+template <typename T>
+using Reference = typename ReferenceOf<T>::type;
+
+template <typename T>
+__device__ inline double to_double(T value) { return double(value); }
+__device__ inline double to_double(Half value) {
+  float out;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(out) : "h"(value.bits));
+  return out;
+}
+__device__ inline double to_double(BFloat16 value) { return __uint_as_float(u32(value.bits) << 16); }
+// What is neither 0 nor 1 stays apart from both.
+__device__ inline double to_double(Bool value) { return value.bits; }
+template <int MANTISSA>
+__device__ inline double to_double(Float8<MANTISSA> value) {
+  const int bias = (1 << (6 - MANTISSA)) - 1;
+  const int exponent = (value.bits & 0x7f) >> MANTISSA;
+  const int mantissa = value.bits & ((1 << MANTISSA) - 1);
+  const bool highest = exponent == (0x7f >> MANTISSA);
+  double size;
+  if (highest && MANTISSA == 2)
+    size = mantissa == 0 ? __longlong_as_double(0x7ff0000000000000ll) : __longlong_as_double(0x7ff8000000000000ll);
+  else if (highest && mantissa == (1 << MANTISSA) - 1)
+    size = __longlong_as_double(0x7ff8000000000000ll);
+  else if (exponent == 0)
+    size = ldexp(double(mantissa), 1 - bias - MANTISSA);
+  else
+    size = ldexp(double(mantissa + (1 << MANTISSA)), exponent - bias - MANTISSA);
+  return value.bits & 0x80 ? -size : size;
+}
+
+template <typename T>
+__device__ inline void from_double(double value, T& out) { out = T(value); }
+__device__ inline void from_double(double value, Half& out) {
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(out.bits) : "f"(float(value)));
+}
+__device__ inline void from_double(double value, BFloat16& out) {
+  // Round to nearest, ties to even, on the upper half of the bits.
+  const u32 bits = __float_as_uint(float(value));
+  out.bits = u16((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+__device__ inline void from_double(double value, Bool& out) { out.bits = value != 0; }
+// Round to nearest, ties to even; what is too large becomes the largest finite number.
+template <int MANTISSA>
+__device__ inline void from_double(double value, Float8<MANTISSA>& out) {
+  const int bias = (1 << (6 - MANTISSA)) - 1;
+  const double largest = MANTISSA == 3 ? 448 : 57344;
+  const double size = fmin(fabs(value), largest);
+  const int exponent = size == 0 ? 1 - bias : max(ilogb(size), 1 - bias);
+  const int steps = int(rint(ldexp(size, MANTISSA - exponent)));
+  // Steps below 2^MANTISSA are of a number without a leading one; 2^(MANTISSA + 1) of them carry.
+  const int code = steps < (1 << MANTISSA) ? steps : ((exponent + bias) << MANTISSA) + steps - (1 << MANTISSA);
+  out.bits = u8(code | (value < 0 ? 0x80 : 0));
+}
+
+__device__ inline double error_of(Bool value, Bool reference) { return value.bits == reference.bits ? 0 : 1; }
+template <typename T>
+__device__ inline double error_of(T value, double reference) { return fabs(to_double(value) - reference); }
+// Integers that differ may be the same number as doubles.
+template <typename T>
+__device__ inline double error_of(T value, T reference) {
+  return value == reference ? 0 : fmax(1.0, fabs(double(value) - double(reference)));
+}
+__device__ inline double error_of(double value, double reference) { return fabs(value - reference); }
+
+template <typename T>
+__device__ inline bool holds(T value, u32 word) {
+  const u64 twice = u64(word) << 32 | word;
+  const u8* const bytes = reinterpret_cast<const u8*>(&value);
+  bool same = true;
+  for (u32 i = 0; i < sizeof(T); ++i) same = same && bytes[i] == u8(twice >> (8 * i));
+  return same;
+}
+
+template <typename T>
+__device__ inline void fill_values_of(T* out, u64 count, u64 columns, u64 pitch, int distribution, double a, double b,
+                                      u64 seed) {
+  for (u64 n = first_index(); n < count; n += index_stride())
+    from_double(value_at(distribution, a, b, seed, count, n), out[element_of(n, columns, pitch)]);
+}
+
+template <typename T>
+__device__ inline void widen_all(const T* in, double* out, u64 count) {
+  for (u64 i = first_index(); i < count; i += index_stride()) out[i] = to_double(in[i]);
+}
+
+// One thread block's share of a comparison; the host adds them up.
+struct Comparison {
+  double squared_error;
+  double squared_reference;
+  double largest_error;
+  u64 largest_at;  // the first element of that error; the maximum when none has any
+  u64 not_a_number;
+  u64 first_not_a_number;  // the maximum when all are numbers
+  u64 off;                 // elements whose error exceeds what is tolerated of one
+};
+
+__device__ inline void add(Comparison& sum, const Comparison& other) {
+  sum.squared_error += other.squared_error;
+  sum.squared_reference += other.squared_reference;
+  if (other.largest_error > sum.largest_error ||
+      (other.largest_error == sum.largest_error && other.largest_at < sum.largest_at)) {
+    sum.largest_error = other.largest_error;
+    sum.largest_at = other.largest_at;
+  }
+  sum.not_a_number += other.not_a_number;
+  sum.first_not_a_number = min(sum.first_not_a_number, other.first_not_a_number);
+  sum.off += other.off;
+}
+
+__device__ inline Comparison of_lane_above(const Comparison& mine, int distance) {
+  const u32 all = 0xffffffffu;
+  return {__shfl_down_sync(all, mine.squared_error, distance), __shfl_down_sync(all, mine.squared_reference, distance),
+          __shfl_down_sync(all, mine.largest_error, distance), __shfl_down_sync(all, mine.largest_at, distance),
+          __shfl_down_sync(all, mine.not_a_number, distance), __shfl_down_sync(all, mine.first_not_a_number, distance),
+          __shfl_down_sync(all, mine.off, distance)};
+}
+
+// Compares rows of `columns` elements whose starts lie `pitch` apart, `count` elements in all. Thread blocks are whole
+// warps. The order of the sums is fixed: the same outputs give the same bits.
+template <typename T>
+__device__ inline void compare_rows(const T* out, const Reference<T>* reference, u64 count, u64 columns, u64 pitch,
+                               double absolute, double relative, Comparison* of_block) {
+  Comparison mine = {0, 0, 0, ~0ull, 0, ~0ull, 0};
+  for (u64 n = first_index(); n < count; n += index_stride()) {
+    const u64 i = element_of(n, columns, pitch);
+    const double error = error_of(out[i], reference[i]);
+    if (error != error || error > 1.7e308) {
+      if (mine.not_a_number++ == 0) mine.first_not_a_number = i;
+    } else {
+      mine.squared_error += error * error;
+      if (error > mine.largest_error) {
+        mine.largest_error = error;
+        mine.largest_at = i;
+      }
+      mine.off += error > absolute + relative * fabs(to_double(reference[i]));
+    }
+    const double wanted = to_double(reference[i]);
+    mine.squared_reference += wanted * wanted;
+  }
+  for (int distance = 16; distance > 0; distance /= 2) add(mine, of_lane_above(mine, distance));
+  __shared__ Comparison of_warp[32];
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (u32 warp = 1; warp < blockDim.x / 32; ++warp) add(mine, of_warp[warp]);
+  of_block[blockIdx.x] = mine;
+}
+
+// What a launch left in an output, of all its thread blocks.
+struct LaunchCheck {
+  double squared_error;     // of the elements that are numbers
+  u64 largest_error;        // the bits of a double that is not negative: they are ordered as it is
+  u64 not_a_number;
+  u64 off;                  // elements whose error exceeds what is tolerated of one
+  u64 untouched;            // those of them that still hold what the output was filled with
+};
+
+template <typename T>
+__device__ inline void check_copies(const T* first, u64 copy_pitch, const Reference<T>* reference, u64 count, u64 columns, u64 pitch,
+                                  u32 word, double absolute, double relative, LaunchCheck* checks,
+                                  u64 check_pitch) {
+  const T* const out = of_copy(first, copy_pitch);
+  double squared = 0;
+  double largest = 0;
+  u64 not_a_number = 0;
+  u64 off = 0;
+  u64 untouched = 0;
+  for (u64 n = first_index(); n < count; n += index_stride()) {
+    const u64 i = element_of(n, columns, pitch);
+    const T value = out[i];
+    const double error = error_of(value, reference[i]);
+    if (error != error || error > 1.7e308) {
+      ++not_a_number;
+    } else {
+      squared += error * error;
+      largest = fmax(largest, error);
+      if (error > absolute + relative * fabs(to_double(reference[i]))) {
+        ++off;
+        // A right result of few bits may happen to be the same.
+        untouched += holds(value, word);
+      }
+    }
+  }
+  __shared__ LaunchCheck of_warp[32];
+  for (int distance = 16; distance > 0; distance /= 2)
+    largest = fmax(largest, __shfl_down_sync(0xffffffffu, largest, distance));
+  squared = warp_sum(squared);
+  not_a_number = warp_sum(not_a_number);
+  off = warp_sum(off);
+  untouched = warp_sum(untouched);
+  if (threadIdx.x % 32 == 0)
+    of_warp[threadIdx.x / 32] = {squared, u64(__double_as_longlong(largest)), not_a_number, off, untouched};
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  LaunchCheck mine = of_warp[0];
+  for (u32 warp = 1; warp < blockDim.x / 32; ++warp) {
+    mine.squared_error += of_warp[warp].squared_error;
+    mine.largest_error = max(mine.largest_error, of_warp[warp].largest_error);
+    mine.not_a_number += of_warp[warp].not_a_number;
+    mine.off += of_warp[warp].off;
+    mine.untouched += of_warp[warp].untouched;
+  }
+  LaunchCheck& check = checks[blockIdx.y * check_pitch];
+  atomicAdd(&check.squared_error, mine.squared_error);
+  atomicMax(&check.largest_error, mine.largest_error);
+  if (mine.not_a_number > 0) atomicAdd(&check.not_a_number, mine.not_a_number);
+  if (mine.off > 0) atomicAdd(&check.off, mine.off);
+  if (mine.untouched > 0) atomicAdd(&check.untouched, mine.untouched);
+}
+
+extern "C" __global__ void fill_values(ELEMENT* out, u64 count, u64 columns, u64 pitch, int distribution, double a, double b,
+                                       u64 seed) {
+  fill_values_of(out, count, columns, pitch, distribution, a, b, seed);
+}
+extern "C" __global__ void widen(const ELEMENT* in, double* out, u64 count) { widen_all(in, out, count); }
+extern "C" __global__ void compare(const ELEMENT* out, const Reference<ELEMENT>* reference, u64 count, u64 columns,
+                                   u64 pitch, double absolute, double relative, Comparison* of_block) {
+  compare_rows(out, reference, count, columns, pitch, absolute, relative, of_block);
+}
+extern "C" __global__ void check_rows(const ELEMENT* first, u64 copy_pitch, const Reference<ELEMENT>* reference, u64 count,
+                                      u64 columns, u64 pitch, u32 word, double absolute, double relative,
+                                      LaunchCheck* checks, u64 check_pitch) {
+  check_copies(first, copy_pitch, reference, count, columns, pitch, word, absolute, relative, checks, check_pitch);
+}

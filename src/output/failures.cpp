@@ -1,0 +1,112 @@
+#include "output/failures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "base/printable.h"
+#include "base/text.h"
+#include "output/export.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostListed = 8;
+constexpr std::size_t kMostKinds = 200;
+constexpr std::size_t kLongestReason = 300;
+
+constexpr std::array<const char*, 6> kColumns{"kind",     "outcome", "reason",
+                                              "template", "problem", "parameters"};
+
+bool is_failure(const Trial& row) {
+  const bool ran = row.outcome == Outcome::ok || row.outcome == Outcome::screened_out;
+  return row.kind == "kernel" && !ran && row.outcome != Outcome::dispatched;
+}
+
+std::string first_line(const std::string& reason) {
+  std::string line = reason.substr(0, reason.find('\n'));
+  if (line.size() <= kLongestReason) return line;
+  line.resize(kLongestReason);
+  return line + "...";
+}
+
+}  // namespace
+
+std::string without_numbers(std::string_view text) {
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  const auto is_part = [&](std::size_t at) {
+    const bool is_sign = (text[at] == '+' || text[at] == '-') && text[at - 1] == 'e';
+    return std::isxdigit(static_cast<unsigned char>(text[at])) != 0 || text[at] == '.' || text[at] == 'x' ||
+           is_sign;
+  };
+  std::string folded;
+  for (std::size_t at = 0; at < text.size();) {
+    folded += is_digit(text[at]) ? '#' : text[at];
+    if (!is_digit(text[at++])) continue;
+    while (at < text.size() && is_part(at)) ++at;
+  }
+  return folded;
+}
+
+std::vector<FailureKind> failure_kinds(const Database& database, const TrialFilter& filter) {
+  // Rows are written in the order in which they were compiled or measured, which differs from run to run.
+  using Place = std::tuple<std::string, std::string, std::string>;
+  std::map<std::pair<Outcome, std::string>, std::pair<Place, FailureKind>> found;
+  database.for_each(filter, kColumns, [&](std::int64_t id, const Trial& row) {
+    if (!is_failure(row)) return;
+    std::string line = first_line(row.reason);
+    Place place{row.template_name, row.problem, row.parameters};
+    std::pair<Outcome, std::string> what{row.outcome, without_numbers(line)};
+    if (found.size() >= kMostKinds && !found.contains(what)) what.second.clear();  // further kinds are one
+    const auto [known, is_new] = found.try_emplace(std::move(what));
+    auto& [first, kind] = known->second;
+    ++kind.count;
+    if (!is_new && first <= place) return;
+    first = std::move(place);
+    kind = {row.outcome, kind.count, id, std::move(line)};
+  });
+  std::vector<FailureKind> kinds;
+  for (auto& [key, entry] : found) kinds.push_back(std::move(entry.second));
+  std::stable_sort(kinds.begin(), kinds.end(),
+                   [](const FailureKind& a, const FailureKind& b) { return a.count > b.count; });
+  return kinds;
+}
+
+std::string failure_lines(const std::vector<FailureKind>& kinds, const Database& database) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kinds.size(), kMostListed); ++i) {
+    const Trial example = database.row(kinds[i].example);
+    text += fmt::format("  {} x {}: {}\n      such as {} {} {}\n", kinds[i].count, name(kinds[i].outcome),
+                        printable(kinds[i].reason), printable(example.template_name),
+                        printable(example.problem), printable(parameters_text(example)));
+  }
+  if (kinds.size() > kMostListed)
+    text += fmt::format("  and {}\n", counted(kinds.size() - kMostListed, "more kind"));
+  return text;
+}
+
+Json to_json(const std::vector<FailureKind>& kinds, const Database& database) {
+  Json list = Json::array();
+  for (const FailureKind& kind : kinds) {
+    const Json row = to_json(database.row(kind.example));
+    Json example = Json::object();
+    for (const char* column : {"template", "problem", "gpu", "parameters"}) example[column] = row.at(column);
+    list.push_back({{"outcome", name(kind.outcome)},
+                    {"count", kind.count},
+                    {"reason", kind.reason},
+                    {"example", std::move(example)}});
+  }
+  return list;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/error.h"
+#include "base/fields.h"
+#include "spec/element_type.h"
+
+namespace tiletune {
+
+/// Where the numbers of an array lie in a file.
+struct ArrayFile {
+  std::string path;
+  std::uint64_t offset = 0;  ///< of the first, in bytes
+  ElementType type = ElementType::f32;
+
+  bool operator==(const ArrayFile&) const = default;
+  static constexpr auto fields() {
+    using A = ArrayFile;
+    return std::tuple{field("path", &A::path), field("offset", &A::offset), field("type", &A::type)};
+  }
+};
+
+/// What the header of an .npy file says (numpy.lib.format, versions 1.0 to 3.0), and where its numbers begin.
+struct NpyHeader {
+  std::string type;                 ///< "<f4": byte order, kind, bytes
+  std::vector<std::int64_t> shape;  ///< empty: a single number
+  bool is_column_major = false;
+  std::uint64_t offset = 0;  ///< of the first number, in bytes
+
+  /// The product of the shape.
+  std::int64_t elements() const;
+};
+
+/// From the beginning of a file, 64 KiB or all of it. Throws std::runtime_error with the reason.
+NpyHeader parse_npy_header(std::string_view beginning);
+
+/// The numbers of an .npy file: one array of row-major numbers in the byte order of this machine, of exactly
+/// that many elements. `types` are the element types that will do; where NumPy has none for bf16 and fp8,
+/// their bits as unsigned integers or as raw bytes do. Throws UserError, with `where` for the place.
+ArrayFile open_npy(const std::filesystem::path& file, std::int64_t elements,
+                   const std::vector<ElementType>& types, const Where& where);
+
+/// NumPy's name of a type: "<f4". Of bf16 and fp8, which it lacks, of their bits.
+std::string npy_type(ElementType type);
+
+/// The header of an array of one dimension; numbers of the element type follow it. NumPy must have the type.
+std::string npy_header(ElementType type, std::int64_t elements);
+
+}  // namespace tiletune

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/stop.h"
+#include "compile/pool.h"
+#include "tune/target.h"
+#include "tune/task.h"
+
+namespace tiletune {
+
+/// Something that a sweep would come upon.
+struct CheckFinding {
+  bool is_error = true;       ///< something cannot run or be verified; else a part of the space cannot
+  std::string template_name;  ///< empty: it concerns the whole config
+  std::string problem;        ///< empty: it concerns all problems
+  UserError what;
+};
+
+struct CheckOptions {
+  /// Configurations of each template that are compiled; 0: nothing is compiled or run.
+  std::size_t samples = 4;
+  Stop interrupted = never_stop;
+  std::function<void(std::size_t done, std::size_t total)> progress = [](std::size_t, std::size_t) {};
+};
+
+struct CheckReport {
+  std::vector<CheckFinding> findings;
+  std::size_t compiled = 0;        ///< configurations that were
+  std::uint64_t valid = 0;         ///< configurations in all spaces
+  std::size_t references_run = 0;  ///< reference kernels compiled, and functions of Python run
+
+  bool has_errors() const;
+};
+
+/// Looks for what would fail in a sweep on that GPU: spaces without a configuration, sizes and launches that
+/// cannot be evaluated, problems that do not fit into memory, kernels and references that do not compile or
+/// take other arguments, functions of Python that fail. Goes on behind each finding.
+CheckReport check_spec(const TuneSpec& spec, const Target& target, const CompilePoolOptions& compile,
+                       const CheckOptions& options);
+
+}  // namespace tiletune

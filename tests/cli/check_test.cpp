@@ -1,0 +1,140 @@
+// `tiletune check`: what would fail in a sweep, found without a GPU, all of it in one run.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "carries.h"
+#include "cli/process.h"
+
+namespace tiletune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class Check : public testing::Test {
+ protected:
+  /// Writes a template that scales rows; returns its manifest for changes.
+  static Json manifest(const std::string& name) {
+    Json json = Json::parse(R"--({
+      "summary": "y = 2 x",
+      "operation": {
+        "name": "scale", "dimensions": ["n"], "flops": "n", "bytes": "8 * n", "accumulation": "1", "bound": "copy",
+        "buffers": [{"name": "x", "type": "f32", "elements": "n", "role": "in"},
+                    {"name": "y", "type": "f32", "elements": "n", "role": "out"}],
+        "reference": {"source": "reference.cu", "kernel": "reference", "grid": ["ceil_div(n, 256)"],
+                      "block": ["256"]}},
+      "source": "kernel.cu", "kernel": "scale", "template_arguments": ["THREADS"],
+      "parameters": [{"name": "THREADS", "values": [128, 256, 512]}],
+      "launch": {"grid": ["ceil_div(n, THREADS)"], "block": ["THREADS"]},
+      "arguments": [{"buffer": "x"}, {"buffer": "y"}, {"scalar": "n", "type": "i32"}]})--");
+    json["name"] = name;
+    return json;
+  }
+  void add(const Json& json, const std::string& kernel = kKernel,
+           const std::string& reference = kReference) const {
+    const std::string name = json["name"];
+    std::filesystem::create_directories(sandbox_.folder() / name);
+    sandbox_.write(name + "/template.json", json.dump());
+    sandbox_.write(name + "/kernel.cu", kernel);
+    sandbox_.write(name + "/reference.cu", reference);
+  }
+  std::string config(const std::vector<std::string>& templates,
+                     const std::string& problems = R"(["1000"])") const {
+    return sandbox_.write(
+        "c.json", R"({"templates": )" + Json(templates).dump() + R"(, "problems": )" + problems + "}");
+  }
+  Finished check(const std::string& file, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments{"check", file, "--quiet"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return sandbox_.run(arguments);
+  }
+
+  static constexpr const char* kKernel =
+      "template <int T> __global__ void scale(const float* x, float* y, int n) {\n"
+      "  const int i = blockIdx.x * T + threadIdx.x;\n  if (i < n) y[i] = 2 * x[i];\n}\n";
+  static constexpr const char* kReference =
+      "extern \"C\" __global__ void reference(const double* x, double* y, int n) {\n"
+      "  const int i = blockIdx.x * 256 + threadIdx.x;\n  if (i < n) y[i] = 2 * x[i];\n}\n";
+
+  Sandbox sandbox_;
+};
+
+TEST_F(Check, ASoundConfigHasNoFindings) {
+  add(manifest("good"));
+  const Finished finished = check(config({"good"}));
+  EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
+  EXPECT_TRUE(
+      carries(finished.out, {"3 valid configurations", "3 compiled", "1 references", "0 errors", "0 notes"}))
+      << finished.out;
+}
+
+TEST_F(Check, AllFindingsComeInOneRun) {
+  add(manifest("good"));
+  add(manifest("syntax"),
+      "template <int T> __global__ void scale(const float* x, float* y, int n) { y[0] = z; }");
+  add(manifest("reference"), kKernel, "this is no kernel");
+  Json fewer = manifest("fewer");
+  fewer["arguments"].erase(2);
+  add(fewer);
+  Json empty = manifest("empty");
+  empty["constraints"] = Json::parse(R"([{"require": "n % THREADS == 0"}])");
+  add(empty);
+  Json typo = manifest("typo");
+  typo["sorce"] = "kernel.cu";
+  add(typo);
+  const Finished finished = check(config({"good", "syntax", "reference", "fewer", "empty", "typo"}));
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(has_line(finished.out, {"error", "kernel.cu", "syntax 1000", "does not compile"}))
+      << finished.out;
+  EXPECT_TRUE(has_line(finished.out, {"error", "reference.cu", "reference 1000", "does not compile"}));
+  EXPECT_TRUE(has_line(finished.out, {"error", "fewer 1000", "takes 3", "passes 2"}));
+  EXPECT_TRUE(has_line(finished.out, {"error", "empty 1000", "constraints"}));
+  EXPECT_TRUE(has_line(finished.out, {"error", "template.json", "'sorce'"}));
+  EXPECT_TRUE(has_line(finished.out, {"5 errors"}));
+}
+
+TEST_F(Check, LaunchesThatAGpuCannotTakeAreNotes) {
+  Json large = manifest("large");
+  large["parameters"][0]["values"] = {128, 2048};
+  add(large);
+  const Finished finished = check(config({"large"}));
+  EXPECT_EQ(finished.code, 0);
+  EXPECT_TRUE(has_line(finished.out, {"note", "large 1000", "1 of 2 configurations", "2048"}))
+      << finished.out;
+  large["parameters"][0]["values"] = {2048};
+  add(large);
+  EXPECT_EQ(check(config({"large"})).code, 1);
+}
+
+TEST_F(Check, ProblemsThatDoNotFitAreErrors) {
+  Json wide = manifest("good");
+  wide["operation"]["buffers"][1]["type"] = "f64";
+  add(wide, "template <int T> __global__ void scale(const float* x, double* y, int n) {}");
+  const Finished finished = check(config({"good"}, R"(["1000", "2147483647"])"), {"--gpu", "T4"});
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(has_line(finished.out, {"error", "good 2147483647"})) << finished.out;
+}
+
+TEST_F(Check, IsJsonForScripts) {
+  add(manifest("syntax"), "nonsense");
+  const Finished finished = check(config({"syntax"}), {"--format", "json"});
+  EXPECT_EQ(finished.code, 1);
+  const Json report = Json::parse(finished.out);
+  EXPECT_EQ(report["errors"], 1);
+  ASSERT_EQ(report["findings"].size(), 1U);
+  EXPECT_EQ(report["findings"][0]["severity"], "error");
+  EXPECT_EQ(report["findings"][0]["template"], "syntax");
+  EXPECT_FALSE(report["findings"][0]["remedy"].get<std::string>().empty());
+}
+
+TEST_F(Check, AConfigThatCannotBeReadIsAFinding) {
+  const Finished finished =
+      check(sandbox_.write("bad.json", R"({"templates": ["nothing"], "problems": [1]})"));
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(has_line(finished.out, {"error", "bad.json", "'nothing'"})) << finished.out;
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,105 @@
+// A kernel's source in, a template and a config out, which the other commands take.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "cli/expect_error.h"
+
+namespace tiletune {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kBlur = R"--(#ifndef fast
+#define fast 0
+#endif
+typedef unsigned int count;
+#if wide == 2
+typedef float2 item;
+#else
+typedef float item;
+#endif
+__global__ void blur(item *out, const item *in, count width, count height) {
+  count x = blockIdx.x * block_x + threadIdx.x, y = blockIdx.y * block_y + threadIdx.y;
+  if (x < width && y < height) out[y * width + x] = in[y * width + x];
+}
+)--";
+
+TEST(Init, WhatItWritesIsTakenByTheOtherCommands) {
+  const Sandbox sandbox;
+  sandbox.write("blur.cu", kBlur);
+  const Finished run = sandbox.run({"init", "blur.cu"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(has_line(run.out, {"buffer", "out", "f32, out"}));
+  EXPECT_TRUE(has_line(run.out, {"dimension", "width", "u32"}));
+  EXPECT_TRUE(has_line(run.out, {"parameter", "block_x", "11"}));
+  EXPECT_TRUE(carries(run.out, {"blur/template.json:3:", "tiletune inspect blur.json --gpu H100"}));
+  EXPECT_EQ(sandbox.run({"space", "blur.json"}).code, 0);
+  const Finished inspect =
+      sandbox.run({"inspect", "blur.json", "--gpu", "H100", "--format", "json", "--quiet"});
+  ASSERT_EQ(inspect.code, 0) << inspect.out << inspect.err;
+  const Json rows = Json::parse(inspect.out)["configurations"];
+  EXPECT_GT(rows.size(), 4U);
+  for (const Json& row : rows) EXPECT_EQ(row["gpus"][0]["outcome"], "ok") << row;
+}
+
+TEST(Init, TemplatesAndTypesOfTheCompiler) {
+  const Sandbox sandbox;
+  sandbox.write(
+      "k.cu",
+      "#include <cuda_fp16.h>\ntemplate <int BLOCK, bool ADD>\n"
+      "__global__ void k(const __half* a, int4* b, size_t n, double s, bool f, unsigned char** p) {\n"
+      "  b[0].x = ADD + DEPTH + n; }\n");
+  const Finished run = sandbox.run({"init", "k.cu", "--format", "json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json report = Json::parse(run.out);
+  std::map<std::string, std::string> guesses;
+  for (const Json& finding : report["findings"]) guesses[finding["name"]] = finding["guess"];
+  EXPECT_EQ(guesses.at("a"), "f16, in");
+  EXPECT_EQ(guesses.at("b"), "i32, out");
+  EXPECT_EQ(guesses.at("n"), "u64");
+  EXPECT_EQ(guesses.at("s"), "f64");
+  EXPECT_EQ(guesses.at("f"), "bool");
+  EXPECT_EQ(guesses.at("p"), "u8, in") << "of addresses nothing is known";
+  EXPECT_TRUE(guesses.contains("DEPTH")) << "what a template's body lacks counts, too";
+  EXPECT_EQ(report["manifest"], "k/template.json");
+  EXPECT_EQ(report["source_copy"], "k/k.cu");
+}
+
+TEST(Init, NeverReplacesAFileUnasked) {
+  const Sandbox sandbox;
+  sandbox.write("blur.cu", kBlur);
+  sandbox.write("blur/template.json", "mine");
+  expect_error(sandbox.run({"init", "blur.cu"}), kUserError, {"blur/template.json", "--out", "--force"});
+  EXPECT_EQ(read_file(sandbox.folder() / "blur/template.json"), "mine");
+  EXPECT_FALSE(fs::exists(sandbox.folder() / "blur.json"));
+  EXPECT_EQ(sandbox.run({"init", "blur.cu", "--force"}).code, 0);
+  EXPECT_NE(read_file(sandbox.folder() / "blur/template.json"), "mine");
+}
+
+TEST(Init, ASourceInTheFolderStaysWhereItIs) {
+  const Sandbox sandbox;
+  sandbox.write("smooth/blur.cu", kBlur);
+  const Finished run = sandbox.run({"init", "smooth/blur.cu", "--out", "smooth/", "--format", "json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(Json::parse(run.out)["source_copy"], nullptr);
+  EXPECT_TRUE(fs::exists(sandbox.folder() / "smooth.json"));
+  expect_error(sandbox.run({"init", "smooth/blur.cu", "--out", "2nd"}), kUserError, {"--out", "'2nd'"});
+}
+
+TEST(Init, Mistakes) {
+  const Sandbox sandbox;
+  expect_error(sandbox.run({"init", "none.cu"}), kUserError, {"none.cu", "not a file"});
+  expect_error(sandbox.run({"init", "."}), kUserError, {".", "not a file"});
+  sandbox.write("binary.cu", std::string("a\0b", 3));
+  expect_error(sandbox.run({"init", "binary.cu"}), kUserError, {"binary.cu", "zero byte"});
+  sandbox.write("wrong.cu", "__global__ void k(float* a) { a[0] = missing(1); }");
+  expect_error(sandbox.run({"init", "wrong.cu"}), kUserError, {"wrong.cu: line 1", "'k'", "\"missing\""});
+  EXPECT_FALSE(fs::exists(sandbox.folder() / "k"));
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,94 @@
+#include "draft/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "carries.h"
+#include "temporary_folder.h"
+
+namespace tiletune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const ParameterType kIn{true, true, ElementType::f32, 1};
+const ParameterType kPlain{true, false, ElementType::f32, 1};
+const ParameterType kInt{false, false, ElementType::i32, 1};
+
+Draft draft_of(const std::string& text, const Signature& signature) {
+  const SourceFacts facts = read_source_facts(text, "k.cu");
+  return draft_manifest("k", "k.cu", facts, choose_kernel(facts, "", "k.cu"), signature);
+}
+
+Json json_of(const std::string& text, const Signature& signature) {
+  return Json::parse(draft_of(text, signature).manifest, nullptr, true, true);
+}
+
+TEST(Draft, AKernelInOneDimension) {
+  const Json manifest = json_of(
+      "__global__ void saxpy(const float* x, float* y, float a, int n) { y[blockIdx.x * BLOCK] += a * x[0]; "
+      "}",
+      {{kIn, kPlain, {false, false, ElementType::f32, 1}, kInt}, {{"BLOCK", 1, std::nullopt, false, {}}}});
+  const Json& operation = manifest["operation"];
+  EXPECT_EQ(operation["dimensions"], Json::array({"n"}));
+  EXPECT_EQ(operation["scalars"], Json({{"a", 1}}));
+  EXPECT_EQ(operation["buffers"][0]["role"], "in");
+  EXPECT_EQ(operation["buffers"][1]["role"], "inout");
+  EXPECT_EQ(operation["buffers"][1]["elements"], "n");
+  EXPECT_EQ(operation["bytes"], "4 * n + 8 * n");
+  EXPECT_EQ(operation["reference"], "none");
+  EXPECT_EQ(manifest["launch"]["grid"], Json::array({"ceil_div(n, BLOCK)"}));
+  EXPECT_EQ(manifest["launch"]["block"], Json::array({"BLOCK"}));
+  EXPECT_EQ(manifest["macros"], Json({{"BLOCK", "BLOCK"}}));
+  EXPECT_EQ(manifest["arguments"][3], Json({{"scalar", "n"}, {"type", "i32"}}));
+}
+
+TEST(Draft, SizesThatTheSourceDefines) {
+  const std::string text =
+      "#define width 4096\n#ifndef height\n#define height 2048\n#endif\n#define BLOCK_X 32\n"
+      "__global__ void k(float* a, float* b) { a[blockIdx.y + threadIdx.y] = b[threadIdx.x]; }";
+  const Draft draft = draft_of(text, {{kPlain, kPlain}, {}});
+  EXPECT_EQ(draft.problem, "4096x2048");
+  const Json manifest = Json::parse(draft.manifest, nullptr, true, true);
+  EXPECT_EQ(manifest["macros"], Json({{"height", "height"}}));
+  EXPECT_EQ(manifest["constraints"][0]["require"], "width == 4096");
+  EXPECT_EQ(manifest["derived"][0]["value"], "32") << "the launch needs what the source fixes";
+  EXPECT_EQ(manifest["launch"]["grid"], Json::array({"ceil_div(width, BLOCK_X)", "ceil_div(height, 8)"}));
+}
+
+TEST(Draft, TemplatesTakeMacrosAsOptions) {
+  const Json manifest =
+      json_of("template <int TILE, bool FAST> __global__ void k(float* a, int n) { a[blockIdx.x] = DEPTH; }",
+              {{kPlain, kInt}, {{"DEPTH", 1, std::nullopt, false, {}}}});
+  EXPECT_EQ(manifest["template_arguments"], Json::array({"TILE", "FAST"}));
+  EXPECT_EQ(manifest["compile_options"], Json({"-DDEPTH={DEPTH}"}));
+  EXPECT_FALSE(manifest.contains("macros"));
+  EXPECT_EQ(manifest["parameters"][1]["values"], Json::array({false, true}));
+}
+
+TEST(Draft, DecisionsHaveTheirLines) {
+  const Draft draft = draft_of("__global__ void k(float* a, int n) { a[0] = n; }", {{kPlain, kInt}, {}});
+  std::vector<std::string> lines{""};
+  for (const char c : draft.manifest) c == '\n' ? lines.emplace_back() : lines.back() += c, void();
+  const std::vector<Decision> decisions = decisions_in(draft.manifest);
+  ASSERT_GE(decisions.size(), 5U);
+  for (const Decision& decision : decisions)
+    EXPECT_TRUE(lines[static_cast<std::size_t>(decision.line) - 1].ends_with("// decide: " + decision.text));
+}
+
+TEST(Draft, WhatAManifestCannotSay) {
+  const auto refusal = [](const std::string& parameters, const Signature& signature) {
+    return error_of([&] { draft_of("\n__global__ void k(" + parameters + ") {}", signature); });
+  };
+  EXPECT_TRUE(carries(refusal("", {}), {"k.cu: line 2", "'k'", "output"}));
+  EXPECT_TRUE(carries(refusal("int n", {{kInt}, {}}), {"k.cu: line 2", "no pointer"}));
+  EXPECT_TRUE(carries(refusal("const float* a", {{kIn}, {}}), {"const"}));
+  EXPECT_TRUE(carries(refusal("float* a, Shape s", {{kPlain, {false, false, std::nullopt, 1}}, {}}),
+                      {"parameter 2", "'s'", "by value"}));
+  EXPECT_EQ(refusal("float* a", {{kPlain}, {}}), "no error")
+      << "a pointer that nothing shows to be read only";
+}
+
+}  // namespace
+}  // namespace tiletune

@@ -1,0 +1,117 @@
+// Arrays in NumPy's files: what is read of them, and what is refused.
+
+#include "spec/npy.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "carries.h"
+#include "temporary_folder.h"
+
+namespace tiletune {
+namespace {
+
+/// A file of version 1.0 with a header that says this, as NumPy writes it, and so many zero bytes.
+std::string npy(const std::string& header, std::size_t bytes) {
+  std::string text("\x93NUMPY\x01\x00", 8);
+  const std::string line = header + "\n";
+  text += static_cast<char>(line.size() & 0xff);
+  text += static_cast<char>(line.size() >> 8);
+  return text + line + std::string(bytes, '\0');
+}
+
+std::string described(const std::string& type, const std::string& shape, const std::string& order = "False") {
+  return "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+}
+
+class Npy : public testing::Test {
+ protected:
+  std::filesystem::path write(const std::string& content) const {
+    const auto path = folder_.path() / "x.npy";
+    std::ofstream(path, std::ios::binary) << content;
+    return path;
+  }
+  /// What is wrong with a file that is to hold `elements` of a type; "" when nothing is.
+  std::string fault(const std::string& content, std::int64_t elements = 6,
+                    ElementType type = ElementType::f32) {
+    try {
+      open_npy(write(content), elements, {type}, Where{"template.json", "/x"});
+      return "";
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.where().pointer, "/x");
+      EXPECT_FALSE(error.remedy().empty());
+      return error.message();
+    }
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Npy, ReadsWhereTheNumbersBegin) {
+  const std::string header = described("<f4", "(2, 3)");
+  const ArrayFile file = open_npy(write(npy(header, 24)), 6, {ElementType::f32}, {});
+  EXPECT_EQ(file.offset, 10 + header.size() + 1);
+  EXPECT_EQ(file.type, ElementType::f32);
+}
+
+TEST_F(Npy, ReadsWhatItWrites) {
+  for (const auto& each : kSpellings<ElementType>) {
+    const std::string header = npy_header(each.value, 6);
+    EXPECT_EQ(header.size() % 64, 0U);
+    EXPECT_EQ(fault(header + std::string(6 * size_bytes(each.value), '\0'), 6, each.value), "") << each.name;
+  }
+}
+
+TEST_F(Npy, TakesTheFirstOfTheTypesThatWillDo) {
+  const auto path = write(npy(described("<f8", "(6,)"), 48));
+  const ArrayFile file = open_npy(path, 6, {ElementType::f32, ElementType::f64, ElementType::f16}, {});
+  EXPECT_EQ(file.type, ElementType::f64);
+}
+
+TEST_F(Npy, TakesRawBytesForTypesThatNumPyLacks) {
+  EXPECT_EQ(fault(npy(described("<V2", "(6,)"), 12), 6, ElementType::bf16), "");
+  EXPECT_EQ(fault(npy(described("|V1", "(6,)"), 6), 6, ElementType::e4m3), "");
+  EXPECT_TRUE(carries(fault(npy(described("<V4", "(6,)"), 24)), {"<V4"}));
+}
+
+TEST_F(Npy, ASingleNumberHasOneElement) { EXPECT_EQ(fault(npy(described("<f4", "()"), 4), 1), ""); }
+
+TEST_F(Npy, ColumnsMatterWithMoreThanOneDimension) {
+  EXPECT_EQ(fault(npy(described("<f4", "(6,)", "True"), 24)), "");
+  EXPECT_TRUE(carries(fault(npy(described("<f4", "(2, 3)", "True"), 24)), {"stored by columns"}));
+}
+
+TEST_F(Npy, SaysWhatIsWrong) {
+  EXPECT_TRUE(carries(fault(npy(described("<f8", "(6,)"), 48)), {"<f8", "f32"}));
+  EXPECT_TRUE(carries(fault(npy(described(">f4", "(6,)"), 24)), {">f4"}));
+  EXPECT_TRUE(carries(fault(npy(described("<f4", "(7,)"), 28)), {"7, and 6 elements are needed"}));
+  EXPECT_TRUE(carries(fault(npy(described("<f4", "(6,)"), 23)), {"cut off"}));
+  EXPECT_TRUE(carries(fault("no array"), {"not an .npy file"}));
+  EXPECT_TRUE(carries(fault(""), {"not an .npy file"}));
+  EXPECT_TRUE(carries(fault(std::string("\x93NUMPY\x09\x00\x10\x00{}", 12)), {"version 9"}));
+  EXPECT_TRUE(carries(fault(std::string("\x93NUMPY\x01\x00\xff\xff{}", 12)), {"header is cut off"}));
+}
+
+TEST_F(Npy, RefusesHeadersThatNumPyDoesNotWrite) {
+  EXPECT_TRUE(carries(fault(npy("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (6,)}", 24)),
+                      {"records"}));
+  EXPECT_TRUE(carries(fault(npy("{'descr': '<f4'}", 24)), {"lacks"}));
+  EXPECT_TRUE(
+      carries(fault(npy("{'descr': '<f4', 'fortran_order': 0, 'shape': (6,)}", 24)), {"fortran_order"}));
+  EXPECT_TRUE(carries(fault(npy(described("<f4", "(-6,)"), 24)), {"shape"}));
+  EXPECT_TRUE(carries(fault(npy(described("<f4", "(99999999999, 99999999999)"), 24)), {"too many elements"}));
+  EXPECT_TRUE(carries(fault(npy(described("<f4", "(99999999999999999999,)"), 24)), {"shape"}));
+  EXPECT_TRUE(carries(fault(npy("{'descr': '<f4", 24)), {"without an end"}));
+  EXPECT_TRUE(carries(fault(npy("import os", 24)), {"'{'"}));
+}
+
+TEST_F(Npy, RefusesWhatIsNoRegularFile) {
+  EXPECT_THROW(open_npy(folder_.path(), 6, {ElementType::f32}, {}), UserError);
+  EXPECT_THROW(open_npy("/dev/zero", 6, {ElementType::f32}, {}), UserError);
+  EXPECT_THROW(open_npy(folder_.path() / "none.npy", 6, {ElementType::f32}, {}), UserError);
+}
+
+}  // namespace
+}  // namespace tiletune
