@@ -1,0 +1,95 @@
+"""The kernel's arguments as tiletune's buffers and scalars."""
+import numpy
+
+TYPES = {"float16": "f16", "float32": "f32", "float64": "f64", "bool": "bool",
+         **{f"{sign}int{bits}": f"{letter}{bits}" for bits in (8, 16, 32, 64) for sign, letter in (("", "i"), ("u", "u"))}}
+
+
+def _as_elements(array):
+    """A row of elements of a type that tiletune has: complex numbers as pairs, others as their bytes."""
+    flat = numpy.ascontiguousarray(array).reshape(-1)
+    flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)
+    if flat.dtype.name in ("complex64", "complex128"):
+        return flat.view(numpy.float32 if flat.dtype.name == "complex64" else numpy.float64)
+    return flat if flat.dtype.name in TYPES else flat.view(numpy.uint8)
+
+
+class Array:
+    """One array in device memory: `name`, and the `elements` that it holds before a launch."""
+
+    def __init__(self, name, array, is_written):
+        self.name, self.array, self.is_written = name, array, is_written
+        self.elements = _as_elements(array)
+        self.dimension = f"elements_of_{name}"
+
+    def described(self, folder):
+        """Its entry in the manifest; its numbers go into `folder`, or are left to tiletune."""
+        buffer = {"name": self.name, "type": TYPES[self.elements.dtype.name], "elements": self.dimension,
+                  "role": "inout" if self.is_written else "in"}
+        if folder is not None:
+            numpy.save(folder / f"{self.name}.npy", self.elements)
+            buffer["values"] = {"npy": f"{self.name}.npy"}
+        return buffer
+
+    def save_answer(self, folder, answer):
+        elements = _as_elements(numpy.asarray(answer).astype(self.array.dtype, copy=False))
+        if elements.size != self.elements.size:
+            raise ValueError(f"answer: the array for {self.name} has {numpy.size(answer)} elements, the argument "
+                             f"{self.array.size}")
+        numpy.save(folder / f"{self.name}_answer.npy", elements)
+        return f"{self.name}_answer.npy"
+
+    def loaded(self, file):
+        """What a kernel left, in the shape and type of the argument."""
+        return numpy.load(file).reshape(-1).view(self.array.dtype).reshape(self.array.shape)
+
+
+def scalar(position, value):
+    name = value.dtype.name
+    if name not in TYPES:
+        raise TypeError(f"arguments: the scalar at position {position} has the type {name}, which is not supported; pass "
+                        "it in an array")
+    if not numpy.isfinite(value):
+        raise ValueError(f"arguments: the scalar at position {position} is {value}; pass it in an array")
+    return {"scalar": f"argument_{position}", "type": TYPES[name], "value": repr(value.item()).lower()}
+
+
+class Arguments:
+    """`arrays` by position (None for scalars), `constants` in constant memory by symbol."""
+
+    def __init__(self, arguments, cmem_args, read_only, answer):
+        answer = list(answer) if answer is not None else [None] * len(arguments)
+        if len(answer) != len(arguments):
+            raise TypeError(f"answer has {len(answer)} entries and arguments {len(arguments)}; write None for each argument "
+                            "that is not compared")
+        self.values, self.answer, self.arrays, self.passed = list(arguments), answer, [], []
+        for position, value in enumerate(arguments):
+            if isinstance(value, numpy.ndarray):
+                is_written = not read_only[position] or answer[position] is not None
+                self.arrays.append(Array(f"argument_{position}", value, is_written))
+                self.passed.append({"buffer": self.arrays[-1].name})
+            elif isinstance(value, numpy.generic):
+                self.arrays.append(None)
+                self.passed.append(scalar(position, value))
+                if answer[position] is not None:
+                    raise TypeError(f"answer: the argument at position {position} is a scalar, which no kernel changes; "
+                                    "write None")
+            else:
+                raise TypeError(f"arguments: the one at position {position} is a {type(value).__name__}; use NumPy arrays, "
+                                "and scalars such as numpy.int32(5)")
+        buffers = [array for array in self.arrays if array is not None]
+        if not any(array.is_written for array in buffers):  # a kernel writes to something
+            for array in buffers:
+                array.is_written = True
+        self.constants = {symbol: Array(f"constant_{symbol}", numpy.asarray(value), False)
+                          for symbol, value in (cmem_args or {}).items()}
+
+    @property
+    def buffers(self):
+        return [array for array in self.arrays if array is not None] + list(self.constants.values())
+
+    def after_launch(self, folder):
+        """The arguments after a launch whose outputs lie in `folder`."""
+        return [value if array is None else
+                array.loaded(folder / f"{array.name}.npy") if array.is_written else value.copy()
+                for value, array in zip(self.values, self.arrays)]

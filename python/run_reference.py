@@ -1,0 +1,109 @@
+"""Runs a function that computes the outputs of an operation with NumPy, for tiletune.
+
+    python3 run_reference.py --facts        print as JSON which Python this is and where its modules lie
+    python3 run_reference.py TASK.json      run the function that the task names on the arrays that it names
+
+The function gets two dictionaries: the input arrays by name, and the sizes and scalars of the problem by name.
+It returns the output array, or a dictionary of arrays where the operation has several outputs.
+"""
+
+import importlib.util
+import json
+import os
+import sys
+import traceback
+
+
+def facts():
+    answer = {"executable": sys.executable, "error": ""}
+    try:
+        import numpy
+
+        places = [sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable), *sys.path]
+        places += [os.path.dirname(numpy.__file__)]
+        answer["folders"] = sorted({os.path.realpath(place) for place in places if place})
+    except ImportError as error:
+        answer["error"] = str(error)
+    print(json.dumps(answer))
+
+
+class Refused(Exception):
+    """What the function returned is not what the operation needs."""
+
+
+def function_of(task):
+    sys.path.append(os.path.dirname(task["source"]))
+    spec = importlib.util.spec_from_file_location("tiletune_reference", task["source"])
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    function = getattr(module, task["function"], None)
+    if not callable(function):
+        raise Refused(f"it has no function {task['function']}")
+    return function
+
+
+def checked(name, value, output):
+    """The array as numbers of the output's type, in rows."""
+    import numpy
+
+    array = numpy.asarray(value)
+    wanted = tuple(output["shape"])
+    if array.shape != wanted and array.shape != (output["elements"],):
+        raise Refused(f"{name} has the shape {array.shape}, and {wanted} is needed")
+    target = numpy.dtype(output["type"])
+    allowed = "biuf" if target.kind == "f" else "biu"
+    if array.dtype.kind not in allowed:
+        raise Refused(f"{name} has elements of type {array.dtype}, and numbers of type {target} are needed")
+    converted = array.astype(target)
+    if target.kind == "f":
+        if not numpy.isfinite(converted).all():
+            raise Refused(f"{name} has elements that are infinite or not a number")
+    elif (converted != array).any():
+        raise Refused(f"{name} has elements that do not fit into {target}")
+    return converted
+
+
+def run(task):
+    import numpy
+
+    function = function_of(task)
+    inputs = {name: numpy.load(each["path"], mmap_mode="r").reshape(each["shape"])
+              for name, each in task["inputs"].items()}
+    result = function(inputs, dict(task["problem"]))
+    outputs = task["outputs"]
+    if not isinstance(result, dict):
+        if len(outputs) > 1:
+            raise Refused(f"it returned no dictionary, and the outputs {', '.join(outputs)} are needed")
+        result = {next(iter(outputs)): result}
+    for name, output in outputs.items():
+        if name not in result:
+            raise Refused(f"it returned no '{name}'")
+        array = checked(name, result[name], output)
+        with open(output["path"], "r+b", buffering=0) as file:
+            file.write(memoryview(numpy.ascontiguousarray(array).reshape(-1)).cast("B"))
+
+
+def place_of(error, source):
+    """Where in the file of the function it was raised."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == source]
+    return f"line {lines[-1]}: " if lines else ""
+
+
+def main():
+    if sys.argv[1:] == ["--facts"]:
+        return facts()
+    with open(sys.argv[1], encoding="utf-8") as file:
+        task = json.load(file)
+    reason = ""
+    try:
+        run(task)
+    except Refused as error:
+        reason = str(error)
+    except BaseException as error:  # whatever a stranger's function raises, sys.exit() too
+        reason = f"{place_of(error, task['source'])}{type(error).__name__}: {error}"
+    with open(task["answer"], "r+", encoding="utf-8") as file:
+        json.dump({"done": True, "reason": reason[:2000]}, file)
+
+
+if __name__ == "__main__":
+    main()

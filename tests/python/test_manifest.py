@@ -1,0 +1,188 @@
+import csv
+import json
+import unittest
+
+import fixture
+import numpy
+
+from kernel_tuner.interface import _manifest
+from kernel_tuner.source import Source
+
+SOURCE = """
+__constant__ float weights[4];
+__global__ void scale(float *y, const float *x, int n) { int i = blockIdx.x * block_size_x + threadIdx.x;
+  if (i < n) y[i] = weights[0] * x[i]; }
+"""
+OPTIONS = {"grid_div_x": None, "grid_div_y": None, "grid_div_z": None, "smem_args": None, "compiler_options": None,
+           "defines": None, "block_size_names": None, "verify": None, "atol": 1e-6}
+
+
+class Manifests(fixture.SandboxTest):
+    def write(self, kernel_name="scale", source=SOURCE, problem_size=1000, arguments=None, tune_params=None,
+              restrictions=None, answer=None, cmem_args=None, **options):
+        if arguments is None:
+            arguments = [numpy.zeros(1000, numpy.float32), numpy.ones(1000, numpy.float32), numpy.int32(1000)]
+        made = _manifest(kernel_name, source, problem_size, arguments, tune_params or {"block_size_x": [32, 64]}, restrictions,
+                         answer, None, cmem_args, {**OPTIONS, **options})
+        place = self.folder / f"sweep{len(list(self.folder.iterdir()))}"
+        place.mkdir()
+        config = json.loads(made.write(place, {}).read_text())
+        home = place / made.name
+        manifest = json.loads((home / "template.json").read_text())
+        rows = None
+        if "configurations" in config:
+            with open(place / config["configurations"], newline="") as file:
+                rows = list(csv.DictReader(file))
+        return manifest, config, home, rows
+
+    def buffers(self, manifest):
+        return {b["name"]: b for b in manifest["operation"]["buffers"]}
+
+    def test_arrays_are_files_and_scalars_are_values(self):
+        manifest, config, home, rows = self.write()
+        self.assertEqual([a.get("buffer", a.get("value")) for a in manifest["arguments"]], ["argument_0", "argument_1", "1000"])
+        self.assertEqual(manifest["arguments"][2]["type"], "i32")
+        buffers = self.buffers(manifest)
+        self.assertEqual((buffers["argument_0"]["role"], buffers["argument_1"]["role"]), ("inout", "in"))
+        self.assertEqual(config["problems"], [{"elements_of_argument_0": 1000, "elements_of_argument_1": 1000}])
+        self.assertTrue((numpy.load(home / buffers["argument_1"]["values"]["npy"]) == 1).all())
+        self.assertEqual(manifest["operation"]["reference"], "none")
+        self.assertIsNone(rows)
+
+    def test_types(self):
+        for dtype, name in ((numpy.float16, "f16"), (numpy.float64, "f64"), (numpy.int8, "i8"), (numpy.uint64, "u64"),
+                            (numpy.bool_, "bool"), (">f4", "f32")):
+            with self.subTest(name):
+                manifest, _, home, _ = self.write(arguments=[numpy.ones((2, 3), dtype), numpy.zeros(1), numpy.int32(1)])
+                self.assertEqual(self.buffers(manifest)["argument_0"]["type"], name)
+                self.assertTrue((numpy.load(home / "argument_0.npy") == numpy.ones(6)).all())
+        pairs = numpy.array([1 + 2j, 3 + 4j], numpy.complex64)
+        manifest, _, home, _ = self.write(arguments=[pairs, numpy.zeros(1), numpy.int32(1)])
+        self.assertEqual(numpy.load(home / "argument_0.npy").tolist(), [1, 2, 3, 4])
+        records = numpy.zeros(2, [("a", "i4"), ("b", "f4")])
+        manifest, config, _, _ = self.write(arguments=[records, numpy.zeros(1), numpy.int32(1)])
+        self.assertEqual(self.buffers(manifest)["argument_0"]["type"], "u8")
+        self.assertEqual(config["problems"][0]["elements_of_argument_0"], 16)
+
+    def test_scalars_keep_their_value(self):
+        arguments = [numpy.zeros(1), numpy.float32(0.1), numpy.bool_(True)]
+        manifest = self.write(arguments=arguments)[0]
+        self.assertEqual(numpy.float32(manifest["arguments"][1]["value"]), numpy.float32(0.1))
+        self.assertEqual(manifest["arguments"][2], {"scalar": "argument_2", "type": "bool", "value": "true"})
+        with self.assertRaisesRegex(TypeError, "position 1 is a int"):
+            self.write(arguments=[numpy.zeros(1), 5, numpy.int32(1)])
+        with self.assertRaisesRegex(TypeError, "position 1 has the type complex64"):
+            self.write(arguments=[numpy.zeros(1), numpy.complex64(1), numpy.int32(1)])
+
+    def test_an_answer_becomes_a_reference(self):
+        x = numpy.arange(1000, dtype=numpy.float64)
+        manifest, _, home, _ = self.write(answer=[x, None, None], atol=1e-3)
+        self.assertEqual(manifest["operation"]["reference"], {"npy": {"argument_0": "argument_0_answer.npy"}})
+        self.assertEqual(manifest["operation"]["tolerance"], {"absolute": 1e-3, "relative": 1e-5})
+        self.assertEqual(numpy.load(home / "argument_0_answer.npy").dtype, numpy.float32)
+        with self.assertRaisesRegex(ValueError, "answer.* 3 elements.* 1000"):
+            self.write(answer=[numpy.zeros(3, numpy.float32), None, None])
+        with self.assertRaisesRegex(TypeError, "answer has 1 entries and arguments 3"):
+            self.write(answer=[x])
+        self.assertEqual(self.write(answer=[x, None, None], verify=lambda a, b: True)[0]["operation"]["reference"], "none")
+
+    def test_grid_and_block_follow_the_conventions(self):
+        both = {"block_size_x": [32], "block_size_y": [2], "tile": [1, 2]}
+        launch = self.write(problem_size=(4096, numpy.int64(77)), tune_params=both)[0]["launch"]
+        self.assertEqual(launch["grid"], ["ceil_div(4096, block_size_x)", "ceil_div(77, block_size_y)", "1"])
+        self.assertEqual(launch["block"], ["block_size_x", "block_size_y", "1"])
+        launch = self.write(problem_size="tile", tune_params=both, grid_div_x=[])[0]["launch"]
+        self.assertEqual(launch["grid"][0], "tile")
+        launch = self.write(problem_size=("tile*10", 3), tune_params=both, grid_div_x=["block_size_x/tile", "tile"],
+                            grid_div_y=4)[0]["launch"]
+        self.assertEqual(launch["grid"][:2], ["ceil_div(int(tile * 10), int(block_size_x / tile) * tile)", "ceil_div(3, 4)"])
+        self.assertEqual(self.write(tune_params={"n": [1]})[0]["launch"]["block"], ["256", "1", "1"])
+        launch = self.write(tune_params={"bx": [64], "by": [2]}, block_size_names=["bx", "by"])[0]["launch"]
+        self.assertEqual(launch["block"], ["bx", "by", "1"])
+
+    def test_macros_are_the_originals(self):
+        text = SOURCE.replace("weights[0]", "grid_size_x")
+        manifest = self.write(source=text)[0]
+        self.assertEqual(manifest["macros"], {"block_size_x": "block_size_x", "block_size_y": "1", "block_size_z": "1",
+                                              "grid_size_x": "ceil_div(1000, block_size_x)", "kernel_tuner": "1"})
+        self.assertNotIn("grid_size_x", self.write()[0]["macros"])
+        manifest, _, _, rows = self.write(defines={"A": "block_size_x*2", "B": 3, "C": lambda p: f"f{p['block_size_x']}"})
+        self.assertEqual(manifest["compile_options"], ["-DA={block_size_x}*2", "-DB=3", "-DC={define_C}"])
+        self.assertEqual([row["define_C"] for row in rows], ["f32", "f64"])
+        self.assertNotIn("macros", self.write(defines={})[0])
+
+    def test_template_arguments(self):
+        source = SOURCE.replace("__global__", "template <typename T, int B> __global__")
+        manifest = self.write("scale<float, block_size_x, block_size_x*2, true>", source)[0]
+        self.assertEqual(manifest["template_arguments"], ["'float'", "block_size_x", "block_size_x * 2", "true"])
+        self.assertIn("-Dblock_size_x={block_size_x}", manifest["compile_options"])
+        manifest, _, _, rows = self.write("scale<V<block_size_x>>", source)
+        computed = manifest["template_arguments"][0]
+        self.assertEqual([row[computed] for row in rows], ["V<32>", "V<64>"])
+
+    def test_restrictions(self):
+        two = {"block_size_x": [32, 2048], "tile": [1, 2]}
+        manifest, _, _, rows = self.write(tune_params=two, restrictions=["block_size_x % 32 == 0", "tile < 2"])
+        self.assertEqual([c["require"] for c in manifest["constraints"]],
+                         ["block_size_x % 32 == 0", "tile < 2", "block_size_x <= 1024"])
+        self.assertIsNone(rows)
+        for restriction in (lambda p: p["tile"] == 2, [lambda p: p["tile"] == 2], [lambda tile, block_size_x: tile == 2],
+                            [(lambda tile: tile == 2, ["tile"])], "str(tile) == '2'"):
+            rows = self.write(tune_params=two, restrictions=restriction)[3]
+            self.assertEqual(rows, [{"block_size_x": "32", "tile": "2"}])
+        with self.assertRaisesRegex(ValueError, "no configuration"):
+            self.write(restrictions=lambda p: False)
+        with self.assertRaisesRegex(ValueError, "'tiel'"):
+            self.write(tune_params=two, restrictions=["tiel == 1"])
+
+    def test_functions_of_the_configuration_are_listed(self):
+        manifest, _, _, rows = self.write(problem_size=lambda p: (10 * p["block_size_x"], 3), grid_div_y=[lambda p: 2],
+                                          smem_args={"size": lambda p: p["block_size_x"] * 4})
+        self.assertEqual(manifest["launch"]["grid"], ["blocks_x", "blocks_y", "blocks_z"])
+        self.assertEqual(rows[1], {"block_size_x": "64", "blocks_x": "10", "blocks_y": "2", "blocks_z": "1",
+                                   "shared_bytes": "256"})
+        self.assertEqual(manifest["parameters"][-1], {"name": "shared_bytes", "values": [128, 256]})
+
+    def test_constant_memory(self):
+        manifest, config, home, _ = self.write(cmem_args={"weights": numpy.arange(4, dtype=numpy.float32)})
+        self.assertEqual(manifest["constants"], {"weights": "constant_weights"})
+        self.assertEqual(self.buffers(manifest)["constant_weights"]["role"], "in")
+        self.assertEqual(config["problems"][0]["elements_of_constant_weights"], 4)
+        self.assertEqual(numpy.load(home / "constant_weights.npy").tolist(), [0, 1, 2, 3])
+
+    def test_compiler_options(self):
+        options = ["-O3", "-arch=sm_80", "-std=c++11", "-use_fast_math", "-I/usr/include", "-lineinfo"]
+        self.assertEqual(self.write(compiler_options=options)[0]["compile_options"],
+                         ["--std=c++14", "-use_fast_math", "-lineinfo"])
+
+    def test_values_of_parameters(self):
+        values = {"block_size_x": numpy.array([32, 64]), "f": [0.5, 1.0], "s": ["a", "b"], "b": [True], "twice": [1, 1, 2]}
+        manifest = self.write(tune_params=values)[0]
+        self.assertEqual([p["values"] for p in manifest["parameters"]], [[32, 64], [0.5, 1.0], ["a", "b"], [True], [1, 2]])
+        for bad, what in (({"x": []}, "no values"), ({"a b": [1]}, "identifier"), ({"x": [1, "a"]}, "mixes"),
+                          ({"x": [(1, 2)]}, "only numbers"), ({"time": [1]}, "meaning of its own")):
+            with self.assertRaisesRegex(ValueError, what):
+                self.write(tune_params=bad)
+
+
+class ReadOnlyArguments(unittest.TestCase):
+    def read_only(self, signature, body, before=""):
+        return Source(f"{before}\n__global__ void k({signature}) {{ {body} }}", None).read_only("k", signature.count(",") + 1)
+
+    def test_const_and_reads_are_proof(self):
+        self.assertEqual(self.read_only("const float *x, float const* __restrict__ y, int n", ""), [True] * 3)
+        self.assertEqual(self.read_only("float *x, float4* y", "float a = x[i]; y[f(i)].x += x[b[2]]; if (x[1] == 2) {}"),
+                         [True, False])
+
+    def test_anything_else_may_write(self):
+        for body in ("x[0] = 1;", "x[i[2]] += 1;", "*x = 1;", "f(x);", "x[1]++;", "--x[1];", "float *y = x;", "g(&x[1]);",
+                     "x[0].y = 2;", "x[3] <<= 1;", "auto &r = x[1];"):
+            with self.subTest(body):
+                self.assertEqual(self.read_only("float *x", body), [False])
+
+    def test_macros_and_comments(self):
+        self.assertEqual(self.read_only("float *x", "W;", "#define W x[0] = 1"), [False])
+        self.assertEqual(self.read_only("float *x", "/* x[0] = 1 */ float y = x[0];"), [True])
+
+    def test_an_unknown_signature_proves_nothing(self):
+        self.assertEqual(Source("__global__ void other(const float *x) {}", None).read_only("k", 1), [False])
