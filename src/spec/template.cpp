@@ -353,7 +353,8 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   DeclaredNames scope;
   scope.declare("multiprocessors", "the GPU's number of multiprocessors", spec.where);
   read_texts(reader, spec, manifest);
-  OperationPlace place{spec.name, spec.folder, {spec.folder.parent_path()}, options.allow_outside_paths, {}, {}};
+  OperationPlace place{spec.name, spec.folder, {spec.folder.parent_path()}, options.allow_outside_paths,
+                       {},        {}};
   place.folders.insert(place.folders.end(), options.template_folders.begin(), options.template_folders.end());
   OtherTemplates others(place.folders, options);
   place.take_baseline = [&](const JsonNode& node, const Operation& operation, const DeclaredNames& names,
