@@ -1,4 +1,8 @@
 """The kernel's arguments as tiletune's buffers and scalars."""
+import os
+import pathlib
+import tempfile
+
 import numpy
 
 TYPES = {"float16": "f16", "float32": "f32", "float64": "f64", "bool": "bool",
@@ -14,6 +18,34 @@ def _as_elements(array):
     return flat if flat.dtype.name in TYPES else flat.view(numpy.uint8)
 
 
+class LargeFiles:
+    """Large arrays as .npy files until the script ends: several sweeps on one array write it once."""
+
+    LEAST_BYTES = 1 << 24
+
+    def __init__(self):
+        self.folder = None
+
+    def save(self, path, elements):
+        if elements.nbytes < self.LEAST_BYTES:
+            numpy.save(path, elements)
+            return
+        if self.folder is None:
+            self.folder = tempfile.TemporaryDirectory(prefix="tiletune_arrays_")
+        known = pathlib.Path(self.folder.name) / f"{elements.dtype.name}_{elements.size}.npy"
+        if not known.exists() or not _same_bytes(numpy.load(known, mmap_mode="r"), elements):
+            known.unlink(missing_ok=True)  # earlier links to it keep what they have
+            numpy.save(known, elements)
+        os.link(known, path)
+
+
+def _same_bytes(one, other):
+    return memoryview(one).cast("B") == memoryview(other).cast("B")
+
+
+_large_files = LargeFiles()
+
+
 class Array:
     """One array in device memory: `name`, and the `elements` that it holds before a launch."""
 
@@ -27,7 +59,9 @@ class Array:
         buffer = {"name": self.name, "type": TYPES[self.elements.dtype.name], "elements": self.dimension,
                   "role": "inout" if self.is_written else "in"}
         if folder is not None:
-            numpy.save(folder / f"{self.name}.npy", self.elements)
+            if self.array.size == 0:
+                raise ValueError(f"arguments: {self.name} is an array without elements")
+            _large_files.save(folder / f"{self.name}.npy", self.elements)
             buffer["values"] = {"npy": f"{self.name}.npy"}
         return buffer
 

@@ -44,6 +44,10 @@ inline constexpr std::array<Named<Outcome>, 15> kSpellings<Outcome>{{
     {Outcome::screened_out, "screened_out"},
     {Outcome::not_recorded, "not_recorded"},
 }};
+/// Whether it ran, as far as is known correctly: its time counts, or is that of a configuration too slow to
+/// matter.
+constexpr bool has_run(Outcome outcome) { return outcome == Outcome::ok || outcome == Outcome::screened_out; }
+
 /// Whether a configuration with this outcome cannot run where it was tried. A time limit and the limits of a
 /// config, which the reason names ("limits.max_registers"), may be set otherwise; what a recording lacks may
 /// run. False of what ran.

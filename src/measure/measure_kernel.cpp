@@ -51,12 +51,14 @@ class Measurement {
     return false;
   }
 
-  /// What one more launch leaves in the outputs.
+  /// What the launch that was verified left in the outputs, or one more where none was.
   void store_outputs() {
-    if (request_.outputs.empty() || result.outcome != Outcome::ok) return;
-    buffers_.poison(0);
-    kernel_.own_workspace().poison(0);
-    kernel_.launch();
+    if (request_.outputs.empty()) return;
+    if (!buffers_.request().policy.verify) {
+      buffers_.poison(0);
+      kernel_.own_workspace().poison(0);
+      kernel_.launch();
+    }
     for (const OutputFile& file : request_.outputs) buffers_.store(file);
   }
 
@@ -112,6 +114,7 @@ void run(Measurement& measurement, const MeasurePolicy& policy, const Timer& tim
   measurement.inspect();
   doing = "in its first launch";
   if (policy.verify && !measurement.verify(0)) return;
+  measurement.store_outputs();
   doing = "while it was timed";
   measurement.time();
   result.condition = read_condition(nvml, timer);
@@ -161,8 +164,6 @@ Measured measure_kernel(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const N
   try {
     Measurement measurement(gpu, buffers, timer, request);
     run(measurement, buffers.request().policy, timer, nvml, doing);
-    doing = "in a launch after it was timed";
-    measurement.store_outputs();
     result = std::move(measurement.result);
   } catch (const CudaError& error) {
     if (!error.launch_refused()) throw error.with(fmt::format("the kernel failed {}", doing));

@@ -70,8 +70,7 @@ class Service {
     const Measured measured = measure_kernel(gpu_, *buffers_, *timer_, nvml_, request);
     // Whatever a faulty kernel wrote must not meet the next one; what comes of it late is still its own
     // fault.
-    const bool harmless = measured.outcome == Outcome::ok || measured.outcome == Outcome::screened_out ||
-                          measured.outcome == Outcome::launch_failed;
+    const bool harmless = has_run(measured.outcome) || measured.outcome == Outcome::launch_failed;
     if (!harmless) {
       beat();
       buffers_->rebuild();

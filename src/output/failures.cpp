@@ -29,8 +29,7 @@ constexpr std::array<const char*, 6> kColumns{"kind",     "outcome", "reason",
                                               "template", "problem", "parameters"};
 
 bool is_failure(const Trial& row) {
-  const bool ran = row.outcome == Outcome::ok || row.outcome == Outcome::screened_out;
-  return row.kind == "kernel" && !ran && row.outcome != Outcome::dispatched;
+  return row.kind == "kernel" && !has_run(row.outcome) && row.outcome != Outcome::dispatched;
 }
 
 std::string first_line(const std::string& reason) {

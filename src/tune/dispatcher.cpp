@@ -230,7 +230,7 @@ void Dispatcher::settle(TaskQueue& queue, GpuSlot& slot, Candidate candidate) {
       candidate.trial.reason = *why;
     }
   }
-  const bool has_outputs = candidate.trial.outcome == Outcome::ok;
+  const bool has_outputs = has_run(candidate.trial.outcome);
   const std::string key = candidate.trial.key;
   const std::vector<OutputFile> outputs = std::exchange(candidate.outputs, {});
   recorder_.record(queue, std::move(candidate));

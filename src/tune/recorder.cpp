@@ -204,8 +204,7 @@ void Recorder::count(TaskQueue& queue, const Candidate& candidate, const Trial& 
   ++summary.finished;
   ++summary.outcomes[row.outcome];
   if (!row.warnings.empty()) ++summary.warned;
-  const bool ran = row.outcome == Outcome::ok || row.outcome == Outcome::screened_out;
-  queue.tell(*candidate.task, candidate.index, ran ? row.median_us : std::nullopt);
+  queue.tell(*candidate.task, candidate.index, has_run(row.outcome) ? row.median_us : std::nullopt);
   scoreboard_.add(*candidate.task, row);
 }
 

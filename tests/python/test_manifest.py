@@ -49,6 +49,25 @@ class Manifests(fixture.SandboxTest):
         self.assertEqual(manifest["operation"]["reference"], "none")
         self.assertIsNone(rows)
 
+    def test_large_arrays_are_written_once(self):
+        x = numpy.arange(1 << 22, dtype=numpy.float32)
+
+        def written():
+            return self.write(arguments=[numpy.zeros(1, numpy.float32), x, numpy.int32(1)])[2] / "argument_1.npy"
+
+        first, second = written(), written()
+        self.assertEqual(first.stat().st_ino, second.stat().st_ino)
+        x[-1] = numpy.nan
+        third = written()
+        self.assertNotEqual(first.stat().st_ino, third.stat().st_ino)
+        self.assertEqual(numpy.load(first)[-1], x.size - 1)
+        self.assertTrue(numpy.isnan(numpy.load(third)[-1]))
+        self.assertEqual(third.stat().st_ino, written().stat().st_ino)
+
+    def test_an_array_without_elements_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "argument_1 is an array without elements"):
+            self.write(arguments=[numpy.zeros(1, numpy.float32), numpy.zeros(0), numpy.int32(1)])
+
     def test_types(self):
         for dtype, name in ((numpy.float16, "f16"), (numpy.float64, "f64"), (numpy.int8, "i8"), (numpy.uint64, "u64"),
                             (numpy.bool_, "bool"), (">f4", "f32")):
