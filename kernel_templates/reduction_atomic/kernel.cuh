@@ -1,5 +1,5 @@
 #include "common/reduce.cuh"
-#include "common/vectors.cuh"
+#include "common/strided_sum.cuh"
 
 enum Combine { atomic_add, partial_sums };
 
@@ -17,29 +17,8 @@ template <class T, class R, int THREADS, int VEC, int UNROLL, Combine COMBINE>
 __global__ void __launch_bounds__(THREADS)
     reduction_atomic(long long n, const T* __restrict__ in, R* __restrict__ out, R* total, unsigned* arrived,
                      R* sums) {
-  const long long first = static_cast<long long>(blockIdx.x) * THREADS + threadIdx.x;
-  const long long step = static_cast<long long>(gridDim.x) * THREADS;
-  const long long vectors = n / VEC;
-
-  R sum_of[VEC] = {};
-  for (long long start = first; start < vectors; start += UNROLL * step) {
-    Vector<T, VEC> loaded[UNROLL] = {};
-#pragma unroll
-    for (int u = 0; u < UNROLL; ++u) {
-      const long long i = start + u * step;
-      if (i < vectors) loaded[u] = load_vector<VEC, false>(in + i * VEC);
-    }
-#pragma unroll
-    for (int u = 0; u < UNROLL; ++u) {
-#pragma unroll
-      for (int k = 0; k < VEC; ++k) sum_of[k] += static_cast<R>(loaded[u].at[k]);
-    }
-  }
-  const long long tail = vectors * VEC + first;  // of the n % VEC elements behind the last vector
-  R sum = tail < n ? static_cast<R>(in[tail]) : R(0);
-#pragma unroll
-  for (int k = 0; k < VEC; ++k) sum += sum_of[k];
-
+  R sum = sum_of_thread<R, VEC, UNROLL>(n, in, static_cast<long long>(blockIdx.x) * THREADS + threadIdx.x,
+                                        static_cast<long long>(gridDim.x) * THREADS);
   const auto add = [](R a, R b) { return a + b; };
   sum = reduce_block<THREADS>(sum, add);
   __shared__ bool is_last;

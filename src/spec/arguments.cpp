@@ -14,7 +14,7 @@ namespace {
 /// Of the operation's buffers and the workspace.
 std::vector<std::string> memory_names(const Memory& memory) {
   std::vector<std::string> names;
-  for (const Buffer& buffer : memory.buffers) names.push_back(buffer.name);
+  for (const Buffer& buffer : memory.operation.buffers) names.push_back(buffer.name);
   for (const WorkspaceArray& array : memory.workspace) names.push_back(array.name);
   return names;
 }
@@ -28,7 +28,7 @@ std::string read_memory_name(const JsonNode& node, const Memory& memory) {
 }
 
 ElementType type_of(const std::string& name, const Memory& memory) {
-  for (const Buffer& buffer : memory.buffers) {
+  for (const Buffer& buffer : memory.operation.buffers) {
     if (buffer.name == name) return buffer.type;
   }
   return std::find_if(memory.workspace.begin(), memory.workspace.end(),
@@ -83,11 +83,12 @@ Argument read_tensor_map(const JsonNode& node, ObjectReader& reader, const Memor
   return argument;
 }
 
-Argument read_scalar_argument(const JsonNode& node, ObjectReader& reader, const DeclaredNames& scope) {
+Argument read_scalar_argument(const JsonNode& node, ObjectReader& reader, const Operation& operation,
+                              const DeclaredNames& scope) {
   Argument argument;
   argument.kind = Argument::Kind::scalar;
   argument.name = read_identifier(node);
-  argument.type = read_enum<ElementType>(reader.need("type", R"(the argument's type, such as "i32")"));
+  argument.type = read_element_type(reader.need("type", R"(the argument's type, such as "i32")"), operation);
   if (const auto value = reader.find("value")) {
     argument.value = read_expression(*value);
     return argument;
@@ -117,8 +118,8 @@ Argument read_argument(const JsonNode& node, const Memory& memory, const Declare
     reader.finish("A tensor map has the type of its buffer.");
     return argument;
   }
-  auto argument =
-      buffer ? read_buffer_argument(*buffer, memory) : read_scalar_argument(*scalar, reader, scope);
+  auto argument = buffer ? read_buffer_argument(*buffer, memory)
+                         : read_scalar_argument(*scalar, reader, memory.operation, scope);
   reader.finish("A buffer has the type that the operation gives it.");
   return argument;
 }
@@ -141,6 +142,15 @@ void check_passed(const TemplateSpec& spec, const std::string& name, const char*
 }
 
 }  // namespace
+
+ElementType read_element_type(const JsonNode& node, const Operation& operation) {
+  std::vector<std::string> names;
+  for (const auto& variable : operation.types) names.push_back(variable.first);
+  const std::size_t variables = names.size();
+  for (std::string& name : spellings<ElementType>()) names.push_back(std::move(name));
+  const std::size_t choice = read_choice(node, names);
+  return choice < variables ? operation.types[choice].second : *from_name<ElementType>(names[choice]);
+}
 
 std::vector<Argument> read_arguments(const JsonNode& node, const Memory& memory, const DeclaredNames& scope) {
   std::vector<Argument> arguments;

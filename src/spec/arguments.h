@@ -8,15 +8,18 @@
 
 namespace tiletune {
 
-/// What a kernel may be passed the address of.
+/// What a kernel may be passed the address of, and the types that its scalars may have.
 struct Memory {
-  const std::vector<Buffer>& buffers;
+  const Operation& operation;
   const std::vector<WorkspaceArray>& workspace;
 };
 
 /// A kernel's arguments. Throws UserError for a name that is in neither list of `memory`, and for a scalar
 /// without "value" whose name is not in `scope`.
 std::vector<Argument> read_arguments(const JsonNode& node, const Memory& memory, const DeclaredNames& scope);
+
+/// An element type, or one of the operation's type variables.
+ElementType read_element_type(const JsonNode& node, const Operation& operation);
 
 /// The name of a buffer that is an input alone. Throws UserError for another.
 std::string read_input_name(const JsonNode& node, const std::vector<Buffer>& buffers);

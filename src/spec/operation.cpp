@@ -161,7 +161,7 @@ class OperationReader {
     ObjectReader reader(node, is_old() ? Keys(keys::kBuffer) : Keys(keys::kOperationBuffer));
     Buffer buffer;
     buffer.name = read_identifier(reader.need("name", "the buffer's name"));
-    buffer.type = read_type(reader.need("type", R"(an element type such as "f32")"), operation);
+    buffer.type = read_element_type(reader.need("type", R"(an element type such as "f32")"), operation);
     const auto rows = is_old() ? std::nullopt : reader.find("rows");
     if (rows) {
       read_matrix(read_expression(*rows), reader, buffer, operation, scope);
@@ -180,16 +180,6 @@ class OperationReader {
     }
     reader.finish();
     return buffer;
-  }
-
-  /// A type variable, or the type itself.
-  static ElementType read_type(const JsonNode& node, const Operation& operation) {
-    std::vector<std::string> names;
-    for (const auto& variable : operation.types) names.push_back(variable.first);
-    const std::size_t variables = names.size();
-    for (std::string& name : spellings<ElementType>()) names.push_back(std::move(name));
-    const std::size_t choice = read_choice(node, names);
-    return choice < variables ? operation.types[choice].second : *from_name<ElementType>(names[choice]);
   }
 
   /// It ends with the last row's last element: what lies behind that is out of bounds.
@@ -323,7 +313,7 @@ class OperationReader {
     // Templates of one operation may pass their arguments in different orders.
     if (form_ == Form::file) reader.need("arguments", "a list of the reference kernel's arguments");
     const auto arguments = is_old() ? std::nullopt : reader.find("arguments");
-    if (arguments) launch.arguments = read_arguments(*arguments, {operation.buffers, {}}, scope);
+    if (arguments) launch.arguments = read_arguments(*arguments, {operation, {}}, scope);
     return reference;
   }
 

@@ -93,7 +93,7 @@ void read_function(ObjectReader& reader, Launch& launch) {
 std::vector<Argument> read_passed(ObjectReader& reader, const TemplateSpec& spec,
                                   const DeclaredNames& scope) {
   return read_arguments(reader.need("arguments", "a list of the kernel's arguments"),
-                        {spec.operation.buffers, spec.workspace}, scope);
+                        {spec.operation, spec.workspace}, scope);
 }
 
 /// One launch, whose parts stand in the manifest itself.
@@ -369,8 +369,7 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   spec.reference = std::move(others.reference);
   read_names(reader, spec, scope);
   if (const auto node = reader.find("constraints")) spec.constraints = read_constraints(*node);
-  if (const auto node = reader.find("workspace"))
-    spec.workspace = read_workspace(*node, spec.operation.buffers);
+  if (const auto node = reader.find("workspace")) spec.workspace = read_workspace(*node, spec.operation);
   spec.launches = read_launches(reader, spec, scope, keys::kOnlyLaunch, read_only_launch);
   read_constants(reader, spec);
   check_reference_arguments(spec);

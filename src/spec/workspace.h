@@ -7,7 +7,8 @@
 
 namespace tiletune {
 
-/// The arrays that a configuration has for itself. Throws UserError, also for names of `buffers`.
-std::vector<WorkspaceArray> read_workspace(const JsonNode& node, const std::vector<Buffer>& buffers);
+/// The arrays that a configuration has for itself. Throws UserError, also for names of the operation's
+/// buffers.
+std::vector<WorkspaceArray> read_workspace(const JsonNode& node, const Operation& operation);
 
 }  // namespace tiletune
