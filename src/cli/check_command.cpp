@@ -57,12 +57,7 @@ std::string summary(const CheckReport& report, std::size_t errors) {
 int run(const CheckCommand& options) {
   const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
   std::vector<UserError> faults;
-  TuneSpec spec;
-  try {
-    spec = options.config.load(&faults);
-  } catch (const UserError& error) {
-    faults.push_back(error);
-  }
+  const TuneSpec spec = options.config.load_all(faults);
   const Target target = target_from_model(
       find_gpu_model(shipped_gpu_models(), model_or_default(options.gpu.empty() ? spec.gpu : options.gpu)));
   catch_interrupts();

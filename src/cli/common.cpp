@@ -64,6 +64,22 @@ TuneSpec ConfigOptions::load(std::vector<UserError>* faults) const {
   return spec;
 }
 
+TuneSpec ConfigOptions::load_all(std::vector<UserError>& faults) const {
+  try {
+    return load(&faults);
+  } catch (const UserError& error) {
+    faults.push_back(error);
+    return {};
+  }
+}
+
+void refuse_all(const std::vector<UserError>& errors) {
+  for (const UserError& error : errors) {
+    if (&error == &errors.back()) throw UserError(error);
+    fmt::print(stderr, "tiletune: error: {}\n", printable_message(error.what()));
+  }
+}
+
 void CompileOptions::add_to(CLI::App& command) {
   command.add_option("-j,--jobs", jobs, "Compile workers (default: one per core)")
       ->check(CLI::Range(1, 1024));

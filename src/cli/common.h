@@ -30,6 +30,8 @@ struct ConfigOptions {
   void add_to(CLI::App& command);
   /// With `faults`, mistakes in templates are added to them as long as one template is left.
   TuneSpec load(std::vector<UserError>* faults = nullptr) const;
+  /// The same with all mistakes, also the one that nothing is left behind.
+  TuneSpec load_all(std::vector<UserError>& faults) const;
 };
 
 /// Options of every subcommand that compiles.
@@ -47,6 +49,9 @@ struct CompileOptions {
   /// Throws UserError where kernels must be confined and the system cannot do it.
   CompilePoolOptions pool_options(const TuneSpec& spec) const;
 };
+
+/// Prints all but the last, if any, and throws that.
+void refuse_all(const std::vector<UserError>& errors);
 
 /// Tells the person, before anything is compiled, where kernels are not confined.
 void tell_if_not_confined(const std::function<void(const std::string& line)>& tell);

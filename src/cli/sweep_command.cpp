@@ -16,6 +16,7 @@
 #include "cli/signals.h"
 #include "cli/sweep_report.h"
 #include "search/strategies.h"
+#include "tune/check.h"
 #include "tune/context.h"
 #include "tune/sweep.h"
 
@@ -83,9 +84,25 @@ int replay(const SweepCommand& options, const TuneSpec& spec, const SweepView& v
   return run_replay(spec, replay, view);
 }
 
+/// What is wrong with any template on any problem is told at once.
+std::vector<Task> plan(const TuneSpec& spec, const Stop& is_over) {
+  try {
+    return plan_tasks(spec, is_over);
+  } catch (const PlanningStopped&) {
+    throw;
+  } catch (const NothingToDo&) {
+    throw;
+  } catch (const UserError&) {
+    refuse_all(planning_faults(spec, is_over));
+    throw;
+  }
+}
+
 int run(const SweepCommand& options) {
   const Format format = format_from_name(options.format);
-  TuneSpec spec = options.config.load();
+  std::vector<UserError> faults;
+  TuneSpec spec = options.config.load_all(faults);
+  refuse_all(faults);
   apply_strategy(options, spec.strategy);
   apply_budget(options.budget, spec.budget);
   options.measure.apply(spec);
@@ -97,7 +114,7 @@ int run(const SweepCommand& options) {
   const auto is_over = [&] {
     return interrupted() || (spec.budget.seconds > 0 && seconds_since(started) >= spec.budget.seconds);
   };
-  std::vector<Task> tasks = plan_tasks(spec, is_over);
+  std::vector<Task> tasks = plan(spec, is_over);
   SweepOptions sweep = sweep_options(options, spec);
   Database database(options.database, Database::Mode::read_write);
   ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(tasks), is_over);

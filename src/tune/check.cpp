@@ -23,6 +23,13 @@ namespace {
 /// Configurations of a space whose launches are evaluated.
 constexpr std::uint64_t kMostEvaluated = 1000;
 
+TuneSpec one_pair(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem) {
+  TuneSpec one = spec;
+  one.templates = {kernel};
+  one.problems = {problem};
+  return one;
+}
+
 class Checker {
  public:
   Checker(const TuneSpec& spec, const Target& target, const CompilePoolOptions& compile,
@@ -57,11 +64,9 @@ class Checker {
   /// Each pair by itself, so that a mistake in one hides none in another.
   void plan(const TemplateSpec& kernel, const Problem& problem) {
     if (options_.interrupted()) return;
-    TuneSpec& one = specs_.emplace_back(spec_);
-    one.templates = {kernel};
-    one.problems = {problem};
     try {
-      for (Task& task : plan_tasks(one, options_.interrupted)) {
+      for (Task& task :
+           plan_tasks(specs_.emplace_back(one_pair(spec_, kernel, problem)), options_.interrupted)) {
         task.workload = tasks_.size();
         report_.valid += task.space.size();
         tasks_.push_back(std::move(task));
@@ -228,6 +233,28 @@ bool CheckReport::has_errors() const {
 CheckReport check_spec(const TuneSpec& spec, const Target& target, const CompilePoolOptions& compile,
                        const CheckOptions& options) {
   return Checker(spec, target, compile, options).run();
+}
+
+std::vector<UserError> planning_faults(const TuneSpec& spec, const Stop& stop) {
+  std::vector<UserError> faults;
+  for (const TemplateSpec& kernel : spec.templates) {
+    for (const Problem& problem : spec.problems) {
+      try {
+        plan_tasks(one_pair(spec, kernel, problem), stop);
+      } catch (const PlanningStopped&) {
+        return faults;
+      } catch (const NothingToDo&) {
+        continue;
+      } catch (const UserError& error) {
+        // A mistake of the template is one of each problem.
+        const auto is_same = [&](const UserError& other) {
+          return std::string(other.what()) == error.what();
+        };
+        if (std::none_of(faults.begin(), faults.end(), is_same)) faults.push_back(error);
+      }
+    }
+  }
+  return faults;
 }
 
 }  // namespace tiletune

@@ -43,4 +43,7 @@ struct CheckReport {
 CheckReport check_spec(const TuneSpec& spec, const Target& target, const CompilePoolOptions& compile,
                        const CheckOptions& options);
 
+/// What plan_tasks() refuses, of each template on each problem by itself. Empty spaces are not among it.
+std::vector<UserError> planning_faults(const TuneSpec& spec, const Stop& stop);
+
 }  // namespace tiletune
