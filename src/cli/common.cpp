@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/recorded_problems.h"
 #include "foreign/t1.h"
+#include "output/display.h"
 #include "search/strategies.h"
 
 namespace tiletune {
