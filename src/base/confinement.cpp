@@ -130,6 +130,7 @@ std::string injected_profiler() {
 }
 
 // Newer than the headers of some systems.
+constexpr long kMemfdSecret = 447;
 constexpr long kFchmodat2 = 452;
 constexpr long kSetxattrat = 463;
 constexpr long kRemovexattrat = 466;
@@ -327,6 +328,12 @@ std::vector<sock_filter> system_call_filter(const Confinement& reach) {
     for (const long call : {SYS_sched_setparam, SYS_sched_setscheduler, SYS_sched_setattr})
       filter.refuse_unless(call, 0, {0, own_process});
   }
+  if (reach.becomes_a_program) {
+    // Files in memory are bounded by no limit of the process.
+    filter.refuse(SYS_memfd_create, EPERM);
+    filter.refuse(kMemfdSecret, EPERM);
+    filter.refuse_where(SYS_prctl, 0, {PR_SET_PDEATHSIG});
+  }
   // abort() signals its own process.
   filter.refuse_unless(SYS_tgkill, 0, {own_process});
   // The owner of a descriptor is sent a signal, of a kind that can be chosen, by whoever writes to its other
@@ -349,26 +356,32 @@ void restrict_system_calls(const Confinement& reach) {
         fmt::format("cannot be confined: seccomp: thread {} has other filters of its own", failed));
 }
 
-/// Root's rights over the system; that to read everybody's files stays where it is, because the folders that
-/// may be read may be another user's. Programs, which get rights back, cannot be started.
-void drop_capabilities() {
+/// Root's rights over the system; that to read everybody's files stays where a process remains what it is,
+/// because the folders that may be read may be another user's. A program that it becomes gets none back
+/// (no_new_privs).
+void drop_capabilities(const Confinement& reach) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> held{};
   if (::syscall(SYS_capget, &header, held.data()) != 0) fail("capget");
-  const std::uint32_t kept = held[0].effective & CAP_TO_MASK(CAP_DAC_READ_SEARCH);
+  const std::uint32_t kept =
+      reach.becomes_a_program ? 0 : held[0].effective & CAP_TO_MASK(CAP_DAC_READ_SEARCH);
   const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> left{{{kept, kept, 0}, {0, 0, 0}}};
   if (::syscall(SYS_capset, &header, left.data()) != 0) fail("capset");
 }
 
 }  // namespace
 
-std::string why_not_confinable() {
-  if (const std::string profiler = injected_profiler(); !profiler.empty())
-    return fmt::format("a profiler was injected ({})", profiler);
+std::string why_system_cannot_confine() {
   std::uint32_t refusing = SECCOMP_RET_ERRNO;
   if (::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &refusing) != 0) return "seccomp is not available";
   if (landlock_version() > 0) return "";
   return errno == EOPNOTSUPP ? "Landlock is switched off" : "this kernel has no Landlock";
+}
+
+std::string why_not_confinable() {
+  const std::string profiler = injected_profiler();
+  return profiler.empty() ? why_system_cannot_confine()
+                          : fmt::format("a profiler was injected ({})", profiler);
 }
 
 bool may_be_confined(bool must) {
@@ -380,7 +393,7 @@ bool may_be_confined(bool must) {
 void confine(const Confinement& reach) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("no_new_privs");
   restrict_files(reach);
-  drop_capabilities();
+  drop_capabilities(reach);
   restrict_system_calls(reach);
 }
 

@@ -12,12 +12,16 @@ struct Confinement {
   /// Priorities and scheduling may be set by number: a GPU's driver may do so with its threads, which no
   /// filter can tell from other processes.
   bool sets_priorities = false;
-  /// It may become another program that lies in a readable folder; that is confined as it is.
+  /// It may become another program that lies in a readable folder; that is confined as it is, makes no files
+  /// in memory, and ends with its parent. Root keeps no capability at all.
   bool becomes_a_program = false;
 };
 
-/// Why this process cannot be confined; empty where it can be. That needs Landlock (Linux 5.13) and seccomp,
-/// and no profiler that was injected into it: those write files and open sockets of their own.
+/// Why this system confines no process; empty where it can. That needs Landlock (Linux 5.13) and seccomp.
+std::string why_system_cannot_confine();
+
+/// Why this process cannot be confined, for what the system lacks or for a profiler that was injected into
+/// it: those write files and open sockets of their own.
 std::string why_not_confinable();
 
 /// For a worker, whose libraries are not its parent's: false where it cannot be confined. Throws

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -85,24 +87,37 @@ std::vector<Descriptor> copies_above(const std::vector<int>& descriptors) {
   return copies;
 }
 
-/// This process's environment, but libraries are looked for in absolute folders alone: a worker's working
-/// folder is a stranger's.
+/// Variables that say where programs, libraries and modules lie, and what separates their folders.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFolderVariables{
+    {{"PATH", ":"},
+     {"LD_LIBRARY_PATH", ":;"},
+     {"PYTHONHOME", ":"},
+     {"PYTHONPATH", ":"},
+     {"PYTHONPYCACHEPREFIX", ""},
+     {"PYTHONUSERBASE", ""}}};
+
+std::string absolute_folders(std::string text, std::string_view separators) {
+  for (const char separator : separators) std::replace(text.begin(), text.end(), separator, '\0');
+  std::vector<std::string> folders = split(text, '\0');
+  std::erase_if(folders, [](const std::string& folder) { return !folder.starts_with('/'); });
+  return join(folders, ":");
+}
+
+/// This process's environment, but programs, libraries and modules are looked for in absolute folders alone:
+/// a worker's working folder is a stranger's.
 std::vector<std::string> environment_of_worker() {
-  constexpr std::string_view kLibraries = "LD_LIBRARY_PATH=";
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    if (!text.starts_with(kLibraries)) {
+    const std::string_view name = text.substr(0, text.find('='));
+    const auto found = std::find_if(kFolderVariables.begin(), kFolderVariables.end(),
+                                    [&](const auto& each) { return each.first == name; });
+    if (found == kFolderVariables.end() || name.size() == text.size()) {
       variables.emplace_back(text);
       continue;
     }
-    std::string folders;
-    for (const std::string& part : split(std::string(text.substr(kLibraries.size())), ':')) {
-      for (const std::string& folder : split(part, ';')) {
-        if (folder.starts_with('/')) folders += (folders.empty() ? "" : ":") + folder;
-      }
-    }
-    if (!folders.empty()) variables.push_back(std::string(kLibraries) + folders);
+    const std::string folders = absolute_folders(std::string(text.substr(name.size() + 1)), found->second);
+    if (!folders.empty()) variables.push_back(std::string(name) + "=" + folders);
   }
   return variables;
 }

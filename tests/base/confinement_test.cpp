@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
@@ -47,12 +48,13 @@ class ConfinementTest : public testing::Test {
 
   fs::path place(const std::string& folder) const { return scratch_.path() / folder / "file"; }
 
-  int error_of(const std::function<bool()>& action, bool sets_priorities = false) const {
+  int error_of(const std::function<bool()>& action, bool sets_priorities = false,
+               bool becomes_a_program = false) const {
     const pid_t child = ::fork();
     if (child == 0) {
       const Folder readable(scratch_.path() / "readable");
       const Folder writable(scratch_.path() / "writable");
-      confine({{readable.descriptor()}, {writable.descriptor()}, sets_priorities});
+      confine({{readable.descriptor()}, {writable.descriptor()}, sets_priorities, becomes_a_program});
       errno = 0;
       ::_exit(action() ? 0 : errno);
     }
@@ -174,6 +176,25 @@ TEST_F(ConfinementTest, NothingIsStartedReachedOrSignalled) {
   EXPECT_EQ(error_of([] { return ::socket(AF_INET, SOCK_STREAM, 0) >= 0; }), EPERM);
   EXPECT_EQ(error_of([] { return ::socket(AF_UNIX, SOCK_STREAM, 0) >= 0; }), EPERM);
   EXPECT_EQ(error_of([] { return ::kill(::getppid(), 0) == 0; }), EPERM);
+}
+
+TEST_F(ConfinementTest, AProgramHasNoCapabilityNoFilesInMemoryAndEndsWithItsParent) {
+  const auto error_of_a_program = [&](const std::function<bool()>& action) {
+    return error_of(action, false, true);
+  };
+  EXPECT_EQ(error_of_a_program([] { return ::syscall(SYS_memfd_create, "x", 0) >= 0; }), EPERM);
+  EXPECT_EQ(error_of_a_program([] { return ::syscall(447, 0) >= 0; }), EPERM);
+  EXPECT_EQ(error_of_a_program([] { return ::prctl(PR_SET_PDEATHSIG, 0) == 0; }), EPERM);
+  EXPECT_EQ(error_of_a_program([] { return ::prctl(PR_SET_NAME, "name") == 0; }), 0);
+  EXPECT_EQ(error_of_a_program([] {
+              __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+              __user_cap_data_struct held[2]{};
+              if (::syscall(SYS_capget, &header, held) != 0) return false;
+              errno = E2BIG;
+              return held[0].effective == 0 && held[0].permitted == 0 && held[1].permitted == 0;
+            }),
+            0);
+  EXPECT_EQ(error_of([] { return ::syscall(SYS_memfd_create, "x", 0) >= 0; }), 0);
 }
 
 TEST_F(ConfinementTest, ThreadsStartAndAbortStillEndsTheProcess) {
