@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/common.h"
 
 namespace tiletune {
@@ -64,6 +65,9 @@ GpuClientOptions client_options(const GpuChoice& choice, int index) {
     options.arguments.assign(choice.worker.begin() + 1, choice.worker.end());
     std::replace(options.arguments.begin(), options.arguments.end(), std::string("{gpu}"),
                  std::to_string(index));
+    const std::vector<std::string> files(choice.files.begin(), choice.files.end());
+    std::replace(options.arguments.begin(), options.arguments.end(), std::string("{files}"),
+                 join(files, ":"));
   }
   return options;
 }
@@ -147,6 +151,16 @@ void check_references(const TuneSpec& spec) {
   }
 }
 
+/// Workers read one folder of what Python writes, the one that was there when they were started.
+void share_scratch(const std::vector<Task>& first, std::size_t gpu_set, std::vector<Task>& tasks) {
+  const auto with_scratch =
+      std::find_if(first.begin(), first.end(), [](const Task& task) { return task.scratch != nullptr; });
+  for (Task& task : tasks) {
+    if (task.scratch) task.scratch = with_scratch->scratch;
+    task.gpu_set = gpu_set;
+  }
+}
+
 std::vector<GpuSet> measuring_gpu_sets(const TuneSpec& spec, std::vector<OpenedGpu> gpus,
                                        std::vector<Task> tasks, const Stop& stop) {
   check_references(spec);
@@ -160,6 +174,7 @@ std::vector<GpuSet> measuring_gpu_sets(const TuneSpec& spec, std::vector<OpenedG
       gpu_sets.emplace_back();
       gpu_set = std::prev(gpu_sets.end());
       gpu_set->tasks = plan_tasks(spec, stop);
+      share_scratch(gpu_sets.front().tasks, gpu_sets.size() - 1, gpu_set->tasks);
     }
     gpu_set->evaluators.push_back(
         make_measuring_evaluator(spec, std::move(gpu.client), std::move(gpu.target)));

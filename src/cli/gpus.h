@@ -14,12 +14,13 @@ namespace tiletune {
 
 /// Which GPUs a sweep is for, as the command line says.
 struct GpuChoice {
-  std::string model;                ///< to predict for; empty: measure
-  std::string indices;              ///< "0", "0,2" or "all": the driver's numbers of the GPUs to measure on
-  bool asked = false;               ///< the person named them: no prediction takes their place
-  std::vector<std::string> worker;  ///< in place of this executable's GPU worker; "{gpu}" is its GPU's number
-  bool confined = false;            ///< a worker that the system cannot confine measures nothing
-  std::string outputs = {};         ///< the folder that workers write outputs to; empty: none
+  std::string model;                 ///< to predict for; empty: measure
+  std::string indices;               ///< "0", "0,2" or "all": the driver's numbers of the GPUs to measure on
+  bool asked = false;                ///< the person named them: no prediction takes their place
+  std::vector<std::string> worker;   ///< in place of this executable's GPU worker; "{gpu}" is its GPU's
+                                     ///< number, "{files}" what it may read
+  bool confined = false;             ///< a worker that the system cannot confine measures nothing
+  std::string outputs = {};          ///< the folder that workers write outputs to; empty: none
   std::set<std::string> files = {};  ///< what workers read besides the system's own
   double open_timeout_s = GpuClientOptions{}.open_timeout_s;
 };

@@ -24,7 +24,7 @@
 #include "measure/worker.h"
 #include "output/display.h"
 #include "store/database.h"
-#include "tune/python_run.h"
+#include "tune/python_worker.h"
 #include "tune/task.h"
 
 namespace {
@@ -42,7 +42,6 @@ std::string quoted_command_line(int argc, char** argv) {
 }
 
 struct WorkerOptions {
-  std::string task;  ///< of a Python worker
   int device = 0;
   bool confined = false;
   std::vector<std::string> readable;
@@ -53,9 +52,7 @@ void add_worker_commands(CLI::App& app, tiletune::Action& action, WorkerOptions&
   CLI::App* compile = app.add_subcommand("compile-worker", "")->group("");
   compile->callback([&action] { action = [] { return tiletune::run_compile_worker(); }; });
   CLI::App* python = app.add_subcommand("python-worker", "")->group("");
-  python->add_option("task", worker.task)->required();
-  python->callback(
-      [&action, &worker] { action = [&worker] { return tiletune::run_python_worker(worker.task); }; });
+  python->callback([&action] { action = [] { return tiletune::run_python_worker(); }; });
   CLI::App* gpu = app.add_subcommand("gpu-worker", "")->group("");
   gpu->add_option("device", worker.device)->required();
   gpu->add_flag("--confined", worker.confined);

@@ -218,16 +218,15 @@ class Checker {
   void run_python(const Task& task) {
     const PythonReference& python = *task.spec->operation.python;
     try {
-      PythonRun run(task, spec_.measure.seed, compile_.must_be_confined, options_.interrupted);
+      PythonRun run(task, spec_.measure.seed);
       std::optional<std::string> done;
       while (!(done = run.poll()) && !options_.interrupted()) run.wait();
+      remove_python_outputs(task);
       ++report_.references_run;
       if (!done || done->empty()) return;
       add(true, task,
           UserError(fmt::format("{}() failed: {}", python.function, *done), Where{python.source.string(), ""},
                     "Correct the function."));
-    } catch (const Stopped&) {
-      return;
     } catch (const UserError& error) {
       add(true, task, error);
     }

@@ -6,26 +6,28 @@
 #include <utility>
 #include <vector>
 
-#include "base/stop.h"
 #include "base/worker_process.h"
 #include "spec/npy.h"
+#include "tune/python_worker.h"
 #include "tune/task.h"
 
 namespace tiletune {
 
 /// The outputs of a task's operation as its function of Python leaves them: where, and of which type.
 std::vector<std::pair<std::string, ArrayFile>> python_outputs(const Task& task);
+/// Removes them: nobody compares with them any more.
+void remove_python_outputs(const Task& task);
 
-/// One run of an operation's function of Python, which writes the files of python_outputs(). It runs confined
-/// where the system can do that: it reads the folder of its file and Python's own, and writes those files.
+/// One run of an operation's function of Python, which writes the files of python_outputs(). It is always
+/// confined: it reads the folder of its file and Python's own, and writes those files.
 class PythonRun {
  public:
-  /// Makes the inputs, of that seed, and starts. Throws UserError when there is no Python with NumPy, or the
-  /// files cannot be written or do not fit on the disk; Stopped when `stop` says so before all inputs are
-  /// made.
-  PythonRun(const Task& task, std::uint64_t seed, bool must_be_confined, const Stop& stop);
+  /// Starts a worker that makes the inputs, of that seed, and calls the function. Throws UserError when there
+  /// is no Python with NumPy, it cannot be confined here, or the files do not fit on the disk.
+  PythonRun(const Task& task, std::uint64_t seed);
 
-  /// None while it runs; then why there is no reference, or an empty text when its files are there.
+  /// None while it runs; then why there is no reference, or an empty text when its files are there. What
+  /// only the function needed is removed then. Not to be called again after that.
   std::optional<std::string> poll();
   /// Until poll() may have more to say, or a moment has passed.
   void wait() const;
@@ -33,16 +35,16 @@ class PythonRun {
   Clock::time_point deadline() const { return deadline_; }
 
  private:
-  std::string answer();
+  std::optional<std::string> take_messages();
+  std::string failure();
+  std::string answer() const;
 
   const PythonReference& reference_;
-  std::filesystem::path answer_;
+  std::filesystem::path folder_;
+  PythonWork work_;
   std::optional<WorkerProcess> process_;
+  bool is_running_ = false;  ///< the function; before that its inputs are made
   Clock::time_point deadline_;
 };
-
-/// The body of the hidden `python-worker` subcommand: confines itself and becomes Python. `task` is the file
-/// that the runner reads. Does not return where that succeeds; the exit code where it does not.
-int run_python_worker(const std::filesystem::path& task);
 
 }  // namespace tiletune

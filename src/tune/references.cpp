@@ -88,31 +88,40 @@ bool References::ready(TaskQueue& queue, const Task& task) {
   if (!operation.python && operation.consensus == 0) return true;
   const auto [entry, is_new] = queue.references.try_emplace(task.workload);
   WorkloadReference& reference = entry->second;
-  if (operation.python) return python_is_done(queue, task, reference);
+  if (operation.python) {
+    if (is_new) start_python(queue, task, reference);
+    return reference.is_made;
+  }
   if (is_new) begin_consensus(queue, task.workload, reference);
   return reference.waits_for == 0;
 }
 
-bool References::python_is_done(TaskQueue& queue, const Task& task, WorkloadReference& reference) {
-  if (reference.is_made) return true;
+void References::attend() {
+  for (TaskQueue& queue : sweep_.queues) {
+    for (auto& [workload, reference] : queue.references)
+      if (reference.python) attend_python(queue, workload, reference);
+  }
+}
+
+void References::start_python(TaskQueue& queue, const Task& task, WorkloadReference& reference) {
   try {
-    if (!reference.python)
-      reference.python.emplace(task, sweep_.spec.measure.seed, sweep_.options.compile.must_be_confined,
-                               sweep_.options.interrupted);
-    const auto done = reference.python->poll();
-    if (!done) return false;
-    if (!done->empty())
-      fail(queue, task.workload,
-           fmt::format("the reference {} of {} failed: {}", task.spec->operation.python->function,
-                       task.spec->operation.python->source.filename().string(), *done));
-  } catch (const Stopped&) {
-    return false;
+    reference.python.emplace(task, sweep_.spec.measure.seed);
   } catch (const UserError& error) {
     fail(queue, task.workload, fmt::format("{} {}", error.message(), error.remedy()));
+    reference.is_made = true;
   }
+}
+
+void References::attend_python(TaskQueue& queue, std::size_t workload, WorkloadReference& reference) {
+  const auto done = reference.python->poll();
+  if (!done) return;
   reference.python.reset();
   reference.is_made = true;
-  return true;
+  if (done->empty()) return;
+  const PythonReference& python = *queue.task_of(workload).spec->operation.python;
+  fail(queue, workload,
+       fmt::format("the reference {} of {} failed: {}", python.function, python.source.filename().string(),
+                   *done));
 }
 
 /// The same configurations in every sweep of a space: templates in turn, evenly drawn.

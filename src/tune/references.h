@@ -14,6 +14,8 @@ class References {
 
   /// Compiles the reference kernels of all workloads, which are part of their rows' keys.
   void compile_kernels();
+  /// Takes what functions of Python have come to meanwhile.
+  void attend();
   /// Whether a workload's reference is there; begins to make it where nothing has. When it fails, the
   /// workload is one of the queue's failed ones.
   bool ready(TaskQueue& queue, const Task& task);
@@ -28,7 +30,8 @@ class References {
   void choose_candidates(TaskQueue& queue, std::size_t workload, WorkloadReference& reference);
   void take_kernel(TaskQueue& queue, std::size_t workload, WorkloadReference& reference,
                    const Compiled& compiled);
-  bool python_is_done(TaskQueue& queue, const Task& task, WorkloadReference& reference);
+  void start_python(TaskQueue& queue, const Task& task, WorkloadReference& reference);
+  void attend_python(TaskQueue& queue, std::size_t workload, WorkloadReference& reference);
   void fail(TaskQueue& queue, std::size_t workload, const std::string& why);
 
   SweepContext& sweep_;

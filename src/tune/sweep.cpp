@@ -85,6 +85,7 @@ class Sweep {
       if (intake_.admit(ticket, compiled) || finals_.take_compiled(ticket, compiled)) continue;
       if (!references_.take(ticket, compiled)) dispatcher_.take_baseline(ticket, compiled);
     }
+    references_.attend();
     for (TaskQueue& queue : sweep_.queues) {
       for (GpuSlot& slot : queue.slots) dispatcher_.attend(queue, slot);
     }

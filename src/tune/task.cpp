@@ -16,6 +16,7 @@
 #include "inspect/occupancy.h"
 #include "space/option_text.h"
 #include "tune/identity.h"
+#include "tune/python_modules.h"
 #include "tune/python_run.h"
 
 namespace tiletune {
@@ -311,6 +312,7 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
   std::uint64_t rows = 0;
   ArrayHashes arrays;
   std::shared_ptr<ScratchFolder> scratch;
+  std::map<const TemplateSpec*, std::string> python_hashes;
   const auto make = [&](const TemplateSpec& kernel, const Problem& problem) {
     Task task = make_task(spec, kernel, problem, stop);
     check_limit(rows += task.space.rows(), limits.rows, "valid combinations in all spaces together", spec);
@@ -321,8 +323,9 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
     if (operation.python) {
       if (!scratch) scratch = std::make_shared<ScratchFolder>();
       task.scratch = scratch;
-      task.reference_hash =
-          Hasher().add(hash_of_file(operation.python->source)).add(operation.python->function).hex();
+      const auto [hash, is_new] = python_hashes.try_emplace(&kernel);
+      if (is_new) hash->second = hash_of_python(*operation.python);
+      task.reference_hash = hash->second;
     }
     return task;
   };

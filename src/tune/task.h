@@ -28,9 +28,10 @@ struct Task {
       {};                   ///< of an operation with a reference kernel, else null
   std::string arrays = {};  ///< hash of the files of inputs and expected outputs; empty: there are none
   /// What stands for the reference in rows' keys: kernel_hash() of the reference kernel, once it was
-  /// compiled; of a function of Python its file and name.
+  /// compiled; of a function of Python hash_of_python().
   std::string reference_hash = {};
   std::shared_ptr<ScratchFolder> scratch = {};  ///< for what Python reads and writes; else null
+  std::size_t gpu_set = 0;                      ///< of those that share the folder
   std::vector<Task> reference = {};             ///< one configuration that computes it; or none
   std::vector<Task> baselines =
       {};                     ///< of its workload, in the workload's first task; one configuration each

@@ -103,7 +103,8 @@ TEST_F(References, OfPythonThatFailAreToldWithTheirPlace) {
   expect_refused(python("import sys; sys.exit(3)"), {"SystemExit"});
   expect_refused(python("import os; os._exit(3)"), {"exited with 3"});
   expect_refused(python("return numpy.zeros(10**13)"), {"MemoryError"});
-  expect_refused(python("import os; os.write(3, b'x' * 100); return inputs['x']"), {"ref.py"});
+  expect_refused(python("import os; os.write(3, b'x' * 100); return inputs['x']"),
+                 {"ref.py", "file descriptor 3"});
 }
 
 TEST_F(References, OfPythonWithoutTheFunctionAreTold) {

@@ -1,27 +1,32 @@
 // A GPU worker without a GPU, for tests: it answers as the real one does, with times made from the kernel's
-// bytes, and misbehaves as its second argument says: fake_gpu_worker DEVICE [MODE [TICKET]]. The misbehaviour
-// strikes at the measurement with that ticket (default 3), or, for modes that begin with "finals_", at that
-// finalist's turn in the finals, or, for "candidate_crash", at that candidate's turn for the reference;
-// "dies" is for ever and for GPU 1 alone. The driver it pretends to have shows three GPUs: 0 and 1 are of one
-// model, 2 of another. "1:MODE" is for GPU 1 alone. Times differ by less than half, so that nothing is
-// screened out, unless the mode is "spread". "prints" prints escape sequences with every measurement,
-// "crash_prints" its last words; "impossible" is faster than the GPU can be ("always_impossible" with every
-// one), "finals_impossible" at its turn in the finals alone; "spread_finals_wrong" is both. "mute" says
-// nothing, "0:dead" ends GPU 0 before it is opened, and "dead_prints" does so in many words.
+// bytes, and misbehaves as its second argument says: fake_gpu_worker DEVICE [MODE [TICKET [FILES]]]. The
+// misbehaviour strikes at the measurement with that ticket (default 3), or, for modes that begin with
+// "finals_", at that finalist's turn in the finals, or, for "candidate_crash", at that candidate's turn for
+// the reference; "dies" is for ever and for GPU 1 alone. The driver it pretends to have shows three GPUs: 0
+// and 1 are of one model, 2 of another. "1:MODE" is for GPU 1 alone. Times differ by less than half, so that
+// nothing is screened out, unless the mode is "spread". "prints" prints escape sequences with every
+// measurement, "crash_prints" its last words; "impossible" is faster than the GPU can be ("always_impossible"
+// with every one), "finals_impossible" at its turn in the finals alone; "spread_finals_wrong" is both. "mute"
+// says nothing, "0:dead" ends GPU 0 before it is opened, and "dead_prints" does so in many words. With FILES,
+// "PLACE:PLACE", it reads files with expected outputs there and nowhere else.
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "base/fields_json.h"
+#include "base/file.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "base/worker_process.h"
 #include "measure/messages.h"
 
@@ -150,6 +155,20 @@ bool misbehave(WorkerChannel& channel, const std::string& mode, const MeasureReq
   return true;
 }
 
+std::optional<std::vector<std::string>> readable;
+
+/// Why it cannot read what the outputs of a workload must hold; empty where it can.
+std::string unreadable(const Workload& workload) {
+  for (const auto& buffer : workload.buffers) {
+    if (!readable || !buffer.expected) continue;
+    const std::string& path = buffer.expected->path;
+    const bool may_be_read = std::any_of(readable->begin(), readable->end(),
+                                         [&](const std::string& place) { return is_within(path, place); });
+    if (!may_be_read || !std::ifstream(path)) return path + " cannot be read";
+  }
+  return "";
+}
+
 constexpr double kBaseline_us = 200;
 
 void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::string& mode,
@@ -160,6 +179,10 @@ void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::s
   }
   if (mode == "unpreparable") {
     channel.send({{"type", "prepare_failed"}, {"reason", "the problem needs 3.0 TiB"}});
+    return;
+  }
+  if (const std::string why = unreadable(request.workload); !why.empty()) {
+    channel.send({{"type", "prepare_failed"}, {"reason", why}});
     return;
   }
   if (mode == "dies_preparing") std::_Exit(5);
@@ -284,6 +307,7 @@ int main(int argc, char** argv) {
     return 6;
   }
   throttled = mode == "throttled";
+  if (argc > 4) readable = split(argv[4], ':');
   if (mode == "no_gpu") {
     channel.send({{"type", "no_gpu"}, {"reason", "there is no driver here"}});
     return 0;

@@ -1,0 +1,151 @@
+#include "tune/python_worker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "base/confinement.h"
+#include "base/descriptor.h"
+#include "base/error.h"
+#include "base/fields_json.h"
+#include "base/worker_process.h"
+#include "tune/python_files.h"
+
+extern char** environ;
+
+namespace tiletune {
+
+namespace {
+
+/// What the loader, the C library and libraries that count processors read. Of /proc nothing.
+constexpr std::array kSystemPlaces{"/usr",
+                                   "/lib",
+                                   "/lib64",
+                                   "/dev/urandom",
+                                   "/etc/ld.so.cache",
+                                   "/etc/ld.so.conf",
+                                   "/etc/ld.so.conf.d",
+                                   "/etc/localtime",
+                                   "/sys/devices/system/cpu"};
+
+/// Of the environment, what Python and the libraries of NumPy look at: the rest may hold secrets.
+constexpr std::array<std::string_view, 6> kPassedVariables{
+    "PATH=", "HOME=", "LANG=", "TMPDIR=", "TZ=", "LD_LIBRARY_PATH="};
+constexpr std::array<std::string_view, 5> kPassedPrefixes{"LC_", "PYTHON", "OMP_", "OPENBLAS_", "MKL_"};
+
+std::vector<char*> passed_environment() {
+  std::vector<char*> passed;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const auto begins = [&](std::string_view start) {
+      return std::string_view(*variable).starts_with(start);
+    };
+    if (std::any_of(kPassedVariables.begin(), kPassedVariables.end(), begins) ||
+        std::any_of(kPassedPrefixes.begin(), kPassedPrefixes.end(), begins))
+      passed.push_back(*variable);
+  }
+  passed.push_back(nullptr);
+  return passed;
+}
+
+Descriptor place_of(const std::string& path, std::uint64_t resolve) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = resolve;
+  return Descriptor(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+}
+
+class Places {
+ public:
+  /// Where nothing lies there, nothing is reached.
+  void add(const std::string& path) {
+    if (Descriptor place = place_of(path, 0); place.is_open()) places_.push_back(std::move(place));
+  }
+  void add_without_links(const std::string& path) {
+    places_.push_back(place_of(path, RESOLVE_NO_SYMLINKS));
+    if (!places_.back().is_open())
+      throw std::runtime_error(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
+  }
+  std::vector<int> numbers() const {
+    std::vector<int> numbers;
+    for (const Descriptor& place : places_) numbers.push_back(place.number());
+    return numbers;
+  }
+
+ private:
+  std::vector<Descriptor> places_;
+};
+
+void confine_python(const PythonWork& work) {
+  Places read;
+  for (const char* place : kSystemPlaces) read.add(place);
+  for (const std::string& place : work.readable) read.add(place);
+  for (const std::string& place : work.readable_without_links) read.add_without_links(place);
+  Places written;
+  written.add("/dev/null");
+  for (const PythonWork::Output& output : work.outputs) written.add(output.path);
+  confine({read.numbers(), written.numbers(), false, true});
+}
+
+void set_limit(__rlimit_resource resource, std::uint64_t most) {
+  const rlimit limit{most, most};
+  if (::setrlimit(resource, &limit) != 0)
+    throw std::runtime_error(fmt::format("setrlimit: {}", std::strerror(errno)));
+}
+
+void limit_python(const PythonWork& work) {
+  constexpr std::uint64_t kSmallestLimit = std::uint64_t{1} << 20;
+  std::uint64_t largest = kSmallestLimit;
+  for (const PythonWork::Output& output : work.outputs) largest = std::max(largest, output.bytes);
+  set_limit(RLIMIT_FSIZE, largest);
+  set_limit(RLIMIT_CORE, 0);
+  set_limit(RLIMIT_AS, work.memory_bytes);
+}
+
+/// Why a step fails; empty where it does not.
+template <typename Step>
+std::string failure_of(const Step& step) {
+  try {
+    step();
+    return "";
+  } catch (const UserError& error) {
+    return fmt::format("{} {}", error.message(), error.remedy());
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+int run_python_worker() {
+  die_with_parent();
+  WorkerChannel channel;
+  const auto message = channel.receive();
+  if (!message) return 1;
+  PythonWork work = from_json<PythonWork>(*message);
+  const std::string failure = failure_of([&] {
+    for (const PythonWork::Input& input : work.inputs) write_input(input.path, input.buffer, input.seed);
+    for (const PythonWork::Output& output : work.outputs) make_zeros(output.path, output.bytes);
+    confine_python(work);
+  });
+  channel.send(to_json(PythonStarts{failure}));
+  if (!failure.empty()) return 1;
+  limit_python(work);
+  // Its end of the channel tells the parent when Python is gone.
+  ::fcntl(kWorkerChannelFd, F_SETFD, 0);
+  std::vector<char*> words;
+  for (std::string& word : work.command) words.push_back(word.data());
+  words.push_back(nullptr);
+  ::execve(words.front(), words.data(), passed_environment().data());
+  throw std::runtime_error(fmt::format("{} cannot be started: {}", words.front(), std::strerror(errno)));
+}
+
+}  // namespace tiletune
