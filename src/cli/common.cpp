@@ -115,8 +115,14 @@ std::vector<std::filesystem::path> CompileOptions::resolved_include_folders() co
 
 void CompileOptions::add_include_folders(TuneSpec& spec) const {
   const std::vector<std::filesystem::path> folders = resolved_include_folders();
-  for (TemplateSpec& kernel : spec.templates)
+  const auto add = [&](TemplateSpec& kernel) {
     kernel.include_folders.insert(kernel.include_folders.begin(), folders.begin(), folders.end());
+  };
+  for (TemplateSpec& kernel : spec.templates) {
+    add(kernel);
+    for (TemplateSpec& reference : kernel.reference) add(reference);
+    for (TemplateSpec& baseline : kernel.baselines) add(baseline);
+  }
 }
 
 CompilePoolOptions CompileOptions::pool_options(const TuneSpec& spec) const {

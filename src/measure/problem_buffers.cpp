@@ -328,12 +328,17 @@ bool ProblemBuffers::queue_check(const CopyRange& copies, std::shared_ptr<Launch
 
 void ProblemBuffers::settle_checks() { checks_->settle(); }
 
+/// None of integers: they are compared exactly.
+std::optional<Tolerance> ProblemBuffers::tolerance_of(const Slot& slot) const {
+  return is_floating(slot.buffer.type) ? request_.workload.tolerance : std::nullopt;
+}
+
 /// A reference that other configurations computed errs as they do.
 ErrorLimits ProblemBuffers::limits_of(const Slot& slot, double tolerance_factor, double reference_rms) const {
   const double both = request_.candidates.empty() ? 1 : 2;
   const double bound = error_bound(slot.buffer.type, request_.accumulator, request_.workload.accumulation,
                                    both * tolerance_factor);
-  return {reference_rms, bound, request_.workload.tolerance};
+  return {reference_rms, bound, tolerance_of(slot)};
 }
 
 Finding ProblemBuffers::describe_error(const Slot& slot, const ComparisonResult& result,
@@ -359,7 +364,7 @@ Finding ProblemBuffers::describe_error(const Slot& slot, const ComparisonResult&
 
 ComparisonResult ProblemBuffers::compare(const Slot& slot, DeviceAddress reference) const {
   return kernels_.compare(slot.buffer.type, slot.data(), reference, rows_of(slot.buffer),
-                          request_.workload.tolerance.value_or(Tolerance{}));
+                          tolerance_of(slot).value_or(Tolerance{}));
 }
 
 Verification ProblemBuffers::verify(double tolerance_factor) {

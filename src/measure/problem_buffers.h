@@ -114,6 +114,7 @@ class ProblemBuffers {
   void fill_outputs(const CopyRange& copies, std::uint32_t word);
   /// Where the copies of a slot lie: the buffer itself, and the others.
   std::array<BufferCopies, 2> places(std::size_t slot, const CopyRange& copies) const;
+  std::optional<Tolerance> tolerance_of(const Slot& slot) const;
   ErrorLimits limits_of(const Slot& slot, double tolerance_factor, double reference_rms) const;
   void drop_copies();
   void fill();

@@ -458,6 +458,7 @@ bool set_scalar(TemplateSpec& spec, const std::string& name, double value) {
   if (found == scalars.end()) return false;
   found->second = value;
   for (TemplateSpec& baseline : spec.baselines) set_scalar(baseline, name, value);
+  for (TemplateSpec& reference : spec.reference) set_scalar(reference, name, value);
   return true;
 }
 

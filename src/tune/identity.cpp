@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/hash.h"
+#include "tune/launch_text.h"
 
 namespace tiletune {
 
@@ -128,6 +129,14 @@ IdentityFields workload_identity(const Task& task) {
     identity.add("reference_library", std::string(name(*operation.reference_library)));
   if (const auto& reference = task.instantiator.reference())
     identity.add("reference_launch", reference_launch_text(*reference));
+  return identity;
+}
+
+IdentityFields result_identity(const std::string& kernel_hash, const Instance& instance) {
+  IdentityFields identity("result 1");
+  identity.add("kernel", kernel_hash)
+      .add("launch", launch_text(instance))
+      .add("arguments", all_arguments_text(instance));
   return identity;
 }
 

@@ -36,6 +36,9 @@ class IdentityFields {
 /// operations and traffic are no part of it: they describe the operation, and nothing is measured by them.
 IdentityFields workload_identity(const Task& task);
 
+/// What a configuration computes: its compiled kernel, launch and arguments.
+IdentityFields result_identity(const std::string& kernel_hash, const Instance& instance);
+
 /// How times are taken, as far as it is in force: options with their neutral value are left out, and so are
 /// the finals, which measure rows again.
 IdentityFields policy_identity(const MeasurePolicy& policy, View view);
@@ -43,8 +46,7 @@ IdentityFields policy_identity(const MeasurePolicy& policy, View view);
 /// All that the time and the verdict of a configuration depend on: its kernel, launch, arguments and
 /// workload, GPU, driver, compiler, limits and the policy in force. Configurations whose measurements have
 /// one identity would be measured alike, whatever they are called. `row` says what is known of the kernel:
-/// its hash, or else what would be compiled. `reference` is the kernel_hash() of the operation's reference
-/// kernel; empty where it has none or nothing is measured.
+/// its hash, or else what would be compiled. `reference` is the task's reference_hash; empty where it has none or nothing is measured.
 IdentityFields measurement_identity(const TuneSpec& spec, const Task& task, const Target& target,
                                     const Instance& instance, const Trial& row, const std::string& reference);
 

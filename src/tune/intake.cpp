@@ -132,7 +132,11 @@ bool Intake::recognise(const CompileRequest& request, Trial& row) {
   const auto compiled = sweep_.pool.find(request);
   if (!compiled) return false;
   row.included_files = lists_.text_of(compiled->dependencies);
-  if (compiled->binary) row.kernel_hash = kernel_hash(*compiled->binary);
+  try {
+    if (compiled->binary) row.kernel_hash = kernel_hash(*compiled->binary);
+  } catch (const UserError&) {
+    return false;  // it becomes a row with the reason
+  }
   return true;
 }
 

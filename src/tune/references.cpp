@@ -11,6 +11,7 @@
 #include "inspect/argument_fault.h"
 #include "inspect/kernel_hash.h"
 #include "inspect/resources.h"
+#include "tune/identity.h"
 
 namespace tiletune {
 
@@ -44,6 +45,16 @@ std::optional<std::string> admitted_kernel(const GpuModel& gpu, const ReferenceC
     // What is wrong with it, its own row will say.
   }
   return std::nullopt;
+}
+
+/// What stands for the reference in the keys of the workload's rows.
+void name_reference(TaskQueue& queue, std::size_t workload, const WorkloadReference& reference,
+                    const std::string& kernel) {
+  const std::string hash = reference.candidates.empty()
+                               ? kernel
+                               : result_identity(kernel, reference.candidates.front().instance).hex();
+  for (Task& task : queue.tasks())
+    if (task.workload == workload) task.reference_hash = hash;
 }
 
 }  // namespace
@@ -158,11 +169,14 @@ void References::choose_candidates(TaskQueue& queue, std::size_t workload, Workl
 
 void References::take_kernel(TaskQueue& queue, std::size_t workload, WorkloadReference& reference,
                              const Compiled& compiled) {
-  for (Task& task : queue.tasks())
-    if (task.workload == workload && compiled.binary) task.reference_hash = kernel_hash(*compiled.binary);
-  if (!reference.candidates.empty()) return take_template(queue, workload, reference, compiled);
-  reference.kernels.fp64 = compiled.binary;
-  if (const auto fault = kernel_fault(queue, workload, compiled)) fail(queue, workload, *fault);
+  try {
+    if (compiled.binary) name_reference(queue, workload, reference, kernel_hash(*compiled.binary));
+    if (!reference.candidates.empty()) return take_template(queue, workload, reference, compiled);
+    reference.kernels.fp64 = compiled.binary;
+    if (const auto fault = kernel_fault(queue, workload, compiled)) fail(queue, workload, *fault);
+  } catch (const UserError& error) {
+    fail(queue, workload, fmt::format("the reference cannot be used: {}", error.message()));
+  }
 }
 
 void References::take_template(TaskQueue& queue, std::size_t workload, WorkloadReference& reference,

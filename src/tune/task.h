@@ -27,8 +27,8 @@ struct Task {
   std::shared_ptr<const KernelSource> reference_source =
       {};                   ///< of an operation with a reference kernel, else null
   std::string arrays = {};  ///< hash of the files of inputs and expected outputs; empty: there are none
-  /// What stands for the reference in rows' keys: kernel_hash() of the reference kernel, once it was
-  /// compiled; of a function of Python its file and name.
+  /// What stands for the reference in rows' keys: kernel_hash() of the reference kernel or
+  /// result_identity() of the template's configuration, once it was compiled; of a function of Python its file and name.
   std::string reference_hash = {};
   std::shared_ptr<ScratchFolder> scratch = {};  ///< for what Python reads and writes; else null
   std::vector<Task> reference = {};             ///< one configuration that computes it; or none
