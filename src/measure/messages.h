@@ -97,6 +97,7 @@ struct PrepareRequest {
   std::optional<LibraryOperation> reference_library;  ///< computes the outputs in FP64; none: `reference`
                                                       ///< does, or nothing where the policy does not verify
   std::optional<LibraryOperation> baselines;          ///< whose kernels are the baselines
+  bool needs_blas = true;  ///< a problem of the sweep is computed by a library; opening it takes a while
   /// The problem's sizes, then those of its leading dimensions that are not the defaults.
   std::vector<std::pair<std::string, std::int64_t>> dimensions;
   std::vector<std::pair<std::string, double>> scalars;
@@ -122,12 +123,19 @@ struct PrepareRequest {
   static constexpr std::string_view kMessage = "prepare";
   static constexpr auto fields() {
     using R = PrepareRequest;
-    return std::tuple{field("workload", &R::workload),     field("reference_library", &R::reference_library),
-                      field("baselines", &R::baselines),   field("dimensions", &R::dimensions),
-                      field("scalars", &R::scalars),       field("accumulator", &R::accumulator),
-                      field("policy", &R::policy),         field("baseline", &R::baseline),
-                      field("calibrate", &R::calibrate),   field("reference", &R::reference),
-                      field("candidates", &R::candidates), field("agreeing", &R::agreeing, {.min = 0})};
+    return std::tuple{field("workload", &R::workload),
+                      field("reference_library", &R::reference_library),
+                      field("baselines", &R::baselines),
+                      field("needs_blas", &R::needs_blas),
+                      field("dimensions", &R::dimensions),
+                      field("scalars", &R::scalars),
+                      field("accumulator", &R::accumulator),
+                      field("policy", &R::policy),
+                      field("baseline", &R::baseline),
+                      field("calibrate", &R::calibrate),
+                      field("reference", &R::reference),
+                      field("candidates", &R::candidates),
+                      field("agreeing", &R::agreeing, {.min = 0})};
   }
 };
 

@@ -190,7 +190,12 @@ void ProblemBuffers::relocate() {
   }
   const std::vector<Slot> old = std::exchange(slots_, {});
   use(std::move(fresh));
-  fill();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    gpu_.copy_on_device(slots_[i].memory.address(), old[i].memory.address(), old[i].memory.bytes());
+    if (old[i].initial.bytes() > 0)
+      gpu_.copy_on_device(slots_[i].initial.address(), old[i].initial.address(), old[i].initial.bytes());
+    slots_[i].checksum = old[i].checksum;
+  }
 }
 
 void ProblemBuffers::refill() {

@@ -385,6 +385,12 @@ PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Ref
   if (task.spec->operation.is_unverified) request.policy.verify = false;
   request.baseline = spec.baseline;
   request.baselines = task.spec->operation.baseline_library;
+  // Of the whole sweep: a worker that is confined opens no library.
+  request.needs_blas =
+      std::any_of(spec.templates.begin(), spec.templates.end(), [&](const TemplateSpec& kernel) {
+        const Operation& operation = kernel.operation;
+        return operation.reference_library || (spec.baseline != Baseline::none && operation.baseline_library);
+      });
   if (const auto& fp64 = reference.fp64) {
     request.reference = PrepareRequest::ReferenceLaunch{
         fp64->cubin, call_of(*task.instantiator.reference(), fp64->kernel_symbols.front())};
