@@ -106,36 +106,33 @@ struct PrepareRequest {
   Baseline baseline = Baseline::lt;
   bool calibrate = false;  ///< nothing is known yet of this GPU with this driver
 
-  /// The reference kernel, compiled for this GPU by the parent's compile library.
-  struct ReferenceLaunch {
+  /// A kernel of the operation, compiled for this GPU by the parent's compile library.
+  struct OperationLaunch {
+    std::string input;  ///< whose values it computes; empty: it is the reference
     std::string cubin;
     KernelCall call;
 
     static constexpr auto fields() {
-      using L = ReferenceLaunch;
-      return std::tuple{binary_field("cubin", &L::cubin), field("call", &L::call)};
+      using L = OperationLaunch;
+      return std::tuple{field("input", &L::input), binary_field("cubin", &L::cubin), field("call", &L::call)};
     }
   };
-  std::optional<ReferenceLaunch> reference;
+  std::vector<OperationLaunch> inputs;  ///< in this order, before the reference
+  std::optional<OperationLaunch> reference;
   std::vector<MeasureRequest> candidates;  ///< configurations whose agreement is the reference
   int agreeing = 0;                        ///< how many of them must agree
 
   static constexpr std::string_view kMessage = "prepare";
   static constexpr auto fields() {
     using R = PrepareRequest;
-    return std::tuple{field("workload", &R::workload),
-                      field("reference_library", &R::reference_library),
-                      field("baselines", &R::baselines),
-                      field("needs_blas", &R::needs_blas),
-                      field("dimensions", &R::dimensions),
-                      field("scalars", &R::scalars),
-                      field("accumulator", &R::accumulator),
-                      field("policy", &R::policy),
-                      field("baseline", &R::baseline),
-                      field("calibrate", &R::calibrate),
-                      field("reference", &R::reference),
-                      field("candidates", &R::candidates),
-                      field("agreeing", &R::agreeing, {.min = 0})};
+    return std::tuple{
+        field("workload", &R::workload),       field("reference_library", &R::reference_library),
+        field("baselines", &R::baselines),     field("needs_blas", &R::needs_blas),
+        field("dimensions", &R::dimensions),   field("scalars", &R::scalars),
+        field("accumulator", &R::accumulator), field("policy", &R::policy),
+        field("baseline", &R::baseline),       field("calibrate", &R::calibrate),
+        field("inputs", &R::inputs),           field("reference", &R::reference),
+        field("candidates", &R::candidates),   field("agreeing", &R::agreeing, {.min = 0})};
   }
 };
 

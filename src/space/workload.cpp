@@ -167,6 +167,16 @@ std::vector<Argument> reference_arguments(const TemplateSpec& spec) {
   return arguments;
 }
 
+/// Of the operation's own: it depends on dimensions and scalars only.
+KernelLaunch launch_of(const Launch& launch, const std::vector<Argument>& arguments, const Scope& scope) {
+  std::vector<Scalar> slots = scope.initial_slots();
+  const Bindings bindings{slots, {}};
+  const SymbolTable& symbols = scope.constants();
+  return {launch.kernel, ShapePrograms(launch.grid, symbols, "thread blocks").evaluate(bindings),
+          ShapePrograms(launch.block, symbols, "threads").evaluate(bindings), 0,
+          ArgumentPrograms(arguments, symbols).evaluate(bindings)};
+}
+
 }  // namespace
 
 std::int64_t evaluate_elements(const Program& program, const Bindings& bindings) {
@@ -198,16 +208,17 @@ Workload make_workload(const TemplateSpec& spec, const Problem& problem, const S
   return workload;
 }
 
+std::vector<KernelLaunch> make_input_launches(const TemplateSpec& spec, const Scope& scope) {
+  std::vector<KernelLaunch> launches;
+  for (const OperationKernel& kernel : spec.operation.input_kernels)
+    launches.push_back(launch_of(kernel.launch, kernel.launch.arguments, scope));
+  return launches;
+}
+
 std::optional<KernelLaunch> make_reference(const TemplateSpec& spec, const Scope& scope) {
   const auto& reference = spec.operation.reference;
   if (!reference) return std::nullopt;
-  std::vector<Scalar> slots = scope.initial_slots();
-  const Bindings bindings{slots, {}};
-  const SymbolTable& symbols = scope.constants();
-  const Launch& launch = reference->launch;
-  return KernelLaunch{launch.kernel, ShapePrograms(launch.grid, symbols, "thread blocks").evaluate(bindings),
-                      ShapePrograms(launch.block, symbols, "threads").evaluate(bindings), 0,
-                      ArgumentPrograms(reference_arguments(spec), symbols).evaluate(bindings)};
+  return launch_of(reference->launch, reference_arguments(spec), scope);
 }
 
 }  // namespace tiletune::space

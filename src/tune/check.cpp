@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "compile/wait.h"
-#include "inspect/argument_fault.h"
 #include "inspect/occupancy.h"
 #include "inspect/resources.h"
 #include "tune/python_run.h"
@@ -53,7 +52,7 @@ class Checker {
   struct Job {
     const Task* task;
     Instance instance;
-    bool is_reference;
+    const TaskKernel* kernel;  ///< of the operation; null: a configuration
   };
 
   void add(bool is_error, const Task* task, const UserError& what) {
@@ -118,16 +117,16 @@ class Checker {
     CompilePool pool(with_folders(compile_, spec_, tasks_));
     std::map<std::uint64_t, Job> jobs;
     std::set<std::string> sampled;
-    std::set<std::string> referenced;
+    std::set<std::string> requested;
     std::uint64_t tickets = 0;
     const auto submit = [&](Job job, CompileRequest request) {
       jobs.emplace(++tickets, std::move(job));
       pool.submit(tickets, std::move(request));
     };
     for (const Task& task : tasks_) {
-      if (task.reference_source) {
-        CompileRequest request = reference_request(spec_, task, target_.architecture);
-        if (referenced.insert(request.key()).second) submit({&task, {}, true}, std::move(request));
+      for (const TaskKernel& kernel : task.kernels) {
+        CompileRequest request = kernel_request(spec_, task, kernel, target_.architecture);
+        if (requested.insert(request.key()).second) submit({&task, {}, &kernel}, std::move(request));
       }
       // What a kernel is compiled into seldom depends on the problem.
       if (!sampled.insert(task.spec->name).second) continue;
@@ -137,7 +136,7 @@ class Checker {
         if (!fault_of(task, index, instance).empty()) continue;
         CompileRequest request =
             make_compile_request(spec_.compile, *task.source, instance, target_.architecture);
-        submit({&task, std::move(instance), false}, std::move(request));
+        submit({&task, std::move(instance), nullptr}, std::move(request));
         if (--left == 0) break;
       }
     }
@@ -151,7 +150,8 @@ class Checker {
         // Configurations that fail alike are told of once.
         if (fault && told.emplace(job.mapped().task->spec->name, fault->remedy()).second)
           add(true, job.mapped().task, *fault);
-        ++(job.mapped().is_reference ? report_.references_run : report_.compiled);
+        const TaskKernel* kernel = job.mapped().kernel;
+        ++(kernel != nullptr && kernel->is_reference() ? report_.references_run : report_.compiled);
       }
       options_.progress(total - jobs.size(), total);
       if (finished.empty()) wait_for_work(pool);
@@ -160,30 +160,30 @@ class Checker {
 
   std::optional<UserError> fault_of(const Job& job, const Compiled& compiled) const {
     const Task& task = *job.task;
-    const std::string what = job.is_reference ? "the reference kernel" : "the kernel";
-    const std::filesystem::path& file =
-        job.is_reference ? task.spec->operation.reference->source : task.spec->source;
-    const std::string example = job.is_reference ? "" : " with " + parameters_of(job.instance);
+    if (job.kernel != nullptr) return fault_of(task, *job.kernel, compiled);
+    const std::string example = parameters_of(job.instance);
     if (compiled.outcome != Outcome::ok)
-      return UserError(fmt::format("{} does not compile{}: {}", what, example, compiled.reason),
-                       Where{file.string(), ""},
+      return UserError(fmt::format("the kernel does not compile with {}: {}", example, compiled.reason),
+                       Where{task.spec->source.string(), ""},
                        "Correct the source, or the parameters that it does not allow.");
     try {
-      if (job.is_reference) {
-        const auto fault =
-            argument_fault(task.instantiator.reference()->arguments, read_resources(*compiled.binary));
-        if (!fault) return std::nullopt;
-        return UserError(fmt::format("{} cannot be launched: {}", what, *fault),
-                         task.spec->where.at("operation"), "Pass the arguments that the kernel takes.");
-      }
       const Admission admission =
           admit_binary(target_.model, job.instance, read_all_resources(*compiled.binary), AdmissionLimits{});
       if (admission.admitted) return std::nullopt;
-      return UserError(fmt::format("{} cannot be launched{}: {}", what, example, admission.reason),
+      return UserError(fmt::format("the kernel cannot be launched with {}: {}", example, admission.reason),
                        task.spec->where, "Correct the manifest's launch and arguments, or add a constraint.");
     } catch (const UserError& error) {
       return error;
     }
+  }
+
+  static std::optional<UserError> fault_of(const Task& task, const TaskKernel& kernel,
+                                           const Compiled& compiled) {
+    const auto fault = kernel_fault(kernel, compiled);
+    if (!fault) return std::nullopt;
+    if (compiled.outcome != Outcome::ok)
+      return UserError(*fault, Where{kernel.spec->source.string(), ""}, "Correct the source.");
+    return UserError(*fault, task.spec->where.at("operation"), "Pass the arguments that the kernel takes.");
   }
 
   static std::string parameters_of(const Instance& instance) {

@@ -54,11 +54,11 @@ std::string all_arguments_text(const Instance& instance) {
   return text;
 }
 
-std::string reference_launch_text(const KernelLaunch& reference) {
-  const Dim3& grid = reference.grid;
-  const Dim3& block = reference.block;
+std::string launch_text(const KernelLaunch& launch) {
+  const Dim3& grid = launch.grid;
+  const Dim3& block = launch.block;
   return fmt::format("{},{},{};{},{},{};{}", grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                     arguments_text(reference.arguments));
+                     arguments_text(launch.arguments));
 }
 
 /// "name=value;" of every field that has one.
@@ -128,7 +128,10 @@ IdentityFields workload_identity(const Task& task) {
   if (operation.reference_library)
     identity.add("reference_library", std::string(name(*operation.reference_library)));
   if (const auto& reference = task.instantiator.reference())
-    identity.add("reference_launch", reference_launch_text(*reference));
+    identity.add("reference_launch", launch_text(*reference));
+  for (std::size_t i = 0; i < operation.input_kernels.size(); ++i)
+    identity.add("computed " + operation.input_kernels[i].input,
+                 launch_text(task.instantiator.input_launches()[i]));
   return identity;
 }
 

@@ -61,7 +61,7 @@ NamesByPointer enumerations_of(const Json& document) {
 TEST(Schema, TheOperationHasTheKeysThatTheReaderKnows) {
   const NamesByPointer known{{"", names(keys::kOperation)},
                              {"/properties/tolerance", names(keys::kTolerance)},
-                             {"/$defs/buffer/properties/values/else", names(keys::kNpyValues)},
+                             {"/$defs/buffer/properties/values/else", names(keys::kValues)},
                              {"/$defs/library_baseline", names(keys::kLibrary)},
                              {"/$defs/template_baseline", names(keys::kTemplateBaseline)},
                              {"/$defs/kernel_baseline", names(keys::kKernelBaseline)},
