@@ -11,17 +11,12 @@ namespace tiletune {
 
 namespace {
 
-/// Of the operation's buffers and the workspace.
-std::vector<std::string> memory_names(const Memory& memory) {
-  std::vector<std::string> names;
-  for (const Buffer& buffer : memory.operation.buffers) names.push_back(buffer.name);
-  for (const WorkspaceArray& array : memory.workspace) names.push_back(array.name);
-  return names;
-}
-
-std::string read_memory_name(const JsonNode& node, const Memory& memory) {
+std::string read_memory_name(const JsonNode& node, const std::vector<Buffer>& buffers,
+                             const std::vector<WorkspaceArray>& workspace) {
   std::string name = read_identifier(node);
-  const std::vector<std::string> known = memory_names(memory);
+  std::vector<std::string> known;
+  for (const Buffer& buffer : buffers) known.push_back(buffer.name);
+  for (const WorkspaceArray& array : workspace) known.push_back(array.name);
   if (std::find(known.begin(), known.end(), name) != known.end()) return name;
   throw UserError(fmt::format("there is no buffer '{}'", name), node.where,
                   fmt::format("Pass a buffer of the operation or a workspace.{}", suggestion(name, known)));
@@ -39,7 +34,7 @@ ElementType type_of(const std::string& name, const Memory& memory) {
 Argument read_buffer_argument(const JsonNode& node, const Memory& memory) {
   Argument argument;
   argument.kind = Argument::Kind::buffer;
-  argument.name = read_memory_name(node, memory);
+  argument.name = read_memory_name(node, memory.operation.buffers, memory.workspace);
   return argument;
 }
 
@@ -63,7 +58,7 @@ ExprText read_swizzle(const JsonNode& node) {
 Argument read_tensor_map(const JsonNode& node, ObjectReader& reader, const Memory& memory) {
   Argument argument;
   argument.kind = Argument::Kind::tensor_map;
-  argument.name = read_memory_name(node, memory);
+  argument.name = read_memory_name(node, memory.operation.buffers, memory.workspace);
   TensorMap& map = argument.tensor_map.emplace();
   map.type = type_of(argument.name, memory);
   const JsonNode extents = reader.need("extents", "a list of expressions, innermost dimension first");
@@ -160,7 +155,7 @@ std::vector<Argument> read_arguments(const JsonNode& node, const Memory& memory,
 }
 
 std::string read_input_name(const JsonNode& node, const std::vector<Buffer>& buffers) {
-  std::string name = read_memory_name(node, {buffers, {}});
+  std::string name = read_memory_name(node, buffers, {});
   const auto buffer =
       std::find_if(buffers.begin(), buffers.end(), [&](const Buffer& one) { return one.name == name; });
   if (buffer->role == BufferRole::in) return name;
