@@ -6,6 +6,7 @@
 
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
@@ -30,6 +31,8 @@ struct CheckCommand {
 std::string as_text(const CheckFinding& finding) {
   std::string place = finding.template_name;
   if (!finding.problem.empty()) place += " " + finding.problem;
+  if (finding.more_problems > 0)
+    place += fmt::format(" and {}", counted(finding.more_problems, "more problem"));
   std::string text = fmt::format("{}: ", finding.is_error ? "error" : "note");
   const std::string where = finding.what.where().text();
   if (!where.empty()) text += printable(where) + ": ";
@@ -43,6 +46,7 @@ Json as_json(const CheckFinding& finding) {
           {"place", finding.what.where().pointer},
           {"template", finding.template_name},
           {"problem", finding.problem},
+          {"more_problems", finding.more_problems},
           {"message", finding.what.message()},
           {"remedy", finding.what.remedy()}};
 }
@@ -65,8 +69,8 @@ int run(const CheckCommand& options) {
   tell_if_not_confined([&](const std::string& line) { progress.note(line); });
   CheckOptions check;
   check.interrupted = interrupted;
-  check.progress = [&](std::size_t done, std::size_t total) {
-    progress.update({"compiling", done, total, ""});
+  check.progress = [&](const char* doing, std::size_t done, std::size_t total) {
+    progress.update({doing, done, total, ""});
   };
   CheckReport report = check_spec(spec, target, options.compile.pool_options(spec), check);
   progress.finish();

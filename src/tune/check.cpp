@@ -56,9 +56,20 @@ class Checker {
     bool is_reference;
   };
 
-  void add(bool is_error, const Task* task, const UserError& what) {
-    report_.findings.push_back({is_error, task == nullptr ? "" : task->spec->name,
-                                task == nullptr ? "" : task->problem.label(), what});
+  /// What was found of several problems of a template stands once.
+  void add(CheckFinding finding) {
+    for (CheckFinding& known : report_.findings) {
+      if (known.template_name != finding.template_name || known.problem == finding.problem ||
+          std::string_view(known.what.what()) != finding.what.what())
+        continue;
+      ++known.more_problems;
+      return;
+    }
+    report_.findings.push_back(std::move(finding));
+  }
+
+  void add(bool is_error, const Task& task, const UserError& what) {
+    add({is_error, task.spec->name, task.problem.label(), what});
   }
 
   /// Each pair by itself, so that a mistake in one hides none in another.
@@ -72,7 +83,7 @@ class Checker {
         tasks_.push_back(std::move(task));
       }
     } catch (const UserError& error) {
-      report_.findings.push_back({true, kernel.name, problem.label(), error});
+      add({true, kernel.name, problem.label(), error});
     }
   }
 
@@ -106,7 +117,8 @@ class Checker {
     for (const auto& [fault, count] : faults) refused += count;
     if (refused == 0) return;
     const bool all = refused == indices.size();
-    add(all, &task,
+    if (all) impossible_.insert(&task);
+    add(all, task,
         UserError(fmt::format("{} of {} configurations cannot be launched on {}, the first: {}", refused,
                               indices.size(), target_.name, first),
                   task.spec->where,
@@ -150,10 +162,10 @@ class Checker {
         const auto fault = fault_of(job.mapped(), compiled);
         // Configurations that fail alike are told of once.
         if (fault && told.emplace(job.mapped().task->spec->name, fault->remedy()).second)
-          add(true, job.mapped().task, *fault);
+          add(true, *job.mapped().task, *fault);
         ++(job.mapped().is_reference ? report_.references_run : report_.compiled);
       }
-      options_.progress(total - jobs.size(), total);
+      options_.progress("compiling", total - jobs.size(), total);
       if (finished.empty()) wait_for_work(pool);
     }
   }
@@ -194,23 +206,30 @@ class Checker {
   }
 
   void run_python() {
-    std::set<std::string> told;
-    for (const Task& task : tasks_) {
-      const auto& python = task.spec->operation.python;
-      if (!python || options_.interrupted()) continue;
-      try {
-        PythonRun run(task, spec_.measure.seed, compile_.must_be_confined);
-        std::optional<std::string> done;
-        while (!(done = run.poll()) && !options_.interrupted()) run.wait();
-        ++report_.references_run;
-        if (!done || done->empty()) continue;
-        add(true, &task,
-            UserError(fmt::format("{}() failed: {}", python->function, *done),
-                      Where{python->source.string(), ""}, "Correct the function."));
-      } catch (const UserError& error) {
-        // There is no Python: once is enough.
-        if (told.insert(error.message()).second) add(true, nullptr, error);
-      }
+    std::vector<const Task*> with_python;
+    for (const Task& task : tasks_)
+      if (task.spec->operation.python && !impossible_.contains(&task)) with_python.push_back(&task);
+    for (std::size_t i = 0; i < with_python.size() && !options_.interrupted(); ++i) {
+      options_.progress("running Python", i, with_python.size());
+      run_python(*with_python[i]);
+    }
+  }
+
+  void run_python(const Task& task) {
+    const PythonReference& python = *task.spec->operation.python;
+    try {
+      PythonRun run(task, spec_.measure.seed, compile_.must_be_confined, options_.interrupted);
+      std::optional<std::string> done;
+      while (!(done = run.poll()) && !options_.interrupted()) run.wait();
+      ++report_.references_run;
+      if (!done || done->empty()) return;
+      add(true, task,
+          UserError(fmt::format("{}() failed: {}", python.function, *done), Where{python.source.string(), ""},
+                    "Correct the function."));
+    } catch (const Stopped&) {
+      return;
+    } catch (const UserError& error) {
+      add(true, task, error);
     }
   }
 
@@ -221,6 +240,7 @@ class Checker {
   CheckReport report_;
   std::deque<TuneSpec> specs_;  ///< the tasks refer to them
   std::vector<Task> tasks_;
+  std::set<const Task*> impossible_;  ///< on this GPU: none of their configurations can be launched
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/stop.h"
 #include "base/worker_process.h"
 #include "spec/npy.h"
 #include "tune/task.h"
@@ -20,8 +21,9 @@ std::vector<std::pair<std::string, ArrayFile>> python_outputs(const Task& task);
 class PythonRun {
  public:
   /// Makes the inputs, of that seed, and starts. Throws UserError when there is no Python with NumPy, or the
-  /// files cannot be written.
-  PythonRun(const Task& task, std::uint64_t seed, bool must_be_confined);
+  /// files cannot be written or do not fit on the disk; Stopped when `stop` says so before all inputs are
+  /// made.
+  PythonRun(const Task& task, std::uint64_t seed, bool must_be_confined, const Stop& stop);
 
   /// None while it runs; then why there is no reference, or an empty text when its files are there.
   std::optional<std::string> poll();

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "carries.h"
+#include "cli/needs_numpy.h"
 #include "cli/process.h"
+#include "cli/small_disk.h"
 
 namespace tiletune {
 namespace {
@@ -115,6 +119,56 @@ TEST_F(Check, ProblemsThatDoNotFitAreErrors) {
   const Finished finished = check(config({"good"}, R"(["1000", "2147483647"])"), {"--gpu", "T4"});
   EXPECT_EQ(finished.code, 1);
   EXPECT_TRUE(has_line(finished.out, {"error", "good 2147483647"})) << finished.out;
+}
+
+TEST_F(Check, PythonDoesNotRunForProblemsThatDoNotFit) {
+  NEEDS_NUMPY();
+  Json json = manifest("big");
+  json["operation"]["reference"] = Json::parse(R"({"python": "reference.py", "function": "scale"})");
+  for (Json& buffer : json["operation"]["buffers"]) buffer["elements"] = "100 * n";
+  add(json);
+  sandbox_.write("big/reference.py", "def scale(inputs, problem): return 2 * inputs['x']\n");
+  const Finished finished = check(config({"big"}, R"(["2000000000"])"));
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(has_line(finished.out, {"error", "big 2000000000", "cannot be launched"})) << finished.out;
+  EXPECT_TRUE(has_line(finished.out, {"0 references", "1 error"})) << finished.out;
+}
+
+TEST_F(Check, InputsOfPythonThatDoNotFitOnTheDiskAreNotWritten) {
+  NEEDS_NUMPY();
+  const SmallDisk disk(sandbox_.folder() / "disk", "1m");
+  if (!disk.mounted()) GTEST_SKIP() << "this process may not mount";
+  Json json = manifest("big");
+  json["operation"]["reference"] = Json::parse(R"({"python": "reference.py", "function": "scale"})");
+  add(json);
+  sandbox_.write("big/reference.py", "def scale(inputs, problem): return 2 * inputs['x']\n");
+  const Finished finished =
+      sandbox_.wait(sandbox_.start({"check", config({"big"}, R"(["100000"])"), "--quiet"},
+                                   [&] { ::setenv("TMPDIR", disk.folder().c_str(), 1); }));
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(has_line(finished.out, {"error", "scale()", "100000", "1.1 MiB", "1020.0 KiB"}))
+      << finished.out << finished.err;
+}
+
+TEST_F(Check, AnInterruptEndsTheWritingOfInputs) {
+  NEEDS_NUMPY();
+  Json json = manifest("big");
+  json["operation"]["reference"] = Json::parse(R"({"python": "reference.py", "function": "scale"})");
+  add(json);
+  sandbox_.write("big/reference.py", "def scale(inputs, problem): return 2 * inputs['x']\n");
+  const std::string tmp = (sandbox_.folder() / "tmp").string();
+  std::filesystem::create_directory(tmp);
+  const pid_t process = sandbox_.start({"check", config({"big"}, R"(["400000000"])"), "--quiet"},
+                                       [&] { ::setenv("TMPDIR", tmp.c_str(), 1); });
+  const auto is_writing = [&] {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(tmp))
+      if (entry.path().extension() == ".npy") return true;
+    return false;
+  };
+  ASSERT_TRUE(eventually(is_writing));
+  ::kill(process, SIGINT);
+  EXPECT_EQ(sandbox_.wait(process).code, 130);
+  EXPECT_TRUE(std::filesystem::is_empty(tmp)) << "what was written is removed";
 }
 
 TEST_F(Check, IsJsonForScripts) {
