@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compile/pool.h"
+#include "draft/host_code.h"
 #include "draft/source_facts.h"
 #include "spec/element_type.h"
 
@@ -21,12 +22,16 @@ struct ParameterType {
 /// What the compiler says of a kernel.
 struct Signature {
   std::vector<ParameterType> parameters;
-  std::vector<MacroText> undefined;  ///< names that need a value to compile, in the order of the source
+  std::vector<MacroText> undefined;   ///< names that need a value to compile, in the order of the source
+  std::string type = {};              ///< for template parameters that are types and have no default
+  std::vector<Lines> host_code = {};  ///< lines of the source that NVRTC does not compile
+  std::string guarded = {};           ///< the source with these between #ifndef __CUDACC_RTC__ and #endif
 };
 
 /// Compiles the source with a first value for each name that it leaves undefined, and reads the types of the
 /// kernel's parameters from what comes out. `defines` are "-DNAME=value" for the macros that the source
-/// tests. Throws UserError with the compiler's message where it does not compile.
+/// tests. A template parameter that is a type becomes the first of some with which the kernel compiles.
+/// Throws UserError with the compiler's message where it does not compile.
 Signature read_signature(const CompilePoolOptions& options, const KernelSource& source,
                          const std::string& architecture, const SourceFacts& facts, const KernelText& kernel,
                          const std::vector<std::string>& defines);
