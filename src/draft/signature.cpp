@@ -73,8 +73,30 @@ std::string probe() {
   return text;
 }
 
+/// As a template argument itself, a template is instantiated as a whole.
+std::string probing(const std::string& kernel) {
+  return fmt::format("tiletune_signature<decltype(tiletune_types(&{0})), &{0}>", kernel);
+}
+
+}  // namespace
+
+std::string ParameterType::text() const {
+  const auto type = std::find_if(kTypes.begin(), kTypes.end(),
+                                 [&](const CudaType& one) { return element && one.element == *element; });
+  std::string text = type == kTypes.end() ? "another type" : std::string(type->name);
+  if (type != kTypes.end() && lanes > 1)
+    text = type->vectors.empty() ? text + std::to_string(lanes) : fmt::format("{}{}", type->vectors, lanes);
+  return (constant ? "const " : "") + text + (pointer ? "*" : "");
+}
+
+CompileRequest signature_request(CompileRequest request) {
+  request.source.text += probe();
+  for (std::string& kernel : request.kernel_expressions) kernel = probing(kernel);
+  return request;
+}
+
 /// "...tiletune_codesIJLi9ELi521EEE...": 9 and 521.
-std::vector<ParameterType> types_in(std::string_view symbol) {
+std::vector<ParameterType> parameter_types(std::string_view symbol) {
   std::vector<ParameterType> types;
   const std::string_view start = "tiletune_codesIJ";
   std::size_t at = symbol.find(start);
@@ -96,6 +118,8 @@ std::vector<ParameterType> types_in(std::string_view symbol) {
   return types;
 }
 
+namespace {
+
 /// A template parameter that is a type and has no default.
 bool is_open_type(const TemplateParameter& parameter) {
   return parameter.is_type() && parameter.default_text.empty();
@@ -111,10 +135,7 @@ std::string expression_of(const KernelText& kernel, const std::string& type) {
   std::vector<std::string> arguments;
   for (const TemplateParameter& parameter : kernel.template_parameters)
     arguments.push_back(first_argument(parameter, type));
-  const std::string instance =
-      arguments.empty() ? kernel.name : fmt::format("{}<{}>", kernel.name, join(arguments, ", "));
-  // As an argument itself, a template is instantiated as a whole.
-  return fmt::format("tiletune_signature<decltype(tiletune_types(&{0})), &{0}>", instance);
+  return arguments.empty() ? kernel.name : fmt::format("{}<{}>", kernel.name, join(arguments, ", "));
 }
 
 Compiled compile_once(CompilePool& pool, const CompileRequest& request) {
@@ -165,12 +186,13 @@ std::string read_instance(CompilePool& pool, KernelSource source, const std::str
   instance.launches.emplace_back().kernel_expression = expression_of(kernel, signature.type);
   constexpr int kMostRounds = 64;  // a name or a host function may appear once others are dealt with
   for (int round = 0;; ++round) {
-    source.text = host.blanked() + probe();
+    source.text = host.blanked();
     instance.defines = defines;
-    const Compiled compiled = compile_once(pool, make_compile_request({}, source, instance, architecture));
+    const Compiled compiled =
+        compile_once(pool, signature_request(make_compile_request({}, source, instance, architecture)));
     const std::string& log = compiled.reason;
     if (compiled.outcome == Outcome::ok) {
-      signature.parameters = types_in(compiled.binary->kernel_symbols.front());
+      signature.parameters = parameter_types(compiled.binary->kernel_symbols.front());
       break;
     }
     const bool goes_on = round < kMostRounds && (host.leave_out(log, source.name) ||

@@ -17,6 +17,8 @@ struct ParameterType {
   bool constant = false;               ///< a pointer's elements are const
   std::optional<ElementType> element;  ///< of the pointer, or the type itself; none: another type
   int lanes = 1;                       ///< 4 for float4
+
+  std::string text() const;  ///< "const float4*"
 };
 
 /// What the compiler says of a kernel.
@@ -27,6 +29,12 @@ struct Signature {
   std::vector<Lines> host_code = {};  ///< lines of the source that NVRTC does not compile
   std::string guarded = {};           ///< the source with these between #ifndef __CUDACC_RTC__ and #endif
 };
+
+/// What is compiled in the place of a request so that the names of its kernels' symbols tell their
+/// parameters.
+CompileRequest signature_request(CompileRequest request);
+/// The types that such a symbol tells; empty where it tells none.
+std::vector<ParameterType> parameter_types(std::string_view symbol);
 
 /// Compiles the source with a first value for each name that it leaves undefined, and reads the types of the
 /// kernel's parameters from what comes out. `defines` are "-DNAME=value" for the macros that the source

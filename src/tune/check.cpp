@@ -9,12 +9,16 @@
 #include <set>
 #include <utility>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "compile/wait.h"
+#include "draft/manifest.h"
+#include "draft/signature.h"
 #include "inspect/argument_fault.h"
 #include "inspect/occupancy.h"
 #include "inspect/resources.h"
 #include "tune/python_run.h"
+#include "tune/source_check.h"
 
 namespace tiletune {
 
@@ -37,6 +41,7 @@ class Checker {
       : spec_(spec), target_(target), compile_(compile), options_(options) {}
 
   CheckReport run() {
+    for (const TemplateSpec& kernel : spec_.templates) note_open_ends(kernel);
     for (const TemplateSpec& kernel : spec_.templates) {
       for (const Problem& problem : spec_.problems) plan(kernel, problem);
     }
@@ -51,9 +56,11 @@ class Checker {
  private:
   /// What is compiled, and why.
   struct Job {
+    enum class Kind { configuration, reference, signature };
+
     const Task* task;
     Instance instance;
-    bool is_reference;
+    Kind kind;
   };
 
   /// What was found of several problems of a template stands once.
@@ -68,8 +75,33 @@ class Checker {
     report_.findings.push_back(std::move(finding));
   }
 
+  void add_all(std::vector<CheckFinding> findings) {
+    for (CheckFinding& finding : findings) add(std::move(finding));
+  }
+
   void add(bool is_error, const Task& task, const UserError& what) {
     add({is_error, task.spec->name, task.problem.label(), what});
+  }
+
+  /// What a person still has to do in a manifest.
+  void note_open_ends(const TemplateSpec& kernel) {
+    const auto note = [&](const UserError& what) { add({false, kernel.name, "", what}); };
+    std::vector<Decision> decisions;
+    try {
+      decisions = decisions_in(read_file(kernel.where.file, kLargestJson));
+    } catch (const UserError&) {  // It is not read from a file.
+    }
+    constexpr std::size_t kMostNamed = 4;
+    std::vector<std::string> lines;
+    for (const Decision& decision : decisions) lines.push_back(std::to_string(decision.line));
+    if (lines.size() > kMostNamed) lines.resize(kMostNamed), lines.emplace_back("...");
+    if (!decisions.empty())
+      note(UserError(fmt::format("// decide: still stands in {}: {}", counted(decisions.size(), "line"),
+                                 join(lines, ", ")),
+                     Where{kernel.where.file, ""}, "Correct what stands there, and remove the comments."));
+    if (kernel.operation.is_unverified)
+      note(UserError("results will not be verified: \"reference\" is \"none\"", kernel.where.at("operation"),
+                     "Describe what computes the outputs (docs/write_a_template.md)."));
   }
 
   /// Each pair by itself, so that a mistake in one hides none in another.
@@ -139,7 +171,8 @@ class Checker {
     for (const Task& task : tasks_) {
       if (task.reference_source) {
         CompileRequest request = reference_request(spec_, task, target_.architecture);
-        if (referenced.insert(request.key()).second) submit({&task, {}, true}, std::move(request));
+        if (referenced.insert(request.key()).second)
+          submit({&task, {}, Job::Kind::reference}, std::move(request));
       }
       // What a kernel is compiled into seldom depends on the problem.
       if (!sampled.insert(task.spec->name).second) continue;
@@ -149,21 +182,31 @@ class Checker {
         if (!fault_of(task, index, instance).empty()) continue;
         CompileRequest request =
             make_compile_request(spec_.compile, *task.source, instance, target_.architecture);
-        submit({&task, std::move(instance), false}, std::move(request));
+        if (left == options_.samples && !is_compiled(task.spec->source))
+          submit({&task, instance, Job::Kind::signature}, signature_request(request));
+        submit({&task, std::move(instance), Job::Kind::configuration}, std::move(request));
         if (--left == 0) break;
       }
     }
     const std::size_t total = jobs.size();
     std::set<std::pair<std::string, std::string>> told;
+    std::set<std::string> noted;
     while (!jobs.empty() && !options_.interrupted()) {
       const auto finished = pool.take_finished();
       for (const auto& [ticket, compiled] : finished) {
-        const auto job = jobs.extract(ticket);
-        const auto fault = fault_of(job.mapped(), compiled);
+        const auto node = jobs.extract(ticket);
+        const Job& job = node.mapped();
+        if (job.kind == Job::Kind::signature) {
+          if (compiled.binary) add_all(type_faults(*job.task, job.instance, compiled.binary->kernel_symbols));
+          continue;
+        }
+        const auto fault = fault_of(job, compiled);
         // Configurations that fail alike are told of once.
-        if (fault && told.emplace(job.mapped().task->spec->name, fault->remedy()).second)
-          add(true, *job.mapped().task, *fault);
-        ++(job.mapped().is_reference ? report_.references_run : report_.compiled);
+        if (fault && told.emplace(job.task->spec->name, fault->remedy()).second) add(true, *job.task, *fault);
+        ++(job.kind == Job::Kind::reference ? report_.references_run : report_.compiled);
+        if (job.kind == Job::Kind::configuration && compiled.outcome == Outcome::ok &&
+            noted.insert(job.task->spec->name).second)
+          add_all(source_notes(*job.task, compiled.dependencies));
       }
       options_.progress("compiling", total - jobs.size(), total);
       if (finished.empty()) wait_for_work(pool);
@@ -172,16 +215,19 @@ class Checker {
 
   std::optional<UserError> fault_of(const Job& job, const Compiled& compiled) const {
     const Task& task = *job.task;
-    const std::string what = job.is_reference ? "the reference kernel" : "the kernel";
+    const bool is_reference = job.kind == Job::Kind::reference;
+    const std::string what = is_reference ? "the reference kernel" : "the kernel";
     const std::filesystem::path& file =
-        job.is_reference ? task.spec->operation.reference->source : task.spec->source;
-    const std::string example = job.is_reference ? "" : " with " + parameters_of(job.instance);
+        is_reference ? task.spec->operation.reference->source : task.spec->source;
+    const std::string example = is_reference ? "" : " with " + parameters_of(job.instance);
+    if (compiled.outcome == Outcome::compile_failed && !is_reference)
+      if (auto fault = kernel_name_fault(task, compiled.dependencies)) return fault;
     if (compiled.outcome != Outcome::ok)
       return UserError(fmt::format("{} does not compile{}: {}", what, example, compiled.reason),
                        Where{file.string(), ""},
                        "Correct the source, or the parameters that it does not allow.");
     try {
-      if (job.is_reference) {
+      if (is_reference) {
         const auto fault =
             argument_fault(task.instantiator.reference()->arguments, read_resources(*compiled.binary));
         if (!fault) return std::nullopt;
@@ -219,13 +265,13 @@ class Checker {
     const PythonReference& python = *task.spec->operation.python;
     try {
       PythonRun run(task, spec_.measure.seed, compile_.must_be_confined, options_.interrupted);
-      std::optional<std::string> done;
+      std::optional<PythonAnswer> done;
       while (!(done = run.poll()) && !options_.interrupted()) run.wait();
       ++report_.references_run;
-      if (!done || done->empty()) return;
+      if (!done || done->reason.empty()) return;
       add(true, task,
-          UserError(fmt::format("{}() failed: {}", python.function, *done), Where{python.source.string(), ""},
-                    "Correct the function."));
+          UserError(fmt::format("{}() failed: {}", python.function, done->reason),
+                    Where{python.source.string(), ""}, done->remedy));
     } catch (const Stopped&) {
       return;
     } catch (const UserError& error) {

@@ -260,16 +260,17 @@ PythonRun::PythonRun(const Task& task, std::uint64_t seed, bool must_be_confined
                                  std::chrono::duration<double>(reference_.timeout_s));
 }
 
-std::optional<std::string> PythonRun::poll() {
+std::optional<PythonAnswer> PythonRun::poll() {
   try {
     process_->receive();
   } catch (const ProtocolError&) {
-    return "it wrote to where it must not";
+    return PythonAnswer{"it wrote to where it must not"};
   }
   if (process_->gone()) return answer();
   if (Clock::now() < deadline_) return std::nullopt;
   process_->kill();
-  return fmt::format("it did not end within {}", human_seconds(reference_.timeout_s));
+  return PythonAnswer{fmt::format("it did not end within {}", human_seconds(reference_.timeout_s)),
+                      "Make the function faster, or give the reference a larger \"timeout_s\"."};
 }
 
 void PythonRun::wait() const {
@@ -278,14 +279,15 @@ void PythonRun::wait() const {
   ::poll(&descriptor, 1, kMoment_ms);
 }
 
-std::string PythonRun::answer() {
+PythonAnswer PythonRun::answer() {
   const std::string how = process_->reap().how;
   std::string text = read_file(answer_, kLargestAnswer);
   std::erase(text, '\0');
   const Json said = Json::parse(text, nullptr, false);
-  if (said.is_object() && said.value("done", false)) return printable(said.value("reason", ""));
+  if (said.is_object() && said.value("done", false))
+    return {printable(said.value("reason", "")), printable(said.value("remedy", ""))};
   const std::string printed = printed_text(process_->take_printed());
-  return printed.empty() ? "Python " + how : printed;
+  return {printed.empty() ? "Python " + how : printed};
 }
 
 int run_python_worker(const fs::path& file) {

@@ -101,10 +101,10 @@ bool References::python_is_done(TaskQueue& queue, const Task& task, WorkloadRefe
                                sweep_.options.interrupted);
     const auto done = reference.python->poll();
     if (!done) return false;
-    if (!done->empty())
+    if (!done->reason.empty())
       fail(queue, task.workload,
-           fmt::format("the reference {} of {} failed: {}", task.spec->operation.python->function,
-                       task.spec->operation.python->source.filename().string(), *done));
+           fmt::format("the reference {} of {} failed: {} {}", task.spec->operation.python->function,
+                       task.spec->operation.python->source.filename().string(), done->reason, done->remedy));
   } catch (const Stopped&) {
     return false;
   } catch (const UserError& error) {
