@@ -104,23 +104,32 @@ void note_order(const TemplateSpec& spec, std::size_t launch, const KernelText& 
                      "Arguments are passed by their order: bring them into the kernel's.");
 }
 
-/// An argument as the types of the operation and the workspace have it.
-ElementType type_of(const Task& task, const Instance& instance, const ArgumentValue& argument) {
-  if (argument.kind == Argument::Kind::scalar) return argument.type;
-  for (const auto& array : instance.workspace)
-    if (array.name == argument.name) return array.type;
-  return task.instantiator.workload().buffer(argument.name).type;
+/// The type of that workspace; none: it is a buffer.
+std::optional<ElementType> workspace_type(const Instance& instance, const std::string& name) {
+  for (const SizedWorkspace& array : instance.workspace)
+    if (array.name == name) return array.type;
+  return std::nullopt;
 }
 
 enum class Match { yes, perhaps, no };
 
-/// Memory may be read as other types on purpose: integers that hold several elements, or float4.
+/// Memory may be read as other types on purpose: integers that hold several elements or their bits, or
+/// float4.
 Match pointer_match(ElementType buffer, const ParameterType& parameter) {
   if (!parameter.element || *parameter.element == buffer) return Match::yes;
   const ElementType wanted = *parameter.element;
   if (is_floating(wanted)) return Match::no;
-  if (!is_floating(buffer) && size_bytes(wanted) == size_bytes(buffer)) return Match::yes;
-  return parameter.lanes > 1 || size_bytes(wanted) == 1 ? Match::yes : Match::perhaps;
+  const bool holds_bits =
+      size_bytes(wanted) == size_bytes(buffer) && (!is_floating(buffer) || wanted == ElementType::u16 ||
+                                                   wanted == ElementType::u32 || wanted == ElementType::u64);
+  return holds_bits || parameter.lanes > 1 || size_bytes(wanted) == 1 ? Match::yes : Match::perhaps;
+}
+
+/// Elements of a workspace need only be large enough; integers may hold anything.
+Match workspace_match(ElementType workspace, const ParameterType& parameter) {
+  if (!parameter.element || *parameter.element == workspace || parameter.lanes > 1) return Match::yes;
+  if (size_bytes(*parameter.element) > size_bytes(workspace)) return Match::no;
+  return is_floating(workspace) && is_floating(*parameter.element) ? Match::perhaps : Match::yes;
 }
 
 Match scalar_match(ElementType passed, const ParameterType& parameter) {
@@ -206,8 +215,13 @@ std::vector<CheckFinding> type_faults(const Task& task, const Instance& instance
                                    argument.name, what, parameter.text()),
                        place.at(i), remedy)});
       };
-      const ElementType type = type_of(task, instance, argument);
-      const Match match = is_buffer ? pointer_match(type, parameter) : scalar_match(type, parameter);
+      const auto workspace = is_buffer ? workspace_type(instance, argument.name) : std::nullopt;
+      const ElementType type = workspace   ? *workspace
+                               : is_buffer ? task.instantiator.workload().buffer(argument.name).type
+                                           : argument.type;
+      const Match match = !is_buffer  ? scalar_match(type, parameter)
+                          : workspace ? workspace_match(type, parameter)
+                                      : pointer_match(type, parameter);
       if (match != Match::yes)
         add(match == Match::no,
             fmt::format("{} {}", is_buffer ? "an array of" : "a scalar of type", name(type)),
