@@ -116,9 +116,10 @@ std::string as_table(const Written& written, const InitOptions& options) {
   if (!written.copy.empty()) out += fmt::format("copied the source to {}\n", written.copy.string());
   if (!written.host_code.empty()) {
     const std::string lines = lines_text(written.host_code);
-    out += written.copy.empty()
-               ? fmt::format("put host code, {}, between #ifndef __CUDACC_RTC__ and #endif\n", lines)
-               : fmt::format("its host code, {}, is between #ifndef __CUDACC_RTC__ and #endif there\n", lines);
+    out +=
+        written.copy.empty()
+            ? fmt::format("put host code, {}, between #ifndef __CUDACC_RTC__ and #endif\n", lines)
+            : fmt::format("its host code, {}, is between #ifndef __CUDACC_RTC__ and #endif there\n", lines);
   }
   out += "next:\n";
   for (const std::string& command : written.next(options)) out += "  " + command + "\n";

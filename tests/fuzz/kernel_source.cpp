@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   refused([&] {
     const SourceFacts facts = read_source_facts(text_of(data, size), "k.cu");
     for (const KernelText& kernel : facts.kernels) check(facts, kernel);
-    check_host_code(text_of(data, size));
+    check_host_code(std::string(text_of(data, size)));
   });
   return 0;
 }
