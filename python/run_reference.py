@@ -27,8 +27,15 @@ def facts():
     print(json.dumps(answer))
 
 
+REMEDY = "Correct the function."
+
+
 class Refused(Exception):
     """What the function returned is not what the operation needs."""
+
+    def __init__(self, reason, remedy=REMEDY):
+        super().__init__(reason)
+        self.remedy = remedy
 
 
 def function_of(task):
@@ -38,7 +45,11 @@ def function_of(task):
     spec.loader.exec_module(module)
     function = getattr(module, task["function"], None)
     if not callable(function):
-        raise Refused(f"it has no function {task['function']}")
+        defined = [name for name, value in vars(module).items()
+                   if callable(value) and getattr(value, "__module__", "") == module.__name__]
+        raise Refused(f"it has no function {task['function']}",
+                      f"It defines {', '.join(defined[:12])}: correct /operation/reference/function."
+                      if defined else "Define it.")
     return function
 
 
@@ -71,6 +82,8 @@ def run(task):
               for name, each in task["inputs"].items()}
     result = function(inputs, dict(task["problem"]))
     outputs = task["outputs"]
+    if result is None:
+        raise Refused("it returned None", "Does the function lack a return?")
     if not isinstance(result, dict):
         if len(outputs) > 1:
             raise Refused(f"it returned no dictionary, and the outputs {', '.join(outputs)} are needed")
@@ -89,20 +102,32 @@ def place_of(error, source):
     return f"line {lines[-1]}: " if lines else ""
 
 
+def remedy_of(error, task):
+    """What to do about something that a function raised."""
+    if isinstance(error, KeyError):
+        return (f"The inputs are {', '.join(task['inputs']) or 'none'}, "
+                f"and the problem has {', '.join(task['problem'])}.")
+    if type(error).__name__ == "AxisError" or "too many indices" in str(error):
+        return ('A buffer with "elements" is an array of 1 dimension, one with "rows" and "columns" of 2: '
+                "reshape it, or describe it so.")
+    return REMEDY
+
+
 def main():
     if sys.argv[1:] == ["--facts"]:
         return facts()
     with open(sys.argv[1], encoding="utf-8") as file:
         task = json.load(file)
-    reason = ""
+    reason = remedy = ""
     try:
         run(task)
     except Refused as error:
-        reason = str(error)
+        reason, remedy = str(error), error.remedy
     except BaseException as error:  # whatever a stranger's function raises, sys.exit() too
         reason = f"{place_of(error, task['source'])}{type(error).__name__}: {error}"
+        remedy = remedy_of(error, task)
     with open(task["answer"], "r+", encoding="utf-8") as file:
-        json.dump({"done": True, "reason": reason[:2000]}, file)
+        json.dump({"done": True, "reason": reason[:2000], "remedy": remedy[:2000]}, file)
 
 
 if __name__ == "__main__":

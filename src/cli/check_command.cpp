@@ -6,6 +6,7 @@
 
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
@@ -30,6 +31,8 @@ struct CheckCommand {
 std::string as_text(const CheckFinding& finding) {
   std::string place = finding.template_name;
   if (!finding.problem.empty()) place += " " + finding.problem;
+  if (finding.more_problems > 0)
+    place += fmt::format(" and {}", counted(finding.more_problems, "more problem"));
   std::string text = fmt::format("{}: ", finding.is_error ? "error" : "note");
   const std::string where = finding.what.where().text();
   if (!where.empty()) text += printable(where) + ": ";
@@ -43,15 +46,26 @@ Json as_json(const CheckFinding& finding) {
           {"place", finding.what.where().pointer},
           {"template", finding.template_name},
           {"problem", finding.problem},
+          {"more_problems", finding.more_problems},
           {"message", finding.what.message()},
           {"remedy", finding.what.remedy()}};
 }
 
-std::string summary(const CheckReport& report, std::size_t errors) {
-  const std::size_t notes = report.findings.size() - errors;
-  return fmt::format("{} valid configurations, {} compiled, {} references tried: {} error{}, {} note{}\n",
-                     report.valid, report.compiled, report.references_run, errors, errors == 1 ? "" : "s",
-                     notes, notes == 1 ? "" : "s");
+/// "1000x77, 2048x2048"
+std::string problems_text(const TuneSpec& spec) {
+  constexpr std::size_t kMostNamed = 4;
+  std::vector<std::string> labels;
+  for (const Problem& problem : spec.problems) labels.push_back(problem.label());
+  return labels.size() > kMostNamed ? counted(labels.size(), "problem") : join(labels, ", ");
+}
+
+std::string summary(const CheckReport& report, const TuneSpec& spec, const Target& target,
+                    std::size_t errors) {
+  const std::string problems = spec.problems.empty() ? "" : " at " + problems_text(spec);
+  return fmt::format("{}{}: {}, {} compiled, {} compiled or run: {}, {}\n", target.name, problems,
+                     counted(report.valid, "valid configuration"), report.compiled,
+                     counted(report.references_run, "reference"), counted(errors, "error"),
+                     counted(report.findings.size() - errors, "note"));
 }
 
 int run(const CheckCommand& options) {
@@ -65,8 +79,8 @@ int run(const CheckCommand& options) {
   tell_if_not_confined([&](const std::string& line) { progress.note(line); });
   CheckOptions check;
   check.interrupted = interrupted;
-  check.progress = [&](std::size_t done, std::size_t total) {
-    progress.update({"compiling", done, total, ""});
+  check.progress = [&](const char* doing, std::size_t done, std::size_t total) {
+    progress.update({doing, done, total, ""});
   };
   CheckReport report = check_spec(spec, target, options.compile.pool_options(spec), check);
   progress.finish();
@@ -90,7 +104,7 @@ int run(const CheckCommand& options) {
                         {"findings", list}};
     write_output("", json_text(document, 2) + "\n");
   } else {
-    write_output("", summary(report, errors));
+    write_output("", summary(report, spec, target, errors));
   }
   if (interrupted()) return kInterrupted;
   return errors > 0 ? 1 : 0;

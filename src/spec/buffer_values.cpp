@@ -86,6 +86,9 @@ BufferValues read_buffer_values(const JsonNode& node, ElementType type, const st
     reader.finish();
     return values;
   }
+  if (node.json.get().is_number())
+    refuse_kind(node, "the values of an input, such as \"uniform(-1, 1)\"",
+                fmt::format("Write \"constant({})\".", node.json.get().dump()));
   const std::string text = read_string(node, "the values of an input, such as \"uniform(-1, 1)\"");
   const std::size_t open = text.find('(');
   const std::string name(trimmed(std::string_view(text).substr(0, open)));

@@ -7,13 +7,18 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "compile/wait.h"
+#include "draft/manifest.h"
+#include "draft/signature.h"
 #include "inspect/occupancy.h"
 #include "inspect/resources.h"
 #include "tune/python_run.h"
+#include "tune/source_check.h"
 
 namespace tiletune {
 
@@ -36,6 +41,7 @@ class Checker {
       : spec_(spec), target_(target), compile_(compile), options_(options) {}
 
   CheckReport run() {
+    for (const TemplateSpec& kernel : spec_.templates) note_open_ends(kernel);
     for (const TemplateSpec& kernel : spec_.templates) {
       for (const Problem& problem : spec_.problems) plan(kernel, problem);
     }
@@ -50,14 +56,53 @@ class Checker {
  private:
   /// What is compiled, and why.
   struct Job {
+    enum class Kind { configuration, operation_kernel, signature };
+
     const Task* task;
     Instance instance;
-    const TaskKernel* kernel;  ///< of the operation; null: a configuration
+    Kind kind = Kind::configuration;
+    const TaskKernel* kernel = nullptr;  ///< of the operation
   };
 
-  void add(bool is_error, const Task* task, const UserError& what) {
-    report_.findings.push_back({is_error, task == nullptr ? "" : task->spec->name,
-                                task == nullptr ? "" : task->problem.label(), what});
+  /// What was found of several problems of a template stands once.
+  void add(CheckFinding finding) {
+    for (CheckFinding& known : report_.findings) {
+      if (known.template_name != finding.template_name || known.problem == finding.problem ||
+          std::string_view(known.what.what()) != finding.what.what())
+        continue;
+      ++known.more_problems;
+      return;
+    }
+    report_.findings.push_back(std::move(finding));
+  }
+
+  void add_all(std::vector<CheckFinding> findings) {
+    for (CheckFinding& finding : findings) add(std::move(finding));
+  }
+
+  void add(bool is_error, const Task& task, const UserError& what) {
+    add({is_error, task.spec->name, task.problem.label(), what});
+  }
+
+  /// What a person still has to do in a manifest.
+  void note_open_ends(const TemplateSpec& kernel) {
+    const auto note = [&](const UserError& what) { add({false, kernel.name, "", what}); };
+    std::vector<Decision> decisions;
+    try {
+      decisions = decisions_in(read_file(kernel.where.file, kLargestJson));
+    } catch (const UserError&) {  // It is not read from a file.
+    }
+    constexpr std::size_t kMostNamed = 4;
+    std::vector<std::string> lines;
+    for (const Decision& decision : decisions) lines.push_back(std::to_string(decision.line));
+    if (lines.size() > kMostNamed) lines.resize(kMostNamed), lines.emplace_back("...");
+    if (!decisions.empty())
+      note(UserError(fmt::format("// decide: still stands in {}: {}", counted(decisions.size(), "line"),
+                                 join(lines, ", ")),
+                     Where{kernel.where.file, ""}, "Correct what stands there, and remove the comments."));
+    if (kernel.operation.is_unverified)
+      note(UserError("results will not be verified: \"reference\" is \"none\"", kernel.where.at("operation"),
+                     "Describe what computes the outputs (docs/write_a_template.md)."));
   }
 
   /// Each pair by itself, so that a mistake in one hides none in another.
@@ -71,7 +116,7 @@ class Checker {
         tasks_.push_back(std::move(task));
       }
     } catch (const UserError& error) {
-      report_.findings.push_back({true, kernel.name, problem.label(), error});
+      add({true, kernel.name, problem.label(), error});
     }
   }
 
@@ -105,7 +150,8 @@ class Checker {
     for (const auto& [fault, count] : faults) refused += count;
     if (refused == 0) return;
     const bool all = refused == indices.size();
-    add(all, &task,
+    if (all) impossible_.insert(&task);
+    add(all, task,
         UserError(fmt::format("{} of {} configurations cannot be launched on {}, the first: {}", refused,
                               indices.size(), target_.name, first),
                   task.spec->where,
@@ -123,37 +169,60 @@ class Checker {
       jobs.emplace(++tickets, std::move(job));
       pool.submit(tickets, std::move(request));
     };
-    for (const Task& task : tasks_) {
-      for (const TaskKernel& kernel : task.kernels) {
-        CompileRequest request = kernel_request(spec_, task, kernel, target_.architecture);
-        if (requested.insert(request.key()).second) submit({&task, {}, &kernel}, std::move(request));
-      }
-      // What a kernel is compiled into seldom depends on the problem.
-      if (!sampled.insert(task.spec->name).second) continue;
-      std::size_t left = options_.samples;
-      for (const std::uint64_t index : spread(task, kMostEvaluated)) {
+    // True when one can be launched.
+    const auto sample = [&](const Task& task, std::size_t most) {
+      std::vector<std::uint64_t> indices = spread(task, most);
+      const std::vector<std::uint64_t> others = spread(task, kMostEvaluated);
+      indices.insert(indices.end(), others.begin(), others.end());
+      std::size_t taken = 0;
+      for (const std::uint64_t index : indices) {
         Instance instance;
+        if (taken == most) break;
         if (!fault_of(task, index, instance).empty()) continue;
         CompileRequest request =
             make_compile_request(spec_.compile, *task.source, instance, target_.architecture);
-        submit({&task, std::move(instance), nullptr}, std::move(request));
-        if (--left == 0) break;
+        if (!requested.insert(request.key()).second) continue;
+        if (taken++ == 0 && !is_compiled(task.spec->source))
+          submit({&task, instance, Job::Kind::signature}, signature_request(request));
+        submit({&task, std::move(instance)}, std::move(request));
       }
+      return taken > 0;
+    };
+    for (const Task& task : tasks_) {
+      for (const TaskKernel& kernel : task.kernels) {
+        CompileRequest request = kernel_request(spec_, task, kernel, target_.architecture);
+        if (requested.insert(request.key()).second)
+          submit({&task, {}, Job::Kind::operation_kernel, &kernel}, std::move(request));
+      }
+      // What a kernel is compiled into seldom depends on the problem.
+      if (sampled.contains(task.spec->name)) continue;
+      if (sample(task, options_.samples)) sampled.insert(task.spec->name);
+      for (const Task& reference : task.reference) sample(reference, 1);
+      for (const Task& baseline : task.baselines) sample(baseline, 1);
     }
     const std::size_t total = jobs.size();
-    std::set<std::pair<std::string, std::string>> told;
+    std::set<std::tuple<std::string, bool, std::string>> told;
+    std::set<std::string> noted;
     while (!jobs.empty() && !options_.interrupted()) {
       const auto finished = pool.take_finished();
       for (const auto& [ticket, compiled] : finished) {
-        const auto job = jobs.extract(ticket);
-        const auto fault = fault_of(job.mapped(), compiled);
+        const auto node = jobs.extract(ticket);
+        const Job& job = node.mapped();
+        if (job.kind == Job::Kind::signature) {
+          if (compiled.binary) add_all(type_faults(*job.task, job.instance, compiled.binary->kernel_symbols));
+          continue;
+        }
+        const auto fault = fault_of(job, compiled);
         // Configurations that fail alike are told of once.
-        if (fault && told.emplace(job.mapped().task->spec->name, fault->remedy()).second)
-          add(true, job.mapped().task, *fault);
-        const TaskKernel* kernel = job.mapped().kernel;
-        ++(kernel != nullptr && kernel->is_reference() ? report_.references_run : report_.compiled);
+        if (fault && told.emplace(job.task->spec->name, job.kernel != nullptr, fault->remedy()).second)
+          add(true, *job.task, *fault);
+        const bool is_reference = job.kernel != nullptr && job.kernel->is_reference();
+        ++(is_reference ? report_.references_run : report_.compiled);
+        if (job.kind == Job::Kind::configuration && compiled.outcome == Outcome::ok &&
+            noted.insert(job.task->spec->name).second)
+          add_all(source_notes(*job.task, compiled.dependencies));
       }
-      options_.progress(total - jobs.size(), total);
+      options_.progress("compiling", total - jobs.size(), total);
       if (finished.empty()) wait_for_work(pool);
     }
   }
@@ -162,6 +231,8 @@ class Checker {
     const Task& task = *job.task;
     if (job.kernel != nullptr) return fault_of(task, *job.kernel, compiled);
     const std::string example = parameters_of(job.instance);
+    if (compiled.outcome == Outcome::compile_failed)
+      if (auto fault = kernel_name_fault(task, compiled.dependencies)) return fault;
     if (compiled.outcome != Outcome::ok)
       return UserError(fmt::format("the kernel does not compile with {}: {}", example, compiled.reason),
                        Where{task.spec->source.string(), ""},
@@ -194,23 +265,30 @@ class Checker {
   }
 
   void run_python() {
-    std::set<std::string> told;
-    for (const Task& task : tasks_) {
-      const auto& python = task.spec->operation.python;
-      if (!python || options_.interrupted()) continue;
-      try {
-        PythonRun run(task, spec_.measure.seed, compile_.must_be_confined);
-        std::optional<std::string> done;
-        while (!(done = run.poll()) && !options_.interrupted()) run.wait();
-        ++report_.references_run;
-        if (!done || done->empty()) continue;
-        add(true, &task,
-            UserError(fmt::format("{}() failed: {}", python->function, *done),
-                      Where{python->source.string(), ""}, "Correct the function."));
-      } catch (const UserError& error) {
-        // There is no Python: once is enough.
-        if (told.insert(error.message()).second) add(true, nullptr, error);
-      }
+    std::vector<const Task*> with_python;
+    for (const Task& task : tasks_)
+      if (task.spec->operation.python && !impossible_.contains(&task)) with_python.push_back(&task);
+    for (std::size_t i = 0; i < with_python.size() && !options_.interrupted(); ++i) {
+      options_.progress("running Python", i, with_python.size());
+      run_python(*with_python[i]);
+    }
+  }
+
+  void run_python(const Task& task) {
+    const PythonReference& python = *task.spec->operation.python;
+    try {
+      PythonRun run(task, spec_.measure.seed, compile_.must_be_confined, options_.interrupted);
+      std::optional<PythonAnswer> done;
+      while (!(done = run.poll()) && !options_.interrupted()) run.wait();
+      ++report_.references_run;
+      if (!done || done->reason.empty()) return;
+      add(true, task,
+          UserError(fmt::format("{}() failed: {}", python.function, done->reason),
+                    Where{python.source.string(), ""}, done->remedy));
+    } catch (const Stopped&) {
+      return;
+    } catch (const UserError& error) {
+      add(true, task, error);
     }
   }
 
@@ -221,6 +299,7 @@ class Checker {
   CheckReport report_;
   std::deque<TuneSpec> specs_;  ///< the tasks refer to them
   std::vector<Task> tasks_;
+  std::set<const Task*> impossible_;  ///< on this GPU: none of their configurations can be launched
 };
 
 }  // namespace

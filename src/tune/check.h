@@ -19,13 +19,15 @@ struct CheckFinding {
   std::string template_name;  ///< empty: it concerns the whole config
   std::string problem;        ///< empty: it concerns all problems
   UserError what;
+  std::size_t more_problems = 0;  ///< of which the same was found
 };
 
 struct CheckOptions {
   /// Configurations of each template that are compiled; 0: nothing is compiled or run.
   std::size_t samples = 4;
   Stop interrupted = never_stop;
-  std::function<void(std::size_t done, std::size_t total)> progress = [](std::size_t, std::size_t) {};
+  std::function<void(const char* doing, std::size_t done, std::size_t total)> progress =
+      [](const char*, std::size_t, std::size_t) {};
 };
 
 struct CheckReport {

@@ -104,7 +104,8 @@ void append(std::string& bytes, double value, ElementType type) {
 }
 
 /// What an input holds, without padding.
-void write_input(const fs::path& path, const Workload::SizedBuffer& buffer, std::uint64_t seed) {
+void write_input(const fs::path& path, const Workload::SizedBuffer& buffer, std::uint64_t seed,
+                 const Stop& stop) {
   constexpr std::size_t kChunk = std::size_t{1} << 20;
   const Workload::Values values = values_of(buffer);
   const auto count = static_cast<std::uint64_t>(buffer.values());
@@ -114,6 +115,7 @@ void write_input(const fs::path& path, const Workload::SizedBuffer& buffer, std:
   for (std::uint64_t n = 0; n < count; ++n) {
     append(bytes, rounded(input_value(values, seed, count, n), buffer.type), type);
     if (bytes.size() < kChunk) continue;
+    if (stop()) throw Stopped();
     out << bytes;
     bytes.clear();
   }
@@ -151,6 +153,33 @@ Json problem_of(const Task& task) {
   return problem;
 }
 
+/// What the files of a run take, inputs as they are and outputs that Python writes.
+std::uint64_t bytes_of_files(const Task& task) {
+  std::uint64_t bytes = 0;
+  for (const auto& buffer : task.instantiator.workload().buffers) {
+    const auto values = static_cast<std::uint64_t>(buffer.values());
+    if (buffer.role != BufferRole::out && !buffer.file)
+      bytes += values * size_bytes(numpy_type_of(buffer.type));
+  }
+  for (const auto& [name, file] : python_outputs(task))
+    bytes += static_cast<std::uint64_t>(task.instantiator.workload().buffer(name).values()) *
+             size_bytes(file.type);
+  return bytes;
+}
+
+void check_free_space(const Task& task, const fs::path& folder) {
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  const std::uint64_t needed = bytes_of_files(task);
+  if (error || needed <= space.available) return;
+  throw UserError(
+      fmt::format("{}() at {} needs {} for its inputs and outputs, and {} has {} free",
+                  task.spec->operation.python->function, task.problem.label(), human_bytes(needed),
+                  folder.parent_path().string(), human_bytes(space.available)),
+      task.spec->operation.python->where,
+      "Choose a smaller problem, make space there, or set TMPDIR to another folder.");
+}
+
 /// All that is made for it holds so many bytes.
 std::uint64_t bytes_of(const Workload& workload) {
   std::uint64_t bytes = 0;
@@ -171,7 +200,7 @@ std::vector<std::pair<std::string, ArrayFile>> python_outputs(const Task& task) 
   return outputs;
 }
 
-PythonRun::PythonRun(const Task& task, std::uint64_t seed, bool must_be_confined)
+PythonRun::PythonRun(const Task& task, std::uint64_t seed, bool must_be_confined, const Stop& stop)
     : reference_(*task.spec->operation.python) {
   const Python& with = python(reference_.where);
   const Workload& workload = task.instantiator.workload();
@@ -179,6 +208,7 @@ PythonRun::PythonRun(const Task& task, std::uint64_t seed, bool must_be_confined
   std::error_code error;
   fs::remove_all(folder, error);
   fs::create_directory(folder, error);
+  check_free_space(task, task.scratch->path());
   Json inputs = Json::object();
   std::vector<std::string> readable = with.folders;
   for (std::size_t place = 0; place < workload.buffers.size(); ++place) {
@@ -189,7 +219,7 @@ PythonRun::PythonRun(const Task& task, std::uint64_t seed, bool must_be_confined
       path = buffer.file->path;
       readable.push_back(path.string());
     } else {
-      write_input(path, buffer, seed_of_buffer(seed, place));
+      write_input(path, buffer, seed_of_buffer(seed, place), stop);
     }
     inputs[buffer.name] = {{"path", path.string()}, {"shape", shape_of(buffer)}};
   }
@@ -230,16 +260,17 @@ PythonRun::PythonRun(const Task& task, std::uint64_t seed, bool must_be_confined
                                  std::chrono::duration<double>(reference_.timeout_s));
 }
 
-std::optional<std::string> PythonRun::poll() {
+std::optional<PythonAnswer> PythonRun::poll() {
   try {
     process_->receive();
   } catch (const ProtocolError&) {
-    return "it wrote to where it must not";
+    return PythonAnswer{"it wrote to where it must not"};
   }
   if (process_->gone()) return answer();
   if (Clock::now() < deadline_) return std::nullopt;
   process_->kill();
-  return fmt::format("it did not end within {}", human_seconds(reference_.timeout_s));
+  return PythonAnswer{fmt::format("it did not end within {}", human_seconds(reference_.timeout_s)),
+                      "Make the function faster, or give the reference a larger \"timeout_s\"."};
 }
 
 void PythonRun::wait() const {
@@ -248,14 +279,15 @@ void PythonRun::wait() const {
   ::poll(&descriptor, 1, kMoment_ms);
 }
 
-std::string PythonRun::answer() {
+PythonAnswer PythonRun::answer() {
   const std::string how = process_->reap().how;
   std::string text = read_file(answer_, kLargestAnswer);
   std::erase(text, '\0');
   const Json said = Json::parse(text, nullptr, false);
-  if (said.is_object() && said.value("done", false)) return printable(said.value("reason", ""));
+  if (said.is_object() && said.value("done", false))
+    return {printable(said.value("reason", "")), printable(said.value("remedy", ""))};
   const std::string printed = printed_text(process_->take_printed());
-  return printed.empty() ? "Python " + how : printed;
+  return {printed.empty() ? "Python " + how : printed};
 }
 
 int run_python_worker(const fs::path& file) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/stop.h"
 #include "base/worker_process.h"
 #include "spec/npy.h"
 #include "tune/task.h"
@@ -15,23 +16,30 @@ namespace tiletune {
 /// The outputs of a task's operation as its function of Python leaves them: where, and of which type.
 std::vector<std::pair<std::string, ArrayFile>> python_outputs(const Task& task);
 
+/// How a run ended.
+struct PythonAnswer {
+  std::string reason = {};  ///< why there is no reference; empty: its files are there
+  std::string remedy = "Correct the function.";
+};
+
 /// One run of an operation's function of Python, which writes the files of python_outputs(). It runs confined
 /// where the system can do that: it reads the folder of its file and Python's own, and writes those files.
 class PythonRun {
  public:
   /// Makes the inputs, of that seed, and starts. Throws UserError when there is no Python with NumPy, or the
-  /// files cannot be written.
-  PythonRun(const Task& task, std::uint64_t seed, bool must_be_confined);
+  /// files cannot be written or do not fit on the disk; Stopped when `stop` says so before all inputs are
+  /// made.
+  PythonRun(const Task& task, std::uint64_t seed, bool must_be_confined, const Stop& stop);
 
-  /// None while it runs; then why there is no reference, or an empty text when its files are there.
-  std::optional<std::string> poll();
+  /// None while it runs.
+  std::optional<PythonAnswer> poll();
   /// Until poll() may have more to say, or a moment has passed.
   void wait() const;
   int fd() const { return process_->fd(); }
   Clock::time_point deadline() const { return deadline_; }
 
  private:
-  std::string answer();
+  PythonAnswer answer();
 
   const PythonReference& reference_;
   std::filesystem::path answer_;

@@ -89,13 +89,16 @@ bool References::python_is_done(TaskQueue& queue, const Task& task, WorkloadRefe
   if (reference.is_made) return true;
   try {
     if (!reference.python)
-      reference.python.emplace(task, sweep_.spec.measure.seed, sweep_.options.compile.must_be_confined);
+      reference.python.emplace(task, sweep_.spec.measure.seed, sweep_.options.compile.must_be_confined,
+                               sweep_.options.interrupted);
     const auto done = reference.python->poll();
     if (!done) return false;
-    if (!done->empty())
+    if (!done->reason.empty())
       fail(queue, task.workload,
-           fmt::format("the reference {} of {} failed: {}", task.spec->operation.python->function,
-                       task.spec->operation.python->source.filename().string(), *done));
+           fmt::format("the reference {} of {} failed: {} {}", task.spec->operation.python->function,
+                       task.spec->operation.python->source.filename().string(), done->reason, done->remedy));
+  } catch (const Stopped&) {
+    return false;
   } catch (const UserError& error) {
     fail(queue, task.workload, fmt::format("{} {}", error.message(), error.remedy()));
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 
 #include "carries.h"
 #include "cli/fake_sweep.h"
+#include "cli/needs_numpy.h"
 #include "cli/process.h"
 
 namespace tiletune {
@@ -71,11 +73,6 @@ class References : public testing::Test {
   Sandbox sandbox_;
 };
 
-bool has_numpy() { return std::system("python3 -c 'import numpy' >/dev/null 2>&1") == 0; }
-
-#define NEEDS_NUMPY() \
-  if (!has_numpy()) GTEST_SKIP() << "python3 has no NumPy"
-
 TEST_F(References, OfPythonRunOncePerProblem) {
   NEEDS_NUMPY();
   const std::string config = python("assert inputs['x'].shape == (1000,); return inputs['x'] * problem['f']");
@@ -122,6 +119,27 @@ TEST_F(References, OfPythonHaveADeadline) {
   NEEDS_NUMPY();
   sandbox_.write("scale/ref.py", "def scale(inputs, problem):\n    while True: pass\n");
   expect_refused(space(R"({"python": "ref.py", "function": "scale", "timeout_s": 1.5})"), {"1.5 s"});
+}
+
+TEST_F(References, OfPythonAreNotMadeAfterAnInterrupt) {
+  NEEDS_NUMPY();
+  python("return inputs['x']");
+  const std::string config =
+      sandbox_.write("scale.json", R"({"templates": ["scale"], "problems": ["400000000"])" + kNoFinals + "}");
+  const std::filesystem::path tmp = sandbox_.folder() / "tmp";
+  std::filesystem::create_directory(tmp);
+  const pid_t process =
+      sandbox_.start(sweep_with(config, "none", 3), [&] { ::setenv("TMPDIR", tmp.c_str(), 1); });
+  const auto is_writing = [&] {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(tmp))
+      if (entry.path().extension() == ".npy") return true;
+    return false;
+  };
+  ASSERT_TRUE(eventually(is_writing));
+  ::kill(process, SIGINT);
+  const Finished finished = sandbox_.wait(process);
+  EXPECT_EQ(finished.code, 130) << finished.err;
+  EXPECT_TRUE(rows_of(sandbox_).empty()) << "nothing was measured";
 }
 
 TEST_F(References, OfPythonReachNothingElse) {
