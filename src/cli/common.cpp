@@ -204,7 +204,6 @@ std::string first_of(const std::vector<std::string>& names) {
   return printable(text);
 }
 
-/// What a filter could choose.
 std::string recorded_text(const Database& database) {
   const std::vector<std::string> gpus = database.gpus();
   if (gpus.empty()) return "Nothing is recorded yet: run 'tiletune sweep'.";

@@ -70,6 +70,8 @@ struct FilterOptions {
   TrialFilter filter(const Database& rows) const;
 };
 
+/// What filters could choose: "Loosen the filters. Recorded are the GPUs ...".
+std::string recorded_text(const Database& database);
 /// Throws NothingToDo when no row passes.
 void require_rows(const Database& database, const TrialFilter& filter);
 

@@ -35,20 +35,21 @@ bool looks_like_config(const fs::path& folder, const std::string& name) {
 }
 
 /// The configs in the folder of a path, in configs/ below it and beside the template folders, in this order:
-/// file names and paths. Of equal names the first counts.
+/// file names, and what to type: a path, or the name of a config that comes with tiletune. Of equal names the
+/// first counts.
 std::vector<std::pair<std::string, std::string>> known_configs(const fs::path& config,
                                                                const LoadOptions& options) {
-  std::vector<fs::path> folders{config.parent_path(), config.parent_path() / "configs"};
-  for (const fs::path& templates : options.template_folders)
-    folders.push_back(templates.parent_path() / "configs");
   std::vector<std::pair<std::string, std::string>> known;
   std::set<std::string> names;
-  for (const fs::path& folder : folders) {
+  const auto add = [&](const fs::path& folder, bool by_name) {
     for (const auto& name : file_names(folder.empty() ? "." : folder, ".json")) {
-      if (looks_like_config(folder, name) && names.insert(name).second)
-        known.emplace_back(name, (folder / name).string());
+      if (!looks_like_config(folder, name) || !names.insert(name).second) continue;
+      known.emplace_back(name, by_name ? fs::path(name).stem().string() : (folder / name).string());
     }
-  }
+  };
+  add(config.parent_path(), false);
+  add(config.parent_path() / "configs", false);
+  for (const fs::path& templates : options.template_folders) add(templates.parent_path() / "configs", true);
   return known;
 }
 
