@@ -4,11 +4,24 @@ set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 install(TARGETS tiletune RUNTIME DESTINATION bin)
 install(DIRECTORY kernel_templates configs schemas DESTINATION share/tiletune)
 install(DIRECTORY python DESTINATION share/tiletune FILES_MATCHING PATTERN "*.py")
-install(FILES README.md CHANGELOG.md DESTINATION share/doc/tiletune)
-install(DIRECTORY docs DESTINATION share/doc/tiletune FILES_MATCHING PATTERN "*.md")
+
+# The documents, laid out as in the checkout: their links and the paths in their commands lead to files beside them. Tables of
+# samples of the recorded runs are left out. tests/tools/install_test asks for what the documents name.
+set(documents share/doc/tiletune)
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${documents})
+install(DIRECTORY docs examples DESTINATION ${documents} PATTERN "__pycache__" EXCLUDE)
+install(DIRECTORY results DESTINATION ${documents} FILES_MATCHING PATTERN "*.md" PATTERN "*.txt" PATTERN "*.best.json"
+  PATTERN "report.html" PATTERN "quick.db")
+install(DIRECTORY tests/attacks tests/faults tests/launches DESTINATION ${documents}/tests USE_SOURCE_PERMISSIONS
+  PATTERN "CMakeLists.txt" EXCLUDE)
+install(DIRECTORY tests/data/benchmark_hub DESTINATION ${documents}/tests/data)
+install(CODE "
+  foreach(folder kernel_templates configs schemas)
+    file(CREATE_LINK ../../tiletune/\${folder} \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${documents}/\${folder} SYMBOLIC)
+  endforeach()")
 
 set(CPACK_GENERATOR TGZ DEB)
-set(CPACK_PACKAGE_CONTACT "tiletune <root@localhost>")
+set(CPACK_PACKAGE_CONTACT "The tiletune authors <tiletune@localhost.invalid>")  # a .deb must have one
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)

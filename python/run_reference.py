@@ -40,8 +40,15 @@ def facts():
     print(json.dumps(answer))
 
 
+REMEDY = "Correct the function."
+
+
 class Refused(Exception):
     """What the function returned is not what the operation needs."""
+
+    def __init__(self, reason, remedy=REMEDY):
+        super().__init__(reason)
+        self.remedy = remedy
 
 
 class Bounded(io.RawIOBase):
@@ -78,7 +85,11 @@ def function_of(task):
     spec.loader.exec_module(module)
     function = getattr(module, task["function"], None)
     if not callable(function):
-        raise Refused(f"it has no function {task['function']}")
+        defined = [name for name, value in vars(module).items()
+                   if callable(value) and getattr(value, "__module__", "") == module.__name__]
+        raise Refused(f"it has no function {task['function']}",
+                      f"It defines {', '.join(defined[:12])}: correct /operation/reference/function."
+                      if defined else "Define it.")
     return function
 
 
@@ -146,6 +157,8 @@ def run(task):
     inputs = {name: loaded(each) for name, each in task["inputs"].items()}
     result = function(inputs, dict(task["problem"]))
     outputs = task["outputs"]
+    if result is None:
+        raise Refused("it returned None", "Does the function lack a return?")
     if not isinstance(result, dict):
         if len(outputs) > 1:
             raise Refused(f"it did not return a dictionary; expected the outputs {', '.join(outputs)}")
@@ -164,21 +177,37 @@ def place_of(error, source):
     return f"line {lines[-1]}: " if lines else ""
 
 
+def remedy_of(error, task):
+    """What to do about something that a function raised."""
+    if isinstance(error, KeyError):
+        return (f"The inputs are {', '.join(task['inputs']) or 'none'}, "
+                f"and the problem has {', '.join(task['problem'])}.")
+    if type(error).__name__ == "AxisError" or "too many indices" in str(error):
+        return ('A buffer with "elements" is an array of 1 dimension, one with "rows" and "columns" of 2: '
+                "reshape it, or describe it so.")
+    return REMEDY
+
+
+def as_text(words):
+    return words[:2000].encode("utf-8", "replace").decode()
+
+
 def main():
     if sys.argv[1:] == ["--facts"]:
         return facts()
     bound_printing()
     with open(sys.argv[1], encoding="utf-8") as file:
         task = json.load(file)
-    reason = ""
+    reason = remedy = ""
     try:
         run(task)
     except Refused as error:
-        reason = str(error)
+        reason, remedy = str(error), error.remedy
     except BaseException as error:  # whatever a stranger's function raises, sys.exit() too
         reason = f"{place_of(error, task['source'])}{type(error).__name__}: {error}"
+        remedy = remedy_of(error, task)
     with open(task["answer"], "r+", encoding="utf-8") as file:
-        json.dump({"reason": reason[:2000].encode("utf-8", "replace").decode()}, file)
+        json.dump({"reason": as_text(reason), "remedy": as_text(remedy)}, file)
 
 
 if __name__ == "__main__":

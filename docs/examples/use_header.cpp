@@ -7,7 +7,7 @@ int main() {
   query.gpu = "NVIDIA H200";
   query.sizes[0] = query.sizes[1] = query.sizes[2] = 4096;
   const tiletune_best::Found found = tiletune_best::find(query);
-  if (found.entry == nullptr) return 1;  // nothing recorded may be launched for these sizes
+  if (found.entry == nullptr) return 1;  // no recorded configuration is valid for these sizes
   std::printf("%s, %s\n", text(found.gpu), text(found.problem));
   std::printf("%s %s\n", found.entry->kernel_expression, found.entry->compile_options);
   if (found.grid != nullptr)  // known for the recorded sizes only

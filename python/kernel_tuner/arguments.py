@@ -123,7 +123,6 @@ class Arguments:
         return [array for array in self.arrays if array is not None] + list(self.constants.values())
 
     def after_launch(self, folder):
-        """The arguments after a launch whose outputs lie in `folder`."""
-        return [value if array is None else
-                array.loaded(folder / f"{array.name}.npy") if array.is_written else value.copy()
+        """The arguments after a launch whose outputs lie in `folder`; what is only read, as it was passed."""
+        return [array.loaded(folder / f"{array.name}.npy") if array is not None and array.is_written else value
                 for value, array in zip(self.values, self.arrays)]

@@ -160,7 +160,9 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
     if not isinstance(objective, str):
         _refuse("a list of objectives", objective, "name one objective, and compute the others with metrics")
     higher_is_better = kt_results.is_higher_better(objective, objective_higher_is_better)
-    kt_results.check_metrics(metrics)
+    kt_results.check_metrics(metrics, [*tune_params, "time"])
+    if verify is not None and not callable(verify):
+        raise TypeError("verify: use a function of the answer and the outputs")
     _log_to_file(kernel_name, log)
     options = {"grid_div_x": grid_div_x, "grid_div_y": grid_div_y, "grid_div_z": grid_div_z, "smem_args": smem_args,
                "compiler_options": compiler_options, "defines": defines, "block_size_names": block_size_names,
@@ -172,6 +174,8 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
               "baseline": "none"}
     if simulation_mode and not (cache and os.path.isfile(kt_results.cache_path(cache))):
         raise ValueError("simulation_mode needs cache=, the name of an existing cache file")
+    if cache and os.path.isfile(kt_results.cache_path(cache)):
+        kt_results.check_cache(kt_results.cache_path(cache), {"kernel_name": kernel_name, "tune_params_keys": list(tune_params)})
     with tempfile.TemporaryDirectory(prefix="tiletune_") as name:
         folder = pathlib.Path(name)
         database = folder / "rows.db"
@@ -225,7 +229,7 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
 
 def _measure(iterations, objective):
     """As many samples as the script says. Another objective decides by itself which configurations are good."""
-    measure = {"finals": {"within_percent": 0}}
+    measure = {"finals": {"within_percent": 0, "rounds": 30}}
     if iterations is not None:
         measure.update(samples=int(iterations), precision_percent=0)
     if objective != "time":
@@ -252,7 +256,7 @@ def _warn_of_failures(rows):
             failed.setdefault(row["outcome"], []).append(row)
     for outcome, some in failed.items():
         warnings.warn(f"{outcome}: {len(some)} of {len(rows)} configurations, such as {some[0]['parameters']}: "
-                      f"{some[0]['reason']}", UserWarning)
+                      f"{runner.printable(some[0]['reason'])}", UserWarning)
 
 
 def run_kernel(kernel_name, kernel_source, problem_size, arguments, params, grid_div_x=None, grid_div_y=None,
@@ -275,7 +279,9 @@ def run_kernel(kernel_name, kernel_source, problem_size, arguments, params, grid
         rows = _sweep(path, folder / "rows.db", ["--gpus", _gpus(device, None), "--outputs", folder / "outputs"], manifest,
                       runner.show_nothing)
         if not rows or rows[0]["outcome"] != "ok":
-            raise RuntimeError(f"{kernel_name} did not run: {rows[0]['reason'] if rows else 'no configuration is valid'}")
+            raise RuntimeError(f"{kernel_name} did not run: "
+                               f"{runner.printable(rows[0]['reason']) if rows else 'no configuration is valid'}")
         if not quiet:
             print(f"Using: {rows[0]['gpu']}")
-        return manifest.arguments.after_launch(folder / "outputs" / rows[0]["key"])
+        after = manifest.arguments.after_launch(folder / "outputs" / rows[0]["key"])
+        return [value.copy() if isinstance(value, numpy.ndarray) else value for value in after]

@@ -44,11 +44,14 @@ def add_metrics(result, metrics):
             result[name] = metric(result)
 
 
-def check_metrics(metrics):
+def check_metrics(metrics, names):
+    """`names` are what metrics may use, beside those before them."""
     if metrics is not None and not isinstance(metrics, dict):
         raise ValueError("metrics: use a dictionary of names with expressions or functions")
     for name, metric in (metrics or {}).items():
-        if not isinstance(metric, str) and not callable(metric):
+        if isinstance(metric, str):
+            evaluator(metric, dict.fromkeys([*names, *list(metrics)[:list(metrics).index(name)]], 1.0), "metrics")
+        elif not callable(metric):
             raise ValueError(f"metrics: {name} is neither an expression nor a function")
 
 
@@ -83,12 +86,27 @@ def cache_path(cache):
 
 def read_cache(path):
     """As it is, or as far as a run that was interrupted got."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read().strip()
     try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return json.loads(text.rstrip(",") + "}}")
+        with open(path, encoding="utf-8") as file:
+            text = file.read().strip()
+        try:
+            known = json.loads(text)
+        except json.JSONDecodeError:
+            known = json.loads(text.rstrip(",") + "}}")
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"cache: {path} is not a cache file: {error}; name another file") from None
+    if not isinstance(known, dict) or not isinstance(known.get("cache"), dict):
+        raise ValueError(f"cache: {path} is not a cache file: it has no object \"cache\"; name another file")
+    return known
+
+
+def check_cache(path, header):
+    """The cache, if what the header names is the same in it."""
+    known = read_cache(path)
+    for name, value in header.items():
+        if known.get(name) != value:
+            raise ValueError(f"cache: {path} has {name} {known.get(name)!r}, this sweep {value!r}; name another file")
+    return known
 
 
 def key_of(result, names):
@@ -110,12 +128,7 @@ def write_cache(path, header, results):
     names = header["tune_params_keys"]
     document = {**header, "cache": {}}
     if os.path.exists(path):
-        known = read_cache(path)
-        for name in ("device_name", "kernel_name", "tune_params_keys"):
-            if known.get(name) != header[name]:
-                raise ValueError(f"cache: {path} has {name} {known.get(name)!r}, this sweep {header[name]!r}; name another "
-                                 "file")
-        document = known
+        document = check_cache(path, {name: header[name] for name in ("device_name", "kernel_name", "tune_params_keys")})
     for result in results:
         document["cache"][key_of(result, names)] = result
     temporary = f"{path}.{os.getpid()}"

@@ -50,6 +50,11 @@ def show_nothing(_):
     pass
 
 
+def printable(text):
+    """What a kernel or a compiler wrote moves no cursor."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
 def checked(code, errors):
     """Raises what a script expects; a sweep in which nothing ran has rows all the same."""
     message = errors[errors.rfind("tiletune: "):].strip() if "tiletune: " in errors else errors.strip()

@@ -81,6 +81,19 @@ def split_arguments(text):
     return _split(text)
 
 
+def _is_passed(body, begin, end):
+    """Whether what stands there is an argument of a call, which may take it by reference."""
+    if not re.match(r"\s*[,)]", body[end:]) or not re.search(r"[(,]\s*$", body[:begin]):
+        return False
+    depth = 0
+    for place in range(begin - 1, -1, -1):
+        depth += (body[place] in ")]}") - (body[place] in "([{")
+        if depth < 0:
+            caller = re.search(r"(\w+)\s*(?:<[^<>()]*>)?\s*$", body[:place])
+            return body[place] == "(" and caller is not None and caller[1] not in ("if", "while", "for", "switch", "return")
+    return False
+
+
 def _is_read_only(parameter, body, macros):
     kind, _, name = parameter.rpartition("*")
     if not kind:
@@ -95,6 +108,6 @@ def _is_read_only(parameter, body, macros):
         if opening is None or re.search(r"(&\s*\w*\s*=?|\+\+|--)\s*$", body[:use.start()]):
             return False
         _, end = _enclosed(body, use.end() + opening.end() - 1)
-        if ASSIGNS.match(body[end:]):
+        if ASSIGNS.match(body[end:]) or _is_passed(body, use.start(), end):
             return False
     return True

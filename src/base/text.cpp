@@ -59,8 +59,13 @@ std::optional<std::string> nearest(std::string_view misspelt, std::span<const st
 std::string suggestion(std::string_view misspelt, std::span<const std::string> known) {
   if (const auto near = nearest(misspelt, known)) return fmt::format(" Did you mean '{}'?", *near);
   constexpr std::size_t kMostListed = 12;
+  constexpr std::size_t kMostCharacters = 300;  // a longer line of a message loses its middle
   if (known.empty()) return "";
-  const std::size_t listed = std::min(known.size(), kMostListed);
+  std::size_t listed = 0;
+  for (std::size_t characters = 0; listed < std::min(known.size(), kMostListed); ++listed) {
+    characters += known[listed].size() + 2;
+    if (listed > 0 && characters > kMostCharacters) break;
+  }
   std::string text = " Known: " + join(known.first(listed), ", ");
   if (known.size() > listed) text += fmt::format(" and {} more", known.size() - listed);
   return text + ".";

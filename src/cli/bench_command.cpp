@@ -109,7 +109,7 @@ void check_determined(const BenchCommand& options, const SingleConfiguration& on
       if (&value != &parameter.values.front()) remedy += '|';
       remedy += to_text(value);
     }
-    remedy += fmt::format("   ({})", parameter.meaning);
+    if (!parameter.meaning.empty()) remedy += fmt::format("   ({})", parameter.meaning);
   }
   throw UserError(fmt::format("{} of {} {} not set", counted(open.size(), "parameter"), one.kernel.name,
                               open.size() == 1 ? "is" : "are"),

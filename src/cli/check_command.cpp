@@ -51,11 +51,21 @@ Json as_json(const CheckFinding& finding) {
           {"remedy", finding.what.remedy()}};
 }
 
-std::string summary(const CheckReport& report, std::size_t errors) {
-  const std::size_t notes = report.findings.size() - errors;
-  return fmt::format("{} valid configurations, {} compiled, {} references tried: {} error{}, {} note{}\n",
-                     report.valid, report.compiled, report.references_run, errors, errors == 1 ? "" : "s",
-                     notes, notes == 1 ? "" : "s");
+/// "1000x77, 2048x2048"
+std::string problems_text(const TuneSpec& spec) {
+  constexpr std::size_t kMostNamed = 4;
+  std::vector<std::string> labels;
+  for (const Problem& problem : spec.problems) labels.push_back(problem.label());
+  return labels.size() > kMostNamed ? counted(labels.size(), "problem") : join(labels, ", ");
+}
+
+std::string summary(const CheckReport& report, const TuneSpec& spec, const Target& target,
+                    std::size_t errors) {
+  const std::string problems = spec.problems.empty() ? "" : " at " + problems_text(spec);
+  return fmt::format("{}{}: {}, {} compiled, {} compiled or run: {}, {}\n", target.name, problems,
+                     counted(report.valid, "valid configuration"), report.compiled,
+                     counted(report.references_run, "reference"), counted(errors, "error"),
+                     counted(report.findings.size() - errors, "note"));
 }
 
 int run(const CheckCommand& options) {
@@ -94,7 +104,7 @@ int run(const CheckCommand& options) {
                         {"findings", list}};
     write_output("", json_text(document, 2) + "\n");
   } else {
-    write_output("", summary(report, errors));
+    write_output("", summary(report, spec, target, errors));
   }
   if (interrupted()) return kInterrupted;
   return errors > 0 ? 1 : 0;
@@ -113,8 +123,9 @@ void add_check_command(CLI::App& app, Action& action) {
   command->add_option("--format", options->format, "table or json")->capture_default_str();
   command->add_flag("-q,--quiet", options->quiet, "No progress, only results");
   command->footer(
-      "Reads every template, builds every space, evaluates launches, compiles the references and a few\n"
-      "configurations of each template, and runs functions of Python. Exit code 1: something would fail.\n"
+      "Reads every template, builds every space, evaluates launches, compiles references, kernels that\n"
+      "compute inputs and a few configurations of each template, and runs functions of Python. Exit code 1:\n"
+      "something would fail.\n"
       "Examples:\n  tiletune check configs/softmax.json\n"
       "  tiletune check my_kernel.json --gpu A100 --problem 4096x4096\n"
       "  tiletune check my_kernel.json --format json | jq '.findings[].message'");

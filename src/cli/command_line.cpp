@@ -60,6 +60,11 @@ void check_command_line(const std::vector<std::string>& arguments, const CLI::Ap
       std::string(trim(suggestion(arguments.front(), command_names(app)))) + " See 'tiletune --help'.");
 }
 
+std::string help_remedy(const CLI::App& app) {
+  const std::vector<CLI::App*> commands = app.get_subcommands();
+  return fmt::format("See 'tiletune {}--help'.", commands.empty() ? "" : commands.front()->get_name() + " ");
+}
+
 void refuse_repetitions(const CLI::App& app) {
   const CLI::App* command = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
   for (const CLI::Option* option : command->get_options()) {
@@ -74,8 +79,7 @@ void refuse_extras(const CLI::App& app) {
   const CLI::App* command = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
   const std::vector<std::string> extras = app.remaining(true);
   const std::string first = extras.empty() ? "" : extras.front();
-  const std::string help =
-      fmt::format("See 'tiletune {}--help'.", command == &app ? "" : command->get_name() + " ");
+  const std::string help = help_remedy(app);
   if (first.starts_with('-') && first.size() > 1) {
     const std::string name = first.substr(0, first.find('='));
     const auto near = nearest(name, option_names(*command));

@@ -10,6 +10,9 @@ namespace tiletune {
 /// UserError.
 void check_command_line(const std::vector<std::string>& arguments, const CLI::App& app);
 
+/// Which help to read: that of the command that was given.
+std::string help_remedy(const CLI::App& app);
+
 /// Refuses an option that takes one value and was given more. Throws UserError.
 void refuse_repetitions(const CLI::App& app);
 

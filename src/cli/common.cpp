@@ -115,8 +115,14 @@ std::vector<std::filesystem::path> CompileOptions::resolved_include_folders() co
 
 void CompileOptions::add_include_folders(TuneSpec& spec) const {
   const std::vector<std::filesystem::path> folders = resolved_include_folders();
-  for (TemplateSpec& kernel : spec.templates)
+  const auto add = [&](TemplateSpec& kernel) {
     kernel.include_folders.insert(kernel.include_folders.begin(), folders.begin(), folders.end());
+  };
+  for (TemplateSpec& kernel : spec.templates) {
+    add(kernel);
+    for (TemplateSpec& reference : kernel.reference) add(reference);
+    for (TemplateSpec& baseline : kernel.baselines) add(baseline);
+  }
 }
 
 CompilePoolOptions CompileOptions::pool_options(const TuneSpec& spec) const {
@@ -198,7 +204,6 @@ std::string first_of(const std::vector<std::string>& names) {
   return printable(text);
 }
 
-/// What a filter could choose.
 std::string recorded_text(const Database& database) {
   const std::vector<std::string> gpus = database.gpus();
   if (gpus.empty()) return "Nothing is recorded yet: run 'tiletune sweep'.";

@@ -44,7 +44,7 @@ struct CompileOptions {
   void add_to(CLI::App& command);
   /// With symbolic links resolved. Throws UserError for one that does not exist.
   std::vector<std::filesystem::path> resolved_include_folders() const;
-  /// Gives every template these folders before its own.
+  /// Gives every template, and those of its reference and baselines, these folders before their own.
   void add_include_folders(TuneSpec& spec) const;
   /// Throws UserError where kernels must be confined and the system cannot do it.
   CompilePoolOptions pool_options(const TuneSpec& spec) const;
@@ -70,6 +70,8 @@ struct FilterOptions {
   TrialFilter filter(const Database& rows) const;
 };
 
+/// What filters could choose: "Loosen the filters. Recorded are the GPUs ...".
+std::string recorded_text(const Database& database);
 /// Throws NothingToDo when no row passes.
 void require_rows(const Database& database, const TrialFilter& filter);
 

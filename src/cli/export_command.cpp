@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 
+#include <cstdio>
+
 #include "base/error.h"
+#include "base/printable.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "output/export_formats.h"
@@ -33,6 +37,15 @@ const ExportFormat& checked_format(const ExportOptions& options) {
   return format;
 }
 
+/// On stderr, as `report` does; nothing for standard output.
+void tell_what_was_written(const std::filesystem::path& file) {
+  if (file.empty() || file == "-") return;
+  std::error_code unknown;
+  const auto bytes = std::filesystem::file_size(file, unknown);
+  fmt::print(stderr, "wrote {}{}\n", printable(file.string()),
+             unknown ? "" : fmt::format(" ({})", human_bytes(bytes)));
+}
+
 int run(const ExportOptions& options) {
   const ExportFormat& format = checked_format(options);
   check_output(options.output, options.rows.database);
@@ -45,6 +58,7 @@ int run(const ExportOptions& options) {
     require_rows(database, asked);
     stream_output(options.output, [&](std::ostream& out) { format.write(out, database, request); });
   });
+  tell_what_was_written(options.output);
   return 0;
 }
 

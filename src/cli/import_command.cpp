@@ -199,8 +199,8 @@ void add_import_command(CLI::App& app, Action& action) {
   command
       ->add_option(
           "FILE", options->files,
-          "Cache files of Kernel Tuner, T4 results, JSON output of KTT, what 'tiletune export' wrote; "
-          "also gzipped")
+          "Cache files of Kernel Tuner, T4 results, JSON output of KTT, or rows that 'tiletune export' "
+          "wrote; also gzipped")
       ->required();
   command->add_option("--db", options->database, "Results database")->capture_default_str();
   command->add_option("--gpu", options->facts.gpu, "The GPU's full name, where a file does not say it");

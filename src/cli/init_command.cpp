@@ -39,6 +39,8 @@ struct Written {
   fs::path copy;  ///< of the source; empty where that lies in the template's folder
   Draft draft;
 
+  std::vector<Lines> host_code;  ///< lines of the source; the copy has #ifndef __CUDACC_RTC__ around them
+
   std::vector<std::string> next(const InitOptions& options) const {
     const std::string file = shell_quoted(config.string());
     std::string include;
@@ -90,7 +92,8 @@ Written drafted(const InitOptions& options) {
                                              architecture_for(gpu.compute_major, gpu.compute_minor), facts,
                                              kernel, first_defines(facts));
   written.draft = draft_manifest(name, source.name, facts, kernel, signature);
-  if (!written.copy.empty()) write_file_atomically(written.copy, source.text);
+  written.host_code = signature.host_code;
+  if (!written.copy.empty()) write_file_atomically(written.copy, signature.guarded);
   write_file_atomically(written.manifest, written.draft.manifest);
   const Json config{{"templates", {name}}, {"problems", {written.draft.problem}}};
   write_file_atomically(written.config, json_text(config, 2) + "\n");
@@ -111,6 +114,13 @@ std::string as_table(const Written& written, const InitOptions& options) {
     out += fmt::format("  {}:{}: {}\n", written.manifest.string(), decision.line, decision.text);
   out += fmt::format("\nwrote {} and {}\n", written.manifest.string(), written.config.string());
   if (!written.copy.empty()) out += fmt::format("copied the source to {}\n", written.copy.string());
+  if (!written.host_code.empty()) {
+    const std::string lines = lines_text(written.host_code);
+    out +=
+        written.copy.empty()
+            ? fmt::format("put host code, {}, between #ifndef __CUDACC_RTC__ and #endif\n", lines)
+            : fmt::format("its host code, {}, is between #ifndef __CUDACC_RTC__ and #endif there\n", lines);
+  }
   out += "next:\n";
   for (const std::string& command : written.next(options)) out += "  " + command + "\n";
   return printable_message(out) + "\n";
@@ -124,12 +134,15 @@ Json as_json(const Written& written, const InitOptions& options) {
   Json decide = Json::array();
   for (const Decision& decision : decisions_in(written.draft.manifest))
     decide.push_back({{"line", decision.line}, {"text", decision.text}});
+  Json host = Json::array();
+  for (const Lines& lines : written.host_code) host.push_back({lines.first, lines.last});
   Json copy;
   if (!written.copy.empty()) copy = written.copy.string();
   return {{"kernel", written.kernel},
           {"manifest", written.manifest.string()},
           {"config", written.config.string()},
           {"source_copy", copy},
+          {"host_code", host},
           {"findings", found},
           {"decide", decide},
           {"next", written.next(options)}};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -66,7 +67,7 @@ std::vector<std::string> cells_of(const InspectedOnGpu& gpu) {
               : "refused: " + gpu.reason};
 }
 
-TextTable table_for(const std::vector<Target>& targets) {
+TextTable table_for(std::span<const Target> targets) {
   TextTable table;
   table.add_column("template", Align::left);
   table.add_column("parameters", Align::left);
@@ -80,9 +81,9 @@ TextTable table_for(const std::vector<Target>& targets) {
   return table;
 }
 
-std::vector<std::string> table_row(const InspectedConfiguration& row) {
+std::vector<std::string> table_row(const InspectedConfiguration& row, std::span<const InspectedOnGpu> gpus) {
   std::vector<std::string> cells{row.template_name, to_text(row.parameters)};
-  for (const InspectedOnGpu& gpu : row.gpus) {
+  for (const InspectedOnGpu& gpu : gpus) {
     for (std::string& cell : cells_of(gpu)) cells.push_back(std::move(cell));
   }
   return cells;
@@ -152,6 +153,28 @@ bool runs_somewhere(const InspectedConfiguration& row) {
 
 using TakeRow = std::function<void(const InspectedConfiguration&)>;
 
+/// GPUs side by side; where lines are too short for that, one table for each GPU.
+void write_resources(std::ostream& out, const std::vector<Target>& targets,
+                     const std::function<void(const TakeRow&)>& inspect) {
+  const TextStyle style = stdout_style();
+  TextTable side_by_side = table_for(targets);
+  std::vector<TextTable> each;
+  if (style.width != kAnyWidth && targets.size() > 1) {
+    for (const Target& target : targets) each.push_back(table_for(std::span(&target, 1)));
+  }
+  inspect([&](const InspectedConfiguration& row) {
+    side_by_side.add_row(table_row(row, row.gpus));
+    for (std::size_t i = 0; i < each.size(); ++i)
+      each[i].add_row(table_row(row, std::span(row.gpus).subspan(i, 1)));
+  });
+  if (each.empty() || side_by_side.width() <= style.width)
+    return write_table(out, side_by_side, false, style);
+  for (const TextTable& table : each) {
+    if (&table != &each.front()) out << '\n';
+    write_table(out, table, false, style);
+  }
+}
+
 /// Rows may be too many for memory: JSON is written as they come, a table keeps its text alone.
 void write_rows(std::ostream& out, Format format, bool sass, const std::vector<Target>& targets,
                 const std::function<void(const TakeRow&)>& inspect) {
@@ -169,9 +192,7 @@ void write_rows(std::ostream& out, Format format, bool sass, const std::vector<T
     write_table(out, table, false, stdout_style());
     out << sass_legend(targets.front().static_model);
   } else {
-    TextTable table = table_for(targets);
-    inspect([&](const InspectedConfiguration& row) { table.add_row(table_row(row)); });
-    write_table(out, table, false, stdout_style());
+    write_resources(out, targets, inspect);
   }
 }
 

@@ -100,7 +100,7 @@ int parse_and_run(int argc, char** argv) {
     tiletune::refuse_extras(app);
   } catch (const CLI::ArgumentMismatch& error) {
     tiletune::refuse_repetitions(app);
-    throw tiletune::UserError(error.what(), "Run 'tiletune --help', or 'tiletune COMMAND --help'.");
+    throw tiletune::UserError(error.what(), tiletune::help_remedy(app));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       std::ostringstream text;
@@ -108,7 +108,7 @@ int parse_and_run(int argc, char** argv) {
       tiletune::write_output("", text.str());
       return 0;
     }
-    throw tiletune::UserError(error.what(), "Run 'tiletune --help', or 'tiletune COMMAND --help'.");
+    throw tiletune::UserError(error.what(), tiletune::help_remedy(app));
   }
   return action();
 }

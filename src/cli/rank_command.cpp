@@ -63,7 +63,7 @@ void write_ranking(std::ostream& out, const RankOptions& options, const Database
   const auto groups = rank_rows(rows);
   if (groups.empty()) {
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
-                      "Loosen the filters, or run 'tiletune sweep' first.");
+                      recorded_text(database));
   }
   rows = RankingRows();
   if (options.best) return write_winners(out, groups, database, format, style_of(options));

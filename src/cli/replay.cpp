@@ -186,10 +186,11 @@ class Replaying {
       write_output("", notes);
     } else {
       const std::string format = file_.format().empty() ? "" : fmt::format(" ({})", file_.format());
-      write_output("", fmt::format("tiletune {}: replaying {}{}: {} configurations {} on {}; nothing is "
-                                   "compiled or timed\n{}{}",
-                                   kVersion, printable(replay.file), format, set_.kernels, name(set_.source),
-                                   printable(replay.gpu), space_line(tasks, spec_), notes));
+      write_output(
+          "", fmt::format("tiletune {}: replaying {}{}: {} {} on {}; nothing is "
+                          "compiled or timed\n{}{}",
+                          kVersion, printable(replay.file), format, counted(set_.kernels, "configuration"),
+                          name(set_.source), printable(replay.gpu), space_line(tasks, spec_), notes));
     }
   }
 

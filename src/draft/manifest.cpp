@@ -72,6 +72,7 @@ class Drafter {
         source_(std::move(source)),
         facts_(facts),
         kernel_(kernel),
+        type_(signature.type),
         types_(signature.parameters) {
     collect_arguments();
     collect_macros(signature.undefined);
@@ -124,11 +125,11 @@ class Drafter {
       }
       const std::string element(tiletune::name(*type.element));
       const bool dimension = !is_floating(*type.element) && size_bytes(*type.element) >= 4;
-      const bool scalar = is_floating(*type.element);
-      arguments_.push_back(fmt::format(R"({{"scalar": "{}", "type": "{}"{}}})", name, element,
-                                       dimension || scalar ? "" : R"(, "value": "0")"));
-      if (dimension) sizes_.push_back({name, false, std::nullopt, 0, kernel_.line});
-      if (scalar) scalars_.push_back(name);
+      arguments_.push_back(fmt::format(R"({{"scalar": "{}", "type": "{}"}})", name, element));
+      if (dimension)
+        sizes_.push_back({name, false, std::nullopt, 0, kernel_.line});
+      else
+        scalars_.emplace_back(name, is_floating(*type.element) ? 1 : 0);
       findings_.push_back({dimension ? "dimension" : "scalar", name, element, kernel_.line});
     }
     if (buffers_.empty())
@@ -163,10 +164,17 @@ class Drafter {
           {"buffer", buffer.name, fmt::format("{}, {}", buffer.type, buffer.role), kernel_.line});
   }
 
+  /// WARP_SIZE and FULL_MASK have one value.
+  static bool is_fixed(const MacroText& macro) {
+    const std::string plain = squashed(macro.name);
+    return macro.value && (has(plain, {"warpsize"}) || plain.ends_with("mask"));
+  }
+
   void collect_macros(const std::vector<MacroText>& undefined) {
     for (const TemplateParameter& parameter : kernel_.template_parameters) {
       Tunable tunable = tunable_of({parameter.name, parameter.line, parameter.default_value, true, {}}, true);
-      if (parameter.type == "typename" || parameter.type == "class") tunable.values = {R"("float")"};
+      if (parameter.is_type())
+        tunable.values = {quoted(parameter.default_text.empty() ? type_ : parameter.default_text)};
       if (parameter.type == "bool") tunable.values = {"false", "true"};
       tunables_.push_back(std::move(tunable));
     }
@@ -177,10 +185,10 @@ class Drafter {
     std::set<std::string> known;
     for (const Tunable& tunable : tunables_) known.insert(tunable.name);
     for (const Size& size : sizes_) known.insert(size.name);
-    for (const std::string& scalar : scalars_) known.insert(scalar);
+    for (const auto& scalar : scalars_) known.insert(scalar.first);
     for (const MacroText& macro : macros) {
-      if (!known.insert(macro.name).second) continue;
-      const Role role = role_of(macro.name);
+      if (!known.insert(macro.name).second || is_fixed(macro)) continue;
+      const Role role = role_in_kernel(macro.name);
       const bool is_size = macro.value.value_or(0) >= kLeastSize && role == Role::other;
       if (is_size && !sizes_are_passed) {
         sizes_.push_back({macro.name, macro.guarded, macro.guarded ? std::nullopt : macro.value, *macro.value,
@@ -191,22 +199,39 @@ class Drafter {
       } else {
         findings_.push_back(
             {"constant", macro.name,
-             fmt::format("{}; put it between #ifndef {} and #endif to tune it", *macro.value, macro.name),
+             macro.is_variable
+                 ? fmt::format("{}; replace it with a macro or a template parameter to tune it", *macro.value)
+                 : fmt::format("{}; put it between #ifndef {} and #endif to tune it", *macro.value,
+                               macro.name),
              macro.line});
         if (role != Role::other)
           constants_.push_back({macro.name,
                                 macro.line,
                                 role,
-                                axis_of(macro.name, role),
+                                axis_in_kernel(macro.name, role),
                                 {std::to_string(*macro.value)},
                                 false});
       }
     }
   }
 
+  /// What the kernel multiplies blockIdx.x by and adds threadIdx.x to is the number of threads.
+  Role role_in_kernel(const std::string& name) const {
+    const auto& covered = kernel_.covered;
+    return std::find(covered.begin(), covered.end(), name) != covered.end() ? Role::block : role_of(name);
+  }
+
+  int axis_in_kernel(const std::string& name, Role role) const {
+    const auto& covered = kernel_.covered;
+    const auto count = std::count(covered.begin(), covered.end(), name);
+    if (count > 1) return kNoAxis;
+    return count == 0 ? axis_of(name, role)
+                      : static_cast<int>(std::find(covered.begin(), covered.end(), name) - covered.begin());
+  }
+
   Tunable tunable_of(const MacroText& macro, bool in_template) const {
-    const Role role = role_of(macro.name);
-    Tunable tunable{macro.name, macro.line, role, axis_of(macro.name, role), {}, in_template};
+    const Role role = role_in_kernel(macro.name);
+    Tunable tunable{macro.name, macro.line, role, axis_in_kernel(macro.name, role), {}, in_template};
     Numbers values(macro.compared_to.begin(), macro.compared_to.end());
     if (role == Role::flag || (!values.empty() && values.back() <= 1 && values.front() >= 0)) values = {0, 1};
     if (values.empty() && (role == Role::vector || (role == Role::other && !macro.value))) values = {1, 2, 4};
@@ -281,6 +306,8 @@ class Drafter {
   }
 
   std::string size_for(int axis) const {
+    for (const Size& size : sizes_)
+      if (size.name == kernel_.bounds[static_cast<std::size_t>(axis)]) return size.name;
     if (kernel_.grid_axes == 1) {
       std::vector<std::string> names;
       for (const Size& size : sizes_) names.push_back(size.name);
@@ -332,7 +359,8 @@ class Drafter {
     for (int axis = 0; axis < kernel_.grid_axes; ++axis) {
       const std::string blocks = axis == 0 ? name_for(Role::grid, 0) : "";
       std::vector<std::string> covered;
-      const std::string tile = tiles_are_blocks ? "" : name_for(Role::tile, axis);
+      const bool shown = !kernel_.covered[static_cast<std::size_t>(axis)].empty();
+      const std::string tile = tiles_are_blocks || shown ? "" : name_for(Role::tile, axis);
       const bool whole =
           !bounds.empty() && !has_block() && !tile.empty();  // the tile says what a block covers
       if (static_cast<std::size_t>(axis) < axes && !whole)
@@ -376,7 +404,16 @@ class Drafter {
     line(
         "  // decide: the thread blocks and their threads. The guess follows names and the use of blockIdx "
         "and threadIdx.");
-    line(fmt::format(R"(  "launch": {{"grid": {}, "block": {}}},)", listed(grid_), listed(block_)));
+    if (kernel_.dynamic_shared_line > 0)
+      line(fmt::format("  // decide: the bytes of extern __shared__ in line {} of the source.",
+                       kernel_.dynamic_shared_line));
+    line(fmt::format(R"(  "launch": {{"grid": {}, "block": {}{}}},)", listed(grid_), listed(block_),
+                     kernel_.dynamic_shared_line > 0 ? R"(, "dynamic_shared_bytes": "0")" : ""));
+    for (const ConstantArray& array : facts_.constants)
+      line(
+          fmt::format("  // decide: what __constant__ {0} in line {1} of the source holds. Describe it as a "
+                      "buffer with the role \"in\" and add \"constants\": {{\"{0}\": BUFFER}}.",
+                      array.name, array.line));
     list("arguments", arguments_);
     text_.replace(text_.rfind(','), 1, "");
     line("}");
@@ -391,7 +428,8 @@ class Drafter {
     line("    \"dimensions\": " + listed(names) + ",");
     if (!scalars_.empty()) {
       std::vector<std::string> members;
-      for (const std::string& scalar : scalars_) members.push_back(fmt::format("{}: 1", quoted(scalar)));
+      for (const auto& [name, value] : scalars_)
+        members.push_back(fmt::format("{}: {}", quoted(name), value));
       line("    // decide: the values of the scalars.");
       line("    \"scalars\": {" + join(members, ", ") + "},");
     }
@@ -472,10 +510,12 @@ class Drafter {
   std::string name_, source_;
   const SourceFacts& facts_;
   const KernelText& kernel_;
+  const std::string& type_;
   const std::vector<ParameterType>& types_;
   std::vector<Buffer> buffers_;
   std::vector<Size> sizes_;
-  std::vector<std::string> scalars_, arguments_, block_, grid_;
+  std::vector<std::pair<std::string, int>> scalars_;  ///< with their values
+  std::vector<std::string> arguments_, block_, grid_;
   std::vector<Tunable> tunables_;
   std::vector<Tunable> constants_;  ///< numbers that the source defines for good, which the launch may need
   std::vector<SourceFinding> findings_;

@@ -73,8 +73,30 @@ std::string probe() {
   return text;
 }
 
+/// As a template argument itself, a template is instantiated as a whole.
+std::string probing(const std::string& kernel) {
+  return fmt::format("tiletune_signature<decltype(tiletune_types(&{0})), &{0}>", kernel);
+}
+
+}  // namespace
+
+std::string ParameterType::text() const {
+  const auto type = std::find_if(kTypes.begin(), kTypes.end(),
+                                 [&](const CudaType& one) { return element && one.element == *element; });
+  std::string text = type == kTypes.end() ? "another type" : std::string(type->name);
+  if (type != kTypes.end() && lanes > 1)
+    text = type->vectors.empty() ? text + std::to_string(lanes) : fmt::format("{}{}", type->vectors, lanes);
+  return (constant ? "const " : "") + text + (pointer ? "*" : "");
+}
+
+CompileRequest signature_request(CompileRequest request) {
+  request.source.text += probe();
+  for (std::string& kernel : request.kernel_expressions) kernel = probing(kernel);
+  return request;
+}
+
 /// "...tiletune_codesIJLi9ELi521EEE...": 9 and 521.
-std::vector<ParameterType> types_in(std::string_view symbol) {
+std::vector<ParameterType> parameter_types(std::string_view symbol) {
   std::vector<ParameterType> types;
   const std::string_view start = "tiletune_codesIJ";
   std::size_t at = symbol.find(start);
@@ -96,20 +118,24 @@ std::vector<ParameterType> types_in(std::string_view symbol) {
   return types;
 }
 
-std::string first_argument(const TemplateParameter& parameter) {
-  if (parameter.default_value) return std::to_string(*parameter.default_value);
-  if (parameter.type == "typename" || parameter.type == "class") return "float";
+namespace {
+
+/// A template parameter that is a type and has no default.
+bool is_open_type(const TemplateParameter& parameter) {
+  return parameter.is_type() && parameter.default_text.empty();
+}
+
+std::string first_argument(const TemplateParameter& parameter, const std::string& type) {
+  if (!parameter.default_text.empty()) return parameter.default_text;
+  if (parameter.is_type()) return type;
   return parameter.type == "bool" ? "true" : "32";
 }
 
-std::string expression_of(const KernelText& kernel) {
+std::string expression_of(const KernelText& kernel, const std::string& type) {
   std::vector<std::string> arguments;
   for (const TemplateParameter& parameter : kernel.template_parameters)
-    arguments.push_back(first_argument(parameter));
-  const std::string instance =
-      arguments.empty() ? kernel.name : fmt::format("{}<{}>", kernel.name, join(arguments, ", "));
-  // As an argument itself, a template is instantiated as a whole.
-  return fmt::format("tiletune_signature<decltype(tiletune_types(&{0})), &{0}>", instance);
+    arguments.push_back(first_argument(parameter, type));
+  return arguments.empty() ? kernel.name : fmt::format("{}<{}>", kernel.name, join(arguments, ", "));
 }
 
 Compiled compile_once(CompilePool& pool, const CompileRequest& request) {
@@ -138,6 +164,51 @@ std::vector<MacroText> undefined_in(const std::string& log, const SourceFacts& f
   return names;
 }
 
+/// Adds to `defines` a first value for each of the names that has none; false when all have one.
+bool define(const std::vector<MacroText>& names, std::vector<std::string>& defines, Signature& signature) {
+  const std::size_t before = defines.size();
+  for (const MacroText& macro : names) {
+    const std::string start = fmt::format("-D{}=", macro.name);
+    const auto is_it = [&](const std::string& other) { return other.starts_with(start); };
+    if (std::any_of(defines.begin(), defines.end(), is_it)) continue;
+    defines.push_back(start + "8");
+    signature.undefined.push_back(macro);
+  }
+  return defines.size() > before;
+}
+
+/// Reads the signature of one instance; returns the compiler's message where it does not compile.
+std::string read_instance(CompilePool& pool, KernelSource source, const std::string& architecture,
+                          const SourceFacts& facts, const KernelText& kernel,
+                          std::vector<std::string> defines, Signature& signature) {
+  HostCode host(source.text);
+  Instance instance;
+  instance.launches.emplace_back().kernel_expression = expression_of(kernel, signature.type);
+  constexpr int kMostRounds = 64;  // a name or a host function may appear once others are dealt with
+  for (int round = 0;; ++round) {
+    source.text = host.blanked();
+    instance.defines = defines;
+    const Compiled compiled =
+        compile_once(pool, signature_request(make_compile_request({}, source, instance, architecture)));
+    const std::string& log = compiled.reason;
+    if (compiled.outcome == Outcome::ok) {
+      signature.parameters = parameter_types(compiled.binary->kernel_symbols.front());
+      break;
+    }
+    const bool goes_on = round < kMostRounds && (host.leave_out(log, source.name) ||
+                                                 define(undefined_in(log, facts), defines, signature) ||
+                                                 host.leave_out_declarations(log, source.name));
+    if (goes_on) continue;
+    const std::vector<Lines> lines = host.lines();
+    return lines.empty() ? log : fmt::format("{}\nLeft out as host code: {}", log, lines_text(lines));
+  }
+  signature.host_code = host.lines();
+  signature.guarded = host.guarded();
+  std::stable_sort(signature.undefined.begin(), signature.undefined.end(),
+                   [](const MacroText& a, const MacroText& b) { return a.line < b.line; });
+  return "";
+}
+
 }  // namespace
 
 Signature read_signature(const CompilePoolOptions& options, const KernelSource& source,
@@ -147,38 +218,33 @@ Signature read_signature(const CompilePoolOptions& options, const KernelSource& 
   one.workers = 1;
   for (const KernelSource::Root& root : source.roots) one.folders.push_back(root.folder);
   CompilePool pool(one);
-  Instance instance;
-  instance.launches.emplace_back().kernel_expression = expression_of(kernel);
-  instance.defines = defines;
-  KernelSource probed = source;
-  probed.text += probe();
-  Signature signature;
-  constexpr int kMostRounds = 16;  // a name may appear once others have values
-  for (int round = 0;; ++round) {
-    const Compiled compiled = compile_once(pool, make_compile_request({}, probed, instance, architecture));
-    if (compiled.outcome == Outcome::ok) {
-      signature.parameters = types_in(compiled.binary->kernel_symbols.front());
-      break;
-    }
-    const std::vector<MacroText> undefined = undefined_in(compiled.reason, facts);
-    const std::size_t before = signature.undefined.size();
-    for (const MacroText& macro : undefined) {
-      const std::string define = fmt::format("-D{}=", macro.name);
-      const auto is_it = [&](const std::string& other) { return other.starts_with(define); };
-      if (std::any_of(instance.defines.begin(), instance.defines.end(), is_it)) continue;
-      instance.defines.push_back(define + "8");
-      signature.undefined.push_back(macro);
-    }
-    if (signature.undefined.size() == before || round == kMostRounds)
-      throw UserError(
-          fmt::format("the kernel '{}' does not compile: {}", kernel.name, compiled.reason),
-          Where{source.name, fmt::format("line {}", kernel.line)},
-          "Correct the source until NVRTC compiles it as device code; a kernel must stand outside of "
-          "namespaces.");
+  std::vector<std::string> types{""};
+  if (std::any_of(kernel.template_parameters.begin(), kernel.template_parameters.end(), is_open_type))
+    types = {"float", "int", "unsigned char", "__half", "double"};
+  std::string first_reason;
+  for (const std::string& type : types) {
+    Signature signature;
+    signature.type = type;
+    std::string reason = read_instance(pool, source, architecture, facts, kernel, defines, signature);
+    if (reason.empty()) return signature;
+    if (first_reason.empty()) first_reason = std::move(reason);
   }
-  std::stable_sort(signature.undefined.begin(), signature.undefined.end(),
-                   [](const MacroText& a, const MacroText& b) { return a.line < b.line; });
-  return signature;
+  const Where where{source.name, fmt::format("line {}", kernel.line)};
+  if (!kernel.scope.empty())
+    throw UserError(fmt::format("the kernel '{}' stands in the namespace {}, and a manifest names kernels "
+                                "outside of namespaces",
+                                kernel.name, kernel.scope),
+                    where,
+                    fmt::format("Move it out of the namespace, or add using {}::{}; behind it.", kernel.scope,
+                                kernel.name));
+  if (types.size() > 1)
+    throw UserError(fmt::format("the kernel '{}' does not compile with any of the types {}; with {}: {}",
+                                kernel.name, join(types, ", "), types.front(), first_reason),
+                    where,
+                    "The source may be right for another type: give the type parameter a default, such as "
+                    "typename T = my_type, or add an explicit instantiation.");
+  throw UserError(fmt::format("the kernel '{}' does not compile: {}", kernel.name, first_reason), where,
+                  "Correct the source until NVRTC compiles it as device code.");
 }
 
 }  // namespace tiletune

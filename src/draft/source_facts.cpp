@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "draft/declarations.h"
 
 namespace tiletune {
 
@@ -28,6 +29,22 @@ std::optional<std::int64_t> number_at(const SourceTokens& tokens, std::size_t at
   while (at + 2 < end && tokens[at].is("(") && tokens[end - 1].is(")")) ++at, --end;
   return end == at + 1 && tokens[at].kind == SourceToken::Kind::number ? integer_of(tokens[at].text)
                                                                        : std::nullopt;
+}
+
+/// As a person writes it: "std::uint8_t", "unsigned char".
+std::string compact_text(const SourceTokens& tokens, std::size_t begin, std::size_t end) {
+  std::string text;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (i > begin && tokens[i].is_name() && tokens[i - 1].is_name()) text += ' ';
+    text += tokens[i].text;
+  }
+  return text;
+}
+
+void set_default(TemplateParameter& parameter, const SourceTokens& tokens, std::size_t begin,
+                 std::size_t end) {
+  parameter.default_text = compact_text(tokens, begin, end);
+  parameter.default_value = number_at(tokens, begin, end);
 }
 
 /// Splits [begin, end) at commas that stand in no brackets.
@@ -123,9 +140,9 @@ class KernelReader {
     for (const auto& [from, to] : split_list(code_, begin, end)) {
       const std::size_t name = name_in(from, to);
       if (name >= to) continue;
-      TemplateParameter parameter{std::string(code_[name].text), text_of(from, name), std::nullopt,
+      TemplateParameter parameter{std::string(code_[name].text), text_of(from, name), "", std::nullopt,
                                   code_[name].line};
-      if (name + 2 < to) parameter.default_value = number_at(code_, name + 2, to);
+      if (name + 2 < to) set_default(parameter, code_, name + 2, to);
       kernel_.template_parameters.push_back(std::move(parameter));
     }
   }
@@ -149,10 +166,104 @@ class KernelReader {
         int& axes = index == "threadIdx" ? kernel_.block_axes : kernel_.grid_axes;
         axes = std::max(axes, code_[i + 2].is("z") ? 3 : code_[i + 2].is("y") ? 2 : 1);
       }
+      if (code_[i].is("extern") && i + 1 < end && code_[i + 1].is("__shared__") &&
+          kernel_.dynamic_shared_line == 0)
+        kernel_.dynamic_shared_line = code_[i].line;
+      note_index(i, end);
       const auto use = kernel_.uses.find(std::string(index));
       if (use != kernel_.uses.end() && !code_[i - 1].is(".") && !code_[i - 1].is("->"))
         note_use(use->second, i, end);
     }
+  }
+
+  /// threadIdx.x, or a variable that is equal to it.
+  struct Index {
+    bool of_block;
+    std::size_t axis;
+    std::size_t end;  ///< the place behind it
+  };
+
+  std::optional<Index> index_at(std::size_t at, std::size_t end) const {
+    if (at >= end) return std::nullopt;
+    const bool of_block = code_[at].is("blockIdx");
+    if ((of_block || code_[at].is("threadIdx")) && at + 2 < end && code_[at + 1].is(".")) {
+      const std::string_view axis = code_[at + 2].text;
+      if (axis == "x" || axis == "y" || axis == "z")
+        return Index{of_block, static_cast<std::size_t>(axis[0] - 'x'), at + 3};
+    }
+    const auto alias = aliases_.find(code_[at].text);
+    if (alias == aliases_.end()) return std::nullopt;
+    return Index{alias->second.first, alias->second.second, at + 1};
+  }
+
+  /// The place of the first token that is no bracket of a cast.
+  std::size_t behind_brackets(std::size_t at, std::size_t end) const {
+    while (at < end && code_[at].is(")")) ++at;
+    return at;
+  }
+
+  void note_index(std::size_t at, std::size_t end) {
+    const auto compared = at + 3 < end ? indices_.find(code_[at].text) : indices_.end();
+    if (compared != indices_.end() && (code_[at + 1].is("<") || code_[at + 1].is(">=")) &&
+        code_[at + 2].is_name() && kernel_.bounds[compared->second].empty() &&
+        (code_[at + 3].is(")") || code_[at + 3].is("&&") || code_[at + 3].is("||") || code_[at + 3].is(";")))
+      kernel_.bounds[compared->second] = code_[at + 2].text;
+    const auto index = index_at(at, end);
+    if (!index) return;
+    if (at > 1 && code_[at - 1].is("=") && code_[at - 2].is_name() && index->end < end &&
+        (code_[index->end].is(";") || code_[index->end].is(","))) {
+      aliases_.insert_or_assign(code_[at - 2].text, std::pair(index->of_block, index->axis));
+      return;
+    }
+    if (index->of_block) note_cover(at, *index, end);
+  }
+
+  /// Of blockIdx.x: NAME in its product, where threadIdx.x is added to that.
+  void note_cover(std::size_t at, const Index& block, std::size_t end) {
+    std::size_t next = behind_brackets(block.end, end);
+    std::size_t first = at;
+    std::size_t name = 0;
+    if (next + 1 < end && code_[next].is("*") && code_[next + 1].is_name()) {
+      name = next + 1;
+    } else if (at > 2 && code_[at - 1].is("*")) {
+      name = first = at - 2;
+      if (at > 4 && code_[at - 3].is(".")) name = first = at - 4;
+    }
+    if (name == 0 || !code_[name].is_name()) return;
+    const bool is_dim = code_[name].is("blockDim");
+    if (name > at) next = name + (is_dim ? 3 : 1);
+    next = behind_brackets(next, end);
+    while (first > 0 && code_[first - 1].is("(")) --first;
+    const bool is_sum = adds_thread(next, block.axis, end) || follows_thread(first, block.axis);
+    if (!is_sum) return;
+    if (!is_dim && kernel_.covered[block.axis].empty()) kernel_.covered[block.axis] = code_[name].text;
+    std::size_t start = first;
+    while (start > 1 && !code_[start].is("=") && !code_[start].is(";") && first - start < kLongestIndexStart)
+      --start;
+    if (start > 1 && code_[start].is("=") && code_[start - 1].is_name())
+      indices_.insert_or_assign(code_[start - 1].text, block.axis);
+  }
+
+  /// + threadIdx.x
+  bool adds_thread(std::size_t at, std::size_t axis, std::size_t end) const {
+    if (at >= end || !code_[at].is("+")) return false;
+    ++at;
+    while (at < end && code_[at].is("(")) ++at;
+    const auto thread = index_at(at, end);
+    return thread && !thread->of_block && thread->axis == axis &&
+           (thread->end >= end || !code_[thread->end].is("*"));
+  }
+
+  /// threadIdx.x +
+  bool follows_thread(std::size_t at, std::size_t axis) const {
+    if (at < 2 || !code_[at - 1].is("+")) return false;
+    for (const std::size_t length : {std::size_t{3}, std::size_t{1}}) {
+      if (at < length + 2) continue;
+      const auto thread = index_at(at - 1 - length, at - 1);
+      if (thread && thread->end == at - 1 && !thread->of_block && thread->axis == axis)
+        return !code_[at - 2 - length].is("*");
+    }
+    return false;
   }
 
   void note_use(PointerUse& use, std::size_t name, std::size_t end) const {
@@ -174,10 +285,13 @@ class KernelReader {
     use.read = use.read || (element && !assigned && !address);
   }
 
+  static constexpr std::size_t kLongestIndexStart = 16;  // tokens
   const SourceTokens& code_;
   std::size_t global_;
   const std::string& file_;
   KernelText kernel_;
+  std::map<std::string_view, std::pair<bool, std::size_t>> aliases_;  ///< of threadIdx.x or blockIdx.x
+  std::map<std::string_view, std::size_t> indices_;  ///< variables that count threads of the grid, with axes
 };
 
 class MacroReader {
@@ -278,6 +392,67 @@ std::map<std::string, int> value_names(const TokenizedSource& source) {
   return names;
 }
 
+/// Fills in, for parameters without defaults, what `template __global__ void k<float, 256>(...)` names.
+void read_instantiation(const SourceTokens& code, const Declaration& declaration, SourceFacts& facts) {
+  for (std::size_t i = declaration.begin + 1; i + 1 < declaration.end && !code[i].is("("); ++i) {
+    if (!code[i + 1].is("<")) continue;
+    const auto kernel = std::find_if(facts.kernels.begin(), facts.kernels.end(),
+                                     [&](const KernelText& known) { return code[i].is(known.name); });
+    if (kernel == facts.kernels.end()) return;
+    const auto arguments = split_list(code, i + 2, behind_bracket(code, i + 1, declaration.end) - 1);
+    auto& parameters = kernel->template_parameters;
+    for (std::size_t place = 0; place < std::min(arguments.size(), parameters.size()); ++place)
+      if (parameters[place].default_text.empty())
+        set_default(parameters[place], code, arguments[place].first, arguments[place].second);
+    return;
+  }
+}
+
+/// __constant__ float NAME[16]; and extern __shared__ float NAME[];
+void read_device_variable(const SourceTokens& code, const Declaration& declaration, SourceFacts& facts) {
+  bool is_constant = false;
+  for (std::size_t i = declaration.begin; i + 1 < declaration.end; ++i) {
+    is_constant = is_constant || code[i].is("__constant__");
+    if (code[i].is("extern") && code[i + 1].is("__shared__"))
+      for (KernelText& kernel : facts.kernels) kernel.dynamic_shared_line = code[i].line;
+    const bool ends_name = code[i + 1].is("[") || code[i + 1].is(";") || code[i + 1].is("=");
+    if (!ends_name) continue;
+    if (is_constant && code[i].is_name())
+      facts.constants.push_back({std::string(code[i].text), code[i].line});
+    return;
+  }
+}
+
+/// const int NAME = 16;
+std::optional<MacroText> constant_variable(const SourceTokens& code, const Declaration& declaration) {
+  const auto begin = code.begin() + static_cast<std::ptrdiff_t>(declaration.begin);
+  const auto end = code.begin() + static_cast<std::ptrdiff_t>(declaration.end);
+  const auto equals = std::find_if(begin, end, [](const SourceToken& token) { return token.is("="); });
+  if (end - equals < 3 || equals - begin < 3 || !(equals - 1)->is_name()) return std::nullopt;
+  const bool is_constant = std::any_of(
+      begin, equals, [](const SourceToken& token) { return token.is("const") || token.is("constexpr"); });
+  const bool is_integer = std::none_of(
+      begin, equals, [](const SourceToken& token) { return token.is("float") || token.is("double"); });
+  const auto value =
+      number_at(code, static_cast<std::size_t>(equals - code.begin()) + 1, declaration.end - 1);
+  if (!is_constant || !is_integer || !value) return std::nullopt;
+  return MacroText{std::string((equals - 1)->text), (equals - 1)->line, value, false, {}, true};
+}
+
+void read_declaration(const SourceTokens& code, const Declaration& declaration, SourceFacts& facts) {
+  const SourceToken& first = code[declaration.begin];
+  if (declaration.is_function) {
+    for (KernelText& kernel : facts.kernels)
+      if (declaration.name == kernel.name && kernel.scope.empty()) kernel.scope = declaration.scope;
+  } else if (first.is("template") && !code[std::min(declaration.begin + 1, declaration.end - 1)].is("<")) {
+    read_instantiation(code, declaration, facts);
+  } else if (auto constant = constant_variable(code, declaration)) {
+    facts.macros.push_back(std::move(*constant));
+  } else {
+    read_device_variable(code, declaration, facts);
+  }
+}
+
 }  // namespace
 
 SourceFacts read_source_facts(std::string_view text, const std::string& file) {
@@ -300,6 +475,8 @@ SourceFacts read_source_facts(std::string_view text, const std::string& file) {
     if (kernel && names.insert(kernel->name).second) facts.kernels.push_back(std::move(*kernel));
   }
   facts.macros = MacroReader(source.directives).read();
+  for (const Declaration& declaration : read_declarations(source.code))
+    read_declaration(source.code, declaration, facts);
   facts.value_names = value_names(source);
   return facts;
 }
@@ -314,7 +491,9 @@ const KernelText& choose_kernel(const SourceFacts& facts, const std::string& nam
   if (name.empty())
     throw UserError(fmt::format("{} kernels are defined here: {}", names.size(), join(names, ", ")),
                     Where{file, ""},
-                    fmt::format("Choose one with --kernel, such as --kernel {}.", names.front()));
+                    fmt::format("Choose one with --kernel, such as --kernel {}. A template launches several "
+                                "with \"launches\" (docs/template.md).",
+                                names.front()));
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end())
     throw UserError(fmt::format("no kernel '{}' is defined here", name), Where{file, ""},

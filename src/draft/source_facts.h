@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,8 +17,11 @@ namespace tiletune {
 struct TemplateParameter {
   std::string name;
   std::string type;                           ///< "int", "bool", "typename"
-  std::optional<std::int64_t> default_value;  ///< where it is a number
+  std::string default_text;                   ///< its own, else that of an explicit instantiation; or ""
+  std::optional<std::int64_t> default_value;  ///< where that is a number
   int line = 0;
+
+  bool is_type() const { return type == "typename" || type == "class"; }
 };
 
 /// How a kernel's text treats a pointer.
@@ -30,6 +34,7 @@ struct PointerUse {
 /// A __global__ function as it is written.
 struct KernelText {
   std::string name;
+  std::string scope;  ///< the namespace that it stands in; "": none
   int line = 0;
   std::vector<TemplateParameter> template_parameters;
   std::vector<std::string> parameter_names;  ///< "" of one without a name
@@ -37,15 +42,28 @@ struct KernelText {
   int block_axes = 1;                        ///< 3: threadIdx.z is used
   int grid_axes = 1;
   std::map<std::string, PointerUse> uses;  ///< of parameters, by name
+  int dynamic_shared_line = 0;             ///< of extern __shared__; 0: there is none
+  /// NAME in blockIdx.x * NAME + threadIdx.x, by axis; "" where there is no such expression.
+  std::array<std::string, 3> covered;
+  /// What that index is compared with, or ""
+  std::array<std::string, 3> bounds;
 };
 
-/// A macro with an integer for its value, or one that the source tests and does not define.
+/// A macro or a constant variable with an integer for its value, or a macro that the source tests and does
+/// not define.
 struct MacroText {
   std::string name;
   int line = 0;
   std::optional<std::int64_t> value;   ///< none: the source does not define it
   bool guarded = false;                ///< an #ifndef lets -D replace it
   std::set<std::int64_t> compared_to;  ///< numbers in its tests NAME == number
+  bool is_variable = false;            ///< const int NAME = 16;
+};
+
+/// A __constant__ array of the source.
+struct ConstantArray {
+  std::string name;
+  int line = 0;
 };
 
 /// What a source says to its reader; types and what macros expand to are left to the compiler.
@@ -53,6 +71,7 @@ struct SourceFacts {
   std::vector<KernelText> kernels;
   std::vector<MacroText> macros;
   std::map<std::string, int> value_names;  ///< lines of the names that stand where values do
+  std::vector<ConstantArray> constants;
 };
 
 /// Throws UserError, with `file` for its place, for a text of more than 256 KiB or 256 kernels, and for a

@@ -182,6 +182,8 @@ ExprText read_size(const JsonNode& node, const std::vector<Parameter>& parameter
     const auto [least, most] =
         std::minmax_element(parameter.values.begin(), parameter.values.end(),
                             [&](const Value& a, const Value& b) { return as_double(a) < as_double(b); });
+    const auto is_text = [](const Value& value) { return std::holds_alternative<std::string>(value); };
+    if (std::any_of(parameter.values.begin(), parameter.values.end(), is_text)) continue;
     for (const auto& [function, value] : {std::pair{"max", most}, std::pair{"min", least}}) {
       const std::string call = fmt::format("{}({})", function, parameter.name);
       const std::string number = to_text(*value);
@@ -194,10 +196,11 @@ ExprText read_size(const JsonNode& node, const std::vector<Parameter>& parameter
 
 BufferValues read_fill(const JsonNode& node, ElementType type) {
   const auto value = find_member(node, "FillValue");
-  const ExprText fill = value ? read_expression(*value) : ExprText{"0", node.where};
+  const bool constant = read_string(need_member(node, "FillType", R"("Constant" or "Random")")) == "Constant";
+  const ExprText fill = value ? read_expression(*value) : ExprText{constant ? "0" : "1", node.where};
   BufferValues values;
   values.where = node.where;
-  if (read_string(need_member(node, "FillType", R"("Constant" or "Random")")) == "Constant") {
+  if (constant || fill.text == "0") {
     values.distribution = Distribution::constant;
     values.arguments = {fill};
   } else if (is_floating(type)) {

@@ -24,8 +24,10 @@ struct Opinion {
 std::string run_candidate(Gpu& gpu, ProblemBuffers& buffers, const MeasureRequest& candidate) {
   try {
     LoadedKernel kernel(gpu, buffers, candidate);
-    buffers.poison(0);
-    kernel.own_workspace().poison(0);
+    // What two leave unwritten is not what they agree on.
+    const int variant = static_cast<int>(candidate.ticket % 2);
+    buffers.poison(variant);
+    kernel.own_workspace().poison(variant);
     kernel.launch();
     gpu.synchronize();
     const auto finding = kernel.check_surroundings();
@@ -58,7 +60,12 @@ std::map<std::string, DeviceBuffer> reach_consensus(Gpu& gpu, ProblemBuffers& bu
     });
     Opinion& opinion =
         same == opinions.end() ? opinions.emplace_back(Opinion{buffers.widened_outputs(), 0}) : *same;
-    if (++opinion.count == request.agreeing) return std::move(opinion.outputs);
+    if (same == opinions.end() && !buffers.agree_with(opinion.outputs)) {
+      last_fault = "elements of its outputs were not written or are not a number";
+      opinions.pop_back();
+    } else if (++opinion.count == request.agreeing) {
+      return std::move(opinion.outputs);
+    }
   }
   if (request.agreeing == 1) throw GpuError("the reference has no result: " + last_fault);
   throw GpuError(fmt::format("no {} of the {} configurations that were tried agree on the result{}",

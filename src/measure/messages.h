@@ -97,6 +97,7 @@ struct PrepareRequest {
   std::optional<LibraryOperation> reference_library;  ///< computes the outputs in FP64; none: `reference`
                                                       ///< does, or nothing where the policy does not verify
   std::optional<LibraryOperation> baselines;          ///< whose kernels are the baselines
+  bool needs_blas = true;  ///< a problem of the sweep is computed by a library; opening it takes a while
   /// The problem's sizes, then those of its leading dimensions that are not the defaults.
   std::vector<std::pair<std::string, std::int64_t>> dimensions;
   std::vector<std::pair<std::string, double>> scalars;
@@ -105,29 +106,33 @@ struct PrepareRequest {
   Baseline baseline = Baseline::lt;
   bool calibrate = false;  ///< nothing is known yet of this GPU with this driver
 
-  /// The reference kernel, compiled for this GPU by the parent's compile library.
-  struct ReferenceLaunch {
+  /// A kernel of the operation, compiled for this GPU by the parent's compile library.
+  struct OperationLaunch {
+    std::string input;  ///< whose values it computes; empty: it is the reference
     std::string cubin;
     KernelCall call;
 
     static constexpr auto fields() {
-      using L = ReferenceLaunch;
-      return std::tuple{binary_field("cubin", &L::cubin), field("call", &L::call)};
+      using L = OperationLaunch;
+      return std::tuple{field("input", &L::input), binary_field("cubin", &L::cubin), field("call", &L::call)};
     }
   };
-  std::optional<ReferenceLaunch> reference;
+  std::vector<OperationLaunch> inputs;  ///< in this order, before the reference
+  std::optional<OperationLaunch> reference;
   std::vector<MeasureRequest> candidates;  ///< configurations whose agreement is the reference
   int agreeing = 0;                        ///< how many of them must agree
 
   static constexpr std::string_view kMessage = "prepare";
   static constexpr auto fields() {
     using R = PrepareRequest;
-    return std::tuple{field("workload", &R::workload),     field("reference_library", &R::reference_library),
-                      field("baselines", &R::baselines),   field("dimensions", &R::dimensions),
-                      field("scalars", &R::scalars),       field("accumulator", &R::accumulator),
-                      field("policy", &R::policy),         field("baseline", &R::baseline),
-                      field("calibrate", &R::calibrate),   field("reference", &R::reference),
-                      field("candidates", &R::candidates), field("agreeing", &R::agreeing, {.min = 0})};
+    return std::tuple{
+        field("workload", &R::workload),       field("reference_library", &R::reference_library),
+        field("baselines", &R::baselines),     field("needs_blas", &R::needs_blas),
+        field("dimensions", &R::dimensions),   field("scalars", &R::scalars),
+        field("accumulator", &R::accumulator), field("policy", &R::policy),
+        field("baseline", &R::baseline),       field("calibrate", &R::calibrate),
+        field("inputs", &R::inputs),           field("reference", &R::reference),
+        field("candidates", &R::candidates),   field("agreeing", &R::agreeing, {.min = 0})};
   }
 };
 

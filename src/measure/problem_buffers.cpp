@@ -54,6 +54,10 @@ bool errs(const ComparisonResult& result, const ErrorLimits& limits) {
   return exceeds(limits.error_bound, result.relative_error, result.largest_error, result.reference_rms);
 }
 
+std::string describe(const PrepareRequest::OperationLaunch& launch) {
+  return fmt::format("the kernel that computes the input {}", launch.input);
+}
+
 std::string position(const Workload::SizedBuffer& buffer, std::uint64_t index) {
   if (!buffer.rows) return fmt::format("{}[{}]", buffer.name, index);
   const auto pitch = static_cast<std::uint64_t>(buffer.rows->pitch);
@@ -80,6 +84,8 @@ ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, Pre
     kernels_.prepare_rows(slots_[i].buffer.type);
   }
   checks_.emplace(gpu_, kernels_, std::move(checked));
+  // Kernels that compute inputs must compute the same again.
+  if (!request_.inputs.empty()) fill();
   rebuild();
 }
 
@@ -190,7 +196,12 @@ void ProblemBuffers::relocate() {
   }
   const std::vector<Slot> old = std::exchange(slots_, {});
   use(std::move(fresh));
-  fill();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    gpu_.copy_on_device(slots_[i].memory.address(), old[i].memory.address(), old[i].memory.bytes());
+    if (old[i].initial.bytes() > 0)
+      gpu_.copy_on_device(slots_[i].initial.address(), old[i].initial.address(), old[i].initial.bytes());
+    slots_[i].checksum = old[i].checksum;
+  }
 }
 
 void ProblemBuffers::refill() {
@@ -214,10 +225,51 @@ void ProblemBuffers::fill() {
     else
       kernels_.fill_values(slot.buffer.type, slot.data(), rows_of(slot.buffer), values_of(slot.buffer), seed);
     kernels_.fill_bands(padding_of(slot.buffer, slot.data()), pattern);
+  }
+  compute_inputs();
+  for (Slot& slot : slots_) {
     if (slot.buffer.role == BufferRole::inout)
       gpu_.copy_on_device(slot.initial.address(), slot.data(), slot.bytes);
     if (slot.buffer.role == BufferRole::in) slot.checksum = kernels_.checksum(slot.data(), slot.bytes);
   }
+}
+
+void ProblemBuffers::compute_inputs() {
+  for (const PrepareRequest::OperationLaunch& launch : request_.inputs) {
+    const std::vector<std::uint64_t> before = checksums();
+    try {
+      run_operation_kernel(gpu_, launch, addresses_);
+    } catch (const CudaError& error) {
+      throw error.with(describe(launch) + " failed");
+    }
+    check_input_kernel(launch, before);
+  }
+}
+
+void ProblemBuffers::check_input_kernel(const PrepareRequest::OperationLaunch& launch,
+                                        const std::vector<std::uint64_t>& checksums_before) {
+  const std::vector<std::uint64_t> after = checksums();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    auto finding = check_bands(slot);
+    if (!finding) finding = check_padding(slot, slot.data());
+    if (finding)
+      throw GpuError(fmt::format("{} writes out of bounds: {}", describe(launch), finding->reason));
+    if (slot.buffer.name == launch.input) {
+      const auto [known, is_first] = computed_checksums_.emplace(launch.input, after[i]);
+      if (!is_first && known->second != after[i])
+        throw GpuError(fmt::format("{} computes other values each time", describe(launch)));
+    } else if (after[i] != checksums_before[i]) {
+      throw GpuError(fmt::format("{} writes into {}", describe(launch), slot.buffer.name));
+    }
+  }
+}
+
+/// Of each buffer with its padding.
+std::vector<std::uint64_t> ProblemBuffers::checksums() {
+  std::vector<std::uint64_t> checksums;
+  for (const Slot& slot : slots_) checksums.push_back(kernels_.checksum(slot.data(), slot.bytes));
+  return checksums;
 }
 
 /// The inputs are the same after every rebuild, and so is the reference: it is computed again only when it
@@ -328,12 +380,17 @@ bool ProblemBuffers::queue_check(const CopyRange& copies, std::shared_ptr<Launch
 
 void ProblemBuffers::settle_checks() { checks_->settle(); }
 
+/// None of integers: they are compared exactly.
+std::optional<Tolerance> ProblemBuffers::tolerance_of(const Slot& slot) const {
+  return is_floating(slot.buffer.type) ? request_.workload.tolerance : std::nullopt;
+}
+
 /// A reference that other configurations computed errs as they do.
 ErrorLimits ProblemBuffers::limits_of(const Slot& slot, double tolerance_factor, double reference_rms) const {
   const double both = request_.candidates.empty() ? 1 : 2;
   const double bound = error_bound(slot.buffer.type, request_.accumulator, request_.workload.accumulation,
                                    both * tolerance_factor);
-  return {reference_rms, bound, request_.workload.tolerance};
+  return {reference_rms, bound, tolerance_of(slot)};
 }
 
 Finding ProblemBuffers::describe_error(const Slot& slot, const ComparisonResult& result,
@@ -359,7 +416,7 @@ Finding ProblemBuffers::describe_error(const Slot& slot, const ComparisonResult&
 
 ComparisonResult ProblemBuffers::compare(const Slot& slot, DeviceAddress reference) const {
   return kernels_.compare(slot.buffer.type, slot.data(), reference, rows_of(slot.buffer),
-                          request_.workload.tolerance.value_or(Tolerance{}));
+                          tolerance_of(slot).value_or(Tolerance{}));
 }
 
 Verification ProblemBuffers::verify(double tolerance_factor) {
@@ -397,11 +454,10 @@ std::vector<std::uint64_t> ProblemBuffers::output_checksums() {
   return checksums;
 }
 
-/// An input's padding is part of its checksum.
 std::optional<Finding> ProblemBuffers::check_padding(const Slot& slot, DeviceAddress data) {
-  if (!slot.buffer.is_padded() || slot.buffer.role == BufferRole::in) return std::nullopt;
+  if (!slot.buffer.is_padded()) return std::nullopt;
   const Bands padding = padding_of(slot.buffer, data);
-  const GuardResult guard = kernels_.check_bands(padding, kGuardPattern);
+  const GuardResult guard = kernels_.check_bands(padding, pattern_round(slot.buffer));
   if (guard.changed == 0) return std::nullopt;
   const std::uint64_t first = (padding.first - data + guard.first) / size_bytes(slot.buffer.type);
   return Finding{Outcome::out_of_bounds,
@@ -409,10 +465,16 @@ std::optional<Finding> ProblemBuffers::check_padding(const Slot& slot, DeviceAdd
                              position(slot.buffer, first), guard.changed)};
 }
 
+std::optional<Finding> ProblemBuffers::check_bands(const Slot& slot) {
+  return check_guards(kernels_,
+                      {slot.buffer.name, slot.data(), slot.bytes, slot.guard, pattern_round(slot.buffer)});
+}
+
+/// An input's padding is part of its checksum.
 std::optional<Finding> ProblemBuffers::check_surroundings() {
   for (const Slot& slot : slots_) {
-    const Guarded guarded{slot.buffer.name, slot.data(), slot.bytes, slot.guard, pattern_round(slot.buffer)};
-    if (auto finding = check_guards(kernels_, guarded)) return finding;
+    if (auto finding = check_bands(slot)) return finding;
+    if (slot.buffer.role == BufferRole::in) continue;
     if (auto finding = check_padding(slot, slot.data())) return finding;
   }
   for (const Slot& slot : slots_) {
@@ -430,6 +492,7 @@ std::optional<Finding> ProblemBuffers::check_surroundings() {
       return Finding{Outcome::out_of_bounds,
                      fmt::format("{} bytes outside copies of {} were written", changed, slot.buffer.name)};
     }
+    if (slot.buffer.role == BufferRole::in) continue;
     for (const auto& addresses : copy_addresses_) {
       if (auto finding = check_padding(slot, addresses.at(slot.buffer.name))) return finding;
     }

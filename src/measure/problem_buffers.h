@@ -32,7 +32,8 @@ struct CopyRange {
 class ProblemBuffers {
  public:
   /// Allocates, fills the inputs and computes the reference. Throws GpuError, with the arithmetic, when the
-  /// GPU's free memory does not suffice. `blas` may be null.
+  /// GPU's free memory does not suffice, and when a kernel that computes an input does other than that.
+  /// `blas` may be null.
   ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request);
 
   const PrepareRequest& request() const { return request_; }
@@ -114,11 +115,17 @@ class ProblemBuffers {
   void fill_outputs(const CopyRange& copies, std::uint32_t word);
   /// Where the copies of a slot lie: the buffer itself, and the others.
   std::array<BufferCopies, 2> places(std::size_t slot, const CopyRange& copies) const;
+  std::optional<Tolerance> tolerance_of(const Slot& slot) const;
   ErrorLimits limits_of(const Slot& slot, double tolerance_factor, double reference_rms) const;
   void drop_copies();
   void fill();
+  void compute_inputs();
+  void check_input_kernel(const PrepareRequest::OperationLaunch& launch,
+                          const std::vector<std::uint64_t>& checksums_before);
+  std::vector<std::uint64_t> checksums();
   void compute_references();
   bool references_are_intact();
+  std::optional<Finding> check_bands(const Slot& slot);
   std::optional<Finding> check_padding(const Slot& slot, DeviceAddress data);
   ComparisonResult compare(const Slot& slot, DeviceAddress reference) const;
   Finding describe_error(const Slot& slot, const ComparisonResult& result, const ErrorLimits& limits) const;
@@ -132,6 +139,7 @@ class ProblemBuffers {
   std::size_t guard_bytes_;
   std::vector<Slot> slots_;
   std::map<std::string, DeviceAddress> addresses_;
+  std::map<std::string, std::uint64_t> computed_checksums_;         ///< of inputs that kernels computed
   std::function<std::map<std::string, DeviceBuffer>()> consensus_;  ///< where one makes the reference
   std::map<std::string, DeviceBuffer> references_;
   std::map<std::string, std::uint64_t> reference_checksums_;

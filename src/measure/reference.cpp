@@ -97,16 +97,15 @@ void run_gemm(DeviceKernels& kernels, Blas* blas, const PrepareRequest& request,
   }
 }
 
-void run_reference_kernel(Gpu& gpu, const PrepareRequest& request, const Addresses& wide) {
-  if (!request.reference)
-    throw GpuError("the problem has neither a reference kernel nor a library that computes it");
-  const Kernel kernel(request.reference->cubin, request.reference->call.symbol);
-  const ArgumentPack pack(request.reference->call.arguments, wide);
-  gpu.launch(kernel, request.reference->call.shape, pack.pointers());
+}  // namespace
+
+void run_operation_kernel(Gpu& gpu, const PrepareRequest::OperationLaunch& launch,
+                          const Addresses& addresses) {
+  const Kernel kernel(launch.cubin, launch.call.symbol);
+  const ArgumentPack pack(launch.call.arguments, addresses);
+  gpu.launch(kernel, launch.call.shape, pack.pointers());
   gpu.synchronize();
 }
-
-}  // namespace
 
 bool has_blas_types(const PrepareRequest& request) {
   using enum ElementType;
@@ -148,7 +147,9 @@ Buffers compute_reference(Gpu& gpu, DeviceKernels& kernels, Blas* blas, const Pr
   if (request.reference_library) {
     run_gemm(kernels, blas, request, addresses_of(copies));
   } else {
-    run_reference_kernel(gpu, request, addresses_of(copies));
+    if (!request.reference)
+      throw GpuError("the problem has neither a reference kernel nor a library that computes it");
+    run_operation_kernel(gpu, *request.reference, addresses_of(copies));
   }
   gpu.synchronize();
   Buffers outputs;

@@ -19,6 +19,10 @@ std::map<std::string, DeviceBuffer> compute_reference(Gpu& gpu, DeviceKernels& k
                                                       const PrepareRequest& request,
                                                       const std::map<std::string, DeviceAddress>& addresses);
 
+/// Launches a kernel of the operation on these buffers, and waits for it.
+void run_operation_kernel(Gpu& gpu, const PrepareRequest::OperationLaunch& launch,
+                          const std::map<std::string, DeviceAddress>& addresses);
+
 /// The product of a gemm problem as cuBLAS takes it, on the given buffers and in their types.
 BlasGemm blas_gemm(const PrepareRequest& request, const std::map<std::string, DeviceAddress>& addresses);
 /// Whether cuBLAS has all types of the buffers.

@@ -109,7 +109,7 @@ class Service {
     const bool is_alone = read_condition(nvml_, *timer_).neighbours.empty();
     if (request.calibrate && is_alone) prepared.calibration = calibrated();
     beat();
-    const std::string no_blas = open(blas_);
+    const std::string no_blas = request.needs_blas ? open(blas_) : "";
     buffers_ = std::make_unique<ProblemBuffers>(gpu_, *kernels_, blas_.get(), request);
     beat();
     if (!request.candidates.empty()) buffers_->use_consensus([this] { return consensus(); });

@@ -145,6 +145,11 @@ std::string marks_of(const std::vector<ChosenConfiguration>& chosen) {
   return marks;
 }
 
+constexpr const char* kMetrics =
+    "pennycook: harmonic mean over all sides, 0 if it fails on one; Spearman: rank correlation, 1 if the "
+    "order "
+    "is the same";
+
 /// In what form tables and lines are written.
 struct Form {
   bool markdown;
@@ -174,7 +179,7 @@ void write_problem(std::ostream& out, const Comparison& comparison, const Compar
   };
   form.write(out, fitting(times, form.width));
   form.write(out, fitting(efficiencies, form.width));
-  form.write(out, {marks_of(chosen)});
+  form.write(out, {marks_of(chosen), kMetrics});
   form.write(out, lines_under(comparison, problem));
 }
 

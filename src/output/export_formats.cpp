@@ -44,7 +44,7 @@ const ExportFormat& find_export_format(const std::string& name, bool best) {
   }
   if (is_known) throw UserError("has no effect with --best", where, "Leave one of the two out.");
   throw UserError(fmt::format("there is no export format '{}'", name), where,
-                  fmt::format("Use one of {}.", join(known, ", ")));
+                  fmt::format("Use one of {}; for CSV: tiletune rank --format csv.", join(known, ", ")));
 }
 
 }  // namespace tiletune

@@ -104,13 +104,32 @@ void sort_rows(const Database& database, std::vector<RankedRow>& rows, const Sor
 
 }  // namespace
 
+namespace {
+
+/// Whether some words of the name, which underscores separate, are the text.
+bool has_words(const std::string& name, const std::string& text) {
+  return ("_" + name + "_").find("_" + text + "_") != std::string::npos;
+}
+
+/// The column that was probably meant: the shortest of those whose name has these words.
+std::string meant_column(const std::string& text, const std::vector<std::string>& known) {
+  if (text == "time" || text == "time_us") return " Did you mean 'median_us'?";
+  const std::string* shortest = nullptr;
+  for (const std::string& name : known) {
+    if (has_words(name, text) && (shortest == nullptr || name.size() < shortest->size())) shortest = &name;
+  }
+  return shortest == nullptr ? suggestion(text, known) : fmt::format(" Did you mean '{}'?", *shortest);
+}
+
+}  // namespace
+
 Field field_by_name(const std::string& name) {
   std::vector<std::string> known;
   for (Field& field : known_fields()) {
     if (field.name == name) return std::move(field);
     known.push_back(field.name);
   }
-  throw UserError(fmt::format("there is no column '{}'.{}", name, suggestion(name, known)),
+  throw UserError(fmt::format("there is no column '{}'.{}", name, meant_column(name, known)),
                   "List the columns: tiletune rank --columns list");
 }
 

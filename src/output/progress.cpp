@@ -49,6 +49,7 @@ void Progress::update(const ProgressState& state) {
     task_first_done_ = state.done;
   }
   state_ = state;
+  is_behind_ = true;
   if (first || now - *last_drawn_ >= (terminal_ ? kTerminalInterval : kPlainInterval)) draw(now);
 }
 
@@ -61,7 +62,11 @@ void Progress::note(const std::string& line) {
   surroundings_.out->flush();
 }
 
-void Progress::finish() { erase(); }
+void Progress::finish() {
+  // Lines stay where there is no terminal: the last one shows how far it came.
+  if (!quiet_ && !terminal_ && is_behind_) draw(surroundings_.now());
+  erase();
+}
 
 void Progress::erase() {
   if (!drawn_) return;
@@ -71,6 +76,7 @@ void Progress::erase() {
 
 void Progress::draw(TimePoint now) {
   last_drawn_ = now;
+  is_behind_ = false;
   const std::string line = line_at(now);
   if (terminal_) {
     // A line that wraps could not be erased; the last column stays free because some terminals wrap there.

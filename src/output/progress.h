@@ -12,8 +12,9 @@
 namespace tiletune {
 
 /// The live line on standard error: done/total, rate, ETA, best so far. On a terminal it is redrawn at most
-/// ten times a second; elsewhere a plain line appears at most every ten seconds; quiet prints nothing. Rate
-/// and ETA are those of the task, from its first update on: what an earlier run left done does not count.
+/// ten times a second; elsewhere a plain line appears at most every ten seconds, and at the end; quiet prints
+/// nothing. Rate and ETA are those of the task, from its first update on: what an earlier run left done does
+/// not count.
 class Progress {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -35,7 +36,7 @@ class Progress {
   void update(const ProgressState& state);
   /// A line above the live one.
   void note(const std::string& line);
-  /// Removes the live line.
+  /// Removes the live line; where there is no terminal, shows the last state.
   void finish();
 
  private:
@@ -46,7 +47,8 @@ class Progress {
   bool quiet_;
   bool terminal_;
   Surroundings surroundings_;
-  bool drawn_ = false;  ///< a live line stands on the terminal
+  bool drawn_ = false;      ///< a live line stands on the terminal
+  bool is_behind_ = false;  ///< what was drawn last is older than the state
   ProgressState state_;
   std::optional<TimePoint> last_drawn_;
   TimePoint task_started_;

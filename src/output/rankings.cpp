@@ -46,17 +46,22 @@ struct GroupView {
   const TextStyle& style;
 };
 
+GroupTable table_of(const RankingGroup& group, const Database& database, const GroupView& view) {
+  if (view.fields.empty()) return standard_table(database, view.rows, group.source);
+  return {chosen_table(database, view.rows, view.fields), {}};
+}
+
+/// `left_out`: columns that another group's table leaves out.
 void write_group(std::ostream& out, const RankingGroup& group, const Database& database,
-                 const GroupView& view) {
-  const std::string title = heading(group.problem, group.gpu, group.source, group.conditions);
-  const std::string banner = source_banner(group.source, group.gpu);
-  if (!view.fields.empty()) {
-    const TextTable table = chosen_table(database, view.rows, view.fields);
-    return write_section(out, title, banner, table, view.markdown, view.style);
-  }
-  const GroupTable standard = standard_table(database, view.rows, group.source);
-  write_section(out, title, banner, standard.table, view.markdown, view.style, kChooseColumns);
-  write_lines(out, standard.legend, view.markdown, view.style.width);
+                 const GroupView& view, const std::vector<std::string>& left_out) {
+  GroupTable shown = table_of(group, database, view);
+  shown.table.leave_out(left_out);
+  const bool is_chosen = !view.fields.empty();
+  write_section(out, heading(group.problem, group.gpu, group.source, group.conditions),
+                source_banner(group.source, group.gpu), shown.table, view.markdown, view.style,
+                is_chosen ? kShowAll : kChooseColumns);
+  if (is_chosen) return;
+  write_lines(out, shown.legend, view.markdown, view.style.width);
   const bool tied =
       std::any_of(view.rows.begin(), view.rows.end(), [](const RankedRow& row) { return row.tied; });
   if (tied && view.by_rank)
@@ -70,11 +75,21 @@ void write_tables(std::ostream& out, const std::vector<RankingGroup>& groups, co
   const std::vector<Field> fields = fields_by_name(view.columns);
   const SortOrder order = sort_order(view.sort_by);
   if (groups.empty()) out << "No row that ran can be ranked.\n";
+  // Tables of a narrow terminal are made twice, so that all have the same columns and one is held at a time.
+  std::vector<std::string> left_out;
+  if (groups.size() > 1 && !markdown && view.style.width != kAnyWidth) {
+    for (const RankingGroup& group : groups) {
+      const std::vector<RankedRow> rows = shown_rows(database, group, order, view.limit);
+      const GroupTable table = table_of(group, database, {rows, fields, !order.field, markdown, view.style});
+      for (std::string& header : table.table.left_out(view.style.width))
+        left_out.push_back(std::move(header));
+    }
+  }
   bool first = true;
   for (const RankingGroup& group : groups) {
     if (!std::exchange(first, false)) out << '\n';
     const std::vector<RankedRow> rows = shown_rows(database, group, order, view.limit);
-    write_group(out, group, database, {rows, fields, !order.field, markdown, view.style});
+    write_group(out, group, database, {rows, fields, !order.field, markdown, view.style}, left_out);
     const std::size_t hidden = group.rows.size() - rows.size();
     if (hidden != 0)
       out << fmt::format("{}{} not shown\n", markdown ? "\n" : "", counted(hidden, "more row"));

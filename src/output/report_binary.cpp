@@ -137,7 +137,8 @@ ReportSection what_section(const Trial& kernel) {
     section.add("workspace", printable(workspace_text(*launch)));
   }
   section.add("options", printable(options_text(kernel)));
-  std::vector<std::string> operation{kernel.operation, kernel.options, kernel.element_types, kernel.scalars};
+  std::vector<std::string> operation{kernel.operation, kernel.options, relevant_types(kernel.element_types),
+                                     kernel.scalars};
   std::erase(operation, "");
   section.add("operation", printable(join(operation, ", ")));
   if (!kernel.cache.empty()) section.add("L2 cache", kernel.cache + " before a launch");

@@ -80,6 +80,11 @@ void TextTable::add_row(std::vector<std::string> cells) {
   rows_.push_back(std::move(row));
 }
 
+void TextTable::leave_out(const std::vector<std::string>& headers) {
+  for (Column& column : columns_)
+    column.is_left_out = std::find(headers.begin(), headers.end(), column.header) != headers.end();
+}
+
 void TextTable::emphasise_last_row() {
   if (!rows_.empty()) rows_.back().emphasised = true;
 }
@@ -118,7 +123,8 @@ std::vector<std::string> TextTable::headers(const Places& columns) const {
 TextTable::Layout TextTable::layout(std::size_t width) const {
   Layout layout{shown(), {}};
   for (const Column& column : columns_) layout.widths.push_back(column.widest);
-  if (this->width() <= width) return layout;
+  if (width == kAnyWidth) return layout;
+  std::erase_if(layout.columns, [&](std::size_t i) { return columns_[i].is_left_out; });
   /// The columns' width, if those of text take `most` at most, or what their words need.
   const auto fit_text = [&](std::size_t most) {
     std::size_t sum = kGap.size() * (layout.columns.size() - 1);
@@ -129,6 +135,7 @@ TextTable::Layout TextTable::layout(std::size_t width) const {
     }
     return sum;
   };
+  if (fit_text(kAnyWidth) <= width) return layout;
   while (fit_text(0) > width) {
     const auto first = std::min_element(layout.columns.begin(), layout.columns.end(), [&](auto a, auto b) {
       const auto order = [&](std::size_t i) {

@@ -28,6 +28,8 @@ class TextTable {
   void add_row(std::vector<std::string> cells);
   /// Leaves out the columns, but the first, in which no row has a value ("-" or nothing is none).
   void hide_empty_columns() { hides_empty_ = true; }
+  /// Leaves these columns out wherever lines have a width, as another table of the same output does.
+  void leave_out(const std::vector<std::string>& headers);
   /// Emphasised on a terminal with colour (the baseline, the winner).
   void emphasise_last_row();
 
@@ -50,6 +52,7 @@ class TextTable {
     std::size_t widest;        ///< cell or header
     std::size_t longest_word;  ///< of those
     bool has_value = false;    ///< in some row
+    bool is_left_out = false;  ///< where lines have a width
   };
   /// Kept as one text: there may be a million of them.
   struct Row {

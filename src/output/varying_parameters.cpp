@@ -18,12 +18,14 @@ Json parsed(const Trial& trial) {
   return values.is_object() ? values : Json::object();
 }
 
-void keep_equal(Json& kept, const Json& other) {
+/// Whether there is another.
+bool keep_equal(Json& kept, const Json& other) {
   std::vector<std::string> different;
   for (const auto& [name, value] : kept.items()) {
     if (!other.contains(name) || other.at(name) != value) different.push_back(name);
   }
   for (const std::string& name : different) kept.erase(name);
+  return !different.empty() || other.size() != kept.size();
 }
 
 std::string assignment(const std::string& name, const Json& value) {
@@ -35,16 +37,20 @@ std::string assignment(const std::string& name, const Json& value) {
 void VaryingParameters::add(const Trial& trial) {
   if (trial.kind == "baseline") return;
   const Json values = parsed(trial);
-  const auto [place, is_first] = alike_.try_emplace(trial.template_name, Alike{values, 0});
+  const auto [place, is_first] = alike_.try_emplace(trial.template_name, Alike{values});
   ++place->second.rows;
-  if (!is_first) keep_equal(place->second.values, values);
+  if (!is_first && keep_equal(place->second.values, values)) place->second.all = false;
+}
+
+bool VaryingParameters::is_left_out(const Alike& alike) const {
+  return alike.rows > 1 && !(alike.all && all_alike_ == AllAlike::in_rows);
 }
 
 std::string VaryingParameters::of(const Trial& trial) const {
   if (trial.kind == "baseline") return parameters_text(trial);
   const Json values = parsed(trial);
   const Alike& alike = alike_.at(trial.template_name);
-  if (alike.rows < 2 || values.empty()) return parameters_text(trial);
+  if (!is_left_out(alike) || values.empty()) return parameters_text(trial);
   std::string text;
   for (const auto& [name, value] : values.items()) {
     if (!alike.values.contains(name))
@@ -56,7 +62,7 @@ std::string VaryingParameters::of(const Trial& trial) const {
 std::vector<std::string> VaryingParameters::legend() const {
   std::vector<std::string> lines;
   for (const auto& [name, alike] : alike_) {
-    if (alike.rows < 2 || alike.values.empty()) continue;
+    if (!is_left_out(alike) || alike.values.empty()) continue;
     std::string line = "in every " + printable(name) + " row shown:";
     for (const auto& [parameter, value] : alike.values.items())
       line += fmt::format(" {}", assignment(parameter, value));

@@ -13,6 +13,10 @@ namespace tiletune {
 /// make a table wide and tell nothing. A template's only row keeps all of its own.
 class VaryingParameters {
  public:
+  /// Where all rows of a template agree in all parameters, and nothing would be left of them.
+  enum class AllAlike { in_the_legend, in_rows };
+
+  explicit VaryingParameters(AllAlike all_alike = AllAlike::in_the_legend) : all_alike_(all_alike) {}
   void add(const Trial& trial);
 
   /// "BM=128 BN=64" of a row that was among them.
@@ -24,7 +28,11 @@ class VaryingParameters {
   struct Alike {
     nlohmann::ordered_json values;
     std::size_t rows = 0;
+    bool all = true;  ///< no parameter differs
   };
+  bool is_left_out(const Alike& alike) const;
+
+  AllAlike all_alike_;
   std::map<std::string, Alike> alike_;
 };
 

@@ -110,16 +110,22 @@ std::vector<std::string> lines_under(const Winners& winners, const VaryingParame
 
 void write_tables(std::ostream& out, const std::vector<Winners>& all, bool markdown, const TextStyle& style) {
   if (all.empty()) out << "No row that ran can be ranked.\n";
-  bool first = true;
+  std::vector<VaryingParameters> parameters;
+  std::vector<TextTable> tables;
+  std::vector<std::string> left_out;
   for (const Winners& winners : all) {
-    if (!std::exchange(first, false)) out << '\n';
-    VaryingParameters parameters;
-    for (const Winner& winner : winners.of_problems) parameters.add(winner.trial);
-    const RankingGroup& group = *winners.first;
+    parameters.emplace_back(VaryingParameters::AllAlike::in_rows);
+    for (const Winner& winner : winners.of_problems) parameters.back().add(winner.trial);
+    tables.push_back(winners_table(winners, parameters.back()));
+    for (std::string& header : tables.back().left_out(style.width)) left_out.push_back(std::move(header));
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i > 0) out << '\n';
+    const RankingGroup& group = *all[i].first;
+    tables[i].leave_out(left_out);
     write_section(out, heading("best of each problem", group.gpu, group.source, group.conditions),
-                  source_banner(group.source, group.gpu), winners_table(winners, parameters), markdown,
-                  style);
-    write_lines(out, lines_under(winners, parameters), markdown, style.width);
+                  source_banner(group.source, group.gpu), tables[i], markdown, style);
+    write_lines(out, lines_under(all[i], parameters[i]), markdown, style.width);
   }
 }
 

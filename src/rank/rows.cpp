@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/text.h"
 #include "rank/parameters.h"
 
 namespace tiletune {
@@ -99,12 +100,23 @@ Comparable without_cache(const Comparable& what) {
   return rest;
 }
 
+std::string relevant_types(const std::string& element_types) {
+  const std::size_t last = element_types.rfind(" accumulator:");
+  if (last == std::string::npos) return element_types;
+  std::string buffers = element_types.substr(0, last);
+  for (const std::string& buffer : split(buffers, ' ')) {
+    const std::string type = buffer.substr(buffer.find(':') + 1);
+    if (!type.starts_with('i') && !type.starts_with('u') && type != "bool") return element_types;
+  }
+  return buffers;
+}
+
 std::string conditions_of(const Trial& trial) {
   std::string text;
-  for (const std::string* part :
-       {&trial.operation, &trial.options, &trial.element_types, &trial.scalars, &trial.cache}) {
-    if (part->empty()) continue;
-    text += text.empty() ? *part : ", " + *part;
+  for (const std::string& part :
+       {trial.operation, trial.options, relevant_types(trial.element_types), trial.scalars, trial.cache}) {
+    if (part.empty()) continue;
+    text += text.empty() ? part : ", " + part;
   }
   return text;
 }

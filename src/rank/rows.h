@@ -21,6 +21,9 @@ namespace tiletune {
 /// otherwise median_us. None when it did not run.
 std::optional<double> ranking_time_us(const Trial& trial);
 
+/// A row's element types without the accumulator's where all buffers hold integers, which are summed as such.
+std::string relevant_types(const std::string& element_types);
+
 /// What else must be equal for times to be comparable: "gemm, layout=nt, A:f32 B:f32 C:f32 accumulator:f32,
 /// alpha=1 beta=0, cold".
 std::string conditions_of(const Trial& trial);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "base/identifier.h"
@@ -46,6 +47,16 @@ Explanation explain(FaultKind kind) {
   }
 }
 
+/// "write 64 without quotes" where a string holds a number, else what is given.
+std::string unquoted_or(const Scalar& scalar, const std::string& remedy) {
+  if (!scalar.is_string() || scalar.string->empty()) return remedy;
+  double number = 0;
+  const char* const end = scalar.string->data() + scalar.string->size();
+  const auto [rest, error] = std::from_chars(scalar.string->data(), end, number);
+  return error == std::errc() && rest == end ? fmt::format("write {} without quotes", *scalar.string)
+                                             : remedy;
+}
+
 std::string shown(const Scalar& scalar) {
   return scalar.is_string() ? fmt::format("'{}'", *scalar.string) : to_text(to_value(scalar));
 }
@@ -87,15 +98,20 @@ void Program::raise(const Fault& fault, const Bindings& bindings) const {
   const std::size_t position = right ? origin.right.begin : origin.position;
   const std::string values = values_in(right ? origin.right : origin.whole, bindings);
   const Explanation explanation = explain(fault.kind);
+  std::string remedy = explanation.remedy;
+  if (fault.kind == FaultKind::needs_number || fault.kind == FaultKind::needs_integer ||
+      fault.kind == FaultKind::not_comparable)
+    for (const int slot : slots_)
+      remedy = unquoted_or(bindings.slots[static_cast<std::size_t>(slot)], remedy);
   throw UserError(fmt::format("{} in {}{}", explanation.what, quoted_at(text(), position), values),
-                  text().where, explanation.remedy);
+                  text().where, remedy);
 }
 
 void Program::raise_result(const Scalar& result, const std::string& wanted, const std::string& remedy,
                            const Bindings& bindings) const {
   const std::string values = single_name() ? "" : values_in({0, text().text.size()}, bindings);
   throw UserError(fmt::format("'{}' is {}, not {}{}", text().text, shown(result), wanted, values),
-                  text().where, remedy);
+                  text().where, unquoted_or(result, remedy));
 }
 
 Scalar evaluate(const Program& program, const Bindings& bindings) {

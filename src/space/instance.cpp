@@ -85,6 +85,7 @@ struct Instantiator::Impl {
   std::optional<Program> min_compute_capability;
   SizeConditions size_conditions;
   Workload workload;
+  std::vector<KernelLaunch> input_launches;
   std::optional<KernelLaunch> reference;
 
   Impl(const TemplateSpec& spec, const Problem& problem)
@@ -96,6 +97,7 @@ struct Instantiator::Impl {
         workspace(spec.workspace, scope.launch_symbols()),
         size_conditions(spec, problem, scope),
         workload(make_workload(spec, problem, scope)),
+        input_launches(make_input_launches(spec, scope)),
         reference(make_reference(spec, scope)) {
     check_names(spec, compiled_file, where.at("source"));
     for (const Launch& launch : spec.launches) launches.emplace_back(launch, scope);
@@ -193,6 +195,7 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
 }
 
 const Workload& Instantiator::workload() const { return impl_->workload; }
+const std::vector<KernelLaunch>& Instantiator::input_launches() const { return impl_->input_launches; }
 const std::optional<KernelLaunch>& Instantiator::reference() const { return impl_->reference; }
 
 }  // namespace tiletune

@@ -195,8 +195,8 @@ struct Workload {
 /// Evaluates a template's expressions. All names are checked on construction.
 class Instantiator {
  public:
-  /// Throws UserError for expressions that cannot be parsed, and for sizes, flops, bytes and the reference's
-  /// launch when they cannot be evaluated.
+  /// Throws UserError for expressions that cannot be parsed, and for sizes, flops, bytes and the launches
+  /// of the operation's kernels when they cannot be evaluated.
   Instantiator(const TemplateSpec& spec, const Problem& problem);
   ~Instantiator();
   Instantiator(Instantiator&&) noexcept;
@@ -206,8 +206,11 @@ class Instantiator {
   /// negative or zero launch dimensions and values that do not fit an argument's type.
   Instance instantiate(const Configuration& configuration, int multiprocessors) const;
   const Workload& workload() const;
+  /// The launches of the operation's kernels that compute inputs, in their order. They depend on dimensions
+  /// and scalars only.
+  const std::vector<KernelLaunch>& input_launches() const;
   /// The launch of the operation's reference kernel, without workspaces and tensor maps; none for operations
-  /// with a library reference. It depends on dimensions and scalars only.
+  /// with a library reference. It depends on dimensions and scalars only, too.
   const std::optional<KernelLaunch>& reference() const;
 
  private:

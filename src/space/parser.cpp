@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "base/identifier.h"
 #include "base/text.h"
 #include "space/grammar.h"
 
@@ -171,6 +173,19 @@ class Parser {
          fmt::format("the functions are {}", join(known, ", ")));
   }
 
+  /// The name here where it is one of C++: qualified, or a type of the language or CUDA; else empty.
+  std::string cpp_type() const {
+    static const std::set<std::string_view> kTypes{"char",     "short",  "int",          "long",
+                                                   "unsigned", "signed", "float",        "double",
+                                                   "bool",     "__half", "__nv_bfloat16"};
+    const std::string_view rest = std::string_view(text_.text).substr(here());
+    const auto* end =
+        std::find_if_not(rest.begin(), rest.end(), [](char c) { return is_identifier_part(c) || c == ':'; });
+    const std::string_view name = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
+    const bool is_type = name.find("::") != std::string_view::npos || kTypes.contains(name);
+    return is_type ? std::string(name) : "";
+  }
+
   SyntaxNode name(const Token& token) {
     const std::string written(token.text);
     if (const std::string_view next = tokens_[next_ + 1].text;
@@ -180,9 +195,12 @@ class Parser {
     if (!slot && is_reserved(written)) unexpected("a value");
     if (const auto remedy = symbols_.withheld(written); !slot && remedy)
       fail(fmt::format("'{}' cannot be used", written), *remedy);
-    if (!slot)
+    if (!slot) {
+      const std::string type = cpp_type();
       fail(fmt::format("unknown name '{}'", written),
-           std::string(trim(suggestion(written, symbols_.names()))));
+           type.empty() ? std::string(trim(suggestion(written, symbols_.names())))
+                        : fmt::format("write a C++ type in quotes: \"'{}'\"", type));
+    }
     SyntaxNode leaf{Op::load, {}, *slot, {}, {}, token.span, here()};
     advance();
     return leaf;

@@ -16,10 +16,18 @@ namespace {
 /// More elements than any GPU holds; a multiple of it still fits 64 bits as bytes.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
 
-std::optional<Workload::Rows> rows_of(const Buffer& buffer, const Scope& scope, const Bindings& bindings) {
+std::optional<Workload::Rows> rows_of(const Buffer& buffer, std::int64_t elements, const Scope& scope,
+                                      const Bindings& bindings) {
   if (buffer.columns.text.empty()) return std::nullopt;
-  return Workload::Rows{evaluate_integer(Program(buffer.columns, scope.constants()), bindings),
-                        evaluate_integer(Program(buffer.pitch, scope.constants()), bindings)};
+  const Program columns(buffer.columns, scope.constants());
+  const Workload::Rows rows{evaluate_integer(columns, bindings),
+                            evaluate_integer(Program(buffer.pitch, scope.constants()), bindings)};
+  if (rows.columns < 1)
+    columns.raise_result(integer_scalar(rows.columns), "1 or more columns", "correct the expression", bindings);
+  if (elements < rows.columns)
+    Program(buffer.elements, scope.constants())
+        .raise_result(integer_scalar(elements), "a matrix of 1 or more rows", "correct the rows", bindings);
+  return rows;
 }
 
 /// Of a manifest of version 0.1, which does not state how many terms an output adds up.
@@ -159,6 +167,16 @@ std::vector<Argument> reference_arguments(const TemplateSpec& spec) {
   return arguments;
 }
 
+/// Of the operation's own: it depends on dimensions and scalars only.
+KernelLaunch launch_of(const Launch& launch, const std::vector<Argument>& arguments, const Scope& scope) {
+  std::vector<Scalar> slots = scope.initial_slots();
+  const Bindings bindings{slots, {}};
+  const SymbolTable& symbols = scope.constants();
+  return {launch.kernel, ShapePrograms(launch.grid, symbols, "thread blocks").evaluate(bindings),
+          ShapePrograms(launch.block, symbols, "threads").evaluate(bindings), 0,
+          ArgumentPrograms(arguments, symbols).evaluate(bindings)};
+}
+
 }  // namespace
 
 std::int64_t evaluate_elements(const Program& program, const Bindings& bindings) {
@@ -176,7 +194,7 @@ Workload make_workload(const TemplateSpec& spec, const Problem& problem, const S
   for (const Buffer& buffer : spec.operation.buffers) {
     const std::int64_t elements = evaluate_elements(Program(buffer.elements, scope.constants()), bindings);
     workload.buffers.push_back({buffer.name, buffer.type, elements, role_of(buffer, scope, bindings),
-                                rows_of(buffer, scope, bindings),
+                                rows_of(buffer, elements, scope, bindings),
                                 values_of(buffer, elements, scope, bindings)});
   }
   const Operation& operation = spec.operation;
@@ -190,16 +208,17 @@ Workload make_workload(const TemplateSpec& spec, const Problem& problem, const S
   return workload;
 }
 
+std::vector<KernelLaunch> make_input_launches(const TemplateSpec& spec, const Scope& scope) {
+  std::vector<KernelLaunch> launches;
+  for (const OperationKernel& kernel : spec.operation.input_kernels)
+    launches.push_back(launch_of(kernel.launch, kernel.launch.arguments, scope));
+  return launches;
+}
+
 std::optional<KernelLaunch> make_reference(const TemplateSpec& spec, const Scope& scope) {
   const auto& reference = spec.operation.reference;
   if (!reference) return std::nullopt;
-  std::vector<Scalar> slots = scope.initial_slots();
-  const Bindings bindings{slots, {}};
-  const SymbolTable& symbols = scope.constants();
-  const Launch& launch = reference->launch;
-  return KernelLaunch{launch.kernel, ShapePrograms(launch.grid, symbols, "thread blocks").evaluate(bindings),
-                      ShapePrograms(launch.block, symbols, "threads").evaluate(bindings), 0,
-                      ArgumentPrograms(reference_arguments(spec), symbols).evaluate(bindings)};
+  return launch_of(reference->launch, reference_arguments(spec), scope);
 }
 
 }  // namespace tiletune::space

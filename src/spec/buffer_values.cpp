@@ -78,14 +78,17 @@ void check_type(const Shape& shape, ElementType type, const Where& where) {
 BufferValues read_buffer_values(const JsonNode& node, ElementType type, const std::filesystem::path& folder,
                                 bool allow_outside) {
   if (node.json.get().is_object()) {
-    ObjectReader reader(node, keys::kNpyValues);
-    const JsonNode npy = reader.need("npy", "the name of an .npy file");
+    ObjectReader reader(node, keys::kValues);
+    const JsonNode npy = reader.need("npy", R"(the name of an .npy file; a kernel has a "source")");
     BufferValues values;
     values.npy = FileName{read_string(npy), folder, allow_outside, npy.where};
     values.where = node.where;
     reader.finish();
     return values;
   }
+  if (node.json.get().is_number())
+    refuse_kind(node, "the values of an input, such as \"uniform(-1, 1)\"",
+                fmt::format("Write \"constant({})\".", node.json.get().dump()));
   const std::string text = read_string(node, "the values of an input, such as \"uniform(-1, 1)\"");
   const std::size_t open = text.find('(');
   const std::string name(trimmed(std::string_view(text).substr(0, open)));

@@ -35,20 +35,21 @@ bool looks_like_config(const fs::path& folder, const std::string& name) {
 }
 
 /// The configs in the folder of a path, in configs/ below it and beside the template folders, in this order:
-/// file names and paths. Of equal names the first counts.
+/// file names, and what to type: a path, or the name of a config that comes with tiletune. Of equal names the
+/// first counts.
 std::vector<std::pair<std::string, std::string>> known_configs(const fs::path& config,
                                                                const LoadOptions& options) {
-  std::vector<fs::path> folders{config.parent_path(), config.parent_path() / "configs"};
-  for (const fs::path& templates : options.template_folders)
-    folders.push_back(templates.parent_path() / "configs");
   std::vector<std::pair<std::string, std::string>> known;
   std::set<std::string> names;
-  for (const fs::path& folder : folders) {
+  const auto add = [&](const fs::path& folder, bool by_name) {
     for (const auto& name : file_names(folder.empty() ? "." : folder, ".json")) {
-      if (looks_like_config(folder, name) && names.insert(name).second)
-        known.emplace_back(name, (folder / name).string());
+      if (!looks_like_config(folder, name) || !names.insert(name).second) continue;
+      known.emplace_back(name, by_name ? fs::path(name).stem().string() : (folder / name).string());
     }
-  }
+  };
+  add(config.parent_path(), false);
+  add(config.parent_path() / "configs", false);
+  for (const fs::path& templates : options.template_folders) add(templates.parent_path() / "configs", true);
   return known;
 }
 
@@ -56,6 +57,9 @@ std::vector<std::pair<std::string, std::string>> known_configs(const fs::path& c
 /// Refuses a config that does not exist, with the nearest that does.
 fs::path find_config(const fs::path& config, const LoadOptions& options) {
   std::error_code error;
+  if (fs::exists(config, error) && (config.extension() == ".cu" || config.extension() == ".cuh"))
+    throw UserError("this is a CUDA source, not a config", Where{config.string(), ""},
+                    "Draft a template and a config with: tiletune init " + shell_quoted(config.string()));
   if (fs::exists(config, error)) return config;
   if (!config.has_parent_path() || config.parent_path() == "configs") {
     for (const fs::path& templates : options.template_folders) {
@@ -102,6 +106,18 @@ void narrow_parameters(const JsonNode& node, bool extend, TemplateSpec& spec) {
   }
 }
 
+/// Of its folder, not a path.
+std::string read_template_name(const JsonNode& node) {
+  const fs::path path = read_string(node, "a template's name");
+  if (path.has_parent_path()) {
+    const bool is_folder = !path.has_filename() || path.filename() == kManifestName;
+    const fs::path folder = is_folder ? path.parent_path() : path;
+    throw UserError(fmt::format("'{}' is a path, expected the name of a template's folder", path.string()),
+                    node.where, fmt::format("Write \"{}\".", folder.filename().string()));
+  }
+  return read_identifier(node);
+}
+
 /// Reads templates by name, each with what the config says about it.
 class TemplateReader {
  public:
@@ -132,7 +148,7 @@ class TemplateReader {
   TemplateSpec read_named(const JsonNode& node) const {
     if (!node.json.get().is_string()) refuse_kind(node, "a template's name, or an object with \"template\"");
     return load_template(
-        find_template(read_identifier(node), folders_, options_.allow_outside_paths, node.where),
+        find_template(read_template_name(node), folders_, options_.allow_outside_paths, node.where),
         kManifestName, options_);
   }
 

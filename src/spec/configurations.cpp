@@ -48,14 +48,16 @@ class CsvLines {
   Where place() const { return place(number_); }
 
  private:
+  /// Without the blanks around it, but for those between quotation marks.
   std::string next_cell() {
     std::string cell;
+    line_.remove_prefix(std::min(line_.find_first_not_of(" \t"), line_.size()));
     if (line_.starts_with('"')) {
       line_.remove_prefix(1);
       cell = quoted_text();
     }
     const std::size_t end = line_.find(',');
-    cell += line_.substr(0, end);
+    cell += trim(line_.substr(0, end));
     more_ = end != std::string_view::npos;
     line_.remove_prefix(more_ ? end + 1 : line_.size());
     return cell;
@@ -154,6 +156,8 @@ class ListReader {
       throw UserError("the list of configurations is empty", Where{file, ""},
                       "Write a header with the names of the parameters, and one configuration per line.");
     }
+    if (header_.size() == 1 && header_.front().find(';') != std::string::npos)
+      throw UserError("semicolons separate the columns", lines_.place(), "Separate them with commas.");
     for (const TemplateSpec& spec : specs) rows_.emplace_back(spec, header_);
     check_header(specs);
   }

@@ -67,7 +67,8 @@ inline constexpr std::array kOperation{
 inline constexpr std::array kOperationBuffer{Key{"name"}, Key{"type"},      Key{"elements"},
                                              Key{"rows"}, Key{"columns"},   Key{"pitch"},
                                              Key{"role"}, Key{"read_when"}, Key{"values"}};
-inline constexpr std::array kNpyValues{Key{"npy"}};
+inline constexpr std::array kValues{Key{"npy"},  Key{"source"}, Key{"kernel"},
+                                    Key{"grid"}, Key{"block"},  Key{"arguments"}};
 inline constexpr std::array kOperationReference{
     Key{"template"}, Key{"parameters"}, Key{"library"},   Key{"source"}, Key{"kernel"},
     Key{"grid"},     Key{"block"},      Key{"arguments"}, Key{"npy"},    Key{"python"},

@@ -152,6 +152,7 @@ class OperationReader {
       operation.buffers.push_back(read_buffer(element, operation, scope));
       names.declare(operation.buffers.back().name, "a buffer", element.where.at("name"));
     }
+    if (!is_old()) read_input_kernels(list, operation, scope);
     const auto is_output = [](const Buffer& buffer) { return buffer.role != BufferRole::in; };
     if (std::any_of(operation.buffers.begin(), operation.buffers.end(), is_output)) return;
     throw UserError("no buffer is an output", list.where, R"(Give one the role "out" or "inout".)");
@@ -173,13 +174,59 @@ class OperationReader {
       if (const auto when = reader.find("read_when")) buffer.read_when = read_expression(*when);
     }
     if (const auto values = is_old() ? std::nullopt : reader.find("values")) {
-      buffer.values = read_buffer_values(*values, buffer.type, folder_, place_.allow_outside_paths);
       if (buffer.role == BufferRole::out)
         throw UserError(fmt::format("the buffer '{}' is written only, and has values", buffer.name),
                         values->where, R"(Remove "values", or give it the role "in" or "inout".)");
+      buffer.values = read_values(*values, buffer.type);
     }
     reader.finish();
     return buffer;
+  }
+
+  /// A buffer that a kernel fills holds zeros before.
+  BufferValues read_values(const JsonNode& node, ElementType type) const {
+    if (is_kernel(node)) return {Distribution::constant, {{"0", node.where}}, {}, node.where};
+    return read_buffer_values(node, type, folder_, place_.allow_outside_paths);
+  }
+
+  static bool is_kernel(const JsonNode& values) {
+    return values.json.get().is_object() && values.json.get().contains("source");
+  }
+
+  /// Once all buffers are known: such a kernel may read one that follows its own.
+  void read_input_kernels(const JsonNode& buffers, Operation& operation, const DeclaredNames& scope) const {
+    for (const JsonNode& node : read_list(buffers, "buffers")) {
+      ObjectReader buffer(node, keys::kOperationBuffer);
+      const auto values = buffer.find("values");
+      if (!values || !is_kernel(*values)) continue;
+      ObjectReader reader(*values, keys::kValues);
+      OperationKernel kernel = read_kernel(reader);
+      kernel.input = read_identifier(buffer.need("name", "the buffer's name"));
+      const JsonNode arguments = reader.need("arguments", "a list of the kernel's arguments");
+      kernel.launch.arguments = read_arguments(arguments, {operation, {}}, scope);
+      check_input_arguments(kernel, operation.buffers, arguments.where);
+      reader.finish();
+      operation.input_kernels.push_back(std::move(kernel));
+    }
+  }
+
+  static void check_input_arguments(const OperationKernel& kernel, const std::vector<Buffer>& buffers,
+                                    const Where& where) {
+    bool is_passed = false;
+    for (std::size_t i = 0; i < kernel.launch.arguments.size(); ++i) {
+      const Argument& argument = kernel.launch.arguments[i];
+      if (argument.kind == Argument::Kind::scalar) continue;
+      is_passed = is_passed || argument.name == kernel.input;
+      const auto buffer = std::find_if(buffers.begin(), buffers.end(),
+                                       [&](const Buffer& one) { return one.name == argument.name; });
+      if (buffer->role == BufferRole::out)
+        throw UserError(fmt::format("the buffer '{}' is an output, which holds nothing yet", argument.name),
+                        where.at(i), "Pass inputs alone.");
+    }
+    if (is_passed) return;
+    throw UserError(fmt::format("the kernel computes '{0}', and '{0}' is not passed to it", kernel.input),
+                    where,
+                    fmt::format(R"(Add {{"buffer": "{}"}} where the kernel expects it.)", kernel.input));
   }
 
   /// It ends with the last row's last element: what lies behind that is out of bounds.
@@ -252,7 +299,7 @@ class OperationReader {
     else if (npy)
       operation.expected = read_expected(*npy, operation);
     else if (python)
-      operation.python = read_python(*python, reader);
+      operation.python = read_python(*python, reader, operation);
     else if (consensus)
       operation.consensus = static_cast<int>(read_integer(*consensus, kFewestAgreeing, kMostAgreeing));
     else
@@ -260,7 +307,12 @@ class OperationReader {
     reader.finish();
   }
 
-  PythonReference read_python(const JsonNode& file, ObjectReader& reader) const {
+  PythonReference read_python(const JsonNode& file, ObjectReader& reader, const Operation& operation) const {
+    if (!operation.input_kernels.empty())
+      throw UserError(
+          fmt::format("a function of Python cannot read the input '{}', which a kernel computes on the GPU",
+                      operation.input_kernels.front().input),
+          file.where, "Use another reference: a kernel, a template, or a consensus.");
     PythonReference python;
     python.folder = folder_;
     python.source = resolve_file(file, folder_, place_.allow_outside_paths);
@@ -300,20 +352,26 @@ class OperationReader {
     return expected;
   }
 
-  ReferenceKernel read_reference_kernel(ObjectReader& reader, const Operation& operation,
+  /// But for its arguments.
+  OperationKernel read_kernel(ObjectReader& reader) const {
+    OperationKernel kernel;
+    kernel.folder = folder_;
+    kernel.source =
+        resolve_file(reader.need("source", "the kernel's file"), folder_, place_.allow_outside_paths);
+    kernel.launch.kernel = read_identifier(reader.need("kernel", "the kernel's function name"));
+    kernel.launch.grid =
+        read_extent(reader.need("grid", "a list of one to three expressions, in thread blocks"));
+    kernel.launch.block = read_extent(reader.need("block", "a list of one to three expressions, in threads"));
+    return kernel;
+  }
+
+  OperationKernel read_reference_kernel(ObjectReader& reader, const Operation& operation,
                                         const DeclaredNames& scope) const {
-    ReferenceKernel reference;
-    reference.folder = folder_;
-    reference.source = resolve_file(reader.need("source", "the reference kernel's file"), folder_,
-                                    place_.allow_outside_paths);
-    Launch& launch = reference.launch;
-    launch.kernel = read_identifier(reader.need("kernel", "the reference kernel's name"));
-    launch.grid = read_extent(reader.need("grid", "a list of one to three expressions, in thread blocks"));
-    launch.block = read_extent(reader.need("block", "a list of one to three expressions, in threads"));
+    OperationKernel reference = read_kernel(reader);
     // Templates of one operation may pass their arguments in different orders.
     if (form_ == Form::file) reader.need("arguments", "a list of the reference kernel's arguments");
     const auto arguments = is_old() ? std::nullopt : reader.find("arguments");
-    if (arguments) launch.arguments = read_arguments(*arguments, {operation, {}}, scope);
+    if (arguments) reference.launch.arguments = read_arguments(*arguments, {operation, {}}, scope);
     return reference;
   }
 
@@ -458,6 +516,7 @@ bool set_scalar(TemplateSpec& spec, const std::string& name, double value) {
   if (found == scalars.end()) return false;
   found->second = value;
   for (TemplateSpec& baseline : spec.baselines) set_scalar(baseline, name, value);
+  for (TemplateSpec& reference : spec.reference) set_scalar(reference, name, value);
   return true;
 }
 

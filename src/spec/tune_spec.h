@@ -165,12 +165,14 @@ struct ConstantMemory {
   Where where;
 };
 
-/// A kernel that computes the outputs in FP64. It takes every floating-point buffer as `double*`, also where
-/// the kernel takes a tensor map.
-struct ReferenceKernel {
+/// A kernel that an operation brings. The reference kernel computes the outputs in FP64, and takes every
+/// floating-point buffer as `double*`, also where the kernel takes a tensor map. The others compute the
+/// values of an input, and take buffers of their own types.
+struct OperationKernel {
   std::filesystem::path folder;  ///< of the file that names it
   std::filesystem::path source;
-  Launch launch;  ///< without arguments: the template's in the same order, without workspaces
+  Launch launch;  ///< a reference without arguments gets the template's in the same order, without workspaces
+  std::string input = {};  ///< whose values it computes; empty: it is the reference
 };
 
 /// A function in a file of Python that computes the outputs with NumPy.
@@ -237,8 +239,9 @@ struct Operation {
   /// version 0.1: half the flops per element.
   ExprText accumulation;
   Ceiling bound = Ceiling::ffma;
-  std::optional<Tolerance> tolerance;        ///< none: what follows from the types and the accumulation
-  std::optional<ReferenceKernel> reference;  ///< none where a library computes it, and of a T1 tuning problem
+  std::optional<Tolerance> tolerance;          ///< none: what follows from the types and the accumulation
+  std::vector<OperationKernel> input_kernels;  ///< in the order of their buffers; they are launched in it
+  std::optional<OperationKernel> reference;  ///< none where a library computes it, and of a T1 tuning problem
   std::optional<LibraryOperation> reference_library;
   std::vector<ExpectedArray> expected;  ///< of each output, where files hold the reference
   std::optional<PythonReference> python;

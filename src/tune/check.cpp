@@ -7,14 +7,18 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "compile/wait.h"
-#include "inspect/argument_fault.h"
+#include "draft/manifest.h"
+#include "draft/signature.h"
 #include "inspect/occupancy.h"
 #include "inspect/resources.h"
 #include "tune/python_run.h"
+#include "tune/source_check.h"
 
 namespace tiletune {
 
@@ -37,6 +41,7 @@ class Checker {
       : spec_(spec), target_(target), compile_(compile), options_(options) {}
 
   CheckReport run() {
+    for (const TemplateSpec& kernel : spec_.templates) note_open_ends(kernel);
     for (const TemplateSpec& kernel : spec_.templates) {
       for (const Problem& problem : spec_.problems) plan(kernel, problem);
     }
@@ -51,9 +56,12 @@ class Checker {
  private:
   /// What is compiled, and why.
   struct Job {
+    enum class Kind { configuration, operation_kernel, signature };
+
     const Task* task;
     Instance instance;
-    bool is_reference;
+    Kind kind = Kind::configuration;
+    const TaskKernel* kernel = nullptr;  ///< of the operation
   };
 
   /// What was found of several problems of a template stands once.
@@ -68,8 +76,33 @@ class Checker {
     report_.findings.push_back(std::move(finding));
   }
 
+  void add_all(std::vector<CheckFinding> findings) {
+    for (CheckFinding& finding : findings) add(std::move(finding));
+  }
+
   void add(bool is_error, const Task& task, const UserError& what) {
     add({is_error, task.spec->name, task.problem.label(), what});
+  }
+
+  /// What a person still has to do in a manifest.
+  void note_open_ends(const TemplateSpec& kernel) {
+    const auto note = [&](const UserError& what) { add({false, kernel.name, "", what}); };
+    std::vector<Decision> decisions;
+    try {
+      decisions = decisions_in(read_file(kernel.where.file, kLargestJson));
+    } catch (const UserError&) {  // It is not read from a file.
+    }
+    constexpr std::size_t kMostNamed = 4;
+    std::vector<std::string> lines;
+    for (const Decision& decision : decisions) lines.push_back(std::to_string(decision.line));
+    if (lines.size() > kMostNamed) lines.resize(kMostNamed), lines.emplace_back("...");
+    if (!decisions.empty())
+      note(UserError(fmt::format("// decide: still stands in {}: {}", counted(decisions.size(), "line"),
+                                 join(lines, ", ")),
+                     Where{kernel.where.file, ""}, "Correct what stands there, and remove the comments."));
+    if (kernel.operation.is_unverified)
+      note(UserError("results will not be verified: \"reference\" is \"none\"", kernel.where.at("operation"),
+                     "Describe what computes the outputs (docs/write_a_template.md)."));
   }
 
   /// Each pair by itself, so that a mistake in one hides none in another.
@@ -130,40 +163,64 @@ class Checker {
     CompilePool pool(with_folders(compile_, spec_, tasks_));
     std::map<std::uint64_t, Job> jobs;
     std::set<std::string> sampled;
-    std::set<std::string> referenced;
+    std::set<std::string> requested;
     std::uint64_t tickets = 0;
     const auto submit = [&](Job job, CompileRequest request) {
       jobs.emplace(++tickets, std::move(job));
       pool.submit(tickets, std::move(request));
     };
-    for (const Task& task : tasks_) {
-      if (task.reference_source) {
-        CompileRequest request = reference_request(spec_, task, target_.architecture);
-        if (referenced.insert(request.key()).second) submit({&task, {}, true}, std::move(request));
-      }
-      // What a kernel is compiled into seldom depends on the problem.
-      if (!sampled.insert(task.spec->name).second) continue;
-      std::size_t left = options_.samples;
-      for (const std::uint64_t index : spread(task, kMostEvaluated)) {
+    // True when one can be launched.
+    const auto sample = [&](const Task& task, std::size_t most) {
+      std::vector<std::uint64_t> indices = spread(task, most);
+      const std::vector<std::uint64_t> others = spread(task, kMostEvaluated);
+      indices.insert(indices.end(), others.begin(), others.end());
+      std::size_t taken = 0;
+      for (const std::uint64_t index : indices) {
         Instance instance;
+        if (taken == most) break;
         if (!fault_of(task, index, instance).empty()) continue;
         CompileRequest request =
             make_compile_request(spec_.compile, *task.source, instance, target_.architecture);
-        submit({&task, std::move(instance), false}, std::move(request));
-        if (--left == 0) break;
+        if (!requested.insert(request.key()).second) continue;
+        if (taken++ == 0 && !is_compiled(task.spec->source))
+          submit({&task, instance, Job::Kind::signature}, signature_request(request));
+        submit({&task, std::move(instance)}, std::move(request));
       }
+      return taken > 0;
+    };
+    for (const Task& task : tasks_) {
+      for (const TaskKernel& kernel : task.kernels) {
+        CompileRequest request = kernel_request(spec_, task, kernel, target_.architecture);
+        if (requested.insert(request.key()).second)
+          submit({&task, {}, Job::Kind::operation_kernel, &kernel}, std::move(request));
+      }
+      // What a kernel is compiled into seldom depends on the problem.
+      if (sampled.contains(task.spec->name)) continue;
+      if (sample(task, options_.samples)) sampled.insert(task.spec->name);
+      for (const Task& reference : task.reference) sample(reference, 1);
+      for (const Task& baseline : task.baselines) sample(baseline, 1);
     }
     const std::size_t total = jobs.size();
-    std::set<std::pair<std::string, std::string>> told;
+    std::set<std::tuple<std::string, bool, std::string>> told;
+    std::set<std::string> noted;
     while (!jobs.empty() && !options_.interrupted()) {
       const auto finished = pool.take_finished();
       for (const auto& [ticket, compiled] : finished) {
-        const auto job = jobs.extract(ticket);
-        const auto fault = fault_of(job.mapped(), compiled);
+        const auto node = jobs.extract(ticket);
+        const Job& job = node.mapped();
+        if (job.kind == Job::Kind::signature) {
+          if (compiled.binary) add_all(type_faults(*job.task, job.instance, compiled.binary->kernel_symbols));
+          continue;
+        }
+        const auto fault = fault_of(job, compiled);
         // Configurations that fail alike are told of once.
-        if (fault && told.emplace(job.mapped().task->spec->name, fault->remedy()).second)
-          add(true, *job.mapped().task, *fault);
-        ++(job.mapped().is_reference ? report_.references_run : report_.compiled);
+        if (fault && told.emplace(job.task->spec->name, job.kernel != nullptr, fault->remedy()).second)
+          add(true, *job.task, *fault);
+        const bool is_reference = job.kernel != nullptr && job.kernel->is_reference();
+        ++(is_reference ? report_.references_run : report_.compiled);
+        if (job.kind == Job::Kind::configuration && compiled.outcome == Outcome::ok &&
+            noted.insert(job.task->spec->name).second)
+          add_all(source_notes(*job.task, compiled.dependencies));
       }
       options_.progress("compiling", total - jobs.size(), total);
       if (finished.empty()) wait_for_work(pool);
@@ -172,30 +229,32 @@ class Checker {
 
   std::optional<UserError> fault_of(const Job& job, const Compiled& compiled) const {
     const Task& task = *job.task;
-    const std::string what = job.is_reference ? "the reference kernel" : "the kernel";
-    const std::filesystem::path& file =
-        job.is_reference ? task.spec->operation.reference->source : task.spec->source;
-    const std::string example = job.is_reference ? "" : " with " + parameters_of(job.instance);
+    if (job.kernel != nullptr) return fault_of(task, *job.kernel, compiled);
+    const std::string example = parameters_of(job.instance);
+    if (compiled.outcome == Outcome::compile_failed)
+      if (auto fault = kernel_name_fault(task, compiled.dependencies)) return fault;
     if (compiled.outcome != Outcome::ok)
-      return UserError(fmt::format("{} does not compile{}: {}", what, example, compiled.reason),
-                       Where{file.string(), ""},
+      return UserError(fmt::format("the kernel does not compile with {}: {}", example, compiled.reason),
+                       Where{task.spec->source.string(), ""},
                        "Correct the source, or the parameters that it does not allow.");
     try {
-      if (job.is_reference) {
-        const auto fault =
-            argument_fault(task.instantiator.reference()->arguments, read_resources(*compiled.binary));
-        if (!fault) return std::nullopt;
-        return UserError(fmt::format("{} cannot be launched: {}", what, *fault),
-                         task.spec->where.at("operation"), "Pass the arguments that the kernel takes.");
-      }
       const Admission admission =
           admit_binary(target_.model, job.instance, read_all_resources(*compiled.binary), AdmissionLimits{});
       if (admission.admitted) return std::nullopt;
-      return UserError(fmt::format("{} cannot be launched{}: {}", what, example, admission.reason),
+      return UserError(fmt::format("the kernel cannot be launched with {}: {}", example, admission.reason),
                        task.spec->where, "Correct the manifest's launch and arguments, or add a constraint.");
     } catch (const UserError& error) {
       return error;
     }
+  }
+
+  static std::optional<UserError> fault_of(const Task& task, const TaskKernel& kernel,
+                                           const Compiled& compiled) {
+    const auto fault = kernel_fault(kernel, compiled);
+    if (!fault) return std::nullopt;
+    if (compiled.outcome != Outcome::ok)
+      return UserError(*fault, Where{kernel.spec->source.string(), ""}, "Correct the source.");
+    return UserError(*fault, task.spec->where.at("operation"), "Pass the arguments that the kernel takes.");
   }
 
   static std::string parameters_of(const Instance& instance) {
@@ -219,14 +278,14 @@ class Checker {
     const PythonReference& python = *task.spec->operation.python;
     try {
       PythonRun run(task, spec_.measure.seed);
-      std::optional<std::string> done;
+      std::optional<PythonAnswer> done;
       while (!(done = run.poll()) && !options_.interrupted()) run.wait();
       remove_python_outputs(task);
       ++report_.references_run;
-      if (!done || done->empty()) return;
+      if (!done || done->reason.empty()) return;
       add(true, task,
-          UserError(fmt::format("{}() failed: {}", python.function, *done), Where{python.source.string(), ""},
-                    "Correct the function."));
+          UserError(fmt::format("{}() failed: {}", python.function, done->reason),
+                    Where{python.source.string(), ""}, done->remedy));
     } catch (const UserError& error) {
       add(true, task, error);
     }

@@ -32,7 +32,7 @@ struct CheckOptions {
 
 struct CheckReport {
   std::vector<CheckFinding> findings;
-  std::size_t compiled = 0;        ///< configurations that were
+  std::size_t compiled = 0;        ///< configurations that were, and kernels that compute inputs
   std::uint64_t valid = 0;         ///< configurations in all spaces
   std::size_t references_run = 0;  ///< reference kernels compiled, and functions of Python run
 

@@ -127,7 +127,7 @@ bool Dispatcher::take_baseline(TaskQueue& queue, std::uint64_t ticket, const Com
     }
     const IdentityFields measurement =
         measurement_identity(sweep_.spec, *candidate.task, queue.target(), candidate.instance, row,
-                             queue.task_of(workload).reference_hash);
+                             queue.task_of(workload).operation_hash().value_or(""));
     row.measurement = measurement.hex();
     row.key = baseline_identity(row, measurement).hex();
     // In the operation's order, in whichever they were compiled.
@@ -156,14 +156,13 @@ bool Dispatcher::prepare_workload(TaskQueue& queue, GpuSlot& slot, const Task& t
   slot.busy_since = Clock::now();
   slot.measures_ceilings = !slot.calibration || slot.measures_ceilings;
   const auto made = queue.references.find(task.workload);
-  const ReferenceKernels reference =
-      made == queue.references.end() ? ReferenceKernels{} : made->second.kernels;
-  slot.evaluator->prepare_workload(task, reference, std::move(baselines), !slot.calibration.has_value());
+  const WorkloadKernels kernels = made == queue.references.end() ? WorkloadKernels{} : made->second.kernels;
+  slot.evaluator->prepare_workload(task, kernels, std::move(baselines), !slot.calibration.has_value());
   return true;
 }
 
-/// Another sweep on the same database may have come to it while this one compiled it, or its reference kernel
-/// was not compiled before.
+/// Another sweep on the same database may have come to it while this one compiled it, or a kernel of its
+/// operation was not compiled before.
 bool Dispatcher::is_known(TaskQueue& queue, const GpuSlot& slot, Candidate& candidate) {
   if (!slot.evaluator->measures()) return false;
   name_row(sweep_.spec, queue, candidate);

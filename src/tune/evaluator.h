@@ -75,7 +75,7 @@ class Evaluator {
   /// Called before the first candidate of a workload, when idle; may take a while, so idle() is false until
   /// it is done. `reference` are the kernels of the workload's reference, if any, and `baselines` those of
   /// its baselines that are kernels. `calibrate`: nothing is known yet of the GPU's ceilings.
-  virtual void prepare_workload(const Task& task, const ReferenceKernels& reference,
+  virtual void prepare_workload(const Task& task, const WorkloadKernels& kernels,
                                 std::vector<Candidate> baselines, bool calibrate) = 0;
   virtual bool idle() const = 0;
   virtual void submit(Candidate candidate) = 0;

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/hash.h"
+#include "tune/launch_text.h"
 
 namespace tiletune {
 
@@ -53,11 +54,11 @@ std::string all_arguments_text(const Instance& instance) {
   return text;
 }
 
-std::string reference_launch_text(const KernelLaunch& reference) {
-  const Dim3& grid = reference.grid;
-  const Dim3& block = reference.block;
+std::string launch_text(const KernelLaunch& launch) {
+  const Dim3& grid = launch.grid;
+  const Dim3& block = launch.block;
   return fmt::format("{},{},{};{},{},{};{}", grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                     arguments_text(reference.arguments));
+                     arguments_text(launch.arguments));
 }
 
 /// "name=value;" of every field that has one.
@@ -127,7 +128,18 @@ IdentityFields workload_identity(const Task& task) {
   if (operation.reference_library)
     identity.add("reference_library", std::string(name(*operation.reference_library)));
   if (const auto& reference = task.instantiator.reference())
-    identity.add("reference_launch", reference_launch_text(*reference));
+    identity.add("reference_launch", launch_text(*reference));
+  for (std::size_t i = 0; i < operation.input_kernels.size(); ++i)
+    identity.add("computed " + operation.input_kernels[i].input,
+                 launch_text(task.instantiator.input_launches()[i]));
+  return identity;
+}
+
+IdentityFields result_identity(const std::string& kernel_hash, const Instance& instance) {
+  IdentityFields identity("result 1");
+  identity.add("kernel", kernel_hash)
+      .add("launch", launch_text(instance))
+      .add("arguments", all_arguments_text(instance));
   return identity;
 }
 

@@ -32,9 +32,12 @@ class IdentityFields {
   std::vector<std::pair<std::string, std::string>> fields_;
 };
 
-/// What buffers, verification and error bound of a task depend on, but for its reference kernel. Useful
+/// What buffers, verification and error bound of a task depend on, but for its operation's kernels. Useful
 /// operations and traffic are no part of it: they describe the operation, and nothing is measured by them.
 IdentityFields workload_identity(const Task& task);
+
+/// What a configuration computes: its compiled kernel, launch and arguments.
+IdentityFields result_identity(const std::string& kernel_hash, const Instance& instance);
 
 /// How times are taken, as far as it is in force: options with their neutral value are left out, and so are
 /// the finals, which measure rows again.
@@ -43,8 +46,8 @@ IdentityFields policy_identity(const MeasurePolicy& policy, View view);
 /// All that the time and the verdict of a configuration depend on: its kernel, launch, arguments and
 /// workload, GPU, driver, compiler, limits and the policy in force. Configurations whose measurements have
 /// one identity would be measured alike, whatever they are called. `row` says what is known of the kernel:
-/// its hash, or else what would be compiled. `reference` is the kernel_hash() of the operation's reference
-/// kernel; empty where it has none or nothing is measured.
+/// its hash, or else what would be compiled. `reference` is the task's operation_hash(); empty where there
+/// is nothing that it stands for, and where nothing is measured.
 IdentityFields measurement_identity(const TuneSpec& spec, const Task& task, const Target& target,
                                     const Instance& instance, const Trial& row, const std::string& reference);
 

@@ -14,7 +14,7 @@ class InstantEvaluator : public Evaluator {
   explicit InstantEvaluator(Target target) : target_(std::move(target)) {}
 
   const Target& target() const override { return target_; }
-  void prepare_workload(const Task& /*task*/, const ReferenceKernels& /*reference*/,
+  void prepare_workload(const Task& /*task*/, const WorkloadKernels& /*kernels*/,
                         std::vector<Candidate> /*baselines*/, bool /*calibrate*/) override {}
   bool idle() const override { return !answer_; }
   bool running() const override { return answer_.has_value(); }

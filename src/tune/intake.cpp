@@ -24,8 +24,9 @@ constexpr int kMostProposals = 256;
 void name_row(const TuneSpec& spec, const TaskQueue& queue, Candidate& candidate) {
   const Task& task = *candidate.task;
   const bool measures = queue.slots.front().evaluator->measures();
-  const IdentityFields measurement = measurement_identity(
-      spec, task, queue.target(), candidate.instance, candidate.trial, measures ? task.reference_hash : "");
+  const IdentityFields measurement =
+      measurement_identity(spec, task, queue.target(), candidate.instance, candidate.trial,
+                           measures ? task.operation_hash().value_or("") : "");
   candidate.trial.measurement = measurement.hex();
   candidate.trial.key = row_identity(candidate.trial, measurement).hex();
 }
@@ -52,11 +53,9 @@ void add_binary(const TuneSpec& spec, const GpuModel& gpu, Candidate& candidate,
   }
 }
 
-/// A kernel that is measured has no complete key before its reference kernel is compiled.
+/// A kernel that is measured has no complete key before its operation's kernels are compiled.
 bool Intake::is_known(TaskQueue& queue, const Candidate& candidate) {
-  const Task& task = *candidate.task;
-  const bool waits = queue.slots.front().evaluator->measures() &&
-                     (task.reference_source || !task.reference.empty()) && task.reference_hash.empty() &&
+  const bool waits = queue.slots.front().evaluator->measures() && !candidate.task->operation_hash() &&
                      !candidate.trial.kernel_hash.empty();
   return !waits && recorder_.is_known(queue, candidate);
 }
@@ -132,7 +131,11 @@ bool Intake::recognise(const CompileRequest& request, Trial& row) {
   const auto compiled = sweep_.pool.find(request);
   if (!compiled) return false;
   row.included_files = lists_.text_of(compiled->dependencies);
-  if (compiled->binary) row.kernel_hash = kernel_hash(*compiled->binary);
+  try {
+    if (compiled->binary) row.kernel_hash = kernel_hash(*compiled->binary);
+  } catch (const UserError&) {
+    return false;  // it becomes a row with the reason
+  }
   return true;
 }
 

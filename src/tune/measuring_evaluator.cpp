@@ -26,7 +26,7 @@ class MeasuringEvaluator : public Evaluator {
 
   Clock::time_point deadline() const override { return restart_at_ ? *restart_at_ : client_->deadline(); }
 
-  void prepare_workload(const Task& task, const ReferenceKernels& reference, std::vector<Candidate> baselines,
+  void prepare_workload(const Task& task, const WorkloadKernels& kernels, std::vector<Candidate> baselines,
                         bool calibrate) override {
     workload_ = &task;
     baselines_.clear();
@@ -35,7 +35,7 @@ class MeasuringEvaluator : public Evaluator {
                               std::make_move_iterator(baselines.end()));
     baseline_.reset();
     workload_prepared_ = false;
-    request_ = prepare_request(spec_, task, reference);
+    request_ = prepare_request(spec_, task, kernels);
     request_.calibrate = calibrate;
     client_->prepare(request_);
   }

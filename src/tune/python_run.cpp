@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kPythonAnswer = "answer";
 constexpr std::size_t kLargestAnswer = std::size_t{64} << 10;
-constexpr std::size_t kLongestReason = 2000;
+constexpr std::size_t kLongestText = 2000;
 
 Clock::duration seconds(double count) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
@@ -175,32 +175,35 @@ PythonRun::PythonRun(const Task& task, std::uint64_t seed)
   deadline_ = Clock::now() + seconds(kPatience_s + kOfAByte_s * static_cast<double>(bytes_of_files(task)));
 }
 
-std::optional<std::string> PythonRun::poll() {
-  std::optional<std::string> failed = take_messages();
-  if (!failed && process_->gone()) failed = failure();
-  if (!failed && Clock::now() >= deadline_)
-    failed = is_running_ ? fmt::format("it did not end within {}", human_seconds(reference_.timeout_s))
-                         : "its inputs could not be made in time";
-  if (!failed) return std::nullopt;
+std::optional<PythonAnswer> PythonRun::poll() {
+  std::optional<PythonAnswer> answer = take_messages();
+  if (!answer && process_->gone()) answer = end();
+  if (!answer && Clock::now() >= deadline_) {
+    answer = is_running_
+                 ? PythonAnswer{fmt::format("it did not end within {}", human_seconds(reference_.timeout_s)),
+                                "Make the function faster, or give the reference a larger \"timeout_s\"."}
+                 : PythonAnswer{"its inputs could not be made in time", "Set TMPDIR to a faster disk."};
+  }
+  if (!answer) return std::nullopt;
   process_->kill();
   std::error_code ignored;
-  if (!failed->empty()) {
+  if (!answer->reason.empty()) {
     fs::remove_all(folder_, ignored);
   } else {
     for (const PythonWork::Input& input : work_.inputs) fs::remove(input.path, ignored);
   }
-  return failed;
+  return answer;
 }
 
 /// Why the run has failed, if its messages say so.
-std::optional<std::string> PythonRun::take_messages() {
-  const std::string forbidden =
-      fmt::format("the function wrote to file descriptor {}, which tiletune uses", kWorkerChannelFd);
+std::optional<PythonAnswer> PythonRun::take_messages() {
+  const PythonAnswer forbidden{
+      fmt::format("the function wrote to file descriptor {}, which tiletune uses", kWorkerChannelFd)};
   try {
     while (const auto message = process_->receive()) {
       if (is_running_) return forbidden;
       const auto starts = from_json<PythonStarts>(*message);
-      if (!starts.failure.empty()) return starts.failure;
+      if (!starts.failure.empty()) return PythonAnswer{starts.failure, starts.remedy};
       is_running_ = true;
       deadline_ = Clock::now() + seconds(reference_.timeout_s);
     }
@@ -216,30 +219,33 @@ void PythonRun::wait() const {
   ::poll(&descriptor, 1, kMoment_ms);
 }
 
-/// Of a process that has ended: why there is no reference; empty when there is one.
-std::string PythonRun::failure() {
+/// Of a process that has ended.
+PythonAnswer PythonRun::end() {
   const std::string how = process_->reap().how;
   Json said;
   try {
-    said = parse_json(answer(), kPythonAnswer);
+    said = parse_json(written_answer(), kPythonAnswer);
   } catch (const UserError&) {
     // None, or one that the function wrote itself.
   }
-  const bool is_whole = said.is_object() && said.contains("reason") && said["reason"].is_string();
-  if (!is_whole) {
+  const auto is_text = [&](const char* name) { return said.contains(name) && said[name].is_string(); };
+  if (!said.is_object() || !is_text("reason") || !is_text("remedy")) {
     const std::string printed = printed_text(process_->take_printed());
-    return printed.empty() ? "Python " + how : printed;
+    return {printed.empty() ? "Python " + how : printed};
   }
   for (const PythonWork::Output& output : work_.outputs) {
     std::error_code error;
     if (fs::file_size(output.path, error) < output.bytes || error)
-      return "the function cut off the files of its outputs";
+      return {"the function cut off the files of its outputs"};
   }
-  return printable(said["reason"].get<std::string>().substr(0, kLongestReason));
+  const auto text = [&](const char* name) {
+    return printable(said[name].get<std::string>().substr(0, kLongestText));
+  };
+  return {text("reason"), text("remedy")};
 }
 
 /// The file is full of zeros behind it. Throws UserError.
-std::string PythonRun::answer() const {
+std::string PythonRun::written_answer() const {
   std::string text = read_file(folder_ / kPythonAnswer, kLargestAnswer);
   std::erase(text, '\0');
   return text;

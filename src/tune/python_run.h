@@ -18,6 +18,12 @@ std::vector<std::pair<std::string, ArrayFile>> python_outputs(const Task& task);
 /// Removes them: nobody compares with them any more.
 void remove_python_outputs(const Task& task);
 
+/// How a run ended.
+struct PythonAnswer {
+  std::string reason = {};  ///< why there is no reference; empty: its files are there
+  std::string remedy = "Correct the function.";
+};
+
 /// One run of an operation's function of Python, which writes the files of python_outputs(). It is always
 /// confined: it reads the folder of its file and Python's own, and writes those files.
 class PythonRun {
@@ -26,18 +32,17 @@ class PythonRun {
   /// is no Python with NumPy, it cannot be confined here, or the files do not fit on the disk.
   PythonRun(const Task& task, std::uint64_t seed);
 
-  /// None while it runs; then why there is no reference, or an empty text when its files are there. What
-  /// only the function needed is removed then. Not to be called again after that.
-  std::optional<std::string> poll();
+  /// None while it runs. What only the function needed is removed at the end; not to be called again then.
+  std::optional<PythonAnswer> poll();
   /// Until poll() may have more to say, or a moment has passed.
   void wait() const;
   int fd() const { return process_->fd(); }
   Clock::time_point deadline() const { return deadline_; }
 
  private:
-  std::optional<std::string> take_messages();
-  std::string failure();
-  std::string answer() const;
+  std::optional<PythonAnswer> take_messages();
+  PythonAnswer end();
+  std::string written_answer() const;
 
   const PythonReference& reference_;
   std::filesystem::path folder_;

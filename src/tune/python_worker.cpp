@@ -110,16 +110,16 @@ void limit_python(const PythonWork& work) {
   set_limit(RLIMIT_AS, work.memory_bytes);
 }
 
-/// Why a step fails; empty where it does not.
-template <typename Step>
-std::string failure_of(const Step& step) {
+PythonStarts prepare(const PythonWork& work) {
   try {
-    step();
-    return "";
+    for (const PythonWork::Input& input : work.inputs) write_input(input.path, input.buffer, input.seed);
+    for (const PythonWork::Output& output : work.outputs) make_zeros(output.path, output.bytes);
+    confine_python(work);
+    return {};
   } catch (const UserError& error) {
-    return fmt::format("{} {}", error.message(), error.remedy());
+    return {error.message(), error.remedy()};
   } catch (const std::exception& error) {
-    return error.what();
+    return {error.what(), "Run the same command again; no file may be exchanged meanwhile."};
   }
 }
 
@@ -131,13 +131,9 @@ int run_python_worker() {
   const auto message = channel.receive();
   if (!message) return 1;
   PythonWork work = from_json<PythonWork>(*message);
-  const std::string failure = failure_of([&] {
-    for (const PythonWork::Input& input : work.inputs) write_input(input.path, input.buffer, input.seed);
-    for (const PythonWork::Output& output : work.outputs) make_zeros(output.path, output.bytes);
-    confine_python(work);
-  });
-  channel.send(to_json(PythonStarts{failure}));
-  if (!failure.empty()) return 1;
+  const PythonStarts starts = prepare(work);
+  channel.send(to_json(starts));
+  if (!starts.failure.empty()) return 1;
   limit_python(work);
   // Its end of the channel tells the parent when Python is gone.
   ::fcntl(kWorkerChannelFd, F_SETFD, 0);

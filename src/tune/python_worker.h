@@ -55,9 +55,12 @@ struct PythonWork {
 /// The only message of a Python worker: it becomes Python now, whose function is not to write more.
 struct PythonStarts {
   std::string failure;  ///< why it does not; empty where it does
+  std::string remedy;
 
   static constexpr std::string_view kMessage = "starts";
-  static constexpr auto fields() { return std::tuple{field("failure", &PythonStarts::failure)}; }
+  static constexpr auto fields() {
+    return std::tuple{field("failure", &PythonStarts::failure), field("remedy", &PythonStarts::remedy)};
+  }
 };
 
 /// The body of the hidden `python-worker` subcommand: makes the files of the work that comes by its channel,

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "inspect/argument_fault.h"
 #include "inspect/kernel_hash.h"
 #include "inspect/resources.h"
+#include "tune/identity.h"
 
 namespace tiletune {
 
@@ -20,18 +20,6 @@ namespace {
 constexpr int kTriedForEach = 4;
 /// More than these are not launched.
 constexpr std::size_t kLaunchedForEach = 2;
-
-/// Why the reference kernel of a workload cannot be launched.
-std::optional<std::string> kernel_fault(TaskQueue& queue, std::size_t workload, const Compiled& compiled) {
-  if (compiled.outcome != Outcome::ok) return "the reference kernel does not compile: " + compiled.reason;
-  for (const Task& task : queue.tasks()) {
-    if (task.workload != workload || !task.instantiator.reference()) continue;
-    const auto fault =
-        argument_fault(task.instantiator.reference()->arguments, read_resources(*compiled.binary));
-    if (fault) return "the reference kernel cannot be launched: " + *fault;
-  }
-  return std::nullopt;
-}
 
 /// Hash of a candidate's kernel, when the GPU takes it.
 std::optional<std::string> admitted_kernel(const GpuModel& gpu, const ReferenceCandidate& candidate) {
@@ -57,43 +45,47 @@ void References::compile_kernels() {
   for (TaskQueue& queue : sweep_.queues) {
     if (!queue.slots.front().evaluator->measures()) continue;
     for (const Task& task : queue.tasks()) {
-      if (!task.reference_source && task.reference.empty()) continue;
+      if (task.kernels.empty() && task.reference.empty()) continue;
       const auto [entry, is_new] = queue.references.try_emplace(task.workload);
-      if (is_new) compile_kernel(queue, task, entry->second);
+      if (is_new) compile_kernels(queue, task, entry->second);
     }
   }
 }
 
-/// A reference kernel, or the configuration of a template that takes its place.
-void References::compile_kernel(TaskQueue& queue, const Task& task, WorkloadReference& reference) {
-  const std::string& architecture = queue.target().architecture;
-  reference.ticket = ++sweep_.tickets;
-  if (task.reference_source)
-    return sweep_.pool.submit(reference.ticket, reference_request(sweep_.spec, task, architecture));
-  const Task& other = task.reference.front();
-  ReferenceCandidate& candidate =
-      reference.candidates.emplace_back(ReferenceCandidate{&other, {}, 0, nullptr});
-  const std::string fault = instantiate(other, 0, queue.target().model, candidate.instance);
+void References::compile_kernels(TaskQueue& queue, const Task& task, WorkloadReference& reference) {
+  for (const TaskKernel& kernel : task.kernels) {
+    reference.compiling.emplace(++sweep_.tickets, reference.kernels.operation.size());
+    reference.kernels.operation.emplace_back();
+    sweep_.pool.submit(sweep_.tickets,
+                       kernel_request(sweep_.spec, task, kernel, queue.target().architecture));
+  }
+  if (task.reference.empty()) return;
+  ReferenceCandidate candidate{&task.reference.front(), {}, 0, nullptr};
+  const std::string fault = instantiate(*candidate.task, 0, queue.target().model, candidate.instance);
   if (!fault.empty()) return fail(queue, task.workload, "the reference cannot be launched: " + fault);
-  sweep_.pool.submit(reference.ticket, make_compile_request(sweep_.spec.compile, *other.source,
-                                                            candidate.instance, architecture));
+  compile_candidate(queue, reference, std::move(candidate));
+}
+
+void References::compile_candidate(TaskQueue& queue, WorkloadReference& reference,
+                                   ReferenceCandidate candidate) {
+  candidate.ticket = ++sweep_.tickets;
+  sweep_.pool.submit(candidate.ticket, make_compile_request(sweep_.spec.compile, *candidate.task->source,
+                                                            candidate.instance, queue.target().architecture));
+  ++reference.waits_for;
+  reference.candidates.push_back(std::move(candidate));
 }
 
 bool References::ready(TaskQueue& queue, const Task& task) {
+  WorkloadReference& reference = queue.references[task.workload];
+  if (!reference.compiling.empty()) return false;
   const Operation& operation = task.spec->operation;
-  if (operation.reference || !task.reference.empty()) {
-    const ReferenceKernels& kernels = queue.references.at(task.workload).kernels;
-    return kernels.fp64 != nullptr || !kernels.candidates.empty();
-  }
-  if (!operation.python && operation.consensus == 0) return true;
-  const auto [entry, is_new] = queue.references.try_emplace(task.workload);
-  WorkloadReference& reference = entry->second;
   if (operation.python) {
-    if (is_new) start_python(queue, task, reference);
+    if (!reference.python && !reference.is_made) start_python(queue, task, reference);
     return reference.is_made;
   }
-  if (is_new) begin_consensus(queue, task.workload, reference);
-  return reference.waits_for == 0;
+  if (operation.consensus > 0 && !reference.is_made && reference.candidates.empty())
+    begin_consensus(queue, task.workload, reference);
+  return reference.is_made || (operation.consensus == 0 && task.reference.empty());
 }
 
 void References::attend() {
@@ -117,11 +109,11 @@ void References::attend_python(TaskQueue& queue, std::size_t workload, WorkloadR
   if (!done) return;
   reference.python.reset();
   reference.is_made = true;
-  if (done->empty()) return;
+  if (done->reason.empty()) return;
   const PythonReference& python = *queue.task_of(workload).spec->operation.python;
   fail(queue, workload,
-       fmt::format("the reference {} of {} failed: {}", python.function, python.source.filename().string(),
-                   *done));
+       fmt::format("the reference {} of {} failed: {} {}", python.function, python.source.filename().string(),
+                   done->reason, done->remedy));
 }
 
 /// The same configurations in every sweep of a space: templates in turn, evenly drawn.
@@ -139,18 +131,14 @@ void References::begin_consensus(TaskQueue& queue, std::size_t workload, Workloa
     ReferenceCandidate candidate{&task, {}, 0, nullptr};
     if (!instantiate(task, index, queue.target().model, candidate.instance).empty()) continue;
     if (!admit_launch(queue.target().model, candidate.instance).admitted) continue;
-    candidate.ticket = ++sweep_.tickets;
-    sweep_.pool.submit(candidate.ticket,
-                       make_compile_request(sweep_.spec.compile, *task.source, candidate.instance,
-                                            queue.target().architecture));
-    ++reference.waits_for;
-    reference.candidates.push_back(std::move(candidate));
+    compile_candidate(queue, reference, std::move(candidate));
   }
   if (reference.waits_for == 0) choose_candidates(queue, workload, reference);
 }
 
 void References::choose_candidates(TaskQueue& queue, std::size_t workload, WorkloadReference& reference) {
   const int agreeing = reference.kernels.agreeing = queue.task_of(workload).spec->operation.consensus;
+  reference.is_made = true;
   const auto most = kLaunchedForEach * static_cast<std::size_t>(agreeing);
   std::set<std::string> kernels;
   for (const ReferenceCandidate& candidate : std::exchange(reference.candidates, {})) {
@@ -168,43 +156,52 @@ void References::choose_candidates(TaskQueue& queue, std::size_t workload, Workl
            agreeing, kernels.size()));
 }
 
-void References::take_kernel(TaskQueue& queue, std::size_t workload, WorkloadReference& reference,
+void References::take_kernel(TaskQueue& queue, std::size_t workload, std::size_t place,
                              const Compiled& compiled) {
   for (Task& task : queue.tasks())
-    if (task.workload == workload && compiled.binary) task.reference_hash = kernel_hash(*compiled.binary);
-  if (!reference.candidates.empty()) return take_template(queue, workload, reference, compiled);
-  reference.kernels.fp64 = compiled.binary;
-  if (const auto fault = kernel_fault(queue, workload, compiled)) fail(queue, workload, *fault);
+    if (task.workload == workload && compiled.binary)
+      task.kernels[place].hash = kernel_hash(*compiled.binary);
+  queue.references.at(workload).kernels.operation[place] = compiled.binary;
+  const auto fault = kernel_fault(queue.task_of(workload).kernels[place], compiled);
+  if (fault) fail(queue, workload, *fault);
 }
 
 void References::take_template(TaskQueue& queue, std::size_t workload, WorkloadReference& reference,
                                const Compiled& compiled) {
   ReferenceCandidate candidate = std::move(reference.candidates.front());
   reference.candidates.clear();
-  candidate.binary = compiled.binary;
   const std::string& name = candidate.task->spec->name;
   if (!candidate.binary)
     return fail(queue, workload,
                 fmt::format("the reference, {}, does not compile: {}", name, compiled.reason));
-  if (!admitted_kernel(queue.target().model, candidate))
+  const auto kernel = admitted_kernel(queue.target().model, candidate);
+  if (!kernel)
     return fail(queue, workload, fmt::format("the reference, {}, cannot be launched on this GPU", name));
+  const std::string hash = result_identity(*kernel, candidate.instance).hex();
+  for (Task& task : queue.tasks())
+    if (task.workload == workload) task.reference_hash = hash;
   MeasureRequest request = measure_request(*candidate.task, candidate.instance, *candidate.binary);
   request.ticket = 1;
   reference.kernels.candidates = {std::move(request)};
   reference.kernels.agreeing = 1;
+  reference.is_made = true;
 }
 
 bool References::take(std::uint64_t ticket, const Compiled& compiled) {
   for (TaskQueue& queue : sweep_.queues) {
     for (auto& [workload, reference] : queue.references) {
-      if (reference.ticket == ticket) {
-        take_kernel(queue, workload, reference, compiled);
+      if (const auto kernel = reference.compiling.extract(ticket)) {
+        take_kernel(queue, workload, kernel.mapped(), compiled);
         return true;
       }
       for (ReferenceCandidate& candidate : reference.candidates) {
         if (candidate.ticket != ticket) continue;
         candidate.binary = compiled.binary;
-        if (--reference.waits_for == 0) choose_candidates(queue, workload, reference);
+        if (--reference.waits_for > 0) return true;
+        if (queue.task_of(workload).reference.empty())
+          choose_candidates(queue, workload, reference);
+        else
+          take_template(queue, workload, reference, compiled);
         return true;
       }
     }

@@ -40,7 +40,7 @@ class ReplayingEvaluator : public InstantEvaluator {
     throw std::logic_error("a recording gives the same answer every time");
   }
 
-  void prepare_workload(const Task& task, const ReferenceKernels& /*reference*/,
+  void prepare_workload(const Task& task, const WorkloadKernels& /*kernels*/,
                         std::vector<Candidate> /*baselines*/, bool /*calibrate*/) override {
     Evaluation evaluation;
     for (const std::int64_t id : recording_.baselines(task_of(task).like())) {

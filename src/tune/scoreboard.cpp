@@ -10,8 +10,11 @@ namespace tiletune {
 namespace {
 
 std::string best_text(const Trial& row) {
-  std::string text = row.tflops ? fmt::format("{:.1f} TFLOP/s", *row.tflops)
-                                : fmt::format("{} us", three_digits(row.median_us.value_or(0)));
+  std::string text = fmt::format("{} us", three_digits(row.median_us.value_or(0)));
+  if (row.gbs && (row.bound == "memory" || !row.tflops))
+    text = fmt::format("{:.0f} GB/s", *row.gbs);
+  else if (row.tflops)
+    text = fmt::format("{:.1f} TFLOP/s", *row.tflops);
   if (row.percent_of_baseline) text += fmt::format(", {:.1f}% of {}", *row.percent_of_baseline, row.baseline);
   return text + " (" + row.template_name + ")";
 }

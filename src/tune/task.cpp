@@ -13,7 +13,9 @@
 #include "base/text.h"
 #include "compile/cache.h"
 #include "compile/compiled_file.h"
+#include "inspect/argument_fault.h"
 #include "inspect/occupancy.h"
+#include "inspect/resources.h"
 #include "space/option_text.h"
 #include "tune/identity.h"
 #include "tune/python_modules.h"
@@ -50,7 +52,7 @@ std::shared_ptr<const KernelSource> compiled_source(const TuneSpec& spec, const 
   return std::make_shared<const KernelSource>(std::move(source));
 }
 
-/// What a task's buffers and arithmetic are, without policy, baselines and reference kernel.
+/// What a task's buffers and arithmetic are, without policy, baselines and kernels.
 PrepareRequest workload_request(const Task& task) {
   PrepareRequest request;
   request.reference_library = task.spec->operation.reference_library;
@@ -63,16 +65,8 @@ PrepareRequest workload_request(const Task& task) {
   return request;
 }
 
-/// The launch of a task's reference kernel.
-Instance reference_instance(const Task& task) {
-  Instance instance;
-  instance.compile_options = fixed_options(*task.spec);
-  instance.launches = {*task.instantiator.reference()};
-  return instance;
-}
-
-/// Equal for tasks that can share buffers, reference and baselines. Equal references in different folders
-/// may include different files.
+/// Equal for tasks that can share buffers, reference and baselines. Equal kernels in different folders may
+/// include different files.
 std::string workload_text(const Task& task) {
   std::string text = workload_identity(task).text();
   if (const auto& library = task.spec->operation.baseline_library)
@@ -86,9 +80,9 @@ std::string workload_text(const Task& task) {
       text += fmt::format(" {} {}", baseline.source->hash(), baseline.source->folders_text());
     text += "\n";
   }
-  if (const auto& reference = task.reference_source)
-    text += fmt::format("{} {} {}", task.spec->operation.reference->launch.kernel, reference->hash(),
-                        reference->folders_text());
+  for (const TaskKernel& kernel : task.kernels)
+    text += fmt::format("{} {} {}\n", kernel.launch->kernel_expression, kernel.source->hash(),
+                        kernel.source->folders_text());
   return text + task.reference_hash;
 }
 
@@ -157,7 +151,23 @@ Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& 
 
 }  // namespace
 
+std::string TaskKernel::label() const {
+  if (is_reference()) return "the reference kernel";
+  return fmt::format("the kernel of {} that computes the input '{}'", spec->source.filename().string(),
+                     spec->input);
+}
+
 std::string Task::label() const { return spec->name + " " + problem.label(); }
+
+std::optional<std::string> Task::operation_hash() const {
+  if (!reference.empty() && reference_hash.empty()) return std::nullopt;
+  std::string text = reference_hash;
+  for (const TaskKernel& kernel : kernels) {
+    if (kernel.hash.empty()) return std::nullopt;
+    text += kernel.is_reference() ? kernel.hash : fmt::format(";{}={}", kernel.spec->input, kernel.hash);
+  }
+  return text;
+}
 
 std::string instantiate(const Task& task, std::uint64_t index, const GpuModel& gpu, Instance& instance) {
   const Configuration configuration = task.space.at(index);
@@ -222,7 +232,7 @@ std::shared_ptr<const KernelSource> kernel_source(const TuneSpec& spec, const Te
 
 struct Sources {
   std::shared_ptr<const KernelSource> kernel;
-  std::shared_ptr<const KernelSource> reference;
+  std::map<std::filesystem::path, std::shared_ptr<const KernelSource>> operation;  ///< of its kernels
 };
 using SourcesOfTemplates = std::map<const TemplateSpec*, Sources>;
 
@@ -253,15 +263,29 @@ SourcesOfTemplates read_all_sources(const TuneSpec& spec, const Stop& stop) {
     return of;
   };
   for (const TemplateSpec& kernel : spec.templates) {
-    if (const auto& reference = kernel.operation.reference)
-      read(kernel).reference = read_source(spec, kernel, reference->folder, reference->source);
-    else
-      read(kernel);
+    Sources& of = read(kernel);
+    const auto read_operation = [&](const OperationKernel& own) {
+      of.operation[own.source] = read_source(spec, kernel, own.folder, own.source);
+    };
+    if (kernel.operation.reference) read_operation(*kernel.operation.reference);
+    for (const OperationKernel& input : kernel.operation.input_kernels) read_operation(input);
     for (const TemplateSpec& other : kernel.reference) read(other);
     if (spec.baseline == Baseline::none) continue;
     for (const TemplateSpec& baseline : kernel.baselines) read(baseline);
   }
   return sources;
+}
+
+std::vector<TaskKernel> operation_kernels(const Task& task, const Sources& sources) {
+  std::vector<TaskKernel> kernels;
+  const Operation& operation = task.spec->operation;
+  const auto add = [&](const OperationKernel& kernel, const KernelLaunch& launch) {
+    kernels.push_back({&kernel, &launch, sources.operation.at(kernel.source)});
+  };
+  if (operation.reference) add(*operation.reference, *task.instantiator.reference());
+  for (std::size_t i = 0; i < operation.input_kernels.size(); ++i)
+    add(operation.input_kernels[i], task.instantiator.input_launches()[i]);
+  return kernels;
 }
 
 using MakeStage = std::function<Task(const TemplateSpec&, const Problem&)>;
@@ -275,7 +299,7 @@ std::vector<std::vector<Task>> tasks_of(const Problem& problem, const TuneSpec& 
     Task task = make(kernel, problem);
     if (const auto found = sources.find(&kernel); found != sources.end()) {
       task.source = found->second.kernel;
-      task.reference_source = found->second.reference;
+      task.kernels = operation_kernels(task, found->second);
       for (Task& reference : task.reference) reference.source = sources.at(reference.spec).kernel;
       for (Task& baseline : task.baselines) baseline.source = sources.at(baseline.spec).kernel;
     }
@@ -363,7 +387,8 @@ CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec
   std::map<std::filesystem::path, std::shared_ptr<const Folder>> by_path;
   for (const auto& folder : options.folders) by_path.try_emplace(folder->path(), folder);
   for (const Task& task : tasks) {
-    std::vector<const KernelSource*> sources{task.source.get(), task.reference_source.get()};
+    std::vector<const KernelSource*> sources{task.source.get()};
+    for (const TaskKernel& kernel : task.kernels) sources.push_back(kernel.source.get());
     for (const Task& reference : task.reference) sources.push_back(reference.source.get());
     for (const Task& baseline : task.baselines) sources.push_back(baseline.source.get());
     for (const KernelSource* source : sources) {
@@ -378,22 +403,46 @@ CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec
   return options;
 }
 
-CompileRequest reference_request(const TuneSpec& spec, const Task& task, const std::string& architecture) {
-  return make_compile_request(spec.compile, *task.reference_source, reference_instance(task), architecture);
+CompileRequest kernel_request(const TuneSpec& spec, const Task& task, const TaskKernel& kernel,
+                              const std::string& architecture) {
+  Instance instance;
+  instance.compile_options = fixed_options(*task.spec);
+  instance.launches = {*kernel.launch};
+  return make_compile_request(spec.compile, *kernel.source, instance, architecture);
 }
 
-PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const ReferenceKernels& reference) {
+std::optional<std::string> kernel_fault(const TaskKernel& kernel, const Compiled& compiled) {
+  if (compiled.outcome != Outcome::ok)
+    return fmt::format("{} does not compile: {}", kernel.label(), compiled.reason);
+  const auto fault = argument_fault(kernel.launch->arguments, read_resources(*compiled.binary));
+  if (!fault) return std::nullopt;
+  return fmt::format("{} cannot be launched: {}", kernel.label(), *fault);
+}
+
+PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const WorkloadKernels& kernels) {
   PrepareRequest request = workload_request(task);
   request.policy = spec.measure;
   if (task.spec->operation.is_unverified) request.policy.verify = false;
   request.baseline = spec.baseline;
   request.baselines = task.spec->operation.baseline_library;
-  if (const auto& fp64 = reference.fp64) {
-    request.reference = PrepareRequest::ReferenceLaunch{
-        fp64->cubin, call_of(*task.instantiator.reference(), fp64->kernel_symbols.front())};
+  // Of the whole sweep: a worker that is confined opens no library.
+  request.needs_blas =
+      std::any_of(spec.templates.begin(), spec.templates.end(), [&](const TemplateSpec& kernel) {
+        const Operation& operation = kernel.operation;
+        return operation.reference_library || (spec.baseline != Baseline::none && operation.baseline_library);
+      });
+  for (std::size_t i = 0; i < kernels.operation.size(); ++i) {
+    const TaskKernel& kernel = task.kernels[i];
+    const Binary& binary = *kernels.operation[i];
+    PrepareRequest::OperationLaunch launch{kernel.spec->input, binary.cubin,
+                                           call_of(*kernel.launch, binary.kernel_symbols.front())};
+    if (kernel.is_reference())
+      request.reference = std::move(launch);
+    else
+      request.inputs.push_back(std::move(launch));
   }
-  request.candidates = reference.candidates;
-  request.agreeing = reference.agreeing;
+  request.candidates = kernels.candidates;
+  request.agreeing = kernels.agreeing;
   if (task.spec->operation.python) {
     for (const auto& [name, file] : python_outputs(task)) {
       for (auto& buffer : request.workload.buffers)

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,18 @@
 
 namespace tiletune {
 
+/// A kernel of a task's operation.
+struct TaskKernel {
+  const OperationKernel* spec = nullptr;
+  const KernelLaunch* launch = nullptr;
+  std::shared_ptr<const KernelSource> source = {};
+  std::string hash = {};  ///< kernel_hash(), once it was compiled
+
+  bool is_reference() const { return spec->input.empty(); }
+  /// "the reference kernel", "the kernel of fill.cu that computes the input 'keys'"
+  std::string label() const;
+};
+
 /// One template on one problem: its space, and how far the sweep has come with it.
 struct Task {
   const TemplateSpec* spec = nullptr;
@@ -24,11 +37,10 @@ struct Task {
   Space space;
   Instantiator instantiator;
   std::shared_ptr<const KernelSource> source = {};
-  std::shared_ptr<const KernelSource> reference_source =
-      {};                   ///< of an operation with a reference kernel, else null
+  std::vector<TaskKernel> kernels = {};  ///< the reference kernel, then those that compute inputs
   std::string arrays = {};  ///< hash of the files of inputs and expected outputs; empty: there are none
-  /// What stands for the reference in rows' keys: kernel_hash() of the reference kernel, once it was
-  /// compiled; of a function of Python hash_of_python().
+  /// What stands for the reference in rows' keys where it is not a kernel of the operation: of a
+  /// configuration result_identity(), once it was compiled; of a function of Python hash_of_python().
   std::string reference_hash = {};
   std::shared_ptr<ScratchFolder> scratch = {};  ///< for what Python reads and writes; else null
   std::size_t gpu_set = 0;                      ///< of those that share the folder
@@ -40,6 +52,9 @@ struct Task {
   std::uint64_t proposed = 0;
 
   std::string label() const;  ///< "sgemm_warptile 4096x4096x4096"
+  /// What stands for the reference and the kernels of inputs in rows' keys; none while one of them is not
+  /// compiled.
+  std::optional<std::string> operation_hash() const;
 };
 
 /// Thrown when a Stop ends the planning of a sweep.
@@ -67,17 +82,21 @@ std::vector<Task> plan_tasks_without_sources(const TuneSpec& spec, const Stop& s
 CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec,
                                 const std::vector<Task>& tasks);
 
-/// How a custom operation's reference kernel is compiled; only for a task that has one.
-CompileRequest reference_request(const TuneSpec& spec, const Task& task, const std::string& architecture);
-/// The kernels that make a workload's reference, where kernels do.
-struct ReferenceKernels {
-  std::shared_ptr<const Binary> fp64;      ///< the operation's reference kernel
-  std::vector<MeasureRequest> candidates;  ///< configurations of which some must agree
-  int agreeing = 0;                        ///< how many of them
+/// How a kernel of a task's operation is compiled.
+CompileRequest kernel_request(const TuneSpec& spec, const Task& task, const TaskKernel& kernel,
+                              const std::string& architecture);
+/// Why what it was compiled into cannot be launched; none: it can.
+std::optional<std::string> kernel_fault(const TaskKernel& kernel, const Compiled& compiled);
+
+/// The kernels that make a workload's inputs and reference, where kernels do.
+struct WorkloadKernels {
+  std::vector<std::shared_ptr<const Binary>> operation;  ///< of Task::kernels; or none of them
+  std::vector<MeasureRequest> candidates;                ///< configurations of which some must agree
+  int agreeing = 0;                                      ///< how many of them
 };
 
 /// What a worker must set up for a task's workload.
-PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const ReferenceKernels& reference);
+PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const WorkloadKernels& kernels);
 
 /// Fills in the instance of a configuration for a GPU. One whose launch or arguments cannot be evaluated
 /// keeps its parameters alone; then the reason is returned.

@@ -54,14 +54,14 @@ struct ReferenceCandidate {
   std::shared_ptr<const Binary> binary;  ///< once it is compiled
 };
 
-/// The reference of a workload on its way.
+/// The reference of a workload on its way, and the kernels that compute its inputs.
 struct WorkloadReference {
-  std::uint64_t ticket = 0;  ///< of the reference kernel
-  std::vector<ReferenceCandidate> candidates;
-  std::size_t waits_for = 0;        ///< candidates that are being compiled
-  std::optional<PythonRun> python;  ///< while it runs
-  bool is_made = false;             ///< by Python, or it failed
-  ReferenceKernels kernels;         ///< what a worker gets of it
+  std::map<std::uint64_t, std::size_t> compiling;  ///< by ticket: places of Task::kernels
+  std::vector<ReferenceCandidate> candidates;      ///< or the configuration that is the reference
+  std::size_t waits_for = 0;                       ///< candidates that are being compiled
+  std::optional<PythonRun> python;                 ///< while it runs
+  bool is_made = false;                            ///< by Python or from the candidates, or that failed
+  WorkloadKernels kernels;                         ///< what a worker gets
 };
 
 /// The baselines of a workload that are kernels.

@@ -30,6 +30,8 @@ TEST(Text, SuggestionNamesTheNearestOrAll) {
   EXPECT_EQ(suggestion("mesure", kKnown), " Did you mean 'measure'?");
   EXPECT_EQ(suggestion("zzzzzz", kKnown), " Known: templates, problems, measure, strategy.");
   EXPECT_EQ(suggestion("x", {}), "");
+  const std::string path(149, 'p');
+  EXPECT_EQ(suggestion("x", std::vector{path, path, path}), " Known: " + path + " and 2 more.");
 }
 
 TEST(Text, ThreeDigits) {

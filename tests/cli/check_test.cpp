@@ -69,8 +69,8 @@ TEST_F(Check, ASoundConfigHasNoFindings) {
   add(manifest("good"));
   const Finished finished = check(config({"good"}));
   EXPECT_EQ(finished.code, 0) << finished.out << finished.err;
-  EXPECT_TRUE(
-      carries(finished.out, {"3 valid configurations", "3 compiled", "1 references", "0 errors", "0 notes"}))
+  EXPECT_TRUE(carries(finished.out, {"H100 SXM at 1000", "3 valid configurations", "3 compiled",
+                                     "1 reference compiled", "0 errors", "0 notes"}))
       << finished.out;
 }
 
@@ -119,6 +119,117 @@ TEST_F(Check, ProblemsThatDoNotFitAreErrors) {
   const Finished finished = check(config({"good"}, R"(["1000", "2147483647"])"), {"--gpu", "T4"});
   EXPECT_EQ(finished.code, 1);
   EXPECT_TRUE(has_line(finished.out, {"error", "good 2147483647"})) << finished.out;
+}
+
+TEST_F(Check, ArgumentsOfOtherTypesThanTheParametersAreFindings) {
+  Json json = manifest("types");
+  json["workspace"] = Json::parse(R"([{"name": "w", "type": "f64", "elements": "n"}])");
+  json["arguments"] = Json::parse(R"([{"buffer": "y"}, {"buffer": "x"}, {"scalar": "n", "type": "i32"},
+                                      {"buffer": "w"}])");
+  add(json,
+      "#include <cuda_fp16.h>\n"
+      "template <int T> __global__ void scale(const float* a, __half* b, float c, float* d) {}\n");
+  const Finished finished = check(config({"types"}, R"(["1000", "2000"])"));
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(has_line(finished.out, {"error", "/arguments/0", "y, is an output", "const float*"}))
+      << finished.out;
+  EXPECT_TRUE(has_line(finished.out, {"error", "/arguments/1", "x", "f32", "__half*"}));
+  EXPECT_TRUE(has_line(finished.out, {"error", "/arguments/2", "n", "i32", "takes float"}));
+  EXPECT_TRUE(has_line(finished.out, {"note", "/arguments/3", "w", "f64", "float*"}));
+  EXPECT_TRUE(has_line(finished.out, {"3 errors", "1 note"}));
+}
+
+TEST_F(Check, MemoryMayBeReadAsOtherTypes) {
+  Json json = manifest("vectors");
+  add(json, "template <int T> __global__ void scale(const float4* x, unsigned char* y, unsigned n) {}\n");
+  EXPECT_TRUE(has_line(check(config({"vectors"})).out, {"0 errors", "0 notes"}));
+  add(json, "template <int T> __global__ void scale(const unsigned* x, float* y, int n) {}\n");
+  EXPECT_TRUE(has_line(check(config({"vectors"})).out, {"0 errors", "0 notes"}));
+  add(json, "template <int T> __global__ void scale(const float* x, int* y, int n) {}\n");
+  EXPECT_TRUE(has_line(check(config({"vectors"})).out, {"note", "y", "f32", "int*"}));
+}
+
+TEST_F(Check, WhatTheSourceDoesNotUseOrNeedsIsANote) {
+  Json json = manifest("notes");
+  json.erase("template_arguments");
+  json["macros"] = Json::parse(R"({"VECT": "THREADS", "IN_HEADER": "1"})");
+  json["operation"]["reference"] = "none";
+  json["arguments"] = Json::parse(R"([{"buffer": "y"}, {"buffer": "x"}, {"scalar": "n", "type": "i32"}])");
+  add(json,
+      "#define VEC 4\n#include \"more.h\"\n// VECT\n__global__ void scale(float* x, float* y, int n) {\n"
+      "  extern __shared__ float tile[];\n  y[0] = tile[0] * VEC;\n}\n");
+  sandbox_.write("notes/more.h", "#if IN_HEADER\n#endif\n");
+  std::string text = json.dump(1);
+  text.replace(text.find("{"), 1, "{ // decide: everything\n");
+  sandbox_.write("notes/template.json", text);
+  const Finished finished = check(config({"notes"}));
+  EXPECT_EQ(finished.code, 0);
+  EXPECT_TRUE(has_line(finished.out, {"note", "template.json", "decide:", "1 line: 1"})) << finished.out;
+  EXPECT_TRUE(has_line(finished.out, {"note", "/operation", "not be verified"}));
+  EXPECT_TRUE(has_line(finished.out, {"note", "/macros/VECT", "VECT"}));
+  EXPECT_TRUE(has_line(finished.out, {"Did you mean VEC?"}));
+  EXPECT_TRUE(has_line(finished.out, {"note", "/launch", "'scale'", "line 5", "0 bytes"}));
+  EXPECT_TRUE(has_line(finished.out, {"note", "/arguments", "y, x, n", "x, y, n"}));
+  EXPECT_TRUE(has_line(finished.out, {"0 errors", "5 notes"}));
+}
+
+TEST_F(Check, AKernelThatIsNotThereIsAMistakeOfTheManifest) {
+  Json json = manifest("named");
+  json["kernel"] = "scael";
+  add(json);
+  const Finished finished = check(config({"named"}));
+  EXPECT_TRUE(has_line(finished.out, {"error", "template.json: /kernel", "kernel.cu", "'scael'"}))
+      << finished.out;
+  EXPECT_TRUE(has_line(finished.out, {"Did you mean 'scale'?"}));
+  EXPECT_FALSE(carries(finished.out, {"__nv_name_map"}));
+}
+
+TEST_F(Check, FunctionsOfPythonThatFailAreToldOnceWithTheirRemedy) {
+  NEEDS_NUMPY();
+  Json json = manifest("python");
+  json["operation"]["reference"] = Json::parse(R"({"python": "reference.py", "function": "scale"})");
+  add(json);
+  const auto expect = [&](const std::string& text, const std::vector<std::string>& what,
+                          const std::vector<std::string>& remedy) {
+    sandbox_.write("python/reference.py", text);
+    const Finished finished = check(config({"python"}, R"(["1000", "2000", "3000"])"));
+    std::vector<std::string> parts{"error", "reference.py", "python 1000 and 2 more problems"};
+    parts.insert(parts.end(), what.begin(), what.end());
+    EXPECT_TRUE(has_line(finished.out, parts)) << finished.out;
+    EXPECT_TRUE(has_line(finished.out, remedy)) << finished.out;
+    EXPECT_TRUE(has_line(finished.out, {"1 error,"})) << finished.out;
+  };
+  const std::string head = "import numpy\ndef scale(inputs, problem):\n  ";
+  expect("def scael(inputs): pass\n", {"no function scale"}, {"scael", "/operation/reference/function"});
+  expect(head + "2 * inputs['x']\n", {"None"}, {"return"});
+  expect(head + "return inputs['z']\n", {"KeyError", "'z'"}, {"x", "n"});
+  expect(head + "return inputs['x'].max(axis=1)\n", {"AxisError"}, {"\"elements\"", "\"rows\""});
+  expect(head + "return inputs['x'][0, 0]\n", {"IndexError"}, {"\"elements\"", "\"rows\""});
+}
+
+TEST_F(Check, OtherFilesThanConfigsAreTold) {
+  add(manifest("good"));
+  const Finished source = check((sandbox_.folder() / "good/kernel.cu").string());
+  EXPECT_TRUE(has_line(source.out, {"error", "kernel.cu", "CUDA source"})) << source.out;
+  EXPECT_TRUE(has_line(source.out, {"tiletune init", "kernel.cu"}));
+  const Finished path = check(config({"good/template.json"}));
+  EXPECT_TRUE(has_line(path.out, {"error", "/templates/0", "'good/template.json'"})) << path.out;
+  EXPECT_TRUE(has_line(path.out, {"\"good\""}));
+}
+
+TEST_F(Check, ValuesInTheWrongQuotes) {
+  Json json = manifest("quotes");
+  json["template_arguments"] = Json::parse(R"(["THREADS", "std::uint8_t"])");
+  add(json);
+  EXPECT_TRUE(has_line(check(config({"quotes"})).out, {"\"'std::uint8_t'\""}));
+  json = manifest("quotes");
+  json["parameters"][0]["values"] = {"128", "256"};
+  add(json);
+  EXPECT_TRUE(has_line(check(config({"quotes"})).out, {"128 without quotes"}));
+  json = manifest("quotes");
+  json["operation"]["buffers"][0]["values"] = 0;
+  add(json);
+  EXPECT_TRUE(has_line(check(config({"quotes"})).out, {"\"constant(0)\""}));
 }
 
 TEST_F(Check, PythonDoesNotRunForProblemsThatDoNotFit) {

@@ -69,6 +69,57 @@ TEST(Init, TemplatesAndTypesOfTheCompiler) {
   EXPECT_EQ(report["source_copy"], "k/k.cu");
 }
 
+TEST(Init, HostCodeIsGuardedInTheCopy) {
+  const Sandbox sandbox;
+  const std::string text =
+      "#include <vector>\n#include <cstdio>\n"
+      "__global__ void k(float* a, int n) { const int i = blockIdx.x * BX + threadIdx.x; if (i < n) a[i] = "
+      "1; }\n"
+      "void launch(float* a, int n) {\n"
+      "  cudaMemcpy(a, a, n, cudaMemcpyHostToDevice);\n  k<<<n, BX>>>(a, n);\n}\n"
+      "int main() { std::vector<float> a(8); launch(a.data(), 8); std::puts(\"done\"); }\n";
+  sandbox.write("k.cu", text);
+  const Finished run = sandbox.run({"init", "k.cu", "--format", "json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json report = Json::parse(run.out);
+  EXPECT_EQ(report["host_code"], Json::parse("[[1, 1], [4, 8]]"));
+  for (const Json& finding : report["findings"]) EXPECT_NE(finding["name"], "cudaMemcpyHostToDevice");
+  EXPECT_EQ(sandbox.run({"check", "k.json"}).code, 0) << "what the other commands compile";
+  EXPECT_EQ(read_file(sandbox.folder() / "k.cu"), text);
+  const Finished beside = sandbox.run({"init", "k/k.cu", "--out", "k", "--force"});
+  EXPECT_FALSE(carries(beside.out, {"__CUDACC_RTC__"})) << "it is guarded already";
+  sandbox.write("own/k.cu", text);
+  EXPECT_TRUE(has_line(sandbox.run({"init", "own/k.cu", "--out", "own"}).out,
+                       {"put", "lines 1, 4-8", "__CUDACC_RTC__"}));
+}
+
+TEST(Init, TypesOfATemplateAreTried) {
+  const Sandbox sandbox;
+  const auto kernel = [](const std::string& more) {
+    return "template <typename T> __global__ void k(const T* a, int* b, int n) { b[0] = a[0] & n; }" + more;
+  };
+  sandbox.write("k.cu", kernel(""));
+  Finished run = sandbox.run({"init", "k.cu"});
+  EXPECT_TRUE(has_line(run.out, {"parameter", "T", "[\"int\"]"})) << run.out << run.err;
+  sandbox.write("k.cu",
+                kernel("template __global__ void k<unsigned short>(const unsigned short*, int*, int);"));
+  run = sandbox.run({"init", "k.cu", "--force"});
+  EXPECT_TRUE(has_line(run.out, {"buffer", "a", "u16, in"})) << run.out << run.err;
+  EXPECT_EQ(sandbox.run({"check", "k.json"}).code, 0);
+  sandbox.write("k.cu", "template <typename T> __global__ void k(T* a, int n) { a[0] = T::start(n); }");
+  expect_error(sandbox.run({"init", "k.cu", "--force"}), kUserError, {"k.cu", "float", "double", "default"});
+}
+
+TEST(Init, AKernelInANamespaceIsToldInOneSentence) {
+  const Sandbox sandbox;
+  const std::string text = "namespace deep { __global__ void k(float* a, int n) { a[0] = n; } }\n";
+  sandbox.write("k.cu", text);
+  const Finished run = sandbox.run({"init", "k.cu"});
+  expect_error(run, kUserError, {"k.cu", "'k'", "namespace deep", "using deep::k;"});
+  sandbox.write("k.cu", text + "using deep::k;\n");
+  EXPECT_EQ(sandbox.run({"init", "k.cu"}).code, 0);
+}
+
 TEST(Init, NeverReplacesAFileUnasked) {
   const Sandbox sandbox;
   sandbox.write("blur.cu", kBlur);

@@ -67,6 +67,77 @@ TEST(Draft, TemplatesTakeMacrosAsOptions) {
   EXPECT_EQ(manifest["parameters"][1]["values"], Json::array({false, true}));
 }
 
+TEST(Draft, WhatAnIndexIsMadeOfIsTheBlock) {
+  const std::vector<MacroText> names{{"BX", 1, std::nullopt, false, {}}, {"BY", 1, std::nullopt, false, {}}};
+  const std::string head = "__global__ void k(int M, int N, int K, const float* a, float* b) {\n";
+  for (const char* body :
+       {"int c = blockIdx.x * BX + threadIdx.x, r = threadIdx.y + BY * blockIdx.y;\n"
+        "if (c >= K || r >= N) return; b[0] = a[0]; }",
+        "const int x = threadIdx.x; const int by = blockIdx.y; int c = (blockIdx.x * BX) + x;\n"
+        "int r = static_cast<int>(BY * by) + threadIdx.y; if (c < K && r < N) b[0] = a[0]; }"}) {
+    const Json manifest = json_of(head + body, {{kInt, kInt, kInt, kIn, kPlain}, names});
+    EXPECT_EQ(manifest["launch"]["block"], Json::array({"BX", "BY"})) << body;
+    EXPECT_EQ(manifest["launch"]["grid"], Json::array({"ceil_div(K, BX)", "ceil_div(N, BY)"})) << body;
+    EXPECT_EQ(manifest["parameters"][0]["values"], Json::array({16, 32, 64}));
+  }
+  const Json square = json_of(
+      "template <int T> __global__ void k(int n, const float* a, float* b) {\n"
+      "int c = blockIdx.x * T + threadIdx.x, r = blockIdx.y * T + threadIdx.y; b[c] = a[r]; }",
+      {{kInt, kIn, kPlain}, {}});
+  EXPECT_EQ(square["launch"]["block"], Json::array({"T", "T"}));
+  EXPECT_EQ(square["launch"]["grid"], Json::array({"ceil_div(n, T)", "ceil_div(n, T)"}));
+}
+
+TEST(Draft, WhatAnIndexLeavesOpenIsGuessedFromNames) {
+  const auto launch = [](const std::string& index) {
+    return json_of("__global__ void k(float* a, int n) { int i = " + index + "; a[i] = 1; }",
+                   {{kPlain, kInt}, {{"ITEMS", 1, std::nullopt, false, {}}}})["launch"]["block"][0];
+  };
+  EXPECT_EQ(launch("blockIdx.x * ITEMS + threadIdx.x"), "ITEMS");
+  EXPECT_EQ(launch("blockIdx.x * ITEMS + threadIdx.x * 4"), "256");
+  EXPECT_EQ(launch("blockIdx.x * ITEMS"), "256");
+  EXPECT_EQ(launch("blockIdx.x * blockDim.x + threadIdx.x"), "256");
+}
+
+TEST(Draft, ATypeHasItsDefaultOrWhatTheCompilerTakes) {
+  const auto values = [](const std::string& text) {
+    Signature signature{{kPlain, kInt}, {}};
+    signature.type = "int";
+    return json_of(text, signature)["parameters"];
+  };
+  const std::string body = "__global__ void k(T* a, int n) { a[0] = n; }\n";
+  EXPECT_EQ(values("template <typename T> " + body)[0]["values"], Json({"int"}));
+  EXPECT_EQ(values("template <typename T = std::uint8_t> " + body)[0]["values"], Json({"std::uint8_t"}));
+  const Json both = values("template <class T, int LANES> " + body +
+                           "template __global__ void k<unsigned char, 8>(unsigned char*, int);");
+  EXPECT_EQ(both[0]["values"], Json({"unsigned char"}));
+  EXPECT_EQ(both[1]["values"], Json({8}));
+}
+
+TEST(Draft, MemoryThatTheLaunchMustProvideIsADecision) {
+  const Draft draft = draft_of(
+      "__constant__ float weights[9];\n"
+      "__global__ void k(float* a, int n) { extern __shared__ float tile[]; a[0] = n; }",
+      {{kPlain, kInt}, {}});
+  const Json manifest = Json::parse(draft.manifest, nullptr, true, true);
+  EXPECT_EQ(manifest["launch"]["dynamic_shared_bytes"], "0");
+  std::string decisions;
+  for (const Decision& decision : decisions_in(draft.manifest)) decisions += decision.text + "\n";
+  EXPECT_TRUE(carries(decisions, {"extern __shared__", "line 2", "weights", "line 1", "\"constants\""}));
+}
+
+TEST(Draft, ConstantsOfTheSource) {
+  const Draft draft = draft_of(
+      "const int TILE = 32;\nstatic constexpr unsigned kRowBlock = 4;\n#define WARP_SIZE 32\n"
+      "constexpr float scale = 2;\n__global__ void k(float* a, int n) { const int local = 3; a[0] = n; }",
+      {{kPlain, kInt}, {}});
+  std::string found;
+  for (const SourceFinding& finding : draft.findings)
+    if (finding.what == "constant") found += finding.name + " " + finding.guess + "\n";
+  EXPECT_TRUE(carries(found, {"TILE 32", "kRowBlock 4", "macro or a template parameter"})) << found;
+  for (const char* none : {"WARP_SIZE", "scale", "local"}) EXPECT_FALSE(carries(found, {none})) << found;
+}
+
 TEST(Draft, DecisionsHaveTheirLines) {
   const Draft draft = draft_of("__global__ void k(float* a, int n) { a[0] = n; }", {{kPlain, kInt}, {}});
   std::vector<std::string> lines{""};

@@ -105,6 +105,18 @@ TEST(SourceFacts, Macros) {
   for (const char* none : {"SCALE", "CALL", "OTHER", "CACHE"}) EXPECT_EQ(find(facts, none), nullptr) << none;
 }
 
+TEST(SourceFacts, NamespacesOfKernels) {
+  const SourceFacts facts = read_source_facts(
+      "namespace outer { namespace {\n__global__ void one() {} }\n"
+      "extern \"C\" { template <class T> __global__ void two() {} } }\n"
+      "namespace { __global__ void three() {} }\n",
+      "k.cu");
+  ASSERT_EQ(facts.kernels.size(), 3U);
+  EXPECT_EQ(facts.kernels[0].scope, "outer");
+  EXPECT_EQ(facts.kernels[1].scope, "outer");
+  EXPECT_EQ(facts.kernels[2].scope, "");
+}
+
 TEST(SourceFacts, WhatIsRefused) {
   const auto refusal = [](const std::string& text, const std::string& kernel = "") {
     return error_of([&] { choose_kernel(read_source_facts(text, "k.cu"), kernel, "k.cu"); });

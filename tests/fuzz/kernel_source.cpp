@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "draft/host_code.h"
 #include "draft/manifest.h"
 #include "fuzz/fuzz.h"
 
@@ -23,12 +24,21 @@ void check(const SourceFacts& facts, const KernelText& kernel) {
   require(!decisions_in(draft.manifest).empty(), "a draft leaves something to decide");
 }
 
+void check_host_code(const std::string& text) {
+  HostCode host(text);
+  host.leave_out("k.cu(2): error: no", "k.cu");
+  host.leave_out_declarations("k.cu(1): error: no\nk.cu(5): error: no", "k.cu");
+  require(host.blanked().size() == text.size(), "what is left out keeps its place");
+  require(host.guarded().size() >= text.size(), "guards are added");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   refused([&] {
     const SourceFacts facts = read_source_facts(text_of(data, size), "k.cu");
     for (const KernelText& kernel : facts.kernels) check(facts, kernel);
+    check_host_code(std::string(text_of(data, size)));
   });
   return 0;
 }

@@ -26,6 +26,7 @@ void check(const TemplateSpec& spec, const std::filesystem::path& folder) {
   require(spec.name == "tile", "a template is named as its folder");
   require_inside(spec.source, folder);
   if (spec.operation.reference) require_inside(spec.operation.reference->source, folder);
+  for (const OperationKernel& kernel : spec.operation.input_kernels) require_inside(kernel.source, folder);
   for (const Parameter& parameter : spec.parameters)
     require(!parameter.values.empty(), "a parameter has values");
   refused([&] {

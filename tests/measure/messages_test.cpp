@@ -72,10 +72,12 @@ TEST(Messages, PrepareRequestSurvives) {
   before.policy.cache = CachePolicy::warm;
   before.policy.samples = 31;
   before.baseline = Baseline::none;
-  before.reference = PrepareRequest::ReferenceLaunch{"cubin", "reference", {9, 1, 1, 256, 1, 1, 0}, {}};
+  before.inputs = {{"A", std::string("\x7f\0", 2), {"fill", {2, 1, 1, 32, 1, 1, 0}, {}}}};
+  before.reference = PrepareRequest::OperationLaunch{"", "cubin", {"reference", {9, 1, 1, 256, 1, 1, 0}, {}}};
   const PrepareRequest after = from_json<PrepareRequest>(travelled(to_json(before)));
   EXPECT_EQ(to_json(after), to_json(before));
   EXPECT_EQ(after.policy.cache, CachePolicy::warm);
+  EXPECT_EQ(after.inputs.front().cubin, before.inputs.front().cubin);
 }
 
 TEST(Messages, RowsOfMatricesTravel) {

@@ -73,7 +73,7 @@ TEST_F(ProgressTest, TerminalsAreRedrawnAtMostTenTimesASecond) {
   EXPECT_EQ(drawn, 10);
 }
 
-TEST_F(ProgressTest, ElsewhereAPlainLineAppearsEveryTenSeconds) {
+TEST_F(ProgressTest, ElsewhereAPlainLineAppearsEveryTenSecondsAndAtTheEnd) {
   Progress progress(false, false, surroundings());
   std::string text;
   for (std::uint64_t i = 0; i <= 25; ++i) {
@@ -83,7 +83,10 @@ TEST_F(ProgressTest, ElsewhereAPlainLineAppearsEveryTenSeconds) {
   progress.finish();
   EXPECT_EQ(
       written(),
-      "s: 0/100 (0%)\ns: 10/100 (10%), 1.00/s, ETA 1 min 30 s\ns: 20/100 (20%), 1.00/s, ETA 1 min 20 s\n");
+      "s: 0/100 (0%)\ns: 10/100 (10%), 1.00/s, ETA 1 min 30 s\ns: 20/100 (20%), 1.00/s, ETA 1 min 20 s\n"
+      "s: 25/100 (25%), 0.962/s, ETA 1 min 18 s\n");
+  progress.finish();
+  EXPECT_EQ(written(), "");
 }
 
 TEST_F(ProgressTest, NotesStandAboveTheLiveLine) {

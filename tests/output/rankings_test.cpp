@@ -130,6 +130,19 @@ rank  template        parameters  median_us  tflops  percent_of_baseline
   EXPECT_TRUE(has_line(text, {"percent_of_peak", "'tiletune rank --columns'"}));
 }
 
+TEST(RankingTable, AllOfOneOutputHaveTheSameColumns) {
+  std::vector<Trial> trials = sample_trials();
+  Trial narrow = timed_trial("narrow", 1, 0);
+  narrow.problem = "8x8x8";
+  narrow.registers = 32;
+  trials.push_back(narrow);
+  RankingView view;
+  view.style.width = 80;
+  const std::string text = written(trials, Format::table, view);
+  EXPECT_TRUE(has_line(text, {"8x8x8 on"})) << text;
+  EXPECT_FALSE(has_line(text, {"rank", "template", "registers"})) << text;
+}
+
 TEST(RankingTable, OfChosenColumnsTheLastAreLeftOutFirst) {
   RankingView view;
   view.columns = {"template", "median_us", "registers"};
@@ -183,6 +196,12 @@ TEST(RankingTable, TheHeadingNamesTheConditions) {
   EXPECT_EQ(json_of({trial})["groups"][0]["conditions"], "gemm, alpha=1 beta=0, cold");
 }
 
+TEST(RankingTable, TheAccumulatorOfIntegersIsNotShown) {
+  EXPECT_EQ(relevant_types("in:i32 out:bool accumulator:f32"), "in:i32 out:bool");
+  EXPECT_EQ(relevant_types("in:u8 out:f32 accumulator:f64"), "in:u8 out:f32 accumulator:f64");
+  EXPECT_EQ(relevant_types("f32"), "f32");
+}
+
 TEST(RankingTable, NothingToRankIsSaid) { EXPECT_TRUE(carries(written({}, Format::table), {"No row"})); }
 
 std::string keys_sorted_by(const std::string& column) {
@@ -216,6 +235,17 @@ TEST(RankingSort, UnknownColumnsAreErrorsInEveryFormatEvenWithoutRows) {
       EXPECT_TRUE(carries(text, {"'tflop'", "'tflops'"}));
     }
   }
+}
+
+TEST(RankingSort, AWordOfAColumnIsEnoughToSuggestIt) {
+  const auto remedy = [](const std::string& column) {
+    RankingView view;
+    view.columns = {column};
+    return error_of([&] { written({}, Format::table, view); });
+  };
+  EXPECT_TRUE(carries(remedy("median"), {"'median_us'"}));
+  EXPECT_TRUE(carries(remedy("time"), {"'median_us'"}));
+  EXPECT_TRUE(carries(remedy("baseline_percent"), {"Known"}));
 }
 
 TEST(RankingJson, HoldsEveryColumnWithNullsAndNestedJson) {

@@ -70,6 +70,14 @@ TEST(Winners, AreALineEachWithTheMeanOfWhatTheyGain) {
   EXPECT_TRUE(has_line(text, {"2 problems", "142.1%", "1 more"}));
 }
 
+TEST(Winners, KeepParametersThatAreTheSameEverywhere) {
+  const std::string text =
+      written({winner_of("64x64x64", 4, 110), winner_of("32x32x32", 2, 90)}, Format::table);
+  EXPECT_TRUE(has_line(text, {"64x64x64", "BM=128 VEC=true"})) << text;
+  EXPECT_TRUE(has_line(text, {"32x32x32", "BM=128 VEC=true"})) << text;
+  EXPECT_FALSE(has_line(text, {"in every"})) << text;
+}
+
 TEST(Winners, OfOtherGpusAndConditionsStandInTablesOfTheirOwn) {
   std::vector<Trial> trials{winner_of("64x64x64", 4, 110), winner_of("32x32x32", 2, 90)};
   trials[1].gpu = "NVIDIA H100";

@@ -190,12 +190,12 @@ class ReadOnlyArguments(unittest.TestCase):
 
     def test_const_and_reads_are_proof(self):
         self.assertEqual(self.read_only("const float *x, float const* __restrict__ y, int n", ""), [True] * 3)
-        self.assertEqual(self.read_only("float *x, float4* y", "float a = x[i]; y[f(i)].x += x[b[2]]; if (x[1] == 2) {}"),
+        self.assertEqual(self.read_only("float *x, float4* y", "float a = x[i]; y[f(i)].x += x[b[2]]; if (x[1]) y[0].x = (x[1]);"),
                          [True, False])
 
     def test_anything_else_may_write(self):
         for body in ("x[0] = 1;", "x[i[2]] += 1;", "*x = 1;", "f(x);", "x[1]++;", "--x[1];", "float *y = x;", "g(&x[1]);",
-                     "x[0].y = 2;", "x[3] <<= 1;", "auto &r = x[1];"):
+                     "x[0].y = 2;", "x[3] <<= 1;", "auto &r = x[1];", "swap(x[1], x[2]);", "swap<int>(y, x[f(1)]);"):
             with self.subTest(body):
                 self.assertEqual(self.read_only("float *x", body), [False])
 

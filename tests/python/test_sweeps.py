@@ -1,5 +1,7 @@
+import contextlib
 import json
 import pathlib
+import sqlite3
 import subprocess
 import warnings
 
@@ -63,6 +65,17 @@ class Sweeps(fixture.SandboxTest):
         with self.assertRaisesRegex(ValueError, "'brute'"):
             self.tune(strategy="brute")
 
+    def test_mistakes_are_found_before_the_sweep(self):
+        for what, cache in (("is not a cache file", "[]"), ("is not a cache file", "{"), ("kernel_name", '{"cache": {}}')):
+            pathlib.Path("broken.json").write_text(cache)
+            with self.assertRaisesRegex(ValueError, what):
+                self.tune(cache="broken.json")
+        with self.assertRaisesRegex(ValueError, "metrics"):
+            self.tune(metrics={"g": "zz"})
+        with self.assertRaisesRegex(TypeError, "verify"):
+            self.tune(verify=5)
+        self.assertFalse(pathlib.Path("broken.db").exists())
+
     def test_a_function_verifies_outputs(self):
         seen = []
 
@@ -80,12 +93,15 @@ class Sweeps(fixture.SandboxTest):
         self.assertEqual(seen[0][1][2:], [None, None])
 
     def test_a_cache_is_continued_and_simulated(self):
-        first, env = self.tune(cache="kept", strategy_options={"max_fevals": 2})
+        # With another objective than the time there are no finals, which measure rows again.
+        objective = {"metrics": {"g": "2 * time"}, "objective": "g", "objective_higher_is_better": False}
+        first, env = self.tune(cache="kept", strategy_options={"max_fevals": 2}, **objective)
         self.assertEqual(env["database"], str(self.folder / "kept.db"))
-        results, _ = self.tune(cache="kept.json")
+        results, _ = self.tune(cache="kept.json", **objective)
         self.assertEqual(len(results), 3)
-        for row in first:
-            self.assertIn(row["timestamp"], [r["timestamp"] for r in results], "measured once")
+        with contextlib.closing(sqlite3.connect(env["database"])) as database:
+            sweeps = database.execute("SELECT sweep_id, count(*) FROM trial WHERE kind = 'kernel' GROUP BY sweep_id").fetchall()
+        self.assertEqual(sweeps, [(1, len(first)), (2, 1)], "measured once")
         cache = json.loads(pathlib.Path("kept.json").read_text())
         self.assertEqual(sorted(cache["cache"]), ["128", "32", "64"])
         simulated, env = self.tune(cache="kept", simulation_mode=True, metrics={"double": "2 * time"})

@@ -133,6 +133,25 @@ TEST(Workload, ValuesOfAnInputFollowFromTheProblem) {
   EXPECT_FALSE(Instantiator(example(), problem()).workload().buffers[0].input);
 }
 
+TEST(Workload, InputsThatKernelsComputeFollowFromTheProblem) {
+  TemplateSpec spec = with_values(ElementType::f32, Distribution::constant, {"0"});
+  EXPECT_TRUE(Instantiator(spec, problem()).input_launches().empty());
+  Launch launch{"fill", {}, {at("N // 2", "/grid/0"), at("1", ""), at("1", "")}, {}, {}, {}};
+  launch.block = {at("256", ""), at("1", ""), at("1", "")};
+  launch.arguments = {{Argument::Kind::buffer, "A", {}, {}},
+                      {Argument::Kind::scalar, "n", ElementType::i64, at("2 * N", "/value")}};
+  spec.operation.input_kernels = {{"", "fill.cu", launch, "A"}};
+  const Instantiator instantiator(spec, problem());
+  ASSERT_EQ(instantiator.input_launches().size(), 1U);
+  const KernelLaunch& filled = instantiator.input_launches().front();
+  EXPECT_EQ(filled.kernel_expression, "fill");
+  EXPECT_EQ(filled.grid, (Dim3{256, 1, 1}));
+  EXPECT_EQ(filled.arguments[1].value, Value(int64_t{1024}));
+  EXPECT_EQ(instantiator.workload().buffers[0].input, (Workload::Values{Distribution::constant, 0, 0}));
+  spec.operation.input_kernels[0].launch.grid[0] = at("BM", "/grid/0");
+  EXPECT_NE(error(spec).find("BM"), std::string::npos) << "not of the problem";
+}
+
 TEST(Workload, ValuesThatABufferCannotHoldAreRefused) {
   const auto of = [](ElementType type, Distribution distribution, const std::vector<std::string>& arguments) {
     return error(with_values(type, distribution, arguments));
@@ -220,7 +239,7 @@ TEST(InstanceTest, EvaluatesTheReference) {
   reference.kernel = "reference";
   reference.grid = {at("ceil_div(N, 256)", "/reference/grid/0"), {}, {}};
   reference.block = {at("256", "/reference/block/0"), {}, {}};
-  spec.operation.reference = ReferenceKernel{"", "reference.cu", reference};
+  spec.operation.reference = OperationKernel{"", "reference.cu", reference};
   EXPECT_TRUE(carries(error(spec), {"/arguments/2", "unknown name", "'BLOCKS'", "'BLOCKS * 2'", "column 1"}));
   spec.launches[0].arguments.erase(spec.launches[0].arguments.begin() + 2);
   const Instantiator instantiator(spec, problem());
@@ -399,7 +418,7 @@ TEST(InstanceTest, AReferenceGetsTheBufferOfATensorMap) {
   TemplateSpec spec = with_tensor_map("'none'");
   spec.launches[0].arguments.erase(spec.launches[0].arguments.begin() + 2);
   spec.operation.reference =
-      ReferenceKernel{"", "reference.cu", "reference", {at("1", ""), {}, {}}, {at("256", ""), {}, {}}};
+      OperationKernel{"", "reference.cu", "reference", {at("1", ""), {}, {}}, {at("256", ""), {}, {}}};
   const ArgumentValue passed = Instantiator(spec, problem()).reference()->arguments[2];
   EXPECT_EQ(passed.kind, Argument::Kind::buffer);
   EXPECT_EQ(passed.name, "A");
@@ -409,7 +428,7 @@ TEST(InstanceTest, AReferenceGetsNoWorkspace) {
   TemplateSpec spec = with_workspace("BM");
   spec.launches[0].arguments.erase(spec.launches[0].arguments.begin() + 2);
   spec.operation.reference =
-      ReferenceKernel{"", "reference.cu", "reference", {at("1", ""), {}, {}}, {at("256", ""), {}, {}}};
+      OperationKernel{"", "reference.cu", "reference", {at("1", ""), {}, {}}, {at("256", ""), {}, {}}};
   const Instantiator instantiator(spec, problem());
   ASSERT_EQ(instantiator.reference()->arguments.size(), 3U);
   EXPECT_EQ(instantiator.reference()->arguments[2].name, "A");

@@ -35,6 +35,14 @@ TEST_F(ConfigurationsTest, HoldsThePositionsOfTheValues) {
 TEST_F(ConfigurationsTest, TakesColumnsInAnyOrderAndWhatSpreadsheetsWrite) {
   EXPECT_EQ(load("\xEF\xBB\xBFPAD,BM\r\n\"True\",64\r\nFalse,32.0").templates.at(0).listed,
             (Positions{1, 0, 0, 1}));
+  EXPECT_EQ(load("PAD, BM\n true , 64\nfalse,\t32 \n").templates.at(0).listed, (Positions{1, 0, 0, 1}));
+}
+
+TEST_F(ConfigurationsTest, BlanksBetweenQuotationMarksBelongToTheValue) {
+  Json manifest = tile();
+  manifest["parameters"] = Json::parse(R"([{"name": "T", "values": ["a", " a"]}])");
+  write("kernel_templates/tile/template.json", manifest.dump());
+  EXPECT_EQ(load("T\n \" a\" \n a\n").templates.at(0).listed, (Positions{1, 0}));
 }
 
 TEST_F(ConfigurationsTest, ComparesValuesAfterParsing) {
@@ -71,6 +79,7 @@ TEST_F(ConfigurationsTest, SeveralTemplatesTakeTheirOwnRows) {
 TEST_F(ConfigurationsTest, RefusesWhatIsNoListOfConfigurations) {
   expect_error("", "", {"empty", "header"});
   expect_error("BM,PAD\n", "line 1", {"tile"});
+  expect_error("BM;PAD\n32;true\n", "line 1", {"semicolons", "commas"});
   expect_error("BM\n32\n", "line 1", {"'PAD'"});
   expect_error("BM,PDA,PAD\n32,true,true\n", "line 1", {"'PDA'", "'PAD'"});
   expect_error("BM,PAD,BM\n32,true,32\n", "line 1", {"'BM'"});

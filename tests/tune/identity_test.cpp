@@ -4,8 +4,10 @@
 
 #include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "carries.h"
 #include "spec/load.h"
 #include "temporary_folder.h"
 #include "tune/row.h"
@@ -170,6 +172,85 @@ TEST_F(IdentityTest, WhatChangesTimeOrVerdictChangesTheKey) {
   expect_another(key_of({}, replaced(kManifest, R"("accumulation": "1")", R"("accumulation": "n")")));
   expect_another(key_of({}, replaced(kManifest, R"(["plain", "reverse"])", R"(["reverse", "plain"])")));
   expect_another(key_of({}, replaced(kManifest, R"("values": [1, 2])", R"("values": [2, 1])")));
+}
+
+std::string with_input_kernel(const std::string& block) {
+  return replaced(
+      kManifest, R"("elements": "n", "role": "in")",
+      R"("elements": "n", "role": "in", "values": {"source": "fill.cu", "kernel": "fill", "grid": [1],
+                      "block": [)" +
+          block + R"(], "arguments": [{"buffer": "x"}]})");
+}
+
+TEST_F(IdentityTest, TheLaunchThatComputesAnInputIsPartOfTheWorkload) {
+  write("fill.cu", "extern \"C\" __global__ void fill(float* x) {}");
+  const std::string key = key_of({}, with_input_kernel("64"));
+  EXPECT_NE(key, key_of({}));
+  EXPECT_NE(key, key_of({}, with_input_kernel("128")));
+  write("fill.cu", "extern \"C\" __global__ void fill(float* x) {}  // a comment");
+  EXPECT_EQ(key, key_of({}, with_input_kernel("64")));
+}
+
+TEST_F(IdentityTest, TheKernelsOfAnOperationStandForItOnceTheyAreCompiled) {
+  write("fill.cu", "extern \"C\" __global__ void fill(float* x) {}");
+  write("template.json", with_input_kernel("64"));
+  std::ofstream(folder_ / "config.json") << R"({"templates": ["scale"], "problems": ["4096"]})";
+  const TuneSpec spec = load_tune_spec(folder_ / "config.json", {});
+  Task task = std::move(plan_tasks(spec).front());
+  ASSERT_EQ(task.kernels.size(), 2U);
+  EXPECT_TRUE(carries(task.kernels[1].label(), {"fill.cu", "'x'"}));
+  EXPECT_FALSE(task.operation_hash());
+  task.kernels[0].hash = "reference-hash";
+  EXPECT_FALSE(task.operation_hash());
+  task.kernels[1].hash = "fill-hash";
+  const std::string both = task.operation_hash().value();
+  EXPECT_TRUE(carries(both, {"reference-hash", "fill-hash"}));
+  const auto binary = [](const char* cubin) {
+    Binary compiled;
+    compiled.cubin = cubin;
+    compiled.kernel_symbols = {"_Z4kernel"};
+    return std::make_shared<const Binary>(compiled);
+  };
+  const PrepareRequest request =
+      prepare_request(spec, task, {{binary("reference's"), binary("input's")}, {}, 0});
+  EXPECT_EQ(request.reference->cubin, "reference's");
+  ASSERT_EQ(request.inputs.size(), 1U);
+  EXPECT_EQ(request.inputs[0].input, "x");
+  EXPECT_EQ(request.inputs[0].cubin, "input's");
+  EXPECT_EQ(request.inputs[0].call.symbol, "_Z4kernel");
+  EXPECT_EQ(request.inputs[0].call.shape.block_x, 64U);
+  task.kernels.pop_back();
+  EXPECT_EQ(task.operation_hash(), "reference-hash") << "as rows without input kernels have it";
+}
+
+TEST_F(IdentityTest, TasksOfAnOperationShareTheInputsThatItsKernelsCompute) {
+  using Json = nlohmann::ordered_json;
+  const auto write_beside = [&](const std::string& folder, const std::string& name, const std::string& text) {
+    std::filesystem::create_directories(folder_ / folder);
+    std::ofstream(folder_ / folder / name) << text;
+  };
+  const auto write_template = [&](const std::string& name, const Json& operation) {
+    Json manifest = Json::parse(kManifest);
+    manifest["name"] = name;
+    manifest["operation"] = operation;
+    write_beside(name, "template.json", manifest.dump());
+    write_beside(name, "kernel.cu", "template <int V> __global__ void scale(const float*, float*, float) {}");
+  };
+  Json operation = Json::parse(with_input_kernel("64"))["operation"];
+  operation["reference"] = "none";
+  write_template("own", operation);
+  write_beside("own", "fill.cu", "extern \"C\" __global__ void fill(float* x) { x[0] = 1; }");
+  operation["name"] = "scaling";
+  operation["summary"] = "a * x";
+  write_beside("operations/scaling", "operation.json", operation.dump());
+  write_beside("operations/scaling", "fill.cu", "extern \"C\" __global__ void fill(float* x) {}");
+  write_template("one", "scaling");
+  write_template("two", "scaling");
+  std::ofstream(folder_ / "config.json") << R"({"templates": ["one", "own", "two"], "problems": ["4096"]})";
+  const TuneSpec spec = load_tune_spec(folder_ / "config.json", {});
+  std::vector<std::pair<std::string, std::size_t>> found;
+  for (const Task& task : plan_tasks(spec)) found.emplace_back(task.spec->name, task.workload);
+  EXPECT_EQ(found, (std::vector<std::pair<std::string, std::size_t>>{{"one", 0}, {"two", 0}, {"own", 1}}));
 }
 
 TEST_F(IdentityTest, WhatFailedToCompileIsKnownByItsSource) {

@@ -34,7 +34,7 @@ class ScriptedEvaluator : public InstantEvaluator {
 
   bool measures() const override { return true; }
 
-  void prepare_workload(const Task& task, const ReferenceKernels& /*reference*/,
+  void prepare_workload(const Task& task, const WorkloadKernels& /*kernels*/,
                         std::vector<Candidate> /*baselines*/, bool calibrate) override {
     prepared.push_back(task.problem.label());
     Evaluation evaluation;

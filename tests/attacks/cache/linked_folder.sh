@@ -1,4 +1,4 @@
-# tries: a symbolic link in the place of the kernel cache, of another user, to another user's folder, or to one that others can write
+# tries: a symbolic link in place of the kernel cache, of another user, to another user's folder, or to one that others can write
 # must not: be followed, or have what lies in the folder removed; the user's own link to an own folder is followed
 source "$REPOSITORY/tests/attacks/common.sh"
 source "$REPOSITORY/tests/attacks/tiny.sh"

@@ -1,4 +1,4 @@
-# tries: tables, views and triggers beside tiletune's that never end, or need functions and modules that nobody has
+# tries: tables, views and triggers beside tiletune's that never end, or need functions and modules that do not exist
 # must not: evaluate them, or keep the rows from being read and merged
 source "$REPOSITORY/tests/attacks/common.sh"
 recorded a.db

@@ -1,5 +1,5 @@
 # tries: reading a database at every moment of its first writer's start
-# must not: call it somebody else's
+# must not: report that it belongs to another program
 source "$REPOSITORY/tests/attacks/common.sh"
 : >empty.db
 attempt "$TILETUNE" rank --db empty.db

@@ -1,4 +1,4 @@
-# tries: tables that look like tiletune's, with CHECKs, generated columns, collations, indices or keys of somebody else
+# tries: tables that look like tiletune's, with CHECKs, generated columns, collations, indices or keys of another program
 # must not: evaluate or believe them; each is refused (exit 2), by readers and writers
 source "$REPOSITORY/tests/attacks/common.sh"
 

@@ -1,4 +1,4 @@
-# tries: pipes, devices and symbolic links in the place of a database, of its journal and of its log
+# tries: pipes, devices and symbolic links in place of a database, of its journal and of its log
 # must not: wait for them, read them, or change what a link leads to
 source "$REPOSITORY/tests/attacks/common.sh"
 mkfifo pipe.db

@@ -1,4 +1,4 @@
-# tries: a .git file that names a folder of the attacker's choice as its repository, or the repository of somebody else
+# tries: a .git file that names a folder of the attacker's choice as its repository, or the repository of another user
 # must not: record what that folder's HEAD says unless the repository itself lists this worktree
 source "$REPOSITORY/tests/attacks/common.sh"
 source "$REPOSITORY/tests/attacks/tiny.sh"

@@ -1,0 +1,177 @@
+#include "draft/host_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "draft/declarations.h"
+
+namespace tiletune {
+
+namespace {
+
+/// What kernels and other device code name, directly or through what they name.
+std::set<std::string_view> names_in_use(const TokenizedSource& source,
+                                        const std::vector<Declaration>& declarations) {
+  using Range = std::pair<const SourceToken*, const SourceToken*>;
+  std::multimap<std::string_view, Range> meanings;
+  std::vector<Range> reached;
+  for (const Declaration& one : declarations) {
+    const Range range{source.code.data() + one.begin, source.code.data() + one.end};
+    if (one.is_device)
+      reached.push_back(range);
+    else if (one.is_function)
+      meanings.emplace(one.name, range);
+  }
+  for (const SourceTokens& directive : source.directives)
+    if (directive[0].is("define") && directive.size() > 1)
+      meanings.emplace(directive[1].text, Range{directive.data() + 2, directive.data() + directive.size()});
+  std::set<std::string_view> names;
+  while (!reached.empty()) {
+    const Range range = reached.back();
+    reached.pop_back();
+    for (const SourceToken* token = range.first; token < range.second; ++token) {
+      if (!token->is_name() || !names.insert(token->text).second) continue;
+      const auto [first, last] = meanings.equal_range(token->text);
+      for (auto meaning = first; meaning != last; ++meaning) reached.push_back(meaning->second);
+    }
+  }
+  return names;
+}
+
+/// Lines of "k.cu(12): error: ..." and "k.cu(1): catastrophic error: ...".
+std::set<int> error_lines(std::string_view log, const std::string& file) {
+  std::set<int> lines;
+  const std::string start = file + "(";
+  for (std::size_t at = log.find(start); at != std::string_view::npos; at = log.find(start, at + 1)) {
+    const char* const digits = log.data() + at + start.size();
+    int line = 0;
+    const auto [end, error] = std::from_chars(digits, log.data() + log.size(), line);
+    const std::string_view rest = log.substr(static_cast<std::size_t>(end - log.data()));
+    if (error == std::errc() && (rest.starts_with("): error") || rest.starts_with("): catastrophic error")))
+      lines.insert(line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string lines_text(const std::vector<Lines>& lines) {
+  std::vector<std::string> texts;
+  for (const Lines& one : lines)
+    texts.push_back(one.first == one.last ? std::to_string(one.first)
+                                          : fmt::format("{}-{}", one.first, one.last));
+  const bool single = lines.size() == 1 && lines.front().first == lines.front().last;
+  return (single ? "line " : "lines ") + join(texts, ", ");
+}
+
+HostCode::HostCode(std::string text) : text_(std::move(text)) {
+  read_includes();
+  read_code();
+  std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.begin < b.begin; });
+}
+
+void HostCode::read_includes() {
+  for (const SourceTokens& directive : tokenize_source(text_).directives) {
+    if (!directive[0].is("include") || directive.size() < 3 || !directive[1].is("<")) continue;
+    const auto place = static_cast<std::size_t>(directive[0].text.data() - text_.data());
+    const std::size_t newline = text_.rfind('\n', place);
+    parts_.push_back({newline == std::string::npos ? 0 : newline + 1,
+                      std::min(text_.find('\n', place), text_.size()),
+                      {directive[0].line, directive[0].line},
+                      Kind::include});
+  }
+}
+
+void HostCode::read_code() {
+  const TokenizedSource source = tokenize_source(text_);
+  const std::vector<Declaration> declarations = read_declarations(source.code);
+  const std::set<std::string_view> used = names_in_use(source, declarations);
+  for (const Declaration& one : declarations) {
+    if (one.is_device) continue;
+    const SourceToken& first = source.code[one.begin];
+    const SourceToken& last = source.code[one.end - 1];
+    parts_.push_back({static_cast<std::size_t>(first.text.data() - text_.data()),
+                      static_cast<std::size_t>(last.text.data() - text_.data()) + last.text.size(),
+                      {first.line, last.line},
+                      one.is_function && !used.contains(one.name) ? Kind::function : Kind::other});
+  }
+}
+
+bool HostCode::leave_out(std::string_view log, const std::string& file) {
+  return leave_out(log, file, false);
+}
+bool HostCode::leave_out_declarations(std::string_view log, const std::string& file) {
+  return leave_out(log, file, true);
+}
+
+bool HostCode::leave_out(std::string_view log, const std::string& file, bool others) {
+  const std::set<int> lines = error_lines(log, file);
+  bool any = false;
+  for (Part& part : parts_) {
+    const auto line = lines.lower_bound(part.lines.first);
+    if (part.left_out || (part.kind == Kind::other) != others || line == lines.end() ||
+        *line > part.lines.last)
+      continue;
+    part.left_out = any = true;
+  }
+  return any;
+}
+
+/// With neighbours as one.
+std::vector<HostCode::Part> HostCode::left_out() const {
+  std::vector<Part> joined;
+  for (const Part& part : parts_) {
+    if (!part.left_out) continue;
+    const bool follows =
+        !joined.empty() && text_.find_first_not_of(" \t\r\n", joined.back().end) >= part.begin;
+    if (!follows) {
+      joined.push_back(part);
+      continue;
+    }
+    joined.back().end = part.end;
+    joined.back().lines.last = part.lines.last;
+  }
+  return joined;
+}
+
+std::vector<Lines> HostCode::lines() const {
+  std::vector<Lines> lines;
+  for (const Part& part : left_out()) lines.push_back(part.lines);
+  return lines;
+}
+
+std::string HostCode::blanked() const {
+  std::string text = text_;
+  for (const Part& part : left_out())
+    std::replace_if(
+        text.begin() + static_cast<std::ptrdiff_t>(part.begin),
+        text.begin() + static_cast<std::ptrdiff_t>(part.end), [](char c) { return c != '\n'; }, ' ');
+  return text;
+}
+
+std::string HostCode::guarded() const {
+  std::string text;
+  std::size_t copied = 0;
+  for (const Part& part : left_out()) {
+    std::size_t begin = part.begin;
+    while (begin > copied && (text_[begin - 1] == ' ' || text_[begin - 1] == '\t')) --begin;
+    text += text_.substr(copied, begin - copied);
+    if (begin > 0 && text_[begin - 1] != '\n') text += '\n';
+    text += "#ifndef __CUDACC_RTC__\n";
+    // A comment behind it stays on its line.
+    const std::size_t newline = std::min(text_.find('\n', part.end), text_.size());
+    const std::string_view rest = trim(std::string_view(text_).substr(part.end, newline - part.end));
+    const std::size_t end = rest.empty() || rest.starts_with("//") ? newline : part.end;
+    text += text_.substr(begin, end - begin) + "\n#endif";
+    copied = end;
+    if (end < newline) text += '\n';
+  }
+  return text + text_.substr(copied);
+}
+
+}  // namespace tiletune

@@ -1,0 +1,238 @@
+#include "tune/source_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "draft/signature.h"
+#include "draft/source_facts.h"
+
+namespace tiletune {
+
+namespace {
+
+/// The name of an argument's or kernel's place in the manifest.
+Where launch_place(const TemplateSpec& spec, std::size_t launch) {
+  return spec.launches.size() == 1 ? spec.where : spec.where.at("launches").at(launch);
+}
+
+/// Names in a source and in the files of its folders that it includes.
+std::set<std::string> names_in(const KernelSource& source, const Dependencies& dependencies) {
+  std::set<std::string> names;
+  const auto read = [&](const std::string& text) {
+    const TokenizedSource tokens = tokenize_source(text);
+    const auto add = [&](const SourceTokens& list) {
+      for (const SourceToken& token : list)
+        if (token.is_name()) names.emplace(token.text);
+    };
+    add(tokens.code);
+    for (const SourceTokens& directive : tokens.directives) add(directive);
+  };
+  read(source.text);
+  for (const auto& [name, hash] : dependencies) {
+    if (const Descriptor file = open_included(source, name); file.is_open())
+      if (const auto text = source_content(file)) read(*text);
+  }
+  return names;
+}
+
+/// Of the source alone; none where it cannot be read, as kernels in PTX cannot.
+std::optional<SourceFacts> facts_of(const Task& task) {
+  if (!task.source || is_compiled(task.spec->source)) return std::nullopt;
+  try {
+    return read_source_facts(task.source->text, task.source->name);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+const KernelText* find_kernel(const SourceFacts& facts, const std::string& name) {
+  const auto found = std::find_if(facts.kernels.begin(), facts.kernels.end(),
+                                  [&](const KernelText& kernel) { return kernel.name == name; });
+  return found == facts.kernels.end() ? nullptr : &*found;
+}
+
+/// Macros of the manifest with their places: its own and those among the options that are parameters.
+std::vector<std::pair<std::string, Where>> macros_of(const TemplateSpec& spec) {
+  std::vector<std::pair<std::string, Where>> macros;
+  for (const auto& [name, value] : spec.macros) macros.emplace_back(name, value.where);
+  for (std::size_t i = 0; i < spec.compile_options.size(); ++i) {
+    const std::string& option = spec.compile_options[i];
+    const std::size_t equals = option.find("={");
+    if (option.starts_with("-D") && equals != std::string::npos)
+      macros.emplace_back(option.substr(2, equals - 2), spec.where.at("compile_options").at(i));
+  }
+  return macros;
+}
+
+void note_macros(const Task& task, const Dependencies& dependencies, std::vector<UserError>& notes) {
+  const auto macros = macros_of(*task.spec);
+  if (macros.empty()) return;
+  const std::set<std::string> used = names_in(*task.source, dependencies);
+  const std::vector<std::string> known(used.begin(), used.end());
+  for (const auto& [name, where] : macros) {
+    if (used.contains(name)) continue;
+    const auto near = nearest(name, known);
+    notes.emplace_back(fmt::format("the macro {} is not used by {}", name, task.source->name), where,
+                       near ? fmt::format("Did you mean {}?", *near)
+                            : "Remove it, or use it in the source: its values give the same kernel.");
+  }
+}
+
+void note_shared_memory(const TemplateSpec& spec, std::size_t launch, const KernelText& kernel,
+                        std::vector<UserError>& notes) {
+  if (kernel.dynamic_shared_line == 0 || trim(spec.launches[launch].dynamic_shared_bytes.text) != "0") return;
+  const Where place = launch_place(spec, launch);
+  notes.emplace_back(
+      fmt::format("the kernel '{}' has extern __shared__ in line {}, and the launch gives it 0 bytes",
+                  kernel.name, kernel.dynamic_shared_line),
+      spec.launches.size() == 1 ? place.at("launch") : place, "Add \"dynamic_shared_bytes\": an expression.");
+}
+
+void note_order(const TemplateSpec& spec, std::size_t launch, const KernelText& kernel,
+                std::vector<UserError>& notes) {
+  std::vector<std::string> passed;
+  for (const Argument& argument : spec.launches[launch].arguments) passed.push_back(argument.name);
+  const std::vector<std::string>& wanted = kernel.parameter_names;
+  if (passed == wanted || !std::is_permutation(passed.begin(), passed.end(), wanted.begin(), wanted.end()))
+    return;
+  notes.emplace_back(fmt::format("the arguments are {}, and the parameters of '{}' are {}",
+                                 join(passed, ", "), kernel.name, join(wanted, ", ")),
+                     launch_place(spec, launch).at("arguments"),
+                     "Arguments are passed by their order: bring them into the kernel's.");
+}
+
+/// The type of that workspace; none: it is a buffer.
+std::optional<ElementType> workspace_type(const Instance& instance, const std::string& name) {
+  for (const SizedWorkspace& array : instance.workspace)
+    if (array.name == name) return array.type;
+  return std::nullopt;
+}
+
+enum class Match { yes, perhaps, no };
+
+/// Memory may be read as other types on purpose: integers that hold several elements or their bits, or
+/// float4.
+Match pointer_match(ElementType buffer, const ParameterType& parameter) {
+  if (!parameter.element || *parameter.element == buffer) return Match::yes;
+  const ElementType wanted = *parameter.element;
+  if (is_floating(wanted)) return Match::no;
+  const bool holds_bits =
+      size_bytes(wanted) == size_bytes(buffer) && (!is_floating(buffer) || wanted == ElementType::u16 ||
+                                                   wanted == ElementType::u32 || wanted == ElementType::u64);
+  return holds_bits || parameter.lanes > 1 || size_bytes(wanted) == 1 ? Match::yes : Match::perhaps;
+}
+
+/// Elements of a workspace need only be large enough; integers may hold anything.
+Match workspace_match(ElementType workspace, const ParameterType& parameter) {
+  if (!parameter.element || *parameter.element == workspace || parameter.lanes > 1) return Match::yes;
+  if (size_bytes(*parameter.element) > size_bytes(workspace)) return Match::no;
+  return is_floating(workspace) && is_floating(*parameter.element) ? Match::perhaps : Match::yes;
+}
+
+Match scalar_match(ElementType passed, const ParameterType& parameter) {
+  if (!parameter.element || parameter.lanes > 1 || *parameter.element == passed) return Match::yes;
+  return is_floating(passed) || is_floating(*parameter.element) ? Match::no : Match::yes;
+}
+
+/// Outputs that some launch takes as something to write.
+std::set<std::string> written_buffers(const Instance& instance,
+                                      const std::vector<std::vector<ParameterType>>& signatures) {
+  std::set<std::string> written;
+  for (std::size_t launch = 0; launch < instance.launches.size(); ++launch) {
+    const auto& arguments = instance.launches[launch].arguments;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const bool is_known = i < signatures[launch].size() && arguments[i].kind == Argument::Kind::buffer;
+      if (!is_known || !signatures[launch][i].constant) written.insert(arguments[i].name);
+    }
+  }
+  return written;
+}
+
+bool is_output(const Task& task, const std::string& name) {
+  const auto& buffers = task.instantiator.workload().buffers;
+  return std::any_of(buffers.begin(), buffers.end(), [&](const auto& buffer) {
+    return buffer.name == name && buffer.role != BufferRole::in;
+  });
+}
+
+}  // namespace
+
+std::vector<CheckFinding> source_notes(const Task& task, const Dependencies& dependencies) {
+  const auto facts = facts_of(task);
+  if (!facts) return {};
+  std::vector<UserError> notes;
+  note_macros(task, dependencies, notes);
+  for (std::size_t launch = 0; launch < task.spec->launches.size(); ++launch) {
+    const KernelText* const kernel = find_kernel(*facts, task.spec->launches[launch].kernel);
+    if (kernel == nullptr) continue;
+    note_shared_memory(*task.spec, launch, *kernel, notes);
+    note_order(*task.spec, launch, *kernel, notes);
+  }
+  std::vector<CheckFinding> findings;
+  for (UserError& note : notes) findings.push_back({false, task.spec->name, "", std::move(note)});
+  return findings;
+}
+
+std::optional<UserError> kernel_name_fault(const Task& task, const Dependencies& dependencies) {
+  const auto facts = facts_of(task);
+  const bool pastes_names = task.source->text.find("##") != std::string::npos;
+  if (!facts || pastes_names) return std::nullopt;
+  const std::set<std::string> names = names_in(*task.source, dependencies);
+  for (std::size_t launch = 0; launch < task.spec->launches.size(); ++launch) {
+    const std::string& kernel = task.spec->launches[launch].kernel;
+    if (names.contains(kernel)) continue;
+    std::vector<std::string> known;
+    for (const KernelText& one : facts->kernels) known.push_back(one.name);
+    return UserError(fmt::format("{} has no kernel '{}'", task.source->name, kernel),
+                     launch_place(*task.spec, launch).at("kernel"),
+                     "Name a __global__ function of it." + suggestion(kernel, known));
+  }
+  return std::nullopt;
+}
+
+std::vector<CheckFinding> type_faults(const Task& task, const Instance& instance,
+                                      const std::vector<std::string>& symbols) {
+  std::vector<std::vector<ParameterType>> signatures;
+  for (const std::string& symbol : symbols) signatures.push_back(parameter_types(symbol));
+  const std::set<std::string> written = written_buffers(instance, signatures);
+  std::vector<CheckFinding> findings;
+  for (std::size_t launch = 0; launch < instance.launches.size(); ++launch) {
+    const auto& arguments = instance.launches[launch].arguments;
+    const Where place = launch_place(*task.spec, launch).at("arguments");
+    if (arguments.size() != signatures[launch].size()) continue;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const ArgumentValue& argument = arguments[i];
+      const ParameterType& parameter = signatures[launch][i];
+      const bool is_buffer = argument.kind == Argument::Kind::buffer;
+      if (argument.kind == Argument::Kind::tensor_map || is_buffer != parameter.pointer) continue;
+      const auto add = [&](bool is_error, const std::string& what, const char* remedy) {
+        findings.push_back(
+            {is_error, task.spec->name, "",
+             UserError(fmt::format("argument {} of the kernel, {}, is {}, and the kernel takes {}", i + 1,
+                                   argument.name, what, parameter.text()),
+                       place.at(i), remedy)});
+      };
+      const auto workspace = is_buffer ? workspace_type(instance, argument.name) : std::nullopt;
+      const ElementType type = workspace   ? *workspace
+                               : is_buffer ? task.instantiator.workload().buffer(argument.name).type
+                                           : argument.type;
+      const Match match = !is_buffer  ? scalar_match(type, parameter)
+                          : workspace ? workspace_match(type, parameter)
+                                      : pointer_match(type, parameter);
+      if (match != Match::yes)
+        add(match == Match::no,
+            fmt::format("{} {}", is_buffer ? "an array of" : "a scalar of type", name(type)),
+            is_buffer ? "Give the buffer or workspace the kernel's type."
+                      : "Give \"type\" the kernel's type.");
+      else if (is_buffer && parameter.constant && !written.contains(argument.name) &&
+               is_output(task, argument.name))
+        add(true, "an output", "Remove const, or correct the buffer's role or the order of the arguments.");
+    }
+  }
+  return findings;
+}
+
+}  // namespace tiletune
