@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "base/error.h"
@@ -36,16 +37,17 @@ std::string Hasher::hex() const {
   return fmt::format("{:016x}{:016x}", digest.high64, digest.low64);
 }
 
-std::string hash_of_file(const std::filesystem::path& file) {
+std::string hash_of_file(const std::filesystem::path& file, std::uint64_t most) {
   constexpr std::size_t kChunk = std::size_t{1} << 20;
   std::ifstream in(file, std::ios::binary);
   Hasher hasher;
   std::string chunk(kChunk, '\0');
-  while (in) {
-    in.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+  while (in && most > 0) {
+    in.read(chunk.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(chunk.size(), most)));
     hasher.add(std::string_view(chunk).substr(0, static_cast<std::size_t>(in.gcount())));
+    most -= static_cast<std::uint64_t>(in.gcount());
   }
-  if (!in.eof())
+  if (!in.eof() && most > 0)
     throw UserError("the file cannot be read", Where{file.string(), ""}, "Check its permissions.");
   return hasher.hex();
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,7 +30,8 @@ class Hasher {
 };
 
 /// As hex(), of what a file holds. Throws UserError when it cannot be read.
-std::string hash_of_file(const std::filesystem::path& file);
+std::string hash_of_file(const std::filesystem::path& file,
+                         std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
 std::uint64_t checksum64(std::string_view bytes);
 /// Wide enough to stand for the bytes themselves.

@@ -20,6 +20,9 @@ namespace {
 
 constexpr std::string_view kTemplateColumn = "template";
 
+/// More than the parameters of the largest template and the column "template".
+constexpr std::size_t kMostCells = 512;
+
 /// The records of a CSV text, line by line.
 class CsvLines {
  public:
@@ -38,6 +41,9 @@ class CsvLines {
     if (line_.ends_with('\r')) line_.remove_suffix(1);
     cells.clear();
     do {
+      if (cells.size() == kMostCells)
+        throw UserError(fmt::format("more than {} cells", kMostCells), place(),
+                        "Give each row as many as the header has.");
       cells.push_back(next_cell());
     } while (more_);
     return true;
@@ -246,6 +252,9 @@ void read_configurations(const JsonNode& node, const std::filesystem::path& fold
                     "Remove the key.");
   }
   const std::string text = read_file(path, kLargestList);
+  if (text.find('\0') != std::string::npos)
+    throw UserError("the file is not text: it has a byte of zero", Where{path.string(), ""},
+                    "Save it as CSV in UTF-8.");
   auto lists = ListReader(text, path.string(), specs).read();
   for (std::size_t i = 0; i < specs.size(); ++i) specs[i].listed = std::move(lists[i]);
 }

@@ -290,6 +290,7 @@ class OperationReader {
     if (!is_old() && node.json.get().is_object() && node.json.get().contains("template"))
       return place_.take_reference(node, operation);
     ObjectReader reader(node, is_old() ? Keys(keys::kReference) : Keys(keys::kOperationReference));
+    refuse_second_reference(node);
     const auto library = is_old() ? std::nullopt : reader.find("library");
     const auto npy = is_old() ? std::nullopt : reader.find("npy");
     const auto python = is_old() ? std::nullopt : reader.find("python");
@@ -305,6 +306,17 @@ class OperationReader {
     else
       operation.reference = read_reference_kernel(reader, operation, scope);
     reader.finish();
+  }
+
+  static void refuse_second_reference(const JsonNode& node) {
+    std::string first;
+    for (const char* kind : {"source", "library", "npy", "python", "consensus"}) {
+      if (!node.json.get().contains(kind)) continue;
+      if (!first.empty())
+        throw UserError(fmt::format(R"(found both "{}" and "{}")", first, kind), node.where,
+                        "Keep one reference.");
+      first = kind;
+    }
   }
 
   PythonReference read_python(const JsonNode& file, ObjectReader& reader, const Operation& operation) const {

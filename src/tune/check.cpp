@@ -45,6 +45,7 @@ class Checker {
     for (const TemplateSpec& kernel : spec_.templates) {
       for (const Problem& problem : spec_.problems) plan(kernel, problem);
     }
+    tell_of_empty_spaces();
     for (Task& task : tasks_) evaluate(task);
     if (options_.samples > 0) {
       compile();
@@ -115,8 +116,20 @@ class Checker {
         report_.valid += task.space.size();
         tasks_.push_back(std::move(task));
       }
+    } catch (const NothingToDo& error) {
+      empty_.push_back({true, kernel.name, problem.label(), error});
     } catch (const UserError& error) {
       add({true, kernel.name, problem.label(), error});
+    }
+  }
+
+  /// A problem that other templates can do is only noted.
+  void tell_of_empty_spaces() {
+    for (CheckFinding& finding : empty_) {
+      finding.is_error = std::none_of(tasks_.begin(), tasks_.end(), [&](const Task& task) {
+        return task.problem.label() == finding.problem;
+      });
+      add(std::move(finding));
     }
   }
 
@@ -298,6 +311,7 @@ class Checker {
   CheckReport report_;
   std::deque<TuneSpec> specs_;  ///< the tasks refer to them
   std::vector<Task> tasks_;
+  std::vector<CheckFinding> empty_;   ///< spaces without a configuration
   std::set<const Task*> impossible_;  ///< on this GPU: none of their configurations can be launched
 };
 

@@ -111,20 +111,23 @@ class ArrayHashes {
       for (const auto* file : {&buffer.file, &buffer.expected}) {
         if (!*file) continue;
         has_files = true;
-        hasher.add(buffer.name).add(of_file((*file)->path));
+        const std::uint64_t count = static_cast<std::uint64_t>(buffer.values());
+        hasher.add(buffer.name)
+            .add(of_file((*file)->path, (*file)->offset + count * size_bytes((*file)->type)));
       }
     }
     return has_files ? hasher.hex() : "";
   }
 
  private:
-  const std::string& of_file(const std::string& path) {
-    const auto [entry, is_new] = by_path_.try_emplace(path);
-    if (is_new) entry->second = hash_of_file(path);
+  /// What lies behind the numbers is not read.
+  const std::string& of_file(const std::string& path, std::uint64_t bytes) {
+    const auto [entry, is_new] = by_file_.try_emplace({path, bytes});
+    if (is_new) entry->second = hash_of_file(path, bytes);
     return entry->second;
   }
 
-  std::map<std::string, std::string> by_path_;
+  std::map<std::pair<std::string, std::uint64_t>, std::string> by_file_;
 };
 
 Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
