@@ -23,7 +23,8 @@ std::optional<Workload::Rows> rows_of(const Buffer& buffer, std::int64_t element
   const Workload::Rows rows{evaluate_integer(columns, bindings),
                             evaluate_integer(Program(buffer.pitch, scope.constants()), bindings)};
   if (rows.columns < 1)
-    columns.raise_result(integer_scalar(rows.columns), "1 or more columns", "correct the expression", bindings);
+    columns.raise_result(integer_scalar(rows.columns), "1 or more columns", "correct the expression",
+                         bindings);
   if (elements < rows.columns)
     Program(buffer.elements, scope.constants())
         .raise_result(integer_scalar(elements), "a matrix of 1 or more rows", "correct the rows", bindings);

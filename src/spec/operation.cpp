@@ -290,7 +290,6 @@ class OperationReader {
     if (!is_old() && node.json.get().is_object() && node.json.get().contains("template"))
       return place_.take_reference(node, operation);
     ObjectReader reader(node, is_old() ? Keys(keys::kReference) : Keys(keys::kOperationReference));
-    refuse_second_reference(node);
     const auto library = is_old() ? std::nullopt : reader.find("library");
     const auto npy = is_old() ? std::nullopt : reader.find("npy");
     const auto python = is_old() ? std::nullopt : reader.find("python");
@@ -305,6 +304,7 @@ class OperationReader {
       operation.consensus = static_cast<int>(read_integer(*consensus, kFewestAgreeing, kMostAgreeing));
     else
       operation.reference = read_reference_kernel(reader, operation, scope);
+    refuse_second_reference(node);
     reader.finish();
   }
 

@@ -39,7 +39,8 @@ void add_implied_constraints(TemplateSpec& spec);
 /// What to do about a key of an operation's object that stands in the manifest itself.
 std::string operation_remedy(const Operation& operation);
 
-/// Replaces the value of a scalar of the operation, also for its baselines and its reference. False when it has no such scalar.
+/// Replaces the value of a scalar of the operation, also for its baselines and its reference. False when it
+/// has no such scalar.
 bool set_scalar(TemplateSpec& spec, const std::string& name, double value);
 
 }  // namespace tiletune

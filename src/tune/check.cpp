@@ -123,12 +123,13 @@ class Checker {
     }
   }
 
-  /// A problem that other templates can do is only noted.
+  /// Only noted where the template can do other problems, and other templates this one.
   void tell_of_empty_spaces() {
     for (CheckFinding& finding : empty_) {
-      finding.is_error = std::none_of(tasks_.begin(), tasks_.end(), [&](const Task& task) {
-        return task.problem.label() == finding.problem;
-      });
+      const auto does_problem = [&](const Task& task) { return task.problem.label() == finding.problem; };
+      const auto is_template = [&](const Task& task) { return task.spec->name == finding.template_name; };
+      finding.is_error = std::none_of(tasks_.begin(), tasks_.end(), does_problem) ||
+                         std::none_of(tasks_.begin(), tasks_.end(), is_template);
       add(std::move(finding));
     }
   }
@@ -188,13 +189,13 @@ class Checker {
       const std::vector<std::uint64_t> others = spread(task, kMostEvaluated);
       indices.insert(indices.end(), others.begin(), others.end());
       std::size_t taken = 0;
+      std::set<std::uint64_t> tried;
       for (const std::uint64_t index : indices) {
         Instance instance;
         if (taken == most) break;
-        if (!fault_of(task, index, instance).empty()) continue;
+        if (!tried.insert(index).second || !fault_of(task, index, instance).empty()) continue;
         CompileRequest request =
             make_compile_request(spec_.compile, *task.source, instance, target_.architecture);
-        if (!requested.insert(request.key()).second) continue;
         if (taken++ == 0 && !is_compiled(task.spec->source))
           submit({&task, instance, Job::Kind::signature}, signature_request(request));
         submit({&task, std::move(instance)}, std::move(request));
