@@ -134,13 +134,15 @@ int run_python_worker() {
   const PythonStarts starts = prepare(work);
   channel.send(to_json(starts));
   if (!starts.failure.empty()) return 1;
-  limit_python(work);
   // Its end of the channel tells the parent when Python is gone.
   ::fcntl(kWorkerChannelFd, F_SETFD, 0);
   std::vector<char*> words;
   for (std::string& word : work.command) words.push_back(word.data());
   words.push_back(nullptr);
-  ::execve(words.front(), words.data(), passed_environment().data());
+  const std::vector<char*> environment = passed_environment();
+  // Last of all: this process may be too large for it.
+  limit_python(work);
+  ::execve(words.front(), words.data(), environment.data());
   throw std::runtime_error(fmt::format("{} cannot be started: {}", words.front(), std::strerror(errno)));
 }
 
