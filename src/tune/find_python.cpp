@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "base/file.h"
 #include "base/printable.h"
@@ -21,8 +22,8 @@ struct FoundPython {
 /// The runner prints it last, behind whatever Python and NumPy say of themselves.
 nlohmann::ordered_json last_object(const std::string& printed) {
   const std::vector<std::string> lines = split(printed, '\n');
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    auto json = nlohmann::ordered_json::parse(*line, nullptr, false);
+  for (const std::string& line : std::views::reverse(lines)) {
+    auto json = nlohmann::ordered_json::parse(line, nullptr, false);
     if (json.is_object()) return json;
   }
   return {};

@@ -130,7 +130,7 @@ int run_python_worker() {
   WorkerChannel channel;
   const auto message = channel.receive();
   if (!message) return 1;
-  PythonWork work = from_json<PythonWork>(*message);
+  auto work = from_json<PythonWork>(*message);
   const PythonStarts starts = prepare(work);
   channel.send(to_json(starts));
   if (!starts.failure.empty()) return 1;
