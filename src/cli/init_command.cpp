@@ -68,7 +68,7 @@ fs::path template_folder(const InitOptions& options, const std::string& kernel) 
   return folder;
 }
 
-Written drafted(const InitOptions& options) {
+Written draft_into(const InitOptions& options) {
   std::error_code missing;
   const fs::path source_file = fs::canonical(options.file, missing);
   if (missing || !fs::is_regular_file(source_file, missing))
@@ -85,7 +85,11 @@ Written drafted(const InitOptions& options) {
   written.manifest = folder / kManifestName;
   const std::string name = folder.filename().string();
   written.config = folder.parent_path() / (name + ".json");
-  if (fs::weakly_canonical(folder) != home) written.copy = folder / source.name;
+  const fs::path place = fs::weakly_canonical(fs::absolute(folder));
+  if (options.folder.empty() && !is_within(place, home))
+    throw UserError("it is a link to a folder elsewhere", Where{folder.string(), ""},
+                    "Name a folder with --out.");
+  if (place != home) written.copy = folder / source.name;
   for (const fs::path& file : {written.manifest, written.config, written.copy})
     check_free(file, options.force);
   const Signature signature = read_signature(options.compile.pool_options({}), source,
@@ -98,6 +102,16 @@ Written drafted(const InitOptions& options) {
   const Json config{{"templates", {name}}, {"problems", {written.draft.problem}}};
   write_file_atomically(written.config, json_text(config, 2) + "\n");
   return written;
+}
+
+/// A name that is too long, or links in a circle, are the file system's to find.
+Written drafted(const InitOptions& options) {
+  try {
+    return draft_into(options);
+  } catch (const fs::filesystem_error& error) {
+    throw UserError(error.code().message(), Where{error.path1().string(), ""},
+                    "Name another folder with --out.");
+  }
 }
 
 std::string as_table(const Written& written, const InitOptions& options) {

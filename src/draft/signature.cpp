@@ -43,15 +43,16 @@ constexpr int kConstant = 256;
 constexpr int kPointer = 512;
 
 /// Text behind the source: the types of a function's parameters become numbers in a mangled name, which is
-/// bounded and has no user's types in it.
+/// bounded and has no user's types in it. Other names may be macros there.
 std::string probe() {
   std::string text =
       "\nstruct __half; struct __nv_bfloat16; struct __nv_fp8_e4m3; struct __nv_fp8_e5m2;\n"
       "struct __half2; struct __nv_bfloat162;\n"
-      "template <class T> struct tiletune_code { static constexpr int value = 0; };\n";
+      "template <class tiletune_T> struct tiletune_code { static constexpr int tiletune_value = 0; };\n";
   const auto add = [&](std::string_view name, std::size_t type, int lanes) {
-    text += fmt::format("template <> struct tiletune_code<{}> {{ static constexpr int value = {}; }};\n",
-                        name, kLanes * static_cast<int>(type + 1) + lanes);
+    text +=
+        fmt::format("template <> struct tiletune_code<{}> {{ static constexpr int tiletune_value = {}; }};\n",
+                    name, kLanes * static_cast<int>(type + 1) + lanes);
   };
   for (std::size_t i = 0; i < kTypes.size(); ++i) {
     add(kTypes[i].name, i, 1);
@@ -61,14 +62,18 @@ std::string probe() {
   add("__half2", 2, 2);
   add("__nv_bfloat162", 3, 2);
   text += fmt::format(
-      "template <class T> struct tiletune_code<const T> {{ static constexpr int value = "
-      "tiletune_code<T>::value "
+      "template <class tiletune_T> struct tiletune_code<const tiletune_T> {{ static constexpr int "
+      "tiletune_value = "
+      "tiletune_code<tiletune_T>::tiletune_value "
       "+ {}; }};\n"
-      "template <class T> struct tiletune_code<T*> {{ static constexpr int value = "
-      "tiletune_code<T>::value < {} ? tiletune_code<T>::value + {} : {}; }};\n"
+      "template <class tiletune_T> struct tiletune_code<tiletune_T*> {{ static constexpr int tiletune_value "
+      "= "
+      "tiletune_code<tiletune_T>::tiletune_value < {} ? tiletune_code<tiletune_T>::tiletune_value + {} : {}; "
+      "}};\n"
       "template <int...> struct tiletune_codes {{}};\n"
-      "template <class... A> tiletune_codes<tiletune_code<A>::value...> tiletune_types(void (*)(A...));\n"
-      "template <class T, auto> __global__ void tiletune_signature() {{}}\n",
+      "template <class... tiletune_A> tiletune_codes<tiletune_code<tiletune_A>::tiletune_value...> "
+      "tiletune_types(void (*)(tiletune_A...));\n"
+      "template <class tiletune_T, auto> __global__ void tiletune_signature() {{}}\n",
       kConstant, kPointer, kPointer, kPointer);
   return text;
 }

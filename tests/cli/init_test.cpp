@@ -120,6 +120,26 @@ TEST(Init, AKernelInANamespaceIsToldInOneSentence) {
   EXPECT_EQ(sandbox.run({"init", "k.cu"}).code, 0);
 }
 
+TEST(Init, AMacroMayHaveAnyName) {
+  const Sandbox sandbox;
+  sandbox.write("k.cu",
+                "#define T float\n#define value 3\n__global__ void k(T* x, int n) { x[n] = A * value; }\n");
+  const Finished run = sandbox.run({"init", "k.cu"});
+  EXPECT_EQ(run.code, 0) << run.err;
+}
+
+TEST(Init, WritesNowhereElse) {
+  const Sandbox sandbox;
+  sandbox.write("in/k.cu", "__global__ void k(float* x, int n) { x[n] = 1; }\n");
+  fs::create_directory(sandbox.folder() / "elsewhere");
+  fs::create_directory_symlink(sandbox.folder() / "elsewhere", sandbox.folder() / "in/k");
+  expect_error(sandbox.run({"init", "in/k.cu"}), kUserError,
+               {"in/k", "a link to a folder elsewhere", "--out"});
+  EXPECT_TRUE(fs::is_empty(sandbox.folder() / "elsewhere"));
+  expect_error(sandbox.run({"init", "in/k.cu", "--out", std::string(300, 'x')}), kUserError,
+               {"File name too long", "--out"});
+}
+
 TEST(Init, NeverReplacesAFileUnasked) {
   const Sandbox sandbox;
   sandbox.write("blur.cu", kBlur);
