@@ -29,7 +29,7 @@ class DeclarationReader {
       one.begin = one.end = at;
       if (!scopes_.empty()) one.scope = scopes_.back();
       at = read_one(one);
-      if (one.end > one.begin) declarations.push_back(std::move(one));
+      if (one.end > one.begin) declarations.push_back(one);
     }
     return declarations;
   }

@@ -102,7 +102,7 @@ class Checker {
                                  join(lines, ", ")),
                      Where{kernel.where.file, ""}, "Correct what stands there, and remove the comments."));
     if (kernel.operation.is_unverified)
-      note(UserError("results will not be verified: \"reference\" is \"none\"", kernel.where.at("operation"),
+      note(UserError(R"(results will not be verified: "reference" is "none")", kernel.where.at("operation"),
                      "Describe what computes the outputs (docs/write_a_template.md)."));
   }
 
