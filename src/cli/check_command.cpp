@@ -71,7 +71,8 @@ std::string summary(const CheckReport& report, const TuneSpec& spec, const Targe
 int run(const CheckCommand& options) {
   const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
   std::vector<UserError> faults;
-  const TuneSpec spec = options.config.load_all(faults);
+  TuneSpec spec = options.config.load_all(faults);
+  options.compile.add_include_folders(spec);
   const Target target = target_from_model(
       find_gpu_model(shipped_gpu_models(), model_or_default(options.gpu.empty() ? spec.gpu : options.gpu)));
   catch_interrupts();

@@ -54,6 +54,9 @@ TEST(IncludeFolders, AreTakenByEveryCommandThatCompiles) {
   const Finished benched = sandbox.run({"bench", "tiny", "--set", "V=1", "--problem", "1x1x1", "--gpu",
                                         "H100", "--include", "library/include", "--quiet"});
   EXPECT_EQ(benched.code, 0) << benched.out << benched.err;
+  EXPECT_EQ(sandbox.run({"check", config, "--quiet"}).code, 1);
+  const Finished checked = sandbox.run({"check", config, "--include", "library/include", "--quiet"});
+  EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
   const Finished compared =
       sandbox.run({"compare", "H100", "A100", "--predict", config, "--include", "library/include"});
   EXPECT_EQ(compared.code, 0) << compared.out << compared.err;
