@@ -111,7 +111,7 @@ class ArrayHashes {
       for (const auto* file : {&buffer.file, &buffer.expected}) {
         if (!*file) continue;
         has_files = true;
-        const std::uint64_t count = static_cast<std::uint64_t>(buffer.values());
+        const auto count = static_cast<std::uint64_t>(buffer.values());
         hasher.add(buffer.name)
             .add(of_file((*file)->path, (*file)->offset + count * size_bytes((*file)->type)));
       }
