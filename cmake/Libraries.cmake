@@ -61,18 +61,16 @@ function(tiletune_program name)
 endfunction()
 
 # tiletune_tests(<library> LINK <targets> SOURCES <files>): the GoogleTest executable test_<library> of the folder's *_test.cpp
-# and further files. They are compiled one by one even in a unity build: they may all name their helpers alike.
+# and further files. A unity build compiles several together, so the names of a file are in a namespace called like the file.
 function(tiletune_tests library)
   cmake_parse_arguments(TESTS "" "" "LINK;SOURCES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   add_executable(test_${library} ${sources} ${TESTS_SOURCES})
-  set_target_properties(test_${library} PROPERTIES UNITY_BUILD OFF)
   if(TARGET tiletune_${library})
     target_link_libraries(test_${library} PRIVATE tiletune_${library})
   endif()
   target_link_libraries(test_${library} PRIVATE ${TESTS_LINK} GTest::gtest_main)
-  # Half of the time to build a test goes into these headers, and half of the rest into optimising what runs once.
-  target_precompile_headers(test_${library} REUSE_FROM tiletune_test_headers)
+  # Half of the time to build a test would go into optimising what runs once.
   target_compile_options(test_${library} PRIVATE -O0)
   target_include_directories(test_${library} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${library} PRIVATE TILETUNE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"

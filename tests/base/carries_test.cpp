@@ -1,7 +1,7 @@
 #include "carries.h"
 
 namespace tiletune {
-namespace {
+namespace carries_test {
 
 TEST(Carries, AsksForAllPartsInAnyOrder) {
   EXPECT_TRUE(carries("a.json: /x: found 3, expected 'y'", {"'y'", "3", "a.json: /x"}));
@@ -20,5 +20,5 @@ TEST(Carries, ALineHasThemTogether) {
   EXPECT_FALSE(has_line("a 1\nb 2\n", {"a", "2"}));
 }
 
-}  // namespace
+}  // namespace carries_test
 }  // namespace tiletune

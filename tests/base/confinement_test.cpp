@@ -29,7 +29,7 @@
 #include "base/scratch_folder.h"
 
 namespace tiletune {
-namespace {
+namespace confinement_test {
 
 namespace fs = std::filesystem;
 
@@ -219,5 +219,5 @@ TEST_F(ConfinementTest, ThreadsStartAndAbortStillEndsTheProcess) {
             55);
 }
 
-}  // namespace
+}  // namespace confinement_test
 }  // namespace tiletune

@@ -9,14 +9,14 @@
 
 namespace tiletune {
 
-namespace {
+namespace fields_test {
 enum class Colour { red, green };
 }
 template <>
-inline constexpr std::array<Named<Colour>, 2> kSpellings<Colour>{
-    {{Colour::red, "red"}, {Colour::green, "green"}}};
+inline constexpr std::array<Named<fields_test::Colour>, 2> kSpellings<fields_test::Colour>{
+    {{fields_test::Colour::red, "red"}, {fields_test::Colour::green, "green"}}};
 
-namespace {
+namespace fields_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -235,5 +235,5 @@ TEST(Fields, WithoutBoundsANumberMayBeAnything) {
   EXPECT_TRUE(std::isnan(from_json<Everything>(travelled(to_json(all))).any));
 }
 
-}  // namespace
+}  // namespace fields_test
 }  // namespace tiletune

@@ -15,7 +15,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace file_test {
 
 namespace fs = std::filesystem;
 
@@ -217,5 +217,5 @@ TEST(Where, PointersEscapeSlashesAndTildes) {
   EXPECT_EQ((Where{"f.json", ""}.at("a/b~c").at(3).text()), "f.json: /a~1b~0c/3");
 }
 
-}  // namespace
+}  // namespace file_test
 }  // namespace tiletune

@@ -19,7 +19,7 @@
 #include "carries.h"
 
 namespace tiletune {
-namespace {
+namespace folder_test {
 
 namespace fs = std::filesystem;
 
@@ -175,5 +175,5 @@ TEST_F(FolderTest, SaysWhyItCannotBeOpened) {
   EXPECT_THROW(Folder(place("own.txt")), UserError);
 }
 
-}  // namespace
+}  // namespace folder_test
 }  // namespace tiletune

@@ -9,7 +9,7 @@
 #include "carries.h"
 
 namespace tiletune {
-namespace {
+namespace frame_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -119,5 +119,5 @@ TEST(Frame, WaitsForTheRestOfAFrame) {
   EXPECT_TRUE(reader.in_the_middle());
 }
 
-}  // namespace
+}  // namespace frame_test
 }  // namespace tiletune

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 namespace tiletune {
-namespace {
+namespace json_text_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -31,5 +31,5 @@ TEST(WithEscapedControls, MayShowTheEscape) {
   EXPECT_EQ(with_escaped_controls("\\n 行列 e\u0301", "\\\\u"), "\\n 行列 e\u0301");
 }
 
-}  // namespace
+}  // namespace json_text_test
 }  // namespace tiletune

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tiletune {
-namespace {
+namespace printable_test {
 
 TEST(PrintedText, KeepsLinesAndMakesEachPrintable) {
   EXPECT_EQ(printed_text("\033[2Jwarp 0\r\nwarp 1\xff\n"), "?[2Jwarp 0 \nwarp 1?");
@@ -15,5 +15,5 @@ TEST(PrintedText, IsCutAt4KiB) {
   EXPECT_EQ(printed_text(std::string(4097, 'x')), std::string(4093, 'x') + "...");
 }
 
-}  // namespace
+}  // namespace printable_test
 }  // namespace tiletune

@@ -12,7 +12,7 @@
 #include "carries.h"
 
 namespace tiletune {
-namespace {
+namespace private_folder_test {
 
 namespace fs = std::filesystem;
 
@@ -129,5 +129,5 @@ TEST_F(PrivateFolder, AFileIsPrivateWhenNobodyElseOwnsItOrCanWriteToIt) {
   EXPECT_FALSE(is_private());
 }
 
-}  // namespace
+}  // namespace private_folder_test
 }  // namespace tiletune

@@ -13,7 +13,7 @@
 #include "carries.h"
 
 namespace tiletune {
-namespace {
+namespace scratch_folder_test {
 
 namespace fs = std::filesystem;
 
@@ -125,5 +125,5 @@ TEST(ScratchFolder, WhereNoneCanBeMadeTheMessageNamesThePlace) {
   EXPECT_TRUE(carries(of_none, {"TMPDIR:"}));
 }
 
-}  // namespace
+}  // namespace scratch_folder_test
 }  // namespace tiletune

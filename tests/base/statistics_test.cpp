@@ -7,7 +7,7 @@
 #include <random>
 
 namespace tiletune {
-namespace {
+namespace statistics_test {
 
 TEST(Statistics, SummarisesSevenSamples) {
   const Timing timing = summarise({{7, 1, 3, 5, 2, 6, 4}});
@@ -68,5 +68,5 @@ TEST(Statistics, CyclesFollowEverySamplesOwnClock) {
   EXPECT_FALSE(summarise({{10, 20}}).median_cycles);
 }
 
-}  // namespace
+}  // namespace statistics_test
 }  // namespace tiletune

@@ -8,7 +8,7 @@
 #include "base/value.h"
 
 namespace tiletune {
-namespace {
+namespace text_test {
 
 const std::vector<std::string> kKnown{"templates", "problems", "measure", "strategy"};
 
@@ -105,5 +105,5 @@ TEST(Hash, FieldsDoNotRunTogether) {
   EXPECT_EQ(Hasher().hex().size(), 32U);
 }
 
-}  // namespace
+}  // namespace text_test
 }  // namespace tiletune

@@ -14,7 +14,7 @@
 #include "carries.h"
 
 namespace tiletune {
-namespace {
+namespace worker_process_test {
 
 using namespace std::chrono_literals;
 
@@ -139,5 +139,5 @@ TEST(WorkerProcess, MissingProgramIsNamed) {
   }
 }
 
-}  // namespace
+}  // namespace worker_process_test
 }  // namespace tiletune

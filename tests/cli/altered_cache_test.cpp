@@ -7,7 +7,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace altered_cache_test {
 
 namespace fs = std::filesystem;
 using Files = std::vector<fs::path>;
@@ -87,5 +87,5 @@ INSTANTIATE_TEST_SUITE_P(Files, AlteredCache,
                                          Alteration{"FoldersInTheirPlace", replace_by_folders}),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
-}  // namespace
+}  // namespace altered_cache_test
 }  // namespace tiletune

@@ -10,7 +10,7 @@
 #include "process.h"
 
 namespace tiletune {
-namespace {
+namespace baselines_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -187,5 +187,5 @@ TEST_F(KernelBaselines, WithoutBaselinesNothingIsCompiled) {
   EXPECT_TRUE(baselines().empty());
 }
 
-}  // namespace
+}  // namespace baselines_test
 }  // namespace tiletune

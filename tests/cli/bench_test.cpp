@@ -8,7 +8,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace bench_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -205,5 +205,5 @@ TEST_F(Bench, ALostGpuEndsItAsASweep) {
   expect_error(crashed, kNothingToDo, {"crashed", "signal 11"});
 }
 
-}  // namespace
+}  // namespace bench_test
 }  // namespace tiletune

@@ -13,7 +13,7 @@
 #include "cli/small_disk.h"
 
 namespace tiletune {
-namespace {
+namespace check_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -301,5 +301,5 @@ TEST_F(Check, AConfigThatCannotBeReadIsAFinding) {
   EXPECT_TRUE(has_line(finished.out, {"error", "bad.json", "'nothing'"})) << finished.out;
 }
 
-}  // namespace
+}  // namespace check_test
 }  // namespace tiletune

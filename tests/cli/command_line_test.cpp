@@ -8,7 +8,7 @@
 #include "store/database.h"
 
 namespace tiletune {
-namespace {
+namespace command_line_test {
 
 namespace fs = std::filesystem;
 
@@ -134,5 +134,5 @@ TEST_F(CommandLine, Problems) {
                {"--template", "'tiny'", "twice"});
 }
 
-}  // namespace
+}  // namespace command_line_test
 }  // namespace tiletune

@@ -14,7 +14,7 @@
 #include "cli/expect_error.h"
 
 namespace tiletune {
-namespace {
+namespace compare_test {
 
 nlohmann::ordered_json json_of(const Sandbox& sandbox, const std::vector<std::string>& command) {
   const Finished run = sandbox.run(with(command, {"--format", "json"}));
@@ -226,5 +226,5 @@ TEST(Compare, LinesFitTheWidthThatIsAskedFor) {
   EXPECT_NE(run_in("60", kBoth), run_in("120", kBoth));
 }
 
-}  // namespace
+}  // namespace compare_test
 }  // namespace tiletune

@@ -6,7 +6,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace configurations_test {
 
 class ListedConfigurations : public testing::Test {
  protected:
@@ -59,5 +59,5 @@ TEST_F(ListedConfigurations, SpaceAndSweepSayWhatConstraintsLeave) {
   EXPECT_TRUE(carries(run.out + run.err, {"3 listed configurations, 2 valid"}));
 }
 
-}  // namespace
+}  // namespace configurations_test
 }  // namespace tiletune

@@ -8,7 +8,7 @@
 #include "cli/expect_error.h"
 
 namespace tiletune {
-namespace {
+namespace doctor_test {
 
 using Json = nlohmann::ordered_json;
 constexpr int kDisturbed = 1;
@@ -180,5 +180,5 @@ TEST_F(Doctor, IsTheRemedyOfErrorsOfTheGpu) {
   EXPECT_TRUE(carries(run.err, {"exited with 6", "'tiletune doctor'"}));
 }
 
-}  // namespace
+}  // namespace doctor_test
 }  // namespace tiletune

@@ -7,7 +7,7 @@
 #include "store/database.h"
 
 namespace tiletune {
-namespace {
+namespace errors_test {
 
 const std::vector<std::string> kSweep{"sweep", "--gpu", "H100", "--quiet"};
 
@@ -170,5 +170,5 @@ TEST(Errors, BadCommandLine) {
   expect_error(sandbox.run({"rank"}), kUserError, {"results/tiletune.db", "tiletune sweep"});
 }
 
-}  // namespace
+}  // namespace errors_test
 }  // namespace tiletune

@@ -10,7 +10,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace faults_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -58,5 +58,5 @@ TEST(Faults, EachHasItsOutcomeAndReasonAndTheRestIsMeasured) {
   for (const auto& [name, count] : configurations) EXPECT_GE(count, 2) << name;
 }
 
-}  // namespace
+}  // namespace faults_test
 }  // namespace tiletune

@@ -11,7 +11,7 @@
 #include "cli/expect_error.h"
 
 namespace tiletune {
-namespace {
+namespace fill_config_test {
 
 /// "1x1x1 {"V":3}" of all that a config evaluates.
 std::set<std::string> evaluated_by(const Sandbox& sandbox, const std::string& config) {
@@ -92,5 +92,5 @@ TEST(Fill, SaysWhatNoConfigCanMeasure) {
   expect_error(sandbox.run(with(kBoth, {"--fill", "gaps.json"})), kUserError, {"V = 3"});
 }
 
-}  // namespace
+}  // namespace fill_config_test
 }  // namespace tiletune

@@ -13,7 +13,7 @@
 #include "spec/tune_spec.h"
 
 namespace tiletune {
-namespace {
+namespace finals_test {
 
 constexpr int kConfigurations = 14;
 constexpr int kSeats = 10;
@@ -301,5 +301,5 @@ TEST(Finals, SayHowManyTakePartWhereNotAllCubinsFitIntoAMessage) {
     EXPECT_EQ(rows[i].timed_in, i < 4 ? "final" : "sampling") << i;
 }
 
-}  // namespace
+}  // namespace finals_test
 }  // namespace tiletune

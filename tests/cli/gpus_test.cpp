@@ -11,7 +11,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace gpus_test {
 
 std::string fake_uuid(int index) { return "GPU-00000000-0000-0000-0000-00000000000" + std::to_string(index); }
 
@@ -196,5 +196,5 @@ TEST(Gpus, AMalformedListIsExplained) {
   }
 }
 
-}  // namespace
+}  // namespace gpus_test
 }  // namespace tiletune

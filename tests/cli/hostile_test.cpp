@@ -11,7 +11,7 @@
 #include "store/database.h"
 
 namespace tiletune {
-namespace {
+namespace hostile_test {
 
 namespace fs = std::filesystem;
 
@@ -197,5 +197,5 @@ TEST(Hostile, LinksPipesAndDevicesInsteadOfFiles) {
   expect_error(sandbox.run({"space", "huge.json"}), kUserError, {"huge.json", "16777216 bytes"});
 }
 
-}  // namespace
+}  // namespace hostile_test
 }  // namespace tiletune

@@ -12,7 +12,7 @@
 #include "store/sample_trial.h"
 
 namespace tiletune {
-namespace {
+namespace import_test {
 
 /// A Kernel Tuner cache of these parameters, all 1 but the first.
 std::string cache(const std::string& gpu, const std::vector<std::string>& parameters, int rows) {
@@ -233,5 +233,5 @@ TEST(T1Problem, IsAcceptedWhereAConfigIsAndNeedsItsKernelOnlyToCompile) {
   expect_error(sandbox.run(sweep_with("t1.json", "none")), kUserError, {"t1.json:", "size", "--gpu NAME"});
 }
 
-}  // namespace
+}  // namespace import_test
 }  // namespace tiletune

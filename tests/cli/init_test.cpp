@@ -8,7 +8,7 @@
 #include "cli/expect_error.h"
 
 namespace tiletune {
-namespace {
+namespace init_test {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
@@ -172,5 +172,5 @@ TEST(Init, Mistakes) {
   EXPECT_FALSE(fs::exists(sandbox.folder() / "k"));
 }
 
-}  // namespace
+}  // namespace init_test
 }  // namespace tiletune

@@ -10,7 +10,7 @@
 #include "cli/process.h"
 
 namespace tiletune {
-namespace {
+namespace input_kernels_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -122,5 +122,5 @@ TEST_F(InputKernels, AreNeitherCompiledForPredictionsNorForReplays) {
   EXPECT_EQ(finished.code, 0) << finished.err;
 }
 
-}  // namespace
+}  // namespace input_kernels_test
 }  // namespace tiletune

@@ -17,7 +17,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace interruption_test {
 
 constexpr int kInterrupted = 130;
 constexpr int kManyConfigurations = 400;
@@ -315,5 +315,5 @@ TEST(Interruption, ABudgetOfTimeEndsWithEverythingRecordedAndGoesOn) {
   EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::ok), 100);
 }
 
-}  // namespace
+}  // namespace interruption_test
 }  // namespace tiletune

@@ -10,7 +10,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace launches_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -74,5 +74,5 @@ TEST(Launches, ATensorMapThatTheHardwareForbidsIsRefusedWithTheArithmetic) {
   }
 }
 
-}  // namespace
+}  // namespace launches_test
 }  // namespace tiletune

@@ -8,7 +8,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace measure_flags_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -77,5 +77,5 @@ TEST_F(MeasureFlags, AreRefusedWhereNothingIsMeasured) {
     expect_refused({"bench", "sgemm_naive", "--problem", "64", flag, "30"}, flag);
 }
 
-}  // namespace
+}  // namespace measure_flags_test
 }  // namespace tiletune

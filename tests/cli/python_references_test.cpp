@@ -16,7 +16,7 @@
 #include "cli/small_disk.h"
 
 namespace tiletune {
-namespace {
+namespace python_references_test {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
@@ -250,5 +250,5 @@ TEST_F(PythonReferences, AreReadByWorkersOfAllModelsOfGpus) {
   EXPECT_EQ(kernels_with(rows_of(sandbox_), Outcome::ok), 2 * 4);
 }
 
-}  // namespace
+}  // namespace python_references_test
 }  // namespace tiletune

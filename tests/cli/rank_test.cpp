@@ -12,7 +12,7 @@
 #include "store/database.h"
 
 namespace tiletune {
-namespace {
+namespace rank_test {
 
 Trial timed(const std::string& key, Outcome outcome, double median_us) {
   Trial trial;
@@ -130,5 +130,5 @@ TEST(Rank, ADatabaseOfSchema1IsUpgradedAndRanked) {
             "   3  BM=8 BN=64        341\n");
 }
 
-}  // namespace
+}  // namespace rank_test
 }  // namespace tiletune

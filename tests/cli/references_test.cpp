@@ -14,7 +14,7 @@
 #include "cli/process.h"
 
 namespace tiletune {
-namespace {
+namespace references_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -263,5 +263,5 @@ TEST_F(References, OutputsAreKeptByRow) {
   EXPECT_EQ(std::distance(entries, std::filesystem::directory_iterator()), 6);
 }
 
-}  // namespace
+}  // namespace references_test
 }  // namespace tiletune

@@ -12,7 +12,7 @@
 #include "store/database.h"
 
 namespace tiletune {
-namespace {
+namespace replay_foreign_test {
 
 const std::filesystem::path kHub = std::filesystem::path(TILETUNE_SOURCE_DIR) / "tests/data/benchmark_hub";
 /// Its kernel file is not there, and it says nothing of buffers and references.
@@ -184,5 +184,5 @@ TEST(ReplayForeign, RunsThatCannotDifferOrBeKeptAreRefused) {
   expect_error(sandbox.run({"sweep", kT1, "--repeat", "3"}), kUserError, {"--repeat", "--replay"});
 }
 
-}  // namespace
+}  // namespace replay_foreign_test
 }  // namespace tiletune

@@ -13,7 +13,7 @@
 #include "store/database.h"
 
 namespace tiletune {
-namespace {
+namespace replay_test {
 
 /// As the config that write_tiny_space() writes finds it.
 Trial recorded(int value, Outcome outcome, double median_us) {
@@ -280,5 +280,5 @@ TEST(Replay, MistakesAreSaidWithPlaceAndRemedy) {
                {"nowhere.json:", "no such", "'tiletune import'"});
 }
 
-}  // namespace
+}  // namespace replay_test
 }  // namespace tiletune

@@ -11,7 +11,7 @@
 #include "store/sample_trial.h"
 
 namespace tiletune {
-namespace {
+namespace report_test {
 
 std::string text_of(const std::filesystem::path& file) {
   std::ostringstream text;
@@ -70,5 +70,5 @@ TEST(Report, ErrorsNameThePlaceAndTheRemedy) {
   EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "report.html"));
 }
 
-}  // namespace
+}  // namespace report_test
 }  // namespace tiletune

@@ -8,7 +8,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace screening_test {
 
 constexpr int kConfigurations = 12;
 /// Whatever is measured is lost with its worker: for runs that are to find everything in the database.
@@ -139,5 +139,5 @@ TEST(Throttling, IsAWarningOfItsRow) {
   }
 }
 
-}  // namespace
+}  // namespace screening_test
 }  // namespace tiletune

@@ -7,7 +7,7 @@
 #include "process.h"
 
 namespace tiletune {
-namespace {
+namespace several_launches_test {
 
 using Json = nlohmann::json;
 
@@ -127,5 +127,5 @@ TEST_F(SeveralLaunches, AHeaderSaysThatItCannotDescribeThem) {
   EXPECT_TRUE(carries(run.err, {"sums", "1048576", "several kernels"}));
 }
 
-}  // namespace
+}  // namespace several_launches_test
 }  // namespace tiletune

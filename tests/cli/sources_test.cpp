@@ -11,7 +11,7 @@
 #include "compile/pool.h"
 
 namespace tiletune {
-namespace {
+namespace sources_test {
 
 namespace fs = std::filesystem;
 
@@ -197,5 +197,5 @@ TEST(Failures, OfEachKindTheFirstIsShown) {
   EXPECT_EQ(document["failures"][1]["example"]["parameters"]["V"], 0);
 }
 
-}  // namespace
+}  // namespace sources_test
 }  // namespace tiletune

@@ -17,7 +17,7 @@
 #include "store/sample_trial.h"
 
 namespace tiletune {
-namespace {
+namespace surroundings_test {
 
 namespace fs = std::filesystem;
 constexpr int kUserError = 2;
@@ -374,5 +374,5 @@ TEST(Surroundings, ADatabaseThatIsOverwrittenIsRefusedAtTheNextReading) {
   }
 }
 
-}  // namespace
+}  // namespace surroundings_test
 }  // namespace tiletune

@@ -12,7 +12,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace sweep_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -304,5 +304,5 @@ TEST(Inspect, AStaticModelWithAMistakeIsNamed) {
                kUserError, {"model.json: /calibrated_on", "'date'", "missing", "tools/static_model"});
 }
 
-}  // namespace
+}  // namespace sweep_test
 }  // namespace tiletune

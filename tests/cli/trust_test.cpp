@@ -10,7 +10,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace trust_test {
 
 constexpr int kConfigurations = 14;
 
@@ -169,5 +169,5 @@ TEST(DisqualifiedLeaders, WhatIsMeasuredAgainWasNotKnownFromBefore) {
   EXPECT_LT(known, kConfigurations) << again.out;
 }
 
-}  // namespace
+}  // namespace trust_test
 }  // namespace tiletune

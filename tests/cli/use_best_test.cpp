@@ -11,7 +11,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace use_best_test {
 
 Finished use_best(const std::string& arguments) {
   const TemporaryFolder folder;
@@ -54,5 +54,5 @@ TEST(UseBest, MistakesAreSaidWithPlaceAndRemedy) {
                {"odd.json", "'tiletune export --best'"});
 }
 
-}  // namespace
+}  // namespace use_best_test
 }  // namespace tiletune

@@ -8,7 +8,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace verdict_test {
 
 /// A sweep of three kernels whose rows are then replaced, so that the same sweep reuses them.
 class Verdict : public testing::Test {
@@ -98,5 +98,5 @@ TEST_F(Verdict, ListsWhatWasGivenUpApartFromWhatFailed) {
   EXPECT_FALSE(has_line(text, {"tiletune rank", "--outcome", "did not"})) << text;
 }
 
-}  // namespace
+}  // namespace verdict_test
 }  // namespace tiletune

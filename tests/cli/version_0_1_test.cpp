@@ -13,7 +13,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace version_0_1_test {
 
 using Json = nlohmann::ordered_json;
 using Counts = std::map<std::string, int>;
@@ -128,5 +128,5 @@ TEST_F(Version01, IsContinued) {
   EXPECT_NE(again.out.find("2 reused"), std::string::npos) << again.out << again.err;
 }
 
-}  // namespace
+}  // namespace version_0_1_test
 }  // namespace tiletune

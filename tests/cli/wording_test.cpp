@@ -17,7 +17,7 @@
 #include "cli/fake_sweep.h"
 
 namespace tiletune {
-namespace {
+namespace wording_test {
 
 /// Without what differs from run to run, from machine to machine, and from compiler to compiler.
 std::string normalised(std::string text, const Sandbox& sandbox) {
@@ -91,5 +91,5 @@ TEST(Wording, IsAsReviewed) {
   }
 }
 
-}  // namespace
+}  // namespace wording_test
 }  // namespace tiletune

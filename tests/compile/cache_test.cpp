@@ -9,7 +9,7 @@
 #include "compile/test_support.h"
 
 namespace tiletune {
-namespace {
+namespace cache_test {
 
 namespace fs = std::filesystem;
 
@@ -134,5 +134,5 @@ TEST(CubinCache, FailingToWriteIsNoErrorButAFolderThatCannotBeIsOne) {
   EXPECT_EQ(error.where().file, blocked.string());
 }
 
-}  // namespace
+}  // namespace cache_test
 }  // namespace tiletune

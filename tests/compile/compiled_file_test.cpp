@@ -9,7 +9,7 @@
 #include "compile/test_support.h"
 
 namespace tiletune {
-namespace {
+namespace compiled_file_test {
 
 namespace fs = std::filesystem;
 
@@ -149,5 +149,5 @@ TEST_F(CompiledFileTest, OptionsOfTheAssemblerReachIt) {
   EXPECT_EQ(request("kernels/1.cubin", options).key(), request("kernels/1.cubin").key());
 }
 
-}  // namespace
+}  // namespace compiled_file_test
 }  // namespace tiletune

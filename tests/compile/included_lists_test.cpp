@@ -5,7 +5,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace included_lists_test {
 
 namespace fs = std::filesystem;
 
@@ -65,5 +65,5 @@ TEST_F(IncludedListsTest, RowsOfStrangersNameNoFiles) {
   for (const char* no_list : {"[", "[]", "1", R"({"a":1})"}) EXPECT_EQ(lists().read(no_list), std::nullopt);
 }
 
-}  // namespace
+}  // namespace included_lists_test
 }  // namespace tiletune

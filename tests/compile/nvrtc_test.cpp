@@ -12,7 +12,7 @@
 #include "compile/test_support.h"
 
 namespace tiletune {
-namespace {
+namespace nvrtc_test {
 
 using testing::AllOf;
 using testing::HasSubstr;
@@ -144,5 +144,5 @@ TEST(CudaIncludeFolder, TheEnvironmentDecidesAndMustBeRight) {
   EXPECT_TRUE(std::filesystem::exists(*cuda_include_folder() / "cuda_fp16.h"));
 }
 
-}  // namespace
+}  // namespace nvrtc_test
 }  // namespace tiletune

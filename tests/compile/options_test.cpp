@@ -8,7 +8,7 @@
 #include "compile/test_support.h"
 
 namespace tiletune {
-namespace {
+namespace options_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -136,5 +136,5 @@ TEST(AppendOptions, TheLastOfOneSubjectWinsAndMacrosPileUp) {
                                    "-DB=1", "-fmad=false"));
 }
 
-}  // namespace
+}  // namespace options_test
 }  // namespace tiletune

@@ -9,7 +9,7 @@
 #include "compile/test_support.h"
 
 namespace tiletune {
-namespace {
+namespace pool_faults_test {
 
 using testing::HasSubstr;
 
@@ -134,5 +134,5 @@ TEST(CompilePool, WorkersThatNeverStartAreAUserError) {
   EXPECT_EQ(user_error_of([&] { CompilePool{options}; }).where().file, "/nonexistent/tiletune");
 }
 
-}  // namespace
+}  // namespace pool_faults_test
 }  // namespace tiletune

@@ -11,7 +11,7 @@
 #include "compile/test_support.h"
 
 namespace tiletune {
-namespace {
+namespace pool_test {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
@@ -163,5 +163,5 @@ TEST(CompilePool, WorkersDoNotSeeFilesOfTheWorkingFolder) {
   EXPECT_THAT(compiled.reason, HasSubstr("cannot open source file \"stray.cuh\""));
 }
 
-}  // namespace
+}  // namespace pool_test
 }  // namespace tiletune

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tiletune {
-namespace {
+namespace recent_results_test {
 
 Compiled failed(std::size_t bytes) { return {Outcome::compile_failed, std::string(bytes, 'x'), nullptr}; }
 
@@ -37,5 +37,5 @@ TEST(RecentResults, AKeyAddedAgainHasItsLastResult) {
   EXPECT_EQ(results.find("a")->reason.size(), 10U);
 }
 
-}  // namespace
+}  // namespace recent_results_test
 }  // namespace tiletune

@@ -13,7 +13,7 @@
 #include "compile/test_support.h"
 
 namespace tiletune {
-namespace {
+namespace request_test {
 
 namespace fs = std::filesystem;
 using testing::ElementsAre;
@@ -95,5 +95,5 @@ TEST(MakeCompileRequest, OrdersOptionsAndLetsTheConfigOverride) {
                                            "--maxrregcount=64", "--std=c++14", "-DBM=128", "-DWIDTH=4"));
 }
 
-}  // namespace
+}  // namespace request_test
 }  // namespace tiletune

@@ -14,7 +14,7 @@
 #include "compile/test_support.h"
 
 namespace tiletune {
-namespace {
+namespace source_test {
 
 namespace fs = std::filesystem;
 using testing::AllOf;
@@ -341,5 +341,5 @@ TEST_F(IncludesTest, SourcesAreReadBeneathTheirFolder) {
   EXPECT_THROW(read(kernel / "sub/k.cuh"), UserError) << "a folder that became a link";
 }
 
-}  // namespace
+}  // namespace source_test
 }  // namespace tiletune

@@ -7,7 +7,7 @@
 #include "test_support.h"
 
 namespace tiletune {
-namespace {
+namespace standard_headers_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -151,5 +151,5 @@ TEST(Options, AreCheckedWithoutMovingTheLinesOfMessages) {
   EXPECT_THAT(reason("\n\nint x = undeclared;", {"-DBM=64"}), HasSubstr("kernel.cu(3)"));
 }
 
-}  // namespace
+}  // namespace standard_headers_test
 }  // namespace tiletune

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "compile/pool.h"
 #include "temporary_folder.h"
+#include "user_error_of.h"
 
 namespace tiletune {
 
@@ -21,16 +21,5 @@ std::map<std::uint64_t, Compiled> drain(CompilePool& pool);
 /// A pool whose workers are this test executable with the given arguments.
 CompilePoolOptions pool_options(const std::filesystem::path& cache_folder, int workers,
                                 const std::vector<std::string>& arguments = {"compile-worker"});
-
-/// The UserError that `action` throws; fails the test when it throws none.
-template <typename Action>
-UserError user_error_of(Action action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error;
-  }
-  return {"no UserError was thrown", ""};
-}
 
 }  // namespace tiletune

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 namespace tiletune {
-namespace {
+namespace host_code_test {
 
 constexpr const char* kSource =
     "#include <vector>\n"                                      // 1
@@ -70,5 +70,5 @@ TEST(HostCode, TakesAnyText) {
   }
 }
 
-}  // namespace
+}  // namespace host_code_test
 }  // namespace tiletune

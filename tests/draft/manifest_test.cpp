@@ -8,7 +8,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace manifest_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -161,5 +161,5 @@ TEST(Draft, WhatAManifestCannotSay) {
       << "a pointer that nothing shows to be read only";
 }
 
-}  // namespace
+}  // namespace manifest_test
 }  // namespace tiletune

@@ -8,7 +8,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace source_facts_test {
 
 std::vector<std::string> kernel_names(const std::string& text) {
   std::vector<std::string> names;
@@ -133,5 +133,5 @@ TEST(SourceFacts, WhatIsRefused) {
   EXPECT_TRUE(carries(refusal(many), {"k.cu", "256"}));
 }
 
-}  // namespace
+}  // namespace source_facts_test
 }  // namespace tiletune

@@ -9,7 +9,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace document_test {
 
 class ReadDocument : public ::testing::Test {
  protected:
@@ -114,5 +114,5 @@ TEST_F(ReadDocument, RefusesWhatIsNestedTooDeepWhereverItIs) {
   expect_too_deep(objects + "1" + std::string(100'000, '}'), "x");
 }
 
-}  // namespace
+}  // namespace document_test
 }  // namespace tiletune

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "foreign/t1.h"
@@ -10,7 +11,7 @@
 #include "spec/load.h"
 
 namespace tiletune {
-namespace {
+namespace hub_test {
 
 const std::filesystem::path kHub = std::filesystem::path(TILETUNE_SOURCE_DIR) / "tests/data/benchmark_hub";
 
@@ -78,5 +79,5 @@ TEST_F(Hub, TheTuningProblemHasExactlyTheConfigurationsOfTheCache) {
   EXPECT_EQ(enumerated, recorded);
 }
 
-}  // namespace
+}  // namespace hub_test
 }  // namespace tiletune

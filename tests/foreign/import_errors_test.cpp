@@ -5,7 +5,7 @@
 #include "importing.h"
 
 namespace tiletune {
-namespace {
+namespace import_errors_test {
 
 class ImportErrors : public Importing {
  protected:
@@ -217,5 +217,5 @@ TEST_F(ImportErrors, HostileFilesAreRefusedInLittleMemory) {
                       {"file.json: /cache", "two places"}));
 }
 
-}  // namespace
+}  // namespace import_errors_test
 }  // namespace tiletune

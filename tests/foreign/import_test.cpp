@@ -8,7 +8,7 @@
 #include "importing.h"
 
 namespace tiletune {
-namespace {
+namespace import_test {
 
 class Import : public Importing {};
 
@@ -379,5 +379,5 @@ TEST_F(Import, AnExportWithoutItsListsIsRefusedAtThePlace) {
   EXPECT_TRUE(carries(refusal(with(R"({"gpu": 5})")), {"file.json: /calibrations/gpu"}));
 }
 
-}  // namespace
+}  // namespace import_test
 }  // namespace tiletune

@@ -7,7 +7,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace row_writer_test {
 
 constexpr std::array kColumns{"key", "gpu", "outcome", "source"};
 
@@ -63,5 +63,5 @@ TEST_F(RowWriterTest, GivenUpItLeavesNothing) {
   EXPECT_TRUE(database_.trials({}).empty());
 }
 
-}  // namespace
+}  // namespace row_writer_test
 }  // namespace tiletune

@@ -4,7 +4,7 @@
 #include "spec/fixture.h"
 
 namespace tiletune {
-namespace {
+namespace t1_test {
 
 std::string values(const std::string& text) {
   Json list = Json::array();
@@ -38,7 +38,7 @@ TEST(PythonList, ListsThatAreCalculated) {
 }
 
 TEST(PythonList, NothingElseIsRun) {
-  const auto refusal = [](const std::string& text) { return error_of([&] { values(text); }).message(); };
+  const auto refusal = [](const std::string& text) { return user_error_of([&] { values(text); }).message(); };
   EXPECT_TRUE(carries(refusal("[i for i in range(9) if i % 2]"),
                       {"']'", "column 22", "'[i for i in range(9) if i % 2]'"}));
   std::string nested;
@@ -80,10 +80,10 @@ TEST(PythonList, CallsOfListWithoutEndAreNoDeepRecursion) {
   std::string open;
   for (int i = 0; i < 100'000; ++i) open += "list(";
   EXPECT_EQ(values(open + "[1]" + std::string(100'000, ')')), "[1]");
-  const std::string refusal = error_of([&] { values(open); }).message();
+  const std::string refusal = user_error_of([&] { values(open); }).message();
   EXPECT_TRUE(carries(refusal, {"a list", "[16, 32, 64]", "1", "9", "column 500001"}));
   EXPECT_LT(refusal.size(), 400U);
-  EXPECT_TRUE(carries(error_of([&] { values("list(list([1])"); }).message(), {"')'", "column 15"}));
+  EXPECT_TRUE(carries(user_error_of([&] { values("list(list([1])"); }).message(), {"')'", "column 15"}));
 }
 
 constexpr const char* kProblem = R"json({
@@ -184,13 +184,13 @@ TEST_F(T1, OneBudgetNeedsNoList) {
 
 TEST_F(T1, TheCommandLineMayNameTheProblem) {
   options_.problems = {"8x16x32"};
-  EXPECT_TRUE(carries(error_of([&] { load(); }).message(), {"'8x16x32'", "3", "2"}));
+  EXPECT_TRUE(carries(user_error_of([&] { load(); }).message(), {"'8x16x32'", "3", "2"}));
   EXPECT_EQ(load(R"({"KernelSpecification": {"ProblemSize": null}})").problems.at(0).label(), "8x16x32");
 }
 
 TEST_F(T1, MistakesAreNamed) {
   const auto expect = [&](const Fault& fault) {
-    expect_fault(error_of([&] { load(fault.patch); }), fault, (root_ / "configs/t1.json").string());
+    expect_fault(user_error_of([&] { load(fault.patch); }), fault, (root_ / "configs/t1.json").string());
   };
   expect({R"({"ConfigurationSpace": {"TuningParameters": [{"Name": "bx", "Values": "[1, 1]"}]}})",
           "/ConfigurationSpace/TuningParameters/0/Values/1",
@@ -209,5 +209,5 @@ TEST_F(T1, MistakesAreNamed) {
           {"'half8'"}});
 }
 
-}  // namespace
+}  // namespace t1_test
 }  // namespace tiletune

@@ -8,7 +8,7 @@
 #include "store/sample_trial.h"
 
 namespace tiletune {
-namespace {
+namespace t4_test {
 
 class T4 : public Importing {
  protected:
@@ -176,5 +176,5 @@ TEST_F(T4, OneFileIsOfOneSpace) {
   EXPECT_THROW(exported(filter), NothingToDo);
 }
 
-}  // namespace
+}  // namespace t4_test
 }  // namespace tiletune

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tiletune {
-namespace {
+namespace units_test {
 
 TEST(Units, AllSpellingsOfTheTools) {
   for (const char* unit : {"ms", "milliseconds", "miliseconds", "Milliseconds", "millisecond"})
@@ -30,5 +30,5 @@ TEST(Units, TimesAreBroughtToUtc) {
     EXPECT_EQ(utc_time(other), "") << other;
 }
 
-}  // namespace
+}  // namespace units_test
 }  // namespace tiletune

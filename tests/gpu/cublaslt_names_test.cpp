@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tiletune {
-namespace {
+namespace cublaslt_names_test {
 
 TEST(LtNames, AreThoseOfTheHeader) {
   EXPECT_EQ(lt_tile_name(CUBLASLT_MATMUL_TILE_8x8), "8x8");
@@ -26,5 +26,5 @@ TEST(LtNames, AreEmptyForNumbersThatTheHeaderLacks) {
   EXPECT_EQ(lt_cluster_name(1000), "");
 }
 
-}  // namespace
+}  // namespace cublaslt_names_test
 }  // namespace tiletune

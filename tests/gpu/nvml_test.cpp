@@ -9,7 +9,7 @@
 #include "carries.h"
 
 namespace tiletune {
-namespace {
+namespace nvml_test {
 
 const std::string kNow = std::string(TILETUNE_BINARY_DIR) + "/fake_nvml_now/libnvidia-ml.so.1";
 const std::string kOld = std::string(TILETUNE_BINARY_DIR) + "/fake_nvml_old/libnvidia-ml.so.1";
@@ -178,5 +178,5 @@ TEST_F(NvmlTest, StrangersOfAGpuThatDoesNotTellAreNone) {
   EXPECT_EQ(pids(strangers(Nvml(kSecond, kNow), std::array{17})), std::vector<int>{18});
 }
 
-}  // namespace
+}  // namespace nvml_test
 }  // namespace tiletune

@@ -6,7 +6,7 @@
 #include "inspect/occupancy.h"
 
 namespace tiletune {
-namespace {
+namespace admission_test {
 
 Instance launch(Dim3 grid, Dim3 block, std::int64_t dynamic_shared_bytes = 0) {
   Instance instance;
@@ -247,5 +247,5 @@ TEST(AdmitBinary, SpillsAndLowOccupancyWarn) {
   EXPECT_TRUE(binary(launch({1, 1, 1}, {256, 1, 1}), resources(128)).warnings.empty());
 }
 
-}  // namespace
+}  // namespace admission_test
 }  // namespace tiletune

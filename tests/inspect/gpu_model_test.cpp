@@ -13,7 +13,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace gpu_model_test {
 
 namespace fs = std::filesystem;
 
@@ -207,5 +207,5 @@ TEST_F(BadModelTest, EmptyFolder) {
   }
 }
 
-}  // namespace
+}  // namespace gpu_model_test
 }  // namespace tiletune

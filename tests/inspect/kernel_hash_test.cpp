@@ -6,7 +6,7 @@
 #include "inspect/kernels.h"
 
 namespace tiletune {
-namespace {
+namespace kernel_hash_test {
 
 std::string hash_of(const std::string& source, const std::string& expression = "scale",
                     const std::string& architecture = "sm_90a") {
@@ -54,5 +54,5 @@ TEST(KernelHash, ADamagedCubinHasNone) {
   EXPECT_THROW(kernel_hash(binary), UserError);
 }
 
-}  // namespace
+}  // namespace kernel_hash_test
 }  // namespace tiletune

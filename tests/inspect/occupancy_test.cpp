@@ -11,7 +11,7 @@
 #include "inspect/kernels.h"
 
 namespace tiletune {
-namespace {
+namespace occupancy_test {
 
 Resources kernel(int registers, std::int64_t static_shared = 0, int barriers = 0) {
   Resources resources;
@@ -234,5 +234,5 @@ TEST(Occupancy, TheShownArithmeticGivesTheHeadersAnswerOverASweep) {
   }
 }
 
-}  // namespace
+}  // namespace occupancy_test
 }  // namespace tiletune

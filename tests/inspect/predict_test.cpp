@@ -8,7 +8,7 @@
 #include "inspect/lanes.h"
 
 namespace tiletune {
-namespace {
+namespace predict_test {
 
 /// Five steps of one ladder, for sizes that are multiples of the tiles.
 const char* const kLadder = R"cuda(
@@ -337,5 +337,5 @@ TEST(Lanes, BankConflicts) {
   EXPECT_EQ(bank_wavefronts(lanes(512), 16), 32);
 }
 
-}  // namespace
+}  // namespace predict_test
 }  // namespace tiletune

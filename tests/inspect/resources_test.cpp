@@ -14,7 +14,7 @@
 #include "inspect/kernels.h"
 
 namespace tiletune {
-namespace {
+namespace resources_test {
 
 /// Kernels that differ in every resource: static and dynamic shared memory, stack, spills, barriers, launch
 /// bounds, constants, a call.
@@ -332,5 +332,5 @@ TEST(BadCubin, EveryByteOfTheHeadersAtItsExtremesIsSurvived) {
   }
 }
 
-}  // namespace
+}  // namespace resources_test
 }  // namespace tiletune

@@ -12,7 +12,7 @@
 #include "inspect/kernels.h"
 
 namespace tiletune {
-namespace {
+namespace sass_test {
 
 struct Disassembled {
   Binary binary;
@@ -490,5 +490,5 @@ TEST(Sass, RandomBytesDecodeToSomething) {
   }
 }
 
-}  // namespace
+}  // namespace sass_test
 }  // namespace tiletune

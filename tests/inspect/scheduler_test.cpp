@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tiletune {
-namespace {
+namespace scheduler_test {
 
 Step arithmetic() {
   Step step;
@@ -137,5 +137,5 @@ TEST(Scheduler, NoInstructionsTakeNoTimeAndABarrierOfOneWarpEnds) {
   EXPECT_EQ(clocks({arithmetic()}, 0), 0);
 }
 
-}  // namespace
+}  // namespace scheduler_test
 }  // namespace tiletune

@@ -13,7 +13,7 @@
 #include "inspect/resources.h"
 
 namespace tiletune {
-namespace {
+namespace spills_test {
 
 /// N values that are all alive in a loop: with few registers, most of them are spilled.
 const char* const kSource = R"cuda(
@@ -189,5 +189,5 @@ TEST(Spills, WhereMarksMayBeCutOffEveryAccessToLocalMemoryCounts) {
   EXPECT_EQ(spills_of(with_shared_stores(8192)), Figures(400, 4));
 }
 
-}  // namespace
+}  // namespace spills_test
 }  // namespace tiletune

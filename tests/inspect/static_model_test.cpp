@@ -11,7 +11,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace static_model_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -107,5 +107,5 @@ TEST(StaticModel, ALaunchTakesTheLongerOfComputingAndMemoryAndPartOfTheShorter) 
   EXPECT_DOUBLE_EQ(launch_us(streaming, model, 2000), 2 + 1000 + 0.25 * computing + 3 + 5);
 }
 
-}  // namespace
+}  // namespace static_model_test
 }  // namespace tiletune

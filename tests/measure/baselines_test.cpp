@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tiletune {
-namespace {
+namespace baselines_test {
 
 TEST(TensorCoreMark, IsFoundInTheNamesOfKernelsThatRoundTheirInputs) {
   EXPECT_EQ(tensor_core_mark("sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x256x32_warpgroupsize2x1x1_"
@@ -32,5 +32,5 @@ TEST(TensorCoreMark, IsNotFoundInTheNamesOfFp32Kernels) {
     EXPECT_EQ(tensor_core_mark(kernel), "") << kernel;
 }
 
-}  // namespace
+}  // namespace baselines_test
 }  // namespace tiletune

@@ -6,7 +6,7 @@
 #include "carries.h"
 
 namespace tiletune {
-namespace {
+namespace client_test {
 
 const std::string kFakeWorker = std::string(TILETUNE_BINARY_DIR) + "/fake_gpu_worker";
 
@@ -286,5 +286,5 @@ TEST(GpuClient, KnowsWhoseTurnItWasWhenTheWorkerWasLostInTheFinals) {
   }
 }
 
-}  // namespace
+}  // namespace client_test
 }  // namespace tiletune

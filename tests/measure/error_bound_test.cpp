@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tiletune {
-namespace {
+namespace error_bound_test {
 
 TEST(ErrorBound, SeparatesFloatFromTensorFloatAtEveryLength) {
   // One TF32 product rounds its operands to 11 bits: a relative error near 3e-4 at any accumulation length.
@@ -22,5 +22,5 @@ TEST(ErrorBound, FollowsTheTypes) {
                    3 * error_bound(ElementType::f32, ElementType::f32, 64, 1));
 }
 
-}  // namespace
+}  // namespace error_bound_test
 }  // namespace tiletune

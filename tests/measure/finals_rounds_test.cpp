@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tiletune {
-namespace {
+namespace finals_rounds_test {
 
 FinalistSamples finalist(double median_us, int rounds, bool stays = false) {
   FinalistSamples finalist;
@@ -67,5 +67,5 @@ TEST(FinalsRounds, SlowKernelsRunFewerRoundsButEnough) {
   EXPECT_EQ(rounds_for(10e6, 8), 8);
 }
 
-}  // namespace
+}  // namespace finals_rounds_test
 }  // namespace tiletune

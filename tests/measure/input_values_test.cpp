@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace tiletune {
-namespace {
+namespace input_values_test {
 
 std::vector<double> all(Distribution distribution, double a, double b, std::uint64_t count,
                         std::uint64_t seed = 7) {
@@ -108,5 +108,5 @@ TEST(InputValues, FollowFromSeedAndBuffer) {
   EXPECT_NE(of_seed(seed_of_buffer(1, 0)), of_seed(seed_of_buffer(1, 1)));
 }
 
-}  // namespace
+}  // namespace input_values_test
 }  // namespace tiletune

@@ -8,7 +8,7 @@
 #include "measure/check_queue.h"
 
 namespace tiletune {
-namespace {
+namespace launch_checks_test {
 
 LaunchTally known(double check_us) {
   LaunchTally tally;
@@ -108,5 +108,5 @@ TEST(LaunchCheck, WhatIsReadAndWrittenIsNotFilled) {
       carries(describe(output(BufferRole::inout), {1e6, 30, 0, 3, 3}, kLimits), {"1 of C", "0.01", "30"}));
 }
 
-}  // namespace
+}  // namespace launch_checks_test
 }  // namespace tiletune

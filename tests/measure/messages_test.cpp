@@ -9,7 +9,7 @@
 #include "base/frame.h"
 
 namespace tiletune {
-namespace {
+namespace messages_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -221,5 +221,5 @@ TEST(Messages, IntegersThatDoNotFitAreRefused) {
   EXPECT_THROW(from_json<MeasureRequest>(request), ProtocolError);
 }
 
-}  // namespace
+}  // namespace messages_test
 }  // namespace tiletune

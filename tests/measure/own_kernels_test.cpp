@@ -12,7 +12,7 @@
 #include "inspect/sass.h"
 
 namespace tiletune {
-namespace {
+namespace own_kernels_test {
 
 using Code = std::vector<SassInstruction>;
 
@@ -98,5 +98,5 @@ TEST(OwnKernels, FillAndRestoreElementsOfEverySize) {
   }
 }
 
-}  // namespace
+}  // namespace own_kernels_test
 }  // namespace tiletune

@@ -6,7 +6,7 @@
 #include <random>
 
 namespace tiletune {
-namespace {
+namespace sampling_test {
 
 /// A kernel whose samples come from a function of their number.
 class Kernel {
@@ -162,5 +162,5 @@ TEST(RunClock, FollowsTheRunButNotSingleSamples) {
   EXPECT_EQ(clock.mhz(), 1500);
 }
 
-}  // namespace
+}  // namespace sampling_test
 }  // namespace tiletune

@@ -8,7 +8,7 @@
 #include "sample_ranking.h"
 
 namespace tiletune {
-namespace {
+namespace best_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -133,5 +133,5 @@ TEST(Best, GroupsOfBaselinesAloneHaveNone) {
   EXPECT_EQ(best_of({baseline})["best"], Json::array());
 }
 
-}  // namespace
+}  // namespace best_test
 }  // namespace tiletune

@@ -12,7 +12,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace comparison_test {
 
 Trial of_gpu(const std::string& gpu, int x, double median_us) {
   Trial trial;
@@ -294,5 +294,5 @@ TEST(Comparison, CsvHasARecordPerConfigurationAndSide) {
       "64x64x64,\"gemm, cold\",,best of A,sgemm,\"{\"\"X\"\":1,\"\"Y\"\":8}\",B,measured,failed,,0,1,0,0\r");
 }
 
-}  // namespace
+}  // namespace comparison_test
 }  // namespace tiletune

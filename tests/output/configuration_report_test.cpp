@@ -9,7 +9,7 @@
 #include "store/sample_trial.h"
 
 namespace tiletune {
-namespace {
+namespace configuration_report_test {
 
 /// A kernel after finals, with everything that can be known of it.
 ConfigurationReport full_report() {
@@ -186,5 +186,5 @@ TEST(ConfigurationReport, SurvivesRowsThatOthersWrote) {
             std::string::npos);
 }
 
-}  // namespace
+}  // namespace configuration_report_test
 }  // namespace tiletune

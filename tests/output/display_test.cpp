@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tiletune {
-namespace {
+namespace display_test {
 
 TEST(DisplayWidth, CountsColumnsNotBytes) {
   EXPECT_EQ(display_width(""), 0U);
@@ -51,5 +51,5 @@ TEST(Wrapped, BreaksBetweenWordsByDisplayWidth) {
   EXPECT_EQ(wrapped("", 8), "");
 }
 
-}  // namespace
+}  // namespace display_test
 }  // namespace tiletune

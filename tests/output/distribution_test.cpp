@@ -5,7 +5,7 @@
 #include <numeric>
 
 namespace tiletune {
-namespace {
+namespace distribution_test {
 
 std::size_t total(const std::vector<HistogramBin>& bins) {
   return std::accumulate(bins.begin(), bins.end(), std::size_t{0},
@@ -64,5 +64,5 @@ TEST(Distribution, LinesAreAlignedAndEveryValueLeavesAMark) {
                                              "10.50 .. 11.00  # 1"}));
 }
 
-}  // namespace
+}  // namespace distribution_test
 }  // namespace tiletune

@@ -11,7 +11,7 @@
 #include "sample_ranking.h"
 
 namespace tiletune {
-namespace {
+namespace export_test {
 
 TEST(Formats, AreKnownByName) {
   EXPECT_EQ(format_from_name("markdown"), Format::markdown);
@@ -140,5 +140,5 @@ TEST(Banner, EverySourceButMeasuredHasOne) {
   }
 }
 
-}  // namespace
+}  // namespace export_test
 }  // namespace tiletune

@@ -7,7 +7,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace failures_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -94,5 +94,5 @@ TEST_F(FailuresTest, LongReasonsAreCut) {
   EXPECT_LT(failure_lines(kinds(), database_).size(), 500U);
 }
 
-}  // namespace
+}  // namespace failures_test
 }  // namespace tiletune

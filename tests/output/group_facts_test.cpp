@@ -10,7 +10,7 @@
 #include "sample_ranking.h"
 
 namespace tiletune {
-namespace {
+namespace group_facts_test {
 
 using Json = nlohmann::ordered_json;
 using Lines = std::vector<std::string>;
@@ -156,5 +156,5 @@ TEST(GroupFacts, StandUnderTheTable) {
   }
 }
 
-}  // namespace
+}  // namespace group_facts_test
 }  // namespace tiletune

@@ -14,7 +14,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace header_test {
 
 Trial best_of(const std::string& gpu, const std::string& problem, double median_us) {
   Trial row = timed_trial(gpu + problem, median_us, 0.1);
@@ -470,5 +470,5 @@ TEST(Header, LiteralsAreAscii) {
             R"("a\"b\\\?\012\177\3777")");
 }
 
-}  // namespace
+}  // namespace header_test
 }  // namespace tiletune

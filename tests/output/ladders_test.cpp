@@ -8,7 +8,7 @@
 #include "sample_ranking.h"
 
 namespace tiletune {
-namespace {
+namespace ladders_test {
 
 std::string written(const std::vector<Trial>& trials, Format format) {
   const Ranked ranked(trials);
@@ -78,5 +78,5 @@ TEST(LadderCsv, HasOneRecordPerRung) {
       << text;
 }
 
-}  // namespace
+}  // namespace ladders_test
 }  // namespace tiletune

@@ -5,7 +5,7 @@
 #include <sstream>
 
 namespace tiletune {
-namespace {
+namespace progress_test {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -137,5 +137,5 @@ TEST_F(ProgressTest, AnUnknownTotalNeedsNoPercent) {
   EXPECT_EQ(written(), "\r\x1b[Ks: 0");
 }
 
-}  // namespace
+}  // namespace progress_test
 }  // namespace tiletune

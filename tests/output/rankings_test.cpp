@@ -11,7 +11,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace rankings_test {
 
 std::string written(const std::vector<Trial>& trials, Format format, const RankingView& view = {}) {
   const Ranked ranked(trials);
@@ -336,5 +336,5 @@ TEST(RankingMarkdown, IsATableUnderAHeading) {
   EXPECT_TRUE(has_line(text, {"2 more"}));
 }
 
-}  // namespace
+}  // namespace rankings_test
 }  // namespace tiletune

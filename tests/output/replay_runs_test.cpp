@@ -7,7 +7,7 @@
 #include "carries.h"
 
 namespace tiletune {
-namespace {
+namespace replay_runs_test {
 
 /// A run that found these times after so many evaluations.
 Replay run_of(std::uint64_t seed, const std::vector<std::pair<std::uint64_t, double>>& found,
@@ -69,5 +69,5 @@ TEST(ReplayRuns, TheDocumentHasEveryRunsEnd) {
   EXPECT_EQ(problem.at("quartiles").back().at("percent_of_best"), 40);
 }
 
-}  // namespace
+}  // namespace replay_runs_test
 }  // namespace tiletune

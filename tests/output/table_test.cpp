@@ -8,7 +8,7 @@
 #include "carries.h"
 
 namespace tiletune {
-namespace {
+namespace table_test {
 
 TextTable sample() {
   TextTable table;
@@ -191,5 +191,5 @@ TEST(LineWidth, WhatIsNoTerminalGetsWholeTables) {
   unsetenv("COLUMNS");
 }
 
-}  // namespace
+}  // namespace table_test
 }  // namespace tiletune

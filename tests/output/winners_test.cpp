@@ -9,7 +9,7 @@
 #include "sample_ranking.h"
 
 namespace tiletune {
-namespace {
+namespace winners_test {
 
 Trial winner_of(const std::string& problem, double median_us, double percent) {
   Trial trial = timed_trial(problem, median_us, 0);
@@ -136,5 +136,5 @@ TEST(Winners, CsvHasARecordPerProblem) {
             ",51,,cublas,103.04,101.02,0.15,1\r");
 }
 
-}  // namespace
+}  // namespace winners_test
 }  // namespace tiletune

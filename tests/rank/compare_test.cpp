@@ -7,7 +7,7 @@
 #include "rank/compared.h"
 
 namespace tiletune {
-namespace {
+namespace compare_test {
 
 using Names = std::vector<std::string>;
 
@@ -273,5 +273,5 @@ TEST(Compare, AGpuIsNamedByAPartAndByItsWholeNameAlone) {
   }
 }
 
-}  // namespace
+}  // namespace compare_test
 }  // namespace tiletune

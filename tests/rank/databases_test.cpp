@@ -13,7 +13,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace databases_test {
 
 std::int64_t begin(Database& database, const std::string& started_at) {
   SweepRecord sweep;
@@ -100,5 +100,5 @@ TEST(Databases, RefuseAnIdThatWouldBeOfAnotherDatabase) {
   }
 }
 
-}  // namespace
+}  // namespace databases_test
 }  // namespace tiletune

@@ -5,7 +5,7 @@
 #include "store/sample_trial.h"
 
 namespace tiletune {
-namespace {
+namespace ladder_test {
 
 Trial of_template(const std::string& name, const std::string& key, double median_us) {
   Trial trial = timed_trial(key, median_us, 0);
@@ -78,5 +78,5 @@ TEST(Ladder, BaselinesAloneAndFailuresMakeNone) {
   EXPECT_TRUE(ladders_of({cublas(5), failed}, {"a"}).empty());
 }
 
-}  // namespace
+}  // namespace ladder_test
 }  // namespace tiletune

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tiletune {
-namespace {
+namespace parameters_test {
 
 std::string member_names(std::string_view object) {
   std::string names;
@@ -78,5 +78,5 @@ TEST(Parameters, OnlyWhatHasASecondWayToBeWrittenHasAWriting) {
     EXPECT_EQ(writing_of(text), std::nullopt) << text;
 }
 
-}  // namespace
+}  // namespace parameters_test
 }  // namespace tiletune

@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace tiletune {
-namespace {
+namespace portability_test {
 
 using Values = std::vector<double>;
 
@@ -53,5 +53,5 @@ TEST(Portability, WhatTiesForTheLastPlaceCountsAsAFractionWhateverItsPlace) {
   EXPECT_DOUBLE_EQ(shared_of_smallest(Values{2, 2, 3}, Values{9, 1, 9}, 1), 0.5);
 }
 
-}  // namespace
+}  // namespace portability_test
 }  // namespace tiletune

@@ -9,7 +9,7 @@
 #include "store/sample_trial.h"
 
 namespace tiletune {
-namespace {
+namespace ranking_test {
 
 std::vector<RankingGroup> rank_trials(const std::vector<Trial>& trials) {
   RankingRows rows = ranking_rows_of(trials);
@@ -338,5 +338,5 @@ TEST(Ranking, OneConfigurationWrittenInTwoWaysRanksOnce) {
   EXPECT_EQ(places_of(rows), "1new 2other");
 }
 
-}  // namespace
+}  // namespace ranking_test
 }  // namespace tiletune

@@ -5,7 +5,7 @@
 #include "rank/compared.h"
 
 namespace tiletune {
-namespace {
+namespace regressions_test {
 
 Trial measured(const std::string& driver, const std::string& problem, double median_us, double half_us,
                int x = 1) {
@@ -89,5 +89,5 @@ TEST(Slowdowns, TheNoiseFloorWidensIntervals) {
       << "102.5 and 103.35";
 }
 
-}  // namespace
+}  // namespace regressions_test
 }  // namespace tiletune

@@ -8,7 +8,7 @@
 #include "rank/compared.h"
 
 namespace tiletune {
-namespace {
+namespace row_joins_test {
 
 using Texts = std::set<std::string>;
 
@@ -141,5 +141,5 @@ TEST(RowJoins, WhereNothingIsInCommonNothingIsJoined) {
             (std::map<std::size_t, Texts>{{0, {"Y"}}, {1, {"X"}}}));
 }
 
-}  // namespace
+}  // namespace row_joins_test
 }  // namespace tiletune

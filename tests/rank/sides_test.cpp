@@ -7,7 +7,7 @@
 #include "rank/compared.h"
 
 namespace tiletune {
-namespace {
+namespace sides_test {
 
 using Names = std::vector<std::string>;
 
@@ -75,5 +75,5 @@ TEST(Sides, ASweepIsNamedByItsWholeNumber) {
   }
 }
 
-}  // namespace
+}  // namespace sides_test
 }  // namespace tiletune

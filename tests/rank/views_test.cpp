@@ -12,7 +12,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace views_test {
 
 using Lines = std::multiset<std::string>;
 
@@ -219,5 +219,5 @@ TEST(Views, SayTheSameAsTheRule) {
   EXPECT_GT(ranked, 3000U) << "most rows count";
 }
 
-}  // namespace
+}  // namespace views_test
 }  // namespace tiletune

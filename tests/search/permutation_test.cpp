@@ -6,7 +6,7 @@
 #include <set>
 
 namespace tiletune {
-namespace {
+namespace permutation_test {
 
 TEST(PermutationTest, IsABijectionForEverySize) {
   for (std::uint64_t size = 1; size <= 300; ++size) {
@@ -44,5 +44,5 @@ TEST(PermutationTest, IsUniformOverSeeds) {
   }
 }
 
-}  // namespace
+}  // namespace permutation_test
 }  // namespace tiletune

@@ -11,7 +11,7 @@
 #include "space/spec_builder.h"
 
 namespace tiletune {
-namespace {
+namespace strategy_test {
 
 Space space_of(int values) {
   SpecBuilder builder;
@@ -116,5 +116,5 @@ TEST(Strategies, TheSchemaOfConfigsHasTheirNames) {
             names);
 }
 
-}  // namespace
+}  // namespace strategy_test
 }  // namespace tiletune

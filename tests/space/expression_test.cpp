@@ -9,7 +9,7 @@
 #include "space/scalar.h"
 
 namespace tiletune {
-namespace {
+namespace expression_test {
 
 using std::int64_t;
 
@@ -329,5 +329,5 @@ TEST(SymbolTableTest, RefusesWhatIsNoFreeName) {
   EXPECT_EQ(symbols.size(), 2);
 }
 
-}  // namespace
+}  // namespace expression_test
 }  // namespace tiletune

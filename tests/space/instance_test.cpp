@@ -7,7 +7,7 @@
 #include "space/spec_builder.h"
 
 namespace tiletune {
-namespace {
+namespace instance_test {
 
 using std::int64_t;
 
@@ -456,5 +456,5 @@ TEST(InstanceTest, RefusesAConfigurationOfAnotherTemplate) {
   EXPECT_THROW(instantiator.instantiate({{int64_t{64}}}, kMultiprocessors), UserError);
 }
 
-}  // namespace
+}  // namespace instance_test
 }  // namespace tiletune

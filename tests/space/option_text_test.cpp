@@ -6,7 +6,7 @@
 #include "carries.h"
 
 namespace tiletune {
-namespace {
+namespace option_text_test {
 
 TemplateSpec spec_with(std::vector<std::string> options) {
   TemplateSpec spec;
@@ -122,5 +122,5 @@ TEST(OptionText, TooMuchTextIsRefused) {
   EXPECT_TRUE(carries(refusal(spec), {"'-D" + repeated("{LONG}", 8) + "'", "16777216", "'LONG'"}));
 }
 
-}  // namespace
+}  // namespace option_text_test
 }  // namespace tiletune

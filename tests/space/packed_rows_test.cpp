@@ -6,7 +6,7 @@
 #include <random>
 
 namespace tiletune::space {
-namespace {
+namespace packed_rows_test {
 
 using Row = std::vector<std::uint32_t>;
 
@@ -45,5 +45,5 @@ TEST(PackedRowsTest, SortsAndFindsRows) {
   check({1, std::size_t{1} << 32, std::size_t{1} << 32, 1, 1}, 50);
 }
 
-}  // namespace
+}  // namespace packed_rows_test
 }  // namespace tiletune::space

@@ -6,7 +6,7 @@
 #include "space/spec_builder.h"
 
 namespace tiletune {
-namespace {
+namespace size_conditions_test {
 
 using Conditions = std::vector<std::optional<std::string>>;
 
@@ -68,5 +68,5 @@ TEST(SizeConditions, NoneStandsForWhatIsTooLong) {
   EXPECT_EQ(conditions(doubling, kVectors), (Conditions{std::nullopt}));
 }
 
-}  // namespace
+}  // namespace size_conditions_test
 }  // namespace tiletune

@@ -11,7 +11,7 @@
 #include "space/spec_builder.h"
 
 namespace tiletune {
-namespace {
+namespace space_property_test {
 
 using Random = std::mt19937_64;
 
@@ -212,5 +212,5 @@ TEST(SpacePropertyTest, AgreesWithBruteForceOnRandomSpaces) {
   EXPECT_GT(refused, 100);
 }
 
-}  // namespace
+}  // namespace space_property_test
 }  // namespace tiletune

@@ -9,7 +9,7 @@
 #include "space/example_spaces.h"
 
 namespace tiletune {
-namespace {
+namespace space_test {
 
 using std::int64_t;
 
@@ -351,5 +351,5 @@ TEST(ListedSpace, IsWhatWalkingGivesWhereEverythingIsListed) {
   EXPECT_EQ(removed(listed), removed(walked));
 }
 
-}  // namespace
+}  // namespace space_test
 }  // namespace tiletune

@@ -6,7 +6,7 @@
 #include "space/space.h"
 
 namespace tiletune {
-namespace {
+namespace speed_test {
 
 /// CPU time, which others on the machine do not stretch.
 double seconds_to_build(const TemplateSpec& spec) {
@@ -26,5 +26,5 @@ TEST(SpaceSpeedTest, TakesTheLongestListOfValues) {
   EXPECT_LT(seconds_to_build(SpecBuilder().parameter("A", values)), 1);
 }
 
-}  // namespace
+}  // namespace speed_test
 }  // namespace tiletune

@@ -2,7 +2,7 @@
 #include "spec/reader.h"
 
 namespace tiletune {
-namespace {
+namespace baselines_test {
 
 /// A template `softmax` whose operation, an object, has baselines; and another template of that operation.
 class Baselines : public SpecTest {
@@ -32,7 +32,7 @@ class Baselines : public SpecTest {
   }
 
   UserError refusal(const Json& baselines) const {
-    return error_of([&] { load_patched(with(baselines), "{}"); });
+    return user_error_of([&] { load_patched(with(baselines), "{}"); });
   }
 };
 
@@ -128,5 +128,5 @@ TEST_F(Baselines, AreRefusedWithTheirPlace) {
             "/operation/baselines/0/library");
 }
 
-}  // namespace
+}  // namespace baselines_test
 }  // namespace tiletune

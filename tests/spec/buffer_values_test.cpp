@@ -3,7 +3,7 @@
 #include "fixture.h"
 
 namespace tiletune {
-namespace {
+namespace buffer_values_test {
 
 /// "distribution: argument; argument"
 std::string read(const std::string& text, ElementType type = ElementType::i32) {
@@ -15,7 +15,7 @@ std::string read(const std::string& text, ElementType type = ElementType::i32) {
 }
 
 UserError error_in(const std::string& text, ElementType type = ElementType::i32) {
-  const UserError error = error_of([&] { read(text, type); });
+  const UserError error = user_error_of([&] { read(text, type); });
   EXPECT_EQ(error.where().text(), "f.json: /values") << text;
   return error;
 }
@@ -52,5 +52,5 @@ TEST(BufferValues, FitTheTypeOfTheBuffer) {
   EXPECT_NE(error_in("offsets(4)", ElementType::e4m3).message().find("e4m3"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace buffer_values_test
 }  // namespace tiletune

@@ -2,7 +2,7 @@
 #include "fixture.h"
 
 namespace tiletune {
-namespace {
+namespace config_test {
 
 class ConfigTest : public SpecTest {
  protected:
@@ -12,7 +12,7 @@ class ConfigTest : public SpecTest {
       Json document = Json::parse(R"({"templates": ["tile"], "problems": ["512x512x512"]})");
       document.merge_patch(Json::parse(fault.patch));
       const auto file = (root_ / "configs/sweep.json").string();
-      expect_fault(error_of([&] { load_config(document.dump()); }), fault, file);
+      expect_fault(user_error_of([&] { load_config(document.dump()); }), fault, file);
     }
   }
 };
@@ -137,13 +137,13 @@ TEST_F(ConfigTest, ProblemsAndTemplatesOfTheCommandLineReplaceTheConfigs) {
   EXPECT_EQ(spec.problems[0].label(), "4096x4096x4096");
 
   options_.problems = {"64", "64x64x64"};
-  UserError error = error_of([&] { load_config(text); });
+  UserError error = user_error_of([&] { load_config(text); });
   EXPECT_TRUE(carries(error.message(), {"64x64x64", "twice"}));
   EXPECT_EQ(error.where().text(), "--problem");
 
   options_.problems = {};
   options_.templates = {"otter"};
-  error = error_of([&] { load_config(text); });
+  error = user_error_of([&] { load_config(text); });
   EXPECT_TRUE(carries(error.message(), {"'otter'"}));
   EXPECT_EQ(error.where().text(), "--template");
   EXPECT_TRUE(carries(error.remedy(), {"'other'"}));
@@ -285,7 +285,7 @@ TEST_F(ConfigTest, AMisspeltFileIsSuggested) {
   write("configs/quick.json", R"({"templates": []})");
   write("configs/sgemn.json", "{}");
   const auto remedy_for = [&](const std::string& name) {
-    const UserError error = error_of([&] { load_tune_spec(root_ / "configs" / name, options_); });
+    const UserError error = user_error_of([&] { load_tune_spec(root_ / "configs" / name, options_); });
     EXPECT_TRUE(carries(error.message(), {"not exist"}));
     EXPECT_EQ(error.where().text(), (root_ / "configs" / name).string());
     return error.remedy();
@@ -299,13 +299,14 @@ TEST_F(ConfigTest, AMisspeltFileIsSuggested) {
 }
 
 TEST_F(ConfigTest, AFolderAndBrokenJsonAreNamed) {
-  const UserError folder = error_of([&] { load_tune_spec(root_ / "kernel_templates", options_); });
+  const UserError folder = user_error_of([&] { load_tune_spec(root_ / "kernel_templates", options_); });
   EXPECT_NE(std::string(folder.what()).find((root_ / "kernel_templates").string()), std::string::npos);
-  UserError error = error_of([&] { load_config("{\"templates\": [\"tile\"],\n \"problems\": [512,]}"); });
+  UserError error =
+      user_error_of([&] { load_config("{\"templates\": [\"tile\"],\n \"problems\": [512,]}"); });
   EXPECT_NE(error.where().pointer.find("line 2, column 19"), std::string::npos) << error.what();
-  error = error_of([&] { load_config(R"({"problems": [1], "problems": [2]})"); });
+  error = user_error_of([&] { load_config(R"({"problems": [1], "problems": [2]})"); });
   EXPECT_NE(error.message().find("'problems'"), std::string::npos);
-  error = error_of([&] { load_config("[]"); });
+  error = user_error_of([&] { load_config("[]"); });
   EXPECT_TRUE(carries(error.message(), {"a list", "an object"}));
 }
 
@@ -314,16 +315,16 @@ TEST_F(ConfigTest, AConfigWithoutAFileHasAPlaceAllTheSame) {
       parse_tune_spec(R"({"name": "one", "templates": ["tile"], "problems": [64]})", "--set", options_);
   EXPECT_EQ(spec.name, "one");
   EXPECT_EQ(spec.templates.at(0).name, "tile");
-  const UserError error = error_of(
+  const UserError error = user_error_of(
       [&] { parse_tune_spec(R"({"templates": ["tile"], "problems": [64], "gpus": 2})", "--set", options_); });
   EXPECT_EQ(error.where().text(), "--set: /gpus");
 }
 
 TEST_F(ConfigTest, AFaultOfAManifestIsPlacedInTheManifest) {
   const auto manifest = write_manifest(tile(), R"({"kernel": 1})");
-  const UserError error = error_of([&] { load_config(R"({"templates": ["tile"], "problems": [1]})"); });
+  const UserError error = user_error_of([&] { load_config(R"({"templates": ["tile"], "problems": [1]})"); });
   EXPECT_EQ(error.where().text(), manifest.string() + ": /kernel");
 }
 
-}  // namespace
+}  // namespace config_test
 }  // namespace tiletune

@@ -3,7 +3,7 @@
 #include "fixture.h"
 
 namespace tiletune {
-namespace {
+namespace configurations_test {
 
 using Positions = std::vector<std::uint32_t>;
 
@@ -19,7 +19,7 @@ class ConfigurationsTest : public SpecTest {
   /// "line 2" and what the error says.
   void expect_error(const std::string& list, const std::string& place, const std::vector<std::string>& parts,
                     const std::string& templates = R"(["tile"])") const {
-    const UserError error = error_of([&] { load(list, templates); });
+    const UserError error = user_error_of([&] { load(list, templates); });
     EXPECT_EQ(error.where().file, (root_ / "configs/list.csv").string()) << list;
     EXPECT_EQ(error.where().pointer, place) << list;
     EXPECT_TRUE(carries(error.message() + "\n" + error.remedy(), parts)) << list;
@@ -94,7 +94,7 @@ TEST_F(ConfigurationsTest, RefusesWhatIsNoListOfConfigurations) {
 
 TEST_F(ConfigurationsTest, RefusesFilesThatAreNotToBeRead) {
   const auto pointer_of = [&](const std::string& file) {
-    return error_of([&] {
+    return user_error_of([&] {
              load_config(R"({"problems": [512], "templates": ["tile"], "configurations": ")" + file + "\"}");
            })
         .where()
@@ -108,10 +108,10 @@ TEST_F(ConfigurationsTest, RefusesFilesThatAreNotToBeRead) {
   EXPECT_EQ(pointer_of("../outside.csv"), "/configurations");
   write("configs/large.csv", "");
   std::filesystem::resize_file(root_ / "configs/large.csv", (std::uintmax_t{64} << 20) + 1);
-  const UserError error = error_of(
+  const UserError error = user_error_of(
       [&] { load_config(R"({"problems": [512], "templates": ["tile"], "configurations": "large.csv"})"); });
   EXPECT_TRUE(carries(error.what(), {"large.csv", "67108864 bytes"})) << error.what();
 }
 
-}  // namespace
+}  // namespace configurations_test
 }  // namespace tiletune

@@ -12,22 +12,11 @@
 #include "base/error.h"
 #include "carries.h"
 #include "spec/load.h"
+#include "user_error_of.h"
 
 namespace tiletune {
 
 using Json = nlohmann::ordered_json;
-
-/// The error that `action` ends in; a test failure when it ends well.
-template <typename Action>
-UserError error_of(const Action& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no UserError was thrown";
-  return {"", ""};
-}
 
 /// What an error has to carry, its remedy included.
 struct Fault {

@@ -3,7 +3,7 @@
 #include "fixture.h"
 
 namespace tiletune {
-namespace {
+namespace input_kernels_test {
 
 class InputKernels : public SpecTest {
  protected:
@@ -27,7 +27,7 @@ class InputKernels : public SpecTest {
                        const std::vector<std::string>& parts) const {
     Json values = kernel();
     values.merge_patch(Json::parse(patch));
-    const UserError error = error_of([&] { operation_with(values); });
+    const UserError error = user_error_of([&] { operation_with(values); });
     EXPECT_TRUE(carries(error.message() + "\n" + error.remedy(), parts)) << patch;
     EXPECT_EQ(error.where().pointer, "/operation/buffers/0/values" + pointer) << patch;
     EXPECT_FALSE(error.remedy().empty()) << patch;
@@ -83,7 +83,7 @@ TEST_F(InputKernels, ArePassedInputsAndTheirOwnBuffer) {
 }
 
 TEST_F(InputKernels, OfAnOutputAreRefused) {
-  const UserError error = error_of([&] { operation_with(kernel(), 2); });
+  const UserError error = user_error_of([&] { operation_with(kernel(), 2); });
   EXPECT_EQ(error.where().pointer, "/operation/buffers/2/values");
 }
 
@@ -92,11 +92,11 @@ TEST_F(InputKernels, HaveNoReferenceInPython) {
   Json document = softmax();
   document["operation"]["buffers"][0]["values"] = kernel();
   document["operation"]["reference"] = {{"python", "reference.py"}, {"function", "softmax"}};
-  const UserError error = error_of([&] { load_patched(document, "{}"); });
+  const UserError error = user_error_of([&] { load_patched(document, "{}"); });
   EXPECT_EQ(error.where().pointer, "/operation/reference/python");
   EXPECT_TRUE(carries(error.message(), {"'in'", "kernel"}));
   EXPECT_TRUE(carries(error.remedy(), {"reference"}));
 }
 
-}  // namespace
+}  // namespace input_kernels_test
 }  // namespace tiletune

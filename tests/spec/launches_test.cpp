@@ -5,7 +5,7 @@
 #include "fixture.h"
 
 namespace tiletune {
-namespace {
+namespace launches_test {
 
 class LaunchesTest : public SpecTest {
  protected:
@@ -42,7 +42,7 @@ TEST_F(LaunchesTest, MistakesAreNamedWithTheirPlace) {
       {R"({"operation": {"reference": {"arguments": null}}})", "/operation/reference", {"arguments"}},
   };
   for (const Fault& fault : faults)
-    expect_fault(error_of([&] { load_patched(sums(), fault.patch); }), fault,
+    expect_fault(user_error_of([&] { load_patched(sums(), fault.patch); }), fault,
                  (root_ / "kernel_templates/sums/template.json").string());
 }
 
@@ -50,10 +50,10 @@ TEST_F(LaunchesTest, NeedNoReferenceWhereTheOperationSaysThatItHasNone) {
   const TemplateSpec spec = load_patched(sums(), R"({"operation": {"reference": "none"}})");
   EXPECT_FALSE(spec.operation.reference);
   EXPECT_TRUE(spec.operation.is_unverified);
-  expect_fault(error_of([&] { load_patched(sums(), R"({"operation": {"reference": "nobody"}})"); }),
+  expect_fault(user_error_of([&] { load_patched(sums(), R"({"operation": {"reference": "nobody"}})"); }),
                {R"({"operation": {"reference": "nobody"}})", "/operation/reference", {"\"none\""}},
                (root_ / "kernel_templates/sums/template.json").string());
 }
 
-}  // namespace
+}  // namespace launches_test
 }  // namespace tiletune

@@ -11,7 +11,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace npy_test {
 
 /// A file of version 1.0 with a header that says this, as NumPy writes it, and so many zero bytes.
 std::string npy(const std::string& header, std::size_t bytes) {
@@ -113,5 +113,5 @@ TEST_F(Npy, RefusesWhatIsNoRegularFile) {
   EXPECT_THROW(open_npy(folder_.path() / "none.npy", 6, {ElementType::f32}, {}), UserError);
 }
 
-}  // namespace
+}  // namespace npy_test
 }  // namespace tiletune

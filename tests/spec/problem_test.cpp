@@ -1,7 +1,7 @@
 #include "fixture.h"
 
 namespace tiletune {
-namespace {
+namespace problem_test {
 
 TemplateSpec template_of(std::vector<std::string> dimensions, std::vector<LeadingDimension> leading) {
   TemplateSpec spec;
@@ -38,27 +38,27 @@ TEST(Problem, RefusesWhatIsNoSize) {
   const Where where{"--problem", ""};
   for (const char* text :
        {"", "x", "12x", "x12x3", "1x-2x3", "1x2x3.5", "1x 2x3", "+1x2x3", "0x10x1x", "axbxc"}) {
-    const UserError error = error_of([&] { parse_problem(text, kGemm, where); });
+    const UserError error = user_error_of([&] { parse_problem(text, kGemm, where); });
     EXPECT_EQ(error.where().text(), "--problem") << text;
     EXPECT_FALSE(error.remedy().empty()) << text;
   }
-  const UserError error = error_of([&] { parse_problem("1xtwox3", kGemm, where); });
+  const UserError error = user_error_of([&] { parse_problem("1xtwox3", kGemm, where); });
   EXPECT_TRUE(carries(error.message(), {"'two'", "'1xtwox3'", "not a size"}));
   EXPECT_TRUE(carries(error.remedy(), {"4096x4096x64"}));
 }
 
 TEST(Problem, RefusesSizesOutOfRange) {
-  UserError error = error_of([] { parse_problem("1x0x1", kGemm, {}); });
+  UserError error = user_error_of([] { parse_problem("1x0x1", kGemm, {}); });
   EXPECT_TRUE(carries(error.message(), {"N = 0", "out of range"}));
   EXPECT_TRUE(carries(error.remedy(), {"1", "2147483647"}));
-  error = error_of([] { parse_problem("2147483648x1x1", kGemm, {}); });
+  error = user_error_of([] { parse_problem("2147483648x1x1", kGemm, {}); });
   EXPECT_TRUE(carries(error.message(), {"M = 2147483648", "out of range"}));
-  error = error_of([] { parse_problem("1x1x99999999999999999999999", kGemm, {}); });
+  error = user_error_of([] { parse_problem("1x1x99999999999999999999999", kGemm, {}); });
   EXPECT_TRUE(carries(error.message(), {"K = 99999999999999999999999", "out of range"}));
 }
 
 TEST(Problem, RefusesTheWrongNumberOfSizes) {
-  const UserError error = error_of([] { parse_problem("1x2x3x4", kGemm, {}); });
+  const UserError error = user_error_of([] { parse_problem("1x2x3x4", kGemm, {}); });
   EXPECT_TRUE(carries(error.message(), {"'1x2x3x4'", "4", "3"}));
 }
 
@@ -105,17 +105,17 @@ TEST(Problem, RefusesLeadingDimensionsThatCannotBe) {
         Refusal{"8,ldd=9", {"'ldd=9'", "'8,ldd=9'", "lda, ldb or ldc", "1000x77x513,lda=520,ldb=80"}},
         Refusal{"8,lda", {"'lda'", "'8,lda'", "lda, ldb or ldc"}},
         Refusal{"8,", {"''", "'8,'", "lda, ldb or ldc"}}}) {
-    const UserError error = error_of([&] { parse_problem(refusal.problem, kGemm, {}); });
+    const UserError error = user_error_of([&] { parse_problem(refusal.problem, kGemm, {}); });
     EXPECT_TRUE(carries(error.what(), refusal.parts));
   }
-  const UserError error = error_of([] { parse_problem("8,lda=9", kVector, {}); });
+  const UserError error = user_error_of([] { parse_problem("8,lda=9", kVector, {}); });
   EXPECT_TRUE(carries(error.message(), {"'lda=9'", "'8,lda=9'"}));
   EXPECT_FALSE(error.remedy().empty());
 }
 
 TEST_F(SpecTest, FaultsOfLeadingDimensionsInAnObjectNameTheirPlace) {
   const auto error_at = [&](const std::string& member) {
-    return error_of([&] {
+    return user_error_of([&] {
       load_config(R"({"templates": ["tile"], "problems": [{"M": 8, "N": 16, "K": 32, )" + member + "}]}");
     });
   };
@@ -126,9 +126,9 @@ TEST_F(SpecTest, FaultsOfLeadingDimensionsInAnObjectNameTheirPlace) {
   EXPECT_TRUE(carries(error.message(), {"'ldA'"}));
   EXPECT_EQ(error.where().pointer, "/problems/0/ldA");
   EXPECT_TRUE(carries(error.remedy(), {"'lda'"}));
-  error = error_of([&] { load_config(R"({"templates": ["axpy"], "problems": [{"n": 8, "lda": 9}]})"); });
+  error = user_error_of([&] { load_config(R"({"templates": ["axpy"], "problems": [{"n": 8, "lda": 9}]})"); });
   EXPECT_TRUE(carries(error.message(), {"'lda'"}));
 }
 
-}  // namespace
+}  // namespace problem_test
 }  // namespace tiletune

@@ -5,7 +5,7 @@
 #include "fixture.h"
 
 namespace tiletune {
-namespace {
+namespace reader_test {
 
 constexpr std::array<std::string_view, 2> kKeys{"alpha", "beta"};
 
@@ -13,7 +13,7 @@ JsonNode root(const Json& json) { return {json, {"f.json", ""}}; }
 
 TEST(ObjectReader, AMisspeltKeyIsNamedBeforeAMissingOne) {
   const Json json = Json::parse(R"({"alhpa": 1})");
-  const UserError error = error_of([&] { ObjectReader(root(json), kKeys).need("alpha", "a number"); });
+  const UserError error = user_error_of([&] { ObjectReader(root(json), kKeys).need("alpha", "a number"); });
   EXPECT_TRUE(carries(error.message(), {"'alhpa'"}));
 }
 
@@ -21,7 +21,7 @@ TEST(ObjectReader, FinishRefusesWhatWasNotAskedFor) {
   const Json json = Json::parse(R"({"alpha": 1, "beta": 2})");
   ObjectReader reader(root(json), kKeys);
   reader.find("alpha");
-  const UserError error = error_of([&] { reader.finish("Try alpha."); });
+  const UserError error = user_error_of([&] { reader.finish("Try alpha."); });
   EXPECT_TRUE(carries(error.message(), {"'beta'", "no effect"}));
   EXPECT_EQ(error.where().text(), "f.json: /beta");
   EXPECT_EQ(error.remedy(), "Try alpha.");
@@ -38,11 +38,12 @@ TEST(ObjectReader, AskingForAKeyThatIsNotListedIsAMistakeOfTheProgram) {
 TEST(Reader, NonfiniteNumbersAreRefused) {
   const Json nan = std::numeric_limits<double>::quiet_NaN();
   const Json infinity = std::numeric_limits<double>::infinity();
-  EXPECT_TRUE(carries(error_of([&] { read_number(root(nan)); }).message(), {"nan"}));
-  EXPECT_TRUE(carries(error_of([&] { read_number(root(infinity), {.min = 0}); }).message(),
+  EXPECT_TRUE(carries(user_error_of([&] { read_number(root(nan)); }).message(), {"nan"}));
+  EXPECT_TRUE(carries(user_error_of([&] { read_number(root(infinity), {.min = 0}); }).message(),
                       {"inf", "a number", "0"}));
-  EXPECT_TRUE(carries(error_of([&] { read_value(root(infinity), "a value"); }).message(), {"out of range"}));
-  EXPECT_TRUE(carries(error_of([&] { read_expression(root(nan)); }).message(), {"out of range"}));
+  EXPECT_TRUE(
+      carries(user_error_of([&] { read_value(root(infinity), "a value"); }).message(), {"out of range"}));
+  EXPECT_TRUE(carries(user_error_of([&] { read_expression(root(nan)); }).message(), {"out of range"}));
 }
 
 TEST(Reader, IntegersMayBeWrittenAsFloatsWhenExact) {
@@ -55,9 +56,9 @@ TEST(Reader, IntegersMayBeWrittenAsFloatsWhenExact) {
 
 TEST(Reader, LongTextIsCutInMessages) {
   const Json json = std::string(500, 'x');
-  const UserError error = error_of([&] { read_list(root(json), "values"); });
+  const UserError error = user_error_of([&] { read_list(root(json), "values"); });
   EXPECT_LT(error.remedy().size(), 120U);
 }
 
-}  // namespace
+}  // namespace reader_test
 }  // namespace tiletune

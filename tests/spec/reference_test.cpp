@@ -3,7 +3,7 @@
 #include "fixture.h"
 
 namespace tiletune {
-namespace {
+namespace reference_test {
 
 class References : public SpecTest {
  protected:
@@ -21,7 +21,7 @@ class References : public SpecTest {
   }
   void expect_reference_fault(const std::string& reference, const std::string& pointer,
                               const std::vector<std::string>& parts) const {
-    const UserError error = error_of([&] { operation_with(reference); });
+    const UserError error = user_error_of([&] { operation_with(reference); });
     EXPECT_TRUE(carries(error.message() + "\n" + error.remedy(), parts)) << reference;
     EXPECT_EQ(error.where().pointer, "/operation/reference" + pointer) << reference;
   }
@@ -73,7 +73,7 @@ TEST_F(References, ElementsMayHaveATolerance) {
   ASSERT_TRUE(operation.tolerance);
   EXPECT_EQ(operation.tolerance->absolute, 1e-6);
   EXPECT_EQ(operation.tolerance->relative, 1e-5);
-  const UserError error = error_of(
+  const UserError error = user_error_of(
       [&] { operation_with(R"({"consensus": 2})", R"({"operation": {"tolerance": {"absolute": -1}}})"); });
   EXPECT_EQ(error.where().pointer, "/operation/tolerance/absolute");
 }
@@ -89,5 +89,5 @@ TEST_F(References, InputsMayComeFromFiles) {
   EXPECT_EQ(operation.buffers[0].values->npy->text, "in.npy");
 }
 
-}  // namespace
+}  // namespace reference_test
 }  // namespace tiletune

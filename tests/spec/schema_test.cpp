@@ -8,7 +8,7 @@
 #include "spec/reader.h"
 
 namespace tiletune {
-namespace {
+namespace schema_test {
 
 using Names = std::set<std::string>;
 using NamesByPointer = std::map<std::string, Names>;
@@ -126,7 +126,7 @@ class RequiredKeys : public SpecTest {
       without[Json::json_pointer(pointer)].erase(key);
       const std::string folder = document["name"];
       const auto manifest = write("kernel_templates/" + folder + "/template.json", without.dump());
-      const UserError error = error_of([&] { load_template(manifest, options_); });
+      const UserError error = user_error_of([&] { load_template(manifest, options_); });
       EXPECT_EQ(error.message(), "the key '" + key + "' is missing") << pointer;
       EXPECT_EQ(error.where().pointer, pointer);
     }
@@ -163,5 +163,5 @@ TEST_F(SpecTest, TheManifestsOfTheseTestsUseEveryKey) {
   EXPECT_NO_THROW(load_patched(axpy(), "{}"));
 }
 
-}  // namespace
+}  // namespace schema_test
 }  // namespace tiletune

@@ -7,7 +7,7 @@
 #include "spec/paths.h"
 
 namespace tiletune {
-namespace {
+namespace shipped_test {
 
 const std::filesystem::path kHome = TILETUNE_SOURCE_DIR;
 
@@ -31,5 +31,5 @@ TEST(Shipped, EveryConfigLoads) {
   if (configs.empty()) GTEST_SKIP() << "no configs in " << kHome;
 }
 
-}  // namespace
+}  // namespace shipped_test
 }  // namespace tiletune

@@ -4,7 +4,7 @@
 #include "spec/values.h"
 
 namespace tiletune {
-namespace {
+namespace template_test {
 
 class TemplateTest : public SpecTest {
  protected:
@@ -12,7 +12,7 @@ class TemplateTest : public SpecTest {
   void expect_faults(const Json& manifest, const std::vector<Fault>& faults) const {
     for (const Fault& fault : faults) {
       const auto file = write_manifest(manifest, fault.patch);
-      expect_fault(error_of([&] { load_template(file, options_); }), fault, file.string());
+      expect_fault(user_error_of([&] { load_template(file, options_); }), fault, file.string());
     }
   }
 };
@@ -167,7 +167,7 @@ TEST_F(OperationFile, Faults) {
            "/buffers/0/columns",
            {"7", "not a dimension", "the"}}}) {
     write_operation(fault.patch);
-    expect_fault(error_of([&] { load_patched(manifest_, "{}"); }), fault, (root_ / kFile).string());
+    expect_fault(user_error_of([&] { load_patched(manifest_, "{}"); }), fault, (root_ / kFile).string());
   }
 }
 
@@ -274,7 +274,7 @@ TEST_F(TemplateTest, FaultsOfRanges) {
        {"range()", "range(1, 2, 3, 4)", "range(1.5)", "range(3", "[1, 2", "[1] + ", "[1] [2]", "1, 2",
         "range(0, 9223372036854775807, 1)", "range(a)", "[1] * 2", "+"}) {
     const std::string patch = std::string(R"({"parameters": [{"name": "BM", "values": ")") + text + R"("}]})";
-    const UserError error = error_of([&] { load_patched(tile(), patch.c_str()); });
+    const UserError error = user_error_of([&] { load_patched(tile(), patch.c_str()); });
     EXPECT_EQ(error.where().pointer, "/parameters/0/values") << text;
     EXPECT_NE(error.remedy().find("range(4, 65, 4)"), std::string::npos) << text;
   }
@@ -480,7 +480,7 @@ TEST_F(TemplateTest, RefusesTooManyValues) {
   for (std::size_t i = values.size(); i < kMostValues; ++i) values.push_back(1000 + i);
   EXPECT_EQ(load_patched(document, "{}").parameters[0].values.size(), kMostValues);
   values.push_back(1);
-  const UserError error = error_of([&] { load_patched(document, "{}"); });
+  const UserError error = user_error_of([&] { load_patched(document, "{}"); });
   EXPECT_TRUE(carries(error.message(), {"100001", "100000"}));
   EXPECT_EQ(error.where().pointer, "/parameters/0/values");
 }
@@ -490,7 +490,7 @@ TEST_F(TemplateTest, TheSourceStaysInTheFolder) {
   const std::string absolute = root_ / "kernel_templates/secret.cuh";
   const std::vector<std::string> outside{"../secret.cuh", absolute, "sub/../../secret.cuh", "/etc/hostname"};
   for (const std::string& path : outside) {
-    const UserError error = error_of([&] { load_patched(tile(), Json{{"source", path}}.dump()); });
+    const UserError error = user_error_of([&] { load_patched(tile(), Json{{"source", path}}.dump()); });
     EXPECT_TRUE(carries(error.message(), {"'" + path + "'", (root_ / "kernel_templates/tile").string()}));
     EXPECT_EQ(error.where().pointer, "/source");
   }
@@ -514,7 +514,7 @@ TEST_F(TemplateTest, CompiledKernelsAreNamedByAPathThatFollowsParameters) {
            {{{"source", "a.cubin"}, {"compile_options", options}}, "/compile_options"},
            {{{"source", "a.ptx"}, {"macros", {{"BM", "BM"}}}}, "/macros"},
            {{{"source", "a.ptx"}, {"template_arguments", {"BM"}}}, "/template_arguments/0"}}) {
-    const UserError error = error_of([&] { patched(patch); });
+    const UserError error = user_error_of([&] { patched(patch); });
     EXPECT_EQ(error.where().pointer, pointer);
     EXPECT_TRUE(carries(error.message(), {patch["source"].get<std::string>()}));
   }
@@ -528,7 +528,7 @@ TEST_F(TemplateTest, IncludeFoldersStayInTheFolder) {
   };
   EXPECT_TRUE(load_patched(tile(), "{}").include_folders.empty());
   for (const std::string path : {"../../library", "include/missing", "kernel.cuh"}) {
-    const UserError error = error_of([&] { folders(path); });
+    const UserError error = user_error_of([&] { folders(path); });
     EXPECT_TRUE(carries(error.message(), {"'" + path + "'"}));
     EXPECT_EQ(error.where().pointer, "/include_folders/1");
   }
@@ -540,17 +540,17 @@ TEST_F(TemplateTest, IncludeFoldersStayInTheFolder) {
 TEST_F(TemplateTest, ASymbolicLinkDoesNotLeaveTheFolderEither) {
   write("outside.cuh", "");
   std::filesystem::create_symlink(root_ / "outside.cuh", root_ / "kernel_templates/tile/link.cuh");
-  const UserError error = error_of([&] { load_patched(tile(), R"({"source": "link.cuh"})"); });
+  const UserError error = user_error_of([&] { load_patched(tile(), R"({"source": "link.cuh"})"); });
   EXPECT_TRUE(carries(error.message(), {"'link.cuh'"}));
 }
 
 TEST_F(TemplateTest, TheSourceIsAnExistingFile) {
-  UserError error = error_of([&] { load_patched(tile(), R"({"source": "kernl.cuh"})"); });
+  UserError error = user_error_of([&] { load_patched(tile(), R"({"source": "kernl.cuh"})"); });
   EXPECT_TRUE(carries(error.message(), {"'kernl.cuh'"}));
   EXPECT_TRUE(carries(error.remedy(), {"'kernel.cuh'"}));
-  error = error_of([&] { load_patched(tile(), R"({"source": "."})"); });
+  error = user_error_of([&] { load_patched(tile(), R"({"source": "."})"); });
   EXPECT_TRUE(carries(error.message(), {"'.'", "not a file"}));
-  error = error_of([&] { load_patched(tile(), R"({"source": "kernel.cuh\u0000x"})"); });
+  error = user_error_of([&] { load_patched(tile(), R"({"source": "kernel.cuh\u0000x"})"); });
   EXPECT_TRUE(carries(error.message(), {"null character"}));
 }
 
@@ -559,7 +559,7 @@ TEST_F(TemplateTest, RefusesTooManyParts) {
   for (std::size_t i = document["parameters"].size(); i <= kMostParts; ++i)
     document["parameters"].push_back(
         {{"name", "P" + std::to_string(i)}, {"values", {1}}, {"meaning", "one"}});
-  UserError error = error_of([&] { load_patched(document, "{}"); });
+  UserError error = user_error_of([&] { load_patched(document, "{}"); });
   EXPECT_TRUE(carries(error.message(), {"257", "256"}));
   EXPECT_EQ(error.where().pointer, "/parameters");
   document["parameters"].erase(kMostParts);
@@ -568,7 +568,7 @@ TEST_F(TemplateTest, RefusesTooManyParts) {
   document = tile();
   document.erase("template_arguments");
   for (std::size_t i = 0; i <= kMostParts; ++i) document["macros"]["M" + std::to_string(i)] = 1;
-  error = error_of([&] { load_patched(document, "{}"); });
+  error = user_error_of([&] { load_patched(document, "{}"); });
   EXPECT_TRUE(carries(error.message(), {"257 members", "256"}));
   EXPECT_EQ(error.where().pointer, "/macros");
 }
@@ -576,13 +576,13 @@ TEST_F(TemplateTest, RefusesTooManyParts) {
 TEST_F(TemplateTest, RefusesLongNamesAndValues) {
   const std::string longest(kLongestName, 'x');
   EXPECT_EQ(load_patched(tile(), Json{{"kernel", longest}}.dump()).launches[0].kernel, longest);
-  UserError error = error_of([&] { load_patched(tile(), Json{{"kernel", longest + "x"}}.dump()); });
+  UserError error = user_error_of([&] { load_patched(tile(), Json{{"kernel", longest + "x"}}.dump()); });
   EXPECT_TRUE(carries(error.message(), {"1025", "1024"}));
   Json document = tile();
   document["parameters"][0]["values"] = {longest};
   EXPECT_EQ(load_patched(document, "{}").parameters[0].values.front(), Value{longest});
   document["parameters"][0]["values"] = {longest + "x"};
-  error = error_of([&] { load_patched(document, "{}"); });
+  error = user_error_of([&] { load_patched(document, "{}"); });
   EXPECT_TRUE(carries(error.message(), {"1025", "1024"}));
   EXPECT_EQ(error.where().pointer, "/parameters/0/values/0");
 }
@@ -592,7 +592,7 @@ TEST_F(TemplateTest, AManifestStaysInItsFolder) {
   const auto manifest = write("kernel_templates/tile/template.json", tile().dump());
   fs::rename(manifest, root_ / "elsewhere.json");
   fs::create_symlink(root_ / "elsewhere.json", manifest);
-  EXPECT_TRUE(carries(error_of([&] { load_template(manifest, options_); }).message(),
+  EXPECT_TRUE(carries(user_error_of([&] { load_template(manifest, options_); }).message(),
                       {manifest.parent_path().string()}));
   LoadOptions outside = options_;
   outside.allow_outside_paths = true;
@@ -601,10 +601,10 @@ TEST_F(TemplateTest, AManifestStaysInItsFolder) {
 
 TEST_F(TemplateTest, SyntaxErrorsHaveLineAndColumn) {
   const auto manifest = write("kernel_templates/tile/template.json", "{\n  \"name\": tile\n}");
-  const UserError error = error_of([&] { load_template(manifest, options_); });
+  const UserError error = user_error_of([&] { load_template(manifest, options_); });
   EXPECT_EQ(error.where().file, manifest.string());
   EXPECT_NE(error.where().pointer.find("line 2, column"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace template_test
 }  // namespace tiletune

@@ -11,7 +11,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace columns_test {
 
 TEST(Columns, EveryColumnKeepsWhatIsWrittenAndTouchesNoOther) {
   const Trial empty;
@@ -79,5 +79,5 @@ TEST(Columns, UnknownOutcomesAreRefusedByName) {
   EXPECT_TRUE(carries(text, {"'exploded'"}));
 }
 
-}  // namespace
+}  // namespace columns_test
 }  // namespace tiletune

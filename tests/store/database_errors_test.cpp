@@ -16,7 +16,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace database_errors_test {
 
 using Mode = Database::Mode;
 namespace fs = std::filesystem;
@@ -409,5 +409,5 @@ TEST_F(DatabaseErrors, UnknownOutcomesNameTheFile) {
   }
 }
 
-}  // namespace
+}  // namespace database_errors_test
 }  // namespace tiletune

@@ -14,7 +14,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace database_test {
 
 using Mode = Database::Mode;
 
@@ -340,5 +340,5 @@ TEST(Database, ManyRowsTakeReasonableTime) {
   EXPECT_LT(elapsed.count(), 60) << "a few seconds are normal";
 }
 
-}  // namespace
+}  // namespace database_test
 }  // namespace tiletune

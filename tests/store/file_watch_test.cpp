@@ -13,7 +13,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace file_watch_test {
 
 namespace fs = std::filesystem;
 
@@ -97,5 +97,5 @@ TEST(FileWatch, WhatALookAtTheFileRunsIsNotTrusted) {
   EXPECT_EQ(look.tryExec("INSERT INTO t VALUES (1)"), SQLITE_READONLY);
 }
 
-}  // namespace
+}  // namespace file_watch_test
 }  // namespace tiletune

@@ -6,7 +6,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace grouped_writes_test {
 
 TEST(GroupedWrites, OthersSeeWhatWasCommittedAndTheRestIsLost) {
   const TemporaryFolder folder;
@@ -37,5 +37,5 @@ TEST(GroupedWrites, AScratchDatabaseTakesBackWhatWasNotCommitted) {
   EXPECT_EQ(database.trials({}).size(), 1U);
 }
 
-}  // namespace
+}  // namespace grouped_writes_test
 }  // namespace tiletune

@@ -12,7 +12,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace merge_test {
 
 using Mode = Database::Mode;
 
@@ -562,5 +562,5 @@ TEST_F(MergeNew, LeavesAFileThatHasTakenItsPlace) {
   EXPECT_EQ(bytes(folder_ / "made.db"), "another's");
 }
 
-}  // namespace
+}  // namespace merge_test
 }  // namespace tiletune

@@ -14,7 +14,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace row_batch_test {
 
 namespace fs = std::filesystem;
 using Mode = Database::Mode;
@@ -110,5 +110,5 @@ TEST_F(RowBatchTest, WhatAKilledOneLeftIsRolledBackInACopyWhereItIsWriteProtecte
   fs::permissions(folder_.path(), fs::perms::owner_all);
 }
 
-}  // namespace
+}  // namespace row_batch_test
 }  // namespace tiletune

@@ -13,7 +13,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace samples_test {
 
 using Samples = std::vector<double>;
 
@@ -159,5 +159,5 @@ TEST(Samples, CutOffAndAlteredBlobsDoNoHarm) {
   }
 }
 
-}  // namespace
+}  // namespace samples_test
 }  // namespace tiletune

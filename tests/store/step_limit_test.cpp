@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tiletune {
-namespace {
+namespace step_limit_test {
 
 constexpr const char* kEndless =
     "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 100000000) SELECT max(i) FROM n";
@@ -26,5 +26,5 @@ TEST(StepLimit, ResumingWatchesNothingThatWasNotWatched) {
   EXPECT_EQ(database.tryExec("SELECT 1"), SQLITE_OK);
 }
 
-}  // namespace
+}  // namespace step_limit_test
 }  // namespace tiletune

@@ -17,7 +17,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace upgrade_test {
 
 using Mode = Database::Mode;
 
@@ -279,5 +279,5 @@ TEST_F(Upgrade, KilledInTheMiddleItLeavesSchema1) {
   EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 4U);
 }
 
-}  // namespace
+}  // namespace upgrade_test
 }  // namespace tiletune

@@ -6,7 +6,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace views_test {
 
 /// The views as any SQLite program sees them.
 class Views : public ::testing::Test {
@@ -172,5 +172,5 @@ TEST_F(Views, ParametersCanBeAskedForInSql) {
   EXPECT_EQ(rows("SELECT key FROM trial WHERE json_extract(parameters, '$.BM') = 128"), Lines{"a"});
 }
 
-}  // namespace
+}  // namespace views_test
 }  // namespace tiletune

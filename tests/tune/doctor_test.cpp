@@ -7,7 +7,7 @@
 #include "carries.h"
 
 namespace tiletune {
-namespace {
+namespace doctor_test {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
@@ -278,5 +278,5 @@ TEST(DoctorOfAGpu, OneThatIsTakenSaysByWhom) {
   EXPECT_TRUE(carries(verdict(findings), {"1 problem, 1 warning", "not every"}));
 }
 
-}  // namespace
+}  // namespace doctor_test
 }  // namespace tiletune

@@ -14,7 +14,7 @@
 #include "tune/sweep.h"
 
 namespace tiletune {
-namespace {
+namespace engine_test {
 
 using Widths = std::vector<unsigned>;
 
@@ -338,5 +338,5 @@ TEST_F(Engine, FinalsThatNeverComeToTheirEndAreLeftOut) {
   EXPECT_FALSE(summary.failure);
 }
 
-}  // namespace
+}  // namespace engine_test
 }  // namespace tiletune

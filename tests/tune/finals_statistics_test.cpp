@@ -10,7 +10,7 @@
 #include "base/statistics.h"
 
 namespace tiletune {
-namespace {
+namespace finals_statistics_test {
 
 constexpr std::size_t kRounds = 40;
 
@@ -127,5 +127,5 @@ TEST(FinalsStatistics, AHundredParticipantsTakeAMoment) {
   EXPECT_LT(took.count(), 2);
 }
 
-}  // namespace
+}  // namespace finals_statistics_test
 }  // namespace tiletune

@@ -20,7 +20,7 @@
 #include "tune/many_rows.h"
 
 namespace tiletune {
-namespace {
+namespace growth_test {
 
 std::int64_t live_heap() {
   const struct mallinfo2 heap = ::mallinfo2();
@@ -209,5 +209,5 @@ TEST_F(Growth, ComparingTakesLittlePerRow) {
   EXPECT_LT(most - before, 400 * kRows) << "a row, twice because a vector doubles, and its identity";
 }
 
-}  // namespace
+}  // namespace growth_test
 }  // namespace tiletune

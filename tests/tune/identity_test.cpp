@@ -13,7 +13,7 @@
 #include "tune/row.h"
 
 namespace tiletune {
-namespace {
+namespace identity_test {
 
 constexpr const char* kManifest = R"--({
   "name": "scale", "summary": "a * x", "source": "kernel.cu", "kernel": "scale",
@@ -268,5 +268,5 @@ TEST_F(IdentityTest, WhatFailedToCompileIsKnownByItsSource) {
   EXPECT_NE(key_of({.row = failed}), key) << "what a comment changes is not known without a kernel";
 }
 
-}  // namespace
+}  // namespace identity_test
 }  // namespace tiletune

@@ -6,7 +6,7 @@
 #include "spec/load.h"
 
 namespace tiletune {
-namespace {
+namespace plausibility_test {
 
 /// 60 TFLOP/s, copies at 4000 GB/s, reads at 4500 GB/s.
 constexpr Calibration kCeilings{60, 4000, 4500, 30000, 1.25, 2, 1.5};
@@ -63,5 +63,5 @@ TEST_F(PlausibilityTest, WithoutCeilingsNothingIsKnown) {
   EXPECT_FALSE(verdict(0.001).has_value());
 }
 
-}  // namespace
+}  // namespace plausibility_test
 }  // namespace tiletune

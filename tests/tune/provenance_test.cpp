@@ -7,7 +7,7 @@
 #include "temporary_folder.h"
 
 namespace tiletune {
-namespace {
+namespace provenance_test {
 
 namespace fs = std::filesystem;
 
@@ -118,5 +118,5 @@ TEST(Provenance, TimeIsUtcInIsoFormat) {
   EXPECT_EQ(now.back(), 'Z');
 }
 
-}  // namespace
+}  // namespace provenance_test
 }  // namespace tiletune

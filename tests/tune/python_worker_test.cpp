@@ -13,7 +13,7 @@
 #include "carries.h"
 
 namespace tiletune {
-namespace {
+namespace python_worker_test {
 
 namespace fs = std::filesystem;
 
@@ -85,5 +85,5 @@ TEST_F(PythonWorker, MakesFilesAndSaysWhyItCannot) {
   EXPECT_TRUE(carries(shown(work), {"failed", "nowhere", "No such file"}));
 }
 
-}  // namespace
+}  // namespace python_worker_test
 }  // namespace tiletune

@@ -13,7 +13,7 @@
 #include "tune/replay.h"
 
 namespace tiletune {
-namespace {
+namespace recording_test {
 
 constexpr const char* kT1 = R"json({
   "ConfigurationSpace": {"TuningParameters": [
@@ -170,5 +170,5 @@ TEST_F(OlderMerged, ReplayTakesWhatTheSweepThatBeganLastHasRecorded) {
   EXPECT_EQ(recording.row(baselines.front()).key, "new baseline");
 }
 
-}  // namespace
+}  // namespace recording_test
 }  // namespace tiletune

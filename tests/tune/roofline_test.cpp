@@ -6,7 +6,7 @@
 #include "tune/row.h"
 
 namespace tiletune {
-namespace {
+namespace roofline_test {
 
 /// 60 TFLOP/s and 4000 GB/s: FP32 products of these sizes are bound by memory below 15 operations per byte.
 constexpr Calibration kCeilings{60, 4000, 4500, 30000, 1.25, 2, 1.5};
@@ -92,5 +92,5 @@ TEST_F(RooflineTest, WithoutCeilingsOrATimeThereIsOnlyTheIntensity) {
   EXPECT_FALSE(trial.percent_of_ceiling.has_value());
 }
 
-}  // namespace
+}  // namespace roofline_test
 }  // namespace tiletune

@@ -5,7 +5,7 @@
 #include "spec/load.h"
 
 namespace tiletune {
-namespace {
+namespace scoreboard_test {
 
 Trial row_of(const std::string& kernel_template, double median_us, double tflops) {
   Trial row;
@@ -59,5 +59,5 @@ TEST_F(ScoreboardTest, KeepsTheBestOfEachProblem) {
   EXPECT_EQ(board.state(task).best, "5.0 TFLOP/s (other)");
 }
 
-}  // namespace
+}  // namespace scoreboard_test
 }  // namespace tiletune

@@ -5,7 +5,7 @@
 #include "spec/load.h"
 
 namespace tiletune {
-namespace {
+namespace standings_test {
 
 /// Stages of two templates that share a workload.
 class StandingsTest : public testing::Test {
@@ -178,5 +178,5 @@ TEST_F(StandingsTest, WithoutFinalsNothingIsKeptOfWhatWasScreenedOut) {
   }
 }
 
-}  // namespace
+}  // namespace standings_test
 }  // namespace tiletune

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tiletune {
-namespace {
+namespace target_test {
 
 GpuOpened opened(const std::string& name, int major, int minor) {
   GpuOpened message;
@@ -44,5 +44,5 @@ TEST(Target, AModelIsForPrediction) {
   EXPECT_TRUE(target.uuid.empty());
 }
 
-}  // namespace
+}  // namespace target_test
 }  // namespace tiletune

@@ -10,7 +10,7 @@
 #include "spec/load.h"
 
 namespace tiletune {
-namespace {
+namespace task_test {
 
 TuneSpec shipped(const std::string& config, const std::vector<std::string>& problems) {
   LoadOptions options;
@@ -109,5 +109,5 @@ TEST(Stages, PrepareRequestHoldsTheWholeProblem) {
   EXPECT_FALSE(request.reference.has_value());
 }
 
-}  // namespace
+}  // namespace task_test
 }  // namespace tiletune

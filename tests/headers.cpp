@@ -1,1 +1,0 @@
-// Nothing of its own: the target that precompiles headers needs a source.
