@@ -9,7 +9,6 @@ namespace {
 
 using Kind = LaneValues::Kind;
 
-constexpr std::uint64_t kZeroRegister = 255;
 constexpr std::uint64_t kUniformZeroRegister = 63;
 
 // Operations by the low nine bits of the opcode.
@@ -357,11 +356,11 @@ bool in_pairs(const LaneValues& addresses, std::size_t first, std::size_t last, 
 }  // namespace
 
 double bank_wavefronts(const LaneValues& addresses, int bytes) {
-  constexpr std::size_t kLanes = 32;
-  if (bytes <= 4) return static_cast<double>(most_words_in_a_bank(addresses, bytes, 0, kLanes));
-  const std::size_t group = bytes == 8 ? kLanes : kLanes / 2;
+  const std::size_t lanes = addresses.value.size();
+  if (bytes <= 4) return static_cast<double>(most_words_in_a_bank(addresses, bytes, 0, lanes));
+  const std::size_t group = bytes == 8 ? lanes : lanes / 2;
   std::size_t wavefronts = 0;
-  for (std::size_t first = 0; first < kLanes; first += group) {
+  for (std::size_t first = 0; first < lanes; first += group) {
     const std::size_t last = first + group, middle = first + group / 2;
     const bool merged = in_pairs(addresses, first, last, 1) || in_pairs(addresses, first, last, 2);
     wavefronts += merged ? most_words_in_a_bank(addresses, bytes, first, last)

@@ -8,7 +8,6 @@
 namespace tiletune {
 namespace {
 
-constexpr double kLanes = 32;
 constexpr double kWavefrontBytes = 128;
 constexpr double kL1BytesPerClock = 64;
 constexpr int kLineBytes = 128, kSectorBytes = 32;

@@ -107,7 +107,6 @@ bool moves_global_memory(SassKind kind) {
 }
 
 Outside outside_of(const KernelCode& code) {
-  constexpr double kLanes = 32;
   Outside outside;
   for (std::size_t i = 0; i < code.instructions.size(); ++i) {
     const SassInstruction& instruction = code.instructions[i];

@@ -95,7 +95,6 @@ SassKind kind_of(std::uint32_t operation) {
 
 /// Constants are moved by multiply-adds of nothing, and halves widened by additions.
 SassKind true_kind(const SassInstruction& instruction, int architecture) {
-  constexpr std::uint64_t kZeroRegister = 0xff;
   const std::uint32_t operation = instruction.operation();
   if (operation == 0x035 && architecture >= kFirstArchitectureWithWideIadd) return SassKind::other;
   if (operation == 0x036 && architecture < kFirstArchitectureWithoutQuadMatrices) return SassKind::tensor;
@@ -141,7 +140,6 @@ double group_matrix_flops(const SassInstruction& instruction) {
 }
 
 double flops_of(const SassInstruction& instruction) {
-  constexpr double kLanes = 32;
   switch (instruction.kind) {
     case SassKind::fma:
       return 2 * kLanes;

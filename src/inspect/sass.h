@@ -8,6 +8,10 @@
 namespace tiletune {
 
 inline constexpr std::uint64_t kInstructionBytes = 16;
+/// Reads as zero: RZ.
+inline constexpr std::uint64_t kZeroRegister = 255;
+/// Threads of a warp, each of which does what an instruction says.
+inline constexpr double kLanes = 32;
 
 /// What the model and the instruction mix distinguish. An instruction whose guard is never true is `nothing`.
 enum class SassKind {
