@@ -15,7 +15,7 @@ Library open_nvrtc() {
   try {
     return Library(cuda_library_names("nvrtc"));
   } catch (const GpuError& error) {
-    throw UserError(fmt::format("NVRTC, CUDA's compiler for kernels, cannot be loaded: {}", error.what()),
+    throw UserError(fmt::format("CUDA's compiler for kernels (libnvrtc) cannot be loaded.\n{}", error.what()),
                     "Install CUDA 12.4 or newer, or name the folder of libnvrtc in LD_LIBRARY_PATH.");
   }
 }

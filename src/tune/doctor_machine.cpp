@@ -69,11 +69,12 @@ Finding examine_nvml(const MachineFacts& facts) {
 Finding examine_compiler(const MachineFacts& facts) {
   const std::string nvrtc = facts.nvrtc_version.empty() ? "NVRTC" : "NVRTC " + facts.nvrtc_version;
   if (!facts.compile_failure.empty()) {
-    return {"compiler", Health::problem, fmt::format("{} compiles nothing: {}", nvrtc, facts.compile_failure),
-            "no kernel can be compiled",
-            "Install NVRTC with its builtins library and the CUDA headers of the same version, and build "
-            "tiletune "
-            "again; tools/quickstart does both."};
+    return {
+        "compiler", Health::problem, fmt::format("{} compiles nothing: {}", nvrtc, facts.compile_failure),
+        "no kernel can be compiled",
+        "Install a CUDA toolkit, 12.4 or newer (NVRTC, its builtins library and the headers of one version), "
+        "or name the folder of libnvrtc in LD_LIBRARY_PATH. tools/quickstart takes them from NVIDIA's PyPI "
+        "wheels where there is no toolkit."};
   }
   const auto compiler = version_numbers(facts.nvrtc_version);
   const auto driver = version_numbers(facts.cuda_version);
