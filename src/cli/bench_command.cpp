@@ -53,7 +53,7 @@ SingleConfiguration configuration_of(const BenchCommand& options) {
   load.template_folders = {home_folder() / "kernel_templates"};
   load.allow_outside_paths = options.allow_outside_paths;
   one.kernel = load_template(one.manifest, load);
-  apply_settings(one, options.settings);
+  apply_settings(one, options.settings, load);
   const Where where{"--problem", ""};
   if (options.problem.empty()) {
     throw UserError(
@@ -68,13 +68,13 @@ SingleConfiguration configuration_of(const BenchCommand& options) {
 /// The best row of the template on the GPU that would be used; none when the database has none.
 std::optional<Trial> best_known(const BenchCommand& options, const SingleConfiguration& one) {
   const Database database(options.database, Database::Mode::read_only);
-  return recorded_best(database, one.kernel.name, gpu_name(options.gpus, ""), one.problem.label());
+  return recorded_best(database, one.kernel, gpu_name(options.gpus, ""), one.problem.label());
 }
 
 void fill_from_best(const BenchCommand& options, SingleConfiguration& one) {
   const auto best = best_known(options, one);
   if (!best) {
-    throw UserError(fmt::format("{} holds no {} on {}", options.database.string(), one.kernel.name,
+    throw UserError(fmt::format("{} holds no {} on {}", options.database.string(), one.kernel.label(),
                                 gpu_name(options.gpus, "")),
                     Where{"--best", ""}, "Sweep it first, or set every parameter.");
   }
@@ -89,7 +89,7 @@ std::string suggested_command(const BenchCommand& options, const SingleConfigura
   try {
     const auto best = best_known(options, one);
     if (!best) return "";
-    std::string command = bench_command_line(*best, options.kernel_template, one.problem.label());
+    std::string command = bench_command_line(*best, one.kernel, options.kernel_template, one.problem.label());
     if (!options.gpus.model.empty()) command += " --gpu " + shell_quoted(options.gpus.model);
     if (options.database != kDefaultDatabase) command += " --db " + shell_quoted(options.database.string());
     return fmt::format("\n  The best recorded for {} on {}:\n    {}", best->problem, printable(best->gpu),
@@ -208,8 +208,9 @@ void add_what_to(CLI::App& command, BenchCommand& options) {
       .add_option("TEMPLATE", options.kernel_template, "A shipped template, or the folder of a template.json")
       ->required();
   command
-      .add_option("--set", options.settings,
-                  "A parameter's value, such as BM=128; also alpha and beta (repeatable)")
+      .add_option(
+          "--set", options.settings,
+          "A value of a parameter, such as BM=128, a scalar, a type variable or an option (repeatable)")
       ->allow_extra_args(false);
   command.add_option("--problem", options.problem, "Problem, e.g. 4096x4096x4096 or 1000x77x513,lda=520");
   command.add_flag(

@@ -113,7 +113,7 @@ class Sources {
     }
   }
 
-  bool has_row(const std::string& wanted, const std::string& operation, const TrialFilter& filter) const {
+  bool has_row(const std::string& wanted, const Operation& operation, const TrialFilter& filter) const {
     const std::string plain = squashed(wanted);
     for (const auto& database : databases_) {
       for (const std::string& gpu : database->gpus()) {
@@ -132,9 +132,7 @@ class Sources {
     std::vector<std::string> lacking;
     for (const Problem& problem : spec.problems) {
       filter.problems = {problem.label()};
-      const auto lacks = [&](const TemplateSpec& kernel) {
-        return !has_row(gpu, kernel.operation.name, filter);
-      };
+      const auto lacks = [&](const TemplateSpec& kernel) { return !has_row(gpu, kernel.operation, filter); };
       if (std::any_of(spec.templates.begin(), spec.templates.end(), lacks))
         lacking.push_back(problem.label());
     }

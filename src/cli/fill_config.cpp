@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -16,6 +18,8 @@
 #include "rank/parameters.h"
 #include "space/space.h"
 #include "spec/load.h"
+#include "spec/operation.h"
+#include "tune/row.h"
 #include "tune/task.h"
 
 namespace tiletune {
@@ -25,7 +29,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// By problem's label and template, the parameters of the configurations that are lacking there.
+/// By problem's label and entry of a config's templates, as JSON, the parameters of the configurations that
+/// are lacking there.
 using Lacking = std::map<std::string, std::map<std::string, std::set<std::string>>>;
 
 /// What one config is for.
@@ -38,12 +43,18 @@ struct Purpose {
 };
 
 /// In the order of the alphabet a template's name is a fixed place.
-std::set<std::string> templates_of(const Lacking& lacking) {
-  std::set<std::string> names;
+std::set<std::string> entries_of(const Lacking& lacking) {
+  std::set<std::string> entries;
   for (const auto& [problem, kernels] : lacking) {
-    for (const auto& entry : kernels) names.insert(entry.first);
+    for (const auto& kernel : kernels) entries.insert(kernel.first);
   }
-  return names;
+  return entries;
+}
+
+Json json_of(const Choices& choices) {
+  Json object = Json::object();
+  for (const auto& [name, text] : choices) object[name] = text;
+  return object;
 }
 
 std::string literal(const Value& value) {
@@ -109,22 +120,33 @@ class FillWriter {
     options_.template_folders = {absolute.parent_path(), home_folder() / "kernel_templates"};
   }
 
-  /// Why no config can measure configurations of a template on a problem; empty when one can.
-  std::string obstacle(const std::string& kernel, const std::string& problem) const {
-    try {
-      load(Json{{"templates", {kernel}}, {"problems", {problem}}}.dump());
-      return "";
-    } catch (const UserError& error) {
-      return error.message();
+  /// The entry of a config's templates, as JSON, for the template and variant of a row. Throws UserError when
+  /// no config can measure it on the problem.
+  std::string entry_for(const Trial& row, const std::string& problem) const {
+    const auto load_entry = [&](const Json& entry) {
+      return load(Json{{"templates", Json::array({entry})}, {"problems", {problem}}}.dump());
+    };
+    const Operation first = load_entry(row.template_name).templates.front().operation;
+    if (is_of_variant(row, first)) return Json(row.template_name).dump();
+    Json entry{{"template", row.template_name}, {"types", Json::array()}, {"options", Json::array()}};
+    for (const Choices& types : first.offered_types) entry["types"].push_back(json_of(types));
+    for (const Choices& options : first.offered_options) entry["options"].push_back(json_of(options));
+    for (const TemplateSpec& kernel : load_entry(entry).templates) {
+      if (!is_of_variant(row, kernel.operation)) continue;
+      const Variant variant = variant_of(kernel.operation);
+      entry["types"] = json_of(variant.types);
+      entry["options"] = json_of(variant.options);
+      return entry.dump();
     }
+    throw UserError("its manifest offers other types or options", "Add them to the manifest.");
   }
 
   std::string config(const Purpose& purpose, const std::string& side, const Lacking& lacking) const {
     Json problems = Json::array();
     for (const auto& entry : lacking) problems.push_back(entry.first);
     Json config{{"templates", Json::array()}, {"problems", problems}};
-    for (const std::string& kernel : templates_of(lacking))
-      config["templates"].push_back(narrowed(kernel, side, lacking));
+    for (const std::string& entry : entries_of(lacking))
+      config["templates"].push_back(narrowed(entry, side, lacking));
     if (!purpose.scalars.empty()) config["scalars"] = scalars(purpose.scalars);
     config["measure"] = Json::object();
     if (!purpose.cache.empty()) config["measure"]["cache"] = purpose.cache;
@@ -157,12 +179,13 @@ class FillWriter {
     return values;
   }
 
-  Json narrowed(const std::string& kernel, const std::string& side, const Lacking& lacking) const {
+  Json narrowed(const std::string& entry_text, const std::string& side, const Lacking& lacking) const {
+    Json entry = Json::parse(entry_text);
     Json values = Json::object();
     Json constraints = Json::array();
     for (const auto& [label, kernels] : lacking) {
-      const TuneSpec spec = load(Json{{"templates", {kernel}}, {"problems", {label}}}.dump());
-      const auto found = kernels.find(kernel);
+      const TuneSpec spec = load(Json{{"templates", Json::array({entry})}, {"problems", {label}}}.dump());
+      const auto found = kernels.find(entry_text);
       std::vector<NamedValues> configurations;
       if (found != kernels.end()) {
         for (const std::string& parameters : found->second)
@@ -172,7 +195,7 @@ class FillWriter {
                              {"why", fmt::format("what {} has not measured at {}", side, label)}});
       for (const NamedValues& configuration : configurations) add_values(configuration, values);
     }
-    Json entry{{"template", kernel}};
+    if (entry.is_string()) entry = Json{{"template", entry}};
     if (!values.empty()) entry["parameters"] = values;
     entry["constraints"] = constraints;
     return entry;
@@ -232,8 +255,7 @@ std::size_t size_of(const Lacking& lacking) {
 }
 
 /// The best of two sides may be one configuration, and written in two ways.
-void add(const Trial& row, std::map<std::string, std::set<std::string>>& kernels) {
-  std::set<std::string>& configurations = kernels[row.template_name];
+void add(const Trial& row, std::set<std::string>& configurations) {
   const Identity identity = identity_of("", row.parameters);
   const bool is_known =
       std::any_of(configurations.begin(), configurations.end(),
@@ -245,21 +267,25 @@ void add(const Trial& row, std::map<std::string, std::set<std::string>>& kernels
 std::map<Purpose, Lacking> purposes_of(const Comparison& comparison, const Databases& databases,
                                        const FillWriter& writer, std::vector<std::string>& lines) {
   std::map<Purpose, Lacking> purposes;
-  std::map<std::pair<std::string, std::string>, std::string> obstacles;
+  // None where no config can measure it.
+  std::map<std::array<std::string, 4>, std::optional<std::string>> entries;
   for (const UnmeasuredTransfer& transfer : unmeasured_transfers(comparison)) {
     const ComparedProblem& problem = comparison.problems[transfer.problem];
     const Trial row = databases.row(transfer.id);
-    const auto [known, is_new] = obstacles.try_emplace({row.template_name, problem.problem});
-    std::string& obstacle = known->second;
+    const auto [known, is_new] =
+        entries.try_emplace({row.template_name, row.element_types, row.options, problem.problem});
+    std::optional<std::string>& entry = known->second;
     if (is_new) {
-      obstacle = writer.obstacle(row.template_name, problem.problem);
-      if (!obstacle.empty())
-        lines.push_back(
-            fmt::format("no config can measure {} at {}: {}", row.template_name, problem.problem, obstacle));
+      try {
+        entry = writer.entry_for(row, problem.problem);
+      } catch (const UserError& error) {
+        lines.push_back(fmt::format("no config can measure {} at {}: {}", row.template_name, problem.problem,
+                                    error.message()));
+      }
     }
-    if (!obstacle.empty()) continue;
+    if (!entry) continue;
     const std::string& gpu = problem.gpu.empty() ? comparison.sides[transfer.to].name : problem.gpu;
-    add(row, purposes[{transfer.to, gpu, row.scalars, problem.cache}][problem.problem]);
+    add(row, purposes[{transfer.to, gpu, row.scalars, problem.cache}][problem.problem][*entry]);
   }
   return purposes;
 }

@@ -82,7 +82,7 @@ TextTable table_for(std::span<const Target> targets) {
 }
 
 std::vector<std::string> table_row(const InspectedConfiguration& row, std::span<const InspectedOnGpu> gpus) {
-  std::vector<std::string> cells{row.template_name, to_text(row.parameters)};
+  std::vector<std::string> cells{row.label(), to_text(row.parameters)};
   for (const InspectedOnGpu& gpu : gpus) {
     for (std::string& cell : cells_of(gpu)) cells.push_back(std::move(cell));
   }
@@ -141,6 +141,7 @@ Json json_row(const InspectedConfiguration& row, const std::vector<Target>& targ
   Json gpus = Json::array();
   for (std::size_t i = 0; i < targets.size(); ++i) gpus.push_back(gpu_json(row.gpus[i], targets[i]));
   return {{"template", row.template_name},
+          {"variant", row.variant},
           {"problem", row.problem},
           {"parameters", to_json(row.parameters)},
           {"gpus", gpus}};

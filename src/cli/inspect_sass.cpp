@@ -105,7 +105,7 @@ TextTable sass_table() {
 
 void add_sass_rows(TextTable& table, const InspectedConfiguration& row, const std::vector<Target>& targets) {
   for (std::size_t i = 0; i < row.gpus.size(); ++i) {
-    std::vector<std::string> cells{row.template_name, to_text(row.parameters), row.problem, targets[i].name};
+    std::vector<std::string> cells{row.label(), to_text(row.parameters), row.problem, targets[i].name};
     for (std::string& cell : result_cells(row.gpus[i])) cells.push_back(std::move(cell));
     table.add_row(std::move(cells));
   }

@@ -7,17 +7,18 @@
 #include "cli/console_observer.h"
 #include "cli/gpus.h"
 #include "cli/signals.h"
+#include "tune/row.h"
 #include "tune/sweep.h"
 
 namespace tiletune {
 
-bool has_row_of(const Database& database, const std::string& gpu, const std::string& operation,
+bool has_row_of(const Database& database, const std::string& gpu, const Operation& operation,
                 TrialFilter filter) {
   filter.gpus = {gpu};
   bool found = false;
   database.for_each(filter, [&](const Trial& trial) {
     // The filter takes a part of a name for the whole.
-    found = trial.gpu == gpu && trial.operation == operation;
+    found = trial.gpu == gpu && trial.operation == operation.name && is_of_variant(trial, operation);
     return !found;
   });
   return found;

@@ -6,13 +6,14 @@
 
 #include "base/scratch_folder.h"
 #include "cli/common.h"
+#include "spec/tune_spec.h"
 #include "store/database.h"
 
 namespace tiletune {
 
-/// Whether a row of the operation on the GPU, both by their whole names, is among those of the filter, whose
-/// own GPUs do not count.
-bool has_row_of(const Database& database, const std::string& gpu, const std::string& operation,
+/// Whether a row of the operation, with its types and options, on the GPU, by its whole name, is among those
+/// of the filter, whose own GPUs do not count.
+bool has_row_of(const Database& database, const std::string& gpu, const Operation& operation,
                 TrialFilter filter);
 
 /// Predictions in a database that is removed with this object.

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "space/space.h"
+#include "spec/choices.h"
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"
@@ -123,6 +124,33 @@ bool set_scalar_of(SingleConfiguration& one, const Setting& setting) {
   return true;
 }
 
+bool has_choice(const Choices& choices, const std::string& name) {
+  return std::any_of(choices.begin(), choices.end(),
+                     [&](const auto& choice) { return choice.first == name; });
+}
+
+/// Takes the settings that choose types and options.
+void choose_variant(SingleConfiguration& one, std::vector<Setting>& settings, const LoadOptions& load) {
+  const Operation offered = one.kernel.operation;
+  Variant variant = variant_of(offered);
+  const auto choose = [&](Choices& choices, const std::vector<Choices>& all, const char* what) {
+    Json wanted = Json::object();
+    std::erase_if(settings, [&](const Setting& setting) {
+      const bool is_one = has_choice(choices, setting.name);
+      if (is_one) wanted[setting.name] = setting.value;
+      return is_one;
+    });
+    if (!wanted.empty())
+      choices = select_offered({wanted, Where{"--set", ""}}, all, what, one.kernel.name).front();
+    return !wanted.empty();
+  };
+  const bool has_types = choose(variant.types, offered.offered_types, "type variable");
+  const bool has_options = choose(variant.options, offered.offered_options, "option");
+  if (!has_types && !has_options) return;
+  one.kernel = load_template(one.manifest, load, &variant);
+  one.kernel.variant = variant_text(variant, offered);
+}
+
 /// "with BM=128 WM=48", or nothing when nothing is set.
 std::string with_what_is_set(const TemplateSpec& kernel) {
   std::string text;
@@ -141,8 +169,8 @@ std::string with_what_is_set(const TemplateSpec& kernel) {
       broken += fmt::format("\n    {}{}", constraint.require,
                             constraint.why.empty() ? "" : fmt::format("   ({})", constraint.why));
   }
-  throw NothingToDo(fmt::format("{} has no valid configuration at {}{}", one.kernel.name, one.problem.label(),
-                                with_what_is_set(one.kernel)),
+  throw NothingToDo(fmt::format("{} has no valid configuration at {}{}", one.kernel.label(),
+                                one.problem.label(), with_what_is_set(one.kernel)),
                     Where{"--set", ""}, broken);
 }
 
@@ -170,6 +198,11 @@ Json config_of(const SingleConfiguration& one) {
   const Json values = determined_values(one);
   for (const auto& [name, value] : values.items()) kernel["parameters"][name] = Json::array({value});
   if (one.extend) kernel["extend"] = true;
+  if (!one.kernel.variant.empty()) {
+    const Variant variant = variant_of(one.kernel.operation);
+    for (const auto& [name, type] : variant.types) kernel["types"][name] = type;
+    for (const auto& [name, option] : variant.options) kernel["options"][name] = option;
+  }
   Json problem = Json::object();
   for (const auto& [dimension, size] : one.problem.dimensions) problem[dimension] = size;
   for (const auto& [name, size] : one.problem.leading) problem[name] = size;
@@ -196,12 +229,17 @@ fs::path manifest_of(const std::string& text, bool allow_outside_paths) {
       fmt::format("Name a folder with a {}, that file itself, or a shipped template.", kManifestName));
 }
 
-void apply_settings(SingleConfiguration& one, const std::vector<std::string>& settings) {
+void apply_settings(SingleConfiguration& one, const std::vector<std::string>& texts,
+                    const LoadOptions& load) {
   std::set<std::string> names;
-  for (const std::string& text : settings) {
-    const Setting setting = parse_setting(text);
-    if (!names.insert(setting.name).second)
-      throw UserError("it is set twice", set_flag(setting.name), "Set it once.");
+  std::vector<Setting> settings;
+  for (const std::string& text : texts) {
+    settings.push_back(parse_setting(text));
+    const std::string& name = settings.back().name;
+    if (!names.insert(name).second) throw UserError("it is set twice", set_flag(name), "Set it once.");
+  }
+  choose_variant(one, settings, load);
+  for (const Setting& setting : settings) {
     if (set_parameter(one, setting) || set_scalar_of(one, setting)) continue;
     throw UserError(fmt::format("{} has no parameter '{}'", one.kernel.name, setting.name),
                     set_flag(setting.name),

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "spec/load.h"
 #include "spec/tune_spec.h"
 #include "store/trial.h"
 
@@ -24,9 +25,11 @@ struct SingleConfiguration {
 /// nearest name.
 std::filesystem::path manifest_of(const std::string& text, bool allow_outside_paths);
 
-/// Sets parameters and scalars from "NAME=VALUE", each by its type. Throws UserError for unknown names, for
-/// names that come twice, and for values that the template does not list.
-void apply_settings(SingleConfiguration& one, const std::vector<std::string>& settings);
+/// Sets parameters and scalars from "NAME=VALUE", each by its type; type variables and options choose the
+/// variant, for which the manifest is read again with `load`. Throws UserError for unknown names, for names
+/// that come twice, and for values that the template does not list.
+void apply_settings(SingleConfiguration& one, const std::vector<std::string>& settings,
+                    const LoadOptions& load);
 
 /// Gives the parameters that are not set yet the values of a recorded row. Returns them: "BN=256 BK=8".
 /// Throws UserError when the template no longer lists one of them.

@@ -36,7 +36,7 @@ const char* combinations(const TemplateSpec& spec) {
 }
 
 std::string as_table(const TemplateSpec& spec, const Problem& problem, const Space& space) {
-  std::string out = fmt::format("{} {}: {} {}, {} valid ({})\n", spec.name, problem.label(),
+  std::string out = fmt::format("{} {}: {} {}, {} valid ({})\n", spec.label(), problem.label(),
                                 count_text(space.raw_size()), combinations(spec), space.size(),
                                 percent(static_cast<double>(space.size()), space.raw_size()));
   TextTable parameters;
@@ -70,11 +70,8 @@ Json as_json(const TemplateSpec& spec, const Problem& problem, const Space& spac
     constraints.push_back(
         {{"require", report.require}, {"why", report.why}, {"removed", report.removed_first}});
   }
-  return {{"template", spec.name},
-          {"problem", problem.label()},
-          {"raw", space.raw_size()},
-          {"valid", space.size()},
-          {"constraints", constraints}};
+  return {{"template", spec.name},   {"variant", spec.variant}, {"problem", problem.label()},
+          {"raw", space.raw_size()}, {"valid", space.size()},   {"constraints", constraints}};
 }
 
 int run(const SpaceOptions& options) {

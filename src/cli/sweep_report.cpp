@@ -163,6 +163,14 @@ std::string empty_spaces(const std::vector<Task>& tasks, const TuneSpec& spec) {
                      printable(shell_quoted(spec.file.string())));
 }
 
+/// "2 templates", or "1 template in 4 variants".
+std::string templates_text(const TuneSpec& spec) {
+  const std::vector<std::string> names = template_names(spec);
+  const std::size_t templates = std::set(names.begin(), names.end()).size();
+  const std::string text = counted(templates, "template");
+  return templates == names.size() ? text : fmt::format("{} in {}", text, counted(names.size(), "variant"));
+}
+
 std::string space_line(const std::vector<Task>& tasks, const TuneSpec& spec) {
   double raw = 0;
   double valid = 0;
@@ -179,8 +187,8 @@ std::string space_line(const std::vector<Task>& tasks, const TuneSpec& spec) {
   const char* const combinations =
       spec.templates.front().listed ? "listed configurations" : "raw combinations";
   return fmt::format("{}: {} x {}: {:.0f} {}, {:.0f} valid, {} to try{}\n", printable(spec.name),
-                     counted(spec.templates.size(), "template"), counted(spec.problems.size(), "problem"),
-                     raw, combinations, valid, planned, budget) +
+                     templates_text(spec), counted(spec.problems.size(), "problem"), raw, combinations, valid,
+                     planned, budget) +
          empty_spaces(tasks, spec);
 }
 
@@ -207,7 +215,7 @@ int report_sweep(const TuneSpec& spec, const Database& database, const SweepSumm
     }
     if (!table) return;
     const bool whole = !summary.interrupted && !summary.failure;
-    for (const RankingGroup& group : groups) out << verdict(group, database, whole);
+    for (const RankingGroup& group : groups) out << verdict(spec, group, database, whole);
     out << verification(spec, database, filter);
     if (!groups.empty() && !summary.failure) {
       out << fmt::format("export the best: tiletune export --best --db {} --sweep {} -o best.json\n",

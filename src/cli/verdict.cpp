@@ -10,6 +10,7 @@
 #include "output/display.h"
 #include "output/export.h"
 #include "output/varying_parameters.h"
+#include "tune/row.h"
 
 namespace tiletune {
 
@@ -89,20 +90,22 @@ struct Errors {
   }
 };
 
-const TemplateSpec* template_of(const TuneSpec& spec, const std::string& name) {
-  const auto found = std::find_if(spec.templates.begin(), spec.templates.end(),
-                                  [&](const TemplateSpec& kernel) { return kernel.name == name; });
+const TemplateSpec* template_of(const TuneSpec& spec, const Trial& row) {
+  const auto is_its = [&](const TemplateSpec& kernel) {
+    return kernel.name == row.template_name && is_of_variant(row, kernel.operation);
+  };
+  const auto found = std::find_if(spec.templates.begin(), spec.templates.end(), is_its);
   return found == spec.templates.end() ? nullptr : &*found;
 }
 
-std::string bound_source(const TuneSpec& spec, const std::string& template_name) {
-  const TemplateSpec* const kernel = template_of(spec, template_name);
+std::string bound_source(const TuneSpec& spec, const Trial& row) {
+  const TemplateSpec* const kernel = template_of(spec, row);
   return kernel == nullptr ? "" : fmt::format(" ({})", error_bound_text(*kernel));
 }
 
 /// Of rows whose elements were compared one by one.
-std::string tolerance_text(const TuneSpec& spec, const std::string& template_name) {
-  const TemplateSpec* const kernel = template_of(spec, template_name);
+std::string tolerance_text(const TuneSpec& spec, const Trial& row) {
+  const TemplateSpec* const kernel = template_of(spec, row);
   if (kernel == nullptr || !kernel->operation.tolerance) return "";
   const auto& [absolute, relative] = *kernel->operation.tolerance;
   return fmt::format(", every element within {} + {} x |reference|", absolute, relative);
@@ -121,14 +124,15 @@ std::string verified_text(const Errors& errors) {
 
 }  // namespace
 
-std::string verdict(const RankingGroup& group, const Database& database, bool whole) {
+std::string verdict(const TuneSpec& spec, const RankingGroup& group, const Database& database, bool whole) {
   const VerdictRows verdict_rows = verdict_rows_of(group, database);
   if (verdict_rows.leaders.empty()) return "";
   const Trial& best = verdict_rows.leaders.front();
-  std::string text = fmt::format("{} on {}: {} {} is the best choice{}{} at {} us", printable(group.problem),
-                                 printable(group.gpu), best.template_name, printable(parameters_text(best)),
-                                 whole ? "" : " so far", is_unverified(best) ? " (unverified)" : "",
-                                 three_digits(*best.median_us));
+  const TemplateSpec* const kernel = template_of(spec, best);
+  std::string text = fmt::format(
+      "{} on {}: {} {} is the best choice{}{} at {} us", printable(group.problem), printable(group.gpu),
+      kernel == nullptr ? best.template_name : printable(kernel->label()), printable(parameters_text(best)),
+      whole ? "" : " so far", is_unverified(best) ? " (unverified)" : "", three_digits(*best.median_us));
   if (best.bound == "memory" && best.gbs)
     text += ", " + three_digits(*best.gbs) + " GB/s";
   else if (best.tflops)
@@ -150,9 +154,9 @@ std::string verification(const TuneSpec& spec, const Database& database, const T
   std::string text =
       fmt::format("{}: largest relative error {:.1e}", verified_text(errors), *row.relative_error);
   if (row.error_bound)
-    text += fmt::format(", bound {:.1e}{}", *row.error_bound, bound_source(spec, row.template_name));
+    text += fmt::format(", bound {:.1e}{}", *row.error_bound, bound_source(spec, row));
   else
-    text += tolerance_text(spec, row.template_name);
+    text += tolerance_text(spec, row);
   if (row.baseline_error) text += fmt::format(", {}'s own {:.1e}", row.baseline, *row.baseline_error);
   if (spec.problems.size() > 1) text += fmt::format("; at {}, where it is nearest to its bound", row.problem);
   return text + "\n";

@@ -8,10 +8,10 @@
 
 namespace tiletune {
 
-/// The sentence that matters of a group: which configuration won, how it compares with each baseline, and
-/// what cannot be distinguished from it; how sure that is stands under the table. Empty when none ranks
-/// first. A sweep that is not `whole` has chosen so far only.
-std::string verdict(const RankingGroup& group, const Database& database, bool whole);
+/// The sentence that matters of a group of a sweep's rows: which configuration won, how it compares with each
+/// baseline, and what cannot be distinguished from it; how sure that is stands under the table. Empty when
+/// none ranks first. A sweep that is not `whole` has chosen so far only.
+std::string verdict(const TuneSpec& spec, const RankingGroup& group, const Database& database, bool whole);
 
 /// How accurate a sweep's results are: the largest relative error against its bound, where the bound comes
 /// from, and the baseline's own error. Empty when nothing was measured.

@@ -36,11 +36,11 @@ Ladder ladder_of(const Comparable& what, const std::vector<const RankingRow*>& r
 std::vector<Ladder> build_ladders(RankingRows& rows, const std::vector<std::string>& templates) {
   std::vector<Ladder> ladders;
   for (const ComparableRows& comparable : rows.comparable()) {
-    const FastestRows fastest = fastest_of_each(comparable.kernels, rows.kernel_templates());
+    FastestRows fastest = fastest_of_each(comparable.kernels, rows.kernel_templates());
     std::vector<const RankingRow*> rungs;
-    for (const std::string& name : templates) {
-      const auto found = fastest.find(name);
-      if (found != fastest.end()) rungs.push_back(found->second);
+    for (const std::string& name : templates) {  // once each, where a config lists variants of one
+      const auto found = fastest.extract(name);
+      if (found) rungs.push_back(found.mapped());
     }
     if (rungs.empty()) continue;
     for (const RankingRow& baseline : comparable.baselines) rungs.push_back(&baseline);

@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "spec/choices.h"
 #include "spec/configurations.h"
-#include "spec/declared_names.h"
 #include "spec/keys.h"
 #include "spec/load.h"
 #include "spec/operation.h"
@@ -126,13 +126,13 @@ class TemplateReader {
 
   std::vector<TemplateSpec> read_all(const JsonNode& list) const {
     std::vector<TemplateSpec> specs;
-    DeclaredNames names;
     for (const JsonNode& node : read_list(list, "templates")) {
       try {
-        TemplateSpec spec = node.json.get().is_object() ? read_narrowed(node) : read_named(node);
-        names.declare(spec.name, "another entry of the list", node.where);
-        if (!specs.empty()) check_same_problem(specs.front(), spec, node.where);
-        specs.push_back(std::move(spec));
+        for (TemplateSpec& spec : read_entry(node)) {
+          check_new(spec, specs, node.where);
+          if (!specs.empty()) check_same_problem(specs.front(), spec, node.where);
+          specs.push_back(std::move(spec));
+        }
       } catch (const UserError& error) {
         if (options_.faults == nullptr) throw;
         options_.faults->push_back(error);
@@ -145,16 +145,49 @@ class TemplateReader {
   }
 
  private:
-  TemplateSpec read_named(const JsonNode& node) const {
+  TemplateSpec read_named(const JsonNode& node, const Variant* variant = nullptr) const {
     if (!node.json.get().is_string()) refuse_kind(node, "a template's name, or an object with \"template\"");
     return load_template(
         find_template(read_template_name(node), folders_, options_.allow_outside_paths, node.where),
-        kManifestName, options_);
+        kManifestName, options_, variant);
   }
 
-  TemplateSpec read_narrowed(const JsonNode& node) const {
+  /// A template in each variant that the entry chooses.
+  std::vector<TemplateSpec> read_entry(const JsonNode& node) const {
+    if (!node.json.get().is_object()) return {read_named(node)};
     ObjectReader reader(node, keys::kNarrowing);
-    TemplateSpec spec = read_named(reader.need("template", "a template's name"));
+    std::vector<TemplateSpec> specs = read_variants(reader);
+    for (TemplateSpec& spec : specs) narrow(reader, spec);
+    reader.finish();
+    return specs;
+  }
+
+  std::vector<TemplateSpec> read_variants(ObjectReader& reader) const {
+    const JsonNode name = reader.need("template", "a template's name");
+    TemplateSpec unchosen = read_named(name);
+    const auto types = reader.find("types");
+    const auto options = reader.find("options");
+    if (!types && !options) return {std::move(unchosen)};
+    const auto& offered = unchosen.operation;
+    std::vector<Choices> all_types{offered.offered_types.front()};
+    std::vector<Choices> all_options{offered.offered_options.front()};
+    if (types) all_types = select_offered(*types, offered.offered_types, "type variable", unchosen.name);
+    if (options) all_options = select_offered(*options, offered.offered_options, "option", unchosen.name);
+    if (all_types.size() * all_options.size() > kMostParts)
+      throw UserError(fmt::format("more than {} combinations of types and options", kMostParts),
+                      reader.where(), "Choose fewer.");
+    std::vector<TemplateSpec> specs;
+    for (const Choices& chosen_types : all_types) {
+      for (const Choices& chosen_options : all_options) {
+        const Variant variant{chosen_types, chosen_options};
+        specs.push_back(read_named(name, &variant));
+        specs.back().variant = variant_text(variant, offered);
+      }
+    }
+    return specs;
+  }
+
+  static void narrow(ObjectReader& reader, TemplateSpec& spec) {
     const auto extend = reader.find("extend");
     const bool may_extend = extend && read_boolean(*extend);
     if (const auto parameters = reader.find("parameters")) narrow_parameters(*parameters, may_extend, spec);
@@ -162,8 +195,19 @@ class TemplateReader {
       for (auto& constraint : read_constraints(*constraints))
         spec.constraints.push_back(std::move(constraint));
     }
-    reader.finish();
-    return spec;
+  }
+
+  /// A template may stand in several entries, in different variants.
+  static void check_new(const TemplateSpec& spec, const std::vector<TemplateSpec>& known,
+                        const Where& where) {
+    const Variant variant = variant_of(spec.operation);
+    const auto is_same = [&](const TemplateSpec& other) {
+      return other.name == spec.name && variant_of(other.operation) == variant;
+    };
+    const auto same = std::find_if(known.begin(), known.end(), is_same);
+    if (same == known.end()) return;
+    throw UserError(fmt::format("the template {} is listed twice", spec.label()), where,
+                    "Remove one of the two, or choose other types or options for it.");
   }
 
   /// One list of problems, one set of scalars and one baseline serve all templates.
@@ -203,8 +247,8 @@ void apply_scalars(const JsonNode& node, std::vector<TemplateSpec>& specs) {
 void keep_templates(std::vector<TemplateSpec>& specs, const std::vector<std::string>& wanted) {
   if (wanted.empty()) return;
   std::vector<std::string> known;
-  known.reserve(specs.size());
-  for (const TemplateSpec& spec : specs) known.push_back(spec.name);
+  for (const TemplateSpec& spec : specs)
+    if (known.empty() || known.back() != spec.name) known.push_back(spec.name);
   std::set<std::string> named;
   for (const auto& name : wanted) {
     if (!named.insert(name).second) {

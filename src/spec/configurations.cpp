@@ -164,7 +164,10 @@ class ListReader {
     }
     if (header_.size() == 1 && header_.front().find(';') != std::string::npos)
       throw UserError("semicolons separate the columns", lines_.place(), "Separate them with commas.");
-    for (const TemplateSpec& spec : specs) rows_.emplace_back(spec, header_);
+    for (const TemplateSpec& spec : specs) {
+      rows_.emplace_back(spec, header_);
+      if (std::find(names_.begin(), names_.end(), spec.name) == names_.end()) names_.push_back(spec.name);
+    }
     check_header(specs);
   }
 
@@ -175,9 +178,12 @@ class ListReader {
         throw UserError(fmt::format("found {}, expected {}", counted(cells.size(), "cell"), header_.size()),
                         lines_.place(), "Give each row a cell for each column of the header.");
       }
-      Rows& rows = rows_of(cells);
-      check_other_cells(rows, cells);
-      rows.add(cells, lines_);
+      const std::string& name = name_of(cells);
+      for (Rows& rows : rows_) {  // all variants of the template
+        if (rows.name() != name) continue;
+        check_other_cells(rows, cells);
+        rows.add(cells, lines_);
+      }
     }
     std::vector<std::vector<std::uint32_t>> lists;
     for (Rows& rows : rows_) lists.push_back(rows.take(lines_));
@@ -196,7 +202,7 @@ class ListReader {
         throw UserError(fmt::format("there are two columns '{}'", header_[i]), lines_.place(),
                         "Remove one of them.");
       }
-      if (header_[i] == kTemplateColumn && (specs.size() > 1 || !is_parameter)) {
+      if (header_[i] == kTemplateColumn && (names_.size() > 1 || !is_parameter)) {
         template_column_ = i;
       } else if (!is_parameter) {
         throw UserError(fmt::format("no template has a parameter '{}'", header_[i]), lines_.place(),
@@ -208,23 +214,20 @@ class ListReader {
       throw UserError(fmt::format("there is no column '{}', a parameter of {}", rows.missing(), rows.name()),
                       lines_.place(), "Add it, with a value in each row.");
     }
-    if (specs.size() > 1 && !template_column_) {
+    if (names_.size() > 1 && !template_column_) {
       throw UserError(fmt::format("the config has {}, and there is no column '{}'",
-                                  counted(specs.size(), "template"), kTemplateColumn),
+                                  counted(names_.size(), "template"), kTemplateColumn),
                       lines_.place(), "Add it, with the name of a template in each row.");
     }
   }
 
-  Rows& rows_of(std::span<const std::string> cells) {
-    if (!template_column_) return rows_.front();
+  /// Of the template that a row is of.
+  const std::string& name_of(std::span<const std::string> cells) const {
+    if (!template_column_) return names_.front();
     const std::string& name = cells[*template_column_];
-    const auto found =
-        std::find_if(rows_.begin(), rows_.end(), [&](const Rows& rows) { return rows.name() == name; });
-    if (found != rows_.end()) return *found;
-    std::vector<std::string> known;
-    for (const Rows& rows : rows_) known.push_back(rows.name());
+    if (std::find(names_.begin(), names_.end(), name) != names_.end()) return name;
     throw UserError(fmt::format("the config has no template '{}'", name), lines_.place(),
-                    fmt::format("Name one that it lists.{}", suggestion(name, known)));
+                    fmt::format("Name one that it lists.{}", suggestion(name, names_)));
   }
 
   void check_other_cells(const Rows& rows, std::span<const std::string> cells) const {
@@ -238,6 +241,7 @@ class ListReader {
   CsvLines lines_;
   std::vector<std::string> header_;
   std::optional<std::size_t> template_column_;
+  std::vector<std::string> names_;  ///< of the templates, each once
   std::vector<Rows> rows_;
 };
 

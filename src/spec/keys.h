@@ -85,7 +85,8 @@ inline constexpr std::array kConfig{Key{"$schema"},  Key{"name"},    Key{"templa
                                     Key{"problems"}, Key{"scalars"}, Key{"strategy"},  Key{"budget"},
                                     Key{"measure"},  Key{"compile"}, Key{"limits"},    Key{"baseline"},
                                     Key{"gpu"},      Key{"view"}};
-inline constexpr std::array kNarrowing{Key{"template"}, Key{"parameters"}, Key{"constraints"}, Key{"extend"}};
+inline constexpr std::array kNarrowing{Key{"template"},   Key{"types"},       Key{"options"},
+                                       Key{"parameters"}, Key{"constraints"}, Key{"extend"}};
 inline constexpr std::array kStrategy{Key{"name"}, Key{"seed"}};
 inline constexpr std::array kBudget = field_names<Budget>();
 inline constexpr std::array kMeasure = field_names<MeasurePolicy>();

@@ -41,7 +41,9 @@ TuneSpec load_tune_spec(const std::filesystem::path& config, const LoadOptions& 
 TuneSpec parse_tune_spec(const std::string& config, const std::string& place, const LoadOptions& options);
 
 /// Reads and validates one manifest. It is read beneath its folder unless the options let it lie outside.
-TemplateSpec load_template(const std::filesystem::path& manifest, const LoadOptions& options);
+/// `variant` is one that it offers; null: its default.
+TemplateSpec load_template(const std::filesystem::path& manifest, const LoadOptions& options,
+                           const Variant* variant = nullptr);
 
 /// A problem of the template's operation: "4096x4096x64", or "4096" for all dimensions alike; behind it, set
 /// off by commas or spaces, leading dimensions: "1000x77x513,lda=520". Throws UserError.

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "spec/arguments.h"
 #include "spec/buffer_values.h"
+#include "spec/choices.h"
 #include "spec/keys.h"
 #include "spec/load.h"
 #include "spec/paths.h"
@@ -32,45 +33,16 @@ constexpr std::int64_t kMostAgreeing = 16;
 /// of version 0.1, in the manifest itself.
 enum class Form { file, object, manifest };
 
-/// A type variable or an option, and what a template may choose for it, the default first.
-struct Choice {
-  std::string name;
-  std::vector<std::string> values;
-};
-
 /// What may be chosen: lists of texts by name.
-std::vector<Choice> read_choices(const std::optional<JsonNode>& node, const char* expected) {
-  std::vector<Choice> choices;
+std::vector<Allowed> read_choices(const std::optional<JsonNode>& node, const char* expected) {
+  std::vector<Allowed> choices;
   if (!node) return choices;
   for (const auto& [name, list] : read_members(*node, expected)) {
     check_identifier(name, list.where);
-    Choice& choice = choices.emplace_back(Choice{name, {}});
+    Allowed& choice = choices.emplace_back(Allowed{name, {}});
     for (const JsonNode& value : read_list(list, "texts")) choice.values.push_back(read_string(value));
   }
   return choices;
-}
-
-/// One text for each choice: the manifest's, or the default.
-std::vector<std::pair<std::string, std::string>> choose(const std::optional<JsonNode>& chosen,
-                                                        const std::vector<Choice>& choices,
-                                                        const char* what) {
-  std::vector<std::pair<std::string, std::string>> values;
-  std::vector<std::string> names;
-  for (const Choice& choice : choices) {
-    values.emplace_back(choice.name, choice.values.front());
-    names.push_back(choice.name);
-  }
-  if (!chosen) return values;
-  for (const auto& [name, node] : read_members(*chosen, "an object of texts")) {
-    const auto place = std::find(names.begin(), names.end(), name);
-    if (place == names.end()) {
-      throw UserError(fmt::format("the operation has no {} '{}'", what, name), node.where,
-                      fmt::format("Rename or remove it.{}", suggestion(name, names)));
-    }
-    const auto i = static_cast<std::size_t>(place - names.begin());
-    values[i].second = choices[i].values[read_choice(node, choices[i].values)];
-  }
-  return values;
 }
 
 class OperationReader {
@@ -111,7 +83,7 @@ class OperationReader {
   }
 
   void read_types(Operation& operation, DeclaredNames& scope) {
-    std::vector<Choice> choices{{kAccumulator, spellings<ElementType>()}};
+    std::vector<Allowed> choices{{kAccumulator, spellings<ElementType>()}};
     std::rotate(choices[0].values.begin(),
                 std::find(choices[0].values.begin(), choices[0].values.end(), "f32"),
                 choices[0].values.end());
@@ -119,16 +91,17 @@ class OperationReader {
     if (!is_old()) declared = members_.find("types");
     if (declared) {
       choices = read_choices(declared, "an object of lists of element types");
-      for (const Choice& choice : choices) check_types(choice, declared->where.at(choice.name));
+      for (const Allowed& choice : choices) check_types(choice, declared->where.at(choice.name));
     }
-    for (const auto& [name, type] : choose(manifest_.find("types"), choices, "type variable")) {
+    operation.offered_types = read_offered(manifest_.find("types"), choices, "type variable");
+    for (const auto& [name, type] : operation.offered_types.front()) {
       operation.types.emplace_back(name, *from_name<ElementType>(type));
       if (name == kAccumulator) operation.accumulator = operation.types.back().second;
       scope.declare(name, "a type variable", declared ? declared->where.at(name) : members_.where());
     }
   }
 
-  static void check_types(const Choice& choice, const Where& where) {
+  static void check_types(const Allowed& choice, const Where& where) {
     for (std::size_t i = 0; i < choice.values.size(); ++i) {
       if (from_name<ElementType>(choice.values[i])) continue;
       throw UserError(fmt::format("'{}' is not an element type", choice.values[i]), where.at(i),
@@ -137,11 +110,13 @@ class OperationReader {
   }
 
   void read_options(Operation& operation, DeclaredNames& scope) {
+    operation.offered_options = {{}};
     if (is_old()) return;
     const auto declared = members_.find("options");
-    const std::vector<Choice> choices = read_choices(declared, "an object of lists of texts");
-    operation.options = choose(manifest_.find("options"), choices, "option");
-    for (const Choice& choice : choices)
+    const std::vector<Allowed> choices = read_choices(declared, "an object of lists of texts");
+    operation.offered_options = read_offered(manifest_.find("options"), choices, "option");
+    operation.options = operation.offered_options.front();
+    for (const Allowed& choice : choices)
       scope.declare(choice.name, "an option", declared->where.at(choice.name));
   }
 
@@ -519,6 +494,13 @@ void add_implied_constraints(TemplateSpec& spec) {
 
 std::string operation_remedy(const Operation& operation) {
   return fmt::format("Remove it: the operation {} has its own.", operation.name);
+}
+
+Variant variant_of(const Operation& operation) {
+  Variant variant;
+  for (const auto& [variable, type] : operation.types) variant.types.emplace_back(variable, name(type));
+  variant.options = operation.options;
+  return variant;
 }
 
 bool set_scalar(TemplateSpec& spec, const std::string& name, double value) {

@@ -28,8 +28,8 @@ struct OperationPlace {
 };
 
 /// Reads a manifest's "operation": the name of one, an object, or "custom" as in version 0.1, with the
-/// members of the object beside it. Reads "types" and "options", the template's choices, and declares what
-/// expressions may name in `scope`. Throws UserError.
+/// members of the object beside it. Reads "types" and "options", what the template offers, takes the
+/// first of each, and declares what expressions may name in `scope`. Throws UserError.
 Operation read_operation(ObjectReader& manifest, const OperationPlace& place, DeclaredNames& scope);
 
 /// Adds what an operation demands of configurations beyond the manifest: a kernel that does not learn of all
@@ -38,6 +38,9 @@ void add_implied_constraints(TemplateSpec& spec);
 
 /// What to do about a key of an operation's object that stands in the manifest itself.
 std::string operation_remedy(const Operation& operation);
+
+/// The types and options that an operation is read with.
+Variant variant_of(const Operation& operation);
 
 /// Replaces the value of a scalar of the operation, also for its baselines and its reference. False when it
 /// has no such scalar.

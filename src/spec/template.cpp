@@ -331,17 +331,28 @@ class OtherTemplates {
   DeclaredNames names_;
 };
 
-/// With the types and options of `chosen` where that is given; then baselines are left out.
+/// The manifest with one variant in the place of all that it offers.
+void choose(const Variant& variant, nlohmann::ordered_json& manifest) {
+  const auto put = [&](const char* key, const Choices& choices) {
+    if (choices.empty()) return;
+    manifest[key] = nlohmann::ordered_json::object();
+    for (const auto& [name, text] : choices) manifest[key][name] = text;
+  };
+  put("types", variant.types);
+  put("options", variant.options);
+}
+
+/// Whether what a template is compared with is read, too.
+enum class Compared { yes, no };
+
+/// In its default variant where none is given.
 TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, const LoadOptions& options,
-                           const Operation* chosen) {
+                           const Variant* variant, Compared compared) {
   const fs::path manifest = folder.path() / manifest_name;
   const std::string text = options.allow_outside_paths ? read_file(manifest, kLargestJson)
                                                        : folder.read(manifest_name, kLargestJson);
   auto json = parse_json(text, manifest.string());
-  if (chosen != nullptr && json.is_object()) {
-    for (const auto& [variable, type] : chosen->types) json["types"][variable] = name(type);
-    for (const auto& [option, value] : chosen->options) json["options"][option] = value;
-  }
+  if (variant != nullptr && json.is_object()) choose(*variant, json);
   TemplateSpec spec;
   spec.where = {manifest.string(), ""};
   spec.folder = folder.real_path();
@@ -359,10 +370,10 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   OtherTemplates others(place.folders, options);
   place.take_baseline = [&](const JsonNode& node, const Operation& operation, const DeclaredNames& names,
                             const fs::path& operation_folder) {
-    if (chosen == nullptr) others.read_baseline(node, operation, names, operation_folder);
+    if (compared == Compared::yes) others.read_baseline(node, operation, names, operation_folder);
   };
   place.take_reference = [&](const JsonNode& node, const Operation& operation) {
-    if (chosen == nullptr) others.read_reference(node, operation);
+    if (compared == Compared::yes) others.read_reference(node, operation);
   };
   spec.operation = read_operation(reader, place, scope);
   spec.baselines = std::move(others.baselines);
@@ -384,9 +395,10 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
 TemplateSpec OtherTemplates::read_template(const JsonNode& node, const Operation& operation) const {
   ObjectReader reader(node, keys::kTemplateBaseline);
   const JsonNode template_name = reader.need("template", "a template's name");
+  const Variant variant = variant_of(operation);
   TemplateSpec baseline = load_template(find_template(read_identifier(template_name), templates_,
                                                       options_.allow_outside_paths, template_name.where),
-                                        kManifestName, options_, &operation);
+                                        kManifestName, options_, &variant, Compared::no);
   if (baseline.operation.name != operation.name)
     throw UserError(fmt::format("the template {} computes {}, not {}", baseline.name, baseline.operation.name,
                                 operation.name),
@@ -399,12 +411,13 @@ TemplateSpec OtherTemplates::read_template(const JsonNode& node, const Operation
 
 }  // namespace
 
-TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, const LoadOptions& options) {
-  return load_template(folder, manifest_name, options, nullptr);
+TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, const LoadOptions& options,
+                           const Variant* variant) {
+  return load_template(folder, manifest_name, options, variant, Compared::yes);
 }
 
-TemplateSpec load_template(const fs::path& manifest, const LoadOptions& options) {
-  return load_template(Folder(manifest.parent_path()), manifest.filename(), options);
+TemplateSpec load_template(const fs::path& manifest, const LoadOptions& options, const Variant* variant) {
+  return load_template(Folder(manifest.parent_path()), manifest.filename(), options, variant);
 }
 
 }  // namespace tiletune

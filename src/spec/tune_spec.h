@@ -222,6 +222,16 @@ struct Tolerance {
   }
 };
 
+/// A text for each type variable, or for each option, of an operation, in its order.
+using Choices = std::vector<std::pair<std::string, std::string>>;
+
+/// What a template computes with. Its manifest may offer several.
+struct Variant {
+  Choices types;
+  Choices options;
+  bool operator==(const Variant&) const = default;
+};
+
 /// What a kernel computes: operations/<name>/operation.json, or the object in a manifest.
 struct Operation {
   std::string name;  ///< "gemm"
@@ -229,8 +239,10 @@ struct Operation {
   std::vector<std::string> dimensions;                     ///< of the problem: "M", "N", "K"
   std::vector<LeadingDimension> leading_dimensions;        ///< of the buffers that are matrices with a pitch
   std::vector<std::pair<std::string, double>> scalars;     ///< alpha, beta; with the config's values
-  std::vector<std::pair<std::string, ElementType>> types;  ///< type variables, as the template chose
-  std::vector<std::pair<std::string, std::string>> options;  ///< as the template chose: "layout", "nt"
+  std::vector<std::pair<std::string, ElementType>> types;  ///< type variables, of this variant
+  Choices options;                                         ///< of this variant: "layout", "nt"
+  std::vector<Choices> offered_types;    ///< what the template offers, its default first; at least one
+  std::vector<Choices> offered_options;  ///< the same of options
   std::vector<Buffer> buffers;
   ElementType accumulator = ElementType::f32;  ///< the type variable of that name
   ExprText flops;                              ///< useful floating-point operations of one launch
@@ -258,6 +270,7 @@ inline bool is_compiled(const std::filesystem::path& source) { return is_cubin(s
 /// A kernel template: what kernel_templates/<name>/template.json says, with a config's narrowing applied.
 struct TemplateSpec {
   std::string name;
+  std::string variant;  ///< that a config's entry chose: "T=f16 causal=no"; empty: the manifest's default
   std::string summary;
   std::string teaches;
   Operation operation;
@@ -288,6 +301,8 @@ struct TemplateSpec {
   Where where;
 
   bool has_baselines() const { return operation.baseline_library || !baselines.empty(); }
+  /// "attention_mma", or "attention_mma T=f16 causal=no" where a config chose the variant.
+  std::string label() const { return variant.empty() ? name : name + " " + variant; }
 };
 
 /// Sizes of one problem, in the order of the operation's dimensions.

@@ -41,7 +41,9 @@ class Checker {
       : spec_(spec), target_(target), compile_(compile), options_(options) {}
 
   CheckReport run() {
-    for (const TemplateSpec& kernel : spec_.templates) note_open_ends(kernel);
+    std::set<std::string> manifests;
+    for (const TemplateSpec& kernel : spec_.templates)
+      if (manifests.insert(kernel.where.file).second) note_open_ends(kernel);
     for (const TemplateSpec& kernel : spec_.templates) {
       for (const Problem& problem : spec_.problems) plan(kernel, problem);
     }
@@ -82,7 +84,7 @@ class Checker {
   }
 
   void add(bool is_error, const Task& task, const UserError& what) {
-    add({is_error, task.spec->name, task.problem.label(), what});
+    add({is_error, task.spec->label(), task.problem.label(), what});
   }
 
   /// What a person still has to do in a manifest.
@@ -117,9 +119,9 @@ class Checker {
         tasks_.push_back(std::move(task));
       }
     } catch (const NothingToDo& error) {
-      empty_.push_back({true, kernel.name, problem.label(), error});
+      empty_.push_back({true, kernel.label(), problem.label(), error});
     } catch (const UserError& error) {
-      add({true, kernel.name, problem.label(), error});
+      add({true, kernel.label(), problem.label(), error});
     }
   }
 
@@ -127,7 +129,7 @@ class Checker {
   void tell_of_empty_spaces() {
     for (CheckFinding& finding : empty_) {
       const auto does_problem = [&](const Task& task) { return task.problem.label() == finding.problem; };
-      const auto is_template = [&](const Task& task) { return task.spec->name == finding.template_name; };
+      const auto is_template = [&](const Task& task) { return task.spec->label() == finding.template_name; };
       finding.is_error = std::none_of(tasks_.begin(), tasks_.end(), does_problem) ||
                          std::none_of(tasks_.begin(), tasks_.end(), is_template);
       add(std::move(finding));
@@ -209,8 +211,8 @@ class Checker {
           submit({&task, {}, Job::Kind::operation_kernel, &kernel}, std::move(request));
       }
       // What a kernel is compiled into seldom depends on the problem.
-      if (sampled.contains(task.spec->name)) continue;
-      if (sample(task, options_.samples)) sampled.insert(task.spec->name);
+      if (sampled.contains(task.spec->label())) continue;
+      if (sample(task, options_.samples)) sampled.insert(task.spec->label());
       for (const Task& reference : task.reference) sample(reference, 1);
       for (const Task& baseline : task.baselines) sample(baseline, 1);
     }
@@ -228,7 +230,7 @@ class Checker {
         }
         const auto fault = fault_of(job, compiled);
         // Configurations that fail alike are told of once.
-        if (fault && told.emplace(job.task->spec->name, job.kernel != nullptr, fault->remedy()).second)
+        if (fault && told.emplace(job.task->spec->label(), job.kernel != nullptr, fault->remedy()).second)
           add(true, *job.task, *fault);
         const bool is_reference = job.kernel != nullptr && job.kernel->is_reference();
         ++(is_reference ? report_.references_run : report_.compiled);

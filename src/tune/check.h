@@ -16,7 +16,7 @@ namespace tiletune {
 /// Something that a sweep would come upon.
 struct CheckFinding {
   bool is_error = true;       ///< something cannot run or be verified; else a part of the space cannot
-  std::string template_name;  ///< empty: it concerns the whole config
+  std::string template_name;  ///< with its variant; empty: it concerns the whole config
   std::string problem;        ///< empty: it concerns all problems
   UserError what;
   std::size_t more_problems = 0;  ///< of which the same was found

@@ -85,7 +85,7 @@ class Inspection {
       return true;
     }
     ++task.proposed;
-    InspectedConfiguration result{task.spec->name, task.problem.label(),
+    InspectedConfiguration result{task.spec->name, task.spec->variant, task.problem.label(),
                                   task.space.at(*index).named(*task.spec),
                                   std::vector<InspectedOnGpu>(targets_.size())};
     rows_.push_back({std::move(result), targets_.size()});

@@ -37,9 +37,13 @@ struct InspectedOnGpu {
 /// One configuration on all GPUs asked for, in their order.
 struct InspectedConfiguration {
   std::string template_name;
+  std::string variant;  ///< TemplateSpec::variant
   std::string problem;
   NamedValues parameters;
   std::vector<InspectedOnGpu> gpus;
+
+  /// TemplateSpec::label()
+  std::string label() const { return variant.empty() ? template_name : template_name + " " + variant; }
 };
 
 /// Who hears of an inspection.

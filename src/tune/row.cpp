@@ -25,9 +25,9 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kSampling = "sampling";
 
 /// "f32" when all are alike, else "A:f16 B:f16 C:f32 accumulator:f32".
-std::string types_text(const Task& task) {
-  const auto& buffers = task.instantiator.workload().buffers;
-  const ElementType accumulator = task.spec->operation.accumulator;
+std::string types_text(const Operation& operation) {
+  const std::vector<Buffer>& buffers = operation.buffers;
+  const ElementType accumulator = operation.accumulator;
   if (std::all_of(buffers.begin(), buffers.end(), [&](const auto& b) { return b.type == accumulator; })) {
     return std::string(name(accumulator));
   }
@@ -122,7 +122,7 @@ Trial common_trial(const TuneSpec& spec, const Task& task, const Target& target)
   trial.dimensions = dimensions_json(task.problem);
   trial.problem = task.problem.label();
   trial.scalars = scalars_text(operation);
-  trial.element_types = types_text(task);
+  trial.element_types = types_text(operation);
   trial.source = target.source;
   trial.gpu = target.name;
   trial.gpu_uuid = target.uuid;
@@ -139,6 +139,11 @@ Trial common_trial(const TuneSpec& spec, const Task& task, const Target& target)
 }
 
 }  // namespace
+
+bool is_of_variant(const Trial& row, const Operation& operation) {
+  if (row.element_types.empty()) return true;
+  return row.element_types == types_text(operation) && row.options == options_text(operation);
+}
 
 Trial make_task_trial(const TuneSpec& spec, const Task& task, const Target& target) {
   Trial trial = common_trial(spec, task, target);

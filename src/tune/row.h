@@ -19,6 +19,10 @@ Trial make_trial(const TuneSpec& spec, const Task& task, const Target& target, c
 /// What the rows of all configurations of a task have in common.
 Trial make_task_trial(const TuneSpec& spec, const Task& task, const Target& target);
 
+/// Whether a row has the types and options of the operation. Those that were imported from other tools state
+/// none, and have any.
+bool is_of_variant(const Trial& row, const Operation& operation);
+
 /// The row of one of a problem's baselines.
 Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& target,
                           const MeasuredBaseline& baseline);

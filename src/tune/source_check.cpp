@@ -210,7 +210,7 @@ std::vector<CheckFinding> type_faults(const Task& task, const Instance& instance
       if (argument.kind == Argument::Kind::tensor_map || is_buffer != parameter.pointer) continue;
       const auto add = [&](bool is_error, const std::string& what, const char* remedy) {
         findings.push_back(
-            {is_error, task.spec->name, "",
+            {is_error, task.spec->label(), "",
              UserError(fmt::format("argument {} of the kernel, {}, is {}, and the kernel takes {}", i + 1,
                                    argument.name, what, parameter.text()),
                        place.at(i), remedy)});

@@ -97,7 +97,8 @@ Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
     if (stop()) throw Stopped();
     return {kernel, problem, stop};
   } catch (const Stopped&) {
-    refuse_stopped(spec, fmt::format("the space of {} at {} was being built", kernel.name, problem.label()));
+    refuse_stopped(spec,
+                   fmt::format("the space of {} at {} was being built", kernel.label(), problem.label()));
   }
 }
 
@@ -160,7 +161,7 @@ std::string TaskKernel::label() const {
                      spec->input);
 }
 
-std::string Task::label() const { return spec->name + " " + problem.label(); }
+std::string Task::label() const { return spec->label() + " " + problem.label(); }
 
 std::optional<std::string> Task::operation_hash() const {
   if (!reference.empty() && reference_hash.empty()) return std::nullopt;

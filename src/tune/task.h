@@ -30,7 +30,7 @@ struct TaskKernel {
   std::string label() const;
 };
 
-/// One template on one problem: its space, and how far the sweep has come with it.
+/// One variant of a template on one problem: its space, and how far the sweep has come with it.
 struct Task {
   const TemplateSpec* spec = nullptr;
   Problem problem;

@@ -1,0 +1,161 @@
+// What manifests offer of types and options, and what configs choose of it.
+
+#include "fixture.h"
+#include "spec/operation.h"
+
+namespace tiletune {
+namespace variants_test {
+
+/// "T=f16 accumulator=f32 base=2" of each template of a config.
+std::vector<std::string> variants_of(const TuneSpec& spec) {
+  std::vector<std::string> texts;
+  for (const TemplateSpec& kernel : spec.templates) {
+    std::string text;
+    const Variant variant = variant_of(kernel.operation);
+    for (const auto& [name, type] : variant.types) text += name + "=" + type + " ";
+    for (const auto& [name, option] : variant.options) text += name + "=" + option + " ";
+    text.pop_back();
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+class VariantsTest : public SpecTest {
+ protected:
+  /// softmax offers two types and two values of its option; tile all types alike, or C in another.
+  void SetUp() override {
+    SpecTest::SetUp();
+    write_manifest(softmax(), R"({"types": {"T": ["f16", "f32"]}, "options": {"base": ["2", "e"]}})");
+    write_manifest(tile(), R"({"types": [{"A": "f16", "B": "f16", "C": ["f16", "f32"]},
+                                         {"A": "bf16", "B": "bf16", "C": ["bf16", "f32"]}]})");
+  }
+
+  TuneSpec load(const std::string& entries, const std::string& more = "") const {
+    return load_config(R"({"problems": [64], "templates": [)" + entries + "]" + more + "}");
+  }
+  std::vector<std::string> softmax_variants(const std::string& choices) const {
+    return variants_of(load(R"({"template": "softmax", )" + choices + "}"));
+  }
+  std::vector<std::string> tile_variants(const std::string& types) const {
+    return variants_of(load(R"({"template": "tile", "types": )" + types + "}"));
+  }
+
+  void expect_refused(const std::string& entries, const std::string& pointer,
+                      const std::vector<std::string>& parts) const {
+    const UserError error = user_error_of([&] { load(entries); });
+    EXPECT_EQ(error.where().pointer, pointer) << entries;
+    EXPECT_TRUE(carries(error.message() + "\n" + error.remedy(), parts)) << entries;
+    EXPECT_FALSE(error.remedy().empty()) << entries;
+  }
+};
+
+TEST_F(VariantsTest, TheFirstThatAManifestOffersIsTheDefault) {
+  const TuneSpec spec = load(R"("softmax", {"template": "softmax", "types": {"T": "f32"}})");
+  EXPECT_EQ(variants_of(spec),
+            (std::vector<std::string>{"T=f16 accumulator=f32 base=2", "T=f32 accumulator=f32 base=2"}));
+  EXPECT_EQ(spec.templates[0].label(), "softmax");
+  EXPECT_EQ(spec.templates[1].label(), "softmax T=f32 base=2") << "what does not vary is left out";
+  EXPECT_EQ(spec.templates[0].operation.buffers[0].type, ElementType::f16);
+  EXPECT_EQ(spec.templates[1].operation.buffers[0].type, ElementType::f32);
+}
+
+TEST_F(VariantsTest, AListTunesEachChoice) {
+  EXPECT_EQ(softmax_variants(R"("types": {"T": ["f32", "f16"]}, "options": {"base": ["e", "2"]})"),
+            (std::vector<std::string>{"T=f32 accumulator=f32 base=e", "T=f32 accumulator=f32 base=2",
+                                      "T=f16 accumulator=f32 base=e", "T=f16 accumulator=f32 base=2"}));
+  EXPECT_EQ(softmax_variants(R"("options": [{"base": "e"}])"),
+            std::vector<std::string>{"T=f16 accumulator=f32 base=e"});
+}
+
+TEST_F(VariantsTest, WhatAConfigDoesNotNameIsTheFirstThatIsOfferedWithIt) {
+  const std::string rest = " accumulator=f32";
+  EXPECT_EQ(tile_variants(R"({"A": "bf16"})"), std::vector<std::string>{"A=bf16 B=bf16 C=bf16" + rest});
+  EXPECT_EQ(tile_variants(R"({"C": "f32"})"), std::vector<std::string>{"A=f16 B=f16 C=f32" + rest});
+  EXPECT_EQ(tile_variants(R"([{"A": "bf16", "C": "f32"}, {"A": ["f16", "bf16"]}])"),
+            (std::vector<std::string>{"A=bf16 B=bf16 C=f32" + rest, "A=f16 B=f16 C=f16" + rest,
+                                      "A=bf16 B=bf16 C=bf16" + rest}));
+}
+
+TEST_F(VariantsTest, EachIsNarrowedAndListedAndHasTheScalars) {
+  write("configs/list.csv", "THREADS\n256\n");
+  const TuneSpec spec = load(R"({"template": "softmax", "types": {"T": ["f16", "f32"]},
+                                 "parameters": {"THREADS": [256]},
+                                 "constraints": [{"require": "rows > 1"}]})",
+                             R"(, "configurations": "list.csv", "scalars": {"scale": 2})");
+  ASSERT_EQ(spec.templates.size(), 2U);
+  for (const TemplateSpec& kernel : spec.templates) {
+    EXPECT_EQ(kernel.parameters[0].values, std::vector<Value>{std::int64_t{256}});
+    EXPECT_EQ(kernel.constraints.back().require.text, "rows > 1");
+    EXPECT_EQ(kernel.listed, std::vector<std::uint32_t>{0});
+    EXPECT_EQ(kernel.operation.scalars[0].second, 2);
+  }
+}
+
+TEST_F(VariantsTest, TheCommandLineKeepsAllOfATemplate) {
+  options_.templates = {"softmax"};
+  EXPECT_EQ(load(R"({"template": "softmax", "types": {"T": ["f16", "f32"]}})").templates.size(), 2U);
+}
+
+TEST_F(VariantsTest, OnesThatStandTwiceAreRefused) {
+  expect_refused(R"("softmax", {"template": "softmax", "types": {"T": "f16"}})", "/templates/1",
+                 {"softmax T=f16", "twice"});
+  expect_refused(R"({"template": "tile", "types": [{"A": "bf16"}, {"B": "bf16"}]})", "/templates/0",
+                 {"tile A=bf16 B=bf16 C=bf16", "twice"});
+}
+
+TEST_F(VariantsTest, WhatIsNotOfferedIsRefused) {
+  expect_refused(R"({"template": "softmax", "types": {"T": "f64"}})", "/templates/0/types/T",
+                 {"softmax", "T=f64", "T=f16 accumulator=f32; T=f32 accumulator=f32"});
+  expect_refused(R"({"template": "softmax", "types": {"accumulator": "f64"}})",
+                 "/templates/0/types/accumulator", {"accumulator=f64", "T=f16 accumulator=f32"});
+  expect_refused(R"({"template": "softmax", "options": {"base": ["2", "10"]}})",
+                 "/templates/0/options/base/1", {"base=10", "base=2; base=e"});
+  expect_refused(R"({"template": "tile", "types": {"A": "f16", "C": "bf16"}})", "/templates/0/types/C",
+                 {"A=f16 C=bf16", "A=f16 B=f16 C=f32 accumulator=f32"});
+  expect_refused(R"({"template": "softmax", "types": {"U": "f16"}})", "/templates/0/types/U",
+                 {"type variable 'U'", "'T'"});
+  expect_refused(R"({"template": "softmax", "options": {"bass": "2"}})", "/templates/0/options/bass",
+                 {"option 'bass'", "'base'"});
+  expect_refused(R"({"template": "tile", "options": {"layout": "nt"}})", "/templates/0/options/layout",
+                 {"tile", "option 'layout'"});
+}
+
+TEST_F(VariantsTest, OtherValuesThanTextsAreRefused) {
+  expect_refused(R"({"template": "softmax", "types": "f16"})", "/templates/0/types", {"a string", "object"});
+  expect_refused(R"({"template": "softmax", "types": []})", "/templates/0/types", {"an empty list"});
+  expect_refused(R"({"template": "softmax", "types": {"T": []}})", "/templates/0/types/T", {"an empty list"});
+  expect_refused(R"({"template": "softmax", "options": {"base": 2}})", "/templates/0/options/base",
+                 {"an integer", "a text"});
+  std::string many;
+  for (int i = 0; i < 9; ++i) many += (i == 0 ? "" : ", ") + ("\"v" + std::to_string(i)) + R"(": ["a", "b"])";
+  expect_refused(R"({"template": "softmax", "options": {)" + many + "}}", "/templates/0/options/v8",
+                 {"256", "combinations"});
+}
+
+TEST_F(VariantsTest, FaultsOfWhatAManifestOffers) {
+  const auto expect = [&](const std::string& patch, const std::string& pointer,
+                          const std::vector<std::string>& parts) {
+    const UserError error = user_error_of([&] { load_patched(softmax(), patch); });
+    EXPECT_EQ(error.where().pointer, pointer) << patch;
+    EXPECT_TRUE(carries(error.message() + "\n" + error.remedy(), parts)) << patch;
+  };
+  expect(R"({"types": {"T": ["f16", "f64"]}})", "/types/T/1", {"\"f64\"", "f32, f16"});
+  expect(R"({"types": [{"T": "f16"}, {"U": "f16"}]})", "/types/1/U", {"the operation", "'U'"});
+  expect(R"({"options": {"base": ["2", "2"]}})", "/options", {"base=2", "twice"});
+  expect(R"({"types": [{"T": ["f16", "f32"]}, {"T": "f32"}]})", "/types", {"T=f32", "twice"});
+}
+
+TEST_F(VariantsTest, TemplatesThatAnOperationComparesWithHaveTheVariant) {
+  Json manifest = softmax();
+  manifest["operation"]["baselines"] = Json::parse(R"({"name": "slow", "template": "softmax"})");
+  manifest["types"]["T"] = Json::parse(R"(["f16", "f32"])");
+  write("kernel_templates/softmax/template.json", manifest.dump());
+  const TuneSpec spec = load(R"({"template": "softmax", "types": {"T": ["f16", "f32"]}})");
+  for (const TemplateSpec& kernel : spec.templates) {
+    ASSERT_EQ(kernel.baselines.size(), 1U);
+    EXPECT_EQ(variant_of(kernel.baselines[0].operation), variant_of(kernel.operation));
+  }
+}
+
+}  // namespace variants_test
+}  // namespace tiletune
