@@ -49,15 +49,33 @@ long long number_in(std::string_view text) {
   return error == std::errc() && rest == end && number > 0 ? number : 0;
 }
 
-/// "{4096, 4096, 4096, 0}"; all zero for what is not a list of at most four sizes.
-std::string sizes_text(const std::string& problem) {
-  const std::vector<std::string> sizes = split(problem.substr(0, problem.find(' ')), 'x');
-  std::array<long long, 4> numbers{};
+/// The sizes that a problem's label lists, before its leading dimensions. None where there are more than an
+/// operation has dimensions, as a stranger's database may say.
+std::vector<std::string> size_words(const std::string& problem) {
+  constexpr std::size_t kMostDimensions = 256;
+  std::vector<std::string> sizes = split(problem.substr(0, problem.find(' ')), 'x');
+  if (sizes.size() > kMostDimensions) sizes.clear();
+  return sizes;
+}
+
+/// How many sizes each entry and query of a header has: those of the problem with the most, and at least
+/// four, so that programs need not know which problems a header holds.
+std::size_t sizes_of_each(const std::vector<RankingGroup>& groups) {
+  std::size_t most = 4;
+  for (const RankingGroup& group : groups) most = std::max(most, size_words(group.problem).size());
+  return most;
+}
+
+/// "{4096LL, 4096LL, 4096LL, 0LL}", `count` of them; all zero where the problem's label is not a list of
+/// sizes.
+std::string sizes_text(const std::string& problem, std::size_t count) {
+  const std::vector<std::string> sizes = size_words(problem);
   const bool are_sizes =
-      sizes.size() <= numbers.size() &&
       std::all_of(sizes.begin(), sizes.end(), [](const std::string& size) { return number_in(size) > 0; });
-  if (are_sizes) std::transform(sizes.begin(), sizes.end(), numbers.begin(), number_in);
-  return fmt::format("{{{}LL, {}LL, {}LL, {}LL}}", numbers[0], numbers[1], numbers[2], numbers[3]);
+  std::vector<std::string> numbers;
+  for (std::size_t i = 0; i < count; ++i)
+    numbers.push_back(fmt::format("{}LL", are_sizes && i < sizes.size() ? number_in(sizes[i]) : 0));
+  return "{" + join(numbers, ", ") + "}";
 }
 
 /// 90 of "sm_90a"; 0 for anything else.
@@ -119,7 +137,7 @@ struct SizeConditions {
 std::vector<std::string> dimension_names(const Trial& trial) {
   std::vector<std::string> names;
   const Json dimensions = object_in(trial.dimensions);
-  const std::size_t count = split(trial.problem.substr(0, trial.problem.find(' ')), 'x').size();
+  const std::size_t count = size_words(trial.problem).size();
   for (const auto& [name, size] : dimensions.items()) {
     if (names.size() < count) names.push_back(name);
   }
@@ -133,7 +151,7 @@ class SizeChecks {
     SizeConditions conditions;
     const Json list = parsed_cell(trial.size_conditions);
     const std::vector<std::string> names = dimension_names(trial);
-    bool is_known = list.is_array() && !names.empty() && names.size() <= kSizes;
+    bool is_known = list.is_array() && !names.empty();
     std::string body;
     if (!list.is_array()) return conditions;
     for (const Json& condition : list) {
@@ -153,8 +171,6 @@ class SizeChecks {
   const std::string& text() const { return text_; }
 
  private:
-  static constexpr std::size_t kSizes = 4;
-
   std::string function_of(const std::string& body) {
     const auto [found, is_new] = names_.try_emplace(body, fmt::format("allows{}", names_.size()));
     if (is_new) {
@@ -168,7 +184,9 @@ class SizeChecks {
   std::string text_;
 };
 
-std::string entry_text(const Trial& trial, std::size_t number, const SizeConditions& conditions) {
+/// `number` is that of the entry; each has `sizes`.
+std::string entry_text(const Trial& trial, std::size_t number, std::size_t sizes,
+                       const SizeConditions& conditions) {
   const Json launch = object_in(trial.launch);
   const std::size_t parameters = object_in(trial.parameters).size();
   std::string text = "    {";
@@ -178,7 +196,7 @@ std::string entry_text(const Trial& trial, std::size_t number, const SizeConditi
     text += cpp_literal(*field) + ", ";
   text += fmt::format("{}, {}, {},\n     ", beta_is_zero(trial.scalars), cpp_literal(trial.cache),
                       cpp_literal(std::string(name(trial.source))));
-  text += fmt::format("{}, {}, {},\n     ", cpp_literal(trial.problem), sizes_text(trial.problem),
+  text += fmt::format("{}, {}, {},\n     ", cpp_literal(trial.problem), sizes_text(trial.problem, sizes),
                       trial.problem.find(' ') == std::string::npos);
   for (const std::string* field : {&trial.template_name, &trial.kernel_expression, &trial.compile_options})
     text += cpp_literal(*field) + ",\n     ";
@@ -249,6 +267,7 @@ std::string best_as_header(const std::vector<RankingGroup>& groups, const Databa
   std::string parameters;
   std::string entries;
   SizeChecks checks;
+  const std::size_t sizes = sizes_of_each(groups);
   std::size_t number = 0;
   for (const RankingGroup& group : groups) {
     const std::vector<RankedRow> leaders = leaders_of(group);
@@ -256,11 +275,12 @@ std::string best_as_header(const std::vector<RankingGroup>& groups, const Databa
     const Trial trial = database.row(leaders.front().id);
     refuse_several_launches(trial);
     parameters += parameters_definition(object_in(trial.parameters), number);
-    entries += entry_text(trial, number++, checks.add(trial));
+    entries += entry_text(trial, number++, sizes, checks.add(trial));
   }
-  return in_frame(std::string(kHeaderTypes) + kSizeCheck + checks.text() + "\n}  // namespace detail\n\n" +
-                      parameters + "\n// clang-format off\ninline constexpr Entry kEntries[] = {\n" +
-                      entries + "};\n// clang-format on\n" + kHeaderLookup,
+  return in_frame(fmt::format("{}{};\n", kHeaderSizes, sizes) + kHeaderTypes + kSizeCheck + checks.text() +
+                      "\n}  // namespace detail\n\n" + parameters +
+                      "\n// clang-format off\ninline constexpr Entry kEntries[] = {\n" + entries +
+                      "};\n// clang-format on\n" + kHeaderLookup,
                   name_space);
 }
 

@@ -2,7 +2,12 @@
 
 namespace tiletune {
 
-const char* const kHeaderTypes = R"(struct Parameter {
+const char* const kHeaderSizes =
+    "// The most sizes that a problem of this header has, and at least 4.\n"
+    "inline constexpr int kMostSizes = ";
+
+const char* const kHeaderTypes = R"(
+struct Parameter {
   const char* name;
   const char* value;  // as it is written in C++ source
 };
@@ -19,7 +24,7 @@ struct Entry {
   const char* cache;          // the L2 cache before a launch: "cold", "dirty", "rotate", "warm"
   const char* source;         // "measured", "predicted", "replayed", "imported"
   const char* problem;        // "4096x4096x4096", "1000x77x513 lda=520"
-  long long sizes[4];         // M, N, K of a gemm; 0: none
+  long long sizes[kMostSizes];  // M, N, K of a gemm; 0: none
   bool dense;                 // without leading dimensions
   const char* kernel_template;
   const char* kernel_expression;
@@ -73,7 +78,7 @@ enum class Constraints { recorded, hold, not_known, refused };
 
 // What is looked for. What is left out is not known.
 struct Query {
-  long long sizes[4] = {0, 0, 0, 0};  // M, N, K of a gemm
+  long long sizes[kMostSizes] = {};  // M, N, K of a gemm
   const char* gpu = "";
   const char* uuid = "";
   int compute_capability = 0;
@@ -136,12 +141,12 @@ constexpr bool same_shape_class(const long long* a, const long long* b) {
 
 constexpr double distance(const long long* a, const long long* b) {
   double sum = 0;
-  for (int i = 0; i < 4; ++i) sum += magnitude(log2_of(a[i]) - log2_of(b[i]));
+  for (int i = 0; i < kMostSizes; ++i) sum += magnitude(log2_of(a[i]) - log2_of(b[i]));
   return sum;
 }
 
 constexpr bool same_sizes(const long long* a, const long long* b) {
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < kMostSizes; ++i) {
     if (a[i] != b[i]) return false;
   }
   return true;

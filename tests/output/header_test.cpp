@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "output/header_lookup.h"
 #include "store/sample_trial.h"
 #include "temporary_folder.h"
@@ -386,6 +387,78 @@ TEST(Header, ConstraintsThatHoldGoBeforeNearerOnesThatAreNotKnown) {
   EXPECT_EQ(output_of(folder.path(), "g++",
                       std::string(kSoftmaxQuery) + "int main() { show(softmax(8192, 4095)); }"),
             "512x512: hold\n");
+}
+
+/// Of an operation with these dimensions: d0, d1, ...
+Trial of_dimensions(const std::string& problem, const std::string& operation, const std::string& conditions) {
+  Trial row = best_of("H200", problem, 9);
+  row.operation = operation;
+  row.size_conditions = conditions;
+  const std::vector<std::string> sizes = split(problem, 'x');
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    row.dimensions += (i == 0 ? "{" : ",") + ("\"d" + std::to_string(i)) + "\":" + sizes[i];
+  row.dimensions += "}";
+  return row;
+}
+
+TEST(Header, ProblemsMayHaveAnyNumberOfDimensions) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "tuned.h")
+      << header_of(folder.path(), {of_dimensions("8x64x56x56x64", "conv", R"(["d4 % 32 == 0"])"),
+                                   of_dimensions("8x64x56x56x48", "conv", "[]"),
+                                   of_dimensions("2x3x4x5x6x7x8", "contraction", R"(["d6 >= d5"])"),
+                                   best_of("H200", "512x512x512", 9)});
+  const char* const main = R"(
+#include <initializer_list>
+using namespace tiletune_best;
+static_assert(kMostSizes == 7, "the contraction's");
+constexpr Query of(const char* operation, std::initializer_list<long long> sizes) {
+  Query query;
+  query.operation = operation;
+  query.gpu = "H200";
+  int i = 0;
+  for (const long long size : sizes) query.sizes[i++] = size;
+  return query;
+}
+static_assert(find(of("conv", {8, 64, 56, 56, 48})).problem == ProblemMatch::exact, "at compile time");
+static void show(const Query& query) {
+  const Found found = find(query);
+  std::printf("%s %s, %d\n", found.entry ? found.entry->problem : "none", text(found.problem),
+              found.constraints == Constraints::hold);
+}
+int main() {
+  show(of("conv", {8, 64, 56, 56, 64}));
+  show(of("conv", {8, 64, 56, 56, 96}));
+  show(of("conv", {8, 64, 56, 56, 65}));
+  show(of("contraction", {2, 3, 4, 5, 6, 7, 9}));
+  show(of("contraction", {2, 3, 4, 5, 6, 7, 6}));
+  show(of("gemm", {512, 512, 512}));
+}
+)";
+  const std::string nearest = " for the nearest problem of this shape class, 1\n";
+  for (const char* compiler : {"g++", "clang++"}) {
+    if (!has(compiler)) continue;
+    EXPECT_EQ(output_of(folder.path(), compiler, main),
+              "8x64x56x56x64 for this problem, 0\n8x64x56x56x64" + nearest + "8x64x56x56x48" + nearest +
+                  "2x3x4x5x6x7x8" + nearest + "none for no problem, 0\n512x512x512 for this problem, 0\n");
+  }
+}
+
+TEST(Header, SizesAreFourWhereNoProblemHasMore) {
+  const TemporaryFolder folder;
+  std::string endless = "9";
+  for (int i = 0; i < 1000; ++i) endless += "x9";
+  std::ofstream(folder.path() / "tuned.h")
+      << header_of(folder.path(), {best_of("H200", "512x512x512", 9), best_of("A100", endless, 9)});
+  const char* const main = R"(
+using namespace tiletune_best;
+static_assert(kMostSizes == 4, "a problem that no operation has does not count");
+int main() {
+  for (const Entry& entry : kEntries) std::printf("%lld ", entry.sizes[0]);
+}
+)";
+  const std::string sizes = output_of(folder.path(), "g++", main);
+  EXPECT_TRUE(sizes == "512 0 " || sizes == "0 512 ") << sizes;
 }
 
 /// Every operator that a condition may have, for 7 rows and 12 columns.
