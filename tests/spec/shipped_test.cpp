@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "base/error.h"
 #include "spec/load.h"
@@ -11,14 +12,25 @@ namespace shipped_test {
 
 const std::filesystem::path kHome = TILETUNE_SOURCE_DIR;
 
-TEST(Shipped, EveryManifestLoads) {
+void expect_variants_load(const std::filesystem::path& manifest, const Operation& offered) {
+  for (const Choices& types : offered.offered_types) {
+    for (const Choices& options : offered.offered_options) {
+      const Variant variant{types, options};
+      EXPECT_NO_THROW(load_template(manifest, {}, &variant)) << manifest;
+    }
+  }
+}
+
+TEST(Shipped, EveryManifestLoadsInEveryVariant) {
   std::error_code error;
   int manifests = 0;
   for (const auto& entry : std::filesystem::directory_iterator(kHome / "kernel_templates", error)) {
     const auto manifest = entry.path() / "template.json";
     if (!std::filesystem::exists(manifest)) continue;  // Headers that templates share.
     ++manifests;
-    EXPECT_NO_THROW(load_template(manifest, {})) << manifest;
+    std::optional<Operation> offered;
+    EXPECT_NO_THROW(offered = load_template(manifest, {}).operation) << manifest;
+    if (offered) expect_variants_load(manifest, *offered);
   }
   if (manifests == 0) GTEST_SKIP() << "no templates in " << kHome;
 }
