@@ -1,11 +1,14 @@
 #include "base/hash.h"
 
 #define XXH_INLINE_ALL
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cerrno>
+#include <limits>
 
 #include "base/error.h"
 
@@ -37,18 +40,25 @@ std::string Hasher::hex() const {
   return fmt::format("{:016x}{:016x}", digest.high64, digest.low64);
 }
 
-std::string hash_of_file(const std::filesystem::path& file, std::uint64_t most) {
+std::string hash_of_file(const std::filesystem::path& file) {
+  const Descriptor open(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  return hash_of_file(open, file, std::numeric_limits<std::uint64_t>::max());
+}
+
+std::string hash_of_file(const Descriptor& file, const std::filesystem::path& name, std::uint64_t most) {
   constexpr std::size_t kChunk = std::size_t{1} << 20;
-  std::ifstream in(file, std::ios::binary);
   Hasher hasher;
   std::string chunk(kChunk, '\0');
-  while (in && most > 0) {
-    in.read(chunk.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(chunk.size(), most)));
-    hasher.add(std::string_view(chunk).substr(0, static_cast<std::size_t>(in.gcount())));
-    most -= static_cast<std::uint64_t>(in.gcount());
+  for (std::uint64_t done = 0; done < most;) {
+    const std::size_t wanted = std::min<std::uint64_t>(chunk.size(), most - done);
+    const ssize_t got = ::pread(file.number(), chunk.data(), wanted, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      throw UserError("the file cannot be read", Where{name.string(), ""}, "Check its permissions.");
+    if (got == 0) break;
+    hasher.add(std::string_view(chunk).substr(0, static_cast<std::size_t>(got)));
+    done += static_cast<std::uint64_t>(got);
   }
-  if (!in.eof() && most > 0)
-    throw UserError("the file cannot be read", Where{file.string(), ""}, "Check its permissions.");
   return hasher.hex();
 }
 

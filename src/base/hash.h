@@ -3,10 +3,11 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "base/descriptor.h"
 
 namespace tiletune {
 
@@ -30,8 +31,9 @@ class Hasher {
 };
 
 /// As hex(), of what a file holds. Throws UserError when it cannot be read.
-std::string hash_of_file(const std::filesystem::path& file,
-                         std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
+std::string hash_of_file(const std::filesystem::path& file);
+/// Of the first `most` bytes of an open file that is called `name`.
+std::string hash_of_file(const Descriptor& file, const std::filesystem::path& name, std::uint64_t most);
 
 std::uint64_t checksum64(std::string_view bytes);
 /// Wide enough to stand for the bytes themselves.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/error.h"
 
 namespace tiletune {
 
@@ -45,9 +46,12 @@ double widened(const std::byte* bytes, std::size_t i, ElementType type) {
 
 class ArrayReader {
  public:
-  explicit ArrayReader(const ArrayFile& file)
-      : file_(file), open_(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), at_(file.offset) {
-    if (!open_.is_open()) fail(std::strerror(errno));
+  explicit ArrayReader(const ArrayFile& file) : file_(file), at_(file.offset) {
+    try {
+      open_ = open_array(file);
+    } catch (const UserError& error) {
+      fail(error.message());
+    }
   }
 
   void read(std::byte* to, std::size_t bytes) {

@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <stdexcept>
 
-#include "base/descriptor.h"
+#include "base/folder.h"
 #include "base/printable.h"
 #include "base/text.h"
 
@@ -143,17 +145,23 @@ std::string names_of(const std::vector<ElementType>& types) {
   return join(names, " or ");
 }
 
-/// What an .npy file begins with, and its size. Throws std::runtime_error.
-std::pair<std::string, std::uint64_t> beginning_of(const std::filesystem::path& file) {
-  const Descriptor open(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+FileVersion version_of(const struct stat& status) {
+  constexpr std::int64_t kNanosecondsPerSecond = 1000000000;
+  return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+          status.st_mtim.tv_sec * kNanosecondsPerSecond + status.st_mtim.tv_nsec};
+}
+
+/// What an .npy file begins with, and its version. Throws std::runtime_error.
+std::pair<std::string, FileVersion> beginning_of(const std::filesystem::path& file) {
+  const Descriptor open = Folder(file.parent_path(), Links::refuse).open(file.filename());
+  if (!open.is_open()) refuse(errno == EINVAL ? "it is not a regular file" : "it cannot be opened");
   struct stat status {};
-  if (!open.is_open() || ::fstat(open.number(), &status) != 0) refuse("it cannot be opened");
-  if (!S_ISREG(status.st_mode)) refuse("it is not a regular file");
+  if (::fstat(open.number(), &status) != 0) refuse("it cannot be opened");
   std::string bytes(kLongestHeader, '\0');
   const ssize_t got = ::pread(open.number(), bytes.data(), bytes.size(), 0);
   if (got < 0) refuse("it cannot be read");
   bytes.resize(static_cast<std::size_t>(got));
-  return {std::move(bytes), static_cast<std::uint64_t>(status.st_size)};
+  return {std::move(bytes), version_of(status)};
 }
 
 }  // namespace
@@ -194,6 +202,20 @@ NpyHeader parse_npy_header(std::string_view beginning) {
   return header;
 }
 
+Descriptor open_array(const ArrayFile& file) {
+  Descriptor open(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
+  const Where where{file.path, ""};
+  if (!open.is_open())
+    throw UserError(fmt::format("cannot be opened: {}", std::strerror(errno)), where,
+                    "Check its permissions, and that nothing moves it while it is in use.");
+  struct stat status {};
+  const bool is_known = ::fstat(open.number(), &status) == 0;
+  if (file.version && !(is_known && version_of(status) == *file.version))
+    throw UserError("the file has changed since it was checked", where,
+                    "Leave it as it is until the command ends, and run the command again.");
+  return open;
+}
+
 ArrayFile open_npy(const std::filesystem::path& file, std::int64_t elements,
                    const std::vector<ElementType>& types, const Where& where) {
   const auto fail = [&](const std::string& why, const std::string& remedy) {
@@ -201,7 +223,7 @@ ArrayFile open_npy(const std::filesystem::path& file, std::int64_t elements,
   };
   const std::string save = "Write it with numpy.save() as a row-major array of numbers.";
   try {
-    const auto [beginning, bytes] = beginning_of(file);
+    const auto [beginning, version] = beginning_of(file);
     const NpyHeader header = parse_npy_header(beginning);
     const auto type =
         std::find_if(types.begin(), types.end(), [&](ElementType each) { return holds(header, each); });
@@ -217,8 +239,9 @@ ArrayFile open_npy(const std::filesystem::path& file, std::int64_t elements,
            "Save as many as the buffer has for this problem.");
     }
     const std::uint64_t needed = header.offset + static_cast<std::uint64_t>(elements) * size_bytes(*type);
-    if (bytes < needed) fail(fmt::format("it is cut off: {} bytes of {}", bytes, needed), "Save it again.");
-    return {file.string(), header.offset, *type};
+    if (version.bytes < needed)
+      fail(fmt::format("it is cut off: {} bytes of {}", version.bytes, needed), "Save it again.");
+    return {file.string(), header.offset, *type, version};
   } catch (const UserError&) {
     throw;
   } catch (const std::runtime_error& error) {

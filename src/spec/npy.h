@@ -1,30 +1,54 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/fields.h"
 #include "spec/element_type.h"
 
 namespace tiletune {
 
+/// Which file lies under a name, and of when: another file, or one that was written to, has another.
+struct FileVersion {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;  ///< since 1970
+
+  auto operator<=>(const FileVersion&) const = default;
+  static constexpr auto fields() {
+    using F = FileVersion;
+    return std::tuple{field("device", &F::device), field("inode", &F::inode), field("bytes", &F::bytes),
+                      field("modified_ns", &F::modified_ns)};
+  }
+};
+
 /// Where the numbers of an array lie in a file.
 struct ArrayFile {
   std::string path;
   std::uint64_t offset = 0;  ///< of the first, in bytes
   ElementType type = ElementType::f32;
+  std::optional<FileVersion> version = {};  ///< that was checked; none: a file that the sweep itself makes
 
   bool operator==(const ArrayFile&) const = default;
   static constexpr auto fields() {
     using A = ArrayFile;
-    return std::tuple{field("path", &A::path), field("offset", &A::offset), field("type", &A::type)};
+    return std::tuple{field("path", &A::path), field("offset", &A::offset), field("type", &A::type),
+                      field("version", &A::version)};
   }
 };
+
+/// Opens it for reading, without waiting. Throws UserError, with the file for its place, when it cannot be
+/// opened, is a symbolic link, or is no longer the version that was checked.
+Descriptor open_array(const ArrayFile& file);
 
 /// What the header of an .npy file says (numpy.lib.format, versions 1.0 to 3.0), and where its numbers begin.
 struct NpyHeader {
@@ -42,7 +66,8 @@ NpyHeader parse_npy_header(std::string_view beginning);
 
 /// The numbers of an .npy file: one array of row-major numbers in the byte order of this machine, of exactly
 /// that many elements. `types` are the element types that will do; where NumPy has none for bf16 and fp8,
-/// their bits as unsigned integers or as raw bytes do. Throws UserError, with `where` for the place.
+/// their bits as unsigned integers or as raw bytes do. `file` has no symbolic links in it. Throws UserError,
+/// with `where` for the place.
 ArrayFile open_npy(const std::filesystem::path& file, std::int64_t elements,
                    const std::vector<ElementType>& types, const Where& where);
 

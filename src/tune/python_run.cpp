@@ -140,10 +140,12 @@ PythonRun::PythonRun(const Task& task, std::uint64_t seed)
     const auto& buffer = workload.buffers[place];
     if (buffer.role == BufferRole::out) continue;
     std::string path = buffer.file ? buffer.file->path : (folder_ / (buffer.name + ".npy")).string();
-    if (buffer.file)
+    if (buffer.file) {
+      open_array(*buffer.file);
       work_.readable_without_links.push_back(path);
-    else
+    } else {
       work_.inputs.push_back({path, buffer, seed_of_buffer(seed, place)});
+    }
     inputs[buffer.name] = {{"path", path}, {"shape", shape_of(buffer)}, {"bits", bits_of(buffer)}};
   }
   const std::string answer = (folder_ / kPythonAnswer).string();

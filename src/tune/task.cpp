@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -113,8 +114,7 @@ class ArrayHashes {
         if (!*file) continue;
         has_files = true;
         const auto count = static_cast<std::uint64_t>(buffer.values());
-        hasher.add(buffer.name)
-            .add(of_file((*file)->path, (*file)->offset + count * size_bytes((*file)->type)));
+        hasher.add(buffer.name).add(of_file(**file, (*file)->offset + count * size_bytes((*file)->type)));
       }
     }
     return has_files ? hasher.hex() : "";
@@ -122,13 +122,13 @@ class ArrayHashes {
 
  private:
   /// What lies behind the numbers is not read.
-  const std::string& of_file(const std::string& path, std::uint64_t bytes) {
-    const auto [entry, is_new] = by_file_.try_emplace({path, bytes});
-    if (is_new) entry->second = hash_of_file(path, bytes);
+  const std::string& of_file(const ArrayFile& file, std::uint64_t bytes) {
+    const auto [entry, is_new] = by_file_.try_emplace({file.path, file.version, bytes});
+    if (is_new) entry->second = hash_of_file(open_array(file), file.path, bytes);
     return entry->second;
   }
 
-  std::map<std::pair<std::string, std::uint64_t>, std::string> by_file_;
+  std::map<std::tuple<std::string, std::optional<FileVersion>, std::uint64_t>, std::string> by_file_;
 };
 
 Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {

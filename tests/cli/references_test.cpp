@@ -229,11 +229,26 @@ TEST_F(References, FilesAreCheckedBeforeTheSweep) {
   EXPECT_TRUE(carries(finished.err, {"x.npy", "/operation/buffers/0/values"})) << finished.err;
 }
 
-TEST_F(References, FilesThatChangeAreOtherMeasurements) {
+/// What an .npy file of 1000 f32 begins with.
+std::string npy_start() {
   const std::string header =
       "{'descr': '<f4', 'fortran_order': False, 'shape': (1000,), }" + std::string(57, ' ') + "\n";
-  const std::string start =
-      std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header;
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header;
+}
+
+TEST_F(References, AFileThatChangesDuringTheSweepIsNotRead) {
+  const std::string config = space(R"({"npy": {"y": "y.npy"}})", R"(, "values": {"npy": "x.npy"})");
+  sandbox_.write("scale/x.npy", npy_start() + std::string(4000, '\0'));
+  sandbox_.write("scale/y.npy", npy_start() + std::string(4000, '\0'));
+  const Finished finished = sweep(config, "appends");
+  EXPECT_TRUE(carries(finished.err, {"scale/x.npy", "changed"})) << finished.err;
+  const std::vector<Trial> rows = rows_of(sandbox_);
+  EXPECT_EQ(kernels_with(rows, Outcome::refused), 6);
+  EXPECT_TRUE(carries(rows.front().reason, {"scale/x.npy"}));
+}
+
+TEST_F(References, FilesThatChangeAreOtherMeasurements) {
+  const std::string start = npy_start();
   const std::string config = space(R"({"npy": {"y": "y.npy"}})", R"(, "values": {"npy": "x.npy"})");
   sandbox_.write("scale/x.npy", start + std::string(4000, '\0'));
   sandbox_.write("scale/y.npy", start + std::string(4000, '\0'));

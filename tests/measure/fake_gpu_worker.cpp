@@ -8,7 +8,8 @@
 // measurement, "crash_prints" its last words; "impossible" is faster than the GPU can be ("always_impossible"
 // with every one), "finals_impossible" at its turn in the finals alone; "spread_finals_wrong" is both. "mute"
 // says nothing, "0:dead" ends GPU 0 before it is opened, and "dead_prints" does so in many words. With FILES,
-// "PLACE:PLACE", it reads files with expected outputs there and nowhere else.
+// "PLACE:PLACE", it reads files with expected outputs there and nowhere else; "appends" writes to those of
+// inputs before it does.
 
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include <string>
 #include <thread>
 
+#include "base/error.h"
 #include "base/fields_json.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -157,9 +159,17 @@ bool misbehave(WorkerChannel& channel, const std::string& mode, const MeasureReq
 
 std::optional<std::vector<std::string>> readable;
 
-/// Why it cannot read what the outputs of a workload must hold; empty where it can.
+/// Why it cannot read the files of a workload; empty where it can.
 std::string unreadable(const Workload& workload) {
   for (const auto& buffer : workload.buffers) {
+    for (const auto* file : {&buffer.file, &buffer.expected}) {
+      if (!*file) continue;
+      try {
+        open_array(**file);
+      } catch (const UserError& error) {
+        return (*file)->path + " cannot be read: " + error.message();
+      }
+    }
     if (!readable || !buffer.expected) continue;
     const std::string& path = buffer.expected->path;
     const bool may_be_read = std::any_of(readable->begin(), readable->end(),
@@ -180,6 +190,10 @@ void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::s
   if (mode == "unpreparable") {
     channel.send({{"type", "prepare_failed"}, {"reason", "the problem needs 3.0 TiB"}});
     return;
+  }
+  if (mode == "appends") {
+    for (const auto& buffer : request.workload.buffers)
+      if (buffer.file) std::ofstream(buffer.file->path, std::ios::app) << "more";
   }
   if (const std::string why = unreadable(request.workload); !why.empty()) {
     channel.send({{"type", "prepare_failed"}, {"reason", why}});

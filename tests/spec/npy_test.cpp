@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -54,6 +56,47 @@ TEST_F(Npy, ReadsWhereTheNumbersBegin) {
   const ArrayFile file = open_npy(write(npy(header, 24)), 6, {ElementType::f32}, {});
   EXPECT_EQ(file.offset, 10 + header.size() + 1);
   EXPECT_EQ(file.type, ElementType::f32);
+}
+
+TEST_F(Npy, AFileThatWasChangedAfterTheCheckIsNotOpened) {
+  const std::string content = npy(described("<f4", "(6,)"), 24);
+  const auto path = write(content);
+  const ArrayFile file = open_npy(path, 6, {ElementType::f32}, {});
+  EXPECT_TRUE(open_array(file).is_open());
+  const auto refusal = [&] {
+    try {
+      open_array(file);
+      return std::string();
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.where().file, path.string());
+      EXPECT_FALSE(error.remedy().empty());
+      return error.message();
+    }
+  };
+  const auto when = std::filesystem::last_write_time(path);
+  write(npy(described("<f4", "(6,)"), 28));
+  std::filesystem::last_write_time(path, when);
+  EXPECT_TRUE(carries(refusal(), {"changed"})) << "its size";
+  write(content);
+  std::filesystem::last_write_time(path, when + std::chrono::seconds(1));
+  EXPECT_TRUE(carries(refusal(), {"changed"})) << "its time";
+  std::filesystem::last_write_time(path, when);
+  EXPECT_EQ(refusal(), "");
+  const auto other = folder_.path() / "other.npy";
+  std::filesystem::copy_file(path, other);
+  std::filesystem::last_write_time(other, when);
+  std::filesystem::rename(other, path);
+  EXPECT_TRUE(carries(refusal(), {"changed"})) << "its inode";
+}
+
+TEST_F(Npy, NoLinkIsFollowed) {
+  const auto path = write(npy(described("<f4", "(6,)"), 24));
+  const ArrayFile file = open_npy(path, 6, {ElementType::f32}, {});
+  std::filesystem::rename(path, folder_.path() / "moved.npy");
+  std::filesystem::create_symlink("moved.npy", path);
+  EXPECT_THROW(open_array(file), UserError);
+  std::filesystem::create_directory_symlink(folder_.path(), folder_.path() / "link");
+  EXPECT_THROW(open_npy(folder_.path() / "link" / "moved.npy", 6, {ElementType::f32}, {}), UserError);
 }
 
 TEST_F(Npy, ReadsWhatItWrites) {
