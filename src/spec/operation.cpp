@@ -40,7 +40,13 @@ std::vector<Allowed> read_choices(const std::optional<JsonNode>& node, const cha
   for (const auto& [name, list] : read_members(*node, expected)) {
     check_identifier(name, list.where);
     Allowed& choice = choices.emplace_back(Allowed{name, {}});
-    for (const JsonNode& value : read_list(list, "texts")) choice.values.push_back(read_string(value));
+    for (const JsonNode& element : read_list(list, "texts")) {
+      std::string value = read_string(element);
+      if (std::find(choice.values.begin(), choice.values.end(), value) != choice.values.end())
+        throw UserError(fmt::format("the value '{}' is listed twice", value), element.where,
+                        "Remove one of the two.");
+      choice.values.push_back(std::move(value));
+    }
   }
   return choices;
 }

@@ -156,6 +156,8 @@ TEST_F(OperationFile, Faults) {
           {R"({"accumulation": null})", "", {"'accumulation'", "missing"}},
           {R"({"types": {"T": ["f32", "f8"]}})", "/types/T/1", {"'f8'", "element type", "f16"}},
           {R"({"types": {"T": []}})", "/types/T", {"an empty list", "a list"}},
+          {R"({"options": {"base": ["e", "2", "e"]}})", "/options/base/2", {"'e'", "twice"}},
+          {R"({"types": {"T": ["f32", "f32"]}})", "/types/T/1", {"'f32'", "twice"}},
           {R"({"options": {"n": ["a"]}})", "/options/n", {"'n'", "(/dimensions/0)"}},
           {R"({"reference": {"arguments": null}})", "/reference", {"'arguments'", "missing"}},
           {R"({"reference": {"source": "../../tile/kernel.cuh"}})",
