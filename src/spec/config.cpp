@@ -131,6 +131,7 @@ class TemplateReader {
         for (TemplateSpec& spec : read_entry(node)) {
           check_new(spec, specs, node.where);
           if (!specs.empty()) check_same_problem(specs.front(), spec, node.where);
+          for (const TemplateSpec& other : specs) check_same_definition(other, spec);
           specs.push_back(std::move(spec));
         }
       } catch (const UserError& error) {
@@ -216,6 +217,16 @@ class TemplateReader {
     throw UserError(fmt::format("{} and {} have different problems: {} and {}", first.name, other.name,
                                 problem_kind(first), problem_kind(other)),
                     where, "Sweep them with separate configs.");
+  }
+
+  /// Rows of operations of one name are ranked together.
+  static void check_same_definition(const TemplateSpec& first, const TemplateSpec& other) {
+    const Operation& known = first.operation;
+    if (known.name != other.operation.name || known.definition == other.operation.definition) return;
+    throw UserError(
+        fmt::format("the operation {} of {} differs from that of {}", known.name, other.name, first.name),
+        other.where.at("operation"),
+        "Make them equal but for types, options and scalars, or give one another name.");
   }
 
   static std::string problem_kind(const TemplateSpec& spec) {

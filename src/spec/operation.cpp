@@ -407,6 +407,15 @@ class OperationReader {
   const OperationPlace& place_;
 };
 
+/// Operation::definition. A reference kernel may take its arguments in the order of the template's.
+std::string definition_of(nlohmann::json json) {
+  for (const char* key : {"$schema", "name", "summary", "types", "options", "scalars", "baselines"})
+    json.erase(key);
+  for (auto& buffer : json["buffers"]) buffer.erase("type");
+  if (json["reference"].is_object()) json["reference"].erase("arguments");
+  return json.dump();
+}
+
 Operation read_operation_file(const JsonNode& name, ObjectReader& manifest, const OperationPlace& place,
                               DeclaredNames& scope) {
   Operation operation;
@@ -425,6 +434,7 @@ Operation read_operation_file(const JsonNode& name, ObjectReader& manifest, cons
   operation.summary = read_string(members.need("summary", "one line on what is computed"));
   OperationReader(Form::file, members, manifest, folder.real_path(), place).read(operation, scope);
   members.finish();
+  operation.definition = definition_of(json);
   return operation;
 }
 
@@ -437,6 +447,7 @@ Operation read_operation_object(const JsonNode& node, ObjectReader& manifest, co
   if (const auto summary = members.find("summary")) operation.summary = read_string(*summary);
   OperationReader(Form::object, members, manifest, place.folder, place).read(operation, scope);
   members.finish();
+  operation.definition = definition_of(node.json.get());
   return operation;
 }
 

@@ -236,6 +236,9 @@ struct Variant {
 struct Operation {
   std::string name;  ///< "gemm"
   std::string summary;
+  /// What it computes, as JSON, without what rows state of it: types, options and scalars. Two operations of
+  /// one name must have the same. Empty in a manifest of version 0.1.
+  std::string definition;
   std::vector<std::string> dimensions;                     ///< of the problem: "M", "N", "K"
   std::vector<LeadingDimension> leading_dimensions;        ///< of the buffers that are matrices with a pitch
   std::vector<std::pair<std::string, double>> scalars;     ///< alpha, beta; with the config's values

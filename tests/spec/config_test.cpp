@@ -194,6 +194,36 @@ TEST_F(ConfigTest, FaultsOfTemplates) {
 
 #define NARROW(parameters) R"({"templates": [{"template": "tile", "parameters": )" parameters "}]}"
 
+TEST_F(ConfigTest, OperationsOfOneNameComputeTheSame) {
+  Json other = softmax();
+  other["name"] = "other";
+  const std::string manifest = "kernel_templates/other/template.json";
+  write("kernel_templates/other/kernel.cu", "extern \"C\" __global__ void softmax();\n");
+  write("kernel_templates/other/reference.cu", "extern \"C\" __global__ void softmax();\n");
+  const std::string config = R"({"templates": ["softmax", "other"], "problems": ["512x512"]})";
+  for (const char* equal : {R"({})", R"({"operation": {"summary": "another", "scalars": {"scale": 3}}})",
+                            R"({"operation": {"types": {"T": ["f16", "f32"]}}, "types": {"T": "f32"}})"}) {
+    Json patched = other;
+    patched.merge_patch(Json::parse(equal));
+    write(manifest, patched.dump());
+    EXPECT_EQ(load_config(config).templates.size(), 2U) << equal;
+  }
+  for (const char* different :
+       {R"({"operation": {"flops": "6 * rows * columns"}})", R"({"operation": {"reference": "none"}})"}) {
+    Json patched = other;
+    patched.merge_patch(Json::parse(different));
+    write(manifest, patched.dump());
+    const UserError error = user_error_of([&] { load_config(config); });
+    EXPECT_EQ(error.where().pointer, "/operation") << different;
+    EXPECT_TRUE(error.where().file.ends_with(manifest)) << error.where().file;
+    EXPECT_TRUE(carries(error.message(), {"row_softmax", "softmax", "other"}));
+    EXPECT_FALSE(error.remedy().empty());
+    patched["operation"]["name"] = "another_softmax";
+    write(manifest, patched.dump());
+    EXPECT_EQ(load_config(config).templates.size(), 2U) << different;
+  }
+}
+
 TEST_F(ConfigTest, FaultsOfNarrowing) {
   expect_faults(
       {Fault{NARROW(R"({"BN": [32]})"), "/templates/0/parameters/BN", {"'BN'", "'BM'"}},
