@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <list>
 #include <nlohmann/json.hpp>
@@ -28,11 +29,20 @@ struct MergeOptions {
 };
 
 void check_inputs(const MergeOptions& options) {
-  std::error_code ignored;
-  for (const fs::path& input : options.inputs) {
-    if (!fs::equivalent(input, options.output, ignored)) continue;
-    throw UserError("the output is one of the inputs", Where{input.string(), ""},
-                    "Leave it out of the inputs: its rows are kept.");
+  const auto same = [](const fs::path& one, const fs::path& other) {
+    std::error_code ignored;
+    return fs::equivalent(one, other, ignored);
+  };
+  for (auto input = options.inputs.begin(); input != options.inputs.end(); ++input) {
+    const Where where{input->string(), ""};
+    if (same(*input, options.output))
+      throw UserError("the output is one of the inputs", where,
+                      "Leave it out of the inputs: its rows are kept.");
+    const auto first = std::find_if(options.inputs.begin(), input,
+                                    [&](const fs::path& other) { return same(*input, other); });
+    if (first != input)
+      throw UserError(fmt::format("this is the same file as the input {}", first->string()), where,
+                      "Name it once.");
   }
 }
 

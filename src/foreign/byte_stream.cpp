@@ -30,8 +30,9 @@ int open_file_or_pipe(const std::filesystem::path& path) {
     throw UserError(S_ISDIR(status.st_mode) ? "this is a folder, not a file" : "not a file", where,
                     "Name a file.");
   }
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (descriptor >= 0) return descriptor;
+  // Opening a pipe that has no writer must not wait for one; reading from one that has a writer does.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (descriptor >= 0 && ::fcntl(descriptor, F_SETFL, O_RDONLY) == 0) return descriptor;
   throw UserError(fmt::format("cannot be opened: {}", std::strerror(errno)), where,
                   "Check the path and the permissions of the file.");
 }

@@ -1,6 +1,9 @@
 // `tiletune import`, `merge` and `export --format t4` as a person sees them.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -53,6 +56,24 @@ TEST(ImportCommand, SaysWhatItFoundAndHowRowsJoin) {
   EXPECT_EQ(summary["files"][0]["outcomes"]["ok"], 2);
   EXPECT_FALSE(summary.contains("joins")) << "files are joined where they are compared";
   EXPECT_TRUE(has_line(sandbox.run({"rank", "--db", "r.db"}).out, {"NVIDIA A100", "imported"}));
+}
+
+TEST(ImportCommand, APipeWithoutAWriterIsNotWaitedFor) {
+  const Sandbox sandbox;
+  const std::string pipe = (sandbox.folder() / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  expect_error(sandbox.run({"import", "pipe", "--db", "r.db"}), kUserError, {"pipe:"});
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const std::string rows = cache("NVIDIA A100", {"x"}, 2);
+  ASSERT_EQ(::write(ends[1], rows.data(), rows.size()), static_cast<ssize_t>(rows.size()));
+  ::close(ends[1]);
+  constexpr int kInherited = 20;
+  const Finished read = sandbox.wait(
+      sandbox.start({"import", "/dev/fd/20", "--db", "r.db"}, [&] { ::dup2(ends[0], kInherited); }));
+  ::close(ends[0]);
+  EXPECT_EQ(read.code, 0) << read.err;
+  EXPECT_TRUE(has_line(read.out, {"2 rows"}));
 }
 
 TEST(ImportCommand, SaysWhatAllRowsHaveAndNotMoreThanItCounted) {
@@ -136,6 +157,11 @@ TEST(MergeCommand, JoinsAndLeavesItsInputs) {
   EXPECT_TRUE(has_line(run.out, {"all.db", "7 rows"}));
   expect_error(sandbox.run({"merge", "a.db", "b.db", "-o", "a.db"}), kUserError, {"a.db:", "inputs"});
   expect_error(sandbox.run({"merge", "no.db", "-o", "new.db"}), kUserError, {"no.db", "no such"});
+  std::filesystem::create_symlink("a.db", sandbox.folder() / "link.db");
+  for (const char* same : {"a.db", "./a.db", "link.db"})
+    expect_error(sandbox.run({"merge", "a.db", "b.db", same, "-o", "new.db"}), kUserError,
+                 {std::string(same) + ":", "same file", "a.db"});
+  EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "new.db"));
   EXPECT_FALSE(std::filesystem::exists(sandbox.folder() / "new.db"));
 }
 
