@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "base/fields_json.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "measure/error_bound.h"
 
 namespace tiletune {
 
@@ -144,6 +146,7 @@ void GpuClient::dispatch(const MeasureRequest& request) {
   worker_->take_printed();
   delivered_ = worker_->send(to_json(request));
   ticket_ = request.ticket;
+  tolerance_factor_ = request.tolerance_factor;
   enter(State::measuring);
 }
 
@@ -151,7 +154,8 @@ void GpuClient::dispatch(const FinalsRequest& request) {
   delivered_ = worker_->send(to_json(request));
   ticket_ = 0;
   finalists_.clear();
-  for (const MeasureRequest& finalist : request.finalists) finalists_.insert(finalist.ticket);
+  for (const MeasureRequest& finalist : request.finalists)
+    finalists_[finalist.ticket] = finalist.tolerance_factor;
   enter(State::running);
 }
 
@@ -208,6 +212,7 @@ std::optional<GpuEvent> GpuClient::understand(const nlohmann::ordered_json& mess
     event.measured = from_json<Measured>(message);
     if (event.measured.ticket != ticket_) throw ProtocolError("the answer is for another configuration");
     event.measured.printed = worker_->take_printed();
+    judge(event.measured, tolerance_factor_);
     losses_in_a_row_ = 0;
   }
   become_idle();
@@ -239,12 +244,22 @@ std::optional<GpuEvent> GpuClient::take_sign_of_life(const nlohmann::ordered_jso
 FinalsMeasured GpuClient::checked_finals(const nlohmann::ordered_json& message) const {
   auto finals = from_json<FinalsMeasured>(message);
   std::set<std::uint64_t> seen;
-  for (const FinalTime& time : finals.times) {
+  for (FinalTime& time : finals.times) {
     if (time.ticket == 0) continue;
-    if (!finalists_.contains(time.ticket) || !seen.insert(time.ticket).second)
+    const auto finalist = finalists_.find(time.ticket);
+    if (finalist == finalists_.end() || !seen.insert(time.ticket).second)
       throw ProtocolError("the finals are of other configurations");
+    judge(time, finalist->second);
   }
   return finals;
+}
+
+/// The worker's verdict stands only with its figures.
+template <typename Result>
+void GpuClient::judge(Result& result, double tolerance_factor) const {
+  if (result.outcome != Outcome::ok || !result.accuracy) return;
+  result.reason = contradiction(*result.accuracy, *problem_, tolerance_factor);
+  if (!result.reason.empty()) result.outcome = Outcome::wrong_result;
 }
 
 /// `how` is what was seen of its end, if anything; a signal from outside explains everything else.

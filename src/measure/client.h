@@ -1,9 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -101,6 +101,8 @@ class GpuClient {
   void take_prepared(GpuEvent& event, const nlohmann::ordered_json& message);
   std::optional<GpuEvent> take_sign_of_life(const nlohmann::ordered_json& message);
   FinalsMeasured checked_finals(const nlohmann::ordered_json& message) const;
+  template <typename Result>
+  void judge(Result& result, double tolerance_factor) const;
   GpuEvent lose(Outcome outcome, const std::string& reason);
   GpuEvent lose_gone_worker(const std::string& how);
   std::string end_of_worker();
@@ -113,9 +115,10 @@ class GpuClient {
   std::optional<PrepareRequest> problem_;
   bool prepared_ = false;  ///< the worker holds problem_
   State state_ = State::idle;
-  std::uint64_t ticket_ = 0;           ///< of what is measured, or whose turn it is; 0: of nothing of these
-  std::set<std::uint64_t> finalists_;  ///< tickets of the finals
-  bool delivered_ = true;              ///< the last request has reached its worker
+  std::uint64_t ticket_ = 0;     ///< of what is measured, or whose turn it is; 0: of nothing of these
+  double tolerance_factor_ = 1;  ///< of what is measured
+  std::map<std::uint64_t, double> finalists_;  ///< tolerance factors of the finals, by ticket
+  bool delivered_ = true;                      ///< the last request has reached its worker
   Clock::time_point deadline_ = Clock::time_point::max();
   int losses_in_a_row_ = 0;
   std::string why_;

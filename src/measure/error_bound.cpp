@@ -1,5 +1,7 @@
 #include "measure/error_bound.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -36,6 +38,23 @@ double error_bound(ElementType output, ElementType accumulator, double accumulat
   if (!is_floating(output)) return 0;
   return factor * (2 * unit_roundoff(output) +
                    2 * std::sqrt(std::max(accumulation_length, 1.0)) * unit_roundoff(accumulator));
+}
+
+double error_bound(const PrepareRequest& problem, ElementType output, double tolerance_factor) {
+  const double both = problem.candidates.empty() ? 1 : 2;
+  return error_bound(output, problem.accumulator, problem.workload.accumulation, both * tolerance_factor);
+}
+
+std::string contradiction(const Accuracy& accuracy, const PrepareRequest& problem, double tolerance_factor) {
+  if (problem.workload.tolerance) return "";
+  double bound = 0;
+  for (const Workload::SizedBuffer& buffer : problem.workload.buffers) {
+    if (buffer.role != BufferRole::in && buffer.is_compared)
+      bound = std::max(bound, error_bound(problem, buffer.type, tolerance_factor));
+  }
+  if (accuracy.relative_error <= bound) return "";
+  return fmt::format("relative error {:.3g} (bound {:.3g}), although its worker found nothing wrong",
+                     accuracy.relative_error, bound);
 }
 
 }  // namespace tiletune

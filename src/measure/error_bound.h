@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+
+#include "measure/messages.h"
 #include "spec/tune_spec.h"
 
 namespace tiletune {
@@ -17,5 +20,11 @@ bool exceeds(double bound, double relative_error, double largest_error, double r
 /// errors of random sign grow with sqrt(L) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
 /// ed., 2.8). TF32's 3e-4 lies far above it for every length that fits a GPU.
 double error_bound(ElementType output, ElementType accumulator, double accumulation_length, double factor);
+/// That of an output of a problem. A reference that other configurations computed errs as they do.
+double error_bound(const PrepareRequest& problem, ElementType output, double tolerance_factor);
+
+/// Why the figures of a configuration that its worker calls right say that it is wrong: its relative error is
+/// larger than any output's bound. Empty when they do not, or where elements have a tolerance.
+std::string contradiction(const Accuracy& accuracy, const PrepareRequest& problem, double tolerance_factor);
 
 }  // namespace tiletune

@@ -385,12 +385,8 @@ std::optional<Tolerance> ProblemBuffers::tolerance_of(const Slot& slot) const {
   return is_floating(slot.buffer.type) ? request_.workload.tolerance : std::nullopt;
 }
 
-/// A reference that other configurations computed errs as they do.
 ErrorLimits ProblemBuffers::limits_of(const Slot& slot, double tolerance_factor, double reference_rms) const {
-  const double both = request_.candidates.empty() ? 1 : 2;
-  const double bound = error_bound(slot.buffer.type, request_.accumulator, request_.workload.accumulation,
-                                   both * tolerance_factor);
-  return {reference_rms, bound, tolerance_of(slot)};
+  return {reference_rms, error_bound(request_, slot.buffer.type, tolerance_factor), tolerance_of(slot)};
 }
 
 Finding ProblemBuffers::describe_error(const Slot& slot, const ComparisonResult& result,

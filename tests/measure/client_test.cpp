@@ -21,6 +21,7 @@ GpuClientOptions fake(const std::string& mode, std::uint64_t strikes_at = 1) {
 
 PrepareRequest problem() {
   PrepareRequest request;
+  request.workload.buffers = {{"C", ElementType::f32, 1, BufferRole::out}};
   request.policy.launch_timeout_s = 0.1;
   return request;
 }
@@ -79,6 +80,13 @@ TEST(GpuClient, MeasuresAndGoesOn) {
     EXPECT_TRUE(client.idle());
   }
   EXPECT_TRUE(client.ready());
+}
+
+TEST(GpuClient, AnErrorBeyondTheBoundIsAWrongResultWhateverTheWorkerSays) {
+  const GpuEvent event = measure_with("inaccurate");
+  EXPECT_EQ(event.kind, GpuEvent::Kind::measured);
+  EXPECT_EQ(event.measured.outcome, Outcome::wrong_result);
+  EXPECT_TRUE(carries(event.measured.reason, {"0.5", "bound"}));
 }
 
 TEST(GpuClient, SaysWhyThereIsNoGpu) {
@@ -273,6 +281,14 @@ TEST(GpuClient, RunsFinalsAndSaysWhoseTurnItIs) {
   EXPECT_EQ(end.finals.times[1].ticket, 2U);
   EXPECT_EQ(end.finals.times[3].name, "twin");
   EXPECT_TRUE(client.ready());
+}
+
+TEST(GpuClient, AFinalistBeyondTheBoundIsWrong) {
+  GpuClient client(fake("finals_inaccurate", 2));
+  const auto [turns, end] = run_finals(client, finals_of({5, 2, 9}));
+  ASSERT_EQ(end.kind, GpuEvent::Kind::finals_measured);
+  for (const FinalTime& time : end.finals.times)
+    EXPECT_EQ(time.outcome, time.ticket == 2 ? Outcome::wrong_result : Outcome::ok) << time.ticket;
 }
 
 TEST(GpuClient, KnowsWhoseTurnItWasWhenTheWorkerWasLostInTheFinals) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace tiletune {
 namespace error_bound_test {
 
@@ -20,6 +22,30 @@ TEST(ErrorBound, FollowsTheTypes) {
   EXPECT_NEAR(half_out, 2 * 0x1p-11, 1e-5);
   EXPECT_DOUBLE_EQ(error_bound(ElementType::f32, ElementType::f32, 64, 3),
                    3 * error_bound(ElementType::f32, ElementType::f32, 64, 1));
+}
+
+Accuracy with_error(double relative_error) {
+  Accuracy accuracy;
+  accuracy.relative_error = relative_error;
+  return accuracy;
+}
+
+TEST(ErrorBound, FiguresContradictAVerdictBeyondTheLargestBoundOfComparedOutputs) {
+  PrepareRequest problem;
+  problem.workload.buffers = {{"in", ElementType::e5m2, 1, BufferRole::in},
+                              {"out", ElementType::f32, 1, BufferRole::out},
+                              {"more", ElementType::i32, 1, BufferRole::out}};
+  const double bound = error_bound(ElementType::f32, ElementType::f32, 0, 1);
+  EXPECT_EQ(contradiction(with_error(bound), problem, 1), "");
+  EXPECT_NE(contradiction(with_error(1.1 * bound), problem, 1), "");
+  EXPECT_NE(contradiction(with_error(std::nan("")), problem, 1), "");
+  EXPECT_EQ(contradiction(with_error(1.1 * bound), problem, 2), "");
+  problem.candidates.resize(2);
+  EXPECT_EQ(contradiction(with_error(1.1 * bound), problem, 1), "") << "the reference errs, too";
+  problem.workload.buffers[1].is_compared = false;
+  EXPECT_NE(contradiction(with_error(bound), problem, 1), "") << "integers are compared exactly";
+  problem.workload.tolerance = Tolerance{1, 1};
+  EXPECT_EQ(contradiction(with_error(1), problem, 1), "") << "each element has its own";
 }
 
 }  // namespace error_bound_test

@@ -6,7 +6,8 @@
 // and 1 are of one model, 2 of another. "1:MODE" is for GPU 1 alone. Times differ by less than half, so that
 // nothing is screened out, unless the mode is "spread". "prints" prints escape sequences with every
 // measurement, "crash_prints" its last words; "impossible" is faster than the GPU can be ("always_impossible"
-// with every one), "finals_impossible" at its turn in the finals alone; "spread_finals_wrong" is both. "mute"
+// with every one), "finals_impossible" at its turn in the finals alone; "inaccurate" and
+// "finals_inaccurate" find nothing wrong with a large error; "spread_finals_wrong" is both. "mute"
 // says nothing, "0:dead" ends GPU 0 before it is opened, and "dead_prints" does so in many words. With FILES,
 // "PLACE:PLACE", it reads files with expected outputs there and nowhere else; "appends" writes to those of
 // inputs before it does.
@@ -145,6 +146,10 @@ bool misbehave(WorkerChannel& channel, const std::string& mode, const MeasureReq
     Measured answer = measured(request);
     answer.timing = summarise({{1e-6, 1e-6, 1e-6}});
     channel.send(to_json(answer));
+  } else if (mode == "inaccurate") {
+    Measured answer = measured(request);
+    answer.accuracy = Accuracy{0.5, 1, 0.5, "C[0,0]"};
+    channel.send(to_json(answer));
   } else if (mode == "wrong") {
     Measured answer;
     answer.ticket = request.ticket;
@@ -254,6 +259,8 @@ void run_finals(WorkerChannel& channel, const FinalsRequest& request, int rounds
     if (strikes) misbehave_in_finals(mode);
     finals.times.push_back(final_time(finalist, 0.99 * time_us(finalist), rounds));
     if (strikes && mode == "finals_impossible") finals.times.back() = final_time(finalist, 1e-6, rounds);
+    if (strikes && mode == "finals_inaccurate")
+      finals.times.back().accuracy = Accuracy{0.5, 1, 0.5, "C[0,0]"};
     if (strikes && mode.ends_with("finals_wrong")) {
       fail(finals.times.back(), Outcome::wrong_result, "relative error 0.5 of C (bound 1e-06)");
     } else if (strikes && mode == "finals_refused") {
