@@ -48,6 +48,7 @@ class Checker {
       for (const Problem& problem : spec_.problems) plan(kernel, problem);
     }
     tell_of_empty_spaces();
+    tell_of_small_consensus();
     for (Task& task : tasks_) evaluate(task);
     if (options_.samples > 0) {
       compile();
@@ -133,6 +134,20 @@ class Checker {
       finding.is_error = std::none_of(tasks_.begin(), tasks_.end(), does_problem) ||
                          std::none_of(tasks_.begin(), tasks_.end(), is_template);
       add(std::move(finding));
+    }
+  }
+
+  /// Templates of one operation share a reference.
+  void tell_of_small_consensus() {
+    for (const Task& task : tasks_) {
+      std::uint64_t configurations = 0;
+      if (!consensus_fault(task, task.space.size())) continue;
+      for (const Task& other : tasks_) {
+        const bool shares = other.problem.label() == task.problem.label() &&
+                            other.spec->operation.name == task.spec->operation.name;
+        if (shares) configurations += other.space.size();
+      }
+      if (const auto fault = consensus_fault(task, configurations)) add(true, task, *fault);
     }
   }
 

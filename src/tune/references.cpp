@@ -45,11 +45,21 @@ void References::compile_kernels() {
   for (TaskQueue& queue : sweep_.queues) {
     if (!queue.slots.front().evaluator->measures()) continue;
     for (const Task& task : queue.tasks()) {
+      refuse_small_consensus(queue, task);
       if (task.kernels.empty() && task.reference.empty()) continue;
       const auto [entry, is_new] = queue.references.try_emplace(task.workload);
       if (is_new) compile_kernels(queue, task, entry->second);
     }
   }
+}
+
+void References::refuse_small_consensus(TaskQueue& queue, const Task& task) {
+  std::uint64_t configurations = 0;
+  if (!consensus_fault(task, task.space.size())) return;
+  for (const Task& other : queue.tasks())
+    if (other.workload == task.workload) configurations += other.space.size();
+  const auto fault = consensus_fault(task, configurations);
+  if (fault && !queue.failed_workloads.contains(task.workload)) fail(queue, task.workload, fault->message());
 }
 
 void References::compile_kernels(TaskQueue& queue, const Task& task, WorkloadReference& reference) {

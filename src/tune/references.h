@@ -28,6 +28,7 @@ class References {
   void compile_candidate(TaskQueue& queue, WorkloadReference& reference, ReferenceCandidate candidate);
   void take_template(TaskQueue& queue, std::size_t workload, WorkloadReference& reference,
                      const Compiled& compiled);
+  void refuse_small_consensus(TaskQueue& queue, const Task& task);
   void begin_consensus(TaskQueue& queue, std::size_t workload, WorkloadReference& reference);
   void choose_candidates(TaskQueue& queue, std::size_t workload, WorkloadReference& reference);
   void take_kernel(TaskQueue& queue, std::size_t workload, std::size_t place, const Compiled& compiled);

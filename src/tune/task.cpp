@@ -415,6 +415,16 @@ CompileRequest kernel_request(const TuneSpec& spec, const Task& task, const Task
   return make_compile_request(spec.compile, *kernel.source, instance, architecture);
 }
 
+std::optional<UserError> consensus_fault(const Task& task, std::uint64_t configurations) {
+  const int agreeing = task.spec->operation.consensus;
+  if (configurations >= static_cast<std::uint64_t>(agreeing)) return std::nullopt;
+  return UserError(
+      fmt::format("the reference is what {} configurations agree on, and {} has {} at {}", agreeing,
+                  task.spec->operation.name, counted(configurations, "configuration"), task.problem.label()),
+      task.spec->where.at("operation"),
+      "Let fewer agree, widen the parameters, or describe another reference.");
+}
+
 std::optional<std::string> kernel_fault(const TaskKernel& kernel, const Compiled& compiled) {
   if (compiled.outcome != Outcome::ok)
     return fmt::format("{} does not compile: {}", kernel.label(), compiled.reason);

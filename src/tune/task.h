@@ -85,6 +85,9 @@ CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec
 /// How a kernel of a task's operation is compiled.
 CompileRequest kernel_request(const TuneSpec& spec, const Task& task, const TaskKernel& kernel,
                               const std::string& architecture);
+/// Why so many configurations cannot agree on the reference of a task's workload, of which there are
+/// `configurations`; none: they may, or something else computes it.
+std::optional<UserError> consensus_fault(const Task& task, std::uint64_t configurations);
 /// Why what it was compiled into cannot be launched; none: it can.
 std::optional<std::string> kernel_fault(const TaskKernel& kernel, const Compiled& compiled);
 

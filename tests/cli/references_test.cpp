@@ -218,7 +218,10 @@ TEST_F(References, MayBeAConfigurationOfAnotherTemplate) {
 
 TEST_F(References, WithoutEnoughConfigurationsThereIsNoConsensus) {
   const std::string config = space(R"({"consensus": 16})");
-  expect_refused(config, {"16", "configurations"});
+  expect_refused(config, {"16", "6 configurations", "1000"});
+  const Finished check = sandbox_.run({"check", config});
+  EXPECT_EQ(check.code, 1) << check.err;
+  EXPECT_TRUE(carries(check.out, {"error: ", "/operation", "16", "6 configurations"})) << check.out;
 }
 
 TEST_F(References, FilesAreCheckedBeforeTheSweep) {
