@@ -49,20 +49,23 @@ class Assembly {
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
 
-  /// None when it fails.
+  /// None when it fails, or would be larger than a cubin that is read from a file may be.
   std::optional<std::string> cubin(const std::string& ptx, const std::string& name) {
     const NvJitLinkApi& api = nvjitlink();
     std::size_t size = 0;
     const bool is_assembled =
         is_open_ && api.add_data(handle_, NvJitLinkApi::kPtx, ptx.data(), ptx.size(), name.c_str()) == 0 &&
         api.complete(handle_) == 0 && api.cubin_size(handle_, &size) == 0;
-    if (!is_assembled) return std::nullopt;
+    is_too_large_ = size > kLargestSource;
+    if (!is_assembled || is_too_large_) return std::nullopt;
     std::string cubin(size, '\0');
     if (api.cubin(handle_, cubin.data()) != 0) return std::nullopt;
     return cubin;
   }
 
+  /// Why there is no cubin.
   std::string log() const {
+    if (is_too_large_) return fmt::format("its cubin has more than {} MiB", kLargestSource >> 20);
     std::size_t size = 0;
     if (!is_open_ || nvjitlink().log_size(handle_, &size) != 0 || size == 0) return "nvJitLink has failed";
     std::string text(size, '\0');
@@ -73,6 +76,7 @@ class Assembly {
  private:
   NvJitLinkApi::Handle handle_ = nullptr;
   bool is_open_ = false;
+  bool is_too_large_ = false;
 };
 
 /// Why there is nothing to read under a name.

@@ -31,6 +31,13 @@ std::string ptx(const std::string& value) {
   return text.replace(text.find("VALUE"), 5, value);
 }
 
+/// With so many bytes in device memory that are not all zero.
+std::string with_array(std::size_t bytes) {
+  std::string text = ptx("7");
+  const std::string array = ".visible .global .align 1 .b8 array[" + std::to_string(bytes) + "] = {1};\n";
+  return text.insert(text.find(".visible"), array);
+}
+
 class CompiledFileTest : public testing::Test {
  protected:
   CompiledFileTest() { fs::create_directories(home_.path() / "template/kernels"); }
@@ -111,6 +118,15 @@ TEST_F(CompiledFileTest, NamesLeadOutOfTheFolderOnlyWhereThatIsAllowed) {
   CompileRequest allowed = request("../secret.cubin");
   allowed.source.may_leave = true;
   EXPECT_EQ(compile_here(allowed).outcome, Outcome::ok);
+}
+
+TEST_F(CompiledFileTest, PtxThatBecomesMoreThanACubinMayHoldIsRefused) {
+  home_.write("template/kernels/1.ptx", with_array(std::size_t{17} << 20));
+  const Compiled compiled = load(request("kernels/1.ptx"));
+  EXPECT_EQ(compiled.outcome, Outcome::compile_failed);
+  EXPECT_TRUE(carries(compiled.reason, {"kernels/1.ptx", "16 MiB"}));
+  home_.write("template/kernels/1.ptx", with_array(1000));
+  EXPECT_EQ(load(request("kernels/1.ptx")).outcome, Outcome::ok);
 }
 
 TEST_F(CompiledFileTest, AFolderIsNoFileOfKernels) {
