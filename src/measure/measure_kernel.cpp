@@ -89,7 +89,8 @@ class Measurement {
   void share_out() {
     const std::vector<std::function<void()>> parts = kernel_.parts();
     if (parts.size() < 2) return;
-    // The launches that follow may be those that leave a workspace as the first found it.
+    // The launches that follow may be those that leave a workspace as the first found it. The operation's
+    // buffers, inout ones too, are restored before each sample, as those of all timed launches are.
     const auto reset = [this] { kernel_.own_workspace().reset(); };
     std::vector<double> times = timer_.parts_us(kernel_.subject(), parts, reset,
                                                 buffers_.request().policy.cache, result.timing->median_us);
