@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compile/pool.h"
+#include "search/strategies.h"
 #include "store/database.h"
 #include "tune/output_files.h"
 #include "tune/sweep.h"
@@ -23,7 +24,7 @@ struct SweepContext {
         observer(given_observer),
         pool(pool_options(given_options.compile, given_spec, gpu_sets)) {
     queues.reserve(gpu_sets.size());
-    for (GpuSet& gpu_set : gpu_sets) queues.emplace_back(gpu_set, spec);
+    for (GpuSet& gpu_set : gpu_sets) queues.emplace_back(gpu_set, spec, find_strategy(spec.strategy).make);
     if (!options.outputs.empty()) outputs.emplace(options.outputs);
   }
 

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "search/strategies.h"
-
 namespace tiletune {
 
-TaskQueue::TaskQueue(GpuSet& gpu_set, const TuneSpec& spec)
+TaskQueue::TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make)
     : standings(spec.measure.finals, spec.view == View::ladder), gpu_set_(&gpu_set) {
   for (const auto& evaluator : gpu_set.evaluators) slots.emplace_back().evaluator = evaluator.get();
   const std::size_t workloads = gpu_set.tasks.empty() ? 0 : gpu_set.tasks.back().workload + 1;
@@ -19,9 +17,8 @@ TaskQueue::TaskQueue(GpuSet& gpu_set, const TuneSpec& spec)
     ++search.tasks;
     spaces[task.workload].push_back({&task.space, task.planned});
   }
-  const StrategyEntry& strategy = find_strategy(spec.strategy);
   for (std::size_t workload = 0; workload < workloads; ++workload)
-    searches_[workload].strategy = strategy.make(spaces[workload], spec.strategy.seed);
+    searches_[workload].strategy = make(spaces[workload], spec.strategy.seed);
 }
 
 Task* TaskQueue::current_task() {
@@ -46,9 +43,18 @@ void TaskQueue::ask(Search& search, std::size_t room) {
   for (Task* task = search.first; task != search.first + search.tasks; ++task) task->planned = task->proposed;
 }
 
+/// A task of a search with configurations that were put off; null: there is none.
+Task* TaskQueue::put_off(const Search& search) {
+  Task* const end = search.first + search.tasks;
+  Task* const task = std::find_if(search.first, end, [&](Task& one) { return !deferred_[&one].empty(); });
+  return task == end ? nullptr : task;
+}
+
 bool TaskQueue::is_waiting() {
   const Task* task = current_task();
-  return task != nullptr && searches_[task->workload].waits;
+  if (task == nullptr) return false;
+  const Search& search = searches_[task->workload];
+  return search.waits && put_off(search) == nullptr;
 }
 
 void TaskQueue::tell(const Task& task, std::uint64_t index, std::optional<double> median_us) {
@@ -72,17 +78,20 @@ std::optional<Proposal> TaskQueue::propose(std::size_t room) {
     Search& search = searches_[task->workload];
     if (has_undecided(search)) {
       if (search.asked.empty()) ask(search, room);
-      if (search.waits) return std::nullopt;
-      if (search.asked.empty()) continue;
-      const Choice choice = search.asked.front();
-      search.asked.pop_front();
-      search.untold.insert(choice);
-      Task& chosen = search.first[choice.space];
-      ++chosen.proposed;
-      return Proposal{&chosen, choice.index, false};
+      if (!search.asked.empty()) {
+        const Choice choice = search.asked.front();
+        search.asked.pop_front();
+        search.untold.insert(choice);
+        Task& chosen = search.first[choice.space];
+        ++chosen.proposed;
+        return Proposal{&chosen, choice.index, false};
+      }
+      if (!search.waits) continue;
     }
-    std::vector<std::uint64_t>& deferred = deferred_[task];
-    const Proposal proposal{task, deferred.back(), true};
+    Task* const late = put_off(search);
+    if (late == nullptr) return std::nullopt;
+    std::vector<std::uint64_t>& deferred = deferred_[late];
+    const Proposal proposal{late, deferred.back(), true};
     deferred.pop_back();
     return proposal;
   }

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/strategy.h"
+#include "search/strategies.h"
 #include "tune/gpu_set.h"
 #include "tune/python_run.h"
 #include "tune/standings.h"
@@ -73,8 +73,8 @@ struct WorkloadBaselines {
 /// The tasks of one set of GPUs: what is proposed, compiled, ready, and where it is measured.
 class TaskQueue {
  public:
-  /// Throws UserError when there is no such strategy.
-  TaskQueue(GpuSet& gpu_set, const TuneSpec& spec);
+  /// `make` makes what searches each of the workloads.
+  TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make);
   TaskQueue(TaskQueue&&) = default;
 
   const Target& target() const { return gpu_set_->target(); }
@@ -93,7 +93,8 @@ class TaskQueue {
   std::vector<WorkloadFinals> finals;        ///< by workload
 
   /// The next configuration of the first workload that has any left, as its strategy chooses, which is asked
-  /// for `room` at a time; those put off come last. None also while the strategy waits for results.
+  /// for `room` at a time; those put off come when it has nothing more to choose, or waits for results, which
+  /// may be theirs. None also while it waits for those of others.
   std::optional<Proposal> propose(std::size_t room);
   /// What became of a configuration, for the strategy: its median time, or none when it did not run.
   void tell(const Task& task, std::uint64_t index, std::optional<double> median_us);
@@ -142,6 +143,7 @@ class TaskQueue {
   };
 
   Task* current_task();
+  Task* put_off(const Search& search);
   bool has_undecided(const Search& search) const;
   void ask(Search& search, std::size_t room);
 
