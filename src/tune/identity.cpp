@@ -18,6 +18,10 @@ std::string settings_text(const Pairs& pairs) {
   return text;
 }
 
+std::string values_text(const Workload::Values& values) {
+  return fmt::format("{}({},{})", name(values.distribution), values.a, values.b);
+}
+
 std::string buffers_text(const Workload& workload) {
   std::string text;
   for (const auto& buffer : workload.buffers) {
@@ -25,8 +29,7 @@ std::string buffers_text(const Workload& workload) {
     if (buffer.file) text += ":file";
     if (!buffer.is_compared) text += ":not compared";
     if (buffer.rows) text += fmt::format(":{}:{}", buffer.rows->columns, buffer.rows->pitch);
-    if (buffer.input)
-      text += fmt::format(":{}({},{})", name(buffer.input->distribution), buffer.input->a, buffer.input->b);
+    if (buffer.input) text += ":" + values_text(*buffer.input);
     text += ";";
   }
   return text;
@@ -189,7 +192,19 @@ IdentityFields row_identity(const Trial& row, const IdentityFields& measurement)
   return identity;
 }
 
-IdentityFields baseline_identity(const Trial& row, const std::string& library, const IdentityFields& policy) {
+std::string inputs_text(const Task& task) {
+  std::string text;
+  for (const auto& buffer : task.instantiator.workload().buffers)
+    if (buffer.input) text += fmt::format("{}:{};", buffer.name, values_text(*buffer.input));
+  if (!task.arrays.empty()) text += fmt::format("arrays:{};", task.arrays);
+  for (const TaskKernel& kernel : task.kernels)
+    if (!kernel.is_reference())
+      text += fmt::format("{}:{} {};", kernel.spec->input, kernel.hash, launch_text(*kernel.launch));
+  return text;
+}
+
+IdentityFields baseline_identity(const Trial& row, const std::string& library, const std::string& inputs,
+                                 const IdentityFields& policy) {
   IdentityFields identity("baseline 1");
   // Of the library's own operation it is left out, which keeps the keys of rows that have none.
   const bool is_own = from_name<LibraryOperation>(row.operation).has_value();
@@ -200,6 +215,7 @@ IdentityFields baseline_identity(const Trial& row, const std::string& library, c
       .add("options", row.options)
       .add("scalars", row.scalars)
       .add("element_types", row.element_types)
+      .add("inputs", inputs)
       .add("kind", std::string(name(row.source)))
       .add("gpu", row.gpu)
       .add("driver", row.driver_version)

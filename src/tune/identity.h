@@ -54,8 +54,13 @@ IdentityFields measurement_identity(const TuneSpec& spec, const Task& task, cons
 /// Of the row of a kernel: template, parameters, compile options and measurement.
 IdentityFields row_identity(const Trial& row, const IdentityFields& measurement);
 
-/// Of the row of a library's kernel.
-IdentityFields baseline_identity(const Trial& row, const std::string& library, const IdentityFields& policy);
+/// What the inputs of a task hold, where its operation says that: distributions, files, and the kernels that
+/// compute them, which are compiled. Empty where they hold what inputs hold by default.
+std::string inputs_text(const Task& task);
+
+/// Of the row of a library's kernel, on inputs with that inputs_text().
+IdentityFields baseline_identity(const Trial& row, const std::string& library, const std::string& inputs,
+                                 const IdentityFields& policy);
 /// Of the row of a baseline that is a kernel.
 IdentityFields baseline_identity(const Trial& row, const IdentityFields& measurement);
 

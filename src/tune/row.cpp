@@ -172,7 +172,9 @@ Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& 
   trial.template_name = baseline.name;
   trial.kernel_expression = baseline.kernel;
   trial.derived = Json{{"library", baseline.library}, {"algorithm", baseline.algorithm}}.dump();
-  trial.key = baseline_identity(trial, baseline.library, policy_identity(spec.measure, spec.view)).hex();
+  trial.key =
+      baseline_identity(trial, baseline.library, inputs_text(task), policy_identity(spec.measure, spec.view))
+          .hex();
   trial.outcome = Outcome::ok;
   trial.relative_error = baseline.relative_error;
   trial.timed_in = kSampling;

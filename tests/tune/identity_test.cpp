@@ -182,6 +182,31 @@ std::string with_input_kernel(const std::string& block) {
           block + R"(], "arguments": [{"buffer": "x"}]})");
 }
 
+TEST_F(IdentityTest, ALibrarysBaselineIsAnotherOnOtherInputs) {
+  write("fill.cu", "extern \"C\" __global__ void fill(float* x) {}");
+  std::ofstream(folder_ / "config.json") << R"({"templates": ["scale"], "problems": ["4096"]})";
+  const auto key_with = [&](const std::string& manifest, const std::string& kernel_hash) {
+    write("template.json", manifest);
+    const TuneSpec spec = load_tune_spec(folder_ / "config.json", {});
+    Task task = std::move(plan_tasks(spec).front());
+    for (TaskKernel& kernel : task.kernels) kernel.hash = kernel_hash;
+    MeasuredBaseline baseline;
+    baseline.name = "cublas";
+    return make_baseline_trial(spec, task, target_, baseline).key;
+  };
+  const auto with_values = [](const std::string& values) {
+    return replaced(kManifest, R"("role": "in")", R"("role": "in", "values": ")" + values + "\"");
+  };
+  const std::string key = key_with(kManifest, "first");
+  EXPECT_EQ(key_with(kManifest, "second"), key) << "the reference has no part in it";
+  std::set<std::string> keys{key};
+  EXPECT_TRUE(keys.insert(key_with(with_values("normal(0, 1)"), "first")).second);
+  EXPECT_TRUE(keys.insert(key_with(with_values("normal(0, 2)"), "first")).second);
+  EXPECT_TRUE(keys.insert(key_with(with_input_kernel("64"), "first")).second);
+  EXPECT_TRUE(keys.insert(key_with(with_input_kernel("128"), "first")).second);
+  EXPECT_TRUE(keys.insert(key_with(with_input_kernel("64"), "second")).second);
+}
+
 TEST_F(IdentityTest, TheLaunchThatComputesAnInputIsPartOfTheWorkload) {
   write("fill.cu", "extern \"C\" __global__ void fill(float* x) {}");
   const std::string key = key_of({}, with_input_kernel("64"));
