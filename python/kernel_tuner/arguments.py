@@ -40,7 +40,7 @@ class LargeFiles:
 
 
 def _same_bytes(one, other):
-    return memoryview(one).cast("B") == memoryview(other).cast("B")
+    return one.nbytes == other.nbytes and numpy.array_equal(one.view(numpy.uint8), other.view(numpy.uint8))
 
 
 _large_files = LargeFiles()
@@ -50,6 +50,9 @@ class Array:
     """One array in device memory: `name`, and the `elements` that it holds before a launch."""
 
     def __init__(self, name, array, is_written):
+        if array.dtype.hasobject:
+            raise TypeError(f"arguments: {name} is an array of Python objects; give it numbers, as with "
+                            "astype(numpy.float32)")
         self.name, self.array, self.is_written = name, array, is_written
         self.elements = _as_elements(array)
         self.dimension = f"elements_of_{name}"
@@ -75,7 +78,8 @@ class Array:
 
     def loaded(self, file):
         """What a kernel left, in the shape and type of the argument."""
-        return numpy.load(file).reshape(-1).view(self.array.dtype).reshape(self.array.shape)
+        dtype = self.array.dtype
+        return numpy.load(file).reshape(-1).view(dtype.newbyteorder("=")).astype(dtype).reshape(self.array.shape)
 
 
 def scalar(position, value):
@@ -85,6 +89,9 @@ def scalar(position, value):
                         "it in an array")
     if not numpy.isfinite(value):
         raise ValueError(f"arguments: the scalar at position {position} is {value}; pass it in an array")
+    if numpy.issubdtype(value.dtype, numpy.integer) and abs(int(value)) >= 1 << 63:
+        raise ValueError(f"arguments: the scalar at position {position} is {value}; expressions of a manifest have 64 bits "
+                         "with a sign; pass it in an array")
     return {"scalar": f"argument_{position}", "type": TYPES[name], "value": repr(value.item()).lower()}
 
 

@@ -1,10 +1,13 @@
 import csv
 import json
+import pathlib
+import tempfile
 import unittest
 
 import fixture
 import numpy
 
+from kernel_tuner.arguments import Array
 from kernel_tuner.interface import _manifest
 from kernel_tuner.source import Source
 
@@ -92,6 +95,27 @@ class Manifests(fixture.SandboxTest):
             self.write(arguments=[numpy.zeros(1), 5, numpy.int32(1)])
         with self.assertRaisesRegex(TypeError, "position 1 has the type complex64"):
             self.write(arguments=[numpy.zeros(1), numpy.complex64(1), numpy.int32(1)])
+
+    def test_odd_scalars_are_named(self):
+        for value, words in ((numpy.float32("nan"), "is nan"), (numpy.float64("-inf"), "is -inf"),
+                             (numpy.uint64(2**64 - 1), "is 18446744073709551615"), (numpy.int64(-2**63), "64 bits")):
+            with self.subTest(words), self.assertRaisesRegex(ValueError, f"position 1 .*{words}"):
+                self.write(arguments=[numpy.zeros(1), value, numpy.int32(1)])
+        manifest = self.write(arguments=[numpy.zeros(1), numpy.uint64(2**63 - 1), numpy.int32(1)])[0]
+        self.assertEqual(manifest["arguments"][1]["value"], "9223372036854775807")
+
+    def test_odd_arrays_keep_their_elements(self):
+        table = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
+        for array in (numpy.array(3.5), table.T, table[:, ::2], table.astype(">f4"), numpy.array([True, False]),
+                      numpy.array([numpy.nan, numpy.inf]), numpy.array([1 + 2j], ">c8"), numpy.zeros(2, ">f2")):
+            with self.subTest(array.dtype.str, shape=array.shape), tempfile.TemporaryDirectory() as folder:
+                argument = Array("argument_0", array, True)
+                argument.described(pathlib.Path(folder))
+                after = argument.loaded(pathlib.Path(folder) / "argument_0.npy")
+                self.assertEqual(after.dtype, array.dtype)
+                numpy.testing.assert_array_equal(after, array)
+        with self.assertRaisesRegex(TypeError, "argument_0 is an array of Python objects"):
+            self.write(arguments=[numpy.array([None, 1]), numpy.zeros(1), numpy.int32(1)])
 
     def test_an_answer_becomes_a_reference(self):
         x = numpy.arange(1000, dtype=numpy.float64)
