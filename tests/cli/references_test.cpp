@@ -83,6 +83,18 @@ TEST_F(References, OfPythonRunOncePerProblem) {
   EXPECT_TRUE(carries(again.out + again.err, {"6 reused"})) << again.out << again.err;
 }
 
+TEST_F(References, OfPythonAreMadeWhileGpusMeasure) {
+  NEEDS_NUMPY();
+  python("import time; time.sleep(0.3); return inputs['x'] * problem['f']");
+  const std::string config = sandbox_.write(
+      "scale.json", R"({"templates": ["scale"], "problems": ["1000", "2000", "3000"])" + kNoFinals + "}");
+  std::vector<std::string> arguments = sweep_with(config, "slow");
+  arguments.insert(arguments.end(), {"--gpus", "0,1"});
+  const Finished finished = sandbox_.run(arguments);
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_EQ(kernels_with(rows_of(sandbox_), Outcome::ok), 18);
+}
+
 TEST_F(References, OfPythonThatChangeAreOtherMeasurements) {
   NEEDS_NUMPY();
   EXPECT_EQ(sweep(python("return inputs['x'] * problem['f']")).code, 0);
