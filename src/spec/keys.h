@@ -76,8 +76,9 @@ inline constexpr std::array kOperationReference{
 inline constexpr std::array kLibrary{Key{"library"}};
 inline constexpr std::array kTolerance = field_names<Tolerance>();
 inline constexpr std::array kKernelBaseline{
-    Key{"name"}, Key{"source"}, Key{"kernel"},    Key{"template_arguments"},   Key{"macros"},
-    Key{"grid"}, Key{"block"},  Key{"arguments"}, Key{"dynamic_shared_bytes"}, Key{"launches"}};
+    Key{"name"},     Key{"source"}, Key{"kernel"},    Key{"template_arguments"},   Key{"macros"},
+    Key{"grid"},     Key{"block"},  Key{"arguments"}, Key{"dynamic_shared_bytes"}, Key{"launches"},
+    Key{"constants"}};
 inline constexpr std::array kTemplateBaseline{Key{"name"}, Key{"template"}, Key{"parameters"}};
 
 // Config.

@@ -244,6 +244,7 @@ TemplateSpec read_kernel_baseline(const JsonNode& node, const Operation& operati
   baseline.name = read_identifier(reader.need("name", "the baseline's name"));
   baseline.source = resolve_file(reader.need("source", "the kernel's file"), folder, allow_outside);
   baseline.launches = read_launches(reader, baseline, scope, keys::kLaunches, read_launch);
+  read_constants(reader, baseline);
   read_macros(reader, baseline);
   check_all_passed(baseline, node.where);
   reader.finish();

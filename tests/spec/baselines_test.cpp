@@ -72,6 +72,19 @@ TEST_F(Baselines, AKernelMayTakeSeveralLaunches) {
   EXPECT_EQ(refusal(several).where().pointer, "/operation/baselines/grid");
 }
 
+TEST_F(Baselines, AKernelMayHaveConstantMemory) {
+  Json constant = kernel();
+  constant["arguments"].erase(0);
+  EXPECT_EQ(refusal(constant).where().pointer, "/operation/baselines") << "'in' is not passed";
+  constant["constants"] = {{"d_in", "in"}};
+  const TemplateSpec spec = load_patched(with(constant), "{}");
+  ASSERT_EQ(spec.baselines.at(0).constants.size(), 1U);
+  EXPECT_EQ(spec.baselines[0].constants[0].symbol, "d_in");
+  EXPECT_EQ(spec.baselines[0].constants[0].buffer, "in");
+  constant["constants"] = {{"d_in", "nothing"}};
+  EXPECT_EQ(refusal(constant).where().pointer, "/operation/baselines/constants/d_in");
+}
+
 TEST_F(Baselines, OfATemplateHaveOneConfigurationInTheTypesThatAreMeasured) {
   write_other();
   const TemplateSpec spec = load_patched(

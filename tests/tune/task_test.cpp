@@ -6,8 +6,10 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "carries.h"
 #include "spec/load.h"
+#include "temporary_folder.h"
 
 namespace tiletune {
 namespace task_test {
@@ -55,6 +57,49 @@ TEST(Stages, BuildingTheirSpacesCanBeStopped) {
   with_options.templates.front().compile_options = {"--use_fast_math"};
   EXPECT_TRUE(carries(message_of([&] { plan_tasks(with_options, [] { return true; }); }),
                       {spec.templates.front().name, "options"}));
+}
+
+/// A filter whose weights lie in constant memory, as a template's or a baseline's kernel.
+constexpr const char* kWithConstants = R"--("source": "kernel.cu", "kernel": "blur",
+  "constants": {"d_weights": "weights"}, "arguments": [{"buffer": "in"}, {"buffer": "out"}])--";
+
+/// `baselines` is the member of that name, or empty.
+std::string filter(const std::string& name, const std::string& baselines) {
+  return R"--({"name": ")--" + name + R"--(", "summary": "a filter", "operation": {
+    "name": "filter", "dimensions": ["n"], "flops": "n", "bytes": "8 * n", "accumulation": "1", "bound": "copy",
+    "buffers": [{"name": "in", "type": "f32", "elements": "n", "role": "in"},
+                {"name": "weights", "type": "f32", "elements": "16", "role": "in"},
+                {"name": "out", "type": "f32", "elements": "n", "role": "out"}],
+    )--" +
+         baselines + R"--("reference": "none"}, "launch": {"grid": ["n"], "block": [32]}, )--" +
+         kWithConstants + "}";
+}
+
+TEST(Stages, BaselinesGetTheirConstantMemory) {
+  const TemporaryFolder folder;
+  const std::string baselines = R"("baselines": [{"template": "other"},
+      {"name": "plain", "grid": ["n"], "block": [32], )" +
+                                std::string(kWithConstants) + "}], ";
+  for (const std::string name : {"filter", "other"}) {
+    write_file(folder / name / "kernel.cu", "__constant__ float d_weights[16];");
+    write_file(folder / name / "template.json", filter(name, name == "filter" ? baselines : ""));
+  }
+  write_file(folder / "filter.json", R"({"templates": ["filter"], "problems": [64]})");
+  const TuneSpec spec = load_tune_spec(folder / "filter.json", {});
+  const std::vector<Task> tasks = plan_tasks(spec);
+  ASSERT_EQ(tasks.front().baselines.size(), 2U);
+  GpuModel gpu;
+  gpu.memory_bytes = std::int64_t{1} << 30;
+  for (const Task& baseline : tasks.front().baselines) {
+    Instance instance;
+    EXPECT_EQ(instantiate(baseline, 0, gpu, instance), "") << baseline.label();
+    Binary binary;
+    binary.kernel_symbols = {"blur"};
+    const MeasureRequest request = measure_request(baseline, instance, binary);
+    ASSERT_EQ(request.constants.size(), 1U) << baseline.label();
+    EXPECT_EQ(request.constants[0].symbol, "d_weights");
+    EXPECT_EQ(request.constants[0].buffer, "weights");
+  }
 }
 
 TEST(Stages, AreRefusedBeyondTheLimits) {
