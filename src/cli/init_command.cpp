@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/scratch_folder.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -12,6 +13,8 @@
 #include "draft/manifest.h"
 #include "output/display.h"
 #include "output/table.h"
+#include "space/scope.h"
+#include "spec/load.h"
 #include "spec/paths.h"
 #include "spec/reader.h"
 
@@ -68,6 +71,25 @@ fs::path template_folder(const InitOptions& options, const std::string& kernel) 
   return folder;
 }
 
+/// Loads the draft before anything is written where a person wants it: a manifest has reserved words, and
+/// holds so many buffers and sizes at most. `source` is in the template's folder, with that text.
+void check_draft(const Draft& draft, const std::string& name, const std::string& config,
+                 const std::string& source, const std::string& text, const Where& kernel) {
+  const ScratchFolder scratch;
+  const fs::path folder = scratch.path() / name;
+  write_file_atomically(folder / source, text);
+  write_file_atomically(folder / kManifestName, draft.manifest);
+  write_file_atomically(scratch.path() / "config.json", config);
+  try {
+    const TuneSpec spec = load_tune_spec(scratch.path() / "config.json", {});
+    const space::Scope names(spec.templates.front(), spec.problems.front());
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("no manifest can be drafted of this kernel: {}", error.message()), kernel,
+                    "Change the kernel's parameters or macros, or write the manifest by hand "
+                    "(docs/write_a_template.md).");
+  }
+}
+
 Written draft_into(const InitOptions& options) {
   std::error_code missing;
   const fs::path source_file = fs::canonical(options.file, missing);
@@ -97,10 +119,13 @@ Written draft_into(const InitOptions& options) {
                                              kernel, first_defines(facts));
   written.draft = draft_manifest(name, source.name, facts, kernel, signature);
   written.host_code = signature.host_code;
+  const std::string config =
+      json_text(Json{{"templates", {name}}, {"problems", {written.draft.problem}}}, 2) + "\n";
+  check_draft(written.draft, name, config, source.name, signature.guarded,
+              Where{options.file.string(), fmt::format("line {}", kernel.line)});
   if (!written.copy.empty()) write_file_atomically(written.copy, signature.guarded);
   write_file_atomically(written.manifest, written.draft.manifest);
-  const Json config{{"templates", {name}}, {"problems", {written.draft.problem}}};
-  write_file_atomically(written.config, json_text(config, 2) + "\n");
+  write_file_atomically(written.config, config);
   return written;
 }
 

@@ -46,6 +46,24 @@ TEST(Init, WhatItWritesIsTakenByTheOtherCommands) {
   for (const Json& row : rows) EXPECT_EQ(row["gpus"][0]["outcome"], "ok") << row;
 }
 
+TEST(Init, WhatNoManifestCanSayIsRefusedAndNothingIsWritten) {
+  const Sandbox sandbox;
+  const auto expect_refused = [&](const std::string& parameters, const std::vector<std::string>& parts) {
+    sandbox.write("odd.cu", "\n__global__ void odd(" + parameters + ", float* x) { x[threadIdx.x] = 1; }\n");
+    expect_error(sandbox.run({"init", "odd.cu"}), kUserError, parts);
+    EXPECT_FALSE(fs::exists(sandbox.folder() / "odd"));
+    EXPECT_FALSE(fs::exists(sandbox.folder() / "odd.json"));
+  };
+  expect_refused("int in", {"odd.cu:", "line 2", "'in'", "reserved"});
+  expect_refused("float multiprocessors", {"odd.cu:", "'multiprocessors'"});
+  std::string many = "float* p0";
+  for (int i = 1; i < 256; ++i) many += ", float* p" + std::to_string(i);
+  expect_refused(many, {"odd.cu:", "257 buffers", "256"});
+  sandbox.write("odd.cu",
+                "__global__ void odd(float* in, float* out, int n) { out[threadIdx.x] = in[n]; }\n");
+  EXPECT_EQ(sandbox.run({"init", "odd.cu"}).code, 0) << "expressions do not name buffers";
+}
+
 TEST(Init, TemplatesAndTypesOfTheCompiler) {
   const Sandbox sandbox;
   sandbox.write(
