@@ -12,6 +12,7 @@
 #include "cli/gpus.h"
 #include "cli/signals.h"
 #include "output/progress.h"
+#include "spec/problem.h"
 #include "tune/check.h"
 
 namespace tiletune {
@@ -51,17 +52,9 @@ Json as_json(const CheckFinding& finding) {
           {"remedy", finding.what.remedy()}};
 }
 
-/// "1000x77, 2048x2048"
-std::string problems_text(const TuneSpec& spec) {
-  constexpr std::size_t kMostNamed = 4;
-  std::vector<std::string> labels;
-  for (const Problem& problem : spec.problems) labels.push_back(problem.label());
-  return labels.size() > kMostNamed ? counted(labels.size(), "problem") : join(labels, ", ");
-}
-
 std::string summary(const CheckReport& report, const TuneSpec& spec, const Target& target,
                     std::size_t errors) {
-  const std::string problems = spec.problems.empty() ? "" : " at " + problems_text(spec);
+  const std::string problems = spec.problems.empty() ? "" : " at " + problems_text(spec.problems);
   return fmt::format("{}{}: {}, {} compiled, {} compiled or run: {}, {}\n", target.name, problems,
                      counted(report.valid, "valid configuration"), report.compiled,
                      counted(report.references_run, "reference"), counted(errors, "error"),

@@ -221,4 +221,11 @@ std::vector<Problem> parse_problems(const std::vector<std::string>& texts, const
   return std::move(distinct.problems);
 }
 
+std::string problems_text(const std::vector<Problem>& problems) {
+  constexpr std::size_t kMostNamed = 4;
+  std::vector<std::string> labels;
+  for (const Problem& problem : problems) labels.push_back(problem.label());
+  return labels.size() > kMostNamed ? counted(labels.size(), "problem") : join(labels, ", ");
+}
+
 }  // namespace tiletune

@@ -25,4 +25,7 @@ std::optional<std::vector<std::string>> written_sizes(const std::string& text);
 std::vector<Problem> parse_problems(const std::vector<std::string>& texts, const TemplateSpec& kernel,
                                     const Where& where);
 
+/// "1000x77, 2048x2048"; "5 problems" where there are too many to name.
+std::string problems_text(const std::vector<Problem>& problems);
+
 }  // namespace tiletune

@@ -27,12 +27,42 @@ namespace {
 /// Configurations of a space whose launches are evaluated.
 constexpr std::uint64_t kMostEvaluated = 1000;
 
-TuneSpec one_pair(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem) {
-  TuneSpec one = spec;
-  one.templates = {kernel};
-  one.problems = {problem};
-  return one;
-}
+/// Plans each template on each problem by itself, so that a mistake in one pair hides none in another. Keeps
+/// what the tasks refer to.
+class PairPlanner {
+ public:
+  explicit PairPlanner(const TuneSpec& spec) : spec_(spec), rest_(spec) {
+    rest_.templates.clear();
+    rest_.problems.clear();
+    rest_.config_json.clear();
+  }
+
+  /// Calls `take` with the tasks of each pair, which says whether it keeps them, or `refuse` with the pair
+  /// and the UserError, NothingToDo or PlanningStopped that it is refused with, until `stop` says so.
+  template <typename Take, typename Refuse>
+  void plan(const Stop& stop, const Take& take, const Refuse& refuse) {
+    for (const TemplateSpec& kernel : spec_.templates) {
+      for (const Problem& problem : spec_.problems) {
+        if (stop()) return;
+        TuneSpec& pair = pairs_.emplace_back(rest_);
+        pair.templates = {kernel};
+        pair.problems = {problem};
+        try {
+          if (!take(plan_tasks(pair, arrays_, stop))) pairs_.pop_back();
+        } catch (const UserError& error) {
+          pairs_.pop_back();
+          refuse(kernel, problem, error);
+        }
+      }
+    }
+  }
+
+ private:
+  const TuneSpec& spec_;
+  TuneSpec rest_;  ///< but for what a pair has of its own
+  std::deque<TuneSpec> pairs_;
+  ArrayHashes arrays_;
+};
 
 class Checker {
  public:
@@ -44,9 +74,7 @@ class Checker {
     std::set<std::string> manifests;
     for (const TemplateSpec& kernel : spec_.templates)
       if (manifests.insert(kernel.where.file).second) note_open_ends(kernel);
-    for (const TemplateSpec& kernel : spec_.templates) {
-      for (const Problem& problem : spec_.problems) plan(kernel, problem);
-    }
+    plan();
     tell_of_empty_spaces();
     tell_of_small_consensus();
     for (Task& task : tasks_) evaluate(task);
@@ -109,21 +137,23 @@ class Checker {
                      "Describe what computes the outputs (docs/write_a_template.md)."));
   }
 
-  /// Each pair by itself, so that a mistake in one hides none in another.
-  void plan(const TemplateSpec& kernel, const Problem& problem) {
-    if (options_.interrupted()) return;
-    try {
-      for (Task& task :
-           plan_tasks(specs_.emplace_back(one_pair(spec_, kernel, problem)), options_.interrupted)) {
+  void plan() {
+    const auto take = [&](std::vector<Task> tasks) {
+      for (Task& task : tasks) {
         task.workload = tasks_.size();
         report_.valid += task.space.size();
         tasks_.push_back(std::move(task));
       }
-    } catch (const NothingToDo& error) {
-      empty_.push_back({true, kernel.label(), problem.label(), error});
-    } catch (const UserError& error) {
-      add({true, kernel.label(), problem.label(), error});
-    }
+      return true;
+    };
+    planner_.plan(options_.interrupted, take,
+                  [&](const TemplateSpec& kernel, const Problem& problem, const UserError& error) {
+                    CheckFinding finding{true, kernel.label(), problem.label(), error};
+                    if (dynamic_cast<const NothingToDo*>(&error) != nullptr)
+                      empty_.push_back(std::move(finding));
+                    else
+                      add(std::move(finding));
+                  });
   }
 
   /// Only noted where the template can do other problems, and other templates this one.
@@ -327,7 +357,7 @@ class Checker {
   const CompilePoolOptions& compile_;
   const CheckOptions& options_;
   CheckReport report_;
-  std::deque<TuneSpec> specs_;  ///< the tasks refer to them
+  PairPlanner planner_{spec_};  ///< the tasks refer to it
   std::vector<Task> tasks_;
   std::vector<CheckFinding> empty_;   ///< spaces without a configuration
   std::set<const Task*> impossible_;  ///< on this GPU: none of their configurations can be launched
@@ -347,23 +377,18 @@ CheckReport check_spec(const TuneSpec& spec, const Target& target, const Compile
 
 std::vector<UserError> planning_faults(const TuneSpec& spec, const Stop& stop) {
   std::vector<UserError> faults;
-  for (const TemplateSpec& kernel : spec.templates) {
-    for (const Problem& problem : spec.problems) {
-      try {
-        plan_tasks(one_pair(spec, kernel, problem), stop);
-      } catch (const PlanningStopped&) {
-        return faults;
-      } catch (const NothingToDo&) {
-        continue;
-      } catch (const UserError& error) {
-        // A mistake of the template is one of each problem.
-        const auto is_same = [&](const UserError& other) {
-          return std::string(other.what()) == error.what();
-        };
-        if (std::none_of(faults.begin(), faults.end(), is_same)) faults.push_back(error);
-      }
-    }
-  }
+  const auto refuse = [&](const TemplateSpec& /*kernel*/, const Problem& /*problem*/,
+                          const UserError& error) {
+    if (dynamic_cast<const PlanningStopped*>(&error) != nullptr) return;
+    if (dynamic_cast<const NothingToDo*>(&error) != nullptr) return;
+    // A mistake of the template is one of each problem.
+    const auto is_same = [&](const UserError& other) {
+      return std::string_view(other.what()) == error.what();
+    };
+    if (std::none_of(faults.begin(), faults.end(), is_same)) faults.push_back(error);
+  };
+  PairPlanner(spec).plan(
+      stop, [](const std::vector<Task>& /*tasks*/) { return false; }, refuse);
   return faults;
 }
 

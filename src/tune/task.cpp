@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -18,6 +17,7 @@
 #include "inspect/occupancy.h"
 #include "inspect/resources.h"
 #include "space/option_text.h"
+#include "spec/problem.h"
 #include "tune/identity.h"
 #include "tune/python_modules.h"
 #include "tune/python_run.h"
@@ -102,34 +102,6 @@ Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
                    fmt::format("the space of {} at {} was being built", kernel.label(), problem.label()));
   }
 }
-
-/// Of what the files of a workload hold, buffer by buffer. Files are hashed once.
-class ArrayHashes {
- public:
-  std::string of(const Workload& workload) {
-    Hasher hasher;
-    bool has_files = false;
-    for (const auto& buffer : workload.buffers) {
-      for (const auto* file : {&buffer.file, &buffer.expected}) {
-        if (!*file) continue;
-        has_files = true;
-        const auto count = static_cast<std::uint64_t>(buffer.values());
-        hasher.add(buffer.name).add(of_file(**file, (*file)->offset + count * size_bytes((*file)->type)));
-      }
-    }
-    return has_files ? hasher.hex() : "";
-  }
-
- private:
-  /// What lies behind the numbers is not read.
-  const std::string& of_file(const ArrayFile& file, std::uint64_t bytes) {
-    const auto [entry, is_new] = by_file_.try_emplace({file.path, file.version, bytes});
-    if (is_new) entry->second = hash_of_file(open_array(file), file.path, bytes);
-    return entry->second;
-  }
-
-  std::map<std::tuple<std::string, std::optional<FileVersion>, std::uint64_t>, std::string> by_file_;
-};
 
 Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
   Task task{&kernel, problem, make_space(spec, kernel, problem, stop), Instantiator(kernel, problem)};
@@ -321,24 +293,14 @@ void check_limit(std::uint64_t count, std::uint64_t most, const char* what, cons
                   "Sweep it in parts: choose with --template and --problem, or narrow the parameters.");
 }
 
-/// " at 1000x77"; empty where there are too many to name.
-std::string problems_text(const std::vector<Problem>& problems) {
-  constexpr std::size_t kMostNamed = 4;
-  if (problems.size() > kMostNamed) return "";
-  std::vector<std::string> labels;
-  for (const Problem& problem : problems) labels.push_back(problem.label());
-  return " at " + join(labels, ", ");
-}
-
 std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sources, const Stop& stop,
-                             const PlanLimits& limits) {
+                             const PlanLimits& limits, ArrayHashes& arrays) {
   check_limit(spec.problems.size() * spec.templates.size(), limits.tasks, "pairs of template and problem",
               spec);
   std::vector<Task> tasks;
   std::size_t workloads = 0;
   std::uint64_t planned = 0;
   std::uint64_t rows = 0;
-  ArrayHashes arrays;
   std::shared_ptr<ScratchFolder> scratch;
   std::map<const TemplateSpec*, std::string> python_hashes;
   const auto make = [&](const TemplateSpec& kernel, const Problem& problem) {
@@ -369,7 +331,7 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
   }
   if (planned == 0) {
     throw NothingToDo(
-        "no configuration satisfies the constraints" + problems_text(spec.problems),
+        "no configuration satisfies the constraints at " + problems_text(spec.problems),
         Where{spec.file.string(), ""},
         fmt::format("Run 'tiletune space {}' to see what each constraint removes.", spec.file.string()));
   }
@@ -379,11 +341,18 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
 }  // namespace
 
 std::vector<Task> plan_tasks(const TuneSpec& spec, const Stop& stop, const PlanLimits& limits) {
-  return plan_tasks(spec, read_all_sources(spec, stop), stop, limits);
+  ArrayHashes arrays;
+  return plan_tasks(spec, arrays, stop, limits);
+}
+
+std::vector<Task> plan_tasks(const TuneSpec& spec, ArrayHashes& arrays, const Stop& stop,
+                             const PlanLimits& limits) {
+  return plan_tasks(spec, read_all_sources(spec, stop), stop, limits, arrays);
 }
 
 std::vector<Task> plan_tasks_without_sources(const TuneSpec& spec, const Stop& stop) {
-  return plan_tasks(spec, {}, stop, {});
+  ArrayHashes none;
+  return plan_tasks(spec, {}, stop, {}, none);
 }
 
 CompilePoolOptions with_folders(CompilePoolOptions options, const TuneSpec& spec,

@@ -14,6 +14,7 @@
 #include "measure/messages.h"
 #include "space/instance.h"
 #include "space/space.h"
+#include "tune/array_hashes.h"
 #include "tune/target.h"
 
 namespace tiletune {
@@ -73,6 +74,9 @@ struct PlanLimits {
 /// together. Throws UserError for bad expressions and missing sources, and beyond the limits; PlanningStopped
 /// when `stop` says so before it is done; NothingToDo when every space is empty.
 std::vector<Task> plan_tasks(const TuneSpec& spec, const Stop& stop = never_stop,
+                             const PlanLimits& limits = {});
+/// The same; files that `arrays` knows are not hashed again.
+std::vector<Task> plan_tasks(const TuneSpec& spec, ArrayHashes& arrays, const Stop& stop = never_stop,
                              const PlanLimits& limits = {});
 /// The same of a spec whose kernels leave_out_kernels() has taken: nothing can be compiled.
 std::vector<Task> plan_tasks_without_sources(const TuneSpec& spec, const Stop& stop = never_stop);

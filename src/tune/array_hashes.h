@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "space/instance.h"
+
+namespace tiletune {
+
+/// Hashes of the files that inputs and expected outputs lie in. A version of a file is hashed once.
+class ArrayHashes {
+ public:
+  /// Of what the files of a workload hold, buffer by buffer; empty where it has none. Throws UserError when
+  /// one cannot be read, or has changed since it was checked.
+  std::string of(const Workload& workload);
+
+ private:
+  const std::string& of_file(const ArrayFile& file, std::uint64_t bytes);
+
+  std::map<std::tuple<std::string, std::optional<FileVersion>, std::uint64_t>, std::string> by_file_;
+};
+
+}  // namespace tiletune
