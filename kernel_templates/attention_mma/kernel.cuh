@@ -30,7 +30,7 @@ __device__ __forceinline__ void copy_rows(unsigned tile, const T* matrix, int fi
   for (int i = 0; i < ROWS; i += kStep) {
     const int row = own_row + i;
     copy_async_first<16>(tile + row * HEAD * 2 + (chunk ^ row % 8) * 16,
-                         reinterpret_cast<const float*>(from + i * HEAD), first + row < tokens ? 16 : 0);
+                         from + i * HEAD, first + row < tokens ? 16 : 0);
   }
 }
 

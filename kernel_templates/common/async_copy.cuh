@@ -12,7 +12,7 @@ __device__ __forceinline__ unsigned shared_address(const void* pointer) {
 
 /// Copies BYTES (4, 8 or 16), both addresses multiples of it. 16 bytes go past the L1 cache.
 template <int BYTES>
-__device__ __forceinline__ void copy_async(unsigned to, const float* from) {
+__device__ __forceinline__ void copy_async(unsigned to, const void* from) {
   if constexpr (BYTES == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
   } else {
@@ -22,7 +22,7 @@ __device__ __forceinline__ void copy_async(unsigned to, const float* from) {
 
 /// The same, but reads only the first `bytes`; zeros follow.
 template <int BYTES>
-__device__ __forceinline__ void copy_async_first(unsigned to, const float* from, int bytes) {
+__device__ __forceinline__ void copy_async_first(unsigned to, const void* from, int bytes) {
   if constexpr (BYTES == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
   } else {
@@ -40,6 +40,12 @@ __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
+/// Makes what this thread has written to shared memory, and its copies that have arrived, visible to tensor
+/// cores and bulk copies.
+__device__ __forceinline__ void show_copies_to_tensor_cores() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 // A barrier in shared memory (8 bytes) that counts bytes as well as threads.
 
 __device__ __forceinline__ void init_barrier(unsigned barrier, int arrivals) {
@@ -49,6 +55,10 @@ __device__ __forceinline__ void init_barrier(unsigned barrier, int arrivals) {
 /// Makes initialised barriers visible to bulk copies.
 __device__ __forceinline__ void publish_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+__device__ __forceinline__ void arrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
 /// Arrives, and announces so many bytes for the barrier's present phase.

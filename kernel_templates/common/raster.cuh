@@ -5,14 +5,16 @@
 // In which order thread blocks take the tiles of C. Blocks that run at the same time read the same rows of A
 // and columns of B from the L2 cache when their tiles lie close together.
 
-// Which way the tiles of neighbouring blocks lie: in a row of C, or in a column.
-enum Raster { along_n, along_m };
+// Which way the tiles of neighbouring blocks lie: in a row of C, in a column, or along a Hilbert curve
+// (persistent.cuh).
+enum Raster { along_n, along_m, hilbert };
 
 /// First row and column of BM x BN tile number `tile`. The order goes along N (or M) in bands GROUP tiles
 /// wide; within a band it takes all tiles across the band before it goes on. GROUP == 1: plain rows (or
 /// columns).
 template <int BM, int BN, Raster RASTER, int GROUP>
 __device__ __forceinline__ TileOrigin grouped_tile_origin(int M, int N, unsigned tile = blockIdx.x) {
+  static_assert(RASTER != hilbert, "place_of_tile has it");
   const unsigned tile_rows = (M - 1) / BM + 1, tile_columns = (N - 1) / BN + 1;
   const unsigned length = RASTER == along_n ? tile_columns : tile_rows;  // of a band
   const unsigned lines = RASTER == along_n ? tile_rows : tile_columns;   // of all bands together

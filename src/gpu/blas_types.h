@@ -3,6 +3,7 @@
 #include <cublas_v2.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "gpu/cublas.h"
@@ -14,9 +15,10 @@ namespace tiletune {
 constexpr std::size_t kBlasWorkspaceBytes = std::size_t{32} << 20;
 
 cudaDataType blas_data_type(BlasType type);
-/// Of alpha, beta: FP16 and FP64 products have scalars of their own type.
+/// Of alpha, beta: FP16, FP64 and integer products have scalars of their own type.
 cudaDataType blas_scalar_type(const BlasGemm& gemm);
-/// Pedantic FP32: no TF32, no emulation, whatever the environment asks for.
+cublasOperation_t blas_operation(bool transposed);
+/// Pedantic FP32: no TF32, no emulation, whatever the environment asks for; TF32 for matrices of that type.
 cublasComputeType_t blas_compute_type(const BlasGemm& gemm);
 
 /// Alpha or beta in the scalar type of a product.
@@ -30,6 +32,7 @@ class BlasScalar {
   double f64_;
   float f32_;
   _Float16 f16_;
+  std::int32_t i32_;
 };
 
 /// "13.0.2" of 130002

@@ -77,6 +77,11 @@ Blas::Blas(Gpu& gpu) : impl_(std::make_unique<Impl>()) {
 
 Blas::~Blas() { impl_->api.destroy(impl_->handle); }
 
+bool Blas::computes(const BlasGemm& gemm) {
+  const auto is_8_bit_float = [](BlasType type) { return type == BlasType::e4m3 || type == BlasType::e5m2; };
+  return gemm.epilogue == BlasEpilogue::identity && !is_8_bit_float(gemm.a) && !is_8_bit_float(gemm.b);
+}
+
 void Blas::gemm(const BlasGemm& gemm) {
   const BlasScalar alpha(gemm, gemm.alpha);
   const BlasScalar beta(gemm, gemm.beta);
@@ -90,15 +95,17 @@ void Blas::gemm(const BlasGemm& gemm) {
   const auto* b = reinterpret_cast<const void*>(gemm.b_address);
   auto* c = reinterpret_cast<void*>(gemm.c_address);
   // cuBLAS is column-major: a row-major C = A B is its C^T = B^T A^T.
+  const cublasOperation_t on_b = blas_operation(gemm.b_transposed);
+  const cublasOperation_t on_a = blas_operation(gemm.a_transposed);
   if (gemm.batch == 1) {
     return impl_->check(
-        impl_->api.gemm(impl_->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, alpha.address(), b,
+        impl_->api.gemm(impl_->handle, on_b, on_a, n, m, k, alpha.address(), b,
                         blas_data_type(gemm.b), ldb, a, blas_data_type(gemm.a), lda, beta.address(), c,
                         blas_data_type(gemm.c), ldc, blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx");
   }
   impl_->check(impl_->api.gemm_strided_batched(
-                   impl_->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, alpha.address(), b,
+                   impl_->handle, on_b, on_a, n, m, k, alpha.address(), b,
                    blas_data_type(gemm.b), ldb, gemm.k * gemm.n, a, blas_data_type(gemm.a), lda,
                    gemm.m * gemm.k, beta.address(), c, blas_data_type(gemm.c), ldc, gemm.m * gemm.n,
                    as_int(gemm.batch), blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),

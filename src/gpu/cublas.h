@@ -7,18 +7,27 @@
 
 namespace tiletune {
 
-/// Element types of cuBLAS' matrices; FP32 is computed in FP32, never in TF32.
-enum class BlasType { f16, bf16, f32, f64 };
+/// Element types of cuBLAS' matrices. FP32 is computed in FP32; tf32 is FP32 in memory, multiplied by tensor
+/// cores as TF32. Products of i8 are summed in i32.
+enum class BlasType { f16, bf16, tf32, f32, f64, e4m3, e5m2, i8, i32 };
+
+/// What is done to alpha * A * B + beta * C before it is stored: a bias is added to each column, then a
+/// function is applied. gelu is its approximation by tanh, as cuBLASLt has it.
+enum class BlasEpilogue { identity, relu, gelu, bias, bias_relu, bias_gelu };
+constexpr bool has_bias(BlasEpilogue epilogue) { return epilogue >= BlasEpilogue::bias; }
 
 /// One row-major product C[m,n] = alpha * A[m,k] * B[k,n] + beta * C, or a batch of dense ones behind each
-/// other.
+/// other. A transposed operand is stored as its transpose, A as [k,m] and B as [n,k].
 struct BlasGemm {
   std::int64_t batch = 1;
   std::int64_t m = 0, n = 0, k = 0;
+  bool a_transposed = false, b_transposed = false;
   BlasType a = BlasType::f32, b = BlasType::f32, c = BlasType::f32;
   BlasType compute = BlasType::f32;
   double alpha = 1, beta = 0;
+  BlasEpilogue epilogue = BlasEpilogue::identity;
   DeviceAddress a_address = 0, b_address = 0, c_address = 0;
+  DeviceAddress bias_address = 0;          ///< n elements of C's type, where the epilogue has a bias
   std::int64_t lda = 0, ldb = 0, ldc = 0;  ///< elements between the starts of neighbouring rows
 };
 
@@ -31,6 +40,8 @@ class Blas {
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
 
+  /// Whether cuBLAS has such products: none of 8-bit floating-point numbers, and no epilogues.
+  static bool computes(const BlasGemm& gemm);
   /// Queues the product. Throws GpuError.
   void gemm(const BlasGemm& gemm);
   /// "13.0.2"

@@ -25,6 +25,7 @@ struct LtApi {
   decltype(&cublasLtGetStatusString) status_text;
   decltype(&cublasLtMatmulDescCreate) product_create;
   decltype(&cublasLtMatmulDescDestroy) product_destroy;
+  decltype(&cublasLtMatmulDescSetAttribute) product_set;
   decltype(&cublasLtMatrixLayoutCreate) layout_create;
   decltype(&cublasLtMatrixLayoutDestroy) layout_destroy;
   decltype(&cublasLtMatmulPreferenceCreate) preference_create;
@@ -44,6 +45,7 @@ LtApi load_lt_api() {
   library.load(api.status_text, "cublasLtGetStatusString");
   library.load(api.product_create, "cublasLtMatmulDescCreate");
   library.load(api.product_destroy, "cublasLtMatmulDescDestroy");
+  library.load(api.product_set, "cublasLtMatmulDescSetAttribute");
   library.load(api.layout_create, "cublasLtMatrixLayoutCreate");
   library.load(api.layout_destroy, "cublasLtMatrixLayoutDestroy");
   library.load(api.preference_create, "cublasLtMatmulPreferenceCreate");
@@ -76,6 +78,24 @@ std::vector<LtNumerics> lt_numerics(const BlasGemm& gemm) {
 std::uint32_t alignment_of(DeviceAddress address) {
   constexpr DeviceAddress kMost = 256;
   return static_cast<std::uint32_t>(std::min(kMost, address & (~address + 1)));
+}
+
+cublasLtEpilogue_t lt_epilogue(BlasEpilogue epilogue) {
+  switch (epilogue) {
+    case BlasEpilogue::relu:
+      return CUBLASLT_EPILOGUE_RELU;
+    case BlasEpilogue::gelu:
+      return CUBLASLT_EPILOGUE_GELU;
+    case BlasEpilogue::bias:
+      return CUBLASLT_EPILOGUE_BIAS;
+    case BlasEpilogue::bias_relu:
+      return CUBLASLT_EPILOGUE_RELU_BIAS;
+    case BlasEpilogue::bias_gelu:
+      return CUBLASLT_EPILOGUE_GELU_BIAS;
+    case BlasEpilogue::identity:
+      break;
+  }
+  return CUBLASLT_EPILOGUE_DEFAULT;
 }
 
 template <typename Handle>
@@ -117,8 +137,28 @@ struct BlasLt::Impl {
                              blas_scalar_type(gemm)),
           "cublasLtMatmulDescCreate");
     LtHandle<cublasLtMatmulDesc_t> owned(operation, api.product_destroy);
-    return {std::move(owned), layout(gemm.b, gemm.n, gemm.k, gemm.ldb),
-            layout(gemm.a, gemm.k, gemm.m, gemm.lda), layout(gemm.c, gemm.n, gemm.m, gemm.ldc)};
+    set(operation, CUBLASLT_MATMUL_DESC_TRANSA, blas_operation(gemm.b_transposed));
+    set(operation, CUBLASLT_MATMUL_DESC_TRANSB, blas_operation(gemm.a_transposed));
+    set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, lt_epilogue(gemm.epilogue));
+    if (has_bias(gemm.epilogue)) {
+      set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias_address);
+      set(operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, blas_data_type(gemm.c));
+    }
+    // As tensor cores sum by themselves; without it cuBLASLt adds partial sums in FP32 outside of them.
+    if (gemm.a == BlasType::e4m3 || gemm.a == BlasType::e5m2)
+      set(operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+    const auto stored = [&](BlasType type, bool transposed, std::int64_t rows, std::int64_t columns,
+                            std::int64_t leading) {
+      return transposed ? layout(type, columns, rows, leading) : layout(type, rows, columns, leading);
+    };
+    return {std::move(owned), stored(gemm.b, gemm.b_transposed, gemm.n, gemm.k, gemm.ldb),
+            stored(gemm.a, gemm.a_transposed, gemm.k, gemm.m, gemm.lda),
+            layout(gemm.c, gemm.n, gemm.m, gemm.ldc)};
+  }
+
+  template <typename T>
+  void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute, T value) const {
+    check(api.product_set(operation, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
   }
 
   template <typename T>

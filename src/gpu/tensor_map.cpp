@@ -16,6 +16,7 @@ CUtensorMapDataType data_type(ElementType type) {
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case ElementType::bf16:
       return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case ElementType::tf32:
     case ElementType::f32:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
     case ElementType::f64:

@@ -44,6 +44,7 @@ std::uint64_t scalar_bits(const ArgumentValue& argument) {
       return bits_of(__nv_fp8_e4m3(number()));
     case ElementType::e5m2:
       return bits_of(__nv_fp8_e5m2(number()));
+    case ElementType::tf32:
     case ElementType::f32:
       return bits_of(number());
     case ElementType::f64:

@@ -13,6 +13,7 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "measure/input_values.h"
 
 namespace tiletune {
 
@@ -37,6 +38,16 @@ T number_at(const std::byte* bytes, std::size_t i) {
   T value;
   std::memcpy(&value, bytes + i * sizeof(T), sizeof(T));
   return value;
+}
+
+/// To nearest, ties to even.
+void round_to_tf32(std::byte* floats, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = number_at<float>(floats, i);
+    if (!std::isfinite(value)) continue;
+    const auto number = static_cast<float>(rounded(value, ElementType::tf32));
+    std::memcpy(floats + i * sizeof number, &number, sizeof number);
+  }
 }
 
 double widened(const std::byte* bytes, std::size_t i, ElementType type) {
@@ -115,6 +126,7 @@ void load_values(Gpu& gpu, const Workload::SizedBuffer& buffer, DeviceAddress to
   move_numbers(gpu, buffer, *buffer.file, to, bytes,
                [&](const std::byte* from, std::byte* into, std::size_t count) {
                  std::memcpy(into, from, count * bytes);
+                 if (buffer.type == ElementType::tf32) round_to_tf32(into, count);
                });
 }
 

@@ -45,6 +45,7 @@ class Bench {
   Baselines result;
 
   void add_cublas(Blas& blas) {
+    if (!Blas::computes(gemm_)) return;
     Candidate candidate;
     candidate.measured.name = "cublas";
     candidate.measured.library = "cuBLAS " + blas.version();
@@ -84,6 +85,7 @@ class Bench {
       on_copy.a_address = addresses.at("A");
       on_copy.b_address = addresses.at("B");
       on_copy.c_address = addresses.at("C");
+      if (has_bias(gemm.epilogue)) on_copy.bias_address = addresses.at("bias");
       return on_copy;
     };
   }

@@ -114,6 +114,10 @@ void DeviceKernels::widen(ElementType type, DeviceAddress in, DeviceAddress out,
   run(kernel("widen", type), elements, in, out, elements);
 }
 
+void DeviceKernels::narrow(ElementType type, DeviceAddress in, DeviceAddress out, std::uint64_t elements) {
+  run(kernel("narrow", type), elements, in, out, elements);
+}
+
 ComparisonResult DeviceKernels::compare(ElementType type, DeviceAddress out, DeviceAddress reference,
                                         const ElementRows& rows, const Tolerance& tolerated) {
   auto [elements, columns, pitch] = rows;
@@ -222,8 +226,19 @@ std::uint64_t DeviceKernels::timer_step_ns() {
 }
 
 void DeviceKernels::gemm_f64(const BlasGemm& gemm) {
+  const auto steps = [](std::int64_t leading, bool transposed) {
+    return transposed ? std::pair<std::int64_t, std::int64_t>{1, leading}
+                      : std::pair{leading, std::int64_t{1}};
+  };
+  const auto [a_row, a_column] = steps(gemm.lda, gemm.a_transposed);
+  const auto [b_row, b_column] = steps(gemm.ldb, gemm.b_transposed);
   run(kernel("gemm_f64"), static_cast<std::uint64_t>(gemm.m * gemm.n), gemm.m, gemm.n, gemm.k, gemm.alpha,
-      gemm.a_address, gemm.lda, gemm.b_address, gemm.ldb, gemm.beta, gemm.c_address, gemm.ldc);
+      gemm.a_address, a_row, a_column, gemm.b_address, b_row, b_column, gemm.beta, gemm.c_address, gemm.ldc);
+}
+
+void DeviceKernels::finish_f64(const BlasGemm& gemm) {
+  run(kernel("finish_f64"), static_cast<std::uint64_t>(gemm.m * gemm.n), gemm.m, gemm.n, gemm.c_address,
+      gemm.ldc, gemm.bias_address, static_cast<int>(gemm.epilogue));
 }
 
 }  // namespace tiletune

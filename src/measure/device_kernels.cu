@@ -140,14 +140,27 @@ extern "C" __global__ void timer_step(u64* out) {
 }
 
 // The plain FP64 product, for machines without cuBLAS. One thread per element.
-extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const double* a, u64 lda, const double* b, u64 ldb,
-                                    double beta, double* c, u64 ldc) {
+extern "C" __global__ void gemm_f64(u64 m, u64 n, u64 k, double alpha, const double* a, u64 a_row, u64 a_column,
+                                    const double* b, u64 b_row, u64 b_column, double beta, double* c, u64 ldc) {
   for (u64 i = first_index(); i < m * n; i += index_stride()) {
     const u64 row = i / n;
     const u64 column = i % n;
     double sum = 0;
-    for (u64 p = 0; p < k; ++p) sum += a[row * lda + p] * b[p * ldb + column];
+    for (u64 p = 0; p < k; ++p) sum += a[row * a_row + p * a_column] * b[p * b_row + column * b_column];
     double& out = c[row * ldc + column];
     out = beta == 0.0 ? alpha * sum : alpha * sum + beta * out;
+  }
+}
+
+// What follows a product, numbered as BlasEpilogue: a bias for each column, and a function. gelu is its
+// approximation by tanh.
+extern "C" __global__ void finish_f64(u64 m, u64 n, double* c, u64 ldc, const double* bias, int epilogue) {
+  const bool relu = epilogue == 1 || epilogue == 4, gelu = epilogue == 2 || epilogue == 5;
+  for (u64 i = first_index(); i < m * n; i += index_stride()) {
+    double& out = c[i / n * ldc + i % n];
+    const double x = epilogue >= 3 ? out + bias[i % n] : out;
+    out = relu ? fmax(x, 0.0)
+        : gelu ? 0.5 * x * (1 + tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)))
+               : x;
   }
 }

@@ -71,6 +71,8 @@ class DeviceKernels {
                    const Workload::Values& values, std::uint64_t seed);
   /// FP64 copy of a buffer.
   void widen(ElementType type, DeviceAddress in, DeviceAddress out, std::uint64_t elements);
+  /// The counterpart: rounds to the type.
+  void narrow(ElementType type, DeviceAddress in, DeviceAddress out, std::uint64_t elements);
   /// With a reference of FP64 numbers, or of integers of the same type. Indices count from the first element,
   /// with what lies between rows. An element is off when its error exceeds what is `tolerated`.
   ComparisonResult compare(ElementType type, DeviceAddress out, DeviceAddress reference,
@@ -91,8 +93,10 @@ class DeviceKernels {
   GuardResult check_guard(DeviceAddress bytes, std::uint64_t count, std::uint8_t pattern);
   GuardResult check_bands(const Bands& bands, std::uint8_t pattern);
   void fill_bands(const Bands& bands, std::uint8_t pattern);
-  /// The product of FP64 matrices without cuBLAS.
+  /// The product of FP64 matrices without cuBLAS, and without its epilogue.
   void gemm_f64(const BlasGemm& gemm);
+  /// The epilogue of a product of FP64 matrices, whose bias is FP64 too.
+  void finish_f64(const BlasGemm& gemm);
 
   /// Loads a kernel by name now, so that its first launch need not.
   void prepare(const std::string& symbol) { kernel(symbol); }

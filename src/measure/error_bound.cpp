@@ -16,6 +16,7 @@ double unit_roundoff(ElementType type) {
     case ElementType::e5m2:
       return 0x1p-3;
     case ElementType::f16:
+    case ElementType::tf32:
       return 0x1p-11;
     case ElementType::bf16:
       return 0x1p-8;

@@ -48,6 +48,8 @@ double rounded(double value, ElementType type) {
       return rounded_to(static_cast<float>(value), 10, -14, highest);
     case ElementType::bf16:
       return rounded_to(static_cast<float>(value), 7, -126, highest);
+    case ElementType::tf32:
+      return rounded_to(static_cast<float>(value), 10, -126, highest);
     case ElementType::f32:
       return static_cast<float>(value);
     case ElementType::e4m3:

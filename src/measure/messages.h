@@ -101,6 +101,7 @@ struct PrepareRequest {
   /// The problem's sizes, then those of its leading dimensions that are not the defaults.
   std::vector<std::pair<std::string, std::int64_t>> dimensions;
   std::vector<std::pair<std::string, double>> scalars;
+  std::vector<std::pair<std::string, std::string>> options;  ///< of the operation, as the template chose them
   ElementType accumulator = ElementType::f32;
   MeasurePolicy policy;
   Baseline baseline = Baseline::lt;
@@ -125,14 +126,21 @@ struct PrepareRequest {
   static constexpr std::string_view kMessage = "prepare";
   static constexpr auto fields() {
     using R = PrepareRequest;
-    return std::tuple{
-        field("workload", &R::workload),       field("reference_library", &R::reference_library),
-        field("baselines", &R::baselines),     field("needs_blas", &R::needs_blas),
-        field("dimensions", &R::dimensions),   field("scalars", &R::scalars),
-        field("accumulator", &R::accumulator), field("policy", &R::policy),
-        field("baseline", &R::baseline),       field("calibrate", &R::calibrate),
-        field("inputs", &R::inputs),           field("reference", &R::reference),
-        field("candidates", &R::candidates),   field("agreeing", &R::agreeing, {.min = 0})};
+    return std::tuple{field("workload", &R::workload),
+                      field("reference_library", &R::reference_library),
+                      field("baselines", &R::baselines),
+                      field("needs_blas", &R::needs_blas),
+                      field("dimensions", &R::dimensions),
+                      field("scalars", &R::scalars),
+                      field("options", &R::options),
+                      field("accumulator", &R::accumulator),
+                      field("policy", &R::policy),
+                      field("baseline", &R::baseline),
+                      field("calibrate", &R::calibrate),
+                      field("inputs", &R::inputs),
+                      field("reference", &R::reference),
+                      field("candidates", &R::candidates),
+                      field("agreeing", &R::agreeing, {.min = 0})};
   }
 };
 

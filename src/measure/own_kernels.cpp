@@ -14,6 +14,8 @@ const char* device_type(ElementType type) {
       return "Half";
     case ElementType::bf16:
       return "BFloat16";
+    case ElementType::tf32:
+      return "TF32";
     case ElementType::f32:
       return "float";
     case ElementType::f64:

@@ -29,17 +29,34 @@ Value named_or(const Pairs& pairs, const char* name, Value fallback) {
   return found == pairs.end() ? fallback : found->second;
 }
 
+constexpr std::array<std::pair<ElementType, BlasType>, 9> kBlasTypes{{{ElementType::f16, BlasType::f16},
+                                                                      {ElementType::bf16, BlasType::bf16},
+                                                                      {ElementType::tf32, BlasType::tf32},
+                                                                      {ElementType::f32, BlasType::f32},
+                                                                      {ElementType::f64, BlasType::f64},
+                                                                      {ElementType::e4m3, BlasType::e4m3},
+                                                                      {ElementType::e5m2, BlasType::e5m2},
+                                                                      {ElementType::i8, BlasType::i8},
+                                                                      {ElementType::i32, BlasType::i32}}};
+
+const std::pair<ElementType, BlasType>* find_blas_type(ElementType type) {
+  const auto* const found = std::find_if(kBlasTypes.begin(), kBlasTypes.end(),
+                                         [&](const auto& pair) { return pair.first == type; });
+  return found == kBlasTypes.end() ? nullptr : found;
+}
+
 BlasType blas_type(ElementType type) {
-  switch (type) {
-    case ElementType::f16:
-      return BlasType::f16;
-    case ElementType::bf16:
-      return BlasType::bf16;
-    case ElementType::f64:
-      return BlasType::f64;
-    default:
-      return BlasType::f32;
-  }
+  const auto* const found = find_blas_type(type);
+  if (found == nullptr) throw GpuError(fmt::format("no library multiplies matrices of {}", name(type)));
+  return found->second;
+}
+
+BlasEpilogue blas_epilogue(const std::string& option) {
+  constexpr std::array<std::string_view, 6> kNames{"identity", "relu",      "gelu",
+                                                   "bias",     "bias_relu", "bias_gelu"};
+  const auto* const found = std::find(kNames.begin(), kNames.end(), option);
+  if (found == kNames.end()) throw GpuError(fmt::format("no library has the epilogue '{}'", option));
+  return static_cast<BlasEpilogue>(found - kNames.begin());
 }
 
 const Workload::SizedBuffer& buffer_of(const PrepareRequest& request, const std::string& name) {
@@ -52,18 +69,23 @@ const Workload::SizedBuffer& buffer_of(const PrepareRequest& request, const std:
 using Addresses = std::map<std::string, DeviceAddress>;
 using Buffers = std::map<std::string, DeviceBuffer>;
 
-/// FP64 copies of all floating-point buffers and plain copies of the others; outputs start at zero.
+/// What a library reads and computes is FP64 throughout, a kernel's own integers stay integers.
+bool is_widened(const PrepareRequest& request, ElementType type) {
+  return is_floating(type) || request.reference_library;
+}
+
+/// FP64 copies of all buffers that are widened and plain copies of the others; outputs start at zero.
 Buffers widened_copies(Gpu& gpu, DeviceKernels& kernels, const PrepareRequest& request,
                        const Addresses& addresses) {
   Buffers copies;
   for (const auto& buffer : request.workload.buffers) {
     const auto elements = static_cast<std::size_t>(buffer.elements);
     const std::size_t bytes =
-        elements * (is_floating(buffer.type) ? sizeof(double) : size_bytes(buffer.type));
+        elements * (is_widened(request, buffer.type) ? sizeof(double) : size_bytes(buffer.type));
     DeviceBuffer copy(std::max<std::size_t>(bytes, 1));
     if (buffer.role == BufferRole::out) {
       gpu.fill8(copy.address(), 0, copy.bytes());
-    } else if (is_floating(buffer.type)) {
+    } else if (is_widened(request, buffer.type)) {
       kernels.widen(buffer.type, addresses.at(buffer.name), copy.address(), elements);
     } else {
       gpu.copy_on_device(copy.address(), addresses.at(buffer.name), bytes);
@@ -83,7 +105,9 @@ void run_gemm(DeviceKernels& kernels, Blas* blas, const PrepareRequest& request,
   BlasGemm gemm = blas_gemm(request, wide);
   gemm.a = gemm.b = gemm.c = gemm.compute = BlasType::f64;
   if (blas != nullptr) {
-    blas->gemm(gemm);
+    BlasGemm plain = gemm;
+    plain.epilogue = BlasEpilogue::identity;
+    blas->gemm(plain);
   } else {
     const auto bytes = [](std::int64_t elements) {
       return static_cast<DeviceAddress>(elements) * sizeof(double);
@@ -95,6 +119,7 @@ void run_gemm(DeviceKernels& kernels, Blas* blas, const PrepareRequest& request,
       gemm.c_address += bytes(gemm.m * gemm.n);
     }
   }
+  if (gemm.epilogue != BlasEpilogue::identity) kernels.finish_f64(gemm);
 }
 
 }  // namespace
@@ -108,12 +133,8 @@ void run_operation_kernel(Gpu& gpu, const PrepareRequest::OperationLaunch& launc
 }
 
 bool has_blas_types(const PrepareRequest& request) {
-  using enum ElementType;
-  constexpr std::array kTypes{f16, bf16, f32, f64};
   return std::all_of(request.workload.buffers.begin(), request.workload.buffers.end(),
-                     [&](const auto& buffer) {
-                       return std::find(kTypes.begin(), kTypes.end(), buffer.type) != kTypes.end();
-                     });
+                     [](const auto& buffer) { return find_blas_type(buffer.type) != nullptr; });
 }
 
 BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
@@ -131,8 +152,13 @@ BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
   gemm.a_address = addresses.at("A");
   gemm.b_address = addresses.at("B");
   gemm.c_address = addresses.at("C");
-  gemm.lda = named_or(request.dimensions, "lda", gemm.k);
-  gemm.ldb = named_or(request.dimensions, "ldb", gemm.n);
+  const std::string layout = named_or(request.options, "layout", std::string("nn"));
+  gemm.a_transposed = layout.starts_with('t');
+  gemm.b_transposed = layout.ends_with('t');
+  gemm.epilogue = blas_epilogue(named_or(request.options, "epilogue", std::string("identity")));
+  if (has_bias(gemm.epilogue)) gemm.bias_address = addresses.at("bias");
+  gemm.lda = named_or(request.dimensions, "lda", gemm.a_transposed ? gemm.m : gemm.k);
+  gemm.ldb = named_or(request.dimensions, "ldb", gemm.b_transposed ? gemm.k : gemm.n);
   gemm.ldc = named_or(request.dimensions, "ldc", gemm.n);
   return gemm;
 }
@@ -154,7 +180,16 @@ Buffers compute_reference(Gpu& gpu, DeviceKernels& kernels, Blas* blas, const Pr
   gpu.synchronize();
   Buffers outputs;
   for (const auto& buffer : request.workload.buffers) {
-    if (buffer.role != BufferRole::in) outputs.emplace(buffer.name, std::move(copies.at(buffer.name)));
+    if (buffer.role == BufferRole::in) continue;
+    DeviceBuffer& computed = copies.at(buffer.name);
+    if (is_widened(request, buffer.type) && !is_floating(buffer.type)) {
+      const auto elements = static_cast<std::uint64_t>(buffer.elements);
+      DeviceBuffer integers(std::max<std::size_t>(elements * size_bytes(buffer.type), 1));
+      kernels.narrow(buffer.type, computed.address(), integers.address(), elements);
+      gpu.synchronize();
+      computed = std::move(integers);
+    }
+    outputs.emplace(buffer.name, std::move(computed));
   }
   return outputs;
 }

@@ -7,6 +7,7 @@ typedef long long i64;
 
 struct Half { u16 bits; };
 struct BFloat16 { u16 bits; };
+struct TF32 { float value; };
 struct Bool { u8 bits; };
 
 // The 8-bit formats of the OCP specification "OFP8": a sign, an exponent and MANTISSA bits.
@@ -23,6 +24,8 @@ struct ReferenceOf<Half> { typedef double type; };
 template <>
 struct ReferenceOf<BFloat16> { typedef double type; };
 template <>
+struct ReferenceOf<TF32> { typedef double type; };
+template <>
 struct ReferenceOf<float> { typedef double type; };
 template <int MANTISSA>
 struct ReferenceOf<Float8<MANTISSA>> { typedef double type; };
@@ -37,6 +40,7 @@ __device__ inline double to_double(Half value) {
   return out;
 }
 __device__ inline double to_double(BFloat16 value) { return __uint_as_float(u32(value.bits) << 16); }
+__device__ inline double to_double(TF32 value) { return value.value; }
 // What is neither 0 nor 1 stays apart from both.
 __device__ inline double to_double(Bool value) { return value.bits; }
 template <int MANTISSA>
@@ -66,6 +70,11 @@ __device__ inline void from_double(double value, BFloat16& out) {
   // Round to nearest, ties to even, on the upper half of the bits.
   const u32 bits = __float_as_uint(float(value));
   out.bits = u16((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+// Round to nearest, ties to even, on all but the last 13 bits.
+__device__ inline void from_double(double value, TF32& out) {
+  const u32 bits = __float_as_uint(float(value));
+  out.value = __uint_as_float((bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu);
 }
 __device__ inline void from_double(double value, Bool& out) { out.bits = value != 0; }
 // Round to nearest, ties to even; what is too large becomes the largest finite number.
@@ -242,6 +251,9 @@ extern "C" __global__ void fill_values(ELEMENT* out, u64 count, u64 columns, u64
   fill_values_of(out, count, columns, pitch, distribution, a, b, seed);
 }
 extern "C" __global__ void widen(const ELEMENT* in, double* out, u64 count) { widen_all(in, out, count); }
+extern "C" __global__ void narrow(const double* in, ELEMENT* out, u64 count) {
+  for (u64 i = first_index(); i < count; i += index_stride()) from_double(in[i], out[i]);
+}
 extern "C" __global__ void compare(const ELEMENT* out, const Reference<ELEMENT>* reference, u64 count, u64 columns,
                                    u64 pitch, double absolute, double relative, Comparison* of_block) {
   compare_rows(out, reference, count, columns, pitch, absolute, relative, of_block);

@@ -124,7 +124,7 @@ std::vector<ElementType> reference_types(ElementType type) {
   using enum ElementType;
   if (!is_floating(type)) return {type};
   if (type == f64) return {f64};
-  if (type == f32) return {f32, f64};
+  if (type == f32 || type == tf32) return {f32, f64};
   return {f32, f64, f16};
 }
 

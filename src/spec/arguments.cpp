@@ -119,19 +119,11 @@ Argument read_argument(const JsonNode& node, const Memory& memory, const Declare
   return argument;
 }
 
-bool passes(const Launch& launch, const std::string& name) {
-  return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const Argument& argument) {
-    return argument.kind != Argument::Kind::scalar && argument.name == name;
-  });
-}
-
 void check_passed(const TemplateSpec& spec, const std::string& name, const char* what, const Where& where) {
   const bool is_constant =
       std::any_of(spec.constants.begin(), spec.constants.end(),
                   [&](const ConstantMemory& constant) { return constant.buffer == name; });
-  const bool is_passed = std::any_of(spec.launches.begin(), spec.launches.end(),
-                                     [&](const Launch& launch) { return passes(launch, name); });
-  if (is_constant || is_passed) return;
+  if (is_constant || is_passed(spec, name)) return;
   throw UserError(fmt::format("the {} '{}' is not passed to the kernel", what, name), where,
                   fmt::format(R"(Add {{"buffer": "{}"}} to "arguments" where the kernel expects it.)", name));
 }
@@ -161,6 +153,15 @@ std::string read_input_name(const JsonNode& node, const std::vector<Buffer>& buf
   if (buffer->role == BufferRole::in) return name;
   throw UserError(fmt::format("the buffer '{}' is not an input alone", name), node.where,
                   "Constant memory holds inputs: name a buffer with the role \"in\".");
+}
+
+bool is_passed(const TemplateSpec& spec, const std::string& name) {
+  const auto passes = [&](const Argument& argument) {
+    return argument.kind != Argument::Kind::scalar && argument.name == name;
+  };
+  return std::any_of(spec.launches.begin(), spec.launches.end(), [&](const Launch& launch) {
+    return std::any_of(launch.arguments.begin(), launch.arguments.end(), passes);
+  });
 }
 
 void check_all_passed(const TemplateSpec& spec, const Where& where) {

@@ -24,6 +24,9 @@ ElementType read_element_type(const JsonNode& node, const Operation& operation);
 /// The name of a buffer that is an input alone. Throws UserError for another.
 std::string read_input_name(const JsonNode& node, const std::vector<Buffer>& buffers);
 
+/// Whether a launch passes the address of a buffer or a workspace, or a tensor map of it.
+bool is_passed(const TemplateSpec& spec, const std::string& name);
+
 /// Throws UserError when a buffer or workspace is neither passed to a kernel nor copied to constant memory.
 void check_all_passed(const TemplateSpec& spec, const Where& where);
 

@@ -8,11 +8,30 @@
 namespace tiletune {
 
 /// Of the elements of a buffer and of scalar arguments. `e4m3` and `e5m2` are the 8-bit floating-point
-/// formats of the OCP specification "OFP8"; `boolean` is a byte that holds 0 or 1.
-enum class ElementType { f16, bf16, f32, f64, e4m3, e5m2, i8, u8, i16, u16, i32, u32, i64, u64, boolean };
+/// formats of the OCP specification "OFP8"; `tf32` is an f32 whose last 13 bits of the fraction are zero,
+/// which tensor cores multiply without loss; `boolean` is a byte that holds 0 or 1.
+enum class ElementType {
+  f16,
+  bf16,
+  tf32,
+  f32,
+  f64,
+  e4m3,
+  e5m2,
+  i8,
+  u8,
+  i16,
+  u16,
+  i32,
+  u32,
+  i64,
+  u64,
+  boolean
+};
 template <>
-inline constexpr std::array<Named<ElementType>, 15> kSpellings<ElementType>{{{ElementType::f16, "f16"},
+inline constexpr std::array<Named<ElementType>, 16> kSpellings<ElementType>{{{ElementType::f16, "f16"},
                                                                              {ElementType::bf16, "bf16"},
+                                                                             {ElementType::tf32, "tf32"},
                                                                              {ElementType::f32, "f32"},
                                                                              {ElementType::f64, "f64"},
                                                                              {ElementType::e4m3, "e4m3"},
@@ -33,6 +52,7 @@ constexpr std::size_t size_bytes(ElementType type) {
     case ElementType::i64:
     case ElementType::u64:
       return 8;
+    case ElementType::tf32:
     case ElementType::f32:
     case ElementType::i32:
     case ElementType::u32:
@@ -66,6 +86,8 @@ constexpr TypeRange range_of(ElementType type) {
       return {-65504, 65504};
     case ElementType::bf16:
       return {-0x1.fep127, 0x1.fep127};
+    case ElementType::tf32:
+      return {-0x1.ffcp127, 0x1.ffcp127};
     case ElementType::f32:
       return {-0x1.fffffep127, 0x1.fffffep127};
     case ElementType::f64:

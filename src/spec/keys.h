@@ -64,9 +64,9 @@ inline constexpr std::array kOperation{
     Key{"types"},        Key{"options"}, Key{"buffers"},   Key{"flops"},      Key{"bytes"},
     Key{"accumulation"}, Key{"bound"},   Key{"reference"}, Key{"baselines"},  Key{"tolerance"}};
 
-inline constexpr std::array kOperationBuffer{Key{"name"}, Key{"type"},      Key{"elements"},
-                                             Key{"rows"}, Key{"columns"},   Key{"pitch"},
-                                             Key{"role"}, Key{"read_when"}, Key{"values"}};
+inline constexpr std::array kOperationBuffer{Key{"name"},      Key{"type"},   Key{"elements"},   Key{"rows"},
+                                             Key{"columns"},   Key{"pitch"},  Key{"transposed"}, Key{"role"},
+                                             Key{"read_when"}, Key{"values"}, Key{"only"}};
 inline constexpr std::array kValues{Key{"npy"},  Key{"source"}, Key{"kernel"},
                                     Key{"grid"}, Key{"block"},  Key{"arguments"}};
 inline constexpr std::array kOperationReference{

@@ -169,6 +169,7 @@ std::pair<std::string, FileVersion> beginning_of(const std::filesystem::path& fi
 std::string npy_type(ElementType type) {
   static_assert(std::endian::native == std::endian::little);
   if (type == ElementType::boolean) return "|b1";
+  if (type == ElementType::tf32) return npy_type(ElementType::f32);
   const std::size_t bytes = size_bytes(type);
   const std::string_view spelled = name(type);
   const bool is_own = type == ElementType::bf16 || type == ElementType::e4m3 || type == ElementType::e5m2;

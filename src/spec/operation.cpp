@@ -25,6 +25,8 @@ namespace {
 constexpr const char* kOfOldManifests = "custom";
 constexpr const char* kNoReference = "none";
 constexpr const char* kAccumulator = "accumulator";
+/// What a library's epilogue adds to each column.
+constexpr const char* kBias = "bias";
 /// Configurations that must agree: two that are wrong in the same way are not rare.
 constexpr std::int64_t kFewestAgreeing = 2;
 constexpr std::int64_t kMostAgreeing = 16;
@@ -122,16 +124,43 @@ class OperationReader {
     const std::vector<Allowed> choices = read_choices(declared, "an object of lists of texts");
     operation.offered_options = read_offered(manifest_.find("options"), choices, "option");
     operation.options = operation.offered_options.front();
-    for (const Allowed& choice : choices)
-      scope.declare(choice.name, "an option", declared->where.at(choice.name));
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      scope.declare(choices[i].name, "an option", declared->where.at(choices[i].name));
+      if (operation.options[i].second != choices[i].values.front())
+        operation.own_options.push_back(operation.options[i]);
+    }
+    allowed_options_ = choices;
+  }
+
+  /// Whether this variant has one of the values that an object of lists names for some of the options.
+  bool has_options(const JsonNode& node, const Operation& operation) const {
+    bool has_all = true;
+    for (const auto& [name, list] : read_members(node, "an object of lists of texts")) {
+      std::vector<std::string> names;
+      for (const Allowed& allowed : allowed_options_) names.push_back(allowed.name);
+      const auto place = std::find(names.begin(), names.end(), name);
+      if (place == names.end())
+        throw UserError(fmt::format("the operation has no option '{}'", name), list.where,
+                        fmt::format("Rename or remove it.{}", suggestion(name, names)));
+      const auto i = static_cast<std::size_t>(place - names.begin());
+      bool has_one = false;
+      for (const JsonNode& value : read_list(list, "texts")) {
+        const std::size_t number = read_choice(value, allowed_options_[i].values);
+        has_one = has_one || allowed_options_[i].values[number] == operation.options[i].second;
+      }
+      has_all = has_all && has_one;
+    }
+    return has_all;
   }
 
   void read_buffers(Operation& operation, DeclaredNames& scope) {
     const JsonNode list = members_.need("buffers", "a list of buffers");
     DeclaredNames names;
     for (const JsonNode& element : read_list(list, "buffers")) {
-      operation.buffers.push_back(read_buffer(element, operation, scope));
-      names.declare(operation.buffers.back().name, "a buffer", element.where.at("name"));
+      bool is_present = true;
+      Buffer buffer = read_buffer(element, operation, scope, is_present);
+      names.declare(buffer.name, "a buffer", element.where.at("name"));
+      (is_present ? operation.buffers : operation.absent).push_back(std::move(buffer));
     }
     if (!is_old()) read_input_kernels(list, operation, scope);
     const auto is_output = [](const Buffer& buffer) { return buffer.role != BufferRole::in; };
@@ -139,14 +168,16 @@ class OperationReader {
     throw UserError("no buffer is an output", list.where, R"(Give one the role "out" or "inout".)");
   }
 
-  Buffer read_buffer(const JsonNode& node, Operation& operation, DeclaredNames& scope) const {
+  /// `is_present` is cleared where this variant has no such buffer.
+  Buffer read_buffer(const JsonNode& node, Operation& operation, DeclaredNames& scope,
+                     bool& is_present) const {
     ObjectReader reader(node, is_old() ? Keys(keys::kBuffer) : Keys(keys::kOperationBuffer));
     Buffer buffer;
     buffer.name = read_identifier(reader.need("name", "the buffer's name"));
     buffer.type = read_element_type(reader.need("type", R"(an element type such as "f32")"), operation);
     const auto rows = is_old() ? std::nullopt : reader.find("rows");
     if (rows) {
-      read_matrix(read_expression(*rows), reader, buffer, operation, scope);
+      read_matrix(*rows, reader, buffer, operation, scope);
     } else {
       buffer.elements = read_expression(reader.need("elements", "an expression for the number of elements"));
     }
@@ -160,6 +191,8 @@ class OperationReader {
                         values->where, R"(Remove "values", or give it the role "in" or "inout".)");
       buffer.values = read_values(*values, buffer.type);
     }
+    if (const auto only = is_old() ? std::nullopt : reader.find("only"))
+      is_present = has_options(*only, operation);
     reader.finish();
     return buffer;
   }
@@ -211,9 +244,13 @@ class OperationReader {
   }
 
   /// It ends with the last row's last element: what lies behind that is out of bounds.
-  static void read_matrix(const ExprText& rows, ObjectReader& reader, Buffer& buffer, Operation& operation,
-                          DeclaredNames& scope) {
-    const JsonNode columns = reader.need("columns", "an expression for the elements of a row");
+  void read_matrix(const JsonNode& stated_rows, ObjectReader& reader, Buffer& buffer, Operation& operation,
+                   DeclaredNames& scope) const {
+    JsonNode columns = reader.need("columns", "an expression for the elements of a row");
+    JsonNode across = stated_rows;
+    const auto transposed = reader.find("transposed");
+    if (transposed && has_options(*transposed, operation)) std::swap(columns, across);
+    const ExprText rows = read_expression(across);
     buffer.columns = buffer.pitch = read_expression(columns);
     if (const auto node = reader.find("pitch")) {
       const std::string name = read_identifier(*node);
@@ -378,14 +415,17 @@ class OperationReader {
     std::vector<std::string> scalars;
     std::vector<std::string> buffers;
     for (const auto& scalar : operation.scalars) scalars.push_back(scalar.first);
-    for (const Buffer& buffer : operation.buffers) buffers.push_back(buffer.name + " " + buffer.pitch.text);
+    for (const Buffer& buffer : operation.buffers)
+      if (buffer.name != kBias) buffers.push_back(buffer.name + " " + buffer.pitch.text);
     const bool fits = operation.dimensions == dimensions &&
                       scalars == std::vector<std::string>{"alpha", "beta"} && buffers == matrices;
-    const auto is_integer = [](const Buffer& buffer) { return !is_floating(buffer.type); };
-    const auto integer = std::find_if(operation.buffers.begin(), operation.buffers.end(), is_integer);
-    if (integer != operation.buffers.end())
+    const auto is_unknown = [](const Buffer& buffer) {
+      return !is_floating(buffer.type) && buffer.type != ElementType::i8 && buffer.type != ElementType::i32;
+    };
+    const auto unknown = std::find_if(operation.buffers.begin(), operation.buffers.end(), is_unknown);
+    if (unknown != operation.buffers.end())
       throw UserError(
-          fmt::format("the library {} multiplies no {} matrices", name(library), name(integer->type)),
+          fmt::format("the library {} multiplies no {} matrices", name(library), name(unknown->type)),
           node.where, "Give the operation a reference kernel of its own.");
     if (fits) return library;
     throw UserError(
@@ -405,6 +445,7 @@ class OperationReader {
   ObjectReader& manifest_;
   std::filesystem::path folder_;
   const OperationPlace& place_;
+  std::vector<Allowed> allowed_options_;
 };
 
 /// Operation::definition. A reference kernel may take its arguments in the order of the template's.

@@ -346,6 +346,14 @@ void choose(const Variant& variant, nlohmann::ordered_json& manifest) {
 /// Whether what a template is compared with is read, too.
 enum class Compared { yes, no };
 
+/// A kernel that takes a buffer which only other options have gets a null address for it.
+std::vector<WorkspaceArray> absent_buffers(const Operation& operation) {
+  std::vector<WorkspaceArray> arrays;
+  for (const Buffer& buffer : operation.absent)
+    arrays.push_back({buffer.name, buffer.type, {"0", buffer.elements.where}, false, ""});
+  return arrays;
+}
+
 /// In its default variant where none is given.
 TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, const LoadOptions& options,
                            const Variant* variant, Compared compared) {
@@ -382,7 +390,13 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   read_names(reader, spec, scope);
   if (const auto node = reader.find("constraints")) spec.constraints = read_constraints(*node);
   if (const auto node = reader.find("workspace")) spec.workspace = read_workspace(*node, spec.operation);
+  const std::vector<WorkspaceArray> absent = absent_buffers(spec.operation);
+  spec.workspace.insert(spec.workspace.end(), absent.begin(), absent.end());
   spec.launches = read_launches(reader, spec, scope, keys::kOnlyLaunch, read_only_launch);
+  std::erase_if(spec.workspace, [&](const WorkspaceArray& array) {
+    const auto is_array = [&](const WorkspaceArray& other) { return other.name == array.name; };
+    return std::any_of(absent.begin(), absent.end(), is_array) && !is_passed(spec, array.name);
+  });
   read_constants(reader, spec);
   check_reference_arguments(spec);
   read_compilation(reader, spec, scope, options.allow_outside_paths);

@@ -244,9 +244,11 @@ struct Operation {
   std::vector<std::pair<std::string, double>> scalars;     ///< alpha, beta; with the config's values
   std::vector<std::pair<std::string, ElementType>> types;  ///< type variables, of this variant
   Choices options;                                         ///< of this variant: "layout", "nt"
+  Choices own_options;  ///< those of them that are not the operation's defaults; what rows are told apart by
   std::vector<Choices> offered_types;    ///< what the template offers, its default first; at least one
   std::vector<Choices> offered_options;  ///< the same of options
   std::vector<Buffer> buffers;
+  std::vector<Buffer> absent;  ///< buffers that other options have; a null address is passed for them
   ElementType accumulator = ElementType::f32;  ///< the type variable of that name
   ExprText flops;                              ///< useful floating-point operations of one launch
   ExprText bytes;                              ///< compulsory DRAM traffic of one launch

@@ -119,7 +119,7 @@ IdentityFields workload_identity(const Task& task) {
   IdentityFields identity("workload 1");
   identity.add("dimensions", settings_text(task.problem.dimensions))
       .add("leading", settings_text(task.problem.leading))
-      .add("options", settings_text(operation.options))
+      .add("options", settings_text(operation.own_options))
       .add("scalars", settings_text(operation.scalars))
       .add("buffers", buffers_text(workload))
       .add("accumulator", std::string(name(operation.accumulator)))

@@ -56,7 +56,7 @@ void append_number(std::string& bytes, double value, ElementType type) {
 
 ElementType numpy_type_of(ElementType type) {
   using enum ElementType;
-  return type == bf16 || type == e4m3 || type == e5m2 ? f32 : type;
+  return type == bf16 || type == tf32 || type == e4m3 || type == e5m2 ? f32 : type;
 }
 
 void write_input(const std::filesystem::path& path, const Workload::SizedBuffer& buffer, std::uint64_t seed) {

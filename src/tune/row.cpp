@@ -40,7 +40,7 @@ std::string types_text(const Operation& operation) {
 
 std::string options_text(const Operation& operation) {
   std::string text;
-  for (const auto& [option, value] : operation.options)
+  for (const auto& [option, value] : operation.own_options)
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", option, value);
   return text;
 }

@@ -117,6 +117,7 @@ enum class Match { yes, perhaps, no };
 /// float4.
 Match pointer_match(ElementType buffer, const ParameterType& parameter) {
   if (!parameter.element || *parameter.element == buffer) return Match::yes;
+  if (buffer == ElementType::tf32) return pointer_match(ElementType::f32, parameter);
   const ElementType wanted = *parameter.element;
   if (is_floating(wanted)) return Match::no;
   const bool holds_bits =

@@ -62,6 +62,7 @@ PrepareRequest workload_request(const Task& task) {
   request.dimensions.insert(request.dimensions.end(), task.problem.leading.begin(),
                             task.problem.leading.end());
   request.scalars = task.spec->operation.scalars;
+  request.options = task.spec->operation.options;
   request.accumulator = task.spec->operation.accumulator;
   return request;
 }

@@ -84,7 +84,7 @@ TEST(OwnKernels, CompareAndFillEveryElementType) {
   for (const Named<ElementType>& type : kSpellings<ElementType>) {
     const std::string cubin = compiled_for(kTypedKernels, 9, 0, type.value);
     const CubinElf elf(cubin);
-    for (const char* kernel : {"fill_values", "widen", "compare", "check_rows"})
+    for (const char* kernel : {"fill_values", "widen", "narrow", "compare", "check_rows"})
       EXPECT_NE(elf.section(std::string(".text.") + kernel), nullptr) << kernel << " " << type.name;
   }
 }
