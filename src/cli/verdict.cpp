@@ -172,11 +172,13 @@ std::string error_bound_text(const TemplateSpec& spec) {
   const std::string accumulator(name(spec.operation.accumulator));
   const std::string& stated = spec.operation.accumulation.text;
   const std::string length = stated.empty() ? "L" : stated;
-  const bool alike = outputs == std::vector{accumulator};
-  std::string text = alike
-                         ? fmt::format("2 u + 2 sqrt({}) u, u: the unit roundoff of {}", length, accumulator)
-                         : fmt::format("2 u({}) + 2 sqrt({}) u({}), u: unit roundoff", join(outputs, " or "),
-                                       length, accumulator);
+  const bool alike = outputs == std::vector{accumulator} && !spec.operation.accumulation_bits;
+  const auto bits = spec.operation.accumulation_bits;
+  const std::string of_sums = bits ? fmt::format("2^-{}", *bits) : fmt::format("u({})", accumulator);
+  std::string text =
+      alike
+          ? fmt::format("2 u + 2 sqrt({}) u, u: the unit roundoff of {}", length, accumulator)
+          : fmt::format("2 u({}) + 2 sqrt({}) {}, u: unit roundoff", join(outputs, " or "), length, of_sums);
   if (spec.operation.consensus > 0 || !spec.reference.empty()) text = fmt::format("2 x ({})", text);
   if (spec.tolerance_factor != 1) text = fmt::format("{:g} x ({})", spec.tolerance_factor, text);
   if (stated.empty()) text += ", L: half the operations per output element";

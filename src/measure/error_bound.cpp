@@ -7,8 +7,6 @@
 
 namespace tiletune {
 
-namespace {
-
 double unit_roundoff(ElementType type) {
   switch (type) {
     case ElementType::e4m3:
@@ -29,21 +27,22 @@ double unit_roundoff(ElementType type) {
   }
 }
 
-}  // namespace
-
 bool exceeds(double bound, double relative_error, double largest_error, double reference_rms) {
   return relative_error > bound || largest_error > kLargestErrorFactor * bound * reference_rms;
 }
 
-double error_bound(ElementType output, ElementType accumulator, double accumulation_length, double factor) {
+double error_bound(ElementType output, double accumulation_roundoff, double accumulation_length,
+                   double factor) {
   if (!is_floating(output)) return 0;
   return factor * (2 * unit_roundoff(output) +
-                   2 * std::sqrt(std::max(accumulation_length, 1.0)) * unit_roundoff(accumulator));
+                   2 * std::sqrt(std::max(accumulation_length, 1.0)) * accumulation_roundoff);
 }
 
 double error_bound(const PrepareRequest& problem, ElementType output, double tolerance_factor) {
   const double both = problem.candidates.empty() ? 1 : 2;
-  return error_bound(output, problem.accumulator, problem.workload.accumulation, both * tolerance_factor);
+  double roundoff = unit_roundoff(problem.accumulator);
+  if (const auto bits = problem.accumulation_bits) roundoff = std::max(roundoff, std::ldexp(1, -*bits));
+  return error_bound(output, roundoff, problem.workload.accumulation, both * tolerance_factor);
 }
 
 std::string contradiction(const Accuracy& accuracy, const PrepareRequest& problem, double tolerance_factor) {

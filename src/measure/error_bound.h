@@ -15,11 +15,15 @@ inline constexpr double kLargestErrorFactor = 16;
 /// element (absolute) by more than kLargestErrorFactor x bound x the reference's RMS.
 bool exceeds(double bound, double relative_error, double largest_error, double reference_rms);
 
+/// Half the distance from 1 to the next number; 0 for integers.
+double unit_roundoff(ElementType type);
+
 /// Largest norm-wise relative error a correct kernel may show: factor * (2 u_out + 2 sqrt(L) u_acc) with the
-/// unit roundoffs u of the output's and the accumulator's type and L products summed per output: rounding
+/// unit roundoff u_out of the output's type, u_acc of the sums, and L products summed per output: rounding
 /// errors of random sign grow with sqrt(L) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
 /// ed., 2.8). TF32's 3e-4 lies far above it for every length that fits a GPU.
-double error_bound(ElementType output, ElementType accumulator, double accumulation_length, double factor);
+double error_bound(ElementType output, double accumulation_roundoff, double accumulation_length,
+                   double factor);
 /// That of an output of a problem. A reference that other configurations computed errs as they do.
 double error_bound(const PrepareRequest& problem, ElementType output, double tolerance_factor);
 

@@ -103,6 +103,7 @@ struct PrepareRequest {
   std::vector<std::pair<std::string, double>> scalars;
   std::vector<std::pair<std::string, std::string>> options;  ///< of the operation, as the template chose them
   ElementType accumulator = ElementType::f32;
+  std::optional<int> accumulation_bits;  ///< significant bits of the sums, where fewer than the accumulator's
   MeasurePolicy policy;
   Baseline baseline = Baseline::lt;
   bool calibrate = false;  ///< nothing is known yet of this GPU with this driver
@@ -134,6 +135,7 @@ struct PrepareRequest {
                       field("scalars", &R::scalars),
                       field("options", &R::options),
                       field("accumulator", &R::accumulator),
+                      field("accumulation_bits", &R::accumulation_bits),
                       field("policy", &R::policy),
                       field("baseline", &R::baseline),
                       field("calibrate", &R::calibrate),

@@ -272,9 +272,24 @@ class OperationReader {
   void read_limits(Operation& operation) {
     operation.accumulation = read_expression(members_.need(
         "accumulation", "an expression for the terms that are added up for one element of an output"));
+    if (const auto node = members_.find("accumulation_bits")) read_accumulation_bits(*node, operation);
     operation.bound =
         read_enum<Ceiling>(members_.need("bound", R"(the ceiling of its time, "ffma" or "copy")"));
     if (const auto node = members_.find("tolerance")) operation.tolerance = read_tolerance(*node);
+  }
+
+  /// Of the inputs' types; the fewest count.
+  static void read_accumulation_bits(const JsonNode& node, Operation& operation) {
+    for (const auto& [name, bits] : read_members(node, "an object of bits by element type")) {
+      const auto type = from_name<ElementType>(name);
+      if (!type)
+        throw UserError(fmt::format("'{}' is not an element type", name), bits.where,
+                        fmt::format("Write one of {}.", join(spellings<ElementType>(), ", ")));
+      const int kept = static_cast<int>(read_integer(bits, 1, 64));
+      for (const Buffer& buffer : operation.buffers)
+        if (buffer.role == BufferRole::in && buffer.type == type)
+          operation.accumulation_bits = std::min(kept, operation.accumulation_bits.value_or(kept));
+    }
   }
 
   /// A list, or one baseline.

@@ -124,6 +124,8 @@ IdentityFields workload_identity(const Task& task) {
       .add("buffers", buffers_text(workload))
       .add("accumulator", std::string(name(operation.accumulator)))
       .add("accumulation", workload.accumulation == 0 ? "" : fmt::format("{}", workload.accumulation));
+  if (operation.accumulation_bits)
+    identity.add("accumulation_bits", std::to_string(*operation.accumulation_bits));
   identity.add("arrays", task.arrays);
   if (workload.tolerance)
     identity.add("tolerance",

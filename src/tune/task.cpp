@@ -64,6 +64,7 @@ PrepareRequest workload_request(const Task& task) {
   request.scalars = task.spec->operation.scalars;
   request.options = task.spec->operation.options;
   request.accumulator = task.spec->operation.accumulator;
+  request.accumulation_bits = task.spec->operation.accumulation_bits;
   return request;
 }
 

@@ -11,17 +11,25 @@ TEST(ErrorBound, SeparatesFloatFromTensorFloatAtEveryLength) {
   // One TF32 product rounds its operands to 11 bits: a relative error near 3e-4 at any accumulation length.
   constexpr double kTensorFloatError = 2.5e-4;
   for (const double length : {1.0, 64.0, 4096.0, 16384.0, 262144.0}) {
-    const double bound = error_bound(ElementType::f32, ElementType::f32, length, 1);
+    const double bound = error_bound(ElementType::f32, unit_roundoff(ElementType::f32), length, 1);
     EXPECT_LT(bound, kTensorFloatError / 2) << length;
     EXPECT_GT(bound, 1.5 * 0x1p-23) << "a correct product of one term must pass";
   }
 }
 
 TEST(ErrorBound, FollowsTheTypes) {
-  const double half_out = error_bound(ElementType::f16, ElementType::f32, 4096, 1);
+  const double half_out = error_bound(ElementType::f16, unit_roundoff(ElementType::f32), 4096, 1);
   EXPECT_NEAR(half_out, 2 * 0x1p-11, 1e-5);
-  EXPECT_DOUBLE_EQ(error_bound(ElementType::f32, ElementType::f32, 64, 3),
-                   3 * error_bound(ElementType::f32, ElementType::f32, 64, 1));
+  EXPECT_DOUBLE_EQ(error_bound(ElementType::f32, unit_roundoff(ElementType::f32), 64, 3),
+                   3 * error_bound(ElementType::f32, unit_roundoff(ElementType::f32), 64, 1));
+}
+
+TEST(ErrorBound, SumsThatKeepFewerBitsErrMore) {
+  PrepareRequest problem;
+  problem.workload.accumulation = 1024;
+  EXPECT_DOUBLE_EQ(error_bound(problem, ElementType::f32, 1), 0x1p-23 + 64 * 0x1p-24);
+  problem.accumulation_bits = 14;
+  EXPECT_DOUBLE_EQ(error_bound(problem, ElementType::f32, 1), 0x1p-23 + 64 * 0x1p-14);
 }
 
 Accuracy with_error(double relative_error) {
@@ -35,7 +43,7 @@ TEST(ErrorBound, FiguresContradictAVerdictBeyondTheLargestBoundOfComparedOutputs
   problem.workload.buffers = {{"in", ElementType::e5m2, 1, BufferRole::in},
                               {"out", ElementType::f32, 1, BufferRole::out},
                               {"more", ElementType::i32, 1, BufferRole::out}};
-  const double bound = error_bound(ElementType::f32, ElementType::f32, 0, 1);
+  const double bound = error_bound(ElementType::f32, unit_roundoff(ElementType::f32), 0, 1);
   EXPECT_EQ(contradiction(with_error(bound), problem, 1), "");
   EXPECT_NE(contradiction(with_error(1.1 * bound), problem, 1), "");
   EXPECT_NE(contradiction(with_error(std::nan("")), problem, 1), "");
