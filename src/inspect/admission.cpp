@@ -47,11 +47,17 @@ void check_block(Admission& admission, const GpuModel& gpu, const Dim3& block) {
   }
 }
 
-void check_capability(Admission& admission, const GpuModel& gpu,
-                      const std::optional<ComputeCapability>& needed) {
-  if (!needed || ComputeCapability{gpu.compute_major, gpu.compute_minor} >= *needed) return;
-  refuse(admission, fmt::format("compute capability {} of {} < {}.{} that the configuration needs",
-                                gpu.compute_capability(), gpu.name, needed->major, needed->minor));
+void check_capability(Admission& admission, const GpuModel& gpu, const Instance& instance) {
+  const ComputeCapability has{gpu.compute_major, gpu.compute_minor};
+  const auto& least = instance.min_compute_capability;
+  const auto& most = instance.max_compute_capability;
+  if (least && has < *least)
+    refuse(admission, fmt::format("compute capability {} of {} < {}.{} that the configuration needs",
+                                  gpu.compute_capability(), gpu.name, least->major, least->minor));
+  if (most && *most < has)
+    refuse(admission, fmt::format("compute capability {} of {} > {}.{}, the last with all instructions of "
+                                  "the configuration (later GPUs have no wgmma)",
+                                  gpu.compute_capability(), gpu.name, most->major, most->minor));
 }
 
 /// Why arrays do not fit in the GPU's memory; empty when they do. Stops at the first that is too much, so
@@ -215,7 +221,7 @@ std::string buffers_fault(const GpuModel& gpu, const Workload& workload) {
 
 Admission admit_launch(const GpuModel& gpu, const Instance& instance) {
   Admission admission;
-  check_capability(admission, gpu, instance.min_compute_capability);
+  check_capability(admission, gpu, instance);
   for (std::size_t i = 0; i < instance.launches.size(); ++i) {
     Admission of_launch;
     check_launch(of_launch, gpu, instance.launches[i]);

@@ -83,6 +83,7 @@ struct Instantiator::Impl {
   std::vector<Macro> macros;
   WorkspacePrograms workspace;
   std::optional<Program> min_compute_capability;
+  std::optional<Program> max_compute_capability;
   SizeConditions size_conditions;
   Workload workload;
   std::vector<KernelLaunch> input_launches;
@@ -106,6 +107,8 @@ struct Instantiator::Impl {
     for (const auto& [name, text] : spec.macros) macros.push_back({name, Program(text, scope.symbols())});
     if (!spec.min_compute_capability.text.empty())
       min_compute_capability.emplace(spec.min_compute_capability, scope.symbols());
+    if (!spec.max_compute_capability.text.empty())
+      max_compute_capability.emplace(spec.max_compute_capability, scope.symbols());
   }
 
   std::vector<Scalar> bind(const Configuration& configuration, int multiprocessors) const {
@@ -190,6 +193,8 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
   instance.workspace = impl_->workspace.evaluate(bindings);
   if (impl_->min_compute_capability)
     instance.min_compute_capability = compute_capability(*impl_->min_compute_capability, bindings);
+  if (impl_->max_compute_capability)
+    instance.max_compute_capability = compute_capability(*impl_->max_compute_capability, bindings);
   instance.size_conditions = impl_->size_conditions.of(bindings);
   return instance;
 }

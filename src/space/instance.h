@@ -117,6 +117,7 @@ struct Instance {
   std::vector<ConstantCopy> constants;
   std::vector<SizedWorkspace> workspace;
   std::optional<ComputeCapability> min_compute_capability;  ///< none: any
+  std::optional<ComputeCapability> max_compute_capability;  ///< none: any
   /// What must hold of other sizes to launch this kernel for them; see space/size_conditions.h.
   std::vector<std::optional<std::string>> size_conditions;
 };

@@ -225,9 +225,10 @@ void read_compilation(ObjectReader& reader, TemplateSpec& spec, const DeclaredNa
   read_macros(reader, spec);
   if (const auto node = reader.find("compile_options"))
     spec.compile_options = read_strings(*node, "NVRTC options");
-  if (const auto node = reader.find("min_compute_capability")) {
+  if (const auto node = reader.find("min_compute_capability"))
     spec.min_compute_capability = read_compute_capability(*node, scope);
-  }
+  if (const auto node = reader.find("max_compute_capability"))
+    spec.max_compute_capability = read_compute_capability(*node, scope);
   if (const auto node = reader.find("tolerance_factor")) {
     spec.tolerance_factor = read_number(*node, {.min = 0, .above = true});
   }

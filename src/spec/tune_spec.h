@@ -255,6 +255,7 @@ struct Operation {
   /// Terms that are added up for one element of an output: sets the error bound. Empty in a manifest of
   /// version 0.1: half the flops per element.
   ExprText accumulation;
+  std::optional<int> accumulation_bits;  ///< significant bits of the sums, where fewer than the accumulator's
   Ceiling bound = Ceiling::ffma;
   std::optional<Tolerance> tolerance;          ///< none: what follows from the types and the accumulation
   std::vector<OperationKernel> input_kernels;  ///< in the order of their buffers; they are launched in it
@@ -299,6 +300,7 @@ struct TemplateSpec {
   std::vector<std::string> compile_options;  ///< NVRTC options, e.g. "--use_fast_math"; "{NAME}" stands for
                                              ///< the value of a parameter
   ExprText min_compute_capability;           ///< of a configuration: "7.0"; empty: any
+  ExprText max_compute_capability;           ///< the same of the last that has the kernel's instructions
   double tolerance_factor = 1.0;             ///< multiplies the error bound of the types
   std::vector<TemplateSpec> reference;       ///< one configuration whose result is the reference; or none
   std::vector<TemplateSpec> baselines;       ///< kernels that are the operation's baselines: of this one's

@@ -87,6 +87,7 @@ void leave_out_kernels(TuneSpec& spec) {
     kernel.macros.clear();
     kernel.compile_options.clear();
     kernel.min_compute_capability = {};
+    kernel.max_compute_capability = {};
     kernel.operation.input_kernels.clear();
     kernel.operation.reference.reset();
     kernel.source.clear();

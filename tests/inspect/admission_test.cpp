@@ -68,6 +68,14 @@ TEST(AdmitLaunch, ComputeCapabilityComparesAsVersions) {
   EXPECT_TRUE(carries(reason({10, 0}, "H100"), {"9.0", "H100 SXM", "10.0"}));
 }
 
+TEST(AdmitLaunch, InstructionsOfOneGenerationEndWithIt) {
+  Instance instance = launch({1, 1, 1}, {32, 1, 1});
+  instance.max_compute_capability = ComputeCapability{9, 0};
+  EXPECT_EQ(launch_reason(instance, "A100"), "admitted");
+  EXPECT_EQ(launch_reason(instance, "H100"), "admitted");
+  EXPECT_TRUE(carries(launch_reason(instance, "B200"), {"10.0", "B200", "9.0", "wgmma"}));
+}
+
 std::string map_reason(const TensorMapShape& map, const char* model = "H100") {
   Instance instance = launch({1, 1, 1}, {32, 1, 1});
   instance.launches[0].arguments = {{Argument::Kind::tensor_map, "A", ElementType::i32, {}, map}};

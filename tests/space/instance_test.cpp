@@ -445,6 +445,9 @@ TEST(InstanceTest, TheComputeCapabilityIsOfTheConfiguration) {
   EXPECT_EQ(capability("12.1 if THREADS == 128 else 8.0"), (ComputeCapability{12, 1}));
   EXPECT_EQ(capability("8.6"), (ComputeCapability{8, 6}));
   EXPECT_EQ(capability("9"), (ComputeCapability{9, 0}));
+  spec.max_compute_capability = at("9.0 if T == 'float' else 12.0", "/max_compute_capability");
+  EXPECT_EQ(Instantiator(spec, problem()).instantiate(configuration(), 132).max_compute_capability,
+            (ComputeCapability{9, 0}));
   for (const char* text : {"BM", "0.9", "8.65"}) {
     spec.min_compute_capability.text = text;
     EXPECT_TRUE(carries(error(spec), {"8.0"}));
