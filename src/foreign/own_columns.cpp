@@ -10,6 +10,7 @@
 #include "store/columns.h"
 #include "store/samples.h"
 #include "store/schema.h"
+#include "store/upgrade.h"
 
 namespace tiletune {
 
@@ -143,8 +144,9 @@ CalibrationRecord read_calibration(const JsonValue& object, const Where& where) 
     const auto* text_member = std::get_if<0>(&column.member);
     const auto* number = std::get_if<1>(&column.member);
     if (number != nullptr && value != nullptr && value->IsNull()) continue;  // It was not finite.
-    if (number != nullptr && value == nullptr && column.name == std::string_view("read_gbs"))
-      continue;  // version 1
+    const bool is_later =
+        std::find(kLaterRates.begin(), kLaterRates.end(), std::string_view(column.name)) != kLaterRates.end();
+    if (value == nullptr && is_later) continue;  // An earlier version wrote the file.
     if (value == nullptr || !(text_member != nullptr ? value->IsString() : value->IsNumber()))
       throw UserError(fmt::format("not a value of the column {}", column.name), where.at(column.name),
                       "Correct it.");

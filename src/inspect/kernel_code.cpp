@@ -103,17 +103,18 @@ KernelCode read_kernel_code(const Binary& binary, std::size_t kernel) {
   return code;
 }
 
-bool calculates_in_fp32_alone(const Binary& binary) {
+Arithmetic arithmetic_of(const Binary& binary) {
   constexpr int kLastKnownArchitecture = 121;
   try {
     const CubinElf elf(binary.cubin);
-    if (elf.architecture() > kLastKnownArchitecture) return false;
+    if (elf.architecture() > kLastKnownArchitecture) return Arithmetic::unknown;
     std::vector<const ElfSection*> sections;
     for (const std::string& symbol : binary.kernel_symbols) {
       const auto code = elf.code_of(symbol);
       sections.insert(sections.end(), code.begin(), code.end());
     }
     bool has_fp32 = false;
+    bool has_half = false;
     for (const ElfSection* section : sections) {
       for (const SassInstruction& instruction : decode_sass(section->bytes, elf.architecture())) {
         switch (instruction.kind) {
@@ -123,17 +124,19 @@ bool calculates_in_fp32_alone(const Binary& binary) {
             has_fp32 = true;
             break;
           case SassKind::half_math:
+            has_half = true;
+            break;
           case SassKind::tensor:
           case SassKind::tensor_async:
-            return false;
+            return Arithmetic::tensor;
           default:
             break;
         }
       }
     }
-    return has_fp32;
+    return has_fp32 && !has_half ? Arithmetic::fp32 : Arithmetic::unknown;
   } catch (const UserError&) {
-    return false;
+    return Arithmetic::unknown;
   }
 }
 

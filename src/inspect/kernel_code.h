@@ -17,10 +17,13 @@ struct KernelCode {
 /// Throws UserError when the cubin is damaged or has no such kernel.
 KernelCode read_kernel_code(const Binary& binary, std::size_t kernel = 0);
 
-/// Whether the floating-point operations of all kernels, and of the functions that they may call, are FP32
-/// instructions: there are some, and neither half-precision nor matrix instructions. False where that is not
-/// known: the cubin is damaged, or its architecture is newer than the matrix instructions known here.
-bool calculates_in_fp32_alone(const Binary& binary);
+/// The units that do the floating-point operations of all kernels and of the functions that they may call.
+enum class Arithmetic {
+  unknown,  ///< none, or others; the cubin is damaged, or newer than the matrix instructions known here
+  fp32,     ///< FP32 instructions alone: no half-precision and no matrix instructions
+  tensor    ///< matrix instructions, beside others
+};
+Arithmetic arithmetic_of(const Binary& binary);
 
 /// How often kinds of instructions occur: in one turn of the hot loop, or in a whole kernel.
 struct InstructionMix {

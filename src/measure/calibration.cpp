@@ -48,6 +48,27 @@ class Ceilings {
     return best / kTera;
   }
 
+  /// `bytes`: of an operand's element. 0: the GPU has no such tensor cores.
+  double tensor_tflops(const char* name, double bytes) {
+    const auto& facts = gpu_.facts();
+    const int capability = 10 * facts.compute_major + facts.compute_minor;
+    const bool is_fp8 = std::string_view(name) == "tensor_fp8";
+    if (capability < (is_fp8 ? 89 : 80)) return 0;
+    const Kernel kernel(cubin_, name);
+    constexpr unsigned kTurnsInAMillisecond = 2000;
+    constexpr unsigned kThreads = 256;
+    constexpr double kOperationsPerTurn = 8 * 2 * 64 * 256 * 32;  // of a block with elements of one byte
+    double best = 0;
+    for (const unsigned blocks : {1U, 2U}) {
+      const double spent_s = seconds([&] {
+        launch(kernel, blocks * multiprocessors(), kThreads, out_.address(), kTurnsInAMillisecond);
+      });
+      best = std::max(
+          best, kOperationsPerTurn / bytes * kTurnsInAMillisecond * blocks * multiprocessors() / spent_s);
+    }
+    return best / kTera;
+  }
+
   double copy_gbs() {
     const std::size_t tiles = copied_bytes() / kCopyTileBytes;
     const DeviceBuffer from(tiles * kCopyTileBytes);
@@ -185,6 +206,11 @@ Calibration measure_ceilings(Gpu& gpu, CacheFlush& flush) {
   Ceilings ceilings(gpu, flush);
   Calibration calibration;
   calibration.ffma_tflops = ceilings.ffma_tflops();
+  calibration.tensor_f16_tflops = ceilings.tensor_tflops("tensor_f16", 2);
+  calibration.tensor_bf16_tflops = ceilings.tensor_tflops("tensor_bf16", 2);
+  calibration.tensor_tf32_tflops = ceilings.tensor_tflops("tensor_tf32", 4);
+  calibration.tensor_fp8_tflops = ceilings.tensor_tflops("tensor_fp8", 1);
+  calibration.tensor_i8_tflops = ceilings.tensor_tflops("tensor_i8", 1);
   calibration.copy_gbs = ceilings.copy_gbs();
   calibration.read_gbs = ceilings.read_gbs();
   calibration.shared_gbs = ceilings.shared_gbs();

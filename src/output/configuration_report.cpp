@@ -25,6 +25,11 @@ Json distribution_json(const std::vector<double>& samples) {
 Json calibration_json(const CalibrationRecord& record) {
   return {{"recorded_at", record.recorded_at},
           {"ffma_tflops", record.ffma_tflops},
+          {"tensor_f16_tflops", record.tensor_f16_tflops},
+          {"tensor_bf16_tflops", record.tensor_bf16_tflops},
+          {"tensor_tf32_tflops", record.tensor_tf32_tflops},
+          {"tensor_fp8_tflops", record.tensor_fp8_tflops},
+          {"tensor_i8_tflops", record.tensor_i8_tflops},
           {"copy_gbs", record.copy_gbs},
           {"read_gbs", record.read_gbs},
           {"shared_gbs", record.shared_gbs},

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "output/display.h"
+#include "tune/roofline.h"
 
 namespace tiletune {
 
@@ -67,13 +68,15 @@ std::string floor_line(const CalibrationRecord& floor) {
   return line;
 }
 
-std::string ceilings_line(const CalibrationRecord& measured) {
+std::string ceilings_line(const CalibrationRecord& measured, const std::string& pipe) {
   constexpr double kPerThousand = 1e-3;
-  return fmt::format(
-      "measured ceilings: {} TFLOP/s of FP32 multiply-adds, {} TB/s of copy in device memory, {} TB/s from "
-      "shared memory",
-      three_digits(measured.ffma_tflops), three_digits(kPerThousand * measured.copy_gbs),
-      three_digits(kPerThousand * measured.shared_gbs));
+  std::string arithmetic =
+      fmt::format("{} TFLOP/s of FP32 multiply-adds", three_digits(measured.ffma_tflops));
+  if (pipe != "fp32" && ceiling_of(pipe, measured) > 0)
+    arithmetic += fmt::format(", {} of {}", three_digits(ceiling_of(pipe, measured)), pipe_text(pipe));
+  return fmt::format("measured ceilings: {}, {} TB/s of copy in device memory, {} TB/s from shared memory",
+                     arithmetic, three_digits(kPerThousand * measured.copy_gbs),
+                     three_digits(kPerThousand * measured.shared_gbs));
 }
 
 template <typename Value>
@@ -90,6 +93,7 @@ GroupFacts facts_of(const RankingGroup& group, const Database& database) {
       first_kernel(group, database, [](const RankedRow& row) { return row.in_finals; });
   if (best) {
     facts.probability_near_best = best->probability_near_best;
+    facts.pipe = best->pipe;
     if (group.source == Source::measured)
       facts.floor = database.calibration(best->gpu_uuid, best->driver_version);
   }
@@ -112,7 +116,7 @@ std::vector<std::string> lines_of(const GroupFacts& facts) {
                                 three_digits(*facts.probability_near_best)));
   }
   if (facts.discarded_samples > 0) lines.push_back(discards_line(facts));
-  if (facts.floor && facts.floor->ffma_tflops > 0) lines.push_back(ceilings_line(*facts.floor));
+  if (facts.floor && facts.floor->ffma_tflops > 0) lines.push_back(ceilings_line(*facts.floor, facts.pipe));
   if (facts.floor && facts.floor->empty_kernel_us > 0) lines.push_back(floor_line(*facts.floor));
   for (std::string& line : lines) line = printable(line);
   return lines;

@@ -22,6 +22,7 @@ struct GroupFacts {
   std::uint64_t discarded_samples = 0;          ///< of all rows ranked
   std::set<std::string> throttle_reasons;       ///< of the rows that lost samples
   std::optional<CalibrationRecord> floor;       ///< of the first kernel's GPU and driver
+  std::string pipe;                             ///< of the first kernel
 };
 
 GroupFacts facts_of(const RankingGroup& group, const Database& database);

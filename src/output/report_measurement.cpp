@@ -9,6 +9,7 @@
 #include "output/display.h"
 #include "output/distribution.h"
 #include "output/report_sections.h"
+#include "tune/roofline.h"
 
 namespace tiletune {
 
@@ -87,8 +88,8 @@ std::string ceiling_text(const ConfigurationReport& report) {
   const std::string share = three_digits(*kernel.percent_of_ceiling);
   if (!report.calibration) return fmt::format("{}: {}% of that ceiling", kernel.bound, share);
   return kernel.bound == "compute"
-             ? fmt::format("compute: {}% of the {} TFLOP/s that multiply-adds reach on this GPU", share,
-                           three_digits(report.calibration->ffma_tflops))
+             ? fmt::format("compute: {}% of the {} TFLOP/s that {} reach on this GPU", share,
+                           three_digits(ceiling_of(kernel.pipe, *report.calibration)), pipe_text(kernel.pipe))
              : fmt::format("memory: {}% of the {} GB/s that copying reaches on this GPU", share,
                            three_digits(report.calibration->copy_gbs));
 }

@@ -153,6 +153,6 @@ class Database {
 };
 
 /// The schema this build reads and writes (PRAGMA user_version).
-inline constexpr int kSchemaVersion = 8;
+inline constexpr int kSchemaVersion = 9;
 
 }  // namespace tiletune

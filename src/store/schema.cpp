@@ -32,6 +32,12 @@ constexpr std::array kCalibrationColumns{
     CalibrationColumn{"recorded_at", &C::recorded_at, "when the row was written, UTC"},
     CalibrationColumn{"ffma_tflops", &C::ffma_tflops,
                       "FP32 multiply-adds from registers, 10^12 operations/s"},
+    CalibrationColumn{"tensor_f16_tflops", &C::tensor_f16_tflops,
+                      "tensor cores from random f16, sums in FP32, 10^12 operations/s; 0: not measured"},
+    CalibrationColumn{"tensor_bf16_tflops", &C::tensor_bf16_tflops, "the same from bf16"},
+    CalibrationColumn{"tensor_tf32_tflops", &C::tensor_tf32_tflops, "the same from tf32"},
+    CalibrationColumn{"tensor_fp8_tflops", &C::tensor_fp8_tflops, "the same from e4m3"},
+    CalibrationColumn{"tensor_i8_tflops", &C::tensor_i8_tflops, "from i8, sums in 32-bit integers"},
     CalibrationColumn{"copy_gbs", &C::copy_gbs, "copy in device memory, bytes read and written, 10^9/s"},
     CalibrationColumn{
         "read_gbs", &C::read_gbs,

@@ -39,10 +39,16 @@ void repack_samples(SQLite::Database& database) {
   }
 }
 
-void add_missing_columns(SQLite::Database& database) {
+std::set<std::string> columns_of(SQLite::Database& database, const char* table) {
   std::set<std::string> present;
-  SQLite::Statement names(database, "SELECT name FROM pragma_table_info('trial')");
+  SQLite::Statement names(database, "SELECT name FROM pragma_table_info(?)");
+  names.bind(1, table);
   while (names.executeStep()) present.insert(names.getColumn(0).getString());
+  return present;
+}
+
+void add_missing_columns(SQLite::Database& database) {
+  const std::set<std::string> present = columns_of(database, "trial");
   for (const Column& column : trial_columns()) {
     if (!present.contains(column.name)) database.exec(add_column_sql(column));
   }
@@ -111,9 +117,10 @@ void name_dimensions(SQLite::Database& database) {
 }
 
 /// A calibration without a rate of reads was taken in that state too, and is not used.
-void add_read_rate(SQLite::Database& database) {
-  const auto present = "SELECT count(*) FROM pragma_table_info('calibration') WHERE name = 'read_gbs'";
-  if (database.execAndGet(present).getInt() == 0) database.exec(kAddReadRate);
+void add_later_rates(SQLite::Database& database) {
+  const std::set<std::string> present = columns_of(database, "calibration");
+  for (const char* name : kLaterRates)
+    if (!present.contains(name)) database.exec(add_rate_sql(name));
 }
 
 void upgrade_from_1(SQLite::Database& database) {
@@ -124,6 +131,10 @@ void upgrade_from_1(SQLite::Database& database) {
 }
 
 }  // namespace
+
+std::string add_rate_sql(const char* name) {
+  return fmt::format("ALTER TABLE calibration ADD COLUMN {} REAL NOT NULL DEFAULT 0", name);
+}
 
 const std::set<std::string>& dropped_indices() {
   // Up to schema 3 every write kept indices that nothing read by. Those of today are made again.
@@ -139,7 +150,7 @@ void upgrade(SQLite::Database& database, const std::filesystem::path& file) {
     for (const std::string& name : dropped_indices()) database.exec("DROP INDEX IF EXISTS " + name);
     add_missing_columns(database);
     if (version == 1) upgrade_from_1(database);
-    add_read_rate(database);
+    add_later_rates(database);
     if (version < 4) database.exec(kKeysByTime);
     if (version < 5) {
       database.exec(kColdWasDirty);

@@ -2,6 +2,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <set>
@@ -12,9 +13,10 @@ namespace tiletune {
 /// The earliest schema that can be upgraded.
 inline constexpr std::int64_t kOldestSchemaVersion = 1;
 
-/// How schema 5 adds the rate of reads to the table calibration.
-inline constexpr const char* kAddReadRate =
-    "ALTER TABLE calibration ADD COLUMN read_gbs REAL NOT NULL DEFAULT 0";
+/// What schemas from 5 on added to the table calibration. 0 where it was not measured.
+inline constexpr std::array kLaterRates{"read_gbs",           "tensor_f16_tflops", "tensor_bf16_tflops",
+                                        "tensor_tf32_tflops", "tensor_fp8_tflops", "tensor_i8_tflops"};
+std::string add_rate_sql(const char* name);
 
 /// Indices of earlier schemas, by their names; upgrading drops them first of all.
 const std::set<std::string>& dropped_indices();

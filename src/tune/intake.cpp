@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "inspect/kernel_hash.h"
 #include "tune/identity.h"
+#include "tune/roofline.h"
 #include "tune/row.h"
 
 namespace tiletune {
@@ -43,6 +44,7 @@ void add_binary(const TuneSpec& spec, const GpuModel& gpu, Candidate& candidate,
   try {
     const std::vector<Resources> resources = read_all_resources(*compiled.binary);
     row.kernel_hash = kernel_hash(*compiled.binary);
+    row.pipe = pipe_of(candidate.task->spec->operation, *compiled.binary);
     const Admission admission = admit_binary(gpu, candidate.instance, resources, spec.limits);
     add_compiled(row, resources, admission, candidate.instance);
     add_admission(row, admission);

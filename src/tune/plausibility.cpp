@@ -69,7 +69,7 @@ std::optional<std::string> implausibility(const ClaimedTime& time, const Task& t
   const Need arithmetic{workload.flops, ceilings->ffma_tflops * kPerTera, "FLOP", "FLOP/s",
                         "FP32 multiply-adds reach"};
   if (task.spec->operation.bound == Ceiling::ffma && task.spec->operation.accumulator == ElementType::f32 &&
-      contradicts(arithmetic) && calculates_in_fp32_alone(binary))
+      contradicts(arithmetic) && arithmetic_of(binary) == Arithmetic::fp32)
     return arithmetic.against(time.median_us);
   const Need memory{bytes_from_memory(workload, time, static_cast<double>(gpu.l2_bytes)),
                     std::max(ceilings->read_gbs, ceilings->copy_gbs) * kPerGiga, "B", "B/s",

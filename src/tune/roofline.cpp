@@ -1,22 +1,83 @@
 #include "tune/roofline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+
+#include "inspect/kernel_code.h"
 
 namespace tiletune {
 
 namespace {
 
-/// Kernels that were compiled here multiply in the accumulator's type; libraries give narrower inputs to the
-/// tensor cores.
-bool multiplies_in_fp32(const Trial& trial, const Task& task) {
-  if (task.spec->operation.accumulator != ElementType::f32) return false;
-  const auto& buffers = task.spec->operation.buffers;
-  const bool is_library = trial.kind == "baseline" && trial.source_key.empty();
-  return !is_library || std::all_of(buffers.begin(), buffers.end(),
-                                    [](const Buffer& buffer) { return buffer.type == ElementType::f32; });
+constexpr const char* kFp32 = "fp32";
+
+struct TensorPipe {
+  const char* name;
+  double Calibration::*tflops;
+};
+constexpr TensorPipe kF16{"tensor_f16", &Calibration::tensor_f16_tflops};
+constexpr TensorPipe kBF16{"tensor_bf16", &Calibration::tensor_bf16_tflops};
+constexpr TensorPipe kTF32{"tensor_tf32", &Calibration::tensor_tf32_tflops};
+constexpr TensorPipe kFP8{"tensor_fp8", &Calibration::tensor_fp8_tflops};
+constexpr TensorPipe kI8{"tensor_i8", &Calibration::tensor_i8_tflops};
+constexpr std::array kTensorPipes{kF16, kBF16, kTF32, kFP8, kI8};
+
+const TensorPipe* tensor_pipe(ElementType type) {
+  switch (type) {
+    case ElementType::f16:
+      return &kF16;
+    case ElementType::bf16:
+      return &kBF16;
+    case ElementType::tf32:
+      return &kTF32;
+    case ElementType::e4m3:
+    case ElementType::e5m2:
+      return &kFP8;
+    case ElementType::i8:
+    case ElementType::u8:
+      return &kI8;
+    default:
+      return nullptr;
+  }
+}
+
+/// Of its first input of a type that tensor cores take; empty: it has none.
+std::string tensor_pipe(const Operation& operation) {
+  for (const Buffer& buffer : operation.buffers) {
+    const TensorPipe* pipe = tensor_pipe(buffer.type);
+    if (buffer.role == BufferRole::in && pipe != nullptr) return pipe->name;
+  }
+  return "";
 }
 
 }  // namespace
+
+std::string pipe_of(const Operation& operation, const Binary& binary) {
+  const Arithmetic arithmetic = arithmetic_of(binary);
+  if (arithmetic == Arithmetic::tensor) return tensor_pipe(operation);
+  return arithmetic == Arithmetic::fp32 ? kFp32 : "";
+}
+
+std::string library_pipe(const Operation& operation) {
+  const std::string tensor = tensor_pipe(operation);
+  if (!tensor.empty()) return tensor;
+  return operation.accumulator == ElementType::f32 ? kFp32 : "";
+}
+
+double ceiling_of(std::string_view pipe, const Calibration& ceilings) {
+  if (pipe == kFp32) return ceilings.ffma_tflops;
+  for (const TensorPipe& tensor : kTensorPipes)
+    if (pipe == tensor.name) return ceilings.*tensor.tflops;
+  return 0;
+}
+
+std::string pipe_text(std::string_view pipe) {
+  constexpr std::string_view kTensor = "tensor_";
+  if (pipe.starts_with(kTensor)) return fmt::format("tensor cores in {}", pipe.substr(kTensor.size()));
+  return "multiply-adds in FP32";
+}
 
 void add_roofline(Trial& trial, const Task& task, const std::optional<Calibration>& ceilings) {
   const Workload& workload = task.instantiator.workload();
@@ -25,12 +86,13 @@ void add_roofline(Trial& trial, const Task& task, const std::optional<Calibratio
   if (!counts_flops && workload.bytes > 0) trial.bound = "memory";
   if (!ceilings || !trial.median_us) return;
   if (trial.gbs && ceilings->copy_gbs > 0) trial.percent_of_copy = 100 * *trial.gbs / ceilings->copy_gbs;
-  if (counts_flops && !multiplies_in_fp32(trial, task)) return;
+  const double arithmetic_tflops = ceiling_of(trial.pipe, *ceilings);
+  if (counts_flops && !(arithmetic_tflops > 0)) return;
   constexpr double kTeraPerMicrosecond = 1e6;
   constexpr double kGigaPerMicrosecond = 1e3;
   const auto time_us = [](double amount, double per_us) { return per_us > 0 ? amount / per_us : 0; };
   const double compute_us =
-      time_us(counts_flops ? workload.flops : 0, ceilings->ffma_tflops * kTeraPerMicrosecond);
+      time_us(counts_flops ? workload.flops : 0, arithmetic_tflops * kTeraPerMicrosecond);
   const double memory_us = time_us(workload.bytes, ceilings->copy_gbs * kGigaPerMicrosecond);
   if (compute_us == 0 && memory_us == 0) return;
   trial.bound = compute_us > memory_us ? "compute" : "memory";

@@ -16,6 +16,7 @@
 #include "tune/identity.h"
 #include "tune/launch_text.h"
 #include "tune/provenance.h"
+#include "tune/roofline.h"
 
 namespace tiletune {
 
@@ -177,6 +178,7 @@ Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& 
           .hex();
   trial.outcome = Outcome::ok;
   trial.relative_error = baseline.relative_error;
+  trial.pipe = library_pipe(task.spec->operation);
   trial.timed_in = kSampling;
   add_timing(trial, baseline.timing, task.instantiator.workload(), target);
   add_throttling(trial);
@@ -273,7 +275,8 @@ void add_throughput(Trial& trial, const Workload& workload, const Target& target
   constexpr double kFlopPerMicrosecondInTeraflops = 1e-6;
   trial.tflops = workload.flops / *trial.median_us * kFlopPerMicrosecondInTeraflops;
   const double peak = target.model.fp32_peak_tflops();
-  if (peak > 0) trial.percent_of_peak = 100 * *trial.tflops / peak;
+  const bool is_fp32 = trial.pipe.empty() || trial.pipe == "fp32";
+  if (is_fp32 && peak > 0) trial.percent_of_peak = 100 * *trial.tflops / peak;
 }
 
 void add_accuracy(Trial& trial, const Accuracy& accuracy) { add_figures(trial, accuracy); }

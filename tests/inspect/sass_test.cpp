@@ -313,7 +313,7 @@ TEST(Sass, MatrixInstructionsOfEveryArchitectureAreKnown) {
 
 TEST(KernelCode, ToCalculateInFp32AloneTakesFp32AndNoMatrixInstructionAnywhere) {
   const auto alone = [](const std::string& source, const char* architecture) {
-    return calculates_in_fp32_alone(compile_for_test(source, "k", architecture));
+    return arithmetic_of(compile_for_test(source, "k", architecture)) == Arithmetic::fp32;
   };
   for (const std::string& architecture : kArchitectures) {
     EXPECT_TRUE(alone(kernel_around("", false), architecture.c_str())) << architecture;
@@ -321,13 +321,15 @@ TEST(KernelCode, ToCalculateInFp32AloneTakesFp32AndNoMatrixInstructionAnywhere) 
     EXPECT_FALSE(alone("extern \"C\" __global__ void k(int* out) { *out += 3; }", architecture.c_str()));
   }
   for (const MatrixInstruction& one : kMatrixInstructions) {
-    EXPECT_FALSE(alone(kernel_around(one.statement, false), one.architecture)) << one.name;
+    EXPECT_EQ(arithmetic_of(compile_for_test(kernel_around(one.statement, false), "k", one.architecture)),
+              Arithmetic::tensor)
+        << one.name;
     // Those of groups must stand in the kernel itself.
     const bool of_group = one.flops == 0 || std::string_view(one.architecture) == "sm_90a";
     if (of_group) continue;
     EXPECT_FALSE(alone(kernel_around(one.statement, true), one.architecture)) << one.name;
   }
-  EXPECT_FALSE(calculates_in_fp32_alone({})) << "a damaged cubin";
+  EXPECT_EQ(arithmetic_of({}), Arithmetic::unknown) << "a damaged cubin";
 }
 
 /// Blocks that stay and take tile after tile: a loop over k in a loop over tiles that stores.

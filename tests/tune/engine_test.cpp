@@ -199,6 +199,7 @@ TEST_F(Engine, WhatIsFasterThanTheCeilingsNeitherRanksNorLeads) {
   ScriptedEvaluator& gpu = add_gpu();
   Calibration ceilings;
   ceilings.ffma_tflops = 60;
+  ceilings.tensor_f16_tflops = 700;
   ceilings.copy_gbs = ceilings.read_gbs = 4000;
   ceilings.shared_gbs = 30000;
   gpu.calibration = ceilings;

@@ -9,7 +9,7 @@ namespace tiletune {
 namespace plausibility_test {
 
 /// 60 TFLOP/s, copies at 4000 GB/s, reads at 4500 GB/s.
-constexpr Calibration kCeilings{60, 4000, 4500, 30000, 1.25, 2, 1.5};
+constexpr Calibration kCeilings{60, 700, 690, 350, 1400, 1300, 4000, 4500, 30000, 1.25, 2, 1.5};
 
 /// A product of vectors is bound by memory: 256 MiB of A are read, 32 KiB of C are written.
 class PlausibilityTest : public testing::Test {

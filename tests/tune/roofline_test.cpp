@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "spec/load.h"
 #include "tune/row.h"
 
@@ -9,7 +11,7 @@ namespace tiletune {
 namespace roofline_test {
 
 /// 60 TFLOP/s and 4000 GB/s: FP32 products of these sizes are bound by memory below 15 operations per byte.
-constexpr Calibration kCeilings{60, 4000, 4500, 30000, 1.25, 2, 1.5};
+constexpr Calibration kCeilings{60, 700, 690, 350, 1400, 1300, 4000, 4500, 30000, 1.25, 2, 1.5};
 
 class RooflineTest : public testing::Test {
  protected:
@@ -23,6 +25,7 @@ class RooflineTest : public testing::Test {
     tasks_ = plan_tasks(spec_);
     Trial trial;
     trial.median_us = median_us;
+    trial.pipe = "fp32";
     add_throughput(trial, tasks_.front().instantiator.workload(), Target());
     return trial;
   }
@@ -58,28 +61,49 @@ TEST_F(RooflineTest, AnOperationThatOnlyMovesDataIsBoundByMemoryOnAnyGpu) {
   EXPECT_NEAR(*trial.percent_of_copy, 100 * (3 * 512.0 * 512 * 4) / 4000e3 / 10, 1e-9);
 }
 
-TEST_F(RooflineTest, WithAnotherAccumulatorTheCeilingOfArithmeticIsNotKnown) {
-  Trial trial = row("4096x4096x4096", 2642, ElementType::f16);
-  add_roofline(trial, tasks_.front(), kCeilings);
-  EXPECT_TRUE(trial.arithmetic_intensity.has_value());
-  EXPECT_EQ(trial.bound, "");
-  EXPECT_FALSE(trial.percent_of_ceiling.has_value());
-  EXPECT_TRUE(trial.percent_of_copy.has_value());
+TEST_F(RooflineTest, WithoutAKnownPipeTheCeilingOfArithmeticIsNotKnown) {
+  for (const char* pipe : {"", "tensor_f64"}) {
+    Trial trial = row("4096x4096x4096", 2642, ElementType::f16);
+    trial.pipe = pipe;
+    add_roofline(trial, tasks_.front(), kCeilings);
+    EXPECT_TRUE(trial.arithmetic_intensity.has_value());
+    EXPECT_EQ(trial.bound, "");
+    EXPECT_FALSE(trial.percent_of_ceiling.has_value());
+    EXPECT_TRUE(trial.percent_of_copy.has_value());
+  }
 }
 
-TEST_F(RooflineTest, HalvesSummedInFloatHaveTheCeilingOfFp32ButInALibraryThatOfTensorCores) {
-  Trial trial = row("4096x4096x4096", 2642);
-  for (Buffer& buffer : spec_.templates.front().operation.buffers) buffer.type = ElementType::f16;
-  add_roofline(trial, tasks_.front(), kCeilings);
-  EXPECT_EQ(trial.bound, "compute");
-  EXPECT_NEAR(*trial.percent_of_ceiling, 100 * (2.0 * 4096 * 4096 * 4096 / 60e6) / 2642, 1e-9);
-  Trial library;
-  library.kind = "baseline";
-  library.median_us = 179;
-  add_roofline(library, tasks_.front(), kCeilings);
-  EXPECT_TRUE(library.arithmetic_intensity.has_value());
-  EXPECT_EQ(library.bound, "");
-  EXPECT_FALSE(library.percent_of_ceiling.has_value());
+TEST_F(RooflineTest, TheCeilingIsThatOfThePipe) {
+  Trial trial = row("4096x4096x4096", 200);
+  for (const auto& [pipe, tflops] : std::map<std::string, double>{{"fp32", 60},
+                                                                  {"tensor_f16", 700},
+                                                                  {"tensor_bf16", 690},
+                                                                  {"tensor_tf32", 350},
+                                                                  {"tensor_fp8", 1400},
+                                                                  {"tensor_i8", 1300}}) {
+    trial.pipe = pipe;
+    add_roofline(trial, tasks_.front(), kCeilings);
+    EXPECT_EQ(trial.bound, "compute");
+    EXPECT_NEAR(*trial.percent_of_ceiling, 100 * (2.0 * 4096 * 4096 * 4096 / (tflops * 1e6)) / 200, 1e-9)
+        << pipe;
+  }
+}
+
+TEST_F(RooflineTest, ALibraryMultipliesOnTensorCoresWhatTheyTake) {
+  row("64x64x64", 1);
+  Operation& operation = spec_.templates.front().operation;
+  EXPECT_EQ(library_pipe(operation), "fp32");
+  for (const auto& [type, pipe] : std::map<ElementType, std::string>{{ElementType::f16, "tensor_f16"},
+                                                                     {ElementType::bf16, "tensor_bf16"},
+                                                                     {ElementType::tf32, "tensor_tf32"},
+                                                                     {ElementType::e5m2, "tensor_fp8"},
+                                                                     {ElementType::i8, "tensor_i8"}}) {
+    for (Buffer& buffer : operation.buffers) buffer.type = type;
+    EXPECT_EQ(library_pipe(operation), pipe);
+  }
+  for (Buffer& buffer : operation.buffers) buffer.type = ElementType::f64;
+  operation.accumulator = ElementType::f64;
+  EXPECT_EQ(library_pipe(operation), "");
 }
 
 TEST_F(RooflineTest, WithoutCeilingsOrATimeThereIsOnlyTheIntensity) {

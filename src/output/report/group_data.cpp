@@ -13,6 +13,7 @@
 #include "output/group_facts.h"
 #include "output/report/column_data.h"
 #include "store/columns.h"
+#include "tune/roofline.h"
 
 namespace tiletune {
 
@@ -202,7 +203,10 @@ void add_outcomes(Json& data, const RankingGroup& group, const Survey& survey) {
 void add_ceilings(Json& data, const GroupFacts& facts) {
   data["ceilings"] = nullptr;
   if (!facts.floor || !(facts.floor->ffma_tflops > 0) || !(facts.floor->copy_gbs > 0)) return;
-  data["ceilings"] = {{"ffma_tflops", rounded(facts.floor->ffma_tflops)},
+  const double tflops = ceiling_of(facts.pipe, *facts.floor);
+  const bool is_known = tflops > 0;
+  data["ceilings"] = {{"arithmetic", pipe_text(is_known ? facts.pipe : "fp32")},
+                      {"arithmetic_tflops", rounded(is_known ? tflops : facts.floor->ffma_tflops)},
                       {"copy_gbs", rounded(facts.floor->copy_gbs)},
                       {"shared_gbs", rounded(facts.floor->shared_gbs)}};
 }

@@ -12,11 +12,11 @@ function rooflineSection(group, groups) {
     .map((one) => ({problem: one.problem, own: one === group, x: one.cells("arithmetic_intensity")[bestOf(one)],
       y: one.cells("tflops")[bestOf(one)]})).filter(({x, y}) => x > 0 && y > 0);
   const xs = [...rows.map((i) => intensity[i]), ...bests.map(({x}) => x)];
-  const ridge = ceilings.ffma_tflops / (kTeraPerGiga * ceilings.copy_gbs);
+  const ridge = ceilings.arithmetic_tflops / (kTeraPerGiga * ceilings.copy_gbs);
   const domain = logDomain([...xs, ridge / 4, ridge * 8], 1.6);
-  const range = logDomain([...rows.map((i) => tflops[i]), ...bests.map(({y}) => y), ceilings.ffma_tflops], 1.5);
-  const roofs = [{x: domain[0], y: memory(domain[0]), x2: ridge, y2: ceilings.ffma_tflops},
-    {x: ridge, y: ceilings.ffma_tflops, x2: domain[1], y2: ceilings.ffma_tflops}];
+  const range = logDomain([...rows.map((i) => tflops[i]), ...bests.map(({y}) => y), ceilings.arithmetic_tflops], 1.5);
+  const roofs = [{x: domain[0], y: memory(domain[0]), x2: ridge, y2: ceilings.arithmetic_tflops},
+    {x: ridge, y: ceilings.arithmetic_tflops, x2: domain[1], y2: ceilings.arithmetic_tflops}];
   const chart = new Chart({id: "roofline-chart", label: "Roofline: throughput against arithmetic intensity, under the measured ceilings",
     tip: (value) => (typeof value === "number" ? rowTip(group)(value) : value.split("\n")),
     describe: () => {
@@ -28,20 +28,20 @@ function rooflineSection(group, groups) {
         points.push({x, y, colour: own ? kBestColour : colourOf("--quiet"), shape: "circle", opacity: 0.9, size: 60,
           row: `best of ${problem}\n${threeDigits(y)} TFLOP/s, ${threeDigits(x)} operations per byte`});
       }
-      const labels = [{x: domain[1], y: ceilings.ffma_tflops, dx: -4, dy: -6, align: "right",
-        name: `${threeDigits(ceilings.ffma_tflops)} TFLOP/s of FP32 multiply-adds`},
+      const labels = [{x: domain[1], y: ceilings.arithmetic_tflops, dx: -4, dy: -6, align: "right",
+        name: `${threeDigits(ceilings.arithmetic_tflops)} TFLOP/s of ${ceilings.arithmetic}`},
       {x: ridge, y: range[0], dx: 4, dy: -8, align: "left", name: `balance at ${threeDigits(ridge)} operations per byte`}];
       return rooflineSpec(points, roofs, labels, {domain, range});
     }});
   const table = plainTable("The best of each problem under the ceilings", [{text: "problem"},
     {text: "operations per byte", numeric: true}, {text: "TFLOP/s", numeric: true}, {text: "lowest ceiling, TFLOP/s", numeric: true},
     {text: "% of it", numeric: true}], bests.map(({problem, x, y}) => {
-    const ceiling = Math.min(memory(x), ceilings.ffma_tflops);
+    const ceiling = Math.min(memory(x), ceilings.arithmetic_tflops);
     return [problem, threeDigits(x), threeDigits(y), threeDigits(ceiling), threeDigits(100 * y / ceiling)];
   }));
   return {id: "roofline", title: "Roofline", charts: [chart], content: [
-    element("p", {class: "fact"}, `Ceilings as measured on this GPU: ${threeDigits(ceilings.ffma_tflops)} TFLOP/s of FP32 `,
-      `multiply-adds, ${threeDigits(kTeraPerGiga * ceilings.copy_gbs)} TB/s of copy in device memory. Operations per byte `,
+    element("p", {class: "fact"}, `Ceilings as measured on this GPU: ${threeDigits(ceilings.arithmetic_tflops)} TFLOP/s of `,
+      `${ceilings.arithmetic}, ${threeDigits(kTeraPerGiga * ceilings.copy_gbs)} TB/s of copy in device memory. Operations per byte `,
       "count every buffer once. Large points are the best of each problem, the coloured one this problem's."),
     figure(chart, table)]};
 }
