@@ -244,7 +244,7 @@ struct Operation {
   std::vector<std::pair<std::string, double>> scalars;     ///< alpha, beta; with the config's values
   std::vector<std::pair<std::string, ElementType>> types;  ///< type variables, of this variant
   Choices options;                                         ///< of this variant: "layout", "nt"
-  Choices own_options;  ///< those of them that are not the operation's defaults; what rows are told apart by
+  Choices own_options;                   ///< those that rows state: all but the operation's unstated defaults
   std::vector<Choices> offered_types;    ///< what the template offers, its default first; at least one
   std::vector<Choices> offered_options;  ///< the same of options
   std::vector<Buffer> buffers;

@@ -68,7 +68,7 @@ TEST_F(VariantsTest, AListTunesEachChoice) {
 }
 
 TEST_F(VariantsTest, WhatAConfigDoesNotNameIsTheFirstThatIsOfferedWithIt) {
-  const std::string rest = " accumulator=f32";
+  const std::string rest = " accumulator=f32 layout=nn epilogue=identity";
   EXPECT_EQ(tile_variants(R"({"A": "bf16"})"), std::vector<std::string>{"A=bf16 B=bf16 C=bf16" + rest});
   EXPECT_EQ(tile_variants(R"({"C": "f32"})"), std::vector<std::string>{"A=f16 B=f16 C=f32" + rest});
   EXPECT_EQ(tile_variants(R"([{"A": "bf16", "C": "f32"}, {"A": ["f16", "bf16"]}])"),
@@ -89,6 +89,46 @@ TEST_F(VariantsTest, EachIsNarrowedAndListedAndHasTheScalars) {
     EXPECT_EQ(kernel.listed, std::vector<std::uint32_t>{0});
     EXPECT_EQ(kernel.operation.scalars[0].second, 2);
   }
+}
+
+TEST_F(VariantsTest, RowsStateAllOptionsButUnstatedDefaults) {
+  const auto stated = [&](const std::string& patch) {
+    return load_patched(softmax(), patch).operation.own_options;
+  };
+  EXPECT_EQ(stated(R"({"options": {"base": "e"}})"), (Choices{{"base", "e"}}));
+  EXPECT_EQ(stated(R"({"options": {"base": "e"}, "operation": {"unstated_defaults": ["base"]}})"), Choices{});
+  EXPECT_EQ(stated(R"({"options": {"base": "2"}, "operation": {"unstated_defaults": ["base"]}})"),
+            (Choices{{"base", "2"}}));
+  const UserError error = user_error_of([&] { stated(R"({"operation": {"unstated_defaults": ["bass"]}})"); });
+  EXPECT_EQ(error.where().pointer, "/operation/unstated_defaults/0");
+  EXPECT_TRUE(carries(error.message() + error.remedy(), {"\"bass\"", "'base'"}));
+}
+
+TEST_F(VariantsTest, OptionsDecideHowAMatrixLiesAndWhichBuffersThereAre) {
+  const auto gemm = [&](const std::string& options) {
+    return load_patched(tile(), R"({"options": )" + options + "}").operation;
+  };
+  const Operation plain = gemm(R"({"layout": "nn"})");
+  EXPECT_EQ(plain.own_options, Choices{}) << "rows of before there were layouts";
+  EXPECT_EQ(plain.buffers[0].columns.text, "K");
+  EXPECT_EQ(plain.buffers.size(), 3U);
+  const Operation transposed = gemm(R"({"layout": "tn"})");
+  EXPECT_EQ(transposed.own_options, (Choices{{"layout", "tn"}}));
+  EXPECT_EQ(transposed.buffers[0].columns.text, "M");
+  EXPECT_EQ(transposed.leading_dimensions[0].columns, "M");
+  EXPECT_EQ(transposed.buffers[1].columns.text, "N");
+  const Json with_bias{
+      {"options", {{"epilogue", "bias"}}},
+      {"arguments",
+       Json::array({{{"buffer", "A"}}, {{"buffer", "B"}}, {{"buffer", "C"}}, {{"buffer", "bias"}}})}};
+  EXPECT_EQ(load_patched(tile(), with_bias.dump()).operation.buffers.back().name, "bias");
+  const UserError error = user_error_of([&] {
+    const Json only{
+        {"name", "out"}, {"type", "T"}, {"elements", "rows"}, {"role", "out"}, {"only", {{"bass", {"2"}}}}};
+    load_patched(softmax(), Json{{"operation", {{"buffers", {only}}}}}.dump());
+  });
+  EXPECT_EQ(error.where().pointer, "/operation/buffers/0/only/bass");
+  EXPECT_TRUE(carries(error.message() + error.remedy(), {"'bass'", "'base'"}));
 }
 
 TEST_F(VariantsTest, TheCommandLineKeepsAllOfATemplate) {
@@ -117,7 +157,9 @@ TEST_F(VariantsTest, WhatIsNotOfferedIsRefused) {
   expect_refused(R"({"template": "softmax", "options": {"bass": "2"}})", "/templates/0/options/bass",
                  {"option 'bass'", "'base'"});
   expect_refused(R"({"template": "tile", "options": {"layout": "nt"}})", "/templates/0/options/layout",
-                 {"tile", "option 'layout'"});
+                 {"tile", "layout=nt", "layout=nn epilogue=identity"});
+  expect_refused(R"({"template": "tile", "options": {"order": "rows"}})", "/templates/0/options/order",
+                 {"tile", "option 'order'"});
 }
 
 TEST_F(VariantsTest, OtherValuesThanTextsAreRefused) {
