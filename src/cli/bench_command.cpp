@@ -218,7 +218,8 @@ void add_what_to(CLI::App& command, BenchCommand& options) {
           "--set", options.settings,
           "A value of a parameter, such as BM=128, a scalar, a type variable or an option (repeatable)")
       ->allow_extra_args(false);
-  command.add_option("--problem", options.problem, "Problem, e.g. 4096x4096x4096 or 1000x77x513,lda=520");
+  command.add_option("--problem", options.problem,
+                     "Problem, e.g. 4096x4096x4096, 1000x77x513,lda=520 or 1x8192x8192,layout=nt");
   command.add_flag(
       "--best", options.best,
       "Take parameters that are not set from the best recorded configuration of the template on this GPU");

@@ -182,15 +182,9 @@ TrialFilter filter_of(const CompareOptions& options, const Databases& databases)
   filter.gpus = options.gpus;
   filter.templates = options.templates;
   filter.sources = parse_sources(options.sources);
-  if (options.problems.empty()) return filter;
-  std::vector<std::string> recorded;
-  for (std::size_t i = 0; i < databases.size(); ++i) {
-    for (std::string& problem : databases[i].problems()) {
-      if (std::find(recorded.begin(), recorded.end(), problem) == recorded.end())
-        recorded.push_back(std::move(problem));
-    }
-  }
-  filter.problems = recorded_problems(options.problems, recorded);
+  std::vector<const Database*> all;
+  for (std::size_t i = 0; i < databases.size(); ++i) all.push_back(&databases[i]);
+  filter_problems(options.problems, all, filter);
   return filter;
 }
 

@@ -106,6 +106,31 @@ TEST_F(MixedProblems, TheCommandLineStatesThemToo) {
   expect_error(sweep("32,sing=minus"), kUserError, {"--problem", "'sing=minus'", "Did you mean 'sign'?"});
 }
 
+TEST_F(MixedProblems, RowsAreFilteredByThem) {
+  EXPECT_EQ(sandbox.run(measured_sweep("mixed.json", "none")).code, 0);
+  const auto exported = [&](const std::vector<std::string>& problems) {
+    std::vector<std::string> arguments{"export", "--format", "json", "--db", "results.db"};
+    for (const std::string& problem : problems) arguments.insert(arguments.end(), {"--problem", problem});
+    const Json document = Json::parse(sandbox.run(arguments).out);
+    std::set<std::string> groups;
+    for (const Json& row : document["trials"])
+      groups.insert(row["problem"].get<std::string>() + " " + row["options"].get<std::string>() + " " +
+                    row["element_types"].get<std::string>());
+    return groups;
+  };
+  using Groups = std::set<std::string>;
+  const std::string kHalf = "128 sign=plus out:f16 accumulator:f32";
+  EXPECT_EQ(exported({"64"}), (Groups{"64 sign=plus f32", "64 sign=minus f32"}));
+  EXPECT_EQ(exported({"64,sign=minus"}), Groups{"64 sign=minus f32"});
+  EXPECT_EQ(exported({"128,sign=plus,out=f16"}), Groups{kHalf});
+  EXPECT_EQ(exported({"64,sign=plus", "128"}), (Groups{"64 sign=plus f32", kHalf}));
+  const auto rank = [&](const std::string& problem) {
+    return sandbox.run({"rank", "--db", "results.db", "--problem", problem});
+  };
+  expect_error(rank("128,sign=minus"), kNothingToDo, {"results.db", "no row matches"});
+  expect_error(rank("64,sign="), kUserError, {"--problem", "'64,sign='", "layout=nt"});
+}
+
 TEST_F(MixedProblems, BenchTakesThem) {
   const auto bench = [&](const std::string& problem, const std::string& setting) {
     return sandbox.run(
@@ -148,6 +173,9 @@ TEST_F(MixedProblems, GemmsInTwoLayoutsAreCheckedPredictedAndCompared) {
       {"compare", "H200", "H100", "--db", "p.db", "--predict", "layouts.json", "--format", "json"});
   EXPECT_EQ(compared.code, 0) << compared.err;
   EXPECT_EQ(Json::parse(compared.out)["problems"].size(), 3U) << compared.out;
+  const Finished one = sandbox.run({"compare", "H200", "H100", "--db", "p.db", "--predict", "layouts.json",
+                                    "--problem", "1x512x256,layout=nt,A=bf16", "--format", "json"});
+  EXPECT_EQ(Json::parse(one.out)["problems"].size(), 1U) << one.out << one.err;
 }
 
 TEST_F(MixedProblems, WhatNoTemplateHasIsRefusedWithItsPlace) {
