@@ -22,6 +22,7 @@
 #include "output/configuration_report.h"
 #include "output/display.h"
 #include "spec/load.h"
+#include "spec/problem.h"
 #include "tune/sweep.h"
 
 namespace tiletune {
@@ -53,7 +54,6 @@ SingleConfiguration configuration_of(const BenchCommand& options) {
   load.template_folders = {home_folder() / "kernel_templates"};
   load.allow_outside_paths = options.allow_outside_paths;
   one.kernel = load_template(one.manifest, load);
-  apply_settings(one, options.settings, load);
   const Where where{"--problem", ""};
   if (options.problem.empty()) {
     throw UserError(
@@ -61,7 +61,13 @@ SingleConfiguration configuration_of(const BenchCommand& options) {
         fmt::format("Give the sizes {}, such as --problem {}.", join(one.kernel.operation.dimensions, "x"),
                     join(std::vector<std::string>(one.kernel.operation.dimensions.size(), "4096"), "x")));
   }
-  one.problem = parse_problem(options.problem, one.kernel, where);
+  const nlohmann::ordered_json problem = options.problem;
+  const std::vector<std::string> names = setting_names(one.kernel.operation);
+  std::vector<std::string> settings = options.settings;
+  for (const auto& [name, text] : read_settings({problem, where}, names))
+    settings.push_back(fmt::format("{}={}", name, text));
+  apply_settings(one, settings, load);
+  one.problem = parse_problem(options.problem, one.kernel, where, names);
   return one;
 }
 
@@ -212,7 +218,8 @@ void add_what_to(CLI::App& command, BenchCommand& options) {
           "--set", options.settings,
           "A value of a parameter, such as BM=128, a scalar, a type variable or an option (repeatable)")
       ->allow_extra_args(false);
-  command.add_option("--problem", options.problem, "Problem, e.g. 4096x4096x4096 or 1000x77x513,lda=520");
+  command.add_option("--problem", options.problem,
+                     "Problem, e.g. 4096x4096x4096, 1000x77x513,lda=520 or 1x8192x8192,layout=nt");
   command.add_flag(
       "--best", options.best,
       "Take parameters that are not set from the best recorded configuration of the template on this GPU");

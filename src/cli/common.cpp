@@ -46,7 +46,8 @@ void ConfigOptions::add_to(CLI::App& command) {
       ->required();
   command.add_option(
       "--problem", problems,
-      "Problem instead of the config's, e.g. 4096x4096x4096 or 1000x77x513,lda=520 (repeatable)");
+      "Problem instead of the config's, e.g. 4096x4096x4096, 1000x77x513,lda=520 or 1x8192x8192,layout=nt "
+      "(repeatable)");
   command.add_option("--template", templates, "Only this template of the config (repeatable)");
   command.add_flag("--allow-outside-paths", allow_outside_paths,
                    "Let the config and its templates name files outside their folders");
@@ -165,7 +166,8 @@ void FilterOptions::add_to(CLI::App& command) {
   command.add_option("--template", templates, "Only rows of this template (repeatable)");
   command.add_option(
       "--problem", problems,
-      "Only rows of this problem, e.g. 4096x4096x4096, 512 or 1000x77x513,lda=520 (repeatable)");
+      "Only rows of this problem, e.g. 4096x4096x4096, 512, 1000x77x513,lda=520 or 1x8192x8192,layout=nt "
+      "(repeatable)");
   command.add_option("--source", sources,
                      "Only rows of this source: measured, predicted, replayed or imported (repeatable)");
   command.add_option("--sweep", sweep, "Only rows of the sweep with this number");
@@ -190,7 +192,7 @@ TrialFilter FilterOptions::filter(const Database& rows) const {
   if (sweep) check_sweep(*sweep, rows);
   filter.gpus = gpus;
   filter.templates = templates;
-  if (!problems.empty()) filter.problems = recorded_problems(problems, rows.problems());
+  filter_problems(problems, {&rows}, filter);
   filter.sources = parse_sources(sources);
   filter.sweep_id = sweep;
   return filter;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -126,23 +127,24 @@ class Sources {
     return false;
   }
 
-  /// Those of the config for which the GPU lacks rows of one of its operations.
-  std::vector<std::string> problems_to_predict(const TuneSpec& spec, const std::string& gpu,
-                                               TrialFilter filter) const {
-    std::vector<std::string> lacking;
-    for (const Problem& problem : spec.problems) {
-      filter.problems = {problem.label()};
-      const auto lacks = [&](const TemplateSpec& kernel) { return !has_row(gpu, kernel.operation, filter); };
-      if (std::any_of(spec.templates.begin(), spec.templates.end(), lacks))
-        lacking.push_back(problem.label());
+  /// With each template only on those of its problems for which the GPU lacks rows of its operation.
+  TuneSpec lacking(TuneSpec spec, const std::string& gpu, TrialFilter filter) const {
+    for (TemplateSpec& kernel : spec.templates) {
+      std::set<std::string> labels;
+      for (const Problem& problem : spec.problems) {
+        filter.problems = {problem.label()};
+        if (kernel.runs(problem) && !has_row(gpu, kernel.operation, filter)) labels.insert(problem.label());
+      }
+      kernel.problems = std::move(labels);
     }
-    return lacking;
+    std::erase_if(spec.templates, [](const TemplateSpec& kernel) { return kernel.problems.empty(); });
+    return spec;
   }
 
   /// Problems without a valid configuration have no rows on any GPU.
-  void predict_for(const std::string& gpu, const ConfigOptions& config, const CompileOptions& compile) {
+  void predict_for(const std::string& gpu, TuneSpec spec, const CompileOptions& compile) {
     try {
-      predicted_->predict(config, compile, gpu);
+      predicted_->predict(std::move(spec), compile, gpu);
     } catch (const NothingToDo& nothing) {
       fmt::print(stderr, "note: {}\n", printable(nothing.what()));
     }
@@ -160,10 +162,10 @@ class Sources {
     compared.templates = options.templates;
     compared.sources = parse_sources(options.sources);
     for (const std::string& name : options.names) {
-      config.problems = problems_to_predict(spec, name, compared);
-      if (config.problems.empty()) continue;
+      TuneSpec predicted = lacking(spec, name, compared);
+      if (predicted.templates.empty()) continue;
       if (!predicted_) predicted_ = std::make_unique<PredictedRows>();
-      predict_for(name, config, options.compile);
+      predict_for(name, std::move(predicted), options.compile);
       if (predicted_->interrupted()) return;
     }
     if (predicted_) open(predicted_->file(), "predictions");
@@ -180,15 +182,9 @@ TrialFilter filter_of(const CompareOptions& options, const Databases& databases)
   filter.gpus = options.gpus;
   filter.templates = options.templates;
   filter.sources = parse_sources(options.sources);
-  if (options.problems.empty()) return filter;
-  std::vector<std::string> recorded;
-  for (std::size_t i = 0; i < databases.size(); ++i) {
-    for (std::string& problem : databases[i].problems()) {
-      if (std::find(recorded.begin(), recorded.end(), problem) == recorded.end())
-        recorded.push_back(std::move(problem));
-    }
-  }
-  filter.problems = recorded_problems(options.problems, recorded);
+  std::vector<const Database*> all;
+  for (std::size_t i = 0; i < databases.size(); ++i) all.push_back(&databases[i]);
+  filter_problems(options.problems, all, filter);
   return filter;
 }
 

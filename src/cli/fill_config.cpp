@@ -19,6 +19,7 @@
 #include "space/space.h"
 #include "spec/load.h"
 #include "spec/operation.h"
+#include "spec/problem.h"
 #include "tune/row.h"
 #include "tune/task.h"
 
@@ -123,8 +124,10 @@ class FillWriter {
   /// The entry of a config's templates, as JSON, for the template and variant of a row. Throws UserError when
   /// no config can measure it on the problem.
   std::string entry_for(const Trial& row, const std::string& problem) const {
+    // Other variants may not have its leading dimensions.
+    const std::string sizes = problem_words(problem).front();
     const auto load_entry = [&](const Json& entry) {
-      return load(Json{{"templates", Json::array({entry})}, {"problems", {problem}}}.dump());
+      return load(Json{{"templates", Json::array({entry})}, {"problems", {sizes}}}.dump());
     };
     const Operation first = load_entry(row.template_name).templates.front().operation;
     if (is_of_variant(row, first)) return Json(row.template_name).dump();
@@ -160,6 +163,7 @@ class FillWriter {
     std::uint64_t all = 0;
     for (const Problem& problem : spec.problems) {
       for (const TemplateSpec& kernel : spec.templates) {
+        if (!kernel.runs(problem)) continue;
         if (stop()) throw Stopped();
         all += Space(kernel, problem, stop).size();
       }

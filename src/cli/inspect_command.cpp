@@ -197,6 +197,15 @@ void write_rows(std::ostream& out, Format format, bool sass, const std::vector<T
   }
 }
 
+/// Resources do not depend on the problem, as predictions do: the first one of each template stands for all.
+void keep_first_problems(TuneSpec& spec) {
+  for (TemplateSpec& kernel : spec.templates) {
+    const auto first = std::find_if(spec.problems.begin(), spec.problems.end(),
+                                    [&](const Problem& problem) { return kernel.runs(problem); });
+    kernel.problems = {first->label()};
+  }
+}
+
 int run(const InspectCommand& options) {
   const Format format = format_from_name(options.format, {Format::table, Format::json});
   if (!options.static_model.empty() && !options.sass)
@@ -207,8 +216,7 @@ int run(const InspectCommand& options) {
                                                              : load_static_model(options.static_model));
   TuneSpec spec = options.config.load();
   options.compile.add_include_folders(spec);
-  // Resources do not depend on the problem: the first one stands for all. Predictions do.
-  if (spec.problems.size() > 1 && !options.sass) spec.problems.resize(1);
+  if (!options.sass) keep_first_problems(spec);
   std::vector<Task> tasks = plan_tasks(spec);
   catch_interrupts();
   const bool rows_on_terminal = format == Format::json && ::isatty(STDOUT_FILENO) != 0;

@@ -24,9 +24,7 @@ bool has_row_of(const Database& database, const std::string& gpu, const Operatio
   return found;
 }
 
-void PredictedRows::predict(const ConfigOptions& config, const CompileOptions& compile,
-                            const std::string& model) {
-  TuneSpec spec = config.load();
+void PredictedRows::predict(TuneSpec spec, const CompileOptions& compile, const std::string& model) {
   compile.add_include_folders(spec);
   ChosenGpus gpus = choose_gpus({model, "0", false, {}}, spec, plan_tasks(spec, tiletune::interrupted),
                                 tiletune::interrupted);

@@ -21,7 +21,7 @@ class PredictedRows {
  public:
   /// Predicts a config's configurations for a model, with progress on standard error. Throws UserError for an
   /// unknown model; rethrows what ended the sweep.
-  void predict(const ConfigOptions& config, const CompileOptions& compile, const std::string& model);
+  void predict(TuneSpec spec, const CompileOptions& compile, const std::string& model);
   /// A person ended it early.
   bool interrupted() const { return interrupted_; }
   std::filesystem::path file() const { return folder_.path() / "predicted"; }

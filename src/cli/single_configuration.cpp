@@ -141,7 +141,7 @@ void choose_variant(SingleConfiguration& one, std::vector<Setting>& settings, co
       return is_one;
     });
     if (!wanted.empty())
-      choices = select_offered({wanted, Where{"--set", ""}}, all, what, one.kernel.name).front();
+      choices = select_offered(JsonNode{wanted, Where{"--set", ""}}, {}, all, what, one.kernel.name).front();
     return !wanted.empty();
   };
   const bool has_types = choose(variant.types, offered.offered_types, "type variable");

@@ -82,6 +82,7 @@ int run(const SpaceOptions& options) {
   std::uint64_t valid = 0;
   for (const Problem& problem : spec.problems) {
     for (const TemplateSpec& kernel : spec.templates) {
+      if (!kernel.runs(problem)) continue;
       const Space space(kernel, problem);
       raw += space.raw_size();
       valid += space.size();

@@ -186,8 +186,11 @@ std::string space_line(const std::vector<Task>& tasks, const TuneSpec& spec) {
           : "";
   const char* const combinations =
       spec.templates.front().listed ? "listed configurations" : "raw combinations";
-  return fmt::format("{}: {} x {}: {:.0f} {}, {:.0f} valid, {} to try{}\n", printable(spec.name),
-                     templates_text(spec), counted(spec.problems.size(), "problem"), raw, combinations, valid,
+  const bool all_run_all = tasks.size() == spec.templates.size() * spec.problems.size();
+  return fmt::format("{}: {} {} {}{}: {:.0f} {}, {:.0f} valid, {} to try{}\n", printable(spec.name),
+                     templates_text(spec), all_run_all ? "x" : "and",
+                     counted(spec.problems.size(), "problem"),
+                     all_run_all ? "" : " in " + counted(tasks.size(), "pair"), raw, combinations, valid,
                      planned, budget) +
          empty_spaces(tasks, spec);
 }

@@ -99,16 +99,16 @@ void Blas::gemm(const BlasGemm& gemm) {
   const cublasOperation_t on_a = blas_operation(gemm.a_transposed);
   if (gemm.batch == 1) {
     return impl_->check(
-        impl_->api.gemm(impl_->handle, on_b, on_a, n, m, k, alpha.address(), b,
-                        blas_data_type(gemm.b), ldb, a, blas_data_type(gemm.a), lda, beta.address(), c,
-                        blas_data_type(gemm.c), ldc, blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),
+        impl_->api.gemm(impl_->handle, on_b, on_a, n, m, k, alpha.address(), b, blas_data_type(gemm.b), ldb,
+                        a, blas_data_type(gemm.a), lda, beta.address(), c, blas_data_type(gemm.c), ldc,
+                        blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx");
   }
   impl_->check(impl_->api.gemm_strided_batched(
-                   impl_->handle, on_b, on_a, n, m, k, alpha.address(), b,
-                   blas_data_type(gemm.b), ldb, gemm.k * gemm.n, a, blas_data_type(gemm.a), lda,
-                   gemm.m * gemm.k, beta.address(), c, blas_data_type(gemm.c), ldc, gemm.m * gemm.n,
-                   as_int(gemm.batch), blas_compute_type(gemm), CUBLAS_GEMM_DEFAULT),
+                   impl_->handle, on_b, on_a, n, m, k, alpha.address(), b, blas_data_type(gemm.b), ldb,
+                   gemm.k * gemm.n, a, blas_data_type(gemm.a), lda, gemm.m * gemm.k, beta.address(), c,
+                   blas_data_type(gemm.c), ldc, gemm.m * gemm.n, as_int(gemm.batch), blas_compute_type(gemm),
+                   CUBLAS_GEMM_DEFAULT),
                "cublasGemmStridedBatchedEx");
 }
 

@@ -51,7 +51,7 @@ std::vector<Combination> read_combinations(const JsonNode& node) {
   return all;
 }
 
-/// The number of the choice of that name. `owner` has none of another.
+/// The number of the choice of that name. Refuses one that `owner` does not have.
 std::size_t number_of(const std::string& name, const Choices& choices, const std::string& owner,
                       const std::string& what, const Where& where) {
   std::vector<std::string> names;
@@ -60,12 +60,6 @@ std::size_t number_of(const std::string& name, const Choices& choices, const std
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   throw UserError(fmt::format("{} has no {} '{}'", owner, what, name), where,
                   fmt::format("Rename or remove it.{}", suggestion(name, names)));
-}
-
-std::string text_of(const Choices& choices) {
-  std::vector<std::string> words;
-  for (const auto& [name, value] : choices) words.push_back(fmt::format("{}={}", name, value));
-  return join(words, " ");
 }
 
 /// Those of which `offered` has more than one text.
@@ -82,10 +76,11 @@ Choices differing(const Choices& choices, const std::vector<Choices>& offered) {
                          const std::string& template_name, const Where& where) {
   constexpr std::size_t kMostNamed = 8;
   std::vector<std::string> texts;
-  for (const Choices& choices : offered) texts.push_back(text_of(choices));
+  for (const Choices& choices : offered) texts.push_back(choices_text(choices));
   const std::size_t more = texts.size() > kMostNamed ? texts.size() - kMostNamed : 0;
   texts.resize(texts.size() - more);
-  throw UserError(fmt::format("the template {} does not offer {}", template_name, text_of(wanted)), where,
+  throw UserError(fmt::format("the template {} does not offer {}", template_name, choices_text(wanted)),
+                  where,
                   fmt::format("Choose one of: {}{}.", join(texts, "; "),
                               more > 0 ? fmt::format("; and {} more in its manifest", more) : ""));
 }
@@ -105,40 +100,51 @@ std::vector<Choices> read_offered(const std::optional<JsonNode>& node, const std
       one[i].second = choices[i].values[read_choice(value, choices[i].values)];
     }
     if (std::find(offered.begin(), offered.end(), one) != offered.end())
-      throw UserError(fmt::format("{} is offered twice", text_of(one)), node->where,
+      throw UserError(fmt::format("{} is offered twice", choices_text(one)), node->where,
                       "Remove one of the two.");
     offered.push_back(std::move(one));
   }
   return offered;
 }
 
-std::vector<Choices> select_offered(const JsonNode& node, const std::vector<Choices>& offered,
-                                    const std::string& what, const std::string& template_name) {
+std::vector<Choices> select_offered(const std::optional<JsonNode>& asked, const Choices& settings,
+                                    const std::vector<Choices>& offered, const std::string& what,
+                                    const std::string& template_name) {
   std::vector<Choices> selected;
-  for (const Combination& combination : read_combinations(node)) {
-    Choices wanted;
-    Where where = node.where;
-    std::vector<std::size_t> numbers;
+  const std::vector<Combination> combinations =
+      asked ? read_combinations(*asked) : std::vector<Combination>(1);
+  for (const Combination& combination : combinations) {
+    Choices wanted = settings;
+    Where where = asked ? asked->where : Where{};
     for (const auto& [name, value] : combination) {
       where = value.where;
-      numbers.push_back(number_of(name, offered.front(), "the template " + template_name, what, where));
+      number_of(name, offered.front(), "the template " + template_name, what, where);
       wanted.emplace_back(name, read_string(value, "a text"));
     }
     const auto has_all = [&](const Choices& one) {
-      return std::equal(numbers.begin(), numbers.end(), wanted.begin(),
-                        [&](std::size_t i, const auto& choice) { return one[i] == choice; });
+      return std::all_of(wanted.begin(), wanted.end(), [&](const auto& choice) {
+        return std::find(one.begin(), one.end(), choice) != one.end();
+      });
     };
     const auto found = std::find_if(offered.begin(), offered.end(), has_all);
-    if (found == offered.end()) refuse(wanted, offered, template_name, where);
-    selected.push_back(*found);
+    if (settings.empty() && found == offered.end()) refuse(wanted, offered, template_name, where);
+    const bool is_new =
+        found != offered.end() && std::find(selected.begin(), selected.end(), *found) == selected.end();
+    if (settings.empty() || is_new) selected.push_back(*found);
   }
   return selected;
+}
+
+std::string choices_text(const Choices& choices) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : choices) words.push_back(fmt::format("{}={}", name, value));
+  return join(words, " ");
 }
 
 std::string variant_text(const Variant& variant, const Operation& offered) {
   Choices choices = differing(variant.types, offered.offered_types);
   for (auto& option : differing(variant.options, offered.offered_options)) choices.push_back(option);
-  return text_of(choices);
+  return choices_text(choices);
 }
 
 }  // namespace tiletune

@@ -25,9 +25,16 @@ std::vector<Choices> read_offered(const std::optional<JsonNode>& node, const std
                                   const std::string& what);
 
 /// What somebody asks for of what a template offers, in the order of asking: for each combination that is
-/// written, the first one offered that has its texts. Throws UserError, with what is offered, where none has.
-std::vector<Choices> select_offered(const JsonNode& node, const std::vector<Choices>& offered,
-                                    const std::string& what, const std::string& template_name);
+/// written, the first one offered that has its texts and those of the settings, which a problem has. Where
+/// nothing is asked for, the first one offered that has the settings. A combination that has another text
+/// than a setting, or that is not offered with the settings, selects none. Throws UserError, with what is
+/// offered, where there are no settings and none is offered.
+std::vector<Choices> select_offered(const std::optional<JsonNode>& asked, const Choices& settings,
+                                    const std::vector<Choices>& offered, const std::string& what,
+                                    const std::string& template_name);
+
+/// "T=f16 causal=no"
+std::string choices_text(const Choices& choices);
 
 /// What distinguishes a variant among those that an operation is offered in: "T=f16 causal=no". Empty where
 /// there is one.

@@ -118,34 +118,103 @@ std::string read_template_name(const JsonNode& node) {
   return read_identifier(node);
 }
 
-/// Reads templates by name, each with what the config says about it.
+/// Reads templates by name, each with what the config says about it, in the variants that it and the problems
+/// choose.
 class TemplateReader {
  public:
-  TemplateReader(std::vector<fs::path> folders, const LoadOptions& options)
-      : options_(options), folders_(std::move(folders)) {}
-
-  std::vector<TemplateSpec> read_all(const JsonNode& list) const {
-    std::vector<TemplateSpec> specs;
+  /// Reads each template in the variants that its entry chooses.
+  TemplateReader(std::vector<fs::path> folders, const LoadOptions& options, const JsonNode& list)
+      : options_(options), folders_(std::move(folders)) {
     for (const JsonNode& node : read_list(list, "templates")) {
+      entries_.push_back({node, {}, {}, {}, {}, {}});
       try {
-        for (TemplateSpec& spec : read_entry(node)) {
-          check_new(spec, specs, node.where);
-          if (!specs.empty()) check_same_problem(specs.front(), spec, node.where);
-          for (const TemplateSpec& other : specs) check_same_definition(other, spec);
-          specs.push_back(std::move(spec));
-        }
+        read(entries_.back());
       } catch (const UserError& error) {
+        entries_.pop_back();
         if (options_.faults == nullptr) throw;
         options_.faults->push_back(error);
       }
     }
-    if (!specs.empty()) return specs;
+    if (!entries_.empty()) return;
     const UserError last = options_.faults->back();
     options_.faults->pop_back();
     throw last;
   }
 
+  /// Of the templates, each of them once.
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const Entry& entry : entries_) {
+      const std::string& name = entry.template_name();
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    return names;
+  }
+
+  /// Gives each problem to the templates that it runs with, and returns all sizes. Refuses a problem whose
+  /// types and options no template has, of those wanted where some are.
+  std::vector<Problem> read_problems(const std::vector<JsonNode>& nodes,
+                                     const std::vector<std::string>& wanted) {
+    for (Entry& entry : entries_)
+      for (TemplateSpec& spec : entry.variants) spec.problems.clear();
+    const std::vector<std::string> names = all_setting_names();
+    std::vector<Problem> problems;
+    std::set<std::string> labels;
+    for (const JsonNode& node : nodes) {
+      const Choices settings = read_settings(node, names);
+      bool is_run = false;
+      for (Entry& entry : entries_) {
+        if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), entry.template_name()) == wanted.end())
+          continue;
+        for (const Variant& variant : variants_with(entry, settings)) {
+          TemplateSpec& spec = variant_of_entry(entry, variant);
+          Problem problem = read_problem(node, spec, names);
+          const std::string label = problem.label();
+          if (!spec.problems.insert(label).second)
+            throw UserError(fmt::format("the problem {} is listed twice{}", label,
+                                        spec.variant.empty() ? "" : " for " + spec.label()),
+                            node.where, "Remove one of the two.");
+          if (labels.insert(label).second) problems.push_back(std::move(problem));
+          is_run = true;
+        }
+      }
+      if (!is_run && !has_faults()) refuse_settings(settings, node.where);
+    }
+    return problems;
+  }
+
+  /// Refuses a template that runs none of the problems read last.
+  void check_all_run() const {
+    if (has_faults()) return;
+    for (const Entry& entry : entries_) {
+      const auto runs_none = [](const TemplateSpec& spec) { return spec.problems.empty(); };
+      if (!std::all_of(entry.variants.begin(), entry.variants.end(), runs_none)) continue;
+      throw UserError(fmt::format("the template {} has the types and options of none of the problems",
+                                  entry.template_name()),
+                      entry.node.where, "Remove it, choose others for it, or add a problem that it can run.");
+    }
+  }
+
+  /// All that were read, in the order of the entries.
+  std::vector<TemplateSpec> take() {
+    std::vector<TemplateSpec> specs;
+    for (Entry& entry : entries_)
+      for (TemplateSpec& spec : entry.variants) specs.push_back(std::move(spec));
+    return specs;
+  }
+
  private:
+  struct Entry {
+    JsonNode node;
+    std::optional<JsonNode> name;
+    std::optional<JsonNode> types;    ///< that it chooses
+    std::optional<JsonNode> options;  ///< the same
+    Operation offered;                ///< as the manifest has it
+    std::vector<TemplateSpec> variants;
+
+    const std::string& template_name() const { return variants.front().name; }
+  };
+
   TemplateSpec read_named(const JsonNode& node, const Variant* variant = nullptr) const {
     if (!node.json.get().is_string()) refuse_kind(node, "a template's name, or an object with \"template\"");
     return load_template(
@@ -153,42 +222,75 @@ class TemplateReader {
         kManifestName, options_, variant);
   }
 
-  /// A template in each variant that the entry chooses.
-  std::vector<TemplateSpec> read_entry(const JsonNode& node) const {
-    if (!node.json.get().is_object()) return {read_named(node)};
-    ObjectReader reader(node, keys::kNarrowing);
-    std::vector<TemplateSpec> specs = read_variants(reader);
-    for (TemplateSpec& spec : specs) narrow(reader, spec);
-    reader.finish();
-    return specs;
-  }
-
-  std::vector<TemplateSpec> read_variants(ObjectReader& reader) const {
-    const JsonNode name = reader.need("template", "a template's name");
-    TemplateSpec unchosen = read_named(name);
-    const auto types = reader.find("types");
-    const auto options = reader.find("options");
-    if (!types && !options) return {std::move(unchosen)};
-    const auto& offered = unchosen.operation;
-    std::vector<Choices> all_types{offered.offered_types.front()};
-    std::vector<Choices> all_options{offered.offered_options.front()};
-    if (types) all_types = select_offered(*types, offered.offered_types, "type variable", unchosen.name);
-    if (options) all_options = select_offered(*options, offered.offered_options, "option", unchosen.name);
-    if (all_types.size() * all_options.size() > kMostParts)
-      throw UserError(fmt::format("more than {} combinations of types and options", kMostParts),
-                      reader.where(), "Choose fewer.");
-    std::vector<TemplateSpec> specs;
-    for (const Choices& chosen_types : all_types) {
-      for (const Choices& chosen_options : all_options) {
-        const Variant variant{chosen_types, chosen_options};
-        specs.push_back(read_named(name, &variant));
-        specs.back().variant = variant_text(variant, offered);
-      }
+  void read(Entry& entry) {
+    entry.name = entry.node;
+    if (entry.node.json.get().is_object()) {
+      ObjectReader reader(entry.node, keys::kNarrowing);
+      entry.name = reader.need("template", "a template's name");
+      entry.types = reader.find("types");
+      entry.options = reader.find("options");
     }
-    return specs;
+    TemplateSpec unchosen = read_named(*entry.name);
+    entry.offered = unchosen.operation;
+    if (!entry.types && !entry.options) return add(entry, std::move(unchosen));
+    for (const Variant& variant : variants_with(entry, {})) add(entry, read_variant(entry, variant));
   }
 
-  static void narrow(ObjectReader& reader, TemplateSpec& spec) {
+  TemplateSpec read_variant(const Entry& entry, const Variant& variant) const {
+    TemplateSpec spec = read_named(*entry.name, &variant);
+    spec.variant = variant_text(variant, entry.offered);
+    return spec;
+  }
+
+  /// Those of an entry that have the settings of a problem; without settings those that it chooses.
+  static std::vector<Variant> variants_with(const Entry& entry, const Choices& settings) {
+    const Operation& offered = entry.offered;
+    const auto settings_in = [&](const Choices& choices) {
+      Choices own;
+      for (const auto& setting : settings) {
+        const auto is_it = [&](const auto& choice) { return choice.first == setting.first; };
+        if (std::any_of(choices.begin(), choices.end(), is_it)) own.push_back(setting);
+      }
+      return own;
+    };
+    const Choices own_types = settings_in(offered.offered_types.front());
+    const Choices own_options = settings_in(offered.offered_options.front());
+    if (own_types.size() + own_options.size() < settings.size()) return {};
+    const auto name = entry.name->json.get().get<std::string>();
+    const auto types = select_offered(entry.types, own_types, offered.offered_types, "type variable", name);
+    const auto options = select_offered(entry.options, own_options, offered.offered_options, "option", name);
+    if (types.size() * options.size() > kMostParts)
+      throw UserError(fmt::format("more than {} combinations of types and options", kMostParts),
+                      entry.node.where, "Choose fewer.");
+    std::vector<Variant> variants;
+    for (const Choices& chosen_types : types)
+      for (const Choices& chosen_options : options) variants.push_back({chosen_types, chosen_options});
+    return variants;
+  }
+
+  /// It is read where no problem before has asked for it.
+  TemplateSpec& variant_of_entry(Entry& entry, const Variant& variant) {
+    const auto is_it = [&](const TemplateSpec& spec) { return variant_of(spec.operation) == variant; };
+    const auto known = std::find_if(entry.variants.begin(), entry.variants.end(), is_it);
+    if (known != entry.variants.end()) return *known;
+    add(entry, read_variant(entry, variant));
+    return entry.variants.back();
+  }
+
+  void add(Entry& entry, TemplateSpec spec) {
+    narrow(entry.node, spec);
+    for (const Entry& other : entries_) {
+      check_new(spec, other.variants, entry.node.where);
+      for (const TemplateSpec& known : other.variants) check_same_definition(known, spec);
+    }
+    const TemplateSpec& first = entries_.front().variants.empty() ? spec : entries_.front().variants.front();
+    check_same_problem(first, spec, entry.node.where);
+    entry.variants.push_back(std::move(spec));
+  }
+
+  static void narrow(const JsonNode& node, TemplateSpec& spec) {
+    if (!node.json.get().is_object()) return;
+    ObjectReader reader(node, keys::kNarrowing);
     const auto extend = reader.find("extend");
     const bool may_extend = extend && read_boolean(*extend);
     if (const auto parameters = reader.find("parameters")) narrow_parameters(*parameters, may_extend, spec);
@@ -196,6 +298,40 @@ class TemplateReader {
       for (auto& constraint : read_constraints(*constraints))
         spec.constraints.push_back(std::move(constraint));
     }
+  }
+
+  std::vector<std::string> all_setting_names() const {
+    std::vector<std::string> names;
+    for (const Entry& entry : entries_) {
+      for (const std::string& name : setting_names(entry.offered))
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    return names;
+  }
+
+  bool has_faults() const { return options_.faults != nullptr && !options_.faults->empty(); }
+
+  [[noreturn]] void refuse_settings(const Choices& settings, const Where& where) const {
+    std::vector<std::string> offers;
+    for (const auto& [name, text] : settings) offers.push_back(fmt::format("{} {}", name, texts_of(name)));
+    throw UserError(
+        fmt::format("no template of the config has {}", choices_text(settings)), where,
+        fmt::format("They offer {}. Change the problem, or what the templates choose.", join(offers, "; ")));
+  }
+
+  /// "nn, nt, tn, tt": all that some manifest offers of a type variable or option.
+  std::string texts_of(const std::string& name) const {
+    std::vector<std::string> texts;
+    for (const Entry& entry : entries_) {
+      for (const auto* offered : {&entry.offered.offered_types, &entry.offered.offered_options}) {
+        for (const Choices& choices : *offered) {
+          for (const auto& [choice, text] : choices)
+            if (choice == name && std::find(texts.begin(), texts.end(), text) == texts.end())
+              texts.push_back(text);
+        }
+      }
+    }
+    return join(texts, ", ");
   }
 
   /// A template may stand in several entries, in different variants.
@@ -237,6 +373,7 @@ class TemplateReader {
 
   const LoadOptions& options_;
   std::vector<fs::path> folders_;
+  std::vector<Entry> entries_;  ///< a template at least, each in a variant at least
 };
 
 /// Sets a scalar in every template that has it; one that none has is a mistake.
@@ -255,11 +392,7 @@ void apply_scalars(const JsonNode& node, std::vector<TemplateSpec>& specs) {
   }
 }
 
-void keep_templates(std::vector<TemplateSpec>& specs, const std::vector<std::string>& wanted) {
-  if (wanted.empty()) return;
-  std::vector<std::string> known;
-  for (const TemplateSpec& spec : specs)
-    if (known.empty() || known.back() != spec.name) known.push_back(spec.name);
+void check_wanted(const std::vector<std::string>& known, const std::vector<std::string>& wanted) {
   std::set<std::string> named;
   for (const auto& name : wanted) {
     if (!named.insert(name).second) {
@@ -270,8 +403,18 @@ void keep_templates(std::vector<TemplateSpec>& specs, const std::vector<std::str
     throw UserError(fmt::format("the config has no template '{}'", name), Where{"--template", ""},
                     fmt::format("Name one that it lists.{}", suggestion(name, known)));
   }
-  std::erase_if(specs, [&](const TemplateSpec& spec) {
-    return std::find(wanted.begin(), wanted.end(), spec.name) == wanted.end();
+}
+
+/// Leaves the templates wanted, where some are, that run a problem, and the problems that one of them runs.
+void keep_wanted(TuneSpec& spec, const std::vector<std::string>& wanted) {
+  std::erase_if(spec.templates, [&](const TemplateSpec& kernel) {
+    const bool is_wanted =
+        wanted.empty() || std::find(wanted.begin(), wanted.end(), kernel.name) != wanted.end();
+    return !is_wanted || kernel.problems.empty();
+  });
+  std::erase_if(spec.problems, [&](const Problem& problem) {
+    return std::none_of(spec.templates.begin(), spec.templates.end(),
+                        [&](const TemplateSpec& kernel) { return kernel.runs(problem); });
   });
 }
 
@@ -297,11 +440,15 @@ void read_policies(ObjectReader& reader, TuneSpec& spec) {
 }
 
 /// The command line's problems replace the config's, which are checked all the same.
-std::vector<Problem> choose_problems(const JsonNode& node, const TemplateSpec& kernel,
+std::vector<Problem> choose_problems(const JsonNode& list, TemplateReader& templates,
                                      const LoadOptions& options) {
-  auto problems = read_problems(node, kernel);
+  auto problems = templates.read_problems(read_list(list, "problems", Empty::refused, kMostEntries), {});
+  templates.check_all_run();
   if (options.problems.empty()) return problems;
-  return parse_problems(options.problems, kernel, Where{"--problem", ""});
+  const std::vector<nlohmann::ordered_json> texts(options.problems.begin(), options.problems.end());
+  std::vector<JsonNode> nodes;
+  for (const auto& text : texts) nodes.push_back({text, Where{"--problem", ""}});
+  return templates.read_problems(nodes, options.templates);
 }
 
 /// `folders` are searched for templates, in this order.
@@ -331,7 +478,7 @@ TuneSpec read_config(std::string text, const fs::path& file, const fs::path& fol
       other->folder = spec.folder;
       other->allow_outside_paths = spec.allow_outside_paths;
       other->config_json = std::move(spec.config_json);
-      keep_templates(other->templates, options.templates);
+      check_wanted({other->templates.front().name}, options.templates);
       return *std::move(other);
     }
   }
@@ -342,14 +489,16 @@ TuneSpec read_config(std::string text, const fs::path& file, const fs::path& fol
   spec.name = name ? read_string(*name) : file.stem().string();
   const JsonNode templates = reader.need("templates", "a list of template names");
   const JsonNode problems = reader.need("problems", "a list of problems such as \"1024x1024x1024\"");
-  spec.templates = TemplateReader(std::move(folders), options).read_all(templates);
+  TemplateReader reader_of_templates(std::move(folders), options, templates);
+  check_wanted(reader_of_templates.names(), options.templates);
+  spec.problems = choose_problems(problems, reader_of_templates, options);
+  spec.templates = reader_of_templates.take();
   if (const auto list = reader.find("configurations"))
     read_configurations(*list, folder, options.allow_outside_paths, spec.templates);
   if (const auto scalars = reader.find("scalars")) apply_scalars(*scalars, spec.templates);
-  spec.problems = choose_problems(problems, spec.templates.front(), options);
   read_policies(reader, spec);
   reader.finish();
-  keep_templates(spec.templates, options.templates);
+  keep_wanted(spec, options.templates);
   return spec;
 }
 

@@ -61,10 +61,10 @@ inline constexpr std::array kArgument{Key{"buffer"},     Key{"scalar"},  Key{"ty
 
 // An operation's file, and the object in a manifest.
 inline constexpr std::array kOperation{
-    Key{"$schema"}, Key{"name"},      Key{"summary"},      Key{"dimensions"},
-    Key{"scalars"}, Key{"types"},     Key{"options"},      Key{"buffers"},
-    Key{"flops"},   Key{"bytes"},     Key{"accumulation"}, Key{"accumulation_bits"},
-    Key{"bound"},   Key{"reference"}, Key{"baselines"},    Key{"tolerance"}};
+    Key{"$schema"},   Key{"name"},         Key{"summary"},           Key{"dimensions"}, Key{"scalars"},
+    Key{"types"},     Key{"options"},      Key{"unstated_defaults"}, Key{"buffers"},    Key{"flops"},
+    Key{"bytes"},     Key{"accumulation"}, Key{"accumulation_bits"}, Key{"bound"},      Key{"reference"},
+    Key{"baselines"}, Key{"tolerance"}};
 
 inline constexpr std::array kOperationBuffer{Key{"name"},      Key{"type"},   Key{"elements"},   Key{"rows"},
                                              Key{"columns"},   Key{"pitch"},  Key{"transposed"}, Key{"role"},

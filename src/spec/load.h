@@ -22,7 +22,7 @@ struct LoadOptions {
   std::vector<std::filesystem::path> template_folders;
   /// Paths in configs and manifests may leave the config's folder and the template folder.
   bool allow_outside_paths = false;
-  /// Replaces the config's problems when not empty ("4096x4096x4096", "4096").
+  /// Replaces the config's problems when not empty ("4096x4096x4096", "4096", "4096,layout=nt").
   std::vector<std::string> problems;
   /// Keeps only these templates when not empty; unknown names are errors.
   std::vector<std::string> templates;
@@ -46,7 +46,9 @@ TemplateSpec load_template(const std::filesystem::path& manifest, const LoadOpti
                            const Variant* variant = nullptr);
 
 /// A problem of the template's operation: "4096x4096x64", or "4096" for all dimensions alike; behind it, set
-/// off by commas or spaces, leading dimensions: "1000x77x513,lda=520". Throws UserError.
-Problem parse_problem(const std::string& text, const TemplateSpec& kernel, const Where& where);
+/// off by commas or spaces, leading dimensions: "1000x77x513,lda=520". `settings` are names that may have
+/// values there, too, which are not read. Throws UserError.
+Problem parse_problem(const std::string& text, const TemplateSpec& kernel, const Where& where,
+                      const std::vector<std::string>& settings = {});
 
 }  // namespace tiletune

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "base/file.h"
@@ -124,20 +125,38 @@ class OperationReader {
     const std::vector<Allowed> choices = read_choices(declared, "an object of lists of texts");
     operation.offered_options = read_offered(manifest_.find("options"), choices, "option");
     operation.options = operation.offered_options.front();
+    allowed_options_ = choices;
+    const std::set<std::string> unstated = read_unstated_defaults();
     for (std::size_t i = 0; i < choices.size(); ++i) {
-      scope.declare(choices[i].name, "an option", declared->where.at(choices[i].name));
-      if (operation.options[i].second != choices[i].values.front())
+      const auto& [name, values] = choices[i];
+      scope.declare(name, "an option", declared->where.at(name));
+      if (operation.options[i].second != values.front() || !unstated.contains(name))
         operation.own_options.push_back(operation.options[i]);
     }
-    allowed_options_ = choices;
+  }
+
+  std::vector<std::string> option_names() const {
+    std::vector<std::string> names;
+    for (const Allowed& allowed : allowed_options_) names.push_back(allowed.name);
+    return names;
+  }
+
+  /// Options that were added when there were rows already, which stay those of the defaults.
+  std::set<std::string> read_unstated_defaults() {
+    std::set<std::string> unstated;
+    const auto list = members_.find("unstated_defaults");
+    if (!list) return unstated;
+    const std::vector<std::string> names = option_names();
+    for (const JsonNode& node : read_list(*list, "names of options"))
+      unstated.insert(names[read_choice(node, names)]);
+    return unstated;
   }
 
   /// Whether this variant has one of the values that an object of lists names for some of the options.
   bool has_options(const JsonNode& node, const Operation& operation) const {
     bool has_all = true;
     for (const auto& [name, list] : read_members(node, "an object of lists of texts")) {
-      std::vector<std::string> names;
-      for (const Allowed& allowed : allowed_options_) names.push_back(allowed.name);
+      const std::vector<std::string> names = option_names();
       const auto place = std::find(names.begin(), names.end(), name);
       if (place == names.end())
         throw UserError(fmt::format("the operation has no option '{}'", name), list.where,
@@ -465,7 +484,8 @@ class OperationReader {
 
 /// Operation::definition. A reference kernel may take its arguments in the order of the template's.
 std::string definition_of(nlohmann::json json) {
-  for (const char* key : {"$schema", "name", "summary", "types", "options", "scalars", "baselines"})
+  for (const char* key :
+       {"$schema", "name", "summary", "types", "options", "unstated_defaults", "scalars", "baselines"})
     json.erase(key);
   for (auto& buffer : json["buffers"]) buffer.erase("type");
   if (json["reference"].is_object()) json["reference"].erase("arguments");

@@ -55,8 +55,10 @@ void set_leading(Problem& problem, const LeadingDimension& leading, std::int64_t
   if (elements > row) problem.leading.emplace_back(leading.name, elements);
 }
 
-Problem read_named_problem(const JsonNode& node, const TemplateSpec& kernel) {
+Problem read_named_problem(const JsonNode& node, const TemplateSpec& kernel,
+                           const std::vector<std::string>& settings) {
   std::vector<std::string_view> known(kernel.operation.dimensions.begin(), kernel.operation.dimensions.end());
+  known.insert(known.end(), settings.begin(), settings.end());
   for (const auto& leading : kernel.operation.leading_dimensions) known.emplace_back(leading.name);
   ObjectReader reader(node, known);
   Problem problem;
@@ -68,21 +70,9 @@ Problem read_named_problem(const JsonNode& node, const TemplateSpec& kernel) {
     const auto elements = reader.find(leading.name);
     if (elements) set_leading(problem, leading, read_integer(*elements, 1, kLargestSize), elements->where);
   }
+  for (const std::string& name : settings) reader.find(name);
   reader.finish();
   return problem;
-}
-
-Problem read_problem(const JsonNode& node, const TemplateSpec& kernel) {
-  const auto& json = node.json.get();
-  if (json.is_number())
-    return uniform_problem(read_integer(node, 1, kLargestSize), kernel.operation.dimensions);
-  if (json.is_string()) return parse_problem(read_string(node), kernel, node.where);
-  if (json.is_object()) return read_named_problem(node, kernel);
-  const std::vector<std::string> example(kernel.operation.dimensions.size(), "1024");
-  refuse_kind(node,
-              fmt::format("a problem (a string like \"{}\", an integer, or an object of sizes)",
-                          join(kernel.operation.dimensions, "x")),
-              fmt::format("Write it as \"{}\".", join(example, "x")));
 }
 
 class DistinctProblems {
@@ -118,33 +108,36 @@ Problem parse_sizes(const std::string& sizes, const std::string& text,
   return problem;
 }
 
-/// What stands behind the sizes, by name.
-std::vector<std::pair<std::string, std::string>> parse_settings(const std::vector<std::string>& words,
-                                                                const std::string& text,
-                                                                const TemplateSpec& kernel,
-                                                                const Where& where) {
-  std::vector<std::pair<std::string, std::string>> settings;
+/// `text` is the problem that has it.
+void add_named(Choices& named, const std::string& name, const std::string& value, const std::string& text,
+               const Where& where) {
+  const auto is_named = [&](const auto& entry) { return entry.first == name; };
+  if (std::any_of(named.begin(), named.end(), is_named)) {
+    throw UserError(fmt::format("the problem '{}' has {} twice", text, name), where,
+                    "Remove one of the two.");
+  }
+  named.emplace_back(name, value);
+}
+
+/// What stands behind the sizes, by name: each of `known`.
+Choices parse_named(const std::vector<std::string>& words, const std::string& text,
+                    const std::vector<std::string>& known, const Where& where) {
+  Choices named;
   for (const std::string& word : words) {
     const auto parts = split(word, '=');
-    const auto is_named = [&](const auto& entry) { return entry.first == parts.front(); };
-    const auto& known = kernel.operation.leading_dimensions;
-    const bool is_known = std::any_of(known.begin(), known.end(),
-                                      [&](const auto& leading) { return leading.name == parts.front(); });
+    const bool is_known = std::find(known.begin(), known.end(), parts.front()) != known.end();
     if (parts.size() != 2 || !is_known) {
       const bool is_size = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
-      throw UserError(fmt::format("'{}' in the problem '{}' is not a leading dimension", word, text), where,
-                      is_size ? "Write sizes with an x between them: 4096x4096."
-                      : known.empty()
-                          ? "Remove it: the operation has none."
-                          : "Write lda, ldb or ldc with their elements: 1000x77x513,lda=520,ldb=80.");
+      throw UserError(
+          fmt::format("'{}' in the problem '{}' is not a leading dimension, type or option", word, text),
+          where,
+          is_size         ? "Write sizes with an x between them: 4096x4096."
+          : known.empty() ? "Remove it: the operation has none."
+                          : "Write NAME=VALUE behind the sizes." + suggestion(parts.front(), known));
     }
-    if (std::any_of(settings.begin(), settings.end(), is_named)) {
-      throw UserError(fmt::format("the problem '{}' has {} twice", text, parts.front()), where,
-                      "Remove one of the two.");
-    }
-    settings.emplace_back(parts.front(), parts.back());
+    add_named(named, parts.front(), parts.back(), text, where);
   }
-  return settings;
+  return named;
 }
 
 }  // namespace
@@ -194,24 +187,61 @@ std::optional<std::vector<std::string>> written_sizes(const std::string& text) {
   return std::all_of(sizes.begin(), sizes.end(), is_integer) ? std::optional(sizes) : std::nullopt;
 }
 
-Problem parse_problem(const std::string& text, const TemplateSpec& kernel, const Where& where) {
+std::vector<std::string> setting_names(const Operation& operation) {
+  std::vector<std::string> names;
+  for (const auto& type : operation.types) names.push_back(type.first);
+  for (const auto& option : operation.options) names.push_back(option.first);
+  return names;
+}
+
+Choices read_settings(const JsonNode& problem, const std::vector<std::string>& names) {
+  const auto is_setting = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  Choices settings;
+  if (problem.json.get().is_object()) {
+    for (const auto& [name, value] : read_members(problem, "an object"))
+      if (is_setting(name)) settings.emplace_back(name, read_string(value, "a text"));
+  } else if (problem.json.get().is_string()) {
+    const std::string text = read_string(problem);
+    for (const std::string& word : problem_words(text)) {
+      const auto parts = split(word, '=');
+      if (parts.size() == 2 && is_setting(parts.front()))
+        add_named(settings, parts.front(), parts.back(), text, problem.where);
+    }
+  }
+  return settings;
+}
+
+Problem parse_problem(const std::string& text, const TemplateSpec& kernel, const Where& where,
+                      const std::vector<std::string>& settings) {
   std::vector<std::string> words = problem_words(text);
   Problem problem = parse_sizes(words.front(), text, kernel.operation.dimensions, where);
   words.erase(words.begin());
-  const auto settings = parse_settings(words, text, kernel, where);
+  std::vector<std::string> known;
+  for (const auto& leading : kernel.operation.leading_dimensions) known.push_back(leading.name);
+  known.insert(known.end(), settings.begin(), settings.end());
+  const Choices named = parse_named(words, text, known, where);
   for (const LeadingDimension& leading : kernel.operation.leading_dimensions) {
-    for (const auto& [name, elements] : settings) {
+    for (const auto& [name, elements] : named) {
       if (name == leading.name) set_leading(problem, leading, parse_size(elements, text, name, where), where);
     }
   }
   return problem;
 }
 
-std::vector<Problem> read_problems(const JsonNode& node, const TemplateSpec& kernel) {
-  DistinctProblems distinct;
-  for (const JsonNode& element : read_list(node, "problems", Empty::refused, kMostEntries))
-    distinct.add(read_problem(element, kernel), element.where);
-  return std::move(distinct.problems);
+Problem read_problem(const JsonNode& node, const TemplateSpec& kernel,
+                     const std::vector<std::string>& settings) {
+  const auto& json = node.json.get();
+  if (json.is_number())
+    return uniform_problem(read_integer(node, 1, kLargestSize), kernel.operation.dimensions);
+  if (json.is_string()) return parse_problem(read_string(node), kernel, node.where, settings);
+  if (json.is_object()) return read_named_problem(node, kernel, settings);
+  const std::vector<std::string> example(kernel.operation.dimensions.size(), "1024");
+  refuse_kind(node,
+              fmt::format("a problem (a string like \"{}\", an integer, or an object)",
+                          join(kernel.operation.dimensions, "x")),
+              fmt::format("Write it as \"{}\".", join(example, "x")));
 }
 
 std::vector<Problem> parse_problems(const std::vector<std::string>& texts, const TemplateSpec& kernel,

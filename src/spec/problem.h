@@ -9,9 +9,17 @@
 
 namespace tiletune {
 
-/// A list of problems of the template's operation, each as "4096x4096x64 lda=128", 4096 or
-/// {"M": 4096, "N": 4096, "K": 64, "lda": 128}. Throws UserError when two are the same.
-std::vector<Problem> read_problems(const JsonNode& node, const TemplateSpec& kernel);
+/// Of what problems may set: the type variables and options of an operation.
+std::vector<std::string> setting_names(const Operation& operation);
+
+/// What a problem sets of the types and options that have these names. Throws UserError.
+Choices read_settings(const JsonNode& problem, const std::vector<std::string>& names);
+
+/// A problem of the template's operation: "4096x4096x64 lda=128 layout=nt", 4096 or
+/// {"M": 4096, "N": 4096, "K": 64, "lda": 128, "layout": "nt"}. `settings` are the names that read_settings()
+/// reads. Throws UserError.
+Problem read_problem(const JsonNode& node, const TemplateSpec& kernel,
+                     const std::vector<std::string>& settings);
 
 /// The sizes of a problem's text, then its leading dimensions: {"1000x77x513", "lda=520"}. At least one word.
 std::vector<std::string> problem_words(const std::string& text);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -244,7 +245,7 @@ struct Operation {
   std::vector<std::pair<std::string, double>> scalars;     ///< alpha, beta; with the config's values
   std::vector<std::pair<std::string, ElementType>> types;  ///< type variables, of this variant
   Choices options;                                         ///< of this variant: "layout", "nt"
-  Choices own_options;  ///< those of them that are not the operation's defaults; what rows are told apart by
+  Choices own_options;                   ///< those that rows state: all but the operation's unstated defaults
   std::vector<Choices> offered_types;    ///< what the template offers, its default first; at least one
   std::vector<Choices> offered_options;  ///< the same of options
   std::vector<Buffer> buffers;
@@ -273,10 +274,24 @@ inline bool is_cubin(const std::filesystem::path& source) { return source.extens
 inline bool is_ptx(const std::filesystem::path& source) { return source.extension() == ".ptx"; }
 inline bool is_compiled(const std::filesystem::path& source) { return is_cubin(source) || is_ptx(source); }
 
+/// Sizes of one problem, in the order of the operation's dimensions.
+struct Problem {
+  std::vector<std::pair<std::string, std::int64_t>> dimensions;
+  /// Leading dimensions that are larger than a row, in the operation's order.
+  std::vector<std::pair<std::string, std::int64_t>> leading = {};
+
+  /// "4096x4096x4096", "1000x77x513 lda=520"
+  std::string label() const;
+  std::int64_t at(std::string_view dimension) const;
+  std::int64_t at(const LeadingDimension& leading_dimension) const;
+  bool operator==(const Problem&) const = default;
+};
+
 /// A kernel template: what kernel_templates/<name>/template.json says, with a config's narrowing applied.
 struct TemplateSpec {
   std::string name;
-  std::string variant;  ///< that a config's entry chose: "T=f16 causal=no"; empty: the manifest's default
+  /// That a config's entry or problems chose: "T=f16 causal=no"; empty: the manifest's default.
+  std::string variant;
   std::string summary;
   std::string teaches;
   Operation operation;
@@ -305,24 +320,13 @@ struct TemplateSpec {
   std::vector<TemplateSpec> reference;       ///< one configuration whose result is the reference; or none
   std::vector<TemplateSpec> baselines;       ///< kernels that are the operation's baselines: of this one's
                                              ///< types and options, with one value for each parameter
+  std::set<std::string> problems;            ///< labels of the config's problems that it runs; empty: all
   Where where;
 
+  bool runs(const Problem& problem) const { return problems.empty() || problems.contains(problem.label()); }
   bool has_baselines() const { return operation.baseline_library || !baselines.empty(); }
   /// "attention_mma", or "attention_mma T=f16 causal=no" where a config chose the variant.
   std::string label() const { return variant.empty() ? name : name + " " + variant; }
-};
-
-/// Sizes of one problem, in the order of the operation's dimensions.
-struct Problem {
-  std::vector<std::pair<std::string, std::int64_t>> dimensions;
-  /// Leading dimensions that are larger than a row, in the operation's order.
-  std::vector<std::pair<std::string, std::int64_t>> leading = {};
-
-  /// "4096x4096x4096", "1000x77x513 lda=520"
-  std::string label() const;
-  std::int64_t at(std::string_view dimension) const;
-  std::int64_t at(const LeadingDimension& leading_dimension) const;
-  bool operator==(const Problem&) const = default;
 };
 
 struct StrategySpec {

@@ -320,6 +320,18 @@ std::vector<std::string> Database::problems() const {
   return translating_errors(file(), [&] { return impl_->distinct("problem"); });
 }
 
+std::vector<StatedProblem> Database::stated_problems() const {
+  return translating_errors(file(), [&] {
+    SQLite::Statement statement = impl_->select("DISTINCT problem, options, element_types", {}, "");
+    std::vector<StatedProblem> problems;
+    while (statement.executeStep()) {
+      problems.push_back({statement.getColumn(0).getString(), statement.getColumn(1).getString(),
+                          statement.getColumn(2).getString()});
+    }
+    return problems;
+  });
+}
+
 std::vector<std::string> Database::templates() const {
   return translating_errors(file(), [&] { return impl_->distinct("template"); });
 }

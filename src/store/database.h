@@ -20,12 +20,21 @@ namespace tiletune {
 class DatabaseCopy;
 struct MergeSummary;
 
+/// A problem with what rows state of its options and types.
+struct StatedProblem {
+  std::string problem;
+  std::string options = {};
+  std::string element_types = {};
+  bool operator==(const StatedProblem&) const = default;
+};
+
 /// Which rows. Empty members do not filter; several values of one member are alternatives.
 struct TrialFilter {
   std::vector<std::string> gpus =
       {};  ///< compared without case, spaces, punctuation; part of the name suffices
   std::vector<std::string> templates = {};  ///< whole names; does not exclude baselines
   std::vector<std::string> problems = {};
+  std::vector<StatedProblem> stated_problems = {};  ///< alternatives to `problems`
   std::vector<Outcome> outcomes = {};
   std::vector<Source> sources = {};
   std::vector<std::string> kinds = {};
@@ -135,6 +144,8 @@ class Database {
 
   /// Every problem that a row is of, each once.
   std::vector<std::string> problems() const;
+  /// The same with its options and types; reads all rows.
+  std::vector<StatedProblem> stated_problems() const;
   /// Every GPU that a row is of.
   std::vector<std::string> gpus() const;
   /// Every template that a row is of, and every library.

@@ -26,6 +26,17 @@ class Builder {
     one_of(column, names);
   }
 
+  void one_of_problems(const std::vector<std::string>& problems, const std::vector<StatedProblem>& stated) {
+    std::vector<std::string> terms(problems.size(), "problem = ?");
+    for (const std::string& problem : problems) condition_.values.emplace_back(problem);
+    for (const StatedProblem& one : stated) {
+      terms.emplace_back("(problem = ? AND ifnull(options, '') = ? AND ifnull(element_types, '') = ?)");
+      for (const std::string& value : {one.problem, one.options, one.element_types})
+        condition_.values.emplace_back(value);
+    }
+    if (!terms.empty()) add("(" + join(terms, " OR ") + ")");
+  }
+
   void equals(const char* column, Cell value) {
     add(std::string("\"") + column + "\" = ?");
     condition_.values.push_back(std::move(value));
@@ -53,7 +64,7 @@ Condition condition_of(const TrialFilter& filter, const std::vector<std::string>
   // Baselines belong to every template's comparison.
   if (!filter.templates.empty())
     builder.one_of("template", filter.templates, filter.baselines ? kOrBaseline : "");
-  if (!filter.problems.empty()) builder.one_of("problem", filter.problems);
+  builder.one_of_problems(filter.problems, filter.stated_problems);
   if (!filter.outcomes.empty()) builder.one_of("outcome", filter.outcomes);
   if (!filter.sources.empty()) builder.one_of("source", filter.sources);
   if (!filter.kinds.empty()) builder.one_of("kind", filter.kinds);

@@ -44,6 +44,7 @@ class PairPlanner {
     for (const TemplateSpec& kernel : spec_.templates) {
       for (const Problem& problem : spec_.problems) {
         if (stop()) return;
+        if (!kernel.runs(problem)) continue;
         TuneSpec& pair = pairs_.emplace_back(rest_);
         pair.templates = {kernel};
         pair.problems = {problem};

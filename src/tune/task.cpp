@@ -274,6 +274,7 @@ std::vector<std::vector<Task>> tasks_of(const Problem& problem, const TuneSpec& 
   std::vector<std::vector<Task>> by_workload;
   std::map<std::string, std::size_t> workload_of;
   for (const TemplateSpec& kernel : spec.templates) {
+    if (!kernel.runs(problem)) continue;
     Task task = make(kernel, problem);
     if (const auto found = sources.find(&kernel); found != sources.end()) {
       task.source = found->second.kernel;
@@ -297,8 +298,10 @@ void check_limit(std::uint64_t count, std::uint64_t most, const char* what, cons
 
 std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sources, const Stop& stop,
                              const PlanLimits& limits, ArrayHashes& arrays) {
-  check_limit(spec.problems.size() * spec.templates.size(), limits.tasks, "pairs of template and problem",
-              spec);
+  std::size_t pairs = 0;
+  for (const TemplateSpec& kernel : spec.templates)
+    pairs += kernel.problems.empty() ? spec.problems.size() : kernel.problems.size();
+  check_limit(pairs, limits.tasks, "pairs of template and problem", spec);
   std::vector<Task> tasks;
   std::size_t workloads = 0;
   std::uint64_t planned = 0;

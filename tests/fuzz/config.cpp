@@ -1,5 +1,7 @@
 // A config, with two templates that it may name: "tile" (gemm) and "axpy" (custom).
 
+#include <algorithm>
+
 #include "foreign/t1.h"
 #include "fuzz/fuzz.h"
 #include "spec/load.h"
@@ -12,6 +14,8 @@ using namespace tiletune::fuzz;
 constexpr const char* kTile = R"json({
   "name": "tile", "summary": "a tiled kernel", "source": "kernel.cuh", "kernel": "tile", "operation": "gemm",
   "template_arguments": ["BM", "BN", "PAD"],
+  "types": [{"A": "f32", "B": "f32", "C": "f32"}, {"A": "f16", "B": "f16", "C": "f16"}],
+  "options": {"layout": ["nn", "nt", "tn"]},
   "parameters": [{"name": "BM", "values": [32, 64, 128], "meaning": "rows"},
                  {"name": "BN", "values": [8, 16], "meaning": "columns"},
                  {"name": "PAD", "values": [true, false], "meaning": "padding"}],
@@ -57,7 +61,12 @@ void check(const TuneSpec& spec) {
   require(finals.configurations >= 0 && finals.rounds >= 6 && finals.sustained_s >= 0,
           "finals can be held or left out");
   require(spec.measure.launch_timeout_s > 0 && spec.compile.timeout_s > 0, "deadlines lie ahead");
-  for (const TemplateSpec& one : spec.templates) evaluate_template(one, spec.problems.front());
+  for (const TemplateSpec& one : spec.templates) {
+    const auto problem = std::find_if(spec.problems.begin(), spec.problems.end(),
+                                      [&](const Problem& of_config) { return one.runs(of_config); });
+    require(problem != spec.problems.end(), "a template runs a problem");
+    evaluate_template(one, *problem);
+  }
 }
 
 }  // namespace

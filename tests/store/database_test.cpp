@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -209,6 +210,23 @@ TEST_F(FilterTest, EveryMemberFiltersAndMembersCombine) {
             Keys{"small"});
   EXPECT_EQ(keys_of(database_, {.gpus = {"H200"}, .problems = {"1x1x1"}}), Keys{});
   EXPECT_EQ(keys_of(database_, {}).size(), 8U);
+}
+
+TEST_F(FilterTest, OptionsAndTypesTellProblemsApart) {
+  add("transposed", [](Trial& t) {
+    t.problem = "1x1x1";
+    t.options = "layout=nt";
+  });
+  const auto all = database_.stated_problems();
+  const auto of = [&](const std::string& options) {
+    return *std::find_if(all.begin(), all.end(), [&](const StatedProblem& one) {
+      return one.problem == "1x1x1" && one.options == options;
+    });
+  };
+  EXPECT_EQ(keys_of(database_, {.stated_problems = {of("layout=nt")}}), Keys{"transposed"});
+  EXPECT_EQ(keys_of(database_, {.stated_problems = {of("")}}), Keys{"small"});
+  EXPECT_EQ(keys_of(database_, {.problems = {"none"}, .stated_problems = {of(""), of("layout=nt")}}),
+            (Keys{"small", "transposed"}));
 }
 
 TEST_F(FilterTest, NamesAreNeverSql) {
