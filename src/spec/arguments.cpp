@@ -74,6 +74,7 @@ Argument read_tensor_map(const JsonNode& node, ObjectReader& reader, const Memor
   map.box = read_sizes(reader.need("box", "a list of expressions, innermost dimension first"), rank, "");
   const auto swizzle = reader.find("swizzle");
   map.swizzle = swizzle ? read_swizzle(*swizzle) : ExprText{"'none'", node.where};
+  if (const auto offset = reader.find("offset")) map.offset = read_expression(*offset);
   if (const auto when = reader.find("when")) map.when = read_expression(*when);
   return argument;
 }

@@ -56,7 +56,7 @@ inline constexpr std::array kOnlyLaunch{Key{"kernel"}, Key{"template_arguments"}
                                         Key{"arguments"}};
 inline constexpr std::array kArgument{Key{"buffer"},     Key{"scalar"},  Key{"type"},    Key{"value"},
                                       Key{"tensor_map"}, Key{"extents"}, Key{"pitches"}, Key{"box"},
-                                      Key{"swizzle"},    Key{"when"}};
+                                      Key{"swizzle"},    Key{"offset"},  Key{"when"}};
 
 // An operation's file, and the object in a manifest.
 inline constexpr std::array kOperation{

@@ -129,6 +129,7 @@ struct TensorMap {
   std::vector<ExprText> pitches;  ///< elements between neighbours, in each dimension but the innermost
   std::vector<ExprText> box;      ///< elements that one copy moves, in each dimension
   ExprText swizzle;               ///< the name of one
+  ExprText offset;                ///< elements of the buffer before the first; empty: none
   ExprText when;                  ///< the argument is 128 zero bytes where this is false; empty: never
 };
 

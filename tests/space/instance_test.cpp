@@ -398,6 +398,17 @@ TemplateSpec with_tensor_map(const char* swizzle, const char* box = "BM") {
   return spec;
 }
 
+TEST(InstanceTest, EvaluatesOffsetsOfTensorMaps) {
+  TemplateSpec spec = with_tensor_map("'none'");
+  spec.launches[0].arguments[3].tensor_map->offset = at("K * 2 - BM", "/arguments/3/offset");
+  const auto map =
+      Instantiator(spec, problem()).instantiate(configuration(), 132).launches[0].arguments[3].tensor_map;
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->offset, 448);
+  spec.launches[0].arguments[3].tensor_map->offset = at("-8", "/arguments/3/offset");
+  EXPECT_TRUE(carries(error(spec), {"/arguments/3/offset", "-8"}));
+}
+
 TEST(InstanceTest, EvaluatesTensorMapsWhereTheyAreWanted) {
   const Instantiator instantiator(with_tensor_map("'128B' if BM == 64 else 'none'"), problem());
   const auto map = instantiator.instantiate(configuration(), 132).launches[0].arguments[3].tensor_map;
@@ -407,6 +418,7 @@ TEST(InstanceTest, EvaluatesTensorMapsWhereTheyAreWanted) {
   EXPECT_EQ(map->pitches, (std::vector<int64_t>{512}));
   EXPECT_EQ(map->box, (std::vector<int64_t>{32, 64}));
   EXPECT_EQ(map->swizzle, Swizzle::bytes_128);
+  EXPECT_EQ(map->offset, 0);
   EXPECT_FALSE(instantiator.instantiate(configuration(), 10).launches[0].arguments[3].tensor_map);
   EXPECT_TRUE(carries(error(with_tensor_map("'256B'")), {"/arguments/3/swizzle", "256B", "'256B'"}));
   EXPECT_TRUE(carries(remedy(with_tensor_map("BM")), {"none, 32B, 64B, 128B"}));
