@@ -2,9 +2,9 @@
 
 #include "common/vectors.cuh"
 
-/// Copies a matrix of `lines` lines of `length` elements to where its lines are `pitch` elements apart, a multiple
-/// of 16 bytes. A block copies LINES lines of THREADS vectors of VEC elements; `from` lines start on boundaries of
-/// a vector. What lies behind a line is neither read nor written.
+/// Copies a matrix of `lines` lines of `length` elements to where its lines are `pitch` elements apart, a
+/// multiple of 16 bytes. A block copies LINES lines of THREADS vectors of VEC elements; `from` lines start on
+/// boundaries of a vector. What lies behind a line is neither read nor written.
 template <int THREADS, int LINES, int VEC, class T>
 __device__ __forceinline__ void pack_lines(const T* __restrict__ from, int lines, int length, int ld,
                                            T* __restrict__ to, int pitch, int block) {
