@@ -9,10 +9,10 @@ enum Side { m_side, n_side };
 /// How consumers divide their work.
 enum Work { by_rows, by_n, pingpong };
 
-/// The way of A's and B's tiles through shared memory in a block of CONSUMERS warpgroups that multiply and one
-/// behind them that asks for tiles, the producer. Clusters of CLUSTER_M x CLUSTER_N blocks share their rows of A
-/// and their columns of B, each block copying its part to all. Producer and consumers go through the same
-/// sequence of tiles of C, and of steps along K in each.
+/// The way of A's and B's tiles through shared memory in a block of CONSUMERS warpgroups that multiply and
+/// one behind them that asks for tiles, the producer. Clusters of CLUSTER_M x CLUSTER_N blocks share their
+/// rows of A and their columns of B, each block copying its part to all. Producer and consumers go through
+/// the same sequence of tiles of C, and of steps along K in each.
 template <class T, Layout LAYOUT, int BM, int BN, int STAGES, int CLUSTER_M, int CLUSTER_N, int CONSUMERS,
           Side SIDE, Work WORK, Keep KEEP_A, Keep KEEP_B>
 class BoxPipeline {
@@ -58,8 +58,9 @@ class BoxPipeline {
   }
 
   /// One thread of the producer: copies the operands of a tile of C, for `steps` steps from the `first` on.
-  __device__ __forceinline__ void fill(const TensorMap* a_map, const TensorMap* b_map, TileOrigin tile, int first,
-                                       int steps) {
+  /// B's values of k are `b_back` less than A's map has them.
+  __device__ __forceinline__ void fill(const TensorMap* a_map, const TensorMap* b_map, TileOrigin tile,
+                                       int first, int steps, int b_back = 0) {
     unsigned short row_mask = 0, column_mask = 0;  // blocks with the same rows of A, the same columns of B
 #pragma unroll
     for (int i = 0; i < CLUSTER_N; ++i) row_mask |= 1u << (rank_m_ + CLUSTER_M * i);
@@ -70,13 +71,16 @@ class BoxPipeline {
       wait_for_phase(empty_ + stage_ * 8, parity_ ^ 1);
       arrive_and_expect(barrier, kStage);
       ABoxes::copy(tiles_at, a_map, tile.row, i * kDepth, barrier, rank_n_, row_mask);
-      BBoxes::copy(tiles_at + ABoxes::kBytes, b_map, tile.column, i * kDepth, barrier, rank_m_, column_mask);
+      BBoxes::copy(tiles_at + ABoxes::kBytes, b_map, tile.column, i * kDepth - b_back, barrier, rank_m_,
+                   column_mask);
       skip(1);
     }
   }
 
   /// Where a consumer's part of the tile begins, along wgmma's rows and along the other side.
-  static __device__ __forceinline__ int own_row(int consumer) { return WORK == by_rows ? consumer * kRows : 0; }
+  static __device__ __forceinline__ int own_row(int consumer) {
+    return WORK == by_rows ? consumer * kRows : 0;
+  }
   static __device__ __forceinline__ int own_n(int consumer) { return WORK == by_n ? consumer * kN : 0; }
   /// The same in C, where the block's tile begins at `tile`.
   static __device__ __forceinline__ TileOrigin own_part(TileOrigin tile, int consumer) {
@@ -90,14 +94,22 @@ class BoxPipeline {
   }
   /// A consumer: sets the sums of its part of a tile.
   __device__ __forceinline__ void multiply(Product& product, int consumer, int steps) {
+    multiply(product, consumer, steps, [](unsigned) {});
+  }
+  /// The same; `prepare` may first change the consumer's rows of the tile's first step, from this address on.
+  template <class Prepare>
+  __device__ __forceinline__ void multiply(Product& product, int consumer, int steps,
+                                           const Prepare& prepare) {
     const unsigned rows_at =
         Product::template offset<kRowsAcross>(own_row(consumer)) + (kTransposed ? ABoxes::kBytes : 0);
-    const unsigned n_at = Product::template offset<kNAcross>(own_n(consumer)) + (kTransposed ? 0 : ABoxes::kBytes);
+    const unsigned n_at =
+        Product::template offset<kNAcross>(own_n(consumer)) + (kTransposed ? 0 : ABoxes::kBytes);
     if constexpr (WORK == pingpong) sync_threads(1 + consumer, 256);
     int before = 0;
     for (int i = 0; i < steps; ++i) {
       wait_for_phase(full_ + stage_ * 8, parity_);
       const unsigned tiles_at = stages_ + stage_ * kStage;
+      if (i == 0) prepare(tiles_at + rows_at);
       product.start(tiles_at + rows_at, tiles_at + n_at, i > 0);
       wait_for_products<1>();
       if (i > 0) release(before);
