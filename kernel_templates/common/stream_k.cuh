@@ -7,10 +7,11 @@ struct Part {
   int number, parts;  ///< which of how many
 };
 
-/// The parts that a block, or a cluster of CLUSTER, of a stream-K grid takes, one after another: whole tiles while
-/// there are more than two rounds. The rest, one to two rounds, is cut into equal lengths of K, whether or not
-/// they end with a tile, so that none is much shorter than a tile. Whole rounds alone are not cut (Osama et al.,
-/// "Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU", 2023).
+/// The parts that a block, or a cluster of CLUSTER, of a stream-K grid takes, one after another: whole tiles
+/// while there are more than two rounds. The rest, one to two rounds, is cut into equal lengths of K, whether
+/// or not they end with a tile, so that none is much shorter than a tile. Whole rounds alone are not cut
+/// (Osama et al., "Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on
+/// the GPU", 2023).
 template <int CLUSTER>
 struct Stream {
   int tiles, depth;  ///< of C, and tiles of K in each

@@ -6,8 +6,8 @@
 //
 // Persistent: a block takes one tile of C after another; its producer is far ahead, and the next tile's first
 // stages arrive while the last one is stored. Clusters: CLUSTER_M x CLUSTER_N blocks beside each other share
-// their rows of A and their columns of B, each copying its part to all. SIDE: wgmma's 64 rows may be rows of C
-// or its columns; the other side is then free in steps of 8, so tiles can be cut to fill whole waves. WORK:
+// their rows of A and their columns of B, each copying its part to all. SIDE: wgmma's 64 rows may be rows of
+// C or its columns; the other side is then free in steps of 8, so tiles can be cut to fill whole waves. WORK:
 // consumers share each tile (its rows of 64, or the other side), or take turns (pingpong), one multiplying
 // while the other stores. STORE: straight from registers, or through shared memory in boxes.
 
@@ -15,8 +15,8 @@
 enum Store { registers, boxes, whole };
 
 template <class T, class Out, Layout LAYOUT, Epilogue EPILOGUE, int BM, int BN, int STAGES, int CLUSTER_M,
-          int CLUSTER_N, int CONSUMERS, Side SIDE, Work WORK, Store STORE, bool PAIRS, Raster RASTER, int GROUP,
-          Keep KEEP_A, Keep KEEP_B, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
+          int CLUSTER_N, int CONSUMERS, Side SIDE, Work WORK, Store STORE, bool PAIRS, Raster RASTER,
+          int GROUP, Keep KEEP_A, Keep KEEP_B, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
 __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((CONSUMERS + 1) * 128, 1)
     hgemm_persistent(int M, int N, int K, float alpha, float beta, Out* C, int ldc,
                      const Out* __restrict__ bias_vector, const __grid_constant__ TensorMap a_map,
@@ -63,7 +63,8 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
         using Boxes = BoxStore<Out, typename Pipeline::Product, kRows, kN, kTransposed, STORE == whole>;
         finish_tile<kTransposed, kRows, kN>(finish, product.sum, part.row, part.column, thread);
         Boxes::store(product, &c_map, part.row, part.column,
-                     shared_address(shared) + Pipeline::kBytes + warpgroup * Boxes::kBytes, 3 + warpgroup, thread);
+                     shared_address(shared) + Pipeline::kBytes + warpgroup * Boxes::kBytes, 3 + warpgroup,
+                     thread);
       }
     }
     if constexpr (STORE != registers) wait_until_stores_have_read<0>();

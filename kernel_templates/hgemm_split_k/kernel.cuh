@@ -3,13 +3,13 @@
 #include "common/stream_k.cuh"
 
 // hgemm_persistent for matrices C with too few tiles to keep every multiprocessor busy: K is divided too. The
-// parts of a tile meet in device memory, where each consumer leaves its sums in FP32, and are added in the order
-// of K, so that every launch gives the same bits.
+// parts of a tile meet in device memory, where each consumer leaves its sums in FP32, and are added in the
+// order of K, so that every launch gives the same bits.
 //
-// Neighbouring clusters take the same part of K of different tiles (Split), and read the same rows of B, or of A,
-// at the same time. With one part per tile what remains is a persistent kernel whose tiles can be as narrow as
-// decoding needs: 8 to 128 rows of A along wgmma's free side (n_side), or pairs of 64 rows that share the columns
-// of B by multicast (CLUSTER_M).
+// Neighbouring clusters take the same part of K of different tiles (Split), and read the same rows of B, or
+// of A, at the same time. With one part per tile what remains is a persistent kernel whose tiles can be as
+// narrow as decoding needs: 8 to 128 rows of A along wgmma's free side (n_side), or pairs of 64 rows that
+// share the columns of B by multicast (CLUSTER_M).
 
 // How the tiles of C and the length of K are dealt out to clusters.
 enum Schedule {
@@ -19,7 +19,8 @@ enum Schedule {
 // Who adds up the parts of a tile.
 enum Reduction {
   by_last,  // The consumer that finishes its part last.
-  by_all    // All wait for each other, and each finishes a share of the tile. Where not all run at once: the last.
+  by_all    // All wait for each other, and each finishes a share of the tile. Where not all run at once: the
+            // last.
 };
 
 /// The parts that a cluster of CLUSTER blocks takes, where every tile has `parts`.
@@ -37,13 +38,17 @@ struct Split {
     now += gridDim.x / CLUSTER;
     return true;
   }
-  __device__ __forceinline__ int slot(const Part& part, int number) const { return part.tile * parts + number; }
+  __device__ __forceinline__ int slot(const Part& part, int number) const {
+    return part.tile * parts + number;
+  }
   /// Whether all parts have a cluster of their own. They run at the same time then.
-  __device__ __forceinline__ bool at_once() const { return tiles * parts <= static_cast<int>(gridDim.x / CLUSTER); }
+  __device__ __forceinline__ bool at_once() const {
+    return tiles * parts <= static_cast<int>(gridDim.x / CLUSTER);
+  }
 };
 
-/// A thread of a consumer counts at the ticket, which is the consumer's in all parts of a tile, and sees what the
-/// consumers that counted before it have written.
+/// A thread of a consumer counts at the ticket, which is the consumer's in all parts of a tile, and sees what
+/// the consumers that counted before it have written.
 __device__ __forceinline__ unsigned take_ticket(unsigned* ticket) {
   __threadfence();
   const unsigned number = atomicAdd(ticket, 1u);
@@ -55,13 +60,14 @@ __device__ __forceinline__ unsigned take_ticket(unsigned* ticket) {
 __device__ __forceinline__ void wait_for_all(unsigned* ticket, unsigned parts) {
   take_ticket(ticket);
   unsigned counted = 0;
-  while (counted < parts) asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(counted) : "l"(ticket) : "memory");
+  while (counted < parts)
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(counted) : "l"(ticket) : "memory");
   if (take_ticket(ticket) == 2 * parts - 1) *ticket = 0;
 }
 
 template <class T, class Out, Layout LAYOUT, Epilogue EPILOGUE, int BM, int BN, int STAGES, int CLUSTER_M,
-          int CLUSTER_N, int CONSUMERS, Side SIDE, Schedule SCHEDULE, Reduction REDUCTION, bool PAIRS, Keep KEEP_A,
-          Keep KEEP_B, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
+          int CLUSTER_N, int CONSUMERS, Side SIDE, Schedule SCHEDULE, Reduction REDUCTION, bool PAIRS,
+          Keep KEEP_A, Keep KEEP_B, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
 __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((CONSUMERS + 1) * 128, 1)
     hgemm_split_k(int M, int N, int K, float alpha, float beta, Out* C, int ldc,
                   const Out* __restrict__ bias_vector, int splits, float4* partials, unsigned* tickets,

@@ -2,18 +2,19 @@
 #include "common/reduce.cuh"
 #include "common/vectors.cuh"
 
-// C = A * B with B stored N x K (nt), for the few rows that decoding one token has. Every element of B is used
-// ROWS times, too seldom for tensor cores to matter: the kernel is as fast as it reads B. So B goes straight from
-// global memory to registers, UNROLL vectors of COLUMNS lines in flight per thread, and leaves the L2 cache first
-// (STREAMED). The threads of a block split K; A comes from the caches, and is loaded once for COLUMNS lines.
+// C = A * B with B stored N x K (nt), for the few rows that decoding one token has. Every element of B is
+// used ROWS times, too seldom for tensor cores to matter: the kernel is as fast as it reads B. So B goes
+// straight from global memory to registers, UNROLL vectors of COLUMNS lines in flight per thread, and leaves
+// the L2 cache first (STREAMED). The threads of a block split K; A comes from the caches, and is loaded once
+// for COLUMNS lines.
 //
-// Vectors are as wide as the leading dimensions allow. The K % VEC elements behind the last one are read one by
-// one: beside the matrices there may be NaN.
+// Vectors are as wide as the leading dimensions allow. The K % VEC elements behind the last one are read one
+// by one: beside the matrices there may be NaN.
 template <class T, class Out, Epilogue EPILOGUE, int ROWS, int COLUMNS, int THREADS, int VEC, int UNROLL,
           bool STREAMED>
 __global__ void __launch_bounds__(THREADS)
-    hgemm_vector(int N, int K, float alpha, const T* __restrict__ A, int lda, const T* __restrict__ B, int ldb,
-                 float beta, Out* C, int ldc, const Out* __restrict__ bias_vector) {
+    hgemm_vector(int N, int K, float alpha, const T* __restrict__ A, int lda, const T* __restrict__ B,
+                 int ldb, float beta, Out* C, int ldc, const Out* __restrict__ bias_vector) {
   const int column = blockIdx.x * COLUMNS;
   const T* line[COLUMNS];
 #pragma unroll
