@@ -66,6 +66,7 @@ TensorMapLayout layout_of(const TensorMapShape& shape, DeviceAddress address) {
     layout.pitch_bytes.push_back(static_cast<std::uint64_t>(pitch) * size_bytes(shape.type));
   for (const std::int64_t size : shape.box) layout.box.push_back(static_cast<std::uint32_t>(size));
   layout.swizzle = shape.swizzle;
+  layout.promotion = shape.promotion;
   return layout;
 }
 
