@@ -65,6 +65,13 @@ __device__ __forceinline__ void wait_for_all(unsigned* ticket, unsigned parts) {
   if (take_ticket(ticket) == 2 * parts - 1) *ticket = 0;
 }
 
+__device__ __forceinline__ void add_quad(float* sums, float4 more) {
+  sums[0] += more.x;
+  sums[1] += more.y;
+  sums[2] += more.z;
+  sums[3] += more.w;
+}
+
 template <class T, class Out, Layout LAYOUT, Epilogue EPILOGUE, int BM, int BN, int STAGES, int CLUSTER_M,
           int CLUSTER_N, int CONSUMERS, Side SIDE, Schedule SCHEDULE, Reduction REDUCTION, bool PAIRS,
           Keep KEEP_A, Keep KEEP_B, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
@@ -107,64 +114,66 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
     while (parts.next(part)) {
       pipeline.multiply(product, warpgroup, part.tiles);
       const TileOrigin own = Pipeline::own_part(tile_at(part.tile), warpgroup);
-      const auto quad_of = [&](int quad) {
-        const float* sums = &product.sum[quad / kAcross][quad % kAcross * 4];
-        return make_float4(sums[0], sums[1], sums[2], sums[3]);
-      };
-      const auto store_quad = [&](int quad, float4 sums) {
+      const auto sums_of = [&](int quad) { return &product.sum[quad / kAcross][quad % kAcross * 4]; };
+      const auto store_quad = [&](int quad, const float* sums) {
         const int y = quad / kAcross * 64 + thread / 32 * 16 + thread % 32 / 4;  // along wgmma's rows
         const int x = quad % kAcross * 8 + thread % 4 * 2;
         if constexpr (Pipeline::kTransposed) {
-          finish.store_element(own.row + x, own.column + y, sums.x);
-          finish.store_element(own.row + x + 1, own.column + y, sums.y);
-          finish.store_element(own.row + x, own.column + y + 8, sums.z);
-          finish.store_element(own.row + x + 1, own.column + y + 8, sums.w);
+          finish.store_element(own.row + x, own.column + y, sums[0]);
+          finish.store_element(own.row + x + 1, own.column + y, sums[1]);
+          finish.store_element(own.row + x, own.column + y + 8, sums[2]);
+          finish.store_element(own.row + x + 1, own.column + y + 8, sums[3]);
         } else {
-          finish.template store<PAIRS>(own.row + y, own.column + x, sums.x, sums.y);
-          finish.template store<PAIRS>(own.row + y + 8, own.column + x, sums.z, sums.w);
+          finish.template store<PAIRS>(own.row + y, own.column + x, sums[0], sums[1]);
+          finish.template store<PAIRS>(own.row + y + 8, own.column + x, sums[2], sums[3]);
         }
       };
-      if (part.parts == 1) {
-#pragma unroll
-        for (int quad = 0; quad < kQuads; ++quad) store_quad(quad, quad_of(quad));
-        continue;
-      }
-
-      // The thread's quads of part `number`.
+      // The thread's quads of part `number` in device memory.
       const auto left_by = [&](int number) {
         const long long slot = parts.slot(part, number) * kCluster + rank;
         return partials + (slot * CONSUMERS + warpgroup) * (kQuads * 128) + thread;
       };
-      float4* const own_quads = left_by(part.number);
+      if (part.parts > 1) {
+        float4* const own_quads = left_by(part.number);
 #pragma unroll
-      for (int quad = 0; quad < kQuads; ++quad) __stcg(own_quads + quad * 128, quad_of(quad));
-      unsigned* const ticket = tickets + (part.tile * kCluster + rank) * CONSUMERS + warpgroup;
-      bool together = false;
-      if constexpr (REDUCTION == by_all) together = parts.at_once();
-      sync_threads(1 + warpgroup, 128);
-      if (thread == 0) {
-        if (together)
-          wait_for_all(ticket, part.parts);
-        else
-          tickets_taken[warpgroup] = take_ticket(ticket);
-      }
-      sync_threads(1 + warpgroup, 128);
-      if (!together) {
+        for (int quad = 0; quad < kQuads; ++quad) {
+          const float* sums = sums_of(quad);
+          __stcg(own_quads + quad * 128, make_float4(sums[0], sums[1], sums[2], sums[3]));
+        }
+        unsigned* const ticket = tickets + (part.tile * kCluster + rank) * CONSUMERS + warpgroup;
+        bool together = false;
+        if constexpr (REDUCTION == by_all) together = parts.at_once();
+        sync_threads(1 + warpgroup, 128);
+        if (thread == 0) {
+          if (together)
+            wait_for_all(ticket, part.parts);
+          else
+            tickets_taken[warpgroup] = take_ticket(ticket);
+        }
+        sync_threads(1 + warpgroup, 128);
+        if (together) {
+          for (int quad = part.number; quad < kQuads; quad += part.parts) {
+            float sums[4] = {};
+#pragma unroll 4
+            for (int number = 0; number < part.parts; ++number)
+              add_quad(sums, __ldcg(left_by(number) + quad * 128));
+            store_quad(quad, sums);
+          }
+          continue;
+        }
         if (tickets_taken[warpgroup] != part.parts - 1u) continue;
         if (thread == 0) *ticket = 0;
-      }
-      for (int quad = together ? part.number : 0; quad < kQuads; quad += together ? part.parts : 1) {
-        float4 sums = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll 4
+#pragma unroll
+        for (int quad = 0; quad < kQuads; ++quad)
+          for (int i = 0; i < 4; ++i) sums_of(quad)[i] = 0.0f;
         for (int number = 0; number < part.parts; ++number) {
-          const float4 more = __ldcg(left_by(number) + quad * 128);
-          sums.x += more.x;
-          sums.y += more.y;
-          sums.z += more.z;
-          sums.w += more.w;
+          const float4* const quads = left_by(number);
+#pragma unroll
+          for (int quad = 0; quad < kQuads; ++quad) add_quad(sums_of(quad), __ldcg(quads + quad * 128));
         }
-        store_quad(quad, sums);
       }
+#pragma unroll
+      for (int quad = 0; quad < kQuads; ++quad) store_quad(quad, sums_of(quad));
     }
   }
   pipeline.leave();
