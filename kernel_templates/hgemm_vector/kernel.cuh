@@ -10,6 +10,11 @@
 //
 // Vectors are as wide as the leading dimensions allow. The K % VEC elements behind the last one are read one
 // by one: beside the matrices there may be NaN.
+template <int VALUE>
+struct Count {
+  static constexpr int kValue = VALUE;
+};
+
 template <class T, class Out, Epilogue EPILOGUE, int ROWS, int COLUMNS, int THREADS, int VEC, int UNROLL,
           bool STREAMED>
 __global__ void __launch_bounds__(THREADS)
@@ -34,22 +39,23 @@ __global__ void __launch_bounds__(THREADS)
       }
     }
   };
+  const auto multiply_vectors = [&](auto count, int vector) {
+    constexpr int kCount = decltype(count)::kValue;
+    Vector<T, VEC> b[kCount][COLUMNS];
+#pragma unroll
+    for (int u = 0; u < kCount; ++u) {
+#pragma unroll
+      for (int c = 0; c < COLUMNS; ++c)
+        b[u][c] = load_vector<VEC, STREAMED>(line[c] + (vector + u * THREADS) * VEC);
+    }
+#pragma unroll
+    for (int u = 0; u < kCount; ++u) multiply(b[u], (vector + u * THREADS) * VEC);
+  };
   const int vectors = K / VEC;
-  for (int start = threadIdx.x; start < vectors; start += UNROLL * THREADS) {
-    Vector<T, VEC> b[UNROLL][COLUMNS];
-#pragma unroll
-    for (int u = 0; u < UNROLL; ++u) {
-      const int vector = start + u * THREADS;
-      if (vector >= vectors) break;
-#pragma unroll
-      for (int c = 0; c < COLUMNS; ++c) b[u][c] = load_vector<VEC, STREAMED>(line[c] + vector * VEC);
-    }
-#pragma unroll
-    for (int u = 0; u < UNROLL; ++u) {
-      const int vector = start + u * THREADS;
-      if (vector < vectors) multiply(b[u], vector * VEC);
-    }
-  }
+  int vector = threadIdx.x;
+  for (; vector + (UNROLL - 1) * THREADS < vectors; vector += UNROLL * THREADS)
+    multiply_vectors(Count<UNROLL>{}, vector);
+  for (; vector < vectors; vector += THREADS) multiply_vectors(Count<1>{}, vector);
   if (const int k = vectors * VEC + threadIdx.x; k < K) {
     Vector<T, 1> b[COLUMNS];
 #pragma unroll
@@ -69,7 +75,8 @@ __global__ void __launch_bounds__(THREADS)
   }
   __syncthreads();
   const Finish<EPILOGUE, Out, float> finish{alpha, beta, bias_vector, C, ROWS, N, ldc};
-  for (int i = threadIdx.x; i < ROWS * COLUMNS; i += THREADS) {
+  static_assert(ROWS * COLUMNS <= THREADS, "a thread for each");
+  if (const int i = threadIdx.x; i < ROWS * COLUMNS) {
     float total = 0.0f;
 #pragma unroll
     for (int w = 0; w < THREADS / 32; ++w) total += of_warp[w][i];
