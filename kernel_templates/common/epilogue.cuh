@@ -77,9 +77,16 @@ struct Finish {
       second = result(second, c + 1, column + 1);
       store_pair<PAIRS>(c, first, second);
     } else {
-      first = result(first, c, column);
-      store_one(c, first);
+      store_element(row, column, first);
     }
+  }
+
+  /// Finishes one element, if it exists.
+  __device__ __forceinline__ void store_element(int row, int column, Sum sum) const {
+    if (row >= M || column >= N) return;
+    T* const c = at(row, column);
+    sum = result(sum, c, column);
+    store_one(c, sum);
   }
 
  private:

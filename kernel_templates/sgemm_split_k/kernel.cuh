@@ -1,15 +1,13 @@
 #include "common/pipeline.cuh"
 #include "common/raster.cuh"
 #include "common/split_sum.cuh"
+#include "common/stream_k.cuh"
 
 // How the tiles of C and the length of K are dealt out to thread blocks.
 enum Schedule {
   // Every tile goes to as many blocks as there are splits, each of which takes its part of K.
   split_k,
-  // MIN_BLOCKS blocks per multiprocessor; each takes whole tiles while there are more than two rounds. The
-  // rest, one to two rounds, is cut into equal lengths of K, whether or not they end with a tile, so that
-  // none is much shorter than a tile. Whole rounds alone are not cut (Osama et al., "Stream-K:
-  // Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU", 2023).
+  // MIN_BLOCKS blocks per multiprocessor take equal shares of all tiles (Stream).
   stream_k
 };
 
@@ -22,57 +20,6 @@ enum Reduction {
   workspace,
   // The blocks of a tile are a cluster and read each other's shared memory, in order.
   cluster
-};
-
-/// A part of a tile of C: `tiles` tiles of K from the `first` on.
-struct Part {
-  int tile;
-  int first, tiles;
-  int number, parts;  ///< which of how many
-};
-
-/// The parts that a block of a stream-K grid takes, one after another.
-struct Stream {
-  int tiles, depth;  ///< of C, and tiles of K in each
-  int whole;         ///< tiles of C that blocks take as a whole
-  int blocks;        ///< that share the rest
-  int round;         ///< of whole tiles
-  int now, end;      ///< in the rest, counted in tiles of K
-
-  __device__ __forceinline__ Stream(int tiles, int depth) : tiles(tiles), depth(depth), round(0) {
-    const int all = gridDim.x;
-    whole = tiles % all == 0 ? tiles : max(tiles / all - 1, 0) * all;
-    blocks = static_cast<int>(min(rest(), static_cast<long long>(all)));  // nobody's length is 0
-    now = start(min(static_cast<int>(blockIdx.x), blocks));
-    end = start(min(static_cast<int>(blockIdx.x) + 1, blocks));
-  }
-  __device__ __forceinline__ long long rest() const { return static_cast<long long>(tiles - whole) * depth; }
-  __device__ __forceinline__ int start(int block) const {
-    return blocks == 0 ? 0 : static_cast<int>(rest() * block / blocks);
-  }
-  /// The block that takes place `at` of the rest.
-  __device__ __forceinline__ int block_at(int at) const {
-    return static_cast<int>(((at + 1LL) * blocks - 1) / rest());
-  }
-
-  __device__ __forceinline__ bool next(Part& part) {
-    if (round * gridDim.x < whole) {
-      part = {static_cast<int>(round++ * gridDim.x + blockIdx.x), 0, depth, 0, 1};
-      return true;
-    }
-    if (now >= end) return false;
-    const int tile = now / depth, first = now % depth, count = min(depth - first, end - now);
-    const int first_block = block_at(tile * depth), last_block = block_at((tile + 1) * depth - 1);
-    part = {whole + tile, first, count, static_cast<int>(blockIdx.x) - first_block,
-            last_block - first_block + 1};
-    now += count;
-    return true;
-  }
-  /// A block has two slots: one for the tile in which its length begins, one for that in which it ends.
-  __device__ __forceinline__ int slot(const Part& part, int number) const {
-    const int tile = part.tile - whole, block = block_at(tile * depth) + number;
-    return 2 * block + (start(block) / depth == tile ? 0 : 1);
-  }
 };
 
 /// Thread 0 takes a number; all threads get it.
@@ -187,7 +134,7 @@ __cluster_dims__(CLUSTER, 1, 1)
     finish({tile, first, depth * (number + 1) / parts - first, number, parts},
            [&](int part) { return tile * parts + part; });
   } else {
-    Stream stream(tiles, depth);
+    Stream<1> stream(tiles, depth);
     Part part;
     while (stream.next(part)) {
       finish(part, [&](int number) { return stream.slot(part, number); });

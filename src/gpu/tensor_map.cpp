@@ -56,6 +56,20 @@ CUtensorMapSwizzle swizzle_mode(Swizzle swizzle) {
   return CU_TENSOR_MAP_SWIZZLE_NONE;
 }
 
+CUtensorMapL2promotion promotion_mode(Promotion promotion) {
+  switch (promotion) {
+    case Promotion::bytes_64:
+      return CU_TENSOR_MAP_L2_PROMOTION_L2_64B;
+    case Promotion::bytes_128:
+      return CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
+    case Promotion::bytes_256:
+      return CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
+    case Promotion::none:
+      break;
+  }
+  return CU_TENSOR_MAP_L2_PROMOTION_NONE;
+}
+
 }  // namespace
 
 TensorMapBytes encode_tensor_map(const TensorMapLayout& layout) {
@@ -70,7 +84,7 @@ TensorMapBytes encode_tensor_map(const TensorMapLayout& layout) {
   void* const address = reinterpret_cast<void*>(layout.address);  // NOLINT(performance-no-int-to-ptr)
   check(encode(&map, data_type(layout.type), static_cast<cuuint32_t>(extents.size()), address, extents.data(),
                pitches.data(), box.data(), every_element.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-               swizzle_mode(layout.swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+               swizzle_mode(layout.swizzle), promotion_mode(layout.promotion),
                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
         "cuTensorMapEncodeTiled");
   TensorMapBytes bytes;

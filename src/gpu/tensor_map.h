@@ -23,6 +23,7 @@ struct TensorMapLayout {
   std::vector<std::uint64_t> pitch_bytes;
   std::vector<std::uint32_t> box;  ///< elements
   Swizzle swizzle = Swizzle::none;
+  Promotion promotion = Promotion::bytes_128;
 };
 
 /// Elements beyond the extents read as zero and are not written. Throws CudaError when the driver refuses it,

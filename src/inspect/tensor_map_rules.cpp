@@ -58,6 +58,8 @@ std::string tensor_map_fault(const GpuModel& gpu, const TensorMapShape& map) {
   for (const std::int64_t pitch : map.pitches) {
     if (std::string fault = pitch_fault(pitch, element_bytes); !fault.empty()) return fault;
   }
+  if (map.offset * element_bytes % kPiece != 0)
+    return fmt::format("offset {} x {} B is not a multiple of {} B", map.offset, element_bytes, kPiece);
   return box_fault(map, element_bytes);
 }
 

@@ -60,12 +60,13 @@ std::uint64_t scalar_bits(const ArgumentValue& argument) {
 TensorMapLayout layout_of(const TensorMapShape& shape, DeviceAddress address) {
   TensorMapLayout layout;
   layout.type = shape.type;
-  layout.address = address;
+  layout.address = address + static_cast<std::uint64_t>(shape.offset) * size_bytes(shape.type);
   layout.extents.assign(shape.extents.begin(), shape.extents.end());
   for (const std::int64_t pitch : shape.pitches)
     layout.pitch_bytes.push_back(static_cast<std::uint64_t>(pitch) * size_bytes(shape.type));
   for (const std::int64_t size : shape.box) layout.box.push_back(static_cast<std::uint32_t>(size));
   layout.swizzle = shape.swizzle;
+  layout.promotion = shape.promotion;
   return layout;
 }
 

@@ -35,13 +35,19 @@ struct TensorMapShape {
   std::vector<std::int64_t> pitches;  ///< elements, of all dimensions but the innermost
   std::vector<std::int64_t> box;      ///< elements
   Swizzle swizzle = Swizzle::none;
+  Promotion promotion = Promotion::bytes_128;
+  std::int64_t offset = 0;  ///< elements of the buffer before the first
 
   static constexpr auto fields() {
     using M = TensorMapShape;
     constexpr Bounds<std::int64_t> kElements{.min = 1, .max = std::int64_t{1} << 40};
-    return std::tuple{field("type", &M::type), field("extents", &M::extents, kElements),
-                      field("pitches", &M::pitches, kElements), field("box", &M::box, {.min = 1, .max = 256}),
-                      field("swizzle", &M::swizzle)};
+    return std::tuple{field("type", &M::type),
+                      field("extents", &M::extents, kElements),
+                      field("pitches", &M::pitches, kElements),
+                      field("box", &M::box, {.min = 1, .max = 256}),
+                      field("swizzle", &M::swizzle),
+                      field("promotion", &M::promotion),
+                      field("offset", &M::offset, {.min = 0, .max = kElements.max})};
   }
   std::string fault() const {
     const std::size_t rank = extents.size();

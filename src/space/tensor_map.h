@@ -12,8 +12,8 @@ namespace tiletune::space {
 class TensorMapPrograms {
  public:
   TensorMapPrograms(const TensorMap& map, const SymbolTable& symbols);
-  /// None where its condition is false. Throws UserError for sizes that are not positive and swizzles that
-  /// are none.
+  /// None where its condition is false. Throws UserError for sizes that are not positive, negative offsets,
+  /// and swizzles and promotions that are none.
   std::optional<TensorMapShape> evaluate(const Bindings& bindings) const;
 
  private:
@@ -22,6 +22,8 @@ class TensorMapPrograms {
   std::vector<Program> pitches_;
   std::vector<Program> box_;
   Program swizzle_;
+  Program promotion_;
+  std::optional<Program> offset_;
   std::optional<Program> when_;
 };
 

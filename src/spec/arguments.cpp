@@ -49,9 +49,10 @@ std::vector<ExprText> read_sizes(const JsonNode& node, std::size_t count, const 
 }
 
 /// One of the names, or an expression for one.
-ExprText read_swizzle(const JsonNode& node) {
+template <typename Choice>
+ExprText read_choice(const JsonNode& node) {
   ExprText text = read_expression(node);
-  if (from_name<Swizzle>(text.text)) text.text = "'" + text.text + "'";
+  if (from_name<Choice>(text.text)) text.text = "'" + text.text + "'";
   return text;
 }
 
@@ -73,7 +74,10 @@ Argument read_tensor_map(const JsonNode& node, ObjectReader& reader, const Memor
                            " but the innermost");
   map.box = read_sizes(reader.need("box", "a list of expressions, innermost dimension first"), rank, "");
   const auto swizzle = reader.find("swizzle");
-  map.swizzle = swizzle ? read_swizzle(*swizzle) : ExprText{"'none'", node.where};
+  map.swizzle = swizzle ? read_choice<Swizzle>(*swizzle) : ExprText{"'none'", node.where};
+  const auto promotion = reader.find("promotion");
+  map.promotion = promotion ? read_choice<Promotion>(*promotion) : ExprText{"'128B'", node.where};
+  if (const auto offset = reader.find("offset")) map.offset = read_expression(*offset);
   if (const auto when = reader.find("when")) map.when = read_expression(*when);
   return argument;
 }

@@ -55,9 +55,9 @@ inline constexpr std::array kLaunches{Key{"kernel"}, Key{"template_arguments"}, 
 /// Of a manifest with one launch, those that belong to it.
 inline constexpr std::array kOnlyLaunch{Key{"kernel"}, Key{"template_arguments"}, Key{"launch"},
                                         Key{"arguments"}};
-inline constexpr std::array kArgument{Key{"buffer"},     Key{"scalar"},  Key{"type"},    Key{"value"},
-                                      Key{"tensor_map"}, Key{"extents"}, Key{"pitches"}, Key{"box"},
-                                      Key{"swizzle"},    Key{"when"}};
+inline constexpr std::array kArgument{Key{"buffer"},     Key{"scalar"},    Key{"type"},    Key{"value"},
+                                      Key{"tensor_map"}, Key{"extents"},   Key{"pitches"}, Key{"box"},
+                                      Key{"swizzle"},    Key{"promotion"}, Key{"offset"},  Key{"when"}};
 
 // An operation's file, and the object in a manifest.
 inline constexpr std::array kOperation{

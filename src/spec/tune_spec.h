@@ -121,6 +121,14 @@ inline constexpr std::array<Named<Swizzle>, 4> kSpellings<Swizzle>{{{Swizzle::no
                                                                     {Swizzle::bytes_64, "64B"},
                                                                     {Swizzle::bytes_128, "128B"}}};
 
+/// How many bytes the L2 cache reads around what a tensor map's copies ask for.
+enum class Promotion { none, bytes_64, bytes_128, bytes_256 };
+template <>
+inline constexpr std::array<Named<Promotion>, 4> kSpellings<Promotion>{{{Promotion::none, "none"},
+                                                                        {Promotion::bytes_64, "64B"},
+                                                                        {Promotion::bytes_128, "128B"},
+                                                                        {Promotion::bytes_256, "256B"}}};
+
 /// How the Tensor Memory Accelerator of sm_90 sees a buffer or workspace. Innermost dimension first.
 struct TensorMap {
   static constexpr std::size_t kMostDimensions = 5;
@@ -130,6 +138,8 @@ struct TensorMap {
   std::vector<ExprText> pitches;  ///< elements between neighbours, in each dimension but the innermost
   std::vector<ExprText> box;      ///< elements that one copy moves, in each dimension
   ExprText swizzle;               ///< the name of one
+  ExprText promotion;             ///< the name of one
+  ExprText offset;                ///< elements of the buffer before the first; empty: none
   ExprText when;                  ///< the argument is 128 zero bytes where this is false; empty: never
 };
 

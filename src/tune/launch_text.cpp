@@ -19,6 +19,8 @@ Json tensor_map_json(const ArgumentValue& argument) {
   json["pitches"] = map.pitches;
   json["box"] = map.box;
   json["swizzle"] = name(map.swizzle);
+  if (map.promotion != Promotion::bytes_128) json["promotion"] = name(map.promotion);
+  if (map.offset != 0) json["offset"] = map.offset;
   return json;
 }
 

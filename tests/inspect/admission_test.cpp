@@ -95,6 +95,9 @@ TEST(AdmitLaunch, TensorMapsAsTheHardwareTakesThem) {
   map.pitches[0] = std::int64_t{1} << 38;
   EXPECT_TRUE(carries(map_reason(map), {"274877906944 x 4 B", "2^40 B"}));
   map = good;
+  map.offset = 6;
+  EXPECT_TRUE(carries(map_reason(map), {"6 x 4 B", "16 B"}));
+  map = good;
   map.box[1] = 257;
   EXPECT_TRUE(carries(map_reason(map), {"257", "256"}));
   map = good;

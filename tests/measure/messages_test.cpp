@@ -195,7 +195,7 @@ TEST(Messages, TensorMapsThatAreNoneAreRefused) {
   for (const auto& [member, bad] :
        {std::pair("extents", "[]"), std::pair("extents", "[1, 1, 1, 1, 1, 1]"), std::pair("pitches", "[]"),
         std::pair("pitches", "[0]"), std::pair("box", "[8]"), std::pair("box", "[8, 257]"),
-        std::pair("swizzle", R"("256B")")}) {
+        std::pair("swizzle", R"("256B")"), std::pair("promotion", R"("32B")"), std::pair("offset", "-1")}) {
     Json request = to_json(sample_request());
     request["calls"][0]["arguments"][3]["tensor_map"][member] = Json::parse(bad);
     EXPECT_THROW(from_json<MeasureRequest>(request), ProtocolError) << member << ": " << bad;

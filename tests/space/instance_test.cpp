@@ -392,10 +392,22 @@ TemplateSpec with_tensor_map(const char* swizzle, const char* box = "BM") {
   map.pitches = {at("K * 2", "")};
   map.box = {at("32", ""), at(box, "/arguments/3/box/1")};
   map.swizzle = at(swizzle, "/arguments/3/swizzle");
+  map.promotion = at("'256B' if BM == 64 else 'none'", "/arguments/3/promotion");
   map.when = at("VEC and multiprocessors > 10", "");
   spec.launches[0].arguments[3].kind = Argument::Kind::tensor_map;
   spec.launches[0].arguments[3].tensor_map = map;
   return spec;
+}
+
+TEST(InstanceTest, EvaluatesOffsetsOfTensorMaps) {
+  TemplateSpec spec = with_tensor_map("'none'");
+  spec.launches[0].arguments[3].tensor_map->offset = at("K * 2 - BM", "/arguments/3/offset");
+  const auto map =
+      Instantiator(spec, problem()).instantiate(configuration(), 132).launches[0].arguments[3].tensor_map;
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->offset, 448);
+  spec.launches[0].arguments[3].tensor_map->offset = at("-8", "/arguments/3/offset");
+  EXPECT_TRUE(carries(error(spec), {"/arguments/3/offset", "-8"}));
 }
 
 TEST(InstanceTest, EvaluatesTensorMapsWhereTheyAreWanted) {
@@ -407,8 +419,13 @@ TEST(InstanceTest, EvaluatesTensorMapsWhereTheyAreWanted) {
   EXPECT_EQ(map->pitches, (std::vector<int64_t>{512}));
   EXPECT_EQ(map->box, (std::vector<int64_t>{32, 64}));
   EXPECT_EQ(map->swizzle, Swizzle::bytes_128);
+  EXPECT_EQ(map->promotion, Promotion::bytes_256);
+  EXPECT_EQ(map->offset, 0);
   EXPECT_FALSE(instantiator.instantiate(configuration(), 10).launches[0].arguments[3].tensor_map);
   EXPECT_TRUE(carries(error(with_tensor_map("'256B'")), {"/arguments/3/swizzle", "256B", "'256B'"}));
+  TemplateSpec promoted = with_tensor_map("'none'");
+  promoted.launches[0].arguments[3].tensor_map->promotion = at("'32B'", "/arguments/3/promotion");
+  EXPECT_TRUE(carries(error(promoted), {"/arguments/3/promotion", "32B", "a promotion"}));
   EXPECT_TRUE(carries(remedy(with_tensor_map("BM")), {"none, 32B, 64B, 128B"}));
   EXPECT_TRUE(carries(error(with_tensor_map("'none'", "BM - 64")),
                       {"/arguments/3/box/1", "'BM - 64'", "0", "BM = 64"}));

@@ -390,7 +390,7 @@ TEST_F(TemplateTest, FaultsOfArguments) {
 
 TEST_F(TemplateTest, ReadsTensorMaps) {
   const auto spec = load_patched(tile(), MAP_OF_A(R"("extents": ["K", "M", 2], "pitches": ["K", "K * M"],
-      "box": [64, "BM", 1], "swizzle": "128B", "when": "PAD")"));
+      "box": [64, "BM", 1], "swizzle": "128B", "promotion": "none", "offset": "K * 8", "when": "PAD")"));
   const Argument& argument = spec.launches[0].arguments[2];
   EXPECT_EQ(argument.kind, Argument::Kind::tensor_map);
   EXPECT_EQ(argument.name, "A") << "and A counts as passed";
@@ -398,6 +398,8 @@ TEST_F(TemplateTest, ReadsTensorMaps) {
   EXPECT_EQ(argument.tensor_map->pitches[1].text, "K * M");
   EXPECT_EQ(argument.tensor_map->pitches[1].where.pointer, "/arguments/2/pitches/1");
   EXPECT_EQ(argument.tensor_map->swizzle.text, "'128B'");
+  EXPECT_EQ(argument.tensor_map->promotion.text, "'none'");
+  EXPECT_EQ(argument.tensor_map->offset.text, "K * 8");
   EXPECT_EQ(argument.tensor_map->when.text, "PAD");
   const auto of_vector = load_patched(
       tile(),
