@@ -81,15 +81,17 @@ std::string member(const Trial& trial, const char* name) {
   return derived[name].get<std::string>();
 }
 
-/// "compute: 88.1% of the 59.0 TFLOP/s that multiply-adds reach on this GPU"
+/// "compute: 88.1% of the 59.0 TFLOP/s that multiply-adds in FP32 reach on this GPU". Rows of before schema 9
+/// state no pipe; they were compared with FP32's ceiling alone.
 std::string ceiling_text(const ConfigurationReport& report) {
   const Trial& kernel = report.kernel;
   if (kernel.bound.empty() || !kernel.percent_of_ceiling) return "";
   const std::string share = three_digits(*kernel.percent_of_ceiling);
   if (!report.calibration) return fmt::format("{}: {}% of that ceiling", kernel.bound, share);
+  const std::string pipe = kernel.pipe.empty() ? "fp32" : kernel.pipe;
   return kernel.bound == "compute"
              ? fmt::format("compute: {}% of the {} TFLOP/s that {} reach on this GPU", share,
-                           three_digits(ceiling_of(kernel.pipe, *report.calibration)), pipe_text(kernel.pipe))
+                           three_digits(ceiling_of(pipe, *report.calibration)), pipe_text(pipe))
              : fmt::format("memory: {}% of the {} GB/s that copying reaches on this GPU", share,
                            three_digits(report.calibration->copy_gbs));
 }

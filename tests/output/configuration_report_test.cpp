@@ -42,6 +42,7 @@ ConfigurationReport full_report() {
   kernel.throttle_reasons = "sw_power_cap";
   kernel.tflops = 10.7;
   kernel.gbs = 62.9;
+  kernel.pipe = "tensor_bf16";
   kernel.bound = "compute";
   kernel.percent_of_ceiling = 18.2;
   kernel.relative_error = 1.2e-7;
@@ -71,7 +72,7 @@ ConfigurationReport full_report() {
   report.baselines = {baseline};
   report.twin = timed_trial("t", 200.2, 1);
   report.calibration =
-      CalibrationRecord{{58.9, 4100, 4500, 30000, 1.25, 1.5, 0.9}, "NVIDIA H200", "GPU-1", "580", ""};
+      CalibrationRecord{{58.9, 700, 690, 350, 1400, 1300, 4100, 4500, 30000, 1.25, 1.5, 0.9}, "NVIDIA H200", "GPU-1", "580", ""};
   report.flops = 2.147483648e9;
   report.bytes = 12582912;
   report.error_bound = "2 u + 2 sqrt(K) u";
@@ -116,7 +117,7 @@ TEST(ConfigurationReport, SaysWhatThatIsWorth) {
   expect_lines(text_of(full_report()),
                {{"  memory          62.9 GB/s"},
                 {"  intensity       171"},
-                {"  bound by        compute", "18.2%", "58.9 TFLOP/s"},
+                {"  bound by        compute", "18.2%", "690 TFLOP/s", "tensor cores in bf16"},
                 {"  cublaslt        102.0%", "204.00 us, cuBLASLt 13.0, sm80_sgemm_128x64, heuristic 3 of 8"},
                 {"  time            220.00 us", "+10.0%"},
                 {"  arithmetic      9.76 TFLOP/s"},
