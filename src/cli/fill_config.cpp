@@ -131,15 +131,16 @@ class FillWriter {
     };
     const Operation first = load_entry(row.template_name).templates.front().operation;
     if (is_of_variant(row, first)) return Json(row.template_name).dump();
-    Json entry{{"template", row.template_name}, {"types", Json::array()}, {"options", Json::array()}};
-    for (const Choices& types : first.offered_types) entry["types"].push_back(json_of(types));
-    for (const Choices& options : first.offered_options) entry["options"].push_back(json_of(options));
-    for (const TemplateSpec& kernel : load_entry(entry).templates) {
-      if (!is_of_variant(row, kernel.operation)) continue;
-      const Variant variant = variant_of(kernel.operation);
-      entry["types"] = json_of(variant.types);
-      entry["options"] = json_of(variant.options);
-      return entry.dump();
+    Json entry{{"template", row.template_name}};
+    for (const Choices& options : first.offered_options) {  // all types with all options may be too many
+      entry["types"] = Json::array();
+      for (const Choices& types : first.offered_types) entry["types"].push_back(json_of(types));
+      entry["options"] = json_of(options);
+      for (const TemplateSpec& kernel : load_entry(entry).templates) {
+        if (!is_of_variant(row, kernel.operation)) continue;
+        entry["types"] = json_of(variant_of(kernel.operation).types);
+        return entry.dump();
+      }
     }
     throw UserError("its manifest offers other types or options", "Add them to the manifest.");
   }

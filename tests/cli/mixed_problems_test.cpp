@@ -178,6 +178,22 @@ TEST_F(MixedProblems, GemmsInTwoLayoutsAreCheckedPredictedAndCompared) {
   EXPECT_EQ(Json::parse(one.out)["problems"].size(), 1U) << one.out << one.err;
 }
 
+TEST_F(MixedProblems, WhatAGpuLacksOfThemIsFilled) {
+  const auto sweep = [&](const std::string& config, const std::string& gpu) {
+    return sandbox.run({"sweep", config, "--gpu", gpu, "--db", "p.db", "-q"}).code;
+  };
+  std::string wider = kLayouts;
+  wider.replace(wider.find(R"("BN": [64])"), 10, R"("BN": [128])");
+  sandbox.write("wider.json", wider);
+  EXPECT_EQ(sweep("layouts.json", "H200"), 0);
+  EXPECT_EQ(sweep("wider.json", "A100"), 0);
+  const Finished fill = sandbox.run({"compare", "H200", "A100", "--db", "p.db", "--fill", "gaps.json"});
+  EXPECT_TRUE(carries(fill.err, {"gaps-h200.json", "gaps-a10040gb.json", "3 configurations of 2 problems"}));
+  EXPECT_EQ(sweep("gaps-h200.json", "H200"), 0);
+  EXPECT_EQ(sweep("gaps-a10040gb.json", "A100"), 0);
+  for (const auto& [group, rows] : groups_of(rows_of(sandbox, "p.db"))) EXPECT_EQ(rows, 4) << group;
+}
+
 TEST_F(MixedProblems, WhatNoTemplateHasIsRefusedWithItsPlace) {
   const auto space = [&](const std::string& problems) {
     sandbox.write("wrong.json", R"({"templates": ["fill"], "problems": [)" + problems + "]}");
