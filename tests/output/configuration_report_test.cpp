@@ -71,8 +71,11 @@ ConfigurationReport full_report() {
   baseline.relative_error = 1.1e-7;
   report.baselines = {baseline};
   report.twin = timed_trial("t", 200.2, 1);
-  report.calibration =
-      CalibrationRecord{{58.9, 700, 690, 350, 1400, 1300, 4100, 4500, 30000, 1.25, 1.5, 0.9}, "NVIDIA H200", "GPU-1", "580", ""};
+  report.calibration = CalibrationRecord{{58.9, 700, 690, 350, 1400, 1300, 4100, 4500, 30000, 1.25, 1.5, 0.9},
+                                         "NVIDIA H200",
+                                         "GPU-1",
+                                         "580",
+                                         ""};
   report.flops = 2.147483648e9;
   report.bytes = 12582912;
   report.error_bound = "2 u + 2 sqrt(K) u";
