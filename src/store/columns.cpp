@@ -163,9 +163,10 @@ std::vector<Column> make_columns() {
       real("percent_of_peak", &T::percent_of_peak, "share of the GPU model's FP32 peak, %"),
       real("arithmetic_intensity", &T::arithmetic_intensity,
            "operations per byte of compulsory DRAM traffic"),
-      text("pipe", &T::pipe,
-           "the units that do the kernel's arithmetic, by its machine code: fp32, or tensor_ and the inputs' "
-           "type"),
+      text(
+          "pipe", &T::pipe,
+          "the units that do its arithmetic: tensor_ and the inputs' type where the machine code uses tensor "
+          "cores, else fp32 for sums in that"),
       text("bound", &T::bound, "the ceiling that bounds it: compute or memory"),
       real("percent_of_ceiling", &T::percent_of_ceiling, "share of that ceiling, as measured on the GPU, %"),
       real("percent_of_copy", &T::percent_of_copy,

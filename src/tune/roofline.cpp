@@ -52,18 +52,20 @@ std::string tensor_pipe(const Operation& operation) {
   return "";
 }
 
+/// Kernels without matrix instructions multiply in the accumulator's type.
+std::string scalar_pipe(const Operation& operation) {
+  return operation.accumulator == ElementType::f32 ? kFp32 : "";
+}
+
 }  // namespace
 
 std::string pipe_of(const Operation& operation, const Binary& binary) {
-  const Arithmetic arithmetic = arithmetic_of(binary);
-  if (arithmetic == Arithmetic::tensor) return tensor_pipe(operation);
-  return arithmetic == Arithmetic::fp32 ? kFp32 : "";
+  return arithmetic_of(binary) == Arithmetic::tensor ? tensor_pipe(operation) : scalar_pipe(operation);
 }
 
 std::string library_pipe(const Operation& operation) {
   const std::string tensor = tensor_pipe(operation);
-  if (!tensor.empty()) return tensor;
-  return operation.accumulator == ElementType::f32 ? kFp32 : "";
+  return tensor.empty() ? scalar_pipe(operation) : tensor;
 }
 
 double ceiling_of(std::string_view pipe, const Calibration& ceilings) {

@@ -10,8 +10,8 @@
 
 namespace tiletune {
 
-/// The column `pipe` of a kernel: "fp32" for FP32 instructions alone, "tensor_f16" where matrix instructions
-/// multiply such inputs, after the operation's first input of a type that tensor cores take; empty: not
+/// The column `pipe` of a kernel: "tensor_f16" where its machine code has matrix instructions, after the
+/// operation's first input of a type that they take, else "fp32" for sums in that; empty: no ceiling is
 /// known.
 std::string pipe_of(const Operation& operation, const Binary& binary);
 /// That of a library's kernel: tensor cores for whatever they take, else FP32.

@@ -69,7 +69,8 @@ class SpecTest : public ::testing::Test {
       "launch": {"grid": ["ceil_div(N, BM)", "ceil_div(M, BM)"], "block": [256], "dynamic_shared_bytes": "BM * 4"},
       "arguments": [{"scalar": "M", "type": "i32"}, {"scalar": "ldb", "type": "i64", "value": "N"},
                     {"scalar": "alpha", "type": "f32"}, {"buffer": "A"}, {"buffer": "B"}, {"buffer": "C"}],
-      "min_compute_capability": "7.0", "tolerance_factor": 2.5})json");
+      "min_compute_capability": "7.0", "max_compute_capability": "12.0",
+      "tolerance_factor": 2.5})json");
   }
   static Json axpy() {
     return Json::parse(R"json({

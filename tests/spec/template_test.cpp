@@ -40,6 +40,7 @@ TEST_F(TemplateTest, ReadsEveryKeyOfAGemmManifest) {
   EXPECT_EQ(spec.launches[0].arguments[2].value.text, "alpha");
   EXPECT_EQ(spec.launches[0].arguments[3].kind, Argument::Kind::buffer);
   EXPECT_EQ(spec.min_compute_capability.text, "7.0");
+  EXPECT_EQ(spec.max_compute_capability.text, "12.0");
   EXPECT_EQ(spec.tolerance_factor, 2.5);
   EXPECT_FALSE(spec.operation.reference);
 }
