@@ -346,7 +346,7 @@ class Checker {
     if (!fault) return std::nullopt;
     if (compiled.outcome != Outcome::ok)
       return UserError(*fault, Where{kernel.spec->source.string(), ""}, "Correct the source.");
-    return UserError(*fault, task.spec->where.at("operation"), "Pass the arguments that the kernel takes.");
+    return UserError(*fault, task.spec->where.at("operation"), "List in \"arguments\" what the kernel takes.");
   }
 
   static std::string parameters_of(const Instance& instance) {
