@@ -31,12 +31,12 @@ std::optional<std::string> argument_fault(const std::vector<ArgumentValue>& argu
   if (!resources.parameter_bytes) return std::nullopt;
   const std::vector<int>& parameters = *resources.parameter_bytes;
   if (parameters.size() != arguments.size())
-    return fmt::format("arguments: the kernel takes {}, the template passes {}", parameters.size(),
+    return fmt::format("arguments: the kernel takes {}, the manifest passes {}", parameters.size(),
                        arguments.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (fits(arguments[i], parameters[i])) continue;
     const auto [type, bytes] = passed_as(arguments[i]);
-    return fmt::format("argument {} of the kernel has {} B, the template passes {} ({}) with {} B", i + 1,
+    return fmt::format("argument {} of the kernel has {} B, the manifest passes {} ({}) with {} B", i + 1,
                        parameters[i], arguments[i].name, type, bytes);
   }
   return std::nullopt;

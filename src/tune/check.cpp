@@ -27,6 +27,9 @@ namespace {
 /// Configurations of a space whose launches are evaluated.
 constexpr std::uint64_t kMostEvaluated = 1000;
 
+/// The remedy where others of the template can be launched.
+constexpr const char* kRefusedRows = "They become refused rows; a constraint would leave them out.";
+
 /// Plans each template on each problem by itself, so that a mistake in one pair hides none in another. Keeps
 /// what the tasks refer to.
 class PairPlanner {
@@ -217,8 +220,7 @@ class Checker {
         UserError(fmt::format("{} of {} configurations cannot be launched on {}, the first: {}", refused,
                               indices.size(), target_.name, first),
                   task.spec->where,
-                  all ? "Choose another problem or GPU, or widen the parameters."
-                      : "They become refused rows; a constraint would leave them out."));
+                  all ? "Choose another problem or GPU, or widen the parameters." : kRefusedRows));
   }
 
   void compile() {
@@ -265,6 +267,12 @@ class Checker {
     const std::size_t total = jobs.size();
     std::set<std::tuple<std::string, bool, std::string>> told;
     std::set<std::string> noted;
+    struct Admissions {
+      std::size_t compiled = 0;
+      std::vector<UserError> refused;
+      const Task* task = nullptr;  ///< of the first that is refused
+    };
+    std::map<std::string, Admissions> admissions;  // by template
     while (!jobs.empty() && !options_.interrupted()) {
       const auto finished = pool.take_finished();
       for (const auto& [ticket, compiled] : finished) {
@@ -275,8 +283,17 @@ class Checker {
           continue;
         }
         const auto fault = fault_of(job, compiled);
+        const std::string label = job.task->spec->label();
+        if (job.kind == Job::Kind::configuration && compiled.outcome == Outcome::ok) {
+          Admissions& admission = admissions[label];
+          ++admission.compiled;
+          if (auto refusal = refusal_of(job, compiled)) {
+            if (admission.refused.empty()) admission.task = job.task;
+            admission.refused.push_back(std::move(*refusal));
+          }
+        }
         // Configurations that fail alike are told of once.
-        if (fault && told.emplace(job.task->spec->label(), job.kernel != nullptr, fault->remedy()).second)
+        if (fault && told.emplace(label, job.kernel != nullptr, fault->remedy()).second)
           add(true, *job.task, *fault);
         const bool is_reference = job.kernel != nullptr && job.kernel->is_reference();
         ++(is_reference ? report_.references_run : report_.compiled);
@@ -286,6 +303,13 @@ class Checker {
       }
       options_.progress("compiling", total - jobs.size(), total);
       if (finished.empty()) wait_for_work(pool);
+    }
+    for (const auto& [label, admission] : admissions) {
+      if (admission.refused.empty()) continue;
+      const bool all = admission.refused.size() == admission.compiled;
+      const UserError& first = admission.refused.front();
+      add(all, *admission.task,
+          UserError(first.message(), first.where(), all ? first.remedy() : kRefusedRows));
     }
   }
 
@@ -299,12 +323,19 @@ class Checker {
       return UserError(fmt::format("the kernel does not compile with {}: {}", example, compiled.reason),
                        Where{task.spec->source.string(), ""},
                        "Correct the source, or the parameters that it does not allow.");
+    return std::nullopt;
+  }
+
+  /// Why what was compiled cannot be launched; none: it can.
+  std::optional<UserError> refusal_of(const Job& job, const Compiled& compiled) const {
     try {
       const Admission admission =
           admit_binary(target_.model, job.instance, read_all_resources(*compiled.binary), AdmissionLimits{});
       if (admission.admitted) return std::nullopt;
-      return UserError(fmt::format("the kernel cannot be launched with {}: {}", example, admission.reason),
-                       task.spec->where, "Correct the manifest's launch and arguments, or add a constraint.");
+      return UserError(fmt::format("the kernel cannot be launched with {}: {}", parameters_of(job.instance),
+                                   admission.reason),
+                       job.task->spec->where,
+                       "Correct the manifest's launch and arguments, or add a constraint.");
     } catch (const UserError& error) {
       return error;
     }
@@ -316,7 +347,7 @@ class Checker {
     if (!fault) return std::nullopt;
     if (compiled.outcome != Outcome::ok)
       return UserError(*fault, Where{kernel.spec->source.string(), ""}, "Correct the source.");
-    return UserError(*fault, task.spec->where.at("operation"), "Pass the arguments that the kernel takes.");
+    return UserError(*fault, task.spec->where.at("operation"), "List in \"arguments\" what the kernel takes.");
   }
 
   static std::string parameters_of(const Instance& instance) {

@@ -112,6 +112,24 @@ TEST_F(Check, LaunchesThatAGpuCannotTakeAreNotes) {
   EXPECT_EQ(check(config({"large"})).code, 1);
 }
 
+TEST_F(Check, RegistersThatAGpuDoesNotHaveAreANoteWhereOthersFit) {
+  Json many = manifest("many");
+  many["parameters"][0]["values"] = {128, 1024};
+  const std::string kernel =
+      "template <int T> __global__ void scale(const float* x, float* y, int n) {\n"
+      "  const int i = blockIdx.x * T + threadIdx.x;\n  float kept[100];\n  if (i >= n) return;\n"
+      "#pragma unroll\n  for (int k = 0; k < 100; ++k) kept[k] = ((const volatile float*)x)[i + k];\n"
+      "#pragma unroll\n  for (int k = 99; k >= 0; --k) ((volatile float*)y)[i] = kept[k];\n}\n";
+  add(many, kernel);
+  const Finished finished = check(config({"many"}));
+  EXPECT_EQ(finished.code, 0) << finished.out;
+  EXPECT_TRUE(has_line(finished.out, {"note", "many 1000", "THREADS=1024", "too many registers"}))
+      << finished.out;
+  many["parameters"][0]["values"] = {1024};
+  add(many, kernel);
+  EXPECT_EQ(check(config({"many"})).code, 1);
+}
+
 TEST_F(Check, ProblemsThatDoNotFitAreErrors) {
   Json wide = manifest("good");
   wide["operation"]["buffers"][1]["type"] = "f64";
