@@ -347,7 +347,8 @@ class Checker {
     if (!fault) return std::nullopt;
     if (compiled.outcome != Outcome::ok)
       return UserError(*fault, Where{kernel.spec->source.string(), ""}, "Correct the source.");
-    return UserError(*fault, task.spec->where.at("operation"), "List in \"arguments\" what the kernel takes.");
+    return UserError(*fault, task.spec->where.at("operation"),
+                     R"(List in "arguments" what the kernel takes.)");
   }
 
   static std::string parameters_of(const Instance& instance) {
