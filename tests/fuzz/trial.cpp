@@ -67,9 +67,7 @@ class AnyRows {
     SQLite::Transaction transaction(connection_);
     connection_.exec("DELETE FROM sweep_trial; DELETE FROM trial; DELETE FROM calibration;");
     for (std::size_t i = 0; i < rows.size(); ++i) insert(cells_of(rows[i], i));
-    connection_.exec(
-        "INSERT OR IGNORE INTO calibration SELECT gpu, gpu_uuid, driver_version, recorded_at, tflops, "
-        "mean_us, median_us, min_us, stddev_us, ci_low_us, ci_high_us FROM trial");
+    connection_.exec(calibrations_sql());
     transaction.commit();
     return *database_;
   }
@@ -90,6 +88,14 @@ class AnyRows {
       claim.exec();
       claim.reset();
     }
+  }
+
+  /// Texts of a calibration come from the trial's column of the same name, its figures from `median_us`.
+  static std::string calibrations_sql() {
+    std::vector<std::string> values;
+    for (const CalibrationColumn& column : calibration_columns())
+      values.emplace_back(column.member.index() == 0 ? column.name : "median_us");
+    return fmt::format("INSERT OR IGNORE INTO calibration SELECT {} FROM trial", join(values, ", "));
   }
 
   static std::string replaced(std::string text, std::string_view what, std::string_view by) {
