@@ -57,8 +57,10 @@ void write_ranking(std::ostream& out, const RankOptions& options, const Database
                    const TrialFilter& filter, Format format) {
   RankingRows rows = ranking_rows(database, filter);
   if (options.ladder) {
-    return write_ladders(out, build_ladders(rows, rows.kernel_templates()), database, format,
-                         style_of(options));
+    std::vector<std::string> rungs = ladder_templates(database.sweeps());
+    const auto& others = rows.kernel_templates();
+    rungs.insert(rungs.end(), others.begin(), others.end());
+    return write_ladders(out, build_ladders(rows, rungs), database, format, style_of(options));
   }
   const auto groups = rank_rows(rows);
   if (groups.empty()) {

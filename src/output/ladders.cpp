@@ -98,6 +98,20 @@ void write_csv(std::ostream& out, const std::vector<Ladder>& ladders, const Data
 
 }  // namespace
 
+std::vector<std::string> ladder_templates(const std::vector<SweepRecord>& sweeps) {
+  for (const SweepRecord& sweep : sweeps) {
+    const Json config = parsed_cell(sweep.config);
+    if (!config.is_object() || config.value("view", Json()) != "ladder") continue;
+    std::vector<std::string> names;
+    for (const Json& entry : config.value("templates", Json::array())) {
+      const Json name = entry.is_object() ? entry.value("template", Json()) : entry;
+      if (name.is_string()) names.push_back(name.get<std::string>());
+    }
+    return names;
+  }
+  return {};
+}
+
 void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
                    Format format, const TextStyle& style,
                    const std::optional<std::vector<FailureKind>>& failures) {

@@ -31,6 +31,18 @@ TEST(LadderTable, ShowsEachStepAndTheBaselineLast) {
             "                  -\n");
 }
 
+TEST(LadderTable, TheOrderIsThatOfTheFirstConfigThatAsksForALadder) {
+  SweepRecord other;
+  other.config = R"({"templates": ["c"], "view": "ranking"})";
+  SweepRecord ladder;
+  ladder.config =
+      R"({"templates": ["b", {"template": "a", "parameters": {}}, {"template": 3}], "view": "ladder"})";
+  SweepRecord imported;
+  imported.config = "[]";
+  EXPECT_EQ(ladder_templates({imported, other, ladder}), (std::vector<std::string>{"b", "a"}));
+  EXPECT_TRUE(ladder_templates({imported, other}).empty());
+}
+
 TEST(LadderTable, EveryBaselineIsARung) {
   std::vector<Trial> trials = sample_trials();
   Trial lt = trials[2];

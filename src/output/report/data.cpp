@@ -19,21 +19,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The templates of the first sweep whose config asks for a ladder, in its order; none where none does.
-std::vector<std::string> ladder_templates(const std::vector<SweepRecord>& sweeps) {
-  for (const SweepRecord& sweep : sweeps) {
-    const Json config = parsed_cell(sweep.config);
-    if (!config.is_object() || config.value("view", Json()) != "ladder") continue;
-    std::vector<std::string> names;
-    for (const Json& entry : config.value("templates", Json::array())) {
-      const Json name = entry.is_object() ? entry.value("template", Json()) : entry;
-      if (name.is_string()) names.push_back(name.get<std::string>());
-    }
-    return names;
-  }
-  return {};
-}
-
 Json sweeps_json(const std::vector<SweepRecord>& sweeps, const TrialFilter& filter) {
   Json list = Json::array();
   for (const SweepRecord& sweep : sweeps) {
