@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <filesystem>
+
+#include "base/scratch_folder.h"
 #include "carries.h"
 
 namespace tiletune {
@@ -292,6 +295,10 @@ TEST(GpuClient, AFinalistBeyondTheBoundIsWrong) {
 }
 
 TEST(GpuClient, KnowsWhoseTurnItWasWhenTheWorkerWasLostInTheFinals) {
+  // One that hangs says so in a file of the working folder.
+  const ScratchFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
   for (const char* mode : {"finals_crash", "finals_hang", "finals_killed"}) {
     GpuClient client(fake(mode, 2));
     const auto [turns, end] = run_finals(client, finals_of({5, 2, 9}));
@@ -300,6 +307,7 @@ TEST(GpuClient, KnowsWhoseTurnItWasWhenTheWorkerWasLostInTheFinals) {
     EXPECT_EQ(end.blameless, std::string(mode) == "finals_killed");
     EXPECT_EQ(end.measured.outcome, std::string(mode) == "finals_hang" ? Outcome::timeout : Outcome::crashed);
   }
+  std::filesystem::current_path(before);
 }
 
 }  // namespace client_test
