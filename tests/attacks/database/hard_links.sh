@@ -27,7 +27,7 @@ recorded a.db
   rm -f a.db-shm
 done) 2>errors &
 exchanger=$!
-trap 'kill $exchanger' EXIT
+trap 'kill $exchanger; wait $exchanger || true' EXIT
 for ((i = 0; i < 60; i++)); do
   attempt "$TILETUNE" rank --db a.db
 done

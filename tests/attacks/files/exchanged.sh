@@ -15,7 +15,7 @@ cp part.good copy/part.h
   done
 ) 2>/dev/null &
 exchanging=$!
-trap 'kill $exchanging' EXIT
+trap 'kill $exchanging; wait $exchanging || true' EXIT
 for ((run = 0; run < 60; ++run)); do
   attempt "$TILETUNE" inspect config.json --gpu H100 --format json
   must_not_show secret_7f3a

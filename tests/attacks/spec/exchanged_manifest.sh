@@ -23,7 +23,7 @@ exchange() {
 }
 exchange &
 exchanger=$!
-trap 'kill "$exchanger"' EXIT
+trap 'kill "$exchanger"; wait "$exchanger" || true' EXIT
 read_own=0
 for ((i = 0; i < 40; ++i)); do
   attempt "$TILETUNE" space theirs/tiny.json
