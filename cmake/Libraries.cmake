@@ -7,6 +7,17 @@ if(TILETUNE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${TILETUNE_CCACHE})
 endif()
 
+# Libraries of headers alone, which come without a CMake package: targets by which a library of src/ declares that it uses
+# them.
+function(tiletune_headers name header)
+  find_path(TILETUNE_${name}_INCLUDE ${header} REQUIRED DOC "Folder of <${header}>")
+  add_library(tiletune_${name} INTERFACE)
+  target_include_directories(tiletune_${name} SYSTEM INTERFACE ${TILETUNE_${name}_INCLUDE})
+  add_library(tiletune::${name} ALIAS tiletune_${name})
+endfunction()
+tiletune_headers(rapidjson rapidjson/document.h)
+tiletune_headers(xxhash xxhash.h)
+
 add_library(tiletune_options INTERFACE)
 target_compile_options(tiletune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
 target_include_directories(tiletune_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
