@@ -47,7 +47,7 @@ FoundPython look_for_python() {
   } catch (const UserError& error) {
     return {{}, error.message()};
   } catch (const std::exception&) {  // of the channel, or of facts of other types
-    return {{}, "it is no Python"};
+    return {{}, "it is not Python"};
   }
 }
 

@@ -1,5 +1,6 @@
 // What a stranger's function of Python can reach and break, through the executable.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -236,9 +237,11 @@ TEST_F(PythonReferences, NeedAPythonThatIsLookedForOnce) {
 }
 
 TEST_F(PythonReferences, TakeAPythonThatWarns) {
+  const char* const python = std::getenv("TILETUNE_PYTHON");
   const Variable named(
       "TILETUNE_PYTHON",
-      python_of(sandbox_, "echo '{\"a\": 1} is deprecated' >&2; python3 \"$@\"; echo late\n"));
+      python_of(sandbox_, fmt::format("echo '{{\"a\": 1}} is deprecated' >&2; '{}' \"$@\"; echo late\n",
+                                      python != nullptr ? python : "python3")));
   expect_success(config("return inputs['x']"));
 }
 
