@@ -11,6 +11,7 @@
 #include "cli/doctor_facts.h"
 #include "output/display.h"
 #include "output/export.h"
+#include "output/table.h"
 
 namespace tiletune {
 
@@ -70,7 +71,7 @@ std::string as_json(const std::vector<Finding>& findings) {
 int run(const DoctorOptions& options) {
   const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
   const std::vector<Finding> findings = all_findings(collect_facts(options.gpus));
-  write_output("", json ? as_json(findings) : as_table(findings));
+  write_output("", json ? as_json(findings) : fitted(as_table(findings), stdout_style().width));
   return exit_code(findings);
 }
 

@@ -23,6 +23,7 @@
 #include "compile/pool.h"
 #include "measure/worker.h"
 #include "output/display.h"
+#include "output/table.h"
 #include "store/database.h"
 #include "tune/python_worker.h"
 #include "tune/task.h"
@@ -105,7 +106,7 @@ int parse_and_run(int argc, char** argv) {
     if (error.get_exit_code() == 0) {
       std::ostringstream text;
       app.exit(error, text, text);
-      tiletune::write_output("", text.str());
+      tiletune::write_output("", tiletune::fitted(text.str(), tiletune::stdout_style().width));
       return 0;
     }
     throw tiletune::UserError(error.what(), tiletune::help_remedy(app));

@@ -15,6 +15,8 @@
 #include "cli/replay.h"
 #include "cli/signals.h"
 #include "cli/sweep_report.h"
+#include "output/display.h"
+#include "output/table.h"
 #include "search/strategies.h"
 #include "tune/check.h"
 #include "tune/context.h"
@@ -121,7 +123,8 @@ int run(const SweepCommand& options) {
   if (format != Format::table && !gpus.why_predicted.empty()) {
     fmt::print(stderr, "{}", headline(gpus));
   } else if (format == Format::table && !options.quiet) {
-    write_output("", headline(gpus) + space_line(gpus.gpu_sets.front().tasks, spec));
+    write_output(
+        "", fitted(headline(gpus) + space_line(gpus.gpu_sets.front().tasks, spec), stdout_style().width));
   }
   ConsoleObserver observer(options.quiet);
   for (const std::string& note : gpus.notes) observer.on_note(note);

@@ -83,6 +83,30 @@ std::string wrapped(std::string_view text, std::size_t width) {
               "\n" + std::string(kIndent, ' '));
 }
 
+namespace {
+
+/// Where a line's second column begins, if that leaves half of the width; else where its text begins.
+std::size_t hanging_indent(std::string_view line, std::size_t width) {
+  const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
+  const std::size_t gap = line.find("  ", first);
+  const std::size_t second = gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
+  return second != std::string_view::npos && second <= width / 2 ? second : first;
+}
+
+}  // namespace
+
+std::string fitted(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines = split(text, '\n');
+  for (std::string& line : lines) {
+    if (display_width(line) <= width) continue;
+    const std::size_t indent = hanging_indent(line, width);
+    if (indent >= width) continue;
+    line = line.substr(0, indent) + join(in_lines(std::string_view(line).substr(indent), width - indent),
+                                         "\n" + std::string(indent, ' '));
+  }
+  return join(lines, "\n");
+}
+
 std::string shortened(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width == 0) return {};

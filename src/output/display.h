@@ -27,4 +27,8 @@ std::vector<std::string> in_lines(std::string_view text, std::size_t width, std:
 /// The same as one text, in which lines after the first are indented.
 std::string wrapped(std::string_view text, std::size_t width);
 
+/// Lines of text, such as help, in at most `width` columns. What a broken line goes on with is indented to
+/// its second column (behind the first two spaces between words), or as far as the line itself.
+std::string fitted(std::string_view text, std::size_t width);
+
 }  // namespace tiletune

@@ -109,7 +109,7 @@ class HeaderText {
       skip_spaces();
       std::int64_t size = 0;
       const auto [end, error] = std::from_chars(left_.data(), left_.data() + left_.size(), size);
-      if (error != std::errc() || size < 0) refuse("its header has a shape that is no list of sizes");
+      if (error != std::errc() || size < 0) refuse("its header has a shape that is not a list of sizes");
       left_.remove_prefix(static_cast<std::size_t>(end - left_.data()));
       sizes.push_back(size);
       if (sizes.size() > kMostDimensions) refuse("its header has a shape of too many dimensions");

@@ -43,6 +43,13 @@ TEST(Shortened, CutsAtColumnsAndMarksTheCut) {
   EXPECT_EQ(shortened("abc", 0), "");
 }
 
+TEST(Fitted, IndentsToTheSecondColumn) {
+  EXPECT_EQ(fitted("  --db TEXT    the results of all sweeps\n", 32),
+            "  --db TEXT    the results of\n               all sweeps\n");
+  EXPECT_EQ(fitted("  one two three", 9), "  one two\n  three");
+  EXPECT_EQ(fitted("short\n\nalso", 9), "short\n\nalso");
+}
+
 TEST(Wrapped, BreaksBetweenWordsByDisplayWidth) {
   EXPECT_EQ(wrapped("one two three", 13), "one two three");
   EXPECT_EQ(wrapped("one two three four", 12), "one two\n    three\n    four");
