@@ -38,6 +38,7 @@ struct SweepCommand {
   std::optional<std::uint64_t> seed;
   std::uint64_t repeat = 1;
   std::string budget;
+  std::string until;
   std::string format = "table";
   std::int64_t limit = 20;
   bool quiet = false;
@@ -57,6 +58,17 @@ void apply_budget(const std::string& text, Budget& budget) {
   if (error == std::errc() && rest == end && budget.evaluations > 0) return;
   throw UserError(fmt::format("'{}' is not a budget", text), Where{"--budget", ""},
                   "Write a time such as 60s, 5min or 2h, or a number of configurations such as 500.");
+}
+
+/// "1%" or "0.5%"
+void apply_until(const std::string& text, Budget& budget) {
+  if (text.empty()) return;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, budget.until_percent);
+  const bool is_percentage = error == std::errc() && (rest == end || std::string_view(rest, end) == "%");
+  if (is_percentage && budget.until_percent > 0 && budget.until_percent <= 100) return;
+  throw UserError(fmt::format("'{}' is not a percentage", text), Where{"--until", ""},
+                  "Write the gain that is not worth more time, such as 1%.");
 }
 
 SweepOptions sweep_options(const SweepCommand& options, const TuneSpec& spec) {
@@ -107,6 +119,7 @@ int run(const SweepCommand& options) {
   refuse_all(faults);
   apply_strategy(options, spec.strategy);
   apply_budget(options.budget, spec.budget);
+  apply_until(options.until, spec.budget);
   options.measure.apply(spec);
   options.compile.add_include_folders(spec);
   const SweepView view{format, static_cast<std::size_t>(options.limit)};
@@ -193,7 +206,10 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   command->add_option(
       "--budget", options->budget,
       "Stop the sweep after this time (60s, 5min, 2h; with --replay, recorded seconds of compiling and "
-      "measuring), or after this number of configurations of each template on each problem (500)");
+      "measuring), or after this number of configurations (500). Problems share it");
+  command->add_option("--until", options->until,
+                      "End a problem once the strategy expects that the best configuration is at most this "
+                      "much faster than the best found (1%)");
   options->measure.add_to(*command, Flag::Of::sweep);
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
   command->add_option("--limit", options->limit, "Rows to print per problem; 0: all")

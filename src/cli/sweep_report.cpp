@@ -80,6 +80,46 @@ std::string most_frequent(const std::vector<FailureKind>& failures) {
                                most.reason));
 }
 
+const char* reason_of(const std::optional<SearchEnd>& end) {
+  if (!end) return "the sweep ended before";
+  switch (*end) {
+    case SearchEnd::all_tried:
+      return "all tried";
+    case SearchEnd::strategy:
+      return "the strategy has nothing more to try";
+    case SearchEnd::gain:
+      return "the strategy expects no larger gain than --until";
+    case SearchEnd::evaluations:
+      return "its share of the budget";
+    case SearchEnd::time:
+      return "its share of the time";
+  }
+  return "";
+}
+
+/// Of each problem that was not tried whole: how much of it was, and what ended it.
+std::string untried_lines(const SweepSummary& summary) {
+  constexpr std::size_t kMostLines = 50;
+  std::string text;
+  std::size_t lines = 0, left_out = 0;
+  for (const SearchedWorkload& one : summary.searched) {
+    if (one.is_whole()) continue;
+    if (++lines > kMostLines && ++left_out > 0) continue;
+    text += fmt::format("tried at {} on {}: {} of {} valid configurations ({})\n", printable(one.problem),
+                        printable(one.gpu), one.tried, one.valid, reason_of(one.end));
+  }
+  if (left_out > 0) text += fmt::format("{} more problems were not tried whole\n", left_out);
+  return text;
+}
+
+/// Whether all configurations of a group's problem were tried.
+bool is_whole(const SweepSummary& summary, const RankingGroup& group) {
+  if (summary.interrupted || summary.failure) return false;
+  return std::all_of(summary.searched.begin(), summary.searched.end(), [&](const SearchedWorkload& one) {
+    return one.is_whole() || one.problem != group.problem || one.gpu != group.gpu;
+  });
+}
+
 std::string outcome_lines(const Database& rows, const SweepSummary& summary,
                           const std::vector<FailureKind>& failures) {
   const std::string database = printable(shell_quoted(rows.file().string()));
@@ -103,6 +143,7 @@ std::string outcome_lines(const Database& rows, const SweepSummary& summary,
   if (summary.interrupted) text += "Interrupted: run the same command again to continue.\n";
   for (const std::string& gpu : summary.retired) text += printable(gpu) + "\n";
   if (summary.out_of_budget) text += "The time budget is spent: run the same command again to continue.\n";
+  text += untried_lines(summary);
   if (summary.finals_left_out > 0) {
     text += fmt::format("Finals of {} problem{} did not finish: run the same command again to run them.\n",
                         summary.finals_left_out, summary.finals_left_out == 1 ? "" : "s");
@@ -174,24 +215,21 @@ std::string templates_text(const TuneSpec& spec) {
 std::string space_line(const std::vector<Task>& tasks, const TuneSpec& spec) {
   double raw = 0;
   double valid = 0;
-  std::uint64_t planned = 0;
   for (const Task& task : tasks) {
     raw += task.space.raw_size();
     valid += static_cast<double>(task.space.size());
-    planned += task.planned;
   }
-  const std::string budget =
-      tasks.size() > 1 && spec.budget.evaluations > 0
-          ? fmt::format(" (at most {} of a template on a problem)", spec.budget.evaluations)
-          : "";
+  const auto evaluations = static_cast<double>(spec.budget.evaluations);
+  const double planned = evaluations > 0 ? std::min(evaluations, valid) : valid;
   const char* const combinations =
       spec.templates.front().listed ? "listed configurations" : "raw combinations";
   const bool all_run_all = tasks.size() == spec.templates.size() * spec.problems.size();
-  return fmt::format("{}: {} {} {}{}: {:.0f} {}, {:.0f} valid, {} to try{}\n", printable(spec.name),
-                     templates_text(spec), all_run_all ? "x" : "and",
-                     counted(spec.problems.size(), "problem"),
-                     all_run_all ? "" : " in " + counted(tasks.size(), "pair"), raw, combinations, valid,
-                     planned, budget) +
+  return fmt::format(
+             "{}: {} {} {}{}: {:.0f} {}, {:.0f} valid, {}{:.0f} to try\n", printable(spec.name),
+             templates_text(spec), all_run_all ? "x" : "and", counted(spec.problems.size(), "problem"),
+             all_run_all ? "" : " in " + counted(tasks.size(), "pair"), raw, combinations, valid,
+             planned < valid || spec.budget.seconds > 0 || spec.budget.until_percent > 0 ? "at most " : "",
+             planned) +
          empty_spaces(tasks, spec);
 }
 
@@ -217,8 +255,7 @@ int report_sweep(const TuneSpec& spec, const Database& database, const SweepSumm
       write_rankings(out, groups, database, view.format, {view.limit, "", {}, style, failures});
     }
     if (!table) return;
-    const bool whole = !summary.interrupted && !summary.failure;
-    for (const RankingGroup& group : groups) out << verdict(spec, group, database, whole);
+    for (const RankingGroup& group : groups) out << verdict(spec, group, database, is_whole(summary, group));
     out << verification(spec, database, filter);
     if (!groups.empty() && !summary.failure) {
       out << fmt::format("export the best: tiletune export --best --db {} --sweep {} -o best.json\n",

@@ -14,7 +14,7 @@ namespace tiletune {
 /// tried.
 struct SearchedSpace {
   const Space* space = nullptr;
-  std::uint64_t planned = 0;  ///< at most the space's size
+  std::uint64_t planned = 0;  ///< at most the space's size; all spaces together may get fewer
 };
 
 /// A configuration of one of them.
@@ -35,6 +35,9 @@ class Strategy {
   /// What became of a choice: its median time, or none when it did not run. Results come in any order, some
   /// long after other choices were asked for, and a choice may get a second one.
   virtual void tell(const Choice& choice, std::optional<double> median_us) = 0;
+  /// How much faster than the best of those told the best configuration may still be, in per cent of its
+  /// time, as the strategy estimates it; none: it cannot tell, or not yet.
+  virtual std::optional<double> remaining_gain_percent() { return std::nullopt; }
 };
 
 }  // namespace tiletune

@@ -347,13 +347,15 @@ struct StrategySpec {
 
 /// Zero means without limit.
 struct Budget {
-  std::uint64_t evaluations = 0;  ///< configurations compiled, per template and problem
-  double seconds = 0;             ///< wall time of the whole sweep
+  std::uint64_t evaluations = 0;  ///< configurations of the whole sweep; its problems share them
+  double seconds = 0;             ///< wall time of the whole sweep; its problems share it
+  double until_percent = 0;       ///< a problem ends when its strategy expects no larger gain
 
   static constexpr auto fields() {
     constexpr double kYear = 366 * 24 * 3600.0;
     return std::tuple{field("evaluations", &Budget::evaluations),
-                      field("seconds", &Budget::seconds, {.min = 0, .max = kYear})};
+                      field("seconds", &Budget::seconds, {.min = 0, .max = kYear}),
+                      field("until_percent", &Budget::until_percent, {.min = 0, .max = 100})};
   }
 };
 

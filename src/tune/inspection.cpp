@@ -25,6 +25,9 @@ class Inspection {
         pool_(with_folders(compile, spec, tasks)),
         sass_(sass),
         observer_(observer) {
+    const std::uint64_t share = std::max<std::uint64_t>(1, spec.budget.evaluations / tasks.size());
+    for (Task& task : tasks_)
+      if (spec.budget.evaluations > 0) task.planned = std::min(task.planned, share);
     for (const Task& task : tasks_) total_ += task.planned * targets_.size();
   }
 

@@ -81,6 +81,7 @@ TaskQueue* Intake::hungriest() {
 }
 
 void Intake::propose() {
+  for (TaskQueue& queue : sweep_.queues) queue.end_searches(sweep_.elapsed_s());
   const std::size_t most_compiling = 4 * static_cast<std::size_t>(sweep_.pool.workers());
   for (int started = 0; started < kMostProposals; ++started) {
     if (sweep_.stopping || compiling() >= most_compiling) return;

@@ -44,7 +44,7 @@ struct Replay {
   std::string strategy;
   std::uint64_t seed = 0;
   double budget_s = 0;                   ///< 0: none
-  std::uint64_t budget_evaluations = 0;  ///< per template and problem; 0: none
+  std::uint64_t budget_evaluations = 0;  ///< shared by the problems; 0: none
   std::vector<std::string> notes;        ///< what cannot be answered, or only so
   std::vector<ReplayedProblem> problems;
   std::vector<std::int64_t> rows;  ///< ids of the recorded rows that answered

@@ -48,9 +48,7 @@ class Sweep {
 
   SweepSummary run() {
     sweep_.summary.sweep_id = sweep_.database.begin_sweep(sweep_record(sweep_));
-    for (TaskQueue& queue : sweep_.queues) {
-      for (const Task& task : queue.tasks()) sweep_.summary.planned += task.planned;
-    }
+    for (const TaskQueue& queue : sweep_.queues) sweep_.summary.planned += queue.expected();
     try {
       if (sweep_.options.rows_per_commit > 1) writes_.emplace(sweep_.database);
       tell_of_old_rows();
@@ -103,6 +101,12 @@ class Sweep {
     writes_.reset();
     sweep_.summary.wall_s = seconds_since(sweep_.started);
     sweep_.summary.compile_cpu_s = sweep_.pool.compile_cpu_seconds();
+    for (const TaskQueue& queue : sweep_.queues) {
+      for (SearchedWorkload& one : queue.searched()) {
+        sweep_.summary.out_of_budget |= one.end == SearchEnd::time;
+        sweep_.summary.searched.push_back(std::move(one));
+      }
+    }
     try {
       sweep_.database.end_sweep(sweep_.summary.sweep_id, utc_now());
     } catch (const UserError&) {
@@ -139,9 +143,7 @@ class Sweep {
     }
     ProgressState state = recorder_.scoreboard().state(sweep_.queues.front().tasks().front());
     state.done = sweep_.summary.finished;
-    for (TaskQueue& queue : sweep_.queues) {
-      for (const Task& task : queue.tasks()) state.total += task.planned;
-    }
+    for (const TaskQueue& queue : sweep_.queues) state.total += queue.expected();
     sweep_.observer.on_progress(state);
   }
 

@@ -12,6 +12,7 @@
 #include "store/database.h"
 #include "tune/gpu_set.h"
 #include "tune/progress.h"
+#include "tune/searched_workload.h"
 
 namespace tiletune {
 
@@ -45,7 +46,8 @@ struct SweepSummary {
   std::map<Outcome, std::uint64_t> outcomes;  ///< as they are after the finals
   bool interrupted = false;
   bool out_of_budget = false;
-  std::vector<std::string> retired;  ///< GPUs that were given up, each with its reason
+  std::vector<SearchedWorkload> searched;  ///< in the order of the problems, by set of GPUs
+  std::vector<std::string> retired;        ///< GPUs that were given up, each with its reason
   /// What ended the sweep early: a GpuError when no GPU was left for a part of it, a UserError of the
   /// database or the machine. What was recorded until then stays.
   std::exception_ptr failure;

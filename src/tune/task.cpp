@@ -108,7 +108,6 @@ Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
 Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
   Task task{&kernel, problem, make_space(spec, kernel, problem, stop), Instantiator(kernel, problem)};
   task.planned = task.space.size();
-  if (spec.budget.evaluations > 0) task.planned = std::min(task.planned, spec.budget.evaluations);
   for (const TemplateSpec& reference : kernel.reference) {
     Task one{&reference, problem, make_space(spec, reference, problem, stop),
              Instantiator(reference, problem)};

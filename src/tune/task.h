@@ -47,9 +47,10 @@ struct Task {
   std::size_t gpu_set = 0;                      ///< of those that share the folder
   std::vector<Task> reference = {};             ///< one configuration that computes it; or none
   std::vector<Task> baselines =
-      {};                     ///< of its workload, in the workload's first task; one configuration each
-  std::size_t workload = 0;   ///< tasks of one workload share buffers, reference and baseline
-  std::uint64_t planned = 0;  ///< configurations to propose: the space's size or the budget
+      {};                    ///< of its workload, in the workload's first task; one configuration each
+  std::size_t workload = 0;  ///< tasks of one workload share buffers, reference and baseline
+  std::uint64_t planned =
+      0;  ///< configurations that may be proposed: the space's size, until its search ends
   std::uint64_t proposed = 0;
 
   std::string label() const;  ///< "sgemm_warptile 4096x4096x4096"

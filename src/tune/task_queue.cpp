@@ -1,11 +1,13 @@
 #include "tune/task_queue.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace tiletune {
 
 TaskQueue::TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make)
-    : standings(spec.measure.finals, spec.view == View::ladder), gpu_set_(&gpu_set) {
+    : standings(spec.measure.finals, spec.view == View::ladder), gpu_set_(&gpu_set), budget_(spec.budget) {
   for (const auto& evaluator : gpu_set.evaluators) slots.emplace_back().evaluator = evaluator.get();
   const std::size_t workloads = gpu_set.tasks.empty() ? 0 : gpu_set.tasks.back().workload + 1;
   finals.resize(workloads);
@@ -17,6 +19,9 @@ TaskQueue::TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make)
     ++search.tasks;
     spaces[task.workload].push_back({&task.space, task.planned});
   }
+  const std::uint64_t share = budget_.evaluations > 0 ? share_of_evaluations(0) : UINT64_MAX;
+  for (auto& of_workload : spaces)
+    for (SearchedSpace& one : of_workload) one.planned = std::min(one.planned, share);
   for (std::size_t workload = 0; workload < workloads; ++workload)
     searches_[workload].strategy = make(spaces[workload], spec.strategy.seed);
 }
@@ -40,7 +45,106 @@ void TaskQueue::ask(Search& search, std::size_t room) {
   if (!search.asked.empty()) return;
   search.waits = !search.untold.empty();
   if (search.waits) return;
+  close(search, has_undecided(search) ? SearchEnd::strategy : SearchEnd::all_tried);
+}
+
+void TaskQueue::close(Search& search, SearchEnd end) {
+  if (!search.end) search.end = end;
+  search.asked.clear();
   for (Task* task = search.first; task != search.first + search.tasks; ++task) task->planned = task->proposed;
+}
+
+/// As if they had not been proposed: those that are being compiled, or wait to be measured.
+void TaskQueue::drop_waiting(std::size_t workload) {
+  const auto is_its = [&](const Candidate& candidate) { return candidate.task->workload == workload; };
+  const auto forget = [&](const Candidate& candidate) {
+    --candidate.task->proposed;
+    --searches_[workload].proposed;
+  };
+  for (const auto& [ticket, candidate] : compiling)
+    if (is_its(candidate)) forget(candidate);
+  std::erase_if(compiling, [&](const auto& entry) { return is_its(entry.second); });
+  for (const Candidate& candidate : ready)
+    if (is_its(candidate)) forget(candidate);
+  std::erase_if(ready, is_its);
+  Search& search = searches_[workload];
+  for (Task* task = search.first; task != search.first + search.tasks; ++task) {
+    const std::uint64_t put_off = std::exchange(deferred_[task], {}).size();
+    task->proposed -= put_off;
+    search.proposed -= put_off;
+  }
+}
+
+std::uint64_t TaskQueue::expected() const {
+  std::uint64_t planned = 0;
+  for (const Task& task : gpu_set_->tasks) planned += task.planned;
+  return budget_.evaluations > 0 ? std::min(planned, budget_.evaluations) : planned;
+}
+
+/// An equal part of what is left for this workload and those after it, where those that are smaller leave
+/// theirs to the others.
+std::uint64_t TaskQueue::share_of_evaluations(std::size_t workload) const {
+  std::uint64_t left = budget_.evaluations;
+  std::vector<std::uint64_t> sizes;
+  for (std::size_t i = 0; i < searches_.size(); ++i) {
+    const Search& search = searches_[i];
+    if (i < workload) left -= std::min(left, search.proposed);
+    if (i >= workload)
+      sizes.push_back(
+          std::accumulate(search.first, search.first + search.tasks, std::uint64_t{0},
+                          [](std::uint64_t sum, const Task& task) { return sum + task.space.size(); }));
+  }
+  std::sort(sizes.begin(), sizes.end());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::uint64_t remaining = sizes.size() - i;
+    const std::uint64_t even = (left + remaining - 1) / remaining;
+    if (sizes[i] >= even) return even;
+    left -= sizes[i];
+  }
+  return sizes.empty() ? 0 : sizes.back();
+}
+
+void TaskQueue::begin(std::size_t workload, double now_s) {
+  Search& search = searches_[workload];
+  search.has_begun = true;
+  if (budget_.evaluations > 0) search.most = share_of_evaluations(workload);
+  if (budget_.seconds <= 0) return;
+  const auto left = static_cast<double>(searches_.size() - workload);
+  search.ends_at_s = now_s + std::max(0.0, budget_.seconds - now_s) / left;
+}
+
+std::optional<SearchEnd> TaskQueue::end_of(const Search& search, double now_s) const {
+  if (search.has_spent_evaluations()) return SearchEnd::evaluations;
+  if (search.ends_at_s && now_s >= *search.ends_at_s) return SearchEnd::time;
+  if (budget_.until_percent <= 0) return std::nullopt;
+  const std::optional<double> gain = search.strategy->remaining_gain_percent();
+  return gain && *gain <= budget_.until_percent ? std::optional(SearchEnd::gain) : std::nullopt;
+}
+
+void TaskQueue::end_searches(double now_s) {
+  while (const Task* task = current_task()) {
+    Search& search = searches_[task->workload];
+    if (!search.has_begun) begin(task->workload, now_s);
+    if (search.end || !has_undecided(search)) return;  // only those that were put off are left
+    const std::optional<SearchEnd> end = end_of(search, now_s);
+    if (!end) return;
+    if (*end == SearchEnd::time) drop_waiting(task->workload);
+    close(search, *end);
+  }
+}
+
+std::vector<SearchedWorkload> TaskQueue::searched() const {
+  std::vector<SearchedWorkload> searched;
+  for (const Search& search : searches_) {
+    SearchedWorkload& one = searched.emplace_back(
+        SearchedWorkload{search.first->problem.label(), target().name, 0, 0, search.end});
+    for (const Task* task = search.first; task != search.first + search.tasks; ++task) {
+      one.tried += task->proposed;
+      one.valid += task->space.size();
+    }
+    if (one.is_whole()) one.end = SearchEnd::all_tried;
+  }
+  return searched;
 }
 
 /// A task of a search with configurations that were put off; null: there is none.
@@ -76,14 +180,16 @@ bool GpuSlot::drop_old_calibration() {
 std::optional<Proposal> TaskQueue::propose(std::size_t room) {
   while (Task* task = current_task()) {
     Search& search = searches_[task->workload];
-    if (has_undecided(search)) {
-      if (search.asked.empty()) ask(search, room);
+    if (has_undecided(search) && !search.has_spent_evaluations()) {
+      if (search.asked.empty())
+        ask(search, search.most ? std::min<std::size_t>(room, *search.most - search.proposed) : room);
       if (!search.asked.empty()) {
         const Choice choice = search.asked.front();
         search.asked.pop_front();
         search.untold.insert(choice);
         Task& chosen = search.first[choice.space];
         ++chosen.proposed;
+        ++search.proposed;
         return Proposal{&chosen, choice.index, false};
       }
       if (!search.waits) continue;

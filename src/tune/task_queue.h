@@ -14,6 +14,7 @@
 #include "search/strategies.h"
 #include "tune/gpu_set.h"
 #include "tune/python_run.h"
+#include "tune/searched_workload.h"
 #include "tune/standings.h"
 #include "tune/workload_finals.h"
 
@@ -92,6 +93,10 @@ class TaskQueue {
   std::set<std::size_t> measured_workloads;  ///< workloads with rows of this sweep
   std::vector<WorkloadFinals> finals;        ///< by workload
 
+  /// Ends the searches that have had their share of the budget by `now_s`, the sweep's clock, or expect no
+  /// gain that is worth it. What a search compiled and did not measure by the end of its time counts as not
+  /// tried.
+  void end_searches(double now_s);
   /// The next configuration of the first workload that has any left, as its strategy chooses, which is asked
   /// for `room` at a time; those put off come when it has nothing more to choose, or waits for results, which
   /// may be theirs. None also while it waits for those of others.
@@ -128,6 +133,9 @@ class TaskQueue {
   bool has_proposals() { return current_task() != nullptr; }
   /// Whether propose() gives nothing before tell() is called.
   bool is_waiting();
+  std::vector<SearchedWorkload> searched() const;
+  /// How many configurations will be tried, at most.
+  std::uint64_t expected() const;
   /// Nothing is left that is not yet being measured.
   bool exhausted() { return !has_proposals() && compiling.empty() && ready.empty(); }
 
@@ -140,14 +148,27 @@ class TaskQueue {
     std::deque<Choice> asked;  ///< and not yet proposed
     std::set<Choice> untold;   ///< proposed, and what became of them is not known
     bool waits = false;        ///< it gave nothing, and there are results to come
+    std::uint64_t proposed = 0;
+    std::optional<std::uint64_t> most;  ///< its share of the evaluations, once it has begun
+    std::optional<double> ends_at_s;    ///< by the sweep's clock, once it has begun
+    bool has_begun = false;
+    std::optional<SearchEnd> end;
+
+    bool has_spent_evaluations() const { return most && proposed >= *most; }
   };
 
   Task* current_task();
   Task* put_off(const Search& search);
   bool has_undecided(const Search& search) const;
   void ask(Search& search, std::size_t room);
+  void begin(std::size_t workload, double now_s);
+  std::uint64_t share_of_evaluations(std::size_t workload) const;
+  std::optional<SearchEnd> end_of(const Search& search, double now_s) const;
+  void close(Search& search, SearchEnd end);
+  void drop_waiting(std::size_t workload);
 
   GpuSet* gpu_set_;
+  Budget budget_;
   std::vector<Search> searches_;  ///< by workload
   std::size_t next_task_ = 0;
   std::unordered_map<const Task*, std::vector<std::uint64_t>> deferred_;

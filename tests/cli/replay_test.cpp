@@ -141,7 +141,7 @@ TEST(Replay, ABudgetOfEvaluationsIsOfEachTemplateOnEachProblem) {
   const std::string config = sandbox.write_tiny_space(8);
   record(sandbox, eight_rows());
   const std::vector<std::string> two{"--budget", "5", "--problem", "1x1x1", "--problem", "2x2x2"};
-  EXPECT_EQ(replayed(sandbox, config, two).at("budget_evaluations_per_template_and_problem"), 5);
+  EXPECT_EQ(replayed(sandbox, config, two).at("budget_evaluations"), 5);
   std::vector<std::string> arguments = replay(config, two);
   std::erase(arguments, "--quiet");
   const Finished run = sandbox.run(arguments);

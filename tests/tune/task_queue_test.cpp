@@ -80,5 +80,84 @@ TEST_F(WaitingStrategy, GetsTheResultOfWhatWasPutOff) {
   EXPECT_EQ(second->index, 1U);
 }
 
+/// Expects a gain until it was told of five choices.
+class Hopeful : public OneByOne {
+ public:
+  using OneByOne::OneByOne;
+  void tell(const Choice& choice, std::optional<double> median_us) override {
+    OneByOne::tell(choice, median_us);
+    ++told_;
+  }
+  std::optional<double> remaining_gain_percent() override { return told_ < 5 ? 3.0 : 0.5; }
+
+ private:
+  int told_ = 0;
+};
+
+std::unique_ptr<Strategy> make_hopeful(const std::vector<SearchedSpace>& spaces, std::uint64_t /*seed*/) {
+  return std::make_unique<Hopeful>(spaces.front().planned);
+}
+
+/// Three problems of ten configurations each.
+class SharedBudget : public testing::Test {
+ protected:
+  TaskQueue make(const Budget& budget) {
+    const std::filesystem::path config = write_wide_space(folder_.path(), 10, 1, false);
+    write_file(config, R"({"templates": ["wide"], "problems": ["1x1x1", "2x2x2", "3x3x3"]})");
+    spec_ = load_tune_spec(config, with_shipped_templates());
+    spec_.budget = budget;
+    gpu_sets_ = pretended_gpu_set(spec_, TILETUNE_SOURCE_DIR);
+    return {gpu_sets_.front(), spec_, make_hopeful};
+  }
+  /// Proposes and tells until nothing is left; a proposal takes a second.
+  static std::vector<SearchedWorkload> run(TaskQueue queue) {
+    double now_s = 0;
+    while (true) {
+      queue.end_searches(now_s);
+      const auto proposal = queue.propose(4);
+      if (!proposal && queue.exhausted()) return queue.searched();
+      if (!proposal) continue;
+      queue.tell(*proposal->task, proposal->index, 100);
+      now_s += 1;
+    }
+  }
+  static std::vector<std::uint64_t> tried(const std::vector<SearchedWorkload>& searched) {
+    std::vector<std::uint64_t> tried;
+    for (const SearchedWorkload& one : searched) tried.push_back(one.tried);
+    return tried;
+  }
+
+  TemporaryFolder folder_;
+  TuneSpec spec_;
+  std::vector<GpuSet> gpu_sets_;
+};
+
+TEST_F(SharedBudget, OfEvaluationsIsDividedAmongProblems) {
+  const auto searched = run(make({.evaluations = 14}));
+  EXPECT_EQ(tried(searched), (std::vector<std::uint64_t>{5, 5, 4}));
+  EXPECT_EQ(searched.front().end, SearchEnd::evaluations);
+  EXPECT_EQ(searched.front().problem, "1x1x1");
+  EXPECT_EQ(searched.front().valid, 10U);
+}
+
+TEST_F(SharedBudget, OfTimeIsDividedAmongProblems) {
+  const auto searched = run(make({.seconds = 9}));
+  EXPECT_EQ(tried(searched), (std::vector<std::uint64_t>{3, 3, 3}));
+  EXPECT_EQ(searched.back().end, SearchEnd::time);
+}
+
+TEST_F(SharedBudget, EndsWhereNoGainIsExpected) {
+  const auto searched = run(make({.until_percent = 1}));
+  EXPECT_EQ(tried(searched), (std::vector<std::uint64_t>{5, 5, 5}));
+  EXPECT_EQ(searched.front().end, SearchEnd::gain);
+}
+
+TEST_F(SharedBudget, OfMoreThanThereIsTriesAll) {
+  const auto searched = run(make({.evaluations = 100, .seconds = 1000, .until_percent = 0.1}));
+  EXPECT_EQ(tried(searched), (std::vector<std::uint64_t>{10, 10, 10}));
+  EXPECT_TRUE(searched.front().is_whole());
+  EXPECT_EQ(searched.front().end, SearchEnd::all_tried);
+}
+
 }  // namespace task_queue_test
 }  // namespace tiletune

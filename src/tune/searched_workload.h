@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tiletune {
+
+/// Why a workload's search ended.
+enum class SearchEnd { all_tried, strategy, gain, evaluations, time };
+
+/// How much of a workload was tried.
+struct SearchedWorkload {
+  std::string problem;  ///< its label
+  std::string gpu;      ///< the model's name
+  std::uint64_t tried = 0;
+  std::uint64_t valid = 0;
+  std::optional<SearchEnd> end;  ///< none: the sweep ended before it did
+
+  bool is_whole() const { return tried == valid; }
+};
+
+}  // namespace tiletune
