@@ -26,9 +26,10 @@ class SimulatedAnnealing : public Walker {
       return wish(explored_.any());
     }
     if (open_ == kMostOpen) return std::nullopt;
-    if (step_ >= steps_) {
+    if (progress() >= 1) {
       if (open_ > 0) return std::nullopt;
       step_ = 0;
+      told_before_ = explored_.told();
       current_ = std::exchange(improved_, false) ? best_ : Tried{};
       return next();
     }
@@ -62,14 +63,20 @@ class SimulatedAnnealing : public Walker {
     return {index};
   }
 
+  /// Results of other walkers count too: they share what is planned.
+  double progress() const {
+    return static_cast<double>(std::max(step_, explored_.told() - told_before_)) /
+           static_cast<double>(steps_);
+  }
+
   double temperature() const {
-    const double share = static_cast<double>(step_) / static_cast<double>(steps_);
-    return kFirstTemperature * std::pow(kLastTemperature / kFirstTemperature, share);
+    return kFirstTemperature * std::pow(kLastTemperature / kFirstTemperature, std::min(1.0, progress()));
   }
 
   ExploredSpace& explored_;
   std::uint64_t steps_;
   std::uint64_t step_ = 0;
+  std::uint64_t told_before_ = 0;  ///< results before this cooling
   std::size_t open_ = 0;
   Tried current_;
   Tried best_;

@@ -60,15 +60,18 @@ const StrategyEntry& find_strategy(const StrategySpec& spec) {
   const auto found = std::find_if(kStrategies.begin(), kStrategies.end(),
                                   [&](const StrategyEntry& entry) { return entry.name == spec.name; });
   if (found != kStrategies.end()) return *found;
-  const std::vector<std::string> known = names();
-  throw UserError(fmt::format("found \"{}\", expected one of {}", spec.name, join(known, ", ")), spec.where,
-                  std::string(trim(suggestion(spec.name, known))));
+  throw UserError(fmt::format("found \"{}\", expected one of {}", spec.name, strategy_names()), spec.where,
+                  std::string(trim(suggestion(spec.name, names()))));
 }
 
+std::string strategy_names() { return join(names(), ", "); }
+
 std::string strategies_help() {
+  std::size_t width = 0;
+  for (const std::string& name : names()) width = std::max(width, name.size());
   std::string text;
   for (const StrategyEntry& entry : kStrategies)
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", entry.name, entry.help);
+    text += fmt::format("{}{:{}}  {}", text.empty() ? "" : "\n", entry.name, width, entry.help);
   return text;
 }
 

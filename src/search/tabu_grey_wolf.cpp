@@ -117,8 +117,8 @@ class TabuGreyWolf : public Walker {
     for (const std::size_t parameter : explored_.varied())
       positions[parameter] = parents[random.below(parents.size())][parameter];
     std::uint64_t child = explored_.repaired(positions);
-    const double longing = static_cast<double>(stagnant_) / static_cast<double>(kStagnation);
-    if (random.chance(std::min(kMostShake, kShake * (1 + longing)))) child = shaken(child);
+    const double stagnation = static_cast<double>(stagnant_) / static_cast<double>(kStagnation);
+    if (random.chance(std::min(kMostShake, kShake * (1 + stagnation)))) child = shaken(child);
     if (explored_.is_asked(child)) child = explored_.neighbour(child).value_or(child);
     return child;
   }
