@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "search/acceptance.h"
@@ -169,8 +170,8 @@ class VndKnn : public Walker {
       if (candidates_.size() == before) break;
     }
     if (candidates_.empty()) return explored_.any();
-    double least = results_.predicted(candidates_.front());
     std::uint64_t best = candidates_.front();
+    double least = std::numeric_limits<double>::infinity();
     for (const std::uint64_t one : candidates_) {
       const double predicted = results_.predicted(one);
       if (predicted >= least) continue;
