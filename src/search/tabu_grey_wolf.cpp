@@ -30,8 +30,7 @@ class TabuGreyWolf : public Walker {
     const std::vector<std::size_t> order = by_cost();
     for (std::size_t i = 0; i < kPack; ++i) {
       turn_ = (turn_ + 1) % kPack;
-      const bool leads = std::find(order.begin(), order.begin() + kLeaders, turn_) < order.begin() + kLeaders;
-      if (leads || pack_[turn_].has_child) continue;
+      if (leads(order, turn_) || pack_[turn_].has_child) continue;
       pack_[turn_].has_child = true;
       return Wish{child(order, turn_), turn_};
     }
@@ -53,8 +52,8 @@ class TabuGreyWolf : public Walker {
     }
     Wolf& wolf = pack_[wish.purpose];
     wolf.has_child = false;
-    if (accepts(cost, wolf.tried.cost, leads(wish.purpose) ? 0 : temperature(), explored_.random()))
-      wolf.tried = tried;
+    const double risk = leads(by_cost(), wish.purpose) ? 0 : temperature();
+    if (accepts(cost, wolf.tried.cost, risk, explored_.random())) wolf.tried = tried;
     if (stagnant_ >= kStagnation) replace_worst();
   }
 
@@ -92,9 +91,9 @@ class TabuGreyWolf : public Walker {
     return order;
   }
 
-  bool leads(std::size_t wolf) const {
-    const std::vector<std::size_t> order = by_cost();
-    return std::find(order.begin(), order.begin() + kLeaders, wolf) < order.begin() + kLeaders;
+  /// Whether a wolf is among the best, of which `order` names all.
+  static bool leads(const std::vector<std::size_t>& order, std::size_t wolf) {
+    return order[0] == wolf || order[1] == wolf || order[2] == wolf;
   }
 
   double progress() const {

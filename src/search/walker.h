@@ -38,8 +38,9 @@ std::unique_ptr<Walker> make_walker(ExploredSpace& explored) {
 
 /// A strategy of walkers. One that is asked for one configuration at a time has one walker in each space,
 /// which runs as its method is described. Asked for more at a time, it adds walkers while those that there
-/// are wait for results. A walker that wants to know nothing new for long is replaced by a new one. Once
-/// nearly all of a space is tried, its rest is tried in random order.
+/// are wait for results; at most as many choices are open as were ever asked for at a time. A walker that
+/// wants to know nothing new for long is replaced by a new one. Once nearly all of a space is tried, its rest
+/// is tried in random order.
 ///
 /// Spaces are drawn at random: the nearer the best time found in one is to the best of all, the more often.
 std::unique_ptr<Strategy> make_walkers(const std::vector<SearchedSpace>& spaces, std::uint64_t seed,

@@ -188,9 +188,6 @@ TEST_P(LearningStrategy, FindsMoreThanARandomOne) {
     for (const std::size_t batch : {1, 16}) {
       const double by_random = found(random, *space, landscape, best_us, 200, batch) - 1;
       const double by_this = found(GetParam(), *space, landscape, best_us, 200, batch) - 1;
-      RecordProperty(fmt::format("left_{}_{}", space->size(), batch), fmt::format("{:.4f}", by_this));
-      fmt::print("{} of {} in batches of {}: {:.4f}, random {:.4f}\n", GetParam().name, space->size(), batch,
-                 by_this, by_random);
       EXPECT_LT(by_this, by_random * 2 / 3) << space->size() << " configurations, batches of " << batch;
     }
   }
