@@ -161,10 +161,11 @@ int run(const SweepCommand& options) {
 
 namespace {
 
-std::vector<std::string> strategy_names() {
-  std::vector<std::string> names;
-  for (const StrategyEntry& strategy : strategies()) names.emplace_back(strategy.name);
-  return names;
+/// "help" instead of a name prints the strategies, as --help does, whatever else is missing.
+std::string check_strategy(const std::string& name) {
+  if (name == "help") throw CLI::CallForVersion(strategies_help(), 0);
+  find_strategy({.name = name, .where = Where{"--strategy", ""}});
+  return "";
 }
 
 }  // namespace
@@ -199,9 +200,13 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       ->needs(replay);
   // For tests: a program that speaks the GPU worker's protocol; repeated for its arguments.
   command->add_option("--gpu-worker", options->gpus.worker)->allow_extra_args(false)->group("");
-  command->add_option("--strategy", options->strategy, "Instead of the config's. " + strategies_help())
-      ->check(CLI::IsMember(strategy_names()));
-  command->add_option("--seed", options->seed, "Seed of the random strategy, instead of the config's")
+  command
+      ->add_option("--strategy", options->strategy,
+                   "Instead of the config's: " + strategy_names() + ". help prints what each does")
+      ->check(check_strategy);
+  command
+      ->add_option("--seed", options->seed,
+                   "Seed of what the strategy draws at random, instead of the config's")
       ->check(whole_number());
   command->add_option(
       "--budget", options->budget,
@@ -237,7 +242,8 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune sweep configs/sgemm.json --replay h200.db --gpu H200 --budget 60s --format json\n"
       "  tiletune sweep T1.json --replay A100.json.gz --strategy random --seed 3 --budget 10min\n"
       "  tiletune sweep T1.json --replay A100_T4.json.gz --gpu A100\n"
-      "  tiletune sweep T1.json --replay A100.json.gz --strategy random --repeat 20");
+      "  tiletune sweep T1.json --replay A100.json.gz --strategy random --repeat 20\n"
+      "  tiletune sweep --strategy help");
   command->callback([options, command, gpus, database, &action] {
     options->gpus.asked = gpus->count() > 0;
     options->gpus.confined = options->compile.confined;

@@ -11,7 +11,8 @@
 namespace tiletune {
 
 // Each is defined in a file of its own.
-MakeStrategy make_exhaustive, make_random;
+MakeStrategy make_exhaustive, make_random, make_local_search, make_genetic, make_differential_evolution,
+    make_simulated_annealing, make_dual_annealing, make_vnd_knn, make_tabu_grey_wolf;
 
 namespace {
 
@@ -22,6 +23,27 @@ constexpr std::array kStrategies{
         false, make_exhaustive},
     StrategyEntry{"random", "configurations of all templates in an order that the seed determines", true,
                   make_random},
+    StrategyEntry{"local_search",
+                  "changes one parameter at a time as long as that is faster, then starts again elsewhere",
+                  true, make_local_search},
+    StrategyEntry{"genetic", "combines the values of two fast configurations and changes some at random",
+                  true, make_genetic},
+    StrategyEntry{"differential_evolution",
+                  "moves the fastest configuration by differences between others, and combines", true,
+                  make_differential_evolution},
+    StrategyEntry{"simulated_annealing",
+                  "changes one parameter at a time, and accepts slower ones ever less often", true,
+                  make_simulated_annealing},
+    StrategyEntry{"dual_annealing",
+                  "annealing with some long jumps at every temperature, and local search from what they find",
+                  true, make_dual_annealing},
+    StrategyEntry{"vnd_knn",
+                  "changes one or two parameters, and tries what the nearest results predict to be fastest",
+                  true, make_vnd_knn},
+    StrategyEntry{"tabu_grey_wolf",
+                  "combines the values of the three fastest of a small group with those of the others, and "
+                  "tries nothing twice",
+                  true, make_tabu_grey_wolf},
 };
 
 std::vector<std::string> names() {
@@ -38,15 +60,18 @@ const StrategyEntry& find_strategy(const StrategySpec& spec) {
   const auto found = std::find_if(kStrategies.begin(), kStrategies.end(),
                                   [&](const StrategyEntry& entry) { return entry.name == spec.name; });
   if (found != kStrategies.end()) return *found;
-  const std::vector<std::string> known = names();
-  throw UserError(fmt::format("found \"{}\", expected one of {}", spec.name, join(known, ", ")), spec.where,
-                  std::string(trim(suggestion(spec.name, known))));
+  throw UserError(fmt::format("found \"{}\", expected one of {}", spec.name, strategy_names()), spec.where,
+                  std::string(trim(suggestion(spec.name, names()))));
 }
 
+std::string strategy_names() { return join(names(), ", "); }
+
 std::string strategies_help() {
+  std::size_t width = 0;
+  for (const std::string& name : names()) width = std::max(width, name.size());
   std::string text;
   for (const StrategyEntry& entry : kStrategies)
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", entry.name, entry.help);
+    text += fmt::format("{}{:{}}  {}", text.empty() ? "" : "\n", entry.name, width, entry.help);
   return text;
 }
 

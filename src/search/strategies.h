@@ -27,7 +27,9 @@ std::span<const StrategyEntry> strategies();
 /// The one that a config or the command line names. Throws UserError, with the nearest name, when there is
 /// none.
 const StrategyEntry& find_strategy(const StrategySpec& spec);
-/// "exhaustive: ...; random: ...", for help.
+/// "exhaustive, random, ..."
+std::string strategy_names();
+/// A line for each: its name and what it does.
 std::string strategies_help();
 
 }  // namespace tiletune

@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <compare>
+#include <optional>
 
 #include "space/integer_operators.h"
+#include "spec/element_type.h"
 
 namespace tiletune::space {
 namespace {

@@ -68,6 +68,19 @@ std::optional<std::size_t> PackedRows::find(std::span<const std::uint32_t> row) 
   return first;
 }
 
+std::size_t PackedRows::first_at_least(std::size_t begin, std::size_t end, std::size_t column,
+                                       std::uint32_t value) const {
+  while (begin < end) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    if (this->value(middle, column) < value) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
 void PackedRows::sort() {
   if (stride_ == 1) {
     if (!std::is_sorted(words_.begin(), words_.end())) std::sort(words_.begin(), words_.end());

@@ -23,6 +23,15 @@ class PackedRows {
   /// Where a row is; none when it is not among the rows. They must be sorted.
   std::optional<std::size_t> find(std::span<const std::uint32_t> row) const;
 
+  std::uint32_t value(std::size_t row, std::size_t column) const {
+    const Field& field = fields_[column];
+    return static_cast<std::uint32_t>((words_[row * stride_ + field.word] >> field.shift) & field.mask);
+  }
+  /// The first of the rows `begin` to `end` that holds at least `value` in a column; `end` when none does.
+  /// The rows must be sorted, and equal in the columns before it.
+  std::size_t first_at_least(std::size_t begin, std::size_t end, std::size_t column,
+                             std::uint32_t value) const;
+
  private:
   struct Field {
     std::size_t word;

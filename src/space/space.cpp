@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "space/component.h"
+#include "space/nearest_row.h"
 
 namespace tiletune {
 
@@ -177,6 +178,49 @@ std::vector<std::uint64_t> Space::neighbours(std::uint64_t index) const {
   for (std::size_t component = 0; component < impl_->components.size(); ++component)
     impl_->add_neighbours(component, index, found);
   return found;
+}
+
+std::vector<std::size_t> Space::value_counts() const {
+  std::vector<std::size_t> counts;
+  for (const Parameter& parameter : impl_->parameters) counts.push_back(parameter.values.size());
+  return counts;
+}
+
+std::vector<std::uint32_t> Space::positions(std::uint64_t index) const {
+  std::vector<std::uint32_t> positions(impl_->parameters.size());
+  for (std::size_t component = 0; component < impl_->components.size(); ++component) {
+    const auto own = impl_->positions_in(component, index);
+    for (std::size_t column = 0; column < own.size(); ++column)
+      positions[impl_->components[component].parameters[column]] = own[column];
+  }
+  return positions;
+}
+
+std::uint64_t Space::index_at(std::span<const std::uint32_t> positions) const {
+  std::uint64_t index = 0;
+  std::vector<std::uint32_t> own;
+  for (std::size_t i = 0; i < impl_->components.size(); ++i) {
+    const Component& component = impl_->components[i];
+    own.clear();
+    for (const std::size_t parameter : component.parameters) own.push_back(positions[parameter]);
+    const auto row = component.rows.find(own);
+    if (!row) return impl_->size;
+    index += *row * impl_->strides[i];
+  }
+  return index;
+}
+
+std::uint64_t Space::nearest(std::span<const double> point) const {
+  std::uint64_t index = 0;
+  std::vector<WantedPosition> wanted;
+  for (std::size_t i = 0; i < impl_->components.size(); ++i) {
+    const Component& component = impl_->components[i];
+    wanted.clear();
+    for (const std::size_t parameter : component.parameters)
+      wanted.push_back({point[parameter], impl_->parameters[parameter].values.size()});
+    index += nearest_row(component.rows, wanted) * impl_->strides[i];
+  }
+  return index;
 }
 
 }  // namespace tiletune

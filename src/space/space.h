@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,16 @@ class Space {
   /// Indices of the valid configurations that differ in exactly one parameter, each once, in no particular
   /// order.
   std::vector<std::uint64_t> neighbours(std::uint64_t index) const;
+  /// How many values each parameter has, in the template's order.
+  std::vector<std::size_t> value_counts() const;
+  /// Where the values of the i-th valid configuration stand among those of their parameters.
+  std::vector<std::uint32_t> positions(std::uint64_t index) const;
+  /// The index of the configuration with values at these positions; size() when it is not in the space.
+  std::uint64_t index_at(std::span<const std::uint32_t> positions) const;
+  /// A valid configuration near a point between the positions of values; size() must not be 0. The distance
+  /// is the sum over the parameters of the difference, relative to the parameter's range. The nearest one
+  /// where few enough have to be looked at, which bounds the time in spaces of any size.
+  std::uint64_t nearest(std::span<const double> point) const;
   const std::vector<ConstraintReport>& constraints() const;
 
  private:

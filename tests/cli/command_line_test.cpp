@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/expect_error.h"
+#include "search/strategies.h"
 #include "store/database.h"
 
 namespace tiletune {
@@ -132,6 +133,14 @@ TEST_F(CommandLine, Problems) {
                {"--problem", "8x8x8", "twice"});
   expect_error(sandbox.run({"space", config, "--template", "tiny", "--template", "tiny"}), kUserError,
                {"--template", "'tiny'", "twice"});
+}
+
+TEST_F(CommandLine, HelpOfStrategiesNamesEachOnALine) {
+  const Finished run = sandbox.run({"sweep", "--strategy", "help"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  for (const StrategyEntry& entry : strategies()) EXPECT_TRUE(carries(run.out, {entry.name, entry.help}));
+  expect_error(sandbox.run({"sweep", "a.json", "--strategy", "randon"}), kUserError,
+               {"--strategy:", "\"randon\"", "'random'"});
 }
 
 }  // namespace command_line_test

@@ -35,6 +35,19 @@ void check(const std::vector<std::size_t>& counts, std::size_t rows) {
   }
 }
 
+TEST(PackedRowsTest, FindsWhereAValueBeginsAmongRowsThatAreEqualBeforeIt) {
+  const std::vector<std::size_t> counts{3, std::size_t{1} << 40, std::size_t{1} << 30};
+  PackedRows rows(counts);
+  for (const Row& row : {Row{0, 5, 1}, Row{1, 2, 7}, Row{1, 2, 9}, Row{1, 4, 0}, Row{2, 0, 0}})
+    rows.push_back(row);
+  EXPECT_EQ(rows.first_at_least(0, 5, 0, 1), 1U);
+  EXPECT_EQ(rows.first_at_least(1, 4, 1, 0), 1U);
+  EXPECT_EQ(rows.first_at_least(1, 4, 1, 3), 3U);
+  EXPECT_EQ(rows.first_at_least(1, 4, 1, 5), 4U);
+  EXPECT_EQ(rows.first_at_least(1, 3, 2, 8), 2U);
+  EXPECT_EQ(rows.value(2, 2), 9U);
+}
+
 TEST(PackedRowsTest, SortsAndFindsRows) {
   check({1}, 1);
   check({1, 1, 2}, 10);

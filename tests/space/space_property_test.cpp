@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <set>
 
@@ -155,6 +156,34 @@ void check_neighbours(const Space& space, std::uint64_t index) {
   EXPECT_EQ(found.size(), expected.size());
 }
 
+double distance(const Space& space, std::uint64_t index, const std::vector<double>& point) {
+  const std::vector<std::size_t> counts = space.value_counts();
+  const std::vector<std::uint32_t> positions = space.positions(index);
+  double sum = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 1) sum += std::abs(point[i] - positions[i]) / static_cast<double>(counts[i] - 1);
+  return sum;
+}
+
+/// These spaces are small enough to find the nearest one.
+void check_nearest(const Space& space, Random& random) {
+  std::vector<double> point;
+  for (const std::size_t count : space.value_counts())
+    point.push_back(std::uniform_real_distribution<double>(0, static_cast<double>(count - 1))(random));
+  double least = distance(space, 0, point);
+  for (std::uint64_t index = 1; index < space.size(); ++index)
+    least = std::min(least, distance(space, index, point));
+  const std::uint64_t found = space.nearest(point);
+  ASSERT_LT(found, space.size());
+  EXPECT_NEAR(distance(space, found, point), least, 1e-9);
+}
+
+void check_positions(const Space& space, std::uint64_t index) {
+  const std::vector<std::uint32_t> positions = space.positions(index);
+  EXPECT_EQ(space.index_at(positions), index);
+  EXPECT_EQ(space.nearest(std::vector<double>(positions.begin(), positions.end())), index);
+}
+
 void compare(const Space& space, const BruteForce& brute) {
   EXPECT_EQ(space.raw_size(), brute.combinations);
   ASSERT_EQ(space.size(), brute.valid.size());
@@ -174,6 +203,10 @@ void compare(const Space& space, const BruteForce& brute) {
   EXPECT_EQ(removed, space.raw_size() - static_cast<double>(space.size()));
   for (std::uint64_t index = 0; index < space.size(); index += space.size() / 5 + 1)
     check_neighbours(space, index);
+  for (std::uint64_t index = 0; index < space.size(); index += space.size() / 5 + 1)
+    check_positions(space, index);
+  Random random(space.size());
+  for (int i = 0; i < 5 && space.size() > 0; ++i) check_nearest(space, random);
 }
 
 std::string described(const TemplateSpec& spec) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
+#include <random>
 
 #include "carries.h"
 #include "space/component.h"
@@ -349,6 +351,33 @@ TEST(ListedSpace, IsWhatWalkingGivesWhereEverythingIsListed) {
   EXPECT_EQ(all_of(listed, spec), all_of(walked, spec));
   EXPECT_EQ(listed.raw_size(), walked.raw_size());
   EXPECT_EQ(removed(listed), removed(walked));
+}
+
+TEST(SpaceTest, BringsAPointOutsideTheRangesBackToAValidConfiguration) {
+  const Space space(SpecBuilder()
+                        .integers("A", {1, 2, 4})
+                        .integers("B", {1, 2, 4})
+                        .integers("C", {0, 1})
+                        .require("A * B == 4"),
+                    problem());
+  EXPECT_EQ(space.nearest(std::vector<double>{-3, 9, 0.9}),
+            space.index_of({{std::int64_t{1}, std::int64_t{4}, std::int64_t{1}}}));
+  EXPECT_EQ(space.index_at(std::vector<std::uint32_t>{0, 0, 0}), space.size());
+}
+
+TEST(SpaceTest, TheConfigurationNearAPointIsNotMuchFartherThanTheNearestOfAMillion) {
+  const Space space(chain_of_ten(), problem());
+  std::mt19937_64 random(1);
+  double sum = 0;
+  constexpr int kPoints = 20;
+  for (int i = 0; i < kPoints; ++i) {
+    std::vector<double> point;
+    for (int p = 0; p < 10; ++p) point.push_back(std::uniform_real_distribution<double>(0, 9)(random));
+    const std::vector<std::uint32_t> found = space.positions(space.nearest(point));
+    for (std::size_t p = 0; p < 10; ++p) sum += std::abs(point[p] - found[p]);
+  }
+  // The nearest of each residue of 3 is 0.75 away on average, so about 7 in all; any valid one about 30.
+  EXPECT_LT(sum / kPoints, 11);
 }
 
 }  // namespace space_test

@@ -1,0 +1,116 @@
+#include "search/explored_space.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tiletune::search {
+namespace {
+
+std::uint64_t count_changes(const ExploredSpace& explored) {
+  return std::accumulate(
+      explored.varied().begin(), explored.varied().end(), std::uint64_t{0},
+      [&](std::uint64_t sum, std::size_t parameter) { return sum + explored.values_of(parameter) - 1; });
+}
+
+}  // namespace
+
+ExploredSpace::ExploredSpace(const SearchedSpace& searched, std::uint64_t seed)
+    : searched_(searched), size_(searched.space->size()), random_(seed), rest_(size_, seed) {
+  for (const std::size_t count : searched.space->value_counts()) {
+    if (count > 1) varied_.push_back(counts_.size());
+    counts_.push_back(static_cast<std::uint32_t>(count));
+  }
+}
+
+std::optional<double> ExploredSpace::cost(std::uint64_t index) const {
+  const auto found = costs_.find(index);
+  return found == costs_.end() ? std::nullopt : found->second;
+}
+
+bool ExploredSpace::tell(std::uint64_t index, double cost, bool& is_first) {
+  const auto found = costs_.find(index);
+  if (found == costs_.end()) return false;
+  is_first = !found->second;
+  if (is_first) ++told_;
+  found->second = cost;
+  best_cost_ = std::min(best_cost_, cost);
+  return true;
+}
+
+std::uint64_t ExploredSpace::untried() {
+  while (is_asked(rest_(rest_next_))) ++rest_next_;
+  return rest_(rest_next_);
+}
+
+std::uint32_t ExploredSpace::other_value(std::size_t parameter, std::uint32_t own) {
+  const auto drawn = static_cast<std::uint32_t>(random_.below(counts_[parameter] - 1));
+  return drawn < own ? drawn : drawn + 1;
+}
+
+std::optional<std::uint64_t> ExploredSpace::neighbour(std::uint64_t index) {
+  return Neighbours(*this, index).next();
+}
+
+std::optional<std::uint64_t> ExploredSpace::adjacent(std::uint64_t index) {
+  std::vector<std::uint32_t> positions = space().positions(index);
+  // Two directions of each parameter.
+  const std::uint64_t directions = 2 * varied_.size();
+  const Permutation order(directions, random_.number());
+  for (std::uint64_t i = 0; i < directions; ++i) {
+    const std::uint64_t direction = order(i);
+    const std::size_t parameter = varied_[direction / 2];
+    const std::uint32_t own = positions[parameter];
+    const bool up = direction % 2 == 1;
+    while (up ? positions[parameter] + 1 < counts_[parameter] : positions[parameter] > 0) {
+      up ? ++positions[parameter] : --positions[parameter];
+      if (const std::uint64_t found = space().index_at(positions); found != size_) return found;
+    }
+    positions[parameter] = own;
+  }
+  return std::nullopt;
+}
+
+std::uint64_t ExploredSpace::changed(std::uint64_t index, std::size_t parameters) {
+  if (varied_.empty()) return index;
+  std::vector<std::uint32_t> positions = space().positions(index);
+  for (std::size_t i = 0; i < parameters; ++i) {
+    const std::size_t parameter = varied_[random_.below(varied_.size())];
+    positions[parameter] = other_value(parameter, positions[parameter]);
+  }
+  return repaired(positions);
+}
+
+std::uint64_t ExploredSpace::repaired(std::span<const std::uint32_t> positions) const {
+  return space().nearest(std::vector<double>(positions.begin(), positions.end()));
+}
+
+std::vector<std::uint32_t> ExploredSpace::crossed(std::uint64_t first, std::uint64_t second) {
+  std::vector<std::uint32_t> child = space().positions(first);
+  const std::vector<std::uint32_t> other = space().positions(second);
+  for (const std::size_t parameter : varied_)
+    if (random_.chance(0.5)) child[parameter] = other[parameter];
+  return child;
+}
+
+Neighbours::Neighbours(ExploredSpace& explored, std::uint64_t index)
+    : explored_(&explored),
+      positions_(explored.space().positions(index)),
+      changes_(count_changes(explored)),
+      order_(changes_, explored.random().number()) {}
+
+std::optional<std::uint64_t> Neighbours::next() {
+  while (next_ < changes_) {
+    std::uint64_t change = order_(next_++);
+    auto parameter = explored_->varied().begin();
+    for (; change >= explored_->values_of(*parameter) - 1; ++parameter)
+      change -= explored_->values_of(*parameter) - 1;
+    const std::uint32_t own = positions_[*parameter];
+    positions_[*parameter] = static_cast<std::uint32_t>(change < own ? change : change + 1);
+    const std::uint64_t found = explored_->space().index_at(positions_);
+    positions_[*parameter] = own;
+    if (found != explored_->size()) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tiletune::search

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "search/permutation.h"
+#include "search/random_source.h"
+#include "search/strategy.h"
+
+namespace tiletune::search {
+
+/// Of a configuration that did not run. Else the cost is the median time in us.
+inline constexpr double kDidNotRun = std::numeric_limits<double>::infinity();
+
+/// A configuration and what became of it.
+struct Tried {
+  std::uint64_t index = 0;
+  double cost = kDidNotRun;
+};
+
+/// One space of a search with the results so far, and how methods move in it. Memory grows with what was
+/// tried, not with the space.
+class ExploredSpace {
+ public:
+  ExploredSpace(const SearchedSpace& searched, std::uint64_t seed);
+
+  const Space& space() const { return *searched_.space; }
+  std::uint64_t size() const { return size_; }
+  std::uint64_t planned() const { return searched_.planned; }
+  std::uint64_t asked() const { return costs_.size(); }
+  std::uint64_t told() const { return told_; }
+  double best_cost() const { return best_cost_; }
+  RandomSource& random() { return random_; }
+
+  bool is_asked(std::uint64_t index) const { return costs_.contains(index); }
+  /// None: it was not asked for, or is under way.
+  std::optional<double> cost(std::uint64_t index) const;
+  void ask(std::uint64_t index) { costs_.emplace(index, std::nullopt); }
+  /// False, and nothing is changed, when it was not asked for. `is_first` says whether it has no result yet.
+  bool tell(std::uint64_t index, double cost, bool& is_first);
+
+  /// Any valid configuration, each as likely as the others.
+  std::uint64_t any() { return random_.below(size_); }
+  /// A configuration that was not asked for, in an order that the seed determines; there must be one.
+  std::uint64_t untried();
+  /// The parameters that have more than one value.
+  const std::vector<std::size_t>& varied() const { return varied_; }
+  std::uint32_t values_of(std::size_t parameter) const { return counts_[parameter]; }
+  /// A random other value of a parameter, by position.
+  std::uint32_t other_value(std::size_t parameter, std::uint32_t own);
+  /// A valid configuration that differs in one parameter; none when there is none.
+  std::optional<std::uint64_t> neighbour(std::uint64_t index);
+  /// One that differs in one parameter by one valid value up or down.
+  std::optional<std::uint64_t> adjacent(std::uint64_t index);
+  /// A valid configuration near the one that differs in so many random parameters.
+  std::uint64_t changed(std::uint64_t index, std::size_t parameters);
+  /// The valid configuration that is near the values at these positions, which need not be valid together.
+  std::uint64_t repaired(std::span<const std::uint32_t> positions) const;
+  /// A child of two configurations: each value is of one of them. Not yet valid.
+  std::vector<std::uint32_t> crossed(std::uint64_t first, std::uint64_t second);
+
+ private:
+  SearchedSpace searched_;
+  std::uint64_t size_;
+  RandomSource random_;
+  std::vector<std::uint32_t> counts_;
+  std::vector<std::size_t> varied_;
+  std::unordered_map<std::uint64_t, std::optional<double>> costs_;  ///< none: under way
+  std::uint64_t told_ = 0;
+  double best_cost_ = kDidNotRun;
+  Permutation rest_;
+  std::uint64_t rest_next_ = 0;
+};
+
+/// The valid configurations that differ from one in one parameter, in random order, found one by one.
+class Neighbours {
+ public:
+  Neighbours(ExploredSpace& explored, std::uint64_t index);
+  /// None when there are no more.
+  std::optional<std::uint64_t> next();
+
+ private:
+  const ExploredSpace* explored_;
+  std::vector<std::uint32_t> positions_;
+  std::uint64_t changes_;  ///< a change is another value of a parameter
+  Permutation order_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace tiletune::search

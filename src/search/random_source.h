@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+
+namespace tiletune::search {
+
+/// Random numbers that a seed determines.
+class RandomSource {
+ public:
+  explicit RandomSource(std::uint64_t seed) : engine_(seed) {}
+
+  std::uint64_t number() { return engine_(); }
+  /// 0 .. bound-1
+  std::uint64_t below(std::uint64_t bound) { return engine_() % bound; }
+  /// At least 0, below 1.
+  double unit() { return std::ldexp(static_cast<double>(engine_() >> 11U), -53); }
+  bool chance(double probability) { return unit() < probability; }
+  /// Of Student's t distribution: the fewer degrees of freedom, the more of it is far from 0.
+  double student_t(double degrees) { return std::student_t_distribution<double>(degrees)(engine_); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+}  // namespace tiletune::search
