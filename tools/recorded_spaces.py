@@ -51,6 +51,9 @@ def chosen_spaces(entries, words):
             chosen.append(by_name[word])
         else:
             raise SpaceError(f"no space '{word}'; expected CONFIG,RECORDING or one of {', '.join(by_name)}")
+    names = [entry["name"] for entry in chosen]
+    if len(set(names)) < len(names):
+        raise SpaceError(f"two of the spaces {', '.join(names)} have the same name; list them in a file (--list)")
     return chosen
 
 

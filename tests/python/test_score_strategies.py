@@ -317,6 +317,8 @@ class MeansTest(unittest.TestCase):
         self.assertEqual([entry["name"] for entry in recorded_spaces.chosen_spaces(listed, ["convolution_A100"])], ["convolution_A100"])
         with self.assertRaises(recorded_spaces.SpaceError):
             recorded_spaces.chosen_spaces(listed, ["no_such"])
+        with self.assertRaises(recorded_spaces.SpaceError):
+            recorded_spaces.chosen_spaces(listed, ["a.json,r/one.db", "b.json,s/one.db"])
 
 
 if __name__ == "__main__":
