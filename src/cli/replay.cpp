@@ -139,14 +139,17 @@ class Replaying {
 
   int run() {
     catch_interrupts();
+    plan();
     std::vector<Replay> runs;
     SweepSummary summary;
     while (runs.size() < options_.repeat && !summary.interrupted) {
       runs.emplace_back();
-      summary = sweep(runs.back(), runs.size() == 1);
+      summary = sweep(runs.back());
       if (summary.failure) std::rethrow_exception(summary.failure);
+      if (options_.repeat > 1) runs.back().rows = {};  // several runs have no ranking
       ++spec_.strategy.seed;
     }
+    gpu_sets_.clear();
     recording_.reset();  // the ranking needs its memory
     if (options_.repeat == 1) {
       report(summary, runs.front());
@@ -159,20 +162,32 @@ class Replaying {
   }
 
  private:
-  SweepSummary sweep(Replay& replay, bool first) {
-    std::vector<GpuSet> gpu_sets(1);
-    gpu_sets.front().tasks = plan_tasks_without_sources(spec_, interrupted);
-    replay = plan_replay(spec_, gpu_sets.front().tasks, *recording_, target_, options_.recording.string());
+  /// Once for all runs, which differ in their seeds alone: spaces may take long to build.
+  void plan() {
+    std::vector<Task>& tasks = gpu_sets_.front().tasks;
+    tasks = plan_tasks_without_sources(spec_, interrupted);
+    for (const Task& task : tasks) planned_configurations_.push_back(task.planned);
+    planned_ = plan_replay(spec_, tasks, *recording_, target_, options_.recording.string());
     if (file_.unfinished())
-      replay.notes.insert(replay.notes.begin(), replay.file + " is not finished: more rows may follow");
-    if (first) open(replay, gpu_sets.front().tasks);
-    gpu_sets.front().evaluators.push_back(
-        make_replaying_evaluator(spec_, *recording_, target_, replay, keeps_rows_));
+      planned_.notes.insert(planned_.notes.begin(), planned_.file + " is not finished: more rows may follow");
+    open(planned_, tasks);
+  }
+
+  SweepSummary sweep(Replay& replay) {
+    GpuSet& gpu_set = gpu_sets_.front();
+    for (std::size_t i = 0; i < gpu_set.tasks.size(); ++i) {
+      gpu_set.tasks[i].planned = planned_configurations_[i];
+      gpu_set.tasks[i].proposed = 0;
+    }
+    replay = planned_;
+    replay.seed = spec_.strategy.seed;
+    gpu_set.evaluators.clear();
+    gpu_set.evaluators.push_back(make_replaying_evaluator(spec_, *recording_, target_, replay, keeps_rows_));
     SweepOptions options = options_.sweep;
     options.remeasure = true;
     options.keep_rows = keeps_rows_;
     options.rows_per_commit = kRowsPerCommit;
-    SweepSummary summary = run_sweep(spec_, gpu_sets, database_, options, observer_);
+    SweepSummary summary = run_sweep(spec_, gpu_sets_, database_, options, observer_);
     observer_.finish();
     return summary;
   }
@@ -235,6 +250,9 @@ class Replaying {
   ScratchFolder scratch_;
   Database database_;
   ConsoleObserver observer_{options_.quiet};
+  std::vector<GpuSet> gpu_sets_{1};
+  std::vector<std::uint64_t> planned_configurations_;  ///< of each task
+  Replay planned_;                                     ///< before its first evaluation
 };
 
 }  // namespace

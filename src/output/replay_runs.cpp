@@ -92,6 +92,11 @@ Json run_json(const Replay& run, const ReplayedProblem& problem) {
   json["found_after_simulated_s"] = found ? Json(problem.curve.back().simulated_s) : Json();
   json["evaluations"] = problem.evaluations;
   json["simulated_s"] = problem.simulated_s;
+  json["curve"] = Json::array();
+  for (const ReplayStep& step : problem.curve) {
+    json["curve"].push_back(
+        {{"evaluation", step.evaluation}, {"simulated_s", step.simulated_s}, {"best_us", step.best_us}});
+  }
   return json;
 }
 

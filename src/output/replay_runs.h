@@ -25,8 +25,8 @@ std::vector<ReplayQuartiles> quartiles_of(const std::vector<Replay>& runs, std::
 
 /// Per problem a table of the quartiles, after 1, 2, 5, 10 evaluations and so on.
 std::string replay_runs_text(const std::vector<Replay>& runs);
-/// The document of --format json: that of a single replay with, for each problem, the quartiles and how far
-/// each run came: {"tiletune_replay": 1, ..., "runs": 20, ...}.
+/// The document of --format json: that of a single replay with, for each problem, the quartiles, and of each
+/// run how far it came and its curve: {"tiletune_replay": 1, ..., "runs": 20, ...}.
 nlohmann::ordered_json replay_runs_json(const std::vector<Replay>& runs);
 
 }  // namespace tiletune

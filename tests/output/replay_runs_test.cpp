@@ -69,5 +69,12 @@ TEST(ReplayRuns, TheDocumentHasEveryRunsEnd) {
   EXPECT_EQ(problem.at("quartiles").back().at("percent_of_best"), 40);
 }
 
+TEST(ReplayRuns, TheDocumentHasEveryRunsCurve) {
+  const auto json = replay_runs_json(four_runs());
+  const auto& curve = json.at("problems").at(0).at("runs").at(1).at("curve");
+  ASSERT_EQ(curve.size(), 2U);
+  EXPECT_EQ(curve.at(1).dump(), R"({"evaluation":5,"simulated_s":5.0,"best_us":20.0})");
+}
+
 }  // namespace replay_runs_test
 }  // namespace tiletune
