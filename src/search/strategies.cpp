@@ -12,7 +12,7 @@ namespace tiletune {
 
 // Each is defined in a file of its own.
 MakeStrategy make_exhaustive, make_random, make_local_search, make_genetic, make_differential_evolution,
-    make_simulated_annealing, make_dual_annealing, make_vnd_knn, make_tabu_grey_wolf;
+    make_simulated_annealing, make_dual_annealing, make_vnd_knn, make_tabu_grey_wolf, make_surrogate;
 
 namespace {
 
@@ -20,34 +20,37 @@ constexpr std::array kStrategies{
     StrategyEntry{
         "exhaustive",
         "all configurations, alternating between templates, each in a shuffled order that is always the same",
-        false, make_exhaustive},
+        false, false, make_exhaustive},
     StrategyEntry{"random", "configurations of all templates in an order that the seed determines", true,
-                  make_random},
+                  false, make_random},
     StrategyEntry{"local_search",
                   "changes one parameter at a time as long as that is faster, then starts again elsewhere",
-                  true, make_local_search},
+                  true, true, make_local_search},
     StrategyEntry{"genetic", "combines the values of two fast configurations and changes some at random",
-                  true, make_genetic},
+                  true, true, make_genetic},
     StrategyEntry{"differential_evolution",
-                  "moves the fastest configuration by differences between others, and combines", true,
+                  "moves the fastest configuration by differences between others, and combines", true, true,
                   make_differential_evolution},
     StrategyEntry{"simulated_annealing",
-                  "changes one parameter at a time, and accepts slower ones ever less often", true,
+                  "changes one parameter at a time, and accepts slower ones ever less often", true, true,
                   make_simulated_annealing},
     StrategyEntry{"dual_annealing",
                   "annealing with some long jumps at every temperature, and local search from what they find",
-                  true, make_dual_annealing},
+                  true, true, make_dual_annealing},
     StrategyEntry{"vnd_knn",
                   "changes one or two parameters, and tries what the nearest results predict to be fastest",
-                  true, make_vnd_knn},
+                  true, true, make_vnd_knn},
     StrategyEntry{"tabu_grey_wolf",
                   "combines the values of the three fastest of a small group with those of the others, and "
                   "tries nothing twice",
-                  true, make_tabu_grey_wolf},
+                  true, true, make_tabu_grey_wolf},
+    StrategyEntry{"surrogate",
+                  "predicts times from those measured (Gaussian process), and tries what may be the fastest",
+                  true, true, make_surrogate},
 };
 
 std::vector<std::string> names() {
-  std::vector<std::string> names;
+  std::vector<std::string> names{kAutomaticStrategy};
   for (const StrategyEntry& entry : kStrategies) names.emplace_back(entry.name);
   return names;
 }
@@ -57,6 +60,7 @@ std::vector<std::string> names() {
 std::span<const StrategyEntry> strategies() { return kStrategies; }
 
 const StrategyEntry& find_strategy(const StrategySpec& spec) {
+  if (spec.name == kAutomaticStrategy) return kStrategies.front();
   const auto found = std::find_if(kStrategies.begin(), kStrategies.end(),
                                   [&](const StrategyEntry& entry) { return entry.name == spec.name; });
   if (found != kStrategies.end()) return *found;
