@@ -98,7 +98,7 @@ class Surrogate : public Strategy {
   /// candidate may be faster, three standard deviations below its predicted time, which predictions so far
   /// exceeded by their own errors. It says nothing before 60 results, and while the best was found lately.
   std::optional<double> remaining_gain_percent() override {
-    if (left() == 0 && open_.empty()) return 0;
+    if (observed_.size() == total()) return 0;
     constexpr std::size_t kLeast = 60;
     constexpr double kPercentPerLog = 10;
     const std::size_t since = observed_.size() - best_since_;
