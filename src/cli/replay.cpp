@@ -265,6 +265,7 @@ int run_replay(TuneSpec spec, const ReplayOptions& options, const SweepView& vie
         spec.budget.evaluations > 0 || spec.budget.seconds > 0 || spec.budget.until_percent > 0;
     spec.strategy.name = is_bounded || options.repeat > 1 ? kBestStrategy : "exhaustive";
   }
+  check_until(spec.strategy, spec.budget);
   check_repeat(options, spec, view);
   try {
     return Replaying(std::move(spec), options, view).run();

@@ -143,6 +143,7 @@ int run(const SweepCommand& options) {
   const std::size_t measuring = gpus.why_predicted.empty() ? gpus.gpu_sets.front().evaluators.size() : 0;
   const std::string strategy =
       choose_strategy(spec, gpus.gpu_sets.front().tasks, compile_workers(sweep.compile), measuring);
+  check_until(spec.strategy, spec.budget);
   if (format != Format::table && !gpus.why_predicted.empty()) {
     fmt::print(stderr, "{}", headline(gpus));
   } else if (format == Format::table && !options.quiet) {

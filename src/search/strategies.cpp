@@ -20,33 +20,33 @@ constexpr std::array kStrategies{
     StrategyEntry{
         "exhaustive",
         "all configurations, alternating between templates, each in a shuffled order that is always the same",
-        false, false, make_exhaustive},
+        false, false, false, make_exhaustive},
     StrategyEntry{"random", "configurations of all templates in an order that the seed determines", true,
-                  false, make_random},
+                  false, false, make_random},
     StrategyEntry{"local_search",
                   "changes one parameter at a time as long as that is faster, then starts again elsewhere",
-                  true, true, make_local_search},
+                  true, true, false, make_local_search},
     StrategyEntry{"genetic", "combines the values of two fast configurations and changes some at random",
-                  true, true, make_genetic},
+                  true, true, false, make_genetic},
     StrategyEntry{"differential_evolution",
                   "moves the fastest configuration by differences between others, and combines", true, true,
-                  make_differential_evolution},
+                  false, make_differential_evolution},
     StrategyEntry{"simulated_annealing",
                   "changes one parameter at a time, and accepts slower ones ever less often", true, true,
-                  make_simulated_annealing},
+                  false, make_simulated_annealing},
     StrategyEntry{"dual_annealing",
                   "annealing with some long jumps at every temperature, and local search from what they find",
-                  true, true, make_dual_annealing},
+                  true, true, false, make_dual_annealing},
     StrategyEntry{"vnd_knn",
                   "changes one or two parameters, and tries what the nearest results predict to be fastest",
-                  true, true, make_vnd_knn},
+                  true, true, false, make_vnd_knn},
     StrategyEntry{"tabu_grey_wolf",
                   "combines the values of the three fastest of a small group with those of the others, and "
                   "tries nothing twice",
-                  true, true, make_tabu_grey_wolf},
+                  true, true, false, make_tabu_grey_wolf},
     StrategyEntry{"surrogate",
                   "predicts times from those measured (Gaussian process), and tries what may be the fastest",
-                  true, true, make_surrogate},
+                  true, true, true, make_surrogate},
 };
 
 std::vector<std::string> names() {
@@ -66,6 +66,12 @@ const StrategyEntry& find_strategy(const StrategySpec& spec) {
   if (found != kStrategies.end()) return *found;
   throw UserError(fmt::format("found \"{}\", expected one of {}", spec.name, strategy_names()), spec.where,
                   std::string(trim(suggestion(spec.name, names()))));
+}
+
+void check_until(const StrategySpec& spec, const Budget& budget) {
+  if (budget.until_percent <= 0 || find_strategy(spec).estimates_gain) return;
+  throw UserError(fmt::format("the strategy {} does not estimate the gain that is left", spec.name),
+                  Where{"--until", ""}, fmt::format("Use --strategy {}, or leave it out.", kBestStrategy));
 }
 
 std::string strategy_names() { return join(names(), ", "); }

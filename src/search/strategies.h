@@ -20,6 +20,7 @@ struct StrategyEntry {
   const char* help;      ///< one line
   bool depends_on_seed;  ///< otherwise every search is the same
   bool learns;           ///< what it tries follows from earlier results
+  bool estimates_gain;   ///< it has a Strategy::remaining_gain_percent()
   MakeStrategy* make;
 };
 
@@ -33,6 +34,8 @@ inline constexpr const char* kBestStrategy = "surrogate";
 /// The one that a config or the command line names. Throws UserError, with the nearest name, when there is
 /// none. For kAutomaticStrategy, where nobody chose: exhaustive.
 const StrategyEntry& find_strategy(const StrategySpec& spec);
+/// Throws UserError for a budget that ends by an estimate of a strategy that makes none.
+void check_until(const StrategySpec& spec, const Budget& budget);
 /// "auto, exhaustive, random, ..."
 std::string strategy_names();
 /// A line for each: its name and what it does.

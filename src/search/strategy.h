@@ -45,7 +45,7 @@ class Strategy {
   /// long after other choices were asked for, and a choice may get a second one.
   virtual void tell(const Choice& choice, std::optional<double> median_us) = 0;
   /// Called before anything is asked, with what is known of other problems.
-  virtual void learn(std::vector<Lesson> /*lessons*/) {}
+  virtual void learn(const std::vector<Lesson>& /*lessons*/) {}
   /// How much faster than the best of those told the best configuration may still be, in per cent of its
   /// time, as the strategy estimates it; none: it cannot tell, or not yet.
   virtual std::optional<double> remaining_gain_percent() { return std::nullopt; }

@@ -65,7 +65,9 @@ class Surrogate : public Strategy {
 
   void tell(const Choice& choice, std::optional<double> median_us) override {
     bool is_first = false;
-    const double cost = median_us && *median_us > 0 ? *median_us : search::kDidNotRun;
+    constexpr double kLeastUs = 1e-6;  // its logarithm is finite
+    double cost = search::kDidNotRun;
+    if (median_us && *median_us >= 0) cost = std::max(kLeastUs, *median_us);
     if (!explored_[choice.space].tell(choice.index, cost, is_first)) return;
     if (!is_first) {
       for (auto& [earlier, time] : observed_)
@@ -81,8 +83,8 @@ class Surrogate : public Strategy {
     best_since_ = observed_.size();
   }
 
-  void learn(std::vector<Lesson> lessons) override {
-    lessons_ = std::move(lessons);
+  void learn(const std::vector<Lesson>& lessons) override {
+    lessons_ = lessons;
     if (lessons_.size() > kMostLessons) {
       const auto faster = [](const Lesson& a, const Lesson& b) {
         return a.relative_time * (1 + a.distance) < b.relative_time * (1 + b.distance);

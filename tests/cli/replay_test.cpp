@@ -148,6 +148,18 @@ TEST(Replay, ABudgetOfEvaluationsIsSharedByTheProblems) {
   EXPECT_TRUE(has_line(run.out, {"at most 5 to try"}));
 }
 
+TEST(Replay, EndsByAnEstimateOnlyWhereAStrategyMakesOne) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(8);
+  record(sandbox, eight_rows());
+  expect_error(sandbox.run(replay(config, {"--until", "1%", "--strategy", "random"})), kUserError,
+               {"--until", "random", "surrogate"});
+  for (const char* text : {"0", "-1%", "101%", "1x", "%", "nan"})
+    expect_error(sandbox.run(replay(config, {"--until", text})), kUserError, {"--until", text, "1%"});
+  EXPECT_EQ(replayed(sandbox, config, {"--until", "1%"}).at("problems").at(0).at("evaluations"), 8)
+      << "eight are too few to tell";
+}
+
 TEST(Replay, WhatNoClockCouldHaveSaidCostsNothing) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(3);
