@@ -41,6 +41,7 @@ struct SweepCommand {
   std::uint64_t repeat = 1;
   std::string budget;
   std::string until;
+  std::filesystem::path learn_from;
   std::string format = "table";
   std::int64_t limit = 20;
   bool quiet = false;
@@ -78,6 +79,7 @@ SweepOptions sweep_options(const SweepCommand& options, const TuneSpec& spec) {
   sweep.compile = options.compile.pool_options(spec);
   sweep.command = options.command_line;
   sweep.remeasure = options.remeasure;
+  sweep.learn_from = options.learn_from;
   sweep.outputs = options.gpus.outputs;
   sweep.interrupted = interrupted;
   return sweep;
@@ -224,6 +226,8 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "--budget", options->budget,
       "Stop the sweep after this time (60s, 5min, 2h; with --replay, recorded seconds of compiling and "
       "measuring), or after this number of configurations (500). Problems share it");
+  command->add_option("--learn-from", options->learn_from,
+                      "Database of other problems, GPUs or drivers, for strategies that learn");
   command->add_option("--until", options->until,
                       "End a problem once the strategy expects that the best configuration is at most this "
                       "much faster than the best found (1%)");
@@ -249,6 +253,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune sweep configs/sgemm.json --gpus all\n"
       "  tiletune sweep configs/sgemm.json --screening 1.2 --finals 20 --sustained 2s\n"
       "  tiletune sweep configs/sgemm.json --screening off --finals off --precision 0\n"
+      "  tiletune sweep configs/sgemm_dispatch.json --until 1% --learn-from other.db\n"
       "  tiletune sweep configs/sgemm.json --gpu A100 --format json > predicted.json\n"
       "  tiletune sweep configs/quick.json --replay results/h200/quick.db --cache dirty\n"
       "  tiletune sweep configs/sgemm.json --replay h200.db --gpu H200 --budget 60s --format json\n"

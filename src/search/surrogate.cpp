@@ -33,7 +33,7 @@ constexpr std::size_t kMostLessons = 150;
 /// How many standard deviations below its predicted time a configuration is hoped to lie.
 constexpr double kHope = 2;
 /// How often a choice is one change away from the best, whatever is hoped of others.
-constexpr double kNearBest = 0.1;
+constexpr double kNearBest = 0.25;
 
 /// What a configuration was predicted to take, as a logarithm, when it was chosen.
 struct Prediction {

@@ -25,7 +25,10 @@ struct SweepContext {
         pool(pool_options(given_options.compile, given_spec, gpu_sets)) {
     queues.reserve(gpu_sets.size());
     const StrategyEntry& strategy = find_strategy(spec.strategy);
-    for (GpuSet& gpu_set : gpu_sets) queues.emplace_back(gpu_set, spec, strategy.make, strategy.learns);
+    if (!options.learn_from.empty() && strategy.learns)
+      knowledge.emplace(options.learn_from, gpu_sets.front().tasks);
+    for (GpuSet& gpu_set : gpu_sets)
+      queues.emplace_back(gpu_set, spec, strategy.make, strategy.learns, knowledge ? &*knowledge : nullptr);
     if (!options.outputs.empty()) outputs.emplace(options.outputs);
   }
 
@@ -34,6 +37,7 @@ struct SweepContext {
   const SweepOptions& options;
   SweepObserver& observer;
   CompilePool pool;
+  std::optional<Knowledge> knowledge;  ///< of the first set's templates, which all sets have
   std::vector<TaskQueue> queues;
   std::optional<OutputFiles> outputs;
   SweepSummary summary;

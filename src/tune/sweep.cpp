@@ -52,6 +52,7 @@ class Sweep {
     try {
       if (sweep_.options.rows_per_commit > 1) writes_.emplace(sweep_.database);
       tell_of_old_rows();
+      if (sweep_.knowledge) sweep_.observer.on_note("learns from " + sweep_.knowledge->summary());
       references_.compile_kernels();
       while (!done()) {
         wait();

@@ -1,17 +1,18 @@
 #include "tune/task_queue.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
 namespace tiletune {
 
-TaskQueue::TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make, bool learns)
+TaskQueue::TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make, bool learns,
+                     const Knowledge* knowledge)
     : standings(spec.measure.finals, spec.view == View::ladder),
       gpu_set_(&gpu_set),
       budget_(spec.budget),
-      learns_(learns) {
+      learns_(learns),
+      knowledge_(knowledge) {
   for (const auto& evaluator : gpu_set.evaluators) slots.emplace_back().evaluator = evaluator.get();
   const std::size_t workloads = gpu_set.tasks.empty() ? 0 : gpu_set.tasks.back().workload + 1;
   finals.resize(workloads);
@@ -108,30 +109,13 @@ std::uint64_t TaskQueue::share_of_evaluations(std::size_t workload) const {
   return sizes.empty() ? 0 : sizes.back();
 }
 
-namespace {
-
-/// How unlike two problems are, from 0 to 1: by the dimension that differs most, where 64 times is all.
-double distance(const Problem& a, const Problem& b) {
-  constexpr double kFarthest = 6;  // powers of two
-  if (a.dimensions.size() != b.dimensions.size()) return 1;
-  double farthest = 0;
-  for (std::size_t i = 0; i < a.dimensions.size(); ++i) {
-    if (a.dimensions[i].first != b.dimensions[i].first) return 1;
-    const double ratio =
-        static_cast<double>(a.dimensions[i].second) / static_cast<double>(b.dimensions[i].second);
-    farthest = std::max(farthest, std::abs(std::log2(ratio)) / kFarthest);
-  }
-  return std::min(1.0, farthest);
-}
-
-}  // namespace
-
-/// What this sweep found on earlier problems with the same templates.
+/// What a database says, and what this sweep found on earlier problems with the same templates.
 std::vector<Lesson> TaskQueue::lessons_for(const Search& search) const {
   std::vector<Lesson> lessons;
+  if (knowledge_ != nullptr) lessons = knowledge_->lessons(search.first, search.tasks, target().name);
   for (const Search& earlier : searches_) {
     if (&earlier == &search || earlier.times.empty()) continue;
-    const double far = distance(earlier.first->problem, search.first->problem);
+    const double far = problem_distance(earlier.first->problem, search.first->problem);
     const auto faster = [](const auto& a, const auto& b) { return a.second < b.second; };
     const double best = std::min_element(earlier.times.begin(), earlier.times.end(), faster)->second;
     for (const auto& [choice, time_us] : earlier.times) {

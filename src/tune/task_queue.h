@@ -13,6 +13,7 @@
 
 #include "search/strategies.h"
 #include "tune/gpu_set.h"
+#include "tune/knowledge.h"
 #include "tune/python_run.h"
 #include "tune/searched_workload.h"
 #include "tune/standings.h"
@@ -74,8 +75,10 @@ struct WorkloadBaselines {
 /// The tasks of one set of GPUs: what is proposed, compiled, ready, and where it is measured.
 class TaskQueue {
  public:
-  /// `make` makes what searches each of the workloads; it `learns` from results.
-  TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make, bool learns = false);
+  /// `make` makes what searches each of the workloads; it `learns` from results, and from what is known
+  /// before the sweep (null: nothing), which outlives the queue.
+  TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make, bool learns = false,
+            const Knowledge* knowledge = nullptr);
   TaskQueue(TaskQueue&&) = default;
 
   /// Whether what is proposed follows from earlier results, so that little of it should be under way.
@@ -174,6 +177,7 @@ class TaskQueue {
   GpuSet* gpu_set_;
   Budget budget_;
   bool learns_;
+  const Knowledge* knowledge_;
   std::vector<Search> searches_;  ///< by workload
   std::size_t next_task_ = 0;
   std::unordered_map<const Task*, std::vector<std::uint64_t>> deferred_;

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "search/strategy.h"
+#include "tune/task.h"
+
+namespace tiletune {
+
+/// What a database says of the templates of a sweep on other problems and other GPUs, and on the same ones at
+/// other times, for strategies that learn.
+class Knowledge {
+ public:
+  /// Reads the rows of kernels that ran, of the templates of `tasks`. Throws UserError when the file is no
+  /// database of tiletune, or has no such row.
+  Knowledge(const std::filesystem::path& file, const std::vector<Task>& tasks);
+
+  /// For one workload, whose tasks follow each other, on a GPU. Rows whose values are none of a template's do
+  /// not count.
+  std::vector<Lesson> lessons(const Task* first, std::size_t tasks, const std::string& gpu) const;
+  /// "4201 configurations of 1 problem on 2 GPUs (hub.db)"
+  std::string summary() const;
+
+ private:
+  struct Row {
+    std::size_t group = 0;                 ///< rows whose times may be compared
+    std::uint32_t kernel = 0;              ///< which template
+    std::vector<std::uint32_t> positions;  ///< of its values
+    double time_us = 0;
+    bool is_of_variant = true;  ///< types and options are those of the template here
+  };
+  struct Group {
+    std::string gpu;
+    Problem problem;
+    double best_us = 0;
+  };
+
+  std::string file_;
+  std::vector<const TemplateSpec*> kernels_;
+  std::vector<Group> groups_;
+  std::vector<Row> rows_;
+};
+
+/// How unlike two problems are, from 0 to 1: by the dimension that differs most, where 64 times is all.
+double problem_distance(const Problem& a, const Problem& b);
+
+}  // namespace tiletune

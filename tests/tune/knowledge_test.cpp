@@ -1,0 +1,100 @@
+#include "tune/knowledge.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "carries.h"
+#include "store/database.h"
+#include "temporary_folder.h"
+#include "tune/many_rows.h"
+
+namespace tiletune {
+namespace knowledge_test {
+
+class KnowledgeOfRows : public testing::Test {
+ protected:
+  KnowledgeOfRows() {
+    LoadOptions options;
+    options.template_folders = {std::filesystem::path(TILETUNE_SOURCE_DIR) / "kernel_templates"};
+    spec_ = load_tune_spec(write_wide_space(folder_.path(), 4, 2, false), options);
+    tasks_ = plan_tasks(spec_);
+  }
+
+  /// A row of "wide" with these values on a problem of that size.
+  void record(int x, int y, double median_us, std::int64_t size, const std::string& gpu = "NVIDIA H200",
+              const std::string& kernel = "wide", const std::string& operation = "gemm") {
+    Database database(file_, Database::Mode::read_write);
+    Trial row;
+    row.key = fmt::format("{}", ++rows_);
+    row.template_name = kernel;
+    row.operation = operation;
+    row.problem = fmt::format("{0}x{0}x{0}", size);
+    row.dimensions = fmt::format(R"({{"M": {0}, "N": {0}, "K": {0}}})", size);
+    row.parameters = fmt::format(R"({{"X": {}, "Y": {}}})", x, y);
+    row.outcome = Outcome::ok;
+    row.median_us = median_us;
+    row.gpu = gpu;
+    database.record(row);
+  }
+
+  std::vector<Lesson> lessons() const {
+    return Knowledge(file_, tasks_).lessons(tasks_.data(), tasks_.size(), "NVIDIA H200");
+  }
+
+  TemporaryFolder folder_;
+  TuneSpec spec_;
+  std::vector<Task> tasks_;
+  std::filesystem::path file_ = folder_.path() / "known.db";
+  int rows_ = 0;
+};
+
+TEST_F(KnowledgeOfRows, ComparesTimesWithTheBestOfTheirProblemAndGpu) {
+  record(1, 1, 20, 1);
+  record(4, 2, 10, 1);
+  record(2, 1, 500, 8);
+  record(3, 1, 7, 1, "NVIDIA A100");
+  const std::vector<Lesson> found = lessons();
+  ASSERT_EQ(found.size(), 4U);
+  EXPECT_EQ(found[0].relative_time, 2);
+  EXPECT_EQ(found[0].distance, 0);
+  EXPECT_EQ(found[1].positions, (std::vector<std::uint32_t>{3, 1}));
+  EXPECT_EQ(found[1].relative_time, 1);
+  EXPECT_EQ(found[2].relative_time, 1);
+  EXPECT_NEAR(found[2].distance, 0.5, 1e-9) << "three powers of two of six";
+  EXPECT_GT(found[3].distance, 0) << "another GPU";
+}
+
+TEST_F(KnowledgeOfRows, LeavesOutWhatTheTemplateDoesNotHave) {
+  record(1, 1, 20, 1);
+  record(5, 1, 20, 1);
+  record(1, 1, 20, 1, "NVIDIA H200", "narrow");
+  record(1, 2, 20, 1, "NVIDIA H200", "wide", "softmax");
+  EXPECT_EQ(lessons().size(), 1U);
+}
+
+TEST_F(KnowledgeOfRows, OfNothingIsRefused) {
+  record(5, 1, 20, 1);
+  try {
+    lessons();
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_TRUE(carries(error.what(), {"known.db", "wide", "--learn-from"}));
+  }
+}
+
+TEST_F(KnowledgeOfRows, OfAFileThatIsNoDatabaseIsRefused) {
+  folder_.write("known.db", "not a database");
+  EXPECT_THROW(lessons(), UserError);
+}
+
+TEST(ProblemDistance, IsThatOfTheDimensionThatDiffersMost) {
+  const Problem small{.dimensions = {{"M", 64}, {"N", 64}}};
+  const Problem wide{.dimensions = {{"M", 64}, {"N", 512}}};
+  const Problem other{.dimensions = {{"rows", 64}, {"N", 64}}};
+  EXPECT_EQ(problem_distance(small, small), 0);
+  EXPECT_NEAR(problem_distance(small, wide), 0.5, 1e-9);
+  EXPECT_EQ(problem_distance(small, other), 1);
+}
+
+}  // namespace knowledge_test
+}  // namespace tiletune
