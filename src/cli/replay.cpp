@@ -82,7 +82,7 @@ std::string counts_text(const SweepSummary& summary, const Replay& replay) {
                   human_seconds(replay.simulated_s()), outcome_summary(counts));
   if (summary.interrupted) text += "Interrupted.\n";
   if (summary.out_of_budget) text += "The simulated time budget is spent.\n";
-  return text;
+  return text + untried_lines(summary);
 }
 
 bool found_any(const Replay& replay) {

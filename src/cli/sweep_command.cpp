@@ -70,8 +70,8 @@ void apply_until(const std::string& text, Budget& budget) {
   const auto [rest, error] = std::from_chars(text.data(), end, budget.until_percent);
   const bool is_percentage = error == std::errc() && (rest == end || std::string_view(rest, end) == "%");
   if (is_percentage && budget.until_percent > 0 && budget.until_percent <= 100) return;
-  throw UserError(fmt::format("'{}' is not a percentage", text), Where{"--until", ""},
-                  "Write the gain that is not worth more time, such as 1%.");
+  throw UserError(fmt::format("found '{}', expected a percentage above 0 and up to 100", text),
+                  Where{"--until", ""}, "Write the gain that is not worth more time, such as 1%.");
 }
 
 SweepOptions sweep_options(const SweepCommand& options, const TuneSpec& spec) {
@@ -225,7 +225,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   command->add_option(
       "--budget", options->budget,
       "Stop the sweep after this time (60s, 5min, 2h; with --replay, recorded seconds of compiling and "
-      "measuring), or after this number of configurations (500). Problems share it");
+      "measuring), or after this number of configurations on each GPU model (500). Problems share it");
   command->add_option("--learn-from", options->learn_from,
                       "Database of other problems, GPUs or drivers, for strategies that learn");
   command->add_option("--until", options->until,

@@ -90,26 +90,11 @@ const char* reason_of(const std::optional<SearchEnd>& end) {
     case SearchEnd::gain:
       return "the strategy expects no larger gain than --until";
     case SearchEnd::evaluations:
-      return "its share of the budget";
+      return "its share of the evaluations";
     case SearchEnd::time:
       return "its share of the time";
   }
   return "";
-}
-
-/// Of each problem that was not tried whole: how much of it was, and what ended it.
-std::string untried_lines(const SweepSummary& summary) {
-  constexpr std::size_t kMostLines = 50;
-  std::string text;
-  std::size_t lines = 0, left_out = 0;
-  for (const SearchedWorkload& one : summary.searched) {
-    if (one.is_whole()) continue;
-    if (++lines > kMostLines && ++left_out > 0) continue;
-    text += fmt::format("tried at {} on {}: {} of {} valid configurations ({})\n", printable(one.problem),
-                        printable(one.gpu), one.tried, one.valid, reason_of(one.end));
-  }
-  if (left_out > 0) text += fmt::format("{} more problems were not tried whole\n", left_out);
-  return text;
 }
 
 /// Whether all configurations of a group's problem were tried.
@@ -170,6 +155,20 @@ void sort_by_problem(std::vector<Group>& groups, const TuneSpec& spec) {
 }
 
 }  // namespace
+
+std::string untried_lines(const SweepSummary& summary) {
+  constexpr std::size_t kMostLines = 50;
+  std::string text;
+  std::size_t lines = 0, left_out = 0;
+  for (const SearchedWorkload& one : summary.searched) {
+    if (one.is_whole()) continue;
+    if (++lines > kMostLines && ++left_out > 0) continue;
+    text += fmt::format("tried at {} on {}: {} of {} valid configurations ({})\n", printable(one.problem),
+                        printable(one.gpu), one.tried, one.valid, reason_of(one.end));
+  }
+  if (left_out > 0) text += fmt::format("{} more problems were not tried whole\n", left_out);
+  return text;
+}
 
 std::string headline(const ChosenGpus& gpus) {
   std::string text = fmt::format("tiletune {}: ", kVersion);

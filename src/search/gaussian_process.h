@@ -23,7 +23,7 @@ class GaussianProcess {
   void observe(const Eigen::MatrixXf& points, const Eigen::VectorXd& values, bool adjusts,
                RandomSource& random);
 
-  /// Predicts the values of candidates, a row each, with room for so many calls of believe().
+  /// Predicts the values of candidates, a row each; at most so many calls of believe() may follow.
   void predict(const Eigen::MatrixXf& candidates, std::size_t beliefs);
   /// As if a candidate had been observed to be what is predicted: others near it become more certain.
   void believe(std::size_t candidate);

@@ -79,9 +79,11 @@ std::string strategy_names() { return join(names(), ", "); }
 std::string strategies_help() {
   std::size_t width = 0;
   for (const std::string& name : names()) width = std::max(width, name.size());
-  std::string text;
+  std::string text =
+      fmt::format("{:{}}  exhaustive if that takes less than a minute or fits the budget, else {}",
+                  kAutomaticStrategy, width, kBestStrategy);
   for (const StrategyEntry& entry : kStrategies)
-    text += fmt::format("{}{:{}}  {}", text.empty() ? "" : "\n", entry.name, width, entry.help);
+    text += fmt::format("\n{:{}}  {}", entry.name, width, entry.help);
   return text;
 }
 

@@ -26,7 +26,7 @@ class TabuGreyWolf : public Walker {
       ++joining_;
       return Wish{explored_.any(), kJoins};
     }
-    if (joining_ > 0) return std::nullopt;
+    if (joining_ > 0 || stagnant_ >= kStagnation) return std::nullopt;
     const std::vector<std::size_t> order = by_cost();
     for (std::size_t i = 0; i < kPack; ++i) {
       turn_ = (turn_ + 1) % kPack;
@@ -130,11 +130,11 @@ class TabuGreyWolf : public Walker {
 
   /// By any configurations that run.
   void replace_worst() {
+    // Purposes of open wishes are places in the pack: not before the last of them is answered.
+    if (std::any_of(pack_.begin(), pack_.end(), [](const Wolf& wolf) { return wolf.has_child; })) return;
     stagnant_ = 0;
     best_cost_ = kDidNotRun;
     for (const Wolf& wolf : pack_) best_cost_ = std::min(best_cost_, wolf.tried.cost);
-    // Purposes of open wishes are places in the pack.
-    if (std::any_of(pack_.begin(), pack_.end(), [](const Wolf& wolf) { return wolf.has_child; })) return;
     std::stable_sort(pack_.begin(), pack_.end(),
                      [](const Wolf& a, const Wolf& b) { return a.tried.cost < b.tried.cost; });
     pack_.resize(kPack - kReplaced);

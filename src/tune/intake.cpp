@@ -92,8 +92,8 @@ void Intake::propose() {
     if (sweep_.stopping || compiling() >= most_compiling) return;
     TaskQueue* queue = hungriest();
     if (queue == nullptr) return;
-    const std::size_t room = queue->compiles() ? most_compiling - compiling() : 1;
-    if (const auto proposal = queue->propose(room)) start(*queue, *proposal);
+    const std::size_t most = queue->compiles() ? most_compiling - compiling() : 1;
+    if (const auto proposal = queue->propose(most)) start(*queue, *proposal);
   }
 }
 

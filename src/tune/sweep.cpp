@@ -134,7 +134,7 @@ class Sweep {
     summary.out_of_budget = sweep_.is_out_of_time();
     sweep_.stopping = summary.interrupted || summary.out_of_budget;
     if (!sweep_.stopping) return;
-    for (TaskQueue& queue : sweep_.queues) queue.ready.clear();
+    for (TaskQueue& queue : sweep_.queues) queue.stop(summary.out_of_budget);
   }
 
   void report() {

@@ -11,24 +11,26 @@ TaskQueue::TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make, 
     : standings(spec.measure.finals, spec.view == View::ladder),
       gpu_set_(&gpu_set),
       budget_(spec.budget),
+      make_(make),
+      seed_(spec.strategy.seed),
       learns_(learns),
       knowledge_(knowledge) {
   for (const auto& evaluator : gpu_set.evaluators) slots.emplace_back().evaluator = evaluator.get();
   const std::size_t workloads = gpu_set.tasks.empty() ? 0 : gpu_set.tasks.back().workload + 1;
   finals.resize(workloads);
   searches_.resize(workloads);
-  std::vector<std::vector<SearchedSpace>> spaces(workloads);
   for (Task& task : gpu_set.tasks) {
     Search& search = searches_[task.workload];
     if (search.first == nullptr) search.first = &task;
     ++search.tasks;
-    spaces[task.workload].push_back({&task.space, task.planned});
   }
-  const std::uint64_t share = budget_.evaluations > 0 ? share_of_evaluations(0) : UINT64_MAX;
-  for (auto& of_workload : spaces)
-    for (SearchedSpace& one : of_workload) one.planned = std::min(one.planned, share);
-  for (std::size_t workload = 0; workload < workloads; ++workload)
-    searches_[workload].strategy = make(spaces[workload], spec.strategy.seed);
+}
+
+std::vector<SearchedSpace> TaskQueue::spaces_of(const Search& search) const {
+  std::vector<SearchedSpace> spaces;
+  for (const Task* task = search.first; task != search.first + search.tasks; ++task)
+    spaces.push_back({&task->space, std::min(task->planned, search.most.value_or(task->planned))});
+  return spaces;
 }
 
 Task* TaskQueue::current_task() {
@@ -45,8 +47,8 @@ bool TaskQueue::has_undecided(const Search& search) const {
                      [](const Task& task) { return task.proposed < task.planned; });
 }
 
-void TaskQueue::ask(Search& search, std::size_t room) {
-  for (const Choice& choice : search.strategy->ask(room)) search.asked.push_back(choice);
+void TaskQueue::ask(Search& search, std::size_t most) {
+  for (const Choice& choice : search.strategy->ask(most)) search.asked.push_back(choice);
   if (!search.asked.empty()) return;
   search.waits = !search.untold.empty();
   if (search.waits) return;
@@ -54,8 +56,16 @@ void TaskQueue::ask(Search& search, std::size_t room) {
 }
 
 void TaskQueue::close(Search& search, SearchEnd end) {
+  constexpr std::size_t kMostTimes = 150;
   if (!search.end) search.end = end;
   search.asked.clear();
+  search.strategy.reset();
+  if (search.times.size() > kMostTimes) {
+    const auto half = search.times.begin() + kMostTimes / 2;
+    std::nth_element(search.times.begin(), half, search.times.end(),
+                     [](const auto& a, const auto& b) { return a.second < b.second; });
+    search.times.resize(kMostTimes);
+  }
   for (Task* task = search.first; task != search.first + search.tasks; ++task) task->planned = task->proposed;
 }
 
@@ -102,7 +112,7 @@ std::uint64_t TaskQueue::share_of_evaluations(std::size_t workload) const {
   std::sort(sizes.begin(), sizes.end());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::uint64_t remaining = sizes.size() - i;
-    const std::uint64_t even = (left + remaining - 1) / remaining;
+    const std::uint64_t even = left / remaining + (left % remaining != 0 ? 1 : 0);
     if (sizes[i] >= even) return even;
     left -= sizes[i];
   }
@@ -113,9 +123,16 @@ std::uint64_t TaskQueue::share_of_evaluations(std::size_t workload) const {
 std::vector<Lesson> TaskQueue::lessons_for(const Search& search) const {
   std::vector<Lesson> lessons;
   if (knowledge_ != nullptr) lessons = knowledge_->lessons(search.first, search.tasks, target().name);
-  for (const Search& earlier : searches_) {
-    if (&earlier == &search || earlier.times.empty()) continue;
-    const double far = problem_distance(earlier.first->problem, search.first->problem);
+  constexpr std::size_t kMostProblems = 16;  // the most similar ones
+  std::vector<std::pair<double, const Search*>> known;
+  for (const Search& earlier : searches_)
+    if (&earlier != &search && !earlier.times.empty())
+      known.emplace_back(problem_distance(earlier.first->problem, search.first->problem), &earlier);
+  const std::size_t count = std::min(kMostProblems, known.size());
+  std::partial_sort(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(count), known.end());
+  for (std::size_t i = 0; i < count; ++i) {
+    const double far = known[i].first;
+    const Search& earlier = *known[i].second;
     const auto faster = [](const auto& a, const auto& b) { return a.second < b.second; };
     const double best = std::min_element(earlier.times.begin(), earlier.times.end(), faster)->second;
     for (const auto& [choice, time_us] : earlier.times) {
@@ -133,8 +150,9 @@ std::vector<Lesson> TaskQueue::lessons_for(const Search& search) const {
 void TaskQueue::begin(std::size_t workload, double now_s) {
   Search& search = searches_[workload];
   search.has_begun = true;
-  if (learns_) search.strategy->learn(lessons_for(search));
   if (budget_.evaluations > 0) search.most = share_of_evaluations(workload);
+  search.strategy = make_(spaces_of(search), seed_);
+  if (learns_) search.strategy->learn(lessons_for(search));
   if (budget_.seconds <= 0) return;
   const auto left = static_cast<double>(searches_.size() - workload);
   search.ends_at_s = now_s + std::max(0.0, budget_.seconds - now_s) / left;
@@ -149,6 +167,7 @@ std::optional<SearchEnd> TaskQueue::end_of(const Search& search, double now_s) c
 }
 
 void TaskQueue::end_searches(double now_s) {
+  now_s_ = now_s;
   while (const Task* task = current_task()) {
     Search& search = searches_[task->workload];
     if (!search.has_begun) begin(task->workload, now_s);
@@ -157,6 +176,16 @@ void TaskQueue::end_searches(double now_s) {
     if (!end) return;
     if (*end == SearchEnd::time) drop_waiting(task->workload);
     close(search, *end);
+  }
+}
+
+void TaskQueue::stop(bool is_out_of_time) {
+  for (std::size_t workload = 0; workload < searches_.size(); ++workload) {
+    Search& search = searches_[workload];
+    const bool was_open = !search.end;
+    drop_waiting(workload);
+    close(search, SearchEnd::time);
+    if (was_open && !is_out_of_time) search.end.reset();
   }
 }
 
@@ -193,7 +222,8 @@ void TaskQueue::tell(const Task& task, std::uint64_t index, std::optional<double
   const Choice choice{static_cast<std::size_t>(&task - search.first), index};
   search.untold.erase(choice);
   search.waits = false;
-  if (learns_ && median_us) search.times.emplace_back(choice, *median_us);
+  if (!search.strategy) return;
+  if (learns_ && median_us && *median_us > 0) search.times.emplace_back(choice, *median_us);
   search.strategy->tell(choice, median_us);
 }
 
@@ -205,12 +235,13 @@ bool GpuSlot::drop_old_calibration() {
   return true;
 }
 
-std::optional<Proposal> TaskQueue::propose(std::size_t room) {
+std::optional<Proposal> TaskQueue::propose(std::size_t most) {
   while (Task* task = current_task()) {
     Search& search = searches_[task->workload];
+    if (!search.has_begun) begin(task->workload, now_s_);
     if (has_undecided(search) && !search.has_spent_evaluations()) {
       if (search.asked.empty())
-        ask(search, search.most ? std::min<std::size_t>(room, *search.most - search.proposed) : room);
+        ask(search, search.most ? std::min<std::size_t>(most, *search.most - search.proposed) : most);
       if (!search.asked.empty()) {
         const Choice choice = search.asked.front();
         search.asked.pop_front();

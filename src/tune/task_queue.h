@@ -103,9 +103,9 @@ class TaskQueue {
   /// tried.
   void end_searches(double now_s);
   /// The next configuration of the first workload that has any left, as its strategy chooses, which is asked
-  /// for `room` at a time; those put off come when it has nothing more to choose, or waits for results, which
+  /// for `most` at a time; those put off come when it has nothing more to choose, or waits for results, which
   /// may be theirs. None also while it waits for those of others.
-  std::optional<Proposal> propose(std::size_t room);
+  std::optional<Proposal> propose(std::size_t most);
   /// What became of a configuration, for the strategy: its median time, or none when it did not run.
   void tell(const Task& task, std::uint64_t index, std::optional<double> median_us);
   /// Puts a configuration off to the end of its workload.
@@ -138,6 +138,9 @@ class TaskQueue {
   bool has_proposals() { return current_task() != nullptr; }
   /// Whether propose() gives nothing before tell() is called.
   bool is_waiting();
+  /// Ends all searches because the sweep ends, for want of time or for another reason; what waits counts as
+  /// not tried.
+  void stop(bool is_out_of_time);
   std::vector<SearchedWorkload> searched() const;
   /// How many configurations will be tried, at most.
   std::uint64_t expected() const;
@@ -147,13 +150,14 @@ class TaskQueue {
  private:
   /// How a workload is searched.
   struct Search {
-    std::unique_ptr<Strategy> strategy;
-    Task* first = nullptr;  ///< tasks of a workload follow each other
+    std::unique_ptr<Strategy> strategy;  ///< from its begin to its end
+    Task* first = nullptr;               ///< tasks of a workload follow each other
     std::size_t tasks = 0;
-    std::deque<Choice> asked;                      ///< and not yet proposed
-    std::set<Choice> untold;                       ///< proposed, and what became of them is not known
-    bool waits = false;                            ///< it gave nothing, and there are results to come
-    std::vector<std::pair<Choice, double>> times;  ///< of what ran, us
+    std::deque<Choice> asked;  ///< and not yet proposed
+    std::set<Choice> untold;   ///< proposed, and what became of them is not known
+    bool waits = false;        ///< it gave nothing, and there are results to come
+    std::vector<std::pair<Choice, double>>
+        times;  ///< of what ran, us; after its end the fastest and some others
     std::uint64_t proposed = 0;
     std::optional<std::uint64_t> most;  ///< its share of the evaluations, once it has begun
     std::optional<double> ends_at_s;    ///< by the sweep's clock, once it has begun
@@ -166,16 +170,20 @@ class TaskQueue {
   Task* current_task();
   Task* put_off(const Search& search);
   bool has_undecided(const Search& search) const;
-  void ask(Search& search, std::size_t room);
+  void ask(Search& search, std::size_t most);
   void begin(std::size_t workload, double now_s);
   std::vector<Lesson> lessons_for(const Search& search) const;
   std::uint64_t share_of_evaluations(std::size_t workload) const;
   std::optional<SearchEnd> end_of(const Search& search, double now_s) const;
   void close(Search& search, SearchEnd end);
   void drop_waiting(std::size_t workload);
+  std::vector<SearchedSpace> spaces_of(const Search& search) const;
 
   GpuSet* gpu_set_;
   Budget budget_;
+  MakeStrategy* make_;
+  std::uint64_t seed_;
+  double now_s_ = 0;  ///< by the sweep's clock, as it was told last
   bool learns_;
   const Knowledge* knowledge_;
   std::vector<Search> searches_;  ///< by workload
