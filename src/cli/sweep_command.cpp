@@ -21,6 +21,7 @@
 #include "tune/check.h"
 #include "tune/context.h"
 #include "tune/sweep.h"
+#include "tune/sweep_check.h"
 
 namespace tiletune {
 
@@ -143,6 +144,8 @@ int run(const SweepCommand& options) {
   for (const std::string& note : gpus.notes) observer.on_note(note);
   tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
   observer.wait_for_others(database, spec.budget.seconds);
+  refuse_all(sweep_faults(spec, gpus.gpu_sets.front().tasks, gpus.gpu_sets.front().target(), sweep.compile,
+                          database, is_over));
   sweep.spent_s = seconds_since(started);
   const SweepSummary summary = run_sweep(spec, gpus.gpu_sets, database, sweep, observer);
   observer.finish();
