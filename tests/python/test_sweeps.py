@@ -58,8 +58,8 @@ class Sweeps(fixture.SandboxTest):
         self.assertTrue(any("on purpose" in str(w.message) for w in caught), [str(w.message) for w in caught])
 
     def test_a_sweep_of_which_all_is_refused_says_why(self):
-        with self.assertWarnsRegex(UserWarning, "refused: all 2 .*2048"):
-            self.tune(tune_params={"block_size_x": [2048, 4096]})
+        with self.assertWarnsRegex(UserWarning, "refused: all 2 .*1000000"):
+            self.tune(tune_params={"block_size_x": [32, 64]}, smem_args={"size": 1000000})
 
     def test_overlapping_arrays_are_warned_of(self):
         memory = numpy.zeros(200, numpy.float32)
