@@ -42,7 +42,7 @@ endif()
 # Optimising what sanitizers have instrumented takes two thirds of the time to compile it. Only libraries whose code the
 # tests run millions of times are worth it.
 function(tiletune_optimise_where_it_pays target)
-  if(TILETUNE_SANITIZE AND NOT target MATCHES "^tiletune_(base|spec|space|inspect|store)$")
+  if(TILETUNE_SANITIZE AND NOT target MATCHES "^tiletune_(base|spec|space|search|inspect|store)$")
     target_compile_options(${target} PRIVATE -O0)
   endif()
 endfunction()

@@ -113,7 +113,8 @@ class Space:
         self.templates = sorted({row[0] for row in rows})
         self.configurations = [(row[0], json.loads(row[1])) for row in rows]
         self.outcomes = [row[2] for row in rows]
-        times = [row[3] if row[2] == "ok" and row[3] else math.nan for row in rows]
+        # What was screened out did run, and its few samples say how long it takes.
+        times = [row[3] if row[2] in ("ok", "screened_out") and row[3] else math.nan for row in rows]
         costs = [((row[4] or 0) + (row[5] or 0)) / 1e3 for row in rows]
         self._add_deadlines(rows, costs, replay["simulated_s"])
         if len(rows) != replay["evaluations"] or not math.isclose(sum(costs), replay["simulated_s"], rel_tol=1e-6):

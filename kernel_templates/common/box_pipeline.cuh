@@ -31,7 +31,9 @@ class BoxPipeline {
   static constexpr int kDepth = Product::kDepth;  ///< values of k in a step
   static constexpr int kStage = ABoxes::kBytes + BBoxes::kBytes, kBytes = STAGES * kStage;
 
-  /// Uses kBytes of shared memory, from a boundary of 1024 bytes on. All threads of the cluster.
+  /// Uses kBytes of shared memory, from a boundary of 1024 bytes on. All threads of the cluster. The thread
+  /// that copies sets up the barriers. Where no other block copies to its own, it waits for nobody: its first
+  /// copies are on their way while the consumers begin.
   __device__ __forceinline__ explicit BoxPipeline(unsigned stages) : stages_(stages) {
     __shared__ unsigned long long barriers[2 * STAGES];
     full_ = shared_address(barriers);
@@ -39,17 +41,21 @@ class BoxPipeline {
     const int rank = kCluster == 1 ? 0 : rank_in_cluster();
     rank_m_ = rank % CLUSTER_M;
     rank_n_ = rank / CLUSTER_M;
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == CONSUMERS * 128) {
       for (int i = 0; i < STAGES; ++i) {
         init_barrier(full_ + i * 8, 1);
         init_barrier(empty_ + i * 8, (WORK == pingpong ? 1 : CONSUMERS) * kSharing);
       }
       publish_barriers();
     }
-    if constexpr (kCluster == 1)
-      __syncthreads();
-    else
+    __syncwarp();
+    constexpr int kThreads = (CONSUMERS + 1) * 128;
+    if constexpr (kCluster > 1)
       sync_cluster();
+    else if (threadIdx.x / 128 == CONSUMERS)
+      arrive_threads(0, kThreads);
+    else
+      sync_threads(0, kThreads);
   }
 
   /// The block's own tile where the cluster's is the one at `place`, in tiles of clusters.

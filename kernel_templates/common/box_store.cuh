@@ -37,10 +37,12 @@ template <class Out, class Tile, int ROWS, int N, bool TRANSPOSED, bool WHOLE>
 class BoxStore {
  public:
   static constexpr int kRows = TRANSPOSED ? box_rows<N>() : WHOLE ? 64 : 16;  ///< of a box
+  static constexpr int kAcross = (N - 1) / 64 + 1;                            ///< boxes of 64 columns
   /// Bytes of shared memory per warpgroup.
-  static constexpr int kBytes = WHOLE ? ROWS * N * 2 : TRANSPOSED ? 2 * kRows * 128 : 4 * 2 * 16 * 128;
+  static constexpr int kBytes =
+      WHOLE ? (TRANSPOSED ? N * 2 : kAcross * 128) * ROWS : TRANSPOSED ? 2 * kRows * 128 : 4 * 2 * 16 * 128;
   static_assert(sizeof(Out) == 2, "stmatrix stores 16-bit elements");
-  static_assert(TRANSPOSED || N % 64 == 0, "whole boxes");
+  static_assert(TRANSPOSED || N >= 64, "a whole box");
 
   /// `staging`: the warpgroup's shared memory, on a boundary of 1024 bytes. `barrier`: one of its own.
   static __device__ __forceinline__ void store(const Tile& tile, const TensorMap* map, int row, int column,
@@ -54,9 +56,14 @@ class BoxStore {
   }
 
  private:
+  /// First of the tile's columns in box `number`, where C's columns are the tile's. The last box may begin
+  /// within the one before it: some columns are then stored twice, with the same values.
+  static __device__ __forceinline__ constexpr int column_of(int number) {
+    return number * 64 + 64 <= N ? number * 64 : N - 64;
+  }
   static __device__ __forceinline__ unsigned word(const float* sums) { return pack<Out>(sums[0], sums[1]); }
 
-  /// 16 rows of a warp by 64 columns, from column 8 * `first` on, to a box of 128-byte rows.
+  /// 16 rows of a warp by 64 columns to a box of 128-byte rows.
   static __device__ __forceinline__ void stage_rows(const float* sums, unsigned box, int lane) {
     const int row = lane / 8 % 2 * 8 + lane % 8;
 #pragma unroll
@@ -73,15 +80,15 @@ class BoxStore {
 #pragma unroll
     for (int m = 0; m < ROWS / 64; ++m) {
 #pragma unroll
-      for (int n = 0; n < N / 64; ++n) {
-        const unsigned box = staging + warp * 4096 + (m * (N / 64) + n) % 2 * 2048;
+      for (int n = 0; n < kAcross; ++n) {
+        const unsigned box = staging + warp * 4096 + (m * kAcross + n) % 2 * 2048;
         if (lane == 0) wait_until_stores_have_read<1>();
         __syncwarp();
-        stage_rows(&tile.sum[m][n * 32], box, lane);
+        stage_rows(&tile.sum[m][column_of(n) / 2], box, lane);
         show_copies_to_tensor_cores();
         __syncwarp();
         if (lane == 0) {
-          store_box(map, column + n * 64, row + m * 64 + warp * 16, box);
+          store_box(map, column + column_of(n), row + m * 64 + warp * 16, box);
           commit_stores();
         }
       }
@@ -96,8 +103,8 @@ class BoxStore {
 #pragma unroll
     for (int m = 0; m < ROWS / 64; ++m) {
 #pragma unroll
-      for (int n = 0; n < N / 64; ++n)
-        stage_rows(&tile.sum[m][n * 32], staging + (m * (N / 64) + n) * 8192 + warp * 2048, lane);
+      for (int n = 0; n < kAcross; ++n)
+        stage_rows(&tile.sum[m][column_of(n) / 2], staging + (m * kAcross + n) * 8192 + warp * 2048, lane);
     }
     show_copies_to_tensor_cores();
     sync_threads(barrier, 128);
@@ -105,8 +112,8 @@ class BoxStore {
 #pragma unroll
     for (int m = 0; m < ROWS / 64; ++m) {
 #pragma unroll
-      for (int n = 0; n < N / 64; ++n)
-        store_box(map, column + n * 64, row + m * 64, staging + (m * (N / 64) + n) * 8192);
+      for (int n = 0; n < kAcross; ++n)
+        store_box(map, column + column_of(n), row + m * 64, staging + (m * kAcross + n) * 8192);
     }
     commit_stores();
   }

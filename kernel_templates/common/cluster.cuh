@@ -36,6 +36,11 @@ enum Keep : unsigned long long {
   last_to_go = 0x14f0000000000000ull
 };
 
+/// One thread asks for a tensor map: the first copy need not wait for it then.
+__device__ __forceinline__ void prefetch_map(const TensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
 /// As copy_box, but to the same place in all blocks of the mask, whose barriers there get the bytes.
 template <Keep KEEP, bool MULTICAST>
 __device__ __forceinline__ void copy_box_to(unsigned to, const TensorMap* map, int x, int y, unsigned barrier,

@@ -117,13 +117,28 @@ struct Finish {
 template <bool TRANSPOSED, int ROWS, int N, Epilogue EPILOGUE, class T>
 __device__ __forceinline__ void finish_tile(const Finish<EPILOGUE, T, float>& finish, float (&sum)[ROWS / 64][N / 2],
                                             int row, int column, int thread) {
+  if constexpr (!has_bias(EPILOGUE)) {
+    if (finish.beta == 0) {
+#pragma unroll
+      for (int m = 0; m < ROWS / 64; ++m) {
+#pragma unroll
+        for (int i = 0; i < N / 2; ++i) sum[m][i] = activated<EPILOGUE>(finish.alpha * sum[m][i]);
+      }
+      return;
+    }
+  }
   const int down = thread / 32 * 16 + thread % 32 / 4, across = thread % 4 * 2;
 #pragma unroll
-  for (int m = 0; m < ROWS / 64; ++m) {
+  for (int n = 0; n < N / 8; ++n) {
+    __syncwarp();  // old values are read a few at a time: the sums leave no registers for more
 #pragma unroll
-    for (int i = 0; i < N / 2; ++i) {
-      const int y = down + m * 64 + i / 2 % 2 * 8, x = across + i / 4 * 8 + i % 2;
-      sum[m][i] = finish.at_place(sum[m][i], row + (TRANSPOSED ? x : y), column + (TRANSPOSED ? y : x));
+    for (int m = 0; m < ROWS / 64; ++m) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int y = down + m * 64 + i / 2 * 8, x = across + n * 8 + i % 2;
+        float& value = sum[m][n * 4 + i];
+        value = finish.at_place(value, row + (TRANSPOSED ? x : y), column + (TRANSPOSED ? y : x));
+      }
     }
   }
 }

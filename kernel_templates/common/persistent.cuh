@@ -41,6 +41,11 @@ __device__ __forceinline__ TileOrigin place_of_tile(unsigned tile, int rows, int
                                  ? hilbert_point<GROUP>(place)
                                  : TileOrigin{static_cast<int>(place) / width, static_cast<int>(place) % width};
     return {band * GROUP + point.row, square * GROUP + point.column};
+  } else if constexpr (GROUP == 1) {
+    // One division: what comes before a block's first copy counts where its only tile takes microseconds.
+    const int length = RASTER == along_n ? columns : rows;
+    const int line = static_cast<int>(tile) / length, place = static_cast<int>(tile) - line * length;
+    return RASTER == along_n ? TileOrigin{line, place} : TileOrigin{place, line};
   } else {
     return grouped_tile_origin<1, 1, RASTER, GROUP>(rows, columns, tile);
   }

@@ -24,6 +24,11 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
   using Pipeline =
       BoxPipeline<T, LAYOUT, BM, BN, STAGES, CLUSTER_M, CLUSTER_N, CONSUMERS, SIDE, WORK, KEEP_A, KEEP_B>;
   extern __shared__ __align__(1024) unsigned char shared[];
+  if (threadIdx.x == 0) {
+    prefetch_map(&a_map);
+    prefetch_map(&b_map);
+    if constexpr (STORE != registers) prefetch_map(&c_map);
+  }
   Pipeline pipeline(shared_address(shared));
 
   const int tiles_m = (M - 1) / (BM * CLUSTER_M) + 1, tiles_n = (N - 1) / (BN * CLUSTER_N) + 1;

@@ -23,46 +23,53 @@ enum Reduction {
             // last.
 };
 
-/// The parts that a cluster of CLUSTER blocks takes, where every tile has `parts`.
-template <int CLUSTER>
+/// The parts that a cluster of CLUSTER blocks takes, where every tile has PARTS.
+template <int CLUSTER, int PARTS>
 struct Split {
-  int tiles, depth, parts;
+  int tiles, depth;
   int now;  ///< part, counted through all tiles
 
-  __device__ __forceinline__ Split(int tiles, int depth, int parts)
-      : tiles(tiles), depth(depth), parts(parts), now(blockIdx.x / CLUSTER) {}
+  __device__ __forceinline__ Split(int tiles, int depth)
+      : tiles(tiles), depth(depth), now(blockIdx.x / CLUSTER) {}
   __device__ __forceinline__ bool next(Part& part) {
-    if (now >= tiles * parts) return false;
-    const int number = now / tiles, first = depth * number / parts;
-    part = {now % tiles, first, depth * (number + 1) / parts - first, number, parts};
+    if (now >= tiles * PARTS) return false;
+    const int number = now / tiles, first = depth * number / PARTS;
+    part = {now % tiles, first, depth * (number + 1) / PARTS - first, number, PARTS};
     now += gridDim.x / CLUSTER;
     return true;
   }
   __device__ __forceinline__ int slot(const Part& part, int number) const {
-    return part.tile * parts + number;
+    return part.tile * PARTS + number;
   }
   /// Whether all parts have a cluster of their own. They run at the same time then.
   __device__ __forceinline__ bool at_once() const {
-    return tiles * parts <= static_cast<int>(gridDim.x / CLUSTER);
+    return tiles * PARTS <= static_cast<int>(gridDim.x / CLUSTER);
   }
 };
 
-/// A thread of a consumer counts at the ticket, which is the consumer's in all parts of a tile, and sees what
-/// the consumers that counted before it have written.
-__device__ __forceinline__ unsigned take_ticket(unsigned* ticket) {
-  __threadfence();
-  const unsigned number = atomicAdd(ticket, 1u);
-  __threadfence();
+// A ticket counts the parts of a tile that are finished; each consumer of a block has its own. The count wraps
+// around to zero by itself, as the next launch expects it. Release and acquire order what the whole warpgroup
+// has written, because it has met at a barrier before; they wait for less than two fences do.
+
+/// A thread of a consumer: how many parts were counted before its own. It sees what those have written.
+__device__ __forceinline__ unsigned take_ticket(unsigned* ticket, unsigned parts) {
+  unsigned number;
+  asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+               : "=r"(number)
+               : "l"(ticket), "r"(parts - 1)
+               : "memory");
   return number;
 }
 
-/// Waits until all parts have been counted. The last to know sets the ticket to zero.
+/// Waits until all parts have been counted. Each counts twice: when it has written, and when it has seen that
+/// all have. The ticket is therefore not zero again before all have seen that.
 __device__ __forceinline__ void wait_for_all(unsigned* ticket, unsigned parts) {
-  take_ticket(ticket);
+  const unsigned last = 2 * parts - 1;
+  asm volatile("red.release.gpu.global.inc.u32 [%0], %1;" ::"l"(ticket), "r"(last) : "memory");
   unsigned counted = 0;
   while (counted < parts)
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(counted) : "l"(ticket) : "memory");
-  if (take_ticket(ticket) == 2 * parts - 1) *ticket = 0;
+  asm volatile("red.relaxed.gpu.global.inc.u32 [%0], %1;" ::"l"(ticket), "r"(last) : "memory");
 }
 
 __device__ __forceinline__ void add_quad(float* sums, float4 more) {
@@ -73,11 +80,12 @@ __device__ __forceinline__ void add_quad(float* sums, float4 more) {
 }
 
 template <class T, class Out, Layout LAYOUT, Epilogue EPILOGUE, int BM, int BN, int STAGES, int CLUSTER_M,
-          int CLUSTER_N, int CONSUMERS, Side SIDE, Schedule SCHEDULE, Reduction REDUCTION, bool PAIRS,
-          Keep KEEP_A, Keep KEEP_B, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
+          int CLUSTER_N, int CONSUMERS, Side SIDE, Schedule SCHEDULE, int SPLIT_K, Reduction REDUCTION,
+          bool PAIRS, Keep KEEP_A, Keep KEEP_B, int PRODUCER_REGISTERS,
+          int CONSUMER_REGISTERS>
 __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((CONSUMERS + 1) * 128, 1)
     hgemm_split_k(int M, int N, int K, float alpha, float beta, Out* C, int ldc,
-                  const Out* __restrict__ bias_vector, int splits, float4* partials, unsigned* tickets,
+                  const Out* __restrict__ bias_vector, float4* partials, unsigned* tickets,
                   const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map) {
   using Pipeline =
       BoxPipeline<T, LAYOUT, BM, BN, STAGES, CLUSTER_M, CLUSTER_N, CONSUMERS, SIDE, by_rows, KEEP_A, KEEP_B>;
@@ -85,6 +93,10 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
   constexpr int kQuads = Pipeline::kRows / 64 * kAcross;  // of a thread: four neighbours in its sums
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ unsigned tickets_taken[CONSUMERS];
+  if (threadIdx.x == 0) {
+    prefetch_map(&a_map);
+    prefetch_map(&b_map);
+  }
   Pipeline pipeline(shared_address(shared));
 
   const int tiles_m = (M - 1) / (BM * CLUSTER_M) + 1, tiles_n = (N - 1) / (BN * CLUSTER_N) + 1;
@@ -94,7 +106,7 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
   };
   auto parts = [&] {
     if constexpr (SCHEDULE == split_k)
-      return Split<kCluster>(tiles, depth, splits);
+      return Split<kCluster, SPLIT_K>(tiles, depth);
     else
       return Stream<kCluster>(tiles, depth);
   }();
@@ -148,21 +160,25 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
           if (together)
             wait_for_all(ticket, part.parts);
           else
-            tickets_taken[warpgroup] = take_ticket(ticket);
+            tickets_taken[warpgroup] = take_ticket(ticket, part.parts);
         }
         sync_threads(1 + warpgroup, 128);
         if (together) {
-          for (int quad = part.number; quad < kQuads; quad += part.parts) {
+          // The sums of all parts are asked for before the first is needed: SPLIT_K is a constant for this.
+#pragma unroll 2
+          for (int quad = part.number; quad < kQuads; quad += SPLIT_K) {
+            float4 left[SPLIT_K];
+#pragma unroll
+            for (int number = 0; number < SPLIT_K; ++number)
+              left[number] = __ldcg(left_by(number) + quad * 128);
             float sums[4] = {};
-#pragma unroll 4
-            for (int number = 0; number < part.parts; ++number)
-              add_quad(sums, __ldcg(left_by(number) + quad * 128));
+#pragma unroll
+            for (int number = 0; number < SPLIT_K; ++number) add_quad(sums, left[number]);
             store_quad(quad, sums);
           }
           continue;
         }
         if (tickets_taken[warpgroup] != part.parts - 1u) continue;
-        if (thread == 0) *ticket = 0;
 #pragma unroll
         for (int quad = 0; quad < kQuads; ++quad)
           for (int i = 0; i < 4; ++i) sums_of(quad)[i] = 0.0f;

@@ -18,9 +18,13 @@ from kernel_tuner.manifest import DEFAULT_BLOCK_SIZE_NAMES, Manifest
 from kernel_tuner.source import Source
 from kernel_tuner.util import get_config_string
 
-OPTIMIZERS = ("basinhopping", "bayes_opt", "minimize", "dual_annealing", "diff_evo", "genetic_algorithm", "greedy_mls",
-              "ordered_greedy_mls", "greedy_ils", "mls", "pso", "simulated_annealing", "skopt", "firefly_algorithm",
-              "pyatf_strategies", "hybrid_vndx", "adaptive_tabu_greywolf", "nsga2", "nsga3")
+# Kernel Tuner's optimizers, and the strategy of tiletune that uses the same method, or else the best one.
+OPTIMIZERS = {"dual_annealing": "dual_annealing", "diff_evo": "differential_evolution", "genetic_algorithm": "genetic",
+              "greedy_mls": "local_search", "ordered_greedy_mls": "local_search", "greedy_ils": "local_search",
+              "mls": "local_search", "simulated_annealing": "simulated_annealing", "hybrid_vndx": "vnd_knn",
+              "adaptive_tabu_greywolf": "tabu_grey_wolf", "bayes_opt": "surrogate", "skopt": "surrogate"}
+OTHER_OPTIMIZERS = ("basinhopping", "minimize", "pso", "firefly_algorithm", "pyatf_strategies", "nsga2", "nsga3")
+OTHER_OPTIMIZER = "surrogate"
 OPTIMIZERS_DEFAULT_FEVALS = 100
 DEFAULT_FRACTION = 0.1  # of the space, for random_sample
 
@@ -66,8 +70,9 @@ def _strategy(strategy, strategy_options, seed):
         fraction = options.get("fraction", DEFAULT_FRACTION)
         if not 0 <= fraction <= 1:
             raise ValueError("strategy_options: fraction must be between 0 and 1")
-    elif name in OPTIMIZERS:
-        warnings.warn(f"strategy: tiletune has no {name!r}; configurations are drawn at random", UserWarning)
+    elif name in OPTIMIZERS or name in OTHER_OPTIMIZERS:
+        if name in OTHER_OPTIMIZERS:
+            warnings.warn(f"strategy: tiletune has no {name!r}; it uses {OTHER_OPTIMIZER!r}", UserWarning)
         max_fevals = OPTIMIZERS_DEFAULT_FEVALS if max_fevals is None and time_limit is None else max_fevals
     elif name not in ("brute_force", "random_sample"):
         raise ValueError(f"strategy: there is no {name!r}; use 'brute_force' or 'random_sample'")
@@ -75,7 +80,8 @@ def _strategy(strategy, strategy_options, seed):
         budget["evaluations"] = int(max_fevals)
     if time_limit is not None:
         budget["seconds"] = float(time_limit)
-    described = {"name": "exhaustive" if name == "brute_force" else "random"}
+    simple = {"brute_force": "exhaustive", "random_sample": "random"}
+    described = {"name": simple.get(name) or OPTIMIZERS.get(name, OTHER_OPTIMIZER)}
     if seed is not None:
         described["seed"] = int(seed)
     return described, budget, fraction

@@ -259,6 +259,13 @@ class Replaying {
 
 int run_replay(TuneSpec spec, const ReplayOptions& options, const SweepView& view) {
   check_database(options);
+  // All that is recorded takes no time, unless less is asked for.
+  if (spec.strategy.name == kAutomaticStrategy) {
+    const bool is_bounded =
+        spec.budget.evaluations > 0 || spec.budget.seconds > 0 || spec.budget.until_percent > 0;
+    spec.strategy.name = is_bounded || options.repeat > 1 ? kBestStrategy : "exhaustive";
+  }
+  check_until(spec.strategy, spec.budget);
   check_repeat(options, spec, view);
   try {
     return Replaying(std::move(spec), options, view).run();

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -19,6 +20,7 @@
 #include "output/table.h"
 #include "search/strategies.h"
 #include "tune/check.h"
+#include "tune/choose_strategy.h"
 #include "tune/context.h"
 #include "tune/sweep.h"
 #include "tune/sweep_check.h"
@@ -113,6 +115,11 @@ std::vector<Task> plan(const TuneSpec& spec, const Stop& is_over) {
   }
 }
 
+std::size_t compile_workers(const CompilePoolOptions& options) {
+  return options.workers > 0 ? static_cast<std::size_t>(options.workers)
+                             : std::thread::hardware_concurrency();
+}
+
 int run(const SweepCommand& options) {
   const Format format = format_from_name(options.format);
   std::vector<UserError> faults;
@@ -134,6 +141,10 @@ int run(const SweepCommand& options) {
   SweepOptions sweep = sweep_options(options, spec);
   Database database(options.database, Database::Mode::read_write);
   ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(tasks), is_over);
+  const std::size_t measuring = gpus.why_predicted.empty() ? gpus.gpu_sets.front().evaluators.size() : 0;
+  const std::string strategy =
+      choose_strategy(spec, gpus.gpu_sets.front().tasks, compile_workers(sweep.compile), measuring);
+  check_until(spec.strategy, spec.budget);
   if (format != Format::table && !gpus.why_predicted.empty()) {
     fmt::print(stderr, "{}", headline(gpus));
   } else if (format == Format::table && !options.quiet) {
@@ -142,6 +153,7 @@ int run(const SweepCommand& options) {
   }
   ConsoleObserver observer(options.quiet);
   for (const std::string& note : gpus.notes) observer.on_note(note);
+  if (!strategy.empty()) observer.on_note(strategy);
   tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
   observer.wait_for_others(database, spec.budget.seconds);
   refuse_all(sweep_faults(spec, gpus.gpu_sets.front().tasks, gpus.gpu_sets.front().target(), sweep.compile,
@@ -165,7 +177,7 @@ int run(const SweepCommand& options) {
 namespace {
 
 /// "help" instead of a name prints the strategies, as --help does, whatever else is missing.
-std::string check_strategy(const std::string& name) {
+std::string check_strategy_name(const std::string& name) {
   if (name == "help") throw CLI::CallForVersion(strategies_help(), 0);
   find_strategy({.name = name, .where = Where{"--strategy", ""}});
   return "";
@@ -206,7 +218,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   command
       ->add_option("--strategy", options->strategy,
                    "Instead of the config's: " + strategy_names() + ". help prints what each does")
-      ->check(check_strategy);
+      ->check(check_strategy_name);
   command
       ->add_option("--seed", options->seed,
                    "Seed of what the strategy draws at random, instead of the config's")

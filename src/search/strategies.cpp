@@ -12,7 +12,7 @@ namespace tiletune {
 
 // Each is defined in a file of its own.
 MakeStrategy make_exhaustive, make_random, make_local_search, make_genetic, make_differential_evolution,
-    make_simulated_annealing, make_dual_annealing, make_vnd_knn, make_tabu_grey_wolf;
+    make_simulated_annealing, make_dual_annealing, make_vnd_knn, make_tabu_grey_wolf, make_surrogate;
 
 namespace {
 
@@ -20,34 +20,37 @@ constexpr std::array kStrategies{
     StrategyEntry{
         "exhaustive",
         "all configurations, alternating between templates, each in a shuffled order that is always the same",
-        false, make_exhaustive},
+        false, false, false, make_exhaustive},
     StrategyEntry{"random", "configurations of all templates in an order that the seed determines", true,
-                  make_random},
+                  false, false, make_random},
     StrategyEntry{"local_search",
                   "changes one parameter at a time as long as that is faster, then starts again elsewhere",
-                  true, make_local_search},
+                  true, true, false, make_local_search},
     StrategyEntry{"genetic", "combines the values of two fast configurations and changes some at random",
-                  true, make_genetic},
+                  true, true, false, make_genetic},
     StrategyEntry{"differential_evolution",
-                  "moves the fastest configuration by differences between others, and combines", true,
-                  make_differential_evolution},
+                  "moves the fastest configuration by differences between others, and combines", true, true,
+                  false, make_differential_evolution},
     StrategyEntry{"simulated_annealing",
-                  "changes one parameter at a time, and accepts slower ones ever less often", true,
-                  make_simulated_annealing},
+                  "changes one parameter at a time, and accepts slower ones ever less often", true, true,
+                  false, make_simulated_annealing},
     StrategyEntry{"dual_annealing",
                   "annealing with some long jumps at every temperature, and local search from what they find",
-                  true, make_dual_annealing},
+                  true, true, false, make_dual_annealing},
     StrategyEntry{"vnd_knn",
                   "changes one or two parameters, and tries what the nearest results predict to be fastest",
-                  true, make_vnd_knn},
+                  true, true, false, make_vnd_knn},
     StrategyEntry{"tabu_grey_wolf",
                   "combines the values of the three fastest of a small group with those of the others, and "
                   "tries nothing twice",
-                  true, make_tabu_grey_wolf},
+                  true, true, false, make_tabu_grey_wolf},
+    StrategyEntry{"surrogate",
+                  "predicts times from those measured (Gaussian process), and tries what may be the fastest",
+                  true, true, true, make_surrogate},
 };
 
 std::vector<std::string> names() {
-  std::vector<std::string> names;
+  std::vector<std::string> names{kAutomaticStrategy};
   for (const StrategyEntry& entry : kStrategies) names.emplace_back(entry.name);
   return names;
 }
@@ -57,11 +60,18 @@ std::vector<std::string> names() {
 std::span<const StrategyEntry> strategies() { return kStrategies; }
 
 const StrategyEntry& find_strategy(const StrategySpec& spec) {
+  if (spec.name == kAutomaticStrategy) return kStrategies.front();
   const auto found = std::find_if(kStrategies.begin(), kStrategies.end(),
                                   [&](const StrategyEntry& entry) { return entry.name == spec.name; });
   if (found != kStrategies.end()) return *found;
   throw UserError(fmt::format("found \"{}\", expected one of {}", spec.name, strategy_names()), spec.where,
                   std::string(trim(suggestion(spec.name, names()))));
+}
+
+void check_until(const StrategySpec& spec, const Budget& budget) {
+  if (budget.until_percent <= 0 || find_strategy(spec).estimates_gain) return;
+  throw UserError(fmt::format("the strategy {} does not estimate the gain that is left", spec.name),
+                  Where{"--until", ""}, fmt::format("Use --strategy {}, or leave it out.", kBestStrategy));
 }
 
 std::string strategy_names() { return join(names(), ", "); }

@@ -19,15 +19,24 @@ struct StrategyEntry {
   const char* name;
   const char* help;      ///< one line
   bool depends_on_seed;  ///< otherwise every search is the same
+  bool learns;           ///< what it tries follows from earlier results
+  bool estimates_gain;   ///< it has a Strategy::remaining_gain_percent()
   MakeStrategy* make;
 };
 
 /// All that there are. A new one is a file, and a line of the table in strategies.cpp.
 std::span<const StrategyEntry> strategies();
+/// Of a config that names no strategy: a sweep chooses one by what trying all would take.
+inline constexpr const char* kAutomaticStrategy = "auto";
+/// What that is where trying all would take too long.
+inline constexpr const char* kBestStrategy = "surrogate";
+
 /// The one that a config or the command line names. Throws UserError, with the nearest name, when there is
-/// none.
+/// none. For kAutomaticStrategy, where nobody chose: exhaustive.
 const StrategyEntry& find_strategy(const StrategySpec& spec);
-/// "exhaustive, random, ..."
+/// Throws UserError for a budget that ends by an estimate of a strategy that makes none.
+void check_until(const StrategySpec& spec, const Budget& budget);
+/// "auto, exhaustive, random, ..."
 std::string strategy_names();
 /// A line for each: its name and what it does.
 std::string strategies_help();

@@ -24,6 +24,15 @@ struct Choice {
   auto operator<=>(const Choice&) const = default;
 };
 
+/// What is known of a configuration on another problem.
+struct Lesson {
+  std::size_t space = 0;  ///< whose template it is of, in the list of spaces
+  std::vector<std::uint32_t>
+      positions;             ///< of its values among those of the parameters, as Space::positions()
+  double relative_time = 1;  ///< its time, divided by the best that is known of that problem
+  double distance = 1;       ///< of that problem from this one, 0 (alike) to 1
+};
+
 /// Decides what is tried of one problem, over the spaces of all its templates.
 class Strategy {
  public:
@@ -35,6 +44,8 @@ class Strategy {
   /// What became of a choice: its median time, or none when it did not run. Results come in any order, some
   /// long after other choices were asked for, and a choice may get a second one.
   virtual void tell(const Choice& choice, std::optional<double> median_us) = 0;
+  /// Called before anything is asked, with what is known of other problems.
+  virtual void learn(const std::vector<Lesson>& /*lessons*/) {}
   /// How much faster than the best of those told the best configuration may still be, in per cent of its
   /// time, as the strategy estimates it; none: it cannot tell, or not yet.
   virtual std::optional<double> remaining_gain_percent() { return std::nullopt; }

@@ -180,6 +180,8 @@ std::vector<std::uint64_t> Space::neighbours(std::uint64_t index) const {
   return found;
 }
 
+const std::vector<Parameter>& Space::parameters() const { return impl_->parameters; }
+
 std::vector<std::size_t> Space::value_counts() const {
   std::vector<std::size_t> counts;
   for (const Parameter& parameter : impl_->parameters) counts.push_back(parameter.values.size());

@@ -65,6 +65,7 @@ class Space {
   /// Indices of the valid configurations that differ in exactly one parameter, each once, in no particular
   /// order.
   std::vector<std::uint64_t> neighbours(std::uint64_t index) const;
+  const std::vector<Parameter>& parameters() const;
   /// How many values each parameter has, in the template's order.
   std::vector<std::size_t> value_counts() const;
   /// Where the values of the i-th valid configuration stand among those of their parameters.

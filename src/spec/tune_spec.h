@@ -340,8 +340,8 @@ struct TemplateSpec {
 };
 
 struct StrategySpec {
-  std::string name = "exhaustive";  ///< one of search/strategies.h
-  Where where = {};                 ///< of the name
+  std::string name = "auto";  ///< one of search/strategies.h
+  Where where = {};           ///< of the name
   std::uint64_t seed = 1;
 };
 

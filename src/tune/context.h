@@ -24,7 +24,8 @@ struct SweepContext {
         observer(given_observer),
         pool(pool_options(given_options.compile, given_spec, gpu_sets)) {
     queues.reserve(gpu_sets.size());
-    for (GpuSet& gpu_set : gpu_sets) queues.emplace_back(gpu_set, spec, find_strategy(spec.strategy).make);
+    const StrategyEntry& strategy = find_strategy(spec.strategy);
+    for (GpuSet& gpu_set : gpu_sets) queues.emplace_back(gpu_set, spec, strategy.make, strategy.learns);
     if (!options.outputs.empty()) outputs.emplace(options.outputs);
   }
 

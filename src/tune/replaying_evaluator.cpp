@@ -58,13 +58,13 @@ class ReplayingEvaluator : public InstantEvaluator {
       problem.simulated_s += cost_s(*entry);
       replay_.rows.push_back(entry->id);
       const bool improves =
-          entry->time_us > 0 && (problem.curve.empty() || entry->time_us < problem.curve.back().best_us);
+          entry->told_us > 0 && (problem.curve.empty() || entry->told_us < problem.curve.back().best_us);
       if (whole_rows_ || improves) {
         answer_with(candidate.trial, recording_.row(entry->id));
       } else {
         answer_with(candidate.trial, *entry, task_of(task).like());
       }
-      if (improves) note(problem, candidate.trial, entry->time_us);
+      if (improves) note(problem, candidate.trial, entry->told_us);
     } else {
       ++problem.not_recorded;
       miss(candidate);
@@ -101,7 +101,7 @@ class ReplayingEvaluator : public InstantEvaluator {
     row.gpu = like.gpu;
     row.problem = like.problem;
     row.outcome = entry.outcome;
-    if (entry.time_us > 0) row.median_us = entry.time_us;
+    if (entry.told_us > 0) row.median_us = entry.told_us;
   }
 
   void miss(Candidate& candidate) {

@@ -1,13 +1,17 @@
 #include "tune/task_queue.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
 namespace tiletune {
 
-TaskQueue::TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make)
-    : standings(spec.measure.finals, spec.view == View::ladder), gpu_set_(&gpu_set), budget_(spec.budget) {
+TaskQueue::TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make, bool learns)
+    : standings(spec.measure.finals, spec.view == View::ladder),
+      gpu_set_(&gpu_set),
+      budget_(spec.budget),
+      learns_(learns) {
   for (const auto& evaluator : gpu_set.evaluators) slots.emplace_back().evaluator = evaluator.get();
   const std::size_t workloads = gpu_set.tasks.empty() ? 0 : gpu_set.tasks.back().workload + 1;
   finals.resize(workloads);
@@ -104,9 +108,48 @@ std::uint64_t TaskQueue::share_of_evaluations(std::size_t workload) const {
   return sizes.empty() ? 0 : sizes.back();
 }
 
+namespace {
+
+/// How unlike two problems are, from 0 to 1: by the dimension that differs most, where 64 times is all.
+double distance(const Problem& a, const Problem& b) {
+  constexpr double kFarthest = 6;  // powers of two
+  if (a.dimensions.size() != b.dimensions.size()) return 1;
+  double farthest = 0;
+  for (std::size_t i = 0; i < a.dimensions.size(); ++i) {
+    if (a.dimensions[i].first != b.dimensions[i].first) return 1;
+    const double ratio =
+        static_cast<double>(a.dimensions[i].second) / static_cast<double>(b.dimensions[i].second);
+    farthest = std::max(farthest, std::abs(std::log2(ratio)) / kFarthest);
+  }
+  return std::min(1.0, farthest);
+}
+
+}  // namespace
+
+/// What this sweep found on earlier problems with the same templates.
+std::vector<Lesson> TaskQueue::lessons_for(const Search& search) const {
+  std::vector<Lesson> lessons;
+  for (const Search& earlier : searches_) {
+    if (&earlier == &search || earlier.times.empty()) continue;
+    const double far = distance(earlier.first->problem, search.first->problem);
+    const auto faster = [](const auto& a, const auto& b) { return a.second < b.second; };
+    const double best = std::min_element(earlier.times.begin(), earlier.times.end(), faster)->second;
+    for (const auto& [choice, time_us] : earlier.times) {
+      const Task& task = earlier.first[choice.space];
+      const auto* const same = std::find_if(search.first, search.first + search.tasks,
+                                            [&](const Task& own) { return own.spec == task.spec; });
+      if (same == search.first + search.tasks) continue;
+      lessons.push_back({static_cast<std::size_t>(same - search.first), task.space.positions(choice.index),
+                         time_us / best, far});
+    }
+  }
+  return lessons;
+}
+
 void TaskQueue::begin(std::size_t workload, double now_s) {
   Search& search = searches_[workload];
   search.has_begun = true;
+  if (learns_) search.strategy->learn(lessons_for(search));
   if (budget_.evaluations > 0) search.most = share_of_evaluations(workload);
   if (budget_.seconds <= 0) return;
   const auto left = static_cast<double>(searches_.size() - workload);
@@ -166,6 +209,7 @@ void TaskQueue::tell(const Task& task, std::uint64_t index, std::optional<double
   const Choice choice{static_cast<std::size_t>(&task - search.first), index};
   search.untold.erase(choice);
   search.waits = false;
+  if (learns_ && median_us) search.times.emplace_back(choice, *median_us);
   search.strategy->tell(choice, median_us);
 }
 

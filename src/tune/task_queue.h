@@ -74,10 +74,12 @@ struct WorkloadBaselines {
 /// The tasks of one set of GPUs: what is proposed, compiled, ready, and where it is measured.
 class TaskQueue {
  public:
-  /// `make` makes what searches each of the workloads.
-  TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make);
+  /// `make` makes what searches each of the workloads; it `learns` from results.
+  TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make, bool learns = false);
   TaskQueue(TaskQueue&&) = default;
 
+  /// Whether what is proposed follows from earlier results, so that little of it should be under way.
+  bool learns() const { return learns_; }
   const Target& target() const { return gpu_set_->target(); }
   std::vector<Task>& tasks() { return gpu_set_->tasks; }
 
@@ -145,9 +147,10 @@ class TaskQueue {
     std::unique_ptr<Strategy> strategy;
     Task* first = nullptr;  ///< tasks of a workload follow each other
     std::size_t tasks = 0;
-    std::deque<Choice> asked;  ///< and not yet proposed
-    std::set<Choice> untold;   ///< proposed, and what became of them is not known
-    bool waits = false;        ///< it gave nothing, and there are results to come
+    std::deque<Choice> asked;                      ///< and not yet proposed
+    std::set<Choice> untold;                       ///< proposed, and what became of them is not known
+    bool waits = false;                            ///< it gave nothing, and there are results to come
+    std::vector<std::pair<Choice, double>> times;  ///< of what ran, us
     std::uint64_t proposed = 0;
     std::optional<std::uint64_t> most;  ///< its share of the evaluations, once it has begun
     std::optional<double> ends_at_s;    ///< by the sweep's clock, once it has begun
@@ -162,6 +165,7 @@ class TaskQueue {
   bool has_undecided(const Search& search) const;
   void ask(Search& search, std::size_t room);
   void begin(std::size_t workload, double now_s);
+  std::vector<Lesson> lessons_for(const Search& search) const;
   std::uint64_t share_of_evaluations(std::size_t workload) const;
   std::optional<SearchEnd> end_of(const Search& search, double now_s) const;
   void close(Search& search, SearchEnd end);
@@ -169,6 +173,7 @@ class TaskQueue {
 
   GpuSet* gpu_set_;
   Budget budget_;
+  bool learns_;
   std::vector<Search> searches_;  ///< by workload
   std::size_t next_task_ = 0;
   std::unordered_map<const Task*, std::vector<std::uint64_t>> deferred_;

@@ -176,8 +176,8 @@ TEST(ReplayForeign, RunsOfSeveralSeedsGiveQuartiles) {
 
 TEST(ReplayForeign, RunsThatCannotDifferOrBeKeptAreRefused) {
   const Sandbox sandbox;
-  expect_error(sandbox.run(replay_hub("A100.json.gz", {"--repeat", "3"})), kUserError,
-               {"--repeat:", "exhaustive", "--strategy random"});
+  expect_error(sandbox.run(replay_hub("A100.json.gz", {"--repeat", "3", "--strategy", "exhaustive"})),
+               kUserError, {"--repeat:", "exhaustive", "--strategy random"});
   expect_error(
       sandbox.run(replay_hub("A100.json.gz", {"--repeat", "3", "--strategy", "random", "--db", "a.db"})),
       kUserError, {"--repeat:", "--db"});

@@ -136,7 +136,7 @@ TEST(Replay, OneRowThatSaysWhatItTookIsEnoughForABudgetOfSeconds) {
   EXPECT_TRUE(has_line(run.out, {"note:", "6 of 7 rows"}));
 }
 
-TEST(Replay, ABudgetOfEvaluationsIsOfEachTemplateOnEachProblem) {
+TEST(Replay, ABudgetOfEvaluationsIsSharedByTheProblems) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(8);
   record(sandbox, eight_rows());
@@ -145,7 +145,19 @@ TEST(Replay, ABudgetOfEvaluationsIsOfEachTemplateOnEachProblem) {
   std::vector<std::string> arguments = replay(config, two);
   std::erase(arguments, "--quiet");
   const Finished run = sandbox.run(arguments);
-  EXPECT_TRUE(has_line(run.out, {"10 to", "at most 5"}));
+  EXPECT_TRUE(has_line(run.out, {"at most 5 to try"}));
+}
+
+TEST(Replay, EndsByAnEstimateOnlyWhereAStrategyMakesOne) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(8);
+  record(sandbox, eight_rows());
+  expect_error(sandbox.run(replay(config, {"--until", "1%", "--strategy", "random"})), kUserError,
+               {"--until", "random", "surrogate"});
+  for (const char* text : {"0", "-1%", "101%", "1x", "%", "nan"})
+    expect_error(sandbox.run(replay(config, {"--until", text})), kUserError, {"--until", text, "1%"});
+  EXPECT_EQ(replayed(sandbox, config, {"--until", "1%"}).at("problems").at(0).at("evaluations"), 8)
+      << "eight are too few to tell";
 }
 
 TEST(Replay, WhatNoClockCouldHaveSaidCostsNothing) {

@@ -110,7 +110,7 @@ TEST(Strategies, AnUnknownNameIsRefusedWhereItStands) {
 TEST(Strategies, TheSchemaOfConfigsHasTheirNames) {
   std::ifstream file(std::string(TILETUNE_SOURCE_DIR) + "/schemas/config.schema.json");
   const auto schema = nlohmann::json::parse(file);
-  std::vector<std::string> names;
+  std::vector<std::string> names{kAutomaticStrategy};
   for (const StrategyEntry& entry : strategies()) names.emplace_back(entry.name);
   EXPECT_EQ(schema["properties"]["strategy"]["properties"]["name"]["enum"].get<std::vector<std::string>>(),
             names);

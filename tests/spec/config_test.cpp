@@ -23,7 +23,7 @@ TEST_F(ConfigTest, TwoKeysAreEnough) {
   EXPECT_EQ(spec.name, "sweep");
   EXPECT_EQ(spec.config_json, text);
   EXPECT_EQ(spec.templates.at(0).name, "tile");
-  EXPECT_EQ(spec.strategy.name, "exhaustive");
+  EXPECT_EQ(spec.strategy.name, "auto");
   EXPECT_EQ(spec.budget.evaluations, 0U);
   EXPECT_EQ(spec.measure.samples, 30);
   EXPECT_EQ(spec.measure.precision_percent, 0.5);

@@ -1,0 +1,184 @@
+#include "search/gaussian_process.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tiletune::search {
+
+namespace {
+
+/// Where the logarithm of the noise's variance is expected, and how far from there, as with the length
+/// scales.
+constexpr double kExpectedNoise = -5, kNoiseSpread = 1.5, kScaleSpread = 0.9;
+constexpr double kFirstNoise = -4;
+/// Length scales are adjusted by so many observations at most.
+constexpr Eigen::Index kMostAdjusting = 100;
+constexpr float kLeastVariance = 1e-6F;
+
+/// Squared distances of all points to one, by the weight of each coordinate.
+Eigen::ArrayXf distances(const Eigen::MatrixXf& points, const Eigen::Ref<const Eigen::RowVectorXf>& one,
+                         const Eigen::VectorXf& weights) {
+  Eigen::ArrayXf sum = Eigen::ArrayXf::Zero(points.rows());
+  for (Eigen::Index j = 0; j < points.cols(); ++j)
+    sum += weights[j] * (points.col(j).array() - one[j]).square().min(1.0F);
+  return sum;
+}
+
+/// Matern's kernel of a squared distance.
+Eigen::ArrayXf kernel(const Eigen::ArrayXf& squared) {
+  const Eigen::ArrayXf r = (5.0F * squared).sqrt();
+  return (1.0F + r + r.square() / 3.0F) * (-r).exp();
+}
+
+/// Covariances of all pairs of points, without noise.
+Eigen::MatrixXd covariances(const Eigen::MatrixXf& points, const Eigen::VectorXf& weights) {
+  Eigen::MatrixXd all(points.rows(), points.rows());
+  for (Eigen::Index i = 0; i < points.rows(); ++i)
+    all.col(i) = kernel(distances(points, points.row(i), weights)).cast<double>().matrix();
+  return all;
+}
+
+}  // namespace
+
+/// What the likelihood's slopes follow from.
+struct GaussianProcess::Terms {
+  Eigen::MatrixXd inverse;  ///< of the covariance with noise
+  Eigen::VectorXd dual;
+  double signal = 1;
+};
+
+GaussianProcess::GaussianProcess(std::vector<double> log_scales) : expected_(std::move(log_scales)) {
+  const auto scales = static_cast<Eigen::Index>(expected_.size());
+  expected_.push_back(kExpectedNoise);
+  logs_ = Eigen::Map<const Eigen::VectorXd>(expected_.data(), scales + 1);
+  logs_[scales] = kFirstNoise;
+  steps_ = Eigen::VectorXd::Constant(scales + 1, 0.2);
+  slopes_ = Eigen::VectorXd::Zero(scales + 1);
+}
+
+Eigen::VectorXf GaussianProcess::weights() const {
+  return (-2.0 * logs_.head(logs_.size() - 1).array()).exp().matrix().cast<float>();
+}
+
+void GaussianProcess::adjust(const Eigen::MatrixXf& points, const Eigen::VectorXd& values) {
+  constexpr int kFirstRounds = 18, kRounds = 6;
+  constexpr double kLeastStep = 0.05;
+  steps_ = steps_.cwiseMax(kLeastStep);
+  const int rounds = is_adjusted_ ? kRounds : kFirstRounds;
+  is_adjusted_ = true;
+  for (int round = 0; round < rounds; ++round) {
+    Eigen::MatrixXd noisy = covariances(points, weights());
+    noisy.diagonal().array() += std::exp(logs_[logs_.size() - 1]);
+    const Eigen::LLT<Eigen::MatrixXd> factored(noisy);
+    if (factored.info() != Eigen::Success) {
+      logs_[logs_.size() - 1] += 1;
+      continue;
+    }
+    Terms terms;
+    terms.dual = factored.solve(values);
+    terms.inverse = factored.solve(Eigen::MatrixXd::Identity(points.rows(), points.rows()));
+    terms.signal = std::max(1e-9, values.dot(terms.dual) / static_cast<double>(points.rows()));
+    move_uphill(terms, points);
+  }
+}
+
+/// One step of resilient propagation (Riedmiller and Braun, 1993) on the logarithm of the posterior of length
+/// scales and noise, where the signal's variance is the most likely one.
+void GaussianProcess::move_uphill(const Terms& terms, const Eigen::MatrixXf& points) {
+  const Eigen::Index scales = logs_.size() - 1;
+  const Eigen::VectorXf weight = weights();
+  Eigen::VectorXd slopes = Eigen::VectorXd::Zero(scales + 1);
+  for (Eigen::Index i = 0; i < points.rows(); ++i) {
+    const Eigen::ArrayXf r = (5.0F * distances(points, points.row(i), weight)).sqrt();
+    const Eigen::ArrayXd pull = (terms.inverse.col(i) - terms.dual * (terms.dual[i] / terms.signal)).array() *
+                                ((5.0F / 3.0F) * (1.0F + r) * (-r).exp()).cast<double>();
+    for (Eigen::Index j = 0; j < scales; ++j) {
+      const Eigen::ArrayXf apart = weight[j] * (points.col(j).array() - points(i, j)).square().min(1.0F);
+      slopes[j] += 0.5 * (pull * apart.cast<double>()).sum();
+    }
+  }
+  slopes[scales] = 0.5 * std::exp(logs_[scales]) *
+                   (terms.inverse.diagonal().array() - terms.dual.array().square() / terms.signal).sum();
+  constexpr double kFaster = 1.2, kSlower = 0.5, kShortest = 0.02, kLongest = 0.8;
+  for (Eigen::Index k = 0; k <= scales; ++k) {
+    const double spread = k < scales ? kScaleSpread : kNoiseSpread;
+    double slope = slopes[k] + (logs_[k] - expected_[static_cast<std::size_t>(k)]) / (spread * spread);
+    const double turn = slope * slopes_[k];
+    if (turn > 0) steps_[k] = std::min(kLongest, steps_[k] * kFaster);
+    if (turn < 0) {
+      steps_[k] = std::max(kShortest, steps_[k] * kSlower);
+      slope = 0;
+    }
+    slopes_[k] = slope;
+    const double moved = logs_[k] - std::copysign(slope == 0 ? 0 : steps_[k], slope);
+    logs_[k] = k < scales ? std::clamp(moved, -3.0, 4.0) : std::clamp(moved, -10.0, 0.5);
+  }
+}
+
+void GaussianProcess::observe(const Eigen::MatrixXf& points, const Eigen::VectorXd& values, bool adjusts,
+                              RandomSource& random) {
+  points_ = points;
+  offset_ = values.mean();
+  scale_ = std::sqrt((values.array() - offset_).square().mean()) + 1e-9;
+  const Eigen::VectorXd scaled = (values.array() - offset_) / scale_;
+  if (adjusts && scaled.size() <= kMostAdjusting) {
+    adjust(points, scaled);
+  } else if (adjusts) {
+    std::vector<Eigen::Index> order(static_cast<std::size_t>(scaled.size()));
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return scaled[a] < scaled[b]; });
+    for (std::size_t i = kMostAdjusting / 2; i < kMostAdjusting; ++i)
+      std::swap(order[i], order[i + random.below(order.size() - i)]);
+    order.resize(kMostAdjusting);
+    adjust(points(order, Eigen::all), scaled(order));
+  }
+  double& noise = logs_[logs_.size() - 1];
+  const Eigen::MatrixXd covariance = covariances(points, weights());
+  while (true) {
+    Eigen::MatrixXd noisy = covariance;
+    noisy.diagonal().array() += std::exp(noise);
+    const Eigen::LLT<Eigen::MatrixXd> factored(noisy);
+    if (factored.info() == Eigen::Success) {
+      factor_ = factored.matrixL();
+      dual_ = factored.solve(scaled);
+      break;
+    }
+    noise += 1;
+  }
+  signal_ = std::max(1e-9, scaled.dot(dual_) / static_cast<double>(scaled.size()));
+}
+
+void GaussianProcess::predict(const Eigen::MatrixXf& candidates, std::size_t beliefs) {
+  candidates_ = candidates;
+  known_ = points_.rows();
+  const Eigen::VectorXf weight = weights();
+  Eigen::MatrixXf crossed(known_, candidates.rows());
+  for (Eigen::Index i = 0; i < candidates.rows(); ++i)
+    crossed.col(i) = kernel(distances(points_, candidates.row(i), weight)).matrix();
+  means_ = crossed.transpose() * dual_.cast<float>();
+  means_ = (means_.array() * static_cast<float>(scale_) + static_cast<float>(offset_)).matrix();
+  factor_.cast<float>().eval().triangularView<Eigen::Lower>().solveInPlace(crossed);
+  variances_ = (1.0F - crossed.colwise().squaredNorm().array()).max(kLeastVariance).matrix().transpose();
+  explained_.resize(known_ + static_cast<Eigen::Index>(beliefs), candidates.rows());
+  explained_.topRows(known_) = crossed;
+}
+
+void GaussianProcess::believe(std::size_t candidate) {
+  const auto index = static_cast<Eigen::Index>(candidate);
+  const float deviation =
+      std::sqrt(variances_[index] + static_cast<float>(std::exp(logs_[logs_.size() - 1])));
+  const Eigen::ArrayXf prior = kernel(distances(candidates_, candidates_.row(index), weights()));
+  const Eigen::ArrayXf known =
+      (explained_.topRows(known_).transpose() * explained_.col(index).head(known_)).array();
+  const Eigen::ArrayXf added = (prior - known) / deviation;
+  explained_.row(known_++) = added.matrix().transpose();
+  variances_ = (variances_.array() - added.square()).max(kLeastVariance).matrix();
+}
+
+double GaussianProcess::deviation(std::size_t candidate) const {
+  return scale_ * std::sqrt(signal_ * static_cast<double>(variances_[static_cast<Eigen::Index>(candidate)]));
+}
+
+}  // namespace tiletune::search

@@ -1,0 +1,414 @@
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "search/coordinates.h"
+#include "search/explored_space.h"
+#include "search/gaussian_process.h"
+#include "search/strategies.h"
+
+namespace tiletune {
+
+namespace {
+
+using search::ExploredSpace;
+
+/// Configurations drawn at random before anything is predicted.
+constexpr std::size_t kFirst = 12;
+/// Of how many untried configurations times are predicted before the most promising are chosen.
+constexpr std::size_t kMostCandidates = 1000;
+/// Of those, how many are changes of changes of the best.
+constexpr std::size_t kSecondNeighbours = 500;
+/// Whose changes are candidates.
+constexpr std::size_t kBest = 8;
+/// The most observations that predictions follow from: the fastest, and some others.
+constexpr std::size_t kMostObservations = 500;
+/// The most results of other problems that predictions follow from: the fastest, and some others.
+constexpr std::size_t kMostLessons = 150;
+/// How many standard deviations below its predicted time a configuration is hoped to lie.
+constexpr double kHope = 2;
+/// How often a choice is one change away from the best, whatever is hoped of others.
+constexpr double kNearBest = 0.1;
+
+/// What a configuration was predicted to take, as a logarithm, when it was chosen.
+struct Prediction {
+  double mean = 0;
+  double deviation = 0;
+};
+
+/// Bayesian optimisation: a Gaussian process over the logarithms of times predicts what untried
+/// configurations take, and how certain that is; those are chosen that may be the fastest (a lower confidence
+/// bound; batches as Desautels, Krause and Burdick do, Parallelizing Exploration-Exploitation Tradeoffs,
+/// 2014).
+class Surrogate : public Strategy {
+ public:
+  Surrogate(const std::vector<SearchedSpace>& spaces, std::uint64_t seed)
+      : random_(seed), coordinates_(spaces), process_(coordinates_.log_scales()) {
+    for (std::size_t i = 0; i < spaces.size(); ++i) explored_.emplace_back(spaces[i], seed + i);
+  }
+
+  std::vector<Choice> ask(std::size_t most) override {
+    std::vector<Choice> choices;
+    while (choices.size() < most) {
+      if (chosen_.empty()) choose(most - choices.size());
+      if (chosen_.empty()) break;
+      choices.push_back(chosen_.front());
+      chosen_.pop_front();
+    }
+    return choices;
+  }
+
+  void tell(const Choice& choice, std::optional<double> median_us) override {
+    bool is_first = false;
+    constexpr double kLeastUs = 1e-6;  // its logarithm is finite
+    double cost = search::kDidNotRun;
+    if (median_us && *median_us >= 0) cost = std::max(kLeastUs, *median_us);
+    if (!explored_[choice.space].tell(choice.index, cost, is_first)) return;
+    if (!is_first) {
+      for (auto& [earlier, time] : observed_)
+        if (earlier == choice) time = cost;
+    } else {
+      observed_.emplace_back(choice, cost);
+      judge_prediction(choice, cost);
+    }
+    successes_ += is_first && cost < search::kDidNotRun ? 1 : 0;
+    if (cost >= best_us_) return;
+    best_us_ = cost;
+    best_ = choice;
+    best_since_ = observed_.size();
+  }
+
+  void learn(const std::vector<Lesson>& lessons) override {
+    lessons_ = lessons;
+    if (lessons_.size() > kMostLessons) {
+      const auto faster = [](const Lesson& a, const Lesson& b) {
+        return a.relative_time * (1 + a.distance) < b.relative_time * (1 + b.distance);
+      };
+      std::sort(lessons_.begin(), lessons_.end(), faster);
+      for (std::size_t i = kMostLessons / 2; i < kMostLessons; ++i)
+        std::swap(lessons_[i], lessons_[i + random_.below(lessons_.size() - i)]);
+      lessons_.resize(kMostLessons);
+    }
+  }
+
+  /// A bound that held in 95 of 100 replays of recorded spaces for 1%: as much as the most promising
+  /// candidate may be faster, three standard deviations below its predicted time, which predictions so far
+  /// exceeded by their own errors. It says nothing before 60 results, and while the best was found lately.
+  std::optional<double> remaining_gain_percent() override {
+    if (observed_.size() == total()) return 0;
+    constexpr std::size_t kLeast = 60;
+    constexpr double kPercentPerLog = 10;
+    const std::size_t since = observed_.size() - best_since_;
+    if (!hoped_gain_ || observed_.size() < kLeast || since < std::max(kLeast, observed_.size() / 2))
+      return std::nullopt;
+    return kPercentPerLog * *hoped_gain_ * error_scale();
+  }
+
+ private:
+  std::uint64_t left() const {
+    return std::accumulate(explored_.begin(), explored_.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const ExploredSpace& one) {
+                             return sum + std::min(one.planned(), one.size()) - one.asked();
+                           });
+  }
+
+  bool can_try(const Choice& choice) const {
+    const ExploredSpace& space = explored_[choice.space];
+    return space.asked() < space.planned() && !space.is_asked(choice.index);
+  }
+
+  void take(const Choice& choice, const Prediction& prediction) {
+    explored_[choice.space].ask(choice.index);
+    open_.emplace(choice, prediction);
+    chosen_.push_back(choice);
+  }
+
+  /// Chooses what is asked for next. The more results there are, the more may be chosen at once.
+  void choose(std::size_t wanted) {
+    const std::size_t most_open = std::max<std::size_t>(16, observed_.size() / 2);
+    if (open_.size() >= most_open) return;
+    const std::size_t at_once = std::max(wanted, observed_.size() / 10);
+    const std::size_t count = std::min<std::uint64_t>(std::min(at_once, most_open - open_.size()), left());
+    const std::size_t asked = observed_.size() + open_.size();
+    const bool is_blind = successes_ == 0 || asked < kFirst;
+    if (is_blind && (lessons_.empty() || observed_.size() >= kFirst)) {
+      const std::size_t first = successes_ > 0 ? std::min(count, kFirst - asked) : count;
+      for (std::size_t i = 0; i < first; ++i)
+        take(any_untried(), {0, std::numeric_limits<double>::infinity()});
+      return;
+    }
+    choose_promising(count);
+  }
+
+  /// Of all spaces, each configuration as likely as the others.
+  Choice any_untried() {
+    std::uint64_t drawn = random_.below(left());
+    for (std::size_t i = 0;; ++i) {
+      const std::uint64_t own = std::min(explored_[i].planned(), explored_[i].size()) - explored_[i].asked();
+      if (drawn < own) return {i, explored_[i].untried()};
+      drawn -= own;
+    }
+  }
+
+  /// Of a time the logarithm, compared with the best of this problem; of what did not run the median of those
+  /// that did.
+  std::vector<double> logarithms(const std::vector<std::pair<Choice, double>>& observed) const {
+    std::vector<double> known;
+    for (const auto& [choice, cost] : observed_)
+      if (cost < search::kDidNotRun) known.push_back(std::log(cost / best_us_));
+    if (known.empty())
+      for (const Lesson& lesson : lessons_) known.push_back(std::log(lesson.relative_time));
+    const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
+    std::nth_element(known.begin(), middle, known.end());
+    const double median = *middle;
+    std::vector<double> values;
+    for (const auto& [choice, cost] : observed)
+      values.push_back(cost < search::kDidNotRun ? std::log(cost / best_us_) : median);
+    return values;
+  }
+
+  Eigen::MatrixXf points_of(const std::vector<Choice>& choices) const {
+    Eigen::MatrixXf points(static_cast<Eigen::Index>(choices.size()),
+                           static_cast<Eigen::Index>(coordinates_.count()));
+    for (std::size_t i = 0; i < choices.size(); ++i)
+      points.row(static_cast<Eigen::Index>(i)) = coordinates_.point(choices[i]);
+    return points;
+  }
+
+  /// Those that predictions follow from: of many, the fastest half and some of the others.
+  std::vector<std::pair<Choice, double>> observations() {
+    std::vector<std::pair<Choice, double>> kept = observed_;
+    const std::size_t most = kMostObservations - lessons_.size();
+    if (kept.size() <= most) return kept;
+    const auto faster = [](const auto& a, const auto& b) { return a.second < b.second; };
+    std::nth_element(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(most / 2), kept.end(), faster);
+    for (std::size_t i = most / 2; i < most; ++i)
+      std::swap(kept[i], kept[i + random_.below(kept.size() - i)]);
+    kept.resize(most);
+    return kept;
+  }
+
+  void observe() {
+    const std::size_t known = observed_.size();
+    if (is_observed_ && known == observed_by_process_) return;
+    const bool adjusts = !is_observed_ || known - adjusted_at_ >= std::max<std::size_t>(1, known / 20);
+    if (adjusts) adjusted_at_ = known;
+    is_observed_ = true;
+    observed_by_process_ = known;
+    const auto kept = observations();
+    std::vector<Choice> choices;
+    for (const auto& [choice, cost] : kept) choices.push_back(choice);
+    const std::vector<double> own = logarithms(kept);
+    const auto others = static_cast<Eigen::Index>(lessons_.size());
+    Eigen::MatrixXf points(others + static_cast<Eigen::Index>(own.size()),
+                           static_cast<Eigen::Index>(coordinates_.count()));
+    Eigen::VectorXd values(points.rows());
+    for (Eigen::Index i = 0; i < others; ++i) {
+      const Lesson& lesson = lessons_[static_cast<std::size_t>(i)];
+      points.row(i) = coordinates_.point(lesson.space, lesson.positions, lesson.distance);
+      values[i] = std::log(lesson.relative_time);
+    }
+    points.bottomRows(static_cast<Eigen::Index>(own.size())) = points_of(choices);
+    for (std::size_t i = 0; i < own.size(); ++i) values[others + static_cast<Eigen::Index>(i)] = own[i];
+    process_.observe(points, values, adjusts, random_);
+  }
+
+  std::vector<Choice> neighbours_of(const Choice& choice) {
+    std::vector<Choice> found;
+    search::Neighbours neighbours(explored_[choice.space], choice.index);
+    while (const auto index = neighbours.next()) found.push_back({choice.space, *index});
+    return found;
+  }
+
+  /// Everything, where that is not too much; else changes of the best, changes of those, and others at
+  /// random.
+  std::vector<Choice> candidates() {
+    std::set<Choice> pool;
+    const auto add = [&](const Choice& choice) {
+      if (can_try(choice)) pool.insert(choice);
+    };
+    if (left() <= kMostCandidates && total() <= 100 * kMostCandidates) {
+      for (std::size_t i = 0; i < explored_.size(); ++i)
+        for (std::uint64_t index = 0; index < explored_[i].size(); ++index) add({i, index});
+      return some_of(pool);
+    }
+    std::vector<Choice> near = taught();
+    for (const Choice& best : fastest()) {
+      const std::vector<Choice> found = neighbours_of(best);
+      near.insert(near.end(), found.begin(), found.end());
+    }
+    std::for_each(near.begin(), near.end(), add);
+    const std::size_t enough = pool.size() + kSecondNeighbours;
+    for (std::size_t i = 0; i < 4 * kSecondNeighbours && pool.size() < enough && !near.empty(); ++i) {
+      const Choice& one = near[random_.below(near.size())];
+      if (const auto index = explored_[one.space].neighbour(one.index)) add({one.space, *index});
+    }
+    const std::uint64_t everything = total();
+    for (std::size_t i = 0; i < 3 * kMostCandidates && pool.size() < kMostCandidates; ++i)
+      add(at(random_.below(everything)));
+    if (pool.empty()) pool.insert(any_untried());
+    return some_of(pool);
+  }
+
+  /// What was tried on other problems, where it is valid for this one.
+  std::vector<Choice> taught() const {
+    std::vector<Choice> taught;
+    for (const Lesson& lesson : lessons_) {
+      const std::uint64_t index = explored_[lesson.space].space().index_at(lesson.positions);
+      if (index < explored_[lesson.space].size()) taught.push_back({lesson.space, index});
+    }
+    return taught;
+  }
+
+  std::uint64_t total() const {
+    return std::accumulate(explored_.begin(), explored_.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const ExploredSpace& one) { return sum + one.size(); });
+  }
+
+  Choice at(std::uint64_t index) const {
+    std::size_t space = 0;
+    for (; index >= explored_[space].size(); ++space) index -= explored_[space].size();
+    return {space, index};
+  }
+
+  /// Spaces with many parameters have more changes of the best than can be predicted in time.
+  std::vector<Choice> some_of(const std::set<Choice>& pool) {
+    constexpr std::size_t kMost = 3 * kMostCandidates / 2;
+    std::vector<Choice> all(pool.begin(), pool.end());
+    if (all.size() <= kMost) return all;
+    for (std::size_t i = 0; i < kMost; ++i) std::swap(all[i], all[i + random_.below(all.size() - i)]);
+    all.resize(kMost);
+    return all;
+  }
+
+  std::vector<Choice> fastest() const {
+    std::vector<std::pair<double, Choice>> order;
+    for (const auto& [choice, cost] : observed_)
+      if (cost < search::kDidNotRun) order.emplace_back(cost, choice);
+    const std::size_t count = std::min(kBest, order.size());
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end());
+    std::vector<Choice> fastest;
+    for (std::size_t i = 0; i < count; ++i) fastest.push_back(order[i].second);
+    return fastest;
+  }
+
+  void choose_promising(std::size_t count) {
+    observe();
+    // Those that are under way come first: they are believed to be as predicted.
+    std::vector<Choice> pool;
+    for (const auto& [choice, prediction] : open_) pool.push_back(choice);
+    const std::size_t open = pool.size();
+    const std::vector<Choice> fresh = candidates();
+    pool.insert(pool.end(), fresh.begin(), fresh.end());
+    process_.predict(points_of(pool), open + count);
+    for (std::size_t i = 0; i < open; ++i) process_.believe(i);
+    note_hope(open, pool.size());
+    const std::set<Choice> beside_best = beside(best_);
+    std::vector<bool> taken(pool.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto promising = most_promising(pool, open, taken, beside_best);
+      if (!promising) return;
+      taken[*promising] = true;
+      take(pool[*promising], prediction_of(*promising));
+      process_.believe(*promising);
+    }
+  }
+
+  /// Without a result of this problem only the order of times is predicted.
+  Prediction prediction_of(std::size_t candidate) const {
+    if (successes_ == 0) return {0, std::numeric_limits<double>::infinity()};
+    return {std::log(best_us_) + process_.mean(candidate), process_.deviation(candidate)};
+  }
+
+  std::set<Choice> beside(const Choice& choice) {
+    if (successes_ == 0) return {};
+    const std::vector<Choice> found = neighbours_of(choice);
+    return {found.begin(), found.end()};
+  }
+
+  std::optional<std::size_t> most_promising(const std::vector<Choice>& pool, std::size_t open,
+                                            const std::vector<bool>& taken,
+                                            const std::set<Choice>& beside_best) {
+    const auto is_free = [&](std::size_t i) {
+      return !taken[i] && explored_[pool[i].space].asked() < explored_[pool[i].space].planned();
+    };
+    const auto best_of = [&](const auto& is_wanted) {
+      std::optional<std::size_t> best;
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t i = open; i < pool.size(); ++i) {
+        if (!is_free(i) || !is_wanted(i)) continue;
+        const double hoped = process_.mean(i) - kHope * process_.deviation(i);
+        if (hoped < least) {
+          least = hoped;
+          best = i;
+        }
+      }
+      return best;
+    };
+    if (random_.chance(kNearBest)) {
+      if (const auto near = best_of([&](std::size_t i) { return beside_best.contains(pool[i]); }))
+        return near;
+    }
+    return best_of([](std::size_t /*i*/) { return true; });
+  }
+
+  /// How much faster than the best the most promising candidate may be, as a logarithm.
+  void note_hope(std::size_t open, std::size_t end) {
+    constexpr double kDeviations = 3;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = open; i < end; ++i)
+      least = std::min(least, process_.mean(i) - kDeviations * process_.deviation(i));
+    if (successes_ > 0) hoped_gain_ = std::max(0.0, -least);
+  }
+
+  void judge_prediction(const Choice& choice, double cost) {
+    constexpr std::size_t kMostErrors = 40;
+    constexpr double kLeastDeviation = 0.01;
+    const auto found = open_.find(choice);
+    if (found == open_.end()) return;
+    const Prediction prediction = found->second;
+    open_.erase(found);
+    if (cost == search::kDidNotRun || std::isinf(prediction.deviation)) return;
+    errors_.push_back((std::log(cost) - prediction.mean) / std::max(kLeastDeviation, prediction.deviation));
+    if (errors_.size() > kMostErrors) errors_.pop_front();
+  }
+
+  /// How many standard deviations the last predictions were wrong by, at least 1.
+  double error_scale() const {
+    constexpr std::size_t kEnough = 10;
+    if (errors_.size() < kEnough) return 1;
+    const double squares = std::inner_product(errors_.begin(), errors_.end(), errors_.begin(), 0.0);
+    return std::max(1.0, std::sqrt(squares / static_cast<double>(errors_.size())));
+  }
+
+  search::RandomSource random_;
+  std::vector<ExploredSpace> explored_;
+  search::Coordinates coordinates_;
+  search::GaussianProcess process_;
+  std::vector<std::pair<Choice, double>> observed_;
+  std::map<Choice, Prediction> open_;  ///< chosen, and what became of them is not known
+  std::deque<Choice> chosen_;          ///< of those, what was not yet asked for
+  std::deque<double> errors_;          ///< of predictions, in their standard deviations
+  std::size_t successes_ = 0;
+  std::size_t adjusted_at_ = 0;  ///< results when length scales were adjusted
+  std::size_t observed_by_process_ = 0;
+  bool is_observed_ = false;  ///< by the process
+  std::vector<Lesson> lessons_;
+  double best_us_ = search::kDidNotRun;
+  Choice best_;
+  std::size_t best_since_ = 0;  ///< results when it was found
+  std::optional<double> hoped_gain_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_surrogate(const std::vector<SearchedSpace>& spaces, std::uint64_t seed) {
+  return std::make_unique<Surrogate>(spaces, seed);
+}
+
+}  // namespace tiletune

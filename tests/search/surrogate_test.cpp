@@ -1,0 +1,76 @@
+// What the surrogate does beside what tests of all strategies ask of it.
+
+#include <gtest/gtest.h>
+
+#include "search/landscapes.h"
+
+namespace tiletune {
+namespace surrogate_test {
+
+std::unique_ptr<Strategy> make(const Space& space, std::uint64_t seed) {
+  return find_strategy({.name = "surrogate"}).make({{&space, space.size()}}, seed);
+}
+
+/// The fastest of so many choices, as a share of the best of all.
+double found(Strategy& strategy, const Landscape& landscape, int evaluations) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < evaluations; ++i) {
+    const std::vector<Choice> choices = strategy.ask(1);
+    if (choices.empty()) break;
+    const auto time = landscape.time_us(choices.front().index);
+    best = std::min(best, time.value_or(best));
+    strategy.tell(choices.front(), time);
+  }
+  return best;
+}
+
+class Surrogate : public testing::Test {
+ protected:
+  const Space space_{chain_of_ten(), problem()};
+  const Landscape landscape_{space_, 3};
+};
+
+TEST_F(Surrogate, BeginsWithWhatIsKnownOfOtherProblems) {
+  const auto other = make(space_, 1);
+  std::vector<Lesson> lessons;
+  double best = std::numeric_limits<double>::infinity();
+  std::vector<std::pair<std::uint64_t, double>> seen;
+  for (int i = 0; i < 150; ++i) {
+    const Choice choice = other->ask(1).front();
+    const auto time = landscape_.time_us(choice.index);
+    other->tell(choice, time);
+    if (!time) continue;
+    seen.emplace_back(choice.index, *time);
+    best = std::min(best, *time);
+  }
+  for (const auto& [index, time] : seen) lessons.push_back({0, space_.positions(index), time / best, 0.2});
+  double taught = 0, untaught = 0;
+  for (std::uint64_t seed = 10; seed < 15; ++seed) {
+    const auto with = make(space_, seed), without = make(space_, seed);
+    with->learn(lessons);
+    taught += found(*with, landscape_, 20) / best;
+    untaught += found(*without, landscape_, 20) / best;
+  }
+  EXPECT_LT(taught, 5 * 1.05);
+  EXPECT_LT(taught, untaught);
+}
+
+TEST_F(Surrogate, ExpectsNoGainAfterManyResultsWithoutOne) {
+  const auto strategy = make(space_, 1);
+  EXPECT_FALSE(strategy->remaining_gain_percent());
+  found(*strategy, landscape_, 30);
+  EXPECT_FALSE(strategy->remaining_gain_percent()) << "too early to tell";
+}
+
+TEST(SurrogateOfFew, ExpectsNoGainWhenAllIsKnown) {
+  SpecBuilder builder;
+  builder.integers("p", {1, 2, 3});
+  const Space space(builder, problem());
+  const auto strategy = make(space, 1);
+  for (int i = 0; i < 3; ++i) strategy->tell(strategy->ask(1).front(), std::nullopt);
+  EXPECT_TRUE(strategy->ask(1).empty());
+  EXPECT_EQ(strategy->remaining_gain_percent(), 0);
+}
+
+}  // namespace surrogate_test
+}  // namespace tiletune
