@@ -11,10 +11,12 @@ namespace {
 using namespace tiletune;
 using namespace tiletune::fuzz;
 
-/// None when the header is refused.
+/// None when the header is refused, or its shape as too large.
 std::optional<NpyHeader> parsed(std::string_view beginning) {
   try {
-    return parse_npy_header(beginning);
+    NpyHeader header = parse_npy_header(beginning);
+    header.elements();
+    return header;
   } catch (const std::runtime_error& error) {
     require(std::string_view(error.what()) != "", "a refusal says what is wrong");
     return std::nullopt;
