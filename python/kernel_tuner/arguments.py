@@ -2,6 +2,7 @@
 import os
 import pathlib
 import tempfile
+import warnings
 
 import numpy
 
@@ -118,12 +119,23 @@ class Arguments:
             else:
                 raise TypeError(f"arguments: the one at position {position} is a {type(value).__name__}; use NumPy arrays, "
                                 "and scalars such as numpy.int32(5)")
+        self._warn_of_overlaps(answer, read_only)
         buffers = [array for array in self.arrays if array is not None]
         if not any(array.is_written for array in buffers):  # a kernel writes to something
             for array in buffers:
                 array.is_written = True
         self.constants = {symbol: Array(f"constant_{symbol}", numpy.asarray(value), False)
                           for symbol, value in (cmem_args or {}).items()}
+
+    def _warn_of_overlaps(self, answer, read_only):
+        """Each array has memory of its own on the GPU: what a kernel writes through one is not seen through another."""
+        arrays = [(position, value) for position, value in enumerate(self.values) if isinstance(value, numpy.ndarray)]
+        for place, (first, one) in enumerate(arrays):
+            for second, other in arrays[place + 1:]:
+                is_written = any(not read_only[i] or answer[i] is not None for i in (first, second))
+                if is_written and numpy.shares_memory(one, other):
+                    warnings.warn(f"arguments: the arrays at positions {first} and {second} overlap, and the kernel may "
+                                  "write to one of them; on the GPU each is an array of its own", UserWarning)
 
     @property
     def buffers(self):

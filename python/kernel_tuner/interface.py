@@ -256,6 +256,10 @@ def _simulated(rows, entries, configurations):
 
 def _warn_of_failures(rows):
     """Once for each outcome: configurations that tiletune refuses need no warning, as in the original."""
+    refused = [row for row in rows if row["outcome"] == "refused"]
+    if rows and len(refused) == len(rows):
+        warnings.warn(f"refused: all {len(rows)} configurations, such as {refused[0]['parameters']}: "
+                      f"{runner.printable(refused[0]['reason'])}", UserWarning)
     failed = {}
     for row in rows:
         if row["outcome"] not in (*kt_results.RAN, "refused", "not_recorded"):

@@ -137,18 +137,8 @@ GpuSet predicting_gpu_set(const std::string& model, std::vector<Task> tasks) {
 
 /// Nothing is timed that cannot be verified.
 void check_references(const TuneSpec& spec) {
-  for (const TemplateSpec& kernel : spec.templates) {
-    const Operation& operation = kernel.operation;
-    const bool has_reference = operation.reference || operation.reference_library || operation.python ||
-                               !operation.expected.empty() || operation.consensus > 0 ||
-                               !kernel.reference.empty();
-    if (has_reference || operation.is_unverified) continue;
-    throw UserError(
-        fmt::format("{} cannot be measured: the T1 tuning problem leaves out the type, size, access "
-                    "or contents of an array",
-                    kernel.name),
-        kernel.where, "Write a template manifest for the kernel, or predict its times with --gpu NAME.");
-  }
+  for (const TemplateSpec& kernel : spec.templates)
+    if (const auto fault = reference_fault(kernel)) throw UserError(*fault);
 }
 
 /// Workers read one folder of what Python writes, the one that was there when they were started.

@@ -23,6 +23,7 @@
 #include "tune/choose_strategy.h"
 #include "tune/context.h"
 #include "tune/sweep.h"
+#include "tune/sweep_check.h"
 
 namespace tiletune {
 
@@ -157,6 +158,8 @@ int run(const SweepCommand& options) {
   if (!strategy.empty()) observer.on_note(strategy);
   tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
   observer.wait_for_others(database, spec.budget.seconds);
+  refuse_all(sweep_faults(spec, gpus.gpu_sets.front().tasks, gpus.gpu_sets.front().target(), sweep.compile,
+                          database, is_over));
   sweep.spent_s = seconds_since(started);
   const SweepSummary summary = run_sweep(spec, gpus.gpu_sets, database, sweep, observer);
   observer.finish();

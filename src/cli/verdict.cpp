@@ -111,9 +111,6 @@ std::string tolerance_text(const TuneSpec& spec, const Trial& row) {
   return fmt::format(", every element within {} + {} x |reference|", absolute, relative);
 }
 
-/// Whether its results were compared with nothing.
-bool is_unverified(const Trial& row) { return row.source == Source::measured && !row.relative_error; }
-
 std::string verified_text(const Errors& errors) {
   if (errors.wrong == 0 && errors.verified == errors.ran) return "all verified";
   std::string text = fmt::format("{} verified", errors.verified);

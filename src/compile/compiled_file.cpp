@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "compile/log.h"
 #include "compile/nvjitlink_api.h"
 #include "compile/nvrtc_program.h"
@@ -79,6 +82,19 @@ class Assembly {
   bool is_too_large_ = false;
 };
 
+/// Whether its first directive is .version, behind comments.
+bool begins_as_ptx(std::string_view text) {
+  while (true) {
+    text = trim(text);
+    if (text.starts_with("//"))
+      text.remove_prefix(std::min(text.find('\n'), text.size()));
+    else if (text.starts_with("/*") && text.find("*/", 2) != std::string_view::npos)
+      text.remove_prefix(text.find("*/", 2) + 2);
+    else
+      return text.starts_with(".version");
+  }
+}
+
 /// Why there is nothing to read under a name.
 std::string reason_of(int error, const KernelSource& source) {
   const std::string folder = source.folders_text();
@@ -112,9 +128,11 @@ Compiled load_compiled_file(const CompileRequest& request) {
   }
   if (is_ptx(source.name)) {
     Assembly assembly(request.options);
-    content = assembly.cubin(*content, source.name);
+    const std::string text = *content;
+    content = assembly.cubin(text, source.name);
     if (!content) {
-      compiled.reason = reason_of_log(fmt::format("{}: {}", source.name, assembly.log()));
+      const std::string fault = begins_as_ptx(text) ? "" : "not valid PTX, which begins with .version: ";
+      compiled.reason = reason_of_log(fmt::format("{}: {}{}", source.name, fault, assembly.log()));
       return compiled;
     }
   }

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <iterator>
 #include <map>
 #include <new>
 #include <set>
@@ -41,13 +43,30 @@ void check(nvrtcResult result, const char* call) {
   throw std::runtime_error(fmt::format("{}: {}", call, nvrtc().error_string(result)));
 }
 
+/// A file's name as #line takes it.
+std::string quoted(const std::string& name) {
+  std::string text = "\"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c == '\n' ? ' ' : c;
+  }
+  return text + '"';
+}
+
 /// Macros that options define, with the option and the value of the last one: "-DBM=64", "64".
 using Definitions = std::map<std::string, std::pair<std::string, std::string>>;
+
+constexpr std::array<std::string_view, 2> kDefine{"-D", "--define-macro="};
+
+bool is_definition(const std::string& option) {
+  return std::any_of(kDefine.begin(), kDefine.end(),
+                     [&](std::string_view start) { return option.starts_with(start); });
+}
 
 Definitions definitions_of(const std::vector<std::string>& options) {
   Definitions definitions;
   for (const std::string& option : options) {
-    for (const std::string_view start : {"-D", "--define-macro="}) {
+    for (const std::string_view start : kDefine) {
       if (!option.starts_with(start)) continue;
       const std::string definition = option.substr(start.size());
       const std::size_t equals = definition.find('=');
@@ -55,15 +74,35 @@ Definitions definitions_of(const std::vector<std::string>& options) {
           option, equals == std::string::npos ? "1" : definition.substr(equals + 1)};
       break;
     }
+    for (const std::string_view start : {"-U", "--undefine-macro="})
+      if (option.starts_with(start)) definitions.erase(option.substr(start.size()));
   }
   return definitions;
 }
 
-/// The source, and behind it every macro of the options as it was before: NVRTC refuses that of one that the
-/// source has defined otherwise, also after an #undef. The lines have a name of their own.
+/// What the compiler calls the lines that define the options' macros.
+constexpr std::string_view kOptions = "options";
+
+/// The source between the macros of the options. Those before it are defined here and not by options, as
+/// NVRTC's own header would replace its parameters T, x or value by them, too. Those behind it are as they
+/// were: NVRTC refuses that of one that the source has defined otherwise, also after an #undef. The lines
+/// have a name of their own.
 std::string checked_text(const CompileRequest& request) {
-  std::string text = request.source.text + "\n#line 1 \"options\"\n#pragma nv_diag_error 47\n";
-  for (const auto& [macro, definition] : definitions_of(request.options))
+  const Definitions definitions = definitions_of(request.options);
+  std::string text;
+  if (!definitions.empty()) {
+    text = fmt::format("#line 1 \"{}\"\n", kOptions);
+    for (const auto& [macro, definition] : definitions)
+      text += fmt::format("#undef {}\n#define {} {}\n", macro.substr(0, macro.find('(')), macro,
+                          definition.second);
+    text += fmt::format("#line 1 {}\n", quoted(request.source.name));
+  }
+  std::string_view source = request.source.text;
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (source.starts_with(kByteOrderMark)) source.remove_prefix(kByteOrderMark.size());
+  text += source;
+  text += fmt::format("\n#line 1 \"{}\"\n#pragma nv_diag_error 47\n", kOptions);
+  for (const auto& [macro, definition] : definitions)
     text += fmt::format("#define {} {}\n", macro, definition.second);
   return text;
 }
@@ -126,9 +165,11 @@ class Program {
   nvrtcProgram program_ = nullptr;
 };
 
-/// The request's options and the folders that hold headers.
+/// The request's options but its macros, which checked_text() defines, and the folders that hold headers.
 std::vector<std::string> options_with_headers(const CompileRequest& request) {
-  std::vector<std::string> options = request.options;
+  std::vector<std::string> options;
+  std::copy_if(request.options.begin(), request.options.end(), std::back_inserter(options),
+               [](const std::string& option) { return !is_definition(option); });
   options.push_back(std::string("--pre-include=") + kPrelude);
   const auto search = [&](const std::string& folder) { options.push_back("--include-path=" + folder); };
   for (const std::string& folder : request.source.search_before) search(folder);
@@ -164,17 +205,24 @@ std::string advice_on_includes(const std::string& log, const KernelSource& sourc
                                const std::set<std::string>& refused) {
   const std::string words = "cannot open source file \"";
   const std::size_t place = log.find(words);
-  if (place == std::string::npos || source.roots.empty()) return "";
+  if (place == std::string::npos) return "";
   const std::size_t start = place + words.size();
   const std::string name = log.substr(start, log.find('"', start) - start);
-  // Only headers of the C++ library have no ending.
-  if (name.find_first_of("./") == std::string::npos) {
+  // Headers of the C++ library alone have no ending.
+  constexpr std::array<std::string_view, 20> kOfHosts{
+      "time.h",     "errno.h",  "unistd.h",   "inttypes.h", "omp.h",   "signal.h",   "pthread.h",
+      "locale.h",   "setjmp.h", "wchar.h",    "ctype.h",    "fcntl.h", "sys/time.h", "sys/types.h",
+      "sys/stat.h", "getopt.h", "sys/mman.h", "windows.h",  "mpi.h",   "dirent.h"};
+  const bool is_of_hosts = name.find_first_of("./") == std::string::npos ||
+                           std::find(kOfHosts.begin(), kOfHosts.end(), name) != kOfHosts.end();
+  if (is_of_hosts) {
     return fmt::format(
         "\n<{0}> is for host code, which is not compiled here. Remove #include <{0}>, or put it and what "
         "needs it between "
         "#ifndef __CUDACC_RTC__ and #endif.",
         name);
   }
+  if (source.roots.empty()) return "";
   if (!refused.contains(name))
     return fmt::format("\nIt was looked for in: {}. Name other folders of headers with --include.",
                        source.folders_text());
@@ -185,13 +233,31 @@ std::string advice_on_includes(const std::string& log, const KernelSource& sourc
       name, source.folders_text());
 }
 
+bool is_of_name_map(std::string_view line) { return line.starts_with("__nv_name_map("); }
+
+/// The log with what NVRTC says about the names of kernels behind all else: it follows from errors of the
+/// source. Such a message goes on to the next one that has a place of its own.
+std::string with_names_last(const std::string& log) {
+  std::string others;
+  std::string names;
+  bool is_name = false;
+  for (const std::string& line : split(log, '\n')) {
+    const bool starts = line.find(": error") != std::string::npos ||
+                        line.find(": catastrophic error") != std::string::npos ||
+                        line.find(": warning") != std::string::npos;
+    if (starts) is_name = is_of_name_map(line);
+    (is_name ? names : others) += line + "\n";
+  }
+  return others + names;
+}
+
 /// NVRTC looks the kernel up in lines of its own behind the source. Their errors also follow from errors of
 /// the source, which stand first.
 bool only_the_name_is_wrong(const std::string& log) {
   const std::size_t error = std::min(log.find(": error"), log.find(": catastrophic error"));
   if (error == std::string::npos) return false;
   const std::size_t newline = log.rfind('\n', error);
-  return log.compare(newline == std::string::npos ? 0 : newline + 1, 14, "__nv_name_map(") == 0;
+  return is_of_name_map(std::string_view(log).substr(newline == std::string::npos ? 0 : newline + 1));
 }
 
 /// Without the warnings that stand before the first error.
@@ -202,8 +268,9 @@ std::string_view from_first_error(const std::string& log) {
   return std::string_view(log).substr(newline == std::string::npos ? 0 : newline + 1);
 }
 
-Compiled failure(nvrtcResult result, const std::string& log, const CompileRequest& request,
+Compiled failure(nvrtcResult result, const std::string& raw_log, const CompileRequest& request,
                  const IncludedFiles& included) {
+  const std::string log = with_names_last(raw_log);
   std::string reason(trim(from_first_error(log)));
   if (reason.empty()) reason = nvrtc().error_string(result);
   if (only_the_name_is_wrong(log)) {
@@ -224,8 +291,12 @@ std::string place_of_definition(std::string_view message) {
   const std::size_t file = message.find(between, declared);
   if (file == std::string_view::npos) return std::string(message.substr(0, message.find(": ")));
   const std::string_view line = message.substr(declared + start.size(), file - declared - start.size());
+  const std::string_view before = message;
   message.remove_prefix(file + between.size());
-  return fmt::format("{}({})", message.substr(0, message.rfind(')')), line);
+  const std::string_view name = message.substr(0, message.rfind(')'));
+  // The source redefines what the lines before it define.
+  if (name == kOptions) return std::string(before.substr(0, before.find(": ")));
+  return fmt::format("{}({})", name, line);
 }
 
 /// A macro of the options that the source defines again with another value: the option has no effect then.

@@ -73,7 +73,8 @@ std::string probe() {
       "template <int...> struct tiletune_codes {{}};\n"
       "template <class... tiletune_A> tiletune_codes<tiletune_code<tiletune_A>::tiletune_value...> "
       "tiletune_types(void (*)(tiletune_A...));\n"
-      "template <class tiletune_T, auto> __global__ void tiletune_signature() {{}}\n",
+      "template <class tiletune_T, auto> __global__ void tiletune_signature() {{}}\n"
+      "template <class tiletune_T> __global__ void tiletune_parameters() {{}}\n",
       kConstant, kPointer, kPointer, kPointer);
   return text;
 }
@@ -97,6 +98,13 @@ std::string ParameterType::text() const {
 CompileRequest signature_request(CompileRequest request) {
   request.source.text += probe();
   for (std::string& kernel : request.kernel_expressions) kernel = probing(kernel);
+  return request;
+}
+
+CompileRequest types_request(CompileRequest request) {
+  request.source.text += probe();
+  for (std::string& kernel : request.kernel_expressions)
+    kernel = fmt::format("tiletune_parameters<decltype(tiletune_types(&{}))>", kernel);
   return request;
 }
 

@@ -33,6 +33,8 @@ struct Signature {
 /// What is compiled in the place of a request so that the names of its kernels' symbols tell their
 /// parameters.
 CompileRequest signature_request(CompileRequest request);
+/// The same without a code of the kernels that are templates: their bodies are not instantiated.
+CompileRequest types_request(CompileRequest request);
 /// The types that such a symbol tells; empty where it tells none.
 std::vector<ParameterType> parameter_types(std::string_view symbol);
 

@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 /// What T1's ProblemSize[0] and so on are called in expressions.
-constexpr std::array kDimensions{"ProblemSize0", "ProblemSize1", "ProblemSize2"};
+constexpr std::size_t kMostSizes = 16;
+std::string dimension_name(std::size_t size) { return fmt::format("ProblemSize{}", size); }
 constexpr std::array kAxes{"X", "Y", "Z"};
 
 std::optional<JsonNode> find_member(const JsonNode& node, const char* key) {
@@ -43,10 +44,11 @@ JsonNode need_member(const JsonNode& node, const char* key, const char* expected
 /// T1 writes expressions in Python, with the problem's sizes as a list.
 ExprText python_expression(const JsonNode& node) {
   ExprText text = read_expression(node);
-  for (std::size_t i = 0; i < kDimensions.size(); ++i) {
+  for (std::size_t i = 0; i < kMostSizes; ++i) {
     const std::string element = fmt::format("ProblemSize[{}]", i);
+    const std::string dimension = dimension_name(i);
     for (std::size_t at = 0; (at = text.text.find(element, at)) != std::string::npos;)
-      text.text.replace(at, element.size(), kDimensions[i]);
+      text.text.replace(at, element.size(), dimension);
   }
   return text;
 }
@@ -93,15 +95,15 @@ Problem read_problem_size(const JsonNode& kernel, const LoadOptions& options, Te
     } else {
       sizes.push_back(read_integer(*node, 1));
     }
-    if (sizes.size() > kDimensions.size())
-      throw UserError("a problem has at most three sizes", node->where, "Remove the others.");
+    if (sizes.size() > kMostSizes)
+      throw UserError(fmt::format("found {} sizes, expected at most {}", sizes.size(), kMostSizes),
+                      node->where, "Remove the others.");
   } else if (!options.problems.empty()) {
-    sizes.resize(
-        std::min(split(problem_words(options.problems.front()).front(), 'x').size(), kDimensions.size()));
+    sizes.resize(std::min(split(problem_words(options.problems.front()).front(), 'x').size(), kMostSizes));
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    spec.operation.dimensions.emplace_back(kDimensions[i]);
-    problem.dimensions.emplace_back(kDimensions[i], sizes[i]);
+    spec.operation.dimensions.push_back(dimension_name(i));
+    problem.dimensions.emplace_back(dimension_name(i), sizes[i]);
   }
   return problem;
 }
@@ -127,8 +129,11 @@ ExprText grid_extent(const JsonNode& kernel, std::size_t axis, const ExprText& l
   if (!size) return {"1", kernel.where};
   ExprText text = python_expression(*size);
   const auto type = find_member(kernel, "GlobalSizeType");
-  if (type && read_string(*type) == "OpenCL")
-    text.text = fmt::format("ceil_div({}, {})", text.text, local.text);
+  const std::string words = type ? read_string(*type) : "CUDA";
+  if (words != "CUDA" && words != "OpenCL")
+    throw UserError(fmt::format("the GlobalSizeType '{}' is not known", words), type->where,
+                    "Write \"CUDA\" for thread blocks, or \"OpenCL\" for threads.");
+  if (words == "OpenCL") text.text = fmt::format("ceil_div({}, {})", text.text, local.text);
   return text;
 }
 
@@ -302,6 +307,9 @@ void read_t1_arguments(const JsonNode& list, TemplateSpec& spec) {
 void read_t1_kernel(const JsonNode& kernel, const fs::path& folder, bool allow_outside_paths,
                     TemplateSpec& spec) {
   Launch& launch = spec.launches.emplace_back();
+  if (const auto node = find_member(kernel, "Language"); node && read_string(*node) == "OpenCL")
+    throw UserError("the kernel is written in OpenCL", node->where,
+                    "tiletune compiles CUDA: write the kernel in it, or import results of another tool.");
   launch.kernel = spec.name = read_identifier(need_member(kernel, "KernelName", "the kernel's name"));
   spec.folder = folder;
   if (const auto node = find_member(kernel, "KernelFile")) {

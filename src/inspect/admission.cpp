@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/qualified_name.h"
 #include "base/text.h"
 #include "inspect/argument_fault.h"
 #include "inspect/occupancy.h"
@@ -169,8 +170,9 @@ void add_warnings(Admission& admission, const Resources& resources, const Occupa
 
 void check_constant(Admission& admission, const ConstantCopy& constant, const Resources& resources) {
   const auto& known = resources.constants;
-  const auto variable =
-      std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == constant.symbol; });
+  const auto variable = std::find_if(
+      known.begin(), known.end(),
+      [symbol = symbol_of_variable(constant.symbol)](const auto& one) { return one.first == symbol; });
   if (variable == known.end()) {
     refuse(admission,
            fmt::format("the compiled kernel has no variable '{}' in constant memory", constant.symbol));

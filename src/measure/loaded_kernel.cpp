@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/qualified_name.h"
+
 namespace tiletune {
 
 LoadedKernel::LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureRequest& request)
@@ -44,8 +46,8 @@ std::size_t LoadedKernel::narrowest() const {
 
 void LoadedKernel::fill_constants() {
   for (const ConstantCopy& constant : request_.constants) {
-    gpu_.copy_on_device(module_->variable(constant.symbol), buffers_.addresses().at(constant.buffer),
-                        static_cast<std::size_t>(constant.bytes));
+    gpu_.copy_on_device(module_->variable(symbol_of_variable(constant.symbol)),
+                        buffers_.addresses().at(constant.buffer), static_cast<std::size_t>(constant.bytes));
   }
 }
 

@@ -106,6 +106,7 @@ Json entry_of(const RankingGroup& group, const Database& database, const std::ve
                                        "driver_blocks_per_multiprocessor"});
   entry["timing"] = timing_of(trial);
   entry["roofline"] = section(trial, kRoofline);
+  entry["verified"] = trial.source == Source::measured ? Json(!is_unverified(trial)) : Json();
   entry["verification"] = section(trial, kErrors);
   add_columns(entry["verification"], trial, {"baseline"});
   entry["baselines"] = baselines_of(group, database);

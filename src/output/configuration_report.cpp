@@ -5,6 +5,7 @@
 #include "output/display.h"
 #include "output/distribution.h"
 #include "output/export.h"
+#include "output/fields.h"
 #include "output/report_sections.h"
 
 namespace tiletune {
@@ -64,7 +65,9 @@ Json report_json(const ConfigurationReport& report) {
         compares ? Json(100 * *baseline.median_us / *kernel.median_us) : Json(nullptr);
     baselines.push_back(std::move(row));
   }
+  const auto verified = verified_of(kernel);
   return {{"configuration", to_json(kernel, true)},
+          {"verified", verified ? Json(*verified) : Json(nullptr)},
           {"waves", count ? Json(*count) : Json(nullptr)},
           {"flops", report.flops},
           {"bytes", report.bytes},

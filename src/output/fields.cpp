@@ -37,6 +37,15 @@ Field tied_field() {
           false};
 }
 
+Field verified_field() {
+  return {"verified", CellType::integer,
+          "1: results were compared with a reference, 0: with nothing (timed on a GPU only)",
+          [](const RankedTrial& row) -> Cell {
+            const auto verified = verified_of(row.trial);
+            return verified ? Cell(std::int64_t{*verified ? 1 : 0}) : Cell();
+          }};
+}
+
 Field interval_field() {
   return {"ci_us", CellType::text, "ci_low_us..ci_high_us: the median's 95% interval, us",
           [](const RankedTrial& row) -> Cell {
@@ -104,6 +113,11 @@ void sort_rows(const Database& database, std::vector<RankedRow>& rows, const Sor
 
 }  // namespace
 
+std::optional<bool> verified_of(const Trial& trial) {
+  if (trial.source != Source::measured || !trial.median_us) return std::nullopt;
+  return !is_unverified(trial);
+}
+
 namespace {
 
 /// Whether some words of the name, which underscores separate, are the text.
@@ -141,7 +155,7 @@ std::vector<Field> fields_by_name(const std::vector<std::string>& names) {
 }
 
 std::vector<Field> all_fields() {
-  std::vector<Field> fields{rank_field(), tied_field()};
+  std::vector<Field> fields{rank_field(), tied_field(), verified_field()};
   for (const Column& column : trial_columns()) {
     if (column.type != CellType::blob) fields.push_back(field_of(column));
   }
@@ -149,8 +163,8 @@ std::vector<Field> all_fields() {
 }
 
 std::vector<Field> known_fields() {
-  std::vector<Field> fields{rank_field(), tied_field(), interval_field(), limiter_field(),
-                            sustained_tflops_field()};
+  std::vector<Field> fields{rank_field(),     tied_field(),    verified_field(),
+                            interval_field(), limiter_field(), sustained_tflops_field()};
   for (const Column& column : trial_columns()) fields.push_back(field_of(column));
   return fields;
 }

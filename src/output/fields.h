@@ -30,10 +30,13 @@ struct Field {
   bool is_number() const { return type == CellType::integer || type == CellType::real; }
 };
 
+/// Whether a row's results were compared with something; none where no GPU has timed it.
+std::optional<bool> verified_of(const Trial& trial);
+
 /// Throws UserError with the nearest name.
 Field field_by_name(const std::string& name);
 std::vector<Field> fields_by_name(const std::vector<std::string>& names);
-/// rank, tied and every column but the raw samples.
+/// rank, tied, verified and every column but the raw samples.
 std::vector<Field> all_fields();
 /// Everything that --columns can name.
 std::vector<Field> known_fields();

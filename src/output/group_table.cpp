@@ -21,12 +21,14 @@ struct Shown {
   Throughput throughput;
   bool tied = false;
   bool ceiling = false;
+  std::size_t unverified = 0;
 
   void add(const RankedTrial& row) {
     parameters.add(row.trial);
     throughput.add(row.trial);
     tied = tied || row.tied;
     ceiling = ceiling || row.trial.percent_of_ceiling.has_value();
+    unverified += is_unverified(row.trial) ? 1 : 0;
   }
 };
 
@@ -62,6 +64,9 @@ std::vector<StandardColumn> standard_columns(const Shown& shown, Source source) 
   std::vector<StandardColumn> columns = identifying_columns(shown);
   columns.push_back({time_column(source), Align::right,
                      [](const RankedTrial& row) { return three_digits(*ranking_time_us(row.trial)); }});
+  if (shown.unverified > 0)
+    columns.push_back(
+        {"result", Align::left, [](const RankedTrial& row) { return verified_text(row.trial); }});
   if (source != Source::predicted) columns.push_back(field_column("ci_us"));
   columns.push_back(field_column(shown.throughput.column()));
   columns.push_back(field_column("percent_of_baseline"));
@@ -87,6 +92,17 @@ void Throughput::add(const Trial& trial) {
   of_arithmetic_ = of_arithmetic_ || trial.bound == "compute";
 }
 
+std::string verified_text(const Trial& trial) {
+  const auto verified = verified_of(trial);
+  if (!verified) return "-";
+  return *verified ? "verified" : "unverified";
+}
+
+std::vector<std::string> unverified_lines(std::size_t rows) {
+  if (rows == 0) return {};
+  return {fmt::format("unverified: the results of {} were compared with nothing", counted(rows, "row"))};
+}
+
 GroupTable standard_table(const Database& database, const std::vector<RankedRow>& rows, Source source) {
   Shown shown;
   for (const RankedRow& row : rows) shown.add(read_row(database, row));
@@ -104,6 +120,7 @@ GroupTable standard_table(const Database& database, const std::vector<RankedRow>
   }
   group.table.hide_empty_columns();
   group.legend = shown.parameters.legend();
+  group.unverified = shown.unverified;
   return group;
 }
 

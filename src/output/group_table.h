@@ -14,7 +14,13 @@ namespace tiletune {
 struct GroupTable {
   TextTable table;
   std::vector<std::string> legend;
+  std::size_t unverified = 0;  ///< rows whose results were compared with nothing
 };
+
+/// "unverified", "verified", or nothing of a row that no GPU has timed.
+std::string verified_text(const Trial& trial);
+/// A line about so many rows; none of 0.
+std::vector<std::string> unverified_lines(std::size_t rows);
 
 /// Which rate says how good rows are: that of device memory where it bounds them all, else that of
 /// arithmetic.

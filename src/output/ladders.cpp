@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -19,13 +20,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-TextTable ladder_table(const Ladder& ladder, const Database& database) {
+GroupTable ladder_table(const Ladder& ladder, const Database& database) {
   std::vector<Trial> rungs;
   Throughput throughput;
   for (const LadderRung& rung : ladder.rungs) throughput.add(rungs.emplace_back(database.row(rung.id)));
+  const auto unverified = std::count_if(rungs.begin(), rungs.end(), is_unverified);
   TextTable table;
   table.add_column("template", Align::left);
   table.add_column("parameters", Align::left);
+  if (unverified > 0) table.add_column("result", Align::left);
   for (const std::string& name :
        {time_column(ladder.source), throughput.column(), std::string("speedup_over_first"),
         std::string("speedup_over_previous"), std::string("percent_of_baseline")}) {
@@ -34,13 +37,18 @@ TextTable ladder_table(const Ladder& ladder, const Database& database) {
   for (std::size_t i = 0; i < rungs.size(); ++i) {
     const Trial& trial = rungs[i];
     const LadderRung& rung = ladder.rungs[i];
-    table.add_row({trial.template_name, parameters_text(trial), three_digits(*ranking_time_us(trial)),
-                   human_cell(trial, throughput.column()), three_digits(rung.speedup_over_first),
-                   three_digits(rung.speedup_over_previous), human_cell(trial, "percent_of_baseline")});
+    std::vector<std::string> cells{trial.template_name, parameters_text(trial)};
+    if (unverified > 0) cells.push_back(verified_text(trial));
+    for (std::string& cell :
+         std::vector{three_digits(*ranking_time_us(trial)), human_cell(trial, throughput.column()),
+                     three_digits(rung.speedup_over_first), three_digits(rung.speedup_over_previous),
+                     human_cell(trial, "percent_of_baseline")})
+      cells.push_back(std::move(cell));
+    table.add_row(std::move(cells));
     if (trial.kind == "baseline") table.emphasise_last_row();
   }
   table.hide_empty_columns();
-  return table;
+  return {std::move(table), {}, static_cast<std::size_t>(unverified)};
 }
 
 void write_tables(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,
@@ -49,8 +57,10 @@ void write_tables(std::ostream& out, const std::vector<Ladder>& ladders, const D
   bool first = true;
   for (const Ladder& ladder : ladders) {
     if (!std::exchange(first, false)) out << '\n';
+    const GroupTable shown = ladder_table(ladder, database);
     write_section(out, heading(ladder.problem, ladder.gpu, ladder.source, ladder.conditions),
-                  source_banner(ladder.source, ladder.gpu), ladder_table(ladder, database), markdown, style);
+                  source_banner(ladder.source, ladder.gpu), shown.table, markdown, style);
+    write_lines(out, unverified_lines(shown.unverified), markdown, style.width);
   }
 }
 
@@ -65,7 +75,10 @@ void write_json(std::ostream& out, const std::vector<Ladder>& ladders, const Dat
       Json object = Json::object();
       object["speedup_over_first"] = rung.speedup_over_first;
       object["speedup_over_previous"] = rung.speedup_over_previous;
-      object.update(to_json(database.row(rung.id)));
+      const Trial trial = database.row(rung.id);
+      const auto verified = verified_of(trial);
+      object["verified"] = verified ? Json(*verified) : Json();
+      object.update(to_json(trial));
       rungs.push_back(std::move(object));
     }
     Json entry{{"gpu", ladder.gpu}, {"problem", ladder.problem}, {"source", name(ladder.source)}};
@@ -82,7 +95,8 @@ void write_csv(std::ostream& out, const std::vector<Ladder>& ladders, const Data
   names.insert(names.end(), {"template", "parameters", "median_us", "predicted_us", "tflops", "gbs",
                              "percent_of_baseline"});
   std::vector<std::string> record = names;
-  record.insert(record.end(), {"speedup_over_first", "speedup_over_previous"});
+  record.insert(record.end(), {"speedup_over_first", "speedup_over_previous", "verified"});
+  const Field verified = field_by_name("verified");
   write_csv_record(out, record);
   for (const Ladder& ladder : ladders) {
     for (const LadderRung& rung : ladder.rungs) {
@@ -91,6 +105,7 @@ void write_csv(std::ostream& out, const std::vector<Ladder>& ladders, const Data
       for (const std::string& name : names) record.push_back(exact_text(column_by_name(name).read(trial)));
       record.push_back(exact_text(rung.speedup_over_first));
       record.push_back(exact_text(rung.speedup_over_previous));
+      record.push_back(exact_text(verified.read({trial, 0, false})));
       write_csv_record(out, record);
     }
   }

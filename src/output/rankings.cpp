@@ -24,15 +24,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-TextTable chosen_table(const Database& database, const std::vector<RankedRow>& rows,
-                       const std::vector<Field>& fields) {
+GroupTable chosen_table(const Database& database, const std::vector<RankedRow>& rows,
+                        const std::vector<Field>& fields) {
   // The first one says which row it is.
   std::vector<std::string_view> dropped;
   for (auto field = fields.rbegin(); std::next(field) != fields.rend(); ++field)
     dropped.push_back(field->name);
-  TextTable table = table_of(fields, dropped);
-  for (const RankedRow& row : rows) add_row(table, fields, read_row(database, row));
-  return table;
+  GroupTable shown{table_of(fields, dropped), {}};
+  for (const RankedRow& place : rows) {
+    const RankedTrial row = read_row(database, place);
+    add_row(shown.table, fields, row);
+    shown.unverified += is_unverified(row.trial) ? 1 : 0;
+  }
+  return shown;
 }
 
 constexpr std::string_view kChooseColumns = "'tiletune rank --columns' chooses, '| less -S' shows all";
@@ -48,7 +52,7 @@ struct GroupView {
 
 GroupTable table_of(const RankingGroup& group, const Database& database, const GroupView& view) {
   if (view.fields.empty()) return standard_table(database, view.rows, group.source);
-  return {chosen_table(database, view.rows, view.fields), {}};
+  return chosen_table(database, view.rows, view.fields);
 }
 
 /// `left_out`: columns that another group's table leaves out.
@@ -60,6 +64,7 @@ void write_group(std::ostream& out, const RankingGroup& group, const Database& d
   write_section(out, heading(group.problem, group.gpu, group.source, group.conditions),
                 source_banner(group.source, group.gpu), shown.table, view.markdown, view.style,
                 is_chosen ? kShowAll : kChooseColumns);
+  write_lines(out, unverified_lines(shown.unverified), view.markdown, view.style.width);
   if (is_chosen) return;
   write_lines(out, shown.legend, view.markdown, view.style.width);
   const bool tied =
@@ -100,6 +105,8 @@ Json as_json(const RankedTrial& row, const std::vector<Field>& fields) {
   Json object = Json::object();
   for (const Field& field : fields) object[field.name] = json_of(field.read(row), field.type);
   if (object.contains("tied")) object["tied"] = row.tied;
+  if (const auto verified = verified_of(row.trial); verified && object.contains("verified"))
+    object["verified"] = *verified;
   return object;
 }
 

@@ -201,6 +201,7 @@ ReportSection sustained_section(const ConfigurationReport& report) {
 ReportSection accuracy_section(const ConfigurationReport& report) {
   const Trial& kernel = report.kernel;
   ReportSection section("accuracy against FP64");
+  if (is_unverified(kernel)) section.add("result", "unverified: it was compared with nothing");
   if (!kernel.relative_error) return section;
   section.add("relative error", fmt::format("{:.2e}, norm-wise", *kernel.relative_error));
   if (kernel.error_bound) {

@@ -65,14 +65,22 @@ std::optional<double> mean_percent_of_baseline(const Winners& winners, std::size
   return std::exp(sum / static_cast<double>(problems));
 }
 
+std::size_t unverified_rows(const Winners& winners) {
+  return static_cast<std::size_t>(
+      std::count_if(winners.of_problems.begin(), winners.of_problems.end(),
+                    [](const Winner& winner) { return is_unverified(winner.trial); }));
+}
+
 TextTable winners_table(const Winners& winners, const VaryingParameters& parameters) {
   Throughput throughput;
   for (const Winner& winner : winners.of_problems) throughput.add(winner.trial);
   const std::vector<std::string> columns{throughput.column(), "baseline", "baseline_us",
                                          "percent_of_baseline"};
+  const bool any_unverified = unverified_rows(winners) > 0;
   TextTable table;
   for (const char* name : {"problem", "template", "parameters"}) table.add_column(name, Align::left);
   table.add_column(time_column(winners.first->source), Align::right);
+  if (any_unverified) table.add_column("result", Align::left);
   for (const std::string& name : columns)
     table.add_column(name, name == "baseline" ? Align::left : Align::right, drop_order(name));
   for (const char* name : {"tied_with", "noise_floor_percent"})
@@ -81,6 +89,7 @@ TextTable winners_table(const Winners& winners, const VaryingParameters& paramet
     const Trial& trial = winner.trial;
     std::vector<std::string> cells{printable(trial.problem), printable(trial.template_name),
                                    parameters.of(trial), three_digits(*ranking_time_us(trial))};
+    if (any_unverified) cells.push_back(verified_text(trial));
     for (const std::string& name : columns) cells.push_back(human_cell(trial, name));
     cells.push_back(std::to_string(winner.tied.size()));
     cells.push_back(human_cell(trial, "noise_floor_percent"));
@@ -92,6 +101,7 @@ TextTable winners_table(const Winners& winners, const VaryingParameters& paramet
 
 std::vector<std::string> lines_under(const Winners& winners, const VaryingParameters& parameters) {
   std::vector<std::string> lines = parameters.legend();
+  for (std::string& line : unverified_lines(unverified_rows(winners))) lines.push_back(std::move(line));
   const bool tied = std::any_of(winners.of_problems.begin(), winners.of_problems.end(),
                                 [](const Winner& winner) { return !winner.tied.empty(); });
   if (tied)
@@ -129,6 +139,11 @@ void write_tables(std::ostream& out, const std::vector<Winners>& all, bool markd
   }
 }
 
+Json json_of_verified(const Trial& trial) {
+  const auto verified = verified_of(trial);
+  return verified ? Json(*verified) : Json();
+}
+
 Json tied_json(const std::vector<RankedRow>& tied, const Database& database) {
   Json list = Json::array();
   for (const RankedRow& row : tied) {
@@ -154,6 +169,7 @@ void write_json(std::ostream& out, const std::vector<Winners>& all, const Databa
     entry["best"] = Json::array();
     for (const Winner& winner : winners.of_problems) {
       Json best = to_json(winner.trial);
+      best["verified"] = json_of_verified(winner.trial);
       best["tied_with"] = tied_json(winner.tied, database);
       entry["best"].push_back(std::move(best));
     }
@@ -169,14 +185,16 @@ void write_csv(std::ostream& out, const std::vector<Winners>& all) {
                {"template", "parameters", "median_us", "ci_low_us", "ci_high_us", "predicted_us", "tflops",
                 "gbs", "baseline", "baseline_us", "percent_of_baseline", "noise_floor_percent"});
   std::vector<std::string> record = names;
-  record.emplace_back("tied_with");
+  record.insert(record.end(), {"tied_with", "verified"});
   write_csv_record(out, record);
+  const Field verified_field = field_by_name("verified");
   for (const Winners& winners : all) {
     for (const Winner& winner : winners.of_problems) {
       record.clear();
       for (const std::string& name : names)
         record.push_back(exact_text(column_by_name(name).read(winner.trial)));
       record.push_back(std::to_string(winner.tied.size()));
+      record.push_back(exact_text(verified_field.read({winner.trial, 0, false})));
       write_csv_record(out, record);
     }
   }

@@ -422,7 +422,7 @@ class OperationReader {
     kernel.folder = folder_;
     kernel.source =
         resolve_file(reader.need("source", "the kernel's file"), folder_, place_.allow_outside_paths);
-    kernel.launch.kernel = read_identifier(reader.need("kernel", "the kernel's function name"));
+    kernel.launch.kernel = read_qualified_name(reader.need("kernel", "the kernel's function name"));
     kernel.launch.grid =
         read_extent(reader.need("grid", "a list of one to three expressions, in thread blocks"));
     kernel.launch.block = read_extent(reader.need("block", "a list of one to three expressions, in threads"));

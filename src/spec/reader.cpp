@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/qualified_name.h"
 #include "base/text.h"
 
 namespace tiletune {
@@ -139,6 +140,16 @@ std::string read_identifier(const JsonNode& node) {
   std::string text = read_string(node, "a name");
   check_identifier(text, node.where);
   return text;
+}
+
+std::string read_qualified_name(const JsonNode& node) {
+  std::string text = read_string(node, "a name");
+  check_qualified_name(text, node.where);
+  return text;
+}
+
+void check_qualified_name(const std::string& text, const Where& where) {
+  if (text.size() > kLongestName || !is_qualified_name(text)) check_identifier(text, where);
 }
 
 void check_identifier(const std::string& text, const Where& where) {

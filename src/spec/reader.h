@@ -63,8 +63,11 @@ inline constexpr std::size_t kLongestName = 1024;
 std::string read_string(const JsonNode& node, const std::string& expected = "a string");
 /// Letters, digits and underscores, not starting with a digit, at most kLongestName of them.
 std::string read_identifier(const JsonNode& node);
+/// One that may stand in namespaces: "foo::scale".
+std::string read_qualified_name(const JsonNode& node);
 /// The same for a key of the writer's own. Throws UserError.
 void check_identifier(const std::string& text, const Where& where);
+void check_qualified_name(const std::string& text, const Where& where);
 bool read_boolean(const JsonNode& node);
 /// Floats with an integral value count as integers, as they do for JSON Schema.
 std::int64_t read_integer(const JsonNode& node, std::int64_t min = 0,

@@ -83,7 +83,7 @@ void read_shape(ObjectReader& reader, Launch& launch) {
 }
 
 void read_function(ObjectReader& reader, Launch& launch) {
-  launch.kernel = read_identifier(reader.need("kernel", "the kernel's function name"));
+  launch.kernel = read_qualified_name(reader.need("kernel", "the kernel's function name"));
   if (const auto arguments = reader.find("template_arguments")) {
     for (const JsonNode& node : read_list(*arguments, "expressions"))
       launch.template_arguments.push_back(read_expression(node));
@@ -186,7 +186,7 @@ void read_constants(ObjectReader& reader, TemplateSpec& spec) {
   const auto node = reader.find("constants");
   if (!node) return;
   for (const auto& [symbol, buffer] : read_members(*node, "an object of buffers by symbol")) {
-    check_identifier(symbol, buffer.where);
+    check_qualified_name(symbol, buffer.where);
     spec.constants.push_back({symbol, read_input_name(buffer, spec.operation.buffers), buffer.where});
   }
 }

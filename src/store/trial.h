@@ -115,6 +115,11 @@ struct Trial {
   std::vector<std::int64_t> sweeps;
 };
 
+/// Whether it was timed and its results were compared with nothing.
+inline bool is_unverified(const Trial& row) {
+  return row.source == Source::measured && row.median_us && !row.relative_error;
+}
+
 /// What was measured of a GPU itself, once per GPU and driver.
 struct CalibrationRecord : Calibration {
   std::string gpu;

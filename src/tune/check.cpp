@@ -81,7 +81,10 @@ class Checker {
     plan();
     tell_of_empty_spaces();
     tell_of_small_consensus();
-    for (Task& task : tasks_) evaluate(task);
+    for (Task& task : tasks_) {
+      add_all(buffer_faults(task));
+      evaluate(task);
+    }
     if (options_.samples > 0) {
       compile();
       run_python();
@@ -136,6 +139,7 @@ class Checker {
       note(UserError(fmt::format("// decide: still stands in {}: {}", counted(decisions.size(), "line"),
                                  join(lines, ", ")),
                      Where{kernel.where.file, ""}, "Correct what stands there, and remove the comments."));
+    if (const auto fault = reference_fault(kernel)) add({true, kernel.name, "", *fault});
     if (kernel.operation.is_unverified)
       note(UserError(R"(results will not be verified: "reference" is "none")", kernel.where.at("operation"),
                      "Describe what computes the outputs (docs/write_a_template.md)."));
@@ -247,7 +251,7 @@ class Checker {
         CompileRequest request =
             make_compile_request(spec_.compile, *task.source, instance, target_.architecture);
         if (taken++ == 0 && !is_compiled(task.spec->source))
-          submit({&task, instance, Job::Kind::signature}, signature_request(request));
+          submit({&task, instance, Job::Kind::signature}, types_request(request));
         submit({&task, std::move(instance)}, std::move(request));
       }
       return taken > 0;
@@ -255,8 +259,9 @@ class Checker {
     for (const Task& task : tasks_) {
       for (const TaskKernel& kernel : task.kernels) {
         CompileRequest request = kernel_request(spec_, task, kernel, target_.architecture);
-        if (requested.insert(request.key()).second)
-          submit({&task, {}, Job::Kind::operation_kernel, &kernel}, std::move(request));
+        if (!requested.insert(request.key()).second) continue;
+        submit({&task, {}, Job::Kind::signature, &kernel}, types_request(request));
+        submit({&task, {}, Job::Kind::operation_kernel, &kernel}, std::move(request));
       }
       // What a kernel is compiled into seldom depends on the problem.
       if (sampled.contains(task.spec->label())) continue;
@@ -279,7 +284,10 @@ class Checker {
         const auto node = jobs.extract(ticket);
         const Job& job = node.mapped();
         if (job.kind == Job::Kind::signature) {
-          if (compiled.binary) add_all(type_faults(*job.task, job.instance, compiled.binary->kernel_symbols));
+          if (!compiled.binary) continue;
+          const std::vector<std::string>& symbols = compiled.binary->kernel_symbols;
+          add_all(job.kernel != nullptr ? type_faults(*job.task, *job.kernel, symbols.front())
+                                        : type_faults(*job.task, job.instance, symbols));
           continue;
         }
         const auto fault = fault_of(job, compiled);
@@ -332,6 +340,7 @@ class Checker {
       const Admission admission =
           admit_binary(target_.model, job.instance, read_all_resources(*compiled.binary), AdmissionLimits{});
       if (admission.admitted) return std::nullopt;
+      if (auto fault = constant_fault(*job.task, read_all_resources(*compiled.binary))) return fault;
       return UserError(fmt::format("the kernel cannot be launched with {}: {}", parameters_of(job.instance),
                                    admission.reason),
                        job.task->spec->where,

@@ -16,6 +16,7 @@ std::string best_text(const Trial& row) {
   else if (row.tflops)
     text = fmt::format("{:.1f} TFLOP/s", *row.tflops);
   if (row.percent_of_baseline) text += fmt::format(", {:.1f}% of {}", *row.percent_of_baseline, row.baseline);
+  if (is_unverified(row)) text += ", unverified";
   return text + " (" + row.template_name + ")";
 }
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "base/qualified_name.h"
 #include "base/text.h"
 #include "draft/signature.h"
 #include "draft/source_facts.h"
@@ -50,7 +52,7 @@ std::optional<SourceFacts> facts_of(const Task& task) {
 
 const KernelText* find_kernel(const SourceFacts& facts, const std::string& name) {
   const auto found = std::find_if(facts.kernels.begin(), facts.kernels.end(),
-                                  [&](const KernelText& kernel) { return kernel.name == name; });
+                                  [&](const KernelText& kernel) { return kernel.name == unqualified(name); });
   return found == facts.kernels.end() ? nullptr : &*found;
 }
 
@@ -119,7 +121,8 @@ Match pointer_match(ElementType buffer, const ParameterType& parameter) {
   if (!parameter.element || *parameter.element == buffer) return Match::yes;
   if (buffer == ElementType::tf32) return pointer_match(ElementType::f32, parameter);
   const ElementType wanted = *parameter.element;
-  if (is_floating(wanted)) return Match::no;
+  // float4 loads of elements that are cast afterwards are common.
+  if (is_floating(wanted)) return parameter.lanes > 1 ? Match::perhaps : Match::no;
   const bool holds_bits =
       size_bytes(wanted) == size_bytes(buffer) && (!is_floating(buffer) || wanted == ElementType::u16 ||
                                                    wanted == ElementType::u32 || wanted == ElementType::u64);
@@ -184,7 +187,7 @@ std::optional<UserError> kernel_name_fault(const Task& task, const Dependencies&
   const std::set<std::string> names = names_in(*task.source, dependencies);
   for (std::size_t launch = 0; launch < task.spec->launches.size(); ++launch) {
     const std::string& kernel = task.spec->launches[launch].kernel;
-    if (names.contains(kernel)) continue;
+    if (names.contains(std::string(unqualified(kernel)))) continue;
     std::vector<std::string> known;
     for (const KernelText& one : facts->kernels) known.push_back(one.name);
     return UserError(fmt::format("{} has no kernel '{}'", task.source->name, kernel),
@@ -192,6 +195,53 @@ std::optional<UserError> kernel_name_fault(const Task& task, const Dependencies&
                      "Name a __global__ function of it." + suggestion(kernel, known));
   }
   return std::nullopt;
+}
+
+std::optional<UserError> constant_fault(const Task& task, const std::vector<Resources>& resources) {
+  std::vector<std::string> known;
+  for (const Resources& kernel : resources)
+    for (const auto& [symbol, bytes] : kernel.constants) known.push_back(variable_of_symbol(symbol));
+  for (const ConstantMemory& constant : task.spec->constants) {
+    if (std::find(known.begin(), known.end(), constant.symbol) != known.end()) continue;
+    return UserError(fmt::format("{} has no __constant__ variable '{}' that a kernel uses",
+                                 task.spec->source.string(), constant.symbol),
+                     constant.where,
+                     "Name a __constant__ variable of it." + suggestion(constant.symbol, known));
+  }
+  return std::nullopt;
+}
+
+std::vector<CheckFinding> buffer_faults(const Task& task) {
+  const TemplateSpec& spec = *task.spec;
+  std::vector<CheckFinding> findings;
+  for (const Workload::SizedBuffer& buffer : task.instantiator.workload().buffers) {
+    if (buffer.role == BufferRole::in || buffer.elements > 0) continue;
+    const auto& buffers = spec.operation.buffers;
+    const auto stated = std::find_if(buffers.begin(), buffers.end(),
+                                     [&](const Buffer& one) { return one.name == buffer.name; });
+    findings.push_back(
+        {true, spec.label(), task.problem.label(),
+         UserError(fmt::format("the output {} has 0 elements at {}", buffer.name, task.problem.label()),
+                   stated == buffers.end() ? spec.where : stated->elements.where,
+                   "Correct \"elements\", or leave the problem out.")});
+  }
+  for (std::size_t launch = 0; launch < spec.launches.size(); ++launch) {
+    const std::vector<Argument>& arguments = spec.launches[launch].arguments;
+    std::map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const std::string& name = arguments[i].name;
+      if (arguments[i].kind != Argument::Kind::buffer || !is_output(task, name)) continue;
+      const auto [first, is_new] = places.emplace(name, i);
+      if (is_new) continue;
+      findings.push_back(
+          {true, spec.label(), "",
+           UserError(fmt::format("arguments {} and {} of the kernel '{}' are both {}, which it writes",
+                                 first->second + 1, i + 1, spec.launches[launch].kernel, name),
+                     launch_place(spec, launch).at("arguments").at(i),
+                     "Pass it once, with the role inout where it is read too, or pass another buffer.")});
+    }
+  }
+  return findings;
 }
 
 std::vector<CheckFinding> type_faults(const Task& task, const Instance& instance,
@@ -232,6 +282,33 @@ std::vector<CheckFinding> type_faults(const Task& task, const Instance& instance
                is_output(task, argument.name))
         add(true, "an output", "Remove const, or correct the buffer's role or the order of the arguments.");
     }
+  }
+  return findings;
+}
+
+std::vector<CheckFinding> type_faults(const Task& task, const TaskKernel& kernel, const std::string& symbol) {
+  const std::vector<ParameterType> signature = parameter_types(symbol);
+  const auto& arguments = kernel.launch->arguments;
+  std::vector<CheckFinding> findings;
+  if (arguments.size() != signature.size()) return findings;
+  const Where operation = task.spec->where.at("operation");
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const ArgumentValue& argument = arguments[i];
+    const bool is_buffer = argument.kind == Argument::Kind::buffer;
+    if (is_buffer != signature[i].pointer) continue;
+    ElementType type = is_buffer ? task.instantiator.workload().buffer(argument.name).type : argument.type;
+    const bool is_widened = is_buffer && kernel.is_reference() && is_floating(type);
+    if (is_widened) type = ElementType::f64;
+    const Match match = is_buffer ? pointer_match(type, signature[i]) : scalar_match(type, signature[i]);
+    if (match == Match::yes) continue;
+    findings.push_back(
+        {match == Match::no, task.spec->label(), "",
+         UserError(fmt::format("argument {} of {}, {}, is {} {}, and the kernel takes {}", i + 1,
+                               kernel.label(), argument.name, is_buffer ? "an array of" : "a scalar of type",
+                               name(type), signature[i].text()),
+                   kernel.is_reference() ? operation.at("reference") : operation,
+                   is_widened ? "A reference takes double* for every floating-point buffer."
+                              : "Take the type of the buffer or scalar.")});
   }
   return findings;
 }

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "inspect/resources.h"
 #include "tune/check.h"
 
 namespace tiletune {
@@ -13,9 +16,19 @@ std::vector<CheckFinding> source_notes(const Task& task, const Dependencies& dep
 /// A kernel's name that neither the source nor the files that it includes have. None: they have all.
 std::optional<UserError> kernel_name_fault(const Task& task, const Dependencies& dependencies);
 
+/// A symbol of the manifest's "constants" that the compiled kernels do not have. None: they have all.
+std::optional<UserError> constant_fault(const Task& task, const std::vector<Resources>& resources);
+
+/// Outputs without elements on the task's problem, and buffers that a kernel writes and that it is passed
+/// twice: what it reads through one pointer may change through the other.
+std::vector<CheckFinding> buffer_faults(const Task& task);
+
 /// Arguments of other types than the parameters of the kernels have. `symbols` are those of a binary that
-/// signature_request() has made of the configuration's.
+/// types_request() has made of the configuration's.
 std::vector<CheckFinding> type_faults(const Task& task, const Instance& instance,
                                       const std::vector<std::string>& symbols);
+
+/// The same of a kernel of the operation: a reference gets FP64 copies of floating-point buffers.
+std::vector<CheckFinding> type_faults(const Task& task, const TaskKernel& kernel, const std::string& symbol);
 
 }  // namespace tiletune

@@ -398,6 +398,19 @@ std::optional<UserError> consensus_fault(const Task& task, std::uint64_t configu
       "Let fewer agree, widen the parameters, or describe another reference.");
 }
 
+std::optional<UserError> reference_fault(const TemplateSpec& kernel) {
+  const Operation& operation = kernel.operation;
+  const bool has_reference = operation.reference || operation.reference_library || operation.python ||
+                             !operation.expected.empty() || operation.consensus > 0 ||
+                             !kernel.reference.empty();
+  if (has_reference || operation.is_unverified) return std::nullopt;
+  return UserError(
+      fmt::format("{} cannot be measured: the T1 tuning problem leaves out the type, size, access "
+                  "or contents of an array",
+                  kernel.name),
+      kernel.where, "Write a template manifest for the kernel, or predict its times with --gpu NAME.");
+}
+
 std::optional<std::string> kernel_fault(const TaskKernel& kernel, const Compiled& compiled) {
   if (compiled.outcome != Outcome::ok)
     return fmt::format("{} does not compile: {}", kernel.label(), compiled.reason);

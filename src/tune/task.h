@@ -93,6 +93,9 @@ CompileRequest kernel_request(const TuneSpec& spec, const Task& task, const Task
 /// Why so many configurations cannot agree on the reference of a task's workload, of which there are
 /// `configurations`; none: they may, or something else computes it.
 std::optional<UserError> consensus_fault(const Task& task, std::uint64_t configurations);
+/// Why nothing of a template can be measured: it has nothing to be compared with and does not say so, as T1
+/// tuning problems that leave something out. None: it can.
+std::optional<UserError> reference_fault(const TemplateSpec& kernel);
 /// Why what it was compiled into cannot be launched; none: it can.
 std::optional<std::string> kernel_fault(const TaskKernel& kernel, const Compiled& compiled);
 

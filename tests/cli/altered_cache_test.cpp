@@ -68,7 +68,7 @@ TEST_P(AlteredCache, LeadsToARecompileAndTheSameNumbers) {
   fs::rename(sandbox.folder() / "results.db", sandbox.folder() / "good.db");
   EXPECT_EQ(sandbox.run({"sweep", config, "--gpu", "A100", "--db", "a100.db", "--quiet"}).code, 0);
   const Files files = cubins(sandbox);
-  ASSERT_EQ(files.size(), 8U) << "four kernels for two architectures";
+  ASSERT_EQ(files.size(), 10U) << "four kernels, and the types of one, for two architectures";
   GetParam().alter(files);
   const Finished run = sandbox.run(measured_sweep(config, "none"));
   EXPECT_EQ(run.code, 0) << run.err;

@@ -300,6 +300,112 @@ TEST_F(Check, AnInterruptEndsTheWritingOfInputs) {
   EXPECT_TRUE(std::filesystem::is_empty(tmp)) << "what was written is removed";
 }
 
+TEST_F(Check, ReferencesThatTakeFloatAreErrors) {
+  add(manifest("reference"), kKernel,
+      "extern \"C\" __global__ void reference(const float* x, float* y, int n) {}");
+  const Finished finished = check(config({"reference"}));
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(has_line(finished.out, {"error", "/operation/reference", "f64", "float*", "y"}))
+      << finished.out;
+  EXPECT_TRUE(has_line(finished.out, {"double*"}));
+}
+
+TEST_F(Check, OutputsWithoutElementsAreErrors) {
+  Json json = manifest("empty");
+  json["operation"]["buffers"][1]["elements"] = "n - 1000";
+  add(json);
+  const Finished finished = check(config({"empty"}));
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(has_line(finished.out, {"error", "/operation/buffers/1/elements", "y", "0 elements"}))
+      << finished.out;
+  EXPECT_EQ(check(config({"empty"}, R"(["2000"])")).code, 0) << "where it has some";
+}
+
+TEST_F(Check, ABufferThatIsWrittenIsPassedOnce) {
+  Json json = manifest("overlap");
+  json["arguments"] = Json::parse(R"([{"buffer": "y"}, {"buffer": "y"}, {"scalar": "n", "type": "i32"}])");
+  json["operation"]["reference"]["arguments"] =
+      Json::parse(R"([{"buffer": "x"}, {"buffer": "y"}, {"scalar": "n", "type": "i32"}])");
+  json["operation"]["buffers"][1]["role"] = "inout";
+  json["operation"]["buffers"].erase(0);
+  json["operation"]["reference"]["arguments"].erase(0);
+  add(json, kKernel, "extern \"C\" __global__ void reference(double* y, int n) {}");
+  const Finished finished = check(config({"overlap"}));
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(has_line(finished.out, {"error", "/arguments/1", "1 and 2", "y"})) << finished.out;
+}
+
+TEST_F(Check, NamesMayStandInNamespaces) {
+  Json json = manifest("inside");
+  json["kernel"] = "lib::scale";
+  json["constants"] = Json::parse(R"({"lib::factors": "factors"})");
+  json["operation"]["buffers"].push_back(
+      Json::parse(R"({"name": "factors", "type": "f32", "elements": "4", "role": "in"})"));
+  json["operation"]["reference"]["arguments"] =
+      Json::parse(R"([{"buffer": "x"}, {"buffer": "y"}, {"scalar": "n", "type": "i32"}])");
+  const std::string kernel =
+      "namespace lib {\n__constant__ float factors[4];\n"
+      "template <int T> __global__ void scale(const float* x, float* y, int n) { y[0] = factors[n]; }\n}\n";
+  add(json, kernel);
+  EXPECT_EQ(check(config({"inside"})).code, 0) << check(config({"inside"})).out;
+  json["constants"] = Json::parse(R"({"lib::factor": "factors"})");
+  add(json, kernel);
+  const Finished finished = check(config({"inside"}));
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(has_line(finished.out, {"error", "/constants/lib::factor", "kernel.cu", "'lib::factor'"}))
+      << finished.out;
+  EXPECT_TRUE(has_line(finished.out, {"Did you mean 'lib::factors'?"}));
+}
+
+TEST_F(Check, T1ProblemsThatCannotBeMeasuredAreErrors) {
+  sandbox_.write("k.cu", "__global__ void k(float* out) {}");
+  const std::string file = sandbox_.write("t1.json", R"({"ConfigurationSpace": {"TuningParameters":
+      [{"Name": "bx", "Values": "[16, 32]"}]}, "KernelSpecification": {"Language": "CUDA", "KernelName": "k",
+      "KernelFile": "k.cu", "ProblemSize": [64], "LocalSize": {"X": "bx"}, "GridDivX": ["bx"],
+      "Arguments": [{"Name": "out", "Type": "float", "MemoryType": "Vector"}]}})");
+  const Finished finished = check(file);
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(has_line(finished.out, {"error", "t1.json", "T1", "size", "access"})) << finished.out;
+}
+
+/// What concerns every configuration is found before the first is compiled.
+TEST_F(Check, ASweepBeginsWithIt) {
+  const auto sweep = [&](const std::string& file) {
+    return sandbox_.run({"sweep", file, "--gpu", "H100", "--db", "a.db", "--quiet"});
+  };
+  const auto expect_refusal = [&](const std::vector<std::string>& parts) {
+    const Finished finished = sweep(config({"t"}));
+    EXPECT_NE(finished.code, 0) << finished.out;
+    EXPECT_TRUE(carries(finished.err, parts));
+    EXPECT_FALSE(carries(finished.out, {"best choice"})) << finished.out;
+  };
+  add(manifest("t"),
+      "template <int T> __global__ void scale(const float* x, float* y, float n) { y[0] = n; }");
+  expect_refusal({"/arguments/2", "i32", "takes float"});
+  add(manifest("t"), "template <int T> __global__ void scale(const float* x, const float* y, int n) {}");
+  expect_refusal({"/arguments/1", "y, is an output", "const float*"});
+  add(manifest("t"), kKernel, "extern \"C\" __global__ void reference(const float* x, float* y, int n) {}");
+  expect_refusal({"/operation/reference", "f64", "float*"});
+  Json empty = manifest("t");
+  empty["operation"]["buffers"][1]["elements"] = "n - 1000";
+  add(empty);
+  expect_refusal({"/operation/buffers/1/elements", "0 elements"});
+  add(manifest("t"));
+  EXPECT_EQ(sweep(config({"t"})).code, 0);
+  EXPECT_EQ(sweep(config({"t"})).code, 0) << "all rows are known";
+}
+
+/// Only some configurations take other types.
+TEST_F(Check, ASweepIsNotRefusedForSomeConfigurations) {
+  Json json = manifest("some");
+  json["template_arguments"] = {"THREADS", "TYPE"};
+  json["parameters"].push_back(Json::parse(R"({"name": "TYPE", "values": ["double", "float"]})"));
+  add(json, "template <int T, class V> __global__ void scale(const V* x, V* y, int n) { y[0] = x[0]; }");
+  const Finished finished =
+      sandbox_.run({"sweep", config({"some"}), "--gpu", "H100", "--db", "a.db", "--quiet"});
+  EXPECT_EQ(finished.code, 0) << finished.err;
+}
+
 TEST_F(Check, IsJsonForScripts) {
   add(manifest("syntax"), "nonsense");
   const Finished finished = check(config({"syntax"}), {"--format", "json"});

@@ -151,8 +151,14 @@ TEST_F(CompiledFileTest, ErrorsOfPtxNameFileAndLine) {
   const Compiled compiled = load(request("kernels/1.ptx"));
   EXPECT_EQ(compiled.outcome, Outcome::compile_failed);
   EXPECT_TRUE(carries(compiled.reason, {"kernels/1.ptx", "line 8", "nothing"}));
-  home_.write("template/kernels/1.ptx", "\xff\xfe not PTX");
-  EXPECT_EQ(load(request("kernels/1.ptx")).outcome, Outcome::compile_failed);
+  for (const char* text : {"\xff\xfe not PTX", "", "// a comment\n"}) {
+    home_.write("template/kernels/1.ptx", text);
+    const Compiled other = load(request("kernels/1.ptx"));
+    EXPECT_EQ(other.outcome, Outcome::compile_failed);
+    EXPECT_TRUE(carries(other.reason, {"kernels/1.ptx", "not valid PTX"})) << text;
+  }
+  home_.write("template/kernels/1.ptx", "// a comment\n/* and another */" + ptx("%nothing"));
+  EXPECT_FALSE(carries(load(request("kernels/1.ptx")).reason, {"not valid PTX"}));
 }
 
 TEST_F(CompiledFileTest, OptionsOfTheAssemblerReachIt) {

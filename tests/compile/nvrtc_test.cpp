@@ -84,6 +84,11 @@ TEST(CompileHere, ErrorsCarryTheCompilersLog) {
   EXPECT_THAT(compile_here(macro_request("extern \"C\" __global__ void copy(flaot* x) {}", "cpy")).reason,
               StartsWith("macros.cu(1): error: "));
 
+  const std::string unclosed =
+      compile_here(macro_request("extern \"C\" __global__ void copy(int* x) {\n  x[0] = 1\n}\n", "cpy"))
+          .reason;
+  EXPECT_THAT(unclosed, StartsWith("macros.cu(3): error: ")) << "whatever is said of the name";
+
   CompileRequest bad_option = scale_request(3);
   bad_option.options.emplace_back("--bogus");
   EXPECT_THAT(compile_here(bad_option).reason, HasSubstr("unrecognized option --bogus"));

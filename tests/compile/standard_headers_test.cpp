@@ -151,5 +151,38 @@ TEST(Options, AreCheckedWithoutMovingTheLinesOfMessages) {
   EXPECT_THAT(reason("\n\nint x = undeclared;", {"-DBM=64"}), HasSubstr("kernel.cu(3)"));
 }
 
+/// NVRTC's own header, which is read before the source, has parameters of these names.
+TEST(Options, MayHaveTheNamesThatNvrtcsHeaderUses) {
+  std::string sum;
+  std::vector<std::string> options;
+  for (const char* name :
+       {"T",      "x",     "y",     "a",      "b",      "f",      "p",     "size",  "mode",  "width",
+        "height", "val",   "value", "type",   "ptr",    "offset", "src",   "dst",   "level", "depth",
+        "flags",  "bytes", "pitch", "device", "stream", "result", "count", "index", "n"}) {
+    options.push_back(std::string("-D") + name + "=4");
+    sum += std::string(" + ") + name;
+  }
+  const Compiled compiled =
+      compile("extern \"C\" __global__ void k(int* out) { *out = 0" + sum + "; }", options);
+  EXPECT_EQ(compiled.outcome, Outcome::ok) << compiled.reason;
+}
+
+TEST(Options, MayReplaceMacrosOfThePrelude) {
+  const std::string kernel = "static_assert(M_PI == 3); extern \"C\" __global__ void k() {}";
+  EXPECT_EQ(compile(kernel, {"-DM_PI=3"}).outcome, Outcome::ok);
+  const std::string bare = "#ifdef BM\n#error defined\n#endif\nextern \"C\" __global__ void k() {}";
+  EXPECT_EQ(compile(bare, {"-DBM=3", "-UBM"}).outcome, Outcome::ok);
+  EXPECT_EQ(compile("\xef\xbb\xbf" + kernel, {"-DM_PI=3"}).outcome, Outcome::ok) << "a byte order mark";
+}
+
+TEST(StandardHeaders, ThatAreForHostCodeAreSaidToBe) {
+  for (const char* name : {"time.h", "errno.h", "unistd.h", "inttypes.h", "omp.h", "iostream"}) {
+    const std::string text =
+        reason(std::string("#include <") + name + ">\nextern \"C\" __global__ void k() {}");
+    EXPECT_THAT(text, AllOf(HasSubstr(std::string("<") + name + ">"), HasSubstr("host code"))) << name;
+  }
+  EXPECT_THAT(reason("#include \"mine.h\"\n"), ::testing::Not(HasSubstr("host code")));
+}
+
 }  // namespace standard_headers_test
 }  // namespace tiletune

@@ -188,6 +188,14 @@ TEST_F(T1, TheCommandLineMayNameTheProblem) {
   EXPECT_EQ(load(R"({"KernelSpecification": {"ProblemSize": null}})").problems.at(0).label(), "8x16x32");
 }
 
+TEST_F(T1, AProblemMayHaveMoreThanThreeSizes) {
+  const TuneSpec spec = load(R"({"KernelSpecification": {"ProblemSize": [4096, 512, 3, 4, 5],
+                                                         "GlobalSize": {"X": "ProblemSize[4] * ProblemSize[1]"},
+                                                         "GridDivX": null}})");
+  EXPECT_EQ(spec.problems.at(0).label(), "4096x512x3x4x5");
+  EXPECT_EQ(spec.templates.at(0).launches[0].grid[0].text, "ceil_div(ProblemSize4 * ProblemSize1, bx)");
+}
+
 TEST_F(T1, MistakesAreNamed) {
   const auto expect = [&](const Fault& fault) {
     expect_fault(user_error_of([&] { load(fault.patch); }), fault, (root_ / "configs/t1.json").string());
@@ -207,6 +215,13 @@ TEST_F(T1, MistakesAreNamed) {
   expect({R"({"KernelSpecification": {"Arguments": [{"Type": "half8", "MemoryType": "Scalar"}]}})",
           "/KernelSpecification/Arguments/0/Type",
           {"'half8'"}});
+  expect({R"({"KernelSpecification": {"GlobalSizeType": "OpenGL", "GridDivX": null}})",
+          "/KernelSpecification/GlobalSizeType",
+          {"'OpenGL'"}});
+  expect({R"({"KernelSpecification": {"Language": "OpenCL"}})", "/KernelSpecification/Language", {"OpenCL"}});
+  expect({R"({"KernelSpecification": {"ProblemSize": [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}})",
+          "/KernelSpecification/ProblemSize",
+          {"17", "16"}});
 }
 
 }  // namespace t1_test

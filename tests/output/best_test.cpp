@@ -65,6 +65,14 @@ TEST(Best, IsTheFirstKernelOfEachGroupWithItsTies) {
   EXPECT_EQ(document["best"][1]["tied_with"], 0);
 }
 
+TEST(Best, SaysWhetherItsResultWasCompared) {
+  Trial trial = timed_trial("a", 1, 0);
+  EXPECT_EQ(best_of({trial})["best"][0]["verified"], true);
+  trial.relative_error.reset();
+  EXPECT_EQ(best_of({trial})["best"][0]["verified"], false);
+  EXPECT_TRUE(best_of({predicted_trial()})["best"][0]["verified"].is_null());
+}
+
 TEST(Best, NamesTheSweepThatMeasuredIt) {
   Trial trial = timed_trial("a", 1, 0);
   trial.sweep_id = 2;
@@ -94,7 +102,7 @@ TEST(Best, ListsWhatItWasComparedWith) {
             R"([{"name":"cublaslt","library":"cuBLASLt 13.1","kernel":"sm80_xmma_gemm",)"
             R"("algorithm":"heuristic 3 of 8","median_us":99.0,"relative_error":5e-07},)"
             R"({"name":"cublas","library":null,"kernel":"","algorithm":null,"median_us":103.04,)"
-            R"("relative_error":null}])");
+            R"("relative_error":1e-07}])");
 }
 
 TEST(Best, HasTheSizesThatADispatcherComparesAsNumbers) {

@@ -134,6 +134,15 @@ TEST(ConfigurationReport, SaysWhatThatIsWorth) {
                 {"  noise floor     0.12%", "+0.10%"}});
 }
 
+TEST(ConfigurationReport, SaysThatItWasComparedWithNothing) {
+  ConfigurationReport report = full_report();
+  EXPECT_FALSE(carries(text_of(report), {"unverified"}));
+  EXPECT_EQ(report_json(report)["verified"], true);
+  report.kernel.relative_error.reset();
+  EXPECT_TRUE(has_line(text_of(report), {"result", "unverified"}));
+  EXPECT_EQ(report_json(report)["verified"], false);
+}
+
 TEST(ConfigurationReport, ARefusedConfigurationHasItsReasonAndNoTimes) {
   ConfigurationReport report;
   report.kernel.template_name = "tile";

@@ -80,14 +80,28 @@ TEST(LadderCsv, HasOneRecordPerRung) {
       text.rfind(
           "gpu,problem,source,operation,options,element_types,scalars,cache,template,parameters,median_us,"
           "predicted_us,tflops,gbs,percent_of_baseline,"
-          "speedup_over_first,speedup_over_previous\r\n"
-          "NVIDIA H200,64x64x64,measured,,,,,,sgemm_naive,{},1234.5,,,,,1,1\r\n"
+          "speedup_over_first,speedup_over_previous,verified\r\n"
+          "NVIDIA H200,64x64x64,measured,,,,,,sgemm_naive,{},1234.5,,,,,1,1,1\r\n"
           "NVIDIA "
           "H200,64x64x64,measured,,,,,,sgemm_warptile,\"{\"\"BM\"\":128,\"\"VEC\"\":true}\",100,,52.123,,"
-          "103.04,12.345,12.345\r\n",
+          "103.04,12.345,12.345,1\r\n",
           0),
       0U)
       << text;
+}
+
+TEST(LadderTable, MarksWhatWasComparedWithNothing) {
+  std::vector<Trial> trials = sample_trials();
+  EXPECT_FALSE(carries(written(trials, Format::table), {"verified"}));
+  trials[0].relative_error.reset();
+  for (const Format format : {Format::table, Format::markdown}) {
+    const std::string text = written(trials, format);
+    EXPECT_TRUE(has_line(text, {"sgemm_warptile", "unverified"})) << text;
+    EXPECT_TRUE(has_line(text, {"sgemm_naive", "verified"})) << text;
+    EXPECT_TRUE(has_line(text, {"unverified:", "1 row"})) << text;
+  }
+  const auto document = nlohmann::ordered_json::parse(written(trials, Format::json));
+  EXPECT_EQ(document["ladders"][0]["rungs"][1]["verified"], false);
 }
 
 }  // namespace ladders_test

@@ -168,9 +168,30 @@ TEST(RankingTable, HeadersOfTheStandardColumnsCanBeChosen) {
             "k3   1234..1236  -                         -\n");
 }
 
+TEST(RankingTable, MarksWhatWasComparedWithNothing) {
+  std::vector<Trial> trials = sample_trials();
+  EXPECT_FALSE(carries(written(trials, Format::table), {"verified"}));
+  trials[1].relative_error.reset();
+  for (const Format format : {Format::table, Format::markdown}) {
+    const std::string text = written(trials, format);
+    EXPECT_TRUE(has_line(text, {"sgemm_naive", "unverified"})) << text;
+    EXPECT_TRUE(has_line(text, {"cublas", "verified"})) << text;
+    EXPECT_TRUE(has_line(text, {"unverified:", "1 row"})) << text;
+  }
+  RankingView view;
+  view.columns = {"key", "verified"};
+  const std::string text = written(trials, Format::table, view);
+  EXPECT_TRUE(has_line(text, {"k3", "0"})) << text;
+  EXPECT_TRUE(has_line(text, {"unverified:", "1 row"})) << "whatever columns are chosen";
+  const auto rows = json_of(trials)["groups"][0]["rows"];
+  EXPECT_EQ(rows[0]["verified"], true);
+  EXPECT_EQ(rows[3]["verified"], false);
+  EXPECT_TRUE(json_of({predicted_trial()})["groups"][0]["rows"][0]["verified"].is_null());
+}
+
 TEST(RankingTable, EveryColumnIsListedWithItsMeaning) {
   const std::string list = table_of_columns().text();
-  for (const std::string name : {"rank", "tied", "ci_us", "limiter", "sustained_tflops"})
+  for (const std::string name : {"rank", "tied", "verified", "ci_us", "limiter", "sustained_tflops"})
     EXPECT_NE(list.find("\n" + name + " "), std::string::npos) << name;
   for (const Column& column : trial_columns())
     EXPECT_NE(list.find(column.meaning + "\n"), std::string::npos) << column.name;

@@ -128,12 +128,28 @@ TEST(Winners, CsvHasARecordPerProblem) {
             "gpu,problem,source,operation,options,element_types,scalars,cache,template,parameters,median_us,"
             "ci_low_us,"
             "ci_high_us,predicted_us,tflops,gbs,baseline,baseline_us,percent_of_baseline,noise_floor_percent,"
-            "tied_with\r");
+            "tied_with,verified\r");
   std::getline(lines, line);
   EXPECT_EQ(line,
             "NVIDIA "
             "H200,64x64x64,measured,,,,,,sgemm_warptile,\"{\"\"BM\"\":64,\"\"VEC\"\":true}\",102,101,1034.56,"
-            ",51,,cublas,103.04,101.02,0.15,1\r");
+            ",51,,cublas,103.04,101.02,0.15,1,1\r");
+}
+
+TEST(Winners, ThatWereComparedWithNothingAreNeverTheBestWithoutTheWord) {
+  std::vector<Trial> trials{winner_of("64x64x64", 4, 110), winner_of("32x32x32", 2, 90)};
+  EXPECT_FALSE(carries(written(trials, Format::table), {"verified"}));
+  trials[0].relative_error.reset();
+  for (const Format format : {Format::table, Format::markdown}) {
+    const std::string text = written(trials, format);
+    EXPECT_TRUE(has_line(text, {"64x64x64", "unverified"})) << text;
+    EXPECT_TRUE(has_line(text, {"32x32x32", " verified"})) << text;
+    EXPECT_TRUE(has_line(text, {"unverified:", "1 row", "nothing"})) << text;
+  }
+  const auto winners = nlohmann::ordered_json::parse(written(trials, Format::json))["winners"][0];
+  EXPECT_EQ(winners["best"][0]["verified"], false);
+  EXPECT_EQ(winners["best"][1]["verified"], true);
+  EXPECT_TRUE(has_line(written(trials, Format::csv), {"64x64x64", ",0\r"}));
 }
 
 }  // namespace winners_test

@@ -57,6 +57,22 @@ class Sweeps(fixture.SandboxTest):
         self.assertNotIn("best_config", env)
         self.assertTrue(any("on purpose" in str(w.message) for w in caught), [str(w.message) for w in caught])
 
+    def test_a_sweep_of_which_all_is_refused_says_why(self):
+        with self.assertWarnsRegex(UserWarning, "refused: all 2 .*1000000"):
+            self.tune(tune_params={"block_size_x": [32, 64]}, smem_args={"size": 1000000})
+
+    def test_overlapping_arrays_are_warned_of(self):
+        memory = numpy.zeros(200, numpy.float32)
+
+        def warned(y, x):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                kernel_tuner.tune_kernel("scale", SOURCE, 100, [y, x, numpy.float32(2), numpy.int32(100)],
+                                         {"block_size_x": [32]}, quiet=True)
+            return [str(w.message) for w in caught if "overlap" in str(w.message)]
+        self.assertRegex(warned(memory[:100], memory[50:150])[0], "positions 0 and 1")
+        self.assertEqual(warned(memory[:100], memory[100:]), [])
+
     def test_budgets(self):
         self.assertEqual(len(self.tune(strategy_options={"max_fevals": 2})[0]), 2)
         self.assertEqual(len(self.tune(strategy="random_sample", strategy_options={"fraction": 0.3})[0]), 1)
@@ -163,6 +179,10 @@ class Sweeps(fixture.SandboxTest):
             self.tune(lambda p: "")
         with self.assertRaisesRegex(ImportError, "observers"):
             import kernel_tuner.observers  # noqa: F401
+        with self.assertRaisesRegex(ImportError, "accuracy.*TYPE"):
+            import kernel_tuner.accuracy  # noqa: F401
+        with self.assertRaisesRegex(ImportError, "searchspace.*tiletune space"):
+            from kernel_tuner.searchspace import Searchspace  # noqa: F401
         with self.assertRaisesRegex(ValueError, "--no-such-option"):
             self.tune(compiler_options=["--no-such-option"])
 

@@ -15,6 +15,7 @@ Trial row_of(const std::string& kernel_template, double median_us, double tflops
   row.template_name = kernel_template;
   row.median_us = median_us;
   row.tflops = tflops;
+  row.relative_error = 1e-7;
   return row;
 }
 
@@ -43,6 +44,13 @@ TEST_F(ScoreboardTest, NamesTheBaselineThatTheBestIsComparedWith) {
   row.percent_of_baseline = 101.26;
   board.add(task, row);
   EXPECT_EQ(board.state(task).best, "24.7 TFLOP/s, 101.3% of cublaslt (sgemm_warptile)");
+}
+
+TEST_F(ScoreboardTest, SaysThatTheBestWasComparedWithNothing) {
+  Trial row = row_of("fast", 10, 100);
+  row.relative_error.reset();
+  board.add(task, row);
+  EXPECT_EQ(board.state(task).best, "100.0 TFLOP/s, unverified (fast)");
 }
 
 TEST_F(ScoreboardTest, KeepsTheBestOfEachProblem) {

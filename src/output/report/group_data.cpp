@@ -245,6 +245,7 @@ Json ladder_data(const Ladder& ladder, const Database& database) {
     const Trial trial = database.row(rung.id);
     rungs.push_back({{"template", trial.template_name},
                      {"kind", trial.kind},
+                     {"verified", !is_unverified(trial)},
                      {"parameters", parameters_text(trial)},
                      {"time_us", rounded(ranking_time_us(trial).value_or(0))},
                      {"tflops", trial.tflops ? rounded(*trial.tflops) : Json()},

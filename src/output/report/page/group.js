@@ -4,6 +4,9 @@
 const timeName = (group) => (group.predicted ? "predicted_us" : "median_us");
 const meaningOf = (name) => report.columns.find((column) => column.name === name)?.meaning ?? name;
 const bestOf = (group) => group.kernels.find((i) => group.cells("rank")[i] !== null) ?? null;
+// Timed on a GPU, and compared with nothing.
+const isUnverified = (group, row) => group.source === "measured" && group.cells("median_us")[row] !== null
+  && group.cells("relative_error")[row] === null;
 const timedKernels = (group) => group.kernels.filter((i) => group.time[i] > 0);
 
 // What a time is depends on where the rows come from: `few` stands before "configurations", `best` names the best one's time.
@@ -18,7 +21,7 @@ const hasScreened = (group) => group.outcomes.some(({outcome}) => outcome === "s
 
 const rowTip = (group) => (row) => {
   const lines = [`${group.cells("template")[row]}`, parametersText(group, row),
-    `${threeDigits(group.time[row])} us`];
+    `${threeDigits(group.time[row])} us`, isUnverified(group, row) ? "unverified" : ""];
   const [rate, unit] = isOfMemory(group) ? ["gbs", "GB/s"] : ["tflops", "TFLOP/s"];
   if (group.cells(rate)[row]) lines[2] += `, ${threeDigits(group.cells(rate)[row])} ${unit}`;
   for (const name of ["registers", "occupancy", "spill_bytes"])

@@ -12,10 +12,13 @@ function rankingSection(group) {
     const rank = group.cells("rank")[row];
     return rank === null ? "-" : `${rank}${group.cells("tied")[row] ? "=" : ""}`;
   };
+  const resultOf = (row) => (isUnverified(group, row) ? "unverified" : "verified");
   const columns = [
     {...column("rank", "1= and 1=: cannot be distinguished; none: see above"), text: rankText},
     column("template", meaningOf("template"), false),
     {name: "parameters", title: "tuning parameters that vary", wide: true, spare: true, value: shownParameters, text: shownParameters},
+    {name: "result", title: "unverified: the result was compared with nothing", numeric: false,
+      value: resultOf, text: resultOf},
     {...column(timeName(group), group.source === "imported" ? "time of one launch as the file has it, us" : undefined), value: (row) => group.time[row], text: (row) => threeDigits(group.time[row])},
     {name: "ci_us", title: "95% interval of the median", numeric: true, value: (row) => group.cells("ci_low_us")[row],
       text: (row) => (group.cells("ci_low_us")[row] === null ? "-"
@@ -25,7 +28,8 @@ function rankingSection(group) {
     column("registers"),
     column("spill_bytes"), column("occupancy"), column("occupancy_limiter", undefined, false),
     column("outcome", undefined, false),
-  ].filter(({name}) => name === "parameters" || name === timeName(group)
+  ].filter(({name}) => name !== "result" || rows.some((row) => isUnverified(group, row)))
+    .filter(({name}) => name === "parameters" || name === "result" || name === timeName(group)
     || group.column(name === "ci_us" ? "ci_low_us" : name) !== null);
   const fields = new Map(columns.map(({name, value}) => [name.toLowerCase(), value]));
   for (const name of Object.keys(group.rows)) {

@@ -24,7 +24,7 @@ function winner(group, best) {
   if (group.noise_floor_percent !== null) tiles.push([`${threeDigits(group.noise_floor_percent)}%`, "noise floor"]);
   tiles.push([String(group.timed), `configurations ${timesOf(group).few}`]);
   const tied = group.kernels.filter((i) => group.cells("rank")[i] === 1).length - 1;
-  const sentence = `${group.cells("template")[best]} ${parametersText(group, best)} is the best choice; ` + tiesText(group, best, tied);
+  const sentence = `${group.cells("template")[best]} ${parametersText(group, best)} is the best choice${isUnverified(group, best) ? " (unverified: its result was compared with nothing)" : ""}; ` + tiesText(group, best, tied);
   return [element("dl", {class: "tiles"}, ...tiles.map(([value, label]) =>
     element("div", {}, element("dt", {}, label), element("dd", {}, value)))), element("p", {class: "winner"}, sentence)];
 }
@@ -59,7 +59,7 @@ function problemsSection(groups, choose) {
     const best = bestOf(group);
     const cell = (name) => (best === null ? "-" : numberText(group.cells(name)[best]));
     const pick = element("button", {type: "button", class: "link", onclick: () => choose(place)}, group.problem);
-    return [pick, group.gpu, group.source, best === null ? "none has a time" : String(group.cells("template")[best]),
+    return [pick, group.gpu, group.source, best === null ? "none has a time" : `${group.cells("template")[best]}${isUnverified(group, best) ? " (unverified)" : ""}`,
       best === null ? "-" : threeDigits(group.time[best]), cell("tflops"), cell("gbs"), cell("percent_of_baseline"),
       best === null ? "-" : parametersText(group, best, varyingParameters(group).get(group.cells("template")[best]))];
   });

@@ -63,6 +63,6 @@ function ladderSection(group) {
       baselines.length ? "; the dashed line is the faster baseline." : "."),
     figure(chart, plainTable("Ladder", [{text: "template"}, {text: "parameters", wide: true}, {text: "time, us", numeric: true},
       {text: "TFLOP/s", numeric: true}, {text: "over the first", numeric: true}, {text: "over the one before", numeric: true}],
-    group.ladder.map((rung) => [rung.template, rung.parameters, threeDigits(rung.time_us), threeDigits(rung.tflops),
+    group.ladder.map((rung) => [`${rung.template}${rung.verified ? "" : " (unverified)"}`, rung.parameters, threeDigits(rung.time_us), threeDigits(rung.tflops),
       threeDigits(rung.speedup_over_first), threeDigits(rung.speedup_over_previous)])))]};
 }
