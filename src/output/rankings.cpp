@@ -35,7 +35,8 @@ TextTable chosen_table(const Database& database, const std::vector<RankedRow>& r
   return table;
 }
 
-constexpr std::string_view kChooseColumns = "'tiletune rank --columns' chooses, '| less -S' shows all";
+constexpr std::string_view kChooseColumns =
+    "'tiletune rank --columns' chooses, pipe into 'less -S' to see all";
 
 /// What is shown of a group under its heading.
 struct GroupView {
