@@ -4,6 +4,7 @@
 
 int main() {
   tiletune_best::Query query;  // default: a gemm in f32
+  // query.operation = "softmax";
   query.gpu = "NVIDIA H200";
   query.sizes[0] = query.sizes[1] = query.sizes[2] = 4096;
   const tiletune_best::Found found = tiletune_best::find(query);

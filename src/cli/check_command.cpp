@@ -108,8 +108,7 @@ int run(const CheckCommand& options) {
 
 void add_check_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<CheckCommand>();
-  CLI::App* command =
-      app.add_subcommand("check", "Find without a GPU what would fail in a sweep of a config");
+  CLI::App* command = app.add_subcommand("check", "Find, without a GPU, what would make a sweep fail");
   options->config.add_to(*command);
   options->compile.add_to(*command);
   command->add_option("--gpu", options->gpu,

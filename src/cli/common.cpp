@@ -42,7 +42,9 @@ std::uint64_t compile_memory(const std::string& text) {
 }  // namespace
 
 void ConfigOptions::add_to(CLI::App& command) {
-  command.add_option("CONFIG", config, "Search space, e.g. configs/sgemm.json, or a T1 tuning problem")
+  command
+      .add_option("CONFIG", config,
+                  "Search space, e.g. configs/sgemm.json, or a tuning problem in T1 format (docs/files.md)")
       ->required();
   command.add_option(
       "--problem", problems,
@@ -89,7 +91,7 @@ void CompileOptions::add_to(CLI::App& command) {
       .add_option_function<std::string>(
           "--max-compile-memory",
           [this](const std::string& text) { max_memory_bytes = compile_memory(text); },
-          "Most memory one compilation may take, e.g. 512MiB; beyond it the configuration fails")
+          "Memory limit of one compilation, e.g. 512MiB; beyond it the configuration fails")
       ->type_name("SIZE")
       ->default_str("4GiB");
   command.add_flag("--confined", confined,

@@ -196,8 +196,8 @@ std::string remedy_for(const CompareOptions& options, const Comparison& found) {
   if (found.recorded.size() > 1)
     return fmt::format("Only {} is named; recorded: {}. Name another{}.", found.sides.front().name, recorded,
                        predict);
-  return fmt::format("The only {} is {}. Name more databases with --db{} loosen the filters{}.", options.by,
-                     recorded, predict.empty() ? " or" : ",", predict);
+  return fmt::format("Name more databases with --db{} loosen the filters{}.", predict.empty() ? " or" : ",",
+                     predict);
 }
 
 Comparison compare(const CompareOptions& options, CompareBy by, const Sources& sources,
@@ -206,8 +206,14 @@ Comparison compare(const CompareOptions& options, CompareBy by, const Sources& s
   Comparison comparison = compare_databases(
       databases, {by, filter_of(options, databases), options.names, sources.names()}, alias);
   if (comparison.sides.size() > 1) return comparison;
-  throw UserError(fmt::format("there are fewer than two sides to compare by {}", options.by),
-                  Where{join(sources.names(), ", "), ""}, remedy_for(options, comparison));
+  const std::string found =
+      comparison.recorded.empty() ? "no row matches"
+      : comparison.recorded.size() > 1
+          ? fmt::format("only one {} is named", options.by)
+          : fmt::format("all rows are from one {}, {}", options.by == "gpu" ? "GPU" : options.by,
+                        comparison.recorded.front());
+  throw UserError("nothing to compare: " + found, Where{join(sources.names(), ", "), ""},
+                  remedy_for(options, comparison));
 }
 
 bool is_slower(const Comparison& comparison, std::optional<double> above) {

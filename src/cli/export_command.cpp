@@ -50,8 +50,9 @@ int run(const ExportOptions& options) {
   const ExportFormat& format = checked_format(options);
   check_output(options.output, options.rows.database);
   const Database database(options.rows.database, Database::Mode::read_only);
-  const ExportRequest request{options.rows.filter(database), options.samples,
-                              options.name_space.value_or("")};
+  const ExportRequest request{
+      options.rows.filter(database), options.samples, options.name_space.value_or(""),
+      [](const std::string& text) { fmt::print(stderr, "note: {}\n", printable(text)); }};
   database.at_one_state([&] {
     TrialFilter asked = request.filter;
     asked.baselines = asked.templates.empty();  // which stand by any template

@@ -49,7 +49,8 @@ struct Written {
     std::string include;
     for (const fs::path& folder : options.compile.include_folders)
       include += " --include " + shell_quoted(folder.string());
-    return {"tiletune space " + file,
+    return {fmt::format("tiletune check {} --gpu {}{}", file, shell_quoted(options.gpu), include),
+            "tiletune space " + file,
             fmt::format("tiletune inspect {} --gpu {}{}", file, shell_quoted(options.gpu), include),
             fmt::format("tiletune sweep {}{}", file, include)};
   }
@@ -63,7 +64,12 @@ void check_free(const fs::path& file, bool force) {
 
 /// The folder's name is the template's, so it has to be an identifier.
 fs::path template_folder(const InitOptions& options, const std::string& kernel) {
-  if (options.folder.empty()) return options.file.parent_path() / kernel;
+  if (options.folder.empty()) {
+    const fs::path own = options.file.lexically_normal().parent_path();
+    if (own.filename() == kernel) return own;
+    const fs::path home = fs::canonical(options.file).parent_path();
+    return own.empty() && home.filename() == kernel ? home : options.file.parent_path() / kernel;
+  }
   fs::path folder = options.folder.lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // without a slash at its end
   if (folder == "." || folder.filename() == "..") folder = fs::weakly_canonical(folder);
@@ -117,7 +123,8 @@ Written draft_into(const InitOptions& options) {
   const Signature signature = read_signature(options.compile.pool_options({}), source,
                                              architecture_for(gpu.compute_major, gpu.compute_minor), facts,
                                              kernel, first_defines(facts));
-  written.draft = draft_manifest(name, source.name, facts, kernel, signature);
+  written.draft = draft_manifest(name, source.name, facts, kernel, signature,
+                                 operation_names(home_folder() / "kernel_templates"));
   written.host_code = signature.host_code;
   const std::string config =
       json_text(Json{{"templates", {name}}, {"problems", {written.draft.problem}}}, 2) + "\n";
@@ -149,7 +156,7 @@ std::string as_table(const Written& written, const InitOptions& options) {
     table.add_row({finding.what, finding.name, finding.guess, std::to_string(finding.line)});
   std::string out = fmt::format("kernel {} of {}\n\n{}\nto decide:\n", written.kernel, options.file.string(),
                                 table.text(stdout_style()));
-  for (const Decision& decision : decisions_in(written.draft.manifest))
+  for (const Decision& decision : launch_first(decisions_in(written.draft.manifest)))
     out += fmt::format("  {}:{}: {}\n", written.manifest.string(), decision.line, decision.text);
   out += fmt::format("\nwrote {} and {}\n", written.manifest.string(), written.config.string());
   if (!written.copy.empty()) out += fmt::format("copied the source to {}\n", written.copy.string());
@@ -171,7 +178,7 @@ Json as_json(const Written& written, const InitOptions& options) {
     found.push_back(
         {{"found", finding.what}, {"name", finding.name}, {"guess", finding.guess}, {"line", finding.line}});
   Json decide = Json::array();
-  for (const Decision& decision : decisions_in(written.draft.manifest))
+  for (const Decision& decision : launch_first(decisions_in(written.draft.manifest)))
     decide.push_back({{"line", decision.line}, {"text", decision.text}});
   Json host = Json::array();
   for (const Lines& lines : written.host_code) host.push_back({lines.first, lines.last});
@@ -202,11 +209,12 @@ void add_init_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("init", "Draft a template and a config from a kernel's source");
   command->add_option("FILE", options->file, "CUDA source with the kernel")->required();
   command->add_option("--kernel", options->kernel, "The kernel, where the file has several");
-  command->add_option(
-      "--out", options->folder,
-      "Folder of the template, which gives it its name (default: the kernel's name, beside FILE)");
+  command->add_option("--out", options->folder,
+                      "Folder of the template, which gives it its name (default: FILE's own if it has the "
+                      "kernel's name, else "
+                      "one of that name beside FILE)");
   command->add_flag("--force", options->force, "Replace files that exist");
-  command->add_option("--gpu", options->gpu, "GPU model to compile for; none needs to be there")
+  command->add_option("--gpu", options->gpu, "GPU model to compile for; no GPU is needed")
       ->capture_default_str();
   command->add_option("--format", options->format, "table or json")->capture_default_str();
   options->compile.add_to(*command);

@@ -252,9 +252,10 @@ int run(const InspectCommand& options) {
 
 void add_inspect_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<InspectCommand>();
-  CLI::App* command = app.add_subcommand("inspect",
-                                         "Compile every configuration for GPUs that this machine need not "
-                                         "have: registers, spills, occupancy, limiter");
+  CLI::App* command =
+      app.add_subcommand("inspect",
+                         "Compile every configuration for any GPU model, without needing that "
+                         "GPU: registers, spills, occupancy, limiter");
   options->config.add_to(*command);
   options->compile.add_to(*command);
   command->add_option("--gpu", options->gpus, "GPU model, e.g. A100 (repeatable; side by side)");

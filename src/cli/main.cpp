@@ -70,9 +70,8 @@ void add_worker_commands(CLI::App& app, tiletune::Action& action, WorkerOptions&
 
 int parse_and_run(int argc, char** argv) {
   CLI::App app{
-      "Autotuning benchmark harness for CUDA kernels: sweeps a JSON search space, compiles every "
-      "configuration\n"
-      "with NVRTC, verifies and times it, and keeps a ranked database."};
+      "Autotuner for CUDA kernels: sweeps a JSON search space, compiles every configuration with NVRTC, "
+      "verifies and times it, and keeps a ranked database."};
   app.set_version_flag("--version", fmt::format("tiletune {} ({})", tiletune::kVersion, tiletune::kCommit));
   app.require_subcommand(1);
   app.footer(

@@ -62,13 +62,16 @@ void write_ranking(std::ostream& out, const RankOptions& options, const Database
     rungs.insert(rungs.end(), others.begin(), others.end());
     return write_ladders(out, build_ladders(rows, rungs), database, format, style_of(options));
   }
-  const auto groups = rank_rows(rows);
+  auto groups = rank_rows(rows);
   if (groups.empty()) {
     throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
                       recorded_text(database));
   }
   rows = RankingRows();
-  if (options.best) return write_winners(out, groups, database, format, style_of(options));
+  if (options.best) {
+    newest_first(groups, database);
+    return write_winners(out, groups, database, format, style_of(options));
+  }
   write_rankings(
       out, groups, database, format,
       {static_cast<std::size_t>(options.limit), options.sort_by, options.columns, style_of(options)});

@@ -109,7 +109,7 @@ int run(const SpaceOptions& options) {
 void add_space_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<SpaceOptions>();
   CLI::App* command =
-      app.add_subcommand("space", "How large a search space is, and what each constraint removes");
+      app.add_subcommand("space", "Show the size of a search space and what each constraint removes");
   options->config.add_to(*command);
   command->add_option("--format", options->format, "table or json")->capture_default_str();
   command->footer(

@@ -117,6 +117,20 @@ std::vector<Task> plan(const TuneSpec& spec, const Stop& is_over) {
   }
 }
 
+/// Of manifests that `init` drafted and no person has checked yet.
+std::vector<std::string> draft_notes(const TuneSpec& spec) {
+  std::vector<std::string> notes;
+  for (const TemplateSpec& kernel : spec.templates) {
+    const std::size_t open = decisions_of(kernel).size();
+    if (open == 0) continue;
+    const std::string note =
+        fmt::format("{}: draft: {} '// decide:' {}. Run 'tiletune check {}'.", kernel.where.file, open,
+                    open == 1 ? "comment remains" : "comments remain", shell_quoted(spec.file.string()));
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+  }
+  return notes;
+}
+
 std::size_t compile_workers(const CompilePoolOptions& options) {
   return options.workers > 0 ? static_cast<std::size_t>(options.workers)
                              : std::thread::hardware_concurrency();
@@ -156,6 +170,7 @@ int run(const SweepCommand& options) {
   ConsoleObserver observer(options.quiet);
   for (const std::string& note : gpus.notes) observer.on_note(note);
   if (!strategy.empty()) observer.on_note(strategy);
+  for (const std::string& note : draft_notes(spec)) observer.on_note(note);
   tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
   observer.wait_for_others(database, spec.budget.seconds);
   refuse_all(sweep_faults(spec, gpus.gpu_sets.front().tasks, gpus.gpu_sets.front().target(), sweep.compile,

@@ -111,9 +111,9 @@ std::string outcome_lines(const Database& rows, const SweepSummary& summary,
   std::string text = counts_line(summary) + unranked_lines(rows, database, summary, failures);
   if (summary.warned > 0) {
     text += fmt::format(
-        "{} with warnings (spills, low occupancy): tiletune rank --db {} --columns "
+        "{} with warnings (spills, low occupancy): tiletune rank --db {} --sweep {} --columns "
         "template,parameters,median_us,warnings\n",
-        summary.warned, database);
+        summary.warned, database, summary.sweep_id);
   }
   if (all_lost(summary.outcomes)) {
     text +=

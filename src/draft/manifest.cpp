@@ -19,6 +19,9 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
+constexpr std::string_view kLaunchDecision =
+    "the thread blocks and their threads. The guess follows names and the use of blockIdx and threadIdx.";
+
 /// What a name says of a number that is fixed when the kernel is compiled.
 enum class Role { other, flag, vector, grid, block, tile };
 
@@ -67,8 +70,9 @@ int axis_of(const std::string& name, Role role) {
 class Drafter {
  public:
   Drafter(std::string name, std::string source, const SourceFacts& facts, const KernelText& kernel,
-          const Signature& signature)
-      : name_(std::move(name)),
+          const Signature& signature, std::vector<std::string> operations)
+      : operations_(std::move(operations)),
+        name_(std::move(name)),
         source_(std::move(source)),
         facts_(facts),
         kernel_(kernel),
@@ -324,6 +328,29 @@ class Drafter {
     return sizes_.size() > from_last ? sizes_[sizes_.size() - 1 - from_last].name : sizes_.front().name;
   }
 
+  /// Whether each block along an axis works on an index of its own, as in `row = blockIdx.x`: blockIdx is
+  /// multiplied by nothing but sizes, which are then strides.
+  bool is_index(int axis) const {
+    const BlockUse& use = kernel_.block_uses[static_cast<std::size_t>(axis)];
+    return use.seen && !use.other &&
+           std::all_of(use.factors.begin(), use.factors.end(), [&](const std::string& factor) {
+             return std::any_of(sizes_.begin(), sizes_.end(),
+                                [&](const Size& size) { return size.name == factor; });
+           });
+  }
+
+  /// The size that such an index runs through: what it is compared with, else of the only axis the first that
+  /// is not its stride.
+  std::string size_of_index(int axis) const {
+    const BlockUse& use = kernel_.block_uses[static_cast<std::size_t>(axis)];
+    for (const Size& size : sizes_)
+      if (size.name == use.bound) return size.name;
+    if (kernel_.grid_axes > 1) return size_for(axis);
+    for (const Size& size : sizes_)
+      if (!use.factors.contains(size.name)) return size.name;
+    return sizes_.front().name;
+  }
+
   /// Whether launch bounds consist of numbers, names of the manifest and products alone.
   bool is_known(const std::string& expression) const {
     if (expression.empty()) return false;
@@ -358,6 +385,10 @@ class Drafter {
     }
     for (int axis = 0; axis < kernel_.grid_axes; ++axis) {
       const std::string blocks = axis == 0 ? name_for(Role::grid, 0) : "";
+      if (blocks.empty() && is_index(axis)) {
+        grid_.push_back(size_of_index(axis));
+        continue;
+      }
       std::vector<std::string> covered;
       const bool shown = !kernel_.covered[static_cast<std::size_t>(axis)].empty();
       const std::string tile = tiles_are_blocks || shown ? "" : name_for(Role::tile, axis);
@@ -395,15 +426,20 @@ class Drafter {
     line("  \"name\": " + quoted(name_) + ",");
     line("  // decide: what the kernel computes, in one line.");
     line("  \"summary\": " + quoted(fmt::format("{} of {}", kernel_.name, source_)) + ",");
+    if (is_product())
+      line(
+          "  // decide: this looks like a matrix product. Replace the object by \"operation\": \"gemm\" to "
+          "have its "
+          "reference and cuBLAS as the baseline.");
+    if (!operations_.empty())
+      line("  // Operations that come with tiletune: " + join(operations_, ", ") + ".");
     line("  \"operation\": {");
     write_operation();
     line("  },");
     line("  \"source\": " + quoted(source_) + ",");
     line("  \"kernel\": " + quoted(kernel_.name) + ",");
     write_tunables();
-    line(
-        "  // decide: the thread blocks and their threads. The guess follows names and the use of blockIdx "
-        "and threadIdx.");
+    line(fmt::format("  // decide: {}", kLaunchDecision));
     if (kernel_.dynamic_shared_line > 0)
       line(fmt::format("  // decide: the bytes of extern __shared__ in line {} of the source.",
                        kernel_.dynamic_shared_line));
@@ -417,6 +453,16 @@ class Drafter {
     list("arguments", arguments_);
     text_.replace(text_.rfind(','), 1, "");
     line("}");
+  }
+
+  /// M, N and K, and A, B and C.
+  bool is_product() const {
+    const auto named = [](const auto& list, const char* name) {
+      return std::any_of(list.begin(), list.end(),
+                         [&](const auto& one) { return squashed(one.name) == name; });
+    };
+    return named(sizes_, "m") && named(sizes_, "n") && named(sizes_, "k") && named(buffers_, "a") &&
+           named(buffers_, "b") && named(buffers_, "c");
   }
 
   void write_operation() {
@@ -447,7 +493,7 @@ class Drafter {
     line("    ],");
     line("    // decide: the operations of one launch, or 0 where only memory counts.");
     line(R"(    "flops": "0",)");
-    line("    // decide: the least bytes that one launch must read and write.");
+    line("    // decide: the minimum number of bytes one launch must read and write.");
     line("    \"bytes\": " + quoted(join(bytes, " + ")) + ",");
     line("    // decide: how many terms are added up for one element of an output.");
     line(R"(    "accumulation": "1",)");
@@ -499,7 +545,7 @@ class Drafter {
     if (!options.empty()) line("  \"compile_options\": [" + join(options, ", ") + "],");
     if (!parameters.empty())
       line(
-          "  // decide: the values to try. The source says which names there are, and not which values make "
+          "  // decide: the values to try. These values are placeholders; the source does not say which make "
           "sense.");
     list("parameters", parameters);
     if (!derived.empty()) list("derived", derived);
@@ -507,6 +553,7 @@ class Drafter {
     list("constraints", constraints);
   }
 
+  std::vector<std::string> operations_;  ///< that come with tiletune
   std::string name_, source_;
   const SourceFacts& facts_;
   const KernelText& kernel_;
@@ -523,6 +570,12 @@ class Drafter {
 };
 
 }  // namespace
+
+std::vector<Decision> launch_first(std::vector<Decision> decisions) {
+  std::stable_partition(decisions.begin(), decisions.end(),
+                        [](const Decision& decision) { return decision.text == kLaunchDecision; });
+  return decisions;
+}
 
 std::vector<Decision> decisions_in(const std::string& manifest) {
   static const std::string kMark = "// decide: ";
@@ -548,8 +601,9 @@ std::vector<std::string> first_defines(const SourceFacts& facts) {
 }
 
 Draft draft_manifest(const std::string& name, const std::string& source, const SourceFacts& facts,
-                     const KernelText& kernel, const Signature& signature) {
-  return Drafter(name, source, facts, kernel, signature).draft();
+                     const KernelText& kernel, const Signature& signature,
+                     const std::vector<std::string>& operations) {
+  return Drafter(name, source, facts, kernel, signature, operations).draft();
 }
 
 }  // namespace tiletune

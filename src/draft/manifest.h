@@ -32,9 +32,14 @@ std::vector<Decision> decisions_in(const std::string& manifest);
 /// "-DNAME=value" for the macros that the source tests and does not define.
 std::vector<std::string> first_defines(const SourceFacts& facts);
 
-/// Drafts the manifest of a template `name`, whose source is the file `source` in its folder. Throws
+/// Those of a draft, that of the launch first: a wrong grid reads and writes out of bounds.
+std::vector<Decision> launch_first(std::vector<Decision> decisions);
+
+/// Drafts the manifest of a template `name`, whose source is the file `source` in its folder. A comment names
+/// `operations`, which a manifest may refer to instead of describing its own. Throws
 /// UserError for a kernel without parameters or output, and for a parameter that a manifest cannot pass.
 Draft draft_manifest(const std::string& name, const std::string& source, const SourceFacts& facts,
-                     const KernelText& kernel, const Signature& signature);
+                     const KernelText& kernel, const Signature& signature,
+                     const std::vector<std::string>& operations = {});
 
 }  // namespace tiletune

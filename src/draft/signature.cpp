@@ -177,14 +177,45 @@ std::vector<MacroText> undefined_in(const std::string& log, const SourceFacts& f
   return names;
 }
 
+/// Values for macros that the source does not define.
+struct MacroGuess {
+  int value;
+  int block;  ///< for what counts threads, such as BLOCK
+
+  int of(const std::string& name) const {
+    const std::string plain = squashed(name);
+    constexpr std::array kWords{"block", "thread", "tpb", "bdim"};
+    const bool counts_threads = std::any_of(kWords.begin(), kWords.end(), [&](const char* word) {
+      return plain.find(word) != std::string::npos;
+    });
+    return counts_threads ? block : value;
+  }
+};
+/// In the order in which they are tried: a source may divide by 32, or multiply to what does not fit.
+constexpr std::array<MacroGuess, 3> kMacroGuesses{{{8, 8}, {8, 256}, {256, 256}}};
+constexpr int kUsualThreads = 256;
+
+/// `defines` of macros that no test compares with numbers, with another guess.
+std::vector<std::string> guessed(std::vector<std::string> defines, const SourceFacts& facts,
+                                 const MacroGuess& guess) {
+  for (const MacroText& macro : facts.macros) {
+    if (macro.value || !macro.compared_to.empty()) continue;
+    const std::string start = fmt::format("-D{}=", macro.name);
+    for (std::string& define : defines)
+      if (define.starts_with(start)) define = start + std::to_string(guess.of(macro.name));
+  }
+  return defines;
+}
+
 /// Adds to `defines` a first value for each of the names that has none; false when all have one.
-bool define(const std::vector<MacroText>& names, std::vector<std::string>& defines, Signature& signature) {
+bool define(const std::vector<MacroText>& names, const MacroGuess& guess, std::vector<std::string>& defines,
+            Signature& signature) {
   const std::size_t before = defines.size();
   for (const MacroText& macro : names) {
     const std::string start = fmt::format("-D{}=", macro.name);
     const auto is_it = [&](const std::string& other) { return other.starts_with(start); };
     if (std::any_of(defines.begin(), defines.end(), is_it)) continue;
-    defines.push_back(start + "8");
+    defines.push_back(start + std::to_string(guess.of(macro.name)));
     signature.undefined.push_back(macro);
   }
   return defines.size() > before;
@@ -192,7 +223,7 @@ bool define(const std::vector<MacroText>& names, std::vector<std::string>& defin
 
 /// Reads the signature of one instance; returns the compiler's message where it does not compile.
 std::string read_instance(CompilePool& pool, KernelSource source, const std::string& architecture,
-                          const SourceFacts& facts, const KernelText& kernel,
+                          const SourceFacts& facts, const KernelText& kernel, const MacroGuess& guess,
                           std::vector<std::string> defines, Signature& signature) {
   HostCode host(source.text);
   Instance instance;
@@ -208,9 +239,10 @@ std::string read_instance(CompilePool& pool, KernelSource source, const std::str
       signature.parameters = parameter_types(compiled.binary->kernel_symbols.front());
       break;
     }
-    const bool goes_on = round < kMostRounds && (host.leave_out(log, source.name) ||
-                                                 define(undefined_in(log, facts), defines, signature) ||
-                                                 host.leave_out_declarations(log, source.name));
+    const bool goes_on =
+        round < kMostRounds &&
+        (host.leave_out(log, source.name) || define(undefined_in(log, facts), guess, defines, signature) ||
+         host.leave_out_declarations(log, source.name));
     if (goes_on) continue;
     const std::vector<Lines> lines = host.lines();
     return lines.empty() ? log : fmt::format("{}\nLeft out as host code: {}", log, lines_text(lines));
@@ -234,13 +266,23 @@ Signature read_signature(const CompilePoolOptions& options, const KernelSource& 
   std::vector<std::string> types{""};
   if (std::any_of(kernel.template_parameters.begin(), kernel.template_parameters.end(), is_open_type))
     types = {"float", "int", "unsigned char", "__half", "double"};
+  const bool tests_macros = std::any_of(facts.macros.begin(), facts.macros.end(), [](const MacroText& macro) {
+    return !macro.value && macro.compared_to.empty();
+  });
   std::string first_reason;
+  std::vector<MacroText> undefined;
   for (const std::string& type : types) {
-    Signature signature;
-    signature.type = type;
-    std::string reason = read_instance(pool, source, architecture, facts, kernel, defines, signature);
-    if (reason.empty()) return signature;
-    if (first_reason.empty()) first_reason = std::move(reason);
+    for (std::size_t i = 0; i < kMacroGuesses.size(); ++i) {
+      Signature signature;
+      signature.type = type;
+      const MacroGuess& guess = kMacroGuesses.at(i);
+      std::string reason = read_instance(pool, source, architecture, facts, kernel, guess,
+                                         i == 0 ? defines : guessed(defines, facts, guess), signature);
+      if (reason.empty()) return signature;
+      if (first_reason.empty()) first_reason = std::move(reason);
+      if (undefined.empty()) undefined = signature.undefined;
+      if (signature.undefined.empty() && !tests_macros) break;
+    }
   }
   const Where where{source.name, fmt::format("line {}", kernel.line)};
   if (!kernel.scope.empty())
@@ -256,6 +298,15 @@ Signature read_signature(const CompilePoolOptions& options, const KernelSource& 
                     where,
                     "The source may be right for another type: give the type parameter a default, such as "
                     "typename T = my_type, or add an explicit instantiation.");
+  if (!undefined.empty())
+    throw UserError(
+        fmt::format("the kernel '{}' does not compile with {} or {} for what the source does not define: {}",
+                    kernel.name, kMacroGuesses.front().value, kUsualThreads, first_reason),
+        where,
+        fmt::format(
+            "Put a value with which it compiles above the kernel, such as\n  #ifndef {0}\n  #define {0} "
+            "{1}\n  #endif",
+            undefined.front().name, kUsualThreads));
   throw UserError(fmt::format("the kernel '{}' does not compile: {}", kernel.name, first_reason), where,
                   "Correct the source until NVRTC compiles it as device code.");
 }

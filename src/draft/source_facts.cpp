@@ -210,12 +210,36 @@ class KernelReader {
       kernel_.bounds[compared->second] = code_[at + 2].text;
     const auto index = index_at(at, end);
     if (!index) return;
+    if (index->of_block) note_block_use(at, *index, end);
     if (at > 1 && code_[at - 1].is("=") && code_[at - 2].is_name() && index->end < end &&
         (code_[index->end].is(";") || code_[index->end].is(","))) {
       aliases_.insert_or_assign(code_[at - 2].text, std::pair(index->of_block, index->axis));
       return;
     }
     if (index->of_block) note_cover(at, *index, end);
+  }
+
+  /// Whether blockIdx.x stands alone, as in `row = blockIdx.x`, or is multiplied, and by what.
+  void note_block_use(std::size_t at, const Index& block, std::size_t end) {
+    BlockUse& use = kernel_.block_uses[block.axis];
+    const bool is_direct = code_[at].is("blockIdx");
+    use.seen = true;
+    const std::size_t next = behind_brackets(block.end, end);
+    std::size_t first = at;
+    while (first > 0 && code_[first - 1].is("(")) --first;
+    const std::string_view before = first > 0 ? code_[first - 1].text : "";
+    const std::string_view after = next < end ? code_[next].text : "";
+    if (after == "*" && next + 1 < end) {
+      use.factors.emplace(code_[next + 1].text);
+    } else if (before == "*" && first > 1) {
+      use.factors.emplace(code_[first - 2].text);
+    } else if (after == "<<" || after == "/" || after == "%" ||
+               (is_direct && (after == "+" || before == "+" || before == ","))) {
+      use.other = true;
+    } else if ((after == "<" || after == ">=") && next + 1 < end && code_[next + 1].is_name() &&
+               use.bound.empty()) {
+      use.bound = code_[next + 1].text;
+    }
   }
 
   /// Of blockIdx.x: NAME in its product, where threadIdx.x is added to that.

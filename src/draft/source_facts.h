@@ -31,6 +31,14 @@ struct PointerUse {
   bool passed = false;   ///< the pointer itself stands in an expression
 };
 
+/// How a kernel's text uses blockIdx of an axis.
+struct BlockUse {
+  bool seen = false;
+  bool other = false;             ///< in another way than alone, or multiplied by a name
+  std::set<std::string> factors;  ///< names and numbers that it is multiplied by
+  std::string bound;              ///< what it is compared with, or ""
+};
+
 /// A __global__ function as it is written.
 struct KernelText {
   std::string name;
@@ -47,6 +55,7 @@ struct KernelText {
   std::array<std::string, 3> covered;
   /// What that index is compared with, or ""
   std::array<std::string, 3> bounds;
+  std::array<BlockUse, 3> block_uses;
 };
 
 /// A macro or a constant variable with an integer for its value, or a macro that the source tests and does

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -115,15 +118,79 @@ Json entry_of(const RankingGroup& group, const Database& database, const std::ve
   return entry;
 }
 
-std::vector<RankingGroup> groups_that_ran(const Database& database, const TrialFilter& filter) {
-  RankingRows rows = ranking_rows(database, filter);
+/// What a query of the header can name of a group, but for the scalars.
+using Family = std::array<std::string, 6>;
+
+Family family_of(const Trial& trial) {
+  return {trial.gpu,       trial.problem, std::string(name(trial.source)),
+          trial.operation, trial.options, trial.element_types};
+}
+
+/// Of the groups' best rows, those of each family, in the order of the groups.
+std::map<Family, std::vector<std::size_t>> families_of(const std::vector<RankingGroup>& groups,
+                                                       const Database& database, std::vector<Trial>& best) {
+  std::map<Family, std::vector<std::size_t>> families;
+  best.resize(groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::vector<RankedRow> leaders = leaders_of(groups[i]);
+    if (leaders.empty()) continue;
+    best[i] = database.row(leaders.front().id);
+    families[family_of(best[i])].push_back(i);
+  }
+  return families;
+}
+
+/// Scalars that were corrected leave entries behind that a reader may take for the right ones.
+void note_scalars(const std::vector<RankingGroup>& groups, const Database& database,
+                  const ExportRequest& request) {
+  if (!request.note) return;
+  std::vector<Trial> best;
+  std::string first;
+  std::size_t more = 0;
+  for (const auto& [family, members] : families_of(groups, database, best)) {
+    std::vector<std::string> scalars;
+    for (const std::size_t i : members) {
+      const std::string text = best[i].scalars.empty() ? "none" : best[i].scalars;
+      if (std::ranges::find(scalars, text) == scalars.end()) scalars.push_back(text);
+    }
+    if (scalars.size() < 2) continue;
+    if (!first.empty()) {
+      ++more;
+      continue;
+    }
+    first = fmt::format("{} at {} on {}", best[members.front()].operation, best[members.front()].problem,
+                        best[members.front()].gpu);
+    first += fmt::format(" has entries that differ in scalars only, newest first: {}", join(scalars, "; "));
+  }
+  if (first.empty()) return;
+  if (more > 0) first += fmt::format(" (and {})", counted(more, "more problem"));
+  request.note(first + ". --sweep N exports those of one sweep.");
+}
+
+std::vector<RankingGroup> groups_that_ran(const Database& database, const ExportRequest& request) {
+  RankingRows rows = ranking_rows(database, request.filter);
   std::vector<RankingGroup> groups = rank_rows(rows);
+  newest_first(groups, database);
+  note_scalars(groups, database, request);
   if (!groups.empty()) return groups;
   throw NothingToDo("no row that ran matches", Where{database.file().string(), ""},
                     "Loosen the filters, or run 'tiletune sweep' first.");
 }
 
 }  // namespace
+
+void newest_first(std::vector<RankingGroup>& groups, const Database& database) {
+  std::vector<Trial> best;
+  std::vector<RankingGroup> ordered = groups;
+  for (const auto& [family, members] : families_of(groups, database, best)) {
+    std::vector<std::size_t> by_date = members;
+    std::stable_sort(by_date.begin(), by_date.end(), [&](std::size_t a, std::size_t b) {
+      return is_newer(groups[a].newest, groups[b].newest);
+    });
+    for (std::size_t i = 0; i < members.size(); ++i) ordered[members[i]] = groups[by_date[i]];
+  }
+  groups = std::move(ordered);
+}
 
 Json best_as_json(const std::vector<RankingGroup>& groups, const Database& database) {
   const std::vector<SweepRecord> sweeps = database.sweeps();
@@ -135,12 +202,12 @@ Json best_as_json(const std::vector<RankingGroup>& groups, const Database& datab
 }
 
 void write_best(std::ostream& out, const Database& database, const ExportRequest& request) {
-  out << json_text(best_as_json(groups_that_ran(database, request.filter), database), 2) << '\n';
+  out << json_text(best_as_json(groups_that_ran(database, request), database), 2) << '\n';
 }
 
 void write_header(std::ostream& out, const Database& database, const ExportRequest& request) {
   const std::string name_space = request.name_space.empty() ? kHeaderNamespace : request.name_space;
-  out << best_as_header(groups_that_ran(database, request.filter), database, name_space);
+  out << best_as_header(groups_that_ran(database, request), database, name_space, request.note);
 }
 
 }  // namespace tiletune

@@ -47,6 +47,11 @@ std::string row_label(const ChosenConfiguration& one, const Comparison& comparis
   return one.side ? side_label(comparison, *one.side, names != SideNames::nowhere) : "largest " + one.largest;
 }
 
+std::string compromise_label(const std::string& largest) {
+  return largest == "pennycook" ? "best compromise (largest Pennycook score)"
+                                : fmt::format("best compromise (largest {})", largest);
+}
+
 /// "[1] NVIDIA H200: sgemm_warptile BM=128": what the numbers stand for in the tables.
 std::vector<std::string> legend_of(const std::vector<ChosenConfiguration>& chosen,
                                    const Comparison& comparison, const ComparedProblem& problem,
@@ -68,7 +73,7 @@ std::vector<std::string> legend_of(const std::vector<ChosenConfiguration>& chose
       add(whose, *best);
   }
   for (const ChosenConfiguration& one : chosen) {
-    if (!one.side) add("compromise, largest " + one.largest, one);
+    if (!one.side) add(compromise_label(one.largest), one);
   }
   return lines;
 }

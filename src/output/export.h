@@ -80,6 +80,11 @@ void write_winners(std::ostream& out, const std::vector<RankingGroup>& groups, c
 void write_trials(std::ostream& out, const Database& database, const TrialFilter& filter, Format format,
                   const std::vector<std::string>& columns, std::size_t limit, const TextStyle& style);
 
+/// Brings groups that differ in scalars or in the state of the L2 cache only into the order of their newest
+/// sweeps, the newest first: what a person has corrected comes before what it replaces. Groups of another
+/// GPU, problem, source, operation, options or element types keep their places.
+void newest_first(std::vector<RankingGroup>& groups, const Database& database);
+
 /// "BM=128 BN=64", or "(baseline)".
 std::string parameters_text(const Trial& trial);
 

@@ -125,7 +125,7 @@ GroupTable standard_table(const Database& database, const std::vector<RankedRow>
 }
 
 std::span<const std::string_view> dropped_columns() {
-  static constexpr std::array<std::string_view, 18> kNames{"limiter",
+  static constexpr std::array<std::string_view, 19> kNames{"limiter",
                                                            "bound",
                                                            "occupancy",
                                                            "registers",
@@ -140,6 +140,7 @@ std::span<const std::string_view> dropped_columns() {
                                                            "speedup_over_previous",
                                                            "speedup_over_first",
                                                            "ci_us",
+                                                           "tied_with",
                                                            "tflops",
                                                            "gbs",
                                                            "percent_of_baseline"};

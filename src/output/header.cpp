@@ -159,6 +159,7 @@ class SizeChecks {
         is_known = false;
         continue;
       }
+      if (holds_always(condition.get<std::string>(), names)) continue;
       conditions.texts.push_back(condition.get<std::string>());
       const auto cpp = cpp_condition(conditions.texts.back(), names);
       is_known = is_known && cpp.has_value();
@@ -209,11 +210,12 @@ std::string entry_text(const Trial& trial, std::size_t number, std::size_t sizes
 }
 
 /// An entry has one grid and one block.
-void refuse_several_launches(const Trial& trial) {
-  if (!object_in(trial.launch).contains("launches")) return;
-  throw UserError(fmt::format("the best of {} at {} launches several kernels, and the header describes one",
-                              trial.template_name, trial.problem),
-                  "Export it as JSON, which has all of them, or leave it out with --template or --problem.");
+bool has_several_launches(const Trial& trial) { return object_in(trial.launch).contains("launches"); }
+
+std::string several_launches_text(const Trial& trial) {
+  return fmt::format(
+      "the best configuration of {} at {} launches several kernels, and an entry describes one",
+      trial.template_name, trial.problem);
 }
 
 /// The content with its guard and namespaces, which carry its hash: two headers in one program would
@@ -263,20 +265,29 @@ void check_header_namespace(const std::string& text) {
 }
 
 std::string best_as_header(const std::vector<RankingGroup>& groups, const Database& database,
-                           const std::string& name_space) {
+                           const std::string& name_space,
+                           const std::function<void(const std::string&)>& note) {
   std::string parameters;
   std::string entries;
   SizeChecks checks;
   const std::size_t sizes = sizes_of_each(groups);
   std::size_t number = 0;
+  std::vector<std::string> left_out;
   for (const RankingGroup& group : groups) {
     const std::vector<RankedRow> leaders = leaders_of(group);
     if (leaders.empty()) continue;
     const Trial trial = database.row(leaders.front().id);
-    refuse_several_launches(trial);
+    if (has_several_launches(trial)) {
+      left_out.push_back(several_launches_text(trial));
+      continue;
+    }
     parameters += parameters_definition(object_in(trial.parameters), number);
     entries += entry_text(trial, number++, sizes, checks.add(trial));
   }
+  if (number == 0 && !left_out.empty())
+    throw UserError(left_out.front(), "Export it as JSON (--best), which has all of its kernels.");
+  for (const std::string& text : left_out)
+    if (note) note(text + ": it is not in the header. 'tiletune export --best' writes all of its kernels.");
   return in_frame(fmt::format("{}{};\n", kHeaderSizes, sizes) + kHeaderTypes + kSizeCheck + checks.text() +
                       "\n}  // namespace detail\n\n" + parameters +
                       "\n// clang-format off\ninline constexpr Entry kEntries[] = {\n" + entries +

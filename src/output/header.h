@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,12 @@ void check_header_namespace(const std::string& text);
 /// The best configuration of each group as a C++17 header of its own: in the namespace, the table `kEntries`,
 /// and `find()`, which answers at compile time too and says how far it fell back. Headers of different
 /// content never stand for one another: in one program each has its own, in one file the compiler refuses to
-/// choose. Whatever text the rows hold appears in escaped string literals alone.
+/// choose. Whatever text the rows hold appears in escaped string literals alone. Of entries that fit a query
+/// equally `find()` takes the one of the earlier group. An entry has one launch: the best configurations that
+/// have several are left out and told to `note`; throws UserError where no other is there.
 std::string best_as_header(const std::vector<RankingGroup>& groups, const Database& database,
-                           const std::string& name_space = kHeaderNamespace);
+                           const std::string& name_space = kHeaderNamespace,
+                           const std::function<void(const std::string&)>& note = {});
 
 /// A C++ string literal of the bytes of a text, quotes included: printable ASCII, and octal escapes.
 std::string cpp_literal(const std::string& text);

@@ -31,7 +31,7 @@ struct Entry {
   const char* compile_options;  // JSON array
   const Parameter* parameters;
   int parameter_count;
-  unsigned grid_of_problem[3];  // for its own problem: see Found::grid; 0: not known, as of what follows
+  unsigned grid_of_problem[3];  // for its own problem: see Found::grid; 0: not known; the same holds below
   unsigned block[3];
   unsigned dynamic_shared_bytes;
   double expected_us;
@@ -72,11 +72,21 @@ constexpr const char* text(ProblemMatch match) {
 
 // Whether the kernel may be launched for the sizes of the query. Recorded: it was, for this very problem. Hold: the
 // template's constraints hold for them, and the kernel compiled for the entry is the one they take. Not known: nothing tells
-// (no sizes were asked for, the entry was recorded without its constraints, or they have no C++): check them before you use
-// it. Refused: there are entries, and none of them may be launched for these sizes.
+// (no sizes were asked for, the entry was recorded without its constraints, or they cannot be expressed in C++): check them
+// before you use it. Refused: there are entries, and none of them may be launched for these sizes.
 enum class Constraints { recorded, hold, not_known, refused };
 
-// What is looked for. What is left out is not known.
+constexpr const char* text(Constraints constraints) {
+  switch (constraints) {
+    case Constraints::recorded: return "recorded for these sizes";
+    case Constraints::hold: return "the constraints hold for these sizes";
+    case Constraints::not_known: return "whether the constraints hold for these sizes is unknown";
+    case Constraints::refused: break;
+  }
+  return "the constraints do not hold for these sizes";
+}
+
+// The query. Fields left at their defaults count as unknown.
 struct Query {
   long long sizes[kMostSizes] = {};  // M, N, K of a gemm
   const char* gpu = "";
@@ -87,6 +97,7 @@ struct Query {
   const char* options = "";
   const char* element_types = "f32";
   const char* kernel_template = "";  // "": any that does the operation
+  const char* scalars = "";          // "eps=1e-05"; "": any, of the newest sweep where entries differ in nothing else
 };
 
 struct Found {
@@ -108,6 +119,15 @@ constexpr bool equal(const char* a, const char* b) {
     ++b;
   }
   return *a == *b;
+}
+
+// "NVIDIA H200" as the driver calls it and "H200" as a predicted entry does are one model.
+constexpr const char* model_of(const char* gpu) {
+  const char* rest = gpu;
+  for (const char* vendor = "NVIDIA "; *vendor != '\0'; ++vendor, ++rest) {
+    if (*rest != *vendor) return gpu;
+  }
+  return rest;
 }
 
 // log2, interpolated linearly between powers of two; 0 for what is not a size.
@@ -155,7 +175,7 @@ constexpr bool same_sizes(const long long* a, const long long* b) {
 constexpr bool is_on(GpuMatch match, const Entry& entry, const Query& query) {
   switch (match) {
     case GpuMatch::uuid: return *query.uuid != '\0' && equal(entry.uuid, query.uuid);
-    case GpuMatch::model: return *query.gpu != '\0' && equal(entry.gpu, query.gpu);
+    case GpuMatch::model: return *query.gpu != '\0' && equal(model_of(entry.gpu), model_of(query.gpu));
     case GpuMatch::compute_capability:
       return query.compute_capability > 0 && entry.compute_capability == query.compute_capability;
     case GpuMatch::any: return true;
@@ -178,7 +198,8 @@ constexpr Constraints constraints(const Entry& entry, const Query& query) {
 }
 
 // Scalars of the class wanted before others, then the very problem, then one whose constraints are known to hold, then the
-// nearer problem, then dense and measured before others.
+// nearer problem, then dense and measured before others. Of entries that are equal in all that, the first in kEntries is
+// taken: that of the newest sweep.
 constexpr bool goes_before(const Entry& a, const Entry& b, const Query& query) {
   const bool a_scalars = a.beta_is_zero == query.beta_is_zero;
   const bool b_scalars = b.beta_is_zero == query.beta_is_zero;
@@ -200,6 +221,7 @@ constexpr bool goes_before(const Entry& a, const Entry& b, const Query& query) {
 constexpr bool does(const Entry& entry, const Query& query) {
   return equal(entry.operation, query.operation) && equal(entry.options, query.options) &&
          equal(entry.element_types, query.element_types) &&
+         (*query.scalars == '\0' || equal(entry.scalars, query.scalars)) &&
          (*query.kernel_template == '\0' || equal(entry.kernel_template, query.kernel_template));
 }
 

@@ -39,7 +39,8 @@ GroupTable chosen_table(const Database& database, const std::vector<RankedRow>& 
   return shown;
 }
 
-constexpr std::string_view kChooseColumns = "'tiletune rank --columns' chooses, '| less -S' shows all";
+constexpr std::string_view kChooseColumns =
+    "'tiletune rank --columns' chooses, pipe into 'less -S' to see all";
 
 /// What is shown of a group under its heading.
 struct GroupView {

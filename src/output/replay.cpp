@@ -88,8 +88,7 @@ Json to_json(const Replay& replay) {
             {"strategy", replay.strategy},
             {"seed", replay.seed}};
   json["budget_s"] = replay.budget_s > 0 ? Json(replay.budget_s) : Json();
-  json["budget_evaluations"] =
-      replay.budget_evaluations > 0 ? Json(replay.budget_evaluations) : Json();
+  json["budget_evaluations"] = replay.budget_evaluations > 0 ? Json(replay.budget_evaluations) : Json();
   json["simulated_s"] = replay.simulated_s();
   json["notes"] = replay.notes;
   json["problems"] = Json::array();

@@ -102,7 +102,30 @@ std::string text_of(const SyntaxNode& node) {
   return whole;
 }
 
+bool is_tautology(const SyntaxNode& node) {
+  if (node.op == Op::constant) return node.constant == Value(true);
+  if (node.op == Op::logical_and)
+    return std::all_of(node.operands.begin(), node.operands.end(), is_tautology);
+  if (node.op != Op::comparison_chain) return false;
+  const SyntaxNode& first = node.operands.front();
+  return std::all_of(node.operands.begin(), node.operands.end(),
+                     [&](const SyntaxNode& one) { return one.op == Op::load && one.slot == first.slot; }) &&
+         std::all_of(node.comparisons.begin(), node.comparisons.end(), [](Op op) {
+           return op == Op::equal || op == Op::less_equal || op == Op::greater_equal;
+         });
+}
+
 }  // namespace
+
+bool holds_always(const std::string& condition, const std::vector<std::string>& dimensions) {
+  try {
+    SymbolTable symbols;
+    for (const std::string& dimension : dimensions) symbols.declare(dimension, {});
+    return is_tautology(space::parse({condition, {}}, symbols));
+  } catch (const UserError&) {  // a stranger's database may hold anything
+    return false;
+  }
+}
 
 std::optional<std::string> cpp_condition(const std::string& condition,
                                          const std::vector<std::string>& dimensions) {

@@ -12,6 +12,9 @@ namespace tiletune {
 std::optional<std::string> cpp_condition(const std::string& condition,
                                          const std::vector<std::string>& dimensions);
 
+/// Whether a condition compares sizes with themselves alone, such as "(K == K)", and so holds for any.
+bool holds_always(const std::string& condition, const std::vector<std::string>& dimensions);
+
 /// Those functions, for the header that `export --format header` writes.
 extern const char* const kSizeCheck;
 

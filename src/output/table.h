@@ -80,7 +80,7 @@ class TextTable {
   bool hides_empty_ = false;
 };
 
-inline constexpr std::string_view kShowAll = "'| less -S' shows all";
+inline constexpr std::string_view kShowAll = "pipe into 'less -S' to see all";
 /// Writes a table and, where columns were left out, a line that names them and the way to see them.
 void write_table(std::ostream& out, const TextTable& table, bool markdown, const TextStyle& style,
                  std::string_view remedy = kShowAll);

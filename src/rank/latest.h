@@ -56,13 +56,17 @@ struct DatedRow {
       : id(row), seen_in(order(trial.seen_in_sweep)), recorded_at(trial.recorded_at) {}
 };
 
+inline bool is_newer(const DatedRow& a, const DatedRow& b) {
+  const auto when = [](const DatedRow& row) { return std::tie(row.seen_in, row.recorded_at, row.id); };
+  return when(b) < when(a);
+}
+
 /// Of rows of equal `configuration_of` (a tuple) the latest stays. They end up in the order of these.
 template <typename Row, typename ConfigurationOf>
 void keep_latest(std::vector<Row>& rows, const ConfigurationOf& configuration_of) {
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-    const auto when = [](const DatedRow& row) { return std::tie(row.seen_in, row.recorded_at, row.id); };
     const auto order = configuration_of(a) <=> configuration_of(b);
-    return std::is_neq(order) ? std::is_lt(order) : when(b) < when(a);
+    return std::is_neq(order) ? std::is_lt(order) : is_newer(a, b);
   });
   const auto same = [&](const Row& a, const Row& b) { return configuration_of(a) == configuration_of(b); };
   rows.erase(std::unique(rows.begin(), rows.end(), same), rows.end());

@@ -70,8 +70,10 @@ std::ptrdiff_t place_of(const RankingRow& baseline, const Kernels& kernels) {
 }
 
 RankingGroup rank_group(const ComparableRows& rows) {
-  RankingGroup group{*rows.what, {}};
+  RankingGroup group{*rows.what, {}, {}};
   const Kernels kernels = in_ranking_order(rows.kernels, group.rows);
+  for (const RankingRow& kernel : rows.kernels)
+    if (is_newer(kernel, group.newest)) group.newest = kernel;
   // The slowest first, so that it stands behind the others at the same place.
   for (std::size_t i = rows.baselines.size(); i-- > 0;) {
     const RankingRow& baseline = rows.baselines[i];

@@ -51,6 +51,7 @@ struct RankedRow {
 struct RankingGroup : Comparable {
   /// Fastest first; within a tie fewer registers, then higher occupancy first.
   std::vector<RankedRow> rows;
+  DatedRow newest = {};  ///< of its kernels that ran
 };
 
 /// Groups with a kernel that ran, in order of first appearance.

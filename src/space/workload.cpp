@@ -47,6 +47,10 @@ BufferRole role_of(const Buffer& buffer, const Scope& scope, const Bindings& bin
                                                                                    : BufferRole::out;
 }
 
+constexpr const char* kSizesOfBuffers =
+    "Buffer sizes depend on dimensions only; for partial results use `workspace` and `launches` "
+    "(docs/template.md)";
+
 /// No number of a normal distribution that is made here lies farther from its mean.
 constexpr double kFarthestDeviations = 9;
 
@@ -192,8 +196,11 @@ Workload make_workload(const TemplateSpec& spec, const Problem& problem, const S
   std::vector<Scalar> slots = scope.initial_slots();
   const Bindings bindings{slots, {}};
   Workload workload;
+  SymbolTable symbols = scope.constants();
+  for (const Parameter& parameter : spec.parameters) symbols.withhold(parameter.name, kSizesOfBuffers);
+  for (const Derived& derived : spec.derived) symbols.withhold(derived.name, kSizesOfBuffers);
   for (const Buffer& buffer : spec.operation.buffers) {
-    const std::int64_t elements = evaluate_elements(Program(buffer.elements, scope.constants()), bindings);
+    const std::int64_t elements = evaluate_elements(Program(buffer.elements, symbols), bindings);
     workload.buffers.push_back({buffer.name, buffer.type, elements, role_of(buffer, scope, bindings),
                                 rows_of(buffer, elements, scope, bindings),
                                 values_of(buffer, elements, scope, bindings)});

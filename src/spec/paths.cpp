@@ -134,6 +134,17 @@ Folder find_template(const std::string& name, const std::vector<fs::path>& folde
   return find({"template", "", kManifestName}, name, folders, allow_outside, where);
 }
 
+std::vector<std::string> operation_names(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder / "operations", error)) {
+    if (fs::is_regular_file(entry.path() / kOperationName, error))
+      names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 Folder find_operation(const std::string& name, const std::vector<fs::path>& folders, bool allow_outside,
                       const Where& where) {
   return find({"operation", "operations", kOperationName}, name, folders, allow_outside, where);

@@ -43,4 +43,7 @@ Folder find_template(const std::string& name, const std::vector<std::filesystem:
 Folder find_operation(const std::string& name, const std::vector<std::filesystem::path>& folders,
                       bool allow_outside, const Where& where);
 
+/// Names of the operations in a folder of templates, sorted.
+std::vector<std::string> operation_names(const std::filesystem::path& folder);
+
 }  // namespace tiletune

@@ -126,19 +126,17 @@ class Checker {
   /// What a person still has to do in a manifest.
   void note_open_ends(const TemplateSpec& kernel) {
     const auto note = [&](const UserError& what) { add({false, kernel.name, "", what}); };
-    std::vector<Decision> decisions;
-    try {
-      decisions = decisions_in(read_file(kernel.where.file, kLargestJson));
-    } catch (const UserError&) {  // It is not read from a file.
-    }
+    const std::vector<Decision> decisions = decisions_of(kernel);
     constexpr std::size_t kMostNamed = 4;
     std::vector<std::string> lines;
     for (const Decision& decision : decisions) lines.push_back(std::to_string(decision.line));
     if (lines.size() > kMostNamed) lines.resize(kMostNamed), lines.emplace_back("...");
     if (!decisions.empty())
-      note(UserError(fmt::format("// decide: still stands in {}: {}", counted(decisions.size(), "line"),
+      note(UserError(fmt::format("{} a `// decide:` comment: {}",
+                                 decisions.size() == 1 ? "1 line still has"
+                                                       : fmt::format("{} lines still have", decisions.size()),
                                  join(lines, ", ")),
-                     Where{kernel.where.file, ""}, "Correct what stands there, and remove the comments."));
+                     Where{kernel.where.file, ""}, "Check each value, then delete its comment."));
     if (const auto fault = reference_fault(kernel)) add({true, kernel.name, "", *fault});
     if (kernel.operation.is_unverified)
       note(UserError(R"(results will not be verified: "reference" is "none")", kernel.where.at("operation"),
@@ -356,8 +354,19 @@ class Checker {
     if (!fault) return std::nullopt;
     if (compiled.outcome != Outcome::ok)
       return UserError(*fault, Where{kernel.spec->source.string(), ""}, "Correct the source.");
-    return UserError(*fault, task.spec->where.at("operation"),
-                     R"(List in "arguments" what the kernel takes.)");
+    std::string remedy = R"(List in "arguments" what the kernel takes.)";
+    const auto parameters = read_resources(*compiled.binary).parameter_bytes;
+    const auto& arguments = kernel.launch->arguments;
+    for (std::size_t i = 0; parameters && parameters->size() == arguments.size() && i < arguments.size();
+         ++i) {
+      const ElementType type = arguments[i].type;
+      const bool differs = static_cast<int>(size_bytes(type)) != (*parameters)[i];
+      if (arguments[i].kind != Argument::Kind::scalar || !is_floating(type) || !differs) continue;
+      remedy = fmt::format("Scalars keep their types: declare it as {} in {}.",
+                           type == ElementType::f32 ? "float" : name(type), kernel.label());
+      break;
+    }
+    return UserError(*fault, task.spec->where.at("operation"), remedy);
   }
 
   static std::string parameters_of(const Instance& instance) {
@@ -415,6 +424,14 @@ bool CheckReport::has_errors() const {
 CheckReport check_spec(const TuneSpec& spec, const Target& target, const CompilePoolOptions& compile,
                        const CheckOptions& options) {
   return Checker(spec, target, compile, options).run();
+}
+
+std::vector<Decision> decisions_of(const TemplateSpec& kernel) {
+  try {
+    return decisions_in(read_file(kernel.where.file, kLargestJson));
+  } catch (const UserError&) {
+    return {};
+  }
 }
 
 std::vector<UserError> planning_faults(const TuneSpec& spec, const Stop& stop) {

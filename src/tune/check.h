@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/stop.h"
 #include "compile/pool.h"
+#include "draft/manifest.h"
 #include "tune/target.h"
 #include "tune/task.h"
 
@@ -44,6 +45,9 @@ struct CheckReport {
 /// take other arguments, functions of Python that fail. Goes on behind each finding.
 CheckReport check_spec(const TuneSpec& spec, const Target& target, const CompilePoolOptions& compile,
                        const CheckOptions& options);
+
+/// What a person still has to decide in a template's manifest; nothing where that is not a file.
+std::vector<Decision> decisions_of(const TemplateSpec& kernel);
 
 /// What plan_tasks() refuses, of each template on each problem by itself. Empty spaces are not among it.
 std::vector<UserError> planning_faults(const TuneSpec& spec, const Stop& stop);

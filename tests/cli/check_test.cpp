@@ -99,6 +99,29 @@ TEST_F(Check, AllFindingsComeInOneRun) {
   EXPECT_TRUE(has_line(finished.out, {"5 errors"}));
 }
 
+TEST_F(Check, AScalarOfTheReferenceHasTheTypeOfTheKernels) {
+  Json json = manifest("scalar");
+  json["operation"]["scalars"] = Json::parse(R"({"eps": 1})");
+  json["arguments"].push_back(Json::parse(R"({"scalar": "eps", "type": "f32"})"));
+  add(json,
+      "template <int T> __global__ void scale(const float* x, float* y, int n, float eps) { y[n] = x[0] + "
+      "eps; }\n",
+      "__global__ void reference(const double* x, double* y, int n, double eps) { y[n] = x[0] + eps; }\n");
+  const Finished finished = check(config({"scalar"}));
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(carries(finished.out, {"eps", "declare it as float", "reference"})) << finished.out;
+}
+
+TEST_F(Check, ASizeOfABufferThatNamesAParameterIsToldWhatToUse) {
+  Json json = manifest("partial");
+  json["operation"]["buffers"][1]["elements"] = "ceil_div(n, THREADS)";
+  add(json);
+  const Finished finished = check(config({"partial"}));
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_TRUE(carries(finished.out, {"THREADS", "dimensions only", "`workspace`", "`launches`"}))
+      << finished.out;
+}
+
 TEST_F(Check, LaunchesThatAGpuCannotTakeAreNotes) {
   Json large = manifest("large");
   large["parameters"][0]["values"] = {128, 2048};
@@ -182,7 +205,7 @@ TEST_F(Check, WhatTheSourceDoesNotUseOrNeedsIsANote) {
   sandbox_.write("notes/template.json", text);
   const Finished finished = check(config({"notes"}));
   EXPECT_EQ(finished.code, 0);
-  EXPECT_TRUE(has_line(finished.out, {"note", "template.json", "decide:", "1 line: 1"})) << finished.out;
+  EXPECT_TRUE(has_line(finished.out, {"note", "template.json", "1 line", "decide:", ": 1"})) << finished.out;
   EXPECT_TRUE(has_line(finished.out, {"note", "/operation", "not be verified"}));
   EXPECT_TRUE(has_line(finished.out, {"note", "/macros/VECT", "VECT"}));
   EXPECT_TRUE(has_line(finished.out, {"Did you mean VEC?"}));

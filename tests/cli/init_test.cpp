@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "cli/expect_error.h"
+#include "draft/manifest.h"
 
 namespace tiletune {
 namespace init_test {
@@ -109,6 +110,47 @@ TEST(Init, HostCodeIsGuardedInTheCopy) {
   sandbox.write("own/k.cu", text);
   EXPECT_TRUE(has_line(sandbox.run({"init", "own/k.cu", "--out", "own"}).out,
                        {"put", "lines 1, 4-8", "__CUDACC_RTC__"}));
+}
+
+TEST(Init, MacrosThatCountThreadsMayBeDividedBy32) {
+  const Sandbox sandbox;
+  sandbox.write(
+      "k.cu",
+      "__global__ void __launch_bounds__(BLOCK) k(const float* x, float* y, int n) {\n"
+      "  constexpr int W = BLOCK / 32;\n  __shared__ float s[BLOCK / 32];\n  __shared__ float t[W];\n"
+      "  s[threadIdx.x / 32] = x[n]; t[0] = s[0]; y[blockIdx.x * BLOCK + threadIdx.x] = t[0]; }\n");
+  const Finished run = sandbox.run({"init", "k.cu"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(has_line(run.out, {"parameter", "BLOCK"}));
+  sandbox.write("k.cu", "__global__ void k(float* y, int n) { static_assert(WIDTH == 7); y[n] = WIDTH; }\n");
+  expect_error(sandbox.run({"init", "k.cu", "--force"}), kUserError,
+               {"k.cu: line 1", "#ifndef WIDTH", "#define WIDTH 256", "#endif"});
+}
+
+TEST(Init, AFolderOfTheKernelsNameIsTheTemplates) {
+  const Sandbox sandbox;
+  sandbox.write("blur/blur.cu", kBlur);
+  const Finished run = sandbox.run({"init", "blur/blur.cu", "--format", "json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json report = Json::parse(run.out);
+  EXPECT_EQ(report["manifest"], "blur/template.json");
+  EXPECT_EQ(report["config"], "blur.json");
+  EXPECT_EQ(report["source_copy"], nullptr);
+  EXPECT_FALSE(fs::exists(sandbox.folder() / "blur/blur"));
+  EXPECT_TRUE(carries(report["next"][0], {"tiletune check blur.json"}));
+  EXPECT_TRUE(carries(report["decide"][0]["text"], {"thread blocks"}));
+}
+
+TEST(Init, ASweepOfAnUncheckedDraftSaysSo) {
+  const Sandbox sandbox;
+  sandbox.write("blur.cu", kBlur);
+  ASSERT_EQ(sandbox.run({"init", "blur.cu"}).code, 0);
+  const std::size_t open = decisions_in(read_file(sandbox.folder() / "blur/template.json")).size();
+  const Finished run =
+      sandbox.run({"sweep", "blur.json", "--gpu", "H100", "--budget", "1", "--db", "draft.db"});
+  EXPECT_TRUE(
+      has_line(run.err, {"blur/template.json", "draft: " + std::to_string(open) + " '// decide:' comments"}))
+      << run.err;
 }
 
 TEST(Init, TypesOfATemplateAreTried) {

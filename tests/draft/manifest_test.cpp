@@ -99,6 +99,49 @@ TEST(Draft, WhatAnIndexLeavesOpenIsGuessedFromNames) {
   EXPECT_EQ(launch("blockIdx.x * blockDim.x + threadIdx.x"), "256");
 }
 
+TEST(Draft, ABlockForEachIndexHasNoThreadsInItsGrid) {
+  const auto grid = [](const std::string& body, const std::string& sizes = "int rows, int cols") {
+    return json_of("__global__ void k(const float* x, float* y, " + sizes + ") {\n" + body + " }",
+                   {{kIn, kPlain, kInt, kInt}, {{"BLOCK", 1, std::nullopt, false, {}}}})["launch"]["grid"];
+  };
+  const char* const loop =
+      "for (int c = threadIdx.x; c < cols; c += BLOCK) y[row * cols + c] = x[row * cols + c];";
+  EXPECT_EQ(grid(std::string("const int row = blockIdx.x;\n") + loop), Json::array({"rows"}));
+  EXPECT_EQ(grid(std::string("int row = static_cast<int>(blockIdx.x); if (row >= rows) return;\n") + loop),
+            Json::array({"rows"}));
+  EXPECT_EQ(grid("const float* in = x + (size_t)blockIdx.x * cols; y[blockIdx.x] = in[threadIdx.x];"),
+            Json::array({"rows"}));
+  EXPECT_EQ(grid(std::string("int row = blockIdx.x; if (row < rows) ") + loop, "int cols, int rows"),
+            Json::array({"rows"}));
+  for (const char* body : {"int i = blockIdx.x * BLOCK + threadIdx.x; y[i] = x[i];",
+                           "int b = blockIdx.x; int i = b * blockDim.x + threadIdx.x; y[i] = x[i];",
+                           "int i = (blockIdx.x << 8) + threadIdx.x; y[i] = x[i];"})
+    EXPECT_EQ(grid(body), Json::array({"ceil_div(rows * cols, BLOCK)"})) << body;
+}
+
+TEST(Draft, TheLaunchIsTheFirstThingToDecide) {
+  const Draft draft = draft_of("__global__ void k(float* a, int n) { a[0] = n; }", {{kPlain, kInt}, {}});
+  const std::vector<Decision> decisions = launch_first(decisions_in(draft.manifest));
+  ASSERT_GT(decisions.size(), 2U);
+  EXPECT_TRUE(carries(decisions.front().text, {"thread blocks"}));
+  EXPECT_LT(decisions[1].line, decisions[2].line) << "the others keep their order";
+}
+
+TEST(Draft, AMatrixProductIsToldOfTheOperation) {
+  const auto draft = [](const std::string& sizes) {
+    const SourceFacts facts = read_source_facts(
+        "__global__ void k(" + sizes + ", const float* A, const float* B, float* C) { C[0] = A[0] * B[0]; }",
+        "k.cu");
+    return draft_manifest("k", "k.cu", facts, facts.kernels.front(),
+                          {{kInt, kInt, kInt, kIn, kIn, kPlain}, {}}, {"gemm", "softmax"})
+        .manifest;
+  };
+  EXPECT_TRUE(carries(draft("int M, int N, int K"), {"\"operation\": \"gemm\"", "gemm, softmax."}));
+  const std::string other = draft("int M, int N, int batch");
+  EXPECT_FALSE(carries(other, {"\"operation\": \"gemm\""})) << other;
+  EXPECT_TRUE(carries(other, {"gemm, softmax."}));
+}
+
 TEST(Draft, ATypeHasItsDefaultOrWhatTheCompilerTakes) {
   const auto values = [](const std::string& text) {
     Signature signature{{kPlain, kInt}, {}};

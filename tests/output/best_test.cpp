@@ -2,9 +2,11 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "carries.h"
 #include "output/export.h"
+#include "output/export_formats.h"
 #include "sample_ranking.h"
 
 namespace tiletune {
@@ -39,6 +41,33 @@ TEST(Best, CarriesEveryColumnSomewhere) {
   for (const Column& column : trial_columns()) {
     EXPECT_NE(names.contains(column.name), left_out.contains(column.name)) << column.name;
   }
+}
+
+TEST(Best, OfScalarsThatWereCorrectedTheNewestComeFirstAndAreNoted) {
+  std::vector<Trial> trials;
+  for (const char* scalars : {"eps=1", "eps=1e-05"}) {
+    for (const char* problem : {"64x64", "8x8"}) {
+      Trial trial = timed_trial(std::string(scalars) + problem, 10, 0);
+      trial.problem = problem;
+      trial.scalars = scalars;
+      trial.recorded_at = std::string(scalars) == "eps=1" ? "2026-11-20T10:00:00Z" : "2026-11-21T10:00:00Z";
+      trials.push_back(trial);
+    }
+  }
+  const Ranked ranked(trials);
+  std::ostringstream out;
+  std::vector<std::string> notes;
+  ExportRequest request;
+  request.note = [&](const std::string& note) { notes.push_back(note); };
+  write_best(out, ranked.database, request);
+  const Json best = Json::parse(out.str())["best"];
+  ASSERT_EQ(best.size(), 4U);
+  const char* const expected[] = {"64x64 eps=1e-05", "8x8 eps=1e-05", "64x64 eps=1", "8x8 eps=1"};
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(best[i]["problem"].get<std::string>() + " " + best[i]["scalars"].get<std::string>(),
+              expected[i]);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_TRUE(carries(notes[0], {"eps=1e-05; eps=1", "1 more problem", "--sweep"})) << notes[0];
 }
 
 TEST(Best, IsTheFirstKernelOfEachGroupWithItsTies) {

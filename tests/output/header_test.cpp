@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "output/export.h"
 #include "output/header_lookup.h"
 #include "store/sample_trial.h"
 #include "temporary_folder.h"
@@ -37,7 +38,9 @@ std::string header_of(const std::filesystem::path& folder, const std::vector<Tri
   Database database(folder / "rows.db", Database::Mode::read_write);
   database.record_all(rows);
   RankingRows ranking = ranking_rows(database, {});
-  return best_as_header(rank_rows(ranking), database, name_space);
+  std::vector<RankingGroup> groups = rank_rows(ranking);
+  newest_first(groups, database);
+  return best_as_header(groups, database, name_space);
 }
 
 std::string read(const std::filesystem::path& file) {
@@ -356,6 +359,79 @@ int main() {
 }
 )";
   EXPECT_EQ(output_of(folder.path(), "g++", main), "8192x4096: recorded\nnone: refused\n");
+}
+
+TEST(Header, OfEntriesThatDifferInScalarsTheNewestIsFoundUnlessScalarsAreNamed) {
+  const TemporaryFolder folder;
+  std::vector<Trial> rows;
+  for (const char* scalars : {"eps=1", "eps=1e-05"}) {
+    Trial row = softmax("8192x4096", "vectors", "[]");
+    row.key = scalars;
+    row.kernel_expression = row.scalars = scalars;
+    row.recorded_at = rows.empty() ? "2026-11-20T10:00:00Z" : "2026-11-21T10:00:00Z";
+    rows.push_back(row);
+  }
+  const std::string main = std::string(kSoftmaxQuery) + R"(
+int main() {
+  Query query = softmax(8192, 4096);
+  for (const char* scalars : {"", "eps=1", "eps=2"}) {
+    query.scalars = scalars;
+    const Found found = find(query);
+    std::printf("%s, %s\n", found.entry ? found.entry->scalars : "none", text(found.constraints));
+  }
+})";
+  std::ofstream(folder.path() / "tuned.h") << header_of(folder.path(), rows);
+  EXPECT_EQ(output_of(folder.path(), "g++", main),
+            "eps=1e-05, recorded for these sizes\neps=1, recorded for these sizes\n"
+            "none, whether the constraints hold for these sizes is unknown\n");
+}
+
+TEST(Header, ADriversNameFindsPredictionsOfTheModel) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "tuned.h") << header_of(
+      folder.path(), {best_of("H200", "512x512x512", 9), best_of("NVIDIA A100", "512x512x512", 9)});
+  const char* const main = R"(
+using namespace tiletune_best;
+int main() {
+  for (const char* gpu : {"NVIDIA H200", "H200", "A100", "NVIDIA A100", "NVIDIA ", "NVIDIA H20"}) {
+    Query query;
+    query.gpu = gpu;
+    std::printf("%d", find(query).gpu == GpuMatch::model);
+  }
+})";
+  EXPECT_EQ(output_of(folder.path(), "g++", main), "111100");
+}
+
+TEST(Header, ConditionsThatAlwaysHoldAreLeftOut) {
+  const TemporaryFolder folder;
+  const std::string header =
+      header_of(folder.path(),
+                {softmax("8192x4096", "vectors",
+                         R"x(["(rows == rows)", "(columns <= columns) and rows == rows", "rows > 1"])x")});
+  EXPECT_NE(header.find("\"rows > 1\""), std::string::npos);
+  EXPECT_EQ(header.find("rows == rows"), std::string::npos);
+}
+
+TEST(Header, AWinnerWithSeveralLaunchesIsLeftOutAndTold) {
+  const TemporaryFolder folder;
+  Trial two = best_of("H200", "1024x1024x1024", 9);
+  two.template_name = "split";
+  two.launch = R"({"launches":[{"grid":[1,1,1]},{"grid":[1,1,1]}]})";
+  Database database(folder.path() / "rows.db", Database::Mode::read_write);
+  database.record_all({two});
+  const auto header = [&](std::vector<std::string>& notes) {
+    RankingRows ranking = ranking_rows(database, {});
+    return best_as_header(rank_rows(ranking), database, kHeaderNamespace,
+                          [&](const std::string& note) { notes.push_back(note); });
+  };
+  std::vector<std::string> notes;
+  EXPECT_THROW(header(notes), UserError) << "there is nothing else to write";
+  database.record_all({best_of("H200", "512x512x512", 9)});
+  const std::string text = header(notes);
+  EXPECT_NE(text.find("H200 512x512x512"), std::string::npos);
+  EXPECT_EQ(text.find("1024x1024x1024"), std::string::npos);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("split at 1024x1024x1024"), std::string::npos) << notes[0];
 }
 
 TEST(Header, ConstraintsThatAreNotKnownAreSaidToBe) {

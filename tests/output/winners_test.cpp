@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "carries.h"
 #include "output/export.h"
+#include "output/group_table.h"
 #include "sample_ranking.h"
 
 namespace tiletune {
@@ -43,6 +45,13 @@ std::string written(const std::vector<Trial>& trials, Format format) {
   std::ostringstream out;
   write_winners(out, ranked.groups, ranked.database, format, {});
   return out.str();
+}
+
+TEST(Winners, OnANarrowTerminalTiesGoBeforeWhatTheyGain) {
+  const auto columns = dropped_columns();
+  const auto place = [&](const char* name) { return std::find(columns.begin(), columns.end(), name); };
+  EXPECT_LT(place("tied_with"), place("tflops"));
+  EXPECT_LT(place("tied_with"), place("percent_of_baseline"));
 }
 
 TEST(Winners, AreALineEachWithTheMeanOfWhatTheyGain) {
