@@ -137,8 +137,8 @@ TEST(Init, AFolderOfTheKernelsNameIsTheTemplates) {
   EXPECT_EQ(report["config"], "blur.json");
   EXPECT_EQ(report["source_copy"], nullptr);
   EXPECT_FALSE(fs::exists(sandbox.folder() / "blur/blur"));
-  EXPECT_TRUE(carries(report["next"][0], {"tiletune check blur.json"}));
-  EXPECT_TRUE(carries(report["decide"][0]["text"], {"thread blocks"}));
+  EXPECT_TRUE(carries(report["next"][0].get<std::string>(), {"tiletune check blur.json"}));
+  EXPECT_TRUE(carries(report["decide"][0]["text"].get<std::string>(), {"thread blocks"}));
 }
 
 TEST(Init, ASweepOfAnUncheckedDraftSaysSo) {
