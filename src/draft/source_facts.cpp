@@ -233,13 +233,17 @@ class KernelReader {
       use.factors.emplace(code_[next + 1].text);
     } else if (before == "*" && first > 1) {
       use.factors.emplace(code_[first - 2].text);
-    } else if (after == "<<" || after == "/" || after == "%" ||
+    } else if (is_shifted(next, end) || after == "/" || after == "%" ||
                (is_direct && (after == "+" || before == "+" || before == ","))) {
       use.other = true;
     } else if ((after == "<" || after == ">=") && next + 1 < end && code_[next + 1].is_name() &&
                use.bound.empty()) {
       use.bound = code_[next + 1].text;
     }
+  }
+
+  bool is_shifted(std::size_t at, std::size_t end) const {
+    return at < end && (code_[at].is("<<") || (code_[at].is("<") && at + 1 < end && code_[at + 1].is("<")));
   }
 
   /// Of blockIdx.x: NAME in its product, where threadIdx.x is added to that.

@@ -177,7 +177,8 @@ TEST(Compare, MistakesAreNamedWithTheirRemedies) {
   const auto run = [&](const std::vector<std::string>& more) {
     return sandbox.run(with({"compare", "--db", "a.db"}, more));
   };
-  expect_error(run({}), kUserError, {"a.db:", "by gpu", "NVIDIA H200", "--db", "--predict CONFIG"});
+  expect_error(run({}), kUserError,
+               {"a.db:", "nothing to compare", "NVIDIA H200", "--db", "--predict CONFIG"});
   expect_error(run({"H200", "B100"}), kUserError, {"gpu 'B100'", "NVIDIA H200", "--predict CONFIG"});
   expect_error(run({"--by", "colour"}), kUserError,
                {"--by", "'colour'", "gpu, driver, date, sweep, source, database"});
@@ -201,7 +202,7 @@ TEST(Compare, NoMessageNamesTheFileOfPredictions) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(2);
   const Finished run = sandbox.run({"compare", "A100", "--predict", config, "-j", "2"});
-  expect_error(run, kUserError, {"predictions:", "by gpu", "A100"});
+  expect_error(run, kUserError, {"predictions:", "nothing to compare", "A100"});
   EXPECT_EQ(run.err.find("/tmp/tiletune"), std::string::npos) << run.err;
 }
 

@@ -74,7 +74,7 @@ TEST(Comparison, TellsTheBestTheirWorthElsewhereAndWhereFromTheTimesAre) {
                       "[1] A: sgemm X=1\n"
                       "[2] B: sgemm X=3\n"),
             std::string::npos);
-  EXPECT_TRUE(has_line(text, {"pennycook", "sgemm X=2"}));
+  EXPECT_TRUE(has_line(text, {"Pennycook", "sgemm X=2"}));
   EXPECT_TRUE(has_line(text, {"sgemm", "Y=8"}));
   EXPECT_NE(text.find("best of  source     time_us  ci_us  tflops  tied_with  ran  failed\n"
                       "[1] A    predicted      100      -       -          0    3       0\n"

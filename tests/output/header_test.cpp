@@ -78,8 +78,9 @@ bool has(const std::string& program) {
 /// What a program that includes the header prints; it must not draw a warning.
 std::string output_of(const std::filesystem::path& folder, const std::string& compiler,
                       const std::string& main) {
-  std::ofstream(folder / "main.cpp") << "#include <cstdio>\n#include \"tuned.h\"\n#include \"tuned.h\"\n"
-                                     << main;
+  std::ofstream(folder / "main.cpp")
+      << "#include <cstdio>\n#include <initializer_list>\n#include \"tuned.h\"\n#include \"tuned.h\"\n"
+      << main;
   const std::string in_folder = "cd '" + folder.string() + "' && ";
   const std::string command =
       in_folder + compiler +
@@ -315,7 +316,7 @@ constexpr Query softmax(long long rows, long long columns) {
   query.sizes[1] = columns;
   return query;
 }
-static void show(Query query, const char* options = "") {
+[[maybe_unused]] static void show(Query query, const char* options = "") {
   query.options = options;
   const Found found = find(query);
   const char* const known[] = {"recorded", "hold", "not known", "refused"};
