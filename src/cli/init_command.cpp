@@ -65,7 +65,7 @@ void check_free(const fs::path& file, bool force) {
 /// The folder's name is the template's, so it has to be an identifier.
 fs::path template_folder(const InitOptions& options, const std::string& kernel) {
   if (options.folder.empty()) {
-    const fs::path own = options.file.lexically_normal().parent_path();
+    std::filesystem::path own = options.file.lexically_normal().parent_path();
     if (own.filename() == kernel) return own;
     const fs::path home = fs::canonical(options.file).parent_path();
     return own.empty() && home.filename() == kernel ? home : options.file.parent_path() / kernel;

@@ -132,7 +132,7 @@ ExprText grid_extent(const JsonNode& kernel, std::size_t axis, const ExprText& l
   const std::string words = type ? read_string(*type) : "CUDA";
   if (words != "CUDA" && words != "OpenCL")
     throw UserError(fmt::format("the GlobalSizeType '{}' is not known", words), type->where,
-                    "Write \"CUDA\" for thread blocks, or \"OpenCL\" for threads.");
+                    R"(Write "CUDA" for thread blocks, or "OpenCL" for threads.)");
   if (words == "OpenCL") text.text = fmt::format("ceil_div({}, {})", text.text, local.text);
   return text;
 }
