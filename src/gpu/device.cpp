@@ -121,6 +121,14 @@ HostWords::HostWords(std::size_t count) {
 
 HostWords::~HostWords() { driver_api().host_free(words_); }
 
+PinnedBuffer::PinnedBuffer(std::size_t bytes) {
+  void* memory = nullptr;
+  check(driver_api().host_allocate(&memory, bytes, 0), "cuMemHostAlloc");
+  data_ = static_cast<std::byte*>(memory);
+}
+
+PinnedBuffer::~PinnedBuffer() { driver_api().host_free(data_); }
+
 Module::Module(std::string_view cubin) : image_(cubin) {
   check(driver_api().module_load(&module_, image_.data()), "cuModuleLoadData");
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -88,6 +89,21 @@ class HostWords {
  private:
   std::uint32_t* words_ = nullptr;
   DeviceAddress address_ = 0;
+};
+
+/// Host memory that the GPU copies from without the driver's own copy, owned.
+class PinnedBuffer {
+ public:
+  /// Throws CudaError.
+  explicit PinnedBuffer(std::size_t bytes);
+  ~PinnedBuffer();
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+
+  std::byte* data() const { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
 };
 
 /// What cuFuncGetAttribute says of a loaded kernel.
@@ -189,6 +205,7 @@ class Gpu {
   std::size_t free_bytes() const;
   CUstream_st* stream() const { return stream_; }
 
+  /// From a PinnedBuffer it is under way when this returns.
   void copy_to_device(DeviceAddress to, const void* from, std::size_t bytes);
   /// Waits for the copy.
   void copy_to_host(void* to, DeviceAddress from, std::size_t bytes);

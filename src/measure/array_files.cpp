@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -88,6 +89,21 @@ class ArrayReader {
   std::uint64_t at_;
 };
 
+/// Copies the file's numbers as they are: a piece is read while the one before it is on its way.
+void move_bytes(Gpu& gpu, const ArrayFile& file, DeviceAddress to, std::size_t bytes) {
+  constexpr std::size_t kPiece = std::size_t{8} << 20;
+  ArrayReader reader(file);
+  const std::array<PinnedBuffer, 2> pieces{PinnedBuffer(std::min(bytes, kPiece)), PinnedBuffer(std::min(bytes, kPiece))};
+  for (std::size_t done = 0; done < bytes; done += kPiece) {
+    const std::size_t count = std::min(bytes - done, kPiece);
+    const PinnedBuffer& piece = pieces.at(done / kPiece % 2);
+    reader.read(piece.data(), count);
+    gpu.synchronize();
+    gpu.copy_to_device(to + done, piece.data(), count);
+  }
+  gpu.synchronize();
+}
+
 /// Copies the file's numbers to the GPU, in elements of `bytes_each`; `convert(from, to, count)` makes them
 /// of what the file holds.
 void move_numbers(Gpu& gpu, const Workload::SizedBuffer& buffer, const ArrayFile& file, DeviceAddress to,
@@ -123,6 +139,8 @@ void move_numbers(Gpu& gpu, const Workload::SizedBuffer& buffer, const ArrayFile
 
 void load_values(Gpu& gpu, const Workload::SizedBuffer& buffer, DeviceAddress to) {
   const std::size_t bytes = size_bytes(buffer.type);
+  if (!buffer.is_padded() && buffer.type != ElementType::tf32)
+    return move_bytes(gpu, *buffer.file, to, static_cast<std::size_t>(buffer.values()) * bytes);
   move_numbers(gpu, buffer, *buffer.file, to, bytes,
                [&](const std::byte* from, std::byte* into, std::size_t count) {
                  std::memcpy(into, from, count * bytes);

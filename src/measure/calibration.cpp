@@ -23,6 +23,14 @@ struct Crowd {
 };
 constexpr std::array<Crowd, 3> kCrowds{{{512, 1}, {1024, 1}, {1024, 2}}};
 
+constexpr std::array kTensorTypes{ElementType::f16, ElementType::bf16, ElementType::tf32, ElementType::e4m3,
+                                  ElementType::i8};
+
+bool has_tensor_cores(const DeviceFacts& device, ElementType type) {
+  const int capability = 10 * device.compute_major + device.compute_minor;
+  return capability >= (type == ElementType::e4m3 ? 89 : 80);
+}
+
 class Ceilings {
  public:
   Ceilings(Gpu& gpu, CacheFlush& flush)
@@ -48,13 +56,10 @@ class Ceilings {
     return best / kTera;
   }
 
-  /// `bytes`: of an operand's element. 0: the GPU has no such tensor cores.
-  double tensor_tflops(const char* name, double bytes) {
-    const auto& facts = gpu_.facts();
-    const int capability = 10 * facts.compute_major + facts.compute_minor;
-    const bool is_fp8 = std::string_view(name) == "tensor_fp8";
-    if (capability < (is_fp8 ? 89 : 80)) return 0;
-    const Kernel kernel(cubin_, name);
+  /// Of operands of that type. 0: the GPU has no such tensor cores.
+  double tensor_tflops(ElementType type) {
+    if (!has_tensor_cores(gpu_.facts(), type)) return 0;
+    const Kernel kernel(cubin_of(kTensorKernels, gpu_.facts(), type), kTensorKernels.kernel);
     constexpr unsigned kTurnsInAMillisecond = 2000;
     constexpr unsigned kThreads = 256;
     constexpr double kOperationsPerTurn = 8 * 2 * 64 * 256 * 32;  // of a block with elements of one byte
@@ -64,7 +69,8 @@ class Ceilings {
         launch(kernel, blocks * multiprocessors(), kThreads, out_.address(), kTurnsInAMillisecond);
       });
       best = std::max(
-          best, kOperationsPerTurn / bytes * kTurnsInAMillisecond * blocks * multiprocessors() / spent_s);
+          best, kOperationsPerTurn / static_cast<double>(size_bytes(type)) * kTurnsInAMillisecond * blocks *
+                    multiprocessors() / spent_s);
     }
     return best / kTera;
   }
@@ -202,15 +208,22 @@ class Ceilings {
 
 }  // namespace
 
+std::vector<OwnKernels> ceiling_kernels(const DeviceFacts& device) {
+  std::vector<OwnKernels> kernels{{&kCalibrationKernels}};
+  for (const ElementType type : kTensorTypes)
+    if (has_tensor_cores(device, type)) kernels.push_back({&kTensorKernels, type});
+  return kernels;
+}
+
 Calibration measure_ceilings(Gpu& gpu, CacheFlush& flush) {
   Ceilings ceilings(gpu, flush);
   Calibration calibration;
   calibration.ffma_tflops = ceilings.ffma_tflops();
-  calibration.tensor_f16_tflops = ceilings.tensor_tflops("tensor_f16", 2);
-  calibration.tensor_bf16_tflops = ceilings.tensor_tflops("tensor_bf16", 2);
-  calibration.tensor_tf32_tflops = ceilings.tensor_tflops("tensor_tf32", 4);
-  calibration.tensor_fp8_tflops = ceilings.tensor_tflops("tensor_fp8", 1);
-  calibration.tensor_i8_tflops = ceilings.tensor_tflops("tensor_i8", 1);
+  calibration.tensor_f16_tflops = ceilings.tensor_tflops(ElementType::f16);
+  calibration.tensor_bf16_tflops = ceilings.tensor_tflops(ElementType::bf16);
+  calibration.tensor_tf32_tflops = ceilings.tensor_tflops(ElementType::tf32);
+  calibration.tensor_fp8_tflops = ceilings.tensor_tflops(ElementType::e4m3);
+  calibration.tensor_i8_tflops = ceilings.tensor_tflops(ElementType::i8);
   calibration.copy_gbs = ceilings.copy_gbs();
   calibration.read_gbs = ceilings.read_gbs();
   calibration.shared_gbs = ceilings.shared_gbs();

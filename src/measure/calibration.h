@@ -1,8 +1,11 @@
 #pragma once
 
+#include <vector>
+
 #include "gpu/device.h"
 #include "measure/cache_flush.h"
 #include "measure/messages.h"
+#include "measure/own_kernels.h"
 
 namespace tiletune {
 
@@ -12,5 +15,8 @@ namespace tiletune {
 /// 0.15 s of the GPU, and as much of its memory as eight times its L2 cache twice. The floors of the method
 /// stay zero. Throws GpuError.
 Calibration measure_ceilings(Gpu& gpu, CacheFlush& flush);
+
+/// What it compiles for a device.
+std::vector<OwnKernels> ceiling_kernels(const DeviceFacts& device);
 
 }  // namespace tiletune

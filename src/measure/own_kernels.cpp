@@ -1,5 +1,7 @@
 #include "measure/own_kernels.h"
 
+#include <future>
+
 #include "compile/cache.h"
 #include "compile/pool.h"
 
@@ -69,6 +71,22 @@ std::string cubin_of(const OwnSource& source, const DeviceFacts& device, std::op
   }
   cache.store(compiled);
   return compiled.binary->cubin;
+}
+
+void compile_together(const std::vector<OwnKernels>& wanted, const DeviceFacts& device) {
+  const CubinCache cache = default_cubin_cache();
+  std::vector<std::future<Compiled>> compiling;
+  for (const auto& [source, type] : wanted) {
+    CompileRequest request =
+        compile_request_of(*source, device.compute_major, device.compute_minor, type);
+    if (cache.load(request.key())) continue;
+    compiling.push_back(
+        std::async(std::launch::async, [request = std::move(request)] { return compile_here(request); }));
+  }
+  for (auto& each : compiling) {
+    const Compiled compiled = each.get();
+    if (compiled.outcome == Outcome::ok) cache.store(compiled);
+  }
 }
 
 }  // namespace tiletune

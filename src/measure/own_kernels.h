@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compile/request.h"
 #include "gpu/device.h"
@@ -22,13 +23,24 @@ extern const OwnSource kDeviceKernels;
 extern const OwnSource kTypedKernels;
 /// The ceilings' kernels (calibration_kernels.cu)
 extern const OwnSource kCalibrationKernels;
+/// The ceiling of the tensor cores with operands of one element type (tensor_kernels.cu)
+extern const OwnSource kTensorKernels;
 
-/// `type`: of kTypedKernels alone.
+/// `type`: of kTypedKernels and kTensorKernels.
 CompileRequest compile_request_of(const OwnSource& source, int compute_major, int compute_minor,
                                   std::optional<ElementType> type = {});
 
 /// The source's kernels for this GPU: from the cubin cache, or compiled now. Throws GpuError.
 std::string cubin_of(const OwnSource& source, const DeviceFacts& device,
                      std::optional<ElementType> type = {});
+
+struct OwnKernels {
+  const OwnSource* source = nullptr;
+  std::optional<ElementType> type = {};
+};
+
+/// Compiles what the cache lacks, each in a thread of its own, for cubin_of() to find. What cannot be compiled
+/// is left to cubin_of().
+void compile_together(const std::vector<OwnKernels>& wanted, const DeviceFacts& device);
 
 }  // namespace tiletune

@@ -8,6 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <vector>
 
 #include "base/fields_json.h"
 #include "base/worker_process.h"
@@ -23,6 +25,7 @@
 #include "measure/finals.h"
 #include "measure/measure_kernel.h"
 #include "measure/messages.h"
+#include "measure/own_kernels.h"
 #include "measure/problem_buffers.h"
 #include "measure/timing.h"
 
@@ -103,6 +106,7 @@ class Service {
     buffers_.reset();
     baselines_.clear();
     Prepared prepared;
+    if (!kernels_) compile_together(own_kernels_of(request), gpu_.facts());
     if (!kernels_) kernels_.emplace(gpu_);
     if (!timer_) timer_.emplace(gpu_, *kernels_, [this] { beat(); });
     // Beside another program it would be that program's ceilings too, and kept for good.
@@ -120,6 +124,16 @@ class Service {
         add_baselines(prepared);
     }
     return prepared;
+  }
+
+  std::vector<OwnKernels> own_kernels_of(const PrepareRequest& request) const {
+    std::vector<OwnKernels> kernels{{&kDeviceKernels}};
+    if (request.calibrate)
+      for (const OwnKernels& each : ceiling_kernels(gpu_.facts())) kernels.push_back(each);
+    std::set<ElementType> types;
+    for (const auto& buffer : request.workload.buffers) types.insert(buffer.type);
+    for (const ElementType type : types) kernels.push_back({&kTypedKernels, type});
+    return kernels;
   }
 
   Calibration calibrated() {

@@ -1,5 +1,6 @@
 // What the compiler leaves of the kernels that measure a GPU's ceilings: all of their work, and little else.
 
+#include "measure/calibration.h"
 #include "measure/own_kernels.h"
 
 #include <gtest/gtest.h>
@@ -79,6 +80,22 @@ TEST_P(CeilingKernels, ReadSharedMemoryInEveryTurn) {
 
 INSTANTIATE_TEST_SUITE_P(Architectures, CeilingKernels,
                          testing::Values(std::pair(8, 0), std::pair(9, 0), std::pair(12, 0)));
+
+TEST(OwnKernels, MeasureTensorCoresOfEveryArchitecture) {
+  for (const auto& [major, minor] : {std::pair(8, 0), std::pair(8, 9), std::pair(9, 0), std::pair(10, 0)}) {
+    DeviceFacts device;
+    device.compute_major = major;
+    device.compute_minor = minor;
+    std::size_t types = 0;
+    for (const OwnKernels& each : ceiling_kernels(device)) {
+      if (each.source != &kTensorKernels) continue;
+      ++types;
+      const std::string cubin = compiled_for(kTensorKernels, major, minor, each.type);
+      EXPECT_NE(CubinElf(cubin).section(".text.tensor"), nullptr) << major << minor;
+    }
+    EXPECT_EQ(types, 10 * major + minor < 89 ? 4U : 5U);
+  }
+}
 
 TEST(OwnKernels, CompareAndFillEveryElementType) {
   for (const Named<ElementType>& type : kSpellings<ElementType>) {
