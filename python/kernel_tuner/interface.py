@@ -150,7 +150,7 @@ def _log_to_file(kernel_name, log):
 def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params, grid_div_x=None, grid_div_y=None,
                 grid_div_z=None, restrictions=None, answer=None, atol=1e-6, verify=None, verbose=False, lang=None, device=0,
                 platform=0, smem_args=None, cmem_args=None, texmem_args=None, compiler=None, compiler_options=None,
-                defines=None, log=None, iterations=None, block_size_names=None, quiet=False, strategy=None,
+                defines=None, log=None, iterations=7, block_size_names=None, quiet=False, strategy=None,
                 strategy_options=None, cache=None, metrics=None, simulation_mode=None, parallel=None, observers=None,
                 objective=None, objective_higher_is_better=None, objectives=None, seed=None):
     """Tunes a kernel: (results, env). docs/from_kernel_tuner.md says what each argument becomes."""
@@ -235,9 +235,7 @@ def tune_kernel(kernel_name, kernel_source, problem_size, arguments, tune_params
 
 def _measure(iterations, objective):
     """As many samples as the script says. Another objective decides by itself which configurations are good."""
-    measure = {"finals": {"within_percent": 0, "rounds": 30}}
-    if iterations is not None:
-        measure.update(samples=int(iterations), precision_percent=0)
+    measure = {"samples": int(iterations), "precision_percent": 0, "finals": {"within_percent": 0, "rounds": 12}}
     if objective != "time":
         measure.update(screening=0, finals={"configurations": 0})
     return measure
