@@ -129,6 +129,7 @@ nlohmann::ordered_json sass_json(const MachineCode& code) {
           {"terms",
            {{"turns", terms.turns},
             {"loop_clocks", terms.loop_clocks},
+            {"tensor_clocks", terms.tensor_clocks},
             {"outside_clocks", terms.outside_clocks},
             {"outside_bytes", terms.outside_bytes},
             {"dram_us", terms.dram_us},

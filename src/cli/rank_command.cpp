@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -57,10 +58,13 @@ void write_ranking(std::ostream& out, const RankOptions& options, const Database
                    const TrialFilter& filter, Format format) {
   RankingRows rows = ranking_rows(database, filter);
   if (options.ladder) {
-    std::vector<std::string> rungs = ladder_templates(database.sweeps());
-    const auto& others = rows.kernel_templates();
-    rungs.insert(rungs.end(), others.begin(), others.end());
-    return write_ladders(out, build_ladders(rows, rungs), database, format, style_of(options));
+    std::vector<LadderStep> steps = ladder_steps(database);
+    for (const std::string& other : rows.kernel_templates()) {
+      const bool is_known = std::any_of(steps.begin(), steps.end(),
+                                        [&](const LadderStep& step) { return step.template_name == other; });
+      if (!is_known) steps.push_back({other, "", {}});
+    }
+    return write_ladders(out, build_ladders(rows, steps), database, format, style_of(options));
   }
   auto groups = rank_rows(rows);
   if (groups.empty()) {

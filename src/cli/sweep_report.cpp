@@ -247,7 +247,7 @@ int report_sweep(const TuneSpec& spec, const Database& database, const SweepSumm
   stream_output("", [&](std::ostream& out) {
     if (table) out << lines;
     if (spec.view == View::ladder) {
-      auto ladders = build_ladders(rows, template_names(spec));
+      auto ladders = build_ladders(rows, ladder_steps(spec.config_json, database));
       sort_by_problem(ladders, spec);
       write_ladders(out, ladders, database, view.format, style, failures);
     } else {

@@ -81,7 +81,7 @@ bool CudaError::launch_refused() const {
   return code_ == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES || code_ == CUDA_ERROR_INVALID_VALUE ||
          code_ == CUDA_ERROR_INVALID_IMAGE || code_ == CUDA_ERROR_NO_BINARY_FOR_GPU ||
          code_ == CUDA_ERROR_NOT_FOUND || code_ == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE ||
-         code_ == CUDA_ERROR_INVALID_SOURCE ||
+         code_ == CUDA_ERROR_INVALID_SOURCE || code_ == CUDA_ERROR_INVALID_CLUSTER_SIZE ||
          code_ == CUDA_ERROR_OUT_OF_MEMORY;  // not enough for the local memory of all its threads
 }
 

@@ -16,6 +16,8 @@ namespace {
 // CUDA C++ Programming Guide, Technical Specifications per Compute Capability; the same for all of them.
 constexpr Dim3 kLargestBlock = {1024, 1024, 64};
 constexpr Dim3 kLargestGrid = {2147483647, 65535, 65535};
+/// A larger cluster needs an attribute of the function, which is not set: not every GPU can run it.
+constexpr std::int64_t kMostBlocksPerCluster = 8;
 constexpr std::int64_t kMostLocalBytes = std::int64_t{512} << 10;  // per thread
 
 /// Below this share of the warps a multiprocessor can hold, latency is hard to hide: worth a warning, no
@@ -135,6 +137,20 @@ void check_registers(Admission& admission, const GpuModel& gpu, const Resources&
           gpu.registers_per_block, gpu.name));
 }
 
+void check_cluster(Admission& admission, const Dim3& cluster, const Dim3& grid) {
+  if (cluster.count() > kMostBlocksPerCluster) {
+    refuse(admission, fmt::format("cluster of {} x {} x {} = {} blocks > {} that a cluster may have",
+                                  cluster.x, cluster.y, cluster.z, cluster.count(), kMostBlocksPerCluster));
+  }
+  const std::int64_t blocks[] = {grid.x, grid.y, grid.z};
+  const std::int64_t together[] = {cluster.x, cluster.y, cluster.z};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (blocks[axis] % together[axis] == 0) continue;
+    refuse(admission, fmt::format("grid.{} = {} blocks is not a multiple of the {} that its clusters have",
+                                  "xyz"[axis], blocks[axis], together[axis]));
+  }
+}
+
 void check_local(Admission& admission, const Resources& resources) {
   if (resources.stack_bytes > kMostLocalBytes) {
     refuse(admission, fmt::format("{} B of local memory per thread > {} B that a thread may have",
@@ -191,6 +207,7 @@ Admission admit_kernel(const GpuModel& gpu, const KernelLaunch& launch, const Re
   admission.occupancies.push_back(occupancy);
   check_architecture(admission, gpu, resources.architecture);
   check_launch_bound(admission, resources, threads);
+  check_cluster(admission, resources.cluster, launch.grid);
   check_shared(admission, gpu, resources, launch.dynamic_shared_bytes);
   check_registers(admission, gpu, resources, occupancy);
   check_local(admission, resources);

@@ -15,6 +15,9 @@ struct GpuModel : DeviceProperties {
   int max_registers_per_thread = 255;
   double memory_bandwidth_gbs = 0;  ///< 10^9 bytes/s, peak
   int fp32_lanes_per_multiprocessor = 128;
+  /// Of a multiprocessor's tensor cores together: operations on 16-bit floats, summed in FP32, of matrices
+  /// that are not sparse.
+  int tensor_flops_per_clock = 1024;
 
   /// The figures, which stand in every file, each with its source.
   static constexpr auto fields() {
@@ -23,7 +26,8 @@ struct GpuModel : DeviceProperties {
         DeviceProperties::figures(),
         std::tuple{field("max_registers_per_thread", &M::max_registers_per_thread),
                    field("memory_bandwidth_gbs", &M::memory_bandwidth_gbs),
-                   field("fp32_lanes_per_multiprocessor", &M::fp32_lanes_per_multiprocessor)});
+                   field("fp32_lanes_per_multiprocessor", &M::fp32_lanes_per_multiprocessor),
+                   field("tensor_flops_per_clock", &M::tensor_flops_per_clock)});
   }
 
   std::string compute_capability() const;  ///< "9.0"

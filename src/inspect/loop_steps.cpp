@@ -59,10 +59,23 @@ Pipe pipe_of(const GpuModel& gpu, const SassInstruction& instruction) {
   return accesses_memory(instruction.kind) ? Pipe::memory : Pipe::control;
 }
 
+/// Of the work of a whole warp on a quarter of the multiprocessor. Twice as many elements of half as many
+/// bits are multiplied per clock; for double precision it is a sixteenth of the 16-bit rate (A100 and H100
+/// whitepapers). What mma.sync reaches beside the instructions of whole warpgroups: Luo et al., "Benchmarking
+/// and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking and Multiple Level Analysis",
+/// 2024.
+double tensor_clocks(const GpuModel& gpu, const SassInstruction& instruction) {
+  constexpr double kHalfBits = 16, kDoubleShare = 1.0 / 16, kSharePerWarp = 0.63;
+  const double bits = instruction.element_bits;
+  const double per_half = bits == 64 ? kDoubleShare : kHalfBits / bits;
+  const bool has_warpgroups = gpu.compute_major == 9 || gpu.compute_major == 10;
+  const double share = instruction.kind == SassKind::tensor && has_warpgroups ? kSharePerWarp : 1;
+  return instruction.flops * kSchedulers / (gpu.tensor_flops_per_clock * per_half * share);
+}
+
 double pipe_clocks(Pipe pipe) {
   switch (pipe) {
     case Pipe::special:
-    case Pipe::tensor:
       return 8;
     case Pipe::control:
       return 1;
@@ -94,7 +107,7 @@ class StepMaker {
   Step make(const SassInstruction& instruction) const {
     Step step;
     step.pipe = pipe_of(gpu_, instruction);
-    step.pipe_clocks = pipe_clocks(step.pipe);
+    step.pipe_clocks = step.pipe == Pipe::tensor ? tensor_clocks(gpu_, instruction) : pipe_clocks(step.pipe);
     step.stall = instruction.stall();
     step.write_scoreboard = instruction.write_scoreboard();
     step.read_scoreboard = instruction.read_scoreboard();
@@ -202,6 +215,7 @@ double fp32_lanes(SassKind kind) {
 void append(LoopSteps& out, const SassInstruction& instruction, const Step& step) {
   out.flops += instruction.flops;
   out.fp32_lanes += fp32_lanes(instruction.kind);
+  if (step.pipe == Pipe::tensor) out.tensor_clocks += step.pipe_clocks;
   out.memory_clocks += step.memory_clocks;
   if (step.l2_bytes > 0) out.l1_clocks += step.memory_clocks;
   out.l2_bytes += step.l2_bytes;

@@ -17,6 +17,7 @@ struct LoopSteps {
   double memory_clocks = 0;  ///< of the multiprocessor's shared memory and L1
   double l1_clocks = 0;      ///< the part of loads from global memory
   double l2_bytes = 0;
+  double tensor_clocks = 0;  ///< of the tensor cores of a quarter of the multiprocessor
 };
 
 /// Which lines, sectors and banks a warp touches is computed from its code, which `lanes` must not have

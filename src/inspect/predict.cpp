@@ -148,9 +148,10 @@ Layout layout_of(const GpuModel& gpu, const KernelLaunch& launch, const Occupanc
 const char* bound_of(const GpuModel& gpu, const LoopSteps& loop, double warps, double clocks,
                      const PipelineRates& rates) {
   const char* memory = loop.l1_clocks > loop.memory_clocks / 2 ? "L1 traffic" : "shared memory";
-  const std::array<std::pair<double, const char*>, 4> terms = {{
+  const std::array<std::pair<double, const char*>, 5> terms = {{
       {warps * static_cast<double>(loop.steps.size()) / kSchedulers, "fp32 issue"},
       {warps * loop.fp32_lanes / gpu.fp32_lanes_per_multiprocessor, "fp32 issue"},
+      {warps * loop.tensor_clocks / kSchedulers, "tensor cores"},
       {warps * loop.memory_clocks, memory},
       {warps * loop.l2_bytes / rates.l2_bytes_per_clock, "L2 traffic"},
   }};
@@ -164,7 +165,7 @@ const char* bound_of(const GpuModel& gpu, const LoopSteps& loop, double warps, d
 double launch_us(const LaunchTerms& terms, const StaticModel& model, double clock_mhz) {
   const double clocks = model.loop_scale * terms.loop_clocks + model.outside_scale * terms.outside_clocks +
                         model.byte_clocks * terms.outside_bytes;
-  const double computing = clocks / clock_mhz;
+  const double computing = std::max(clocks, terms.tensor_clocks) / clock_mhz;
   return model.launch_us + std::max(computing, terms.dram_us) +
          model.unhidden_share * std::min(computing, terms.dram_us) + model.meeting_us * terms.meetings +
          model.cluster_us * terms.clusters;
@@ -196,6 +197,7 @@ Prediction predict_launch(const GpuModel& gpu, const StaticModel& model, const W
     terms.turns =
         std::max(1.0, workload.flops * padding(instance, launch) / launches / grid / flops_per_turn);
   terms.loop_clocks = terms.turns * (layout.rounds * full + last);
+  terms.tensor_clocks = terms.turns * layout.blocks * layout.warps * loop.tensor_clocks / kSchedulers;
   const Outside outside = outside_of(code);
   const double warps = occupancy.warps_per_block * layout.blocks;  // of a multiprocessor, one after another
   terms.outside_clocks = outside.instructions * warps / kSchedulers;

@@ -15,6 +15,7 @@ namespace tiletune {
 struct LaunchTerms {
   double turns = 1;           ///< of the hot loop, in a block
   double loop_clocks = 0;     ///< all turns of the hot loop, by the simulated scheduler
+  double tensor_clocks = 0;   ///< that the tensor cores need for them at least
   double outside_clocks = 0;  ///< to issue the instructions outside the hot loop once per block
   double outside_bytes = 0;   ///< of global memory that these move
   double dram_us = 0;         ///< compulsory traffic at the peak bandwidth
@@ -26,7 +27,7 @@ struct LaunchTerms {
 /// launches, all but the time is of the longest.
 struct Prediction {
   double time_us = 0;
-  /// "fp32 issue", "shared memory", "L1 traffic", "L2 traffic", "DRAM traffic", "latency"
+  /// "fp32 issue", "tensor cores", "shared memory", "L1 traffic", "L2 traffic", "DRAM traffic", "latency"
   std::string bound_by;
   double waves = 0;  ///< grid / (blocks per SM * SMs)
   LaunchTerms terms;
@@ -36,7 +37,7 @@ struct Prediction {
 ///
 ///   loop_scale x loop_clocks + outside_scale x outside_clocks + byte_clocks x outside_bytes
 ///
-/// and meeting_us x meetings + cluster_us x clusters on top.
+/// but at least tensor_clocks, and meeting_us x meetings + cluster_us x clusters on top.
 double launch_us(const LaunchTerms& terms, const StaticModel& model, double clock_mhz);
 
 /// The model, of all launches in turn; an equal part of the workload is each one's. The hottest loop

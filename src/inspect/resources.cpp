@@ -21,6 +21,7 @@ constexpr std::uint8_t kFrameSize = 0x11;
 constexpr std::uint8_t kMinStackSize = 0x12;  // with the functions that are called
 constexpr std::uint8_t kParameter = 0x17;
 constexpr std::uint8_t kRegisterCount = 0x2f;
+constexpr std::uint8_t kBlocksPerCluster = 0x3d;
 constexpr std::uint8_t kLargeParameter = 0x45;  // what all are when together they exceed 4 KiB
 constexpr std::uint8_t kBarrierCount = 0x4c;
 
@@ -56,11 +57,23 @@ void read_common_attributes(const CubinElf& elf, std::uint32_t symbol, Resources
   });
 }
 
+/// Bounded, so that the number of blocks fits.
+Dim3 cluster_of(const Attribute& attribute) {
+  constexpr std::uint64_t kMostBlocks = 65536;
+  const auto extent = [&](std::uint64_t offset) {
+    return to_int(read_scalar<std::uint32_t>(attribute.bytes, offset), "cluster size", kMostBlocks);
+  };
+  const Dim3 cluster{extent(0), extent(4), extent(8)};
+  if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0) throw_bad_cubin("its cluster has no blocks");
+  return cluster;
+}
+
 void read_kernel_attributes(const CubinElf& elf, const std::string& kernel, Resources& out) {
   const ElfSection* info = elf.section(".nv.info." + kernel);
   if (info == nullptr) return;
   for_each_attribute(info->bytes, [&](const Attribute& attribute) {
     if (attribute.id == kBarrierCount) out.barriers = attribute.small & 0xff;
+    if (attribute.id == kBlocksPerCluster) out.cluster = cluster_of(attribute);
     if (attribute.id != kMaxThreads || attribute.bytes.size() < 12) return;
     std::uint64_t threads = 1;
     for (const std::uint64_t offset : {0, 4, 8}) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compile/binary.h"
+#include "space/instance.h"
 
 namespace tiletune {
 
@@ -20,6 +21,7 @@ struct Resources {
   std::int64_t static_shared_bytes = 0;  ///< per thread block, without the runtime's reserve
   std::int64_t constant_bytes = 0;       ///< __constant__ variables and literals, without the arguments
   int max_threads = 0;                   ///< from __launch_bounds__; 0 when not given
+  Dim3 cluster;      ///< thread blocks that run together, from __cluster_dims__; 1 x 1 x 1 when not given
   int barriers = 0;  ///< hardware barriers used; they limit occupancy from compute capability 9.0 on
   int code_bytes = 0;
   std::optional<std::vector<int>> parameter_bytes;  ///< of the kernel's parameters, in order; none: not known

@@ -127,16 +127,42 @@ double matrix_flops(const SassInstruction& instruction) {
   return kFragment * (k16 ? 16 : (k4 ? 4 : 8));
 }
 
+/// Of HGMMA: 32 bits, that is TF32.
+bool has_wide_elements(const SassInstruction& instruction) { return (instruction.low >> 58 & 1) != 0; }
+
 /// m64nNk16, or k8 of 32-bit, k32 of 8-bit and k256 of 1-bit elements, of which a warp does a quarter. The
 /// code does not tell the shapes of UTC*MMA: 0.
 double group_matrix_flops(const SassInstruction& instruction) {
   if (instruction.operation() == 0x1ea) return 0;
   const auto columns = static_cast<double>(8 * ((instruction.low >> 53 & 0x1f) + 1));
-  const bool wide_elements = (instruction.low >> 58 & 1) != 0;
-  const double halves = wide_elements ? 8 : 16;
+  const double halves = has_wide_elements(instruction) ? 8 : 16;
   const bool bits = instruction.operation() == 0x1f2;
   const double depth = instruction.operation() == 0x1f0 ? halves : (bits ? 256 : 32);
   return 2 * 64 * columns * depth / 4;
+}
+
+int element_bits_of(const SassInstruction& instruction) {
+  if (instruction.kind != SassKind::tensor && instruction.kind != SassKind::tensor_async) return 0;
+  switch (instruction.operation()) {
+    case 0x037:
+    case 0x07a:
+    case 0x1f1:
+    case 0x1f3:
+      return 8;
+    case 0x07f:
+      return 4;
+    case 0x03d:
+    case 0x1f2:
+      return 1;
+    case 0x03f:
+      return 64;
+    case 0x03c:
+      return (instruction.high >> 19 & 1) != 0 ? 32 : 16;
+    case 0x1f0:
+      return has_wide_elements(instruction) ? 32 : 16;
+    default:
+      return 16;
+  }
 }
 
 double flops_of(const SassInstruction& instruction) {
@@ -202,6 +228,7 @@ SassInstruction decode_one(std::string_view code, std::uint64_t offset, int arch
   out.kind = guard == kGuardNever ? SassKind::nothing : true_kind(out, architecture);
   out.conditional = guard != kGuardAlways;
   out.flops = flops_of(out);
+  out.element_bits = element_bits_of(out);
   out.bytes = bytes_of(out);
   if (out.kind == SassKind::async_copy && architecture >= kFirstArchitectureWithCopySize) {
     out.bytes = copy_bytes(out.high);

@@ -52,6 +52,7 @@ struct SassInstruction {
   bool conditional = false;            ///< has a guard
   int bytes = 0;                       ///< per lane, of memory accesses
   double flops = 0;                    ///< of a warp
+  int element_bits = 0;                ///< of a matrix instruction's factors
   int pending = 0;                     ///< of async_wait
   std::optional<std::int64_t> target;  ///< of a branch: the index of an instruction, if it lies in this code
 

@@ -115,7 +115,7 @@ std::string StaticModel::provenance() const {
 }
 
 std::string StaticModel::identity() const {
-  std::string text = "static model 1";
+  std::string text = "static model 2";
   for (const auto& number : kPipeline) text += fmt::format(" {}", pipeline.*number.member);
   for (const auto& number : kLaunch) text += fmt::format(" {}", this->*number.member);
   return text;

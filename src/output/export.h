@@ -60,8 +60,11 @@ struct RankingView {
 /// are repaired. The rows shown are read from the database they were ranked from, one at a time.
 void write_rankings(std::ostream& out, const std::vector<RankingGroup>& groups, const Database& database,
                     Format format, const RankingView& view);
-/// The templates of the first sweep whose config asks for a ladder, in its order; none where none does.
-std::vector<std::string> ladder_templates(const std::vector<SweepRecord>& sweeps);
+/// The steps of a config that asks for a ladder, in its order, or else its templates; none where it does not.
+/// They refer to the database.
+std::vector<LadderStep> ladder_steps(const std::string& config, const Database& database);
+/// Of the first sweep whose config has some.
+std::vector<LadderStep> ladder_steps(const Database& database);
 /// The standard columns of a ladder: template, parameters, time, tflops, both speed-ups (ratios),
 /// percent_of_baseline.
 void write_ladders(std::ostream& out, const std::vector<Ladder>& ladders, const Database& database,

@@ -25,7 +25,10 @@ GroupTable ladder_table(const Ladder& ladder, const Database& database) {
   Throughput throughput;
   for (const LadderRung& rung : ladder.rungs) throughput.add(rungs.emplace_back(database.row(rung.id)));
   const auto unverified = std::count_if(rungs.begin(), rungs.end(), is_unverified);
+  const bool has_steps = std::any_of(ladder.rungs.begin(), ladder.rungs.end(),
+                                     [](const LadderRung& rung) { return !rung.step.empty(); });
   TextTable table;
+  if (has_steps) table.add_column("step", Align::left);
   table.add_column("template", Align::left);
   table.add_column("parameters", Align::left);
   if (unverified > 0) table.add_column("result", Align::left);
@@ -38,6 +41,7 @@ GroupTable ladder_table(const Ladder& ladder, const Database& database) {
     const Trial& trial = rungs[i];
     const LadderRung& rung = ladder.rungs[i];
     std::vector<std::string> cells{trial.template_name, parameters_text(trial)};
+    if (has_steps) cells.insert(cells.begin(), rung.step);
     if (unverified > 0) cells.push_back(verified_text(trial));
     for (std::string& cell :
          std::vector{three_digits(*ranking_time_us(trial)), human_cell(trial, throughput.column()),
@@ -73,6 +77,7 @@ void write_json(std::ostream& out, const std::vector<Ladder>& ladders, const Dat
     Json rungs = Json::array();
     for (const LadderRung& rung : ladder.rungs) {
       Json object = Json::object();
+      object["step"] = rung.step.empty() ? Json() : Json(rung.step);
       object["speedup_over_first"] = rung.speedup_over_first;
       object["speedup_over_previous"] = rung.speedup_over_previous;
       const Trial trial = database.row(rung.id);
@@ -95,7 +100,7 @@ void write_csv(std::ostream& out, const std::vector<Ladder>& ladders, const Data
   names.insert(names.end(), {"template", "parameters", "median_us", "predicted_us", "tflops", "gbs",
                              "percent_of_baseline"});
   std::vector<std::string> record = names;
-  record.insert(record.end(), {"speedup_over_first", "speedup_over_previous", "verified"});
+  record.insert(record.end(), {"speedup_over_first", "speedup_over_previous", "verified", "step"});
   const Field verified = field_by_name("verified");
   write_csv_record(out, record);
   for (const Ladder& ladder : ladders) {
@@ -106,23 +111,47 @@ void write_csv(std::ostream& out, const std::vector<Ladder>& ladders, const Data
       record.push_back(exact_text(rung.speedup_over_first));
       record.push_back(exact_text(rung.speedup_over_previous));
       record.push_back(exact_text(verified.read({trial, 0, false})));
+      record.push_back(rung.step);
       write_csv_record(out, record);
     }
   }
 }
 
+/// A step of a config: rows of a template with such values of some parameters.
+void add_step(const Json& step, const Database& database, std::vector<LadderStep>& steps) {
+  if (!step.is_object()) return;
+  const Json name = step.value("name", Json()), of = step.value("template", Json());
+  if (!name.is_string() || !of.is_string()) return;
+  const auto takes = [&database, wanted = step.value("parameters", Json::object())](std::int64_t row) {
+    const Json has = parsed_cell(database.row(row).parameters);
+    for (const auto& [parameter, values] : wanted.items()) {
+      const auto value = has.find(parameter);
+      if (value == has.end() || std::find(values.begin(), values.end(), *value) == values.end()) return false;
+    }
+    return true;
+  };
+  steps.push_back({of.get<std::string>(), name.get<std::string>(), takes});
+}
+
 }  // namespace
 
-std::vector<std::string> ladder_templates(const std::vector<SweepRecord>& sweeps) {
-  for (const SweepRecord& sweep : sweeps) {
-    const Json config = parsed_cell(sweep.config);
-    if (!config.is_object() || config.value("view", Json()) != "ladder") continue;
-    std::vector<std::string> names;
-    for (const Json& entry : config.value("templates", Json::array())) {
-      const Json name = entry.is_object() ? entry.value("template", Json()) : entry;
-      if (name.is_string()) names.push_back(name.get<std::string>());
-    }
-    return names;
+std::vector<LadderStep> ladder_steps(const std::string& config, const Database& database) {
+  const Json json = parsed_cell(config);
+  if (!json.is_object() || json.value("view", Json()) != "ladder") return {};
+  std::vector<LadderStep> steps;
+  for (const Json& step : json.value("steps", Json::array())) add_step(step, database, steps);
+  if (!steps.empty()) return steps;
+  for (const Json& entry : json.value("templates", Json::array())) {
+    const Json name = entry.is_object() ? entry.value("template", Json()) : entry;
+    if (name.is_string()) steps.push_back({name.get<std::string>(), "", {}});
+  }
+  return steps;
+}
+
+std::vector<LadderStep> ladder_steps(const Database& database) {
+  for (const SweepRecord& sweep : database.sweeps()) {
+    std::vector<LadderStep> steps = ladder_steps(sweep.config, database);
+    if (!steps.empty()) return steps;
   }
   return {};
 }

@@ -1,4 +1,5 @@
-#include <map>
+#include <set>
+#include <utility>
 
 #include "rank/ranking.h"
 
@@ -6,45 +7,50 @@ namespace tiletune {
 
 namespace {
 
-using FastestRows = std::map<std::string, const RankingRow*>;
-
-/// By template.
-FastestRows fastest_of_each(std::span<const RankingRow> kernels, const std::vector<std::string>& templates) {
-  std::vector<const RankingRow*> fastest(templates.size());
+/// The first, as kernels are ordered by time; null: there is none.
+const RankingRow* fastest_of(const LadderStep& step, std::span<const RankingRow> kernels,
+                             const std::vector<std::string>& templates) {
   for (const RankingRow& kernel : kernels) {
-    if (fastest[kernel.template_number] == nullptr) fastest[kernel.template_number] = &kernel;
+    if (templates[kernel.template_number] == step.template_name && (!step.takes || step.takes(kernel.id)))
+      return &kernel;
   }
-  FastestRows by_name;
-  for (std::size_t i = 0; i < templates.size(); ++i) {
-    if (fastest[i] != nullptr) by_name.emplace(templates[i], fastest[i]);
-  }
-  return by_name;
+  return nullptr;
 }
 
-/// `speedup_over_previous` compares with the rung above, for baselines too.
-Ladder ladder_of(const Comparable& what, const std::vector<const RankingRow*>& rows) {
-  Ladder ladder{what, {}};
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double time = rows[i]->time_us;
-    ladder.rungs.push_back({rows[i]->id, rows[0]->time_us / time, rows[i == 0 ? 0 : i - 1]->time_us / time});
+class Builder {
+ public:
+  explicit Builder(const Comparable& what) : ladder_{what, {}} {}
+
+  /// `speedup_over_previous` compares with the rung above, for baselines too.
+  void add(const RankingRow& row, const std::string& step) {
+    if (ladder_.rungs.empty()) first_us_ = previous_us_ = row.time_us;
+    ladder_.rungs.push_back({row.id, step, first_us_ / row.time_us, previous_us_ / row.time_us});
+    previous_us_ = row.time_us;
   }
-  return ladder;
-}
+
+  bool empty() const { return ladder_.rungs.empty(); }
+  Ladder take() { return std::move(ladder_); }
+
+ private:
+  Ladder ladder_;
+  double first_us_ = 0, previous_us_ = 0;
+};
 
 }  // namespace
 
-std::vector<Ladder> build_ladders(RankingRows& rows, const std::vector<std::string>& templates) {
+std::vector<Ladder> build_ladders(RankingRows& rows, const std::vector<LadderStep>& steps) {
   std::vector<Ladder> ladders;
   for (const ComparableRows& comparable : rows.comparable()) {
-    FastestRows fastest = fastest_of_each(comparable.kernels, rows.kernel_templates());
-    std::vector<const RankingRow*> rungs;
-    for (const std::string& name : templates) {  // once each, where a config lists variants of one
-      const auto found = fastest.extract(name);
-      if (found) rungs.push_back(found.mapped());
+    Builder builder(*comparable.what);
+    std::set<std::string> whole;  // a config may list variants of one template
+    for (const LadderStep& step : steps) {
+      if (step.name.empty() && !whole.insert(step.template_name).second) continue;
+      const RankingRow* row = fastest_of(step, comparable.kernels, rows.kernel_templates());
+      if (row != nullptr) builder.add(*row, step.name);
     }
-    if (rungs.empty()) continue;
-    for (const RankingRow& baseline : comparable.baselines) rungs.push_back(&baseline);
-    ladders.push_back(ladder_of(*comparable.what, rungs));
+    if (builder.empty()) continue;
+    for (const RankingRow& baseline : comparable.baselines) builder.add(baseline, "");
+    ladders.push_back(builder.take());
   }
   return ladders;
 }

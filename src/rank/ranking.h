@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -63,19 +64,27 @@ std::vector<RankedRow> leaders_of(const RankingGroup& group);
 /// The same of rows that need no ranks. Those that were given up as slow lead only where all were.
 std::vector<const RankingRow*> leaders_of(const ComparableRows& rows);
 
-/// One rung: the fastest row of one template.
+/// What a rung shows the fastest row of: a template, or those of its rows that `takes` lets pass.
+struct LadderStep {
+  std::string template_name;
+  std::string name;                             ///< empty: the template's
+  std::function<bool(std::int64_t row)> takes;  ///< empty: all rows
+};
+
+/// One rung: the fastest row of one step.
 struct LadderRung {
   std::int64_t id = 0;  ///< of the row in the database
+  std::string step;     ///< its name; empty: the template's
   double speedup_over_first = 1;
   double speedup_over_previous = 1;
 };
 
 struct Ladder : Comparable {
-  std::vector<LadderRung> rungs;  ///< in the order of `templates`; baselines last
+  std::vector<LadderRung> rungs;  ///< in the order of the steps; baselines last
 };
 
-/// The fastest row of each template, in the given order of templates, per GPU, problem and source; templates
-/// without one are left out.
-std::vector<Ladder> build_ladders(RankingRows& rows, const std::vector<std::string>& templates);
+/// The fastest row of each step, in the given order, per GPU, problem and source; steps without one are left
+/// out, and so are repeated ones of a whole template.
+std::vector<Ladder> build_ladders(RankingRows& rows, const std::vector<LadderStep>& steps);
 
 }  // namespace tiletune

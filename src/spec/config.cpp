@@ -439,6 +439,31 @@ void read_policies(ObjectReader& reader, TuneSpec& spec) {
   if (const auto node = reader.find("view")) spec.view = read_enum<View>(*node);
 }
 
+/// The database holds them with the config; whoever shows a ladder reads them there.
+void check_steps(const JsonNode& list, const TuneSpec& spec) {
+  if (spec.view != View::ladder)
+    throw UserError("steps are those of a ladder", list.where, R"(Remove them, or add "view": "ladder".)");
+  for (const JsonNode& node : read_list(list, "steps")) {
+    ObjectReader reader(node, keys::kStep);
+    read_string(reader.need("name", "what the step is called"));
+    const JsonNode of = reader.need("template", "one of the config's templates");
+    const std::string name = read_template_name(of);
+    std::vector<std::string> known;
+    for (const TemplateSpec& kernel : spec.templates) known.push_back(kernel.name);
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end())
+      throw UserError(fmt::format("the config has no template '{}'", name), of.where,
+                      fmt::format("Name one that it lists.{}", suggestion(name, known)));
+    if (const auto parameters = reader.find("parameters")) {
+      for (const auto& [key, values] : read_members(*parameters, "an object of lists of values"))
+        read_list(values, "values");
+      TemplateSpec narrowed = spec.templates[static_cast<std::size_t>(found - known.begin())];
+      narrow_parameters(*parameters, false, narrowed);
+    }
+    reader.finish();
+  }
+}
+
 /// The command line's problems replace the config's, which are checked all the same.
 std::vector<Problem> choose_problems(const JsonNode& list, TemplateReader& templates,
                                      const LoadOptions& options) {
@@ -497,6 +522,7 @@ TuneSpec read_config(std::string text, const fs::path& file, const fs::path& fol
     read_configurations(*list, folder, options.allow_outside_paths, spec.templates);
   if (const auto scalars = reader.find("scalars")) apply_scalars(*scalars, spec.templates);
   read_policies(reader, spec);
+  if (const auto steps = reader.find("steps")) check_steps(*steps, spec);
   reader.finish();
   keep_wanted(spec, options.templates);
   return spec;

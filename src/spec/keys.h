@@ -87,7 +87,8 @@ inline constexpr std::array kTemplateBaseline{Key{"name"}, Key{"template"}, Key{
 inline constexpr std::array kConfig{Key{"$schema"},  Key{"name"},    Key{"templates"}, Key{"configurations"},
                                     Key{"problems"}, Key{"scalars"}, Key{"strategy"},  Key{"budget"},
                                     Key{"measure"},  Key{"compile"}, Key{"limits"},    Key{"baseline"},
-                                    Key{"gpu"},      Key{"view"}};
+                                    Key{"gpu"},      Key{"view"},    Key{"steps"}};
+inline constexpr std::array kStep{Key{"name"}, Key{"template"}, Key{"parameters"}};
 inline constexpr std::array kNarrowing{Key{"template"},   Key{"types"},       Key{"options"},
                                        Key{"parameters"}, Key{"constraints"}, Key{"extend"}};
 inline constexpr std::array kStrategy{Key{"name"}, Key{"seed"}};

@@ -106,8 +106,8 @@ class Checker {
   /// What was found of several problems of a template stands once.
   void add(CheckFinding finding) {
     for (CheckFinding& known : report_.findings) {
-      if (known.template_name != finding.template_name || known.problem == finding.problem ||
-          std::string_view(known.what.what()) != finding.what.what())
+      if (known.is_error != finding.is_error || known.template_name != finding.template_name ||
+          known.problem == finding.problem || std::string_view(known.what.what()) != finding.what.what())
         continue;
       ++known.more_problems;
       return;
@@ -154,21 +154,19 @@ class Checker {
     };
     planner_.plan(options_.interrupted, take,
                   [&](const TemplateSpec& kernel, const Problem& problem, const UserError& error) {
-                    CheckFinding finding{true, kernel.label(), problem.label(), error};
-                    if (dynamic_cast<const NothingToDo*>(&error) != nullptr)
-                      empty_.push_back(std::move(finding));
-                    else
-                      add(std::move(finding));
+                    if (dynamic_cast<const NothingToDo*>(&error) == nullptr)
+                      return add({true, kernel.label(), problem.label(), error});
+                    const UserError empty("no configuration satisfies the constraints", error.where(),
+                                          error.remedy());
+                    empty_.push_back({true, kernel.label(), problem.label(), empty});
                   });
   }
 
-  /// Only noted where the template can do other problems, and other templates this one.
+  /// Only noted where other templates can do the problem: some are for few rows, others for odd sizes.
   void tell_of_empty_spaces() {
     for (CheckFinding& finding : empty_) {
       const auto does_problem = [&](const Task& task) { return task.problem.label() == finding.problem; };
-      const auto is_template = [&](const Task& task) { return task.spec->label() == finding.template_name; };
-      finding.is_error = std::none_of(tasks_.begin(), tasks_.end(), does_problem) ||
-                         std::none_of(tasks_.begin(), tasks_.end(), is_template);
+      finding.is_error = std::none_of(tasks_.begin(), tasks_.end(), does_problem);
       add(std::move(finding));
     }
   }

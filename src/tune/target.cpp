@@ -15,6 +15,14 @@ int fp32_lanes(int major, int minor) {
   return major < 8 ? 64 : 128;
 }
 
+/// GpuModel::tensor_flops_per_clock by compute capability (whitepapers of V100, T4, A100, GA102, H100 and
+/// B200). Some GPUs of consumers have half of it.
+int tensor_flops(int major, int minor) {
+  if (major == 8 && minor == 0) return 2048;
+  if (major == 9) return 4096;
+  return major == 10 ? 8192 : 1024;
+}
+
 const GpuModel* model_of_name(const std::vector<GpuModel>& models, const std::string& name) {
   const auto is_name = [&](const std::string& other) { return squashed(other) == squashed(name); };
   const auto found = std::find_if(models.begin(), models.end(), [&](const GpuModel& model) {
@@ -33,6 +41,7 @@ Target target_from_device(const GpuOpened& opened, const std::vector<GpuModel>& 
     model = *known;
   } else {
     model.fp32_lanes_per_multiprocessor = fp32_lanes(device.compute_major, device.compute_minor);
+    model.tensor_flops_per_clock = tensor_flops(device.compute_major, device.compute_minor);
   }
   model.name = device.name;
   static_cast<DeviceProperties&>(model) = device;

@@ -94,9 +94,27 @@ TEST_F(Check, AllFindingsComeInOneRun) {
       << finished.out;
   EXPECT_TRUE(has_line(finished.out, {"error", "reference.cu", "reference 1000", "does not compile"}));
   EXPECT_TRUE(has_line(finished.out, {"error", "fewer 1000", "takes 3", "passes 2"}));
-  EXPECT_TRUE(has_line(finished.out, {"error", "empty 1000", "constraints"}));
+  EXPECT_TRUE(has_line(finished.out, {"note", "empty 1000", "constraints"}));
   EXPECT_TRUE(has_line(finished.out, {"error", "template.json", "'sorce'"}));
-  EXPECT_TRUE(has_line(finished.out, {"5 errors"}));
+  EXPECT_TRUE(has_line(finished.out, {"4 errors", "1 note"}));
+}
+
+TEST_F(Check, ASpaceWithoutConfigurationsIsAnErrorWhereNoOtherTemplateDoesTheProblem) {
+  Json even = manifest("even");
+  even["constraints"] = Json::parse(R"([{"require": "n % 2 == 0"}])");
+  add(even);
+  Json large = manifest("large");
+  large["constraints"] = Json::parse(R"([{"require": "n > 2000"}])");
+  add(large);
+  const Finished some = check(config({"even", "large"}, R"(["1000", "1002", "3001"])"));
+  EXPECT_EQ(some.code, 0) << some.out;
+  EXPECT_TRUE(has_line(some.out, {"note", "large 1000 and 1 more problem", "constraints"})) << some.out;
+  EXPECT_TRUE(has_line(some.out, {"note", "even 3001", "constraints"})) << some.out;
+  const Finished none = check(config({"even", "large"}, R"(["1000", "1001"])"));
+  EXPECT_EQ(none.code, 1);
+  EXPECT_TRUE(has_line(none.out, {"note", "large 1000", "constraints"})) << none.out;
+  EXPECT_TRUE(has_line(none.out, {"error", "large 1001", "constraints"})) << none.out;
+  EXPECT_TRUE(has_line(none.out, {"error", "even 1001", "constraints"})) << none.out;
 }
 
 TEST_F(Check, AScalarOfTheReferenceHasTheTypeOfTheKernels) {

@@ -166,7 +166,8 @@ void check_rows(const Database& database, Format format) {
     check_text(out.str(), format);
   }
   std::ostringstream ladders;
-  write_ladders(ladders, build_ladders(rows, {"", "a", "b"}), database, format, {});
+  write_ladders(ladders, build_ladders(rows, {{"", "", {}}, {"a", "", {}}, {"b", "", {}}}), database, format,
+                {});
   check_text(ladders.str(), format);
   check_text(best_as_json(groups, database).dump(2, ' ', false, Json::error_handler_t::replace),
              Format::json);

@@ -151,6 +151,16 @@ TEST(AdmitBinary, LaunchBounds) {
   EXPECT_TRUE(carries(binary(launch({1, 1, 1}, {257, 1, 1}), bounded).reason, {"257", "256"}));
 }
 
+TEST(AdmitBinary, ClustersUpToTheirLimitThatDivideTheGrid) {
+  Resources clustered = resources(32);
+  clustered.cluster = {4, 2, 1};
+  EXPECT_TRUE(binary(launch({8, 6, 3}, {32, 1, 1}), clustered).admitted);
+  EXPECT_TRUE(carries(binary(launch({6, 6, 3}, {32, 1, 1}), clustered).reason, {"grid.x", "6", "4"}));
+  EXPECT_TRUE(carries(binary(launch({8, 5, 3}, {32, 1, 1}), clustered).reason, {"grid.y", "5", "2"}));
+  clustered.cluster = {4, 2, 2};
+  EXPECT_TRUE(carries(binary(launch({8, 6, 2}, {32, 1, 1}), clustered).reason, {"4 x 2 x 2 = 16", "8"}));
+}
+
 TEST(AdmitBinary, CubinsOfAnotherArchitecture) {
   Resources stray = resources(32);
   stray.architecture = 80;

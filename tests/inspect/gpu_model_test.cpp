@@ -30,6 +30,21 @@ TEST(GpuModels, ThePeaksAreThePublishedOnes) {
   }
 }
 
+TEST(GpuModels, ThePeaksOfTensorCoresAreNotBelowThePublishedOnes) {
+  // Datasheets, TFLOP/s of dense 16-bit floats with sums in FP32, some of which are at a lower clock than
+  // boost.
+  const std::map<std::string, double> published = {{"A100 40GB", 312}, {"H100 SXM", 989}, {"H100 PCIe", 756},
+                                                   {"H200", 989},      {"L40S", 362},     {"RTX 3090", 71},
+                                                   {"RTX 4090", 165},  {"T4", 65},        {"B200", 2250}};
+  for (const auto& [name, tflops] : published) {
+    const GpuModel& model = gpu(name);
+    const double peak = static_cast<double>(model.tensor_flops_per_clock) * model.multiprocessors *
+                        model.boost_clock_mhz * 1e-6;
+    EXPECT_GT(peak, 0.99 * tflops) << name;
+    EXPECT_LT(peak, 1.1 * tflops) << name;
+  }
+}
+
 TEST(GpuModels, TheH200IsTheOneTheDriverDescribes) {
   const GpuModel& h200 = gpu("NVIDIA H200");
   EXPECT_EQ(h200.compute_capability(), "9.0");
@@ -53,7 +68,7 @@ TEST(GpuModels, EveryFigureOfEveryFileNamesASource) {
       EXPECT_TRUE(known) << entry.path() << " " << key << ": " << source;
     }
   }
-  EXPECT_EQ(figures, static_cast<int>(gpu_models().size()) * 19);
+  EXPECT_EQ(figures, static_cast<int>(gpu_models().size()) * 20);
 }
 
 TEST(GpuModels, TheSchemaNamesTheSameFiguresAsTheFiles) {

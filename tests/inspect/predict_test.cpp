@@ -1,5 +1,6 @@
 #include "inspect/predict.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -225,6 +226,55 @@ INSTANTIATE_TEST_SUITE_P(Models, PredictTest,
                                          std::pair{"sm_86", "RTX 3090"}, std::pair{"sm_89", "L40S"},
                                          std::pair{"sm_90a", "H200"}, std::pair{"sm_100", "B200"}),
                          [](const auto& values) { return std::string(values.param.first); });
+
+/// Products of `columns` columns and 32 bytes of K in a loop, of a warpgroup.
+std::string warpgroup_loop(const std::string& types, int depth, int columns) {
+  std::string sums, outputs;
+  for (int i = 0; i < columns / 2; ++i) {
+    sums += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
+    outputs += fmt::format("{}\"+f\"(sum[{}])", i == 0 ? "" : ", ", i);
+  }
+  const bool halves = depth == 16;
+  return fmt::format(
+      "extern \"C\" __global__ void __launch_bounds__(128) k(int K, unsigned long long a, float* C) {{\n"
+      "  float sum[{0}] = {{}};\n"
+      "  for (int k = 0; k < K; k += {1}) {{\n"
+      "    asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"
+      "    asm volatile(\"wgmma.mma_async.sync.aligned.m64n{2}k{1}.f32.{3} {{{4}}}, %{0}, %{0}, 1, 1, "
+      "1{5};\"\n"
+      "                 : {6} : \"l\"(a));\n"
+      "    asm volatile(\"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\" ::: "
+      "\"memory\");\n"
+      "  }}\n"
+      "  for (int i = 0; i < {0}; ++i) C[i * 128 + threadIdx.x] = sum[i];\n"
+      "}}",
+      columns / 2, depth, columns, types, sums, halves ? ", 0, 0" : "", outputs);
+}
+
+TEST(Predict, WarpgroupsReachWhatTensorCoresGiveToTheTypeAndNoMore) {
+  struct Type {
+    const char* names;
+    int depth;
+    double times;  ///< the rate of 16-bit floats
+  };
+  const GpuModel& h100 = gpu("H100");
+  for (const auto& [names, depth, times] : {Type{"f16.f16", 16, 1}, Type{"bf16.bf16", 16, 1},
+                                            Type{"tf32.tf32", 8, 0.5}, Type{"e4m3.e4m3", 32, 2}}) {
+    const Binary binary = compile_for_test(warpgroup_loop(names, depth, 128), "k", "sm_90a");
+    Instance instance;
+    instance.launches.emplace_back();
+    instance.launches[0].block = {128, 1, 1};
+    instance.launches[0].grid = {h100.multiprocessors * 4, 1, 1};
+    Workload workload;
+    constexpr double kDepth = 1 << 20;
+    workload.flops = 2.0 * 64 * 128 * kDepth * static_cast<double>(instance.launches[0].grid.x);
+    const Prediction now = predict_for(h100, binary, instance, workload);
+    const double peak = times * h100.tensor_flops_per_clock * h100.multiprocessors * h100.boost_clock_mhz;
+    EXPECT_LE(workload.flops / now.time_us, peak) << names;
+    EXPECT_GE(workload.flops / now.time_us, 0.9 * peak) << names;
+    EXPECT_EQ(now.bound_by, "tensor cores") << names;
+  }
+}
 
 TEST(Predict, AStreamingKernelIsBoundByDram) {
   const Binary binary = compile_for_test(

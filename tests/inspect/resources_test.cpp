@@ -201,6 +201,17 @@ TEST_P(ResourcesTest, ParametersAreReadInTheirOrderUsedOrNot) {
   EXPECT_EQ(read_resources(module[2]).parameter_bytes, (Sizes{4, 4000, 8}));
 }
 
+TEST(Clusters, AreReadAndOneBlockWhenAbsent) {
+  const char* const source =
+      "extern \"C\" __global__ void __cluster_dims__(4, 2, 1) together(float* c) { *c = 1; }\n"
+      "extern \"C\" __global__ void alone(float* c) { *c = 1; }\n";
+  for (const char* architecture : {"sm_90a", "sm_100", "sm_120"}) {
+    const auto module = compile_all_for_test(source, {"together", "alone"}, architecture);
+    EXPECT_EQ(read_resources(module[0]).cluster, (Dim3{4, 2, 1})) << architecture;
+    EXPECT_EQ(read_resources(module[1]).cluster, Dim3{}) << architecture;
+  }
+}
+
 TEST(LargeParameters, AreReadFromTheirOwnAttribute) {
   const char* const source =
       "struct Large { char bytes[5000]; };\n"

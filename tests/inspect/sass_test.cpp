@@ -262,21 +262,25 @@ struct MatrixInstruction {
   const char* architecture;
   const char* statement;
   double flops;  ///< 0: the code does not tell
+  int element_bits;
 };
 
 // clang-format off
 const MatrixInstruction kMatrixInstructions[] = {
-    {"HMMA m8n8k4", "sm_75", R"(asm volatile("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%0, %1, %2, %3}, {%4, %5}, {%6, %7}, {%0, %1, %2, %3};" : "+r"(i0), "+r"(i1), "+r"(i2), "+r"(i3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 4 * 2.0 * 8 * 8 * 4},
-    {"BMMA", "sm_80", R"(asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3};" : "+r"(i0), "+r"(i1), "+r"(i2), "+r"(i3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 2.0 * 16 * 8 * 256},
-    {"QMMA", "sm_89", R"(asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3};" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 2.0 * 16 * 8 * 32},
-    {"QMMA", "sm_120a", R"(asm volatile("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3};" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 2.0 * 16 * 8 * 32},
-    {"OMMA", "sm_120a", R"(asm volatile("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3}, {%4}, {0, 0}, {%5}, {0, 0};" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 2.0 * 16 * 8 * 64},
-    {"QGMMA", "sm_90a", R"(asm volatile("wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {%0, %1, %2, %3}, %4, %4, 1, 1, 1; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "l"(n));)", 2.0 * 64 * 8 * 32 / 4},
-    {"BGMMA", "sm_90a", R"(asm volatile("wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc {%0, %1, %2, %3}, %4, %4, 1; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" : "+r"(i0), "+r"(i1), "+r"(i2), "+r"(i3) : "l"(n));)", 2.0 * 64 * 8 * 256 / 4},
-    {"UTCHMMA", "sm_100a", R"(asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %1, %2, p;}" :: "r"(r0), "l"(n), "r"(r1));)", 0},
-    {"UTCQMMA", "sm_100a", R"(asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; tcgen05.mma.cta_group::2.kind::f8f6f4 [%0], %1, %1, %2, p;}" :: "r"(r0), "l"(n), "r"(r1));)", 0},
-    {"UTCIMMA", "sm_100a", R"(asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; tcgen05.mma.cta_group::1.kind::i8 [%0], [%3], %1, %2, p;}" :: "r"(r0), "l"(n), "r"(r1), "r"(r2));)", 0},
-    {"UTCOMMA", "sm_100a", R"(asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32 [%0], %1, %1, %2, [%3], [%3], p;}" :: "r"(r0), "l"(n), "r"(r1), "r"(r2));)", 0},
+    {"HMMA m8n8k4", "sm_75", R"(asm volatile("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%0, %1, %2, %3}, {%4, %5}, {%6, %7}, {%0, %1, %2, %3};" : "+r"(i0), "+r"(i1), "+r"(i2), "+r"(i3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 4 * 2.0 * 8 * 8 * 4, 16},
+    {"HMMA of TF32", "sm_80", R"(asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3};" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 2.0 * 16 * 8 * 8, 32},
+    {"HMMA of BF16", "sm_90a", R"(asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%4}, {%0, %1, %2, %3};" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "r"(r0), "r"(r1));)", 2.0 * 16 * 8 * 8, 16},
+    {"HGMMA of TF32", "sm_90a", R"(asm volatile("wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, %4, %4, 1, 1, 1; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "l"(n));)", 2.0 * 64 * 8 * 8 / 4, 32},
+    {"BMMA", "sm_80", R"(asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3};" : "+r"(i0), "+r"(i1), "+r"(i2), "+r"(i3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 2.0 * 16 * 8 * 256, 1},
+    {"QMMA", "sm_89", R"(asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3};" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 2.0 * 16 * 8 * 32, 8},
+    {"QMMA", "sm_120a", R"(asm volatile("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3};" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 2.0 * 16 * 8 * 32, 8},
+    {"OMMA", "sm_120a", R"(asm volatile("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%4, %5}, {%0, %1, %2, %3}, {%4}, {0, 0}, {%5}, {0, 0};" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "r"(r0), "r"(r1), "r"(r2), "r"(r3));)", 2.0 * 16 * 8 * 64, 4},
+    {"QGMMA", "sm_90a", R"(asm volatile("wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {%0, %1, %2, %3}, %4, %4, 1, 1, 1; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" : "+f"(f0), "+f"(f1), "+f"(f2), "+f"(f3) : "l"(n));)", 2.0 * 64 * 8 * 32 / 4, 8},
+    {"BGMMA", "sm_90a", R"(asm volatile("wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc {%0, %1, %2, %3}, %4, %4, 1; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" : "+r"(i0), "+r"(i1), "+r"(i2), "+r"(i3) : "l"(n));)", 2.0 * 64 * 8 * 256 / 4, 1},
+    {"UTCHMMA", "sm_100a", R"(asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %1, %2, p;}" :: "r"(r0), "l"(n), "r"(r1));)", 0, 16},
+    {"UTCQMMA", "sm_100a", R"(asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; tcgen05.mma.cta_group::2.kind::f8f6f4 [%0], %1, %1, %2, p;}" :: "r"(r0), "l"(n), "r"(r1));)", 0, 16},
+    {"UTCIMMA", "sm_100a", R"(asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; tcgen05.mma.cta_group::1.kind::i8 [%0], [%3], %1, %2, p;}" :: "r"(r0), "l"(n), "r"(r1), "r"(r2));)", 0, 16},
+    {"UTCOMMA", "sm_100a", R"(asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32 [%0], %1, %1, %2, [%3], [%3], p;}" :: "r"(r0), "l"(n), "r"(r1), "r"(r2));)", 0, 16},
 };
 // clang-format on
 
@@ -305,7 +309,9 @@ TEST(Sass, MatrixInstructionsOfEveryArchitectureAreKnown) {
     double flops = 0;
     for (const SassInstruction& instruction : code) {
       const bool matrix = instruction.kind == SassKind::tensor || instruction.kind == SassKind::tensor_async;
-      if (matrix) flops += instruction.flops;
+      if (!matrix) continue;
+      flops += instruction.flops;
+      EXPECT_EQ(instruction.element_bits, one.element_bits) << one.name;
     }
     EXPECT_EQ(flops, one.flops) << one.name;
   }

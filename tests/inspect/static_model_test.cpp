@@ -98,13 +98,21 @@ TEST(StaticModel, ALaunchTakesTheLongerOfComputingAndMemoryAndPartOfTheShorter) 
   model.meeting_us = 3;
   model.cluster_us = 5;
   model.unhidden_share = 0.25;
-  const LaunchTerms terms = {10, 200000, 20000, 4000, 50, 1, 0};
+  const LaunchTerms terms = {.turns = 10,
+                             .loop_clocks = 200000,
+                             .outside_clocks = 20000,
+                             .outside_bytes = 4000,
+                             .dram_us = 50,
+                             .meetings = 1};
   const double computing = (1.5 * 200000 + 0.5 * 20000 + 0.25 * 4000) / 2000;
   EXPECT_DOUBLE_EQ(launch_us(terms, model, 2000), 2 + computing + 0.25 * 50 + 3);
   LaunchTerms streaming = terms;
   streaming.dram_us = 1000;
   streaming.clusters = 1;
   EXPECT_DOUBLE_EQ(launch_us(streaming, model, 2000), 2 + 1000 + 0.25 * computing + 3 + 5);
+  LaunchTerms multiplying = terms;
+  multiplying.tensor_clocks = 400000;
+  EXPECT_DOUBLE_EQ(launch_us(multiplying, model, 2000), 2 + 400000 / 2000 + 0.25 * 50 + 3);
 }
 
 }  // namespace static_model_test

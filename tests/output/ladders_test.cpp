@@ -14,7 +14,8 @@ std::string written(const std::vector<Trial>& trials, Format format) {
   const Ranked ranked(trials);
   RankingRows rows = ranking_rows(ranked.database, {});
   std::ostringstream out;
-  write_ladders(out, build_ladders(rows, {"sgemm_naive", "sgemm_warptile"}), ranked.database, format, {});
+  write_ladders(out, build_ladders(rows, {{"sgemm_naive", "", {}}, {"sgemm_warptile", "", {}}}),
+                ranked.database, format, {});
   return out.str();
 }
 
@@ -31,16 +32,34 @@ TEST(LadderTable, ShowsEachStepAndTheBaselineLast) {
             "                  -\n");
 }
 
-TEST(LadderTable, TheOrderIsThatOfTheFirstConfigThatAsksForALadder) {
-  SweepRecord other;
-  other.config = R"({"templates": ["c"], "view": "ranking"})";
-  SweepRecord ladder;
-  ladder.config =
-      R"({"templates": ["b", {"template": "a", "parameters": {}}, {"template": 3}], "view": "ladder"})";
-  SweepRecord imported;
-  imported.config = "[]";
-  EXPECT_EQ(ladder_templates({imported, other, ladder}), (std::vector<std::string>{"b", "a"}));
-  EXPECT_TRUE(ladder_templates({imported, other}).empty());
+TEST(LadderSteps, AreTheTemplatesOfAConfigThatAsksForALadder) {
+  const Ranked ranked(sample_trials());
+  const auto steps = ladder_steps(
+      R"({"templates": ["b", {"template": "a", "parameters": {}}, {"template": 3}], "view": "ladder"})",
+      ranked.database);
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[0].template_name, "b");
+  EXPECT_EQ(steps[1].template_name, "a");
+  EXPECT_TRUE(ladder_steps(R"({"templates": ["c"], "view": "ranking"})", ranked.database).empty());
+  EXPECT_TRUE(ladder_steps("[]", ranked.database).empty());
+}
+
+TEST(LadderSteps, TakeRowsWithTheirValues) {
+  const Ranked ranked(sample_trials());
+  const auto rungs_of = [&](const std::string& values) {
+    const auto steps =
+        ladder_steps(R"({"view": "ladder", "steps": [{"name": "vectors", "template": "sgemm_warptile",
+                                        "parameters": )" +
+                         values + "}]}",
+                     ranked.database);
+    RankingRows rows = ranking_rows(ranked.database, {});
+    std::ostringstream out;
+    write_ladders(out, build_ladders(rows, steps), ranked.database, Format::table, {});
+    return out.str();
+  };
+  EXPECT_TRUE(has_line(rungs_of(R"({"VEC": [true, 4], "BM": [128]})"), {"vectors", "sgemm_warptile"}));
+  EXPECT_TRUE(carries(rungs_of(R"({"VEC": [false]})"), {"No row"}));
+  EXPECT_TRUE(carries(rungs_of(R"({"OTHER": [1]})"), {"No row"}));
 }
 
 TEST(LadderTable, EveryBaselineIsARung) {
@@ -80,11 +99,11 @@ TEST(LadderCsv, HasOneRecordPerRung) {
       text.rfind(
           "gpu,problem,source,operation,options,element_types,scalars,cache,template,parameters,median_us,"
           "predicted_us,tflops,gbs,percent_of_baseline,"
-          "speedup_over_first,speedup_over_previous,verified\r\n"
-          "NVIDIA H200,64x64x64,measured,,,,,,sgemm_naive,{},1234.5,,,,,1,1,1\r\n"
+          "speedup_over_first,speedup_over_previous,verified,step\r\n"
+          "NVIDIA H200,64x64x64,measured,,,,,,sgemm_naive,{},1234.5,,,,,1,1,1,\r\n"
           "NVIDIA "
           "H200,64x64x64,measured,,,,,,sgemm_warptile,\"{\"\"BM\"\":128,\"\"VEC\"\":true}\",100,,52.123,,"
-          "103.04,12.345,12.345,1\r\n",
+          "103.04,12.345,12.345,1,\r\n",
           0),
       0U)
       << text;

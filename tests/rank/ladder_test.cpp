@@ -21,7 +21,9 @@ Trial cublas(double median_us) {
 
 std::vector<Ladder> ladders_of(const std::vector<Trial>& trials, const std::vector<std::string>& templates) {
   RankingRows rows = ranking_rows_of(trials);
-  return build_ladders(rows, templates);
+  std::vector<LadderStep> steps;
+  for (const std::string& name : templates) steps.push_back({name, "", {}});
+  return build_ladders(rows, steps);
 }
 
 TEST(Ladder, RungsFollowTheGivenOrderWithTheFastestOfEach) {
@@ -44,6 +46,28 @@ TEST(Ladder, RungsFollowTheGivenOrderWithTheFastestOfEach) {
   EXPECT_DOUBLE_EQ(rungs[1].speedup_over_previous, 5);
   EXPECT_DOUBLE_EQ(rungs[2].speedup_over_first, 20);
   EXPECT_DOUBLE_EQ(rungs[2].speedup_over_previous, 4);
+}
+
+TEST(Ladder, AStepTakesSomeOfATemplatesRows) {
+  RankingRows rows = ranking_rows_of(
+      {of_template("a", "slow", 100), of_template("a", "fast", 10), of_template("b", "b", 5)});
+  const auto is_row = [](std::int64_t wanted) {
+    return [wanted](std::int64_t row) { return row == wanted; };
+  };
+  const std::vector<LadderStep> steps{{"a", "plain", is_row(0)},
+                                      {"a", "none", is_row(7)},
+                                      {"a", "padded", is_row(1)},
+                                      {"b", "", {}},
+                                      {"b", "", {}}};
+  const std::vector<Ladder> ladders = build_ladders(rows, steps);
+  ASSERT_EQ(ladders.size(), 1U);
+  const std::vector<LadderRung>& rungs = ladders[0].rungs;
+  ASSERT_EQ(rungs.size(), 3U);
+  EXPECT_EQ(rungs[0].step, "plain");
+  EXPECT_EQ(rungs[1].step, "padded");
+  EXPECT_EQ(rungs[2].step, "");
+  EXPECT_DOUBLE_EQ(rungs[1].speedup_over_previous, 10);
+  EXPECT_DOUBLE_EQ(rungs[2].speedup_over_first, 20);
 }
 
 TEST(Ladder, ARungMayBeSlowerThanTheOneBefore) {

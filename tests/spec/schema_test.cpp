@@ -92,6 +92,7 @@ TEST(Schema, TheConfigHasTheKeysThatTheReaderKnows) {
                              {"/properties/measure/properties/finals", names(keys::kFinals)},
                              {"/properties/compile", names(keys::kCompile)},
                              {"/properties/limits", names(keys::kLimits)},
+                             {"/properties/steps/items", names(keys::kStep)},
                              {"/$defs/narrowing", names(keys::kNarrowing)},
                              {"/$defs/constraint", names(keys::kConstraint)}};
   EXPECT_EQ(properties_of(schema("config.schema.json")), known);

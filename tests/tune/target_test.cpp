@@ -33,6 +33,7 @@ TEST(Target, AKnownDeviceTakesFromItsModelWhatTheDriverDoesNotSay) {
 TEST(Target, AnUnknownDeviceStillHasAPeak) {
   const Target ampere = target_from_device(opened("NVIDIA Something", 8, 0), shipped_models());
   EXPECT_EQ(ampere.model.fp32_lanes_per_multiprocessor, 64);
+  EXPECT_EQ(ampere.model.tensor_flops_per_clock, 2048);
   EXPECT_EQ(ampere.architecture, "sm_80");
   EXPECT_GT(ampere.model.fp32_peak_tflops(), 0);
 }

@@ -26,9 +26,10 @@ def miss(text):
 class Bench:
     """Runs tiletune with a cold cache and databases of its own."""
 
-    def __init__(self, executable, out):
+    def __init__(self, executable, out, tensor_s):
         self.executable = executable
         self.out = out
+        self.tensor_s = tensor_s
         self.environment = dict(os.environ, XDG_CACHE_HOME=str(out / "cache"), TILETUNE_HOME=str(HOME))
 
     def run(self, name, *arguments, prefix=()):

@@ -44,9 +44,9 @@ std::vector<RankingGroup> with_groups_that_never_ran(std::vector<RankingGroup> g
 Json report_data(const Database& database, const TrialFilter& filter, const ReportOptions& options) {
   Survey all = survey(database, filter);
   const std::vector<SweepRecord> sweeps = database.sweeps();
-  const std::vector<std::string> rungs = ladder_templates(sweeps);
+  const std::vector<LadderStep> steps = ladder_steps(database);
   const std::vector<Ladder> ladders =
-      rungs.empty() ? std::vector<Ladder>() : build_ladders(all.ranking, rungs);
+      steps.empty() ? std::vector<Ladder>() : build_ladders(all.ranking, steps);
   const std::vector<RankingGroup> groups = with_groups_that_never_ran(rank_rows(all.ranking), all);
   all.ranking = RankingRows();
   Json document{{"tiletune", kVersion},

@@ -243,7 +243,7 @@ Json ladder_data(const Ladder& ladder, const Database& database) {
   Json rungs = Json::array();
   for (const LadderRung& rung : ladder.rungs) {
     const Trial trial = database.row(rung.id);
-    rungs.push_back({{"template", trial.template_name},
+    rungs.push_back({{"template", rung.step.empty() ? trial.template_name : rung.step},
                      {"kind", trial.kind},
                      {"verified", !is_unverified(trial)},
                      {"parameters", parameters_text(trial)},
