@@ -25,6 +25,7 @@ inline constexpr const char* kDefaultDatabase = "results/tiletune.db";
 struct ConfigOptions {
   std::filesystem::path config;
   std::vector<std::string> problems;
+  std::filesystem::path problem_file;
   std::vector<std::string> templates;
   bool allow_outside_paths = false;
 
