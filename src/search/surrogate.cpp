@@ -118,14 +118,12 @@ class Surrogate : public Strategy {
  private:
   std::uint64_t left() const {
     return std::accumulate(explored_.begin(), explored_.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const ExploredSpace& one) {
-                             return sum + std::min(one.planned(), one.size()) - one.asked();
-                           });
+                           [](std::uint64_t sum, const ExploredSpace& one) { return sum + one.left(); });
   }
 
   bool can_try(const Choice& choice) const {
     const ExploredSpace& space = explored_[choice.space];
-    return space.asked() < space.planned() && !space.is_asked(choice.index);
+    return space.left() > 0 && !space.is_asked(choice.index);
   }
 
   void take(const Choice& choice, const Prediction& prediction) {
@@ -156,9 +154,8 @@ class Surrogate : public Strategy {
   Choice any_untried() {
     std::uint64_t drawn = random_.below(left());
     for (std::size_t i = 0;; ++i) {
-      const std::uint64_t own = std::min(explored_[i].planned(), explored_[i].size()) - explored_[i].asked();
-      if (drawn < own) return {i, explored_[i].untried()};
-      drawn -= own;
+      if (drawn < explored_[i].left()) return {i, explored_[i].untried()};
+      drawn -= explored_[i].left();
     }
   }
 
@@ -346,9 +343,7 @@ class Surrogate : public Strategy {
 
   std::optional<std::size_t> most_promising(const std::vector<Choice>& pool, std::size_t open,
                                             const std::vector<bool>& taken) {
-    const auto is_free = [&](std::size_t i) {
-      return !taken[i] && explored_[pool[i].space].asked() < explored_[pool[i].space].planned();
-    };
+    const auto is_free = [&](std::size_t i) { return !taken[i] && explored_[pool[i].space].left() > 0; };
     const auto best_of = [&](const auto& is_wanted) {
       std::optional<std::size_t> best;
       double least = std::numeric_limits<double>::infinity();
