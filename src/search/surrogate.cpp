@@ -10,6 +10,7 @@
 #include "search/coordinates.h"
 #include "search/explored_space.h"
 #include "search/gaussian_process.h"
+#include "search/lesson_error.h"
 #include "search/strategies.h"
 
 namespace tiletune {
@@ -28,8 +29,6 @@ constexpr std::size_t kSecondNeighbours = 500;
 constexpr std::size_t kBest = 8;
 /// The most observations that predictions follow from: the fastest, and some others.
 constexpr std::size_t kMostObservations = 500;
-/// The most results of other problems that predictions follow from: the fastest, and some others.
-constexpr std::size_t kMostLessons = 150;
 /// How many standard deviations below its predicted time a configuration is hoped to lie.
 constexpr double kHope = 2;
 /// How often a choice is one change away from the best, whatever is hoped of others.
@@ -91,15 +90,7 @@ class Surrogate : public Strategy {
 
   void learn(const std::vector<Lesson>& lessons) override {
     lessons_ = lessons;
-    if (lessons_.size() > kMostLessons) {
-      const auto faster = [](const Lesson& a, const Lesson& b) {
-        return a.relative_time * (1 + a.distance) < b.relative_time * (1 + b.distance);
-      };
-      std::sort(lessons_.begin(), lessons_.end(), faster);
-      for (std::size_t i = kMostLessons / 2; i < kMostLessons; ++i)
-        std::swap(lessons_[i], lessons_[i + random_.below(lessons_.size() - i)]);
-      lessons_.resize(kMostLessons);
-    }
+    search::keep_lessons(lessons_, search::kMostLessons, random_);
   }
 
   /// As much as the most promising candidate may be faster, three standard deviations below its predicted
