@@ -20,6 +20,7 @@ void add_space_command(CLI::App& app, Action& action);
 void add_check_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_rank_command(CLI::App& app, Action& action);
+void add_portfolio_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);
 void add_export_command(CLI::App& app, Action& action);
 void add_import_command(CLI::App& app, Action& action);

@@ -46,10 +46,17 @@ void ConfigOptions::add_to(CLI::App& command) {
       .add_option("CONFIG", config,
                   "Search space, e.g. configs/sgemm.json, or a tuning problem in T1 format (docs/files.md)")
       ->required();
-  command.add_option(
+  CLI::Option* problem = command.add_option(
       "--problem", problems,
       "Problem instead of the config's, e.g. 4096x4096x4096, 1000x77x513,lda=520 or 1x8192x8192,layout=nt "
       "(repeatable)");
+  command
+      .add_option(
+          "--problems", problem_file,
+          "File of problems instead of the config's: a JSON list as in a config, or CSV with a header of "
+          "dimensions, such as M,N,K. Problems may be repeated")
+      ->type_name("FILE")
+      ->excludes(problem);
   command.add_option("--template", templates, "Only this template of the config (repeatable)");
   command.add_flag("--allow-outside-paths", allow_outside_paths,
                    "Let the config and its templates name files outside their folders");
@@ -61,6 +68,7 @@ TuneSpec ConfigOptions::load(std::vector<UserError>* faults) const {
   options.template_folders = {home_folder() / "kernel_templates"};
   options.allow_outside_paths = allow_outside_paths;
   options.problems = problems;
+  options.problem_file = problem_file;
   options.templates = templates;
   options.read_other = read_t1;
   TuneSpec spec = load_tune_spec(config, options);
@@ -173,6 +181,15 @@ void FilterOptions::add_to(CLI::App& command) {
   command.add_option("--source", sources,
                      "Only rows of this source: measured, predicted, replayed or imported (repeatable)");
   command.add_option("--sweep", sweep, "Only rows of the sweep with this number");
+}
+
+CLI::Option* add_depth(CLI::App& command, PortfolioOptions& options) {
+  constexpr int kDeepest = 16;
+  return command
+      .add_option("--depth", options.depth,
+                  "Most comparisons of sizes on the way through the decision tree; 0: none")
+      ->check(CLI::Range(0, kDeepest))
+      ->capture_default_str();
 }
 
 namespace {

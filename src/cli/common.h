@@ -13,6 +13,7 @@
 #include "inspect/gpu_model.h"
 #include "inspect/static_model.h"
 #include "output/export.h"
+#include "rank/portfolio.h"
 #include "spec/load.h"
 #include "store/database.h"
 
@@ -24,6 +25,7 @@ inline constexpr const char* kDefaultDatabase = "results/tiletune.db";
 struct ConfigOptions {
   std::filesystem::path config;
   std::vector<std::string> problems;
+  std::filesystem::path problem_file;
   std::vector<std::string> templates;
   bool allow_outside_paths = false;
 
@@ -69,6 +71,11 @@ struct FilterOptions {
   /// Throws UserError for what no row can have, a sweep that the database does not know included.
   TrialFilter filter(const Database& rows) const;
 };
+
+/// --depth of commands that choose few kernels for many problems.
+CLI::Option* add_depth(CLI::App& command, PortfolioOptions& options);
+/// How many kernels they choose.
+inline constexpr std::size_t kLargestPortfolio = 1000;
 
 /// What filters could choose: "Loosen the filters. Recorded are the GPUs ...".
 std::string recorded_text(const Database& database);

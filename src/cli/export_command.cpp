@@ -20,6 +20,8 @@ struct ExportOptions {
   bool samples = false;
   std::string format = "json";
   std::optional<std::string> name_space;
+  std::optional<std::size_t> portfolio;  ///< most kernels
+  PortfolioOptions portfolio_options = {};
   std::filesystem::path output;
 };
 
@@ -29,6 +31,9 @@ const ExportFormat& checked_format(const ExportOptions& options) {
     const std::string what = options.best ? "--best" : fmt::format("--format {}", format.name);
     throw UserError(what + " lists no samples", Where{"--samples", ""}, "Leave one of the two out.");
   }
+  if (options.portfolio && !format.is_best)
+    throw UserError("has no effect on a list of all rows", Where{"--portfolio", ""},
+                    "Add --best or --format header.");
   if (!options.name_space) return format;
   if (!format.takes_name_space)
     throw UserError("has no effect without --format header", Where{"--namespace", ""},
@@ -46,12 +51,20 @@ void tell_what_was_written(const std::filesystem::path& file) {
              unknown ? "" : fmt::format(" ({})", human_bytes(bytes)));
 }
 
+std::optional<PortfolioOptions> portfolio_of(const ExportOptions& options) {
+  if (!options.portfolio) return std::nullopt;
+  PortfolioOptions portfolio = options.portfolio_options;
+  portfolio.most_kernels = *options.portfolio;
+  portfolio.folds = 0;  // nothing exported depends on it
+  return portfolio;
+}
+
 int run(const ExportOptions& options) {
   const ExportFormat& format = checked_format(options);
   check_output(options.output, options.rows.database);
   const Database database(options.rows.database, Database::Mode::read_only);
   const ExportRequest request{
-      options.rows.filter(database), options.samples, options.name_space.value_or(""),
+      options.rows.filter(database), options.samples, options.name_space.value_or(""), portfolio_of(options),
       [](const std::string& text) { fmt::print(stderr, "note: {}\n", printable(text)); }};
   database.at_one_state([&] {
     TrialFilter asked = request.filter;
@@ -77,11 +90,20 @@ void add_export_command(CLI::App& app, Action& action) {
       ->add_option("--namespace", options->name_space,
                    "C++ namespace of the header, such as tuned::sizes; needed when one file includes two")
       ->default_str(kHeaderNamespace);
+  CLI::Option* portfolio =
+      command
+          ->add_option("--portfolio", options->portfolio,
+                       "With --best or --format header: at most N kernels for all problems, and the decision "
+                       "tree that chooses among them, as 'tiletune portfolio -k N' prints them")
+          ->check(CLI::Range(std::size_t{1}, kLargestPortfolio))
+          ->type_name("N");
+  add_depth(*command, options->portfolio_options)->needs(portfolio);
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(
       "Examples:\n  tiletune export --best -o best.json\n"
       "  tiletune export --format header -o tuned.h\n"
       "  tiletune export --format header --db l40.db --namespace tuned::l40 -o tuned_l40.h\n"
+      "  tiletune export --format header --portfolio 8 --source measured -o tuned.h\n"
       "  tiletune export --gpu H200 --source measured -o h200.json\n"
       "  tiletune export --format t4 --gpu H200 --problem 4096x4096x4096 --template sgemm_warptile -o "
       "results.T4.json");

@@ -229,14 +229,21 @@ fs::path with_word(const fs::path& file, const std::string& word) {
   return file.parent_path() / name;
 }
 
+/// Whose rows are lacking.
+struct FillSide {
+  std::string name;
+  bool is_predicted = false;
+};
+
 /// Of each purpose a name of its own.
 std::map<Purpose, fs::path> files_for(const std::map<Purpose, Lacking>& purposes,
-                                      const Comparison& comparison, const fs::path& file) {
+                                      const std::vector<FillSide>& sides, bool names_gpu,
+                                      const fs::path& file) {
   std::map<Purpose, fs::path> files;
   std::set<fs::path> taken;
   for (const auto& [purpose, lacking] : purposes) {
-    std::string word = file_word(comparison.sides[purpose.side].name);
-    if (comparison.by != CompareBy::gpu) word += "-" + file_word(purpose.gpu);
+    std::string word = file_word(sides[purpose.side].name);
+    if (names_gpu) word += "-" + file_word(purpose.gpu);
     fs::path name = purposes.size() == 1 ? file : with_word(file, word);
     for (int i = 2; !taken.insert(name).second; ++i) name = with_word(file, fmt::format("{}-{}", word, i));
     files.emplace(purpose, name);
@@ -244,11 +251,10 @@ std::map<Purpose, fs::path> files_for(const std::map<Purpose, Lacking>& purposes
   return files;
 }
 
-std::string command_for(const ComparedSide& side, const std::string& gpu, const fs::path& file) {
-  const bool predicted = side.sources == std::set<Source>{Source::predicted};
+std::string command_for(const FillSide& side, const std::string& gpu, const fs::path& file) {
   const std::string sweep = "tiletune sweep " + shell_quoted(file.string());
-  return predicted ? sweep + " --gpu " + shell_quoted(gpu)
-                   : fmt::format("{} on a machine with {}", sweep, gpu);
+  return side.is_predicted ? sweep + " --gpu " + shell_quoted(gpu)
+                           : fmt::format("{} on a machine with {}", sweep, gpu);
 }
 
 std::size_t size_of(const Lacking& lacking) {
@@ -269,31 +275,36 @@ void add(const Trial& row, std::set<std::string>& configurations) {
 }
 
 /// What is lacking, and lines about what no config can measure.
-std::map<Purpose, Lacking> purposes_of(const Comparison& comparison, const Databases& databases,
-                                       const FillWriter& writer, std::vector<std::string>& lines) {
-  std::map<Purpose, Lacking> purposes;
-  // None where no config can measure it.
-  std::map<std::array<std::string, 4>, std::optional<std::string>> entries;
-  for (const UnmeasuredTransfer& transfer : unmeasured_transfers(comparison)) {
-    const ComparedProblem& problem = comparison.problems[transfer.problem];
-    const Trial row = databases.row(transfer.id);
+class Purposes {
+ public:
+  explicit Purposes(const FillWriter& writer) : writer_(writer) {}
+
+  /// The configuration of a row is lacking on a problem.
+  void add(const Purpose& purpose, const Trial& row, const std::string& problem) {
     const auto [known, is_new] =
-        entries.try_emplace({row.template_name, row.element_types, row.options, problem.problem});
+        entries_.try_emplace({row.template_name, row.element_types, row.options, problem});
     std::optional<std::string>& entry = known->second;
     if (is_new) {
       try {
-        entry = writer.entry_for(row, problem.problem);
+        entry = writer_.entry_for(row, problem);
       } catch (const UserError& error) {
-        lines.push_back(fmt::format("no config can measure {} at {}: {}", row.template_name, problem.problem,
-                                    error.message()));
+        lines_.push_back(
+            fmt::format("no config can measure {} at {}: {}", row.template_name, problem, error.message()));
       }
     }
-    if (!entry) continue;
-    const std::string& gpu = problem.gpu.empty() ? comparison.sides[transfer.to].name : problem.gpu;
-    add(row, purposes[{transfer.to, gpu, row.scalars, problem.cache}][problem.problem][*entry]);
+    if (entry) tiletune::add(row, all_[purpose][problem][*entry]);
   }
-  return purposes;
-}
+
+  const std::map<Purpose, Lacking>& all() const { return all_; }
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  const FillWriter& writer_;
+  std::map<Purpose, Lacking> all_;
+  // None where no config can measure it.
+  std::map<std::array<std::string, 4>, std::optional<std::string>> entries_;
+  std::vector<std::string> lines_;
+};
 
 /// As FillWriter::count(). Throws PlanningStopped.
 std::uint64_t counted_for(const fs::path& file, const FillWriter& writer, const std::string& config,
@@ -307,7 +318,7 @@ std::uint64_t counted_for(const fs::path& file, const FillWriter& writer, const 
 }
 
 /// A config's text, counted.
-std::string checked_config(const FillWriter& writer, const Purpose& purpose, const ComparedSide& side,
+std::string checked_config(const FillWriter& writer, const Purpose& purpose, const FillSide& side,
                            const Lacking& lacking, const fs::path& file, const Stop& stop) {
   std::string config = writer.config(purpose, side.name, lacking);
   const std::uint64_t count = counted_for(file, writer, config, stop);
@@ -318,24 +329,57 @@ std::string checked_config(const FillWriter& writer, const Purpose& purpose, con
       "A template has changed since the rows were recorded: sweep the problems again.");
 }
 
-}  // namespace
-
-FillConfigs write_fill_configs(const Comparison& comparison, const Databases& databases, const fs::path& file,
-                               const Stop& stop) {
-  const FillWriter writer(file);
-  std::vector<std::string> lines;
-  const std::map<Purpose, Lacking> purposes = purposes_of(comparison, databases, writer, lines);
-  if (purposes.empty()) lines.push_back(fmt::format("nothing to fill: {} is not written", file.string()));
-  const auto files = files_for(purposes, comparison, file);
-  for (const auto& [purpose, lacking] : purposes) {
-    const ComparedSide& side = comparison.sides[purpose.side];
+/// `names_gpu`: of several files each has its GPU in its name.
+FillConfigs write_configs(const Purposes& purposes, const std::vector<FillSide>& sides, bool names_gpu,
+                          const FillWriter& writer, const fs::path& file, const Stop& stop) {
+  std::vector<std::string> lines = purposes.lines();
+  if (purposes.all().empty())
+    lines.push_back(fmt::format("nothing to fill: {} is not written", file.string()));
+  const auto files = files_for(purposes.all(), sides, names_gpu, file);
+  for (const auto& [purpose, lacking] : purposes.all()) {
+    const FillSide& side = sides[purpose.side];
     const fs::path& place = files.at(purpose);
     write_file(place, checked_config(writer, purpose, side, lacking, place, stop));
     lines.push_back(
         fmt::format("{}: {} of {} for {}; run {}", place.string(), counted(size_of(lacking), "configuration"),
                     counted(lacking.size(), "problem"), side.name, command_for(side, purpose.gpu, place)));
   }
-  return {purposes.size(), lines};
+  return {purposes.all().size(), lines};
+}
+
+}  // namespace
+
+FillConfigs write_fill_configs(const Comparison& comparison, const Databases& databases, const fs::path& file,
+                               const Stop& stop) {
+  const FillWriter writer(file);
+  Purposes purposes(writer);
+  for (const UnmeasuredTransfer& transfer : unmeasured_transfers(comparison)) {
+    const ComparedProblem& problem = comparison.problems[transfer.problem];
+    const Trial row = databases.row(transfer.id);
+    const std::string& gpu = problem.gpu.empty() ? comparison.sides[transfer.to].name : problem.gpu;
+    purposes.add({transfer.to, gpu, row.scalars, problem.cache}, row, problem.problem);
+  }
+  std::vector<FillSide> sides;
+  for (const ComparedSide& side : comparison.sides)
+    sides.push_back({side.name, side.sources == std::set<Source>{Source::predicted}});
+  return write_configs(purposes, sides, comparison.by != CompareBy::gpu, writer, file, stop);
+}
+
+FillConfigs write_fill_configs(const std::vector<RecordedPortfolio>& portfolios, const Database& database,
+                               const fs::path& file, const Stop& stop) {
+  const FillWriter writer(file);
+  Purposes purposes(writer);
+  std::vector<FillSide> sides;
+  for (const RecordedPortfolio& recorded : portfolios) {
+    const Comparable& what = recorded.group.what;
+    for (const PortfolioGap& gap : gaps_of(recorded.portfolio)) {
+      const PortfolioTable& table = recorded.group.table;
+      const Trial row = database.row(table.kernels[recorded.portfolio.kernels[gap.kernel]].row);
+      purposes.add({sides.size(), what.gpu, row.scalars, what.cache}, row, table.problems[gap.problem].label);
+    }
+    sides.push_back({what.gpu, what.source == Source::predicted});
+  }
+  return write_configs(purposes, sides, false, writer, file, stop);
 }
 
 }  // namespace tiletune

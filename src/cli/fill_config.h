@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/stop.h"
+#include "output/portfolio.h"
 #include "rank/compare.h"
 #include "rank/databases.h"
 
@@ -22,6 +23,9 @@ struct FillConfigs {
 /// folder and in kernel_templates. Throws UserError when a template has changed so that the configurations
 /// cannot be named any more, and PlanningStopped once `stop` says so; the configs written until then stay.
 FillConfigs write_fill_configs(const Comparison& comparison, const Databases& databases,
+                               const std::filesystem::path& file, const Stop& stop);
+/// The same for kernels of portfolios on problems where they were not measured.
+FillConfigs write_fill_configs(const std::vector<RecordedPortfolio>& portfolios, const Database& database,
                                const std::filesystem::path& file, const Stop& stop);
 
 }  // namespace tiletune

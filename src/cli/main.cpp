@@ -85,6 +85,7 @@ int parse_and_run(int argc, char** argv) {
   tiletune::add_space_command(app, action);
   tiletune::add_inspect_command(app, action);
   tiletune::add_rank_command(app, action);
+  tiletune::add_portfolio_command(app, action);
   tiletune::add_compare_command(app, action);
   tiletune::add_export_command(app, action);
   tiletune::add_import_command(app, action);

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "output/group_table.h"
+#include "output/histories.h"
+#include "output/report/survey.h"
 #include "output/table.h"
 #include "rank/ranking.h"
 
@@ -25,6 +28,8 @@ struct RankOptions {
   std::vector<std::string> outcomes;
   bool ladder = false;
   bool best = false;
+  bool history = false;
+  bool importance = false;
   std::filesystem::path output;
 };
 
@@ -81,6 +86,27 @@ void write_ranking(std::ostream& out, const RankOptions& options, const Database
       {static_cast<std::size_t>(options.limit), options.sort_by, options.columns, style_of(options)});
 }
 
+/// What is listed instead of a ranking; null: a ranking.
+const char* summary_of(const RankOptions& options) {
+  if (options.ladder) return "--ladder";
+  if (options.best) return "--best";
+  if (options.history) return "--history";
+  return options.importance ? "--importance" : nullptr;
+}
+
+void write_list(std::ostream& out, const RankOptions& options, const Database& database,
+                const TrialFilter& filter, Format format) {
+  if (options.importance)
+    return write_importance(out, survey(database, filter).importance, format, style_of(options));
+  if (!options.history) return write_ranking(out, options, database, filter, format);
+  const std::vector<History> all = histories(database, filter);
+  if (all.empty()) {
+    throw NothingToDo("no row that ran matches", Where{options.rows.database.string(), ""},
+                      recorded_text(database));
+  }
+  write_histories(out, all, database, format, style_of(options));
+}
+
 bool lists_failures(const RankOptions& options) {
   return !options.outcomes.empty() && options.outcomes != std::vector<std::string>{"ok"};
 }
@@ -91,14 +117,19 @@ void check_combination(const RankOptions& options) {
     throw UserError(fmt::format("has no effect with {}", beside), Where{option, ""},
                     "Leave one of the two out.");
   };
-  if (options.best && options.ladder) refuse("--best", "--ladder");
-  const bool summary = options.best || options.ladder;
-  const char* list = options.ladder ? "--ladder" : options.best ? "--best" : "--outcome";
-  if (summary && !options.outcomes.empty()) refuse("--outcome", list);
-  if (!summary && !lists_failures(options)) return;
+  const char* summary = summary_of(options);
+  const auto is_other = [&](bool given, const char* option) {
+    return given && std::string_view(option) != summary;
+  };
+  if (is_other(options.best, "--best")) refuse("--best", summary);
+  if (is_other(options.history, "--history")) refuse("--history", summary);
+  if (is_other(options.importance, "--importance")) refuse("--importance", summary);
+  const char* list = summary != nullptr ? summary : "--outcome";
+  if (summary != nullptr && !options.outcomes.empty()) refuse("--outcome", list);
+  if (summary == nullptr && !lists_failures(options)) return;
   if (!options.columns.empty()) refuse("--columns", list);
   if (!options.sort_by.empty()) refuse("--sort-by", list);
-  if (summary && options.limit_given) refuse("--limit", list);
+  if (summary != nullptr && options.limit_given) refuse("--limit", list);
 }
 
 int list_columns(const RankOptions& options) {
@@ -123,7 +154,7 @@ int run(RankOptions options) {
   database.at_one_state([&] {
     require_rows(database, filter);
     stream_output(options.output, [&](std::ostream& out) {
-      if (!lists_failures(options)) return write_ranking(out, options, database, filter, format);
+      if (!lists_failures(options)) return write_list(out, options, database, filter, format);
       write_outcomes(out, options, database, filter, format);
     });
   });
@@ -155,6 +186,12 @@ void add_rank_command(CLI::App& app, Action& action) {
                     "Instead print the best of each template, each with its speed-up");
   command->add_flag("--best", options->best,
                     "Instead print the best of each problem, and the geometric mean against the baseline");
+  command->add_flag("--history", options->history,
+                    "Instead print how the best time of each problem fell, over evaluations and over the "
+                    "recorded seconds of compiling and measuring");
+  command->add_flag("--importance", options->importance,
+                    "Instead print which parameters mattered: the share of the variance of log time between "
+                    "the values of each (epsilon squared)");
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(
       fmt::format(
@@ -163,6 +200,7 @@ void add_rank_command(CLI::App& app, Action& action) {
           fmt::join(dropped_columns(), ", ")) +
       "Examples:\n  tiletune rank\n  tiletune rank --best --sweep 3 --format markdown\n  tiletune rank --gpu "
       "H200 --problem 4096x4096x4096 --format csv\n"
+      "  tiletune rank --history --sweep 3\n  tiletune rank --importance --template sgemm_warptile\n"
       "  tiletune rank --outcome wrong_result --outcome crashed\n  tiletune rank --sort-by registers --limit "
       "0\n  tiletune rank --columns list");
   command->callback([options, limit, &action] {

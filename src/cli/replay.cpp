@@ -166,7 +166,6 @@ class Replaying {
   void plan() {
     std::vector<Task>& tasks = gpu_sets_.front().tasks;
     tasks = plan_tasks_without_sources(spec_, interrupted);
-    for (const Task& task : tasks) planned_configurations_.push_back(task.planned);
     planned_ = plan_replay(spec_, tasks, *recording_, target_, options_.recording.string());
     if (file_.unfinished())
       planned_.notes.insert(planned_.notes.begin(), planned_.file + " is not finished: more rows may follow");
@@ -175,9 +174,9 @@ class Replaying {
 
   SweepSummary sweep(Replay& replay) {
     GpuSet& gpu_set = gpu_sets_.front();
-    for (std::size_t i = 0; i < gpu_set.tasks.size(); ++i) {
-      gpu_set.tasks[i].planned = planned_configurations_[i];
-      gpu_set.tasks[i].proposed = 0;
+    for (Task& task : gpu_set.tasks) {
+      task.planned = task.space.size();
+      task.proposed = 0;
     }
     replay = planned_;
     replay.seed = spec_.strategy.seed;
@@ -251,8 +250,7 @@ class Replaying {
   Database database_;
   ConsoleObserver observer_{options_.quiet};
   std::vector<GpuSet> gpu_sets_{1};
-  std::vector<std::uint64_t> planned_configurations_;  ///< of each task
-  Replay planned_;                                     ///< before its first evaluation
+  Replay planned_;  ///< before its first evaluation
 };
 
 }  // namespace
@@ -260,11 +258,8 @@ class Replaying {
 int run_replay(TuneSpec spec, const ReplayOptions& options, const SweepView& view) {
   check_database(options);
   // All that is recorded takes no time, unless less is asked for.
-  if (spec.strategy.name == kAutomaticStrategy) {
-    const bool is_bounded =
-        spec.budget.evaluations > 0 || spec.budget.seconds > 0 || spec.budget.until_percent > 0;
-    spec.strategy.name = is_bounded || options.repeat > 1 ? kBestStrategy : "exhaustive";
-  }
+  if (spec.strategy.name == kAutomaticStrategy)
+    spec.strategy.name = spec.budget.is_bounded() || options.repeat > 1 ? kBestStrategy : "exhaustive";
   check_until(spec.strategy, spec.budget);
   check_repeat(options, spec, view);
   try {

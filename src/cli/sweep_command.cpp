@@ -268,6 +268,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   command->footer(
       "Examples:\n  tiletune sweep configs/quick.json\n"
       "  tiletune sweep configs/sgemm.json --problem 4096x4096x4096 --budget 60s\n"
+      "  tiletune sweep configs/sgemm.json --problems sizes.csv --budget 10min\n"
       "  tiletune sweep configs/sgemm.json --gpus all\n"
       "  tiletune sweep configs/sgemm.json --screening 1.2 --finals 20 --sustained 2s\n"
       "  tiletune sweep configs/sgemm.json --screening off --finals off --precision 0\n"

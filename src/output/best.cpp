@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json_text.h"
@@ -15,6 +16,7 @@
 #include "output/export.h"
 #include "output/export_formats.h"
 #include "output/header.h"
+#include "output/portfolio.h"
 #include "store/columns.h"
 
 namespace tiletune {
@@ -92,9 +94,9 @@ Json baselines_of(const RankingGroup& group, const Database& database) {
   return baselines;
 }
 
-Json entry_of(const RankingGroup& group, const Database& database, const std::vector<SweepRecord>& sweeps) {
-  const std::vector<RankedRow> leaders = leaders_of(group);
-  const Trial trial = database.row(leaders.front().id);
+/// `trial` is a kernel of the group; `tied` counts the others of its rank.
+Json entry_of(const Trial& trial, const RankingGroup& group, std::size_t tied, const Database& database,
+              const std::vector<SweepRecord>& sweeps) {
   Json entry = section(trial, {"gpu", "architecture", "problem"});
   entry["dimensions"] = trial.dimensions.empty() ? Json() : parsed_cell(trial.dimensions);
   entry.update(section(trial, {"operation", "options", "element_types", "scalars", "cache", "source"}));
@@ -113,7 +115,7 @@ Json entry_of(const RankingGroup& group, const Database& database, const std::ve
   entry["verification"] = section(trial, kErrors);
   add_columns(entry["verification"], trial, {"baseline"});
   entry["baselines"] = baselines_of(group, database);
-  entry["tied_with"] = leaders.size() - 1;
+  entry["tied_with"] = tied;
   entry["provenance"] = provenance_of(trial, sweeps);
   return entry;
 }
@@ -196,17 +198,62 @@ Json best_as_json(const std::vector<RankingGroup>& groups, const Database& datab
   const std::vector<SweepRecord> sweeps = database.sweeps();
   Json document{{"tiletune_best", kBestFormat}, {"tiletune", kVersion}, {"best", Json::array()}};
   for (const RankingGroup& group : groups) {
-    if (!leaders_of(group).empty()) document["best"].push_back(entry_of(group, database, sweeps));
+    const std::vector<RankedRow> leaders = leaders_of(group);
+    if (leaders.empty()) continue;
+    document["best"].push_back(
+        entry_of(database.row(leaders.front().id), group, leaders.size() - 1, database, sweeps));
   }
   return document;
 }
 
+Json portfolios_as_json(const std::vector<RecordedPortfolio>& portfolios,
+                        const std::vector<RankingGroup>& groups, const Database& database) {
+  std::map<std::int64_t, std::pair<const RankingGroup*, std::size_t>> places;  // group and rank of a row
+  for (const RankingGroup& group : groups) {
+    for (const RankedRow& row : group.rows) places.emplace(row.id, std::pair(&group, row.rank));
+  }
+  const std::vector<SweepRecord> sweeps = database.sweeps();
+  Json document{{"tiletune_best", kBestFormat}, {"tiletune", kVersion}, {"best", Json::array()}};
+  document["portfolios"] = Json::array();
+  for (const RecordedPortfolio& recorded : portfolios) {
+    std::vector<std::size_t> entries;
+    for (const std::size_t kernel : recorded.portfolio.kernels) {
+      const std::int64_t id = recorded.group.table.kernels[kernel].row;
+      const auto& [group, rank] = places.at(id);
+      const auto of_rank = std::ranges::count_if(group->rows, [rank = rank](const RankedRow& row) {
+        return row.rank != 0 && std::cmp_equal(row.rank, rank);
+      });
+      entries.push_back(document["best"].size());
+      document["best"].push_back(
+          entry_of(database.row(id), *group, static_cast<std::size_t>(of_rank) - 1, database, sweeps));
+    }
+    document["portfolios"].push_back(to_json(recorded, entries));
+  }
+  return document;
+}
+
+namespace {
+
+std::vector<RecordedPortfolio> portfolios_of(const Database& database, const ExportRequest& request) {
+  return recorded_portfolios(database, request.filter, *request.portfolio);
+}
+
+}  // namespace
+
 void write_best(std::ostream& out, const Database& database, const ExportRequest& request) {
-  out << json_text(best_as_json(groups_that_ran(database, request), database), 2) << '\n';
+  const std::vector<RankingGroup> groups = groups_that_ran(database, request);
+  const Json document = request.portfolio
+                            ? portfolios_as_json(portfolios_of(database, request), groups, database)
+                            : best_as_json(groups, database);
+  out << json_text(document, 2) << '\n';
 }
 
 void write_header(std::ostream& out, const Database& database, const ExportRequest& request) {
   const std::string name_space = request.name_space.empty() ? kHeaderNamespace : request.name_space;
+  if (request.portfolio) {
+    out << portfolios_as_header(portfolios_of(database, request), database, name_space, request.note);
+    return;
+  }
   out << best_as_header(groups_that_ran(database, request), database, name_space, request.note);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "output/failures.h"
+#include "output/portfolio.h"
 #include "output/table.h"
 #include "rank/ranking.h"
 #include "store/database.h"
@@ -97,6 +98,11 @@ std::string parameters_text(const Trial& trial);
 /// group; tied_with counts the others of its rank. Its text may hold broken UTF-8: dump with
 /// error_handler_t::replace.
 nlohmann::ordered_json best_as_json(const std::vector<RankingGroup>& groups, const Database& database);
+
+/// The kernels of portfolios in the same way, each on the problem of its smallest regret, and behind them
+/// "portfolios", whose decision trees name the entries by their places. `groups` are those of all rows.
+nlohmann::ordered_json portfolios_as_json(const std::vector<RecordedPortfolio>& portfolios,
+                                          const std::vector<RankingGroup>& groups, const Database& database);
 
 /// "ok 210, refused 12, compile_failed 3" in the outcomes' order; "nothing" when all are zero.
 std::string outcome_summary(const std::vector<std::pair<Outcome, std::int64_t>>& counts);

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
 
+#include "rank/portfolio.h"
 #include "store/database.h"
 
 namespace tiletune {
@@ -14,6 +16,8 @@ struct ExportRequest {
   TrialFilter filter = {};
   bool samples = false;         ///< every raw sample, too
   std::string name_space = {};  ///< of C++; empty: the format's own
+  std::optional<PortfolioOptions> portfolio =
+      {};  ///< few kernels for all problems instead of the best of each
   /// Takes what whoever uses the result should know, a line each; not called when empty.
   std::function<void(const std::string&)> note = {};
 };
@@ -43,8 +47,8 @@ void write_export(std::ostream& out, const Database& database, const ExportReque
 /// of, and when they are predicted.
 void write_t4(std::ostream& out, const Database& database, const ExportRequest& request);
 
-/// best_as_json() and best_as_header() of all groups that ran, newest_first(). They note entries that differ
-/// in scalars only. Throw NothingToDo where there are none.
+/// best_as_json() and best_as_header() of all groups that ran, newest_first(), or what portfolio they ask
+/// for. They note entries that differ in scalars only. Throw NothingToDo where there are none.
 void write_best(std::ostream& out, const Database& database, const ExportRequest& request);
 void write_header(std::ostream& out, const Database& database, const ExportRequest& request);
 

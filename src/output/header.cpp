@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -60,9 +61,9 @@ std::vector<std::string> size_words(const std::string& problem) {
 
 /// How many sizes each entry and query of a header has: those of the problem with the most, and at least
 /// four, so that programs need not know which problems a header holds.
-std::size_t sizes_of_each(const std::vector<RankingGroup>& groups) {
+std::size_t sizes_of_each(const std::vector<Trial>& trials) {
   std::size_t most = 4;
-  for (const RankingGroup& group : groups) most = std::max(most, size_words(group.problem).size());
+  for (const Trial& trial : trials) most = std::max(most, size_words(trial.problem).size());
   return most;
 }
 
@@ -264,35 +265,119 @@ void check_header_namespace(const std::string& text) {
   }
 }
 
+namespace {
+
+/// The header's table and what stands before it.
+class Entries {
+ public:
+  explicit Entries(std::size_t sizes) : sizes_(sizes) {}
+
+  /// False, with a reason, for what no entry describes.
+  bool add(const Trial& trial) {
+    if (has_several_launches(trial)) {
+      left_out_.push_back(several_launches_text(trial));
+      return false;
+    }
+    parameters_ += parameters_definition(object_in(trial.parameters), count_);
+    entries_ += entry_text(trial, count_++, sizes_, checks_.add(trial));
+    return true;
+  }
+
+  std::size_t count() const { return count_; }
+
+  /// Throws UserError where there is nothing but what was left out, which `note` hears of otherwise.
+  void tell_left_out(const std::function<void(const std::string&)>& note) const {
+    if (count_ == 0 && !left_out_.empty())
+      throw UserError(left_out_.front(), "Export it as JSON (--best), which has all of its kernels.");
+    for (const std::string& text : left_out_)
+      if (note) note(text + ": it is not in the header. 'tiletune export --best' writes all of its kernels.");
+  }
+
+  std::string text() const {
+    return fmt::format("{}{};\n", kHeaderSizes, sizes_) + kHeaderTypes + kSizeCheck + checks_.text() +
+           "\n}  // namespace detail\n\n" + parameters_ +
+           "\n// clang-format off\ninline constexpr Entry kEntries[] = {\n" + entries_ +
+           "};\n// clang-format on\n";
+  }
+
+ private:
+  std::size_t sizes_;
+  std::size_t count_ = 0;
+  SizeChecks checks_;
+  std::string parameters_;
+  std::string entries_;
+  std::vector<std::string> left_out_;
+};
+
+/// The decision trees as the arrays that choose() reads.
+class Trees {
+ public:
+  /// `entries`: of each kernel, the place of its entry; none for one that is not in the header.
+  void add(const DecisionTree& tree, const std::vector<std::optional<std::size_t>>& entries) {
+    const std::size_t root = nodes_.size();
+    roots_.push_back(std::to_string(root));
+    for (const DecisionTree::Node& node : tree.nodes()) {
+      const std::size_t order = order_.size();
+      for (const std::size_t kernel : node.order)
+        if (entries[kernel]) order_.push_back(std::to_string(*entries[kernel]));
+      const auto below = [&](std::size_t place) { return place == 0 ? 0 : place + root; };
+      const std::string second = node.feature.second ? std::to_string(*node.feature.second) : "-1";
+      nodes_.push_back(fmt::format("    {{{}, {}, {:.17g}, {}, {}, {}, {}}},\n", node.feature.first, second,
+                                   node.limit, below(node.below), below(node.above), order,
+                                   order_.size() - order));
+    }
+  }
+
+  std::string text() const {
+    return fmt::format(
+        "{}\n// clang-format off\ninline constexpr Node kNodes[] = {{\n{}}};\n// clang-format on\n"
+        "inline constexpr int kOrder[] = {{{}}};\ninline constexpr int kRoots[] = {{{}}};\n",
+        kHeaderTree, join(nodes_, ""), join(order_, ", "), join(roots_, ", "));
+  }
+
+ private:
+  std::vector<std::string> nodes_;
+  std::vector<std::string> order_;
+  std::vector<std::string> roots_;
+};
+
+}  // namespace
+
 std::string best_as_header(const std::vector<RankingGroup>& groups, const Database& database,
                            const std::string& name_space,
                            const std::function<void(const std::string&)>& note) {
-  std::string parameters;
-  std::string entries;
-  SizeChecks checks;
-  const std::size_t sizes = sizes_of_each(groups);
-  std::size_t number = 0;
-  std::vector<std::string> left_out;
+  std::vector<Trial> trials;
   for (const RankingGroup& group : groups) {
     const std::vector<RankedRow> leaders = leaders_of(group);
-    if (leaders.empty()) continue;
-    const Trial trial = database.row(leaders.front().id);
-    if (has_several_launches(trial)) {
-      left_out.push_back(several_launches_text(trial));
-      continue;
-    }
-    parameters += parameters_definition(object_in(trial.parameters), number);
-    entries += entry_text(trial, number++, sizes, checks.add(trial));
+    if (!leaders.empty()) trials.push_back(database.row(leaders.front().id));
   }
-  if (number == 0 && !left_out.empty())
-    throw UserError(left_out.front(), "Export it as JSON (--best), which has all of its kernels.");
-  for (const std::string& text : left_out)
-    if (note) note(text + ": it is not in the header. 'tiletune export --best' writes all of its kernels.");
-  return in_frame(fmt::format("{}{};\n", kHeaderSizes, sizes) + kHeaderTypes + kSizeCheck + checks.text() +
-                      "\n}  // namespace detail\n\n" + parameters +
-                      "\n// clang-format off\ninline constexpr Entry kEntries[] = {\n" + entries +
-                      "};\n// clang-format on\n" + kHeaderLookup,
-                  name_space);
+  Entries entries(sizes_of_each(trials));
+  for (const Trial& trial : trials) entries.add(trial);
+  entries.tell_left_out(note);
+  return in_frame(entries.text() + kHeaderLookup, name_space);
+}
+
+std::string portfolios_as_header(const std::vector<RecordedPortfolio>& portfolios, const Database& database,
+                                 const std::string& name_space,
+                                 const std::function<void(const std::string&)>& note) {
+  std::vector<Trial> trials;
+  for (const RecordedPortfolio& recorded : portfolios) {
+    for (const std::size_t kernel : recorded.portfolio.kernels)
+      trials.push_back(database.row(recorded.group.table.kernels[kernel].row));
+  }
+  Entries entries(sizes_of_each(trials));
+  Trees trees;
+  auto trial = trials.cbegin();
+  for (const RecordedPortfolio& recorded : portfolios) {
+    std::vector<std::optional<std::size_t>> places;
+    for (std::size_t i = 0; i < recorded.portfolio.kernels.size(); ++i) {
+      const std::size_t place = entries.count();
+      places.push_back(entries.add(*trial++) ? std::optional(place) : std::nullopt);
+    }
+    trees.add(recorded.portfolio.tree, places);
+  }
+  entries.tell_left_out(note);
+  return in_frame(entries.text() + trees.text() + kHeaderLookup + kHeaderChoice, name_space);
 }
 
 }  // namespace tiletune

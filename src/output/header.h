@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "output/portfolio.h"
 #include "rank/ranking.h"
 #include "store/database.h"
 
@@ -23,6 +24,12 @@ void check_header_namespace(const std::string& text);
 std::string best_as_header(const std::vector<RankingGroup>& groups, const Database& database,
                            const std::string& name_space = kHeaderNamespace,
                            const std::function<void(const std::string&)>& note = {});
+
+/// The kernels of portfolios in the same way, each once with the problem of its smallest regret, with their
+/// decision trees and `choose()`, which follows them.
+std::string portfolios_as_header(const std::vector<RecordedPortfolio>& portfolios, const Database& database,
+                                 const std::string& name_space = kHeaderNamespace,
+                                 const std::function<void(const std::string&)>& note = {});
 
 /// A C++ string literal of the bytes of a text, quotes included: printable ASCII, and octal escapes.
 std::string cpp_literal(const std::string& text);

@@ -235,6 +235,23 @@ constexpr const Entry* best(GpuMatch level, const Query& query) {
   return best;
 }
 
+constexpr Found found(const Entry& entry, GpuMatch level, const Query& query) {
+  const ProblemMatch problem = match(entry, query);
+  const bool has_grid = problem == ProblemMatch::exact && entry.grid_of_problem[0] > 0;
+  const bool says_gpu = query.compute_capability > 0 && entry.compute_capability > 0;
+  const GpuMatch gpu = level == GpuMatch::any && !says_gpu ? GpuMatch::not_known : level;
+  return {&entry, gpu, problem, entry.beta_is_zero == query.beta_is_zero, constraints(entry, query),
+          has_grid ? entry.grid_of_problem : nullptr};
+}
+
+constexpr Found nothing(const Query& query) {
+  Found found;
+  for (const Entry& entry : kEntries) {
+    if (does(entry, query)) found.constraints = Constraints::refused;
+  }
+  return found;
+}
+
 }  // namespace detail
 
 // Of the first of these that has any entry of the operation and element types that may be launched: this very GPU (by its
@@ -244,20 +261,65 @@ constexpr Found find(const Query& query) {
   constexpr GpuMatch kLevels[] = {GpuMatch::uuid, GpuMatch::model, GpuMatch::compute_capability,
                                   GpuMatch::any};
   for (const GpuMatch level : kLevels) {
-    if (const Entry* entry = detail::best(level, query)) {
-      const ProblemMatch problem = detail::match(*entry, query);
-      const bool has_grid = problem == ProblemMatch::exact && entry->grid_of_problem[0] > 0;
-      const bool says_gpu = query.compute_capability > 0 && entry->compute_capability > 0;
-      const GpuMatch gpu = level == GpuMatch::any && !says_gpu ? GpuMatch::not_known : level;
-      return {entry, gpu, problem, entry->beta_is_zero == query.beta_is_zero, detail::constraints(*entry, query),
-              has_grid ? entry->grid_of_problem : nullptr};
+    if (const Entry* entry = detail::best(level, query)) return detail::found(*entry, level, query);
+  }
+  return detail::nothing(query);
+}
+)";
+
+const char* const kHeaderTree = R"(
+// A node of a decision tree. It compares the size `first`, or its product with the size `second` if that is not negative,
+// with the limit. A leaf, whose `below` is 0, has `count` places in kOrder: entries in the order in which to try them.
+struct Node {
+  int first;
+  int second;
+  double limit;
+  int below;  // node for values up to the limit
+  int above;
+  int order;
+  int count;
+};
+)";
+
+const char* const kHeaderChoice = R"(
+namespace detail {
+
+constexpr const Node& leaf_of(int root, const long long* sizes) {
+  const Node* node = &kNodes[root];
+  while (node->below != 0) {
+    const double size = static_cast<double>(sizes[node->first]);
+    const double value = node->second < 0 ? size : size * static_cast<double>(sizes[node->second]);
+    node = &kNodes[value <= node->limit ? node->below : node->above];
+  }
+  return *node;
+}
+
+constexpr const Entry* chosen(GpuMatch level, const Query& query) {
+  const Entry* other = nullptr;  // of another class of scalars
+  for (const int root : kRoots) {
+    const Node& leaf = leaf_of(root, query.sizes);
+    for (int i = leaf.order; i < leaf.order + leaf.count; ++i) {
+      const Entry& entry = kEntries[kOrder[i]];
+      if (!does(entry, query) || !is_on(level, entry, query) || constraints(entry, query) == Constraints::refused) continue;
+      if (entry.beta_is_zero == query.beta_is_zero) return &entry;
+      if (other == nullptr) other = &entry;
     }
   }
-  Found nothing;
-  for (const Entry& entry : kEntries) {
-    if (detail::does(entry, query)) nothing.constraints = Constraints::refused;
+  return other;
+}
+
+}  // namespace detail
+
+// Follows the decision tree of the portfolio of these kernels: of the leaf of these sizes, the first entry whose constraints
+// are not known to be violated. Looks for GPUs in the same order as find(), and falls back to find() where the query has no sizes.
+constexpr Found choose(const Query& query) {
+  if (query.sizes[0] == 0) return find(query);
+  constexpr GpuMatch kLevels[] = {GpuMatch::uuid, GpuMatch::model, GpuMatch::compute_capability,
+                                  GpuMatch::any};
+  for (const GpuMatch level : kLevels) {
+    if (const Entry* entry = detail::chosen(level, query)) return detail::found(*entry, level, query);
   }
-  return nothing;
+  return detail::nothing(query);
 }
 )";
 

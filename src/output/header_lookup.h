@@ -8,5 +8,8 @@ namespace tiletune {
 extern const char* const kHeaderSizes;
 extern const char* const kHeaderTypes;
 extern const char* const kHeaderLookup;
+/// Of portfolios, before their decision trees and behind the lookup.
+extern const char* const kHeaderTree;
+extern const char* const kHeaderChoice;
 
 }  // namespace tiletune

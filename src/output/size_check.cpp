@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "output/cell_text.h"
+#include "space/expression.h"
 #include "space/parser.h"
+#include "space/scalar.h"
 
 namespace tiletune {
 
@@ -139,6 +143,35 @@ std::optional<std::string> cpp_condition(const std::string& condition,
   } catch (const NotExpressible&) {
   }
   return std::nullopt;
+}
+
+namespace {
+
+bool holds(const std::string& condition, const SymbolTable& symbols, const std::vector<Value>& sizes) {
+  try {
+    return space::is_true(space::to_scalar(Expression({condition, Where{}}, symbols).evaluate(sizes)));
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::optional<bool> satisfy(const std::vector<std::int64_t>& sizes, const std::string& size_conditions,
+                            const std::vector<std::string>& dimensions) {
+  const nlohmann::ordered_json list = parsed_cell(size_conditions);
+  if (!list.is_array()) return std::nullopt;
+  SymbolTable symbols;
+  for (const std::string& dimension : dimensions) symbols.declare(dimension, Where{});
+  const std::vector<Value> values(sizes.begin(), sizes.end());
+  bool is_known = true;
+  for (const nlohmann::ordered_json& condition : list) {
+    if (!condition.is_string())
+      is_known = false;
+    else if (!holds(condition.get<std::string>(), symbols, values))
+      return false;
+  }
+  return is_known ? std::optional(true) : std::nullopt;
 }
 
 const char* const kSizeCheck = R"(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,11 @@ std::optional<std::string> cpp_condition(const std::string& condition,
 
 /// Whether a condition compares sizes with themselves alone, such as "(K == K)", and so holds for any.
 bool holds_always(const std::string& condition, const std::vector<std::string>& dimensions);
+
+/// Whether sizes satisfy the conditions that a row has recorded (its column size_conditions). None where
+/// these are not all known. A condition that cannot be evaluated does not hold.
+std::optional<bool> satisfy(const std::vector<std::int64_t>& sizes, const std::string& size_conditions,
+                            const std::vector<std::string>& dimensions);
 
 /// Those functions, for the header that `export --format header` writes.
 extern const char* const kSizeCheck;

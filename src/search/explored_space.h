@@ -33,6 +33,8 @@ class ExploredSpace {
   std::uint64_t size() const { return size_; }
   std::uint64_t planned() const { return searched_.planned; }
   std::uint64_t asked() const { return costs_.size(); }
+  /// How many may still be asked for.
+  std::uint64_t left() const { return planned() - asked(); }
   std::uint64_t told() const { return told_; }
   double best_cost() const { return best_cost_; }
   RandomSource& random() { return random_; }

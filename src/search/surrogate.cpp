@@ -10,6 +10,7 @@
 #include "search/coordinates.h"
 #include "search/explored_space.h"
 #include "search/gaussian_process.h"
+#include "search/lesson_error.h"
 #include "search/strategies.h"
 
 namespace tiletune {
@@ -28,8 +29,6 @@ constexpr std::size_t kSecondNeighbours = 500;
 constexpr std::size_t kBest = 8;
 /// The most observations that predictions follow from: the fastest, and some others.
 constexpr std::size_t kMostObservations = 500;
-/// The most results of other problems that predictions follow from: the fastest, and some others.
-constexpr std::size_t kMostLessons = 150;
 /// How many standard deviations below its predicted time a configuration is hoped to lie.
 constexpr double kHope = 2;
 /// How often a choice is one change away from the best, whatever is hoped of others.
@@ -91,15 +90,7 @@ class Surrogate : public Strategy {
 
   void learn(const std::vector<Lesson>& lessons) override {
     lessons_ = lessons;
-    if (lessons_.size() > kMostLessons) {
-      const auto faster = [](const Lesson& a, const Lesson& b) {
-        return a.relative_time * (1 + a.distance) < b.relative_time * (1 + b.distance);
-      };
-      std::sort(lessons_.begin(), lessons_.end(), faster);
-      for (std::size_t i = kMostLessons / 2; i < kMostLessons; ++i)
-        std::swap(lessons_[i], lessons_[i + random_.below(lessons_.size() - i)]);
-      lessons_.resize(kMostLessons);
-    }
+    search::keep_lessons(lessons_, search::kMostLessons, random_);
   }
 
   /// As much as the most promising candidate may be faster, three standard deviations below its predicted
@@ -118,14 +109,12 @@ class Surrogate : public Strategy {
  private:
   std::uint64_t left() const {
     return std::accumulate(explored_.begin(), explored_.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const ExploredSpace& one) {
-                             return sum + std::min(one.planned(), one.size()) - one.asked();
-                           });
+                           [](std::uint64_t sum, const ExploredSpace& one) { return sum + one.left(); });
   }
 
   bool can_try(const Choice& choice) const {
     const ExploredSpace& space = explored_[choice.space];
-    return space.asked() < space.planned() && !space.is_asked(choice.index);
+    return space.left() > 0 && !space.is_asked(choice.index);
   }
 
   void take(const Choice& choice, const Prediction& prediction) {
@@ -156,9 +145,8 @@ class Surrogate : public Strategy {
   Choice any_untried() {
     std::uint64_t drawn = random_.below(left());
     for (std::size_t i = 0;; ++i) {
-      const std::uint64_t own = std::min(explored_[i].planned(), explored_[i].size()) - explored_[i].asked();
-      if (drawn < own) return {i, explored_[i].untried()};
-      drawn -= own;
+      if (drawn < explored_[i].left()) return {i, explored_[i].untried()};
+      drawn -= explored_[i].left();
     }
   }
 
@@ -346,9 +334,7 @@ class Surrogate : public Strategy {
 
   std::optional<std::size_t> most_promising(const std::vector<Choice>& pool, std::size_t open,
                                             const std::vector<bool>& taken) {
-    const auto is_free = [&](std::size_t i) {
-      return !taken[i] && explored_[pool[i].space].asked() < explored_[pool[i].space].planned();
-    };
+    const auto is_free = [&](std::size_t i) { return !taken[i] && explored_[pool[i].space].left() > 0; };
     const auto best_of = [&](const auto& is_wanted) {
       std::optional<std::size_t> best;
       double least = std::numeric_limits<double>::infinity();

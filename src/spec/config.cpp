@@ -14,6 +14,7 @@
 #include "spec/paths.h"
 #include "spec/policies.h"
 #include "spec/problem.h"
+#include "spec/problem_file.h"
 #include "spec/template.h"
 #include "spec/values.h"
 
@@ -118,6 +119,9 @@ std::string read_template_name(const JsonNode& node) {
   return read_identifier(node);
 }
 
+/// What a list says of a problem that it has twice.
+enum class Repeated { refused, taken_once };
+
 /// Reads templates by name, each with what the config says about it, in the variants that it and the problems
 /// choose.
 class TemplateReader {
@@ -154,7 +158,7 @@ class TemplateReader {
   /// Gives each problem to the templates that it runs with, and returns all sizes. Refuses a problem whose
   /// types and options no template has, of those wanted where some are.
   std::vector<Problem> read_problems(const std::vector<JsonNode>& nodes,
-                                     const std::vector<std::string>& wanted) {
+                                     const std::vector<std::string>& wanted, Repeated repeated) {
     for (Entry& entry : entries_)
       for (TemplateSpec& spec : entry.variants) spec.problems.clear();
     const std::vector<std::string> names = all_setting_names();
@@ -170,7 +174,7 @@ class TemplateReader {
           TemplateSpec& spec = variant_of_entry(entry, variant);
           Problem problem = read_problem(node, spec, names);
           const std::string label = problem.label();
-          if (!spec.problems.insert(label).second)
+          if (!spec.problems.insert(label).second && repeated == Repeated::refused)
             throw UserError(fmt::format("the problem {} is listed twice{}", label,
                                         spec.variant.empty() ? "" : " for " + spec.label()),
                             node.where, "Remove one of the two.");
@@ -201,6 +205,15 @@ class TemplateReader {
     for (Entry& entry : entries_)
       for (TemplateSpec& spec : entry.variants) specs.push_back(std::move(spec));
     return specs;
+  }
+
+  std::vector<std::string> all_setting_names() const {
+    std::vector<std::string> names;
+    for (const Entry& entry : entries_) {
+      for (const std::string& name : setting_names(entry.offered))
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    return names;
   }
 
  private:
@@ -298,15 +311,6 @@ class TemplateReader {
       for (auto& constraint : read_constraints(*constraints))
         spec.constraints.push_back(std::move(constraint));
     }
-  }
-
-  std::vector<std::string> all_setting_names() const {
-    std::vector<std::string> names;
-    for (const Entry& entry : entries_) {
-      for (const std::string& name : setting_names(entry.offered))
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    }
-    return names;
   }
 
   bool has_faults() const { return options_.faults != nullptr && !options_.faults->empty(); }
@@ -467,13 +471,20 @@ void check_steps(const JsonNode& list, const TuneSpec& spec) {
 /// The command line's problems replace the config's, which are checked all the same.
 std::vector<Problem> choose_problems(const JsonNode& list, TemplateReader& templates,
                                      const LoadOptions& options) {
-  auto problems = templates.read_problems(read_list(list, "problems", Empty::refused, kMostEntries), {});
+  auto problems = templates.read_problems(read_list(list, "problems", Empty::refused, kMostEntries), {},
+                                          Repeated::refused);
   templates.check_all_run();
+  if (!options.problem_file.empty()) {
+    const auto listed = read_problem_file(options.problem_file, templates.all_setting_names());
+    std::vector<JsonNode> nodes;
+    for (const ListedProblem& problem : listed) nodes.push_back({problem.json, problem.where});
+    return templates.read_problems(nodes, options.templates, Repeated::taken_once);
+  }
   if (options.problems.empty()) return problems;
   const std::vector<nlohmann::ordered_json> texts(options.problems.begin(), options.problems.end());
   std::vector<JsonNode> nodes;
   for (const auto& text : texts) nodes.push_back({text, Where{"--problem", ""}});
-  return templates.read_problems(nodes, options.templates);
+  return templates.read_problems(nodes, options.templates, Repeated::refused);
 }
 
 /// `folders` are searched for templates, in this order.
@@ -499,6 +510,9 @@ TuneSpec read_config(std::string text, const fs::path& file, const fs::path& fol
   if (!nlohmann::json::accept(spec.config_json)) spec.config_json = json.dump(2);
   if (options.read_other != nullptr) {
     if (auto other = options.read_other(json, file, folder, options)) {
+      if (!options.problem_file.empty())
+        throw UserError("a tuning problem of another tool has one problem", Where{"--problems", ""},
+                        "Name its size with --problem.");
       other->file = spec.file;
       other->folder = spec.folder;
       other->allow_outside_paths = spec.allow_outside_paths;

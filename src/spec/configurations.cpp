@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "spec/csv_lines.h"
 #include "spec/paths.h"
 #include "spec/values.h"
 
@@ -19,76 +20,6 @@ namespace tiletune {
 namespace {
 
 constexpr std::string_view kTemplateColumn = "template";
-
-/// More than the parameters of the largest template and the column "template".
-constexpr std::size_t kMostCells = 512;
-
-/// The records of a CSV text, line by line.
-class CsvLines {
- public:
-  CsvLines(std::string_view text, std::string file) : rest_(text), file_(std::move(file)) {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
-  }
-
-  /// False at the end.
-  bool next(std::vector<std::string>& cells) {
-    if (rest_.empty()) return false;
-    ++number_;
-    const std::size_t end = rest_.find('\n');
-    line_ = rest_.substr(0, end);
-    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
-    if (line_.ends_with('\r')) line_.remove_suffix(1);
-    cells.clear();
-    do {
-      if (cells.size() == kMostCells)
-        throw UserError(fmt::format("more than {} cells", kMostCells), place(),
-                        "Give each row as many as the header has.");
-      cells.push_back(next_cell());
-    } while (more_);
-    return true;
-  }
-
-  std::size_t number() const { return number_; }
-  Where place(std::size_t number) const { return {file_, fmt::format("line {}", number)}; }
-  Where place() const { return place(number_); }
-
- private:
-  /// Without the blanks around it, but for those between quotation marks.
-  std::string next_cell() {
-    std::string cell;
-    line_.remove_prefix(std::min(line_.find_first_not_of(" \t"), line_.size()));
-    if (line_.starts_with('"')) {
-      line_.remove_prefix(1);
-      cell = quoted_text();
-    }
-    const std::size_t end = line_.find(',');
-    cell += trim(line_.substr(0, end));
-    more_ = end != std::string_view::npos;
-    line_.remove_prefix(more_ ? end + 1 : line_.size());
-    return cell;
-  }
-
-  std::string quoted_text() {
-    std::string text;
-    for (;;) {
-      const std::size_t quote = line_.find('"');
-      if (quote == std::string_view::npos)
-        throw UserError("a quotation mark is not closed", place(), "Close it on the same line.");
-      text += line_.substr(0, quote);
-      line_.remove_prefix(quote + 1);
-      if (!line_.starts_with('"')) return text;
-      text += '"';
-      line_.remove_prefix(1);
-    }
-  }
-
-  std::string_view rest_;
-  std::string_view line_;
-  std::string file_;
-  std::size_t number_ = 0;
-  bool more_ = false;
-};
 
 /// One template's share of the list.
 class Rows {

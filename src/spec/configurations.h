@@ -8,9 +8,6 @@
 
 namespace tiletune {
 
-/// The largest list of configurations that is read.
-inline constexpr std::size_t kLargestList = std::size_t{64} << 20;
-
 /// Reads the list of configurations that a config names, and gives each template its own rows, the same in
 /// all its variants. The file is CSV: the header names parameters, and `template` where there are several
 /// templates; every row gives a value of each parameter of its template, and nothing for those of others.

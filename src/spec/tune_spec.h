@@ -351,6 +351,8 @@ struct Budget {
   double seconds = 0;             ///< wall time of the whole sweep; its problems share it
   double until_percent = 0;       ///< a problem ends when its strategy expects no larger gain
 
+  bool is_bounded() const { return evaluations > 0 || seconds > 0 || until_percent > 0; }
+
   static constexpr auto fields() {
     constexpr double kYear = 366 * 24 * 3600.0;
     return std::tuple{field("evaluations", &Budget::evaluations),

@@ -37,7 +37,6 @@ std::string choose_strategy(TuneSpec& spec, const std::vector<Task>& tasks, std:
                             std::size_t gpus) {
   if (spec.strategy.name != kAutomaticStrategy) return "";
   Budget& budget = spec.budget;
-  const bool is_bounded = budget.evaluations > 0 || budget.seconds > 0 || budget.until_percent > 0;
   const double seconds = exhaustive_seconds(tasks, workers, gpus);
   const bool fits_time = seconds <= (budget.seconds > 0 ? budget.seconds : kShortSeconds);
   const bool fits_count = budget.evaluations == 0 || configurations(tasks) <= budget.evaluations;
@@ -47,7 +46,7 @@ std::string choose_strategy(TuneSpec& spec, const std::vector<Task>& tasks, std:
     return "";
   }
   spec.strategy.name = kBestStrategy;
-  if (!is_bounded) budget.until_percent = kUntilPercent;
+  if (!budget.is_bounded()) budget.until_percent = kUntilPercent;
   const std::string until =
       budget.until_percent > 0 ? fmt::format(" until it expects no gain of {:g}%", budget.until_percent) : "";
   return fmt::format("trying all would take about {}: strategy {}{} (all: --strategy exhaustive)",

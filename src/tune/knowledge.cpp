@@ -9,11 +9,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
+#include <utility>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "base/text.h"
 #include "rank/parameters.h"
+#include "search/lesson_error.h"
 #include "store/database.h"
 #include "tune/row.h"
 
@@ -73,6 +77,36 @@ class Positions {
   std::vector<WrittenAs> values_;
 };
 
+/// Says what a database has, of which nothing can be learned: rows that ran, of templates of these names, and
+/// of these, of their operations.
+[[noreturn]] void refuse_lessons(const Database& database,
+                                 const std::map<std::string, std::vector<std::uint32_t>>& by_name,
+                                 std::size_t of_templates, std::size_t of_operations) {
+  std::vector<std::string> names;
+  for (const auto& [name, numbers] : by_name) names.push_back(name);
+  const std::string kernels = join(names, ", ");
+  const std::vector<std::string> recorded = database.templates();
+  const Where where{database.file().string(), ""};
+  const std::string remedy = "Name a database of the same templates, or leave out --learn-from.";
+  if (recorded.empty()) throw UserError("nothing can be learned: it holds no rows", where, remedy);
+  if (of_templates == 0) {
+    constexpr std::size_t kMostNamed = 8;
+    std::string others = join(std::span(recorded).first(std::min(kMostNamed, recorded.size())), ", ");
+    if (recorded.size() > kMostNamed) others += fmt::format(" and {} more", recorded.size() - kMostNamed);
+    throw UserError(
+        fmt::format("nothing can be learned: it holds no configuration of {} that ran, but rows of {}",
+                    kernels, others),
+        where, remedy);
+  }
+  if (of_operations == 0)
+    throw UserError(fmt::format("nothing can be learned: its rows of {} are of another operation", kernels),
+                    where, remedy);
+  throw UserError(
+      fmt::format("nothing can be learned: its {} of {} have other parameters or values than today",
+                  counted(of_operations, "row"), kernels),
+      where, remedy);
+}
+
 }  // namespace
 
 double problem_distance(const Problem& a, const Problem& b) {
@@ -107,9 +141,12 @@ Knowledge::Knowledge(const std::filesystem::path& file, const std::vector<Task>&
   std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, std::size_t> groups;
   std::vector<const char*> columns(kColumns.begin(), kColumns.end());
   columns.insert(columns.end(), {"median_us", "gpu"});
+  std::size_t of_templates = 0;
+  std::size_t of_operations = 0;
   database.for_each(filter, columns, [&](std::int64_t /*id*/, const Trial& row) {
     const auto known = by_name.find(row.template_name);
     if (known == by_name.end() || !row.median_us || !(*row.median_us > 0)) return;
+    ++of_templates;
     const std::tuple key{row.gpu, row.problem, row.options, row.element_types, row.scalars};
     const auto [group, is_new] = groups.try_emplace(key, groups_.size());
     if (is_new) groups_.push_back({row.gpu, problem_of(row), *row.median_us});
@@ -117,17 +154,13 @@ Knowledge::Knowledge(const std::filesystem::path& file, const std::vector<Task>&
     for (const std::uint32_t kernel : known->second) {
       const TemplateSpec& spec = *kernels_[kernel];
       if (!row.operation.empty() && row.operation != spec.operation.name) continue;
+      ++of_operations;
       if (auto places = positions[kernel].of(row.parameters))
         rows_.push_back(
             {group->second, kernel, std::move(*places), *row.median_us, is_of_variant(row, spec.operation)});
     }
   });
-  if (!rows_.empty()) return;
-  std::vector<std::string> names;
-  for (const auto& [name, numbers] : by_name) names.push_back(name);
-  throw UserError(
-      fmt::format("holds no configuration of {} that ran and has the parameters of today", join(names, ", ")),
-      Where{file_, ""}, "Name a database of the same templates, or leave out --learn-from.");
+  if (rows_.empty()) refuse_lessons(database, by_name, of_templates, of_operations);
 }
 
 std::vector<Lesson> Knowledge::lessons(const Task* first, std::size_t tasks, const std::string& gpu) const {
@@ -137,13 +170,51 @@ std::vector<Lesson> Knowledge::lessons(const Task* first, std::size_t tasks, con
         first, first + tasks, [&](const Task& task) { return task.spec == kernels_[row.kernel]; });
     if (same == first + tasks) continue;
     const Group& group = groups_[row.group];
-    double distance = group.problem.dimensions.empty() ? 0 : problem_distance(first->problem, group.problem);
-    if (group.gpu != gpu) distance += kOtherGpu;
-    if (!row.is_of_variant) distance += kOtherVariant;
+    const double far = distance(group, first->problem, gpu) + (row.is_of_variant ? 0 : kOtherVariant);
     lessons.push_back({static_cast<std::size_t>(same - first), row.positions, row.time_us / group.best_us,
-                       std::min(1.0, distance)});
+                       std::min(1.0, far)});
   }
   return lessons;
+}
+
+double Knowledge::distance(const Group& group, const Problem& problem, const std::string& gpu) {
+  const double sizes = group.problem.dimensions.empty() ? 0 : problem_distance(problem, group.problem);
+  return sizes + (group.gpu == gpu ? 0 : kOtherGpu);
+}
+
+std::optional<double> Knowledge::rank_correlation(const std::vector<Task>& tasks) const {
+  std::vector<SearchedSpace> spaces;
+  for (const TemplateSpec* kernel : kernels_) {
+    const auto task =
+        std::find_if(tasks.begin(), tasks.end(), [&](const Task& one) { return one.spec == kernel; });
+    spaces.push_back({&task->space, task->space.size()});
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> groups;  // rows and place
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups.emplace_back(0, i);
+  for (const Row& row : rows_) ++groups[row.group].first;
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  constexpr std::size_t kMostGroups = 8;
+  std::vector<double> correlations;
+  for (std::size_t i = 0; i < std::min(kMostGroups, groups.size()); ++i) {
+    const std::size_t left_out = groups[i].second;
+    const Group& asked = groups_[left_out];
+    std::vector<Lesson> known;
+    std::vector<Lesson> own;
+    for (const Row& row : rows_) {
+      const Group& group = groups_[row.group];
+      Lesson lesson{row.kernel, row.positions, row.time_us / group.best_us,
+                    std::min(1.0, distance(group, asked.problem, asked.gpu))};
+      (row.group == left_out ? own : known).push_back(std::move(lesson));
+    }
+    constexpr std::size_t kMostAsked = 1000;
+    search::RandomSource random(1);
+    search::keep_lessons(own, kMostAsked, random);
+    if (const auto one = search::rank_correlation(spaces, std::move(known), own))
+      correlations.push_back(*one);
+  }
+  if (correlations.empty()) return std::nullopt;
+  return median(std::move(correlations));
 }
 
 std::string Knowledge::summary() const {

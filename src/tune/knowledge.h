@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,17 @@ namespace tiletune {
 class Knowledge {
  public:
   /// Reads the rows of kernels that ran, of the templates of `tasks`. Throws UserError when the file is no
-  /// database of tiletune, or has no such row.
+  /// database of tiletune, or has no such row,
+  /// saying what it has instead.
   Knowledge(const std::filesystem::path& file, const std::vector<Task>& tasks);
 
   /// For one workload, whose tasks follow each other, on a GPU. Rows whose values are none of a template's do
   /// not count.
   std::vector<Lesson> lessons(const Task* first, std::size_t tasks, const std::string& gpu) const;
+  /// How well the rows order the times of a problem that they do not hold: the median over the problems, left
+  /// out in turn, of search::rank_correlation(). Of many problems those with the most rows count. None where
+  /// it cannot be said. `tasks` as in the constructor.
+  std::optional<double> rank_correlation(const std::vector<Task>& tasks) const;
   /// "4201 configurations of 1 problem on 2 GPUs (hub.db)"
   std::string summary() const;
 
@@ -37,6 +43,9 @@ class Knowledge {
     Problem problem;
     double best_us = 0;
   };
+
+  /// How far a group's problem is from that of another one on a GPU.
+  static double distance(const Group& group, const Problem& problem, const std::string& gpu);
 
   std::string file_;
   std::vector<const TemplateSpec*> kernels_;

@@ -52,7 +52,7 @@ class Sweep {
     try {
       if (sweep_.options.rows_per_commit > 1) writes_.emplace(sweep_.database);
       tell_of_old_rows();
-      if (sweep_.knowledge) sweep_.observer.on_note("learns from " + sweep_.knowledge->summary());
+      tell_of_lessons();
       references_.compile_kernels();
       while (!done()) {
         wait();
@@ -70,6 +70,16 @@ class Sweep {
   }
 
  private:
+  void tell_of_lessons() {
+    if (!sweep_.knowledge) return;
+    const auto correlation = sweep_.knowledge->rank_correlation(sweep_.queues.front().tasks());
+    const std::string error =
+        correlation ? fmt::format("; problems left out in turn are ordered with a rank correlation of {:.2f}",
+                                  *correlation)
+                    : "; how well that orders another problem is unknown: it takes two";
+    sweep_.observer.on_note("learns from " + sweep_.knowledge->summary() + error);
+  }
+
   void tell_of_old_rows() {
     const bool measures = sweep_.queues.front().slots.front().evaluator->measures();
     if (measures && sweep_.database.has_rows_without_source())

@@ -130,5 +130,34 @@ TEST(Rank, ADatabaseOfSchema1IsUpgradedAndRanked) {
             "   3  BM=8 BN=64        341\n");
 }
 
+TEST(Rank, HistoryAndImportanceOfARecordedSweep) {
+  const Sandbox sandbox;
+  const std::string quick = TILETUNE_SOURCE_DIR "/results/h200/quick.db";
+  const Finished history = sandbox.run({"rank", "--db", quick, "--history"});
+  EXPECT_EQ(history.code, 0) << history.err;
+  EXPECT_TRUE(carries(history.out, {"evaluation", "cost_s", "percent_of_best", "100.0", "evaluations, "}));
+  const Finished importance = sandbox.run({"rank", "--db", quick, "--importance"});
+  EXPECT_EQ(importance.code, 0) << importance.err;
+  EXPECT_TRUE(carries(importance.out, {"share_percent", "worst_to_best"}));
+  for (const std::string list : {"--history", "--importance"}) {
+    const Finished json = sandbox.run({"rank", "--db", quick, list, "--format", "json"});
+    EXPECT_TRUE(carries(json.out, {list == "--history" ? "\"steps\"" : "\"share\"", "\"gpu\""}));
+    EXPECT_EQ(sandbox.run({"rank", "--db", quick, list, "--format", "csv"}).out.rfind("gpu,problem", 0), 0U);
+    EXPECT_EQ(sandbox.run({"rank", "--db", quick, list, "--format", "markdown"}).code, 0);
+    expect_error(sandbox.run({"rank", "--db", quick, list, "--best"}), kUserError, {list, "--best"});
+    expect_error(sandbox.run({"rank", "--db", quick, list, "--columns", "gpu"}), kUserError,
+                 {list, "--columns"});
+  }
+}
+
+TEST(Rank, ImportanceOfOneConfigurationCannotBeSaid) {
+  const Sandbox sandbox;
+  Database(sandbox.folder() / "rows.db", Database::Mode::read_write)
+      .record_all({timed("a", Outcome::ok, 100)});
+  expect_error(sandbox.run({"rank", "--db", "rows.db", "--importance"}), kNothingToDo,
+               {"several configurations"});
+  EXPECT_EQ(sandbox.run({"rank", "--db", "rows.db", "--history"}).code, 0);
+}
+
 }  // namespace rank_test
 }  // namespace tiletune

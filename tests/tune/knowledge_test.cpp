@@ -82,6 +82,50 @@ TEST_F(KnowledgeOfRows, OfNothingIsRefused) {
   }
 }
 
+/// The message of a database that nothing can be learned from.
+std::string refusal(const std::filesystem::path& file, const std::vector<Task>& tasks) {
+  try {
+    Knowledge(file, tasks);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(KnowledgeOfRows, WhatADatabaseHasInsteadIsSaid) {
+  Database(file_, Database::Mode::read_write).begin_sweep(SweepRecord());
+  EXPECT_TRUE(carries(refusal(file_, tasks_), {"known.db", "no rows", "--learn-from"}));
+  record(1, 1, 20, 1, "NVIDIA H200", "narrow");
+  EXPECT_TRUE(carries(refusal(file_, tasks_), {"known.db", "no configuration of wide", "narrow"}));
+  record(1, 1, 20, 1, "NVIDIA H200", "wide", "softmax");
+  EXPECT_TRUE(carries(refusal(file_, tasks_), {"known.db", "wide", "another operation"}));
+  record(5, 1, 20, 1);
+  EXPECT_TRUE(carries(refusal(file_, tasks_), {"known.db", "1 row of wide", "parameters"}));
+}
+
+TEST_F(KnowledgeOfRows, SaysHowWellItOrdersAProblemThatWasLeftOut) {
+  for (const std::int64_t size : {64, 128, 256})
+    for (int x = 1; x <= 4; ++x)
+      for (int y = 1; y <= 2; ++y) record(x, y, static_cast<double>(size * (x * x + y)), size);
+  const auto alike = Knowledge(file_, tasks_).rank_correlation(tasks_);
+  ASSERT_TRUE(alike);
+  EXPECT_GT(*alike, 0.9);
+}
+
+TEST_F(KnowledgeOfRows, RowsThatContradictEachOtherOrderNothing) {
+  for (int x = 1; x <= 4; ++x)
+    for (int y = 1; y <= 2; ++y) {
+      record(x, y, 10 + 2 * x + y, 64);
+      record(x, y, 100 - 2 * x - y, 128);
+    }
+  EXPECT_LT(Knowledge(file_, tasks_).rank_correlation(tasks_).value_or(1), 0);
+}
+
+TEST_F(KnowledgeOfRows, OfOneProblemTheErrorIsUnknown) {
+  for (int x = 1; x <= 4; ++x) record(x, 1, x, 64);
+  EXPECT_FALSE(Knowledge(file_, tasks_).rank_correlation(tasks_));
+}
+
 TEST_F(KnowledgeOfRows, OfAFileThatIsNoDatabaseIsRefused) {
   folder_.write("known.db", "not a database");
   EXPECT_THROW(lessons(), UserError);

@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/printable.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/fill_config.h"
+#include "cli/signals.h"
+#include "output/portfolios.h"
+#include "output/table.h"
+
+namespace tiletune {
+
+namespace {
+
+struct PortfolioCommand {
+  FilterOptions rows;
+  PortfolioOptions portfolio;
+  std::string format = "table";
+  std::filesystem::path fill;
+  std::filesystem::path output;
+};
+
+/// Returns the exit code.
+int fill(const PortfolioCommand& options, const std::vector<RecordedPortfolio>& portfolios,
+         const Database& database) {
+  const FillConfigs configs = write_fill_configs(portfolios, database, options.fill, interrupted);
+  for (const std::string& line : configs.lines) fmt::print(stderr, "{}\n", printable(line));
+  return configs.written == 0 ? 1 : 0;
+}
+
+int run(const PortfolioCommand& options) {
+  const Format format = format_from_name(options.format);
+  check_output(options.output, options.rows.database);
+  check_output(options.fill, options.rows.database);
+  const Database database(options.rows.database, Database::Mode::read_only);
+  TrialFilter filter = options.rows.filter(database);
+  filter.baselines = false;
+  catch_interrupts();
+  int code = 0;
+  database.at_one_state([&] {
+    require_rows(database, filter);
+    const auto portfolios = recorded_portfolios(database, filter, options.portfolio);
+    const TextStyle style = options.output.empty() ? stdout_style() : TextStyle();
+    stream_output(options.output,
+                  [&](std::ostream& out) { write_portfolios(out, portfolios, database, format, style); });
+    if (!options.fill.empty()) code = fill(options, portfolios, database);
+  });
+  return code;
+}
+
+}  // namespace
+
+void add_portfolio_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<PortfolioCommand>();
+  CLI::App* command =
+      app.add_subcommand("portfolio", "Choose few kernels for many problems, and a decision tree over sizes");
+  options->rows.add_to(*command);
+  command->add_option("DB", options->rows.database, "Results database, as with --db")->excludes("--db");
+  command
+      ->add_option("-k,--kernels", options->portfolio.most_kernels,
+                   "At most N kernels; the table has the regret of 1, 2, ... N")
+      ->check(CLI::Range(std::size_t{1}, kLargestPortfolio))
+      ->type_name("N")
+      ->capture_default_str();
+  add_depth(*command, options->portfolio);
+  command
+      ->add_option("--folds", options->portfolio.folds,
+                   "Folds of the cross-validation over problems; as many as problems: leave one out; 0: none")
+      ->check(whole_number())
+      ->capture_default_str();
+  command
+      ->add_option("--seed", options->portfolio.seed,
+                   "Seed of the order in which problems are dealt to folds")
+      ->check(whole_number())
+      ->capture_default_str();
+  command->add_option(
+      "--fill", options->fill,
+      "Write the config that measures the chosen kernels on the problems where they have no row");
+  command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
+  command->add_option("-o,--output", options->output, "Write here instead of to standard output");
+  command->footer(
+      "The regret of a kernel on a problem is its time / the best time there - 1. Kernels are chosen for the "
+      "smallest mean regret over the problems.\n\n"
+      "Examples:\n  tiletune portfolio results/h200.db\n  tiletune portfolio -k 4 --depth 3 --format json\n"
+      "  tiletune portfolio -k 8 --fill gaps.json && tiletune sweep gaps.json\n"
+      "  tiletune export --format header --portfolio 8 -o tuned.h");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tiletune

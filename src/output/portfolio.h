@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <ostream>
+#include <vector>
+
+#include "rank/portfolio.h"
+#include "rank/portfolio_rows.h"
+#include "store/database.h"
+
+namespace tiletune {
+
+struct RecordedPortfolio {
+  PortfolioGroup group;
+  Portfolio portfolio;  ///< of at least one kernel
+};
+
+/// One for each set of rows that may be compared over its problems. Whether a kernel can run where it was not
+/// measured is what its recorded conditions say; where these are not known it can. Throws NothingToDo where
+/// no row that ran matches.
+std::vector<RecordedPortfolio> recorded_portfolios(const Database& database, const TrialFilter& filter,
+                                                   const PortfolioOptions& options);
+
+/// A kernel of a portfolio that was not measured on a problem whose sizes it can run.
+struct PortfolioGap {
+  std::size_t kernel = 0;  ///< place in the portfolio
+  std::size_t problem = 0;
+};
+std::vector<PortfolioGap> gaps_of(const Portfolio& portfolio);
+
+/// {"gpu", "source", "conditions", "dimensions", "kernels", "tree"}, where `entries` stand for the kernels.
+/// A node of the tree has "sizes" (one, or two that are multiplied), "limit", "at_most" and "above"; a leaf
+/// has "kernels" in the order in which to try them.
+nlohmann::ordered_json to_json(const RecordedPortfolio& recorded, const std::vector<std::size_t>& entries);
+
+}  // namespace tiletune

@@ -1,0 +1,208 @@
+#include "rank/portfolio.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <random>
+
+namespace tiletune {
+
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+/// Sums in another order differ by less.
+constexpr double kEqual = 1e-9;
+
+using Set = std::vector<std::size_t>;
+
+/// Adds and exchanges kernels. The cost of a set is the sum over the training problems of its smallest
+/// regret.
+class Chooser {
+ public:
+  Chooser(const PortfolioTable& table, const std::vector<std::size_t>& training)
+      : table_(table), is_training_(table.problems.size(), false), regrets_(table.problems.size(), 0) {
+    for (const std::size_t problem : training) is_training_[problem] = true;
+  }
+
+  /// Null where none gains anything.
+  std::optional<std::size_t> next(const Set& set) {
+    cover(set);
+    return best_addition(kEqual);
+  }
+
+  void exchange(Set& set) {
+    constexpr int kMostRounds = 20;
+    bool changed = set.size() > 1;
+    for (int round = 0; changed && round < kMostRounds; ++round) {
+      changed = false;
+      for (std::size_t place = 0; place < set.size(); ++place) changed |= exchange_one(set, place);
+    }
+  }
+
+ private:
+  bool exchange_one(Set& set, std::size_t place) {
+    Set others = set;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(place));
+    cover(others);
+    const double kept = gain_of(set[place]);
+    const auto better = best_addition(kept + kEqual);
+    if (!better) return false;
+    set[place] = *better;
+    return true;
+  }
+
+  /// The smallest regrets of a set; those of problems that do not count are 0, so that nothing lowers them.
+  void cover(const Set& set) {
+    for (std::size_t problem = 0; problem < regrets_.size(); ++problem)
+      regrets_[problem] = is_training_[problem] ? kUncoveredRegret : 0;
+    for (const std::size_t kernel : set) {
+      for (const PortfolioCell& cell : table_.kernels[kernel].cells)
+        regrets_[cell.problem] = std::min(regrets_[cell.problem], cell.regret);
+    }
+  }
+
+  double gain_of(std::size_t kernel) const {
+    double gain = 0;
+    for (const PortfolioCell& cell : table_.kernels[kernel].cells)
+      gain += std::max(0.0, regrets_[cell.problem] - cell.regret);
+    return gain;
+  }
+
+  /// The first of those that gain most, if more than `least`.
+  std::optional<std::size_t> best_addition(double least) const {
+    std::optional<std::size_t> best;
+    for (std::size_t kernel = 0; kernel < table_.kernels.size(); ++kernel) {
+      const double gain = gain_of(kernel);
+      if (gain <= least) continue;
+      best = kernel;
+      least = gain + kEqual;
+    }
+    return best;
+  }
+
+  const PortfolioTable& table_;
+  std::vector<bool> is_training_;
+  std::vector<double> regrets_;
+};
+
+std::vector<std::size_t> all_problems(const PortfolioTable& table) {
+  std::vector<std::size_t> all(table.problems.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+std::vector<std::vector<std::int64_t>> sizes_of(const PortfolioTable& table) {
+  std::vector<std::vector<std::int64_t>> sizes;
+  for (const PortfolioProblem& problem : table.problems) sizes.push_back(problem.sizes);
+  return sizes;
+}
+
+/// Fisher and Yates; as std::shuffle, but the same with every standard library.
+void shuffle(std::vector<std::size_t>& list, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[random() % i]);
+}
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> choose_kernels(const PortfolioTable& table, std::size_t most,
+                                                     const std::vector<std::size_t>& training) {
+  Chooser chooser(table, training);
+  std::vector<Set> sets;
+  Set set;
+  while (set.size() < most) {
+    const auto next = chooser.next(set);
+    if (!next) break;
+    set.push_back(*next);
+    chooser.exchange(set);
+    sets.push_back(set);
+  }
+  return sets;
+}
+
+RegretMatrix regrets_of(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
+                        const MayRun& may_run) {
+  RegretMatrix regrets(kernels.size());
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    regrets[i].assign(table.problems.size(), kInfinite);
+    for (const PortfolioCell& cell : table.kernels[kernels[i]].cells) regrets[i][cell.problem] = cell.regret;
+    for (std::size_t problem = 0; problem < table.problems.size(); ++problem) {
+      if (std::isinf(regrets[i][problem]) && may_run(kernels[i], problem))
+        regrets[i][problem] = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  return regrets;
+}
+
+CrossValidation cross_validate(const PortfolioTable& table, const PortfolioOptions& options,
+                               const MayRun& may_run) {
+  CrossValidation validation;
+  const std::size_t count = table.problems.size();
+  if (count < 2 || options.folds < 2) return validation;
+  validation.folds = std::min(options.folds, count);
+  validation.regrets.assign(count, kInfinite);
+  std::vector<std::size_t> dealt = all_problems(table);
+  shuffle(dealt, options.seed);
+  for (std::size_t fold = 0; fold < validation.folds; ++fold) {
+    std::vector<std::size_t> training;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i % validation.folds != fold) training.push_back(dealt[i]);
+    }
+    std::sort(training.begin(), training.end());
+    const auto sets = choose_kernels(table, options.most_kernels, training);
+    if (sets.empty()) continue;
+    const RegretMatrix regrets = regrets_of(table, sets.back(), may_run);
+    const DecisionTree tree(regrets, sizes_of(table), training, options.depth);
+    for (std::size_t i = fold; i < count; i += validation.folds) {
+      const std::size_t problem = dealt[i];
+      const auto choice = tree.choice(table.problems[problem].sizes, regrets, problem);
+      if (choice) validation.regrets[problem] = regrets[*choice][problem];
+    }
+  }
+  return validation;
+}
+
+Portfolio make_portfolio(const PortfolioTable& table, const PortfolioOptions& options,
+                         const MayRun& may_run) {
+  Portfolio portfolio;
+  portfolio.sets = choose_kernels(table, options.most_kernels, all_problems(table));
+  if (portfolio.sets.empty()) return portfolio;
+  portfolio.kernels = portfolio.sets.back();
+  portfolio.regrets = regrets_of(table, portfolio.kernels, may_run);
+  portfolio.tree = DecisionTree(portfolio.regrets, sizes_of(table), all_problems(table), options.depth);
+  portfolio.validation = cross_validate(table, options, may_run);
+  return portfolio;
+}
+
+std::vector<double> best_regrets(const PortfolioTable& table, const std::vector<std::size_t>& kernels) {
+  std::vector<double> regrets(table.problems.size(), kInfinite);
+  for (const std::size_t kernel : kernels) {
+    for (const PortfolioCell& cell : table.kernels[kernel].cells)
+      regrets[cell.problem] = std::min(regrets[cell.problem], cell.regret);
+  }
+  return regrets;
+}
+
+RegretSummary summarise_regrets(const std::vector<double>& regrets) {
+  RegretSummary summary;
+  std::vector<double> sorted;
+  for (const double regret : regrets) {
+    if (std::isnan(regret))
+      ++summary.unmeasured;
+    else
+      sorted.push_back(regret);
+  }
+  summary.problems = sorted.size();
+  if (sorted.empty()) return summary;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t count = sorted.size();
+  summary.mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(count);
+  summary.median = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+  summary.percentile_90 = sorted[(9 * count + 9) / 10 - 1];
+  summary.maximum = sorted.back();
+  return summary;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "rank/decision_tree.h"
+
+// Few kernels for many problems. The regret of a kernel on a problem is its time / the time of the fastest
+// kernel there - 1.
+
+namespace tiletune {
+
+/// Stands for the regret where no kernel of a set was measured: more than any set that has one.
+inline constexpr double kUncoveredRegret = 1000;
+
+struct PortfolioProblem {
+  std::string label;
+  std::vector<std::int64_t> sizes;  ///< of the operation's dimensions
+  double best_us = 0;
+};
+
+struct PortfolioCell {
+  std::size_t problem = 0;
+  double regret = 0;
+};
+
+struct PortfolioKernel {
+  std::vector<PortfolioCell> cells;  ///< of the problems where it was measured, each once
+  std::int64_t row = 0;              ///< id of its row on the problem with its smallest regret
+};
+
+/// What a portfolio is chosen from.
+struct PortfolioTable {
+  std::vector<std::string> dimensions;
+  std::vector<PortfolioProblem> problems;
+  std::vector<PortfolioKernel> kernels;
+};
+
+/// Whether a kernel's constraints hold for the sizes of a problem; asked where it was not measured.
+using MayRun = std::function<bool(std::size_t kernel, std::size_t problem)>;
+
+/// Chooses sets of 1, 2, ... up to `most` kernels for the problems of `training`: the kernel that lowers the
+/// mean regret most is added to the set before, then single kernels are exchanged for others as long as that
+/// lowers it. So the mean regret falls from set to set. Of equal kernels the first is taken. Ends earlier
+/// where no kernel lowers it any more.
+std::vector<std::vector<std::size_t>> choose_kernels(const PortfolioTable& table, std::size_t most,
+                                                     const std::vector<std::size_t>& training);
+
+/// Rows: the kernels, columns: all problems of the table.
+RegretMatrix regrets_of(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
+                        const MayRun& may_run);
+
+struct PortfolioOptions {
+  std::size_t most_kernels = 10;
+  int depth = 5;           ///< of the decision tree; 0: one leaf
+  std::size_t folds = 10;  ///< of the cross-validation; as many as problems: leave one out
+  std::uint64_t seed = 1;  ///< of the order in which problems are dealt to folds
+};
+
+/// For each problem the regret of what is chosen by kernels and a tree that were made without it and the
+/// other problems of its fold: infinite where no kernel can run, not a number where the chosen one was not
+/// measured.
+struct CrossValidation {
+  std::size_t folds = 0;  ///< 0: too few problems
+  std::vector<double> regrets;
+};
+CrossValidation cross_validate(const PortfolioTable& table, const PortfolioOptions& options,
+                               const MayRun& may_run);
+
+struct Portfolio {
+  std::vector<std::vector<std::size_t>> sets;  ///< of 1, 2, ... kernels
+  std::vector<std::size_t> kernels;            ///< the last of them
+  RegretMatrix regrets;                        ///< of these
+  DecisionTree tree;                           ///< over these
+  CrossValidation validation;
+};
+Portfolio make_portfolio(const PortfolioTable& table, const PortfolioOptions& options, const MayRun& may_run);
+
+/// For each problem the smallest regret of a set; infinite where none was measured.
+std::vector<double> best_regrets(const PortfolioTable& table, const std::vector<std::size_t>& kernels);
+
+/// The median is the middle value or the mean of the two in the middle; the 90th percentile is the value of
+/// rank ceil(0.9 n).
+struct RegretSummary {
+  std::size_t problems = 0;    ///< with a regret
+  std::size_t unmeasured = 0;  ///< whose choice was not measured
+  double mean = 0;
+  double median = 0;
+  double percentile_90 = 0;
+  double maximum = 0;
+};
+RegretSummary summarise_regrets(const std::vector<double>& regrets);
+
+}  // namespace tiletune

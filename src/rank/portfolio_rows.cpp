@@ -1,0 +1,139 @@
+#include "rank/portfolio_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/text.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Dimensions = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// As many as the label lists; leading dimensions stand behind them. None where the two do not agree.
+Dimensions dimensions_of(const Trial& trial) {
+  const Json json = Json::parse(trial.dimensions, nullptr, false);
+  const std::size_t count = split(trial.problem.substr(0, trial.problem.find(' ')), 'x').size();
+  Dimensions dimensions;
+  if (!json.is_object() || json.size() < count) return dimensions;
+  for (const auto& [name, size] : json.items()) {
+    if (dimensions.size() == count) break;
+    if (!size.is_number_integer() || size.get<std::int64_t>() < 1) return {};
+    dimensions.emplace_back(name, size.get<std::int64_t>());
+  }
+  return dimensions;
+}
+
+/// What the rows of a ranking say beside their times.
+struct RowFacts {
+  RankingRows rows;
+  std::unordered_map<std::int64_t, std::uint64_t> compiled;  ///< by id, of the expression and the options
+  std::map<std::string, Dimensions> dimensions;              ///< by problem
+};
+
+RowFacts read_facts(const Database& database, const TrialFilter& filter) {
+  RowFacts facts{RankingRows(SweepOrder(database)), {}, {}};
+  std::vector<const char*> columns(ranking_columns().begin(), ranking_columns().end());
+  columns.insert(columns.end(), {"kernel_expression", "compile_options", "dimensions"});
+  database.for_each(filter, columns, [&](std::int64_t id, const Trial& trial) {
+    if (trial.kind != "kernel") return;
+    facts.compiled.emplace(id, checksum64(trial.kernel_expression + '\n' + trial.compile_options));
+    const auto [place, is_new] = facts.dimensions.try_emplace(trial.problem);
+    if (is_new) place->second = dimensions_of(trial);
+    if (trial.outcome != Outcome::screened_out || !trial.median_us) return facts.rows.add(id, trial);
+    Trial screened = trial;
+    facts.rows.add_screened(id, screened);
+  });
+  return facts;
+}
+
+class GroupBuilder {
+ public:
+  explicit GroupBuilder(PortfolioGroup& group) : group_(group) {}
+
+  void add(const ComparableRows& rows, const Dimensions& dimensions, const RowFacts& facts) {
+    PortfolioTable& table = group_.table;
+    const std::size_t problem = table.problems.size();
+    table.problems.push_back({rows.what->problem, {}, rows.kernels.front().time_us});
+    for (const auto& [name, size] : dimensions) table.problems.back().sizes.push_back(size);
+    for (const RankingRow& row : rows.kernels) {
+      const double regret = row.time_us / rows.kernels.front().time_us - 1;
+      const auto [place, is_new] =
+          places_.try_emplace({row.identity, facts.compiled.at(row.id)}, table.kernels.size());
+      if (is_new) {
+        table.kernels.emplace_back();
+        least_.push_back(std::numeric_limits<double>::infinity());
+      }
+      PortfolioKernel& kernel = table.kernels[place->second];
+      kernel.cells.push_back({problem, regret});
+      if (regret >= least_[place->second]) continue;
+      least_[place->second] = regret;
+      kernel.row = row.id;
+    }
+    for (const RankingRow& row : rows.failed) {
+      if (!row.is_undecided) failed_.insert({row.identity, facts.compiled.at(row.id)});
+    }
+  }
+
+  void leave_out_failed() {
+    std::vector<PortfolioKernel>& kernels = group_.table.kernels;
+    std::vector<bool> has_failed(kernels.size(), false);
+    for (const auto& [key, place] : places_) has_failed[place] = failed_.contains(key);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      if (!has_failed[i]) std::swap(kernels[kept++], kernels[i]);
+    }
+    kernels.resize(kept);
+  }
+
+ private:
+  using Key = std::pair<Identity, std::uint64_t>;
+
+  PortfolioGroup& group_;
+  std::map<Key, std::size_t> places_;  ///< in the table
+  std::set<Key> failed_;
+  std::vector<double> least_;  ///< regret of each kernel
+};
+
+}  // namespace
+
+std::vector<PortfolioGroup> portfolio_groups(const Database& database, const TrialFilter& filter) {
+  RowFacts facts = read_facts(database, filter);
+  std::vector<PortfolioGroup> groups;
+  std::vector<std::vector<const ComparableRows*>> members;
+  const std::vector<ComparableRows> all = facts.rows.comparable();
+  for (const ComparableRows& rows : all) {
+    const Dimensions& dimensions = facts.dimensions[rows.what->problem];
+    if (dimensions.empty()) continue;
+    std::vector<std::string> names;
+    for (const auto& [name, size] : dimensions) names.push_back(name);
+    const auto place = std::find_if(groups.begin(), groups.end(), [&](const PortfolioGroup& group) {
+      return group.what.gpu == rows.what->gpu && group.what.source == rows.what->source &&
+             group.what.conditions == rows.what->conditions && group.table.dimensions == names;
+    });
+    const auto number = static_cast<std::size_t>(place - groups.begin());
+    if (place == groups.end()) {
+      groups.push_back({*rows.what, {std::move(names), {}, {}}});
+      members.emplace_back();
+    }
+    members[number].push_back(&rows);
+  }
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    GroupBuilder builder(groups[i]);
+    for (const ComparableRows* rows : members[i])
+      builder.add(*rows, facts.dimensions[rows->what->problem], facts);
+    builder.leave_out_failed();
+  }
+  return groups;
+}
+
+}  // namespace tiletune

@@ -1,0 +1,244 @@
+// Few kernels for many problems, chosen from tables made by hand.
+
+#include "rank/portfolio.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "rank/portfolio_rows.h"
+#include "store/sample_trial.h"
+#include "temporary_folder.h"
+
+namespace tiletune {
+namespace portfolio_test {
+
+constexpr double kNone = -1;  ///< not measured
+
+/// Times by kernel and problem; problem i has the size 2^i.
+PortfolioTable table_of(const std::vector<std::vector<double>>& times) {
+  PortfolioTable table;
+  table.dimensions = {"N"};
+  const std::size_t problems = times.front().size();
+  for (std::size_t i = 0; i < problems; ++i) {
+    double best = INFINITY;
+    for (const auto& of_kernel : times)
+      if (of_kernel[i] != kNone) best = std::min(best, of_kernel[i]);
+    table.problems.push_back({std::to_string(1 << i), {std::int64_t{1} << i}, best});
+  }
+  for (const auto& of_kernel : times) {
+    table.kernels.emplace_back();
+    for (std::size_t i = 0; i < problems; ++i)
+      if (of_kernel[i] != kNone)
+        table.kernels.back().cells.push_back({i, of_kernel[i] / table.problems[i].best_us - 1});
+  }
+  return table;
+}
+
+std::vector<std::size_t> first(std::size_t count) {
+  std::vector<std::size_t> list(count);
+  std::iota(list.begin(), list.end(), std::size_t{0});
+  return list;
+}
+
+bool never(std::size_t, std::size_t) { return false; }
+bool always(std::size_t, std::size_t) { return true; }
+
+TEST(Portfolio, TheFirstKernelHasTheSmallestMeanRegret) {
+  const PortfolioTable table = table_of({{10, 30, 30}, {11, 11, 11}, {30, 10, 10}});
+  const auto sets = choose_kernels(table, 1, first(3));
+  ASSERT_EQ(sets.size(), 1U);
+  EXPECT_EQ(sets[0], (std::vector<std::size_t>{1}));
+  EXPECT_NEAR(summarise_regrets(best_regrets(table, sets[0])).mean, 0.1, 1e-12);
+}
+
+TEST(Portfolio, AKernelThatTheNextOnesMakeUselessIsExchanged) {
+  // 0 is the best alone; 1 and 2 are the best two.
+  const auto sets =
+      choose_kernels(table_of({{11, 11, 11, 11}, {10, 10, 30, 30}, {30, 30, 10, 10}}), 2, first(4));
+  ASSERT_EQ(sets.size(), 2U);
+  EXPECT_EQ(sets[0], (std::vector<std::size_t>{0}));
+  EXPECT_EQ(std::set<std::size_t>(sets[1].begin(), sets[1].end()), (std::set<std::size_t>{1, 2}));
+}
+
+TEST(Portfolio, CoveringAProblemComesBeforeSpeed) {
+  const auto sets = choose_kernels(table_of({{10, 10, kNone}, {90, 90, 10}}), 1, first(3));
+  EXPECT_EQ(sets.at(0), (std::vector<std::size_t>{1}));
+}
+
+TEST(Portfolio, KernelsThatGainNothingAreNotAdded) {
+  EXPECT_EQ(choose_kernels(table_of({{10, 10}, {20, 20}}), 5, first(2)).size(), 1U);
+  EXPECT_TRUE(choose_kernels(PortfolioTable{{"N"}, {{"1", {1}, 1}}, {}}, 5, first(1)).empty());
+}
+
+TEST(Portfolio, OtherProblemsThanThoseOfTheTrainingDoNotCount) {
+  const auto sets = choose_kernels(table_of({{10, 99}, {11, 10}}), 1, first(1));
+  EXPECT_EQ(sets.at(0), (std::vector<std::size_t>{0}));
+}
+
+TEST(Portfolio, TheTreeFindsTheSizeThatMatters) {
+  const Portfolio portfolio =
+      make_portfolio(table_of({{10, 10, 10, 20, 20}, {20, 20, 20, 10, 10}}), {}, never);
+  ASSERT_EQ(portfolio.tree.nodes().size(), 3U);
+  EXPECT_EQ(portfolio.tree.nodes()[0].limit, 5);  // between 4 and 8
+  for (const std::int64_t size : {1, 4, 5, 6, 100}) {
+    const std::size_t chosen = portfolio.kernels[portfolio.tree.order({size}).front()];
+    EXPECT_EQ(chosen, size <= 5 ? 0U : 1U) << size;
+  }
+}
+
+TEST(Portfolio, TheTreeMayUseAProductOfSizes) {
+  const RegretMatrix regrets{{0, 0, 0, 1}, {1, 1, 1, 0}};
+  const std::vector<std::vector<std::int64_t>> sizes{{1, 64}, {64, 1}, {8, 8}, {64, 64}};
+  const DecisionTree tree(regrets, sizes, first(4), 1);
+  ASSERT_EQ(tree.nodes().size(), 3U);
+  EXPECT_TRUE(tree.nodes()[0].feature.second);
+  EXPECT_EQ(tree.order({16, 16}).front(), 0U);
+  EXPECT_EQ(tree.order({60, 60}).front(), 1U);
+}
+
+TEST(Portfolio, TheDepthBoundsTheTree) {
+  const PortfolioTable table =
+      table_of({{10, 20, 20, 20}, {20, 10, 20, 20}, {20, 20, 10, 20}, {20, 20, 20, 10}});
+  PortfolioOptions options;
+  options.depth = 0;
+  EXPECT_EQ(make_portfolio(table, options, never).tree.nodes().size(), 1U);
+  options.depth = 1;
+  EXPECT_EQ(make_portfolio(table, options, never).tree.nodes().size(), 3U);
+  options.depth = 3;
+  const Portfolio portfolio = make_portfolio(table, options, never);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto choice = portfolio.tree.choice(table.problems[i].sizes, portfolio.regrets, i);
+    ASSERT_TRUE(choice);
+    EXPECT_EQ(portfolio.kernels[*choice], i);
+  }
+}
+
+TEST(Portfolio, AKernelThatCannotRunIsPassedOver) {
+  const PortfolioTable table = table_of({{10, 10, kNone}, {12, 12, 10}});
+  PortfolioOptions options;
+  options.depth = 0;
+  const Portfolio portfolio = make_portfolio(table, options, never);
+  const auto chosen = [&](std::size_t problem) {
+    return portfolio
+        .kernels[*portfolio.tree.choice(table.problems[problem].sizes, portfolio.regrets, problem)];
+  };
+  EXPECT_EQ(chosen(0), 0U);
+  EXPECT_EQ(chosen(2), 1U);
+}
+
+TEST(Portfolio, AKernelThatWasNotMeasuredIsNotPreferredAndItsRegretIsUnknown) {
+  const PortfolioTable table = table_of({{10, 10, kNone}, {12, 12, 10}});
+  PortfolioOptions options;
+  options.depth = 0;
+  const Portfolio portfolio = make_portfolio(table, options, always);
+  EXPECT_EQ(portfolio.kernels[portfolio.tree.order({1}).front()], 1U);
+  EXPECT_EQ(summarise_regrets({0.1, NAN, 0.3}).unmeasured, 1U);
+  EXPECT_EQ(summarise_regrets({0.1, NAN, 0.3}).problems, 2U);
+}
+
+TEST(Portfolio, CrossValidationLeavesTheProblemOut) {
+  // Each kernel is good on one problem alone, so nothing learned helps on the one left out.
+  const PortfolioTable table = table_of({{10, 20, 20}, {20, 10, 20}, {20, 20, 10}});
+  const Portfolio portfolio = make_portfolio(table, {}, never);
+  EXPECT_EQ(portfolio.validation.folds, 3U);
+  EXPECT_NEAR(summarise_regrets(portfolio.validation.regrets).median, 1, 1e-12);
+  EXPECT_EQ(summarise_regrets(best_regrets(table, portfolio.kernels)).maximum, 0);
+}
+
+TEST(Portfolio, CrossValidationDependsOnItsSeedAlone) {
+  std::vector<std::vector<double>> times(6, std::vector<double>(12));
+  for (std::size_t kernel = 0; kernel < 6; ++kernel)
+    for (std::size_t i = 0; i < 12; ++i)
+      times[kernel][i] = 10 + static_cast<double>((kernel * 7 + i * 5) % 11);
+  PortfolioOptions options{.most_kernels = 3, .folds = 4};
+  const PortfolioTable table = table_of(times);
+  const auto run = [&] { return cross_validate(table, options, never); };
+  EXPECT_EQ(run().regrets, run().regrets);
+  EXPECT_EQ(run().folds, 4U);
+  options.folds = 100;
+  EXPECT_EQ(run().folds, 12U);
+}
+
+TEST(Portfolio, OneProblemCannotBeValidated) {
+  const Portfolio portfolio = make_portfolio(table_of({{10}}), {}, never);
+  EXPECT_EQ(portfolio.validation.folds, 0U);
+  EXPECT_EQ(portfolio.kernels.size(), 1U);
+}
+
+TEST(Portfolio, QuantilesOfRegrets) {
+  const RegretSummary summary = summarise_regrets({0.5, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0});
+  EXPECT_DOUBLE_EQ(summary.median, 0.55);
+  EXPECT_DOUBLE_EQ(summary.percentile_90, 0.9);
+  EXPECT_DOUBLE_EQ(summary.maximum, 1.0);
+  EXPECT_EQ(summarise_regrets({}).problems, 0U);
+}
+
+Trial row_of(const std::string& parameters, int size, double median_us) {
+  Trial row = timed_trial(parameters + std::to_string(size), median_us, 0.1);
+  row.template_name = "t";
+  row.parameters = parameters;
+  row.problem = std::to_string(size) + "x8";
+  row.dimensions = "{\"M\":" + std::to_string(size) + ",\"N\":8,\"ld\":16}";
+  row.kernel_expression = "t" + parameters;
+  return row;
+}
+
+std::vector<PortfolioGroup> groups_of(const std::vector<Trial>& rows) {
+  const TemporaryFolder folder;
+  Database database(folder / "rows.db", Database::Mode::read_write);
+  database.record_all(rows);
+  return portfolio_groups(database, {});
+}
+
+TEST(PortfolioRows, AKernelIsAConfigurationOnAllProblems) {
+  const auto groups = groups_of({row_of(R"({"B":1})", 1, 10), row_of(R"({"B":2})", 1, 20),
+                                 row_of(R"({"B":1})", 2, 30), row_of(R"({"B":2})", 2, 15)});
+  ASSERT_EQ(groups.size(), 1U);
+  const PortfolioTable& table = groups[0].table;
+  EXPECT_EQ(table.dimensions, (std::vector<std::string>{"M", "N"}));
+  ASSERT_EQ(table.problems.size(), 2U);
+  EXPECT_EQ(table.problems[1].sizes, (std::vector<std::int64_t>{2, 8}));
+  ASSERT_EQ(table.kernels.size(), 2U);
+  EXPECT_EQ(table.kernels[0].cells.size(), 2U);
+  EXPECT_DOUBLE_EQ(table.kernels[0].cells[1].regret, 1);
+}
+
+TEST(PortfolioRows, WhatIsCompiledForOneProblemIsNoKernelOfAnother) {
+  Trial other = row_of(R"({"B":1})", 2, 30);
+  other.compile_options = R"(["-DM=2"])";
+  const auto groups = groups_of({row_of(R"({"B":1})", 1, 10), other});
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups[0].table.kernels.size(), 2U);
+}
+
+TEST(PortfolioRows, AKernelThatFailedSomewhereIsNotChosen) {
+  Trial wrong = row_of(R"({"B":1})", 2, 30);
+  wrong.outcome = Outcome::wrong_result;
+  const auto groups = groups_of(
+      {row_of(R"({"B":1})", 1, 10), row_of(R"({"B":2})", 1, 20), wrong, row_of(R"({"B":2})", 2, 15)});
+  ASSERT_EQ(groups.at(0).table.kernels.size(), 1U);
+  EXPECT_DOUBLE_EQ(groups[0].table.kernels[0].cells[0].regret, 1);  // beside the fastest that ran
+}
+
+TEST(PortfolioRows, WhatWasScreenedOutHasTheTimeOfItsSamples) {
+  Trial screened = row_of(R"({"B":1})", 1, 30);
+  screened.outcome = Outcome::screened_out;
+  const auto groups = groups_of({row_of(R"({"B":2})", 1, 10), screened});
+  ASSERT_EQ(groups.at(0).table.kernels.size(), 2U);
+  EXPECT_DOUBLE_EQ(groups[0].table.kernels[1].cells[0].regret, 2);
+}
+
+TEST(PortfolioRows, ConditionsAndGpusAreApartAndUnknownSizesDoNotCount) {
+  Trial other = row_of(R"({"B":1})", 1, 10);
+  other.key = "other";
+  other.gpu = "other";
+  Trial unknown = row_of(R"({"B":1})", 3, 10);
+  unknown.dimensions.clear();
+  EXPECT_EQ(groups_of({row_of(R"({"B":1})", 1, 10), other, unknown}).size(), 2U);
+}
+
+}  // namespace portfolio_test
+}  // namespace tiletune
