@@ -93,7 +93,8 @@ class ArrayReader {
 void move_bytes(Gpu& gpu, const ArrayFile& file, DeviceAddress to, std::size_t bytes) {
   constexpr std::size_t kPiece = std::size_t{8} << 20;
   ArrayReader reader(file);
-  const std::array<PinnedBuffer, 2> pieces{PinnedBuffer(std::min(bytes, kPiece)), PinnedBuffer(std::min(bytes, kPiece))};
+  const std::array<PinnedBuffer, 2> pieces{PinnedBuffer(std::min(bytes, kPiece)),
+                                           PinnedBuffer(std::min(bytes, kPiece))};
   for (std::size_t done = 0; done < bytes; done += kPiece) {
     const std::size_t count = std::min(bytes - done, kPiece);
     const PinnedBuffer& piece = pieces.at(done / kPiece % 2);

@@ -68,9 +68,8 @@ class Ceilings {
       const double spent_s = seconds([&] {
         launch(kernel, blocks * multiprocessors(), kThreads, out_.address(), kTurnsInAMillisecond);
       });
-      best = std::max(
-          best, kOperationsPerTurn / static_cast<double>(size_bytes(type)) * kTurnsInAMillisecond * blocks *
-                    multiprocessors() / spent_s);
+      best = std::max(best, kOperationsPerTurn / static_cast<double>(size_bytes(type)) *
+                                kTurnsInAMillisecond * blocks * multiprocessors() / spent_s);
     }
     return best / kTera;
   }

@@ -77,8 +77,7 @@ void compile_together(const std::vector<OwnKernels>& wanted, const DeviceFacts& 
   const CubinCache cache = default_cubin_cache();
   std::vector<std::future<Compiled>> compiling;
   for (const auto& [source, type] : wanted) {
-    CompileRequest request =
-        compile_request_of(*source, device.compute_major, device.compute_minor, type);
+    CompileRequest request = compile_request_of(*source, device.compute_major, device.compute_minor, type);
     if (cache.load(request.key())) continue;
     compiling.push_back(
         std::async(std::launch::async, [request = std::move(request)] { return compile_here(request); }));

@@ -39,8 +39,8 @@ struct OwnKernels {
   std::optional<ElementType> type = {};
 };
 
-/// Compiles what the cache lacks, each in a thread of its own, for cubin_of() to find. What cannot be compiled
-/// is left to cubin_of().
+/// Compiles what the cache lacks, each in a thread of its own, for cubin_of() to find. What cannot be
+/// compiled is left to cubin_of().
 void compile_together(const std::vector<OwnKernels>& wanted, const DeviceFacts& device);
 
 }  // namespace tiletune

@@ -20,7 +20,9 @@ class Variants : public testing::Test {
  protected:
   Variants() {
     sandbox.write("fill/kernel.cu",
-                  "extern \"C\" __global__ void fill(unsigned char* out) { out[0] = V + WIDTH * SIGN; }\n");
+                  "extern \"C\" __global__ void fill(volatile unsigned char* out) {\n"
+                  "  for (int i = 0; i < 64 * V; ++i) out[0] = V + WIDTH * SIGN;\n"
+                  "}\n");
     sandbox.write("fill/template.json", R"json({
       "name": "fill", "summary": "writes a number",
       "operation": {
@@ -123,8 +125,8 @@ TEST_F(Variants, FillConfigsNameTheOneThatIsMissing) {
   const auto predict = [&](const std::string& entry, const std::string& gpu) {
     EXPECT_EQ(sandbox.run({"sweep", config(entry), "--gpu", gpu, "--db", "p.db", "-q"}).code, 0);
   };
-  predict(R"({"template": "fill", "types": {"T": ["f32", "f16"]}})", "H100");
-  predict(R"({"template": "fill", "types": {"T": ["f32", "f16"]}, "parameters": {"V": [1]}})", "A100");
+  predict(R"({"template": "fill", "types": {"T": ["f32", "f16"]}, "parameters": {"V": [1, 2]}})", "H100");
+  predict(R"({"template": "fill", "types": {"T": ["f32", "f16"]}, "parameters": {"V": [2]}})", "A100");
   const Finished fill = sandbox.run({"compare", "H100", "A100", "--db", "p.db", "--fill", "gaps.json"});
   const Json written = read_json(sandbox.folder() / "gaps.json");
   std::set<std::string> types;

@@ -1,6 +1,5 @@
 // What the compiler leaves of the kernels that measure a GPU's ceilings: all of their work, and little else.
 
-#include "measure/calibration.h"
 #include "measure/own_kernels.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +10,7 @@
 #include "compile/pool.h"
 #include "inspect/elf.h"
 #include "inspect/sass.h"
+#include "measure/calibration.h"
 
 namespace tiletune {
 namespace own_kernels_test {
