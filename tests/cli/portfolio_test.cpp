@@ -120,8 +120,8 @@ TEST_F(PortfolioCommand, TheHeaderChoosesWhatTheTreeChooses) {
     for (const Json& problem : portfolio["problems"]) {
       std::string line;
       std::getline(chosen, line);
-      EXPECT_EQ(line, portfolio["kernels"][problem.at("kernel").get<std::size_t>()].at("kernel_expression"))
-          << problem.at("problem");
+      const Json& kernel = portfolio["kernels"][problem.at("kernel").get<std::size_t>()];
+      EXPECT_EQ(line, kernel.at("kernel_expression").get<std::string>()) << problem.at("problem");
     }
   }
 }
