@@ -208,7 +208,7 @@ Json best_as_json(const std::vector<RankingGroup>& groups, const Database& datab
 
 Json portfolios_as_json(const std::vector<RecordedPortfolio>& portfolios,
                         const std::vector<RankingGroup>& groups, const Database& database) {
-  std::map<std::int64_t, std::pair<const RankingGroup*, std::size_t>> places;  // group and rank of a row
+  std::map<std::int64_t, std::pair<const RankingGroup*, int>> places;  // group and rank of a row
   for (const RankingGroup& group : groups) {
     for (const RankedRow& row : group.rows) places.emplace(row.id, std::pair(&group, row.rank));
   }
@@ -220,9 +220,7 @@ Json portfolios_as_json(const std::vector<RecordedPortfolio>& portfolios,
     for (const std::size_t kernel : recorded.portfolio.kernels) {
       const std::int64_t id = recorded.group.table.kernels[kernel].row;
       const auto& [group, rank] = places.at(id);
-      const auto of_rank = std::ranges::count_if(group->rows, [rank = rank](const RankedRow& row) {
-        return row.rank != 0 && std::cmp_equal(row.rank, rank);
-      });
+      const auto of_rank = std::ranges::count(group->rows, rank, &RankedRow::rank);
       entries.push_back(document["best"].size());
       document["best"].push_back(
           entry_of(database.row(id), *group, static_cast<std::size_t>(of_rank) - 1, database, sweeps));
@@ -232,26 +230,21 @@ Json portfolios_as_json(const std::vector<RecordedPortfolio>& portfolios,
   return document;
 }
 
-namespace {
-
-std::vector<RecordedPortfolio> portfolios_of(const Database& database, const ExportRequest& request) {
-  return recorded_portfolios(database, request.filter, *request.portfolio);
-}
-
-}  // namespace
-
 void write_best(std::ostream& out, const Database& database, const ExportRequest& request) {
   const std::vector<RankingGroup> groups = groups_that_ran(database, request);
-  const Json document = request.portfolio
-                            ? portfolios_as_json(portfolios_of(database, request), groups, database)
-                            : best_as_json(groups, database);
+  const Json document =
+      request.portfolio
+          ? portfolios_as_json(recorded_portfolios(database, request.filter, *request.portfolio), groups,
+                               database)
+          : best_as_json(groups, database);
   out << json_text(document, 2) << '\n';
 }
 
 void write_header(std::ostream& out, const Database& database, const ExportRequest& request) {
   const std::string name_space = request.name_space.empty() ? kHeaderNamespace : request.name_space;
   if (request.portfolio) {
-    out << portfolios_as_header(portfolios_of(database, request), database, name_space, request.note);
+    out << portfolios_as_header(recorded_portfolios(database, request.filter, *request.portfolio), database,
+                                name_space, request.note);
     return;
   }
   out << best_as_header(groups_that_ran(database, request), database, name_space, request.note);

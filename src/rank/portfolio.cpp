@@ -7,6 +7,8 @@
 #include <optional>
 #include <random>
 
+#include "base/statistics.h"
+
 namespace tiletune {
 
 namespace {
@@ -74,6 +76,7 @@ class Chooser {
   std::optional<std::size_t> best_addition(double least) const {
     std::optional<std::size_t> best;
     for (std::size_t kernel = 0; kernel < table_.kernels.size(); ++kernel) {
+      if (table_.kernels[kernel].is_screened) continue;
       const double gain = gain_of(kernel);
       if (gain <= least) continue;
       best = kernel;
@@ -199,7 +202,7 @@ RegretSummary summarise_regrets(const std::vector<double>& regrets) {
   std::sort(sorted.begin(), sorted.end());
   const std::size_t count = sorted.size();
   summary.mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(count);
-  summary.median = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+  summary.median = median(sorted);
   summary.percentile_90 = sorted[(9 * count + 9) / 10 - 1];
   summary.maximum = sorted.back();
   return summary;

@@ -30,6 +30,7 @@ struct PortfolioCell {
 struct PortfolioKernel {
   std::vector<PortfolioCell> cells;  ///< of the problems where it was measured, each once
   std::int64_t row = 0;              ///< id of its row on the problem with its smallest regret
+  bool is_screened = false;          ///< given up as slow wherever it was measured: never chosen
 };
 
 /// What a portfolio is chosen from.

@@ -70,14 +70,17 @@ class GroupBuilder {
       const auto [place, is_new] =
           places_.try_emplace({row.identity, facts.compiled.at(row.id)}, table.kernels.size());
       if (is_new) {
-        table.kernels.emplace_back();
+        table.kernels.emplace_back().is_screened = true;
         least_.push_back(std::numeric_limits<double>::infinity());
       }
       PortfolioKernel& kernel = table.kernels[place->second];
       kernel.cells.push_back({problem, regret});
-      if (regret >= least_[place->second]) continue;
+      // A row that was timed to its end stands for the kernel, where there is one.
+      if (std::pair(row.is_screened, regret) >= std::pair(kernel.is_screened, least_[place->second]))
+        continue;
       least_[place->second] = regret;
       kernel.row = row.id;
+      kernel.is_screened = row.is_screened;
     }
     for (const RankingRow& row : rows.failed) {
       if (!row.is_undecided) failed_.insert({row.identity, facts.compiled.at(row.id)});

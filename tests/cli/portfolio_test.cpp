@@ -138,6 +138,18 @@ TEST_F(PortfolioCommand, BestJsonHasTheKernelsAndTheTree) {
   EXPECT_EQ(node.at("kernels").size(), 5U);
 }
 
+TEST_F(PortfolioCommand, ExportsNoKernelThatWasGivenUpAsSlowWhereverItWasMeasured) {
+  std::filesystem::copy_file(sandbox_->folder() / "rows.db", sandbox_->folder() / "slow.db");
+  {
+    SQLite::Database database((sandbox_->folder() / "slow.db").string(), SQLite::OPEN_READWRITE);
+    database.exec(
+        "UPDATE trial SET outcome = 'screened_out' WHERE kind = 'kernel' AND problem = '128x128x128'");
+  }
+  const Json json = json_of({"export", "--db", "slow.db", "--best", "--portfolio", "100"});
+  for (const Json& entry : json.at("best")) EXPECT_NE(entry.at("problem"), "128x128x128");
+  EXPECT_GT(json["best"].size(), 5U);
+}
+
 TEST_F(PortfolioCommand, WhatWasNotMeasuredIsSaidAndCanBeFilled) {
   std::filesystem::copy_file(sandbox_->folder() / "rows.db", sandbox_->folder() / "few.db");
   {

@@ -231,6 +231,29 @@ TEST(PortfolioRows, WhatWasScreenedOutHasTheTimeOfItsSamples) {
   EXPECT_DOUBLE_EQ(groups[0].table.kernels[1].cells[0].regret, 2);
 }
 
+TEST(PortfolioRows, ARowThatWasTimedToItsEndStandsForAKernel) {
+  Trial screened = row_of(R"({"B":1})", 1, 30);
+  screened.outcome = Outcome::screened_out;
+  Trial slow = row_of(R"({"B":3})", 1, 40);
+  slow.outcome = Outcome::screened_out;
+  const auto groups = groups_of({row_of(R"({"B":2})", 1, 10), screened, slow, row_of(R"({"B":2})", 2, 10),
+                                 row_of(R"({"B":1})", 2, 90)});
+  const PortfolioTable& table = groups.at(0).table;
+  ASSERT_EQ(table.kernels.size(), 3U);
+  EXPECT_EQ(table.kernels[1].row, 5);  // although its regret is larger there
+  EXPECT_FALSE(table.kernels[1].is_screened);
+  EXPECT_TRUE(table.kernels[2].is_screened);
+}
+
+TEST(Portfolio, WhatWasGivenUpEverywhereIsNotChosen) {
+  PortfolioTable table;
+  table.problems.resize(1);
+  table.kernels.resize(2);
+  table.kernels[0] = {{{0, 0}}, 1, true};
+  table.kernels[1] = {{{0, 0.5}}, 2, false};
+  EXPECT_EQ(choose_kernels(table, 2, {0}), (std::vector<std::vector<std::size_t>>{{1}}));
+}
+
 TEST(PortfolioRows, ConditionsAndGpusAreApartAndUnknownSizesDoNotCount) {
   Trial other = row_of(R"({"B":1})", 1, 10);
   other.key = "other";
