@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,5 +56,9 @@ Timing summarise(Samples samples);
 
 /// Of a list that is not empty: the middle value, or the mean of the two in the middle.
 double median(std::vector<double> values);
+
+/// The correlation of the ranks of two equally long lists, values that are equal sharing the mean of their
+/// ranks: -1 to 1. None for less than two values and where all of one list are equal.
+std::optional<double> spearman(std::span<const double> a, std::span<const double> b);
 
 }  // namespace tiletune

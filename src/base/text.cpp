@@ -86,6 +86,14 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
   return fmt::format("{}", fmt::join(parts.begin(), parts.end(), separator));
 }
 
+std::string first_of(std::span<const std::string> words) {
+  constexpr std::size_t kMostListed = 8;
+  const std::size_t listed = std::min(words.size(), kMostListed);
+  std::string text = join(words.first(listed), ", ");
+  if (words.size() > listed) text += fmt::format(" and {} more", words.size() - listed);
+  return text;
+}
+
 std::string_view trim(std::string_view text) {
   const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);

@@ -19,6 +19,8 @@ std::string suggestion(std::string_view misspelt, std::span<const std::string> k
 
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
+/// "a, b and 3 more": the first eight.
+std::string first_of(std::span<const std::string> words);
 std::string_view trim(std::string_view text);
 /// Lower case, letters and digits only: how GPU names are compared.
 std::string squashed(std::string_view text);

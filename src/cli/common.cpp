@@ -217,19 +217,12 @@ TrialFilter FilterOptions::filter(const Database& rows) const {
   return filter;
 }
 
-std::string first_of(const std::vector<std::string>& names) {
-  constexpr std::size_t kMostListed = 8;
-  const std::size_t listed = std::min(names.size(), kMostListed);
-  std::string text = join(std::span(names).first(listed), ", ");
-  if (names.size() > listed) text += fmt::format(" and {} more", names.size() - listed);
-  return printable(text);
-}
-
 std::string recorded_text(const Database& database) {
   const std::vector<std::string> gpus = database.gpus();
   if (gpus.empty()) return "Nothing is recorded yet: run 'tiletune sweep'.";
   return fmt::format("Loosen the filters. Recorded are the GPUs {}; the problems {}; the templates {}.",
-                     first_of(gpus), first_of(database.problems()), first_of(database.templates()));
+                     printable(first_of(gpus)), printable(first_of(database.problems())),
+                     printable(first_of(database.templates())));
 }
 
 void require_rows(const Database& database, const TrialFilter& filter) {

@@ -106,28 +106,22 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
   return *this;
 }
 
-HostWords::HostWords(std::size_t count) {
-  void* memory = nullptr;
-  check(driver_api().host_allocate(&memory, count * sizeof(std::uint32_t), CU_MEMHOSTALLOC_DEVICEMAP),
-        "cuMemHostAlloc");
-  words_ = static_cast<std::uint32_t*>(memory);
-  std::fill_n(words_, count, 0U);
-  CUdeviceptr address = 0;
-  const CUresult mapped = driver_api().host_device_pointer(&address, memory, 0);
-  if (mapped != CUDA_SUCCESS) driver_api().host_free(memory);
-  check(mapped, "cuMemHostGetDevicePointer");
-  address_ = address;
-}
-
-HostWords::~HostWords() { driver_api().host_free(words_); }
-
 PinnedBuffer::PinnedBuffer(std::size_t bytes) {
   void* memory = nullptr;
-  check(driver_api().host_allocate(&memory, bytes, 0), "cuMemHostAlloc");
+  check(driver_api().host_allocate(&memory, bytes, CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc");
   data_ = static_cast<std::byte*>(memory);
 }
 
 PinnedBuffer::~PinnedBuffer() { driver_api().host_free(data_); }
+
+HostWords::HostWords(std::size_t count) : memory_(count * sizeof(std::uint32_t)) {
+  void* const memory = memory_.data();
+  words_ = static_cast<std::uint32_t*>(memory);
+  std::fill_n(words_, count, 0U);
+  CUdeviceptr address = 0;
+  check(driver_api().host_device_pointer(&address, memory, 0), "cuMemHostGetDevicePointer");
+  address_ = address;
+}
 
 Module::Module(std::string_view cubin) : image_(cubin) {
   check(driver_api().module_load(&module_, image_.data()), "cuModuleLoadData");

@@ -74,24 +74,7 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
-/// A few words of host memory that the GPU reads and writes in place, owned; zero at first.
-class HostWords {
- public:
-  /// Throws CudaError.
-  explicit HostWords(std::size_t count);
-  ~HostWords();
-  HostWords(const HostWords&) = delete;
-  HostWords& operator=(const HostWords&) = delete;
-
-  std::uint32_t& operator[](std::size_t index) { return words_[index]; }
-  DeviceAddress device_address() const { return address_; }
-
- private:
-  std::uint32_t* words_ = nullptr;
-  DeviceAddress address_ = 0;
-};
-
-/// Host memory that the GPU copies from without the driver's own copy, owned.
+/// Host memory that the GPU reaches by itself, owned: copies from it need no copy by the driver.
 class PinnedBuffer {
  public:
   /// Throws CudaError.
@@ -104,6 +87,21 @@ class PinnedBuffer {
 
  private:
   std::byte* data_ = nullptr;
+};
+
+/// A few words of host memory that the GPU reads and writes in place, owned; zero at first.
+class HostWords {
+ public:
+  /// Throws CudaError.
+  explicit HostWords(std::size_t count);
+
+  std::uint32_t& operator[](std::size_t index) { return words_[index]; }
+  DeviceAddress device_address() const { return address_; }
+
+ private:
+  PinnedBuffer memory_;
+  std::uint32_t* words_ = nullptr;
+  DeviceAddress address_ = 0;
 };
 
 /// What cuFuncGetAttribute says of a loaded kernel.

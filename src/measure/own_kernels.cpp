@@ -74,18 +74,11 @@ std::string cubin_of(const OwnSource& source, const DeviceFacts& device, std::op
 }
 
 void compile_together(const std::vector<OwnKernels>& wanted, const DeviceFacts& device) {
-  const CubinCache cache = default_cubin_cache();
-  std::vector<std::future<Compiled>> compiling;
-  for (const auto& [source, type] : wanted) {
-    CompileRequest request = compile_request_of(*source, device.compute_major, device.compute_minor, type);
-    if (cache.load(request.key())) continue;
+  std::vector<std::future<std::string>> compiling;
+  for (const OwnKernels& each : wanted)
     compiling.push_back(
-        std::async(std::launch::async, [request = std::move(request)] { return compile_here(request); }));
-  }
-  for (auto& each : compiling) {
-    const Compiled compiled = each.get();
-    if (compiled.outcome == Outcome::ok) cache.store(compiled);
-  }
+        std::async(std::launch::async, [&] { return cubin_of(*each.source, device, each.type); }));
+  for (auto& each : compiling) each.get();
 }
 
 }  // namespace tiletune

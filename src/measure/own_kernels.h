@@ -39,8 +39,7 @@ struct OwnKernels {
   std::optional<ElementType> type = {};
 };
 
-/// Compiles what the cache lacks, each in a thread of its own, for cubin_of() to find. What cannot be
-/// compiled is left to cubin_of().
+/// cubin_of() each in a thread of its own, so that all are in the cache afterwards. Throws GpuError.
 void compile_together(const std::vector<OwnKernels>& wanted, const DeviceFacts& device);
 
 }  // namespace tiletune

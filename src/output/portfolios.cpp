@@ -157,11 +157,7 @@ std::vector<std::string> gap_lines(const RecordedPortfolio& recorded) {
     by_kernel[gap.kernel].push_back(printable(recorded.group.table.problems[gap.problem].label));
   for (std::size_t i = 0; i < by_kernel.size(); ++i) {
     if (by_kernel[i].empty()) continue;
-    constexpr std::size_t kMostNamed = 8;
-    std::string text = join(std::span(by_kernel[i]).first(std::min(kMostNamed, by_kernel[i].size())), ", ");
-    if (by_kernel[i].size() > kMostNamed)
-      text += fmt::format(" and {} more", by_kernel[i].size() - kMostNamed);
-    lines.push_back(fmt::format("kernel {} was not measured on {}", i + 1, text));
+    lines.push_back(fmt::format("kernel {} was not measured on {}", i + 1, first_of(by_kernel[i])));
   }
   return lines;
 }

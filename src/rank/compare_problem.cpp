@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/statistics.h"
 #include "rank/portability.h"
 #include "rank/ranking.h"
 

@@ -13,10 +13,6 @@ namespace tiletune {
 /// Systems 92 (2019), 947-958). None without platforms.
 std::optional<double> pennycook(std::span<const double> efficiencies);
 
-/// The correlation of the ranks of two equally long lists, values that are equal sharing the mean of their
-/// ranks: -1 to 1. None for less than two values and where all of one list are equal.
-std::optional<double> spearman(std::span<const double> a, std::span<const double> b);
-
 /// How many of the first 1%: at least one of any.
 std::size_t top_percent(std::size_t count);
 /// How many places are among the `top` smallest of both lists. Where several values are equal to the last of

@@ -2,42 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
+#include "base/statistics.h"
 #include "search/coordinates.h"
 #include "search/gaussian_process.h"
 
 namespace tiletune::search {
-
-namespace {
-
-/// From 0; equal values share the mean of their ranks.
-Eigen::VectorXd ranks_of(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  Eigen::VectorXd ranks(static_cast<Eigen::Index>(values.size()));
-  for (std::size_t first = 0; first < order.size();) {
-    std::size_t last = first;
-    while (last + 1 < order.size() && values[order[last + 1]] == values[order[first]]) ++last;
-    for (std::size_t i = first; i <= last; ++i)
-      ranks[static_cast<Eigen::Index>(order[i])] = static_cast<double>(first + last) / 2;
-    first = last + 1;
-  }
-  return ranks;
-}
-
-/// 0 where one of the two does not vary.
-double spearman(const std::vector<double>& a, const std::vector<double>& b) {
-  Eigen::VectorXd x = ranks_of(a);
-  Eigen::VectorXd y = ranks_of(b);
-  x.array() -= x.mean();
-  y.array() -= y.mean();
-  const double norms = x.norm() * y.norm();
-  return norms > 0 ? x.dot(y) / norms : 0;
-}
-
-}  // namespace
 
 void keep_lessons(std::vector<Lesson>& lessons, std::size_t most, RandomSource& random) {
   if (lessons.size() <= most) return;
@@ -79,7 +49,7 @@ std::optional<double> rank_correlation(const std::vector<SearchedSpace>& spaces,
     predicted.push_back(process.mean(i));
     times.push_back(left_out[i].relative_time);
   }
-  return spearman(predicted, times);
+  return spearman(predicted, times).value_or(0);  // where all are predicted the same
 }
 
 }  // namespace tiletune::search

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <span>
 #include <tuple>
 #include <utility>
 
@@ -89,15 +88,11 @@ class Positions {
   const Where where{database.file().string(), ""};
   const std::string remedy = "Name a database of the same templates, or leave out --learn-from.";
   if (recorded.empty()) throw UserError("nothing can be learned: it holds no rows", where, remedy);
-  if (of_templates == 0) {
-    constexpr std::size_t kMostNamed = 8;
-    std::string others = join(std::span(recorded).first(std::min(kMostNamed, recorded.size())), ", ");
-    if (recorded.size() > kMostNamed) others += fmt::format(" and {} more", recorded.size() - kMostNamed);
+  if (of_templates == 0)
     throw UserError(
         fmt::format("nothing can be learned: it holds no configuration of {} that ran, but rows of {}",
-                    kernels, others),
+                    kernels, first_of(recorded)),
         where, remedy);
-  }
   if (of_operations == 0)
     throw UserError(fmt::format("nothing can be learned: its rows of {} are of another operation", kernels),
                     where, remedy);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/statistics.h"
+
 namespace tiletune {
 namespace portability_test {
 
