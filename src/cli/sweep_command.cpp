@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -42,6 +43,7 @@ struct SweepCommand {
   std::uint64_t repeat = 1;
   std::string budget;
   std::string until;
+  std::string shard;
   std::filesystem::path learn_from;
   std::string format = "table";
   std::int64_t limit = 20;
@@ -73,6 +75,33 @@ void apply_until(const std::string& text, Budget& budget) {
   if (is_percentage && budget.until_percent > 0 && budget.until_percent <= 100) return;
   throw UserError(fmt::format("found '{}', expected a percentage above 0 and up to 100", text),
                   Where{"--until", ""}, "Write the gain that is not worth more time, such as 1%.");
+}
+
+/// "3/16"; of "/16" the number is that of the Slurm array's task.
+void apply_shard(const std::string& text, Shard& shard) {
+  if (text.empty()) return;
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  std::string number = text.substr(0, slash);
+  const char* const task = std::getenv("SLURM_ARRAY_TASK_ID");
+  if (slash == 0 && task == nullptr)
+    throw UserError(fmt::format("'{}' leaves the number to SLURM_ARRAY_TASK_ID, which is not set", text),
+                    Where{"--shard", ""}, "Write which of how many it is, such as 3/16.");
+  if (slash == 0) number = task;
+  const auto parsed = [](const std::string& digits, std::uint64_t& value) {
+    const char* const end = digits.data() + digits.size();
+    const auto [rest, error] = std::from_chars(digits.data(), end, value);
+    return error == std::errc() && rest == end && value > 0;
+  };
+  constexpr std::uint64_t kMostShards = 1000000;
+  const std::string count = slash < text.size() ? text.substr(slash + 1) : "";
+  if (parsed(number, shard.number) && parsed(count, shard.count) && shard.number <= shard.count &&
+      shard.count <= kMostShards)
+    return;
+  throw UserError(slash == 0 ? fmt::format("SLURM_ARRAY_TASK_ID is {}, and shards are numbered 1{}", number, text)
+                             : fmt::format("'{}' is not a shard", text),
+                  Where{"--shard", ""},
+                  fmt::format("Write which of how many it is, such as 3/16: 1 to N of N, N at most {}.",
+                              kMostShards));
 }
 
 SweepOptions sweep_options(const SweepCommand& options, const TuneSpec& spec) {
@@ -144,6 +173,7 @@ int run(const SweepCommand& options) {
   apply_strategy(options, spec.strategy);
   apply_budget(options.budget, spec.budget);
   apply_until(options.until, spec.budget);
+  apply_shard(options.shard, spec.shard);
   options.measure.apply(spec);
   options.compile.add_include_folders(spec);
   const SweepView view{format, static_cast<std::size_t>(options.limit)};
@@ -249,6 +279,11 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   command->add_option("--until", options->until,
                       "End a problem once the strategy expects that the best configuration is at most this "
                       "much faster than the best found (1%)");
+  command
+      ->add_option("--shard", options->shard,
+                   "Sweep one of several disjoint parts of the space, such as 3/16; /16: the part numbered "
+                   "SLURM_ARRAY_TASK_ID")
+      ->type_name("I/N");
   options->measure.add_to(*command, Flag::Of::sweep);
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
   command->add_option("--limit", options->limit, "Rows to print per problem; 0: all")
@@ -273,6 +308,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune sweep configs/sgemm.json --screening 1.2 --finals 20 --sustained 2s\n"
       "  tiletune sweep configs/sgemm.json --screening off --finals off --precision 0\n"
       "  tiletune sweep configs/sgemm_dispatch.json --until 1% --learn-from other.db\n"
+      "  tiletune sweep configs/sgemm.json --shard 3/16 --db shard3.db\n"
       "  tiletune sweep configs/sgemm.json --gpu A100 --format json > predicted.json\n"
       "  tiletune sweep configs/quick.json --replay results/h200/quick.db --cache dirty\n"
       "  tiletune sweep configs/sgemm.json --replay h200.db --gpu H200 --budget 60s --format json\n"

@@ -224,9 +224,10 @@ std::string space_line(const std::vector<Task>& tasks, const TuneSpec& spec) {
       spec.templates.front().listed ? "listed configurations" : "raw combinations";
   const bool all_run_all = tasks.size() == spec.templates.size() * spec.problems.size();
   return fmt::format(
-             "{}: {} {} {}{}: {:.0f} {}, {:.0f} valid, {}{:.0f} to try\n", printable(spec.name),
+             "{}: {} {} {}{}: {:.0f} {}, {:.0f} valid{}, {}{:.0f} to try\n", printable(spec.name),
              templates_text(spec), all_run_all ? "x" : "and", counted(spec.problems.size(), "problem"),
              all_run_all ? "" : " in " + counted(tasks.size(), "pair"), raw, combinations, valid,
+             spec.shard.is_all() ? "" : " in shard " + spec.shard.label(),
              planned < valid || spec.budget.seconds > 0 || spec.budget.until_percent > 0 ? "at most " : "",
              planned) +
          empty_spaces(tasks, spec);

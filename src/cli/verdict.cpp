@@ -126,10 +126,12 @@ std::string verdict(const TuneSpec& spec, const RankingGroup& group, const Datab
   if (verdict_rows.leaders.empty()) return "";
   const Trial& best = verdict_rows.leaders.front();
   const TemplateSpec* const kernel = template_of(spec, best);
+  const std::string of_shard = spec.shard.is_all() ? "" : " of shard " + spec.shard.label();
+  const std::string extent = of_shard + (whole ? "" : " so far");
   std::string text = fmt::format(
       "{} on {}: {} {} is the best choice{}{} at {} us", printable(group.problem), printable(group.gpu),
       kernel == nullptr ? best.template_name : printable(kernel->label()), printable(parameters_text(best)),
-      whole ? "" : " so far", is_unverified(best) ? " (unverified)" : "", three_digits(*best.median_us));
+      extent, is_unverified(best) ? " (unverified)" : "", three_digits(*best.median_us));
   if (best.bound == "memory" && best.gbs)
     text += ", " + three_digits(*best.gbs) + " GB/s";
   else if (best.tflops)

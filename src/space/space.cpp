@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "space/component.h"
 #include "space/nearest_row.h"
+#include "space/shard.h"
 
 namespace tiletune {
 
@@ -46,7 +48,7 @@ struct Space::Impl {
   double raw_size = 1;
   std::uint64_t size = 1;
 
-  Impl(const TemplateSpec& spec, const Problem& problem, const Stop& stop) {
+  Impl(const TemplateSpec& spec, const Problem& problem, const Stop& stop, const Shard& shard) {
     Scope scope(spec, problem);
     for (const Constraint& constraint : spec.constraints)
       reports.push_back({constraint.require.text, constraint.why, 0});
@@ -54,17 +56,28 @@ struct Space::Impl {
     parameters = spec.parameters;
     if (spec.listed) {
       take_listed(scope, *spec.listed, conditions, stop);
-      return;
+    } else {
+      enumerate(scope, conditions, spec.where, stop);
     }
+    components = shard_of(std::move(components), parameters, shard, checksum64(spec.label()));
+    index_components();
+  }
+
+  void enumerate(const Scope& scope, const std::vector<Condition>& conditions, const Where& where,
+                 const Stop& stop) {
     const auto connected = connected_components(scope, conditions);
     for (const auto& component : connected) raw_size *= raw_size_of(scope, component);
     if (const Condition* constant = false_constant(scope, conditions)) {
       reports[constant->constraint].removed_first = raw_size;
       size = 0;
     }
-    enumerate(scope, connected, conditions, spec.where, stop);
+    enumerate(scope, connected, conditions, where, stop);
+  }
+
+  void index_components() {
     strides.assign(components.size(), 1);
     for (std::size_t i = components.size(); i-- > 1;) strides[i - 1] = strides[i] * components[i].rows.size();
+    if (size > 0) size = strides.front() * components.front().rows.size();
   }
 
   /// The raw combinations are those listed.
@@ -75,7 +88,6 @@ struct Space::Impl {
     components.push_back(listed_component(scope, listed, conditions, reports.size(), stop));
     for (std::size_t i = 0; i < reports.size(); ++i) reports[i].removed_first = components.front().removed[i];
     size = components.front().rows.size();
-    strides = {1};
   }
 
   /// Nothing is left to test once a component has no valid combination.
@@ -133,8 +145,8 @@ struct Space::Impl {
   }
 };
 
-Space::Space(const TemplateSpec& spec, const Problem& problem, const Stop& stop)
-    : impl_(std::make_unique<Impl>(spec, problem, stop)) {}
+Space::Space(const TemplateSpec& spec, const Problem& problem, const Stop& stop, const Shard& shard)
+    : impl_(std::make_unique<Impl>(spec, problem, stop, shard)) {}
 Space::~Space() = default;
 Space::Space(Space&&) noexcept = default;
 Space& Space::operator=(Space&&) noexcept = default;

@@ -46,11 +46,15 @@ struct ConstraintReport {
 /// does not depend on the order of the walk.
 ///
 /// Where a config lists the configurations, these are one component of all parameters.
+///
+/// A shard of a space is a space of its own: size(), rows() and indices are those of its configurations;
+/// raw_size() and what constraints remove are those of the whole.
 class Space {
  public:
   /// Builds the index. Throws UserError for expressions that cannot be parsed or evaluated, and when the
   /// valid part of one connected component exceeds 2^27 combinations; Stopped once `stop` says so.
-  Space(const TemplateSpec& spec, const Problem& problem, const Stop& stop = never_stop);
+  Space(const TemplateSpec& spec, const Problem& problem, const Stop& stop = never_stop,
+        const Shard& shard = {});
   ~Space();
   Space(Space&&) noexcept;
   Space& operator=(Space&&) noexcept;

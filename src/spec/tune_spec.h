@@ -345,6 +345,16 @@ struct StrategySpec {
   std::uint64_t seed = 1;
 };
 
+/// One of several parts that a space is divided into, for several machines: each configuration is in one.
+struct Shard {
+  std::uint64_t number = 1;  ///< from 1
+  std::uint64_t count = 1;   ///< 1: all of the space
+
+  bool is_all() const { return count == 1; }
+  /// "3/16"; empty: all of the space.
+  std::string label() const { return is_all() ? "" : std::to_string(number) + "/" + std::to_string(count); }
+};
+
 /// Zero means without limit.
 struct Budget {
   std::uint64_t evaluations = 0;  ///< configurations of the whole sweep; its problems share them
@@ -408,6 +418,7 @@ struct TuneSpec {
   std::filesystem::path folder;  ///< of the file, absolute, with symbolic links resolved
   std::vector<TemplateSpec> templates;
   std::vector<Problem> problems;
+  Shard shard;
   StrategySpec strategy;
   Budget budget;
   MeasurePolicy measure;

@@ -84,7 +84,8 @@ class Database {
   /// that did not come. Nothing else may be called any more.
   void remove_if_empty();
 
-  /// Inserts and returns the new id.
+  /// Inserts and returns the new id. Throws UserError when it is a shard, and the file has another shard's
+  /// sweep.
   std::int64_t begin_sweep(const SweepRecord& sweep);
   /// Throws std::out_of_range when there is no such sweep.
   void end_sweep(std::int64_t id, const std::string& finished_at);
@@ -159,11 +160,14 @@ class Database {
   friend class MergedDatabase;
   friend MergeSummary merge(const DatabaseCopy& from, Database& into, const Stop& stop);
 
+  /// The new id; 0 when `sql` inserted nothing.
+  std::int64_t insert_sweep(const SweepRecord& sweep, const std::string& sql);
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
 /// The schema this build reads and writes (PRAGMA user_version).
-inline constexpr int kSchemaVersion = 9;
+inline constexpr int kSchemaVersion = 10;
 
 }  // namespace tiletune

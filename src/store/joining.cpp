@@ -21,7 +21,7 @@ std::string weight_sql(const std::string& outcome) {
 
 std::string same_sweep_sql(const std::string& a, const std::string& b) {
   std::vector<std::string> terms;
-  for (const char* column : {"started_at", "command", "host", "config"})
+  for (const char* column : {"started_at", "command", "host", "config", "shard"})
     terms.push_back(fmt::format("{0}.{2} = {1}.{2}", a, b, column));
   return join(terms, " AND ");
 }

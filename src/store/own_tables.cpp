@@ -134,6 +134,7 @@ class Known {
       if (object.type == "index") indices_.emplace(object.name, normalised(object.sql));
     }
     for (const Column& column : trial_columns()) add("trial", add_column_sql(column));
+    for (const SweepColumn& column : sweep_columns()) add("sweep", add_column_sql(column));
     for (const char* name : kLaterRates) add("calibration", add_rate_sql(name));
   }
 

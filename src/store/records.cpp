@@ -26,15 +26,26 @@ CalibrationRecord read_calibration(const SQLite::Statement& statement) {
 
 }  // namespace
 
-std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
+std::int64_t Database::insert_sweep(const SweepRecord& sweep, const std::string& sql) {
   impl_->watch.check();
-  return translating_errors(file(), [&] {
-    const InUse statement = impl_->prepared(insert_sweep_sql());
+  return translating_errors(file(), [&]() -> std::int64_t {
+    const InUse statement = impl_->prepared(sql);
     int index = 0;
     for (const SweepColumn& column : sweep_columns()) statement->bind(++index, sweep.*column.member);
-    statement->exec();
-    return impl_->connection.getLastInsertRowid();
+    return statement->exec() > 0 ? impl_->connection.getLastInsertRowid() : 0;
   });
+}
+
+std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
+  const std::int64_t id = insert_sweep(sweep, begin_sweep_sql());
+  if (id > 0) return id;
+  std::string other;
+  for (const SweepRecord& present : sweeps())
+    if (!present.shard.empty() && present.shard != sweep.shard) other = present.shard;
+  throw UserError(
+      fmt::format("this database holds shard {}, and this sweep is shard {}", other, sweep.shard),
+      Where{file().string(), ""},
+      "Name a database for each shard with --db FILE. 'tiletune merge' joins them afterwards.");
 }
 
 std::int64_t Database::find_or_begin_sweep(const SweepRecord& sweep) {
@@ -46,7 +57,7 @@ std::int64_t Database::find_or_begin_sweep(const SweepRecord& sweep) {
     if (!statement->executeStep() || statement->getColumn(0).isNull()) return std::nullopt;
     return statement->getColumn(0).getInt64();
   });
-  return found ? *found : begin_sweep(sweep);
+  return found ? *found : insert_sweep(sweep, insert_sweep_sql());
 }
 
 void Database::end_sweep(std::int64_t id, const std::string& finished_at) {

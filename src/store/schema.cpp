@@ -22,6 +22,7 @@ constexpr std::array kSweepColumns{
     SweepColumn{"git_commit", &SweepRecord::git_commit},
     SweepColumn{"host", &SweepRecord::host},
     SweepColumn{"gpu", &SweepRecord::gpu},
+    SweepColumn{"shard", &SweepRecord::shard},
 };
 
 using C = CalibrationRecord;
@@ -228,6 +229,10 @@ std::string add_column_sql(const Column& column) {
                      extra_clause(column));
 }
 
+std::string add_column_sql(const SweepColumn& column) {
+  return fmt::format("ALTER TABLE sweep ADD COLUMN {} TEXT NOT NULL DEFAULT ''", column.name);
+}
+
 std::string upsert_sql() {
   std::vector<std::string> marks;
   std::vector<std::string> updates;
@@ -271,6 +276,20 @@ std::string insert_sweep_sql() {
     marks.emplace_back("?");
   }
   return fmt::format("INSERT INTO sweep ({}) VALUES ({})", join(names, ", "), join(marks, ", "));
+}
+
+/// One statement, so that of two shards that begin at the same time one is refused.
+std::string begin_sweep_sql() {
+  std::vector<std::string> names;
+  std::vector<std::string> marks;
+  for (const SweepColumn& column : kSweepColumns) {
+    names.emplace_back(column.name);
+    marks.push_back(fmt::format("? AS {}", column.name));
+  }
+  return fmt::format(
+      "INSERT INTO sweep ({}) SELECT new.* FROM (SELECT {}) AS new WHERE new.shard = '' OR NOT EXISTS "
+      "(SELECT 1 FROM sweep WHERE sweep.shard NOT IN ('', new.shard))",
+      join(names, ", "), join(marks, ", "));
 }
 
 namespace {

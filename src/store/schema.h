@@ -38,6 +38,7 @@ std::string views_sql();
 std::string version_sql();
 /// "ALTER TABLE trial ADD COLUMN ..."; the column is null, or empty text, in the rows that are there.
 std::string add_column_sql(const Column& column);
+std::string add_column_sql(const SweepColumn& column);
 /// INSERT INTO trial ... ON CONFLICT(key): parameters are the columns in their order. A result that is there
 /// is not given up for the mark that it is being measured again.
 std::string upsert_sql();
@@ -47,6 +48,8 @@ std::string insert_new_sql(std::span<const Column* const> columns);
 /// Records that new rows, those behind the id that is the parameter, belong to their sweeps.
 std::string new_members_sql();
 std::string insert_sweep_sql();
+/// The same, which inserts nothing when the sweep is a shard and the table has another shard's.
+std::string begin_sweep_sql();
 /// INSERT OR REPLACE INTO calibration ...: parameters are the columns in their order.
 std::string record_calibration_sql();
 /// "SELECT ... FROM calibration" with all columns in their order.

@@ -140,6 +140,7 @@ struct SweepRecord {
   std::string git_commit;  ///< of the checkout around the config; empty outside one
   std::string host;
   std::string gpu;
+  std::string shard;  ///< "3/16": the third of 16 parts of the space; empty: all of it
 };
 
 }  // namespace tiletune

@@ -52,6 +52,10 @@ void add_missing_columns(SQLite::Database& database) {
   for (const Column& column : trial_columns()) {
     if (!present.contains(column.name)) database.exec(add_column_sql(column));
   }
+  const std::set<std::string> of_sweeps = columns_of(database, "sweep");
+  for (const SweepColumn& column : sweep_columns()) {
+    if (!of_sweeps.contains(column.name)) database.exec(add_column_sql(column));
+  }
 }
 
 /// Schema 1 knew one baseline, and had its library where its kernel is now.

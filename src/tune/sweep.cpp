@@ -32,6 +32,7 @@ SweepRecord sweep_record(const SweepContext& sweep) {
   record.tiletune_version = kVersion;
   record.git_commit = git_commit(std::filesystem::absolute(sweep.spec.file).parent_path());
   record.host = host_name();
+  record.shard = sweep.spec.shard.label();
   for (const TaskQueue& queue : sweep.queues) {
     if (!record.gpu.empty()) record.gpu += ", ";
     if (queue.slots.size() > 1) record.gpu += fmt::format("{} x ", queue.slots.size());

@@ -95,10 +95,11 @@ std::string workload_text(const Task& task) {
       "Give the sweep more time, add constraints, or list fewer values, templates and problems.");
 }
 
-Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
+Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop,
+                 const Shard& shard = {}) {
   try {
     if (stop()) throw Stopped();
-    return {kernel, problem, stop};
+    return {kernel, problem, stop, shard};
   } catch (const Stopped&) {
     refuse_stopped(spec,
                    fmt::format("the space of {} at {} was being built", kernel.label(), problem.label()));
@@ -106,7 +107,8 @@ Space make_space(const TuneSpec& spec, const TemplateSpec& kernel, const Problem
 }
 
 Task make_task(const TuneSpec& spec, const TemplateSpec& kernel, const Problem& problem, const Stop& stop) {
-  Task task{&kernel, problem, make_space(spec, kernel, problem, stop), Instantiator(kernel, problem)};
+  Task task{&kernel, problem, make_space(spec, kernel, problem, stop, spec.shard),
+            Instantiator(kernel, problem)};
   task.planned = task.space.size();
   for (const TemplateSpec& reference : kernel.reference) {
     Task one{&reference, problem, make_space(spec, reference, problem, stop),
@@ -332,6 +334,11 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
       }
       ++workloads;
     }
+  }
+  if (planned == 0 && !spec.shard.is_all()) {
+    throw NothingToDo(fmt::format("shard {} has no configuration: there are fewer than {}", spec.shard.label(),
+                                  spec.shard.count),
+                      Where{spec.file.string(), ""}, "Divide the space into fewer shards.");
   }
   if (planned == 0) {
     throw NothingToDo(

@@ -57,11 +57,34 @@ TEST(Database, AbsentNumbersStayAbsent) {
     EXPECT_EQ(column.read(*read), column.read(empty)) << column.name;
 }
 
+TEST(Database, HoldsOneShardAlone) {
+  const TemporaryFolder folder;
+  Database database(folder / "a.db", Mode::read_write);
+  SweepRecord third;
+  third.shard = "3/16";
+  SweepRecord fourth;
+  fourth.shard = "4/16";
+  database.begin_sweep({});
+  database.begin_sweep(third);
+  database.begin_sweep(third);
+  database.begin_sweep({});
+  try {
+    database.begin_sweep(fourth);
+    FAIL() << "another shard must be refused";
+  } catch (const UserError& error) {
+    EXPECT_NE(error.message().find("3/16"), std::string::npos) << error.what();
+    EXPECT_NE(error.message().find("4/16"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(database.sweeps().size(), 4U);
+  database.find_or_begin_sweep(fourth);
+  EXPECT_EQ(database.sweeps().size(), 5U) << "what is imported is not refused";
+}
+
 TEST(Database, SweepsKeepAllFieldsAndTheirEnd) {
   const TemporaryFolder folder;
   Database database(folder / "a.db", Mode::read_write);
   const SweepRecord sweep{0,       "start", "",     "tiletune sweep 'x'", "configs/x.json", "{\"a\": 1}",
-                          "0.1.0", "abc",   "host", "NVIDIA H200"};
+                          "0.1.0", "abc",   "host", "NVIDIA H200", "3/16"};
   const std::int64_t first = database.begin_sweep(sweep);
   const std::int64_t second = database.begin_sweep({});
   EXPECT_NE(first, second);
@@ -78,6 +101,7 @@ TEST(Database, SweepsKeepAllFieldsAndTheirEnd) {
   EXPECT_EQ(sweeps[0].git_commit, "abc");
   EXPECT_EQ(sweeps[0].host, "host");
   EXPECT_EQ(sweeps[0].gpu, "NVIDIA H200");
+  EXPECT_EQ(sweeps[0].shard, "3/16");
   EXPECT_EQ(sweeps[1].finished_at, "");
   EXPECT_THROW(database.end_sweep(99, "end"), std::out_of_range);
 }

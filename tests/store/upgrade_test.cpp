@@ -166,6 +166,23 @@ TEST_F(Upgrade, Schema2GetsTheViewsOfToday) {
   EXPECT_EQ(answer("SELECT group_concat(sql) FROM sqlite_schema WHERE type = 'view'"), views);
 }
 
+TEST_F(Upgrade, SweepsOfSchema9AreOfAllOfTheSpace) {
+  {
+    Database database(file_, Mode::read_write);
+    SweepRecord sweep;
+    sweep.host = "before";
+    database.begin_sweep(sweep);
+  }
+  sql("ALTER TABLE sweep DROP COLUMN shard; PRAGMA user_version = 9");
+  EXPECT_EQ(Database(file_, Mode::read_only).sweeps().back().shard, "");
+  Database database(file_, Mode::read_write);
+  EXPECT_EQ(database.sweeps().back().host, "before");
+  SweepRecord shard;
+  shard.shard = "1/2";
+  database.begin_sweep(shard);
+  EXPECT_EQ(database.sweeps().back().shard, "1/2");
+}
+
 TEST_F(Upgrade, Schema3GetsTheKeysAndIndicesOfToday) {
   {
     Database database(file_, Mode::read_write);
