@@ -19,6 +19,8 @@ void add_init_command(CLI::App& app, Action& action);
 void add_space_command(CLI::App& app, Action& action);
 void add_check_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
+void add_compile_command(CLI::App& app, Action& action);
+void add_slurm_command(CLI::App& app, Action& action);
 void add_rank_command(CLI::App& app, Action& action);
 void add_portfolio_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);

@@ -174,6 +174,22 @@ std::vector<GpuSet> measuring_gpu_sets(const TuneSpec& spec, std::vector<OpenedG
 
 }  // namespace
 
+std::vector<Target> targets_for(const std::vector<std::string>& names, const StaticModel& static_model) {
+  const std::vector<GpuModel> models = shipped_gpu_models();
+  if (names.empty()) {
+    std::vector<std::string> known;
+    known.reserve(models.size());
+    for (const GpuModel& model : models) known.push_back(model.name);
+    throw UserError("no GPU was named", Where{"--gpu", ""},
+                    "Name at least one: " + join(known, ", ") + ". For example: --gpu A100 --gpu H100");
+  }
+  std::vector<Target> targets;
+  targets.reserve(names.size());
+  for (const std::string& name : names)
+    targets.push_back(target_from_model(find_gpu_model(models, name), static_model));
+  return targets;
+}
+
 std::vector<std::unique_ptr<GpuClient>> start_gpu_clients(const GpuChoice& choice,
                                                           const std::vector<int>& indices) {
   std::vector<std::unique_ptr<GpuClient>> clients;

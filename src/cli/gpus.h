@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "base/stop.h"
+#include "inspect/static_model.h"
 #include "measure/client.h"
 #include "spec/tune_spec.h"
 #include "tune/gpu_set.h"
+#include "tune/target.h"
 
 namespace tiletune {
 
@@ -38,6 +40,10 @@ std::vector<int> parse_gpu_indices(const std::string& text);
 /// A worker for each of these GPUs, all started: their drivers start side by side.
 std::vector<std::unique_ptr<GpuClient>> start_gpu_clients(const GpuChoice& choice,
                                                           const std::vector<int>& indices);
+
+/// What to compile for and predict with, for each of these models. Throws UserError for none, and for one that
+/// is not known.
+std::vector<Target> targets_for(const std::vector<std::string>& names, const StaticModel& static_model);
 
 /// GPUs to sweep for, and what to tell the person.
 struct ChosenGpus {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/gpus.h"
 #include "cli/inspect_sass.h"
 #include "cli/signals.h"
 #include "output/json_stream.h"
@@ -31,22 +32,6 @@ struct InspectCommand {
   bool sass = false;
   std::string static_model;
 };
-
-std::vector<Target> targets_for(const std::vector<std::string>& names, const StaticModel& static_model) {
-  const std::vector<GpuModel> models = shipped_gpu_models();
-  if (names.empty()) {
-    std::vector<std::string> known;
-    known.reserve(models.size());
-    for (const GpuModel& model : models) known.push_back(model.name);
-    throw UserError("no GPU was named", Where{"--gpu", ""},
-                    "Name at least one: " + join(known, ", ") + ". For example: --gpu A100 --gpu H100");
-  }
-  std::vector<Target> targets;
-  targets.reserve(names.size());
-  for (const std::string& name : names)
-    targets.push_back(target_from_model(find_gpu_model(models, name), static_model));
-  return targets;
-}
 
 std::string shared_text(const Resources& resources, const KernelLaunch& launch) {
   return human_bytes(static_cast<std::uint64_t>(resources.static_shared_bytes + launch.dynamic_shared_bytes));

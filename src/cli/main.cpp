@@ -84,6 +84,7 @@ int parse_and_run(int argc, char** argv) {
   tiletune::add_check_command(app, action);
   tiletune::add_space_command(app, action);
   tiletune::add_inspect_command(app, action);
+  tiletune::add_compile_command(app, action);
   tiletune::add_rank_command(app, action);
   tiletune::add_portfolio_command(app, action);
   tiletune::add_compare_command(app, action);
@@ -91,6 +92,7 @@ int parse_and_run(int argc, char** argv) {
   tiletune::add_import_command(app, action);
   tiletune::add_merge_command(app, action);
   tiletune::add_report_command(app, action, quoted_command_line(argc, argv));
+  tiletune::add_slurm_command(app, action);
   tiletune::add_doctor_command(app, action);
   tiletune::add_python_path_command(app, action);
   add_worker_commands(app, action, worker);

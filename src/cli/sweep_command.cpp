@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -15,6 +14,7 @@
 #include "cli/gpus.h"
 #include "cli/measure_flags.h"
 #include "cli/replay.h"
+#include "cli/shard.h"
 #include "cli/signals.h"
 #include "cli/sweep_report.h"
 #include "output/display.h"
@@ -23,6 +23,7 @@
 #include "tune/check.h"
 #include "tune/choose_strategy.h"
 #include "tune/context.h"
+#include "tune/keep_recorded.h"
 #include "tune/sweep.h"
 #include "tune/sweep_check.h"
 
@@ -41,6 +42,7 @@ struct SweepCommand {
   std::string strategy;
   std::optional<std::uint64_t> seed;
   std::uint64_t repeat = 1;
+  std::uint64_t recorded = 0;
   std::string budget;
   std::string until;
   std::string shard;
@@ -77,33 +79,6 @@ void apply_until(const std::string& text, Budget& budget) {
                   Where{"--until", ""}, "Write the gain that is not worth more time, such as 1%.");
 }
 
-/// "3/16"; of "/16" the number is that of the Slurm array's task.
-void apply_shard(const std::string& text, Shard& shard) {
-  if (text.empty()) return;
-  const std::size_t slash = std::min(text.find('/'), text.size());
-  std::string number = text.substr(0, slash);
-  const char* const task = std::getenv("SLURM_ARRAY_TASK_ID");
-  if (slash == 0 && task == nullptr)
-    throw UserError(fmt::format("'{}' leaves the number to SLURM_ARRAY_TASK_ID, which is not set", text),
-                    Where{"--shard", ""}, "Write which of how many it is, such as 3/16.");
-  if (slash == 0) number = task;
-  const auto parsed = [](const std::string& digits, std::uint64_t& value) {
-    const char* const end = digits.data() + digits.size();
-    const auto [rest, error] = std::from_chars(digits.data(), end, value);
-    return error == std::errc() && rest == end && value > 0;
-  };
-  constexpr std::uint64_t kMostShards = 1000000;
-  const std::string count = slash < text.size() ? text.substr(slash + 1) : "";
-  if (parsed(number, shard.number) && parsed(count, shard.count) && shard.number <= shard.count &&
-      shard.count <= kMostShards)
-    return;
-  throw UserError(slash == 0 ? fmt::format("SLURM_ARRAY_TASK_ID is {}, and shards are numbered 1{}", number, text)
-                             : fmt::format("'{}' is not a shard", text),
-                  Where{"--shard", ""},
-                  fmt::format("Write which of how many it is, such as 3/16: 1 to N of N, N at most {}.",
-                              kMostShards));
-}
-
 SweepOptions sweep_options(const SweepCommand& options, const TuneSpec& spec) {
   SweepOptions sweep;
   sweep.compile = options.compile.pool_options(spec);
@@ -130,6 +105,17 @@ int replay(const SweepCommand& options, const TuneSpec& spec, const SweepView& v
   replay.sweep = sweep_options(options, spec);
   replay.quiet = options.quiet;
   return run_replay(spec, replay, view);
+}
+
+void keep_recorded_alone(const SweepCommand& options, TuneSpec& spec, const Database& database,
+                         ChosenGpus& gpus) {
+  if (!gpus.why_predicted.empty())
+    throw UserError("only measured configurations have finals, and " + gpus.why_predicted,
+                    Where{"--recorded", ""}, "Leave it out, or run it on the machine of the GPU.");
+  for (GpuSet& gpu_set : gpus.gpu_sets)
+    keep_recorded(gpu_set.tasks, database, gpu_set.target().name, options.recorded);
+  spec.strategy.name = "exhaustive";
+  spec.budget = {};
 }
 
 /// What is wrong with any template on any problem is told at once.
@@ -187,6 +173,7 @@ int run(const SweepCommand& options) {
   SweepOptions sweep = sweep_options(options, spec);
   Database database(options.database, Database::Mode::read_write);
   ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(tasks), is_over);
+  if (options.recorded > 0) keep_recorded_alone(options, spec, database, gpus);
   const std::size_t measuring = gpus.why_predicted.empty() ? gpus.gpu_sets.front().evaluators.size() : 0;
   const std::string strategy =
       choose_strategy(spec, gpus.gpu_sets.front().tasks, compile_workers(sweep.compile), measuring);
@@ -279,11 +266,15 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
   command->add_option("--until", options->until,
                       "End a problem once the strategy expects that the best configuration is at most this "
                       "much faster than the best found (1%)");
+  add_shard_option(*command, options->shard);
   command
-      ->add_option("--shard", options->shard,
-                   "Sweep one of several disjoint parts of the space, such as 3/16; /16: the part numbered "
-                   "SLURM_ARRAY_TASK_ID")
-      ->type_name("I/N");
+      ->add_option("--recorded", options->recorded,
+                   "Try only the N fastest of each problem that the database holds for this GPU, whichever "
+                   "sweeps measured them: their finals are held once more")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N")
+      ->excludes("--shard")
+      ->excludes(replay);
   options->measure.add_to(*command, Flag::Of::sweep);
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
   command->add_option("--limit", options->limit, "Rows to print per problem; 0: all")
@@ -309,6 +300,7 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "  tiletune sweep configs/sgemm.json --screening off --finals off --precision 0\n"
       "  tiletune sweep configs/sgemm_dispatch.json --until 1% --learn-from other.db\n"
       "  tiletune sweep configs/sgemm.json --shard 3/16 --db shard3.db\n"
+      "  tiletune sweep configs/sgemm.json --recorded 20 --db merged.db\n"
       "  tiletune sweep configs/sgemm.json --gpu A100 --format json > predicted.json\n"
       "  tiletune sweep configs/quick.json --replay results/h200/quick.db --cache dirty\n"
       "  tiletune sweep configs/sgemm.json --replay h200.db --gpu H200 --budget 60s --format json\n"

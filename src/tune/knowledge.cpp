@@ -15,10 +15,10 @@
 #include "base/error.h"
 #include "base/statistics.h"
 #include "base/text.h"
-#include "rank/parameters.h"
 #include "search/lesson_error.h"
 #include "store/database.h"
 #include "tune/row.h"
+#include "tune/value_positions.h"
 
 namespace tiletune {
 
@@ -40,41 +40,6 @@ Problem problem_of(const Trial& row) {
     if (size.is_number_integer()) problem.dimensions.emplace_back(name, size.get<std::int64_t>());
   return problem;
 }
-
-/// Finds where values stand among those of a template's parameters.
-class Positions {
- public:
-  explicit Positions(const TemplateSpec& kernel) : kernel_(&kernel) {
-    for (const Parameter& parameter : kernel.parameters) values_.emplace_back(parameter.values);
-  }
-
-  /// None where a value is not among them, or one of several values is not listed.
-  std::optional<std::vector<std::uint32_t>> of(const std::string& parameters) const {
-    std::vector<std::uint32_t> positions(kernel_->parameters.size());
-    std::size_t open = 0;
-    for (const Parameter& parameter : kernel_->parameters) open += parameter.values.size() > 1 ? 1 : 0;
-    bool is_known = true;
-    for_each_member(parameters, [&](std::string_view name, std::string_view written) {
-      const auto found = std::find_if(kernel_->parameters.begin(), kernel_->parameters.end(),
-                                      [&](const Parameter& parameter) { return parameter.name == name; });
-      if (found == kernel_->parameters.end()) return;
-      const auto number = static_cast<std::size_t>(found - kernel_->parameters.begin());
-      const Value* const value = values_[number].find(written);
-      if (value == nullptr) {
-        is_known = false;
-        return;
-      }
-      positions[number] = static_cast<std::uint32_t>(value - found->values.data());
-      if (found->values.size() > 1 && open > 0) --open;
-    });
-    if (!is_known || open > 0) return std::nullopt;
-    return positions;
-  }
-
- private:
-  const TemplateSpec* kernel_;
-  std::vector<WrittenAs> values_;
-};
 
 /// Says what a database has, of which nothing can be learned: rows that ran, of templates of these names, and
 /// of these, of their operations.
@@ -120,7 +85,7 @@ double problem_distance(const Problem& a, const Problem& b) {
 Knowledge::Knowledge(const std::filesystem::path& file, const std::vector<Task>& tasks)
     : file_(file.string()) {
   std::map<std::string, std::vector<std::uint32_t>> by_name;  // variants of one template
-  std::vector<Positions> positions;
+  std::vector<ValuePositions> positions;
   for (const Task& task : tasks) {
     if (std::find(kernels_.begin(), kernels_.end(), task.spec) != kernels_.end()) continue;
     by_name[task.spec->name].push_back(static_cast<std::uint32_t>(kernels_.size()));
