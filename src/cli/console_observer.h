@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 
+#include "base/network_file_system.h"
 #include "cli/signals.h"
 #include "output/progress.h"
 #include "store/database.h"
@@ -33,6 +35,16 @@ class ConsoleObserver : public SweepObserver {
       const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun;
       return interrupted() || (budget_s > 0 && elapsed.count() >= budget_s && waited >= kPatience);
     });
+  }
+
+  /// Says how a database is written that lies on a network file system.
+  void tell_of_journal(const std::filesystem::path& database) {
+    const std::string kind = network_file_system(database);
+    if (kind.empty()) return;
+    on_note(fmt::format(
+        "{} is on a network file system ({}), where SQLite's write-ahead log is unsafe: it is written through a "
+        "rollback journal, which is slower. A database on a local disk avoids that",
+        database.string(), kind));
   }
 
  private:

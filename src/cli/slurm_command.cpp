@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/gpus.h"
@@ -89,6 +90,8 @@ std::vector<std::string> checked_sweep_options(const SlurmCommand& options, std:
   const std::string remedy = "Write options of 'tiletune sweep' behind it.";
   try {
     app.parse(words);
+  } catch (const CLI::ExtrasError&) {
+    refuse_extras(app);
   } catch (const CLI::ParseError& error) {
     throw UserError(error.what(), where, remedy);
   }
@@ -240,10 +243,10 @@ int run(const SlurmCommand& options) {
     array.folder = type.empty() || types.size() == 1 ? folder : folder / type;
     write_array(array, configurations);
     std::string text = fmt::format(
-        "{}: {} of about {} each, {} at a time, {} per task{}\n", printable(array.folder.string()),
+        "{}: {} of about {} each, {} at a time, {}{}\n", printable(array.folder.string()),
         counted(array.shards, "shard"), counted(configurations / array.shards, "configuration"),
         std::min(array.at_once, array.shards),
-        array.gpus == 0 ? "times predicted for " + array.model : counted(array.gpus, "GPU"),
+        array.gpus == 0 ? "predicted for " + array.model : "each on " + counted(array.gpus, "GPU"),
         type.empty() ? "" : " of type " + type);
     if (!options.submit)
       text += fmt::format("start it: {}\n", printable(shell_quoted((array.folder / "submit").string())));

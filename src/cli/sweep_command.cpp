@@ -189,6 +189,7 @@ int run(const SweepCommand& options) {
   if (!strategy.empty()) observer.on_note(strategy);
   for (const std::string& note : draft_notes(spec)) observer.on_note(note);
   tell_if_not_confined([&](const std::string& line) { observer.on_note(line); });
+  observer.tell_of_journal(options.database);
   observer.wait_for_others(database, spec.budget.seconds);
   refuse_all(sweep_faults(spec, gpus.gpu_sets.front().tasks, gpus.gpu_sets.front().target(), sweep.compile,
                           database, is_over));

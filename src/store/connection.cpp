@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <array>
 #include <cctype>
 #include <fstream>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/network_file_system.h"
 #include "base/stop.h"
 #include "store/own_files.h"
 #include "store/own_tables.h"
@@ -104,11 +106,12 @@ void apply_settings(SQLite::Database& database) {
 
 /// SQLite does not call the busy handler while it changes the journal mode, so two first users of a new file
 /// would collide here.
-std::string switch_to_wal(SQLite::Database& database, std::chrono::milliseconds busy_timeout) {
+std::string switch_journal(SQLite::Database& database, const std::string& mode,
+                           std::chrono::milliseconds busy_timeout) {
   const auto deadline = std::chrono::steady_clock::now() + busy_timeout;
   while (true) {
     try {
-      return database.execAndGet("PRAGMA journal_mode = WAL").getString();
+      return database.execAndGet("PRAGMA journal_mode = " + mode).getString();
     } catch (const SQLite::Exception& error) {
       if (error.getErrorCode() != SQLITE_BUSY || std::chrono::steady_clock::now() >= deadline) throw;
     }
@@ -119,11 +122,12 @@ std::string switch_to_wal(SQLite::Database& database, std::chrono::milliseconds 
 /// What a commit survives: the end of the process at any moment, kill -9 included, because a commit has
 /// written its pages to the WAL file and the kernel keeps what was written. synchronous = NORMAL leaves out
 /// only the fsync per commit, so a power cut or a kernel crash may lose the last commits; in WAL mode it
-/// never damages the file. Where a file system has no WAL (no shared memory: some network mounts), the
-/// rollback journal needs FULL for that.
+/// never damages the file. The programs that use a WAL share memory, which those of two machines cannot: on
+/// network file systems a rollback journal is written, which needs FULL for that.
 void prepare_for_writing(SQLite::Database& database, const fs::path& file,
                          std::chrono::milliseconds busy_timeout) {
-  const bool wal = switch_to_wal(database, busy_timeout) == "wal";
+  const std::string mode = network_file_system(file).empty() ? "WAL" : "TRUNCATE";
+  const bool wal = switch_journal(database, mode, busy_timeout) == "wal";
   database.exec(wal ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   // Again, because another process may have made or upgraded it meanwhile.
@@ -178,6 +182,14 @@ bool has_log_without_index(const fs::path& file) {
   std::error_code ignored;
   const bool regular = fs::symlink_status(file.string() + "-wal", ignored).type() == fs::file_type::regular;
   return regular && has_content_beside(file, "-wal") && !has_shared_index(file);
+}
+
+/// Whether the file was written last in WAL mode, as its header says (sqlite.org/fileformat2.html, 1.3).
+bool is_in_wal_mode(const fs::path& file) {
+  constexpr std::size_t kVersions = 18;  // of the format for writing, then for reading
+  std::array<char, kVersions + 2> header{};
+  std::ifstream in(file, std::ios::binary);
+  return in.read(header.data(), header.size()) && header[kVersions] == 2;
 }
 
 std::string immutable_uri(const fs::path& file) {
@@ -239,6 +251,11 @@ Connection open_private_copy(const fs::path& file, const fs::path& absolute, int
 
 Connection open_for_reading(const fs::path& file, const fs::path& absolute, int timeout_ms) {
   if (has_log_without_index(absolute)) return open_private_copy(file, absolute, timeout_ms);
+  // It was copied there: nobody writes to it in that mode, and a reader must not begin to.
+  if (!network_file_system(absolute).empty() && is_in_wal_mode(absolute)) {
+    if (is_complete(absolute)) return {nullptr, open_immutable(absolute, timeout_ms)};
+    return open_private_copy(file, absolute, timeout_ms);
+  }
   try {
     return {nullptr, open_where_it_lies(absolute, timeout_ms)};
   } catch (const SQLite::Exception& error) {

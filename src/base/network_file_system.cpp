@@ -1,0 +1,48 @@
+#include "base/network_file_system.h"
+
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+
+namespace tiletune {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Magic {
+  unsigned long type;
+  const char* name;
+};
+
+/// statfs(2), and linux/magic.h; those of Lustre, GPFS, BeeGFS and PanFS are their drivers' own.
+constexpr std::array kMagics{
+    Magic{0x6969, "nfs"},       Magic{0x517B, "smb"},          Magic{0xFF534D42, "cifs"},
+    Magic{0xFE534D42, "smb2"},  Magic{0x564C, "ncp"},          Magic{0x5346414F, "afs"},
+    Magic{0x73757245, "coda"},  Magic{0x01021997, "9p"},       Magic{0x00C36400, "ceph"},
+    Magic{0x0BD00BD0, "lustre"}, Magic{0x47504653, "gpfs"},    Magic{0x19830326, "beegfs"},
+    Magic{0x01161970, "gfs2"},  Magic{0x7461636F, "ocfs2"},    Magic{0x20030528, "orangefs"},
+    Magic{0xAAD7AAEA, "panfs"}, Magic{0x65735546, "fuse"},
+};
+
+}  // namespace
+
+std::string network_file_system(unsigned long type) {
+  const auto* const found =
+      std::find_if(kMagics.begin(), kMagics.end(), [&](const Magic& magic) { return magic.type == type; });
+  return found == kMagics.end() ? "" : found->name;
+}
+
+std::string network_file_system(const fs::path& file) {
+  std::error_code error;
+  fs::path at = fs::absolute(file, error);
+  while (!error && !fs::exists(at, error) && at != at.parent_path()) at = at.parent_path();
+  struct statfs facts {};
+  if (::statfs(at.c_str(), &facts) != 0) return "";
+  // The kernel's type is signed where numbers above 2^31 do not fit.
+  return network_file_system(static_cast<unsigned long>(facts.f_type) & 0xFFFFFFFFUL);
+}
+
+}  // namespace tiletune
