@@ -19,12 +19,12 @@ struct Magic {
 
 /// statfs(2), and linux/magic.h; those of Lustre, GPFS, BeeGFS and PanFS are their drivers' own.
 constexpr std::array kMagics{
-    Magic{0x6969, "nfs"},       Magic{0x517B, "smb"},          Magic{0xFF534D42, "cifs"},
-    Magic{0xFE534D42, "smb2"},  Magic{0x564C, "ncp"},          Magic{0x5346414F, "afs"},
-    Magic{0x73757245, "coda"},  Magic{0x01021997, "9p"},       Magic{0x00C36400, "ceph"},
-    Magic{0x0BD00BD0, "lustre"}, Magic{0x47504653, "gpfs"},    Magic{0x19830326, "beegfs"},
-    Magic{0x01161970, "gfs2"},  Magic{0x7461636F, "ocfs2"},    Magic{0x20030528, "orangefs"},
-    Magic{0xAAD7AAEA, "panfs"}, Magic{0x65735546, "fuse"},
+    Magic{0x6969, "nfs"},        Magic{0x517B, "smb"},       Magic{0xFF534D42, "cifs"},
+    Magic{0xFE534D42, "smb2"},   Magic{0x564C, "ncp"},       Magic{0x5346414F, "afs"},
+    Magic{0x73757245, "coda"},   Magic{0x01021997, "9p"},    Magic{0x00C36400, "ceph"},
+    Magic{0x0BD00BD0, "lustre"}, Magic{0x47504653, "gpfs"},  Magic{0x19830326, "beegfs"},
+    Magic{0x01161970, "gfs2"},   Magic{0x7461636F, "ocfs2"}, Magic{0x20030528, "orangefs"},
+    Magic{0xAAD7AAEA, "panfs"},  Magic{0x65735546, "fuse"},
 };
 
 }  // namespace

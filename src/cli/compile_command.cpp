@@ -59,9 +59,9 @@ struct Compilations {
 
 std::string as_text(const Target& target, const Compilations& compilations) {
   constexpr std::size_t kMostShown = 5;
-  std::string text = fmt::format("{} ({}): {} compiled, {} refused, {} failed\n", target.name,
-                                 target.architecture, compilations.compiled, compilations.refused,
-                                 compilations.failed());
+  std::string text =
+      fmt::format("{} ({}): {} compiled, {} refused, {} failed\n", target.name, target.architecture,
+                  compilations.compiled, compilations.refused, compilations.failed());
   std::size_t shown = 0;
   for (const auto& [reason, count] : compilations.failures) {
     if (++shown > kMostShown) {
@@ -104,7 +104,8 @@ int run(const CompileCommand& options) {
   };
   inspect_tasks(spec, tasks, targets, pool, false, {row, counts, interrupted});
   progress.finish();
-  Json json{{"cache", pool.cache_folder.string()}, {"wall_s", seconds_since(started)}, {"gpus", Json::array()}};
+  Json json{
+      {"cache", pool.cache_folder.string()}, {"wall_s", seconds_since(started)}, {"gpus", Json::array()}};
   std::string text;
   std::uint64_t compiled = 0;
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -129,7 +130,8 @@ int run(const CompileCommand& options) {
 void add_compile_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<CompileCommand>();
   CLI::App* command = app.add_subcommand(
-      "compile", "Fill the kernel cache for a GPU model, without needing that GPU, so that a sweep only measures");
+      "compile",
+      "Fill the kernel cache for a GPU model, without needing that GPU, so that a sweep only measures");
   options->config.add_to(*command);
   options->compile.add_to(*command);
   command->add_option("--gpu", options->gpus, "GPU model to compile for, e.g. A100 (repeatable)");

@@ -41,10 +41,11 @@ class ConsoleObserver : public SweepObserver {
   void tell_of_journal(const std::filesystem::path& database) {
     const std::string kind = network_file_system(database);
     if (kind.empty()) return;
-    on_note(fmt::format(
-        "{} is on a network file system ({}), where SQLite's write-ahead log is unsafe: it is written through a "
-        "rollback journal, which is slower. A database on a local disk avoids that",
-        database.string(), kind));
+    on_note(
+        fmt::format("{} is on a network file system ({}), where SQLite's write-ahead log is unsafe: it is "
+                    "written through a "
+                    "rollback journal, which is slower. A database on a local disk avoids that",
+                    database.string(), kind));
   }
 
  private:

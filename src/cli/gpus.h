@@ -41,8 +41,8 @@ std::vector<int> parse_gpu_indices(const std::string& text);
 std::vector<std::unique_ptr<GpuClient>> start_gpu_clients(const GpuChoice& choice,
                                                           const std::vector<int>& indices);
 
-/// What to compile for and predict with, for each of these models. Throws UserError for none, and for one that
-/// is not known.
+/// What to compile for and predict with, for each of these models. Throws UserError for none, and for one
+/// that is not known.
 std::vector<Target> targets_for(const std::vector<std::string>& names, const StaticModel& static_model);
 
 /// GPUs to sweep for, and what to tell the person.

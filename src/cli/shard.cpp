@@ -36,11 +36,11 @@ void apply_shard(const std::string& text, Shard& shard) {
   if (parsed(number, shard.number) && parsed(count, shard.count) && shard.number <= shard.count &&
       shard.count <= kMostShards)
     return;
-  throw UserError(slash == 0 ? fmt::format("SLURM_ARRAY_TASK_ID is {}, and shards are numbered 1{}", number, text)
-                             : fmt::format("'{}' is not a shard", text),
-                  Where{"--shard", ""},
-                  fmt::format("Write which of how many it is, such as 3/16: 1 to N of N, N at most {}.",
-                              kMostShards));
+  throw UserError(
+      slash == 0 ? fmt::format("SLURM_ARRAY_TASK_ID is {}, and shards are numbered 1{}", number, text)
+                 : fmt::format("'{}' is not a shard", text),
+      Where{"--shard", ""},
+      fmt::format("Write which of how many it is, such as 3/16: 1 to N of N, N at most {}.", kMostShards));
 }
 
 }  // namespace tiletune

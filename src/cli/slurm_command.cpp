@@ -154,12 +154,9 @@ SlurmArray array_of(const SlurmCommand& options, const TuneSpec& spec) {
 }
 
 Json plan_of(const SlurmArray& array, std::uint64_t configurations) {
-  return {{"tiletune", kVersion},
-          {"name", array.name},
-          {"shards", array.shards},
-          {"configurations", configurations},
-          {"gpu_type", array.gpu_type},
-          {"model", array.model}};
+  return {{"tiletune", kVersion},       {"name", array.name},
+          {"shards", array.shards},     {"configurations", configurations},
+          {"gpu_type", array.gpu_type}, {"model", array.model}};
 }
 
 constexpr const char* kPlan = "plan.json";
@@ -171,10 +168,10 @@ void check_folder(const fs::path& folder, const Json& plan) {
   const Json present = read_json(folder / kPlan);
   for (const char* name : {"name", "shards", "configurations"}) {
     if (present.contains(name) && present[name] == plan[name]) continue;
-    throw UserError(
-        fmt::format("this folder is of an array with {} {}, and this one has {}", name,
-                    present.contains(name) ? present[name].dump() : "unknown", plan[name].dump()),
-        Where{(folder / kPlan).string(), ""}, "Name another folder with -o FOLDER, or remove this one.");
+    throw UserError(fmt::format("this folder is of an array with {} {}, and this one has {}", name,
+                                present.contains(name) ? present[name].dump() : "unknown", plan[name].dump()),
+                    Where{(folder / kPlan).string(), ""},
+                    "Name another folder with -o FOLDER, or remove this one.");
   }
 }
 
@@ -202,8 +199,9 @@ void write_array(const SlurmArray& array, std::uint64_t configurations) {
 void submit(const SlurmArray& array) {
   const int status = std::system(shell_quoted((array.folder / "submit").string()).c_str());
   if (status == 0) return;
-  throw UserError("the jobs could not be submitted", Where{(array.folder / "submit").string(), ""},
-                  "Correct what sbatch says above; the scripts are written. Is this a machine of the cluster?");
+  throw UserError(
+      "the jobs could not be submitted", Where{(array.folder / "submit").string(), ""},
+      "Correct what sbatch says above; the scripts are written. Is this a machine of the cluster?");
 }
 
 void check(const SlurmCommand& options) {
@@ -215,8 +213,9 @@ void check(const SlurmCommand& options) {
   for (const std::string* model : {&options.compile_for, &options.model})
     if (!model->empty()) find_gpu_model(shipped_gpu_models(), *model);
   const auto is_type = [](const std::string& type) {
-    return std::all_of(type.begin(), type.end(),
-                       [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.'; });
+    return std::all_of(type.begin(), type.end(), [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+    });
   };
   for (const std::string& type : options.gpu_types)
     if (!is_type(type) || type.starts_with('.'))
@@ -235,7 +234,8 @@ int run(const SlurmCommand& options) {
     throw UserError(fmt::format("{} shards of {}", array.shards, counted(configurations, "configuration")),
                     Where{"--array", ""}, "Divide the space into fewer shards.");
   const fs::path folder =
-      fs::absolute(options.output.empty() ? fs::path("slurm") / spec.name : options.output).lexically_normal();
+      fs::absolute(options.output.empty() ? fs::path("slurm") / spec.name : options.output)
+          .lexically_normal();
   std::vector<std::string> types = options.gpu_types;
   if (types.empty()) types = {""};
   for (const std::string& type : types) {
@@ -280,8 +280,8 @@ struct ArrayStatus {
 ArrayStatus read_array(const fs::path& folder, const std::optional<std::vector<QueuedTask>>& queued) {
   ArrayStatus array{folder, read_json(folder / kPlan), {}};
   const Where where{(folder / kPlan).string(), "/shards"};
-  if (!array.plan.is_object() || !array.plan.contains("shards") || !array.plan["shards"].is_number_unsigned() ||
-      array.plan["shards"].get<std::uint64_t>() > kMostShards)
+  if (!array.plan.is_object() || !array.plan.contains("shards") ||
+      !array.plan["shards"].is_number_unsigned() || array.plan["shards"].get<std::uint64_t>() > kMostShards)
     throw UserError("there is no number of shards", where, "Write the array again with 'tiletune slurm'.");
   array.shards = shard_states(folder, array.plan["shards"].get<std::uint64_t>(), queued);
   return array;
@@ -338,7 +338,8 @@ Json as_json(const ArrayStatus& array) {
                       {"rows", shard.rows},
                       {"node", shard.node},
                       {"reason", shard.reason}});
-  return {{"folder", array.folder.string()}, {"plan", array.plan}, {"done", array.is_done()}, {"shards", shards}};
+  return {
+      {"folder", array.folder.string()}, {"plan", array.plan}, {"done", array.is_done()}, {"shards", shards}};
 }
 
 int run(const StatusCommand& options) {
@@ -363,7 +364,8 @@ void add_options(CLI::App& command, SlurmCommand& options) {
   options.config.add_to(command);
   options.compile.add_to(command);
   command.get_option("CONFIG")->required(false);
-  command.add_option("SWEEP_OPTIONS", options.sweep, "Behind --: options of 'tiletune sweep' for every shard");
+  command.add_option("SWEEP_OPTIONS", options.sweep,
+                     "Behind --: options of 'tiletune sweep' for every shard");
   command.add_option("--nodes", options.nodes, "Nodes that are used at the same time")
       ->check(CLI::Range(std::uint64_t{1}, kMostNodes))
       ->capture_default_str();
@@ -371,9 +373,10 @@ void add_options(CLI::App& command, SlurmCommand& options) {
       ->check(CLI::Range(std::uint64_t{1}, kMostGpus))
       ->capture_default_str();
   command
-      .add_option("--array", options.array,
-                  "Shards; more than nodes share the GPUs of a node, and those that do not fit wait (default: "
-                  "one per node)")
+      .add_option(
+          "--array", options.array,
+          "Shards; more than nodes share the GPUs of a node, and those that do not fit wait (default: "
+          "one per node)")
       ->check(CLI::Range(std::uint64_t{1}, kMostShards));
   command
       .add_option("--gpu-type", options.gpu_types,
@@ -396,14 +399,18 @@ void add_options(CLI::App& command, SlurmCommand& options) {
   command.add_option("--compile-tasks", options.compile_tasks, "How many such jobs")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  command.add_option("--cache", options.cache, "Folder on storage that the machines share for compiled kernels")
+  command
+      .add_option("--cache", options.cache, "Folder on storage that the machines share for compiled kernels")
       ->type_name("FOLDER");
   command
-      .add_option("--local", options.local,
-                  "Folder on each node's own disk: databases are written there and merged into the shared folder "
-                  "at the end of a task")
+      .add_option(
+          "--local", options.local,
+          "Folder on each node's own disk: databases are written there and merged into the shared folder "
+          "at the end of a task")
       ->type_name("FOLDER");
-  command.add_option("-o,--output", options.output, "Folder for scripts, logs and databases (default: slurm/NAME)")
+  command
+      .add_option("-o,--output", options.output,
+                  "Folder for scripts, logs and databases (default: slurm/NAME)")
       ->type_name("FOLDER");
   command.add_flag("--submit", options.submit, "Submit the jobs as well");
 }
@@ -416,14 +423,17 @@ void add_slurm_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "slurm", "Sweep on a Slurm cluster: shards as an array of jobs, whose databases are merged afterwards");
   add_options(*command, *options);
-  CLI::App* show = command->add_subcommand("status", "Show what has become of the shards; exit status 1 until all are done");
+  CLI::App* show = command->add_subcommand(
+      "status", "Show what has become of the shards; exit status 1 until all are done");
   show->add_option("FOLDER", status->folder, "Folder that 'tiletune slurm' wrote")->required();
   show->add_option("--format", status->format, "table or json")->capture_default_str();
   command->footer(
       "FOLDER/submit starts all jobs, or some shards again: submit 3,7\n"
-      "Examples:\n  tiletune slurm configs/sgemm_dispatch.json --nodes 8 --gpus-per-node 8 --array 64 --submit\n"
+      "Examples:\n  tiletune slurm configs/sgemm_dispatch.json --nodes 8 --gpus-per-node 8 --array 64 "
+      "--submit\n"
       "  tiletune slurm configs/sgemm.json --nodes 4 --gpu-type h100 --gpu-type a100 --time 1:00:00\n"
-      "  tiletune slurm configs/sgemm.json --nodes 16 --compile-for H100 --cache /shared/cache -- --budget 10min\n"
+      "  tiletune slurm configs/sgemm.json --nodes 16 --compile-for H100 --cache /shared/cache -- --budget "
+      "10min\n"
       "  tiletune slurm configs/sgemm.json --nodes 4 --gpu H100\n"
       "  tiletune slurm status slurm/sgemm");
   command->callback([options, command, show, status, &action] {
@@ -431,8 +441,7 @@ void add_slurm_command(CLI::App& app, Action& action) {
       action = [status] { return run(*status); };
       return;
     }
-    if (options->config.config.empty())
-      throw UserError("CONFIG is required", "See 'tiletune slurm --help'.");
+    if (options->config.config.empty()) throw UserError("CONFIG is required", "See 'tiletune slurm --help'.");
     options->config_words = shared_words(*command);
     action = [options] { return run(*options); };
   });

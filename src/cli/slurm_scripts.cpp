@@ -36,8 +36,11 @@ std::string log_name(const fs::path& file, const std::string& pattern = "") {
 
 std::string job_name(const SlurmArray& array, const char* what) {
   std::string name = "tiletune-" + array.name + what;
-  const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.'; };
-  std::replace_if(name.begin(), name.end(), [&](char c) { return !is_plain(static_cast<unsigned char>(c)); }, '_');
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  std::replace_if(
+      name.begin(), name.end(), [&](char c) { return !is_plain(static_cast<unsigned char>(c)); }, '_');
   return name;
 }
 
@@ -48,7 +51,8 @@ std::string gpu_option(const SlurmArray& array, std::uint64_t count) {
 }
 
 std::string heading(const SlurmArray& array, const char* what, const std::string& log) {
-  std::string text = "#!/bin/bash\n# Written by 'tiletune slurm'. Start all jobs with the file 'submit' beside this one.\n";
+  std::string text =
+      "#!/bin/bash\n# Written by 'tiletune slurm'. Start all jobs with the file 'submit' beside this one.\n";
   text += option_line("--job-name=" + job_name(array, what));
   text += option_line("--chdir=" + array.working_folder.string());
   text += option_line("--output=" + log);
@@ -134,19 +138,22 @@ std::string sweep_script(const SlurmArray& array) {
   if (array.local.empty()) {
     text += "database=$base.db\n";
   } else {
-    text += "local_folder=$(mktemp -d " + shell_quoted((array.local / "tiletune.XXXXXX").string()) + ") || exit\n";
+    text += "local_folder=$(mktemp -d " + shell_quoted((array.local / "tiletune.XXXXXX").string()) +
+            ") || exit\n";
     text += "trap 'rm -rf \"$local_folder\"' EXIT\ndatabase=$local_folder/shard.db\n";
     text += "[ ! -e \"$base.db\" ] || \"$tiletune\" merge \"$base.db\" -o \"$database\" || exit\n";
   }
   const std::string where =
       array.gpus == 0 ? "--gpu " + shell_quoted(array.model) : std::string("--gpus all --finals off");
-  text += fmt::format("run \"$tiletune\" sweep {} --shard \"$SLURM_ARRAY_TASK_ID/{}\" --db \"$database\" {}{}\n",
-                      quoted(array.config), array.shards, where,
-                      array.sweep.empty() ? "" : " " + quoted(array.sweep));
+  text += fmt::format(
+      "run \"$tiletune\" sweep {} --shard \"$SLURM_ARRAY_TASK_ID/{}\" --db \"$database\" {}{}\n",
+      quoted(array.config), array.shards, where, array.sweep.empty() ? "" : " " + quoted(array.sweep));
   if (!array.local.empty())
     text += "[ ! -e \"$database\" ] || \"$tiletune\" merge \"$database\" -o \"$base.db\" || status=$?\n";
   text += kEnd;
-  text += "[ \"$status\" = 130 ] || { echo \"$status\" >\"$base.exit.new\" && mv \"$base.exit.new\" \"$base.exit\"; }\n";
+  text +=
+      "[ \"$status\" = 130 ] || { echo \"$status\" >\"$base.exit.new\" && mv \"$base.exit.new\" "
+      "\"$base.exit\"; }\n";
   return text + "exit \"$status\"\n";
 }
 
@@ -155,30 +162,34 @@ std::string finish_script(const SlurmArray& array) {
   text += gpu_option(array, 1) + settings(array);
   text += "incomplete=0\n\"$tiletune\" slurm status \"$folder\" || incomplete=1\n";
   text += "databases=()\nfor ((shard = 1; shard <= " + std::to_string(array.shards) +
-          "; ++shard)); do\n  [ ! -e \"$folder/shards/$shard.db\" ] || databases+=(\"$folder/shards/$shard.db\")\ndone\n";
+          "; ++shard)); do\n  [ ! -e \"$folder/shards/$shard.db\" ] || "
+          "databases+=(\"$folder/shards/$shard.db\")\ndone\n";
   text += "[ \"${#databases[@]}\" -gt 0 ] || exit 1\n";
   text += "\"$tiletune\" merge \"${databases[@]}\" -o \"$folder/merged.db\" || exit\n";
   if (array.gpus > 0) {
     const std::string finals = array.finals.empty() ? "" : " --finals " + shell_quoted(array.finals);
-    text += fmt::format("\"$tiletune\" sweep {} --recorded {} --db \"$folder/merged.db\" --gpus 0{}{} || exit\n",
-                        quoted(array.config), kRecorded, finals,
-                        array.sweep.empty() ? "" : " " + quoted(array.sweep));
+    text += fmt::format(
+        "\"$tiletune\" sweep {} --recorded {} --db \"$folder/merged.db\" --gpus 0{}{} || exit\n",
+        quoted(array.config), kRecorded, finals, array.sweep.empty() ? "" : " " + quoted(array.sweep));
   }
   text += "\"$tiletune\" export --best --db \"$folder/merged.db\" -o \"$folder/best.json\" || exit\n";
   return text + "exit \"$incomplete\"\n";
 }
 
 std::string submit_script(const SlurmArray& array) {
-  std::string text = "#!/bin/bash\n# Written by 'tiletune slurm'. Submits all shards, or those named: submit 3,7\n";
+  std::string text =
+      "#!/bin/bash\n# Written by 'tiletune slurm'. Submits all shards, or those named: submit 3,7\n";
   text += "set -eu\nfolder=" + shell_quoted(array.folder.string()) + "\nafter=()\n";
   if (array.compile_tasks > 0) {
-    text += "if [ $# = 0 ]; then\n  job=$(sbatch --parsable \"$folder/compile.sbatch\")\n"
-            "  after=(\"--dependency=afterany:${job%%;*}\")\n  echo \"compiling: job ${job%%;*}\"\nfi\n";
+    text +=
+        "if [ $# = 0 ]; then\n  job=$(sbatch --parsable \"$folder/compile.sbatch\")\n"
+        "  after=(\"--dependency=afterany:${job%%;*}\")\n  echo \"compiling: job ${job%%;*}\"\nfi\n";
   }
-  text += "job=$(sbatch --parsable \"${after[@]}\" ${1:+\"--array=$1\"} \"$folder/sweep.sbatch\")\n"
-          "job=${job%%;*}\necho \"$job\" >>\"$folder/jobs\"\n"
-          "finish=$(sbatch --parsable \"--dependency=afterany:$job\" \"$folder/finish.sbatch\")\n"
-          "echo \"shards: job $job; merging afterwards: job ${finish%%;*}\"\n";
+  text +=
+      "job=$(sbatch --parsable \"${after[@]}\" ${1:+\"--array=$1\"} \"$folder/sweep.sbatch\")\n"
+      "job=${job%%;*}\necho \"$job\" >>\"$folder/jobs\"\n"
+      "finish=$(sbatch --parsable \"--dependency=afterany:$job\" \"$folder/finish.sbatch\")\n"
+      "echo \"shards: job $job; merging afterwards: job ${finish%%;*}\"\n";
   return text;
 }
 

@@ -31,9 +31,9 @@ inline constexpr std::array<Named<ShardState>, 6> kSpellings<ShardState>{{{Shard
 struct ShardStatus {
   std::uint64_t shard = 1;
   ShardState state = ShardState::waiting;
-  std::string node;        ///< where it began last
-  std::int64_t rows = 0;   ///< in its database
-  std::string reason;      ///< of failed: what it printed last
+  std::string node;       ///< where it began last
+  std::int64_t rows = 0;  ///< in its database
+  std::string reason;     ///< of failed: what it printed last
 };
 
 /// A task of an array that Slurm knows.

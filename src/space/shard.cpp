@@ -30,8 +30,8 @@ Component joined(const Component& a, const Component& b, const std::vector<Param
   const auto places = [&](const Component& part) {
     std::vector<std::size_t> found;
     for (const std::size_t parameter : part.parameters)
-      found.push_back(static_cast<std::size_t>(
-          std::lower_bound(columns.begin(), columns.end(), parameter) - columns.begin()));
+      found.push_back(static_cast<std::size_t>(std::lower_bound(columns.begin(), columns.end(), parameter) -
+                                               columns.begin()));
     return found;
   };
   const std::vector<std::size_t> places_of_a = places(a);

@@ -42,10 +42,9 @@ std::int64_t Database::begin_sweep(const SweepRecord& sweep) {
   std::string other;
   for (const SweepRecord& present : sweeps())
     if (!present.shard.empty() && present.shard != sweep.shard) other = present.shard;
-  throw UserError(
-      fmt::format("this database holds shard {}, and this sweep is shard {}", other, sweep.shard),
-      Where{file().string(), ""},
-      "Name a database for each shard with --db FILE. 'tiletune merge' joins them afterwards.");
+  throw UserError(fmt::format("this database holds shard {}, and this sweep is shard {}", other, sweep.shard),
+                  Where{file().string(), ""},
+                  "Name a database for each shard with --db FILE. 'tiletune merge' joins them afterwards.");
 }
 
 std::int64_t Database::find_or_begin_sweep(const SweepRecord& sweep) {

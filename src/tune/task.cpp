@@ -336,8 +336,8 @@ std::vector<Task> plan_tasks(const TuneSpec& spec, const SourcesOfTemplates& sou
     }
   }
   if (planned == 0 && !spec.shard.is_all()) {
-    throw NothingToDo(fmt::format("shard {} has no configuration: there are fewer than {}", spec.shard.label(),
-                                  spec.shard.count),
+    throw NothingToDo(fmt::format("shard {} has no configuration: there are fewer than {}",
+                                  spec.shard.label(), spec.shard.count),
                       Where{spec.file.string(), ""}, "Divide the space into fewer shards.");
   }
   if (planned == 0) {

@@ -16,8 +16,8 @@ class ValuePositions {
   /// `kernel` outlives this.
   explicit ValuePositions(const TemplateSpec& kernel);
 
-  /// Of a row's `parameters`, in the template's order. None where a value is not among them, or a parameter of
-  /// several values is not stated.
+  /// Of a row's `parameters`, in the template's order. None where a value is not among them, or a parameter
+  /// of several values is not stated.
   std::optional<std::vector<std::uint32_t>> of(const std::string& parameters) const;
 
  private:

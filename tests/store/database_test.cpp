@@ -83,8 +83,9 @@ TEST(Database, HoldsOneShardAlone) {
 TEST(Database, SweepsKeepAllFieldsAndTheirEnd) {
   const TemporaryFolder folder;
   Database database(folder / "a.db", Mode::read_write);
-  const SweepRecord sweep{0,       "start", "",     "tiletune sweep 'x'", "configs/x.json", "{\"a\": 1}",
-                          "0.1.0", "abc",   "host", "NVIDIA H200", "3/16"};
+  const SweepRecord sweep{
+      0,      "start",       "",    "tiletune sweep 'x'", "configs/x.json", "{\"a\": 1}", "0.1.0", "abc",
+      "host", "NVIDIA H200", "3/16"};
   const std::int64_t first = database.begin_sweep(sweep);
   const std::int64_t second = database.begin_sweep({});
   EXPECT_NE(first, second);

@@ -18,7 +18,9 @@ namespace network_file_system_test {
 namespace fs = std::filesystem;
 using Mode = Database::Mode;
 
-bool run(const std::string& command) { return WEXITSTATUS(std::system((command + " 2>/dev/null").c_str())) == 0; }
+bool run(const std::string& command) {
+  return WEXITSTATUS(std::system((command + " 2>/dev/null").c_str())) == 0;
+}
 
 /// A folder on a file system whose files are not the kernel's own, as those of other machines are not.
 class NetworkFileSystem : public ::testing::Test {
