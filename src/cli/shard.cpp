@@ -25,7 +25,7 @@ void apply_shard(const std::string& text, Shard& shard) {
   const char* const task = std::getenv("SLURM_ARRAY_TASK_ID");
   if (slash == 0 && task == nullptr)
     throw UserError(fmt::format("'{}' leaves the number to SLURM_ARRAY_TASK_ID, which is not set", text),
-                    Where{"--shard", ""}, "Write which of how many it is, such as 3/16.");
+                    Where{"--shard", ""}, "Write the part and the number of parts, such as 3/16.");
   if (slash == 0) number = task;
   const auto parsed = [](const std::string& digits, std::uint64_t& value) {
     const char* const end = digits.data() + digits.size();
@@ -40,7 +40,7 @@ void apply_shard(const std::string& text, Shard& shard) {
       slash == 0 ? fmt::format("SLURM_ARRAY_TASK_ID is {}, and shards are numbered 1{}", number, text)
                  : fmt::format("'{}' is not a shard", text),
       Where{"--shard", ""},
-      fmt::format("Write which of how many it is, such as 3/16: 1 to N of N, N at most {}.", kMostShards));
+      fmt::format("Write the part and the number of parts, such as 3/16; at most {} parts.", kMostShards));
 }
 
 }  // namespace tiletune

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/command_line.h"
@@ -61,19 +62,22 @@ struct StatusCommand {
   std::string format = "table";
 };
 
+constexpr const char* kBefore = "it applies to all jobs";
+
 /// Options of sweeps that the scripts give themselves, and why.
 const std::map<std::string, std::string>& reserved_options() {
   static const std::map<std::string, std::string> options{
       {"--db", "each shard has a database of its own"},
       {"--shard", "the array's tasks are the shards"},
       {"--gpus", "a task measures on all its GPUs"},
-      {"--gpu", "it belongs before the --"},
+      {"--gpu", kBefore},
       {"--recorded", "the last job does it"},
       {"--replay", "recordings are replayed without Slurm"},
       {"--remeasure", "a shard that is queued again would begin anew"},
-      {"--problem", "it belongs before the --"},
-      {"--problems", "it belongs before the --"},
-      {"--template", "it belongs before the --"}};
+      {"--problem", kBefore},
+      {"--problems", kBefore},
+      {"--template", kBefore},
+      {"--include", kBefore}};
   return options;
 }
 
@@ -98,7 +102,8 @@ std::vector<std::string> checked_sweep_options(const SlurmCommand& options, std:
   const CLI::App& sweep = *app.get_subcommands().front();
   for (const auto& [name, why] : reserved_options()) {
     if (sweep.get_option(name)->count() > 0)
-      throw UserError(fmt::format("{} cannot be given here: {}", name, why), where, remedy);
+      throw UserError(fmt::format("{} cannot be given here: {}", name, why), where,
+                      why == kBefore ? "Write it before the --." : "Leave it out.");
   }
   finals = sweep.get_option("--finals")->count() > 0 ? sweep.get_option("--finals")->as<std::string>() : "";
   std::vector<std::string> kept;
@@ -168,7 +173,7 @@ void check_folder(const fs::path& folder, const Json& plan) {
   const Json present = read_json(folder / kPlan);
   for (const char* name : {"name", "shards", "configurations"}) {
     if (present.contains(name) && present[name] == plan[name]) continue;
-    throw UserError(fmt::format("this folder is of an array with {} {}, and this one has {}", name,
+    throw UserError(fmt::format("the array in this folder has {} {}, and this one {}", name,
                                 present.contains(name) ? present[name].dump() : "unknown", plan[name].dump()),
                     Where{(folder / kPlan).string(), ""},
                     "Name another folder with -o FOLDER, or remove this one.");
@@ -206,8 +211,8 @@ void submit(const SlurmArray& array) {
 
 void check(const SlurmCommand& options) {
   if (!options.compile_for.empty() && options.cache.empty())
-    throw UserError("compiled kernels must lie where all machines find them", Where{"--compile-for", ""},
-                    "Name a folder that they share with --cache FOLDER.");
+    throw UserError("the kernel cache must be on storage that all nodes share", Where{"--compile-for", ""},
+                    "Name its folder with --cache FOLDER.");
   if (!options.compile_for.empty() && !options.model.empty())
     throw UserError("predicted sweeps compile themselves", Where{"--compile-for", ""}, "Leave it out.");
   for (const std::string* model : {&options.compile_for, &options.model})
@@ -219,8 +224,8 @@ void check(const SlurmCommand& options) {
   };
   for (const std::string& type : options.gpu_types)
     if (!is_type(type) || type.starts_with('.'))
-      throw UserError(fmt::format("'{}' is no type of GPU", type), Where{"--gpu-type", ""},
-                      "See the types that Slurm knows: sinfo -o %G");
+      throw UserError(fmt::format("'{}' is not a GPU type", type), Where{"--gpu-type", ""},
+                      "To list the types that Slurm knows: sinfo -o %G");
 }
 
 int run(const SlurmCommand& options) {
@@ -231,7 +236,8 @@ int run(const SlurmCommand& options) {
   SlurmArray array = array_of(options, spec);
   const std::uint64_t configurations = configurations_of(spec);
   if (array.shards > configurations)
-    throw UserError(fmt::format("{} shards of {}", array.shards, counted(configurations, "configuration")),
+    throw UserError(fmt::format("the space has {}, fewer than {} shards",
+                                counted(configurations, "configuration"), array.shards),
                     Where{"--array", ""}, "Divide the space into fewer shards.");
   const fs::path folder =
       fs::absolute(options.output.empty() ? fs::path("slurm") / spec.name : options.output)
@@ -253,7 +259,7 @@ int run(const SlurmCommand& options) {
     write_output("", text);
     if (options.submit) submit(array);
   }
-  write_output("", fmt::format("see how far it is: tiletune slurm status {}\n",
+  write_output("", fmt::format("show its progress: tiletune slurm status {}\n",
                                printable(shell_quoted(folder.string()))));
   return 0;
 }

@@ -110,8 +110,8 @@ int replay(const SweepCommand& options, const TuneSpec& spec, const SweepView& v
 void keep_recorded_alone(const SweepCommand& options, TuneSpec& spec, const Database& database,
                          ChosenGpus& gpus) {
   if (!gpus.why_predicted.empty())
-    throw UserError("only measured configurations have finals, and " + gpus.why_predicted,
-                    Where{"--recorded", ""}, "Leave it out, or run it on the machine of the GPU.");
+    throw UserError("finals need a GPU, but " + gpus.why_predicted, Where{"--recorded", ""},
+                    "Leave it out, or run this on a machine with a GPU.");
   for (GpuSet& gpu_set : gpus.gpu_sets)
     keep_recorded(gpu_set.tasks, database, gpu_set.target().name, options.recorded);
   spec.strategy.name = "exhaustive";

@@ -10,8 +10,7 @@
 #include "cli/expect_error.h"
 #include "cli/fake_sweep.h"
 
-namespace tiletune {
-namespace shards_test {
+namespace tiletune::shards_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -122,7 +121,7 @@ TEST(Recorded, OfAnotherGpuOrOfNothingIsRefused) {
   for (const std::string& word : fake_gpu_workers("good")) finals.push_back(word);
   expect_error(sandbox.run(finals), kNothingToDo, {"new.db", "--recorded"});
   expect_error(sandbox.run({"sweep", config, "--db", "new.db", "--recorded", "5", "--gpu", "H100"}),
-               kUserError, {"--recorded", "measured"});
+               kUserError, {"--recorded", "finals need a GPU"});
 }
 
 TEST(Compile, LeavesNothingToCompileToASweep) {
@@ -149,5 +148,4 @@ TEST(Compile, SaysWhatFailsAndHowOften) {
   expect_error(sandbox.run({"compile", config, "--gpu", "none"}), kUserError, {"none"});
 }
 
-}  // namespace shards_test
-}  // namespace tiletune
+}  // namespace tiletune::shards_test

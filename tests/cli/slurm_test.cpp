@@ -14,8 +14,7 @@
 #include "cli/expect_error.h"
 #include "cli/process.h"
 
-namespace tiletune {
-namespace slurm_test {
+namespace tiletune::slurm_test {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
@@ -106,10 +105,10 @@ TEST_F(Slurm, NamesOfFilesAreNoCommands) {
 }
 
 TEST_F(Slurm, RefusesWhatWouldFailOnEveryNode) {
-  expect_error(slurm({"--array", "15"}), kUserError, {"--array", "15", "14"});
+  expect_error(slurm({"--array", "15"}), kUserError, {"--array", "14 configurations", "15"});
   expect_error(slurm({"--", "--stratgy", "x"}), kUserError, {"--stratgy", "--strategy"});
   expect_error(slurm({"--", "--db", "x.db"}), kUserError, {"--db", "database of its own"});
-  expect_error(slurm({"--", "--problem", "64"}), kUserError, {"--problem", "before"});
+  expect_error(slurm({"--", "--problem", "64"}), kUserError, {"--problem", "before the --"});
   expect_error(slurm({"--compile-for", "H100"}), kUserError, {"--compile-for", "--cache"});
   expect_error(slurm({"--gpu", "H1000"}), kUserError, {"H1000"});
   expect_error(slurm({"--gpu-type", "../x"}), kUserError, {"--gpu-type", "../x"});
@@ -175,5 +174,4 @@ TEST_F(Slurm, StatusDoesNotTrustWhatLiesInTheFolder) {
   EXPECT_EQ(run.out.find('\x1b'), std::string::npos);
 }
 
-}  // namespace slurm_test
-}  // namespace tiletune
+}  // namespace tiletune::slurm_test

@@ -8,8 +8,7 @@
 #include "space/space.h"
 #include "space/spec_builder.h"
 
-namespace tiletune {
-namespace shard_test {
+namespace tiletune::shard_test {
 
 std::vector<int> up_to(int last) {
   std::vector<int> numbers;
@@ -120,5 +119,4 @@ TEST(Shard, NoShardHasMoreOfAllTemplates) {
   EXPECT_LE(*std::max_element(sums.begin(), sums.end()), 60U) << "of 200 configurations";
 }
 
-}  // namespace shard_test
-}  // namespace tiletune
+}  // namespace tiletune::shard_test

@@ -12,8 +12,7 @@
 #include "store/database.h"
 #include "temporary_folder.h"
 
-namespace tiletune {
-namespace network_file_system_test {
+namespace tiletune::network_file_system_test {
 
 namespace fs = std::filesystem;
 using Mode = Database::Mode;
@@ -92,5 +91,4 @@ TEST_F(NetworkFileSystem, ADatabaseThatWasCopiedThereIsReadAsItIsAndWrittenWitho
   EXPECT_EQ(Database(file_, Mode::read_only).trials({}).size(), 2U);
 }
 
-}  // namespace network_file_system_test
-}  // namespace tiletune
+}  // namespace tiletune::network_file_system_test
