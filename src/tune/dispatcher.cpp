@@ -9,6 +9,7 @@
 #include "tune/calibrations.h"
 #include "tune/identity.h"
 #include "tune/intake.h"
+#include "tune/pace.h"
 #include "tune/plausibility.h"
 #include "tune/roofline.h"
 #include "tune/row.h"
@@ -151,6 +152,7 @@ bool Dispatcher::prepare_workload(TaskQueue& queue, GpuSlot& slot, const Task& t
   const Target& target = slot.evaluator->target();
   if (!slot.calibration && !slot.measures_ceilings && slot.evaluator->measures())
     slot.calibration = known_calibration(sweep_.database, target);
+  for (const std::string& note : notes_of_slow_gpus(queue.slots)) sweep_.observer.on_note(note);
   slot.workload = task.workload;
   slot.baselines.clear();
   slot.busy_since = Clock::now();
@@ -202,6 +204,7 @@ void Dispatcher::take_baselines(TaskQueue& queue, GpuSlot& slot, Evaluation& eva
   if (evaluation.calibration) {
     slot.calibration = evaluation.calibration;
     keep_calibration(sweep_.database, slot.evaluator->target(), *slot.calibration);
+    for (const std::string& note : notes_of_slow_gpus(queue.slots)) sweep_.observer.on_note(note);
   }
   for (Trial& baseline : evaluation.baselines) {
     add_roofline(baseline, queue.task_of(*slot.workload), slot.calibration);

@@ -34,6 +34,7 @@ struct GpuSlot {
   bool measures_ceilings = false;  ///< the calibration is this sweep's, or is to be
   int disproved = 0;               ///< losses of its worker with candidates that ran elsewhere
   bool retired = false;
+  bool is_known_as_slow = false;  ///< beside others of its model, and was said to be
 
   /// Called when a time contradicts the calibration. One of an earlier sweep may have been taken at a lower
   /// clock: it is dropped, and the next preparation, of whatever workload, measures the ceilings again.

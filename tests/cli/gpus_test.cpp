@@ -45,6 +45,26 @@ TEST(Gpus, OfOneModelShareTheSpace) {
   EXPECT_GE(counts[fake_uuid(1)], 4);
 }
 
+TEST(Gpus, OneThatIsSlowerThanTheOthersIsNoticed) {
+  const auto sweep = [](const Sandbox& sandbox, const std::string& config, const std::string& mode) {
+    std::vector<std::string> arguments = sweep_with(config, mode);
+    arguments.insert(arguments.end(), {"--gpus", "0,1", "--remeasure"});
+    return sandbox.run(arguments);
+  };
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(24);
+  warm_kernel_cache(sandbox, config);
+  const Finished run = sweep(sandbox, config, "1:tired");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(carries(run.err, {fake_uuid(1) + " is 8.3% slower", "55 TFLOP/s instead of 60", "--gpus"}));
+  EXPECT_EQ(run.err.find(fake_uuid(0) + " is"), std::string::npos);
+  const Finished again = sweep(sandbox, config, "1:tired");
+  EXPECT_TRUE(carries(again.err, {"8.3% slower"})) << "of calibrations that were recorded";
+  const Sandbox other;
+  const Finished alike = sweep(other, other.write_tiny_space(24), "slow");
+  EXPECT_EQ(alike.err.find("slower"), std::string::npos) << alike.err;
+}
+
 TEST(Gpus, OfDifferentModelsAreSweptAndRankedApart) {
   const Sandbox sandbox;
   const Finished run = sandbox.run(
