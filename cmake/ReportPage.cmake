@@ -31,7 +31,7 @@ function(tiletune_read_vega)
 endfunction()
 
 function(tiletune_report_page folder)
-  set(scripts data dom table charts specs group summary ranking times parameters throughput comparison outcomes main)
+  set(scripts data dom table charts specs group summary ranking times parameters history throughput comparison outcomes main)
   list(TRANSFORM scripts APPEND .js OUTPUT_VARIABLE files)
   list(APPEND files page.html page.css vega.js)
   list(TRANSFORM files PREPEND ${folder}/)

@@ -94,8 +94,8 @@ def check_sample(page, address, checks):
     paper = base64.b64decode(page.call("Page.printToPDF")["data"])
     checks.that(paper.startswith(b"%PDF") and len(paper) > 20_000, f"printed, the page has {len(paper)} bytes")
     sections = page.evaluate("[...document.querySelectorAll('section')].map((section) => section.id)")
-    checks.equal(sections, ["summary", "ranking", "resources", "heat-map", "importance", "distribution", "roofline",
-                            "outcomes"], "sections")
+    checks.equal(sections, ["summary", "ranking", "resources", "heat-map", "importance", "history",
+                            "distribution", "roofline", "outcomes"], "sections")
     check_quiet(page, checks, "a recorded sweep")
 
 

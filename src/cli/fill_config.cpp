@@ -382,4 +382,21 @@ FillConfigs write_fill_configs(const std::vector<RecordedPortfolio>& portfolios,
   return write_configs(purposes, sides, false, writer, file, stop);
 }
 
+FillConfigs write_fill_configs(const std::vector<AppliedPortfolio>& applied, const fs::path& file,
+                               const Stop& stop) {
+  const FillWriter writer(file);
+  Purposes purposes(writer);
+  std::vector<FillSide> sides;
+  for (const AppliedPortfolio& one : applied) {
+    const Comparable& what = one.what;
+    for (const AppliedProblem& problem : one.problems) {
+      if (problem.applied != Applied::unmeasured) continue;
+      const Trial& kernel = one.portfolio.kernels[*problem.kernel];
+      purposes.add({sides.size(), what.gpu, kernel.scalars, what.cache}, kernel, problem.label);
+    }
+    sides.push_back({what.gpu, what.source == Source::predicted});
+  }
+  return write_configs(purposes, sides, false, writer, file, stop);
+}
+
 }  // namespace tiletune

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/stop.h"
+#include "output/applied_portfolio.h"
 #include "output/portfolio.h"
 #include "rank/compare.h"
 #include "rank/databases.h"
@@ -26,6 +27,9 @@ FillConfigs write_fill_configs(const Comparison& comparison, const Databases& da
                                const std::filesystem::path& file, const Stop& stop);
 /// The same for kernels of portfolios on problems where they were not measured.
 FillConfigs write_fill_configs(const std::vector<RecordedPortfolio>& portfolios, const Database& database,
+                               const std::filesystem::path& file, const Stop& stop);
+/// The same for kernels that portfolios choose on problems where they were not measured.
+FillConfigs write_fill_configs(const std::vector<AppliedPortfolio>& applied,
                                const std::filesystem::path& file, const Stop& stop);
 
 }  // namespace tiletune

@@ -1,5 +1,7 @@
 #include "output/portfolio.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -57,6 +59,12 @@ Json tree_json(const DecisionTree& tree, std::size_t place, const std::vector<st
 }
 
 }  // namespace
+
+std::string regret_text(double regret) {
+  return std::isfinite(regret) ? fmt::format("{:.2f}", 100 * regret) : "-";
+}
+
+Json regret_json(double regret) { return std::isfinite(regret) ? Json(100 * regret) : Json(); }
 
 std::vector<RecordedPortfolio> recorded_portfolios(const Database& database, const TrialFilter& filter,
                                                    const PortfolioOptions& options) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "rank/portfolio.h"
@@ -10,6 +11,10 @@
 #include "store/database.h"
 
 namespace tiletune {
+
+/// "0.53", in percent; "-" or null for what is not a finite number.
+std::string regret_text(double regret);
+nlohmann::ordered_json regret_json(double regret);
 
 struct RecordedPortfolio {
   PortfolioGroup group;

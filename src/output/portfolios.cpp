@@ -51,12 +51,6 @@ std::vector<Trial> kernels_of(const RecordedPortfolio& recorded, const Database&
   return kernels;
 }
 
-std::string percent(double regret) {
-  return std::isfinite(regret) ? fmt::format("{:.2f}", 100 * regret) : "-";
-}
-
-Json percent_json(double regret) { return std::isfinite(regret) ? Json(100 * regret) : Json(); }
-
 std::string feature_text(const DecisionTree::Feature& feature, const std::vector<std::string>& dimensions) {
   const std::string& first = dimensions[feature.first];
   return feature.second ? first + " * " + dimensions[*feature.second] : first;
@@ -89,9 +83,9 @@ TextTable curve_table(const RecordedPortfolio& recorded) {
     const RegretSummary summary = summarise_regrets(regrets);
     const auto without =
         std::count_if(regrets.begin(), regrets.end(), [](double r) { return std::isinf(r); });
-    table.add_row({std::to_string(set.size()), percent(summary.median), percent(summary.percentile_90),
-                   percent(summary.maximum), percent(summary.mean),
-                   without == 0 ? "-" : std::to_string(without)});
+    table.add_row({std::to_string(set.size()), regret_text(summary.median),
+                   regret_text(summary.percentile_90), regret_text(summary.maximum),
+                   regret_text(summary.mean), without == 0 ? "-" : std::to_string(without)});
   }
   table.hide_empty_columns();
   return table;
@@ -123,8 +117,8 @@ TextTable problems_table(const RecordedPortfolio& recorded) {
   for (std::size_t i = 0; i < problems.problems.size(); ++i) {
     const Choice choice = choice_for(recorded, i);
     table.add_row({printable(problems.problems[i].label), three_digits(problems.problems[i].best_us),
-                   choice.kernel ? std::to_string(*choice.kernel + 1) : "-", percent(choice.regret),
-                   validated.empty() ? "-" : percent(validated[i])});
+                   choice.kernel ? std::to_string(*choice.kernel + 1) : "-", regret_text(choice.regret),
+                   validated.empty() ? "-" : regret_text(validated[i])});
   }
   table.hide_empty_columns();
   return table;
@@ -132,7 +126,7 @@ TextTable problems_table(const RecordedPortfolio& recorded) {
 
 std::string summary_text(const RegretSummary& summary) {
   const auto value = [](double regret) {
-    return std::isfinite(regret) ? percent(regret) + "%" : "no kernel runs";
+    return std::isfinite(regret) ? regret_text(regret) + "%" : "no kernel runs";
   };
   std::string text = fmt::format("regret: median {}, 90th percentile {}, maximum {}", value(summary.median),
                                  value(summary.percentile_90), value(summary.maximum));
@@ -194,10 +188,10 @@ void write_tables(std::ostream& out, const std::vector<RecordedPortfolio>& portf
 
 Json summary_json(const std::vector<double>& regrets) {
   const RegretSummary summary = summarise_regrets(regrets);
-  return {{"median_regret_percent", percent_json(summary.median)},
-          {"p90_regret_percent", percent_json(summary.percentile_90)},
-          {"max_regret_percent", percent_json(summary.maximum)},
-          {"mean_regret_percent", percent_json(summary.mean)},
+  return {{"median_regret_percent", regret_json(summary.median)},
+          {"p90_regret_percent", regret_json(summary.percentile_90)},
+          {"max_regret_percent", regret_json(summary.maximum)},
+          {"mean_regret_percent", regret_json(summary.mean)},
           {"problems", summary.problems},
           {"unmeasured", summary.unmeasured}};
 }
@@ -233,8 +227,8 @@ Json json_of(const RecordedPortfolio& recorded, const Database& database) {
         {{"problem", table.problems[i].label},
          {"best_us", table.problems[i].best_us},
          {"kernel", choice.kernel ? Json(*choice.kernel) : Json()},
-         {"regret_percent", percent_json(choice.regret)},
-         {"regret_percent_untuned", validation.folds == 0 ? Json() : percent_json(validation.regrets[i])}});
+         {"regret_percent", regret_json(choice.regret)},
+         {"regret_percent_untuned", validation.folds == 0 ? Json() : regret_json(validation.regrets[i])}});
   }
   return json;
 }

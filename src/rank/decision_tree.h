@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tiletune {
@@ -30,6 +31,8 @@ class DecisionTree {
   };
 
   DecisionTree() = default;
+  /// As nodes() lists them: a node stands before those below it.
+  explicit DecisionTree(std::vector<Node> nodes) : nodes_(std::move(nodes)) {}
   /// Splits greedily, at most `depth` times on the way to a leaf, while the sum over the `training` problems
   /// of the regret of what the leaves choose falls by at least kLeastGain. Limits are geometric means of
   /// neighbouring values, rounded down. `sizes` are those of all problems of the matrix.

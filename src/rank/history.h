@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "rank/rows.h"
@@ -23,6 +25,44 @@ struct History : Comparable {
   double cost_s = 0;               ///< in all
   std::vector<HistoryStep> steps = {};
 };
+
+/// Collects histories from rows in the order in which they were inserted.
+class HistoryReader {
+ public:
+  /// What a reading of rows must ask for beside ranking_columns().
+  static constexpr std::array kMoreColumns{"compile_ms", "measure_ms"};
+
+  /// Rows that are not kernels, were only dispatched, or that a recording lacked do not count.
+  void add(std::int64_t id, const Trial& trial);
+
+  /// Problems in the order of their first rows; of those of which nothing ran none.
+  std::vector<History> histories() const;
+
+ private:
+  struct Evaluation {
+    std::int64_t id = 0;
+    double cost_s = 0;
+    double time_us = 0;  ///< 0: it did not run, or was given up as slow
+    bool has_cost = false;
+    std::uint32_t cache = 0;  ///< place among the problem's caches; of what was not timed, kNoCache
+  };
+  /// Of one problem, in all states of the cache.
+  struct Evaluations {
+    std::vector<Comparable> caches;
+    std::vector<Evaluation> all;
+  };
+
+  static Evaluation evaluation_of(std::int64_t id, const Trial& trial, const Comparable& what,
+                                  std::vector<Comparable>& caches);
+  static History history_of(const Evaluations& evaluations, std::uint32_t cache);
+
+  std::map<Comparable, std::size_t> places_;
+  std::vector<Evaluations> problems_;
+};
+
+/// At most `most` (2 or more) of the steps: the first, the last, and of those between each that brings the
+/// logarithm of the time into another of equal parts of its way.
+std::vector<HistoryStep> thinned(const std::vector<HistoryStep>& steps, std::size_t most);
 
 /// Of the kernels that the filter passes, in the order in which their rows were inserted. Each row is an
 /// evaluation, whatever became of it, with the cost that replays count (compile_ms + measure_ms). Rows that

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rank/decision_tree.h"
+#include "rank/parameters.h"
 
 // Few kernels for many problems. The regret of a kernel on a problem is its time / the time of the fastest
 // kernel there - 1.
@@ -27,10 +28,18 @@ struct PortfolioCell {
   double regret = 0;
 };
 
+/// A kernel did not run on a problem.
+struct PortfolioFailure {
+  std::size_t problem = 0;
+  std::int64_t row = 0;  ///< its id
+};
+
 struct PortfolioKernel {
-  std::vector<PortfolioCell> cells;  ///< of the problems where it was measured, each once
-  std::int64_t row = 0;              ///< id of its row on the problem with its smallest regret
-  bool is_screened = false;          ///< given up as slow wherever it was measured: never chosen
+  std::vector<PortfolioCell> cells;             ///< of the problems where it was measured, each once
+  std::int64_t row = 0;                         ///< id of its row on the problem with its smallest regret
+  bool is_screened = false;                     ///< given up as slow wherever it was measured: never chosen
+  Identity identity{};                          ///< of template and parameters
+  std::vector<PortfolioFailure> failures = {};  ///< where those that failed are not left out
 };
 
 /// What a portfolio is chosen from.

@@ -58,7 +58,7 @@ RowFacts read_facts(const Database& database, const TrialFilter& filter) {
 
 class GroupBuilder {
  public:
-  explicit GroupBuilder(PortfolioGroup& group) : group_(group) {}
+  GroupBuilder(PortfolioGroup& group, FailedKernels failed) : group_(group), failed_kernels_(failed) {}
 
   void add(const ComparableRows& rows, const Dimensions& dimensions, const RowFacts& facts) {
     PortfolioTable& table = group_.table;
@@ -67,27 +67,20 @@ class GroupBuilder {
     for (const auto& [name, size] : dimensions) table.problems.back().sizes.push_back(size);
     for (const RankingRow& row : rows.kernels) {
       const double regret = row.time_us / rows.kernels.front().time_us - 1;
-      const auto [place, is_new] =
-          places_.try_emplace({row.identity, facts.compiled.at(row.id)}, table.kernels.size());
-      if (is_new) {
-        table.kernels.emplace_back().is_screened = true;
-        least_.push_back(std::numeric_limits<double>::infinity());
-      }
-      PortfolioKernel& kernel = table.kernels[place->second];
+      const std::size_t place = place_of(row, facts);
+      PortfolioKernel& kernel = table.kernels[place];
       kernel.cells.push_back({problem, regret});
       // A row that was timed to its end stands for the kernel, where there is one.
-      if (std::pair(row.is_screened, regret) >= std::pair(kernel.is_screened, least_[place->second]))
-        continue;
-      least_[place->second] = regret;
+      if (std::pair(row.is_screened, regret) >= std::pair(kernel.is_screened, least_[place])) continue;
+      least_[place] = regret;
       kernel.row = row.id;
       kernel.is_screened = row.is_screened;
     }
-    for (const RankingRow& row : rows.failed) {
-      if (!row.is_undecided) failed_.insert({row.identity, facts.compiled.at(row.id)});
-    }
+    for (const RankingRow& row : rows.failed) add_failure(row, problem, facts);
   }
 
   void leave_out_failed() {
+    if (failed_kernels_ == FailedKernels::kept) return;
     std::vector<PortfolioKernel>& kernels = group_.table.kernels;
     std::vector<bool> has_failed(kernels.size(), false);
     for (const auto& [key, place] : places_) has_failed[place] = failed_.contains(key);
@@ -101,7 +94,30 @@ class GroupBuilder {
  private:
   using Key = std::pair<Identity, std::uint64_t>;
 
+  std::size_t place_of(const RankingRow& row, const RowFacts& facts) {
+    std::vector<PortfolioKernel>& kernels = group_.table.kernels;
+    const auto [place, is_new] =
+        places_.try_emplace({row.identity, facts.compiled.at(row.id)}, kernels.size());
+    if (is_new) {
+      kernels.emplace_back().is_screened = true;
+      kernels.back().identity = row.identity;
+      least_.push_back(std::numeric_limits<double>::infinity());
+    }
+    return place->second;
+  }
+
+  void add_failure(const RankingRow& row, std::size_t problem, const RowFacts& facts) {
+    if (failed_kernels_ == FailedKernels::left_out) {
+      if (!row.is_undecided) failed_.insert({row.identity, facts.compiled.at(row.id)});
+      return;
+    }
+    PortfolioKernel& kernel = group_.table.kernels[place_of(row, facts)];
+    kernel.failures.push_back({problem, row.id});
+    if (kernel.row == 0) kernel.row = row.id;
+  }
+
   PortfolioGroup& group_;
+  FailedKernels failed_kernels_;
   std::map<Key, std::size_t> places_;  ///< in the table
   std::set<Key> failed_;
   std::vector<double> least_;  ///< regret of each kernel
@@ -109,7 +125,8 @@ class GroupBuilder {
 
 }  // namespace
 
-std::vector<PortfolioGroup> portfolio_groups(const Database& database, const TrialFilter& filter) {
+std::vector<PortfolioGroup> portfolio_groups(const Database& database, const TrialFilter& filter,
+                                             FailedKernels failed) {
   RowFacts facts = read_facts(database, filter);
   std::vector<PortfolioGroup> groups;
   std::vector<std::vector<const ComparableRows*>> members;
@@ -131,7 +148,7 @@ std::vector<PortfolioGroup> portfolio_groups(const Database& database, const Tri
     members[number].push_back(&rows);
   }
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    GroupBuilder builder(groups[i]);
+    GroupBuilder builder(groups[i], failed);
     for (const ComparableRows* rows : members[i])
       builder.add(*rows, facts.dimensions[rows->what->problem], facts);
     builder.leave_out_failed();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "base/statistics.h"
 #include "search/coordinates.h"
@@ -9,15 +11,30 @@
 
 namespace tiletune::search {
 
+std::vector<std::size_t> kept_lessons(const std::vector<double>& weights, std::size_t most,
+                                      RandomSource& random) {
+  std::vector<std::size_t> places(weights.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  if (places.size() <= most) return places;
+  const auto before = [&](std::size_t a, std::size_t b) {
+    return std::pair(weights[a], a) < std::pair(weights[b], b);
+  };
+  std::sort(places.begin(), places.end(), before);
+  for (std::size_t i = most / 2; i < most; ++i)
+    std::swap(places[i], places[i + random.below(places.size() - i)]);
+  places.resize(most);
+  return places;
+}
+
 void keep_lessons(std::vector<Lesson>& lessons, std::size_t most, RandomSource& random) {
   if (lessons.size() <= most) return;
-  const auto faster = [](const Lesson& a, const Lesson& b) {
-    return a.relative_time * (1 + a.distance) < b.relative_time * (1 + b.distance);
-  };
-  std::sort(lessons.begin(), lessons.end(), faster);
-  for (std::size_t i = most / 2; i < most; ++i)
-    std::swap(lessons[i], lessons[i + random.below(lessons.size() - i)]);
-  lessons.resize(most);
+  std::vector<double> weights;
+  for (const Lesson& lesson : lessons)
+    weights.push_back(lesson_weight(lesson.relative_time, lesson.distance));
+  std::vector<Lesson> kept;
+  for (const std::size_t place : kept_lessons(weights, most, random))
+    kept.push_back(std::move(lessons[place]));
+  lessons = std::move(kept);
 }
 
 std::optional<double> rank_correlation(const std::vector<SearchedSpace>& spaces, std::vector<Lesson> lessons,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -8,7 +9,13 @@
 
 namespace tiletune::search {
 
-/// Keeps so many lessons: the fastest half, of near problems first, and some of the others at random.
+/// By which lessons are kept: the smallest first.
+inline double lesson_weight(double relative_time, double distance) { return relative_time * (1 + distance); }
+/// The places of so many of the lessons that have these weights: a half of them are the first, the others are
+/// drawn at random. All of them, in their order, where there are no more.
+std::vector<std::size_t> kept_lessons(const std::vector<double>& weights, std::size_t most,
+                                      RandomSource& random);
+/// Keeps those alone.
 void keep_lessons(std::vector<Lesson>& lessons, std::size_t most, RandomSource& random);
 
 /// The most results of other problems that predictions follow from.

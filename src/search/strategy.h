@@ -44,6 +44,8 @@ class Strategy {
   /// What became of a choice: its median time, or none when it did not run. Results come in any order, some
   /// long after other choices were asked for, and a choice may get a second one.
   virtual void tell(const Choice& choice, std::optional<double> median_us) = 0;
+  /// How many lessons it learns from, at most.
+  virtual std::size_t most_lessons() const { return 0; }
   /// Called before anything is asked, with what is known of other problems.
   virtual void learn(const std::vector<Lesson>& /*lessons*/) {}
   /// How much faster than the best of those told the best configuration may still be, in per cent of its

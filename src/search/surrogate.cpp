@@ -88,6 +88,8 @@ class Surrogate : public Strategy {
     best_since_ = observed_.size();
   }
 
+  std::size_t most_lessons() const override { return search::kMostLessons; }
+
   void learn(const std::vector<Lesson>& lessons) override {
     lessons_ = lessons;
     search::keep_lessons(lessons_, search::kMostLessons, random_);

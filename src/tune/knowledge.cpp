@@ -98,7 +98,7 @@ Knowledge::Knowledge(const std::filesystem::path& file, const std::vector<Task>&
   filter.outcomes = {Outcome::ok, Outcome::screened_out};
   filter.sources = {Source::measured, Source::imported};
   for (const auto& [name, numbers] : by_name) filter.templates.push_back(name);
-  std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, std::size_t> groups;
+  std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, std::uint32_t> groups;
   std::vector<const char*> columns(kColumns.begin(), kColumns.end());
   columns.insert(columns.end(), {"median_us", "gpu"});
   std::size_t of_templates = 0;
@@ -108,32 +108,62 @@ Knowledge::Knowledge(const std::filesystem::path& file, const std::vector<Task>&
     if (known == by_name.end() || !row.median_us || !(*row.median_us > 0)) return;
     ++of_templates;
     const std::tuple key{row.gpu, row.problem, row.options, row.element_types, row.scalars};
-    const auto [group, is_new] = groups.try_emplace(key, groups_.size());
+    const auto [group, is_new] = groups.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
     if (is_new) groups_.push_back({row.gpu, problem_of(row), *row.median_us});
     groups_[group->second].best_us = std::min(groups_[group->second].best_us, *row.median_us);
     for (const std::uint32_t kernel : known->second) {
       const TemplateSpec& spec = *kernels_[kernel];
       if (!row.operation.empty() && row.operation != spec.operation.name) continue;
       ++of_operations;
-      if (auto places = positions[kernel].of(row.parameters))
-        rows_.push_back(
-            {group->second, kernel, std::move(*places), *row.median_us, is_of_variant(row, spec.operation)});
+      const auto places = positions[kernel].of(row.parameters);
+      if (!places) continue;
+      rows_.push_back(
+          {*row.median_us, positions_.size(), group->second, kernel, is_of_variant(row, spec.operation)});
+      positions_.insert(positions_.end(), places->begin(), places->end());
     }
   });
   if (rows_.empty()) refuse_lessons(database, by_name, of_templates, of_operations);
 }
 
-std::vector<Lesson> Knowledge::lessons(const Task* first, std::size_t tasks, const std::string& gpu) const {
-  std::vector<Lesson> lessons;
-  for (const Row& row : rows_) {
-    const auto* const same = std::find_if(
-        first, first + tasks, [&](const Task& task) { return task.spec == kernels_[row.kernel]; });
-    if (same == first + tasks) continue;
-    const Group& group = groups_[row.group];
-    const double far = distance(group, first->problem, gpu) + (row.is_of_variant ? 0 : kOtherVariant);
-    lessons.push_back({static_cast<std::size_t>(same - first), row.positions, row.time_us / group.best_us,
-                       std::min(1.0, far)});
+std::vector<Knowledge::Known> Knowledge::known_for(const Task* first, std::size_t tasks,
+                                                   const std::string& gpu) const {
+  std::vector<std::optional<std::uint32_t>> spaces(kernels_.size());
+  for (std::size_t i = 0; i < tasks; ++i) {
+    const auto kernel = std::find(kernels_.begin(), kernels_.end(), first[i].spec);
+    if (kernel != kernels_.end())
+      spaces[static_cast<std::size_t>(kernel - kernels_.begin())] = static_cast<std::uint32_t>(i);
   }
+  std::vector<double> distances;
+  for (const Group& group : groups_) distances.push_back(distance(group, first->problem, gpu));
+  std::vector<Known> known;
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    const Row& row = rows_[i];
+    if (!spaces[row.kernel]) continue;
+    const double far = distances[row.group] + (row.is_of_variant ? 0 : kOtherVariant);
+    known.push_back({i, *spaces[row.kernel], static_cast<float>(std::min(1.0, far))});
+  }
+  return known;
+}
+
+double Knowledge::relative_time(const Known& known) const {
+  const Row& row = rows_[known.row];
+  return row.time_us / groups_[row.group].best_us;
+}
+
+Lesson Knowledge::lesson(const Known& known) const {
+  const auto begin = positions_.begin() + static_cast<std::ptrdiff_t>(rows_[known.row].values);
+  const std::size_t count = kernels_[rows_[known.row].kernel]->parameters.size();
+  return {
+      known.space, {begin, begin + static_cast<std::ptrdiff_t>(count)}, relative_time(known), known.distance};
+}
+
+std::vector<Lesson> Knowledge::lessons_of(const std::vector<Known>& known, std::size_t most) const {
+  std::vector<double> weights;
+  for (const Known& one : known) weights.push_back(search::lesson_weight(relative_time(one), one.distance));
+  search::RandomSource random(1);
+  std::vector<Lesson> lessons;
+  for (const std::size_t place : search::kept_lessons(weights, most, random))
+    lessons.push_back(lesson(known[place]));
   return lessons;
 }
 
@@ -159,18 +189,16 @@ std::optional<double> Knowledge::rank_correlation(const std::vector<Task>& tasks
   for (std::size_t i = 0; i < std::min(kMostGroups, groups.size()); ++i) {
     const std::size_t left_out = groups[i].second;
     const Group& asked = groups_[left_out];
-    std::vector<Lesson> known;
-    std::vector<Lesson> own;
-    for (const Row& row : rows_) {
-      const Group& group = groups_[row.group];
-      Lesson lesson{row.kernel, row.positions, row.time_us / group.best_us,
-                    std::min(1.0, distance(group, asked.problem, asked.gpu))};
-      (row.group == left_out ? own : known).push_back(std::move(lesson));
+    std::vector<Known> known;
+    std::vector<Known> own;
+    for (std::uint32_t row = 0; row < rows_.size(); ++row) {
+      const double far = std::min(1.0, distance(groups_[rows_[row].group], asked.problem, asked.gpu));
+      (rows_[row].group == left_out ? own : known)
+          .push_back({row, rows_[row].kernel, static_cast<float>(far)});
     }
     constexpr std::size_t kMostAsked = 1000;
-    search::RandomSource random(1);
-    search::keep_lessons(own, kMostAsked, random);
-    if (const auto one = search::rank_correlation(spaces, std::move(known), own))
+    if (const auto one = search::rank_correlation(spaces, lessons_of(known, search::kMostLessons),
+                                                  lessons_of(own, kMostAsked)))
       correlations.push_back(*one);
   }
   if (correlations.empty()) return std::nullopt;

@@ -20,9 +20,17 @@ class Knowledge {
   /// saying what it has instead.
   Knowledge(const std::filesystem::path& file, const std::vector<Task>& tasks);
 
+  /// What a row says of one workload, without its values: there may be a million rows.
+  struct Known {
+    std::uint32_t row = 0;
+    std::uint32_t space = 0;  ///< as Lesson has it
+    float distance = 0;
+  };
   /// For one workload, whose tasks follow each other, on a GPU. Rows whose values are none of a template's do
   /// not count.
-  std::vector<Lesson> lessons(const Task* first, std::size_t tasks, const std::string& gpu) const;
+  std::vector<Known> known_for(const Task* first, std::size_t tasks, const std::string& gpu) const;
+  double relative_time(const Known& known) const;
+  Lesson lesson(const Known& known) const;
   /// How well the rows order the times of a problem that they do not hold: the median over the problems, left
   /// out in turn, of search::rank_correlation(). Of many problems those with the most rows count. None where
   /// it cannot be said. `tasks` as in the constructor.
@@ -32,10 +40,10 @@ class Knowledge {
 
  private:
   struct Row {
-    std::size_t group = 0;                 ///< rows whose times may be compared
-    std::uint32_t kernel = 0;              ///< which template
-    std::vector<std::uint32_t> positions;  ///< of its values
     double time_us = 0;
+    std::size_t values = 0;     ///< where its positions begin
+    std::uint32_t group = 0;    ///< rows whose times may be compared
+    std::uint32_t kernel = 0;   ///< which template
     bool is_of_variant = true;  ///< types and options are those of the template here
   };
   struct Group {
@@ -44,6 +52,8 @@ class Knowledge {
     double best_us = 0;
   };
 
+  std::vector<Lesson> lessons_of(const std::vector<Known>& known, std::size_t most) const;
+
   /// How far a group's problem is from that of another one on a GPU.
   static double distance(const Group& group, const Problem& problem, const std::string& gpu);
 
@@ -51,6 +61,7 @@ class Knowledge {
   std::vector<const TemplateSpec*> kernels_;
   std::vector<Group> groups_;
   std::vector<Row> rows_;
+  std::vector<std::uint32_t> positions_;  ///< of the values of all rows
 };
 
 /// How unlike two problems are, from 0 to 1: by the dimension that differs most, where 64 times is all.

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "search/lesson_error.h"
+
 namespace tiletune {
 
 TaskQueue::TaskQueue(GpuSet& gpu_set, const TuneSpec& spec, MakeStrategy* make, bool learns,
@@ -119,10 +121,9 @@ std::uint64_t TaskQueue::share_of_evaluations(std::size_t workload) const {
   return sizes.empty() ? 0 : sizes.back();
 }
 
-/// What a database says, and what this sweep found on earlier problems with the same templates.
-std::vector<Lesson> TaskQueue::lessons_for(const Search& search) const {
+/// What this sweep found on earlier problems with the same templates.
+std::vector<Lesson> TaskQueue::earlier_lessons(const Search& search) const {
   std::vector<Lesson> lessons;
-  if (knowledge_ != nullptr) lessons = knowledge_->lessons(search.first, search.tasks, target().name);
   constexpr std::size_t kMostProblems = 16;  // the most similar ones
   std::vector<std::pair<double, const Search*>> known;
   for (const Search& earlier : searches_)
@@ -144,6 +145,26 @@ std::vector<Lesson> TaskQueue::lessons_for(const Search& search) const {
                          time_us / best, far});
     }
   }
+  return lessons;
+}
+
+/// Of what a database says and of what this sweep found, as much as the strategy learns from.
+std::vector<Lesson> TaskQueue::lessons_for(const Search& search) const {
+  const std::size_t most = search.strategy->most_lessons();
+  if (most == 0) return {};
+  std::vector<Knowledge::Known> known;
+  if (knowledge_ != nullptr) known = knowledge_->known_for(search.first, search.tasks, target().name);
+  const std::vector<Lesson> earlier = earlier_lessons(search);
+  std::vector<double> weights;
+  for (const Knowledge::Known& one : known)
+    weights.push_back(search::lesson_weight(knowledge_->relative_time(one), one.distance));
+  for (const Lesson& lesson : earlier)
+    weights.push_back(search::lesson_weight(lesson.relative_time, lesson.distance));
+  search::RandomSource random(seed_);
+  std::vector<Lesson> lessons;
+  for (const std::size_t place : search::kept_lessons(weights, most, random))
+    lessons.push_back(place < known.size() ? knowledge_->lesson(known[place])
+                                           : earlier[place - known.size()]);
   return lessons;
 }
 

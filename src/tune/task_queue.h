@@ -173,6 +173,7 @@ class TaskQueue {
   bool has_undecided(const Search& search) const;
   void ask(Search& search, std::size_t most);
   void begin(std::size_t workload, double now_s);
+  std::vector<Lesson> earlier_lessons(const Search& search) const;
   std::vector<Lesson> lessons_for(const Search& search) const;
   std::uint64_t share_of_evaluations(std::size_t workload) const;
   std::optional<SearchEnd> end_of(const Search& search, double now_s) const;

@@ -189,5 +189,99 @@ TEST_F(PortfolioCommand, MistakesAreSaidWithPlaceAndRemedy) {
                {"--portfolio"});
 }
 
+TEST_F(PortfolioCommand, AppliedToItsOwnProblemsItComesToWhatItWasChosenFor) {
+  const Json chosen = json_of({"portfolio", "rows.db", "-k", "6", "--format", "json"})["portfolios"][0];
+  ASSERT_EQ(sandbox_->run({"export", "--db", "rows.db", "--best", "--portfolio", "6", "-o", "six.json"}).code,
+            0);
+  const Json all = json_of({"portfolio", "rows.db", "--apply", "six.json", "--format", "json"});
+  ASSERT_EQ(all.at("applied").size(), 1U);
+  EXPECT_TRUE(all.at("without_portfolio").empty());
+  const Json& applied = all["applied"][0];
+  ASSERT_EQ(applied.at("problems").size(), chosen.at("problems").size());
+  for (std::size_t i = 0; i < applied["problems"].size(); ++i) {
+    const Json& problem = applied["problems"][i];
+    for (const char* key : {"problem", "kernel", "best_us"})
+      EXPECT_EQ(problem[key], chosen["problems"][i][key]);
+    EXPECT_DOUBLE_EQ(problem["regret_percent"].get<double>(),
+                     chosen["problems"][i]["regret_percent"].get<double>());
+    EXPECT_EQ(problem["result"], "measured");
+    EXPECT_LE(problem["least_regret_percent"], problem["regret_percent"]);
+  }
+  for (const char* key : {"median_regret_percent", "p90_regret_percent", "max_regret_percent"})
+    EXPECT_DOUBLE_EQ(applied["with_the_tree"][key].get<double>(), chosen["tuned"][key].get<double>());
+  const Finished csv = sandbox_->run({"portfolio", "rows.db", "--apply", "six.json", "--format", "csv"});
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 14);
+}
+
+TEST_F(PortfolioCommand, WhatCannotBeJudgedOnOtherProblemsIsSaidAndCanBeFilled) {
+  ASSERT_EQ(sandbox_
+                ->run({"export", "--db", "rows.db", "--best", "--portfolio", "1", "--problem",
+                       "4096x4096x4096", "-o", "one.json"})
+                .code,
+            0);
+  std::filesystem::copy_file(sandbox_->folder() / "rows.db", sandbox_->folder() / "others.db");
+  std::ifstream file(sandbox_->folder() / "one.json");
+  const Json kernel = Json::parse(file)["best"][0];
+  {
+    SQLite::Database database((sandbox_->folder() / "others.db").string(), SQLite::OPEN_READWRITE);
+    const std::string of_kernel =
+        "kernel_expression = '" + kernel.at("kernel_expression").get<std::string>() + "'";
+    database.exec("DELETE FROM sweep_trial WHERE trial_id IN (SELECT id FROM trial WHERE " + of_kernel +
+                  " AND problem = '8192x8192x8192')");
+    database.exec("DELETE FROM trial WHERE " + of_kernel + " AND problem = '8192x8192x8192'");
+    database.exec("UPDATE trial SET outcome = 'wrong_result', median_us = NULL WHERE " + of_kernel +
+                  " AND problem = '2048x2048x2048'");
+  }
+  const std::vector<std::string> command{"portfolio", "others.db",      "--apply",   "one.json",
+                                         "--problem", "8192x8192x8192", "--problem", "2048x2048x2048",
+                                         "--problem", "128x128x128",    "--problem", "4096x4096x4096"};
+  const Finished run = sandbox_->run(command);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(carries(run.out, {"1 kernel on 4 problems", "on 1 of 4 problems: regret median 0.00%",
+                                "the chosen kernel was not measured at 8192x8192x8192",
+                                "the chosen kernel failed at 2048x2048x2048", "wrong_result",
+                                "no kernel's constraints hold at 128x128x128"}));
+  std::vector<std::string> filling = command;
+  filling.insert(filling.end(), {"--fill", "missing.json"});
+  const Finished filled = sandbox_->run(filling);
+  EXPECT_EQ(filled.code, 0) << filled.err;
+  EXPECT_TRUE(carries(filled.err, {"missing.json", "1 configuration of 1 problem", "tiletune sweep"}));
+  const Finished space = sandbox_->run({"space", "missing.json"});
+  EXPECT_TRUE(carries(space.out, {"8192x8192x8192", "1 valid"})) << space.out;
+}
+
+TEST_F(PortfolioCommand, FilesThatCannotBeAppliedAreRefused) {
+  const auto expect_refused = [&](const std::string& text, const std::vector<std::string>& parts) {
+    sandbox_->write("wrong.json", text);
+    expect_error(sandbox_->run({"portfolio", "rows.db", "--apply", "wrong.json"}), kUserError, parts);
+  };
+  expect_error(sandbox_->run({"portfolio", "rows.db", "--apply", "nowhere.json"}), kUserError,
+               {"nowhere.json"});
+  expect_refused("", {"wrong.json"});
+  expect_refused("[]", {"wrong.json", "export --best"});
+  expect_refused(R"({"tiletune_best":1,"best":[]})", {"wrong.json", "--portfolio"});
+  expect_refused(R"({"tiletune_best":1,"best":[],"portfolios":[]})", {"wrong.json", "/best"});
+  ASSERT_EQ(sandbox_->run({"export", "--db", "rows.db", "--best", "--portfolio", "2", "-o", "two.json"}).code,
+            0);
+  std::ifstream file(sandbox_->folder() / "two.json");
+  const Json good = Json::parse(file);
+  const auto changed = [&](const std::string& pointer, const Json& value) {
+    Json json = good;
+    json[Json::json_pointer(pointer)] = value;
+    return json.dump();
+  };
+  expect_refused(changed("/portfolios/0/kernels/0", 2), {"/portfolios/0/kernels/0"});
+  expect_refused(changed("/portfolios/0/tree", {{"kernels", {7}}}), {"/portfolios/0/tree/kernels/0", "7"});
+  expect_refused(changed("/portfolios/0/tree", {{"limit", 7}}), {"/portfolios/0/tree", "sizes"});
+  expect_refused(changed("/portfolios/0/tree", {{"sizes", {"X"}}, {"limit", 7}}),
+                 {"/portfolios/0/tree/sizes/0", "X"});
+  expect_refused(changed("/portfolios/0/conditions", "softmax, f32"),
+                 {"softmax, f32", "gemm, f32", "rows.db"});
+  expect_error(sandbox_->run({"portfolio", "rows.db", "--apply", "two.json", "-k", "3"}), kUserError,
+               {"--apply"});
+  expect_error(sandbox_->run({"portfolio", "rows.db", "--apply", "two.json", "--gpu", "A100"}), kNothingToDo,
+               {"rows.db"});
+}
+
 }  // namespace portfolio_command_test
 }  // namespace tiletune

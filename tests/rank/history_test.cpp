@@ -75,5 +75,24 @@ TEST(History, OfBaselinesAndFailuresAloneThereIsNone) {
   EXPECT_TRUE(of({baseline, crashed}).empty());
 }
 
+TEST(History, ThinnedStepsKeepTheEndsAndTheLargeFalls) {
+  std::vector<HistoryStep> steps;
+  for (int i = 0; i < 1000; ++i) steps.push_back({i, std::uint64_t(i) + 1, double(i), 1000.0 - 0.001 * i});
+  steps.push_back({1000, 1001, 1000, 100});
+  steps.push_back({1001, 1002, 1001, 99.9});
+  steps.push_back({1002, 1003, 1002, 99.8});
+  const auto kept = thinned(steps, 10);
+  ASSERT_EQ(kept.size(), 3U);
+  EXPECT_EQ(kept[0].evaluation, 1U);
+  EXPECT_EQ(kept[1].evaluation, 1001U);
+  EXPECT_EQ(kept[2].evaluation, 1003U);
+  EXPECT_EQ(thinned(steps, 2).size(), 2U);
+  EXPECT_EQ(thinned(steps, steps.size()).size(), steps.size());
+  for (int i = 0; i < 1000; ++i) steps[i].best_us = 1e6 / (i + 1);
+  steps.resize(1000);
+  EXPECT_LE(thinned(steps, 200).size(), 200U);
+  EXPECT_GE(thinned(steps, 200).size(), 100U);
+}
+
 }  // namespace history_test
 }  // namespace tiletune

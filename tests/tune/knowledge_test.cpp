@@ -38,7 +38,11 @@ class KnowledgeOfRows : public testing::Test {
   }
 
   std::vector<Lesson> lessons() const {
-    return Knowledge(file_, tasks_).lessons(tasks_.data(), tasks_.size(), "NVIDIA H200");
+    const Knowledge knowledge(file_, tasks_);
+    std::vector<Lesson> lessons;
+    for (const auto& known : knowledge.known_for(tasks_.data(), tasks_.size(), "NVIDIA H200"))
+      lessons.push_back(knowledge.lesson(known));
+    return lessons;
   }
 
   TemporaryFolder folder_;

@@ -159,5 +159,48 @@ TEST_F(SharedBudget, OfMoreThanThereIsTriesAll) {
   EXPECT_EQ(searched.front().end, SearchEnd::all_tried);
 }
 
+/// Learns from four lessons at most.
+class Pupil : public OneByOne {
+ public:
+  using OneByOne::OneByOne;
+  std::size_t most_lessons() const override { return 4; }
+  void learn(const std::vector<Lesson>& lessons) override { lessons_ = lessons; }
+
+  static std::vector<Lesson> lessons_;  ///< of the strategy that was made last
+};
+std::vector<Lesson> Pupil::lessons_;
+
+std::unique_ptr<Strategy> make_pupil(const std::vector<SearchedSpace>& spaces, std::uint64_t /*seed*/) {
+  return std::make_unique<Pupil>(spaces.front().planned);
+}
+
+TEST(LessonsOfAQueue, AreAsManyAsTheStrategyLearnsFromTheFastestFirst) {
+  const TemporaryFolder folder;
+  const TuneSpec spec =
+      load_tune_spec(write_wide_space(folder.path(), 10, 1, false), with_shipped_templates());
+  std::vector<GpuSet> gpu_sets = pretended_gpu_set(spec, TILETUNE_SOURCE_DIR);
+  Database database(folder / "known.db", Database::Mode::read_write);
+  for (int x = 1; x <= 10; ++x) {
+    Trial row;
+    row.key = std::to_string(x);
+    row.template_name = "wide";
+    row.operation = "gemm";
+    row.problem = "8x8x8";
+    row.dimensions = R"({"M": 8, "N": 8, "K": 8})";
+    row.parameters = R"({"X": )" + std::to_string(x) + R"(, "Y": 1})";
+    row.outcome = Outcome::ok;
+    row.median_us = 100 - x;
+    database.record(row);
+  }
+  const Knowledge knowledge(folder / "known.db", gpu_sets.front().tasks);
+  TaskQueue queue(gpu_sets.front(), spec, make_pupil, true, &knowledge);
+  Pupil::lessons_.clear();
+  ASSERT_TRUE(queue.propose(1));
+  ASSERT_EQ(Pupil::lessons_.size(), 4U);
+  EXPECT_EQ(Pupil::lessons_[0].positions, (std::vector<std::uint32_t>{9, 0}));
+  EXPECT_EQ(Pupil::lessons_[0].relative_time, 1);
+  EXPECT_EQ(Pupil::lessons_[1].positions, (std::vector<std::uint32_t>{8, 0}));
+}
+
 }  // namespace task_queue_test
 }  // namespace tiletune

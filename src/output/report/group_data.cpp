@@ -53,6 +53,8 @@ constexpr std::array kColumns{"kind",
 constexpr std::array kProvenance{"driver_version", "cuda_version", "nvrtc_version", "architecture", "host"};
 /// Other people's rows may each have a name of their own.
 constexpr std::size_t kMostParameters = 100;
+/// Of a curve, which shows no more.
+constexpr std::size_t kMostSteps = 200;
 
 /// The rows of the page, by column.
 class Rows {
@@ -178,6 +180,25 @@ Json importance_data(const std::map<std::string, Importance>& by_template) {
   return list;
 }
 
+Json history_data(const History& history, const Database& database) {
+  if (history.steps.empty()) return nullptr;
+  std::vector<Json> templates;
+  Json data{{"evaluations", history.evaluations}, {"without_cost", history.without_cost},
+            {"cost_s", rounded(history.cost_s)},  {"steps", history.steps.size()},
+            {"evaluation", Json::array()},        {"at_s", Json::array()},
+            {"best_us", Json::array()},           {"parameters", Json::array()}};
+  for (const HistoryStep& step : thinned(history.steps, kMostSteps)) {
+    const Trial trial = database.row(step.id);
+    data["evaluation"].push_back(step.evaluation);
+    data["at_s"].push_back(rounded(step.cost_s));
+    data["best_us"].push_back(rounded(step.best_us));
+    data["parameters"].push_back(human_text(trial.parameters, CellType::json));
+    templates.emplace_back(trial.template_name);
+  }
+  data["template"] = packed_column(templates);
+  return data;
+}
+
 /// Rows that were not timed have no state of the cache.
 void add_outcomes(Json& data, const RankingGroup& group, const Survey& survey) {
   data["outcomes"] = Json::array();
@@ -235,6 +256,7 @@ Json group_data(const RankingGroup& group, const Database& database, const Surve
   add_ceilings(data, facts);
   add_rows(data, group, database, survey, limit);
   data["importance"] = importance_data(of_group(survey.importance, group));
+  data["history"] = history_data(of_group(survey.histories, group), database);
   add_outcomes(data, group, survey);
   return data;
 }

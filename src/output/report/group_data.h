@@ -13,7 +13,7 @@ namespace tiletune {
 nlohmann::ordered_json report_columns();
 
 /// One chooseable set of the page: what its rows share, its rows (ranked ones first, then those screened out,
-/// together at most `limit` beside the baselines; 0: all), importance and outcomes.
+/// together at most `limit` beside the baselines; 0: all), importance, history and outcomes.
 nlohmann::ordered_json group_data(const RankingGroup& group, const Database& database, const Survey& survey,
                                   std::size_t limit);
 

@@ -35,6 +35,7 @@ std::vector<const char*> survey_columns() {
   const auto ranking = ranking_columns();
   std::vector<const char*> columns(ranking.begin(), ranking.end());
   columns.insert(columns.end(), {"reason", "relative_error"});
+  columns.insert(columns.end(), HistoryReader::kMoreColumns.begin(), HistoryReader::kMoreColumns.end());
   return columns;
 }
 
@@ -45,6 +46,7 @@ class Reader {
 
   void add(std::int64_t id, const Trial& trial) {
     survey_.ranking.add(id, trial);
+    histories_.add(id, trial);
     if (trial.outcome == Outcome::dispatched || trial.kind != "kernel") return;
     choose_group(trial);
     add_outcome(trial);
@@ -53,6 +55,7 @@ class Reader {
 
   /// In order of id.
   std::vector<CurrentRow> current() {
+    add_histories();
     keep_latest(rows_, [](const CurrentRow& row) { return std::tie(row.what, row.identity); });
     std::erase_if(rows_, [](const CurrentRow& row) { return row.time_us == 0; });
     std::sort(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
@@ -96,7 +99,15 @@ class Reader {
     rows_.push_back(row);
   }
 
+  void add_histories() {
+    for (History& history : histories_.histories()) {
+      const Comparable what = history;
+      survey_.histories.emplace(what, std::move(history));
+    }
+  }
+
   Survey& survey_;
+  HistoryReader histories_;
   SweepOrder order_;
   std::set<Comparable> groups_;
   const Comparable* group_ = nullptr;  ///< of the row at hand

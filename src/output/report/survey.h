@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "output/report/importance.h"
+#include "rank/history.h"
 #include "rank/rows.h"
 #include "store/database.h"
 
@@ -44,6 +45,7 @@ struct Survey {
   std::map<Comparable, std::vector<TimedRow>> screened_out;
   std::map<Comparable, std::size_t> timed;                             ///< configurations with a time
   std::map<Comparable, std::map<std::string, Importance>> importance;  ///< by template; "" over all templates
+  std::map<Comparable, History> histories;
 };
 
 Survey survey(const Database& database, const TrialFilter& filter);

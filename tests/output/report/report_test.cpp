@@ -182,6 +182,37 @@ TEST(ReportData, AComparisonOfGpusNamesTheCacheOfItsProblems) {
   EXPECT_EQ(comparison["problems"][1]["cache"], "warm");
 }
 
+TEST(ReportData, TheHistoryHoldsTheStepsOfTheBestTime) {
+  Trial first = timed_trial("a", 200, 1);
+  first.compile_ms = 1500;
+  Trial slower = timed_trial("b", 300, 1);
+  Trial best = timed_trial("c", 100, 1);
+  best.measure_ms = 500;
+  const Json data = data_of(Ranked({first, slower, refused("r", "too large"), best}), 1);
+  const Json& history = data["groups"][0]["history"];
+  EXPECT_EQ(history["evaluations"], 4);
+  EXPECT_EQ(history["steps"], 2);
+  EXPECT_EQ(history["evaluation"].dump(), "[1,4]");
+  EXPECT_EQ(history["at_s"].dump(), "[1.5,2.0]");
+  EXPECT_EQ(history["best_us"].dump(), "[200.0,100.0]");
+  EXPECT_EQ(history["parameters"].dump(), R"(["id=a","id=c"])");
+  EXPECT_EQ(history["template"].dump(), R"({"all":"sgemm_tiled"})");
+}
+
+TEST(ReportData, TheHistoryOfManyStepsIsThinned) {
+  std::vector<Trial> trials;
+  for (int i = 0; i < 500; ++i) trials.push_back(timed_trial(fmt::format("k{}", i), 1000 - i, 1));
+  const Json history = data_of(Ranked(trials), 1)["groups"][0]["history"];
+  EXPECT_EQ(history["steps"], 500);
+  EXPECT_LE(history["best_us"].size(), 200U);
+  EXPECT_EQ(history["best_us"].back(), 501);
+}
+
+TEST(ReportData, WhereNothingRanThereIsNoHistory) {
+  const Json data = data_of(Ranked({refused("r", "too large")}));
+  EXPECT_TRUE(data["groups"][0]["history"].is_null());
+}
+
 TEST(ReportData, PredictedRowsAreApartAndSaySo) {
   const Json data = data_of(Ranked({timed_trial("a", 100, 1), predicted_trial()}));
   ASSERT_EQ(data["groups"].size(), 2U);

@@ -43,7 +43,7 @@ function showGroup(place) {
   document.getElementById("chooser").replaceChildren(element("div", {class: "controls"},
     groups.length > 1 ? chooser("Problem", groups.map(nameOfGroup), place, showGroup) : null));
   const sections = [summarySection(group), rankingSection(group), resourcesSection(group), heatSection(group),
-    importanceSection(group), distributionSection(group), rooflineSection(group, groups), ladderSection(group),
+    importanceSection(group), historySection(group), distributionSection(group), rooflineSection(group, groups), ladderSection(group),
     comparisonSection(group, groups),
     outcomesSection(group)].filter((section) => section !== null);
   if (groups.length > 1) sections[0].content.push(problemsSection(groups, (chosen) => {

@@ -194,3 +194,27 @@ function pairSpec(points, {xTitle, yTitle}) {
       size: {value: 26}, fillOpacity: {value: 0.6}, tooltip: {field: "place"}}}}],
   };
 }
+
+// A curve of falling steps. `points`: [{x, y, step}], the last one without a step where the curve only goes on; `rules`: [{y}].
+function historySpec(points, rules, {xTitle, yTitle}) {
+  const domain = logDomain(points.map(({x}) => x));
+  const range = logDomain([...points.map(({y}) => y), ...rules.map(({y}) => y)]);
+  return {
+    height: 280,
+    data: [{name: "points", values: points}, {name: "steps", values: points.filter(({step}) => step !== null)},
+      {name: "rules", values: rules}],
+    scales: [logScale("x", "width", domain), logScale("y", "height", range)],
+    axes: axes(xTitle, yTitle, logTicks(domain), logTicks(range)),
+    marks: [
+      {type: "line", from: {data: "points"}, encode: {enter: {
+        x: {scale: "x", field: "x"}, y: {scale: "y", field: "y"}, interpolate: {value: "step-after"},
+        stroke: {value: kBarColour}, strokeWidth: {value: 2}}}},
+      {name: "marks", type: "symbol", from: {data: "steps"}, encode: {enter: {
+        x: {scale: "x", field: "x"}, y: {scale: "y", field: "y"}, shape: {value: "circle"}, size: {value: 40},
+        fill: {value: kBarColour}, tooltip: {field: "step"}}}},
+      {type: "rule", from: {data: "rules"}, encode: {enter: {
+        x: {value: 0}, x2: {field: {group: "width"}}, y: {scale: "y", field: "y"},
+        stroke: {value: kBaselineColour}, strokeDash: {value: [6, 3]}, strokeWidth: {value: 1.5}}}},
+    ],
+  };
+}

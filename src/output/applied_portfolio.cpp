@@ -1,0 +1,283 @@
+#include "output/applied_portfolio.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/outcome.h"
+#include "base/text.h"
+#include "output/size_check.h"
+#include "rank/portfolio_rows.h"
+#include "spec/reader.h"
+
+namespace tiletune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kRemedy = "Write it with 'tiletune export --best --portfolio N -o best.json'.";
+/// Of a file that somebody else made.
+constexpr std::size_t kMostKernels = 10000;
+
+JsonNode member(const JsonNode& node, const std::string& key, const std::string& expected) {
+  const Json& json = node.json;
+  if (!json.is_object()) refuse_kind(node, "an object", kRemedy);
+  const auto found = json.find(key);
+  if (found == json.end())
+    throw UserError(fmt::format("'{}' is missing, expected {}", key, expected), node.where, kRemedy);
+  return {*found, node.where.at(key)};
+}
+
+/// Empty for null.
+std::string text_of(const JsonNode& node, const std::string& key) {
+  const JsonNode value = member(node, key, "a string");
+  const Json& json = value.json;
+  if (json.is_null()) return {};
+  if (!json.is_string()) refuse_kind(value, "a string", kRemedy);
+  return json.get<std::string>();
+}
+
+std::string json_text_of(const JsonNode& node, const std::string& key) {
+  const Json& json = member(node, key, "a value").json;
+  return json.is_null() ? std::string() : json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Trial kernel_of(const JsonNode& entry) {
+  Trial kernel;
+  kernel.template_name = text_of(entry, "template");
+  kernel.parameters = json_text_of(entry, "parameters");
+  kernel.kernel_expression = text_of(entry, "kernel_expression");
+  kernel.compile_options = json_text_of(entry, "compile_options");
+  kernel.size_conditions = json_text_of(entry, "size_conditions");
+  kernel.element_types = text_of(entry, "element_types");
+  kernel.options = text_of(entry, "options");
+  kernel.scalars = text_of(entry, "scalars");
+  return kernel;
+}
+
+/// Places in `best` become places among the portfolio's kernels.
+class TreeReader {
+ public:
+  TreeReader(const std::vector<std::string>& dimensions, const std::vector<std::size_t>& entries)
+      : dimensions_(dimensions), entries_(entries) {}
+
+  DecisionTree read(const JsonNode& root) {
+    add(root);
+    return DecisionTree(std::move(nodes_));
+  }
+
+ private:
+  std::size_t add(const JsonNode& node) {
+    const std::size_t place = nodes_.size();
+    nodes_.emplace_back();
+    if (!node.json.get().is_object()) refuse_kind(node, "a node of a decision tree", kRemedy);
+    if (node.json.get().contains("kernels")) {
+      nodes_[place].order = order_of(member(node, "kernels", "a list of kernels"));
+      return place;
+    }
+    nodes_[place].feature = feature_of(member(node, "sizes", "names of dimensions"));
+    nodes_[place].limit = read_number(member(node, "limit", "a number"));
+    const std::size_t below = add(member(node, "at_most", "a node of a decision tree"));
+    const std::size_t above = add(member(node, "above", "a node of a decision tree"));
+    nodes_[place].below = below;
+    nodes_[place].above = above;
+    return place;
+  }
+
+  std::vector<std::size_t> order_of(const JsonNode& list) const {
+    std::vector<std::size_t> order;
+    for (const JsonNode& node : read_list(list, "kernels", Empty::refused, kMostKernels)) {
+      const auto entry = static_cast<std::size_t>(read_integer(node));
+      const auto found = std::find(entries_.begin(), entries_.end(), entry);
+      if (found == entries_.end())
+        throw UserError(fmt::format("{} is not among the kernels of the portfolio", entry), node.where,
+                        kRemedy);
+      order.push_back(static_cast<std::size_t>(found - entries_.begin()));
+    }
+    return order;
+  }
+
+  DecisionTree::Feature feature_of(const JsonNode& list) const {
+    const std::vector<JsonNode> names = read_list(list, "names of dimensions");
+    if (names.size() > 2)
+      throw UserError(fmt::format("found {} sizes, expected one or two", names.size()), list.where, kRemedy);
+    const auto place_of = [&](const JsonNode& node) { return read_choice(node, dimensions_); };
+    DecisionTree::Feature feature{place_of(names.front()), {}};
+    if (names.size() == 2) feature.second = place_of(names.back());
+    return feature;
+  }
+
+  const std::vector<std::string>& dimensions_;
+  const std::vector<std::size_t>& entries_;
+  std::vector<DecisionTree::Node> nodes_;
+};
+
+ExportedPortfolio portfolio_of(const JsonNode& node, const std::vector<JsonNode>& best) {
+  ExportedPortfolio portfolio;
+  portfolio.gpu = text_of(node, "gpu");
+  portfolio.source = read_enum<Source>(member(node, "source", "where the times come from"));
+  portfolio.conditions = text_of(node, "conditions");
+  portfolio.dimensions = read_strings(member(node, "dimensions", "names of dimensions"), "names");
+  std::vector<std::size_t> entries;
+  const JsonNode list = member(node, "kernels", "places in 'best'");
+  for (const JsonNode& place : read_list(list, "kernels", Empty::refused, kMostKernels)) {
+    const auto last = static_cast<std::int64_t>(best.size()) - 1;
+    entries.push_back(static_cast<std::size_t>(read_integer(place, 0, last)));
+    portfolio.kernels.push_back(kernel_of(best[entries.back()]));
+  }
+  portfolio.tree = TreeReader(portfolio.dimensions, entries).read(member(node, "tree", "a decision tree"));
+  return portfolio;
+}
+
+/// What is compiled, whatever the GPU: every recorded list names its architecture.
+std::string compiled_as(const Trial& kernel) {
+  std::string text = kernel.kernel_expression;
+  const Json options = Json::parse(kernel.compile_options, nullptr, false);
+  if (!options.is_array()) return text + '\n' + kernel.compile_options;
+  for (const Json& option : options) {
+    const std::string written = option.is_string() ? option.get<std::string>() : option.dump();
+    if (!written.starts_with("--gpu-architecture=")) text += '\n' + written;
+  }
+  return text;
+}
+
+/// The regret of a kernel on each problem: infinite where it failed, not a number without a row.
+struct KernelResults {
+  std::vector<double> regrets;
+  std::vector<std::int64_t> failures;  ///< ids; 0: none
+};
+
+KernelResults results_of(const Trial& kernel, const PortfolioTable& table, const Database& database) {
+  KernelResults results{std::vector<double>(table.problems.size(), std::numeric_limits<double>::quiet_NaN()),
+                        std::vector<std::int64_t>(table.problems.size(), 0)};
+  const Identity identity = identity_of(kernel.template_name, kernel.parameters);
+  const std::string compiled = compiled_as(kernel);
+  for (const PortfolioKernel& other : table.kernels) {
+    if (other.identity != identity || compiled_as(database.row(other.row)) != compiled) continue;
+    for (const PortfolioCell& cell : other.cells)
+      results.regrets[cell.problem] = std::fmin(results.regrets[cell.problem], cell.regret);
+    for (const PortfolioFailure& failure : other.failures) results.failures[failure.problem] = failure.row;
+  }
+  return results;
+}
+
+/// The first kernel of the leaf whose constraints hold, as the exported header chooses.
+std::optional<std::size_t> choice_for(const ExportedPortfolio& portfolio,
+                                      const std::vector<std::int64_t>& sizes) {
+  for (const std::size_t kernel : portfolio.tree.order(sizes)) {
+    const std::string& conditions = portfolio.kernels[kernel].size_conditions;
+    if (satisfy(sizes, conditions, portfolio.dimensions).value_or(true)) return kernel;
+  }
+  return std::nullopt;
+}
+
+void judge(AppliedProblem& problem, const std::vector<KernelResults>& results, std::size_t place,
+           const Database& database) {
+  problem.least_regret = std::numeric_limits<double>::quiet_NaN();
+  for (const KernelResults& of : results)
+    problem.least_regret = std::fmin(problem.least_regret, of.regrets[place]);
+  problem.regret = std::numeric_limits<double>::quiet_NaN();
+  if (!problem.kernel) return;
+  const KernelResults& chosen = results[*problem.kernel];
+  problem.regret = chosen.regrets[place];
+  problem.applied = Applied::judged;
+  if (!std::isnan(problem.regret)) return;
+  problem.applied = chosen.failures[place] != 0 ? Applied::failed : Applied::unmeasured;
+  if (problem.applied == Applied::failed)
+    problem.outcome = name(database.row(chosen.failures[place]).outcome);
+}
+
+AppliedPortfolio applied(const ExportedPortfolio& portfolio, const PortfolioGroup& group,
+                         const Database& database) {
+  AppliedPortfolio all{group.what, portfolio, {}};
+  std::vector<KernelResults> results;
+  for (const Trial& kernel : portfolio.kernels) results.push_back(results_of(kernel, group.table, database));
+  std::vector<std::size_t> configurations(group.table.problems.size(), 0);
+  for (const PortfolioKernel& kernel : group.table.kernels) {
+    for (const PortfolioCell& cell : kernel.cells) ++configurations[cell.problem];
+  }
+  for (std::size_t i = 0; i < group.table.problems.size(); ++i) {
+    const PortfolioProblem& problem = group.table.problems[i];
+    AppliedProblem judged{problem.label, problem.best_us, configurations[i]};
+    judged.kernel = choice_for(portfolio, problem.sizes);
+    judge(judged, results, i, database);
+    all.problems.push_back(std::move(judged));
+  }
+  return all;
+}
+
+/// Of one GPU and source rather than of another.
+const ExportedPortfolio* portfolio_for(const std::vector<ExportedPortfolio>& portfolios,
+                                       const PortfolioGroup& group) {
+  const ExportedPortfolio* best = nullptr;
+  const auto likeness = [&](const ExportedPortfolio& one) {
+    return std::pair(one.gpu == group.what.gpu, one.source == group.what.source);
+  };
+  for (const ExportedPortfolio& one : portfolios) {
+    if (one.conditions != group.what.conditions || one.dimensions != group.table.dimensions) continue;
+    if (best == nullptr || likeness(one) > likeness(*best)) best = &one;
+  }
+  return best;
+}
+
+std::string list_of(const std::set<std::string>& texts) {
+  std::vector<std::string> quoted;
+  for (const std::string& text : texts) quoted.push_back("'" + text + "'");
+  return first_of(quoted);
+}
+
+}  // namespace
+
+std::vector<ExportedPortfolio> read_exported_portfolios(const std::filesystem::path& file) {
+  const std::string name = file.string();
+  const Json document = parse_json(read_file(file, kLargestJson), name);
+  const JsonNode root{document, Where{name, ""}};
+  if (!document.is_object() || !document.contains("tiletune_best"))
+    throw UserError("not a file that 'tiletune export --best' writes", root.where, kRemedy);
+  if (!document.contains("portfolios"))
+    throw UserError("holds the best of each problem, and no portfolio", root.where, kRemedy);
+  const std::vector<JsonNode> best =
+      read_list(member(root, "best", "a list of kernels"), "kernels", Empty::refused, kMostEntries);
+  std::vector<ExportedPortfolio> portfolios;
+  for (const JsonNode& node : read_list(member(root, "portfolios", "a list of portfolios"), "portfolios",
+                                        Empty::refused, kMostEntries))
+    portfolios.push_back(portfolio_of(node, best));
+  return portfolios;
+}
+
+std::vector<AppliedPortfolio> apply_portfolios(const std::vector<ExportedPortfolio>& portfolios,
+                                               const std::filesystem::path& file, const Database& database,
+                                               const TrialFilter& filter, std::vector<Comparable>& without) {
+  const std::vector<PortfolioGroup> groups = portfolio_groups(database, filter, FailedKernels::kept);
+  if (groups.empty())
+    throw NothingToDo("no row that ran matches", Where{database.file().string(), ""},
+                      "Loosen the filters, or run 'tiletune sweep' first.");
+  std::vector<AppliedPortfolio> all;
+  std::set<std::string> found;
+  for (const PortfolioGroup& group : groups) {
+    found.insert(group.what.conditions);
+    if (const ExportedPortfolio* portfolio = portfolio_for(portfolios, group))
+      all.push_back(applied(*portfolio, group, database));
+    else
+      without.push_back(group.what);
+  }
+  if (!all.empty()) return all;
+  std::set<std::string> known;
+  for (const ExportedPortfolio& portfolio : portfolios) known.insert(portfolio.conditions);
+  throw UserError(
+      fmt::format("has portfolios for {}; {} has {}", list_of(known), database.file().filename().string(),
+                  list_of(found)),
+      Where{file.string(), ""},
+      "Operation, options, types, scalars and cache must be the same: export a portfolio of them.");
+}
+
+}  // namespace tiletune
