@@ -162,6 +162,12 @@ bool is_output(const Task& task, const std::string& name) {
   });
 }
 
+/// The array that an argument passes, and the condition under which it does; none of a scalar.
+std::optional<std::pair<std::string, std::string>> memory_of(const Argument& argument) {
+  if (argument.kind == Argument::Kind::scalar) return std::nullopt;
+  return std::pair(argument.name, argument.tensor_map ? argument.tensor_map->when.text : std::string());
+}
+
 }  // namespace
 
 std::vector<CheckFinding> source_notes(const Task& task, const Dependencies& dependencies) {
@@ -227,18 +233,23 @@ std::vector<CheckFinding> buffer_faults(const Task& task) {
   }
   for (std::size_t launch = 0; launch < spec.launches.size(); ++launch) {
     const std::vector<Argument>& arguments = spec.launches[launch].arguments;
-    std::map<std::string, std::size_t> places;
+    std::map<std::pair<std::string, std::string>, std::size_t> places;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const std::string& name = arguments[i].name;
-      if (arguments[i].kind != Argument::Kind::buffer || !is_output(task, name)) continue;
-      const auto [first, is_new] = places.emplace(name, i);
+      const auto memory = memory_of(arguments[i]);
+      if (!memory || !is_output(task, name)) continue;
+      const auto [first, is_new] = places.emplace(*memory, i);
       if (is_new) continue;
+      const bool has_map = arguments[i].tensor_map || arguments[first->second].tensor_map;
       findings.push_back(
           {true, spec.label(), "",
-           UserError(fmt::format("arguments {} and {} of the kernel '{}' are both {}, which it writes",
-                                 first->second + 1, i + 1, spec.launches[launch].kernel, name),
-                     launch_place(spec, launch).at("arguments").at(i),
-                     "Pass it once, with the role inout where it is read too, or pass another buffer.")});
+           UserError(
+               fmt::format("arguments {} and {} of the kernel '{}' are both {}, which it writes",
+                           first->second + 1, i + 1, spec.launches[launch].kernel, name),
+               launch_place(spec, launch).at("arguments").at(i),
+               has_map
+                   ? R"(Pass it once; give a tensor map that replaces the address in some configurations a "when".)"
+                   : "Pass it once, with the role inout where it is read too, or pass another buffer.")});
     }
   }
   return findings;

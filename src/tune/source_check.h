@@ -20,7 +20,8 @@ std::optional<UserError> kernel_name_fault(const Task& task, const Dependencies&
 std::optional<UserError> constant_fault(const Task& task, const std::vector<Resources>& resources);
 
 /// Outputs without elements on the task's problem, and buffers that a kernel writes and that it is passed
-/// twice: what it reads through one pointer may change through the other.
+/// twice, as an address or a tensor map: what it reads through one may change through the other. A tensor map
+/// with a "when" is passed in the place of something else, so that it counts only beside one with the same.
 std::vector<CheckFinding> buffer_faults(const Task& task);
 
 /// Arguments of other types than the parameters of the kernels have. `symbols` are those of a binary that

@@ -376,6 +376,36 @@ TEST_F(Check, ABufferThatIsWrittenIsPassedOnce) {
   EXPECT_TRUE(has_line(finished.out, {"error", "/arguments/1", "1 and 2", "y"})) << finished.out;
 }
 
+TEST_F(Check, ATensorMapOfABufferThatIsWrittenIsOneOfItsArguments) {
+  Json json = manifest("mapped");
+  json["operation"]["reference"]["arguments"] = json["arguments"];
+  const Json address = Json::parse(R"({"buffer": "y"})");
+  const Json map =
+      Json::parse(R"({"tensor_map": "y", "extents": ["n", "1"], "pitches": ["n"], "box": [32, 1]})");
+  const auto checked = [&](const std::vector<Json>& outputs) {
+    json["arguments"] = outputs;
+    json["arguments"].push_back(Json::parse(R"({"buffer": "x"})"));
+    std::string parameters;
+    for (const Json& output : outputs)
+      parameters += output.contains("buffer") ? "float*, " : "const __grid_constant__ Map, ";
+    add(json, "struct alignas(64) Map { char bytes[128]; };\ntemplate <int T> __global__ void scale(" +
+                  parameters + "const float* x) {}\n");
+    return check(config({"mapped"}, R"(["1024"])"));
+  };
+  for (const auto& both :
+       {std::vector<Json>{address, map}, std::vector<Json>{map, address}, std::vector<Json>{map, map}}) {
+    const Finished finished = checked(both);
+    EXPECT_EQ(finished.code, 1);
+    EXPECT_TRUE(has_line(finished.out, {"error", "/arguments/1", "1 and 2", "y"})) << finished.out;
+    EXPECT_TRUE(has_line(finished.out, {"\"when\""})) << finished.out;
+  }
+  Json chosen = map;
+  chosen["when"] = "THREADS > 128";
+  EXPECT_EQ(checked({address, chosen}).code, 0) << "the map takes the place of the address";
+  EXPECT_EQ(checked({chosen, chosen}).code, 1);
+  EXPECT_EQ(checked({map}).code, 0);
+}
+
 TEST_F(Check, NamesMayStandInNamespaces) {
   Json json = manifest("inside");
   json["kernel"] = "lib::scale";
