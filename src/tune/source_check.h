@@ -24,6 +24,10 @@ std::optional<UserError> constant_fault(const Task& task, const std::vector<Reso
 /// with a "when" is passed in the place of something else, so that it counts only beside one with the same.
 std::vector<CheckFinding> buffer_faults(const Task& task);
 
+/// Inputs that the source shows to be indices of another buffer, and that hold numbers which that does not
+/// have on the task's problem. Where an index is computed from several numbers, nothing is said of it.
+std::vector<CheckFinding> index_notes(const Task& task);
+
 /// Arguments of other types than the parameters of the kernels have. `symbols` are those of a binary that
 /// types_request() has made of the configuration's.
 std::vector<CheckFinding> type_faults(const Task& task, const Instance& instance,
