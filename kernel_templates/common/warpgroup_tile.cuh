@@ -46,14 +46,14 @@ class WarpgroupTile {
     for (int m = 0; m < kM; ++m) {
 #pragma unroll
       for (int n = 0; n < N / 8; ++n) {
-        const float* four = &sum[m][n * 4];
+        const Sum<T>* four = &sum[m][n * 4];
         finish.template store<PAIRS>(row + m * 64, column + n * 8, four[0], four[1]);
         finish.template store<PAIRS>(row + m * 64 + 8, column + n * 8, four[2], four[3]);
       }
     }
   }
 
-  float sum[kM][N / 2];  ///< of each 64 rows, as wgmma.cuh has them
+  Sum<T> sum[kM][N / 2];  ///< of each 64 rows, as wgmma.cuh has them
 
  private:
   static constexpr unsigned kBlock = kDepth * 128;  ///< bytes: 64 columns of every line

@@ -45,8 +45,21 @@ __device__ __forceinline__ unsigned long long rows_across_k(unsigned address, un
          1024ull >> 4 << 32 | 1ull << 62;
 }
 
+/// The type of its sums.
+template <class T>
+struct SumOf {
+  using Type = float;
+};
+template <>
+struct SumOf<i8> {
+  using Type = int;
+};
+template <class T>
+using Sum = typename SumOf<T>::Type;
+
 /// Starts d = a * b, or d += a * b: 64 x N sums of products of 64 x 32 bytes by N x 32 bytes. A_ACROSS,
-/// B_ACROSS: the operand's rows lie across K, which 16-bit types alone allow.
+/// B_ACROSS: the operand's rows lie across K, which 16-bit types alone allow. N is a multiple of 8 up to 256; of
+/// i8 it is 8, 24 or a multiple of 16. Sums of i8 wrap around.
 template <class T, int N, bool A_ACROSS, bool B_ACROSS>
 struct WarpgroupProduct;
 
@@ -179,3 +192,24 @@ TILETUNE_WGMMA(232, 116, 116, 117, 118, 119, 120)
 TILETUNE_WGMMA(240, 120, 120, 121, 122, 123, 124)
 TILETUNE_WGMMA(248, 124, 124, 125, 126, 127, 128)
 TILETUNE_WGMMA(256, 128, 128, 129, 130, 131, 132)
+// Integers have neither signs nor a choice of rows: the instruction takes no such operands.
+#define TILETUNE_WGMMA_INTEGERS(N, COUNT, A, B, ADDS) \
+  TILETUNE_WGMMA_K(i8, int, "+r", "k32.s32.s8.s8", "", N, COUNT, A, B, ADDS)
+TILETUNE_WGMMA_INTEGERS(8, 4, 4, 5, 6)
+TILETUNE_WGMMA_INTEGERS(16, 8, 8, 9, 10)
+TILETUNE_WGMMA_INTEGERS(24, 12, 12, 13, 14)
+TILETUNE_WGMMA_INTEGERS(32, 16, 16, 17, 18)
+TILETUNE_WGMMA_INTEGERS(48, 24, 24, 25, 26)
+TILETUNE_WGMMA_INTEGERS(64, 32, 32, 33, 34)
+TILETUNE_WGMMA_INTEGERS(80, 40, 40, 41, 42)
+TILETUNE_WGMMA_INTEGERS(96, 48, 48, 49, 50)
+TILETUNE_WGMMA_INTEGERS(112, 56, 56, 57, 58)
+TILETUNE_WGMMA_INTEGERS(128, 64, 64, 65, 66)
+TILETUNE_WGMMA_INTEGERS(144, 72, 72, 73, 74)
+TILETUNE_WGMMA_INTEGERS(160, 80, 80, 81, 82)
+TILETUNE_WGMMA_INTEGERS(176, 88, 88, 89, 90)
+TILETUNE_WGMMA_INTEGERS(192, 96, 96, 97, 98)
+TILETUNE_WGMMA_INTEGERS(208, 104, 104, 105, 106)
+TILETUNE_WGMMA_INTEGERS(224, 112, 112, 113, 114)
+TILETUNE_WGMMA_INTEGERS(240, 120, 120, 121, 122)
+TILETUNE_WGMMA_INTEGERS(256, 128, 128, 129, 130)

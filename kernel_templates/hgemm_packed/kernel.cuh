@@ -33,7 +33,7 @@ template <class T, class Out, Layout LAYOUT, Epilogue EPILOGUE, bool PACK_A, boo
           int STAGES, int CLUSTER_M, int CLUSTER_N, int CONSUMERS, Side SIDE, Work WORK, Store STORE,
           bool PAIRS, Raster RASTER, int GROUP, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
 __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((CONSUMERS + 1) * 128, 1)
-    hgemm_packed(int M, int N, int K, float alpha, float beta, Out* C, int ldc,
+    hgemm_packed(int M, int N, int K, Sum<T> alpha, Sum<T> beta, Out* C, int ldc,
                  const Out* __restrict__ bias_vector, const __grid_constant__ TensorMap a_map,
                  const __grid_constant__ TensorMap b_map, const __grid_constant__ TensorMap packed_a_map,
                  const __grid_constant__ TensorMap packed_b_map, const __grid_constant__ TensorMap c_map) {
@@ -65,7 +65,7 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
       pipeline.multiply(product, warpgroup, steps);
 
       const TileOrigin part = Pipeline::own_part(tile_at(number), warpgroup);
-      const Finish<EPILOGUE, Out, float> finish{alpha, beta, bias_vector, C, M, N, ldc};
+      const Finish<EPILOGUE, Out, Sum<T>> finish{alpha, beta, bias_vector, C, M, N, ldc};
       static_assert(SIDE == m_side || STORE == boxes, "a thread's neighbours are neighbours in a row");
       constexpr int kRows = Pipeline::kRows, kN = Pipeline::kN;
       const unsigned staging = shared_address(shared) + Pipeline::kBytes;

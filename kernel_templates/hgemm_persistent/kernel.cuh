@@ -18,7 +18,7 @@ template <class T, class Out, Layout LAYOUT, Epilogue EPILOGUE, int BM, int BN, 
           int CLUSTER_N, int CONSUMERS, Side SIDE, Work WORK, Store STORE, bool PAIRS, Raster RASTER,
           int GROUP, Keep KEEP_A, Keep KEEP_B, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
 __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((CONSUMERS + 1) * 128, 1)
-    hgemm_persistent(int M, int N, int K, float alpha, float beta, Out* C, int ldc,
+    hgemm_persistent(int M, int N, int K, Sum<T> alpha, Sum<T> beta, Out* C, int ldc,
                      const Out* __restrict__ bias_vector, const __grid_constant__ TensorMap a_map,
                      const __grid_constant__ TensorMap b_map, const __grid_constant__ TensorMap c_map) {
   using Pipeline =
@@ -58,7 +58,7 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
       pipeline.multiply(product, warpgroup, steps);
 
       const TileOrigin part = Pipeline::own_part(tile_at(number), warpgroup);
-      const Finish<EPILOGUE, Out, float> finish{alpha, beta, bias_vector, C, M, N, ldc};
+      const Finish<EPILOGUE, Out, Sum<T>> finish{alpha, beta, bias_vector, C, M, N, ldc};
       constexpr bool kTransposed = Pipeline::kTransposed;
       if constexpr (STORE == registers) {
         static_assert(!kTransposed, "a thread's neighbours are neighbours in a column");

@@ -10,7 +10,7 @@ template <class T, class Out, Layout LAYOUT, Epilogue EPILOGUE, int BM, int BN, 
           bool PAIRS, Raster RASTER, int GROUP, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS,
           int THREADS = (CONSUMERS + 1) * 128>
 __global__ void __launch_bounds__(THREADS, 1)
-    hgemm_specialized(int M, int N, int K, float alpha, float beta, Out* C, int ldc,
+    hgemm_specialized(int M, int N, int K, Sum<T> alpha, Sum<T> beta, Out* C, int ldc,
                       const Out* __restrict__ bias_vector, const __grid_constant__ TensorMap a_map,
                       const __grid_constant__ TensorMap b_map) {
   using Operands = BoxOperands<T, LAYOUT, BM, BN>;
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       before = stage;
     }
     wait_for_products<0>();
-    product.template store<PAIRS>(Finish<EPILOGUE, Out, float>{alpha, beta, bias_vector, C, M, N, ldc},
+    product.template store<PAIRS>(Finish<EPILOGUE, Out, Sum<T>>{alpha, beta, bias_vector, C, M, N, ldc},
                                   tile.row + warpgroup * kRows, tile.column, threadIdx.x % 128);
   }
 }

@@ -8,7 +8,7 @@
 template <class T, class Out, Layout LAYOUT, Epilogue EPILOGUE, int BM, int BN, int WARPGROUPS, int STAGES,
           bool PAIRS, Raster RASTER, int GROUP, int MIN_BLOCKS, int THREADS = WARPGROUPS * 128>
 __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    hgemm_tma(int M, int N, int K, float alpha, float beta, Out* C, int ldc,
+    hgemm_tma(int M, int N, int K, Sum<T> alpha, Sum<T> beta, Out* C, int ldc,
               const Out* __restrict__ bias_vector, const __grid_constant__ TensorMap a_map,
               const __grid_constant__ TensorMap b_map) {
   using Operands = BoxOperands<T, LAYOUT, BM, BN>;
@@ -47,6 +47,6 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     }
   }
   wait_for_products<0>();
-  product.template store<PAIRS>(Finish<EPILOGUE, Out, float>{alpha, beta, bias_vector, C, M, N, ldc},
+  product.template store<PAIRS>(Finish<EPILOGUE, Out, Sum<T>>{alpha, beta, bias_vector, C, M, N, ldc},
                                 tile.row + warpgroup * kRows, tile.column, threadIdx.x % 128);
 }

@@ -10,8 +10,8 @@ template <class T, class Out, Layout LAYOUT, Epilogue EPILOGUE, int BM, int BN, 
           int VEC, bool CHECKED, bool PAIRS, Raster RASTER, int GROUP, int MIN_BLOCKS,
           int THREADS = WARPGROUPS * 128>
 __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    hgemm_wgmma(int M, int N, int K, float alpha, const T* __restrict__ A, int lda, const T* __restrict__ B,
-                int ldb, float beta, Out* C, int ldc, const Out* __restrict__ bias_vector) {
+    hgemm_wgmma(int M, int N, int K, Sum<T> alpha, const T* __restrict__ A, int lda, const T* __restrict__ B,
+                int ldb, Sum<T> beta, Out* C, int ldc, const Out* __restrict__ bias_vector) {
   constexpr int kRows = BM / WARPGROUPS, BK = 128 / sizeof(T);
   using Operands = BlockOperands<T, LAYOUT, BM, BN, BK, blocks, THREADS, VEC, CHECKED>;
   using Product = WarpgroupTile<T, Operands::kAAcross, Operands::kBAcross, kRows, BN>;
@@ -46,6 +46,6 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     used = next(used);
   }
   wait_for_products<0>();
-  product.template store<PAIRS>(Finish<EPILOGUE, Out, float>{alpha, beta, bias_vector, C, M, N, ldc},
+  product.template store<PAIRS>(Finish<EPILOGUE, Out, Sum<T>>{alpha, beta, bias_vector, C, M, N, ldc},
                                 tile.row + warpgroup * kRows, tile.column, threadIdx.x % 128);
 }

@@ -81,6 +81,7 @@ class Drafter {
     collect_arguments();
     collect_macros(signature.undefined);
     collect_sizes();
+    choose_values();
     for (Tunable& tunable : tunables_) set_axis_values(tunable);
     choose_launch();
   }
@@ -88,8 +89,8 @@ class Drafter {
   Draft draft() {
     write();
     std::string problem;
-    for (const Size& size : sizes_)
-      problem += fmt::format("{}{}", problem.empty() ? "" : "x", size.fixed.value_or(size.usual));
+    for (const auto& [name, size] : dimensions())
+      problem += fmt::format("{}{}", problem.empty() ? "" : "x", size);
     return {text_, problem, findings_};
   }
 
@@ -99,6 +100,9 @@ class Drafter {
     int lanes;
     std::size_t bytes;  ///< of an element
     bool sure;          ///< of the role
+    bool integers;
+    std::string values = {};    ///< of the manifest; "": its default
+    std::string question = {};  ///< about them
   };
 
   std::string argument_name(std::size_t i) const {
@@ -144,8 +148,10 @@ class Drafter {
 
   Buffer buffer_of(const std::string& name, const ParameterType& type) const {
     const ElementType element = type.element.value_or(ElementType::u8);
-    Buffer buffer{
-        name, std::string(tiletune::name(element)), "in", "", type.lanes, size_bytes(element), type.constant};
+    Buffer buffer{name,          std::string(tiletune::name(element)),
+                  "in",          "",
+                  type.lanes,    size_bytes(element),
+                  type.constant, !is_floating(element)};
     const auto use = kernel_.uses.find(name);
     if (type.constant || use == kernel_.uses.end() || !use->second.written) return buffer;
     buffer.role = use->second.read || use->second.passed ? "inout" : "out";
@@ -163,9 +169,6 @@ class Drafter {
       throw UserError(fmt::format("the kernel '{}' takes pointers to const alone, so that it has no output",
                                   kernel_.name),
                       place(), "Remove const from what it writes.");
-    for (const Buffer& buffer : buffers_)
-      findings_.push_back(
-          {"buffer", buffer.name, fmt::format("{}, {}", buffer.type, buffer.role), kernel_.line});
   }
 
   /// WARP_SIZE and FULL_MASK have one value.
@@ -296,6 +299,127 @@ class Drafter {
     const std::string product = join(names, " * ");
     for (Buffer& buffer : buffers_)
       buffer.elements = buffer.lanes > 1 ? fmt::format("{} * {}", buffer.lanes, product) : product;
+  }
+
+  /// The manifest's dimensions and the first problem.
+  std::vector<std::pair<std::string, std::int64_t>> dimensions() const {
+    std::vector<std::pair<std::string, std::int64_t>> all;
+    for (const Size& size : sizes_) all.emplace_back(size.name, size.fixed.value_or(size.usual));
+    if (total_) all.emplace_back(total_->name, total_->usual);
+    return all;
+  }
+
+  Buffer* find_buffer(const std::string& name) {
+    const auto found =
+        std::ranges::find_if(buffers_, [&](const Buffer& buffer) { return buffer.name == name; });
+    return found == buffers_.end() ? nullptr : &*found;
+  }
+
+  std::vector<IndexUse> uses_of(const std::string& name) const {
+    std::vector<IndexUse> uses;
+    for (const IndexUse& use : kernel_.indices.uses)
+      if (use.array == name) uses.push_back(use);
+    return uses;
+  }
+
+  static std::string places_of(const std::vector<IndexUse>& uses) {
+    std::vector<std::string> places;
+    for (const IndexUse& use : uses) places.push_back(fmt::format("{} (line {})", use.indexed, use.line));
+    return join(places, ", ");
+  }
+
+  /// What integers hold that the source uses as indices: numbers of elements of what they point into.
+  void choose_values() {
+    for (Buffer& buffer : buffers_)
+      if (buffer.integers && buffer.role == "in") delimit(buffer);
+    for (Buffer& buffer : buffers_) {
+      if (buffer.integers && buffer.role != "out" && buffer.values.empty()) set_indices(buffer);
+      std::string guess = fmt::format("{}, {}", buffer.type, buffer.role);
+      if (!buffer.values.empty()) guess += ", " + buffer.values;
+      findings_.push_back({"buffer", buffer.name, guess, kernel_.line});
+    }
+  }
+
+  /// Starts of rows: an element and the next one tell where a row begins and ends in other arrays.
+  void delimit(Buffer& starts) {
+    const auto neighbours = kernel_.indices.neighbours.find(starts.name);
+    const std::vector<IndexUse> uses = uses_of(starts.name);
+    if (neighbours == kernel_.indices.neighbours.end() || uses.empty()) return;
+    for (const IndexUse& use : uses) {
+      const bool adds = use.form == IndexForm::whole || use.form == IndexForm::sum;
+      const Buffer* const rows = find_buffer(use.indexed);
+      if (!adds || rows == nullptr || rows == &starts) return;
+    }
+    const auto rows =
+        std::ranges::find_if(sizes_, [&](const Size& size) { return size.name == neighbours->second; });
+    if (!total_) add_total(rows == sizes_.end() ? sizes_.front() : *rows);
+    starts.elements = fmt::format("{} + 1", rows == sizes_.end() ? starts.elements : rows->name);
+    starts.values = fmt::format("offsets({})", total_->name);
+    starts.question = fmt::format("the values, which are starts of rows in {}: {} is where the last one ends",
+                                  places_of(uses), total_->name);
+    for (const IndexUse& use : uses) {
+      Buffer& delimited = *find_buffer(use.indexed);
+      delimited.elements =
+          delimited.lanes > 1 ? fmt::format("{} * {}", delimited.lanes, total_->name) : total_->name;
+    }
+  }
+
+  /// The dimension that counts the elements of all rows.
+  void add_total(const Size& rows) {
+    constexpr std::int64_t kPerRow = 8;
+    std::set<std::string> taken;
+    for (const std::string& name : kernel_.parameter_names) taken.insert(name);
+    for (const auto* list : {&tunables_, &constants_})
+      for (const Tunable& tunable : *list) taken.insert(tunable.name);
+    for (const Size& size : sizes_) taken.insert(size.name);
+    std::string name = "total";
+    while (taken.contains(name)) name += "_";
+    total_ = Size{name, false, std::nullopt, kPerRow * rows.fixed.value_or(rows.usual), 0};
+    findings_.push_back({"dimension", name, "elements of all rows", kernel_.line});
+  }
+
+  /// How many indices do not lead out of what they point into; none where the source does not show it.
+  std::optional<std::string> range_of(const IndexUse& use) {
+    const Buffer* const indexed = find_buffer(use.indexed);
+    if (indexed == nullptr || indexed->lanes > 1) return std::nullopt;
+    if (use.form == IndexForm::whole) return indexed->elements;
+    if (use.form != IndexForm::scaled) return std::nullopt;
+    std::vector<std::string> rest;
+    for (const std::string& size : split(indexed->elements, ' '))
+      if (size != "*") rest.push_back(size);
+    const auto factor = std::ranges::find(rest, use.factor);
+    if (factor == rest.end() || rest.size() < 2) return std::nullopt;
+    rest.erase(factor);
+    return join(rest, " * ");
+  }
+
+  void set_indices(Buffer& buffer) {
+    const std::vector<IndexUse> uses = uses_of(buffer.name);
+    if (uses.empty()) {
+      const auto use = kernel_.uses.find(buffer.name);
+      if (buffer.role == "in" && use != kernel_.uses.end() && use->second.passed)
+        buffer.question =
+            "the values, integers from -100 to 100 by default: a function gets them, and may use them as "
+            "indices";
+      return;
+    }
+    std::set<std::string> ranges;
+    bool is_known = buffer.role == "in" && buffer.lanes == 1;
+    for (const IndexUse& use : uses) {
+      const auto range = range_of(use);
+      is_known = is_known && range;
+      if (range) ranges.insert(*range);
+    }
+    buffer.question = fmt::format("the values, which are indices into {}", places_of(uses));
+    if (!is_known) {
+      buffer.values = "constant(0)";
+      buffer.question += ". Their range does not follow from the source; 0 is not out of bounds";
+      return;
+    }
+    std::string least = *ranges.begin();
+    for (const std::string& range : ranges)
+      if (range != least) least = fmt::format("min({}, {})", least, range);
+    buffer.values = fmt::format("randint(0, {})", least);
   }
 
   /// Of a role along an axis; one whose name has no axis stands for all.
@@ -467,7 +591,7 @@ class Drafter {
 
   void write_operation() {
     std::vector<std::string> names;
-    for (const Size& size : sizes_) names.push_back(size.name);
+    for (const auto& [name, size] : dimensions()) names.push_back(name);
     line(
         "    // decide: the problem's sizes. They were guessed from integer arguments, else from macros with "
         "large values.");
@@ -483,12 +607,16 @@ class Drafter {
     std::vector<std::string> bytes;
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       const Buffer& buffer = buffers_[i];
+      const std::string values =
+          buffer.values.empty() ? "" : fmt::format(R"(, "values": "{}")", buffer.values);
       line(fmt::format(
-          R"(      {{"name": "{}", "type": "{}", "elements": "{}", "role": "{}"}}{}  // decide: the number of elements{}.)",
-          buffer.name, buffer.type, buffer.elements, buffer.role, i + 1 < buffers_.size() ? "," : "",
-          buffer.sure ? "" : "; the role, guessed from how the source uses it"));
-      bytes.push_back(
-          fmt::format("{} * {}", buffer.bytes * (buffer.role == "inout" ? 2 : 1), buffer.elements));
+          R"(      {{"name": "{}", "type": "{}", "elements": "{}", "role": "{}"{}}}{}  // decide: the number of elements{}{}.)",
+          buffer.name, buffer.type, buffer.elements, buffer.role, values, i + 1 < buffers_.size() ? "," : "",
+          buffer.sure ? "" : "; the role, guessed from how the source uses it",
+          buffer.question.empty() ? "" : "; " + buffer.question));
+      const bool is_sum = buffer.elements.find('+') != std::string::npos;
+      bytes.push_back(fmt::format("{} * {}", buffer.bytes * (buffer.role == "inout" ? 2 : 1),
+                                  is_sum ? "(" + buffer.elements + ")" : buffer.elements));
     }
     line("    ],");
     line("    // decide: the operations of one launch, or 0 where only memory counts.");
@@ -561,6 +689,7 @@ class Drafter {
   const std::vector<ParameterType>& types_;
   std::vector<Buffer> buffers_;
   std::vector<Size> sizes_;
+  std::optional<Size> total_;                         ///< a dimension that no argument is
   std::vector<std::pair<std::string, int>> scalars_;  ///< with their values
   std::vector<std::string> arguments_, block_, grid_;
   std::vector<Tunable> tunables_;

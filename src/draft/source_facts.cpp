@@ -86,7 +86,9 @@ class KernelReader {
     // Text that is not closed belongs to one kernel all the same, so that reading all takes linear time.
     std::size_t next = body;
     while (next < code_.size() && !code_[next].is("__global__")) ++next;
-    read_body(body, behind_bracket(code_, body, next));
+    const std::size_t end = behind_bracket(code_, body, next);
+    read_body(body, end);
+    kernel_.indices = read_index_uses(code_, body, end, pointers_);
     return std::move(kernel_);
   }
 
@@ -154,7 +156,12 @@ class KernelReader {
       const bool named =
           name < to && name > from && !code_[name].is("__restrict__") && !code_[name].is("const");
       kernel_.parameter_names.push_back(named ? std::string(code_[name].text) : "");
-      if (named) kernel_.uses[kernel_.parameter_names.back()];
+      if (!named) continue;
+      kernel_.uses[kernel_.parameter_names.back()];
+      const auto points = [](const SourceToken& token) { return token.is("*") || token.is("["); };
+      if (std::any_of(code_.begin() + static_cast<std::ptrdiff_t>(from),
+                      code_.begin() + static_cast<std::ptrdiff_t>(to), points))
+        pointers_.push_back(kernel_.parameter_names.back());
     }
   }
 
@@ -318,6 +325,7 @@ class KernelReader {
   std::size_t global_;
   const std::string& file_;
   KernelText kernel_;
+  std::vector<std::string> pointers_;                                 ///< among its parameters
   std::map<std::string_view, std::pair<bool, std::size_t>> aliases_;  ///< of threadIdx.x or blockIdx.x
   std::map<std::string_view, std::size_t> indices_;  ///< variables that count threads of the grid, with axes
 };

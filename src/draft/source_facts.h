@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "draft/index_uses.h"
 #include "draft/tokens.h"
 
 namespace tiletune {
@@ -56,6 +57,7 @@ struct KernelText {
   /// What that index is compared with, or ""
   std::array<std::string, 3> bounds;
   std::array<BlockUse, 3> block_uses;
+  IndexFacts indices;  ///< what elements of its parameters are indices of
 };
 
 /// A macro or a constant variable with an integer for its value, or a macro that the source tests and does

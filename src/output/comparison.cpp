@@ -52,6 +52,15 @@ std::string compromise_label(const std::string& largest) {
                                 : fmt::format("best compromise (largest {})", largest);
 }
 
+/// " (unverified)" of a configuration whose results were compared with nothing on its side; of a compromise,
+/// on any.
+std::string unverified_mark(const ChosenConfiguration& one) {
+  const auto is_unverified = [](const Standing& standing) { return standing.verified == false; };
+  const std::vector<Standing>& on = one.portability->on;
+  const bool is_marked = one.side ? is_unverified(on[*one.side]) : std::ranges::any_of(on, is_unverified);
+  return is_marked ? " (unverified)" : "";
+}
+
 /// "[1] NVIDIA H200: sgemm_warptile BM=128": what the numbers stand for in the tables.
 std::vector<std::string> legend_of(const std::vector<ChosenConfiguration>& chosen,
                                    const Comparison& comparison, const ComparedProblem& problem,
@@ -59,8 +68,9 @@ std::vector<std::string> legend_of(const std::vector<ChosenConfiguration>& chose
   std::vector<std::string> lines;
   const auto add = [&](const std::string& whose, const ChosenConfiguration& one) {
     const std::string own = parameters.of(one.trial);
-    const std::string text = fmt::format("{}: {}", whose, printable(one.trial.template_name));
-    lines.push_back(own == "-" ? text : text + " " + own);
+    std::string text = fmt::format("{}: {}", whose, printable(one.trial.template_name));
+    if (own != "-") text += " " + own;
+    lines.push_back(text + unverified_mark(one));
   };
   for (std::size_t side = 0; side < problem.sides.size(); ++side) {
     if (!problem.sides[side].has_rows) continue;

@@ -47,7 +47,8 @@ Json standings_json(const Comparison& comparison, const std::vector<Standing>& o
                     {"low_us", ran ? Json(standing.low_us) : Json()},
                     {"high_us", ran ? Json(standing.high_us) : Json()},
                     {"efficiency", is_known ? Json(standing.efficiency) : Json()},
-                    {"is_with_best", standing.is_with_best}});
+                    {"is_with_best", standing.is_with_best},
+                    {"verified", standing.verified ? Json(*standing.verified) : Json()}});
   }
   return list;
 }
@@ -210,7 +211,7 @@ void write_comparison_json(std::ostream& out, const Comparison& comparison, cons
 void write_comparison_csv(std::ostream& out, const Comparison& comparison, const Databases& databases) {
   write_csv_record(
       out, {"problem", "conditions", "gpu", "configuration", "template", "parameters", "side", "source",
-            "known", "time_us", "efficiency", "harmonic_mean", "minimum", "pennycook"});
+            "known", "time_us", "efficiency", "harmonic_mean", "minimum", "pennycook", "verified"});
   const auto text = [](const std::optional<double>& value) {
     return value ? exact_text(*value) : std::string();
   };
@@ -228,7 +229,8 @@ void write_comparison_csv(std::ostream& out, const Comparison& comparison, const
                   chosen.trial.parameters, comparison.sides[side].name,
                   has ? std::string(name(problem.sides[side].source)) : "", std::string(name(on.known)),
                   on.time_us > 0 ? exact_text(on.time_us) : "", is_known ? exact_text(on.efficiency) : "",
-                  text(portability.harmonic_mean), text(portability.minimum), text(portability.pennycook)});
+                  text(portability.harmonic_mean), text(portability.minimum), text(portability.pennycook),
+                  on.verified ? (*on.verified ? "true" : "false") : ""});
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <span>
 #include <tuple>
@@ -111,6 +112,18 @@ void add_left_out(const Comparison& comparison, const ComparedProblem& problem,
                       side_name(comparison, side), sources_text(facts.left_out), name(facts.source)));
     }
   }
+}
+
+/// Says what "(unverified)" means where it stands.
+void add_unverified(const ComparedProblem& problem, std::vector<std::string>& lines) {
+  std::vector<const Portability*> shown;
+  for (const Portability& best : problem.best_of) shown.push_back(&best);
+  for (const auto& compromise : {&problem.compromise, &problem.safest})
+    if (*compromise) shown.push_back(&**compromise);
+  const bool any = std::ranges::any_of(shown, [](const Portability* one) {
+    return std::ranges::any_of(one->on, [](const Standing& on) { return on.verified == false; });
+  });
+  if (any) lines.emplace_back("unverified: results that were compared with nothing");
 }
 
 /// "the best of A100 40GB on H100 SXM, NVIDIA H200", by what is lacking.
@@ -273,6 +286,7 @@ std::vector<std::string> lines_under(const Comparison& comparison, const Compare
   add_screened(comparison, problem, lines);
   add_left_out(comparison, problem, lines);
   add_unmeasured(comparison, problem, lines);
+  add_unverified(problem, lines);
   if (!problem.compromise) lines.emplace_back("no compromise: no configuration ran on every side");
   return lines;
 }

@@ -196,8 +196,8 @@ std::string entry_text(const Trial& trial, std::size_t number, std::size_t sizes
   text += fmt::format("{}, ", compute_capability(trial.architecture));
   for (const std::string* field : {&trial.operation, &trial.options, &trial.element_types, &trial.scalars})
     text += cpp_literal(*field) + ", ";
-  text += fmt::format("{}, {}, {},\n     ", beta_is_zero(trial.scalars), cpp_literal(trial.cache),
-                      cpp_literal(std::string(name(trial.source))));
+  text += fmt::format("{}, {}, {}, {},\n     ", beta_is_zero(trial.scalars), cpp_literal(trial.cache),
+                      cpp_literal(std::string(name(trial.source))), is_unverified(trial));
   text += fmt::format("{}, {}, {},\n     ", cpp_literal(trial.problem), sizes_text(trial.problem, sizes),
                       trial.problem.find(' ') == std::string::npos);
   for (const std::string* field : {&trial.template_name, &trial.kernel_expression, &trial.compile_options})

@@ -23,6 +23,7 @@ struct Entry {
   bool beta_is_zero;          // the class of the scalars: whether C is read
   const char* cache;          // the L2 cache before a launch: "cold", "dirty", "rotate", "warm"
   const char* source;         // "measured", "predicted", "replayed", "imported"
+  bool unverified;            // its results were compared with nothing; see source for what was not timed here
   const char* problem;        // "4096x4096x4096", "1000x77x513 lda=520"
   long long sizes[kMostSizes];  // M, N, K of a gemm; 0: none
   bool dense;                 // without leading dimensions

@@ -32,6 +32,8 @@ struct Standing {
   double high_us = 0;
   double efficiency = 0;      ///< the time of the side's best by this one, at most 1
   bool is_with_best = false;  ///< the ranking cannot tell it from the side's best
+  /// Whether its results were compared with a reference; none of what no GPU here has timed.
+  std::optional<bool> verified;
 };
 
 /// A configuration on all sides.

@@ -100,6 +100,7 @@ class ProblemComparer {
     standing.high_us = row->high_us;
     standing.efficiency = efficiency(*row, side);
     standing.is_with_best = runners_[side]->leading_ids.contains(row->id);
+    if (sides_[side]->what->source == Source::measured) standing.verified = !row->is_unverified;
     return standing;
   }
 

@@ -143,6 +143,7 @@ std::span<const char* const> ranking_columns() {
                                      "timed_in",
                                      "first_median_us",
                                      "predicted_us",
+                                     "relative_error",
                                      "registers",
                                      "occupancy",
                                      "recorded_at",
@@ -186,6 +187,7 @@ void RankingRows::add(std::int64_t id, const Trial& trial) {
   row.has_discards = trial.discarded_samples.value_or(0) > 0;
   add_time(row, trial);
   row.is_undecided = failed(row) && !proves_failure(trial.outcome, trial.reason);
+  row.is_unverified = is_unverified(trial);
   row.registers = trial.registers.value_or(std::numeric_limits<std::int64_t>::max());
   row.occupancy = trial.occupancy.value_or(0);
   row.key = ShortText<32>(trial.key);

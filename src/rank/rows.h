@@ -50,6 +50,7 @@ struct RankingRow : DatedRow {
   bool is_baseline = false;
   bool is_screened = false;       ///< given up as slow: its time is of few samples
   bool is_undecided = false;      ///< it did not run, which does not prove that it cannot
+  bool is_unverified = false;     ///< it was timed and its results were compared with nothing
   std::int64_t finals_sweep = 0;  ///< the sweep whose finals timed it; 0: none
   bool in_finals = false;         ///< these are the finals that decide its group
   bool has_discards = false;      ///< samples were thrown away

@@ -83,6 +83,7 @@ class Checker {
     tell_of_small_consensus();
     for (Task& task : tasks_) {
       add_all(buffer_faults(task));
+      add_all(index_notes(task));
       evaluate(task);
     }
     if (options_.samples > 0) {

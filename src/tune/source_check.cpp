@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "draft/signature.h"
 #include "draft/source_facts.h"
+#include "measure/input_values.h"
 
 namespace tiletune {
 
@@ -162,7 +163,99 @@ bool is_output(const Task& task, const std::string& name) {
   });
 }
 
+/// The array that an argument passes, and the condition under which it does; none of a scalar.
+std::optional<std::pair<std::string, std::string>> memory_of(const Argument& argument) {
+  if (argument.kind == Argument::Kind::scalar) return std::nullopt;
+  return std::pair(argument.name, argument.tensor_map ? argument.tensor_map->when.text : std::string());
+}
+
+/// The least and the largest integer that an input may hold.
+struct IntegerRange {
+  double least = 0, most = 0;
+};
+
+/// None of what is not known without running something, or of no integers.
+std::optional<IntegerRange> integers_of(const Task& task, const Workload::SizedBuffer& buffer) {
+  const auto& computed = task.spec->operation.input_kernels;
+  const bool is_computed = std::any_of(computed.begin(), computed.end(),
+                                       [&](const auto& kernel) { return kernel.input == buffer.name; });
+  if (buffer.role == BufferRole::out || is_floating(buffer.type) || buffer.file || is_computed ||
+      buffer.elements == 0)
+    return std::nullopt;
+  const Workload::Values values = values_of(buffer);
+  const auto last = static_cast<double>(buffer.elements - 1);
+  switch (values.distribution) {
+    case Distribution::randint:
+      return IntegerRange{values.a, values.b - 1};
+    case Distribution::constant:
+      return IntegerRange{values.a, values.a};
+    case Distribution::permutation:
+      return IntegerRange{0, last};
+    case Distribution::iota:
+      return IntegerRange{std::min(values.a, values.a + last * values.b),
+                          std::max(values.a, values.a + last * values.b)};
+    case Distribution::offsets:  // the last one is an end
+      return IntegerRange{0, values.a - 1};
+    case Distribution::uniform:
+    case Distribution::normal:
+      break;
+  }
+  return std::nullopt;
+}
+
+/// The buffer that a kernel gets as the parameter of that name, where the source and the manifest agree on
+/// how many there are.
+const Workload::SizedBuffer* buffer_passed(const Task& task, const KernelText& kernel, std::size_t launch,
+                                           const std::string& parameter) {
+  const std::vector<Argument>& arguments = task.spec->launches[launch].arguments;
+  const std::vector<std::string>& names = kernel.parameter_names;
+  if (names.size() != arguments.size()) return nullptr;
+  const auto place =
+      static_cast<std::size_t>(std::find(names.begin(), names.end(), parameter) - names.begin());
+  if (place == names.size() || arguments[place].kind != Argument::Kind::buffer) return nullptr;
+  const auto& buffers = task.instantiator.workload().buffers;
+  const auto found = std::find_if(buffers.begin(), buffers.end(),
+                                  [&](const auto& buffer) { return buffer.name == arguments[place].name; });
+  return found == buffers.end() ? nullptr : &*found;
+}
+
+void note_indices(const Task& task, const KernelText& kernel, std::size_t launch,
+                  std::vector<UserError>& notes) {
+  for (const IndexUse& use : kernel.indices.uses) {
+    const auto* const indices = buffer_passed(task, kernel, launch, use.array);
+    const auto* const indexed = buffer_passed(task, kernel, launch, use.indexed);
+    if (use.form != IndexForm::whole || indices == nullptr || indexed == nullptr) continue;
+    const auto range = integers_of(task, *indices);
+    if (!range || (range->least >= 0 && range->most < static_cast<double>(indexed->elements))) continue;
+    const auto& buffers = task.spec->operation.buffers;
+    const auto stated = std::find_if(buffers.begin(), buffers.end(),
+                                     [&](const Buffer& one) { return one.name == indices->name; });
+    notes.emplace_back(
+        fmt::format(
+            "{} holds integers from {} to {}, which line {} of {} uses as indices of {}, and that has {}",
+            indices->name, range->least, range->most, use.line, task.source->name, indexed->name,
+            counted(static_cast<std::size_t>(indexed->elements), "element")),
+        stated == buffers.end() ? task.spec->where : stated->elements.where,
+        fmt::format(R"x(Give {} the "values" "randint(0, N)", unless the kernel checks them first.)x",
+                    indices->name));
+  }
+}
+
 }  // namespace
+
+std::vector<CheckFinding> index_notes(const Task& task) {
+  const auto facts = facts_of(task);
+  if (!facts) return {};
+  std::vector<UserError> notes;
+  for (std::size_t launch = 0; launch < task.spec->launches.size(); ++launch) {
+    const KernelText* const kernel = find_kernel(*facts, task.spec->launches[launch].kernel);
+    if (kernel != nullptr) note_indices(task, *kernel, launch, notes);
+  }
+  std::vector<CheckFinding> findings;
+  for (UserError& note : notes)
+    findings.push_back({false, task.spec->label(), task.problem.label(), std::move(note)});
+  return findings;
+}
 
 std::vector<CheckFinding> source_notes(const Task& task, const Dependencies& dependencies) {
   const auto facts = facts_of(task);
@@ -227,18 +320,23 @@ std::vector<CheckFinding> buffer_faults(const Task& task) {
   }
   for (std::size_t launch = 0; launch < spec.launches.size(); ++launch) {
     const std::vector<Argument>& arguments = spec.launches[launch].arguments;
-    std::map<std::string, std::size_t> places;
+    std::map<std::pair<std::string, std::string>, std::size_t> places;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const std::string& name = arguments[i].name;
-      if (arguments[i].kind != Argument::Kind::buffer || !is_output(task, name)) continue;
-      const auto [first, is_new] = places.emplace(name, i);
+      const auto memory = memory_of(arguments[i]);
+      if (!memory || !is_output(task, name)) continue;
+      const auto [first, is_new] = places.emplace(*memory, i);
       if (is_new) continue;
+      const bool has_map = arguments[i].tensor_map || arguments[first->second].tensor_map;
       findings.push_back(
           {true, spec.label(), "",
-           UserError(fmt::format("arguments {} and {} of the kernel '{}' are both {}, which it writes",
-                                 first->second + 1, i + 1, spec.launches[launch].kernel, name),
-                     launch_place(spec, launch).at("arguments").at(i),
-                     "Pass it once, with the role inout where it is read too, or pass another buffer.")});
+           UserError(
+               fmt::format("arguments {} and {} of the kernel '{}' are both {}, which it writes",
+                           first->second + 1, i + 1, spec.launches[launch].kernel, name),
+               launch_place(spec, launch).at("arguments").at(i),
+               has_map
+                   ? R"(Pass it once; give a tensor map that replaces the address in some configurations a "when".)"
+                   : "Pass it once, with the role inout where it is read too, or pass another buffer.")});
     }
   }
   return findings;

@@ -20,8 +20,13 @@ std::optional<UserError> kernel_name_fault(const Task& task, const Dependencies&
 std::optional<UserError> constant_fault(const Task& task, const std::vector<Resources>& resources);
 
 /// Outputs without elements on the task's problem, and buffers that a kernel writes and that it is passed
-/// twice: what it reads through one pointer may change through the other.
+/// twice, as an address or a tensor map: what it reads through one may change through the other. A tensor map
+/// with a "when" is passed in the place of something else, so that it counts only beside one with the same.
 std::vector<CheckFinding> buffer_faults(const Task& task);
+
+/// Inputs that the source shows to be indices of another buffer, and that hold numbers which that does not
+/// have on the task's problem. Where an index is computed from several numbers, nothing is said of it.
+std::vector<CheckFinding> index_notes(const Task& task);
 
 /// Arguments of other types than the parameters of the kernels have. `symbols` are those of a binary that
 /// types_request() has made of the configuration's.

@@ -376,6 +376,64 @@ TEST_F(Check, ABufferThatIsWrittenIsPassedOnce) {
   EXPECT_TRUE(has_line(finished.out, {"error", "/arguments/1", "1 and 2", "y"})) << finished.out;
 }
 
+TEST_F(Check, ATensorMapOfABufferThatIsWrittenIsOneOfItsArguments) {
+  Json json = manifest("mapped");
+  json["operation"]["reference"]["arguments"] = json["arguments"];
+  const Json address = Json::parse(R"({"buffer": "y"})");
+  const Json map =
+      Json::parse(R"({"tensor_map": "y", "extents": ["n", "1"], "pitches": ["n"], "box": [32, 1]})");
+  const auto checked = [&](const std::vector<Json>& outputs) {
+    json["arguments"] = outputs;
+    json["arguments"].push_back(Json::parse(R"({"buffer": "x"})"));
+    std::string parameters;
+    for (const Json& output : outputs)
+      parameters += output.contains("buffer") ? "float*, " : "const __grid_constant__ Map, ";
+    add(json, "struct alignas(64) Map { char bytes[128]; };\ntemplate <int T> __global__ void scale(" +
+                  parameters + "const float* x) {}\n");
+    return check(config({"mapped"}, R"(["1024"])"));
+  };
+  for (const auto& both :
+       {std::vector<Json>{address, map}, std::vector<Json>{map, address}, std::vector<Json>{map, map}}) {
+    const Finished finished = checked(both);
+    EXPECT_EQ(finished.code, 1);
+    EXPECT_TRUE(has_line(finished.out, {"error", "/arguments/1", "1 and 2", "y"})) << finished.out;
+    EXPECT_TRUE(has_line(finished.out, {"\"when\""})) << finished.out;
+  }
+  Json chosen = map;
+  chosen["when"] = "THREADS > 128";
+  EXPECT_EQ(checked({address, chosen}).code, 0) << "the map takes the place of the address";
+  EXPECT_EQ(checked({chosen, chosen}).code, 1);
+  EXPECT_EQ(checked({map}).code, 0);
+}
+
+TEST_F(Check, IndicesThatLeadOutOfABufferAreNotes) {
+  Json json = manifest("gather");
+  json["operation"]["buffers"].push_back(
+      Json::parse(R"({"name": "idx", "type": "i32", "elements": "n", "role": "in"})"));
+  json["arguments"].push_back(Json::parse(R"({"buffer": "idx"})"));
+  json["operation"]["reference"]["arguments"] =
+      Json::parse(R"([{"buffer": "x"}, {"buffer": "y"}, {"scalar": "n", "type": "i32"}])");
+  const auto checked = [&](const Json& values, const std::string& index) {
+    if (values.is_null())
+      json["operation"]["buffers"][2].erase("values");
+    else
+      json["operation"]["buffers"][2]["values"] = values;
+    add(json,
+        "template <int T> __global__ void scale(const float* x, float* y, int n, const int* idx) {\n"
+        "  const int i = blockIdx.x * T + threadIdx.x;\n  if (i < n) y[i] = 2 * x[" +
+            index + "];\n}\n");
+    return check(config({"gather"})).out;
+  };
+  EXPECT_TRUE(has_line(checked({}, "idx[i]"),
+                       {"note", "/buffers/2", "idx", "-100 to 100", "line 3", "x", "1000 elements"}));
+  EXPECT_TRUE(has_line(checked("randint(0, n + 1)", "idx[i]"), {"note", "from 0 to 1000"}));
+  EXPECT_TRUE(has_line(checked("iota(1, 1)", "idx[i]"), {"note", "from 1 to 1000"}));
+  for (const char* good : {"randint(0, n)", "permutation", "constant(999)", "iota", "offsets(n)"})
+    EXPECT_TRUE(has_line(checked(good, "idx[i]"), {"0 errors", "0 notes"})) << good;
+  for (const char* index : {"idx[i] + 1", "idx[i] % 5", "(idx[i] + n) / 2"})
+    EXPECT_TRUE(has_line(checked({}, index), {"0 errors", "0 notes"})) << index;
+}
+
 TEST_F(Check, NamesMayStandInNamespaces) {
   Json json = manifest("inside");
   json["kernel"] = "lib::scale";

@@ -39,6 +39,51 @@ TEST(TensorCores, WarpgroupsArePredictedForTheirGenerationAndRefusedOnOthers) {
   expect_refused(predicted("hgemm_specialized", "B200"), {"10.0", "B200", "9.0", "wgmma"});
 }
 
+/// Predictions for an H100 of what a config lists, which a test has written.
+std::vector<Trial> predicted_by(const std::string& templates, const std::string& problem,
+                                const std::string& budget) {
+  const Sandbox sandbox;
+  sandbox.write("c.json", R"({"templates": [)" + templates + R"(], "problems": [")" + problem +
+                              R"("], "strategy": {"name": "exhaustive"}})");
+  const Finished run =
+      sandbox.run({"sweep", "c.json", "--gpu", "H100", "--budget", budget, "--db", "results.db", "--quiet"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  return rows_of(sandbox);
+}
+
+/// What the warpgroups' products take beside their rows is for integers not every multiple of 8.
+TEST(TensorCores, WarpgroupsMultiplyIntegersOfEveryWidth) {
+  const std::vector<Trial> rows = predicted_by(
+      R"--({"template": "hgemm_persistent", "types": {"A": "i8"}, "options": {"layout": "nt"},
+            "parameters": {"BM": [64], "BN": "range(8, 257, 8)", "CLUSTER_M": [1], "CLUSTER_N": [1],
+                           "CONSUMERS": [1], "SIDE": ["m_side"], "STORE": ["registers"], "STAGES": [2],
+                           "RASTER": ["along_m"], "GROUP": [8], "KEEP_A": ["normal"], "KEEP_B": ["normal"],
+                           "PROMOTION": ["none"]}})--",
+      "4096x4096x4096", "40");
+  EXPECT_EQ(rows.size(), 18U);
+  for (const Trial& row : rows) {
+    EXPECT_EQ(row.outcome, Outcome::ok) << row.parameters << row.reason;
+    EXPECT_EQ(row.pipe, "tensor_i8") << row.parameters;
+  }
+}
+
+TEST(TensorCores, EachTemplateOfWarpgroupsHasIntegers) {
+  for (const auto& [name, problem] :
+       {std::pair("hgemm_wgmma", "1000x77x513"), std::pair("hgemm_tma", "1024x1024x1024"),
+        std::pair("hgemm_specialized", "1024x1024x1024"), std::pair("hgemm_packed", "1000x77x513")}) {
+    const std::vector<Trial> rows = predicted_by(R"({"template": ")" + std::string(name) +
+                                                     R"(", "types": {"A": "i8"}, "options": {"layout": "nt"},
+                "parameters": {"BM": [64, 128], "BN": [64, 128], "STAGES": [4], "RASTER": ["along_n"], "GROUP": [8]},
+                "constraints": [{"require": "BM == BN", "why": "few are enough"}]})",
+                                                 problem, "3");
+    EXPECT_GE(rows.size(), 2U) << name;
+    for (const Trial& row : rows) {
+      EXPECT_EQ(row.outcome, Outcome::ok) << name << row.parameters << row.reason;
+      EXPECT_EQ(row.pipe, "tensor_i8") << name << row.parameters;
+    }
+  }
+}
+
 TEST(TensorCores, WarpsArePredictedForEveryGenerationFromTheirFirstOn) {
   expect_refused(predicted("hgemm_mma_pipelined", "T4"), {"7.5", "T4", "8.0"});
   expect_predicted_below(predicted("hgemm_mma_pipelined", "A100"), 312);

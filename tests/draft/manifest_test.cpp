@@ -119,6 +119,62 @@ TEST(Draft, ABlockForEachIndexHasNoThreadsInItsGrid) {
     EXPECT_EQ(grid(body), Json::array({"ceil_div(rows * cols, BLOCK)"})) << body;
 }
 
+const ParameterType kIndices{true, true, ElementType::i32, 1};
+
+TEST(Draft, IndicesStayWithinWhatTheyPointInto) {
+  const auto operation = [](const std::string& sizes, const std::string& body) {
+    const std::vector<ParameterType> types{kIn, kPlain, kIndices, kInt, kInt};
+    const auto count = static_cast<std::ptrdiff_t>(std::count(sizes.begin(), sizes.end(), ',') + 4);
+    return json_of(
+        "__global__ void k(const float* x, float* y, const int* idx, " + sizes + ") {\n" + body + " }",
+        {{types.begin(), types.begin() + count}, {}})["operation"];
+  };
+  const Json gather = operation("int n", "y[blockIdx.x] = x[idx[blockIdx.x]];");
+  EXPECT_EQ(gather["buffers"][2]["values"], "randint(0, n)");
+  EXPECT_FALSE(gather["buffers"][0].contains("values"));
+  const Json rows =
+      operation("int rows, int n", "const int row = idx[blockIdx.x]; y[0] = x[row * n + threadIdx.x];");
+  EXPECT_EQ(rows["buffers"][2]["values"], "randint(0, rows)");
+  for (const char* body :
+       {"y[0] = x[idx[0] + 1];", "y[0] = x[idx[0] % 7];", "__shared__ int h[99]; h[idx[0]] = 1; y[0] = x[0];",
+        "y[0] = x[idx[0]]; y[idx[1] + 1] = 0;"})
+    EXPECT_EQ(operation("int n", body)["buffers"][2]["values"], "constant(0)") << body;
+  EXPECT_FALSE(operation("int n", "y[0] = x[0] + idx[0];")["buffers"][2].contains("values"));
+}
+
+TEST(Draft, WhatItDecidesOfIndicesIsExplained) {
+  const auto text = [](const std::string& body) {
+    return draft_of("__global__ void k(const float* x, float* y, const int* idx, int n) {\n" + body + " }",
+                    {{kIn, kPlain, kIndices, kInt}, {}})
+        .manifest;
+  };
+  EXPECT_TRUE(has_line(text("y[0] = x[idx[0]];"), {"// decide:", "indices into x (line 2)"}));
+  EXPECT_TRUE(has_line(text("y[0] = x[idx[0] / 2];"), {"constant(0)", "// decide:", "line 2", "range"}));
+  EXPECT_TRUE(has_line(text("y[0] = f(idx) + x[0];"), {"\"idx\"", "// decide:", "-100 to 100", "function"}));
+  EXPECT_FALSE(has_line(text("y[0] = idx[0] + x[0];"), {"\"idx\"", "values"}));
+}
+
+TEST(Draft, StartsOfRowsAreOffsets) {
+  const Draft draft = draft_of(
+      "__global__ void spmv(float* y, const int* rows, const int* cols, const float* values, const float* x, "
+      "int nrows) {\n"
+      "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= nrows) return; float sum = 0;\n"
+      "for (int j = rows[i]; j < rows[i + 1]; ++j) sum += values[j] * x[cols[j]];\ny[i] = sum; }",
+      {{kPlain, kIndices, kIndices, kIn, kIn, kInt}, {}});
+  const Json operation = Json::parse(draft.manifest, nullptr, true, true)["operation"];
+  EXPECT_EQ(operation["dimensions"], Json::array({"nrows", "total"}));
+  EXPECT_EQ(draft.problem, "4194304x33554432");
+  const Json& buffers = operation["buffers"];
+  EXPECT_EQ(buffers[1]["values"], "offsets(total)");
+  EXPECT_EQ(buffers[1]["elements"], "nrows + 1");
+  EXPECT_EQ(buffers[2]["values"], "randint(0, nrows)") << "x has as many elements";
+  EXPECT_EQ(buffers[2]["elements"], "total");
+  EXPECT_EQ(buffers[3]["elements"], "total");
+  EXPECT_EQ(buffers[4]["elements"], "nrows");
+  EXPECT_EQ(operation["bytes"], "4 * nrows + 4 * (nrows + 1) + 4 * total + 4 * total + 4 * nrows");
+  EXPECT_TRUE(has_line(draft.manifest, {"\"rows\"", "starts of rows", "values (line 3)", "cols (line 3)"}));
+}
+
 TEST(Draft, TheLaunchIsTheFirstThingToDecide) {
   const Draft draft = draft_of("__global__ void k(float* a, int n) { a[0] = n; }", {{kPlain, kInt}, {}});
   const std::vector<Decision> decisions = launch_first(decisions_in(draft.manifest));

@@ -25,6 +25,7 @@ Trial of_gpu(const std::string& gpu, int x, double median_us) {
   trial.cache = "cold";
   trial.outcome = Outcome::ok;
   trial.median_us = median_us;
+  trial.relative_error = 1e-7;
   return trial;
 }
 
@@ -255,6 +256,22 @@ TEST(Comparison, NamesOfOthersAreInertText) {
   EXPECT_EQ(text.find("<b>"), std::string::npos) << text;
 }
 
+TEST(Comparison, NamesWhatIsUnverified) {
+  std::vector<Trial> rows{of_gpu("A", 1, 100), of_gpu("B", 1, 60), of_gpu("B", 2, 50)};
+  rows[2].relative_error.reset();
+  const std::string text = written(rows, Format::table);
+  EXPECT_NE(text.find("\n[1] A: sgemm X=1\n[2] B: sgemm X=2 (unverified)\n"), std::string::npos) << text;
+  EXPECT_TRUE(has_line(text, {"unverified:", "nothing"}));
+  const auto document = nlohmann::ordered_json::parse(written(rows, Format::json));
+  const auto& chosen = document["problems"][0]["configurations"];
+  EXPECT_EQ(chosen[0]["on"][1]["verified"], true);
+  EXPECT_EQ(chosen[1]["on"][1]["verified"], false);
+  EXPECT_NE(written(rows, Format::csv).find(",false\r\n"), std::string::npos);
+  rows[1].relative_error.reset();
+  EXPECT_TRUE(has_line(written(rows, Format::table), {"compromise", "sgemm X=1", "(unverified)"}))
+      << "it is a compromise where it is unverified on one side";
+}
+
 TEST(Comparison, JsonHasEveryFigure) {
   ComparisonView view;
   view.fail_above = 1;
@@ -270,7 +287,8 @@ TEST(Comparison, JsonHasEveryFigure) {
   EXPECT_EQ(problem["configurations"][1]["parameters"].dump(), R"({"X":3,"Y":8})");
   EXPECT_EQ(problem["configurations"][1]["on"][0].dump(),
             R"({"side":"A","known":"timed","time_us":200.0,"low_us":200.0,"high_us":200.0,"efficiency":0.5,)"
-            R"("is_with_best":false})");
+            R"("is_with_best":false,"verified":null})");
+  EXPECT_EQ(problem["configurations"][1]["on"][1]["verified"], true);
   EXPECT_EQ(problem["configurations"][0]["on"][1]["known"], "failed");
   EXPECT_EQ(problem["configurations"][0]["pennycook"], 0);
   EXPECT_EQ(problem["configurations"][2]["compromise"], "pennycook");
@@ -286,12 +304,12 @@ TEST(Comparison, CsvHasARecordPerConfigurationAndSide) {
   std::getline(lines, line);
   EXPECT_EQ(line,
             "problem,conditions,gpu,configuration,template,parameters,side,source,known,time_us,efficiency,"
-            "harmonic_mean,minimum,pennycook\r");
+            "harmonic_mean,minimum,pennycook,verified\r");
   std::getline(lines, line);
   std::getline(lines, line);
   EXPECT_EQ(
       line,
-      "64x64x64,\"gemm, cold\",,best of A,sgemm,\"{\"\"X\"\":1,\"\"Y\"\":8}\",B,measured,failed,,0,1,0,0\r");
+      "64x64x64,\"gemm, cold\",,best of A,sgemm,\"{\"\"X\"\":1,\"\"Y\"\":8}\",B,measured,failed,,0,1,0,0,\r");
 }
 
 }  // namespace comparison_test

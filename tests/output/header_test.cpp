@@ -171,6 +171,24 @@ int main() {
   EXPECT_EQ(output_of(folder.path(), "g++", main), row.template_name + "|B M\" };\n#error|0 0|0");
 }
 
+TEST(Header, SaysWhichEntriesAreUnverified) {
+  const TemporaryFolder folder;
+  std::vector<Trial> rows{best_of("H200", "512x512x512", 9), best_of("H200", "64x64x64", 9),
+                          best_of("H200", "32x32x32", 9)};
+  rows[1].relative_error.reset();
+  rows[2].relative_error.reset();
+  rows[2].source = Source::imported;
+  std::ofstream(folder.path() / "tuned.h") << header_of(folder.path(), rows);
+  const char* const main = R"(
+using namespace tiletune_best;
+int main() {
+  for (const Entry& entry : kEntries) std::printf("%s %s %d\n", entry.problem, entry.source, entry.unverified);
+}
+)";
+  EXPECT_EQ(output_of(folder.path(), "g++", main),
+            "512x512x512 measured 0\n64x64x64 measured 1\n32x32x32 imported 0\n");
+}
+
 TEST(Header, NumbersThatNoLaunchTakesAreNotKnown) {
   const TemporaryFolder folder;
   std::vector<Trial> rows;

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import time
@@ -23,6 +24,15 @@ def miss(text):
     print("MISS " + text, flush=True)
 
 
+def interrupted(process):
+    process.send_signal(signal.SIGINT)
+    try:
+        return process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
 class Bench:
     """Runs tiletune with a cold cache and databases of its own."""
 
@@ -32,12 +42,17 @@ class Bench:
         self.tensor_s = tensor_s
         self.environment = dict(os.environ, XDG_CACHE_HOME=str(out / "cache"), TILETUNE_HOME=str(HOME))
 
-    def run(self, name, *arguments, prefix=()):
+    def run(self, name, *arguments, prefix=(), limit_s=None):
+        """Exit status, seconds, and output. After `limit_s` it is interrupted, and soon after killed."""
         started = time.monotonic()
         log = self.out / f"{name}.log"
         with open(log, "w") as file:
-            code = subprocess.run([*map(str, prefix), str(self.executable), *map(str, arguments)], stdout=file,
-                                  stderr=subprocess.STDOUT, env=self.environment, cwd=HOME).returncode
+            process = subprocess.Popen([*map(str, prefix), str(self.executable), *map(str, arguments)], stdout=file,
+                                       stderr=subprocess.STDOUT, env=self.environment, cwd=HOME)
+            try:
+                code = process.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                code = interrupted(process)
         return code, time.monotonic() - started, log.read_text()
 
     def sweep(self, name, config, *arguments):

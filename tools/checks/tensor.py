@@ -1,15 +1,34 @@
-"""Products on tensor cores beside cuBLAS and cuBLASLt, and every template at sizes that are hard to get right."""
+"""Products on tensor cores beside cuBLAS and cuBLASLt, and every template at sizes that are hard to get right.
 
+Finals are held for each problem of a table. The configurations that take part are few, and listed in
+tensor_configurations.csv: winners of recorded sweeps (results/h200), and of earlier experiments. The time of the check is
+shared out beforehand: what a part does not need goes to those behind it, and what is left undone has a line that says so.
+"""
+
+import csv
+import dataclasses
 import json
 import math
+import os
+import pathlib
+import sqlite3
+import time
 
 from .common import HOME, all_ran, outcomes, query, ran, verdict
 
-# Shares of the check's time; what is left is for baselines, finals and compilers that are cold.
-HALVES_SHARE = {"f16": 0.22, "bf16": 0.12}
-SETTLED_SHARE, NARROW_SHARE = 0.02, 0.05
-VERIFIED_PER_SECOND = 6  # of the check's time: most of it compiles
-SETTLED_FOR = "3s"
+LISTED = pathlib.Path(__file__).with_name("tensor_configurations.csv")
+LISTED_COLUMNS = ("types", "problem", "layout", "template")
+
+# Shares of the check's time. What is left is for the templates' edges.
+HALVES_SHARE = {"f16": 0.34, "bf16": 0.30}
+SETTLED_SHARE = 0.20  # of both types
+NARROW_SHARE = 0.06   # of all types
+PROBLEMS_AT_A_TIME = 14
+FINALISTS, SETTLED_FINALISTS, ROUNDS = 6, 2, 50
+VERIFIED_PER_SECOND = 18  # most of it compiles
+MOST_BORROWED = 1.5       # times its own share that a group of problems may take, of those behind it in its part
+INTERRUPTED = (130, -2)   # exit status of a sweep that ran out of its time
+SETTLED_S = 3
 
 FEW_ROWS = 128  # up to which device memory bounds the time
 DECODING = ((8192, 8192), (28672, 8192), (8192, 28672), (10240, 8192))
@@ -35,65 +54,254 @@ HALVES = (
 )
 SETTLED = ((cubes(4096, 8192), "nn", 0.99, 1.02), (cubes(4096, 8192), "nt", 0.99, 1.02))
 NARROW = {"e4m3": ((cubes(4096, 8192), "nt", 0.97, 1.00),), "tf32": ((cubes(4096), "nt", 0.97, 1.00),),
-          "i8": ((cubes(4096), "nt", 0.97, 1.00),)}
-NARROW_TEMPLATES = {"e4m3": "hgemm_persistent", "tf32": "hgemm_persistent", "i8": "hgemm_mma_pipelined"}
+          "i8": ((cubes(4096), "nt", 1.00, 1.00),)}
 # All rows but those whose operands no bulk copy can take.
 UNALIGNED = {*cubes(4090, 4092, 4095, 2047), "1000x77x513"}
 MEAN_FLOOR, MEAN_AIM, MEAN_OF_ALL = 1.00, 1.02, 1.25
 
 
-def problems_of(table, kind):
-    return [f"{problem},layout={layout},A={kind}" for problems, layout, _, _ in table for problem in problems]
+@dataclasses.dataclass
+class Entry:
+    """A line of the table: a problem, what is wanted of it, and what came of it."""
+    state: str  # "burst" or "settled"
+    kind: str
+    problem: str
+    layout: str
+    floor: float
+    aim: float
+    ratio: float = math.nan
+    template: str = ""
+    of_copy: float | None = None
+    why: str = ""  # the finals were not held
+
+    def line(self):
+        begin = f"     {self.state:8} {self.kind:5} {self.problem:16} {self.layout}"
+        if self.why:
+            return f"{begin}       -  {self.floor:5.2f}  {self.aim:5.2f}  not held: {self.why}"
+        met = "aim met" if self.ratio >= self.aim else "floor met" if self.ratio >= self.floor else "missed"
+        share = f", {self.of_copy:.0f}% of the copy bandwidth" if self.of_copy and int(self.problem.split("x")[0]) <= FEW_ROWS else ""
+        return f"{begin}  {self.ratio:6.3f}  {self.floor:5.2f}  {self.aim:5.2f}  {met:9} {self.template}{share}"
 
 
-def write_config(bench, name, templates, problems):
-    config = bench.out / f"{name}.json"
-    config.write_text(json.dumps({"templates": templates, "problems": problems, "baseline": "lt",
-                                  "strategy": {"name": "exhaustive", "seed": 1}}))
+def entries_of(table, state, kind):
+    return [Entry(state, kind, problem, layout, floor, aim) for problems, layout, floor, aim in table for problem in problems]
+
+
+def listed_configurations(kind=None, problem=None, layout=None):
+    """Rows of the list, each a dictionary of its columns."""
+    with open(LISTED, newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [row for row in rows if (kind is None or kind in row["types"].split()) and (problem is None or row["problem"] == problem)
+            and (layout is None or row["layout"] == layout)]
+
+
+def values_of(row):
+    return {name: value for name, value in row.items() if name not in LISTED_COLUMNS and value != ""}
+
+
+def requirement_of(problem, rows):
+    """A constraint of a template: on this problem its configurations are those of the rows."""
+    others = [f"{name} != {size}" for name, size in zip("MNK", problem.split("x"))]
+    own = ["(" + " and ".join(f"{name} == {value}" if value.isdigit() else f"{name} == '{value}'" for name, value in values_of(row).items()) + ")"
+           for row in rows]
+    return {"require": " or ".join(others + own), "why": "each problem has its own configurations"}
+
+
+def write_config(folder, name, kind, layout, problems, finalists=FINALISTS):
+    """A config of the configurations that are listed for these problems, each for its own; none where there are none."""
+    rows = [row for problem in problems for row in listed_configurations(kind, problem, layout)]
+    if not rows:
+        return None
+    columns = list(dict.fromkeys(name for row in rows for name in values_of(row)))
+    listed, seen = folder / f"{name}.csv", set()
+    with open(listed, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["template", *columns])
+        for row in rows:
+            cells = (row["template"], *(row[column] for column in columns))
+            if cells not in seen:
+                writer.writerow(cells)
+            seen.add(cells)
+    templates = []
+    for template in dict.fromkeys(row["template"] for row in rows):
+        own = {problem: [row for row in rows if row["template"] == template and row["problem"] == problem] for problem in problems}
+        templates.append({"template": template, "types": {"A": kind}, "options": {"layout": layout},
+                          "constraints": [requirement_of(problem, some) for problem, some in own.items()]})
+    config = folder / f"{name}.json"
+    config.write_text(json.dumps({"templates": templates, "configurations": listed.name,
+                                  "problems": [f"{problem},layout={layout},A={kind}" for problem in problems],
+                                  "measure": {"screening": 0, "finals": {"configurations": finalists, "within_percent": 0, "rounds": ROUNDS}},
+                                  "baseline": "lt", "strategy": {"name": "exhaustive", "seed": 1}}))
     return config
 
 
-def halves_templates(kind):
-    """Those of configs/hgemm_dispatch.json, in one type."""
-    entries = json.loads((HOME / "configs/hgemm_dispatch.json").read_text())["templates"]
-    return [{**entry, "types": {"A": kind}} for entry in entries]
+def where(entry):
+    """The rows of an entry in the database."""
+    layout = "options LIKE '%layout=nt%'" if entry.layout == "nt" else "(options IS NULL OR options NOT LIKE '%layout=nt%')"
+    return f"problem = '{entry.problem}' AND {layout} AND (element_types = '{entry.kind}' OR element_types LIKE 'A:{entry.kind} %')"
 
 
-def narrow_template(kind):
-    return {"template": NARROW_TEMPLATES[kind], "types": {"A": kind}, "options": {"layout": "nt"},
-            "constraints": [{"require": "BM * BN >= 16384", "why": "large tiles for large matrices"}]}
-
-
-def ratios(database, settled=False):
-    """By problem and layout: the best kernel's ratio to the faster library, the best's template, and its share of the copy bandwidth."""
-    time = "sustained_us" if settled else "median_us"
-    found = query(database, f"SELECT problem, options, kind, {time}, template, percent_of_copy FROM trial "
-                            f"WHERE kind IN ('kernel', 'baseline') AND outcome = 'ok' AND timed_in = 'final' AND {time} > 0")
+def take_result(database, entry, ended):
+    """What the finals of a problem found, or why there were none. `ended`: how its sweep did."""
+    column = "sustained_us" if entry.state == "settled" else "median_us"
     best = {}
-    for problem, options, kind, microseconds, template, copy in found:
-        layout = "nt" if "layout=nt" in (options or "") else "nn"
-        sides = best.setdefault((problem, layout), {})
-        if kind not in sides or microseconds < sides[kind][0]:
-            sides[kind] = (microseconds, template, copy)
-    return {key: (sides["baseline"][0] / sides["kernel"][0], *sides["kernel"][1:]) for key, sides in best.items() if len(sides) == 2}
+    for kind, microseconds, template, of_copy in query(
+            database, f"SELECT kind, {column}, template, percent_of_copy FROM trial WHERE {where(entry)} AND kind IN ('kernel', 'baseline') "
+                      f"AND outcome = 'ok' AND timed_in = 'final' AND {column} > 0 ORDER BY {column}"):
+        best.setdefault(kind, (microseconds, template, of_copy))
+    if len(best) == 2:
+        entry.ratio, entry.why = best["baseline"][0] / best["kernel"][0], ""
+        entry.template, entry.of_copy = best["kernel"][1:]
+        return
+    found = query(database, f"SELECT outcome, count(*), min(substr(reason, 1, 160)) FROM trial WHERE {where(entry)} AND kind = 'kernel' "
+                            "GROUP BY outcome ORDER BY 2 DESC")
+    if found and not any(outcome == "ok" for outcome, _, _ in found):
+        outcome, count, reason = found[0]
+        entry.why = " ".join(f"{count} x {outcome}: {reason or ''}".split())
+    elif "kernel" in best:
+        entry.why = "no library's kernel was in them"
+    else:
+        entry.why = ended
 
 
-def print_table(title, kind, table, found):
-    """A line for each problem; returns the ratios."""
-    reached = {}
-    for problems, layout, floor, aim in table:
-        for problem in problems:
-            ratio, template, copy = found.get((problem, layout), (math.nan, "no finals", None))
-            reached[problem, layout] = ratio
-            place = "aim" if ratio >= aim else "floor" if ratio >= floor else "below"
-            share = f", {copy:.0f}% of the copy bandwidth" if copy and int(problem.split("x")[0]) <= FEW_ROWS else ""
-            print(f"     {title:8} {kind:5} {problem:16} {layout}  {ratio:6.3f}  {floor:5.2f}  {aim:5.2f}  {place:6} {template}{share}")
-    return reached
+def groups_of(entries):
+    """A few of one layout at a time, as many in each group as in the others."""
+    groups = []
+    for layout in dict.fromkeys(entry.layout for entry in entries):
+        some = [entry for entry in entries if entry.layout == layout]
+        count = math.ceil(len(some) / PROBLEMS_AT_A_TIME)
+        groups += [some[i * len(some) // count:(i + 1) * len(some) // count] for i in range(count)]
+    return groups
 
 
-def below_floor(table, reached):
-    return [f"{problem} {layout}" for problems, layout, floor, _ in table for problem in problems
-            if not reached[problem, layout] >= floor]
+class TensorCheck:
+    def __init__(self, bench):
+        self.bench = bench
+        self.database = bench.out / "tensor.db"
+        self.log = bench.out / "tensor.txt"
+        self.log.write_text("")
+        self.began = time.monotonic()
+        self.entries = []
+        self.promised = 0.0  # share of the time that parts begun so far may use
+
+    def say(self, text):
+        print(text, flush=True)
+        with open(self.log, "a") as log:
+            log.write(text + "\n")
+
+    def judge(self, passed, text):
+        verdict(passed, text)
+        with open(self.log, "a") as log:
+            log.write(("PASS " if passed else "FAIL ") + text + "\n")
+
+    def used_s(self):
+        return time.monotonic() - self.began
+
+    def begin_part(self, share):
+        """The moment, as used_s() counts, at which a part that begins now should have ended."""
+        self.promised += share
+        return self.bench.tensor_s * self.promised
+
+    def sweep(self, name, config, limit_s, *arguments):
+        code, _, text = self.bench.run(name, "sweep", config, "--db", self.database, "--quiet", *arguments, limit_s=limit_s)
+        if code not in (0, *INTERRUPTED):
+            self.say(text[-2000:])
+        self.keep()
+        return code
+
+    def hold(self, part, entries, share, settled_s=0):
+        """Holds the finals of some entries, a few at a time, and prints their lines."""
+        ends_s = self.begin_part(share)
+        for entry in entries:
+            if not listed_configurations(entry.kind, entry.problem, entry.layout):
+                entry.why = "no configuration is listed for it"
+                self.say(entry.line())
+        listed = [entry for entry in entries if not entry.why]
+        left = len(listed)
+        for number, group in enumerate(groups_of(listed)):
+            own_s = (ends_s - self.used_s()) * len(group) / left
+            limit_s = min(MOST_BORROWED * own_s, ends_s - self.used_s())
+            left -= len(group)
+            self.hold_group(f"tensor_{part}_{number + 1}", group, limit_s, settled_s)
+            for entry in group:
+                self.say(entry.line())
+        self.entries += entries
+        below = [f"{entry.problem} {entry.layout}" for entry in entries if not entry.ratio >= entry.floor]
+        unheld = sum(1 for entry in entries if entry.why)
+        self.judge(not below, f"tensor_{part}: {len(entries) - len(below)} of {len(entries)} problems reach their floor"
+                   + (f", {unheld} without finals" if unheld else "") + f", after {self.used_s():.0f} s in all"
+                   + (f"; below: {', '.join(below)}" if below else ""))
+
+    def hold_group(self, name, group, limit_s, settled_s):
+        if limit_s < 1:
+            for entry in group:
+                entry.why = f"the time of its part was used up, after {self.used_s():.0f} s in all"
+            return
+        config = write_config(self.bench.out, name, group[0].kind, group[0].layout, [entry.problem for entry in group],
+                              SETTLED_FINALISTS if settled_s else FINALISTS)
+        more = ("--sustained", f"{settled_s:g}s") if settled_s else ()
+        code = self.sweep(name, config, limit_s, *more)
+        for entry in group:
+            self.take(entry, code, limit_s)
+
+    def take(self, entry, code, limit_s):
+        ended = (f"the {limit_s:.0f} s of its sweep were used up" if code in INTERRUPTED else "the sweep left them out" if code == 0
+                 else f"the sweep ended with exit status {code}")
+        if self.database.exists():
+            take_result(self.database, entry, ended)
+        else:
+            entry.why = ended
+
+    def edges(self):
+        """Configurations of every template, type and layout, each verified, in the time that is left; those that fail by template."""
+        left_s = self.bench.tensor_s - self.used_s()
+        if left_s < 3:
+            self.judge(False, "tensor_edges: not run, the time was used up")
+            return
+        name = "tensor_edges"
+        database = self.bench.out / f"{name}.db"
+        code, wall, text = self.bench.run(name, "sweep", "configs/hgemm_verify.json", "--quiet", "--db", database,
+                                          "--budget", max(1, round(left_s * VERIFIED_PER_SECOND)), limit_s=left_s + 10)
+        if not database.exists():
+            self.judge(False, f"tensor_edges: exit status {code}: {text[-500:]}")
+            return
+        found = outcomes(database)
+        covered = query(database, "SELECT count(DISTINCT template), count(DISTINCT problem), "
+                                  "count(DISTINCT element_types || options || template) FROM trial WHERE kind = 'kernel' AND outcome = 'ok'")[0]
+        self.judge(code in (0, *INTERRUPTED) and all_ran(found),
+                   f"tensor_edges: {ran(found)} of {sum(found.values())} configurations verified, {covered[0]} templates in {covered[2]} "
+                   f"types and layouts at {covered[1]} problems, {wall:.0f} s")
+        for row in query(database, "SELECT outcome, count(*), template, problem, element_types, options, min(parameters), "
+                                   "min(substr(reason, 1, 200)) FROM trial WHERE kind = 'kernel' AND outcome <> 'ok' "
+                                   "GROUP BY 1, 3, 4, 5, 6 LIMIT 20"):
+            self.say("     " + " ".join(map(str, row)))
+        if code not in (0, *INTERRUPTED):
+            self.say(text[-2000:])
+
+    def means(self):
+        """Geometric means of the ratios in half precision, which are the last lines."""
+        for kind in HALVES_SHARE:
+            rows = [entry for entry in self.entries if entry.kind == kind and entry.state == "burst"]
+            if not rows:
+                continue
+            aligned = [entry for entry in rows if entry.problem not in UNALIGNED]
+            of_aligned, of_all = mean(entry.ratio for entry in aligned), mean(entry.ratio for entry in rows)
+            held = [sum(1 for entry in some if not entry.why) for some in (aligned, rows)]
+            self.judge(of_aligned >= MEAN_FLOOR and of_all >= MEAN_OF_ALL and held[1] == len(rows),
+                       f"tensor_{kind}: geometric mean {of_aligned:.3f} of {held[0]} of {len(aligned)} rows whose lines are aligned (at least "
+                       f"{MEAN_FLOOR:.2f}, aim {MEAN_AIM:.2f}), {of_all:.3f} of {held[1]} of {len(rows)} rows (at least {MEAN_OF_ALL:.2f})")
+
+    def keep(self):
+        """Copies database and log to $OUT."""
+        folder = os.environ.get("OUT")
+        if not folder or not pathlib.Path(folder).is_dir() or pathlib.Path(folder).resolve() == self.bench.out.resolve():
+            return
+        pathlib.Path(folder, self.log.name).write_text(self.log.read_text())
+        if self.database.exists():
+            copy = pathlib.Path(folder, self.database.name)
+            copy.unlink(missing_ok=True)
+            with sqlite3.connect(self.database) as source, sqlite3.connect(copy) as target:
+                source.backup(target)
 
 
 def mean(values):
@@ -101,67 +309,22 @@ def mean(values):
     return math.exp(sum(map(math.log, known)) / len(known)) if known else math.nan
 
 
-def seconds(bench, share):
-    return f"{max(1, round(bench.tensor_s * share))}s"
-
-
-def check_half(bench, kind):
-    name = f"tensor_{kind}"
-    config = write_config(bench, name, halves_templates(kind), problems_of(HALVES, kind))
-    code, wall, text, database = bench.sweep(name, config, "--quiet", "--budget", seconds(bench, HALVES_SHARE[kind]))
-    reached = print_table("burst", kind, HALVES, ratios(database))
-    verdict_of(name, code, text, HALVES, reached, wall)
-    aligned = mean(ratio for (problem, _), ratio in reached.items() if problem not in UNALIGNED)
-    everything = mean(reached.values())
-    verdict(aligned >= MEAN_FLOOR and everything >= MEAN_OF_ALL,
-            f"{name}: geometric mean {aligned:.3f} where lines are aligned (at least {MEAN_FLOOR}, aim {MEAN_AIM}), "
-            f"{everything:.3f} of all (at least {MEAN_OF_ALL})")
-    code, wall, text = bench.run(f"{name}_settled", "sweep", config, "--db", database, "--quiet", "--sustained", SETTLED_FOR,
-                                 "--budget", seconds(bench, SETTLED_SHARE),
-                                 *(word for problem in problems_of(SETTLED, kind) for word in ("--problem", problem)))
-    reached = print_table("settled", kind, SETTLED, ratios(database, settled=True))
-    verdict_of(f"{name}_settled", code, text, SETTLED, reached, wall)
-
-
-def check_narrow(bench, kind):
-    name = f"tensor_{kind}"
-    config = write_config(bench, name, [narrow_template(kind)], problems_of(NARROW[kind], kind))
-    code, wall, text, database = bench.sweep(name, config, "--quiet", "--budget", seconds(bench, NARROW_SHARE))
-    reached = print_table("burst", kind, NARROW[kind], ratios(database))
-    verdict_of(name, code, text, NARROW[kind], reached, wall)
-
-
-def verdict_of(name, code, text, table, reached, wall):
-    below = below_floor(table, reached)
-    verdict(code == 0 and not below,
-            f"{name}: {len(reached) - len(below)} of {len(reached)} problems reach their floor in {wall:.0f} s"
-            + (f"; below: {', '.join(below)}" if below else ""))
-    if code != 0:
-        print(text[-2000:])
-
-
-def check_edges(bench):
-    """Configurations of every template, type and layout, each verified; those that fail by template."""
-    code, wall, text, database = bench.sweep("tensor_edges", "configs/hgemm_verify.json", "--quiet",
-                                             "--budget", max(1, round(bench.tensor_s * VERIFIED_PER_SECOND)))
-    found = outcomes(database)
-    covered = query(database, "SELECT count(DISTINCT template), count(DISTINCT problem), count(DISTINCT element_types || options || template) "
-                              "FROM trial WHERE kind = 'kernel' AND outcome = 'ok'")[0]
-    verdict(code == 0 and all_ran(found),
-            f"tensor_edges: {ran(found)} of {sum(found.values())} configurations verified, {covered[0]} templates in {covered[2]} "
-            f"types and layouts at {covered[1]} problems, {wall:.0f} s")
-    for row in query(database, "SELECT outcome, count(*), template, problem, element_types, options, min(parameters), "
-                               "min(substr(reason, 1, 200)) FROM trial WHERE kind = 'kernel' AND outcome <> 'ok' GROUP BY 1, 3, 4, 5, 6 LIMIT 20"):
-        print("    ", *row)
-    if code != 0:
-        print(text[-2000:])
-
-
 def check(bench):
     bench.cold()
-    print(f"     {'':8} {'type':5} {'problem':16} {'':2}   ratio  floor    aim")
-    for kind in HALVES_SHARE:
-        check_half(bench, kind)
-    for kind in NARROW:
-        check_narrow(bench, kind)
-    check_edges(bench)
+    one = TensorCheck(bench)
+    try:
+        one.say(f"     {'':8} {'type':5} {'problem':16} {'':2}   ratio  floor    aim  best, beside the faster of cuBLAS and cuBLASLt")
+        for kind, share in HALVES_SHARE.items():
+            one.hold(kind, entries_of(HALVES, "burst", kind), share)
+        problems = sum(len(some) for some, _, _, _ in SETTLED) * len(HALVES_SHARE)
+        # The best and the libraries' kernels, one after another.
+        settled_s = round(min(SETTLED_S, max(0.5, SETTLED_SHARE * bench.tensor_s / max(1, problems) / (SETTLED_FINALISTS + 2))), 1)
+        for kind in HALVES_SHARE if SETTLED else ():
+            one.say(f"     settled: {settled_s:g} s back to back")
+            one.hold(f"{kind}_settled", entries_of(SETTLED, "settled", kind), SETTLED_SHARE / len(HALVES_SHARE), settled_s)
+        for kind, table in NARROW.items():
+            one.hold(kind, entries_of(table, "burst", kind), NARROW_SHARE / len(NARROW))
+        one.edges()
+        one.means()
+    finally:
+        one.keep()

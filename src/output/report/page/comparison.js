@@ -28,8 +28,13 @@ function isOf(group, problem) {
 const kCompromises = {pennycook: "compromise: largest Pennycook's metric", minimum: "compromise: largest minimum"};
 const nameOfConfiguration = ({best_of: side, compromise}) => (side ? `best of ${side}` : kCompromises[compromise] ?? compromise);
 const percentText = (share) => (share === null ? "-" : `${threeDigits(100 * share)}%`);
-const configurationText = ({template, parameters}) =>
-  `${template} ${Object.entries(parameters ?? {}).map(([name, value]) => `${name}=${value}`).join(" ")}`;
+const ownSide = (configuration, side) => !configuration.best_of || configuration.best_of === side;
+const unverifiedMark = (configuration) =>
+  (configuration.on.some(({side, verified}) => verified === false && ownSide(configuration, side)) ? " (unverified)" : "");
+const configurationText = (configuration) => {
+  const values = Object.entries(configuration.parameters ?? {}).map(([name, value]) => `${name}=${value}`);
+  return `${[configuration.template, ...values].join(" ")}${unverifiedMark(configuration)}`;
+};
 
 function portabilityChart(problem) {
   const cells = [];
