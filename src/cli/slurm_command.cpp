@@ -83,7 +83,7 @@ const std::map<std::string, std::string>& reserved_options() {
 
 /// As `tiletune sweep` takes them, so that no task fails for a slip of the pen; --finals is taken out: shards
 /// hold none.
-std::vector<std::string> checked_sweep_options(const SlurmCommand& options, std::string& finals) {
+void add_sweep_options(const SlurmCommand& options, SlurmArray& array) {
   CLI::App app;
   Action unused;
   add_sweep_command(app, unused, "");
@@ -105,15 +105,15 @@ std::vector<std::string> checked_sweep_options(const SlurmCommand& options, std:
       throw UserError(fmt::format("{} cannot be given here: {}", name, why), where,
                       why == kBefore ? "Write it before the --." : "Leave it out.");
   }
-  finals = sweep.get_option("--finals")->count() > 0 ? sweep.get_option("--finals")->as<std::string>() : "";
-  std::vector<std::string> kept;
+  if (sweep.get_option("--finals")->count() > 0)
+    array.finals = sweep.get_option("--finals")->as<std::string>();
+  array.has_lessons = sweep.get_option("--learn-from")->count() > 0;
   for (std::size_t i = 0; i < options.sweep.size(); ++i) {
     const std::string& word = options.sweep[i];
     if (word == "--finals") ++i;
     if (word == "--finals" || word.starts_with("--finals=")) continue;
-    kept.push_back(word);
+    array.sweep.push_back(word);
   }
-  return kept;
 }
 
 /// What was typed of the options that `compile` and `sweep` take too.
@@ -154,7 +154,7 @@ SlurmArray array_of(const SlurmCommand& options, const TuneSpec& spec) {
   if (!options.local.empty()) array.local = fs::absolute(options.local);
   array.config = {options.config.config.string()};
   array.config.insert(array.config.end(), options.config_words.begin(), options.config_words.end());
-  array.sweep = checked_sweep_options(options, array.finals);
+  add_sweep_options(options, array);
   return array;
 }
 

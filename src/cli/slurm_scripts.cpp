@@ -144,8 +144,10 @@ std::string sweep_script(const SlurmArray& array) {
     text += "trap 'rm -rf \"$local_folder\"' EXIT\ndatabase=$local_folder/shard.db\n";
     text += "[ ! -e \"$base.db\" ] || \"$tiletune\" merge \"$base.db\" -o \"$database\" || exit\n";
   }
-  const std::string where =
-      array.gpus == 0 ? "--gpu " + shell_quoted(array.model) : std::string("--gpus all --finals off");
+  std::string where = "--gpu " + shell_quoted(array.model);
+  if (array.gpus > 0) where = "--gpus all --finals off";
+  // Strategies that learn do so from what other shards have found before this one begins.
+  if (array.gpus > 0 && !array.has_lessons) where += " --learn-from \"$folder/shards\"";
   text += fmt::format(
       "run \"$tiletune\" sweep {} --shard \"$SLURM_ARRAY_TASK_ID/{}\" --db \"$database\" {}{}\n",
       quoted(array.config), array.shards, where, array.sweep.empty() ? "" : " " + quoted(array.sweep));

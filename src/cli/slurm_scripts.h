@@ -26,6 +26,7 @@ struct SlurmArray {
   std::filesystem::path local;      ///< folder of each node for databases that are written; empty: none
   std::vector<std::string> config;  ///< the config and the options that all commands take
   std::vector<std::string> sweep;   ///< further options of the sweeps
+  bool has_lessons = false;         ///< these name what is learned from
   std::string finals;               ///< of --finals, for those of the merged database; empty: the config's
 };
 

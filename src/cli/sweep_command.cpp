@@ -262,8 +262,10 @@ void add_sweep_command(CLI::App& app, Action& action, const std::string& command
       "--budget", options->budget,
       "Stop the sweep after this time (60s, 5min, 2h; with --replay, recorded seconds of compiling and "
       "measuring), or after this number of configurations on each GPU model (500). Problems share it");
-  command->add_option("--learn-from", options->learn_from,
-                      "Database of other problems, GPUs or drivers, for strategies that learn");
+  command->add_option(
+      "--learn-from", options->learn_from,
+      "Database of other problems, GPUs or drivers, for strategies that learn; or the folder of "
+      "other shards' databases");
   command->add_option("--until", options->until,
                       "End a problem once the strategy expects that the best configuration is at most this "
                       "much faster than the best found (1%)");

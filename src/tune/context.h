@@ -26,7 +26,7 @@ struct SweepContext {
     queues.reserve(gpu_sets.size());
     const StrategyEntry& strategy = find_strategy(spec.strategy);
     if (!options.learn_from.empty() && strategy.learns)
-      knowledge.emplace(options.learn_from, gpu_sets.front().tasks);
+      knowledge.emplace(options.learn_from, gpu_sets.front().tasks, database.file());
     for (GpuSet& gpu_set : gpu_sets)
       queues.emplace_back(gpu_set, spec, strategy.make, strategy.learns, knowledge ? &*knowledge : nullptr);
     if (!options.outputs.empty()) outputs.emplace(options.outputs);

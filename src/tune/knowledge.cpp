@@ -82,47 +82,71 @@ double problem_distance(const Problem& a, const Problem& b) {
   return std::min(1.0, a.dimensions.empty() ? 1.0 : farthest);
 }
 
-Knowledge::Knowledge(const std::filesystem::path& file, const std::vector<Task>& tasks)
-    : file_(file.string()) {
-  std::map<std::string, std::vector<std::uint32_t>> by_name;  // variants of one template
+/// What is kept from one file to the next.
+struct Knowledge::Reading {
+  std::map<std::string, std::vector<std::uint32_t>> by_name;  ///< variants of one template
   std::vector<ValuePositions> positions;
+  std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, std::uint32_t> groups;
+  std::size_t of_templates = 0;   ///< rows
+  std::size_t of_operations = 0;  ///< rows
+};
+
+Knowledge::Knowledge(const std::filesystem::path& place, const std::vector<Task>& tasks,
+                     const std::filesystem::path& own)
+    : place_(place.string()) {
+  Reading reading;
   for (const Task& task : tasks) {
     if (std::find(kernels_.begin(), kernels_.end(), task.spec) != kernels_.end()) continue;
-    by_name[task.spec->name].push_back(static_cast<std::uint32_t>(kernels_.size()));
+    reading.by_name[task.spec->name].push_back(static_cast<std::uint32_t>(kernels_.size()));
     kernels_.push_back(task.spec);
-    positions.emplace_back(*task.spec);
+    reading.positions.emplace_back(*task.spec);
   }
+  std::error_code error;
+  if (!std::filesystem::is_directory(place, error)) {
+    read(place, reading);
+    if (rows_.empty())
+      refuse_lessons(Database(place, Database::Mode::read_only), reading.by_name, reading.of_templates,
+                     reading.of_operations);
+    return;
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(place, error)) {
+    if (entry.path().extension() != ".db" || std::filesystem::equivalent(entry.path(), own, error)) continue;
+    try {
+      read(entry.path(), reading);
+    } catch (const UserError&) {
+      // The next shard that begins may read it.
+    }
+  }
+}
+
+void Knowledge::read(const std::filesystem::path& file, Reading& reading) {
   const Database database(file, Database::Mode::read_only);
   TrialFilter filter;
   filter.kinds = {"kernel"};
   filter.outcomes = {Outcome::ok, Outcome::screened_out};
   filter.sources = {Source::measured, Source::imported};
-  for (const auto& [name, numbers] : by_name) filter.templates.push_back(name);
-  std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, std::uint32_t> groups;
+  for (const auto& [name, numbers] : reading.by_name) filter.templates.push_back(name);
   std::vector<const char*> columns(kColumns.begin(), kColumns.end());
   columns.insert(columns.end(), {"median_us", "gpu"});
-  std::size_t of_templates = 0;
-  std::size_t of_operations = 0;
   database.for_each(filter, columns, [&](std::int64_t /*id*/, const Trial& row) {
-    const auto known = by_name.find(row.template_name);
-    if (known == by_name.end() || !row.median_us || !(*row.median_us > 0)) return;
-    ++of_templates;
+    const auto known = reading.by_name.find(row.template_name);
+    if (known == reading.by_name.end() || !row.median_us || !(*row.median_us > 0)) return;
+    ++reading.of_templates;
     const std::tuple key{row.gpu, row.problem, row.options, row.element_types, row.scalars};
-    const auto [group, is_new] = groups.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
+    const auto [group, is_new] = reading.groups.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
     if (is_new) groups_.push_back({row.gpu, problem_of(row), *row.median_us});
     groups_[group->second].best_us = std::min(groups_[group->second].best_us, *row.median_us);
     for (const std::uint32_t kernel : known->second) {
       const TemplateSpec& spec = *kernels_[kernel];
       if (!row.operation.empty() && row.operation != spec.operation.name) continue;
-      ++of_operations;
-      const auto places = positions[kernel].of(row.parameters);
+      ++reading.of_operations;
+      const auto places = reading.positions[kernel].of(row.parameters);
       if (!places) continue;
       rows_.push_back(
           {*row.median_us, positions_.size(), group->second, kernel, is_of_variant(row, spec.operation)});
       positions_.insert(positions_.end(), places->begin(), places->end());
     }
   });
-  if (rows_.empty()) refuse_lessons(database, by_name, of_templates, of_operations);
 }
 
 std::vector<Knowledge::Known> Knowledge::known_for(const Task* first, std::size_t tasks,
@@ -212,7 +236,7 @@ std::string Knowledge::summary() const {
     problems.insert(group.problem.label());
   }
   return fmt::format("{} of {} on {} ({})", counted(rows_.size(), "configuration"),
-                     counted(problems.size(), "problem"), counted(gpus.size(), "GPU"), file_);
+                     counted(problems.size(), "problem"), counted(gpus.size(), "GPU"), place_);
 }
 
 }  // namespace tiletune

@@ -16,9 +16,11 @@ namespace tiletune {
 class Knowledge {
  public:
   /// Reads the rows of kernels that ran, of the templates of `tasks`. Throws UserError when the file is no
-  /// database of tiletune, or has no such row,
-  /// saying what it has instead.
-  Knowledge(const std::filesystem::path& file, const std::vector<Task>& tasks);
+  /// database of tiletune, or has no such row, saying what it has instead. Of a folder all files *.db are
+  /// read but the sweep's `own`; there may be none, nor any such row, and what cannot be read is left out:
+  /// other shards are at work there.
+  Knowledge(const std::filesystem::path& place, const std::vector<Task>& tasks,
+            const std::filesystem::path& own = {});
 
   /// What a row says of one workload, without its values: there may be a million rows.
   struct Known {
@@ -35,6 +37,7 @@ class Knowledge {
   /// out in turn, of search::rank_correlation(). Of many problems those with the most rows count. None where
   /// it cannot be said. `tasks` as in the constructor.
   std::optional<double> rank_correlation(const std::vector<Task>& tasks) const;
+  bool is_empty() const { return rows_.empty(); }
   /// "4201 configurations of 1 problem on 2 GPUs (hub.db)"
   std::string summary() const;
 
@@ -52,12 +55,14 @@ class Knowledge {
     double best_us = 0;
   };
 
+  struct Reading;
+  void read(const std::filesystem::path& file, Reading& reading);
   std::vector<Lesson> lessons_of(const std::vector<Known>& known, std::size_t most) const;
 
   /// How far a group's problem is from that of another one on a GPU.
   static double distance(const Group& group, const Problem& problem, const std::string& gpu);
 
-  std::string file_;
+  std::string place_;
   std::vector<const TemplateSpec*> kernels_;
   std::vector<Group> groups_;
   std::vector<Row> rows_;

@@ -73,6 +73,11 @@ class Sweep {
  private:
   void tell_of_lessons() {
     if (!sweep_.knowledge) return;
+    if (sweep_.knowledge->is_empty()) {
+      sweep_.observer.on_note(
+          fmt::format("{} holds nothing yet to learn from", sweep_.options.learn_from.string()));
+      return;
+    }
     const auto correlation = sweep_.knowledge->rank_correlation(sweep_.queues.front().tasks());
     const std::string error =
         correlation ? fmt::format("; problems left out in turn are ordered with a rank correlation of {:.2f}",

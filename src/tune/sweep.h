@@ -22,7 +22,8 @@ struct SweepOptions {
   bool remeasure = false;             ///< do not reuse rows that are there
   bool keep_rows = true;              ///< otherwise they are counted only; not where anything is measured
   std::uint64_t rows_per_commit = 1;  ///< with more, those since the last commit are lost with the process
-  std::filesystem::path learn_from = {};  ///< database for strategies that learn; empty: none
+  std::filesystem::path learn_from =
+      {};  ///< database, or folder of them, for strategies that learn; empty: none
   std::filesystem::path outputs = {};  ///< folder for what configurations leave in their outputs; empty: none
   double spent_s = 0;                  ///< of a time budget, before the sweep begins
   Stop interrupted = never_stop;       ///< finish what is in flight and stop

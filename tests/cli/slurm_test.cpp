@@ -48,8 +48,9 @@ TEST_F(Slurm, WritesAnArrayOfShardsAndAJobThatMerges) {
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_TRUE(carries(run.out, {"8 shards", "1 GPU", "array/submit", "slurm status"}));
   const std::string sweep = file("array/sweep.sbatch");
-  EXPECT_TRUE(carries(sweep, {"--array=1-8\"", "--gpus-per-node=1\"", "--time=1:00:00", "--partition=gpu",
-                              "--cpus-per-task=12", "--requeue", "/8\" --db", "--finals off", "--seed 7"}));
+  EXPECT_TRUE(carries(
+      sweep, {"--array=1-8\"", "--gpus-per-node=1\"", "--time=1:00:00", "--partition=gpu",
+              "--cpus-per-task=12", "--requeue", "/8\" --db", "--finals off", "--learn-from", "--seed 7"}));
   EXPECT_EQ(sweep.find("--finals 20"), std::string::npos);
   EXPECT_TRUE(carries(file("array/finish.sbatch"), {"merge", "--recorded", "--finals 20", "export --best"}));
   for (const char* script : {"array/sweep.sbatch", "array/finish.sbatch", "array/submit"})

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <set>
+
 #include "carries.h"
 #include "store/database.h"
 #include "temporary_folder.h"
@@ -84,6 +88,25 @@ TEST_F(KnowledgeOfRows, OfNothingIsRefused) {
   } catch (const UserError& error) {
     EXPECT_TRUE(carries(error.what(), {"known.db", "wide", "--learn-from"}));
   }
+}
+
+TEST_F(KnowledgeOfRows, OfAFolderAllDatabasesButTheSweepsOwnAreRead) {
+  const std::filesystem::path folder = folder_.path() / "shards";
+  std::filesystem::create_directory(folder);
+  EXPECT_TRUE(Knowledge(folder, tasks_, folder / "1.db").is_empty());
+  for (const int shard : {1, 2, 3}) {
+    file_ = folder / fmt::format("{}.db", shard);
+    record(shard, 1, 10.0 * shard, 1);
+  }
+  std::ofstream(folder / "4.db") << "this is no database";
+  std::ofstream(folder / "1.log") << "nor is this";
+  const Knowledge knowledge(folder, tasks_, folder / "2.db");
+  const auto known = knowledge.known_for(tasks_.data(), tasks_.size(), "NVIDIA H200");
+  ASSERT_EQ(known.size(), 2U);
+  std::set<double> times;
+  for (const auto& one : known) times.insert(knowledge.relative_time(one));
+  EXPECT_EQ(times, (std::set<double>{1, 3})) << "compared with the best of all files";
+  EXPECT_TRUE(carries(knowledge.summary(), {"2 configurations", "shards"}));
 }
 
 /// The message of a database that nothing can be learned from.
