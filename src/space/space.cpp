@@ -77,7 +77,7 @@ struct Space::Impl {
   void index_components() {
     strides.assign(components.size(), 1);
     for (std::size_t i = components.size(); i-- > 1;) strides[i - 1] = strides[i] * components[i].rows.size();
-    if (size > 0) size = strides.front() * components.front().rows.size();
+    if (size > 0 && !components.empty()) size = strides.front() * components.front().rows.size();
   }
 
   /// The raw combinations are those listed.
