@@ -164,6 +164,6 @@ class Database {
 };
 
 /// The schema this build reads and writes (PRAGMA user_version).
-inline constexpr int kSchemaVersion = 9;
+inline constexpr int kSchemaVersion = 10;
 
 }  // namespace tiletune
