@@ -153,15 +153,14 @@ struct MeasuredBaseline {
   std::string kernel;  ///< names of the kernels it launches, joined by " + "; empty where they cannot be told
   std::string algorithm;      ///< what tells it from the library's other ways: "heuristic 3 of 8"; or empty
   double relative_error = 0;  ///< norm-wise, against the FP64 reference
+  std::string warning;        ///< of its row: its kernel multiplies another type than was asked for; or empty
   Timing timing;
 
   static constexpr auto fields() {
     using B = MeasuredBaseline;
-    return std::tuple{field("name", &B::name),
-                      field("library", &B::library),
-                      field("kernel", &B::kernel),
-                      field("algorithm", &B::algorithm),
-                      field("relative_error", &B::relative_error),
+    return std::tuple{field("name", &B::name),       field("library", &B::library),
+                      field("kernel", &B::kernel),   field("algorithm", &B::algorithm),
+                      field("warning", &B::warning), field("relative_error", &B::relative_error),
                       field("timing", &B::timing)};
   }
 };
