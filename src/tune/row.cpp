@@ -281,7 +281,6 @@ void add_throughput(Trial& trial, const Workload& workload, const Target& target
   if (is_fp32 && peak > 0) trial.percent_of_peak = 100 * *trial.tflops / peak;
 }
 
-void add_accuracy(Trial& trial, const Accuracy& accuracy) { add_figures(trial, accuracy); }
 std::optional<double> energy_mj(const std::optional<double>& power_w,
                                 const std::optional<double>& launch_us) {
   constexpr double kMicrojoulesInMillijoules = 1e-3;
@@ -289,6 +288,7 @@ std::optional<double> energy_mj(const std::optional<double>& power_w,
   return *power_w * *launch_us * kMicrojoulesInMillijoules;
 }
 
+void add_accuracy(Trial& trial, const Accuracy& accuracy) { add_figures(trial, accuracy); }
 
 void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target) {
   add_figures(trial, measured);
@@ -322,8 +322,8 @@ void add_screening(Trial& trial, double leader_us) {
 
 void add_condition(Trial& trial, const GpuCondition& condition) {
   add_figures(trial, condition);
-  add_throttling(trial);
   trial.energy_mj = energy_mj(trial.power_w, trial.median_us);
+  add_throttling(trial);
   if (!condition.neighbours.empty())
     add_warning(trial, "another program used the GPU: " + condition.neighbours);
   if (condition.waits_for_host)
