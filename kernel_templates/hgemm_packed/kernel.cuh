@@ -1,4 +1,5 @@
 #include "common/box_pipeline.cuh"
+#include "common/dependent_launch.cuh"
 #include "common/line_store.cuh"
 #include "common/pack.cuh"
 #include "common/persistent.cuh"
@@ -11,13 +12,17 @@
 //
 // Nothing but the operand is copied, and the map ends with it: what lies between its lines, NaN for instance,
 // is not read, and the copy's lines may be followed by anything.
+//
+// OVERLAP: the second launch begins while the first one packs. Its producers wait before they ask for tiles; all
+// that is before that costs no time.
 
 /// The first launch: the first `a_blocks` blocks pack A, the others B.
-template <class T, int THREADS, int LINES, int A_VEC, int B_VEC>
+template <class T, int THREADS, int LINES, int A_VEC, int B_VEC, bool OVERLAP>
 __global__ void __launch_bounds__(THREADS)
     pack_operands(int a_lines, int a_length, const T* __restrict__ A, int lda, T* __restrict__ packed_a,
                   int a_pitch, int b_lines, int b_length, const T* __restrict__ B, int ldb,
                   T* __restrict__ packed_b, int b_pitch, int a_blocks) {
+  if constexpr (OVERLAP) let_next_kernel_begin();
   const int block = blockIdx.x;
   if (block < a_blocks)
     pack_lines<THREADS, LINES, A_VEC>(A, a_lines, a_length, lda, packed_a, a_pitch, block);
@@ -31,7 +36,7 @@ enum Store { registers, boxes, lines };
 /// The second launch. PACK_A, PACK_B: the operand's map is that of its copy.
 template <class T, class Out, Layout LAYOUT, Epilogue EPILOGUE, bool PACK_A, bool PACK_B, int BM, int BN,
           int STAGES, int CLUSTER_M, int CLUSTER_N, int CONSUMERS, Side SIDE, Work WORK, Store STORE,
-          bool PAIRS, Raster RASTER, int GROUP, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
+          bool PAIRS, Raster RASTER, int GROUP, bool OVERLAP, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
 __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((CONSUMERS + 1) * 128, 1)
     hgemm_packed(int M, int N, int K, Sum<T> alpha, Sum<T> beta, Out* C, int ldc,
                  const Out* __restrict__ bias_vector, const __grid_constant__ TensorMap a_map,
@@ -54,6 +59,7 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
   if (warpgroup == CONSUMERS) {
     lower_registers<PRODUCER_REGISTERS>();
     if (thread == 0) {
+      if constexpr (OVERLAP) wait_for_previous_kernel();
       for (int number = first; number < tiles; number += stride)
         pipeline.fill(PACK_A ? &packed_a_map : &a_map, PACK_B ? &packed_b_map : &b_map, tile_at(number), 0,
                       steps);

@@ -1,4 +1,5 @@
 #include "common/box_pipeline.cuh"
+#include "common/dependent_launch.cuh"
 #include "common/line_store.cuh"
 #include "common/pack.cuh"
 #include "common/persistent.cuh"
@@ -13,10 +14,11 @@
 // times infinity is NaN: consumers clear them in shared memory. B, whose lines lie along N here (nn), cannot
 // be shifted in this way; where it has no tensor map it is packed.
 
-/// The first launch. Where B needs no copy it does nothing.
-template <class T, int THREADS, int LINES, int VEC, bool PACK_B>
+/// The first launch. Where B needs no copy it does nothing. OVERLAP: the second one begins meanwhile.
+template <class T, int THREADS, int LINES, int VEC, bool PACK_B, bool OVERLAP>
 __global__ void __launch_bounds__(THREADS)
     pack_b(int lines, int length, const T* __restrict__ B, int ldb, T* __restrict__ packed_b, int pitch) {
+  if constexpr (OVERLAP) let_next_kernel_begin();
   if constexpr (PACK_B) pack_lines<THREADS, LINES, VEC>(B, lines, length, ldb, packed_b, pitch, blockIdx.x);
 }
 
@@ -39,7 +41,7 @@ enum Store { registers, lines };
 
 template <class T, class Out, Epilogue EPILOGUE, int CLASSES, bool PACK_B, int BM, int BN, int STAGES,
           int CLUSTER_M, int CLUSTER_N, int CONSUMERS, Store STORE, bool PAIRS, Raster RASTER, int GROUP,
-          int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
+          bool OVERLAP, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
 __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((CONSUMERS + 1) * 128, 1)
     hgemm_shifted(int M, int N, int K, float alpha, int lda, float beta, Out* C, int ldc,
                   const Out* __restrict__ bias_vector, const __grid_constant__ TensorMap a_map_0,
@@ -78,6 +80,7 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
   if (warpgroup == CONSUMERS) {
     lower_registers<PRODUCER_REGISTERS>();
     if (thread == 0) {
+      if constexpr (OVERLAP) wait_for_previous_kernel();
       const TensorMap* const a_maps[] = {&a_map_0, &a_map_1, &a_map_2, &a_map_3,
                                          &a_map_4, &a_map_5, &a_map_6, &a_map_7};
       for (int number = first; number < tiles; number += stride) {

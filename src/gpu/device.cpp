@@ -213,12 +213,35 @@ void Gpu::fill8(DeviceAddress to, std::uint8_t value, std::size_t count) {
   check(driver_api().fill8(to, value, count, stream_), "cuMemsetD8Async");
 }
 
-void Gpu::launch(const Kernel& kernel, const LaunchShape& shape, std::span<void* const> arguments) {
+void Gpu::launch(const Kernel& kernel, const LaunchShape& shape, std::span<void* const> arguments,
+                 bool programmatic) {
   std::vector<void*> values(arguments.begin(), arguments.end());
+  if (programmatic) return launch_programmatic(kernel, shape, values.data());
   check(driver_api().launch(kernel.function(), shape.grid_x, shape.grid_y, shape.grid_z, shape.block_x,
                             shape.block_y, shape.block_z, shape.dynamic_shared_bytes, stream_, values.data(),
                             nullptr),
         "cuLaunchKernel");
+}
+
+void Gpu::launch_programmatic(const Kernel& kernel, const LaunchShape& shape, void** arguments) {
+  if (driver_api().launch_with_attributes == nullptr)
+    throw GpuError("the driver has no programmatic dependent launches: they need CUDA 11.8");
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config{};
+  config.gridDimX = shape.grid_x;
+  config.gridDimY = shape.grid_y;
+  config.gridDimZ = shape.grid_z;
+  config.blockDimX = shape.block_x;
+  config.blockDimY = shape.block_y;
+  config.blockDimZ = shape.block_z;
+  config.sharedMemBytes = shape.dynamic_shared_bytes;
+  config.hStream = stream_;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  check(driver_api().launch_with_attributes(&config, kernel.function(), arguments, nullptr),
+        "cuLaunchKernelEx");
 }
 
 void Gpu::record(const Event& event) {

@@ -210,8 +210,11 @@ class Gpu {
   void copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes);
   void fill32(DeviceAddress to, std::uint32_t value, std::size_t count);
   void fill8(DeviceAddress to, std::uint8_t value, std::size_t count);
-  /// `arguments` are addresses of the argument values, in the kernel's order.
-  void launch(const Kernel& kernel, const LaunchShape& shape, std::span<void* const> arguments);
+  /// `arguments` are addresses of the argument values, in the kernel's order. A programmatic launch may begin
+  /// once all blocks of the kernel before it have executed griddepcontrol.launch_dependents or ended (CUDA's
+  /// programmatic dependent launch).
+  void launch(const Kernel& kernel, const LaunchShape& shape, std::span<void* const> arguments,
+              bool programmatic = false);
   void record(const Event& event);
   /// Waits for everything; reports errors of what ran before.
   void synchronize();
@@ -221,6 +224,8 @@ class Gpu {
   double elapsed_us(const Event& first, const Event& second);
 
  private:
+  void launch_programmatic(const Kernel& kernel, const LaunchShape& shape, void** arguments);
+
   DeviceFacts facts_;
   int devices_ = 0;
   CUstream_st* stream_ = nullptr;

@@ -50,6 +50,7 @@ DriverApi load_driver_api() {
   library.load(api.function_set_attribute, "cuFuncSetAttribute");
   library.load(api.occupancy_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   library.load(api.launch, "cuLaunchKernel");
+  library.load_if_there(api.launch_with_attributes, "cuLaunchKernelEx");
   library.load(api.stream_create, "cuStreamCreate");
   library.load(api.stream_destroy, "cuStreamDestroy_v2");
   library.load(api.stream_synchronize, "cuStreamSynchronize");

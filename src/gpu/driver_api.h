@@ -32,6 +32,7 @@ struct DriverApi {
   decltype(&cuFuncSetAttribute) function_set_attribute;
   decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy_blocks;
   decltype(&cuLaunchKernel) launch;
+  decltype(&cuLaunchKernelEx) launch_with_attributes;  ///< null where the driver is older than CUDA 11.8
   decltype(&cuStreamCreate) stream_create;
   decltype(&cuStreamDestroy) stream_destroy;
   decltype(&cuStreamSynchronize) stream_synchronize;

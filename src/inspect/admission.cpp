@@ -96,6 +96,11 @@ void check_launch(Admission& admission, const GpuModel& gpu, const KernelLaunch&
                                   launch.dynamic_shared_bytes, gpu.shared_bytes_per_block_optin, gpu.name));
   }
   check_tensor_maps(admission, gpu, launch);
+  constexpr int kFirstWithProgrammaticLaunches = 9;
+  if (launch.programmatic && gpu.compute_major < kFirstWithProgrammaticLaunches) {
+    refuse(admission, fmt::format("a programmatic launch needs compute capability 9.0, and {} has {}.{}",
+                                  gpu.name, gpu.compute_major, gpu.compute_minor));
+  }
 }
 
 /// A GPU runs what was compiled for its major compute capability and at most its minor one.

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "gpu/graph.h"
+#include "measure/library_kernels.h"
 #include "measure/verifier.h"
 
 namespace tiletune {
@@ -187,6 +188,7 @@ class Bench {
       if (is_fp32() && !mark.empty())
         return fmt::format("its kernel {} does not multiply in FP32 ('{}')", kernel, mark);
     }
+    candidate.measured.warning = type_fault(gemm_, kernels);
     return "";
   }
 
@@ -202,12 +204,23 @@ class Bench {
   }
 
   void keep(Candidate candidate) {
+    if (!candidate.measured.warning.empty())
+      remark(fmt::format("{}: {}", candidate.measured.name, candidate.measured.warning));
     result.runnable.push_back({candidate.measured.name, std::move(candidate.launch)});
     result.measured.push_back(std::move(candidate.measured));
   }
 
   void note(const std::string& left_out) {
-    result.note += (result.note.empty() ? "left out as a baseline: " : "; ") + left_out;
+    left_out_ += (left_out_.empty() ? "left out as a baseline: " : "; ") + left_out;
+    result.note = both();
+  }
+  /// On a baseline that stays.
+  void remark(const std::string& remark) {
+    remarks_ += (remarks_.empty() ? "" : "\n") + remark;
+    result.note = both();
+  }
+  std::string both() const {
+    return left_out_ + (left_out_.empty() || remarks_.empty() ? "" : "\n") + remarks_;
   }
 
   Gpu& gpu_;
@@ -215,6 +228,7 @@ class Bench {
   Timer& timer_;
   Verifier verifier_;
   BlasGemm gemm_;
+  std::string left_out_, remarks_;
 };
 
 }  // namespace

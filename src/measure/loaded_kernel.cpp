@@ -52,16 +52,19 @@ void LoadedKernel::fill_constants() {
 }
 
 void LoadedKernel::launch(std::size_t copy) {
-  for (std::size_t i = 0; i < kernels_.size(); ++i) launch_one(i, copy);
+  for (std::size_t i = 0; i < kernels_.size(); ++i)
+    launch_one(i, copy, i > 0 && request_.calls[i].programmatic);
 }
 
-void LoadedKernel::launch_one(std::size_t kernel, std::size_t copy) {
-  gpu_.launch(kernels_[kernel], request_.calls[kernel].shape, arguments_[copy][kernel].pointers());
+void LoadedKernel::launch_one(std::size_t kernel, std::size_t copy, bool programmatic) {
+  gpu_.launch(kernels_[kernel], request_.calls[kernel].shape, arguments_[copy][kernel].pointers(),
+              programmatic);
 }
 
 std::vector<std::function<void()>> LoadedKernel::parts() {
   std::vector<std::function<void()>> parts;
-  for (std::size_t i = 0; i < kernels_.size(); ++i) parts.emplace_back([this, i] { launch_one(i, 0); });
+  for (std::size_t i = 0; i < kernels_.size(); ++i)
+    parts.emplace_back([this, i] { launch_one(i, 0, false); });
   return parts;
 }
 

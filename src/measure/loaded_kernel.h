@@ -46,7 +46,7 @@ class LoadedKernel {
   int blocks_per_multiprocessor(std::size_t kernel) const;
   std::size_t narrowest() const;
   void fill_constants();
-  void launch_one(std::size_t kernel, std::size_t copy);
+  void launch_one(std::size_t kernel, std::size_t copy, bool programmatic);
   std::size_t bind_copies();
   void bind(std::size_t copy);
 

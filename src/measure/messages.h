@@ -49,11 +49,12 @@ struct KernelCall {
   std::string symbol;
   LaunchShape shape;
   std::vector<ArgumentValue> arguments;
+  bool programmatic = false;  ///< it may begin before the call before it ends
 
   static constexpr auto fields() {
     using C = KernelCall;
     return std::tuple{field("symbol", &C::symbol), field("shape", &C::shape),
-                      field("arguments", &C::arguments)};
+                      field("arguments", &C::arguments), field("programmatic", &C::programmatic)};
   }
 };
 
@@ -152,16 +153,15 @@ struct MeasuredBaseline {
   std::string library;  ///< "cuBLAS 13.0.2"; empty for a kernel
   std::string kernel;  ///< names of the kernels it launches, joined by " + "; empty where they cannot be told
   std::string algorithm;      ///< what tells it from the library's other ways: "heuristic 3 of 8"; or empty
+  std::string warning;        ///< of its row: its kernel multiplies another type than was asked for; or empty
   double relative_error = 0;  ///< norm-wise, against the FP64 reference
   Timing timing;
 
   static constexpr auto fields() {
     using B = MeasuredBaseline;
-    return std::tuple{field("name", &B::name),
-                      field("library", &B::library),
-                      field("kernel", &B::kernel),
-                      field("algorithm", &B::algorithm),
-                      field("relative_error", &B::relative_error),
+    return std::tuple{field("name", &B::name),       field("library", &B::library),
+                      field("kernel", &B::kernel),   field("algorithm", &B::algorithm),
+                      field("warning", &B::warning), field("relative_error", &B::relative_error),
                       field("timing", &B::timing)};
   }
 };

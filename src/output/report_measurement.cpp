@@ -137,6 +137,8 @@ ReportSection time_section(const Trial& kernel) {
   }
   section.add("clock", clock_text(kernel));
   if (kernel.power_w) section.add("power", fmt::format("{:.0f} W right after the samples", *kernel.power_w));
+  if (kernel.energy_mj)
+    section.add("energy", fmt::format("{} mJ per launch", three_digits(*kernel.energy_mj)));
   if (kernel.power_w || !kernel.throttle_reasons.empty())
     section.add("throttled by", kernel.throttle_reasons.empty() ? "nothing" : kernel.throttle_reasons);
   const char* label = "histogram, us";
@@ -189,6 +191,8 @@ ReportSection sustained_section(const ConfigurationReport& report) {
   if (kernel.sustained_clock_mhz)
     section.add("clock", fmt::format("{:.0f} MHz", *kernel.sustained_clock_mhz));
   if (kernel.sustained_power_w) section.add("power", fmt::format("{:.0f} W", *kernel.sustained_power_w));
+  if (kernel.sustained_energy_mj)
+    section.add("energy", fmt::format("{} mJ per launch", three_digits(*kernel.sustained_energy_mj)));
   if (kernel.sustained_tflops_per_w)
     section.add("efficiency", three_digits(1000 * *kernel.sustained_tflops_per_w) + " GFLOP/s per watt");
   for (const Trial& baseline : report.baselines) {

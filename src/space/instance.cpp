@@ -58,6 +58,7 @@ struct Instantiator::Impl {
     ShapePrograms block;
     Program dynamic_shared_bytes;
     ArgumentPrograms arguments;
+    std::optional<Program> programmatic;
 
     LaunchPrograms(const Launch& launch, const Scope& scope)
         : kernel(launch.kernel),
@@ -66,7 +67,10 @@ struct Instantiator::Impl {
           block(launch.block, scope.launch_symbols(), "threads"),
           dynamic_shared_bytes({or_zero(launch.dynamic_shared_bytes.text), launch.dynamic_shared_bytes.where},
                                scope.launch_symbols()),
-          arguments(launch.arguments, scope.launch_symbols()) {}
+          arguments(launch.arguments, scope.launch_symbols()) {
+      if (!launch.programmatic.text.empty())
+        programmatic.emplace(launch.programmatic, scope.launch_symbols());
+    }
   };
   struct Macro {
     std::string name;
@@ -165,9 +169,12 @@ struct Instantiator::Impl {
   }
 
   KernelLaunch evaluate_launch(const LaunchPrograms& launch, const Bindings& bindings) const {
-    return {kernel_expression(launch, bindings), launch.grid.evaluate(bindings),
-            launch.block.evaluate(bindings), shared_bytes(launch.dynamic_shared_bytes, bindings),
-            launch.arguments.evaluate(bindings)};
+    return {kernel_expression(launch, bindings),
+            launch.grid.evaluate(bindings),
+            launch.block.evaluate(bindings),
+            shared_bytes(launch.dynamic_shared_bytes, bindings),
+            launch.arguments.evaluate(bindings),
+            launch.programmatic && is_true(evaluate(*launch.programmatic, bindings))};
   }
 };
 

@@ -97,6 +97,7 @@ struct KernelLaunch {
   Dim3 block;                     ///< threads
   std::int64_t dynamic_shared_bytes = 0;
   std::vector<ArgumentValue> arguments;
+  bool programmatic = false;  ///< it may begin before the launch before it ends
 };
 
 /// A variable in constant memory and the input buffer whose contents it gets before the first launch.

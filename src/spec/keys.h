@@ -50,8 +50,13 @@ inline constexpr std::array kParameter{Key{"name"}, Key{"values"}, Key{"meaning"
 inline constexpr std::array kDerived{Key{"name"}, Key{"value"}, Key{"meaning"}};
 inline constexpr std::array kConstraint{Key{"require"}, Key{"why"}};
 inline constexpr std::array kLaunch{Key{"grid"}, Key{"block"}, Key{"dynamic_shared_bytes"}};
-inline constexpr std::array kLaunches{Key{"kernel"}, Key{"template_arguments"}, Key{"grid"},
-                                      Key{"block"},  Key{"arguments"},          Key{"dynamic_shared_bytes"}};
+inline constexpr std::array kLaunches{
+    Key{"kernel"},    Key{"template_arguments"},   Key{"grid"},        Key{"block"},
+    Key{"arguments"}, Key{"dynamic_shared_bytes"}, Key{"programmatic"}};
+/// Of a baseline with one launch, those that belong to it.
+inline constexpr std::array kBaselineLaunch{Key{"kernel"},    Key{"template_arguments"},
+                                            Key{"grid"},      Key{"block"},
+                                            Key{"arguments"}, Key{"dynamic_shared_bytes"}};
 /// Of a manifest with one launch, those that belong to it.
 inline constexpr std::array kOnlyLaunch{Key{"kernel"}, Key{"template_arguments"}, Key{"launch"},
                                         Key{"arguments"}};

@@ -132,6 +132,12 @@ std::vector<Launch> read_launches(ObjectReader& manifest, const TemplateSpec& sp
   for (const JsonNode& node : read_list(*list, "launches", Empty::refused, kMostKernels)) {
     ObjectReader reader(node, keys::kLaunches);
     launches.push_back(read_launch(reader, spec, scope));
+    if (const auto programmatic = reader.find("programmatic")) {
+      if (launches.size() == 1)
+        throw UserError("there is no launch before the first one", programmatic->where,
+                        "Move it to the launch that may begin before the one before it ends.");
+      launches.back().programmatic = read_expression(*programmatic);
+    }
     reader.finish();
   }
   return launches;
@@ -244,7 +250,7 @@ TemplateSpec read_kernel_baseline(const JsonNode& node, const Operation& operati
   baseline.operation = operation;
   baseline.name = read_identifier(reader.need("name", "the baseline's name"));
   baseline.source = resolve_file(reader.need("source", "the kernel's file"), folder, allow_outside);
-  baseline.launches = read_launches(reader, baseline, scope, keys::kLaunches, read_launch);
+  baseline.launches = read_launches(reader, baseline, scope, keys::kBaselineLaunch, read_launch);
   read_constants(reader, baseline);
   read_macros(reader, baseline);
   check_all_passed(baseline, node.where);

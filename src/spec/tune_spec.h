@@ -167,6 +167,7 @@ struct Launch {
   std::array<ExprText, 3> block;             ///< in threads
   ExprText dynamic_shared_bytes;             ///< "0" when absent
   std::vector<Argument> arguments;
+  ExprText programmatic = {};  ///< whether it may begin before the launch before it ends; empty: never
 };
 
 /// A variable in constant memory that holds what a buffer holds.

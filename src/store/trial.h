@@ -79,10 +79,12 @@ struct Trial {
   std::string largest_error_at;          ///< "C[12,77]"
   std::optional<double> sm_clock_mhz;    ///< median over the samples
   std::optional<double> power_w;         ///< right after the samples
+  std::optional<double> energy_mj;       ///< of one launch: power_w * median_us
   std::string throttle_reasons;          ///< right after the samples
   std::optional<double> sustained_us;    ///< wall time of one launch, back to back for seconds
   std::optional<double> sustained_clock_mhz;
   std::optional<double> sustained_power_w;
+  std::optional<double> sustained_energy_mj;  ///< of one launch: sustained_power_w * sustained_us
   std::optional<double> sustained_tflops_per_w;
   std::optional<double> predicted_us;  ///< by the static model
 

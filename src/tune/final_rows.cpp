@@ -36,6 +36,7 @@ void add_sustained(Trial& row, const Sustained& sustained, const Workload& workl
   row.sustained_us = sustained.launch_us;
   row.sustained_clock_mhz = sustained.sm_clock_mhz;
   row.sustained_power_w = sustained.power_w;
+  row.sustained_energy_mj = energy_mj(sustained.power_w, sustained.launch_us);
   constexpr double kFlopPerMicrosecondInTeraflops = 1e-6;
   if (workload.flops == 0 || !sustained.power_w || *sustained.power_w <= 0 || sustained.launch_us <= 0)
     return;

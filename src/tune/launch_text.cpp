@@ -66,6 +66,7 @@ Json launches_json(const Instance& instance) {
     Json json{{"kernel", launch.kernel_expression}};
     json.update(shape_json(launch));
     json["arguments"] = arguments_json(launch.arguments);
+    if (launch.programmatic) json["programmatic"] = true;
     list.push_back(std::move(json));
   }
   return list;

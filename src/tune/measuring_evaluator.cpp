@@ -179,8 +179,8 @@ class MeasuringEvaluator : public Evaluator {
     row.gpu_uuid = target_.uuid;
     Evaluation evaluation;
     if (row.outcome == Outcome::ok && measured.timing) {
-      baselines_.push_back({row.template_name, "", row.kernel_expression, "", row.relative_error.value_or(0),
-                            *measured.timing});
+      baselines_.push_back({row.template_name, "", row.kernel_expression, "", "",
+                            row.relative_error.value_or(0), *measured.timing});
       baseline_rows_.push_back(std::move(row));
     } else {
       evaluation.note = left_out_as_baseline(row);

@@ -182,6 +182,7 @@ Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& 
   trial.timed_in = kSampling;
   add_timing(trial, baseline.timing, task.instantiator.workload(), target);
   add_throttling(trial);
+  if (!baseline.warning.empty()) add_warning(trial, baseline.warning);
   return trial;
 }
 
@@ -198,8 +199,9 @@ Trial make_twin_trial(const Trial& original) {
   twin.key = twin_key(original.key);
   twin.kind = "twin";
   twin.outcome = Outcome::ok;
-  for (auto* absent : {&twin.first_median_us, &twin.probability_near_best, &twin.sustained_us,
-                       &twin.sustained_clock_mhz, &twin.sustained_power_w, &twin.sustained_tflops_per_w})
+  for (auto* absent :
+       {&twin.first_median_us, &twin.probability_near_best, &twin.sustained_us, &twin.sustained_clock_mhz,
+        &twin.sustained_power_w, &twin.sustained_energy_mj, &twin.sustained_tflops_per_w})
     absent->reset();
   return twin;
 }
@@ -279,6 +281,13 @@ void add_throughput(Trial& trial, const Workload& workload, const Target& target
   if (is_fp32 && peak > 0) trial.percent_of_peak = 100 * *trial.tflops / peak;
 }
 
+std::optional<double> energy_mj(const std::optional<double>& power_w,
+                                const std::optional<double>& launch_us) {
+  constexpr double kMicrojoulesInMillijoules = 1e-3;
+  if (!power_w || !launch_us || *power_w <= 0 || *launch_us <= 0) return std::nullopt;
+  return *power_w * *launch_us * kMicrojoulesInMillijoules;
+}
+
 void add_accuracy(Trial& trial, const Accuracy& accuracy) { add_figures(trial, accuracy); }
 
 void add_measured(Trial& trial, const Measured& measured, const Workload& workload, const Target& target) {
@@ -313,6 +322,7 @@ void add_screening(Trial& trial, double leader_us) {
 
 void add_condition(Trial& trial, const GpuCondition& condition) {
   add_figures(trial, condition);
+  trial.energy_mj = energy_mj(trial.power_w, trial.median_us);
   add_throttling(trial);
   if (!condition.neighbours.empty())
     add_warning(trial, "another program used the GPU: " + condition.neighbours);

@@ -33,6 +33,8 @@ void add_compiled(Trial& trial, const std::vector<Resources>& all, const Admissi
 void add_admission(Trial& trial, const Admission& admission);
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target);
 /// Of the row's median; nothing of the operations or bytes that the operation does not have.
+/// Of one launch, mJ; none where the power is not known.
+std::optional<double> energy_mj(const std::optional<double>& power_w, const std::optional<double>& launch_us);
 void add_throughput(Trial& trial, const Workload& workload, const Target& target);
 void add_accuracy(Trial& trial, const Accuracy& accuracy);
 /// Outcome, timing, errors and the driver's own view of the kernel; disagreement with the cubin becomes a

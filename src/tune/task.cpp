@@ -172,7 +172,7 @@ KernelCall call_of(const KernelLaunch& launch, const std::string& symbol) {
                           u(launch.block.y),
                           u(launch.block.z),
                           u(launch.dynamic_shared_bytes)};
-  return {symbol, shape, launch.arguments};
+  return {symbol, shape, launch.arguments, launch.programmatic};
 }
 
 }  // namespace

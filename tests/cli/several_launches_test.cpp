@@ -69,6 +69,22 @@ class SeveralLaunches : public testing::Test {
   Sandbox sandbox_;
 };
 
+TEST_F(SeveralLaunches, OneMayBeginBeforeTheOneBeforeItEnds) {
+  Json manifest = Json::parse(kManifest);
+  manifest["launches"][1]["programmatic"] = "T > 64";
+  sandbox_.write("sums/template.json", manifest.dump());
+  ASSERT_EQ(sweep().code, 0);
+  for (const Trial& row : rows_of(sandbox_, "a.db")) {
+    const Json launches = Json::parse(row.launch)["launches"];
+    EXPECT_FALSE(launches[0].contains("programmatic"));
+    EXPECT_EQ(launches[1].value("programmatic", false), Json::parse(row.parameters)["T"] == 128);
+  }
+  const Finished refused = sandbox_.run({"sweep", "config.json", "--gpu", "A100", "--db", "b.db", "--quiet"});
+  EXPECT_EQ(refused.code, 0) << refused.err;
+  for (const Trial& row : rows_of(sandbox_, "b.db"))
+    EXPECT_EQ(row.outcome == Outcome::refused, Json::parse(row.parameters)["T"] == 128) << row.reason;
+}
+
 TEST_F(SeveralLaunches, AreOneConfiguration) {
   const Finished run = sweep();
   ASSERT_EQ(run.code, 0) << run.err;

@@ -54,6 +54,15 @@ TEST(AdmitLaunch, DynamicSharedMemoryUpToTheLimit) {
       carries(launch_reason(launch({1, 1, 1}, {32, 1, 1}, 65537), "T4"), {"65537 B > 65536 B", "T4"}));
 }
 
+TEST(AdmitLaunch, ProgrammaticLaunchesFromTheirGenerationOn) {
+  Instance instance = launch({1, 1, 1}, {32, 1, 1});
+  instance.launches.push_back(instance.launches[0]);
+  instance.launches[1].programmatic = true;
+  EXPECT_EQ(launch_reason(instance, "H100"), "admitted");
+  EXPECT_EQ(launch_reason(instance, "B200"), "admitted");
+  EXPECT_TRUE(carries(launch_reason(instance, "A100"), {"programmatic", "9.0", "A100 40GB", "8.0"}));
+}
+
 TEST(AdmitLaunch, ComputeCapabilityComparesAsVersions) {
   const auto reason = [](ComputeCapability needed, const char* model) {
     Instance instance = launch({1, 1, 1}, {32, 1, 1});

@@ -208,7 +208,7 @@ void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::s
   if (mode == "hangs_preparing") std::this_thread::sleep_for(std::chrono::hours(1));
   screening = request.policy.screening;
   Prepared prepared;
-  prepared.baselines.push_back({"cublas", "cuBLAS 0.0.0", "sgemm", "", 1e-7,
+  prepared.baselines.push_back({"cublas", "cuBLAS 0.0.0", "sgemm", "", "", 1e-7,
                                 summarise({{kBaseline_us, kBaseline_us + 1, kBaseline_us + 2}})});
   if (request.calibrate)
     prepared.calibration = Calibration{60, 700, 700, 350, 1400, 1400, 4000, 4500, 30000, 1.25, 2, 1.5};

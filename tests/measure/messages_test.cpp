@@ -118,7 +118,7 @@ TEST(Messages, MeasuredSurvivesWithAndWithoutItsOptionalParts) {
 TEST(Messages, PreparedSurvives) {
   Prepared before;
   before.baselines.push_back(
-      {"cublaslt", "cuBLASLt 13.0.2", "sgemm_nn", "heuristic 3 of 8", 1e-7, summarise({{2, 3}})});
+      {"cublaslt", "cuBLASLt 13.0.2", "sgemm_nn", "heuristic 3 of 8", "odd", 1e-7, summarise({{2, 3}})});
   before.calibration = Calibration{65.1, 4200, 33000, 1.25, 1.5, 0.53};
   before.note = "cuBLASLt: 2 of 8 were left out";
   const Prepared after = from_json<Prepared>(travelled(to_json(before)));

@@ -39,6 +39,7 @@ ConfigurationReport full_report() {
   kernel.median_cycles = 351000;
   kernel.sm_clock_mhz = 1755;
   kernel.power_w = 612.4;
+  kernel.energy_mj = 122.48;
   kernel.throttle_reasons = "sw_power_cap";
   kernel.tflops = 10.7;
   kernel.gbs = 62.9;
@@ -53,6 +54,7 @@ ConfigurationReport full_report() {
   kernel.sustained_us = 220;
   kernel.sustained_clock_mhz = 1600;
   kernel.sustained_power_w = 698;
+  kernel.sustained_energy_mj = 153.56;
   kernel.sustained_tflops_per_w = 0.014;
   kernel.registers = 96;
   kernel.spill_bytes = 24;
@@ -113,6 +115,7 @@ TEST(ConfigurationReport, SaysHowLongItTook) {
                                         {"  before finals   201.00 us", "+0.50%"},
                                         {"  clock           351000 cycles", "1755 MHz"},
                                         {"  power           612 W"},
+                                        {"  energy          122 mJ"},
                                         {"  throttled by    sw_power_cap"}});
 }
 
@@ -124,6 +127,7 @@ TEST(ConfigurationReport, SaysWhatThatIsWorth) {
                 {"  cublaslt        102.0%", "204.00 us, cuBLASLt 13.0, sm80_sgemm_128x64, heuristic 3 of 8"},
                 {"  time            220.00 us", "+10.0%"},
                 {"  arithmetic      9.76 TFLOP/s"},
+                {"  energy          154 mJ"},
                 {"  efficiency      14.0 GFLOP/s"},
                 {"  relative error  1.20e-07"},
                 {"  bound           3.90e-06 = 2 u + 2 sqrt(K) u"},

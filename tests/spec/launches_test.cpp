@@ -30,6 +30,18 @@ TEST_F(LaunchesTest, AreReadInTheirOrder) {
   EXPECT_EQ(spec.constants[0].buffer, "weights");
 }
 
+TEST_F(LaunchesTest, AnyButTheFirstMayBeginBeforeTheOneBeforeItEnds) {
+  nlohmann::json manifest = sums();
+  manifest["launches"][1]["programmatic"] = "T > 128";
+  const TemplateSpec spec = load_patched(manifest, "{}");
+  EXPECT_EQ(spec.launches[0].programmatic.text, "");
+  EXPECT_EQ(spec.launches[1].programmatic.text, "T > 128");
+  manifest["launches"][0]["programmatic"] = true;
+  expect_fault(user_error_of([&] { load_patched(manifest, "{}"); }),
+               {"{}", "/launches/0/programmatic", {"before", "first"}},
+               (root_ / "kernel_templates/sums/template.json").string());
+}
+
 TEST_F(LaunchesTest, MistakesAreNamedWithTheirPlace) {
   const Fault faults[] = {
       {R"({"launches": []})", "/launches", {"launches"}},

@@ -99,11 +99,16 @@ def values_of(row):
     return {name: value for name, value in row.items() if name not in LISTED_COLUMNS and value != ""}
 
 
+def condition_of(name, value):
+    if value in ("true", "false"):
+        return name if value == "true" else f"not {name}"
+    return f"{name} == {value}" if value.isdigit() else f"{name} == '{value}'"
+
+
 def requirement_of(problem, rows):
     """A constraint of a template: on this problem its configurations are those of the rows."""
     others = [f"{name} != {size}" for name, size in zip("MNK", problem.split("x"))]
-    own = ["(" + " and ".join(f"{name} == {value}" if value.isdigit() else f"{name} == '{value}'" for name, value in values_of(row).items()) + ")"
-           for row in rows]
+    own = ["(" + " and ".join(condition_of(*one) for one in values_of(row).items()) + ")" for row in rows]
     return {"require": " or ".join(others + own), "why": "each problem has its own configurations"}
 
 

@@ -1,0 +1,31 @@
+#include "tune/row.h"
+
+#include <gtest/gtest.h>
+
+namespace tiletune {
+namespace row_test {
+
+TEST(Row, EnergyIsPowerTimesTheTimeOfALaunch) {
+  Trial row;
+  GpuCondition condition;
+  condition.power_w = 500;
+  add_condition(row, condition);
+  EXPECT_EQ(row.energy_mj, std::nullopt) << "it was not timed";
+  row.median_us = 200;
+  add_condition(row, condition);
+  EXPECT_DOUBLE_EQ(row.energy_mj.value(), 100);
+  condition.power_w.reset();
+  row.power_w.reset();
+  add_condition(row, condition);
+  EXPECT_EQ(row.energy_mj, std::nullopt);
+}
+
+TEST(Row, ASecondCopyHasNoFiguresOfARunBackToBack) {
+  Trial original;
+  original.sustained_power_w = 690;
+  original.sustained_energy_mj = 70;
+  EXPECT_EQ(make_twin_trial(original).sustained_energy_mj, std::nullopt);
+}
+
+}  // namespace row_test
+}  // namespace tiletune
