@@ -81,7 +81,7 @@ std::string settings(const SlurmArray& array) {
 /// Runs a command, forwards what Slurm signals, and waits until it has ended: bash's wait ends with every
 /// signal.
 constexpr const char* kRun = R"(
-late=0 signalled=0 child=
+late=0 signalled=0 child= status=1
 trap 'late=1 signalled=1; kill -TERM "$child" 2>/dev/null' USR1
 trap 'signalled=1; kill -TERM "$child" 2>/dev/null' TERM
 run() {

@@ -40,9 +40,10 @@ class CommandLine : public testing::Test {
 TEST_F(CommandLine, UnknownCommandsAndOptionsNameTheNearest) {
   expect_error(sandbox.run({}), kUserError, {"sweep, bench, init, check, space"});
   expect_error(sandbox.run({"swep"}), kUserError, {"'swep'", "'sweep'"});
-  expect_error(sandbox.run({"foo"}), kUserError,
-               {"sweep, bench, init, check, space, inspect, rank, portfolio, compare, export, import, merge "
-                "and 3 more"});
+  expect_error(
+      sandbox.run({"foo"}), kUserError,
+      {"sweep, bench, init, check, space, inspect, compile, rank, portfolio, compare, export, import "
+       "and 5 more"});
   expect_error(sandbox.run({"--limit", "3"}), kUserError, {"'--limit'", "before"});
   expect_error(rank({"--lmit", "3"}), kUserError, {"'--lmit'", "'--limit'"});
   expect_error(rank({"-x"}), kUserError, {"'-x'", "'tiletune rank --help'"});
