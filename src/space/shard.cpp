@@ -66,12 +66,15 @@ std::vector<std::pair<std::uint64_t, std::size_t>> in_shuffled_order(const Packe
   return order;
 }
 
-PackedRows rows_of(const Component& component, const std::vector<Parameter>& parameters, std::uint64_t first,
-                   std::uint64_t step) {
+/// The rows of a stretch of that order: where another problem's space lacks some rows, few of the others are
+/// in another shard there.
+PackedRows rows_of(const Component& component, const std::vector<Parameter>& parameters, std::uint64_t number,
+                   std::uint64_t count) {
   const std::size_t columns = component.parameters.size();
   std::vector<std::size_t> own;
   const auto order = in_shuffled_order(component.rows, columns);
-  for (std::size_t i = first; i < order.size(); i += step) own.push_back(order[i].second);
+  const std::size_t end = order.size() * (number + 1) / count;
+  for (std::size_t i = order.size() * number / count; i < end; ++i) own.push_back(order[i].second);
   std::sort(own.begin(), own.end());
   PackedRows rows(counts_of(component.parameters, parameters));
   std::vector<std::uint32_t> row(columns);
@@ -95,8 +98,8 @@ std::vector<Component> shard_of(std::vector<Component> components, const std::ve
     largest = joined(largest, components[1], parameters);
     components.erase(components.begin() + 1);
   }
-  const std::uint64_t first = (shard.number - 1 + turn % shard.count) % shard.count;
-  largest.rows = rows_of(largest, parameters, first, shard.count);
+  const std::uint64_t number = (shard.number - 1 + turn % shard.count) % shard.count;
+  largest.rows = rows_of(largest, parameters, number, shard.count);
   std::sort(components.begin(), components.end(), [](const Component& a, const Component& b) {
     return a.parameters.front() < b.parameters.front();
   });

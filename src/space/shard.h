@@ -7,9 +7,9 @@
 namespace tiletune::space {
 
 /// Leaves the rows of one shard: of its largest component, joined with others as long as it has few rows for
-/// so many shards. Rows go to shards in turn, in an order that is the same everywhere and in which neighbours
-/// lie apart. Over all shards each configuration is in exactly one; a shard has one row of the component more
-/// or less than another. Which shard is the first to get a row follows from `turn`: with another turn for
+/// so many shards. Each shard gets a stretch of the rows in an order that is the same everywhere and in which
+/// neighbours lie apart. Over all shards each configuration is in exactly one; a shard has one row of the
+/// component more or less than another. Which stretch a shard gets follows from `turn`: with another turn for
 /// each template no shard has more of all of them. `parameters` are those of all components.
 std::vector<Component> shard_of(std::vector<Component> components, const std::vector<Parameter>& parameters,
                                 const Shard& shard, std::uint64_t turn);

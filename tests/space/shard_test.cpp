@@ -108,6 +108,22 @@ TEST(Shard, ARowIsInTheSameShardOfSpacesThatAreAlike) {
   for (std::uint64_t i = 0; i < small.size(); ++i) EXPECT_EQ(small.at(i), large.at(i));
 }
 
+TEST(Shard, MostRowsAreInTheSameShardOfSpacesThatDifferALittle) {
+  const SpecBuilder builder = SpecBuilder()
+                                  .integers("A", up_to(40))
+                                  .integers("B", up_to(40))
+                                  .require("A + B < 70 or (M > 2048 and A + B < 75)");
+  std::size_t together = 0;
+  for (std::uint64_t number = 1; number <= 8; ++number) {
+    const Space small(builder, problem(1024), never_stop, {number, 8});
+    const Space large(builder, problem(8192), never_stop, {number, 8});
+    EXPECT_LT(small.size(), large.size());
+    for (std::uint64_t i = 0; i < small.size(); ++i)
+      together += large.index_of(small.at(i)) < large.size() ? 1U : 0U;
+  }
+  EXPECT_GT(together, Space(builder, problem(1024)).size() * 95 / 100);
+}
+
 TEST(Shard, NoShardHasMoreOfAllTemplates) {
   std::vector<std::uint64_t> sums(4, 0);
   for (int i = 0; i < 40; ++i) {
