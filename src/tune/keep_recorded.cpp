@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "rank/ranking.h"
 #include "tune/row.h"
-#include "tune/value_positions.h"
+#include "tune/row_positions.h"
 
 namespace tiletune {
 
@@ -23,7 +23,7 @@ std::pair<Task*, std::vector<std::uint32_t>> place_of(const Trial& row, const st
     if (row.template_name != task->spec->name || row.operation != operation.name ||
         !is_of_variant(row, operation))
       continue;
-    const auto positions = ValuePositions(*task->spec).of(row.parameters);
+    const auto positions = RowPositions(*task->spec).of(row.parameters);
     if (positions && task->space.index_at(*positions) < task->space.size()) return {task, *positions};
   }
   return {nullptr, {}};

@@ -18,7 +18,7 @@
 #include "search/lesson_error.h"
 #include "store/database.h"
 #include "tune/row.h"
-#include "tune/value_positions.h"
+#include "tune/row_positions.h"
 
 namespace tiletune {
 
@@ -85,7 +85,7 @@ double problem_distance(const Problem& a, const Problem& b) {
 /// What is kept from one file to the next.
 struct Knowledge::Reading {
   std::map<std::string, std::vector<std::uint32_t>> by_name;  ///< variants of one template
-  std::vector<ValuePositions> positions;
+  std::vector<RowPositions> positions;
   std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, std::uint32_t> groups;
   std::size_t of_templates = 0;   ///< rows
   std::size_t of_operations = 0;  ///< rows

@@ -1,15 +1,15 @@
-#include "tune/value_positions.h"
+#include "tune/row_positions.h"
 
 #include <algorithm>
 #include <string_view>
 
 namespace tiletune {
 
-ValuePositions::ValuePositions(const TemplateSpec& kernel) : kernel_(&kernel) {
+RowPositions::RowPositions(const TemplateSpec& kernel) : kernel_(&kernel) {
   for (const Parameter& parameter : kernel.parameters) values_.emplace_back(parameter.values);
 }
 
-std::optional<std::vector<std::uint32_t>> ValuePositions::of(const std::string& parameters) const {
+std::optional<std::vector<std::uint32_t>> RowPositions::of(const std::string& parameters) const {
   std::vector<std::uint32_t> positions(kernel_->parameters.size());
   std::size_t open = 0;
   for (const Parameter& parameter : kernel_->parameters) open += parameter.values.size() > 1 ? 1 : 0;

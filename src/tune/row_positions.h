@@ -11,10 +11,10 @@
 namespace tiletune {
 
 /// Finds where the values that a row states stand among those of a template's parameters.
-class ValuePositions {
+class RowPositions {
  public:
   /// `kernel` outlives this.
-  explicit ValuePositions(const TemplateSpec& kernel);
+  explicit RowPositions(const TemplateSpec& kernel);
 
   /// Of a row's `parameters`, in the template's order. None where a value is not among them, or a parameter
   /// of several values is not stated.
