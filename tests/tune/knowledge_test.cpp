@@ -12,8 +12,7 @@
 #include "temporary_folder.h"
 #include "tune/many_rows.h"
 
-namespace tiletune {
-namespace knowledge_test {
+namespace tiletune::knowledge_test {
 
 class KnowledgeOfRows : public testing::Test {
  protected:
@@ -167,5 +166,4 @@ TEST(ProblemDistance, IsThatOfTheDimensionThatDiffersMost) {
   EXPECT_EQ(problem_distance(small, other), 1);
 }
 
-}  // namespace knowledge_test
-}  // namespace tiletune
+}  // namespace tiletune::knowledge_test
