@@ -37,7 +37,7 @@ void apply_shard(const std::string& text, Shard& shard) {
       shard.count <= kMostShards)
     return;
   throw UserError(
-      slash == 0 ? fmt::format("SLURM_ARRAY_TASK_ID is {}, and shards are numbered 1{}", number, text)
+      slash == 0 ? fmt::format("SLURM_ARRAY_TASK_ID is {}, and shards are numbered 1 to {}", number, count)
                  : fmt::format("'{}' is not a shard", text),
       Where{"--shard", ""},
       fmt::format("Write the part and the number of parts, such as 3/16; at most {} parts.", kMostShards));

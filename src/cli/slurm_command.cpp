@@ -91,7 +91,7 @@ void add_sweep_options(const SlurmCommand& options, SlurmArray& array) {
   words.insert(words.end(), options.sweep.begin(), options.sweep.end());
   std::reverse(words.begin(), words.end());
   const Where where{"--", ""};
-  const std::string remedy = "Write options of 'tiletune sweep' behind it.";
+  const std::string remedy = "Write options of 'tiletune sweep' after it.";
   try {
     app.parse(words);
   } catch (const CLI::ExtrasError&) {
@@ -142,9 +142,10 @@ SlurmArray array_of(const SlurmCommand& options, const TuneSpec& spec) {
   array.name = spec.name;
   array.shards = options.array > 0 ? options.array : options.nodes;
   const bool measures = options.model.empty();
-  const std::uint64_t all_gpus = options.nodes * options.gpus_per_node;
-  array.gpus = measures ? std::clamp<std::uint64_t>(all_gpus / array.shards, 1, options.gpus_per_node) : 0;
-  array.at_once = measures ? all_gpus / array.gpus : options.nodes;
+  const std::uint64_t on_node =
+      std::min((array.shards + options.nodes - 1) / options.nodes, options.gpus_per_node);
+  array.gpus = measures ? options.gpus_per_node / on_node : 0;
+  array.at_once = measures ? options.nodes * (options.gpus_per_node / array.gpus) : options.nodes;
   array.cpus = options.cpus;
   array.time = options.time;
   array.sbatch = options.sbatch;
@@ -206,7 +207,7 @@ void submit(const SlurmArray& array) {
   if (status == 0) return;
   throw UserError(
       "the jobs could not be submitted", Where{(array.folder / "submit").string(), ""},
-      "Correct what sbatch says above; the scripts are written. Is this a machine of the cluster?");
+      "Correct what sbatch says above; the scripts are written. Does this machine belong to the cluster?");
 }
 
 void check(const SlurmCommand& options) {
@@ -215,6 +216,9 @@ void check(const SlurmCommand& options) {
                     "Name its folder with --cache FOLDER.");
   if (!options.compile_for.empty() && !options.model.empty())
     throw UserError("predicted sweeps compile themselves", Where{"--compile-for", ""}, "Leave it out.");
+  if (!options.compile_for.empty() && options.gpu_types.size() > 1)
+    throw UserError("one model's kernels are of no use to several types of GPU", Where{"--compile-for", ""},
+                    "Write an array for each type, or leave it out.");
   for (const std::string* model : {&options.compile_for, &options.model})
     if (!model->empty()) find_gpu_model(shipped_gpu_models(), *model);
   const auto is_type = [](const std::string& type) {
@@ -370,8 +374,7 @@ void add_options(CLI::App& command, SlurmCommand& options) {
   options.config.add_to(command);
   options.compile.add_to(command);
   command.get_option("CONFIG")->required(false);
-  command.add_option("SWEEP_OPTIONS", options.sweep,
-                     "Behind --: options of 'tiletune sweep' for every shard");
+  command.add_option("SWEEP_OPTIONS", options.sweep, "After --: options of 'tiletune sweep' for every shard");
   command.add_option("--nodes", options.nodes, "Nodes that are used at the same time")
       ->check(CLI::Range(std::uint64_t{1}, kMostNodes))
       ->capture_default_str();

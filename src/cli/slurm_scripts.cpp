@@ -23,7 +23,7 @@ constexpr int kRecorded = 50;
 std::string option_line(const std::string& option) {
   const auto is_control = [](unsigned char c) { return c < ' ' || c == '\x7f'; };
   if (std::any_of(option.begin(), option.end(), is_control) || option.find('"') != std::string::npos)
-    throw UserError(fmt::format("'{}' cannot stand in a line of #SBATCH", printable(option)),
+    throw UserError(fmt::format("'{}' cannot be written in an #SBATCH line", printable(option)),
                     "Choose names without quotes and control characters.");
   return fmt::format("#SBATCH \"{}\"\n", option);
 }
@@ -78,15 +78,18 @@ std::string settings(const SlurmArray& array) {
   return text;
 }
 
-/// Runs a command, forwards what Slurm signals, and waits until it has ended: bash's wait ends with every
-/// signal.
+/// Runs a command and waits until it has ended: bash's wait ends with every signal. Slurm sends TERM to all
+/// processes of a job by itself, and a second one would end the sweep at once; the warning comes to this
+/// shell alone. 127 is also what a wait for a process says that was waited for before.
 constexpr const char* kRun = R"(
-late=0 signalled=0 child= status=1
-trap 'late=1 signalled=1; kill -TERM "$child" 2>/dev/null' USR1
-trap 'signalled=1; kill -TERM "$child" 2>/dev/null' TERM
+late=0 signalled=0 child= status=127
+trap 'late=1 signalled=1; [ -z "$child" ] || kill -TERM "$child" 2>/dev/null' USR1
+trap 'signalled=1' TERM
 run() {
+  [ "$signalled" = 0 ] || { status=130; return; }
   "$@" &
   child=$!
+  [ "$late" = 0 ] || kill -TERM "$child" 2>/dev/null
   local ended
   while :; do
     signalled=0
@@ -98,10 +101,12 @@ run() {
 }
 )";
 
-/// Of a task of an array. Interrupted is 130: Slurm queues a preempted task again by itself, and a cancelled
-/// one is to end.
+/// Of a task of an array. 130 and 143 are sweeps that were interrupted: Slurm queues a preempted task again
+/// by itself, and a cancelled one is to end.
 constexpr const char* kEnd = R"(
-if [ "$late" = 1 ] && [ "$status" = 130 ]; then
+interrupted=0
+[ "$status" != 130 ] && [ "$status" != 143 ] || interrupted=1
+if [ "$late" = 1 ] && [ "$interrupted" = 1 ]; then
   echo "the time limit is near: queued again"
   scontrol requeue "$SLURM_JOB_ID"
   sleep 300
@@ -141,7 +146,9 @@ std::string sweep_script(const SlurmArray& array) {
   } else {
     text += "local_folder=$(mktemp -d " + shell_quoted((array.local / "tiletune.XXXXXX").string()) +
             ") || exit\n";
-    text += "trap 'rm -rf \"$local_folder\"' EXIT\ndatabase=$local_folder/shard.db\n";
+    text +=
+        "keep=0\ntrap '[ \"$keep\" = 1 ] || rm -rf \"$local_folder\"' "
+        "EXIT\ndatabase=$local_folder/shard.db\n";
     text += "[ ! -e \"$base.db\" ] || \"$tiletune\" merge \"$base.db\" -o \"$database\" || exit\n";
   }
   std::string where = "--gpu " + shell_quoted(array.model);
@@ -152,10 +159,12 @@ std::string sweep_script(const SlurmArray& array) {
       "run \"$tiletune\" sweep {} --shard \"$SLURM_ARRAY_TASK_ID/{}\" --db \"$database\" {}{}\n",
       quoted(array.config), array.shards, where, array.sweep.empty() ? "" : " " + quoted(array.sweep));
   if (!array.local.empty())
-    text += "[ ! -e \"$database\" ] || \"$tiletune\" merge \"$database\" -o \"$base.db\" || status=$?\n";
+    text +=
+        "[ ! -e \"$database\" ] || \"$tiletune\" merge \"$database\" -o \"$base.db\" ||\n"
+        "  { status=2 keep=1; echo \"not merged, and kept: $database\"; }\n";
   text += kEnd;
   text +=
-      "[ \"$status\" = 130 ] || { echo \"$status\" >\"$base.exit.new\" && mv \"$base.exit.new\" "
+      "[ \"$interrupted\" = 1 ] || { echo \"$status\" >\"$base.exit.new\" && mv \"$base.exit.new\" "
       "\"$base.exit\"; }\n";
   return text + "exit \"$status\"\n";
 }
@@ -182,14 +191,28 @@ std::string finish_script(const SlurmArray& array) {
 std::string submit_script(const SlurmArray& array) {
   std::string text =
       "#!/bin/bash\n# Written by 'tiletune slurm'. Submits all shards, or those named: submit 3,7\n";
-  text += "set -eu\nfolder=" + shell_quoted(array.folder.string()) + "\nafter=()\n";
+  const std::string limit = array.at_once < array.shards ? fmt::format("%{}", array.at_once) : "";
+  text += "set -eu\nfolder=" + shell_quoted(array.folder.string()) + "\n";
+  text += fmt::format("shards=${{1:-1-{}}}\n", array.shards);
+  // What an earlier run left of these shards is not their state any more.
+  text += R"(if [ $# -gt 1 ] || [[ ! $shards =~ ^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$ ]]; then
+  echo "usage: submit [SHARDS], such as: submit 3,7-9" >&2
+  exit 2
+fi
+IFS=, read -ra ranges <<<"$shards"
+for range in "${ranges[@]}"; do
+  for ((shard = 10#${range%-*}; shard <= 10#${range#*-}; ++shard)); do rm -f "$folder/shards/$shard.exit"; done
+done
+after=
+)";
   if (array.compile_tasks > 0) {
     text +=
         "if [ $# = 0 ]; then\n  job=$(sbatch --parsable \"$folder/compile.sbatch\")\n"
-        "  after=(\"--dependency=afterany:${job%%;*}\")\n  echo \"compiling: job ${job%%;*}\"\nfi\n";
+        "  after=--dependency=afterany:${job%%;*}\n  echo \"compiling: job ${job%%;*}\"\nfi\n";
   }
   text +=
-      "job=$(sbatch --parsable \"${after[@]}\" ${1:+\"--array=$1\"} \"$folder/sweep.sbatch\")\n"
+      fmt::format("job=$(sbatch --parsable $after \"--array=$shards{}\" \"$folder/sweep.sbatch\")\n", limit);
+  text +=
       "job=${job%%;*}\necho \"$job\" >>\"$folder/jobs\"\n"
       "finish=$(sbatch --parsable \"--dependency=afterany:$job\" \"$folder/finish.sbatch\")\n"
       "echo \"shards: job $job; merging afterwards: job ${finish%%;*}\"\n";

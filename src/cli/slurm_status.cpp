@@ -114,8 +114,9 @@ std::vector<ShardStatus> shard_states(const fs::path& folder, std::uint64_t shar
     const std::vector<std::string> started = words_of(std::string(trim(small_file(base + ".started"))));
     if (!started.empty()) status.node = started.back();
     const std::string exit = std::string(trim(small_file(base + ".exit")));
+    const std::string error = exit.empty() || exit == "0" ? "" : last_error(base + ".log");
     // 1: no configuration of it can run.
-    if (exit == "0" || exit == "1") {
+    if (exit == "0" || (exit == "1" && error.starts_with("nothing to do"))) {
       status.state = ShardState::done;
     } else if (!exit.empty()) {
       status.state = ShardState::failed;
@@ -124,7 +125,7 @@ std::vector<ShardStatus> shard_states(const fs::path& folder, std::uint64_t shar
     }
     if (queued && exit.empty()) status.state = state_of_queue(*queued, jobs, shard, status.state);
     if (status.state == ShardState::failed || exit == "1") {
-      status.reason = last_error(base + ".log");
+      status.reason = error;
       if (status.reason.empty()) status.reason = "exit status " + exit;
     }
     states.push_back(std::move(status));

@@ -59,6 +59,8 @@ struct Space::Impl {
     } else {
       enumerate(scope, conditions, spec.where, stop);
     }
+    // The only configuration of a template without parameters.
+    if (components.empty() && checksum64(spec.label()) % shard.count != shard.number - 1) size = 0;
     components = shard_of(std::move(components), parameters, shard, checksum64(spec.label()));
     index_components();
   }

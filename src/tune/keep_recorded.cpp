@@ -78,6 +78,8 @@ void keep_recorded(std::vector<Task>& tasks, const Database& database, const std
   for (const auto& [number, workload] : workloads) {
     std::map<Task*, std::vector<std::uint32_t>> kept = recorded.of(workload);
     for (Task* task : workload) {
+      left += task->spec->parameters.empty() ? task->planned : 0;
+      if (task->spec->parameters.empty()) continue;  // It has one configuration.
       TemplateSpec only = *task->spec;
       only.listed = std::move(kept[task]);
       task->space = Space(only, task->problem);

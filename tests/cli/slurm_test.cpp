@@ -135,6 +135,8 @@ TEST_F(Slurm, StatusNamesWhatFailedAndHowToRunItAgain) {
   write("array/shards/2.exit", "2\n");
   write("array/shards/2.log", "tiletune: error: x.json: no such file\n  Name another.\n");
   write("array/shards/3.exit", "137\n");
+  write("array/shards/4.exit", "1\n");
+  write("array/shards/4.log", "bash: tiletune: command not found\n");
   const Json array = status(kNothingToDo);
   EXPECT_FALSE(array.at("done").get<bool>());
   const Json& shards = array.at("shards");
@@ -146,10 +148,46 @@ TEST_F(Slurm, StatusNamesWhatFailedAndHowToRunItAgain) {
   EXPECT_EQ(shards[2].at("node"), "node3");
   EXPECT_EQ(shards[4].at("state"), "waiting");
   const Finished run = sandbox_.run({"slurm", "status", "array"});
-  EXPECT_TRUE(carries(run.out, {"2 failed", "submit 2-3", "error: x.json: no such file"}));
+  EXPECT_TRUE(carries(run.out, {"3 failed", "submit 2-4", "error: x.json: no such file"}));
   for (const char* number : {"1", "2", "3", "4", "5"})
     write("array/shards/" + std::string(number) + ".exit", "0\n");
   EXPECT_TRUE(status(0).at("done").get<bool>());
+}
+
+TEST_F(Slurm, AShardOfWhichNothingCanRunIsDone) {
+  ASSERT_EQ(slurm({"--nodes", "1", "--gpu", "H100", "-o", "array"}).code, 0);
+  write("array/shards/1.exit", "1\n");
+  write("array/shards/1.log", "tiletune: nothing to do: tiny.json: no configuration ran\n");
+  EXPECT_EQ(status(0).at("shards").at(0).at("state"), "done");
+}
+
+/// Runs the task of shard 1 with another program in tiletune's place.
+TEST_F(Slurm, ATaskSaysHowItsSweepEnded) {
+  ASSERT_EQ(slurm({"--nodes", "1", "--gpu", "H100", "-o", "array"}).code, 0);
+  const std::string script = file("array/sweep.sbatch");
+  const auto exit_of = [&](const std::string& program) {
+    const std::string name = "tiletune=";
+    const std::size_t at = script.find("\n" + name) + 1;
+    std::string other = script;
+    other.replace(at, script.find('\n', at) - at, name + program);
+    write("array/other", other);
+    fs::remove(sandbox_.folder() / "array/shards/1.exit");
+    const std::string folder = shell_quoted(sandbox_.folder().string());
+    std::system(("cd " + folder + " && SLURM_ARRAY_TASK_ID=1 bash array/other >log 2>&1").c_str());
+    return fs::exists(sandbox_.folder() / "array/shards/1.exit") ? file("array/shards/1.exit") : "none";
+  };
+  const auto ends = [&](const std::string& how) {
+    write("program", "#!/bin/bash\n" + how + "\n");
+    fs::permissions(sandbox_.folder() / "program", fs::perms::owner_all);
+    return exit_of("./program");
+  };
+  EXPECT_EQ(exit_of("./is_not_there"), "127\n");
+  EXPECT_EQ(ends("exit 0"), "0\n");
+  EXPECT_EQ(ends("exit 2"), "2\n");
+  EXPECT_EQ(ends("kill -9 $$"), "137\n");
+  EXPECT_EQ(ends("exit 130"), "none") << "interrupted: it is queued again, or was cancelled";
+  EXPECT_EQ(ends("trap 'exit 130' TERM; kill -TERM $PPID; sleep 0.2; kill -TERM $$; sleep 9"), "none");
+  EXPECT_EQ(ends("kill -TERM $$"), "none");
 }
 
 TEST_F(Slurm, StatusOfAFolderWithoutAnArrayIsAnError) {

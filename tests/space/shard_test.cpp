@@ -57,7 +57,8 @@ TEST(Shard, EachConfigurationIsInExactlyOne) {
                               .require("A <= C + 3")
                               .require("B != D");
   const SpecBuilder free = SpecBuilder().integers("A", up_to(3)).integers("B", up_to(2)).integers("C", {5});
-  for (const SpecBuilder* builder : {&one, &two, &free}) {
+  const SpecBuilder none;
+  for (const SpecBuilder* builder : {&one, &two, &free, &none}) {
     for (const std::uint64_t count : {1, 2, 3, 7, 16}) {
       const Division division(*builder, count);
       division.expect_all_of(*builder);
