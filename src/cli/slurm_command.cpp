@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <cstdlib>

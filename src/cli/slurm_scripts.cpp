@@ -46,7 +46,7 @@ std::string job_name(const SlurmArray& array, const char* what) {
 }
 
 std::string gpu_option(const SlurmArray& array, std::uint64_t count) {
-  if (count == 0 || array.gpus == 0) return "";
+  if (array.gpus == 0) return "";
   const std::string type = array.gpu_type.empty() ? "" : array.gpu_type + ":";
   return option_line(fmt::format("--gpus-per-node={}{}", type, count));
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -77,20 +78,9 @@ TextTable problems_table(const AppliedPortfolio& applied) {
 }
 
 TextTable kernels_table(const AppliedPortfolio& applied) {
-  const std::vector<Trial>& kernels = applied.portfolio.kernels;
-  std::vector<std::size_t> chosen(kernels.size(), 0);
-  for (const AppliedProblem& problem : applied.problems) {
-    if (problem.kernel) ++chosen[*problem.kernel];
-  }
-  TextTable table;
-  table.add_column("kernel", Align::right);
-  table.add_column("problems", Align::right);
-  table.add_column("template", Align::left);
-  table.add_column("parameters", Align::left);
-  for (std::size_t i = 0; i < kernels.size(); ++i)
-    table.add_row({std::to_string(i + 1), std::to_string(chosen[i]), printable(kernels[i].template_name),
-                   parameters_text(kernels[i])});
-  return table;
+  std::vector<std::optional<std::size_t>> choices;
+  for (const AppliedProblem& problem : applied.problems) choices.push_back(problem.kernel);
+  return chosen_kernels_table(applied.portfolio.kernels, choices);
 }
 
 /// "2 problems are not judged: the chosen kernel was not measured at 64x64x64, 128x64x64"

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "output/export.h"
 #include "output/size_check.h"
 #include "store/columns.h"
 
@@ -65,6 +67,22 @@ std::string regret_text(double regret) {
 }
 
 Json regret_json(double regret) { return std::isfinite(regret) ? Json(100 * regret) : Json(); }
+
+TextTable chosen_kernels_table(const std::vector<Trial>& kernels,
+                               const std::vector<std::optional<std::size_t>>& choices) {
+  std::vector<std::size_t> chosen(kernels.size(), 0);
+  for (const auto& kernel : choices)
+    if (kernel) ++chosen[*kernel];
+  TextTable table;
+  table.add_column("kernel", Align::right);
+  table.add_column("problems", Align::right);
+  table.add_column("template", Align::left);
+  table.add_column("parameters", Align::left);
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    table.add_row({std::to_string(i + 1), std::to_string(chosen[i]), printable(kernels[i].template_name),
+                   parameters_text(kernels[i])});
+  return table;
+}
 
 std::vector<RecordedPortfolio> recorded_portfolios(const Database& database, const TrialFilter& filter,
                                                    const PortfolioOptions& options) {

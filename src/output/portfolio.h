@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "output/table.h"
 #include "rank/portfolio.h"
 #include "rank/portfolio_rows.h"
 #include "store/database.h"
@@ -15,6 +17,11 @@ namespace tiletune {
 /// "0.53", in percent; "-" or null for what is not a finite number.
 std::string regret_text(double regret);
 nlohmann::ordered_json regret_json(double regret);
+
+/// The kernels of a portfolio, and on how many problems each is chosen: `choices` has each problem's kernel,
+/// by its place, or none.
+TextTable chosen_kernels_table(const std::vector<Trial>& kernels,
+                               const std::vector<std::optional<std::size_t>>& choices);
 
 struct RecordedPortfolio {
   PortfolioGroup group;

@@ -92,19 +92,10 @@ TextTable curve_table(const RecordedPortfolio& recorded) {
 }
 
 TextTable kernels_table(const RecordedPortfolio& recorded, const std::vector<Trial>& kernels) {
-  std::vector<std::size_t> chosen(kernels.size(), 0);
-  for (std::size_t i = 0; i < recorded.group.table.problems.size(); ++i) {
-    if (const auto kernel = choice_for(recorded, i).kernel) ++chosen[*kernel];
-  }
-  TextTable table;
-  table.add_column("kernel", Align::right);
-  table.add_column("problems", Align::right);
-  table.add_column("template", Align::left);
-  table.add_column("parameters", Align::left);
-  for (std::size_t i = 0; i < kernels.size(); ++i)
-    table.add_row({std::to_string(i + 1), std::to_string(chosen[i]), printable(kernels[i].template_name),
-                   parameters_text(kernels[i])});
-  return table;
+  std::vector<std::optional<std::size_t>> choices;
+  for (std::size_t i = 0; i < recorded.group.table.problems.size(); ++i)
+    choices.push_back(choice_for(recorded, i).kernel);
+  return chosen_kernels_table(kernels, choices);
 }
 
 TextTable problems_table(const RecordedPortfolio& recorded) {

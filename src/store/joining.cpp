@@ -27,10 +27,8 @@ std::string same_sweep_sql(const std::string& a, const std::string& b) {
 }
 
 std::string find_sweep_sql() {
-  std::vector<std::string> given;
-  for (const SweepColumn& column : sweep_columns()) given.push_back(fmt::format("? AS {}", column.name));
-  return fmt::format("SELECT max(mine.id) FROM sweep AS mine JOIN (SELECT {}) AS other ON {}",
-                     join(given, ", "), same_sweep_sql("mine", "other"));
+  return fmt::format("SELECT max(mine.id) FROM sweep AS mine JOIN ({}) AS other ON {}", given_sweep_sql(),
+                     same_sweep_sql("mine", "other"));
 }
 
 std::string counts_more_sql(const std::string& outcome, const std::string& recorded_at,

@@ -38,12 +38,6 @@ std::int64_t count_of(SQLite::Database& database, const char* rows) {
   return database.execAndGet(fmt::format("SELECT count(*) FROM {}", rows)).getInt64();
 }
 
-std::string sweep_names_sql() {
-  std::vector<std::string> names;
-  for (const SweepColumn& column : sweep_columns()) names.emplace_back(column.name);
-  return join(names, ", ");
-}
-
 std::string calibration_names_sql() {
   std::vector<std::string> names;
   for (const CalibrationColumn& column : calibration_columns()) names.emplace_back(column.name);
@@ -57,7 +51,7 @@ std::int64_t merge_sweeps(SQLite::Database& database) {
   const int added = database.exec(fmt::format(
       "INSERT INTO main.sweep ({0}) SELECT {0} FROM source.sweep AS other WHERE NOT EXISTS (SELECT 1 "
       "FROM main.sweep AS mine WHERE {1}) ORDER BY id",
-      sweep_names_sql(), same));
+      sweep_column_list(), same));
   database.exec(fmt::format(
       "INSERT INTO temp.sweep_number SELECT other.id, max(mine.id) FROM source.sweep AS other JOIN "
       "main.sweep AS mine ON {} GROUP BY other.id",

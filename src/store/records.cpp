@@ -72,9 +72,7 @@ void Database::end_sweep(std::int64_t id, const std::string& finished_at) {
 
 std::vector<SweepRecord> Database::sweeps() const {
   return translating_errors(file(), [&] {
-    std::string names = "id";
-    for (const SweepColumn& column : sweep_columns()) names += std::string(", ") + column.name;
-    const InUse statement = impl_->prepared("SELECT " + names + " FROM sweep ORDER BY id");
+    const InUse statement = impl_->prepared("SELECT id, " + sweep_column_list() + " FROM sweep ORDER BY id");
     std::vector<SweepRecord> sweeps;
     while (statement->executeStep()) {
       SweepRecord& sweep = sweeps.emplace_back();

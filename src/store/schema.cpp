@@ -268,28 +268,28 @@ std::string new_members_sql() {
          "seen_in_sweep IS NOT NULL";
 }
 
-std::string insert_sweep_sql() {
+std::string sweep_column_list() {
   std::vector<std::string> names;
+  for (const SweepColumn& column : kSweepColumns) names.emplace_back(column.name);
+  return join(names, ", ");
+}
+
+std::string given_sweep_sql() {
   std::vector<std::string> marks;
-  for (const SweepColumn& column : kSweepColumns) {
-    names.emplace_back(column.name);
-    marks.emplace_back("?");
-  }
-  return fmt::format("INSERT INTO sweep ({}) VALUES ({})", join(names, ", "), join(marks, ", "));
+  for (const SweepColumn& column : kSweepColumns) marks.push_back(fmt::format("? AS {}", column.name));
+  return "SELECT " + join(marks, ", ");
+}
+
+std::string insert_sweep_sql() {
+  return fmt::format("INSERT INTO sweep ({}) {}", sweep_column_list(), given_sweep_sql());
 }
 
 /// One statement, so that of two shards that begin at the same time one is refused.
 std::string begin_sweep_sql() {
-  std::vector<std::string> names;
-  std::vector<std::string> marks;
-  for (const SweepColumn& column : kSweepColumns) {
-    names.emplace_back(column.name);
-    marks.push_back(fmt::format("? AS {}", column.name));
-  }
   return fmt::format(
-      "INSERT INTO sweep ({}) SELECT new.* FROM (SELECT {}) AS new WHERE new.shard = '' OR NOT EXISTS "
+      "INSERT INTO sweep ({}) SELECT new.* FROM ({}) AS new WHERE new.shard = '' OR NOT EXISTS "
       "(SELECT 1 FROM sweep WHERE sweep.shard NOT IN ('', new.shard))",
-      join(names, ", "), join(marks, ", "));
+      sweep_column_list(), given_sweep_sql());
 }
 
 namespace {

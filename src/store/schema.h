@@ -47,6 +47,10 @@ std::string upsert_sql();
 std::string insert_new_sql(std::span<const Column* const> columns);
 /// Records that new rows, those behind the id that is the parameter, belong to their sweeps.
 std::string new_members_sql();
+/// "started_at, finished_at, ..." in the order of sweep_columns().
+std::string sweep_column_list();
+/// "SELECT ? AS started_at, ...": parameters are the columns in their order.
+std::string given_sweep_sql();
 std::string insert_sweep_sql();
 /// The same, which inserts nothing when the sweep is a shard and the table has another shard's.
 std::string begin_sweep_sql();

@@ -16,15 +16,22 @@ namespace tiletune {
 
 namespace {
 
+/// A task, and what finds the values of its rows.
+struct Place {
+  Task* task = nullptr;
+  RowPositions positions;
+};
+
 /// Which of a workload's tasks a row is of, and where its values stand; null: of none.
-std::pair<Task*, std::vector<std::uint32_t>> place_of(const Trial& row, const std::vector<Task*>& workload) {
-  for (Task* task : workload) {
+std::pair<Task*, std::vector<std::uint32_t>> place_of(const Trial& row, const std::vector<Place>& places) {
+  for (const auto& [task, row_positions] : places) {
     const Operation& operation = task->spec->operation;
     if (row.template_name != task->spec->name || row.operation != operation.name ||
         !is_of_variant(row, operation))
       continue;
-    const auto positions = RowPositions(*task->spec).of(row.parameters);
-    if (positions && task->space.index_at(*positions) < task->space.size()) return {task, *positions};
+    auto positions = row_positions.of(row.parameters);
+    if (positions && task->space.index_at(*positions) < task->space.size())
+      return {task, std::move(*positions)};
   }
   return {nullptr, {}};
 }
@@ -46,13 +53,15 @@ class Recorded {
   /// The positions of the values of those that are kept, by task.
   std::map<Task*, std::vector<std::uint32_t>> of(const std::vector<Task*>& workload) const {
     std::map<Task*, std::vector<std::uint32_t>> kept;
+    std::vector<Place> places;
+    for (Task* task : workload) places.push_back({task, RowPositions(*task->spec)});
     for (const RankingGroup& group : groups_) {
       if (group.problem != workload.front()->problem.label()) continue;
       std::size_t count = 0;
       for (const RankedRow& ranked : group.rows) {
         if (count == most_) break;
         if (ranked.rank == 0) continue;
-        const auto [task, positions] = place_of(database_.row(ranked.id), workload);
+        const auto [task, positions] = place_of(database_.row(ranked.id), places);
         if (task == nullptr) continue;
         kept[task].insert(kept[task].end(), positions.begin(), positions.end());
         ++count;
