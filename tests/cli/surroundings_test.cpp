@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 
 #include "base/file.h"
@@ -338,8 +339,10 @@ TEST(Surroundings, ADatabaseThatIsRemovedEndsTheSweep) {
 TEST(Surroundings, ADatabaseThatIsReplacedEndsTheSweepAndTheNewOneIsLeftAlone) {
   const Sandbox sandbox;
   const Finished run = sweep_while(sandbox, [](const fs::path& file) {
-    fs::rename(file, file.parent_path() / "moved.db");
-    write_file_atomically(file, "somebody else's");
+    // At once: without any file in between, of which the sweep would say something else.
+    const fs::path moved = file.parent_path() / "moved.db";
+    write_file_atomically(moved, "somebody else's");
+    ASSERT_EQ(::renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, moved.c_str(), RENAME_EXCHANGE), 0);
   });
   EXPECT_EQ(run.code, kUserError) << run.out;
   EXPECT_EQ(run.err, error_about("results.db", "another file has taken this database's place", kMadeAnew));
