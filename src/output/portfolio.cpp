@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/printable.h"
 #include "output/export.h"
 #include "output/size_check.h"
 #include "store/columns.h"
