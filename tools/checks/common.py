@@ -42,12 +42,13 @@ class Bench:
         self.tensor_s = tensor_s
         self.environment = dict(os.environ, XDG_CACHE_HOME=str(out / "cache"), TILETUNE_HOME=str(HOME))
 
-    def run(self, name, *arguments, prefix=(), limit_s=None):
-        """Exit status, seconds, and output. After `limit_s` it is interrupted, and soon after killed."""
+    def run(self, name, *arguments, prefix=(), limit_s=None, executable=True):
+        """Exit status, seconds, and output. After `limit_s` it is interrupted, and soon after killed. Without the executable it is the
+        prefix alone that runs."""
         started = time.monotonic()
         log = self.out / f"{name}.log"
         with open(log, "w") as file:
-            process = subprocess.Popen([*map(str, prefix), str(self.executable), *map(str, arguments)], stdout=file,
+            process = subprocess.Popen([*map(str, prefix), *([str(self.executable)] if executable else []), *map(str, arguments)], stdout=file,
                                        stderr=subprocess.STDOUT, env=self.environment, cwd=HOME)
             try:
                 code = process.wait(limit_s)
@@ -75,11 +76,14 @@ def query(database, sql):
         connection.close()
 
 
+def ncu():
+    return shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
+
+
 def profiled(bench, name, arguments, kernel, metrics, skip, count):
     """ncu's rows on so many launches of one kernel, found by its demangled name; caches flushed, clocks left alone."""
-    ncu = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
     _, _, text = bench.run(name, *arguments, prefix=(
-        ncu, "--target-processes", "all", "--clock-control", "none", "--cache-control", "all", "--metrics", ",".join(metrics),
+        ncu(), "--target-processes", "all", "--clock-control", "none", "--cache-control", "all", "--metrics", ",".join(metrics),
         "--kernel-name-base", "demangled", "--kernel-name", f"regex:{kernel}", "--launch-skip", skip, "--launch-count", count, "--csv"))
     return list(csv.DictReader([line for line in text.splitlines() if line.startswith('"')]))
 

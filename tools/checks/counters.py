@@ -1,8 +1,11 @@
-"""The ladder of templates with what a profiler counts on each step, and its last step beyond the edges of tiles."""
+"""The ladders of templates with what a profiler counts on each step, and the last one of SGEMM beyond the edges of tiles."""
 
+import csv
+import json
 import math
+import re
 
-from .common import profiled, query, verdict
+from .common import HOME, ncu, profiled, query, verdict
 
 PROBLEM = "4096x4096x4096"
 BEYOND = "4097x4095x4093"  # one row of C in a last row of tiles, and rows that start on no 16-byte boundary
@@ -86,4 +89,114 @@ def check_counters(bench):
     verdict(complete, f"counters: of sgemm_split_k and cuBLAS at {BEYOND}")
 
 
-CHECKS = {"lanes": check_lanes, "counters": check_counters}
+TENSOR_LADDER = "configs/hgemm_ladder.json"
+# The first that this GPU's counters have, of each group.
+TENSOR_METRICS = {
+    "tensor %": ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+                 "sm__pipe_tensor_op_gmma_cycles_active.avg.pct_of_peak_sustained_active",
+                 "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active"),
+    "issue %": (METRICS["issue"],),
+    "warps %": (METRICS["warps"],),
+    "instructions, 10^6": (METRICS["inst"],),
+    "L2 GB": ("lts__t_bytes.sum",),
+    "DRAM GB": (METRICS["dram"],),
+    "bank conflicts, 10^6": (METRICS["conflicts"],),
+    "long sb": (METRICS["long_scoreboard"],), "short sb": (METRICS["short_scoreboard"],), "mio": (METRICS["mio_throttle"],),
+    "barrier": (METRICS["barrier"],), "math pipe": (STALL.format("math_pipe_throttle"),), "gmma": (STALL.format("gmma"),),
+}
+SCALES = {"GB": 1e-9, "10^6": 1e-6}  # by the end of a column's name; ncu prints base units
+
+
+def tensor_metrics(bench):
+    """Of each group the first metric that there is, by the group's name."""
+    _, _, text = bench.run("counters_known", prefix=(ncu(), "--query-metrics"), executable=False)
+    known = {line.split()[0] for line in text.splitlines() if line.strip()}
+    chosen = {}
+    for name, group in TENSOR_METRICS.items():
+        found = next((metric for metric in group if metric.split(".")[0] in known), None)
+        if found or "stalled" in group[0]:
+            chosen[name] = found or group[0]
+    return chosen
+
+
+def write_winners(bench, steps):
+    """A config of the best configuration of each step alone."""
+    names = list(dict.fromkeys(name for step in steps for name in step["parameters"]))
+    listed = bench.out / "tensor_steps.csv"
+    with open(listed, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["template", *names])
+        rows = dict.fromkeys((step["template"], *(text_of(step["parameters"].get(name, "")) for name in names)) for step in steps)
+        writer.writerows(rows)
+    templates = [{"template": template, "options": {"layout": "nn"}} for template in dict.fromkeys(step["template"] for step in steps)]
+    config = bench.out / "tensor_steps.json"
+    config.write_text(json.dumps({"templates": templates, "configurations": listed.name, "problems": [PROBLEM], "baseline": "none",
+                                  "measure": {"screening": 0, "samples": 1, "verify": False}}))
+    return config
+
+
+def text_of(value):
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def tensor_counters(bench, steps, metrics):
+    """By kernel expression: the metrics of its second launch."""
+    _, _, text = bench.run("counters_tensor", "sweep", write_winners(bench, steps), "--db", bench.out / "tensor_steps.db", "--finals", "off",
+                           "--quiet", prefix=(
+        ncu(), "--target-processes", "all", "--clock-control", "none", "--cache-control", "all", "--metrics", ",".join(metrics.values()),
+        "--kernel-name-base", "demangled", "--kernel-id", "::regex:hgemm_:2", "--print-units", "base", "--csv"))
+    by_name = {metric: name for name, metric in metrics.items()}
+    found = {}
+    for row in csv.DictReader([line for line in text.splitlines() if line.startswith('"')]):
+        name = by_name[row["Metric Name"]]
+        value = float(row["Metric Value"].replace(",", "")) * SCALES.get(name.split()[-1], 1)
+        found.setdefault(row["Kernel Name"], {})[name] = value
+    return found
+
+
+def check_tensor_counters(bench):
+    """The ladder of half precision, with ncu's counters of each step's best."""
+    _, _, _, database = bench.sweep("tensor_ladder", TENSOR_LADDER, "--quiet")
+    _, _, text = bench.run("tensor_ladder_rank", "rank", "--ladder", "--format", "json", "--db", database)
+    steps = [row for row in json.loads(text)["ladders"][0]["rungs"] if row["kind"] == "kernel"]
+    metrics = tensor_metrics(bench)
+    found = tensor_counters(bench, steps, metrics)
+    print("| step | template | us | TFLOP/s | of the library % | " + " | ".join(metrics) + " |")
+    print("|---|---" + "|---:" * (3 + len(metrics)) + "|")
+    complete, enumerated = 0, enumerators()
+    for step in steps:
+        values = next((values for name, values in found.items() if is_same_kernel(name, step["kernel_expression"], enumerated)), {})
+        complete += len(values) > 0
+        cells = [f"{values[name]:.2f}" if name in values else "" for name in metrics]
+        percent = step["percent_of_baseline"]
+        print("| " + " | ".join([step["step"], step["template"], f"{step['median_us']:.1f}", f"{step['tflops']:.1f}",
+                                 f"{percent:.1f}" if percent else "", *cells]) + " |", flush=True)
+    verdict(complete == len(steps) > 0, f"tensor_counters: of {complete} of {len(steps)} steps at {PROBLEM}")
+    if complete < len(steps):
+        print(*list(found)[:30], sep="\n")
+
+
+def enumerators():
+    """What ncu prints for the enumerators of the templates' sources that have no value of their own, by their names."""
+    values = {"true": {"1"}, "false": {"0"}}
+    for source in sorted((HOME / "kernel_templates").glob("*/*.cuh")):
+        for body in re.findall(r"\benum\b[^{;]*\{([^}]*)\}", source.read_text()):
+            for position, one in enumerate(re.sub(r"//.*", "", body).split(",")):
+                if "=" not in one:
+                    values.setdefault(one.strip(), set()).add(str(position))
+    return values
+
+
+def is_same_kernel(demangled, expression, values):
+    """Whether a kernel's name, as ncu prints it with default arguments, is that of an instantiation: "hgemm_mma<f16, nn, 128, true>".
+    Types have other names there."""
+    name, _, wanted = expression.rstrip(">").partition("<")
+    if f"{name}<" not in demangled:
+        return False
+    found = demangled.split(f"{name}<", 1)[1].split(">(")[0].split(", ")
+    wanted = wanted.split(", ")
+    return len(found) >= len(wanted) and all(
+        one == other if other.isdigit() else one in values.get(other, {one}) for one, other in zip(found, wanted))
+
+
+CHECKS = {"tensor_counters": check_tensor_counters, "lanes": check_lanes, "counters": check_counters}
