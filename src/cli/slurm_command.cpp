@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json_text.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -23,6 +25,7 @@
 #include "cli/slurm_status.h"
 #include "output/display.h"
 #include "output/table.h"
+#include "space/shard.h"
 #include "tune/task.h"
 
 namespace tiletune {
@@ -128,12 +131,6 @@ std::vector<std::string> shared_words(const CLI::App& command) {
   return words;
 }
 
-std::uint64_t configurations_of(const TuneSpec& spec) {
-  std::uint64_t sum = 0;
-  for (const Task& task : plan_tasks(spec, interrupted)) sum += task.space.size();
-  return sum;
-}
-
 SlurmArray array_of(const SlurmCommand& options, const TuneSpec& spec) {
   SlurmArray array;
   array.program = executable_path();
@@ -158,10 +155,31 @@ SlurmArray array_of(const SlurmCommand& options, const TuneSpec& spec) {
   return array;
 }
 
-Json plan_of(const SlurmArray& array, std::uint64_t configurations) {
-  return {{"tiletune", kVersion},       {"name", array.name},
-          {"shards", array.shards},     {"configurations", configurations},
-          {"gpu_type", array.gpu_type}, {"model", array.model}};
+/// Of a space: what decides which configurations a shard has.
+struct Division {
+  std::uint64_t configurations = 0;
+  std::string hash;  ///< of the config, of the options that narrow it, and of the way it is divided
+};
+
+Division division_of(const SlurmArray& array, const TuneSpec& spec) {
+  Division division;
+  Hasher hasher;
+  hasher.add(std::int64_t{space::kShardDivision}).add(spec.config_json);
+  for (const std::string& word : array.config) hasher.add(word);
+  for (const Task& task : plan_tasks(spec, interrupted)) {
+    division.configurations += task.space.size();
+    hasher.add(task.spec->label()).add(task.problem.label());
+    hasher.add(static_cast<std::int64_t>(task.space.size()));
+  }
+  division.hash = hasher.hex();
+  return division;
+}
+
+Json plan_of(const SlurmArray& array, const Division& division) {
+  return {{"tiletune", kVersion},      {"name", array.name},
+          {"shards", array.shards},    {"configurations", division.configurations},
+          {"division", division.hash}, {"gpu_type", array.gpu_type},
+          {"model", array.model}};
 }
 
 constexpr const char* kPlan = "plan.json";
@@ -171,7 +189,7 @@ void check_folder(const fs::path& folder, const Json& plan) {
   std::error_code error;
   if (!fs::exists(folder / kPlan, error)) return;
   const Json present = read_json(folder / kPlan);
-  for (const char* name : {"name", "shards", "configurations"}) {
+  for (const char* name : {"name", "shards", "configurations", "division"}) {
     if (present.contains(name) && present[name] == plan[name]) continue;
     throw UserError(fmt::format("the array in this folder has {} {}, and this one {}", name,
                                 present.contains(name) ? present[name].dump() : "unknown", plan[name].dump()),
@@ -186,8 +204,8 @@ void write_script(const fs::path& file, const std::string& text) {
                   fs::perm_options::add);
 }
 
-void write_array(const SlurmArray& array, std::uint64_t configurations) {
-  const Json plan = plan_of(array, configurations);
+void write_array(const SlurmArray& array, const Division& division) {
+  const Json plan = plan_of(array, division);
   check_folder(array.folder, plan);
   std::error_code error;
   fs::create_directories(array.folder / "shards", error);
@@ -209,7 +227,52 @@ void submit(const SlurmArray& array) {
       "Correct what sbatch says above; the scripts are written. Does this machine belong to the cluster?");
 }
 
+std::optional<std::uint64_t> number_of(std::string_view digits) {
+  constexpr std::uint64_t kMost = 1000000;
+  std::uint64_t number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [rest, error] = std::from_chars(digits.data(), end, number);
+  if (error != std::errc() || rest != end || number > kMost) return std::nullopt;
+  return number;
+}
+
+/// Of a time as sbatch takes it: 30, 30:00, 1:30:00, 2-0, 2-12:00, 2-12:00:00. None where it is not one.
+std::optional<std::uint64_t> seconds_of(const std::string& time) {
+  const std::size_t dash = time.find('-');
+  std::vector<std::uint64_t> parts;
+  for (const std::string& part : split(time.substr(dash == std::string::npos ? 0 : dash + 1), ':')) {
+    const auto number = number_of(part);
+    if (!number) return std::nullopt;
+    parts.push_back(*number);
+  }
+  if (parts.empty() || parts.size() > 3) return std::nullopt;
+  if (dash == std::string::npos) {
+    if (parts.size() < 3) parts.insert(parts.begin(), 0);
+    parts.resize(3);
+    return parts[0] * 3600 + parts[1] * 60 + parts[2];
+  }
+  const auto days = number_of(time.substr(0, dash));
+  if (!days) return std::nullopt;
+  parts.resize(3);
+  return *days * 86400 + parts[0] * 3600 + parts[1] * 60 + parts[2];
+}
+
+/// A task is warned two minutes before its limit, and queued again; a short one would never get further.
+void check_time(const std::string& time) {
+  constexpr std::uint64_t kShortest = 300;
+  if (time.empty() || time == "UNLIMITED" || time == "INFINITE") return;
+  const std::optional<std::uint64_t> seconds = seconds_of(time);
+  const Where where{"--time", ""};
+  if (!seconds)
+    throw UserError(fmt::format("'{}' is not a time limit", printable(time)), where,
+                    "Write minutes, hours:minutes:seconds or days-hours: 90, 1:30:00, 2-0.");
+  if (*seconds > 0 && *seconds < kShortest)
+    throw UserError(fmt::format("{} s are too short: a task ends its work 120 s before its limit", *seconds),
+                    where, "Give 5 minutes or more.");
+}
+
 void check(const SlurmCommand& options) {
+  check_time(options.time);
   if (!options.compile_for.empty() && options.cache.empty())
     throw UserError("the kernel cache must be on storage that all nodes share", Where{"--compile-for", ""},
                     "Name its folder with --cache FOLDER.");
@@ -237,7 +300,8 @@ int run(const SlurmCommand& options) {
   options.compile.add_include_folders(spec);
   catch_interrupts();
   SlurmArray array = array_of(options, spec);
-  const std::uint64_t configurations = configurations_of(spec);
+  const Division division = division_of(array, spec);
+  const std::uint64_t configurations = division.configurations;
   if (array.shards > configurations)
     throw UserError(fmt::format("the space has {}, fewer than {} shards",
                                 counted(configurations, "configuration"), array.shards),
@@ -250,7 +314,7 @@ int run(const SlurmCommand& options) {
   for (const std::string& type : types) {
     array.gpu_type = type;
     array.folder = type.empty() || types.size() == 1 ? folder : folder / type;
-    write_array(array, configurations);
+    write_array(array, division);
     std::string text = fmt::format(
         "{}: {} of about {} each, {} at a time, {}{}\n", printable(array.folder.string()),
         counted(array.shards, "shard"), counted(configurations / array.shards, "configuration"),

@@ -101,7 +101,7 @@ run() {
 }
 )";
 
-/// Of a task of an array. 130 and 143 are sweeps that were interrupted: Slurm queues a preempted task again
+/// Of a job that sweeps. 130 and 143 are sweeps that were interrupted: Slurm queues a preempted task again
 /// by itself, and a cancelled one is to end.
 constexpr const char* kEnd = R"(
 interrupted=0
@@ -140,16 +140,19 @@ std::string sweep_script(const SlurmArray& array) {
   text += settings(array) + kRun;
   text += "base=$folder/shards/${SLURM_ARRAY_TASK_ID:?start this file with sbatch}\n";
   text += "rm -f \"$base.exit\"\n";
-  text += "echo \"${SLURM_ARRAY_JOB_ID:-} ${SLURMD_NODENAME:-$(hostname)}\" >\"$base.started\"\n";
+  text += "echo \"${SLURMD_NODENAME:-$(hostname)}\" >\"$base.started\"\n";
+  text += fmt::format("echo '{}'\n", kTaskBegins);
+  text +=
+      "ended() { echo \"$1\" >\"$base.exit.new\" && mv \"$base.exit.new\" \"$base.exit\"; exit \"$1\"; }\n";
   if (array.local.empty()) {
     text += "database=$base.db\n";
   } else {
     text += "local_folder=$(mktemp -d " + shell_quoted((array.local / "tiletune.XXXXXX").string()) +
-            ") || exit\n";
+            ") || ended 2\n";
     text +=
         "keep=0\ntrap '[ \"$keep\" = 1 ] || rm -rf \"$local_folder\"' "
         "EXIT\ndatabase=$local_folder/shard.db\n";
-    text += "[ ! -e \"$base.db\" ] || \"$tiletune\" merge \"$base.db\" -o \"$database\" || exit\n";
+    text += "[ ! -e \"$base.db\" ] || \"$tiletune\" merge \"$base.db\" -o \"$database\" || ended 2\n";
   }
   std::string where = "--gpu " + shell_quoted(array.model);
   if (array.gpus > 0) where = "--gpus all --finals off";
@@ -163,15 +166,14 @@ std::string sweep_script(const SlurmArray& array) {
         "[ ! -e \"$database\" ] || \"$tiletune\" merge \"$database\" -o \"$base.db\" ||\n"
         "  { status=2 keep=1; echo \"not merged, and kept: $database\"; }\n";
   text += kEnd;
-  text +=
-      "[ \"$interrupted\" = 1 ] || { echo \"$status\" >\"$base.exit.new\" && mv \"$base.exit.new\" "
-      "\"$base.exit\"; }\n";
-  return text + "exit \"$status\"\n";
+  return text + "[ \"$interrupted\" = 1 ] || ended \"$status\"\nexit \"$status\"\n";
 }
 
 std::string finish_script(const SlurmArray& array) {
   std::string text = heading(array, "-finish", log_name(array.folder / "finish.log"));
-  text += gpu_option(array, 1) + settings(array);
+  text += gpu_option(array, 1) + warning_option() + settings(array) + kRun;
+  // What an earlier job exported is not the result of these shards.
+  text += "rm -f \"$folder/best.json\"\n";
   text += "incomplete=0\n\"$tiletune\" slurm status \"$folder\" || incomplete=1\n";
   text += "databases=()\nfor ((shard = 1; shard <= " + std::to_string(array.shards) +
           "; ++shard)); do\n  [ ! -e \"$folder/shards/$shard.db\" ] || "
@@ -180,9 +182,10 @@ std::string finish_script(const SlurmArray& array) {
   text += "\"$tiletune\" merge \"${databases[@]}\" -o \"$folder/merged.db\" || exit\n";
   if (array.gpus > 0) {
     const std::string finals = array.finals.empty() ? "" : " --finals " + shell_quoted(array.finals);
-    text += fmt::format(
-        "\"$tiletune\" sweep {} --recorded {} --db \"$folder/merged.db\" --gpus 0{}{} || exit\n",
-        quoted(array.config), kRecorded, finals, array.sweep.empty() ? "" : " " + quoted(array.sweep));
+    text += fmt::format("run \"$tiletune\" sweep {} --recorded {} --db \"$folder/merged.db\" --gpus 0{}{}\n",
+                        quoted(array.config), kRecorded, finals,
+                        array.sweep.empty() ? "" : " " + quoted(array.sweep));
+    text += std::string(kEnd) + "[ \"$status\" = 0 ] || exit \"$status\"\n";
   }
   text += "\"$tiletune\" export --best --db \"$folder/merged.db\" -o \"$folder/best.json\" || exit\n";
   return text + "exit \"$incomplete\"\n";
@@ -200,9 +203,21 @@ std::string submit_script(const SlurmArray& array) {
   exit 2
 fi
 IFS=, read -ra ranges <<<"$shards"
+numbers=()
 for range in "${ranges[@]}"; do
-  for ((shard = 10#${range%-*}; shard <= 10#${range#*-}; ++shard)); do rm -f "$folder/shards/$shard.exit"; done
+  for ((shard = 10#${range%-*}; shard <= 10#${range#*-}; ++shard)); do numbers+=("$shard"); done
 done
+# Two tasks of one shard would measure the same twice.
+touch "$folder/jobs"
+while read -r job task; do
+  grep -qx "$job" "$folder/jobs" || continue
+  for shard in "${numbers[@]}"; do
+    [ "$shard" = "$task" ] || continue
+    echo "submit: shard $shard is queued or running: wait for it, or cancel it with: scancel ${job}_$shard" >&2
+    exit 2
+  done
+done < <(squeue --noheader --array --me --format='%F %K' 2>/dev/null || true)
+for shard in "${numbers[@]}"; do rm -f "$folder/shards/$shard.exit"; done
 after=
 )";
   if (array.compile_tasks > 0) {

@@ -30,6 +30,9 @@ struct SlurmArray {
   std::string finals;               ///< of --finals, for those of the merged database; empty: the config's
 };
 
+/// The line of a shard's log with which each task begins.
+inline constexpr const char* kTaskBegins = "tiletune slurm: a task begins";
+
 /// Where a shard's files lie, without their endings: FOLDER/shards/N.
 std::filesystem::path shard_base(const std::filesystem::path& folder, std::uint64_t shard);
 

@@ -40,7 +40,7 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-/// The end of a log, which may be long.
+/// Of the last task: the end of a log, which may be long.
 std::string last_error(const fs::path& log) {
   std::error_code error;
   const auto size = fs::file_size(log, error);
@@ -51,8 +51,10 @@ std::string last_error(const fs::path& log) {
   std::string text(kSmallFile, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   std::string last;
-  for (const std::string& line : split(text, '\n'))
+  for (const std::string& line : split(text, '\n')) {
+    if (line == kTaskBegins) last.clear();
     if (line.starts_with("tiletune: ")) last = line.substr(std::string("tiletune: ").size());
+  }
   return last;
 }
 
@@ -84,7 +86,7 @@ ShardState state_of_queue(const std::vector<QueuedTask>& queued, const std::vect
 
 std::optional<std::vector<QueuedTask>> queued_tasks() {
   std::FILE* const squeue =
-      ::popen("timeout 30 squeue --noheader --array --format='%F %K %t' 2>/dev/null", "r");
+      ::popen("timeout 30 squeue --noheader --array --me --format='%F %K %t' 2>/dev/null", "r");
   if (squeue == nullptr) return std::nullopt;
   std::string text;
   std::array<char, 4096> buffer{};
@@ -111,8 +113,7 @@ std::vector<ShardStatus> shard_states(const fs::path& folder, std::uint64_t shar
     ShardStatus status;
     status.shard = shard;
     status.rows = rows_of(base + ".db");
-    const std::vector<std::string> started = words_of(std::string(trim(small_file(base + ".started"))));
-    if (!started.empty()) status.node = started.back();
+    status.node = std::string(trim(small_file(base + ".started")));
     const std::string exit = std::string(trim(small_file(base + ".exit")));
     const std::string error = exit.empty() || exit == "0" ? "" : last_error(base + ".log");
     // 1: no configuration of it can run.
@@ -120,7 +121,7 @@ std::vector<ShardStatus> shard_states(const fs::path& folder, std::uint64_t shar
       status.state = ShardState::done;
     } else if (!exit.empty()) {
       status.state = ShardState::failed;
-    } else if (!started.empty()) {
+    } else if (!status.node.empty()) {
       status.state = queued ? ShardState::stopped : ShardState::running;
     }
     if (queued && exit.empty()) status.state = state_of_queue(*queued, jobs, shard, status.state);

@@ -113,8 +113,8 @@ Knowledge::Knowledge(const std::filesystem::path& place, const std::vector<Task>
     if (entry.path().extension() != ".db" || std::filesystem::equivalent(entry.path(), own, error)) continue;
     try {
       read(entry.path(), reading);
-    } catch (const UserError&) {
-      // The next shard that begins may read it.
+    } catch (const std::exception&) {
+      // Its sweep may be writing it. The next shard that begins may read it.
     }
   }
 }

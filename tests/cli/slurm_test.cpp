@@ -114,15 +114,26 @@ TEST_F(Slurm, RefusesWhatWouldFailOnEveryNode) {
   expect_error(slurm({"--gpu", "H1000"}), kUserError, {"H1000"});
   expect_error(slurm({"--gpu-type", "../x"}), kUserError, {"--gpu-type", "../x"});
   expect_error(slurm({"--nodes", "0"}), kUserError, {"--nodes"});
+  for (const char* time : {"soon", "1:2:3:4", "-5", "2-", "1h"})
+    expect_error(slurm({"--time", time}), kUserError, {"--time", "1:30:00"});
+  for (const char* time : {"4", "0:4:59", "4:59"})
+    expect_error(slurm({"--time", time}), kUserError, {"--time", "120 s", "5 minutes"});
   expect_error(sandbox_.run({"slurm"}), kUserError, {"CONFIG"});
   expect_error(sandbox_.run({"slurm", "none.json"}), kUserError, {"none.json"});
   EXPECT_FALSE(fs::exists(sandbox_.folder() / "slurm")) << "nothing is written before all is checked";
+  for (const char* time : {"5", "5:00", "0:05:00", "2-0", "1-12:30", "1-0:0:1", "UNLIMITED"})
+    EXPECT_EQ(slurm({"--nodes", "2", "--time", time, "-o", std::string("of ") + time}).code, 0) << time;
 }
 
 TEST_F(Slurm, AFolderIsOfOneDivision) {
   ASSERT_EQ(slurm({"--nodes", "4", "-o", "array"}).code, 0);
   EXPECT_EQ(slurm({"--nodes", "4", "-o", "array"}).code, 0) << "the same again";
   expect_error(slurm({"--nodes", "5", "-o", "array"}), kUserError, {"plan.json", "4", "5", "-o"});
+  std::string plan = file("array/plan.json");
+  const std::size_t at = plan.find("\"division\": \"") + 13;
+  plan[at] = plan[at] == '0' ? '1' : '0';
+  write("array/plan.json", plan);
+  expect_error(slurm({"--nodes", "4", "-o", "array"}), kUserError, {"plan.json", "division"});
   const std::string before = file("array/sweep.sbatch");
   EXPECT_TRUE(carries(before, {"--array=1-4"}));
 }
@@ -130,7 +141,7 @@ TEST_F(Slurm, AFolderIsOfOneDivision) {
 TEST_F(Slurm, StatusNamesWhatFailedAndHowToRunItAgain) {
   ASSERT_EQ(slurm({"--nodes", "5", "--gpu", "H100", "-o", "array"}).code, 0);
   for (const char* number : {"1", "2", "3", "4"})
-    write("array/shards/" + std::string(number) + ".started", "17 node" + std::string(number) + "\n");
+    write("array/shards/" + std::string(number) + ".started", "node" + std::string(number) + "\n");
   write("array/shards/1.exit", "0\n");
   write("array/shards/2.exit", "2\n");
   write("array/shards/2.log", "tiletune: error: x.json: no such file\n  Name another.\n");
@@ -147,6 +158,12 @@ TEST_F(Slurm, StatusNamesWhatFailedAndHowToRunItAgain) {
   EXPECT_EQ(shards[2].at("reason"), "exit status 137");
   EXPECT_EQ(shards[2].at("node"), "node3");
   EXPECT_EQ(shards[4].at("state"), "waiting");
+  const std::string later =
+      file("array/shards/2.log") + "tiletune slurm: a task begins\nslurmstepd: error: x\n";
+  write("array/shards/2.log", later);
+  EXPECT_EQ(status(kNothingToDo).at("shards").at(1).at("reason"), "exit status 2")
+      << "an earlier task said that";
+  write("array/shards/2.log", later + "tiletune: error: x.json: no such file\n");
   const Finished run = sandbox_.run({"slurm", "status", "array"});
   EXPECT_TRUE(carries(run.out, {"3 failed", "submit 2-4", "error: x.json: no such file"}));
   for (const char* number : {"1", "2", "3", "4", "5"})
@@ -159,6 +176,30 @@ TEST_F(Slurm, AShardOfWhichNothingCanRunIsDone) {
   write("array/shards/1.exit", "1\n");
   write("array/shards/1.log", "tiletune: nothing to do: tiny.json: no configuration ran\n");
   EXPECT_EQ(status(0).at("shards").at(0).at("state"), "done");
+}
+
+/// With a program in squeue's place that knows of shard 2 of job 41.
+TEST_F(Slurm, AShardThatIsQueuedIsNotSubmittedAgain) {
+  ASSERT_EQ(slurm({"--nodes", "3", "--gpu", "H100", "-o", "array"}).code, 0);
+  write("array/jobs", "40\n41\n");
+  write("array/shards/3.exit", "2\n");
+  for (const auto& [name, body] :
+       {std::pair("squeue", "echo 41 2; echo 7 3"), std::pair("sbatch", "echo 42")}) {
+    write(std::string("bin/") + name, std::string("#!/bin/bash\n") + body + "\n");
+    fs::permissions(sandbox_.folder() / "bin" / name, fs::perms::owner_all);
+  }
+  const std::string folder = shell_quoted(sandbox_.folder().string());
+  const auto submit = [&](const char* shards) {
+    return std::system(
+        ("cd " + folder + " && PATH=$PWD/bin:$PATH array/submit " + shards + " >log 2>&1").c_str());
+  };
+  EXPECT_NE(submit(""), 0);
+  EXPECT_TRUE(carries(file("log"), {"shard 2 is queued or running", "scancel 41_2"}));
+  EXPECT_NE(submit("1,2-3"), 0);
+  EXPECT_EQ(file("array/shards/3.exit"), "2\n") << "nothing is changed";
+  EXPECT_EQ(submit("3,1"), 0) << file("log");
+  EXPECT_FALSE(fs::exists(sandbox_.folder() / "array/shards/3.exit"));
+  EXPECT_EQ(file("array/jobs"), "40\n41\n42\n");
 }
 
 /// Runs the task of shard 1 with another program in tiletune's place.
@@ -188,6 +229,13 @@ TEST_F(Slurm, ATaskSaysHowItsSweepEnded) {
   EXPECT_EQ(ends("exit 130"), "none") << "interrupted: it is queued again, or was cancelled";
   EXPECT_EQ(ends("trap 'exit 130' TERM; kill -TERM $PPID; sleep 0.2; kill -TERM $$; sleep 9"), "none");
   EXPECT_EQ(ends("kill -TERM $$"), "none");
+}
+
+TEST_F(Slurm, ATaskWithoutALocalFolderFails) {
+  ASSERT_EQ(slurm({"--nodes", "1", "--gpu", "H100", "--local", "is/not/there", "-o", "array"}).code, 0);
+  const std::string folder = shell_quoted(sandbox_.folder().string());
+  std::system(("cd " + folder + " && SLURM_ARRAY_TASK_ID=1 bash array/sweep.sbatch >log 2>&1").c_str());
+  EXPECT_EQ(file("array/shards/1.exit"), "2\n") << file("log");
 }
 
 TEST_F(Slurm, StatusOfAFolderWithoutAnArrayIsAnError) {
