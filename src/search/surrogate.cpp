@@ -93,6 +93,7 @@ class Surrogate : public Strategy {
   void learn(const std::vector<Lesson>& lessons) override {
     lessons_ = lessons;
     search::keep_lessons(lessons_, search::kMostLessons, random_);
+    winners_ = winners();
   }
 
   /// As much as the most promising candidate may be faster, three standard deviations below its predicted
@@ -134,13 +135,44 @@ class Surrogate : public Strategy {
     if (count == 0) return;
     const std::size_t asked = observed_.size() + open_.size();
     const bool is_blind = successes_ == 0 || asked < kFirst;
+    const std::size_t winners = choose_winners(count);
+    if (winners == count) return;
     if (is_blind && (lessons_.empty() || observed_.size() >= kFirst)) {
-      const std::size_t first = successes_ > 0 ? std::min(count, kFirst - asked) : count;
+      const std::size_t first = successes_ > 0 ? std::min(count, kFirst - asked) : count - winners;
       for (std::size_t i = 0; i < first; ++i)
         take(any_untried(), {0, std::numeric_limits<double>::infinity()});
       return;
     }
-    choose_promising(count);
+    choose_promising(count - winners);
+  }
+
+  /// What was best on the nearest problems, which may be this one on another day or GPU, is chosen first.
+  /// Says how many were.
+  std::size_t choose_winners(std::size_t most) {
+    std::size_t chosen = 0;
+    for (; chosen < most && !winners_.empty(); winners_.pop_front()) {
+      if (!can_try(winners_.front())) continue;
+      take(winners_.front(), {0, std::numeric_limits<double>::infinity()});
+      ++chosen;
+    }
+    return chosen;
+  }
+
+  /// Of the lessons, the nearest first.
+  std::deque<Choice> winners() const {
+    constexpr std::size_t kMost = 3;
+    std::vector<const Lesson*> best;
+    for (const Lesson& lesson : lessons_)
+      if (lesson.relative_time <= 1) best.push_back(&lesson);
+    std::stable_sort(best.begin(), best.end(),
+                     [](const Lesson* a, const Lesson* b) { return a->distance < b->distance; });
+    std::deque<Choice> winners;
+    for (const Lesson* lesson : best) {
+      const std::uint64_t index = explored_[lesson->space].space().index_at(lesson->positions);
+      if (index < explored_[lesson->space].size() && winners.size() < kMost)
+        winners.push_back({lesson->space, index});
+    }
+    return winners;
   }
 
   /// Of all spaces, each configuration as likely as the others.
@@ -399,6 +431,7 @@ class Surrogate : public Strategy {
   std::size_t observed_by_process_ = 0;
   bool is_observed_ = false;  ///< by the process
   std::vector<Lesson> lessons_;
+  std::deque<Choice> winners_;  ///< of them, what is still to be chosen
   double best_us_ = search::kDidNotRun;
   Choice best_;
   std::size_t best_since_ = 0;  ///< results when it was found

@@ -55,6 +55,29 @@ TEST_F(Surrogate, BeginsWithWhatIsKnownOfOtherProblems) {
   EXPECT_LT(taught, untaught);
 }
 
+TEST_F(Surrogate, BeginsWithTheBestOfTheNearestProblems) {
+  std::vector<Lesson> lessons;
+  for (std::uint64_t index = 0; index < 40; ++index) {
+    const bool is_best = index % 10 == 7;
+    lessons.push_back(
+        {0, space_.positions(index), is_best ? 1.0 : 1.1, 0.1 * static_cast<double>(4 - index / 10)});
+  }
+  const auto strategy = make(space_, 1);
+  strategy->learn(lessons);
+  for (const std::uint64_t expected : {37U, 27U, 17U}) {
+    const std::vector<Choice> choices = strategy->ask(1);
+    ASSERT_EQ(choices.size(), 1U);
+    EXPECT_EQ(choices.front().index, expected) << "the nearest problem's first";
+    strategy->tell(choices.front(), 1.0);
+  }
+  const auto together = make(space_, 1);
+  together->learn(lessons);
+  const std::vector<Choice> first = together->ask(8);
+  ASSERT_EQ(first.size(), 8U);
+  EXPECT_EQ(first[0].index, 37U);
+  EXPECT_EQ(first[2].index, 17U);
+}
+
 TEST_F(Surrogate, ExpectsNoGainAfterManyResultsWithoutOne) {
   const auto strategy = make(space_, 1);
   EXPECT_FALSE(strategy->remaining_gain_percent());
