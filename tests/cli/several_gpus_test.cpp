@@ -97,9 +97,9 @@ TEST_F(SeveralGpus, TooFewAreRefused) {
 }
 
 TEST_F(SeveralGpus, WhatCannotBeMeasuredTogetherIsRefused) {
-  const Finished mixed = sandbox_.run(measured_sweep(config(R"(["2x64x64x64", "1x64x64x64"])"), "none"));
+  const Finished mixed = sandbox_.run(measured_sweep(config(R"(["2x64x64x64", "4x64x64x64"])"), "none"));
   EXPECT_EQ(mixed.code, 2);
-  EXPECT_TRUE(carries(mixed.err, {"/problems", "2 GPUs", "1 GPU", "--problem"}));
+  EXPECT_TRUE(carries(mixed.err, {"/problems", "2 GPUs", "4 GPUs", "--problem"}));
   const Finished warm =
       sandbox_.run(measured_sweep(config(R"(["2x64x64x64"])", R"(, "measure": {"cache": "warm"})"), "none"));
   EXPECT_EQ(warm.code, 2);
