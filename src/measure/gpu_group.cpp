@@ -50,7 +50,9 @@ void GpuGroup::load(DeviceKernels& first) {
 
 void GpuGroup::fork() {
   record(own_.front()->reached, stream(0));
-  for (std::size_t i = 1; i < size(); ++i) wait_for(own_.front()->reached, stream(i));
+  on_each([&](std::size_t number) {
+    if (number > 0) wait_for(own_.front()->reached, stream(number));
+  });
 }
 
 void GpuGroup::join() {

@@ -151,13 +151,23 @@ class Service {
     }
     constexpr int kFloorSamples = 31;
     timer_.emplace(
-        gpu_, *kernels_, [this] { beat(); }, [this] { group_->wait(); });
+        gpu_, *kernels_, [this] { beat(); }, [this] { wait_for_all(); });
     GroupLaunches nothing(*group_);
     std::vector<double> times_us;
     for (const Shot& shot :
          timer_->singles({[&](std::size_t) { nothing.launch([] {}); }}, CachePolicy::cold, 1, kFloorSamples))
       times_us.push_back(shot.time_us);
     group_->floor_us = median(times_us);
+  }
+
+  /// Where one GPU has failed, others may wait for it for ever, and so would whoever frees their memory.
+  void wait_for_all() {
+    try {
+      group_->wait();
+    } catch (const CudaError& error) {
+      channel_.send({{"type", "fatal"}, {"reason", error.with("a launch on several GPUs failed").what()}});
+      std::_Exit(kContextRuined);
+    }
   }
 
   /// Before the worker is confined.

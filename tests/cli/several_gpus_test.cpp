@@ -73,9 +73,17 @@ TEST_F(SeveralGpus, RowsHaveTheTimeOfEach) {
     const bool by_nccl = Json::parse(row.parameters)["NCCL"];
     EXPECT_EQ(launch["steps"][0]["step"], by_nccl ? "collective" : "copy");
     if (by_nccl) continue;
-    EXPECT_EQ(launch["steps"][0]["copies"],
-              Json::parse("[[0, 1, 0, 2048, 2048, 1], [1, 0, 0, 0, 2048, 0]]"));
+    EXPECT_EQ(launch["steps"][0]["copies"], Json::parse("[[0, 1, 0, 2048, 2048, 1], [1, 0, 0, 0, 2048, 0]]"));
   }
+}
+
+TEST_F(SeveralGpus, OneConfigurationIsReportedWithTheTimeOfEach) {
+  std::vector<std::string> bench = fake_gpu_workers("none");
+  bench.insert(bench.begin(), {"bench", (sandbox_.folder() / "gather").string(), "--problem", "2x64x64x64",
+                               "--set", "V=1", "--set", "NCCL=false", "--db", "results.db", "--gpus", "0,1"});
+  const Finished run = sandbox_.run(bench);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(carries(run.out, {"each GPU", "GPU 0 ", "GPU 1 "})) << run.out;
 }
 
 TEST_F(SeveralGpus, EveryWorkerHasAsManyAsTheProblemNeeds) {
