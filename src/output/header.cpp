@@ -210,13 +210,13 @@ std::string entry_text(const Trial& trial, std::size_t number, std::size_t sizes
                             conditions.function.empty() ? "nullptr" : "detail::" + conditions.function);
 }
 
-/// An entry has one grid and one block.
-bool has_several_launches(const Trial& trial) { return object_in(trial.launch).contains("launches"); }
-
-std::string several_launches_text(const Trial& trial) {
+/// An entry has one grid and one block. Why it cannot describe a configuration; empty: it can.
+std::string undescribed_text(const Trial& trial) {
+  const Json launch = object_in(trial.launch);
+  if (!launch.contains("launches") && !launch.contains("steps")) return "";
   return fmt::format(
-      "the best configuration of {} at {} launches several kernels, and an entry describes one",
-      trial.template_name, trial.problem);
+      "the best configuration of {} at {} {}, and an entry describes one", trial.template_name, trial.problem,
+      launch.contains("steps") ? "launches kernels on several GPUs" : "launches several kernels");
 }
 
 /// The content with its guard and namespaces, which carry its hash: two headers in one program would
@@ -274,8 +274,8 @@ class Entries {
 
   /// False, with a reason, for what no entry describes.
   bool add(const Trial& trial) {
-    if (has_several_launches(trial)) {
-      left_out_.push_back(several_launches_text(trial));
+    if (std::string text = undescribed_text(trial); !text.empty()) {
+      left_out_.push_back(std::move(text));
       return false;
     }
     parameters_ += parameters_definition(object_in(trial.parameters), count_);

@@ -54,6 +54,17 @@ std::string samples_text(const Trial& kernel) {
   return text;
 }
 
+/// "GPU 0 165.21 us, GPU 1 164.80 us"; empty of one GPU.
+std::string gpu_times_text(const Trial& kernel) {
+  const auto times = nlohmann::json::parse(kernel.gpu_times_us, nullptr, false);
+  std::vector<std::string> texts;
+  for (std::size_t gpu = 0; times.is_array() && gpu < times.size(); ++gpu) {
+    if (times[gpu].is_number())
+      texts.push_back(fmt::format("GPU {} {}", gpu, microseconds(times[gpu].get<double>())));
+  }
+  return join(texts, ", ");
+}
+
 std::string spread_text(const Trial& kernel) {
   std::string text;
   if (kernel.stddev_us && kernel.mean_us && *kernel.mean_us > 0) {
@@ -124,6 +135,7 @@ ReportSection time_section(const Trial& kernel) {
     section.add("minimum", microseconds(*kernel.min_us));
     section.add("mean", microseconds(*kernel.mean_us));
   }
+  section.add("each GPU", gpu_times_text(kernel));
   section.add("spread", spread_text(kernel));
   section.add("samples", samples_text(kernel));
   if (kernel.isolated_us) {
