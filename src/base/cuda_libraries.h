@@ -10,4 +10,8 @@ namespace tiletune {
 /// newest version first.
 std::vector<std::string> cuda_library_names(const std::string& stem);
 
+/// Where libnccl.so.2 is looked for, in this order: $TILETUNE_NCCL, beside the CUDA libraries that tiletune
+/// was built with, through the loader, and in NVIDIA's wheel for each python3 on $PATH.
+std::vector<std::string> nccl_library_names();
+
 }  // namespace tiletune

@@ -1,0 +1,161 @@
+#include "gpu/nccl.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "base/cuda_libraries.h"
+#include "base/error.h"
+#include "base/library.h"
+
+namespace tiletune {
+
+namespace {
+
+// nccl.h is not part of the toolkit: these declarations follow NVIDIA's NCCL API reference, version 2.
+struct NcclComm_st;
+using NcclComm = NcclComm_st*;
+
+constexpr int kNcclSuccess = 0;
+constexpr int kNcclSum = 0;
+
+struct NcclApi {
+  int (*version)(int*);
+  int (*init_all)(NcclComm*, int, const int*);
+  int (*destroy)(NcclComm);
+  int (*group_start)();
+  int (*group_end)();
+  int (*all_gather)(const void*, void*, std::size_t, int, NcclComm, CUstream_st*);
+  int (*reduce_scatter)(const void*, void*, std::size_t, int, int, NcclComm, CUstream_st*);
+  const char* (*error_text)(int);
+  const char* (*last_error)(NcclComm);
+};
+
+/// Multicast memory can put a whole host's GPUs out of service where several programs share them. NCCL reads
+/// the environment once, when it is loaded.
+Library open_nccl() {
+  ::setenv("NCCL_NVLS_ENABLE", "0", 1);
+  try {
+    return Library(nccl_library_names());
+  } catch (const GpuError& error) {
+    throw GpuError(
+        fmt::format("NCCL is not installed: {}\nInstall libnccl2 or the wheel nvidia-nccl, or name the file "
+                    "in TILETUNE_NCCL.",
+                    error.what()));
+  }
+}
+
+NcclApi load_nccl_api() {
+  const Library library = open_nccl();
+  NcclApi api{};
+  library.load(api.version, "ncclGetVersion");
+  library.load(api.init_all, "ncclCommInitAll");
+  library.load(api.destroy, "ncclCommDestroy");
+  library.load(api.group_start, "ncclGroupStart");
+  library.load(api.group_end, "ncclGroupEnd");
+  library.load(api.all_gather, "ncclAllGather");
+  library.load(api.reduce_scatter, "ncclReduceScatter");
+  library.load(api.error_text, "ncclGetErrorString");
+  library.load_if_there(api.last_error, "ncclGetLastError");
+  return api;
+}
+
+/// ncclDataType_t, or -1: NCCL has no such numbers.
+int nccl_type(ElementType type) {
+  switch (type) {
+    case ElementType::i8:
+      return 0;
+    case ElementType::u8:
+      return 1;
+    case ElementType::i32:
+      return 2;
+    case ElementType::u32:
+      return 3;
+    case ElementType::i64:
+      return 4;
+    case ElementType::u64:
+      return 5;
+    case ElementType::f16:
+      return 6;
+    case ElementType::f32:
+    case ElementType::tf32:
+      return 7;
+    case ElementType::f64:
+      return 8;
+    case ElementType::bf16:
+      return 9;
+    default:
+      return -1;
+  }
+}
+constexpr int kNcclBytes = 1;  // ncclUint8
+
+}  // namespace
+
+struct Nccl::Impl {
+  NcclApi api = load_nccl_api();
+  std::vector<NcclComm> ranks;
+
+  ~Impl() {
+    for (const NcclComm rank : ranks) {
+      if (rank != nullptr) api.destroy(rank);
+    }
+  }
+
+  void check(int code, const char* call) const {
+    if (code == kNcclSuccess) return;
+    const char* more = api.last_error != nullptr ? api.last_error(nullptr) : nullptr;
+    const std::string reason = more != nullptr && *more != '\0' ? fmt::format(": {}", more) : "";
+    throw GpuError(fmt::format("{}: {}{}", call, api.error_text(code), reason));
+  }
+
+  /// `queue` is called for each rank, between the start and the end of a group.
+  template <typename Queue>
+  void group(std::span<const NcclPart> parts, const char* call, const Queue& queue) const {
+    if (parts.size() != ranks.size())
+      throw GpuError(fmt::format("{}: {} parts for {} GPUs", call, parts.size(), ranks.size()));
+    check(api.group_start(), "ncclGroupStart");
+    int first_error = kNcclSuccess;
+    for (std::size_t i = 0; i < parts.size() && first_error == kNcclSuccess; ++i)
+      first_error = queue(parts[i], ranks[i]);
+    const int end = api.group_end();
+    check(first_error, call);
+    check(end, call);
+  }
+};
+
+Nccl::Nccl(std::span<const int> devices) : impl_(std::make_unique<Impl>()) {
+  impl_->ranks.resize(devices.size());
+  impl_->check(impl_->api.init_all(impl_->ranks.data(), static_cast<int>(devices.size()), devices.data()),
+               "ncclCommInitAll");
+}
+
+Nccl::~Nccl() = default;
+
+bool Nccl::adds(ElementType type) { return nccl_type(type) >= 0; }
+
+void Nccl::all_gather(std::span<const NcclPart> parts, std::size_t elements, ElementType type) {
+  const std::size_t bytes = elements * size_bytes(type);
+  impl_->group(parts, "ncclAllGather", [&](const NcclPart& part, NcclComm rank) {
+    return impl_->api.all_gather(reinterpret_cast<const void*>(part.from), reinterpret_cast<void*>(part.to),
+                                 bytes, kNcclBytes, rank, part.stream);
+  });
+}
+
+void Nccl::reduce_scatter(std::span<const NcclPart> parts, std::size_t elements, ElementType type) {
+  const int number = nccl_type(type);
+  if (number < 0) throw GpuError(fmt::format("NCCL does not add numbers of type {}", name(type)));
+  impl_->group(parts, "ncclReduceScatter", [&](const NcclPart& part, NcclComm rank) {
+    return impl_->api.reduce_scatter(reinterpret_cast<const void*>(part.from),
+                                     reinterpret_cast<void*>(part.to), elements, number, kNcclSum, rank,
+                                     part.stream);
+  });
+}
+
+std::string Nccl::version() const {
+  int version = 0;
+  impl_->check(impl_->api.version(&version), "ncclGetVersion");
+  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
+}
+
+}  // namespace tiletune
