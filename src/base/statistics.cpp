@@ -34,6 +34,15 @@ void add_clocks(Timing& timing) {
   timing.median_cycles = median(std::move(cycles));
 }
 
+void add_gpu_medians(Timing& timing) {
+  if (timing.gpu_times_us.empty()) return;
+  for (std::size_t gpu = 0; gpu < timing.gpu_times_us.front().size(); ++gpu) {
+    std::vector<double> times;
+    for (const std::vector<double>& sample : timing.gpu_times_us) times.push_back(sample[gpu]);
+    timing.gpu_medians_us.push_back(median(std::move(times)));
+  }
+}
+
 }  // namespace
 
 void Timing::complete() { *this = summarise(std::move(*this)); }
@@ -59,6 +68,7 @@ Timing summarise(Samples samples) {
   for (const double sample : sorted) squares += (sample - timing.mean_us) * (sample - timing.mean_us);
   timing.stddev_us = n > 1 ? std::sqrt(squares / static_cast<double>(n - 1)) : 0;
   add_clocks(timing);
+  add_gpu_medians(timing);
   return timing;
 }
 

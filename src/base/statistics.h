@@ -17,20 +17,27 @@ struct Samples {
   int batch = 1;                           ///< launches per sample; the most where samples differ
   int discarded = 0;                       ///< samples thrown away, because the GPU was throttled meanwhile
   std::optional<double> isolated_us = {};  ///< of a batched kernel: the median of single launches
+  /// Of a launch on several GPUs: for each sample, the time of each GPU.
+  std::vector<std::vector<double>> gpu_times_us = {};
 
   static constexpr auto fields() {
     using S = Samples;
     constexpr Bounds<double> kTime{.min = 0, .max = std::numeric_limits<double>::max()};
     constexpr int kMost = 1'000'000;
-    return std::tuple{field("times_us", &S::times_us, kTime), field("clocks_mhz", &S::clocks_mhz, kTime),
+    return std::tuple{field("times_us", &S::times_us, kTime),
+                      field("clocks_mhz", &S::clocks_mhz, kTime),
                       field("batch", &S::batch, {.min = 1, .max = kMost}),
                       field("discarded", &S::discarded, {.min = 0, .max = kMost}),
-                      field("isolated_us", &S::isolated_us)};
+                      field("isolated_us", &S::isolated_us),
+                      field("gpu_times_us", &S::gpu_times_us)};
   }
   std::string fault() const {
     if (times_us.empty()) return "a timing has no samples";
     const bool one_each = clocks_mhz.empty() || clocks_mhz.size() == times_us.size();
-    return one_each ? "" : "a timing has not one clock per sample";
+    if (!one_each) return "a timing has not one clock per sample";
+    for (const std::vector<double>& times : gpu_times_us)
+      if (times.size() != gpu_times_us.front().size()) return "a timing has not one time per GPU";
+    return "";
   }
 };
 
@@ -44,6 +51,7 @@ struct Timing : Samples {
   double stddev_us = 0;                      ///< of the sample (n - 1); 0 for one sample
   std::optional<double> sm_clock_mhz = {};   ///< median of the samples' clocks
   std::optional<double> median_cycles = {};  ///< median of time x clock: SM cycles of one launch
+  std::vector<double> gpu_medians_us = {};   ///< on several GPUs: the median of each one's times
 
   /// What the samples say. A message holds these alone.
   void complete();

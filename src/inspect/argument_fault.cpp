@@ -12,6 +12,7 @@ namespace {
 /// "i32" and its size; a buffer is passed by its address.
 std::pair<std::string_view, int> passed_as(const ArgumentValue& argument) {
   if (argument.kind == Argument::Kind::buffer) return {"buffer", 8};
+  if (argument.kind == Argument::Kind::peers) return {"peers", 8};
   if (argument.kind == Argument::Kind::tensor_map) return {"tensor map", 128};
   return {name(argument.type), static_cast<int>(size_bytes(argument.type))};
 }

@@ -25,7 +25,7 @@ namespace tiletune {
 /// The worker's first message: which GPU it holds.
 struct GpuOpened {
   DeviceFacts device;
-  int devices = 1;             ///< GPUs that the driver shows
+  int devices = 1;             ///< GPUs that the driver shows; fewer than asked for: no other message follows
   std::string driver_version;  ///< NVML's, or empty
 
   static constexpr std::string_view kMessage = "opened";
@@ -75,6 +75,7 @@ struct MeasureRequest {
   std::uint64_t ticket = 0;
   std::string cubin;
   std::vector<KernelCall> calls;  ///< in this order; at least one
+  std::vector<GpuStep> steps;     ///< on several GPUs: these and the calls, in this order
   std::vector<ConstantCopy> constants;
   std::vector<SizedWorkspace> workspace;
   double tolerance_factor = 1;
@@ -84,10 +85,15 @@ struct MeasureRequest {
   static constexpr std::string_view kMessage = "measure";
   static constexpr auto fields() {
     using R = MeasureRequest;
-    return std::tuple{field("ticket", &R::ticket),       binary_field("cubin", &R::cubin),
-                      field("calls", &R::calls),         field("constants", &R::constants),
-                      field("workspace", &R::workspace), field("tolerance_factor", &R::tolerance_factor),
-                      field("leader_us", &R::leader_us), field("outputs", &R::outputs)};
+    return std::tuple{field("ticket", &R::ticket),
+                      binary_field("cubin", &R::cubin),
+                      field("calls", &R::calls),
+                      field("steps", &R::steps),
+                      field("constants", &R::constants),
+                      field("workspace", &R::workspace),
+                      field("tolerance_factor", &R::tolerance_factor),
+                      field("leader_us", &R::leader_us),
+                      field("outputs", &R::outputs)};
   }
   std::string fault() const { return calls.empty() ? "there is no kernel to launch" : ""; }
 };
@@ -98,7 +104,8 @@ struct PrepareRequest {
   std::optional<LibraryOperation> reference_library;  ///< computes the outputs in FP64; none: `reference`
                                                       ///< does, or nothing where the policy does not verify
   std::optional<LibraryOperation> baselines;          ///< whose kernels are the baselines
-  bool needs_blas = true;  ///< a problem of the sweep is computed by a library; opening it takes a while
+  bool needs_blas = true;   ///< a problem of the sweep is computed by a library; opening it takes a while
+  bool needs_nccl = false;  ///< the same of NCCL, with which kernels may be launched too
   /// The problem's sizes, then those of its leading dimensions that are not the defaults.
   std::vector<std::pair<std::string, std::int64_t>> dimensions;
   std::vector<std::pair<std::string, double>> scalars;
@@ -132,6 +139,7 @@ struct PrepareRequest {
                       field("reference_library", &R::reference_library),
                       field("baselines", &R::baselines),
                       field("needs_blas", &R::needs_blas),
+                      field("needs_nccl", &R::needs_nccl),
                       field("dimensions", &R::dimensions),
                       field("scalars", &R::scalars),
                       field("options", &R::options),

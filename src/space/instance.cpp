@@ -10,6 +10,7 @@
 #include "space/option_text.h"
 #include "space/scope.h"
 #include "space/size_conditions.h"
+#include "space/steps.h"
 #include "space/workload.h"
 #include "space/workspace.h"
 
@@ -59,6 +60,7 @@ struct Instantiator::Impl {
     Program dynamic_shared_bytes;
     ArgumentPrograms arguments;
     std::optional<Program> programmatic;
+    std::optional<Program> when;
 
     LaunchPrograms(const Launch& launch, const Scope& scope)
         : kernel(launch.kernel),
@@ -70,6 +72,7 @@ struct Instantiator::Impl {
           arguments(launch.arguments, scope.launch_symbols()) {
       if (!launch.programmatic.text.empty())
         programmatic.emplace(launch.programmatic, scope.launch_symbols());
+      if (!launch.when.text.empty()) when.emplace(launch.when, scope.launch_symbols());
     }
   };
   struct Macro {
@@ -83,6 +86,7 @@ struct Instantiator::Impl {
   Scope scope;
   std::vector<const Program*> definitions;
   std::vector<LaunchPrograms> launches;
+  StepPrograms steps;
   std::vector<ConstantCopy> constants;
   std::vector<Macro> macros;
   WorkspacePrograms workspace;
@@ -99,6 +103,7 @@ struct Instantiator::Impl {
         where(spec.where),
         scope(spec, problem),
         definitions(scope.definitions()),
+        steps(spec.steps, scope.launch_symbols()),
         workspace(spec.workspace, scope.launch_symbols()),
         size_conditions(spec, problem, scope),
         workload(make_workload(spec, problem, scope)),
@@ -176,6 +181,20 @@ struct Instantiator::Impl {
             launch.arguments.evaluate(bindings),
             launch.programmatic && is_true(evaluate(*launch.programmatic, bindings))};
   }
+
+  void add_launches(const Bindings& bindings, Instance& instance) const {
+    std::vector<std::size_t> listed;
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      if (launches[i].when && !is_true(evaluate(*launches[i].when, bindings))) continue;
+      listed.push_back(i);
+      instance.launches.push_back(evaluate_launch(launches[i], bindings));
+      instance.launches.back().listed = i;
+    }
+    if (listed.empty())
+      launches.front().when->raise_result(boolean_scalar(false), "a launch that is not left out",
+                                          "exclude such configurations by a constraint", bindings);
+    instance.steps = steps.evaluate(bindings, workload.gpus, listed);
+  }
 };
 
 Instantiator::Instantiator(const TemplateSpec& spec, const Problem& problem)
@@ -194,8 +213,7 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
   instance.compiled_file = path_with(impl_->compiled_file, instance.parameters, impl_->where.at("source"));
   instance.compile_options =
       options_with(impl_->compile_options, instance.parameters, impl_->where.at("compile_options"));
-  for (const Impl::LaunchPrograms& launch : impl_->launches)
-    instance.launches.push_back(impl_->evaluate_launch(launch, bindings));
+  impl_->add_launches(bindings, instance);
   instance.constants = impl_->constants;
   instance.workspace = impl_->workspace.evaluate(bindings);
   if (impl_->min_compute_capability)

@@ -65,11 +65,16 @@ struct ArgumentValue {
   ElementType type = ElementType::i32;
   Value value;
   std::optional<TensorMapShape> tensor_map = {};  ///< none of a tensor map: 128 zero bytes
+  bool is_rank = false;  ///< a scalar that holds the number of the GPU that runs the kernel
 
   static constexpr auto fields() {
     using A = ArgumentValue;
-    return std::tuple{field("kind", &A::kind), field("name", &A::name), field("type", &A::type),
-                      field("value", &A::value), field("tensor_map", &A::tensor_map)};
+    return std::tuple{field("kind", &A::kind),
+                      field("name", &A::name),
+                      field("type", &A::type),
+                      field("value", &A::value),
+                      field("tensor_map", &A::tensor_map),
+                      field("is_rank", &A::is_rank)};
   }
 };
 
@@ -98,6 +103,56 @@ struct KernelLaunch {
   std::int64_t dynamic_shared_bytes = 0;
   std::vector<ArgumentValue> arguments;
   bool programmatic = false;  ///< it may begin before the launch before it ends
+  std::size_t listed = 0;     ///< its position among the template's launches, some of which may be left out
+};
+
+/// Elements that a GPU copies from a peer's memory to its own.
+struct PeerCopy {
+  std::int64_t gpu = 0;
+  std::int64_t peer = 0;
+  std::int64_t from = 0;  ///< elements before the first that is read
+  std::int64_t to = 0;    ///< elements before the first that is written
+  std::int64_t elements = 0;
+  std::int64_t word = 0;  ///< that becomes 1 afterwards, of the step's signal
+
+  static constexpr auto fields() {
+    using C = PeerCopy;
+    constexpr Bounds<std::int64_t> kElements{.min = 0, .max = std::int64_t{1} << 56};
+    constexpr Bounds<std::int64_t> kGpu{.min = 0, .max = 63};
+    return std::tuple{field("gpu", &C::gpu, kGpu),
+                      field("peer", &C::peer, kGpu),
+                      field("from", &C::from, kElements),
+                      field("to", &C::to, kElements),
+                      field("elements", &C::elements, kElements),
+                      field("word", &C::word, kElements)};
+  }
+};
+
+/// A step of a configuration on several GPUs.
+struct GpuStep {
+  StepKind kind = StepKind::kernel;
+  std::int64_t launch = 0;       ///< kernels only: its position among the launches
+  std::string from;              ///< copies and collectives only: a buffer or workspace
+  std::string to;                ///< the same
+  std::vector<PeerCopy> copies;  ///< copies only: of all GPUs, those of one GPU in their order
+  bool beside = false;           ///< copies only
+  std::string signal;            ///< copies only: a workspace of words; empty: none
+  Collective collective = Collective::all_gather;  ///< collectives only
+  std::int64_t elements = 0;                       ///< collectives only: one GPU's part
+
+  static constexpr auto fields() {
+    using S = GpuStep;
+    constexpr Bounds<std::int64_t> kCount{.min = 0, .max = std::int64_t{1} << 56};
+    return std::tuple{field("kind", &S::kind),
+                      field("launch", &S::launch, kCount),
+                      field("from", &S::from),
+                      field("to", &S::to),
+                      field("copies", &S::copies),
+                      field("beside", &S::beside),
+                      field("signal", &S::signal),
+                      field("collective", &S::collective),
+                      field("elements", &S::elements, kCount)};
+  }
 };
 
 /// A variable in constant memory and the input buffer whose contents it gets before the first launch.
@@ -121,6 +176,7 @@ struct Instance {
   std::vector<std::string> defines;          ///< "-DBM=128", ...
   std::vector<std::string> compile_options;  ///< the template's, with this configuration's values
   std::vector<KernelLaunch> launches;        ///< in this order, timed as one
+  std::vector<GpuStep> steps;                ///< on several GPUs: these and the launches, in this order
   std::vector<ConstantCopy> constants;
   std::vector<SizedWorkspace> workspace;
   std::optional<ComputeCapability> min_compute_capability;  ///< none: any
@@ -157,11 +213,12 @@ struct Workload {
     ElementType type;
     std::int64_t elements;  ///< with all padding
     BufferRole role;
-    std::optional<Rows> rows = {};           ///< none: the buffer is not a matrix
-    std::optional<Values> input = {};        ///< none: what measure/input_values.h says
-    std::optional<ArrayFile> file = {};      ///< an input's values, without padding, instead of that
-    std::optional<ArrayFile> expected = {};  ///< what an output must hold, without padding
-    bool is_compared = true;                 ///< an output with the reference
+    std::optional<Rows> rows = {};                   ///< none: the buffer is not a matrix
+    std::optional<Values> input = {};                ///< none: what measure/input_values.h says
+    std::optional<ArrayFile> file = {};              ///< an input's values, without padding, instead of that
+    std::optional<ArrayFile> expected = {};          ///< what an output must hold, without padding
+    bool is_compared = true;                         ///< an output with the reference
+    BufferLayout layout = BufferLayout::replicated;  ///< what each of several GPUs has of it
 
     bool is_padded() const { return rows && rows->pitch > rows->columns && elements > rows->columns; }
     std::int64_t bytes() const { return elements * static_cast<std::int64_t>(size_bytes(type)); }
@@ -173,9 +230,10 @@ struct Workload {
     static constexpr auto fields() {
       using B = SizedBuffer;
       return std::tuple{
-          field("name", &B::name), field("type", &B::type),         field("elements", &B::elements),
-          field("role", &B::role), field("rows", &B::rows),         field("input", &B::input),
-          field("file", &B::file), field("expected", &B::expected), field("is_compared", &B::is_compared)};
+          field("name", &B::name),    field("type", &B::type),         field("elements", &B::elements),
+          field("role", &B::role),    field("rows", &B::rows),         field("input", &B::input),
+          field("file", &B::file),    field("expected", &B::expected), field("is_compared", &B::is_compared),
+          field("layout", &B::layout)};
     }
     std::string fault() const {
       const bool is_whole = !rows || (rows->pitch >= rows->columns && elements >= rows->columns &&
@@ -192,11 +250,15 @@ struct Workload {
   double bytes = 0;                         ///< compulsory DRAM traffic
   double accumulation = 0;                  ///< terms that are added up for one element of an output
   std::optional<Tolerance> tolerance = {};  ///< of each element; none: the bound is norm-wise
+  int gpus = 1;                             ///< that compute it together
 
+  static constexpr int kMostGpus = 16;
   static constexpr auto fields() {
     using W = Workload;
-    return std::tuple{field("buffers", &W::buffers), field("flops", &W::flops), field("bytes", &W::bytes),
-                      field("accumulation", &W::accumulation), field("tolerance", &W::tolerance)};
+    return std::tuple{
+        field("buffers", &W::buffers),     field("flops", &W::flops),
+        field("bytes", &W::bytes),         field("accumulation", &W::accumulation),
+        field("tolerance", &W::tolerance), field("gpus", &W::gpus, {.min = 1, .max = kMostGpus})};
   }
 };
 

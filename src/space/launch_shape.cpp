@@ -56,7 +56,11 @@ Dim3 ShapePrograms::evaluate(const Bindings& bindings) const {
 
 ArgumentPrograms::ArgumentPrograms(const std::vector<Argument>& arguments, const SymbolTable& symbols) {
   for (const Argument& argument : arguments) {
-    arguments_.push_back({argument.kind, argument.name, argument.type, {}});
+    arguments_.push_back({argument.kind, argument.name, argument.type, {}, {}, argument.is_rank});
+    if (argument.is_rank) {
+      arguments_.back().value = std::int64_t{0};
+      continue;
+    }
     if (argument.tensor_map)
       maps_.push_back({arguments_.size() - 1, TensorMapPrograms(*argument.tensor_map, symbols)});
     if (argument.kind == Argument::Kind::scalar)

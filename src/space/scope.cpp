@@ -40,6 +40,10 @@ Scope::Scope(const TemplateSpec& spec, const Problem& problem) : parameters_(spe
   constants_.withhold(kMultiprocessors,
                       "use it in the launch, the workspace and the kernel's arguments only: a space, its "
                       "buffers and its reference are the same for every GPU");
+  if (!spec.operation.gpus.text.empty()) {
+    for (const char* name : {kRank, kPeer})
+      constants_.withhold(name, "use it in copies; a kernel is passed its rank as a scalar");
+  }
   symbols_ = constants_;
   for (const Parameter& parameter : parameters_) {
     check(parameter);

@@ -149,6 +149,32 @@ void add_files(const Operation& operation, const Problem& problem, Workload& wor
   }
 }
 
+int gpus_of(const Operation& operation, const Scope& scope, const Bindings& bindings) {
+  if (operation.gpus.text.empty()) return 1;
+  const Program program(operation.gpus, scope.constants());
+  const std::int64_t gpus = evaluate_integer(program, bindings);
+  if (gpus < 1 || gpus > Workload::kMostGpus)
+    program.raise_result(integer_scalar(gpus), fmt::format("from 1 to {} GPUs", Workload::kMostGpus),
+                         "choose another problem", bindings);
+  return static_cast<int>(gpus);
+}
+
+/// Every GPU has as much as every other.
+void check_division(const Workload::SizedBuffer& sized, const Buffer& buffer, int gpus) {
+  if (sized.layout == BufferLayout::replicated) return;
+  const bool by_columns = sized.layout == BufferLayout::columns;
+  const std::int64_t count = by_columns   ? sized.rows->columns
+                             : sized.rows ? sized.elements / sized.rows->columns
+                                          : sized.elements;
+  if (count % gpus == 0) return;
+  throw UserError(fmt::format("the {} {} of '{}' cannot be divided evenly among {} GPUs", count,
+                              by_columns   ? "columns"
+                              : sized.rows ? "rows"
+                                           : "elements",
+                              sized.name, gpus),
+                  buffer.elements.where, "Choose sizes that are multiples of the number of GPUs.");
+}
+
 double amount(const ExprText& text, const Scope& scope, const Bindings& bindings) {
   const Program program(text, scope.constants());
   const double value = evaluate_number(program, bindings);
@@ -204,8 +230,12 @@ Workload make_workload(const TemplateSpec& spec, const Problem& problem, const S
     workload.buffers.push_back({buffer.name, buffer.type, elements, role_of(buffer, scope, bindings),
                                 rows_of(buffer, elements, scope, bindings),
                                 values_of(buffer, elements, scope, bindings)});
+    workload.buffers.back().layout = buffer.layout;
   }
   const Operation& operation = spec.operation;
+  workload.gpus = gpus_of(operation, scope, bindings);
+  for (std::size_t i = 0; i < workload.buffers.size(); ++i)
+    check_division(workload.buffers[i], operation.buffers[i], workload.gpus);
   workload.flops = amount(operation.flops, scope, bindings);
   workload.bytes = amount(operation.bytes, scope, bindings);
   workload.accumulation = operation.accumulation.text.empty()

@@ -11,8 +11,8 @@ namespace tiletune {
 
 namespace {
 
-std::string read_memory_name(const JsonNode& node, const std::vector<Buffer>& buffers,
-                             const std::vector<WorkspaceArray>& workspace) {
+std::string read_name_of(const JsonNode& node, const std::vector<Buffer>& buffers,
+                         const std::vector<WorkspaceArray>& workspace) {
   std::string name = read_identifier(node);
   std::vector<std::string> known;
   for (const Buffer& buffer : buffers) known.push_back(buffer.name);
@@ -22,20 +22,20 @@ std::string read_memory_name(const JsonNode& node, const std::vector<Buffer>& bu
                   fmt::format("Pass a buffer of the operation or a workspace.{}", suggestion(name, known)));
 }
 
-ElementType type_of(const std::string& name, const Memory& memory) {
-  for (const Buffer& buffer : memory.operation.buffers) {
-    if (buffer.name == name) return buffer.type;
-  }
-  return std::find_if(memory.workspace.begin(), memory.workspace.end(),
-                      [&](const WorkspaceArray& array) { return array.name == name; })
-      ->type;
-}
-
 Argument read_buffer_argument(const JsonNode& node, const Memory& memory) {
   Argument argument;
   argument.kind = Argument::Kind::buffer;
-  argument.name = read_memory_name(node, memory.operation.buffers, memory.workspace);
+  argument.name = read_memory_name(node, memory);
   return argument;
+}
+
+Argument read_peers_argument(const JsonNode& node, const Memory& memory) {
+  Argument argument;
+  argument.kind = Argument::Kind::peers;
+  argument.name = read_memory_name(node, memory);
+  if (!memory.operation.gpus.text.empty()) return argument;
+  throw UserError(fmt::format("the operation {} runs on one GPU, which has no peers", memory.operation.name),
+                  node.where, R"(Pass {"buffer": name}, or give the operation "gpus".)");
 }
 
 /// `count` expressions.
@@ -59,7 +59,7 @@ ExprText read_choice(const JsonNode& node) {
 Argument read_tensor_map(const JsonNode& node, ObjectReader& reader, const Memory& memory) {
   Argument argument;
   argument.kind = Argument::Kind::tensor_map;
-  argument.name = read_memory_name(node, memory.operation.buffers, memory.workspace);
+  argument.name = read_memory_name(node, memory);
   TensorMap& map = argument.tensor_map.emplace();
   map.type = type_of(argument.name, memory);
   const JsonNode extents = reader.need("extents", "a list of expressions, innermost dimension first");
@@ -88,11 +88,10 @@ Argument read_scalar_argument(const JsonNode& node, ObjectReader& reader, const 
   argument.kind = Argument::Kind::scalar;
   argument.name = read_identifier(node);
   argument.type = read_element_type(reader.need("type", R"(the argument's type, such as "i32")"), operation);
-  if (const auto value = reader.find("value")) {
-    argument.value = read_expression(*value);
-    return argument;
-  }
-  argument.value = {argument.name, node.where};
+  const auto value = reader.find("value");
+  argument.value = value ? read_expression(*value) : ExprText{argument.name, node.where};
+  argument.is_rank = !operation.gpus.text.empty() && argument.value.text == kRank;
+  if (value || argument.is_rank) return argument;
   if (scope.contains(argument.name)) return argument;
   throw UserError(
       fmt::format("'{}' is not a dimension, scalar, parameter or derived value, and has no \"value\"",
@@ -105,10 +104,13 @@ Argument read_argument(const JsonNode& node, const Memory& memory, const Declare
   const auto buffer = reader.find("buffer");
   const auto scalar = reader.find("scalar");
   const auto map = reader.find("tensor_map");
-  if (int{buffer.has_value()} + int{scalar.has_value()} + int{map.has_value()} != 1) {
+  const auto peers = reader.find("peers");
+  const int kinds =
+      int{buffer.has_value()} + int{scalar.has_value()} + int{map.has_value()} + int{peers.has_value()};
+  if (kinds != 1) {
     throw UserError(
-        buffer || scalar || map ? "found more than one of 'buffer', 'scalar' and 'tensor_map'"
-                                : "found none of 'buffer', 'scalar' and 'tensor_map'",
+        kinds > 1 ? "found more than one of 'buffer', 'scalar', 'tensor_map' and 'peers'"
+                  : "found none of 'buffer', 'scalar', 'tensor_map' and 'peers'",
         node.where,
         R"(Write {"buffer": name}, {"scalar": name, "type": type} or {"tensor_map": name, ...}.)");
   }
@@ -117,8 +119,9 @@ Argument read_argument(const JsonNode& node, const Memory& memory, const Declare
     reader.finish("A tensor map has the type of its buffer.");
     return argument;
   }
-  auto argument = buffer ? read_buffer_argument(*buffer, memory)
-                         : read_scalar_argument(*scalar, reader, memory.operation, scope);
+  auto argument = buffer  ? read_buffer_argument(*buffer, memory)
+                  : peers ? read_peers_argument(*peers, memory)
+                          : read_scalar_argument(*scalar, reader, memory.operation, scope);
   reader.finish("A buffer has the type that the operation gives it.");
   return argument;
 }
@@ -133,6 +136,19 @@ void check_passed(const TemplateSpec& spec, const std::string& name, const char*
 }
 
 }  // namespace
+
+std::string read_memory_name(const JsonNode& node, const Memory& memory) {
+  return read_name_of(node, memory.operation.buffers, memory.workspace);
+}
+
+ElementType type_of(const std::string& name, const Memory& memory) {
+  for (const Buffer& buffer : memory.operation.buffers) {
+    if (buffer.name == name) return buffer.type;
+  }
+  return std::find_if(memory.workspace.begin(), memory.workspace.end(),
+                      [&](const WorkspaceArray& array) { return array.name == name; })
+      ->type;
+}
 
 ElementType read_element_type(const JsonNode& node, const Operation& operation) {
   std::vector<std::string> names;
@@ -151,7 +167,7 @@ std::vector<Argument> read_arguments(const JsonNode& node, const Memory& memory,
 }
 
 std::string read_input_name(const JsonNode& node, const std::vector<Buffer>& buffers) {
-  std::string name = read_memory_name(node, buffers, {});
+  std::string name = read_name_of(node, buffers, {});
   const auto buffer =
       std::find_if(buffers.begin(), buffers.end(), [&](const Buffer& one) { return one.name == name; });
   if (buffer->role == BufferRole::in) return name;
@@ -163,9 +179,13 @@ bool is_passed(const TemplateSpec& spec, const std::string& name) {
   const auto passes = [&](const Argument& argument) {
     return argument.kind != Argument::Kind::scalar && argument.name == name;
   };
-  return std::any_of(spec.launches.begin(), spec.launches.end(), [&](const Launch& launch) {
-    return std::any_of(launch.arguments.begin(), launch.arguments.end(), passes);
-  });
+  const auto uses = [&](const StepSpec& step) {
+    return step.from == name || step.to == name || step.signal == name;
+  };
+  return std::any_of(spec.steps.begin(), spec.steps.end(), uses) ||
+         std::any_of(spec.launches.begin(), spec.launches.end(), [&](const Launch& launch) {
+           return std::any_of(launch.arguments.begin(), launch.arguments.end(), passes);
+         });
 }
 
 void check_all_passed(const TemplateSpec& spec, const Where& where) {

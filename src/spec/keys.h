@@ -51,8 +51,15 @@ inline constexpr std::array kDerived{Key{"name"}, Key{"value"}, Key{"meaning"}};
 inline constexpr std::array kConstraint{Key{"require"}, Key{"why"}};
 inline constexpr std::array kLaunch{Key{"grid"}, Key{"block"}, Key{"dynamic_shared_bytes"}};
 inline constexpr std::array kLaunches{
-    Key{"kernel"},    Key{"template_arguments"},   Key{"grid"},        Key{"block"},
-    Key{"arguments"}, Key{"dynamic_shared_bytes"}, Key{"programmatic"}};
+    Key{"kernel"},    Key{"template_arguments"},   Key{"grid"},         Key{"block"},
+    Key{"arguments"}, Key{"dynamic_shared_bytes"}, Key{"programmatic"}, Key{"when"}};
+/// What stands among the launches of operations over several GPUs.
+inline constexpr std::array kCopy{Key{"copy"},      Key{"to"},       Key{"peer"},   Key{"from"},
+                                  Key{"to_offset"}, Key{"elements"}, Key{"repeat"}, Key{"beside"},
+                                  Key{"signal"},    Key{"index"},    Key{"when"}};
+inline constexpr std::array kBarrier{Key{"barrier"}, Key{"when"}};
+inline constexpr std::array kCollective{Key{"collective"}, Key{"from"}, Key{"to"}, Key{"elements"},
+                                        Key{"when"}};
 /// Of a baseline with one launch, those that belong to it.
 inline constexpr std::array kBaselineLaunch{Key{"kernel"},    Key{"template_arguments"},
                                             Key{"grid"},      Key{"block"},
@@ -62,18 +69,20 @@ inline constexpr std::array kOnlyLaunch{Key{"kernel"}, Key{"template_arguments"}
                                         Key{"arguments"}};
 inline constexpr std::array kArgument{Key{"buffer"},     Key{"scalar"},    Key{"type"},    Key{"value"},
                                       Key{"tensor_map"}, Key{"extents"},   Key{"pitches"}, Key{"box"},
-                                      Key{"swizzle"},    Key{"promotion"}, Key{"offset"},  Key{"when"}};
+                                      Key{"swizzle"},    Key{"promotion"}, Key{"offset"},  Key{"when"},
+                                      Key{"peers"}};
 
 // An operation's file, and the object in a manifest.
 inline constexpr std::array kOperation{
-    Key{"$schema"},   Key{"name"},         Key{"summary"},           Key{"dimensions"}, Key{"scalars"},
-    Key{"types"},     Key{"options"},      Key{"unstated_defaults"}, Key{"buffers"},    Key{"flops"},
-    Key{"bytes"},     Key{"accumulation"}, Key{"accumulation_bits"}, Key{"bound"},      Key{"reference"},
-    Key{"baselines"}, Key{"tolerance"}};
+    Key{"$schema"},           Key{"name"},  Key{"summary"},   Key{"dimensions"},
+    Key{"scalars"},           Key{"types"}, Key{"options"},   Key{"unstated_defaults"},
+    Key{"buffers"},           Key{"flops"}, Key{"bytes"},     Key{"accumulation"},
+    Key{"accumulation_bits"}, Key{"bound"}, Key{"reference"}, Key{"baselines"},
+    Key{"tolerance"},         Key{"gpus"}};
 
-inline constexpr std::array kOperationBuffer{Key{"name"},      Key{"type"},   Key{"elements"},   Key{"rows"},
-                                             Key{"columns"},   Key{"pitch"},  Key{"transposed"}, Key{"role"},
-                                             Key{"read_when"}, Key{"values"}, Key{"only"}};
+inline constexpr std::array kOperationBuffer{
+    Key{"name"},       Key{"type"}, Key{"elements"},  Key{"rows"},   Key{"columns"}, Key{"pitch"},
+    Key{"transposed"}, Key{"role"}, Key{"read_when"}, Key{"values"}, Key{"only"},    Key{"layout"}};
 inline constexpr std::array kValues{Key{"npy"},  Key{"source"}, Key{"kernel"},
                                     Key{"grid"}, Key{"block"},  Key{"arguments"}};
 inline constexpr std::array kOperationReference{

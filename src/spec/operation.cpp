@@ -82,6 +82,10 @@ class OperationReader {
       operation.dimensions.push_back(read_identifier(node));
       scope.declare(operation.dimensions.back(), "a dimension", node.where);
     }
+    if (const auto gpus = is_old() ? std::nullopt : members_.find("gpus")) {
+      operation.gpus = read_expression(*gpus);
+      for (const char* name : {kRank, kPeer}) scope.declare(name, "the number of a GPU", gpus->where);
+    }
     const auto scalars = members_.find("scalars");
     if (!scalars) return;
     for (const auto& [name, node] : read_members(*scalars, "an object of numbers")) {
@@ -212,8 +216,26 @@ class OperationReader {
     }
     if (const auto only = is_old() ? std::nullopt : reader.find("only"))
       is_present = has_options(*only, operation);
+    if (const auto layout = is_old() ? std::nullopt : reader.find("layout"))
+      buffer.layout = read_layout(*layout, buffer, operation);
     reader.finish();
     return buffer;
+  }
+
+  /// Parts of a buffer are dense.
+  static BufferLayout read_layout(const JsonNode& node, const Buffer& buffer, const Operation& operation) {
+    const auto layout = read_enum<BufferLayout>(node);
+    if (operation.gpus.text.empty())
+      throw UserError(fmt::format("the operation runs on one GPU, which has all of '{}'", buffer.name),
+                      node.where, R"(Remove "layout", or give the operation "gpus".)");
+    if (layout == BufferLayout::replicated) return layout;
+    if (buffer.pitch.text != buffer.columns.text)
+      throw UserError(fmt::format("the buffer '{}' has a pitch, and is divided among GPUs", buffer.name),
+                      node.where, R"(Remove "pitch", or replicate the buffer.)");
+    if (layout == BufferLayout::columns && buffer.columns.text.empty())
+      throw UserError(fmt::format("the buffer '{}' has no columns", buffer.name), node.where,
+                      R"(Give it "rows" and "columns" instead of "elements".)");
+    return layout;
   }
 
   /// A buffer that a kernel fills holds zeros before.
@@ -236,7 +258,7 @@ class OperationReader {
       OperationKernel kernel = read_kernel(reader);
       kernel.input = read_identifier(buffer.need("name", "the buffer's name"));
       const JsonNode arguments = reader.need("arguments", "a list of the kernel's arguments");
-      kernel.launch.arguments = read_arguments(arguments, {operation, {}}, scope);
+      kernel.launch.arguments = read_own_arguments(arguments, operation, scope);
       check_input_arguments(kernel, operation.buffers, arguments.where);
       reader.finish();
       operation.input_kernels.push_back(std::move(kernel));
@@ -416,6 +438,19 @@ class OperationReader {
     return expected;
   }
 
+  /// Of a kernel of the operation's own, which runs on one GPU and has the whole of every buffer.
+  static std::vector<Argument> read_own_arguments(const JsonNode& node, const Operation& operation,
+                                                  const DeclaredNames& scope) {
+    std::vector<Argument> arguments = read_arguments(node, {operation, {}}, scope);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].kind != Argument::Kind::peers && !arguments[i].is_rank) continue;
+      throw UserError(fmt::format("a kernel of the operation runs on one GPU, and is passed '{}'",
+                                  arguments[i].is_rank ? kRank : "peers"),
+                      node.where.at(i), "Pass the buffer itself, of which it has the whole.");
+    }
+    return arguments;
+  }
+
   /// But for its arguments.
   OperationKernel read_kernel(ObjectReader& reader) const {
     OperationKernel kernel;
@@ -435,12 +470,43 @@ class OperationReader {
     // Templates of one operation may pass their arguments in different orders.
     if (form_ == Form::file) reader.need("arguments", "a list of the reference kernel's arguments");
     const auto arguments = is_old() ? std::nullopt : reader.find("arguments");
-    if (arguments) reference.launch.arguments = read_arguments(*arguments, {operation, {}}, scope);
+    if (arguments) reference.launch.arguments = read_own_arguments(*arguments, operation, scope);
     return reference;
+  }
+
+  /// Of A, B and C, where a library computes with several GPUs.
+  static std::vector<BufferLayout> layouts_of(LibraryOperation library) {
+    using enum BufferLayout;
+    if (library == LibraryOperation::all_gather_gemm) return {rows, columns, columns};
+    if (library == LibraryOperation::gemm_reduce_scatter) return {columns, rows, rows};
+    return {rows, replicated, rows};
+  }
+
+  static LibraryOperation read_library_of_gpus(LibraryOperation library, const JsonNode& node,
+                                               const Operation& operation) {
+    const std::vector<std::string> dimensions{"G", "M", "N", "K"};
+    const std::vector<std::string> matrices{"A M K", "B K N", "C M N"};
+    std::vector<std::string> buffers;
+    std::vector<BufferLayout> layouts;
+    for (const Buffer& buffer : operation.buffers) {
+      buffers.push_back(fmt::format("{} {}", buffer.name, buffer.columns.text));
+      layouts.push_back(buffer.layout);
+    }
+    const bool fits = operation.dimensions == dimensions && operation.gpus.text == "G" &&
+                      buffers == std::vector<std::string>{"A K", "B N", "C N"} &&
+                      layouts == layouts_of(library);
+    if (fits) return library;
+    std::vector<std::string> wanted;
+    for (std::size_t i = 0; i < matrices.size(); ++i)
+      wanted.push_back(fmt::format("{} ({})", matrices[i], name(layouts_of(library)[i])));
+    throw UserError(fmt::format("the library {} computes another operation", name(library)), node.where,
+                    fmt::format("It has the dimensions {}, \"gpus\": \"G\", and the matrices {}.",
+                                join(dimensions, ", "), join(wanted, ", ")));
   }
 
   static LibraryOperation read_library(const JsonNode& node, const Operation& operation) {
     const auto library = read_enum<LibraryOperation>(node);
+    if (is_over_gpus(library)) return read_library_of_gpus(library, node, operation);
     const bool is_batched = library == LibraryOperation::batched_gemm;
     std::vector<std::string> dimensions{"M", "N", "K"};
     if (is_batched) dimensions.insert(dimensions.begin(), "batch");

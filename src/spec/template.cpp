@@ -15,6 +15,7 @@
 #include "spec/load.h"
 #include "spec/operation.h"
 #include "spec/paths.h"
+#include "spec/steps.h"
 #include "spec/values.h"
 #include "spec/workspace.h"
 
@@ -116,31 +117,46 @@ Launch read_launch(ObjectReader& reader, const TemplateSpec& spec, const Declare
   return launch;
 }
 
+void add_launch(Launch launch, const Where& where, TemplateSpec& spec) {
+  launch.where = where;
+  if (!spec.operation.gpus.text.empty())
+    spec.steps.push_back({.kind = StepKind::kernel, .launch = spec.launches.size()});
+  spec.launches.push_back(std::move(launch));
+}
+
+Launch read_listed_launch(const JsonNode& node, const TemplateSpec& spec, const DeclaredNames& scope) {
+  ObjectReader reader(node, keys::kLaunches);
+  Launch launch = read_launch(reader, spec, scope);
+  if (const auto when = reader.find("when")) launch.when = read_expression(*when);
+  if (const auto programmatic = reader.find("programmatic")) {
+    if (spec.launches.empty())
+      throw UserError("there is no launch before the first one", programmatic->where,
+                      "Move it to the launch that may begin before the one before it ends.");
+    launch.programmatic = read_expression(*programmatic);
+  }
+  reader.finish();
+  return launch;
+}
+
 /// "launches", or else what `read_only` finds, whose keys are `keys_of_one`.
 template <typename ReadOnly>
-std::vector<Launch> read_launches(ObjectReader& manifest, const TemplateSpec& spec,
-                                  const DeclaredNames& scope, std::span<const keys::Key> keys_of_one,
-                                  const ReadOnly& read_only) {
+void read_launches(ObjectReader& manifest, TemplateSpec& spec, const DeclaredNames& scope,
+                   std::span<const keys::Key> keys_of_one, const ReadOnly& read_only) {
   const auto list = manifest.find("launches");
-  if (!list) return {read_only(manifest, spec, scope)};
+  if (!list) return add_launch(read_only(manifest, spec, scope), manifest.where(), spec);
   for (const keys::Key key : keys_of_one) {
     if (const auto other = manifest.find(key))
       throw UserError(fmt::format("found both 'launches' and '{}'", key), other->where,
                       fmt::format("Move '{}' into each of the launches.", key));
   }
-  std::vector<Launch> launches;
   for (const JsonNode& node : read_list(*list, "launches", Empty::refused, kMostKernels)) {
-    ObjectReader reader(node, keys::kLaunches);
-    launches.push_back(read_launch(reader, spec, scope));
-    if (const auto programmatic = reader.find("programmatic")) {
-      if (launches.size() == 1)
-        throw UserError("there is no launch before the first one", programmatic->where,
-                        "Move it to the launch that may begin before the one before it ends.");
-      launches.back().programmatic = read_expression(*programmatic);
-    }
-    reader.finish();
+    if (is_step(node))
+      spec.steps.push_back(read_step(node, {spec.operation, spec.workspace}));
+    else
+      add_launch(read_listed_launch(node, spec, scope), node.where, spec);
   }
-  return launches;
+  if (spec.launches.empty())
+    throw UserError("there is no kernel among the launches", list->where, "Add the launch of one.");
 }
 
 void read_macros(ObjectReader& reader, TemplateSpec& spec) {
@@ -180,11 +196,11 @@ ExprText read_compute_capability(const JsonNode& node, const DeclaredNames& scop
 /// The arguments of one kernel serve for the reference kernel, too; those of several do not.
 void check_reference_arguments(const TemplateSpec& spec) {
   const auto& reference = spec.operation.reference;
-  const bool is_plain = spec.launches.size() == 1 && spec.constants.empty();
+  const bool is_plain = spec.launches.size() == 1 && spec.constants.empty() && spec.steps.empty();
   if (!reference || is_plain || !reference->launch.arguments.empty()) return;
   throw UserError(
       "the reference kernel's arguments are missing", spec.where.at("operation").at("reference"),
-      "With several launches, or with constant memory, give the reference its own \"arguments\".");
+      "With several launches or GPUs, or with constant memory, give the reference its own \"arguments\".");
 }
 
 /// "constants": {"d_filter": "filter"}
@@ -250,7 +266,7 @@ TemplateSpec read_kernel_baseline(const JsonNode& node, const Operation& operati
   baseline.operation = operation;
   baseline.name = read_identifier(reader.need("name", "the baseline's name"));
   baseline.source = resolve_file(reader.need("source", "the kernel's file"), folder, allow_outside);
-  baseline.launches = read_launches(reader, baseline, scope, keys::kBaselineLaunch, read_launch);
+  read_launches(reader, baseline, scope, keys::kBaselineLaunch, read_launch);
   read_constants(reader, baseline);
   read_macros(reader, baseline);
   check_all_passed(baseline, node.where);
@@ -303,7 +319,7 @@ class OtherTemplates {
   /// `templates` are searched for those that operations name.
   OtherTemplates(std::vector<fs::path> templates, const LoadOptions& options)
       : templates_(std::move(templates)), options_(options) {
-    for (const char* taken : {"cublas", "cublaslt", "twin"})
+    for (const char* taken : {"cublas", "cublaslt", "nccl_cublas", "twin"})
       names_.declare(taken, "a name of tiletune's", {});
   }
 
@@ -399,7 +415,7 @@ TemplateSpec load_template(const Folder& folder, const fs::path& manifest_name, 
   if (const auto node = reader.find("workspace")) spec.workspace = read_workspace(*node, spec.operation);
   const std::vector<WorkspaceArray> absent = absent_buffers(spec.operation);
   spec.workspace.insert(spec.workspace.end(), absent.begin(), absent.end());
-  spec.launches = read_launches(reader, spec, scope, keys::kOnlyLaunch, read_only_launch);
+  read_launches(reader, spec, scope, keys::kOnlyLaunch, read_only_launch);
   std::erase_if(spec.workspace, [&](const WorkspaceArray& array) {
     const auto is_array = [&](const WorkspaceArray& other) { return other.name == array.name; };
     return std::any_of(absent.begin(), absent.end(), is_array) && !is_passed(spec, array.name);

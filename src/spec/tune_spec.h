@@ -85,6 +85,18 @@ struct BufferValues {
   Where where = {};
 };
 
+/// What each GPU has of a buffer of an operation over several GPUs.
+enum class BufferLayout {
+  replicated,  ///< all of it
+  rows,    ///< an equal share of the rows, or of the elements where it is not a matrix, in the GPUs' order
+  columns  ///< an equal share of the columns, in the GPUs' order, as a dense matrix
+};
+template <>
+inline constexpr std::array<Named<BufferLayout>, 3> kSpellings<BufferLayout>{
+    {{BufferLayout::replicated, "replicated"},
+     {BufferLayout::rows, "rows"},
+     {BufferLayout::columns, "columns"}}};
+
 struct Buffer {
   std::string name;
   ElementType type = ElementType::f32;
@@ -94,6 +106,7 @@ struct Buffer {
   ExprText columns = {};    ///< of a matrix, row-major: elements of a row; empty: the buffer is not a matrix
   ExprText pitch = {};      ///< of a matrix: elements between the starts of neighbouring rows
   std::optional<BufferValues> values = {};  ///< of an input; none: uniform(-1, 1), or small integers
+  BufferLayout layout = BufferLayout::replicated;
 };
 
 /// How many elements of a row-major matrix lie between the starts of neighbouring rows; by default, and at
@@ -143,21 +156,23 @@ struct TensorMap {
   ExprText when;                  ///< the argument is 128 zero bytes where this is false; empty: never
 };
 
-/// One kernel argument, in the kernel's order: the address of a buffer or workspace, a scalar's value, or a
-/// tensor map by value.
+/// One kernel argument, in the kernel's order: the address of a buffer or workspace, a scalar's value, a
+/// tensor map by value, or the address of a list with the addresses of a buffer or workspace on all GPUs.
 struct Argument {
-  enum class Kind { buffer, scalar, tensor_map };
+  enum class Kind { buffer, scalar, tensor_map, peers };
   Kind kind = Kind::buffer;
   std::string name;                     ///< the buffer or workspace, or the scalar's own name
   ElementType type = ElementType::i32;  ///< scalars only
   ExprText value;  ///< scalars only; default: the dimension, scalar, parameter of that name
   std::optional<TensorMap> tensor_map = {};  ///< tensor maps only
+  bool is_rank = false;  ///< scalars only: the value is the number of the GPU that runs the kernel, from 0
 };
 template <>
-inline constexpr std::array<Named<Argument::Kind>, 3> kSpellings<Argument::Kind>{
+inline constexpr std::array<Named<Argument::Kind>, 4> kSpellings<Argument::Kind>{
     {{Argument::Kind::buffer, "buffer"},
      {Argument::Kind::scalar, "scalar"},
-     {Argument::Kind::tensor_map, "tensor_map"}}};
+     {Argument::Kind::tensor_map, "tensor_map"},
+     {Argument::Kind::peers, "peers"}}};
 
 /// One kernel of a configuration, and how it is launched.
 struct Launch {
@@ -168,7 +183,49 @@ struct Launch {
   ExprText dynamic_shared_bytes;             ///< "0" when absent
   std::vector<Argument> arguments;
   ExprText programmatic = {};  ///< whether it may begin before the launch before it ends; empty: never
+  ExprText when = {};          ///< it is left out where this is false; empty: nowhere
+  Where where = {};            ///< of the object that holds it
 };
+
+/// What NCCL does with all GPUs together.
+enum class Collective { all_gather, reduce_scatter };
+template <>
+inline constexpr std::array<Named<Collective>, 2> kSpellings<Collective>{
+    {{Collective::all_gather, "all_gather"}, {Collective::reduce_scatter, "reduce_scatter"}}};
+
+enum class StepKind { kernel, copy, barrier, collective };
+template <>
+inline constexpr std::array<Named<StepKind>, 4> kSpellings<StepKind>{{{StepKind::kernel, "kernel"},
+                                                                      {StepKind::copy, "copy"},
+                                                                      {StepKind::barrier, "barrier"},
+                                                                      {StepKind::collective, "collective"}}};
+
+/// What every GPU of an operation over several GPUs does in its turn: a launch, copies from the memory of
+/// other GPUs by copy engines, waiting for all GPUs, or a collective operation.
+struct StepSpec {
+  StepKind kind = StepKind::kernel;
+  std::size_t launch = 0;  ///< kernels only: its position among the launches
+  std::string from = {};   ///< copies and collectives only: a buffer or workspace; of a copy, the peer's
+  std::string to = {};     ///< the same: this GPU's
+  ExprText elements = {};  ///< copies: of each; collectives: one GPU's part
+
+  // Copies only. Expressions may use `rank`, the variables of `repeat` and, but for its own, `peer`.
+  ExprText peer = {};         ///< number of the GPU that is read from
+  ExprText from_offset = {};  ///< elements before the first that is read; empty: none
+  ExprText to_offset = {};    ///< elements before the first that is written; empty: none
+  std::vector<std::pair<std::string, ExprText>> repeat =
+      {};                   ///< variables that count from 1, outermost first
+  bool beside = false;      ///< the steps that follow do not wait for it; the end of the launch does
+  std::string signal = {};  ///< a zeroed workspace of words, one of which becomes 1 after each copy; or empty
+  ExprText index = {};      ///< of that word; empty: `peer`
+
+  Collective collective = Collective::all_gather;  ///< collectives only
+  ExprText when = {};                              ///< it is left out where this is false; empty: nowhere
+};
+
+/// Names that belong to the steps of operations over several GPUs.
+inline constexpr const char* kRank = "rank";
+inline constexpr const char* kPeer = "peer";
 
 /// A variable in constant memory that holds what a buffer holds.
 struct ConstantMemory {
@@ -206,12 +263,23 @@ struct ExpectedArray {
 enum class LibraryOperation {
   gemm,  ///< cuBLAS and cuBLASLt: dimensions M, N, K, scalars alpha, beta, row-major buffers A, B, C with
          ///< leading dimensions lda, ldb, ldc
-  batched_gemm  ///< cuBLAS: dimensions batch, M, N, K, scalars alpha, beta, dense row-major A, B, C of a
-                ///< batch behind each other
+  batched_gemm,  ///< cuBLAS: dimensions batch, M, N, K, scalars alpha, beta, dense row-major A, B, C of a
+                 ///< batch behind each other
+  // Over several GPUs: dimensions G, M, N, K, dense row-major A, B, C, which together are one product.
+  all_gather_gemm,      ///< NCCL, then cuBLAS: rows of A, columns of B and C
+  gemm_reduce_scatter,  ///< cuBLAS, then NCCL: columns of A, rows of B and C
+  row_split_gemm        ///< cuBLAS: rows of A and C, all of B
 };
 template <>
-inline constexpr std::array<Named<LibraryOperation>, 2> kSpellings<LibraryOperation>{
-    {{LibraryOperation::gemm, "gemm"}, {LibraryOperation::batched_gemm, "batched_gemm"}}};
+inline constexpr std::array<Named<LibraryOperation>, 5> kSpellings<LibraryOperation>{
+    {{LibraryOperation::gemm, "gemm"},
+     {LibraryOperation::batched_gemm, "batched_gemm"},
+     {LibraryOperation::all_gather_gemm, "all_gather_gemm"},
+     {LibraryOperation::gemm_reduce_scatter, "gemm_reduce_scatter"},
+     {LibraryOperation::row_split_gemm, "row_split_gemm"}}};
+constexpr bool is_over_gpus(LibraryOperation library) {
+  return library != LibraryOperation::gemm && library != LibraryOperation::batched_gemm;
+}
 
 /// The measured ceiling that bounds an operation's time from below, next to that of device memory.
 enum class Ceiling {
@@ -259,6 +327,7 @@ struct Operation {
   Choices own_options;                   ///< those that rows state: all but the operation's unstated defaults
   std::vector<Choices> offered_types;    ///< what the template offers, its default first; at least one
   std::vector<Choices> offered_options;  ///< the same of options
+  ExprText gpus;  ///< how many compute it together, from the problem's dimensions; empty: one
   std::vector<Buffer> buffers;
   std::vector<Buffer> absent;  ///< buffers that other options have; a null address is passed for them
   ElementType accumulator = ElementType::f32;  ///< the type variable of that name
@@ -315,6 +384,8 @@ struct TemplateSpec {
   std::optional<std::vector<std::uint32_t>> listed;
   std::vector<Constraint> constraints;  ///< the manifest's, what the operation implies, then the config's
   std::vector<Launch> launches;         ///< at least one; they run in this order
+  std::vector<StepSpec> steps;          ///< of an operation over several GPUs: the launches and what else
+                                        ///< its GPUs do, in this order; else empty
   std::filesystem::path folder;         ///< of template.json
   /// The file of the kernels, absolute. That of compiled kernels is relative to the folder, and "{NAME}" in
   /// it stands for the value of a parameter.

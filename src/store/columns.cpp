@@ -147,6 +147,9 @@ std::vector<Column> make_columns() {
       integer("launches_per_sample", &T::launches_per_sample, "more than 1: a batch, timed as one"),
       integer("discarded_samples", &T::discarded_samples, "samples discarded because the GPU was throttled"),
       real("isolated_us", &T::isolated_us, "median of single launches of a kernel timed in batches, us"),
+      json("gpu_times_us", &T::gpu_times_us,
+           "of an operation over several GPUs: the median time of each GPU, us; median_us ends with the "
+           "slowest"),
       real("first_median_us", &T::first_median_us, "median before the finals, us"),
       real("median_cycles", &T::median_cycles, "SM cycles of one launch, median"),
       real("noise_floor_percent", &T::noise_floor_percent,

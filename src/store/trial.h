@@ -57,8 +57,9 @@ struct Trial {
   std::optional<std::int64_t> launches_per_sample;
   std::optional<std::int64_t> discarded_samples;  ///< thrown away: the GPU was throttled meanwhile
   std::optional<double> isolated_us;              ///< of a batched kernel: median of single launches
-  std::optional<double> first_median_us;          ///< before the finals
-  std::optional<double> median_cycles;            ///< SM cycles of one launch
+  std::string gpu_times_us;                   ///< JSON array: each one's time, of several GPUs; else empty
+  std::optional<double> first_median_us;      ///< before the finals
+  std::optional<double> median_cycles;        ///< SM cycles of one launch
   std::optional<double> noise_floor_percent;  ///< how far two copies of one kernel may differ in these finals
   std::optional<double> probability_near_best;  ///< that it is within 1% of the finals' true best
   std::optional<double> tflops;

@@ -30,6 +30,7 @@ std::string buffers_text(const Workload& workload) {
     if (!buffer.is_compared) text += ":not compared";
     if (buffer.rows) text += fmt::format(":{}:{}", buffer.rows->columns, buffer.rows->pitch);
     if (buffer.input) text += ":" + values_text(*buffer.input);
+    if (buffer.layout != BufferLayout::replicated) text += fmt::format(":{}", name(buffer.layout));
     text += ";";
   }
   return text;
@@ -41,7 +42,8 @@ std::string arguments_text(const std::vector<ArgumentValue>& arguments) {
   for (const ArgumentValue& argument : arguments) {
     text += argument.name;
     if (argument.kind == Argument::Kind::scalar)
-      text += fmt::format(":{}={}", name(argument.type), to_text(argument.value));
+      text += fmt::format(":{}={}", name(argument.type), argument.is_rank ? kRank : to_text(argument.value));
+    if (argument.kind == Argument::Kind::peers) text += ":peers";
     text += ";";
   }
   return text;
@@ -124,6 +126,7 @@ IdentityFields workload_identity(const Task& task) {
       .add("buffers", buffers_text(workload))
       .add("accumulator", std::string(name(operation.accumulator)))
       .add("accumulation", workload.accumulation == 0 ? "" : fmt::format("{}", workload.accumulation));
+  if (workload.gpus > 1) identity.add("gpus", std::to_string(workload.gpus));
   if (operation.accumulation_bits)
     identity.add("accumulation_bits", std::to_string(*operation.accumulation_bits));
   identity.add("arrays", task.arrays);
@@ -209,7 +212,8 @@ IdentityFields baseline_identity(const Trial& row, const std::string& library, c
                                  const IdentityFields& policy) {
   IdentityFields identity("baseline 1");
   // Of the library's own operation it is left out, which keeps the keys of rows that have none.
-  const bool is_own = from_name<LibraryOperation>(row.operation).has_value();
+  const auto own = from_name<LibraryOperation>(row.operation);
+  const bool is_own = own && !is_over_gpus(*own);
   identity.add("name", row.template_name)
       .add("library", library)
       .add("operation", is_own ? "" : row.operation)

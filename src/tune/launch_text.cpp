@@ -26,7 +26,9 @@ Json tensor_map_json(const ArgumentValue& argument) {
 
 Json argument_json(const ArgumentValue& argument) {
   if (argument.kind == Argument::Kind::buffer) return {{"buffer", argument.name}};
+  if (argument.kind == Argument::Kind::peers) return {{"peers", argument.name}};
   if (argument.kind == Argument::Kind::tensor_map) return tensor_map_json(argument);
+  if (argument.is_rank) return {{"scalar", argument.name}, {"type", name(argument.type)}, {"value", kRank}};
   return {{"scalar", argument.name}, {"type", name(argument.type)}, {"value", to_json(argument.value)}};
 }
 
@@ -45,6 +47,33 @@ Json workspace_json(const std::vector<SizedWorkspace>& workspace) {
 Json arguments_json(const std::vector<ArgumentValue>& arguments) {
   Json list = Json::array();
   for (const ArgumentValue& argument : arguments) list.push_back(argument_json(argument));
+  return list;
+}
+
+/// A copy is a list: GPU, peer, elements before the first in either, elements, and the word of a signal.
+Json copies_json(const std::vector<PeerCopy>& copies) {
+  Json list = Json::array();
+  for (const PeerCopy& copy : copies)
+    list.push_back({copy.gpu, copy.peer, copy.from, copy.to, copy.elements, copy.word});
+  return list;
+}
+
+Json step_json(const GpuStep& step) {
+  Json json{{"step", name(step.kind)}};
+  if (step.kind == StepKind::kernel) json["launch"] = step.launch;
+  if (step.kind == StepKind::collective) json["collective"] = name(step.collective);
+  if (!step.from.empty()) json.update({{"from", step.from}, {"to", step.to}});
+  if (step.kind == StepKind::collective) json["elements"] = step.elements;
+  if (step.kind != StepKind::copy) return json;
+  json["copies"] = copies_json(step.copies);
+  if (step.beside) json["beside"] = true;
+  if (!step.signal.empty()) json["signal"] = step.signal;
+  return json;
+}
+
+Json steps_json(const std::vector<GpuStep>& steps) {
+  Json list = Json::array();
+  for (const GpuStep& step : steps) list.push_back(step_json(step));
   return list;
 }
 
@@ -79,10 +108,12 @@ std::string launch_text(const Instance& instance) {
   const bool is_one = instance.launches.size() == 1;
   const KernelLaunch& first = instance.launches.front();
   Json json = is_one ? shape_json(first) : Json{{"launches", launches_json(instance)}};
+  if (!instance.steps.empty()) json["steps"] = steps_json(instance.steps);
   if (!instance.workspace.empty()) json["workspace"] = workspace_json(instance.workspace);
   for (const ConstantCopy& constant : instance.constants)
     json["constants"][constant.symbol] = constant.buffer;
-  const bool needs_arguments = !instance.workspace.empty() || !instance.constants.empty();
+  const bool needs_arguments =
+      !instance.workspace.empty() || !instance.constants.empty() || !instance.steps.empty();
   if (is_one && (needs_arguments || takes_tensor_maps(first)))
     json["arguments"] = arguments_json(first.arguments);
   return json.dump();

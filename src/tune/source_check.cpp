@@ -18,7 +18,7 @@ namespace {
 
 /// The name of an argument's or kernel's place in the manifest.
 Where launch_place(const TemplateSpec& spec, std::size_t launch) {
-  return spec.launches.size() == 1 ? spec.where : spec.where.at("launches").at(launch);
+  return spec.launches.size() == 1 && spec.steps.empty() ? spec.where : spec.launches[launch].where;
 }
 
 /// Names in a source and in the files of its folders that it includes.
@@ -146,6 +146,7 @@ Match scalar_match(ElementType passed, const ParameterType& parameter) {
 std::set<std::string> written_buffers(const Instance& instance,
                                       const std::vector<std::vector<ParameterType>>& signatures) {
   std::set<std::string> written;
+  for (const GpuStep& step : instance.steps) written.insert(step.to);
   for (std::size_t launch = 0; launch < instance.launches.size(); ++launch) {
     const auto& arguments = instance.launches[launch].arguments;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -165,7 +166,7 @@ bool is_output(const Task& task, const std::string& name) {
 
 /// The array that an argument passes, and the condition under which it does; none of a scalar.
 std::optional<std::pair<std::string, std::string>> memory_of(const Argument& argument) {
-  if (argument.kind == Argument::Kind::scalar) return std::nullopt;
+  if (argument.kind == Argument::Kind::scalar || argument.kind == Argument::Kind::peers) return std::nullopt;
   return std::pair(argument.name, argument.tensor_map ? argument.tensor_map->when.text : std::string());
 }
 
@@ -350,7 +351,7 @@ std::vector<CheckFinding> type_faults(const Task& task, const Instance& instance
   std::vector<CheckFinding> findings;
   for (std::size_t launch = 0; launch < instance.launches.size(); ++launch) {
     const auto& arguments = instance.launches[launch].arguments;
-    const Where place = launch_place(*task.spec, launch).at("arguments");
+    const Where place = launch_place(*task.spec, instance.launches[launch].listed).at("arguments");
     if (arguments.size() != signatures[launch].size()) continue;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const ArgumentValue& argument = arguments[i];

@@ -75,6 +75,9 @@ TEST(Schema, TheManifestHasTheKeysThatTheReaderKnows) {
                              {"/properties/reference", names(keys::kReference)},
                              {"/properties/launch", names(keys::kLaunch)},
                              {"/$defs/launch", names(keys::kLaunches)},
+                             {"/$defs/copy", names(keys::kCopy)},
+                             {"/$defs/barrier", names(keys::kBarrier)},
+                             {"/$defs/collective", names(keys::kCollective)},
                              {"/$defs/buffer", names(keys::kBuffer)},
                              {"/$defs/workspace", names(keys::kWorkspace)},
                              {"/$defs/parameter", names(keys::kParameter)},
@@ -99,7 +102,8 @@ TEST(Schema, TheConfigHasTheKeysThatTheReaderKnows) {
 }
 
 TEST(Schema, ChoicesAreThoseTheReaderKnows) {
-  const NamesByPointer in_manifest{{"/$defs/element_type", spelled<ElementType>()},
+  const NamesByPointer in_manifest{{"/$defs/collective/properties/collective", spelled<Collective>()},
+                                   {"/$defs/element_type", spelled<ElementType>()},
                                    {"/$defs/buffer/properties/role", spelled<BufferRole>()}};
   EXPECT_EQ(enumerations_of(schema("template.schema.json")), in_manifest);
   const NamesByPointer in_operation{
@@ -107,6 +111,7 @@ TEST(Schema, ChoicesAreThoseTheReaderKnows) {
       {"/$defs/library_baseline/properties/library", spelled<LibraryOperation>()},
       {"/$defs/reference/properties/library", spelled<LibraryOperation>()},
       {"/$defs/element_type", spelled<ElementType>()},
+      {"/$defs/buffer/properties/layout", spelled<BufferLayout>()},
       {"/$defs/buffer/properties/role", spelled<BufferRole>()}};
   EXPECT_EQ(enumerations_of(schema("operation.schema.json")), in_operation);
   // tests/search compares the names of strategies.

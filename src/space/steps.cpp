@@ -1,0 +1,106 @@
+#include "space/steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "space/workload.h"
+
+namespace tiletune::space {
+
+namespace {
+
+/// Of one step of a configuration, by all GPUs.
+constexpr std::size_t kMostCopies = 4096;
+
+std::optional<Program> parse_optional(const ExprText& text, const SymbolTable& symbols) {
+  return text.text.empty() ? std::nullopt : std::optional<Program>(std::in_place, text, symbols);
+}
+
+std::int64_t elements_or_zero(const std::optional<Program>& program, const Bindings& bindings) {
+  return program ? evaluate_elements(*program, bindings) : 0;
+}
+
+std::size_t declare(SymbolTable& symbols, const std::string& name, const Where& where) {
+  return static_cast<std::size_t>(symbols.declare(name, where));
+}
+
+}  // namespace
+
+StepPrograms::CopyPrograms::CopyPrograms(const StepSpec& step, SymbolTable symbols) {
+  rank = declare(symbols, kRank, step.peer.where);
+  for (const auto& [name, count] : step.repeat) {
+    Program last(count, symbols);
+    repeat.emplace_back(declare(symbols, name, count.where), std::move(last));
+  }
+  peer_number.emplace(step.peer, symbols);
+  peer = declare(symbols, kPeer, step.peer.where);
+  from = parse_optional(step.from_offset, symbols);
+  to = parse_optional(step.to_offset, symbols);
+  elements.emplace(step.elements, symbols);
+  word = parse_optional(step.index, symbols);
+}
+
+StepPrograms::StepPrograms(const std::vector<StepSpec>& steps, const SymbolTable& symbols) {
+  for (const StepSpec& step : steps) {
+    Programs& programs = steps_.emplace_back(Programs{step, parse_optional(step.when, symbols), {}, {}});
+    if (step.kind == StepKind::collective) programs.elements.emplace(step.elements, symbols);
+    if (step.kind == StepKind::copy) programs.copy.emplace(step, symbols);
+  }
+}
+
+std::vector<GpuStep> StepPrograms::evaluate(const Bindings& bindings, int gpus,
+                                            const std::vector<std::size_t>& listed) const {
+  std::vector<GpuStep> steps;
+  for (const Programs& programs : steps_) {
+    const StepSpec& spec = programs.spec;
+    if (programs.when && !is_true(tiletune::space::evaluate(*programs.when, bindings))) continue;
+    GpuStep step{spec.kind, 0, spec.from, spec.to, {}, spec.beside, spec.signal, spec.collective};
+    if (spec.kind == StepKind::kernel) {
+      const auto place = std::find(listed.begin(), listed.end(), spec.launch);
+      if (place == listed.end()) continue;
+      step.launch = place - listed.begin();
+    }
+    step.elements = elements_or_zero(programs.elements, bindings);
+    if (programs.copy) add_copies(*programs.copy, bindings, gpus, step);
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+void StepPrograms::add_copies(const CopyPrograms& programs, const Bindings& outer, int gpus, GpuStep& step) {
+  std::vector<Scalar> slots(outer.slots.begin(), outer.slots.end());
+  slots.resize(programs.peer + 1, unset_scalar());
+  const Bindings bindings{slots, outer.definitions};
+  const auto add = [&](std::int64_t gpu) {
+    const std::int64_t peer = evaluate_integer(*programs.peer_number, bindings);
+    if (peer < 0 || peer >= gpus)
+      programs.peer_number->raise_result(integer_scalar(peer), fmt::format("a GPU from 0 to {}", gpus - 1),
+                                         "use % for numbers that begin again at 0", bindings);
+    slots[programs.peer] = integer_scalar(peer);
+    const std::int64_t elements = evaluate_elements(*programs.elements, bindings);
+    if (step.copies.size() == kMostCopies)
+      throw UserError(fmt::format("the step has more than {} copies", kMostCopies),
+                      programs.elements->text().where, "Repeat fewer, larger copies.");
+    step.copies.push_back({gpu, peer, elements_or_zero(programs.from, bindings),
+                           elements_or_zero(programs.to, bindings), elements,
+                           programs.word ? evaluate_elements(*programs.word, bindings) : peer});
+    slots[programs.peer] = unset_scalar();
+  };
+  const auto repeat = [&](const auto& self, std::size_t depth, std::int64_t gpu) -> void {
+    if (depth == programs.repeat.size()) return add(gpu);
+    const auto& [slot, last] = programs.repeat[depth];
+    const std::int64_t count = evaluate_integer(last, bindings);
+    for (std::int64_t i = 1; i <= count; ++i) {
+      slots[slot] = integer_scalar(i);
+      self(self, depth + 1, gpu);
+    }
+    slots[slot] = unset_scalar();
+  };
+  for (std::int64_t gpu = 0; gpu < gpus; ++gpu) {
+    slots[programs.rank] = integer_scalar(gpu);
+    repeat(repeat, 0, gpu);
+  }
+}
+
+}  // namespace tiletune::space
