@@ -17,8 +17,8 @@
 enum Store { registers, boxes, whole };
 
 template <class T, class Out, Transfer TRANSFER, int BM, int BN, int STAGES, int CLUSTER_M, int CLUSTER_N,
-          int CONSUMERS, Side SIDE, Work WORK, Store STORE, bool PAIRS, Raster RASTER, int GROUP,
-          int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
+          int CONSUMERS, Side SIDE, Work WORK, Store STORE, Raster RASTER, int GROUP, int PRODUCER_REGISTERS,
+          int CONSUMER_REGISTERS>
 __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((CONSUMERS + 1) * 128, 1)
     all_gather_hgemm(int rows, int N, int K, int slices, int rank, float alpha, Out* C, T* gathered,
                      const T* const* peers, unsigned* arrived, unsigned* left, int chunks,
@@ -79,7 +79,7 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
       const Finish<identity, Out, float> finish{alpha, 0, nullptr, C, rows * slices, N, N};
       if constexpr (STORE == registers) {
         static_assert(!Pipeline::kTransposed, "a thread's neighbours are neighbours in a column");
-        product.template store<PAIRS>(finish, part.row, part.column, thread);
+        product.template store<true>(finish, part.row, part.column, thread);
       } else {
         constexpr int kRows = Pipeline::kRows, kN = Pipeline::kN;
         using Boxes =

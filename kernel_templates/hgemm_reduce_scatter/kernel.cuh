@@ -23,8 +23,8 @@
 enum Store { registers, boxes };
 
 template <class T, class Out, class Partial, Transfer TRANSFER, int PIECE, int BM, int BN, int STAGES,
-          int CLUSTER_M, int CLUSTER_N, int CONSUMERS, Side SIDE, Work WORK, Store STORE, bool PAIRS,
-          Raster RASTER, int GROUP, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
+          int CLUSTER_M, int CLUSTER_N, int CONSUMERS, Side SIDE, Work WORK, Store STORE, Raster RASTER,
+          int GROUP, int PRODUCER_REGISTERS, int CONSUMER_REGISTERS>
 __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((CONSUMERS + 1) * 128, 1)
     hgemm_reduce_scatter(int rows, int N, int K, int slices, int rank, int first_step, int end_step,
                          float alpha, Out* C, Partial* outgoing, Partial* const* incoming,
@@ -143,7 +143,7 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
       const Finish<identity, Out, float> finish{alpha, 0, nullptr, C, kAdds ? rows : rows * slices, N, N};
       if constexpr (STORE == registers) {
         static_assert(!Pipeline::kTransposed, "a thread's neighbours are neighbours in a column");
-        product.template store<PAIRS>(finish, part.row, part.column, thread);
+        product.template store<true>(finish, part.row, part.column, thread);
       } else {
         finish_tile<Pipeline::kTransposed, Pipeline::kRows, Pipeline::kN>(finish, product.sum, part.row,
                                                                           part.column, thread);
