@@ -176,7 +176,6 @@ int exit_code(const ConfigurationReport& report, const SweepSummary& summary) {
 
 int run(const BenchCommand& options) {
   const Format format = format_from_name(options.format, {Format::table, Format::json});
-  check_one_gpu(options.gpus);
   SingleConfiguration one = configuration_of(options);
   if (options.best) fill_from_best(options, one);
   check_determined(options, one);
@@ -184,6 +183,7 @@ int run(const BenchCommand& options) {
   options.measure.apply(spec);
   options.compile.add_include_folders(spec);
   std::vector<Task> tasks = plan_tasks(spec);
+  if (tasks.front().instantiator.workload().gpus == 1) check_one_gpu(options.gpus);
   Database database(options.database, Database::Mode::read_write);
   catch_interrupts();
   ChosenGpus gpus = choose_gpus(options.gpus, spec, std::move(tasks), interrupted);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -49,10 +50,11 @@ std::set<std::string> files_of(const std::vector<Task>& tasks) {
   return files;
 }
 
-GpuClientOptions client_options(const GpuChoice& choice, int index) {
+/// `gpus` are the numbers of one worker's GPUs: "0", "0,1".
+GpuClientOptions client_options(const GpuChoice& choice, const std::string& gpus) {
   GpuClientOptions options;
   options.program = executable_path();
-  options.arguments = {"gpu-worker", std::to_string(index)};
+  options.arguments = {"gpu-worker", gpus};
   if (choice.confined) options.arguments.emplace_back("--confined");
   if (!choice.outputs.empty())
     options.arguments.insert(options.arguments.end(),
@@ -63,8 +65,7 @@ GpuClientOptions client_options(const GpuChoice& choice, int index) {
   if (!choice.worker.empty()) {
     options.program = choice.worker.front();
     options.arguments.assign(choice.worker.begin() + 1, choice.worker.end());
-    std::replace(options.arguments.begin(), options.arguments.end(), std::string("{gpu}"),
-                 std::to_string(index));
+    std::replace(options.arguments.begin(), options.arguments.end(), std::string("{gpu}"), gpus);
     const std::vector<std::string> files(choice.files.begin(), choice.files.end());
     std::replace(options.arguments.begin(), options.arguments.end(), std::string("{files}"),
                  join(files, ":"));
@@ -81,16 +82,23 @@ bool same_kind(const Target& a, const Target& b) {
   return a.name == b.name && a.architecture == b.architecture && a.driver_version == b.driver_version;
 }
 
+std::string list_of(const std::vector<int>& indices) { return fmt::format("{}", fmt::join(indices, ",")); }
+
 class Opener {
  public:
-  Opener(const GpuChoice& choice, Stop stop)
-      : choice_(choice), stop_(std::move(stop)), models_(shipped_gpu_models()) {}
+  /// `together`: how many GPUs compute each problem.
+  Opener(const GpuChoice& choice, Stop stop, int together = 1)
+      : choice_(choice),
+        stop_(std::move(stop)),
+        together_(static_cast<std::size_t>(together)),
+        models_(shipped_gpu_models()) {}
 
   std::vector<OpenedGpu> gpus;
   std::vector<std::string> notes;
   std::string no_gpu;  ///< why this machine has none
 
   void open() {
+    if (together_ > 1) return open_groups();
     if (choice_.indices != kAllGpus) return open(parse_gpu_indices(choice_.indices));
     open({0});
     std::vector<int> others;
@@ -121,8 +129,56 @@ class Opener {
     }
   }
 
+  /// Workers with several GPUs each.
+  void open_groups() {
+    const bool all = choice_.indices == kAllGpus;
+    std::vector<int> indices(together_);
+    std::iota(indices.begin(), indices.end(), 0);
+    if (choice_.asked && !all) indices = parse_gpu_indices(choice_.indices);
+    if (indices.size() < together_) throw too_few(fmt::format("--gpus names {}", indices.size()));
+    open_groups_of(indices);
+    if (!all || gpus.empty()) return;
+    indices.resize(static_cast<std::size_t>(devices_));
+    std::iota(indices.begin(), indices.end(), 0);
+    open_groups_of({indices.begin() + static_cast<std::ptrdiff_t>(together_), indices.end()});
+  }
+
+  void open_groups_of(const std::vector<int>& indices) {
+    std::vector<std::pair<std::vector<int>, std::unique_ptr<GpuClient>>> groups;
+    for (std::size_t first = 0; first + together_ <= indices.size(); first += together_) {
+      const auto begin = indices.begin() + static_cast<std::ptrdiff_t>(first);
+      std::vector<int> group(begin, begin + static_cast<std::ptrdiff_t>(together_));
+      auto client = std::make_unique<GpuClient>(client_options(choice_, list_of(group)));
+      client->start();
+      groups.emplace_back(std::move(group), std::move(client));
+    }
+    for (std::size_t left = indices.size() % together_; left > 0; --left)
+      notes.push_back(fmt::format("GPU {} is left out: {} GPUs compute each problem",
+                                  indices[indices.size() - left], together_));
+    for (auto& [group, client] : groups) open_group(group, std::move(client));
+  }
+
+  void open_group(const std::vector<int>& group, std::unique_ptr<GpuClient> client) {
+    const auto opened = client->open(stop_);
+    if (!opened) {
+      if (choice_.asked) throw GpuError(fmt::format("GPUs {}: {}", list_of(group), client->why()));
+      no_gpu = client->why();
+      return;
+    }
+    devices_ = opened->devices;
+    if (*std::max_element(group.begin(), group.end()) >= devices_)
+      throw too_few(fmt::format("the driver shows {}", devices_));
+    gpus.push_back({std::move(client), target_from_device(*opened, models_)});
+  }
+
+  UserError too_few(const std::string& found) const {
+    return {fmt::format("{} GPUs compute each problem together, and {}", together_, found),
+            Where{"--gpus", ""}, "Choose problems for fewer GPUs, or predict with --gpu NAME."};
+  }
+
   const GpuChoice& choice_;
   Stop stop_;
+  std::size_t together_ = 1;
   std::vector<GpuModel> models_;
   int devices_ = 0;
 };
@@ -133,6 +189,24 @@ GpuSet predicting_gpu_set(const std::string& model, std::vector<Task> tasks) {
   gpu_set.evaluators.push_back(make_predicting_evaluator(
       target_from_model(find_gpu_model(shipped_gpu_models(), model), shipped_static_model())));
   return gpu_set;
+}
+
+/// How many GPUs compute each problem. Throws UserError for problems that cannot be measured together.
+int gpus_together(const TuneSpec& spec, const std::vector<Task>& tasks) {
+  const auto gpus_of = [](const Task& task) { return task.instantiator.workload().gpus; };
+  const int gpus = gpus_of(tasks.front());
+  const auto other =
+      std::find_if(tasks.begin(), tasks.end(), [&](const Task& task) { return gpus_of(task) != gpus; });
+  if (other != tasks.end())
+    throw UserError(
+        fmt::format("{} is computed by {}, and {} by {}", tasks.front().problem.label(), counted(gpus, "GPU"),
+                    other->problem.label(), counted(gpus_of(*other), "GPU")),
+        Where{spec.file.string(), "/problems"}, "Sweep them one after another: choose with --problem.");
+  const CachePolicy cache = spec.measure.cache;
+  if (gpus > 1 && cache != CachePolicy::cold && cache != CachePolicy::dirty)
+    throw UserError(fmt::format("the cache is {}, and {} GPUs compute each problem", name(cache), gpus),
+                    Where{spec.file.string(), "/measure/cache"}, "Measure with a cold or dirty cache.");
+  return gpus;
 }
 
 /// Nothing is timed that cannot be verified.
@@ -194,7 +268,7 @@ std::vector<std::unique_ptr<GpuClient>> start_gpu_clients(const GpuChoice& choic
                                                           const std::vector<int>& indices) {
   std::vector<std::unique_ptr<GpuClient>> clients;
   for (const int index : indices) {
-    clients.push_back(std::make_unique<GpuClient>(client_options(choice, index)));
+    clients.push_back(std::make_unique<GpuClient>(client_options(choice, std::to_string(index))));
     clients.back()->start();
   }
   return clients;
@@ -221,7 +295,7 @@ ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vecto
   }
   GpuChoice with_files = choice;
   with_files.files = files_of(tasks);
-  Opener opener(with_files, stop);
+  Opener opener(with_files, stop, gpus_together(spec, tasks));
   try {
     opener.open();
   } catch (const Stopped&) {

@@ -43,7 +43,7 @@ std::string quoted_command_line(int argc, char** argv) {
 }
 
 struct WorkerOptions {
-  int device = 0;
+  std::string devices;
   bool confined = false;
   std::vector<std::string> readable;
   std::vector<std::string> writable;
@@ -55,7 +55,7 @@ void add_worker_commands(CLI::App& app, tiletune::Action& action, WorkerOptions&
   CLI::App* python = app.add_subcommand("python-worker", "")->group("");
   python->callback([&action] { action = [] { return tiletune::run_python_worker(); }; });
   CLI::App* gpu = app.add_subcommand("gpu-worker", "")->group("");
-  gpu->add_option("device", worker.device)->required();
+  gpu->add_option("devices", worker.devices)->required();
   gpu->add_flag("--confined", worker.confined);
   gpu->add_option("--read", worker.readable)->allow_extra_args(false);
   gpu->add_option("--write", worker.writable)->allow_extra_args(false);
@@ -63,7 +63,7 @@ void add_worker_commands(CLI::App& app, tiletune::Action& action, WorkerOptions&
     action = [&worker] {
       const tiletune::WorkerReach reach{{worker.readable.begin(), worker.readable.end()},
                                         {worker.writable.begin(), worker.writable.end()}};
-      return tiletune::run_gpu_worker(worker.device, worker.confined, reach);
+      return tiletune::run_gpu_worker(tiletune::parse_gpu_indices(worker.devices), worker.confined, reach);
     };
   });
 }

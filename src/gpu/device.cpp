@@ -163,7 +163,10 @@ int Kernel::blocks_per_multiprocessor(int threads_per_block, std::size_t dynamic
   return blocks;
 }
 
-Event::Event() { check(driver_api().event_create(&event_, CU_EVENT_DEFAULT), "cuEventCreate"); }
+Event::Event(Use use) {
+  check(driver_api().event_create(&event_, use == Use::order ? CU_EVENT_DISABLE_TIMING : CU_EVENT_DEFAULT),
+        "cuEventCreate");
+}
 Event::~Event() { driver_api().event_destroy(event_); }
 
 Gpu::Gpu(int index) {
@@ -176,9 +179,8 @@ Gpu::Gpu(int index) {
   CUdevice device = 0;
   check(api.device_get(&device, index), "cuDeviceGet");
   facts_ = read_facts(index, device);
-  CUcontext context = nullptr;
-  check(api.context_retain(&context, device), "cuDevicePrimaryCtxRetain");
-  check(api.context_set_current(context), "cuCtxSetCurrent");
+  check(api.context_retain(&context_, device), "cuDevicePrimaryCtxRetain");
+  check(api.context_set_current(context_), "cuCtxSetCurrent");
   check(api.stream_create(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 }
 

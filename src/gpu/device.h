@@ -12,6 +12,7 @@
 #include "base/error.h"
 
 // The driver's handle types, as cuda.h declares them: only the gpu library includes that header.
+struct CUctx_st;
 struct CUmod_st;
 struct CUfunc_st;
 struct CUevent_st;
@@ -178,7 +179,10 @@ class Kernel {
 
 class Event {
  public:
-  Event();
+  /// Between two of them time can be measured.
+  enum class Use { timing, order };
+
+  explicit Event(Use use = Use::timing);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -188,10 +192,11 @@ class Event {
   CUevent_st* event_ = nullptr;
 };
 
-/// One GPU: its primary context, current in this thread, and one stream on which everything runs in order.
+/// One GPU: its primary context, and one stream on which everything runs in order. Of several GPUs in a
+/// process, each needs its context current in this thread for its calls (gpu/peers.h).
 class Gpu {
  public:
-  /// Throws GpuError when there is no driver or no such device.
+  /// Makes the context current in this thread. Throws GpuError when there is no driver or no such device.
   explicit Gpu(int index);
   ~Gpu();
   Gpu(const Gpu&) = delete;
@@ -202,6 +207,7 @@ class Gpu {
   int devices() const { return devices_; }
   std::size_t free_bytes() const;
   CUstream_st* stream() const { return stream_; }
+  CUctx_st* context() const { return context_; }
 
   /// From a PinnedBuffer it is under way when this returns.
   void copy_to_device(DeviceAddress to, const void* from, std::size_t bytes);
@@ -228,6 +234,7 @@ class Gpu {
 
   DeviceFacts facts_;
   int devices_ = 0;
+  CUctx_st* context_ = nullptr;
   CUstream_st* stream_ = nullptr;
 };
 

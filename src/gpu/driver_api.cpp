@@ -34,12 +34,18 @@ DriverApi load_driver_api() {
   library.load(api.device_memory, "cuDeviceTotalMem_v2");
   library.load(api.context_retain, "cuDevicePrimaryCtxRetain");
   library.load(api.context_set_current, "cuCtxSetCurrent");
+  library.load(api.context_push, "cuCtxPushCurrent_v2");
+  library.load(api.context_pop, "cuCtxPopCurrent_v2");
+  library.load(api.can_access_peer, "cuDeviceCanAccessPeer");
+  library.load(api.enable_peer_access, "cuCtxEnablePeerAccess");
   library.load(api.memory_info, "cuMemGetInfo_v2");
   library.load(api.memory_allocate, "cuMemAlloc_v2");
   library.load(api.memory_free, "cuMemFree_v2");
   library.load(api.copy_to_device, "cuMemcpyHtoDAsync_v2");
   library.load(api.copy_to_host, "cuMemcpyDtoHAsync_v2");
   library.load(api.copy_on_device, "cuMemcpyDtoDAsync_v2");
+  library.load(api.copy_between, "cuMemcpyAsync");
+  library.load(api.copy_rows, "cuMemcpy2DAsync_v2");
   library.load(api.fill32, "cuMemsetD32Async");
   library.load(api.fill8, "cuMemsetD8Async");
   library.load(api.module_load, "cuModuleLoadData");
@@ -54,6 +60,9 @@ DriverApi load_driver_api() {
   library.load(api.stream_create, "cuStreamCreate");
   library.load(api.stream_destroy, "cuStreamDestroy_v2");
   library.load(api.stream_synchronize, "cuStreamSynchronize");
+  library.load(api.stream_query, "cuStreamQuery");
+  library.load(api.stream_wait, "cuStreamWaitEvent");
+  library.load_if_there(api.stream_write, "cuStreamWriteValue32_v2");
   library.load(api.event_create, "cuEventCreate");
   library.load(api.event_destroy, "cuEventDestroy_v2");
   library.load(api.event_record, "cuEventRecord");

@@ -16,12 +16,18 @@ struct DriverApi {
   decltype(&cuDeviceTotalMem) device_memory;
   decltype(&cuDevicePrimaryCtxRetain) context_retain;
   decltype(&cuCtxSetCurrent) context_set_current;
+  decltype(&cuCtxPushCurrent) context_push;
+  decltype(&cuCtxPopCurrent) context_pop;
+  decltype(&cuDeviceCanAccessPeer) can_access_peer;
+  decltype(&cuCtxEnablePeerAccess) enable_peer_access;
   decltype(&cuMemGetInfo) memory_info;
   decltype(&cuMemAlloc) memory_allocate;
   decltype(&cuMemFree) memory_free;
   decltype(&cuMemcpyHtoDAsync) copy_to_device;
   decltype(&cuMemcpyDtoHAsync) copy_to_host;
   decltype(&cuMemcpyDtoDAsync) copy_on_device;
+  decltype(&cuMemcpyAsync) copy_between;
+  decltype(&cuMemcpy2DAsync) copy_rows;
   decltype(&cuMemsetD32Async) fill32;
   decltype(&cuMemsetD8Async) fill8;
   decltype(&cuModuleLoadData) module_load;
@@ -36,6 +42,9 @@ struct DriverApi {
   decltype(&cuStreamCreate) stream_create;
   decltype(&cuStreamDestroy) stream_destroy;
   decltype(&cuStreamSynchronize) stream_synchronize;
+  decltype(&cuStreamQuery) stream_query;
+  decltype(&cuStreamWaitEvent) stream_wait;
+  decltype(&cuStreamWriteValue32) stream_write;  ///< null where the driver is older than CUDA 11.7
   decltype(&cuEventCreate) event_create;
   decltype(&cuEventDestroy) event_destroy;
   decltype(&cuEventRecord) event_record;

@@ -190,7 +190,8 @@ Prediction predict_launch(const GpuModel& gpu, const StaticModel& model, const W
 
   const auto grid = static_cast<double>(launch.grid.count());
   const double flops_per_turn = loop.flops * layout.warps;
-  const auto launches = static_cast<double>(instance.launches.size());
+  // Each of several GPUs has an equal share.
+  const double launches = static_cast<double>(instance.launches.size()) * workload.gpus;
   Prediction out;
   LaunchTerms& terms = out.terms;
   if (flops_per_turn > 0)

@@ -33,7 +33,8 @@ std::uint64_t bits_of(T value) {
   return bits;
 }
 
-std::uint64_t scalar_bits(const ArgumentValue& argument) {
+std::uint64_t scalar_bits(ArgumentValue argument, std::int64_t rank) {
+  if (argument.is_rank) argument.value = rank;
   const auto number = [&] { return static_cast<float>(as_double(argument.value)); };
   switch (argument.type) {
     case ElementType::f16:
@@ -103,15 +104,18 @@ TensorMapBytes bytes_of(const T& value) {
 }  // namespace
 
 ArgumentPack::ArgumentPack(const std::vector<ArgumentValue>& arguments,
-                           const std::map<std::string, DeviceAddress>& addresses) {
+                           const std::map<std::string, DeviceAddress>& addresses,
+                           const PeerArguments& peers) {
   for (const ArgumentValue& argument : arguments) {
     if (argument.kind == Argument::Kind::scalar) {
-      storage_.push_back(bytes_of(scalar_bits(argument)));
+      storage_.push_back(bytes_of(scalar_bits(argument, peers.rank)));
       continue;
     }
-    const auto found = addresses.find(argument.name);
-    if (found == addresses.end()) throw GpuError(fmt::format("there is no buffer '{}'", argument.name));
-    const bool by_address = argument.kind == Argument::Kind::buffer;
+    const bool wants_list = argument.kind == Argument::Kind::peers && peers.lists != nullptr;
+    const auto& known = wants_list ? *peers.lists : addresses;
+    const auto found = known.find(argument.name);
+    if (found == known.end()) throw GpuError(fmt::format("there is no buffer '{}'", argument.name));
+    const bool by_address = argument.kind != Argument::Kind::tensor_map;
     storage_.push_back(by_address ? bytes_of(found->second) : tensor_map(argument, found->second));
   }
   pointers_.reserve(storage_.size());

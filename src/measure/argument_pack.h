@@ -11,13 +11,19 @@
 
 namespace tiletune {
 
+/// What a kernel on one of several GPUs is passed.
+struct PeerArguments {
+  std::int64_t rank = 0;                                        ///< of the GPU
+  const std::map<std::string, DeviceAddress>* lists = nullptr;  ///< of addresses on all GPUs, by array
+};
+
 /// Values of kernel arguments in the memory layout cuLaunchKernel takes: one address per argument.
 class ArgumentPack {
  public:
   /// Scalars are converted to their type; buffers are looked up in `addresses`, also those of tensor maps.
   /// Throws GpuError for an unknown buffer, and Unlaunchable for a tensor map that the driver refuses.
   ArgumentPack(const std::vector<ArgumentValue>& arguments,
-               const std::map<std::string, DeviceAddress>& addresses);
+               const std::map<std::string, DeviceAddress>& addresses, const PeerArguments& peers = {});
   std::span<void* const> pointers() const { return pointers_; }
 
  private:

@@ -159,9 +159,12 @@ class Bench {
     return timing(candidate, policy, fastest_us);
   }
 
+  Subject subject_of(const Candidate& candidate) const {
+    return {candidate.launch, [&buffers = buffers_] { return buffers.copies(); }, &buffers_};
+  }
+
   Timing timing(const Candidate& candidate, const MeasurePolicy& policy, std::optional<double> leader_us) {
-    const Subject subject{candidate.launch, [this] { return buffers_.copies(); }, &buffers_};
-    return summarise(timer_.time(policy, subject, candidate.estimate_us, leader_us).samples);
+    return summarise(timer_.time(policy, subject_of(candidate), candidate.estimate_us, leader_us).samples);
   }
 
   /// Launches once. Why the candidate cannot be a baseline; empty when it can.
@@ -206,7 +209,7 @@ class Bench {
   void keep(Candidate candidate) {
     if (!candidate.measured.warning.empty())
       remark(fmt::format("{}: {}", candidate.measured.name, candidate.measured.warning));
-    result.runnable.push_back({candidate.measured.name, std::move(candidate.launch)});
+    result.runnable.push_back({candidate.measured.name, subject_of(candidate)});
     result.measured.push_back(std::move(candidate.measured));
   }
 

@@ -17,7 +17,7 @@ namespace tiletune {
 /// A baseline that can be launched again.
 struct RunnableBaseline {
   std::string name;  ///< "cublas"
-  std::function<void(std::size_t copy)> launch;
+  Subject subject;
 };
 
 struct Baselines {

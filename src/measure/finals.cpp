@@ -111,7 +111,7 @@ class Finals {
   void add(const RunnableBaseline& baseline) {
     Runner& runner = runners_.emplace_back();
     runner.result.name = baseline.name;
-    runner.subject = {baseline.launch, [this] { return buffers_.copies(); }, &buffers_};
+    runner.subject = baseline.subject;
   }
 
   /// A launch that is refused, by the driver or by a library, ends the finals of one finalist alone.
@@ -299,6 +299,7 @@ class Finals {
     // Batches differ where memory has no space for as many copies of the buffers after a move.
     if (batched_) samples.batch = std::max(samples.batch, runner.batch.launches);
     samples.times_us.push_back(shot.time_us);
+    if (!shot.gpu_times_us.empty()) samples.gpu_times_us.push_back(shot.gpu_times_us);
     if (!shot.clock_mhz) return;
     samples.clocks_mhz.push_back(*shot.clock_mhz);
     timer_.clock().add(*shot.clock_mhz);

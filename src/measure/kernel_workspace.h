@@ -8,13 +8,14 @@
 #include "gpu/device.h"
 #include "measure/device_kernels.h"
 #include "measure/guards.h"
+#include "measure/own_memory.h"
 #include "space/instance.h"
 
 namespace tiletune {
 
 /// The device memory that one loaded kernel has for itself, each array between two guard bands. All copies of
 /// the problem's buffers share it: launches follow each other.
-class KernelWorkspace {
+class KernelWorkspace : public OwnMemory {
  public:
   /// Throws Unlaunchable, with the arithmetic, when the GPU's free memory does not suffice.
   KernelWorkspace(Gpu& gpu, DeviceKernels& kernels, const std::vector<SizedWorkspace>& arrays);
@@ -22,15 +23,10 @@ class KernelWorkspace {
   /// By name; 0 of an array without elements.
   const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
 
-  /// As before the first launch.
-  void reset();
-  /// Gives the arrays whose contents are undefined one of two bit patterns, both NaN as floating point. What
-  /// is to be zero stays as the last launch left it.
-  void poison(int variant);
-  /// What a launch did wrong, if anything: it wrote outside an array, or left one not zero that it must.
-  std::optional<Finding> check();
-  /// The former alone.
-  std::optional<Finding> check_surroundings();
+  void reset() override;
+  void poison(int variant) override;
+  std::optional<Finding> check() override;
+  std::optional<Finding> check_surroundings() override;
 
  private:
   struct Slot {

@@ -12,7 +12,8 @@ LoadedKernel::LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureReque
       buffers_(buffers),
       request_(request),
       module_(std::make_shared<const Module>(request.cubin)),
-      own_(gpu, buffers.kernels(), request.workspace),
+      own_(gpu, buffers.kernels(),
+           buffers.slices() == nullptr ? request.workspace : std::vector<SizedWorkspace>{}),
       tally_(std::make_shared<LaunchTally>()) {
   tally_->tolerance_factor = request.tolerance_factor;
   for (const KernelCall& call : request.calls) {
@@ -20,8 +21,17 @@ LoadedKernel::LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureReque
     const auto bytes = static_cast<int>(call.shape.dynamic_shared_bytes);
     if (bytes > 0) kernel.allow_dynamic_shared(bytes);
   }
+  if (Slices* slices = buffers.slices()) {
+    group_ = std::make_unique<GroupKernel>(*slices, *buffers.libraries(), request, buffers.addresses());
+    return;
+  }
   fill_constants();
   rebind();
+}
+
+OwnMemory& LoadedKernel::own_workspace() {
+  if (group_) return *group_;
+  return own_;
 }
 
 int LoadedKernel::blocks_per_multiprocessor(std::size_t kernel) const {
@@ -52,6 +62,7 @@ void LoadedKernel::fill_constants() {
 }
 
 void LoadedKernel::launch(std::size_t copy) {
+  if (group_) return group_->launch();
   for (std::size_t i = 0; i < kernels_.size(); ++i)
     launch_one(i, copy, i > 0 && request_.calls[i].programmatic);
 }
@@ -63,16 +74,25 @@ void LoadedKernel::launch_one(std::size_t kernel, std::size_t copy, bool program
 
 std::vector<std::function<void()>> LoadedKernel::parts() {
   std::vector<std::function<void()>> parts;
+  if (group_) return parts;
   for (std::size_t i = 0; i < kernels_.size(); ++i)
     parts.emplace_back([this, i] { launch_one(i, 0, false); });
   return parts;
 }
 
 Subject LoadedKernel::subject() {
+  if (group_) {
+    Subject subject{[this](std::size_t) { group_->launch(); }, [] { return std::size_t{1}; }, &buffers_,
+                    tally_};
+    subject.gpu_times_us = [this](int count) { return group_->times_us(count); };
+    subject.floor_us = buffers_.slices()->group().floor_us;
+    return subject;
+  }
   return {[this](std::size_t copy) { launch(copy); }, [this] { return bind_copies(); }, &buffers_, tally_};
 }
 
 void LoadedKernel::rebind() {
+  if (group_) return;
   arguments_.clear();
   bind(0);
 }
@@ -92,7 +112,7 @@ std::size_t LoadedKernel::bind_copies() {
 
 std::optional<Finding> LoadedKernel::check_surroundings() {
   if (auto finding = buffers_.check_surroundings()) return finding;
-  return own_.check_surroundings();
+  return own_workspace().check_surroundings();
 }
 
 }  // namespace tiletune

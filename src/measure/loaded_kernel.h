@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gpu/device.h"
+#include "measure/group_kernel.h"
 #include "measure/kernel_workspace.h"
 #include "measure/messages.h"
 #include "measure/problem_buffers.h"
@@ -14,7 +15,8 @@
 
 namespace tiletune {
 
-/// One configuration on the GPU: its loaded kernels, bound to the problem's buffers and to its own workspace.
+/// One configuration on the GPU: its loaded kernels, bound to the problem's buffers and to its own workspace;
+/// where the problem is that of several GPUs, on all of them.
 class LoadedKernel {
  public:
   /// Throws CudaError, and Unlaunchable when memory does not suffice for its own workspace or the driver
@@ -27,13 +29,13 @@ class LoadedKernel {
 
   /// All kernels, in their order.
   void launch(std::size_t copy = 0);
-  /// Each of them alone, on the first copy.
+  /// Each of them alone, on the first copy; none on several GPUs, where they depend on each other.
   std::vector<std::function<void()>> parts();
   /// For the timer. Refers to this object.
   Subject subject();
   /// After the problem's buffers were moved.
   void rebind();
-  KernelWorkspace& own_workspace() { return own_; }
+  OwnMemory& own_workspace();
   /// What is damaged of the problem's buffers, or else of its own. By this kernel, where no other was
   /// launched since they were whole.
   std::optional<Finding> check_surroundings();
@@ -54,8 +56,9 @@ class LoadedKernel {
   ProblemBuffers& buffers_;
   const MeasureRequest& request_;
   std::shared_ptr<const Module> module_;
-  std::vector<Kernel> kernels_;  ///< by call
-  KernelWorkspace own_;
+  std::vector<Kernel> kernels_;         ///< by call
+  KernelWorkspace own_;                 ///< nothing on several GPUs
+  std::unique_ptr<GroupKernel> group_;  ///< on several GPUs
   std::shared_ptr<LaunchTally> tally_;
   std::vector<std::vector<ArgumentPack>> arguments_;  ///< by copy and call
 };

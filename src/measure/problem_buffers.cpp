@@ -68,10 +68,17 @@ std::string position(const Workload::SizedBuffer& buffer, std::uint64_t index) {
 
 DeviceAddress ProblemBuffers::Slot::data() const { return memory.address() + guard; }
 
-ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request)
-    : gpu_(gpu), kernels_(kernels), blas_(blas), request_(std::move(request)), guard_bytes_(guard_bytes()) {
+ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request,
+                               std::optional<ProblemGpus> gpus)
+    : gpu_(gpu),
+      kernels_(kernels),
+      blas_(blas),
+      request_(std::move(request)),
+      gpus_(gpus),
+      guard_bytes_(guard_bytes()) {
   check_free_memory(gpu_, request_.workload, guard_bytes_);
   use(allocated());
+  if (gpus_) slices_.emplace(gpus_->group, request_.workload);
   std::vector<Workload::SizedBuffer> checked;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].buffer.role == BufferRole::in) continue;
@@ -108,6 +115,17 @@ void ProblemBuffers::use(std::vector<Slot> slots) {
   for (const Slot& slot : slots_) addresses_[slot.buffer.name] = slot.data();
 }
 
+std::vector<Slices::Whole> ProblemBuffers::wholes() const {
+  std::vector<Slices::Whole> wholes;
+  for (const Slot& slot : slots_) wholes.push_back({slot.data(), slot.initial.address()});
+  return wholes;
+}
+
+/// What a launch on several GPUs left, into the buffers.
+void ProblemBuffers::gather(std::size_t result) {
+  if (slices_) slices_->gather(wholes(), result);
+}
+
 const std::map<std::string, DeviceAddress>& ProblemBuffers::addresses(std::size_t copy) const {
   return copy == 0 ? addresses_ : copy_addresses_.at(copy - 1);
 }
@@ -138,6 +156,7 @@ ProblemBuffers::CopyCounts ProblemBuffers::wanted_copies() const {
 }
 
 std::size_t ProblemBuffers::copies() {
+  if (slices_) return 1;
   if (copy_addresses_.empty()) make_copies();
   return copy_addresses_.size() + 1;
 }
@@ -182,6 +201,7 @@ void ProblemBuffers::drop_copies() {
 /// The old buffers are freed last, so that the new ones lie elsewhere; where memory does not allow that, they
 /// stay.
 void ProblemBuffers::relocate() {
+  if (slices_) return;
   drop_copies();
   std::size_t needed = 0;
   for (const Slot& slot : slots_) needed += slot.memory.bytes() + slot.initial.bytes();
@@ -207,6 +227,7 @@ void ProblemBuffers::relocate() {
 void ProblemBuffers::refill() {
   drop_copies();
   fill();
+  if (slices_) slices_->fill(wholes());
 }
 
 void ProblemBuffers::rebuild() {
@@ -293,6 +314,7 @@ void ProblemBuffers::use_consensus(std::function<std::map<std::string, DeviceBuf
 }
 
 std::map<std::string, DeviceBuffer> ProblemBuffers::widened_outputs() {
+  gather();
   std::map<std::string, DeviceBuffer> outputs;
   for (const std::size_t output : compared_) {
     const Slot& slot = slots_[output];
@@ -310,6 +332,7 @@ std::map<std::string, DeviceBuffer> ProblemBuffers::widened_outputs() {
 }
 
 bool ProblemBuffers::agree_with(const std::map<std::string, DeviceBuffer>& others) {
+  gather();
   return std::all_of(compared_.begin(), compared_.end(), [&](std::size_t output) {
     const Slot& slot = slots_[output];
     const ComparisonResult result = compare(slot, others.at(slot.buffer.name).address());
@@ -330,7 +353,14 @@ void ProblemBuffers::poison(int variant) {
   fill_outputs({}, variant == 0 ? kNan : kOtherNan);
 }
 
-void ProblemBuffers::invalidate(const CopyRange& copies) { fill_outputs(copies, kValidLookingWord); }
+void ProblemBuffers::invalidate(const CopyRange& copies) {
+  fill_outputs(copies, kValidLookingWord);
+  if (!slices_) return;
+  GpuGroup& group = gpus_->group;
+  group.fork();
+  group.flush_others(request_.policy.cache == CachePolicy::dirty);
+  group.join();
+}
 
 void ProblemBuffers::fill_outputs(const CopyRange& copies, std::uint32_t word) {
   for (const std::size_t i : outputs_) {
@@ -343,6 +373,7 @@ void ProblemBuffers::fill_outputs(const CopyRange& copies, std::uint32_t word) {
         kernels_.fill_rows(slot.buffer.type, place, rows, word);
     }
   }
+  if (slices_) slices_->fill_outputs(wholes(), word);
 }
 
 std::array<BufferCopies, 2> ProblemBuffers::places(std::size_t slot, const CopyRange& copies) const {
@@ -367,6 +398,7 @@ void ProblemBuffers::reserve_checks(std::size_t launches) { checks_->reserve(lau
 
 bool ProblemBuffers::queue_check(const CopyRange& copies, std::shared_ptr<LaunchTally> tally) {
   if (reference_rms_.empty()) return false;
+  gather();
   std::vector<CheckedOutput> where;
   for (const std::size_t output : compared_) {
     const Slot& slot = slots_[output];
@@ -417,7 +449,17 @@ ComparisonResult ProblemBuffers::compare(const Slot& slot, DeviceAddress referen
 
 Verification ProblemBuffers::verify(double tolerance_factor) {
   Verification verification;
-  if (references_.empty()) return verification;
+  const std::size_t results = slices_ ? slices_->results() : 1;
+  for (std::size_t result = 0; result < results && !verification.finding; ++result) {
+    gather(result);
+    compare_result(tolerance_factor, verification);
+  }
+  return verification;
+}
+
+/// With the reference, where there is one.
+void ProblemBuffers::compare_result(double tolerance_factor, Verification& verification) {
+  if (references_.empty()) return;
   for (const std::size_t output : compared_) {
     const Slot& slot = slots_[output];
     const ComparisonResult result = compare(slot, references_.at(slot.buffer.name).address());
@@ -434,15 +476,16 @@ Verification ProblemBuffers::verify(double tolerance_factor) {
     if ((errs(result, limits) || result.not_a_number > 0) && !verification.finding)
       verification.finding = describe_error(slot, result, limits);
   }
-  return verification;
 }
 
 void ProblemBuffers::store(const OutputFile& file) {
+  gather();
   store_output(gpu_, request_.workload.buffer(file.buffer), addresses_.at(file.buffer), file.path,
                file.offset);
 }
 
 std::vector<std::uint64_t> ProblemBuffers::output_checksums() {
+  gather();
   std::vector<std::uint64_t> checksums;
   for (const Slot& slot : slots_) {
     if (slot.buffer.role != BufferRole::in) checksums.push_back(kernels_.checksum(slot.data(), slot.bytes));
@@ -468,6 +511,9 @@ std::optional<Finding> ProblemBuffers::check_bands(const Slot& slot) {
 
 /// An input's padding is part of its checksum.
 std::optional<Finding> ProblemBuffers::check_surroundings() {
+  if (slices_) {
+    if (auto finding = slices_->check()) return finding;
+  }
   for (const Slot& slot : slots_) {
     if (auto finding = check_bands(slot)) return finding;
     if (slot.buffer.role == BufferRole::in) continue;

@@ -12,6 +12,7 @@
 #include "measure/check_queue.h"
 #include "measure/guards.h"
 #include "measure/reference.h"
+#include "measure/slices.h"
 
 namespace tiletune {
 
@@ -27,24 +28,36 @@ struct CopyRange {
   std::size_t count = 1;
 };
 
+/// The GPUs of a problem that several compute together.
+struct ProblemGpus {
+  GpuGroup& group;
+  GroupLibraries& libraries;
+};
+
 /// The buffers of one problem, each between two guard bands, with their FP64 reference. Guard bands and
-/// padding of inputs are NaN; no byte of any guard band or padding may change.
+/// padding of inputs are NaN; no byte of any guard band or padding may change. Of a problem of several GPUs
+/// they hold the whole, and every GPU has slices: these are what launches use, and what their outputs hold is
+/// copied into the whole before it is compared.
 class ProblemBuffers {
  public:
   /// Allocates, fills the inputs and computes the reference. Throws GpuError, with the arithmetic, when the
   /// GPU's free memory does not suffice, and when a kernel that computes an input does other than that.
-  /// `blas` may be null.
-  ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request);
+  /// `blas` may be null. `gpus`: of a problem of several.
+  ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, PrepareRequest request,
+                 std::optional<ProblemGpus> gpus = {});
 
   const PrepareRequest& request() const { return request_; }
   DeviceKernels& kernels() { return kernels_; }
+  /// Null of a problem of one GPU.
+  Slices* slices() { return slices_ ? &*slices_ : nullptr; }
+  GroupLibraries* libraries() { return gpus_ ? &gpus_->libraries : nullptr; }
   const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
   /// The same of one of several copies of all buffers; copy 0 are the buffers themselves. Each has outputs of
   /// its own; inputs are shared among copies that lie far enough apart.
   const std::map<std::string, DeviceAddress>& addresses(std::size_t copy) const;
   /// How many there are: one for each launch of a batch, as far as memory allows. Their inputs together
   /// exceed twice the L2 cache; of a warm cache they have one input, and outputs that leave space for it.
-  /// Makes them on first use.
+  /// Makes them on first use. Of a problem of several GPUs there is one.
   std::size_t copies();
   /// Moves the buffers, and drops their copies: other addresses, other pages.
   void relocate();
@@ -109,6 +122,9 @@ class ProblemBuffers {
 
   std::vector<Slot> allocated() const;
   void use(std::vector<Slot> slots);
+  std::vector<Slices::Whole> wholes() const;
+  void gather(std::size_t result = 0);
+  void compare_result(double tolerance_factor, Verification& verification);
   CopyCounts wanted_copies() const;
   void make_copies();
   Copies copies_of(const Slot& slot, std::size_t count) const;
@@ -134,10 +150,12 @@ class ProblemBuffers {
   DeviceKernels& kernels_;
   Blas* blas_;
   PrepareRequest request_;
+  std::optional<ProblemGpus> gpus_;
   std::vector<Copies> copies_;                                        ///< by slot
   std::vector<std::map<std::string, DeviceAddress>> copy_addresses_;  ///< by copy, from 1 on
   std::size_t guard_bytes_;
   std::vector<Slot> slots_;
+  std::optional<Slices> slices_;
   std::map<std::string, DeviceAddress> addresses_;
   std::map<std::string, std::uint64_t> computed_checksums_;         ///< of inputs that kernels computed
   std::function<std::map<std::string, DeviceBuffer>()> consensus_;  ///< where one makes the reference

@@ -143,8 +143,8 @@ BlasGemm blas_gemm(const PrepareRequest& request, const Addresses& addresses) {
   gemm.m = named(request.dimensions, "M");
   gemm.n = named(request.dimensions, "N");
   gemm.k = named(request.dimensions, "K");
-  gemm.alpha = named(request.scalars, "alpha");
-  gemm.beta = named(request.scalars, "beta");
+  gemm.alpha = named_or(request.scalars, "alpha", 1.0);
+  gemm.beta = named_or(request.scalars, "beta", 0.0);
   gemm.a = blas_type(buffer_of(request, "A").type);
   gemm.b = blas_type(buffer_of(request, "B").type);
   gemm.c = blas_type(buffer_of(request, "C").type);

@@ -53,6 +53,7 @@ void Sampler::keep(const Shot& shot) {
     return;
   }
   samples_.times_us.push_back(shot.time_us);
+  if (!shot.gpu_times_us.empty()) samples_.gpu_times_us.push_back(shot.gpu_times_us);
   if (!shot.clock_mhz) return;
   samples_.clocks_mhz.push_back(*shot.clock_mhz);
   clock_.add(*shot.clock_mhz);

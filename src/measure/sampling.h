@@ -12,8 +12,9 @@ namespace tiletune {
 
 /// One timed sample.
 struct Shot {
-  double time_us = 0;               ///< per launch
-  std::optional<double> clock_mhz;  ///< SM clock meanwhile; none where it could not be read
+  double time_us = 0;                     ///< per launch
+  std::optional<double> clock_mhz;        ///< SM clock meanwhile; none where it could not be read
+  std::vector<double> gpu_times_us = {};  ///< on several GPUs: of each one's part
 };
 
 /// Takes about so many samples in a row, at least one.

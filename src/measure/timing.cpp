@@ -32,10 +32,11 @@ std::vector<double> times_of(const std::vector<Shot>& shots) {
 
 }  // namespace
 
-Timer::Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> beat)
+Timer::Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> beat, std::function<void()> wait)
     : gpu_(gpu),
       kernels_(kernels),
       beat_(std::move(beat)),
+      wait_(std::move(wait)),
       flush_(gpu, kernels),
       blocker_(kernels),
       probe_(gpu, kernels, 2 * kLongestSeries),
@@ -88,12 +89,13 @@ double Timer::estimate_us(const std::function<void()>& launch) {
   gpu_.record(begins_.front());
   launch();
   gpu_.record(ends_.front());
+  if (wait_) wait_();
   const double time_us = gpu_.elapsed_us(begins_.front(), ends_.front());
   beat_();
   return time_us;
 }
 
-std::vector<Shot> Timer::read(int count, int launches) {
+std::vector<Shot> Timer::read(const Subject* subject, int count, int launches) {
   probe_.collect();
   std::vector<Shot> shots;
   for (int i = 0; i < count; ++i) {
@@ -107,7 +109,21 @@ std::vector<Shot> Timer::read(int count, int launches) {
     if (!shot.clock_mhz) shot.clock_mhz = probe_.mhz(0, 2 * count - 1);
     shots.push_back(shot);
   }
+  if (subject != nullptr && subject->gpu_times_us) add_gpu_times(*subject, shots);
   return shots;
+}
+
+/// A launch takes no less than the slowest GPU's part.
+void Timer::add_gpu_times(const Subject& subject, std::vector<Shot>& shots) const {
+  const auto times = subject.gpu_times_us(static_cast<int>(shots.size()));
+  for (std::size_t i = 0; i < shots.size(); ++i) {
+    Shot& shot = shots[i];
+    shot.time_us = std::max(shot.time_us - subject.floor_us, kShortestUs);
+    for (const double time_us : times.at(i)) {
+      shot.gpu_times_us.push_back(std::max(time_us - event_floor_us_, kShortestUs));
+      shot.time_us = std::max(shot.time_us, shot.gpu_times_us.back());
+    }
+  }
 }
 
 std::vector<bool> Timer::choose_checks(const Part& part, int count, double estimate_us) {
@@ -139,12 +155,13 @@ std::vector<Shot> Timer::series(const Part& part, int count, double estimate_us,
     gpu_.record(checks_[at]);
   }
   blocker_.release();
+  if (wait_) wait_();
   gpu_.synchronize();
   last_busy_ = steady_clock::now();
   beat_();
   account(part, checked, last_busy_ - started);
   if (blocker_.gave_up()) return {};
-  return read(count, launches);
+  return read(part.subject, count, launches);
 }
 
 void Timer::account(const Part& part, const std::vector<bool>& checked,

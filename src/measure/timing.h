@@ -26,6 +26,9 @@ struct Subject {
   std::function<std::size_t()> copies = {};      ///< of its buffers; asked for only where several are needed
   ProblemBuffers* buffers = nullptr;             ///< whose outputs become invalid before every timed launch
   std::shared_ptr<LaunchTally> tally = nullptr;  ///< of checked launches; none: they are not checked
+  /// On several GPUs: what each one's part took, for each of the last launches.
+  std::function<std::vector<std::vector<double>>(int launches)> gpu_times_us = {};
+  double floor_us = 0;  ///< on several GPUs: what a launch takes that does nothing
 };
 
 /// Launches recorded as a graph.
@@ -45,8 +48,9 @@ class Timer {
   /// Single launches of a kernel that is timed in batches.
   static constexpr int kIsolatedSamples = 7;
 
-  /// `beat` is called whenever launches have ended, as a sign of life.
-  Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> beat);
+  /// `beat` is called whenever launches have ended, as a sign of life. `wait`, if any, is called before the
+  /// timer waits for the GPU: it waits for others that take part, and throws what fails on them.
+  Timer(Gpu& gpu, DeviceKernels& kernels, std::function<void()> beat, std::function<void()> wait = {});
 
   /// A crude time of one launch, with whatever the first one has to load. Waits for it.
   double estimate_us(const std::function<void()>& launch);
@@ -100,7 +104,8 @@ class Timer {
   std::vector<bool> choose_checks(const Part& part, int count, double estimate_us);
   void account(const Part& part, const std::vector<bool>& checked,
                std::chrono::duration<double, std::micro> spent);
-  std::vector<Shot> read(int count, int launches);
+  std::vector<Shot> read(const Subject* subject, int count, int launches);
+  void add_gpu_times(const Subject& subject, std::vector<Shot>& shots) const;
   Batch record(const Subject& subject, std::size_t copies, int launches);
   /// What precedes a timed launch on the first copy, or on all of a batch.
   void bring_cache_to(CachePolicy cache, const Subject& subject, const CopyRange& copies);
@@ -113,6 +118,7 @@ class Timer {
   Gpu& gpu_;
   DeviceKernels& kernels_;
   std::function<void()> beat_;
+  std::function<void()> wait_;
   CacheFlush flush_;
   Blocker blocker_;
   ClockProbe probe_;

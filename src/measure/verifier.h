@@ -3,8 +3,8 @@
 #include <functional>
 #include <optional>
 
-#include "measure/kernel_workspace.h"
 #include "measure/messages.h"
+#include "measure/own_memory.h"
 #include "measure/problem_buffers.h"
 #include "measure/timing.h"
 
@@ -23,7 +23,7 @@ class Verifier {
   /// What is verified, and the memory it has for itself, if any.
   struct Launch {
     std::function<void()> run;
-    KernelWorkspace* own = nullptr;
+    OwnMemory* own = nullptr;
   };
   /// One launch; `variant` chooses the poison. Waits for it.
   Verdict check(const Launch& launch, double tolerance_factor, int variant);

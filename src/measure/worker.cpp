@@ -2,6 +2,7 @@
 
 #include <stdio_ext.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -23,6 +24,8 @@
 #include "measure/consensus.h"
 #include "measure/device_kernels.h"
 #include "measure/finals.h"
+#include "measure/gpu_group.h"
+#include "measure/group_baselines.h"
 #include "measure/measure_kernel.h"
 #include "measure/messages.h"
 #include "measure/own_kernels.h"
@@ -39,12 +42,16 @@ constexpr int kContextRuined = 1;
 /// Everything a worker holds while it serves.
 class Service {
  public:
-  Service(WorkerChannel& channel, int device_index, bool must_be_confined, WorkerReach reach)
+  Service(WorkerChannel& channel, const std::vector<int>& devices, bool must_be_confined, WorkerReach reach)
       : channel_(channel),
         must_be_confined_(must_be_confined),
         reach_(std::move(reach)),
-        gpu_(device_index),
-        nvml_(gpu_.facts().uuid) {}
+        gpu_(devices.front()),
+        nvml_(gpu_.facts().uuid) {
+    const bool are_there = *std::max_element(devices.begin(), devices.end()) < gpu_.devices();
+    if (devices.size() > 1 && are_there)
+      group_.emplace(gpu_, std::vector<int>(devices.begin() + 1, devices.end()));
+  }
 
   void announce() {
     GpuOpened opened;
@@ -108,22 +115,61 @@ class Service {
     Prepared prepared;
     if (!kernels_) compile_together(own_kernels_of(request), gpu_.facts());
     if (!kernels_) kernels_.emplace(gpu_);
-    if (!timer_) timer_.emplace(gpu_, *kernels_, [this] { beat(); });
+    if (group_) group_->load(*kernels_);
+    if (!timer_) make_timer();
     // Beside another program it would be that program's ceilings too, and kept for good.
     const bool is_alone = read_condition(nvml_, *timer_).neighbours.empty();
     if (request.calibrate && is_alone) prepared.calibration = calibrated();
     beat();
     const std::string no_blas = request.needs_blas ? open(blas_) : "";
-    buffers_ = std::make_unique<ProblemBuffers>(gpu_, *kernels_, blas_.get(), request);
+    const bool needs_group = request.workload.gpus > 1;
+    if (needs_group && (!group_ || static_cast<int>(group_->size()) != request.workload.gpus))
+      throw ProtocolError("asked for a problem of other GPUs");
+    if (needs_group) open_libraries(request);
+    beat();
+    buffers_ = std::make_unique<ProblemBuffers>(
+        gpu_, *kernels_, blas_.get(), request,
+        needs_group ? std::optional<ProblemGpus>({*group_, libraries_}) : std::nullopt);
     beat();
     if (!request.candidates.empty()) buffers_->use_consensus([this] { return consensus(); });
     if (request.baseline != Baseline::none && request.baselines) {
       if (!blas_ || !has_blas_types(request))
         prepared.note = "no baseline: " + (blas_ ? "cuBLAS has no such element types" : no_blas);
+      else if (needs_group)
+        add(measure_group_baseline(*buffers_, gpu_, *timer_), prepared);
       else
         add_baselines(prepared);
     }
     return prepared;
+  }
+
+  /// Of several GPUs it waits for all of them.
+  void make_timer() {
+    if (!group_) {
+      timer_.emplace(gpu_, *kernels_, [this] { beat(); });
+      return;
+    }
+    constexpr int kFloorSamples = 31;
+    timer_.emplace(
+        gpu_, *kernels_, [this] { beat(); }, [this] { group_->wait(); });
+    GroupLaunches nothing(*group_);
+    std::vector<double> times_us;
+    for (const Shot& shot :
+         timer_->singles({[&](std::size_t) { nothing.launch([] {}); }}, CachePolicy::cold, 1, kFloorSamples))
+      times_us.push_back(shot.time_us);
+    group_->floor_us = median(times_us);
+  }
+
+  /// Before the worker is confined.
+  void open_libraries(const PrepareRequest& request) {
+    if (request.needs_nccl) libraries_.open_nccl(*group_);
+    if (request.baselines && blas_) libraries_.open_blas(*group_);
+  }
+
+  void add(Baselines baselines, Prepared& prepared) {
+    prepared.baselines = std::move(baselines.measured);
+    baselines_ = std::move(baselines.runnable);
+    prepared.note = std::move(baselines.note);
   }
 
   std::vector<OwnKernels> own_kernels_of(const PrepareRequest& request) const {
@@ -147,11 +193,7 @@ class Service {
     const PrepareRequest& request = buffers_->request();
     const bool wants_lt = request.baseline == Baseline::lt && request.baselines == LibraryOperation::gemm;
     const std::string no_lt = wants_lt ? open(blas_lt_) : "";
-    Baselines baselines =
-        measure_baselines(gpu_, *buffers_, *timer_, *blas_, wants_lt ? blas_lt_.get() : nullptr);
-    prepared.baselines = std::move(baselines.measured);
-    baselines_ = std::move(baselines.runnable);
-    prepared.note = std::move(baselines.note);
+    add(measure_baselines(gpu_, *buffers_, *timer_, *blas_, wants_lt ? blas_lt_.get() : nullptr), prepared);
     if (no_lt.empty()) return;
     if (!prepared.note.empty()) prepared.note += '\n';
     prepared.note += "no baseline of cuBLASLt: " + no_lt;
@@ -207,6 +249,8 @@ class Service {
   Gpu gpu_;
   Nvml nvml_;
   std::optional<DeviceKernels> kernels_;
+  std::optional<GpuGroup> group_;  ///< of more than one GPU
+  GroupLibraries libraries_;       ///< on all of them
   std::optional<Timer> timer_;
   std::unique_ptr<Blas> blas_;
   std::unique_ptr<BlasLt> blas_lt_;
@@ -234,7 +278,7 @@ void serve(WorkerChannel& channel, Service& service) {
 
 }  // namespace
 
-int run_gpu_worker(int device_index, bool must_be_confined, const WorkerReach& reach) {
+int run_gpu_worker(const std::vector<int>& devices, bool must_be_confined, const WorkerReach& reach) {
   die_with_parent();
   // A crash takes what is buffered with it.
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
@@ -242,7 +286,7 @@ int run_gpu_worker(int device_index, bool must_be_confined, const WorkerReach& r
   try {
     std::unique_ptr<Service> service;
     try {
-      service = std::make_unique<Service>(channel, device_index, must_be_confined, reach);
+      service = std::make_unique<Service>(channel, devices, must_be_confined, reach);
     } catch (const NoGpu& error) {
       channel.send({{"type", "no_gpu"}, {"reason", error.what()}});
       return 0;

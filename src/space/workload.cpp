@@ -153,8 +153,8 @@ int gpus_of(const Operation& operation, const Scope& scope, const Bindings& bind
   if (operation.gpus.text.empty()) return 1;
   const Program program(operation.gpus, scope.constants());
   const std::int64_t gpus = evaluate_integer(program, bindings);
-  if (gpus < 1 || gpus > Workload::kMostGpus)
-    program.raise_result(integer_scalar(gpus), fmt::format("from 1 to {} GPUs", Workload::kMostGpus),
+  if (gpus < 2 || gpus > Workload::kMostGpus)
+    program.raise_result(integer_scalar(gpus), fmt::format("from 2 to {} GPUs", Workload::kMostGpus),
                          "choose another problem", bindings);
   return static_cast<int>(gpus);
 }

@@ -66,13 +66,13 @@ std::optional<std::string> implausibility(const ClaimedTime& time, const Task& t
   if (!ceilings) return std::nullopt;
   const Workload& workload = task.instantiator.workload();
   const auto contradicts = [&](const Need& need) { return time.median_us < (1 - kUncertainty) * need.us(); };
-  const Need arithmetic{workload.flops, ceilings->ffma_tflops * kPerTera, "FLOP", "FLOP/s",
+  const Need arithmetic{workload.flops, workload.gpus * ceilings->ffma_tflops * kPerTera, "FLOP", "FLOP/s",
                         "FP32 multiply-adds reach"};
   if (task.spec->operation.bound == Ceiling::ffma && task.spec->operation.accumulator == ElementType::f32 &&
       contradicts(arithmetic) && arithmetic_of(binary) == Arithmetic::fp32)
     return arithmetic.against(time.median_us);
-  const Need memory{bytes_from_memory(workload, time, static_cast<double>(gpu.l2_bytes)),
-                    std::max(ceilings->read_gbs, ceilings->copy_gbs) * kPerGiga, "B", "B/s",
+  const Need memory{bytes_from_memory(workload, time, workload.gpus * static_cast<double>(gpu.l2_bytes)),
+                    workload.gpus * std::max(ceilings->read_gbs, ceilings->copy_gbs) * kPerGiga, "B", "B/s",
                     "device memory reaches"};
   if (contradicts(memory)) return memory.against(time.median_us);
   return std::nullopt;

@@ -87,15 +87,16 @@ void add_roofline(Trial& trial, const Task& task, const std::optional<Calibratio
   const bool counts_flops = workload.flops > 0 && task.spec->operation.bound == Ceiling::ffma;
   if (!counts_flops && workload.bytes > 0) trial.bound = "memory";
   if (!ceilings || !trial.median_us) return;
-  if (trial.gbs && ceilings->copy_gbs > 0) trial.percent_of_copy = 100 * *trial.gbs / ceilings->copy_gbs;
-  const double arithmetic_tflops = ceiling_of(trial.pipe, *ceilings);
+  const double copy_gbs = workload.gpus * ceilings->copy_gbs;
+  if (trial.gbs && copy_gbs > 0) trial.percent_of_copy = 100 * *trial.gbs / copy_gbs;
+  const double arithmetic_tflops = workload.gpus * ceiling_of(trial.pipe, *ceilings);
   if (counts_flops && !(arithmetic_tflops > 0)) return;
   constexpr double kTeraPerMicrosecond = 1e6;
   constexpr double kGigaPerMicrosecond = 1e3;
   const auto time_us = [](double amount, double per_us) { return per_us > 0 ? amount / per_us : 0; };
   const double compute_us =
       time_us(counts_flops ? workload.flops : 0, arithmetic_tflops * kTeraPerMicrosecond);
-  const double memory_us = time_us(workload.bytes, ceilings->copy_gbs * kGigaPerMicrosecond);
+  const double memory_us = time_us(workload.bytes, copy_gbs * kGigaPerMicrosecond);
   if (compute_us == 0 && memory_us == 0) return;
   trial.bound = compute_us > memory_us ? "compute" : "memory";
   trial.percent_of_ceiling = 100 * std::max(compute_us, memory_us) / *trial.median_us;

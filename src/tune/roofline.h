@@ -27,7 +27,7 @@ std::string pipe_text(std::string_view pipe);
 /// copy's rate the row reaches, which ceiling bounds it and what share of that it reaches (Williams, Waterman
 /// and Patterson, Roofline, 2009). The ceiling of arithmetic is that of the row's pipe; without it only a row
 /// without arithmetic is known to be bound by memory. An operation whose `bound` is copy is bound by memory
-/// on every GPU.
+/// on every GPU. Ceilings are those of all GPUs together.
 void add_roofline(Trial& trial, const Task& task, const std::optional<Calibration>& ceilings);
 
 }  // namespace tiletune

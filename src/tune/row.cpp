@@ -75,6 +75,13 @@ std::string shares_text(const std::vector<double>& shares) {
   return list.dump();
 }
 
+/// "[165.2,164.8]"
+std::string times_text(const std::vector<double>& times_us) {
+  Json list = Json::array();
+  for (const double time_us : times_us) list.push_back(std::round(1e3 * time_us) / 1e3);
+  return list.dump();
+}
+
 std::string size_conditions_json(const Instance& instance) {
   Json list = Json::array();
   for (const std::optional<std::string>& condition : instance.size_conditions)
@@ -267,6 +274,7 @@ void add_timing(Trial& trial, const Timing& timing, const Workload& workload, co
   add_figures(trial, timing);
   trial.sm_clock_mhz = timing.sm_clock_mhz;
   trial.median_cycles = timing.median_cycles;
+  trial.gpu_times_us = timing.gpu_medians_us.empty() ? "" : times_text(timing.gpu_medians_us);
   add_throughput(trial, workload, target);
 }
 
@@ -276,7 +284,7 @@ void add_throughput(Trial& trial, const Workload& workload, const Target& target
   if (workload.flops == 0) return;
   constexpr double kFlopPerMicrosecondInTeraflops = 1e-6;
   trial.tflops = workload.flops / *trial.median_us * kFlopPerMicrosecondInTeraflops;
-  const double peak = target.model.fp32_peak_tflops();
+  const double peak = workload.gpus * target.model.fp32_peak_tflops();
   const bool is_fp32 = trial.pipe.empty() || trial.pipe == "fp32";
   if (is_fp32 && peak > 0) trial.percent_of_peak = 100 * *trial.tflops / peak;
 }

@@ -187,6 +187,7 @@ MeasureRequest measure_request(const Task& task, const Instance& instance, const
   request.cubin = binary.cubin;
   for (std::size_t i = 0; i < instance.launches.size(); ++i)
     request.calls.push_back(call_of(instance.launches[i], binary.kernel_symbols.at(i)));
+  request.steps = instance.steps;
   request.constants = instance.constants;
   request.workspace = instance.workspace;
   request.tolerance_factor = task.spec->tolerance_factor;
@@ -426,10 +427,21 @@ std::optional<std::string> kernel_fault(const TaskKernel& kernel, const Compiled
   return fmt::format("{} cannot be launched: {}", kernel.label(), *fault);
 }
 
+namespace {
+
+bool uses_nccl(const TemplateSpec& kernel) {
+  return std::any_of(kernel.steps.begin(), kernel.steps.end(),
+                     [](const StepSpec& step) { return step.kind == StepKind::collective; });
+}
+
+}  // namespace
+
 PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const WorkloadKernels& kernels) {
   PrepareRequest request = workload_request(task);
   request.policy = spec.measure;
   if (task.spec->operation.is_unverified) request.policy.verify = false;
+  // Launches on several GPUs are timed one by one.
+  if (request.workload.gpus > 1) request.policy.batch_below_us = 0;
   request.baseline = spec.baseline;
   request.baselines = task.spec->operation.baseline_library;
   // Of the whole sweep: a worker that is confined opens no library.
@@ -437,6 +449,15 @@ PrepareRequest prepare_request(const TuneSpec& spec, const Task& task, const Wor
       std::any_of(spec.templates.begin(), spec.templates.end(), [&](const TemplateSpec& kernel) {
         const Operation& operation = kernel.operation;
         return operation.reference_library || (spec.baseline != Baseline::none && operation.baseline_library);
+      });
+  request.needs_nccl =
+      std::any_of(spec.templates.begin(), spec.templates.end(), [&](const TemplateSpec& one) {
+        const auto& library = one.operation.baseline_library;
+        const bool compares = spec.baseline != Baseline::none && library && is_over_gpus(*library) &&
+                              *library != LibraryOperation::row_split_gemm;
+        return compares || uses_nccl(one) ||
+               std::any_of(one.baselines.begin(), one.baselines.end(), uses_nccl) ||
+               std::any_of(one.reference.begin(), one.reference.end(), uses_nccl);
       });
   for (std::size_t i = 0; i < kernels.operation.size(); ++i) {
     const TaskKernel& kernel = task.kernels[i];

@@ -29,6 +29,15 @@ TEST(Statistics, OneSampleIsItsOwnInterval) {
   EXPECT_EQ(timing.stddev_us, 0);
 }
 
+TEST(Statistics, EveryGpuHasAMedianOfItsOwn) {
+  Samples samples{{3, 2, 4}};
+  samples.gpu_times_us = {{3, 1}, {2, 2}, {1, 4}};
+  EXPECT_EQ(samples.fault(), "");
+  EXPECT_EQ(summarise(samples).gpu_medians_us, (std::vector<double>{2, 2}));
+  samples.gpu_times_us[1].pop_back();
+  EXPECT_NE(samples.fault(), "");
+}
+
 TEST(Statistics, EvenCountsTakeTheMiddleOfTwo) { EXPECT_EQ(summarise({{1, 2, 3, 10}}).median_us, 2.5); }
 
 /// Tables of the sign test give these ranks for a 95% interval.

@@ -3,14 +3,15 @@
 // misbehaviour strikes at the measurement with that ticket (default 3), or, for modes that begin with
 // "finals_", at that finalist's turn in the finals, or, for "candidate_crash", at that candidate's turn for
 // the reference; "dies" is for ever and for GPU 1 alone. The driver it pretends to have shows three GPUs: 0
-// and 1 are of one model, 2 of another. "1:MODE" is for GPU 1 alone. Times differ by less than half, so that
-// nothing is screened out, unless the mode is "spread". "prints" prints escape sequences with every
-// measurement, "crash_prints" its last words; "impossible" is faster than the GPU can be ("always_impossible"
-// with every one), "finals_impossible" at its turn in the finals alone; "inaccurate" and
-// "finals_inaccurate" find nothing wrong with a large error; "spread_finals_wrong" is both. "mute"
-// says nothing, "0:dead" ends GPU 0 before it is opened, and "dead_prints" does so in many words. With FILES,
-// "PLACE:PLACE", it reads files with expected outputs there and nowhere else; "appends" writes to those of
-// inputs before it does.
+// and 1 are of one model, 2 of another. DEVICE may be a list: of a problem of several GPUs, each one's part
+// is 1 us shorter than the next one's, and the last one's is the whole. "1:MODE" is for GPU 1 alone. Times
+// differ by less than half, so that nothing is screened out, unless the mode is "spread". "prints" prints
+// escape sequences with every measurement, "crash_prints" its last words; "impossible" is faster than the GPU
+// can be ("always_impossible" with every one), "finals_impossible" at its turn in the finals alone;
+// "inaccurate" and "finals_inaccurate" find nothing wrong with a large error; "spread_finals_wrong" is both.
+// "mute" says nothing, "0:dead" ends GPU 0 before it is opened, and "dead_prints" does so in many words. With
+// FILES, "PLACE:PLACE", it reads files with expected outputs there and nowhere else; "appends" writes to
+// those of inputs before it does.
 
 #include <unistd.h>
 
@@ -68,6 +69,7 @@ GpuOpened opened(int index) {
 /// In a mode of its own the slowest takes eleven times as long as the fastest.
 bool spread_out = false;
 bool throttled = false;
+int gpus = 1;
 double screening = 0;
 
 double time_us(const MeasureRequest& request) {
@@ -81,7 +83,12 @@ Measured measured(const MeasureRequest& request) {
   const double base_us = time_us(request);
   const bool too_slow = screening > 0 && request.leader_us && base_us > screening * *request.leader_us;
   if (too_slow) message.outcome = Outcome::screened_out;
-  message.timing = summarise({{base_us, base_us + 1, base_us + 2}});
+  Samples samples{{base_us, base_us + 1, base_us + 2}};
+  for (const double time_us : gpus > 1 ? samples.times_us : std::vector<double>{}) {
+    auto& of_each = samples.gpu_times_us.emplace_back();
+    for (int gpu = 1; gpu <= gpus; ++gpu) of_each.push_back(time_us - gpus + gpu);
+  }
+  message.timing = summarise(std::move(samples));
   if (throttled) {
     message.timing->discarded = 2;
     message.condition.throttle_reasons = "sw_power_cap";
@@ -207,6 +214,7 @@ void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::s
   if (mode == "dies_preparing") std::_Exit(5);
   if (mode == "hangs_preparing") std::this_thread::sleep_for(std::chrono::hours(1));
   screening = request.policy.screening;
+  gpus = request.workload.gpus;
   Prepared prepared;
   prepared.baselines.push_back({"cublas", "cuBLAS 0.0.0", "sgemm", "", "", 1e-7,
                                 summarise({{kBaseline_us, kBaseline_us + 1, kBaseline_us + 2}})});
@@ -223,8 +231,10 @@ FinalTime final_time(const MeasureRequest& finalist, double base_us, int rounds)
   time.ticket = finalist.ticket;
   Samples samples;
   constexpr double kDrift = 0.004;
-  for (int round = 0; round < rounds; ++round)
+  for (int round = 0; round < rounds; ++round) {
     samples.times_us.push_back(base_us * (1 + kDrift * round / rounds));
+    if (gpus > 1) samples.gpu_times_us.emplace_back(static_cast<std::size_t>(gpus), samples.times_us.back());
+  }
   time.timing = summarise(std::move(samples));
   return time;
 }

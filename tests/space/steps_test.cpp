@@ -118,8 +118,8 @@ TEST(StepsTest, TheWorkloadSaysWhatEachGpuHas) {
   EXPECT_EQ(workload.buffers[0].layout, BufferLayout::rows);
   EXPECT_EQ(workload.buffers[1].layout, BufferLayout::columns);
   EXPECT_TRUE(carries(error(gathered(), 3), {"/a", "64 rows", "'A'", "3 GPUs"}));
-  EXPECT_TRUE(carries(error(gathered(), 0), {"/gpus", "1 to 16"}));
-  EXPECT_TRUE(carries(error(gathered(), 17), {"/gpus", "1 to 16"}));
+  EXPECT_TRUE(carries(error(gathered(), 1), {"/gpus", "2 to 16"}));
+  EXPECT_TRUE(carries(error(gathered(), 17), {"/gpus", "2 to 16"}));
 }
 
 TEST(StepsTest, NumbersOfGpusAndElementsAreChecked) {

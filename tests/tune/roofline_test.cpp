@@ -42,6 +42,20 @@ TEST_F(RooflineTest, ALargeProductIsBoundByArithmetic) {
   EXPECT_NEAR(*trial.percent_of_ceiling, 100 * (2.0 * 4096 * 4096 * 4096 / 60e6) / 2642, 1e-9);
 }
 
+TEST_F(RooflineTest, CeilingsCountOnceForEachGpu) {
+  row("4096x4096x4096", 2642);
+  Operation& operation = spec_.templates.front().operation;
+  operation.gpus = {"4", operation.gpus.where};
+  const std::vector<Task> on_four = plan_tasks(spec_);
+  Trial trial;
+  trial.median_us = 700;
+  trial.pipe = "fp32";
+  add_throughput(trial, on_four.front().instantiator.workload(), Target());
+  add_roofline(trial, on_four.front(), kCeilings);
+  EXPECT_NEAR(*trial.percent_of_ceiling, 100 * (2.0 * 4096 * 4096 * 4096 / (4 * 60e6)) / 700, 1e-9);
+  EXPECT_NEAR(*trial.percent_of_copy, 100 * *trial.gbs / (4 * 4000), 1e-9);
+}
+
 TEST_F(RooflineTest, AThinProductIsBoundByMemory) {
   Trial trial = row("8192x8192x1", 100);
   add_roofline(trial, tasks_.front(), kCeilings);

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/device.h"
+
+namespace tiletune {
+
+/// Makes a GPU's context current in this thread; then the one that was current before.
+class OnGpu {
+ public:
+  /// Throws CudaError.
+  explicit OnGpu(const Gpu& gpu);
+  ~OnGpu();
+  OnGpu(const OnGpu&) = delete;
+  OnGpu& operator=(const OnGpu&) = delete;
+};
+
+/// Lets kernels and copies of both GPUs use each other's memory. Throws GpuError that names them where they
+/// cannot.
+void enable_peer_access(const Gpu& first, const Gpu& second);
+
+/// A further stream of a GPU whose context is current.
+class Stream {
+ public:
+  /// Throws CudaError.
+  Stream();
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  CUstream_st* get() const { return stream_; }
+
+ private:
+  CUstream_st* stream_ = nullptr;
+};
+
+/// Rows whose starts lie a pitch apart, in bytes.
+struct RowsCopy {
+  DeviceAddress to = 0;
+  std::size_t to_pitch = 0;
+  DeviceAddress from = 0;
+  std::size_t from_pitch = 0;
+  std::size_t bytes = 0;  ///< of a row
+  std::size_t rows = 0;
+};
+
+// Each throws CudaError. Events and streams of one call may belong to different GPUs, but for record(). The
+// context of the stream's GPU is current.
+
+void record(const Event& event, CUstream_st* stream);
+/// Work that is queued from now on begins when what was queued before the event has ended.
+void wait_for(const Event& event, CUstream_st* stream);
+/// Between the memories of any GPUs that have access to each other's.
+void copy_between(DeviceAddress to, DeviceAddress from, std::size_t bytes, CUstream_st* stream);
+void copy_rows(const RowsCopy& copy, CUstream_st* stream);
+/// Writes a word of the GPU's memory after all that was queued before it. Throws GpuError where the driver
+/// cannot.
+void write_word(DeviceAddress to, std::uint32_t word, CUstream_st* stream);
+/// Whether all that was queued has ended. Throws CudaError for errors of what ran before.
+bool is_idle(CUstream_st* stream);
+
+}  // namespace tiletune

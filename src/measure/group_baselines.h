@@ -1,0 +1,14 @@
+#pragma once
+
+#include "measure/baselines.h"
+#include "measure/gpu_group.h"
+#include "measure/problem_buffers.h"
+#include "measure/timing.h"
+
+namespace tiletune {
+
+/// Verifies and times the product of a problem of several GPUs by cuBLAS, before or after what NCCL does, on
+/// the problem's slices. What fails or errs too much is left out, with a note. Throws CudaError.
+Baselines measure_group_baseline(ProblemBuffers& buffers, Gpu& gpu, Timer& timer);
+
+}  // namespace tiletune

@@ -1,0 +1,234 @@
+#include "measure/group_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/qualified_name.h"
+#include "measure/unlaunchable.h"
+
+namespace tiletune {
+
+namespace {
+
+/// Without steps the kernels follow each other.
+std::vector<GpuStep> steps_of(const MeasureRequest& request) {
+  if (!request.steps.empty()) return request.steps;
+  std::vector<GpuStep> steps;
+  for (std::size_t i = 0; i < request.calls.size(); ++i) {
+    GpuStep& step = steps.emplace_back();
+    step.launch = static_cast<std::int64_t>(i);
+  }
+  return steps;
+}
+
+/// Arrays whose addresses on all GPUs are passed.
+std::set<std::string> names_of_peers(const MeasureRequest& request) {
+  std::set<std::string> names;
+  for (const KernelCall& call : request.calls) {
+    for (const ArgumentValue& argument : call.arguments)
+      if (argument.kind == Argument::Kind::peers) names.insert(argument.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+GroupKernel::GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request,
+                         const std::map<std::string, DeviceAddress>& wholes)
+    : group_(slices.group()),
+      slices_(slices),
+      libraries_(libraries),
+      request_(request),
+      steps_(steps_of(request)),
+      launches_(group_) {
+  for (const GpuStep& step : steps_) check_step(step, libraries);
+  group_.fork();
+  group_.on_each([&](std::size_t gpu) { members_.push_back(load(gpu, wholes)); });
+  group_.on_each([&](std::size_t gpu) {
+    list_peers(gpu);
+    Member& member = *members_[gpu];
+    for (const KernelCall& call : request_.calls)
+      member.arguments.emplace_back(call.arguments, member.addresses,
+                                    PeerArguments{static_cast<std::int64_t>(gpu), &member.peers});
+  });
+  group_.join();
+}
+
+GroupKernel::~GroupKernel() {
+  try {
+    group_.on_each([&](std::size_t gpu) {
+      if (gpu < members_.size()) members_[gpu].reset();
+    });
+  } catch (const CudaError&) {
+    // What it is destroyed for says more.
+    return;
+  }
+}
+
+std::unique_ptr<GroupKernel::Member> GroupKernel::load(std::size_t gpu,
+                                                       const std::map<std::string, DeviceAddress>& wholes) {
+  auto member = std::make_unique<Member>();
+  member->module = std::make_shared<const Module>(request_.cubin);
+  for (const KernelCall& call : request_.calls) {
+    Kernel& kernel = member->kernels.emplace_back(member->module, call.symbol);
+    const auto bytes = static_cast<int>(call.shape.dynamic_shared_bytes);
+    if (bytes > 0) kernel.allow_dynamic_shared(bytes);
+  }
+  member->workspace =
+      std::make_unique<KernelWorkspace>(group_.gpu(gpu), group_.kernels(gpu), request_.workspace);
+  member->addresses = slices_.addresses(gpu);
+  member->addresses.insert(member->workspace->addresses().begin(), member->workspace->addresses().end());
+  for (const ConstantCopy& constant : request_.constants) {
+    copy_between(member->module->variable(symbol_of_variable(constant.symbol)), wholes.at(constant.buffer),
+                 static_cast<std::size_t>(constant.bytes), group_.stream(gpu));
+  }
+  return member;
+}
+
+void GroupKernel::list_peers(std::size_t gpu) {
+  std::vector<DeviceAddress> lists;
+  const std::set<std::string> names = names_of_peers(request_);
+  for (const std::string& name : names) {
+    for (const auto& member : members_) lists.push_back(member->addresses.at(name));
+  }
+  if (lists.empty()) return;
+  Member& member = *members_[gpu];
+  const std::size_t list_bytes = group_.size() * sizeof(DeviceAddress);
+  member.lists = DeviceBuffer(names.size() * list_bytes);
+  group_.gpu(gpu).copy_to_device(member.lists.address(), lists.data(), member.lists.bytes());
+  group_.gpu(gpu).synchronize();
+  DeviceAddress at = member.lists.address();
+  for (const std::string& name : names) {
+    member.peers[name] = at;
+    at += list_bytes;
+  }
+}
+
+GroupKernel::Array GroupKernel::array(const std::string& name) const {
+  if (const auto elements = slices_.elements(name)) return {slices_.type(name), *elements};
+  for (const SizedWorkspace& workspace : request_.workspace)
+    if (workspace.name == name) return {workspace.type, workspace.elements};
+  throw GpuError(fmt::format("there is no buffer '{}'", name));
+}
+
+void GroupKernel::check_reach(const std::string& name, std::int64_t first, std::int64_t elements) const {
+  const std::int64_t there = array(name).elements;
+  if (first + elements <= there) return;
+  throw Unlaunchable(Outcome::refused,
+                     fmt::format("a step reaches to element {} of {}, which has {} on each GPU",
+                                 first + elements, name, there));
+}
+
+void GroupKernel::check_step(const GpuStep& step, const GroupLibraries& libraries) const {
+  const auto gpus = static_cast<std::int64_t>(group_.size());
+  for (const PeerCopy& copy : step.copies) {
+    check_reach(step.from, copy.from, copy.elements);
+    check_reach(step.to, copy.to, copy.elements);
+    if (!step.signal.empty()) check_reach(step.signal, copy.word, 1);
+  }
+  if (step.kind != StepKind::collective) return;
+  const bool gathers = step.collective == Collective::all_gather;
+  check_reach(step.from, 0, gathers ? step.elements : gpus * step.elements);
+  check_reach(step.to, 0, gathers ? gpus * step.elements : step.elements);
+  if (!libraries.nccl) throw Unlaunchable(Outcome::refused, libraries.why_no_nccl);
+  if (!gathers && !Nccl::adds(array(step.from).type))
+    throw Unlaunchable(Outcome::refused,
+                       fmt::format("NCCL does not add numbers of type {}", name(array(step.from).type)));
+}
+
+void GroupKernel::launch() {
+  launches_.launch([this] {
+    for (const GpuStep& step : steps_) run(step);
+    const auto is_beside = [](const GpuStep& step) { return step.beside; };
+    if (std::none_of(steps_.begin(), steps_.end(), is_beside)) return;
+    group_.on_each([this](std::size_t gpu) { group_.join_side(gpu); });
+  });
+}
+
+void GroupKernel::run(const GpuStep& step) {
+  switch (step.kind) {
+    case StepKind::kernel:
+      return launch_kernel(static_cast<std::size_t>(step.launch));
+    case StepKind::copy:
+      return copy(step);
+    case StepKind::barrier:
+      return group_.barrier();
+    case StepKind::collective:
+      return run_collective(step);
+  }
+}
+
+void GroupKernel::launch_kernel(std::size_t call) {
+  group_.on_each([&](std::size_t gpu) {
+    const Member& member = *members_[gpu];
+    group_.gpu(gpu).launch(member.kernels.at(call), request_.calls[call].shape,
+                           member.arguments[call].pointers(), call > 0 && request_.calls[call].programmatic);
+  });
+}
+
+void GroupKernel::copy(const GpuStep& step) {
+  const auto size = static_cast<std::int64_t>(size_bytes(array(step.to).type));
+  const auto address = [&](std::int64_t gpu, const std::string& name, std::int64_t bytes) {
+    return members_.at(static_cast<std::size_t>(gpu))->addresses.at(name) + static_cast<DeviceAddress>(bytes);
+  };
+  constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::uint32_t));
+  group_.on_each([&](std::size_t gpu) {
+    if (step.beside) group_.fork_side(gpu);
+    CUstream_st* const stream = step.beside ? group_.side_stream(gpu) : group_.stream(gpu);
+    for (const PeerCopy& copy : step.copies) {
+      if (copy.gpu != static_cast<std::int64_t>(gpu)) continue;
+      if (copy.elements > 0)
+        copy_between(address(copy.gpu, step.to, copy.to * size),
+                     address(copy.peer, step.from, copy.from * size),
+                     static_cast<std::size_t>(copy.elements * size), stream);
+      if (!step.signal.empty()) write_word(address(copy.gpu, step.signal, copy.word * kWord), 1, stream);
+    }
+  });
+}
+
+void GroupKernel::run_collective(const GpuStep& step) {
+  std::vector<NcclPart> parts;
+  for (std::size_t gpu = 0; gpu < group_.size(); ++gpu) {
+    const auto& addresses = members_[gpu]->addresses;
+    parts.push_back({addresses.at(step.from), addresses.at(step.to), group_.stream(gpu)});
+  }
+  const auto elements = static_cast<std::size_t>(step.elements);
+  const ElementType type = array(step.from).type;
+  if (step.collective == Collective::all_gather) return libraries_.nccl->all_gather(parts, elements, type);
+  libraries_.nccl->reduce_scatter(parts, elements, type);
+}
+
+void GroupKernel::reset() {
+  group_.fork();
+  group_.on_each([&](std::size_t gpu) { members_[gpu]->workspace->reset(); });
+  group_.join();
+}
+
+void GroupKernel::poison(int variant) {
+  group_.fork();
+  group_.on_each([&](std::size_t gpu) { members_[gpu]->workspace->poison(variant); });
+  group_.join();
+}
+
+template <typename Check>
+std::optional<Finding> GroupKernel::first_finding(const Check& check) {
+  std::optional<Finding> finding;
+  group_.on_each([&](std::size_t gpu) {
+    if (finding) return;
+    finding = check(*members_[gpu]->workspace);
+    if (finding) finding->reason += fmt::format(" (GPU {})", gpu);
+  });
+  return finding;
+}
+
+std::optional<Finding> GroupKernel::check() {
+  return first_finding([](KernelWorkspace& workspace) { return workspace.check(); });
+}
+
+std::optional<Finding> GroupKernel::check_surroundings() {
+  return first_finding([](KernelWorkspace& workspace) { return workspace.check_surroundings(); });
+}
+
+}  // namespace tiletune

@@ -1,0 +1,126 @@
+"""Operations over several GPUs: the templates and faults of tests/distributed, then what configs/ has for as many GPUs as are
+there, beside NCCL and cuBLAS."""
+
+import json
+import re
+
+from checks.common import HOME, all_ran, expect_all_ok, outcomes, query, verdict
+
+TESTS = "tests/distributed"
+NUMBERS = (2, 4)  # of GPUs
+FAULTS = {"hangs_on_one": "timeout", "traps_on_one": "crashed", "wrong_on_one": "wrong_result", "writes_past_peer": "out_of_bounds"}
+
+
+def read(path):
+    """A config or manifest, without the comments that stand in lines of their own."""
+    return json.loads(re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.MULTILINE))
+
+
+def operation_of(template):
+    manifest = HOME / "kernel_templates" / template / "template.json"
+    operation = read(manifest)["operation"] if manifest.exists() else {}
+    if isinstance(operation, dict):
+        return operation
+    file = HOME / "kernel_templates" / "operations" / operation / "operation.json"
+    return read(file) if file.exists() else {}
+
+
+def templates_of(config):
+    return [entry if isinstance(entry, str) else entry["template"] for entry in config["templates"]]
+
+
+def problems_by_gpus(config):
+    """Labels of the config's problems by the number of GPUs that compute them; none of other configs."""
+    operation = operation_of(templates_of(config)[0])
+    found = {}
+    if "gpus" not in operation:
+        return found
+    for problem in config["problems"]:
+        sizes = problem if isinstance(problem, dict) else dict(zip(operation["dimensions"], str(problem).split(",")[0].split("x")))
+        gpus = int(sizes.get(operation["gpus"], operation["gpus"]))
+        label = problem if isinstance(problem, str) else "x".join(str(problem[name]) for name in operation["dimensions"])
+        found.setdefault(gpus, []).append(label)
+    return found
+
+
+def chosen(problems):
+    return [word for problem in problems for word in ("--problem", problem)]
+
+
+def check_steps(bench, numbers):
+    for name in ("exchange", "row_sums"):
+        problems = read(HOME / TESTS / f"{name}.json")["problems"]
+        for gpus in numbers:
+            mine = [problem for problem in problems if problem.startswith(f"{gpus}x")]
+            _, _, database = expect_all_ok(bench, f"{name}_{gpus}", f"{TESTS}/{name}.json", *chosen(mine), "--quiet")
+            times = query(database, "SELECT gpu_times_us, median_us FROM trial WHERE kind = 'kernel' AND median_us IS NOT NULL")
+            listed = [(json.loads(each or "[]"), median) for each, median in times]
+            verdict(listed and all(len(each) == gpus and max(each) <= 1.05 * median for each, median in listed),
+                    f"{name} on {gpus} GPUs: each row has the time of each GPU, and none is longer than the row's: {listed[:1]}")
+
+
+def check_faults(bench):
+    code, wall, text, database = bench.sweep("distributed_faults", f"{TESTS}/faults.json", "--quiet")
+    rows = query(database, "SELECT template, outcome, ifnull(reason, '') FROM trial WHERE kind = 'kernel' ORDER BY id")
+    for template, outcome, reason in rows:
+        print(f"     {template:18} {outcome:14} {reason.splitlines()[0][:100] if reason else ''}")
+    wrong = [row[:2] for row in rows if row[1] != FAULTS.get(row[0], "ok")]
+    unseen = set(FAULTS) - {row[0] for row in rows}
+    verdict(code == 0 and rows and not wrong and not unseen,
+            f"faults on one of 2 GPUs: {len(rows) - len(wrong)} of {len(rows)} rows have the expected outcome, {wall:.1f} s")
+    if code != 0:
+        print(text[-2000:])
+
+
+def best_rows(database):
+    """The fastest of each problem, of the finals where there were any."""
+    columns = "operation, problem, element_types, template, gpu_times_us, median_us, baseline, baseline_us, tflops"
+    best = {}
+    for row in query(database, f"SELECT {columns}, timed_in = 'final' FROM trial WHERE kind = 'kernel' AND outcome = 'ok'"):
+        key = row[:3]
+        if key not in best or (-row[9], row[5]) < (-best[key][9], best[key][5]):
+            best[key] = row
+    return list(best.values())
+
+
+def print_table(rows):
+    print(f"     {'operation':24} {'problem':22} {'types':8} {'template':26} {'us on each GPU':32} {'slowest':>9} {'TFLOP/s':>8} "
+          f"{'baseline':>12} {'us':>9} {'ratio':>6}")
+    for operation, problem, types, template, times, median, baseline, baseline_us, tflops, _ in rows:
+        each = " ".join(f"{time:.1f}" for time in json.loads(times or "[]"))
+        ratio = f"{baseline_us / median:.2f}" if baseline_us else ""
+        print(f"     {operation:24} {problem:22} {types.split()[0][-8:]:8} {template:26} {each:32} {median:9.1f} {tflops or 0:8.1f} "
+              f"{baseline or '-':>12} {baseline_us or 0:9.1f} {ratio:>6}")
+
+
+def check_configs(bench, numbers):
+    """What the shipped kernels reach, beside NCCL and cuBLAS in the same finals."""
+    for path in sorted((HOME / "configs").glob("*.json")):
+        for gpus, problems in sorted(problems_by_gpus(read(path)).items()):
+            if gpus not in numbers:
+                continue
+            name = f"{path.stem}_{gpus}"
+            code, wall, text, database = bench.sweep(name, f"configs/{path.name}", *chosen(problems), "--quiet")
+            found = outcomes(database)
+            rows = best_rows(database)
+            compared = [row for row in rows if row[7]]
+            verdict(code == 0 and all_ran(found) and {row[1] for row in compared} >= set(problems),
+                    f"{name}: {found} of {len(problems)} problems, each with a baseline, {wall:.1f} s")
+            if not all_ran(found):
+                for row in query(database, "SELECT outcome, template, problem, parameters, substr(reason, 1, 200) FROM trial "
+                                           "WHERE kind = 'kernel' AND outcome NOT IN ('ok', 'screened_out') LIMIT 5"):
+                    print("    ", *row)
+            if rows:
+                print_table(rows)
+            else:
+                print(text[-2000:])
+
+
+def check(bench, gpus):
+    numbers = [number for number in NUMBERS if number <= gpus]
+    if not numbers:
+        print(f"SKIP distributed: this machine has {gpus} GPU")
+        return
+    check_steps(bench, numbers)
+    check_faults(bench)
+    check_configs(bench, numbers)
