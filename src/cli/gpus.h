@@ -57,9 +57,10 @@ struct ChosenGpus {
 std::string gpu_name(const GpuChoice& choice, const std::string& default_model);
 
 /// Opens the GPUs, one worker each, or one for as many as compute each problem together, and groups them by
-/// model; where the machine has none, or a model is named, the only set of GPUs predicts. `tasks` are the spec's, as planned; for each further model they are
-/// planned again. Throws UserError for a malformed choice or an unknown model, GpuError when a GPU that was
-/// asked for cannot be used, PlanningStopped once `stop` says so, and what plan_tasks() throws.
+/// model; where the machine has none, or a model is named, the only set of GPUs predicts. `tasks` are the
+/// spec's, as planned; for each further model they are planned again. Throws UserError for a malformed choice
+/// or an unknown model, GpuError when a GPU that was asked for cannot be used, PlanningStopped once `stop`
+/// says so, and what plan_tasks() throws.
 ChosenGpus choose_gpus(const GpuChoice& choice, const TuneSpec& spec, std::vector<Task> tasks,
                        const Stop& stop);
 

@@ -89,52 +89,96 @@ class GroupProduct {
   ElementType part_type_ = ElementType::f32;
 };
 
-/// Launches once. Why it cannot be a baseline; empty when it can.
-std::string fault_of(const Subject& subject, Verifier& verifier, ProblemBuffers& buffers,
-                     MeasuredBaseline& measured, double& estimate_us) {
-  try {
-    const Verifier::Verdict verdict = verifier.check({[&] { subject.launch(0); }}, 1, 0);
-    estimate_us = verdict.launch_us;
-    if (verdict.accuracy) measured.relative_error = verdict.accuracy->relative_error;
-    if (!verdict.finding) return "";
-    buffers.rebuild();
-    return verdict.finding->reason;
-  } catch (const CudaError&) {
-    throw;
-  } catch (const GpuError& error) {
-    return error.what();
+/// A way to compute the product.
+struct GroupCandidate {
+  MeasuredBaseline measured;
+  Subject subject;
+};
+
+class GroupBench {
+ public:
+  GroupBench(ProblemBuffers& buffers, Gpu& gpu, Timer& timer)
+      : buffers_(buffers), libraries_(*buffers.libraries()), timer_(timer), verifier_(gpu, buffers, timer) {}
+
+  Baselines result;
+
+  void add_all_gpus() {
+    const auto product = std::make_shared<GroupProduct>(buffers_);
+    const std::string cublas = "cuBLAS " + libraries_.blas.front()->version();
+    GroupCandidate candidate;
+    candidate.measured.name = product->needs_nccl() ? "nccl_cublas" : "cublas";
+    if (product->needs_nccl() && !libraries_.nccl)
+      return leave_out(candidate.measured.name, libraries_.why_no_nccl);
+    candidate.measured.library =
+        product->needs_nccl() ? "NCCL " + libraries_.nccl->version() + " + " + cublas : cublas;
+    candidate.subject = {[product](std::size_t) { product->launch(); }, [] { return std::size_t{1}; },
+                         &buffers_};
+    candidate.subject.gpu_times_us = [product](int count) { return product->times_us(count); };
+    candidate.subject.floor_us = buffers_.slices()->group().floor_us;
+    add(std::move(candidate), [this](const Subject& subject) {
+      const Verifier::Verdict verdict = verifier_.check({[&] { subject.launch(0); }}, 1, 0);
+      return std::pair(verdict.finding, verdict.accuracy);
+    });
   }
-}
+
+  /// The whole product by the first GPU alone: what several GPUs gain.
+  void add_one_gpu() {
+    GroupCandidate candidate;
+    candidate.measured.name = "cublas_one_gpu";
+    candidate.measured.library = "cuBLAS " + libraries_.blas.front()->version();
+    candidate.subject = {
+        [&blas = *libraries_.blas.front(),
+         gemm = blas_gemm(buffers_.request(), buffers_.addresses())](std::size_t) { blas.gemm(gemm); },
+        [] { return std::size_t{1}; }, &buffers_};
+    add(std::move(candidate), [this](const Subject& subject) {
+      buffers_.poison(0);
+      timer_.estimate_us([&] { subject.launch(0); });
+      auto finding = buffers_.check_surroundings();
+      const Verification verification = buffers_.verify_whole(1);
+      return std::pair(finding ? finding : verification.finding, std::optional(verification.accuracy));
+    });
+  }
+
+ private:
+  /// `check` launches once: what is wrong, if anything, and how accurate it is.
+  template <typename Check>
+  void add(GroupCandidate candidate, const Check& check) {
+    MeasuredBaseline& measured = candidate.measured;
+    try {
+      const auto [finding, accuracy] = check(candidate.subject);
+      if (finding) {
+        buffers_.rebuild();
+        return leave_out(measured.name, finding->reason);
+      }
+      if (accuracy) measured.relative_error = accuracy->relative_error;
+    } catch (const CudaError&) {
+      throw;
+    } catch (const GpuError& error) {
+      return leave_out(measured.name, error.what());
+    }
+    measured.timing = summarise(timer_.time(buffers_.request().policy, candidate.subject, {}).samples);
+    result.runnable.push_back({measured.name, std::move(candidate.subject)});
+    result.measured.push_back(std::move(measured));
+  }
+
+  void leave_out(const std::string& name, const std::string& reason) {
+    result.note +=
+        fmt::format("{}{}: {}", result.note.empty() ? "left out as a baseline: " : "; ", name, reason);
+  }
+
+  ProblemBuffers& buffers_;
+  GroupLibraries& libraries_;
+  Timer& timer_;
+  Verifier verifier_;
+};
 
 }  // namespace
 
-Baselines measure_group_baseline(ProblemBuffers& buffers, Gpu& gpu, Timer& timer) {
-  Baselines baselines;
-  const GroupLibraries& libraries = *buffers.libraries();
-  const auto product = std::make_shared<GroupProduct>(buffers);
-  MeasuredBaseline measured;
-  measured.name = product->needs_nccl() ? "nccl_cublas" : "cublas";
-  if (product->needs_nccl() && !libraries.nccl) {
-    baselines.note = fmt::format("left out as a baseline: {}: {}", measured.name, libraries.why_no_nccl);
-    return baselines;
-  }
-  measured.library = "cuBLAS " + libraries.blas.front()->version();
-  if (product->needs_nccl())
-    measured.library = "NCCL " + libraries.nccl->version() + " + " + measured.library;
-  Subject subject{[product](std::size_t) { product->launch(); }, [] { return std::size_t{1}; }, &buffers};
-  subject.gpu_times_us = [product](int count) { return product->times_us(count); };
-  subject.floor_us = buffers.slices()->group().floor_us;
-  Verifier verifier(gpu, buffers, timer);
-  double estimate_us = 0;
-  const std::string fault = fault_of(subject, verifier, buffers, measured, estimate_us);
-  if (!fault.empty()) {
-    baselines.note = fmt::format("left out as a baseline: {}: {}", measured.name, fault);
-    return baselines;
-  }
-  measured.timing = summarise(timer.time(buffers.request().policy, subject, estimate_us, {}).samples);
-  baselines.runnable.push_back({measured.name, subject});
-  baselines.measured.push_back(std::move(measured));
-  return baselines;
+Baselines measure_group_baselines(ProblemBuffers& buffers, Gpu& gpu, Timer& timer) {
+  GroupBench bench(buffers, gpu, timer);
+  bench.add_all_gpus();
+  if (buffers.request().baselines == LibraryOperation::row_split_gemm) bench.add_one_gpu();
+  return std::move(bench.result);
 }
 
 }  // namespace tiletune

@@ -8,7 +8,8 @@
 namespace tiletune {
 
 /// Verifies and times the product of a problem of several GPUs by cuBLAS, before or after what NCCL does, on
-/// the problem's slices. What fails or errs too much is left out, with a note. Throws CudaError.
-Baselines measure_group_baseline(ProblemBuffers& buffers, Gpu& gpu, Timer& timer);
+/// the problem's slices; where NCCL does nothing also by cuBLAS on the first GPU alone. What fails or errs
+/// too much is left out, with a note. Throws CudaError.
+Baselines measure_group_baselines(ProblemBuffers& buffers, Gpu& gpu, Timer& timer);
 
 }  // namespace tiletune

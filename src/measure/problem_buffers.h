@@ -79,6 +79,8 @@ class ProblemBuffers {
   void settle_checks();
   /// Outputs against the reference; right where there is none.
   Verification verify(double tolerance_factor);
+  /// The same of what the buffers hold themselves, whatever slices hold.
+  Verification verify_whole(double tolerance_factor);
   /// Writes what an output holds to a file.
   void store(const OutputFile& file);
   /// Of each output's bits, in the buffers' order.

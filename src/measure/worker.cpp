@@ -136,7 +136,7 @@ class Service {
       if (!blas_ || !has_blas_types(request))
         prepared.note = "no baseline: " + (blas_ ? "cuBLAS has no such element types" : no_blas);
       else if (needs_group)
-        add(measure_group_baseline(*buffers_, gpu_, *timer_), prepared);
+        add(measure_group_baselines(*buffers_, gpu_, *timer_), prepared);
       else
         add_baselines(prepared);
     }

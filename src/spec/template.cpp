@@ -319,7 +319,7 @@ class OtherTemplates {
   /// `templates` are searched for those that operations name.
   OtherTemplates(std::vector<fs::path> templates, const LoadOptions& options)
       : templates_(std::move(templates)), options_(options) {
-    for (const char* taken : {"cublas", "cublaslt", "nccl_cublas", "twin"})
+    for (const char* taken : {"cublas", "cublaslt", "nccl_cublas", "cublas_one_gpu", "twin"})
       names_.declare(taken, "a name of tiletune's", {});
   }
 

@@ -83,14 +83,20 @@ def best_rows(database):
     return list(best.values())
 
 
-def print_table(rows):
+def one_gpu_times(database):
+    """What cuBLAS takes for the whole on one GPU, by problem."""
+    return dict(query(database, "SELECT problem, median_us FROM trial WHERE kind = 'baseline' AND template = 'cublas_one_gpu'"))
+
+
+def print_table(rows, one_gpu):
     print(f"     {'operation':24} {'problem':22} {'types':8} {'template':26} {'us on each GPU':32} {'slowest':>9} {'TFLOP/s':>8} "
-          f"{'baseline':>12} {'us':>9} {'ratio':>6}")
+          f"{'baseline':>12} {'us':>9} {'ratio':>6} {'of one GPU':>10}")
     for operation, problem, types, template, times, median, baseline, baseline_us, tflops, _ in rows:
         each = " ".join(f"{time:.1f}" for time in json.loads(times or "[]"))
         ratio = f"{baseline_us / median:.2f}" if baseline_us else ""
+        gain = f"{one_gpu[problem] / median:.2f}" if problem in one_gpu else ""
         print(f"     {operation:24} {problem:22} {types.split()[0][-8:]:8} {template:26} {each:32} {median:9.1f} {tflops or 0:8.1f} "
-              f"{baseline or '-':>12} {baseline_us or 0:9.1f} {ratio:>6}")
+              f"{baseline or '-':>12} {baseline_us or 0:9.1f} {ratio:>6} {gain:>10}")
 
 
 def check_configs(bench, numbers):
@@ -111,7 +117,7 @@ def check_configs(bench, numbers):
                                            "WHERE kind = 'kernel' AND outcome NOT IN ('ok', 'screened_out') LIMIT 5"):
                     print("    ", *row)
             if rows:
-                print_table(rows)
+                print_table(rows, one_gpu_times(database))
             else:
                 print(text[-2000:])
 
