@@ -74,7 +74,7 @@ ProblemBuffers::ProblemBuffers(Gpu& gpu, DeviceKernels& kernels, Blas* blas, Pre
       kernels_(kernels),
       blas_(blas),
       request_(std::move(request)),
-      gpus_(gpus),
+      gpus_(std::move(gpus)),
       guard_bytes_(guard_bytes()) {
   check_free_memory(gpu_, request_.workload, guard_bytes_);
   use(allocated());

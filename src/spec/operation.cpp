@@ -500,7 +500,7 @@ class OperationReader {
     for (std::size_t i = 0; i < matrices.size(); ++i)
       wanted.push_back(fmt::format("{} ({})", matrices[i], name(layouts_of(library)[i])));
     throw UserError(fmt::format("the library {} computes another operation", name(library)), node.where,
-                    fmt::format("It has the dimensions {}, \"gpus\": \"G\", and the matrices {}.",
+                    fmt::format(R"(It has the dimensions {}, "gpus": "G", and the matrices {}.)",
                                 join(dimensions, ", "), join(wanted, ", ")));
   }
 
