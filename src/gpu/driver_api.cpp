@@ -41,6 +41,10 @@ DriverApi load_driver_api() {
   library.load(api.memory_info, "cuMemGetInfo_v2");
   library.load(api.memory_allocate, "cuMemAlloc_v2");
   library.load(api.memory_free, "cuMemFree_v2");
+  library.load(api.memory_range, "cuMemGetAddressRange_v2");
+  library.load(api.ipc_handle, "cuIpcGetMemHandle");
+  library.load(api.ipc_open, "cuIpcOpenMemHandle_v2");
+  library.load(api.ipc_close, "cuIpcCloseMemHandle");
   library.load(api.copy_to_device, "cuMemcpyHtoDAsync_v2");
   library.load(api.copy_to_host, "cuMemcpyDtoHAsync_v2");
   library.load(api.copy_on_device, "cuMemcpyDtoDAsync_v2");

@@ -23,6 +23,10 @@ struct DriverApi {
   decltype(&cuMemGetInfo) memory_info;
   decltype(&cuMemAlloc) memory_allocate;
   decltype(&cuMemFree) memory_free;
+  decltype(&cuMemGetAddressRange) memory_range;
+  decltype(&cuIpcGetMemHandle) ipc_handle;
+  decltype(&cuIpcOpenMemHandle) ipc_open;
+  decltype(&cuIpcCloseMemHandle) ipc_close;
   decltype(&cuMemcpyHtoDAsync) copy_to_device;
   decltype(&cuMemcpyDtoHAsync) copy_to_host;
   decltype(&cuMemcpyDtoDAsync) copy_on_device;

@@ -2,7 +2,9 @@
 there, beside NCCL and cuBLAS."""
 
 import json
+import pathlib
 import re
+import subprocess
 
 from checks.common import HOME, all_ran, expect_all_ok, outcomes, query, verdict
 
@@ -118,8 +120,23 @@ def check_configs(bench, numbers):
                     print("    ", *row)
             if rows:
                 print_table(rows, one_gpu_times(database))
+                check_program(bench, name, database, rows)
             else:
                 print(text[-2000:])
+
+
+def check_program(bench, name, database, rows):
+    """The example program runs what `export --best` wrote, with one process per GPU, and finds it right."""
+    program = pathlib.Path(bench.executable).parent / "use_best_on_gpus"
+    best = bench.out / f"{name}.best.json"
+    bench.run(f"{name}_export", "export", "--best", "--db", database, "-o", best)
+    failed = []
+    for row in rows:
+        run = subprocess.run([program, best, row[1], row[3]], env=bench.environment, capture_output=True, text=True)
+        print("     " + (run.stdout.splitlines() or run.stderr.splitlines() or [""])[-1])
+        if run.returncode != 0:
+            failed.append(f"{row[3]} {row[1]}: exit status {run.returncode}: {run.stderr.strip()[-300:]}")
+    verdict(not failed, f"{name}: {len(rows) - len(failed)} of {len(rows)} are right with one process per GPU" + "".join(f"; {one}" for one in failed))
 
 
 def check(bench, gpus):
