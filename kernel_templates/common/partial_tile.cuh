@@ -57,10 +57,15 @@ class PartialTile {
                       word(next + 3 * kPerWord));
   }
   static __device__ __forceinline__ unsigned word(const float* sums) {
-    if constexpr (kPerWord == 1)
-      return __float_as_uint(sums[0]);
-    else
+    if constexpr (kPerWord == 1) {
+      // Not __float_as_uint: the compiler takes sums for ready as soon as their products have started, and
+      // moves plain copies of their bits before the wait for the products.
+      unsigned bits;
+      asm volatile("mov.b32 %0, %1;" : "=r"(bits) : "f"(sums[0]) : "memory");
+      return bits;
+    } else {
       return pack<Partial>(sums[0], sums[1]);
+    }
   }
   static __device__ __forceinline__ void add_word(float* sums, unsigned word) {
     if constexpr (kPerWord == 1) {
