@@ -183,8 +183,9 @@ class Member {
   }
   double elapsed_us() { return gpu_.elapsed_us(begin_, end_); }
 
-  /// The largest error among some elements of C, divided by the square root of K.
-  double largest_error() {
+  /// The largest error among some elements of C, which is alpha * A * B, divided by alpha and the square root
+  /// of K.
+  double largest_error(double alpha) {
     const Workload& workload = task_.instantiator.workload();
     const Part c = part("C");
     const Part a(workload.buffer("A"), 0, 1);
@@ -203,7 +204,7 @@ class Member {
       std::uint32_t bits = 0;
       std::memcpy(&bits, results.data() + static_cast<std::size_t>(place) * size_bytes(c.type),
                   size_bytes(c.type));
-      const double error = std::abs(static_cast<double>(number_of(c.type, bits)) - sum);
+      const double error = std::abs(static_cast<double>(number_of(c.type, bits)) / alpha - sum);
       largest = std::isnan(error) ? error : std::max(largest, error);
     }
     return largest / std::sqrt(static_cast<double>(a.columns));
@@ -360,8 +361,9 @@ int run(Exchange& exchange, const Json& entry, const std::string& file) {
   std::nth_element(times_us.begin(), times_us.begin() + kLaunches / 2, times_us.end());
   Message result;
   result.median_us = times_us[kLaunches / 2];
-  const double error = member.largest_error();
-  const double bound = task.instantiator.workload().buffer("C").type == ElementType::f32 ? 1e-4 : 0.1;
+  const double alpha = std::stod(settings_of(entry.value("scalars", "")).value("alpha", "1"));
+  const double error = member.largest_error(alpha);
+  const double bound = task.instantiator.workload().buffer("C").type == ElementType::f32 ? 1e-4 : 0.02;
   result.is_right = error <= bound;
   const std::vector<Message> all = exchange.meet(result);
   fmt::print("GPU {}: {} us, largest error {:.2g} (bound {})\n", exchange.rank(),
