@@ -24,16 +24,16 @@ struct DoctorOptions {
   std::string format = "table";
 };
 
-std::vector<Finding> all_findings(const DoctorFacts& facts) {
-  std::vector<Finding> findings = examine_machine(facts.machine);
+std::vector<DoctorFinding> all_findings(const DoctorFacts& facts) {
+  std::vector<DoctorFinding> findings = examine_machine(facts.machine);
   for (const GpuFacts& gpu : facts.gpus) {
-    for (Finding& finding : examine_gpu(gpu)) findings.push_back(std::move(finding));
+    for (DoctorFinding& finding : examine_gpu(gpu)) findings.push_back(std::move(finding));
   }
   return findings;
 }
 
 /// One line, and under what is not ok why it matters and what to do.
-std::string as_text(const Finding& finding) {
+std::string as_text(const DoctorFinding& finding) {
   std::string text =
       fmt::format("{:<8} {:<16} {}\n", name(finding.health), finding.check, printable(finding.found));
   if (finding.health == Health::ok) return text;
@@ -42,10 +42,10 @@ std::string as_text(const Finding& finding) {
   return text + fmt::format("{:{}}-> {}\n", "", kIndent, printable(finding.remedy));
 }
 
-std::string as_table(const std::vector<Finding>& findings) {
+std::string as_table(const std::vector<DoctorFinding>& findings) {
   std::string text = fmt::format("tiletune {}\n", kVersion);
   std::optional<int> gpu;
-  for (const Finding& finding : findings) {
+  for (const DoctorFinding& finding : findings) {
     if (finding.gpu != gpu) text += fmt::format("GPU {}\n", *finding.gpu);
     gpu = finding.gpu;
     text += as_text(finding);
@@ -53,7 +53,7 @@ std::string as_table(const std::vector<Finding>& findings) {
   return text + verdict(findings) + "\n";
 }
 
-Json as_json(const Finding& finding) {
+Json as_json(const DoctorFinding& finding) {
   Json json{{"check", finding.check}, {"status", name(finding.health)},
             {"gpu", nullptr},         {"found", finding.found},
             {"why", finding.why},     {"remedy", finding.remedy}};
@@ -61,16 +61,16 @@ Json as_json(const Finding& finding) {
   return json;
 }
 
-std::string as_json(const std::vector<Finding>& findings) {
+std::string as_json(const std::vector<DoctorFinding>& findings) {
   Json checks = Json::array();
-  for (const Finding& finding : findings) checks.push_back(as_json(finding));
+  for (const DoctorFinding& finding : findings) checks.push_back(as_json(finding));
   const Json document{{"tiletune", kVersion}, {"verdict", verdict(findings)}, {"checks", checks}};
   return json_text(document, 2) + "\n";
 }
 
 int run(const DoctorOptions& options) {
   const bool json = format_from_name(options.format, {Format::table, Format::json}) == Format::json;
-  const std::vector<Finding> findings = all_findings(collect_facts(options.gpus));
+  const std::vector<DoctorFinding> findings = all_findings(collect_facts(options.gpus));
   write_output("", json ? as_json(findings) : fitted(as_table(findings), stdout_style().width));
   return exit_code(findings);
 }

@@ -11,13 +11,14 @@ namespace {
 constexpr int kDisturbed = 1;
 constexpr int kUnusable = 3;
 
-std::uint64_t count(const std::vector<Finding>& findings, Health health) {
-  return static_cast<std::uint64_t>(std::count_if(
-      findings.begin(), findings.end(), [&](const Finding& finding) { return finding.health == health; }));
+std::uint64_t count(const std::vector<DoctorFinding>& findings, Health health) {
+  return static_cast<std::uint64_t>(
+      std::count_if(findings.begin(), findings.end(),
+                    [&](const DoctorFinding& finding) { return finding.health == health; }));
 }
 
 /// A GPU, or the driver with the GPUs that it does not show.
-bool is_unusable(const Finding& finding) {
+bool is_unusable(const DoctorFinding& finding) {
   return finding.health == Health::problem && (finding.gpu || finding.check == "driver");
 }
 
@@ -61,19 +62,19 @@ GpuReadings read_gpu(const Nvml& nvml) {
   return readings;
 }
 
-int exit_code(const std::vector<Finding>& findings) {
+int exit_code(const std::vector<DoctorFinding>& findings) {
   if (std::any_of(findings.begin(), findings.end(), is_unusable)) return kUnusable;
   return count(findings, Health::warning) + count(findings, Health::problem) > 0 ? kDisturbed : 0;
 }
 
-std::string verdict(const std::vector<Finding>& findings) {
+std::string verdict(const std::vector<DoctorFinding>& findings) {
   const std::uint64_t problems = count(findings, Health::problem);
   const std::uint64_t warnings = count(findings, Health::warning);
   const auto has = [&](const auto& condition) {
     return std::any_of(findings.begin(), findings.end(), condition);
   };
-  const bool gpu = has([](const Finding& finding) { return finding.gpu.has_value(); });
-  const bool compiles = !has([](const Finding& finding) {
+  const bool gpu = has([](const DoctorFinding& finding) { return finding.gpu.has_value(); });
+  const bool compiles = !has([](const DoctorFinding& finding) {
     return finding.check == "compiler" && finding.health == Health::problem;
   });
   const std::string rest = compiles ? "; compiling, inspecting and predicting work" : "";

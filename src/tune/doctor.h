@@ -18,7 +18,7 @@ enum class Health { ok, note, warning, problem };
 const char* name(Health health);
 
 /// One thing that was looked at. What is not ok says why it matters, and what to do about it.
-struct Finding {
+struct DoctorFinding {
   std::string check;  ///< "throttling"
   Health health = Health::ok;
   std::string found;
@@ -77,12 +77,12 @@ struct GpuFacts {
   std::optional<GpuReadings> readings;
 };
 
-std::vector<Finding> examine_machine(const MachineFacts& facts);
-std::vector<Finding> examine_gpu(const GpuFacts& facts);
+std::vector<DoctorFinding> examine_machine(const MachineFacts& facts);
+std::vector<DoctorFinding> examine_gpu(const GpuFacts& facts);
 
 /// 0 when nothing disturbs a measurement, 1 when something does, 3 when a GPU is there that cannot be used.
-int exit_code(const std::vector<Finding>& findings);
+int exit_code(const std::vector<DoctorFinding>& findings);
 /// The closing sentence: what works, and whether measurements would be disturbed.
-std::string verdict(const std::vector<Finding>& findings);
+std::string verdict(const std::vector<DoctorFinding>& findings);
 
 }  // namespace tiletune

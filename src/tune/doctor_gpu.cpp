@@ -17,7 +17,7 @@ class GpuExamination {
  public:
   explicit GpuExamination(const GpuFacts& facts) : facts_(facts) {}
 
-  std::vector<Finding> run() {
+  std::vector<DoctorFinding> run() {
     use();
     if (!facts_.readings) return std::move(findings_);
     now_ = *facts_.readings;
@@ -66,7 +66,7 @@ class GpuExamination {
 
   const GpuFacts& facts_;
   GpuReadings now_;
-  std::vector<Finding> findings_;
+  std::vector<DoctorFinding> findings_;
 };
 
 void GpuExamination::use() {
@@ -246,6 +246,6 @@ void GpuExamination::compute_mode() {
 
 }  // namespace
 
-std::vector<Finding> examine_gpu(const GpuFacts& facts) { return GpuExamination(facts).run(); }
+std::vector<DoctorFinding> examine_gpu(const GpuFacts& facts) { return GpuExamination(facts).run(); }
 
 }  // namespace tiletune

@@ -13,7 +13,9 @@ namespace {
 constexpr const char* kWorksWithoutGpu =
     "nothing can be timed here; compiling, 'tiletune inspect' and predicting sweeps (--gpu NAME) work";
 
-Finding ok(const char* check, const std::string& found) { return {check, Health::ok, found, "", "", {}}; }
+DoctorFinding ok(const char* check, const std::string& found) {
+  return {check, Health::ok, found, "", "", {}};
+}
 
 /// {13, 0} of "13.0"
 std::pair<int, int> version_numbers(const std::string& text) {
@@ -30,7 +32,7 @@ const std::string* value_of(const MachineFacts& facts, const std::string& variab
   return found == facts.environment.end() ? nullptr : &found->second;
 }
 
-Finding examine_driver(const MachineFacts& facts) {
+DoctorFinding examine_driver(const MachineFacts& facts) {
   const std::string version = facts.driver_version.empty() ? "" : facts.driver_version + ", ";
   if (facts.no_gpu.empty()) {
     if (facts.cuda_version.empty()) {
@@ -43,7 +45,7 @@ Finding examine_driver(const MachineFacts& facts) {
     return {"driver", Health::note, facts.no_gpu, kWorksWithoutGpu,
             "To measure, run on a machine with an NVIDIA GPU and its driver; a container needs --gpus all."};
   }
-  Finding finding{
+  DoctorFinding finding{
       "driver", Health::problem, fmt::format("{}, but NVML lists {}", facts.no_gpu, facts.nvml_gpus.size()),
       kWorksWithoutGpu,
       "Check that libcuda.so.1 is the driver's own and that /dev/nvidia* may be opened; a container "
@@ -53,7 +55,7 @@ Finding examine_driver(const MachineFacts& facts) {
   return finding;
 }
 
-Finding examine_nvml(const MachineFacts& facts) {
+DoctorFinding examine_nvml(const MachineFacts& facts) {
   if (facts.no_nvml.empty())
     return ok("nvml", fmt::format("answers, and lists {} GPU{}", facts.nvml_gpus.size(),
                                   facts.nvml_gpus.size() == 1 ? "" : "s"));
@@ -66,7 +68,7 @@ Finding examine_nvml(const MachineFacts& facts) {
       "needs NVIDIA_DRIVER_CAPABILITIES=compute,utility."};
 }
 
-Finding examine_compiler(const MachineFacts& facts) {
+DoctorFinding examine_compiler(const MachineFacts& facts) {
   const std::string nvrtc = facts.nvrtc_version.empty() ? "NVRTC" : "NVRTC " + facts.nvrtc_version;
   if (!facts.compile_failure.empty()) {
     return {
@@ -89,7 +91,7 @@ Finding examine_compiler(const MachineFacts& facts) {
   return {"compiler", Health::warning, newer, "the driver may refuse to load what it compiles", remedy};
 }
 
-Finding examine_cores(const MachineFacts& facts) {
+DoctorFinding examine_cores(const MachineFacts& facts) {
   const int workers = std::max(1, facts.cores);
   const std::string found = fmt::format("{} compile worker{} on {} core{}", workers, workers == 1 ? "" : "s",
                                         facts.cores, facts.cores == 1 ? "" : "s");
@@ -105,7 +107,7 @@ Finding examine_cores(const MachineFacts& facts) {
           "Take a machine with more cores for large spaces."};
 }
 
-Finding examine_confinement(const MachineFacts& facts) {
+DoctorFinding examine_confinement(const MachineFacts& facts) {
   if (facts.not_confined.empty()) return ok("confinement", "kernels reach no files but their own");
   return {"confinement", Health::note, "kernels are not confined here: " + facts.not_confined,
           "a stranger's kernel that exploits a compiler bug could read and write your files",
@@ -113,7 +115,7 @@ Finding examine_confinement(const MachineFacts& facts) {
           "without it."};
 }
 
-Finding examine_cache(const CacheFacts& cache) {
+DoctorFinding examine_cache(const CacheFacts& cache) {
   constexpr std::uint64_t kScarce = std::uint64_t{256} << 20;
   const std::string folder = cache.folder.string();
   if (!cache.failure.empty()) {
@@ -128,7 +130,7 @@ Finding examine_cache(const CacheFacts& cache) {
           "Free space on the disk; the whole folder may be deleted."};
 }
 
-Finding examine_library(const LibraryFacts& library) {
+DoctorFinding examine_library(const LibraryFacts& library) {
   const std::string check = library.name == "cuBLAS" ? "cublas" : "cublaslt";
   if (!library.file.empty()) return ok(check.c_str(), fmt::format("{}, {}", library.version, library.file));
   return {check, Health::note, library.name + " is not found",
@@ -138,7 +140,7 @@ Finding examine_library(const LibraryFacts& library) {
 }
 
 /// Variables that change how everything on the GPU runs, and how.
-void examine_environment(const MachineFacts& facts, std::vector<Finding>& findings) {
+void examine_environment(const MachineFacts& facts, std::vector<DoctorFinding>& findings) {
   constexpr std::pair<const char*, const char*> kDisturbing[] = {
       {"CUDA_LAUNCH_BLOCKING", "every launch waits for the previous kernel: times include the launch"},
       {"CUDA_INJECTION64_PATH", "a profiler intercepts every driver call and slows launches down"}};
@@ -155,9 +157,9 @@ void examine_environment(const MachineFacts& facts, std::vector<Finding>& findin
 
 }  // namespace
 
-std::vector<Finding> examine_machine(const MachineFacts& facts) {
-  std::vector<Finding> findings{examine_compiler(facts), examine_confinement(facts), examine_cores(facts),
-                                examine_cache(facts.cache)};
+std::vector<DoctorFinding> examine_machine(const MachineFacts& facts) {
+  std::vector<DoctorFinding> findings{examine_compiler(facts), examine_confinement(facts),
+                                      examine_cores(facts), examine_cache(facts.cache)};
   for (const LibraryFacts& library : facts.libraries) findings.push_back(examine_library(library));
   examine_environment(facts, findings);
   findings.push_back(examine_driver(facts));

@@ -47,24 +47,24 @@ GpuFacts gpu() {
   return {0, "NVIDIA H200", "sm_90a", "", "", "3", readings};
 }
 
-Finding only(const std::vector<Finding>& findings, const std::string& check) {
-  const auto is_it = [&](const Finding& finding) { return finding.check == check; };
+DoctorFinding only(const std::vector<DoctorFinding>& findings, const std::string& check) {
+  const auto is_it = [&](const DoctorFinding& finding) { return finding.check == check; };
   EXPECT_EQ(std::count_if(findings.begin(), findings.end(), is_it), 1) << check;
   const auto found = std::find_if(findings.begin(), findings.end(), is_it);
-  return found == findings.end() ? Finding{} : *found;
+  return found == findings.end() ? DoctorFinding{} : *found;
 }
 
-Finding of_machine(const MachineFacts& facts, const std::string& check) {
+DoctorFinding of_machine(const MachineFacts& facts, const std::string& check) {
   return only(examine_machine(facts), check);
 }
 
 /// What is said after one reading of a healthy GPU has changed; nothing else is complained of.
 template <typename Change>
-Finding after(const std::string& check, Change change) {
+DoctorFinding after(const std::string& check, Change change) {
   GpuFacts facts = gpu();
   change(*facts.readings);
-  const std::vector<Finding> findings = examine_gpu(facts);
-  for (const Finding& finding : findings) {
+  const std::vector<DoctorFinding> findings = examine_gpu(facts);
+  for (const DoctorFinding& finding : findings) {
     EXPECT_EQ(finding.gpu, 0);
     EXPECT_TRUE(finding.health == Health::ok || finding.check == check) << finding.check << finding.found;
     EXPECT_EQ(finding.health == Health::ok, finding.why.empty()) << finding.check;
@@ -74,9 +74,9 @@ Finding after(const std::string& check, Change change) {
 }
 
 TEST(Doctor, FindsNothingWrongWithAHealthyMachine) {
-  std::vector<Finding> findings = examine_machine(machine());
-  for (const Finding& finding : examine_gpu(gpu())) findings.push_back(finding);
-  for (const Finding& finding : findings) {
+  std::vector<DoctorFinding> findings = examine_machine(machine());
+  for (const DoctorFinding& finding : examine_gpu(gpu())) findings.push_back(finding);
+  for (const DoctorFinding& finding : findings) {
     EXPECT_EQ(finding.health, Health::ok) << finding.check << ": " << finding.found;
     EXPECT_EQ(finding.why + finding.remedy, "") << finding.check;
   }
@@ -94,12 +94,12 @@ TEST(Doctor, WithoutAGpuTheRestWorks) {
   facts.no_gpu = "no NVIDIA driver is installed (libcuda.so.1 cannot be opened)";
   facts.no_nvml = "libnvidia-ml.so.1 cannot be opened";
   facts.nvml_gpus.clear();
-  const std::vector<Finding> findings = examine_machine(facts);
-  const Finding driver = only(findings, "driver");
+  const std::vector<DoctorFinding> findings = examine_machine(facts);
+  const DoctorFinding driver = only(findings, "driver");
   EXPECT_EQ(driver.health, Health::note);
   EXPECT_EQ(driver.found, facts.no_gpu);
   EXPECT_TRUE(carries(driver.why, {"--gpu NAME"}));
-  EXPECT_TRUE(std::none_of(findings.begin(), findings.end(), [](const Finding& f) {
+  EXPECT_TRUE(std::none_of(findings.begin(), findings.end(), [](const DoctorFinding& f) {
     return f.check == "nvml";
   })) << "the driver's absence explains that of NVML";
   EXPECT_EQ(exit_code(findings), 0);
@@ -119,7 +119,7 @@ TEST(Doctor, ADriverThatHidesItsGpusIsAProblem) {
 TEST(Doctor, ComparesTheCompilerWithTheDriver) {
   MachineFacts facts = machine();
   facts.cuda_version = "12.4";
-  Finding compiler = of_machine(facts, "compiler");
+  DoctorFinding compiler = of_machine(facts, "compiler");
   EXPECT_EQ(compiler.health, Health::warning);
   EXPECT_TRUE(carries(compiler.found, {"NVRTC 13.0", "newer", "CUDA 12.4"}));
   EXPECT_TRUE(carries(compiler.remedy, {"CUDA 12.4", "-DTILETUNE_CUDA_ROOT"}));
@@ -133,7 +133,7 @@ TEST(Doctor, ComparesTheCompilerWithTheDriver) {
 TEST(Doctor, ACompilerThatFailsIsAProblemOfTheMachineAndNotOfAGpu) {
   MachineFacts facts = machine();
   facts.compile_failure = "nvrtc: error: failed to open libnvrtc-builtins.so.13.0.";
-  const std::vector<Finding> findings = examine_machine(facts);
+  const std::vector<DoctorFinding> findings = examine_machine(facts);
   EXPECT_EQ(only(findings, "compiler").health, Health::problem);
   EXPECT_EQ(exit_code(findings), 1);
   EXPECT_TRUE(carries(verdict(findings), {"1 problem", "no GPU"}));
@@ -164,7 +164,7 @@ TEST(Doctor, VariablesThatChangeEveryLaunchAreNamed) {
   facts.environment = {{"CUDA_LAUNCH_BLOCKING", "0"}, {"CUDA_INJECTION64_PATH", ""}};
   EXPECT_EQ(exit_code(examine_machine(facts)), 0) << "both are off";
   facts.environment = {{"CUDA_LAUNCH_BLOCKING", "1"}};
-  const Finding finding = of_machine(facts, "environment");
+  const DoctorFinding finding = of_machine(facts, "environment");
   EXPECT_EQ(finding.found, "CUDA_LAUNCH_BLOCKING=1");
   EXPECT_TRUE(carries(finding.remedy, {"CUDA_LAUNCH_BLOCKING"}));
   EXPECT_EQ(exit_code(examine_machine(facts)), 1);
@@ -193,7 +193,7 @@ TEST(DoctorOfAGpu, ThrottlingIsAWarningWithItsRemedy) {
 }
 
 TEST(DoctorOfAGpu, OtherProgramsAreListed) {
-  Finding finding = after("processes", [](GpuReadings& now) {
+  DoctorFinding finding = after("processes", [](GpuReadings& now) {
     now.processes = {{4242, 3 * kGiB, "python3"}, {17, std::nullopt, ""}};
     now.utilization_percent = 87;
   });
@@ -207,10 +207,10 @@ TEST(DoctorOfAGpu, OtherProgramsAreListed) {
 }
 
 TEST(DoctorOfAGpu, ProgramsThatCannotBeSeenBetrayThemselves) {
-  const Finding busy = after("processes", [](GpuReadings& now) { now.utilization_percent = 30; });
+  const DoctorFinding busy = after("processes", [](GpuReadings& now) { now.utilization_percent = 30; });
   EXPECT_EQ(busy.health, Health::warning);
   EXPECT_TRUE(carries(busy.found, {"none", "30%"}));
-  const Finding memory = after("memory", [](GpuReadings& now) {
+  const DoctorFinding memory = after("memory", [](GpuReadings& now) {
     now.memory = {140 * kGiB, 138 * kGiB, kGiB};
   });
   EXPECT_EQ(memory.health, Health::warning);
@@ -218,11 +218,11 @@ TEST(DoctorOfAGpu, ProgramsThatCannotBeSeenBetrayThemselves) {
 }
 
 TEST(DoctorOfAGpu, SettingsThatChangeTimesAreNamed) {
-  const Finding clock = after("clock", [](GpuReadings& now) { now.application_sm_clock_mhz = 1200; });
+  const DoctorFinding clock = after("clock", [](GpuReadings& now) { now.application_sm_clock_mhz = 1200; });
   EXPECT_EQ(clock.health, Health::note);
   EXPECT_TRUE(carries(clock.found, {"345 MHz", "1980 MHz", "1200 MHz", "default 1980"}));
   EXPECT_NE(clock.remedy.find("sudo nvidia-smi -i 3 --reset-applications-clocks"), std::string::npos);
-  const Finding power = after("power", [](GpuReadings& now) { now.power_limit_w = 500; });
+  const DoctorFinding power = after("power", [](GpuReadings& now) { now.power_limit_w = 500; });
   EXPECT_EQ(power.health, Health::warning);
   EXPECT_TRUE(carries(power.found, {"76 W", "500 W", "default 700"}));
   EXPECT_TRUE(carries(power.remedy, {"sudo nvidia-smi -i 3 --power-limit=700"}));
@@ -247,7 +247,7 @@ TEST(DoctorOfAGpu, WhatNvmlDoesNotTellIsNoPeaceOfMind) {
   for (const char* check : {"clock", "throttling", "power", "memory", "processes"}) {
     GpuFacts facts = gpu();
     facts.readings = GpuReadings{};
-    const Finding finding = only(examine_gpu(facts), check);
+    const DoctorFinding finding = only(examine_gpu(facts), check);
     EXPECT_EQ(finding.health, Health::note);
     EXPECT_TRUE(carries(finding.found, {"NVML"}));
     EXPECT_EQ(exit_code({finding}), 0);
@@ -257,7 +257,7 @@ TEST(DoctorOfAGpu, WhatNvmlDoesNotTellIsNoPeaceOfMind) {
 TEST(DoctorOfAGpu, OneThatCannotBeUsedIsAProblem) {
   GpuFacts facts = gpu();
   facts.failure = "the GPU worker did not answer within 1 min 00 s";
-  std::vector<Finding> findings = examine_gpu(facts);
+  std::vector<DoctorFinding> findings = examine_gpu(facts);
   EXPECT_EQ(only(findings, "gpu").health, Health::problem);
   EXPECT_TRUE(carries(only(findings, "gpu").found, {"NVIDIA H200", facts.failure}));
   EXPECT_NE(only(findings, "gpu").remedy.find("dmesg"), std::string::npos);
@@ -272,7 +272,7 @@ TEST(DoctorOfAGpu, OneThatIsTakenSaysByWhom) {
   facts.failure = "cuDevicePrimaryCtxRetain: CUDA-capable device(s) is/are busy or unavailable";
   facts.readings->compute_mode = ComputeMode::exclusive_process;
   facts.readings->processes = {{4242, kGiB, "python3"}};
-  const std::vector<Finding> findings = examine_gpu(facts);
+  const std::vector<DoctorFinding> findings = examine_gpu(facts);
   EXPECT_TRUE(carries(only(findings, "gpu").remedy, {"sudo nvidia-smi -i 3 --compute-mode=DEFAULT"}));
   EXPECT_EQ(only(findings, "processes").found, "pid 4242 python3 (1.0 GiB)");
   EXPECT_TRUE(carries(verdict(findings), {"1 problem, 1 warning", "not every"}));
