@@ -20,6 +20,7 @@
 #include "exchange.h"
 #include "gpu/peers.h"
 #include "measure/argument_pack.h"
+#include "measure/group_kernel.h"
 #include "measure/messages.h"
 #include "spec/load.h"
 #include "tune/target.h"
@@ -148,12 +149,9 @@ class Member {
     fill_inputs();
     open_others();
     module_ = std::make_shared<const Module>(request.cubin);
-    for (const KernelCall& call : request.calls) {
-      Kernel& kernel = kernels_.emplace_back(module_, call.symbol);
-      if (call.shape.dynamic_shared_bytes > 0)
-        kernel.allow_dynamic_shared(static_cast<int>(call.shape.dynamic_shared_bytes));
+    kernels_ = kernels_of(module_, request.calls);
+    for (const KernelCall& call : request.calls)
       arguments_.emplace_back(call.arguments, own_, PeerArguments{exchange.rank(), &lists_});
-    }
   }
 
   /// All steps. No GPU begins before all have ended what they did before.
@@ -161,7 +159,7 @@ class Member {
     exchange_.meet();
     gpu_.record(begin_);
     bool is_forked = false;
-    for (const GpuStep& step : steps()) {
+    for (const GpuStep& step : steps_of(request_)) {
       if (step.kind == StepKind::kernel) {
         const auto call = static_cast<std::size_t>(step.launch);
         gpu_.launch(kernels_[call], request_.calls[call].shape, arguments_[call].pointers(),
@@ -276,14 +274,6 @@ class Member {
       lists_[name] = at;
       at += all_.size() * sizeof(DeviceAddress);
     }
-  }
-
-  /// Without steps the kernels follow each other.
-  std::vector<GpuStep> steps() const {
-    if (!request_.steps.empty()) return request_.steps;
-    std::vector<GpuStep> steps(request_.calls.size());
-    for (std::size_t i = 0; i < steps.size(); ++i) steps[i].launch = static_cast<std::int64_t>(i);
-    return steps;
   }
 
   std::size_t element_bytes(const std::string& name) const {

@@ -12,17 +12,6 @@ namespace tiletune {
 
 namespace {
 
-/// Without steps the kernels follow each other.
-std::vector<GpuStep> steps_of(const MeasureRequest& request) {
-  if (!request.steps.empty()) return request.steps;
-  std::vector<GpuStep> steps;
-  for (std::size_t i = 0; i < request.calls.size(); ++i) {
-    GpuStep& step = steps.emplace_back();
-    step.launch = static_cast<std::int64_t>(i);
-  }
-  return steps;
-}
-
 /// Arrays whose addresses on all GPUs are passed.
 std::set<std::string> names_of_peers(const MeasureRequest& request) {
   std::set<std::string> names;
@@ -34,6 +23,27 @@ std::set<std::string> names_of_peers(const MeasureRequest& request) {
 }
 
 }  // namespace
+
+std::vector<Kernel> kernels_of(const std::shared_ptr<const Module>& module,
+                               const std::vector<KernelCall>& calls) {
+  std::vector<Kernel> kernels;
+  for (const KernelCall& call : calls) {
+    Kernel& kernel = kernels.emplace_back(module, call.symbol);
+    const auto bytes = static_cast<int>(call.shape.dynamic_shared_bytes);
+    if (bytes > 0) kernel.allow_dynamic_shared(bytes);
+  }
+  return kernels;
+}
+
+std::vector<GpuStep> steps_of(const MeasureRequest& request) {
+  if (!request.steps.empty()) return request.steps;
+  std::vector<GpuStep> steps;
+  for (std::size_t i = 0; i < request.calls.size(); ++i) {
+    GpuStep& step = steps.emplace_back();
+    step.launch = static_cast<std::int64_t>(i);
+  }
+  return steps;
+}
 
 GroupKernel::GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request,
                          const std::map<std::string, DeviceAddress>& wholes)
@@ -71,11 +81,7 @@ std::unique_ptr<GroupKernel::Member> GroupKernel::load(std::size_t gpu,
                                                        const std::map<std::string, DeviceAddress>& wholes) {
   auto member = std::make_unique<Member>();
   member->module = std::make_shared<const Module>(request_.cubin);
-  for (const KernelCall& call : request_.calls) {
-    Kernel& kernel = member->kernels.emplace_back(member->module, call.symbol);
-    const auto bytes = static_cast<int>(call.shape.dynamic_shared_bytes);
-    if (bytes > 0) kernel.allow_dynamic_shared(bytes);
-  }
+  member->kernels = kernels_of(member->module, request_.calls);
   member->workspace =
       std::make_unique<KernelWorkspace>(group_.gpu(gpu), group_.kernels(gpu), request_.workspace);
   member->addresses = slices_.addresses(gpu);

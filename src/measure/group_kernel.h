@@ -16,6 +16,12 @@
 
 namespace tiletune {
 
+/// The calls' kernels, by call, with the shared memory that they ask for. Throws CudaError.
+std::vector<Kernel> kernels_of(const std::shared_ptr<const Module>& module,
+                               const std::vector<KernelCall>& calls);
+/// What each GPU of a group does for a request, in this order: without steps its kernels follow each other.
+std::vector<GpuStep> steps_of(const MeasureRequest& request);
+
 /// One configuration on all GPUs of a group: on each its loaded kernels, bound to its slices of the problem's
 /// buffers and to a workspace of its own.
 class GroupKernel : public OwnMemory {

@@ -12,15 +12,11 @@ LoadedKernel::LoadedKernel(Gpu& gpu, ProblemBuffers& buffers, const MeasureReque
       buffers_(buffers),
       request_(request),
       module_(std::make_shared<const Module>(request.cubin)),
+      kernels_(kernels_of(module_, request.calls)),
       own_(gpu, buffers.kernels(),
            buffers.slices() == nullptr ? request.workspace : std::vector<SizedWorkspace>{}),
       tally_(std::make_shared<LaunchTally>()) {
   tally_->tolerance_factor = request.tolerance_factor;
-  for (const KernelCall& call : request.calls) {
-    Kernel& kernel = kernels_.emplace_back(module_, call.symbol);
-    const auto bytes = static_cast<int>(call.shape.dynamic_shared_bytes);
-    if (bytes > 0) kernel.allow_dynamic_shared(bytes);
-  }
   if (Slices* slices = buffers.slices()) {
     group_ = std::make_unique<GroupKernel>(*slices, *buffers.libraries(), request, buffers.addresses());
     return;

@@ -168,9 +168,8 @@ class Surrogate : public Strategy {
                      [](const Lesson* a, const Lesson* b) { return a->distance < b->distance; });
     std::deque<Choice> winners;
     for (const Lesson* lesson : best) {
-      const std::uint64_t index = explored_[lesson->space].space().index_at(lesson->positions);
-      if (index < explored_[lesson->space].size() && winners.size() < kMost)
-        winners.push_back({lesson->space, index});
+      const auto choice = choice_of(*lesson);
+      if (choice && winners.size() < kMost) winners.push_back(*choice);
     }
     return winners;
   }
@@ -290,11 +289,16 @@ class Surrogate : public Strategy {
   /// What was tried on other problems, where it is valid for this one.
   std::vector<Choice> taught() const {
     std::vector<Choice> taught;
-    for (const Lesson& lesson : lessons_) {
-      const std::uint64_t index = explored_[lesson.space].space().index_at(lesson.positions);
-      if (index < explored_[lesson.space].size()) taught.push_back({lesson.space, index});
-    }
+    for (const Lesson& lesson : lessons_)
+      if (const auto choice = choice_of(lesson)) taught.push_back(*choice);
     return taught;
+  }
+
+  /// A lesson's configuration, where it is valid for this problem.
+  std::optional<Choice> choice_of(const Lesson& lesson) const {
+    const std::uint64_t index = explored_[lesson.space].space().index_at(lesson.positions);
+    if (index >= explored_[lesson.space].size()) return std::nullopt;
+    return Choice{lesson.space, index};
   }
 
   std::uint64_t total() const {

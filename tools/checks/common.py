@@ -80,12 +80,27 @@ def ncu():
     return shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
 
 
-def profiled(bench, name, arguments, kernel, metrics, skip, count):
-    """ncu's rows on so many launches of one kernel, found by its demangled name; caches flushed, clocks left alone."""
+def profiled_launches(bench, name, arguments, metrics, *chosen):
+    """ncu's rows on the launches that its options choose, by demangled names; caches flushed, clocks left alone."""
     _, _, text = bench.run(name, *arguments, prefix=(
         ncu(), "--target-processes", "all", "--clock-control", "none", "--cache-control", "all", "--metrics", ",".join(metrics),
-        "--kernel-name-base", "demangled", "--kernel-name", f"regex:{kernel}", "--launch-skip", skip, "--launch-count", count, "--csv"))
+        "--kernel-name-base", "demangled", *chosen, "--csv"))
     return list(csv.DictReader([line for line in text.splitlines() if line.startswith('"')]))
+
+
+def profiled(bench, name, arguments, kernel, metrics, skip, count):
+    """The same on so many launches of one kernel, found by its name."""
+    return profiled_launches(bench, name, arguments, metrics, "--kernel-name", f"regex:{kernel}", "--launch-skip", skip,
+                             "--launch-count", count)
+
+
+def write_configurations(path, rows):
+    """A list of configurations for a config: of (template, values by parameter) each once, in their order."""
+    names = list(dict.fromkeys(name for _, values in rows for name in values))
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["template", *names])
+        writer.writerows(dict.fromkeys((template, *(values.get(name, "") for name in names)) for template, values in rows))
 
 
 def outcomes(database):

@@ -1,11 +1,10 @@
 """The ladders of templates with what a profiler counts on each step, and the last one of SGEMM beyond the edges of tiles."""
 
-import csv
 import json
 import math
 import re
 
-from .common import HOME, ncu, profiled, query, verdict
+from .common import HOME, ncu, profiled, profiled_launches, query, verdict, write_configurations
 
 PROBLEM = "4096x4096x4096"
 BEYOND = "4097x4095x4093"  # one row of C in a last row of tiles, and rows that start on no 16-byte boundary
@@ -121,13 +120,8 @@ def tensor_metrics(bench):
 
 def write_winners(bench, steps):
     """A config of the best configuration of each step alone."""
-    names = list(dict.fromkeys(name for step in steps for name in step["parameters"]))
     listed = bench.out / "tensor_steps.csv"
-    with open(listed, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["template", *names])
-        rows = dict.fromkeys((step["template"], *(text_of(step["parameters"].get(name, "")) for name in names)) for step in steps)
-        writer.writerows(rows)
+    write_configurations(listed, [(step["template"], {name: text_of(value) for name, value in step["parameters"].items()}) for step in steps])
     templates = [{"template": template, "options": {"layout": "nn"}} for template in dict.fromkeys(step["template"] for step in steps)]
     config = bench.out / "tensor_steps.json"
     config.write_text(json.dumps({"templates": templates, "configurations": listed.name, "problems": [PROBLEM], "baseline": "none",
@@ -141,13 +135,11 @@ def text_of(value):
 
 def tensor_counters(bench, steps, metrics):
     """By kernel expression: the metrics of its second launch."""
-    _, _, text = bench.run("counters_tensor", "sweep", write_winners(bench, steps), "--db", bench.out / "tensor_steps.db", "--finals", "off",
-                           "--quiet", prefix=(
-        ncu(), "--target-processes", "all", "--clock-control", "none", "--cache-control", "all", "--metrics", ",".join(metrics.values()),
-        "--kernel-name-base", "demangled", "--kernel-id", "::regex:hgemm_:2", "--print-units", "base", "--csv"))
+    sweep = ("sweep", write_winners(bench, steps), "--db", bench.out / "tensor_steps.db", "--finals", "off", "--quiet")
+    rows = profiled_launches(bench, "counters_tensor", sweep, metrics.values(), "--kernel-id", "::regex:hgemm_:2", "--print-units", "base")
     by_name = {metric: name for name, metric in metrics.items()}
     found = {}
-    for row in csv.DictReader([line for line in text.splitlines() if line.startswith('"')]):
+    for row in rows:
         name = by_name[row["Metric Name"]]
         value = float(row["Metric Value"].replace(",", "")) * SCALES.get(name.split()[-1], 1)
         found.setdefault(row["Kernel Name"], {})[name] = value

@@ -14,7 +14,7 @@ import pathlib
 import sqlite3
 import time
 
-from .common import HOME, all_ran, outcomes, query, ran, verdict
+from .common import all_ran, outcomes, query, ran, verdict, write_configurations
 
 LISTED = pathlib.Path(__file__).with_name("tensor_configurations.csv")
 LISTED_COLUMNS = ("types", "problem", "layout", "template")
@@ -117,16 +117,8 @@ def write_config(folder, name, kind, layout, problems, finalists=FINALISTS):
     rows = [row for problem in problems for row in listed_configurations(kind, problem, layout)]
     if not rows:
         return None
-    columns = list(dict.fromkeys(name for row in rows for name in values_of(row)))
-    listed, seen = folder / f"{name}.csv", set()
-    with open(listed, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["template", *columns])
-        for row in rows:
-            cells = (row["template"], *(row[column] for column in columns))
-            if cells not in seen:
-                writer.writerow(cells)
-            seen.add(cells)
+    listed = folder / f"{name}.csv"
+    write_configurations(listed, [(row["template"], values_of(row)) for row in rows])
     templates = []
     for template in dict.fromkeys(row["template"] for row in rows):
         own = {problem: [row for row in rows if row["template"] == template and row["problem"] == problem] for problem in problems}
