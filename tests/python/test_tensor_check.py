@@ -1,6 +1,7 @@
 """tools/gpu_check tensor, without a GPU: its list of configurations, its table, and what it does without time."""
 import contextlib
 import io
+import json
 import os
 import pathlib
 import re
@@ -18,23 +19,29 @@ from checks import common, tensor  # noqa: E402
 TABLES = [("f16", tensor.HALVES), ("bf16", tensor.HALVES), *tensor.NARROW.items()]
 
 
+def valid_counts(config):
+    """By problem: how many of the listed configurations of a config are valid."""
+    shown = subprocess.run([os.environ["TILETUNE"], "space", str(config)], capture_output=True, text=True, check=True).stdout
+    valid = {}
+    for problem, count in re.findall(r"(\d+x\d+x\d+): \d+ listed configurations?, (\d+) valid", shown):
+        valid[problem] = valid.get(problem, 0) + int(count)
+    return valid
+
+
 class ListedConfigurations(fixture.SandboxTest):
     def test_each_problem_of_the_table_has_some_and_all_of_them_are_valid(self):
+        rows = tensor.listed_configurations()
         for kind, table in TABLES:
             for number, group in enumerate(tensor.groups_of(tensor.entries_of(table, "burst", kind))):
                 problems, layout = [entry.problem for entry in group], group[0].layout
-                config = tensor.write_config(self.folder, f"{kind}_{number}", kind, layout, problems)
-                shown = subprocess.run([os.environ["TILETUNE"], "space", str(config)], capture_output=True, text=True, check=True).stdout
-                valid = {}
-                for problem, count in re.findall(r"(\d+x\d+x\d+): \d+ listed configurations?, (\d+) valid", shown):
-                    valid[problem] = valid.get(problem, 0) + int(count)
+                valid = valid_counts(tensor.write_config(self.folder, f"{kind}_{number}", rows, kind, layout, problems))
                 for problem in problems:
-                    listed = len(tensor.listed_configurations(kind, problem, layout))
+                    listed = len(tensor.chosen(rows, kind, problem, layout))
                     self.assertGreater(listed, 0, (kind, problem, layout))
                     self.assertEqual(valid.get(problem), listed, (kind, problem, layout))
 
     def test_a_problem_that_the_list_lacks_has_no_config(self):
-        self.assertIsNone(tensor.write_config(self.folder, "none", "f16", "nn", ["7x7x7"]))
+        self.assertIsNone(tensor.write_config(self.folder, "none", tensor.listed_configurations(), "f16", "nn", ["7x7x7"]))
 
 
 class Lines(unittest.TestCase):
@@ -86,6 +93,17 @@ class Check(fixture.SandboxTest):
         with contextlib.closing(sqlite3.connect(kept / "tensor.db")) as database:
             finals = database.execute("SELECT count(DISTINCT problem || element_types) FROM trial WHERE timed_in = 'final'").fetchone()
         self.assertEqual(finals[0], 5)
+
+    def test_the_fastest_of_a_database_take_part_instead(self):
+        _, kept = self.check(60)
+        rows = tensor.fastest_configurations(kept / "tensor.db", each=2)
+        for kind, problem, layout in (("f16", "512x512x512", "nn"), ("bf16", "16x8192x8192", "nt"), ("e4m3", "4096x4096x4096", "nt")):
+            self.assertEqual(len(tensor.chosen(rows, kind, problem, layout)), 2, rows)
+            self.assertEqual(valid_counts(tensor.write_config(self.folder, kind, rows, kind, layout, [problem])), {problem: 2})
+        with contextlib.closing(sqlite3.connect(kept / "tensor.db")) as database:
+            best, = database.execute("SELECT parameters FROM trial WHERE kind = 'kernel' AND problem = '512x512x512' AND element_types LIKE 'A:f16 %' "
+                                     "AND timed_in = 'final' ORDER BY median_us LIMIT 1").fetchone()
+        self.assertEqual(tensor.values_of(tensor.chosen(rows, "f16", "512x512x512", "nn")[0]), common.texts(json.loads(best)))
 
     def test_without_time_each_problem_has_a_line_that_says_so(self):
         lines, kept = self.check(0.1)

@@ -36,10 +36,11 @@ def interrupted(process):
 class Bench:
     """Runs tiletune with a cold cache and databases of its own."""
 
-    def __init__(self, executable, out, tensor_s):
+    def __init__(self, executable, out, tensor_s, tensor_from=None):
         self.executable = executable
         self.out = out
         self.tensor_s = tensor_s
+        self.tensor_from = tensor_from  # a database
         self.environment = dict(os.environ, XDG_CACHE_HOME=str(out / "cache"), TILETUNE_HOME=str(HOME))
 
     def run(self, name, *arguments, prefix=(), limit_s=None, executable=True):
@@ -92,6 +93,11 @@ def profiled(bench, name, arguments, kernel, metrics, skip, count):
     """The same on so many launches of one kernel, found by its name."""
     return profiled_launches(bench, name, arguments, metrics, "--kernel-name", f"regex:{kernel}", "--launch-skip", skip,
                              "--launch-count", count)
+
+
+def texts(values):
+    """Values of parameters by name, as lists of configurations have them."""
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.items()}
 
 
 def write_configurations(path, rows):

@@ -4,7 +4,7 @@ import json
 import math
 import re
 
-from .common import HOME, ncu, profiled, profiled_launches, query, verdict, write_configurations
+from .common import HOME, ncu, profiled, profiled_launches, query, texts, verdict, write_configurations
 
 PROBLEM = "4096x4096x4096"
 BEYOND = "4097x4095x4093"  # one row of C in a last row of tiles, and rows that start on no 16-byte boundary
@@ -121,16 +121,12 @@ def tensor_metrics(bench):
 def write_winners(bench, steps):
     """A config of the best configuration of each step alone."""
     listed = bench.out / "tensor_steps.csv"
-    write_configurations(listed, [(step["template"], {name: text_of(value) for name, value in step["parameters"].items()}) for step in steps])
+    write_configurations(listed, [(step["template"], texts(step["parameters"])) for step in steps])
     templates = [{"template": template, "options": {"layout": "nn"}} for template in dict.fromkeys(step["template"] for step in steps)]
     config = bench.out / "tensor_steps.json"
     config.write_text(json.dumps({"templates": templates, "configurations": listed.name, "problems": [PROBLEM], "baseline": "none",
                                   "measure": {"screening": 0, "samples": 1, "verify": False}}))
     return config
-
-
-def text_of(value):
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def tensor_counters(bench, steps, metrics):

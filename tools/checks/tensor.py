@@ -1,8 +1,9 @@
 """Products on tensor cores beside cuBLAS and cuBLASLt, and every template at sizes that are hard to get right.
 
-Finals are held for each problem of a table. The configurations that take part are few, and listed in
-tensor_configurations.csv: winners of recorded sweeps (results/h200), and of earlier experiments. The time of the check is
-shared out beforehand: what a part does not need goes to those behind it, and what is left undone has a line that says so.
+Finals are held for each problem of a table. The configurations that take part are few: the fastest of a database of sweeps
+on this GPU (--tensor-from), or those listed in tensor_configurations.csv, winners of sweeps on other GPUs and of earlier
+experiments. The time of the check is shared out beforehand: what a part does not need goes to those behind it, and what is
+left undone has a line that says so.
 """
 
 import csv
@@ -14,7 +15,7 @@ import pathlib
 import sqlite3
 import time
 
-from .common import all_ran, outcomes, query, ran, verdict, write_configurations
+from .common import all_ran, outcomes, query, ran, texts, verdict, write_configurations
 
 LISTED = pathlib.Path(__file__).with_name("tensor_configurations.csv")
 LISTED_COLUMNS = ("types", "problem", "layout", "template")
@@ -87,12 +88,31 @@ def entries_of(table, state, kind):
     return [Entry(state, kind, problem, layout, floor, aim) for problems, layout, floor, aim in table for problem in problems]
 
 
-def listed_configurations(kind=None, problem=None, layout=None):
+def listed_configurations():
     """Rows of the list, each a dictionary of its columns."""
     with open(LISTED, newline="") as file:
-        rows = list(csv.DictReader(file))
-    return [row for row in rows if (kind is None or kind in row["types"].split()) and (problem is None or row["problem"] == problem)
-            and (layout is None or row["layout"] == layout)]
+        return list(csv.DictReader(file))
+
+
+def fastest_configurations(database, each=FINALISTS):
+    """The same rows, of the fastest of each problem that a database holds."""
+    rows, taken = [], {}
+    for problem, options, types, template, parameters in query(
+            database, "SELECT problem, options, element_types, template, parameters FROM trial WHERE kind = 'kernel' "
+                      "AND source = 'measured' AND outcome = 'ok' ORDER BY timed_in <> 'final', median_us"):
+        kind = types.split()[0].removeprefix("A:")
+        layout = dict(one.split("=") for one in (options or "").split()).get("layout", "nn")
+        taken[problem, layout, kind] = taken.get((problem, layout, kind), 0) + 1
+        if taken[problem, layout, kind] <= each:
+            rows.append({"types": kind, "problem": problem, "layout": layout, "template": template,
+                         **texts(json.loads(parameters))})
+    return rows
+
+
+def chosen(rows, kind, problem, layout):
+    """Those of one problem. bf16 takes f16's where it has none of its own."""
+    own = [row for row in rows if kind in row["types"].split() and row["problem"] == problem and row["layout"] == layout]
+    return chosen(rows, "f16", problem, layout) if kind == "bf16" and not own else own
 
 
 def values_of(row):
@@ -112,9 +132,9 @@ def requirement_of(problem, rows):
     return {"require": " or ".join(others + own), "why": "each problem has its own configurations"}
 
 
-def write_config(folder, name, kind, layout, problems, finalists=FINALISTS):
+def write_config(folder, name, listed_rows, kind, layout, problems, finalists=FINALISTS):
     """A config of the configurations that are listed for these problems, each for its own; none where there are none."""
-    rows = [row for problem in problems for row in listed_configurations(kind, problem, layout)]
+    rows = [row for problem in problems for row in chosen(listed_rows, kind, problem, layout)]
     if not rows:
         return None
     listed = folder / f"{name}.csv"
@@ -177,6 +197,7 @@ class TensorCheck:
         self.database = bench.out / "tensor.db"
         self.log = bench.out / "tensor.txt"
         self.log.write_text("")
+        self.rows = fastest_configurations(bench.tensor_from) if bench.tensor_from else listed_configurations()
         self.began = time.monotonic()
         self.entries = []
         self.promised = 0.0  # share of the time that parts begun so far may use
@@ -210,7 +231,7 @@ class TensorCheck:
         """Holds the finals of some entries, a few at a time, and prints their lines."""
         ends_s = self.begin_part(share)
         for entry in entries:
-            if not listed_configurations(entry.kind, entry.problem, entry.layout):
+            if not chosen(self.rows, entry.kind, entry.problem, entry.layout):
                 entry.why = "no configuration is listed for it"
                 self.say(entry.line())
         listed = [entry for entry in entries if not entry.why]
@@ -234,7 +255,7 @@ class TensorCheck:
             for entry in group:
                 entry.why = f"the time of its part was used up, after {self.used_s():.0f} s in all"
             return
-        config = write_config(self.bench.out, name, group[0].kind, group[0].layout, [entry.problem for entry in group],
+        config = write_config(self.bench.out, name, self.rows, group[0].kind, group[0].layout, [entry.problem for entry in group],
                               SETTLED_FINALISTS if settled_s else FINALISTS)
         more = ("--sustained", f"{settled_s:g}s") if settled_s else ()
         code = self.sweep(name, config, limit_s, *more)
