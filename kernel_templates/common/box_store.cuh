@@ -4,7 +4,7 @@
 #include "common/epilogue.cuh"
 
 // From a warpgroup's sums to C by way of shared memory, in boxes of 128 bytes by some rows: the tensor core's
-// layout is left with stmatrix, and bulk copies write whole lines. For C of 16-bit elements.
+// layout is left there, 16-bit elements with stmatrix, and bulk copies write whole lines.
 
 /// Stores four 8 x 8 matrices; lanes 8i to 8i + 7 give the addresses of the rows of matrix i. Each lane has of
 /// every matrix elements 2 * (l % 4) and the next of row l / 4.
@@ -25,6 +25,16 @@ __device__ __forceinline__ void store_transposed_matrices(unsigned address, unsi
                : "memory");
 }
 
+__device__ __forceinline__ unsigned bits_of(float value) { return __float_as_uint(value); }
+__device__ __forceinline__ unsigned bits_of(int value) { return value; }
+
+/// Stores two neighbours of 32 bits, at a multiple of 8 bytes.
+template <class T>
+__device__ __forceinline__ void store_words(unsigned address, T first, T second) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(bits_of(first)), "r"(bits_of(second))
+               : "memory");
+}
+
 /// The largest number of rows, a multiple of 8 up to 64, that divides ROWS.
 template <int ROWS>
 constexpr int box_rows(int rows = 64) {
@@ -37,12 +47,13 @@ template <class Out, class Tile, int ROWS, int N, bool TRANSPOSED, bool WHOLE>
 class BoxStore {
  public:
   static constexpr int kRows = TRANSPOSED ? box_rows<N>() : WHOLE ? 64 : 16;  ///< of a box
-  static constexpr int kAcross = (N - 1) / 64 + 1;                            ///< boxes of 64 columns
+  static constexpr int kColumns = 128 / sizeof(Out);
+  static constexpr int kAcross = (N - 1) / kColumns + 1;  ///< boxes beside each other
   /// Bytes of shared memory per warpgroup.
   static constexpr int kBytes =
       WHOLE ? (TRANSPOSED ? N * 2 : kAcross * 128) * ROWS : TRANSPOSED ? 2 * kRows * 128 : 4 * 2 * 16 * 128;
-  static_assert(sizeof(Out) == 2, "stmatrix stores 16-bit elements");
-  static_assert(TRANSPOSED || N >= 64, "a whole box");
+  static_assert(sizeof(Out) == 2 || !TRANSPOSED && !WHOLE, "stmatrix, which transposes, stores 16-bit elements");
+  static_assert(TRANSPOSED || N >= kColumns, "a whole box");
 
   /// `staging`: the warpgroup's shared memory, on a boundary of 1024 bytes. `barrier`: one of its own.
   static __device__ __forceinline__ void store(const Tile& tile, const TensorMap* map, int row, int column,
@@ -59,18 +70,33 @@ class BoxStore {
   /// First of the tile's columns in box `number`, where C's columns are the tile's. The last box may begin
   /// within the one before it: some columns are then stored twice, with the same values.
   static __device__ __forceinline__ constexpr int column_of(int number) {
-    return number * 64 + 64 <= N ? number * 64 : N - 64;
+    return number * kColumns + kColumns <= N ? number * kColumns : N - kColumns;
   }
   static __device__ __forceinline__ unsigned word(const float* sums) { return pack<Out>(sums[0], sums[1]); }
 
-  /// 16 rows of a warp by 64 columns to a box of 128-byte rows.
-  static __device__ __forceinline__ void stage_rows(const float* sums, unsigned box, int lane) {
-    const int row = lane / 8 % 2 * 8 + lane % 8;
+  /// 16 rows of a warp by kColumns columns to a box of 128-byte rows.
+  template <class Value>
+  static __device__ __forceinline__ void stage_rows(const Value* sums, unsigned box, int lane) {
+    if constexpr (sizeof(Out) == 2) {
+      const int row = lane / 8 % 2 * 8 + lane % 8;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float* eight = sums + i * 8;
-      store_matrices(box + row * 128 + ((i * 2 + lane / 16) ^ row % 8) * 16, word(eight), word(eight + 2),
-                     word(eight + 4), word(eight + 6));
+      for (int i = 0; i < 4; ++i) {
+        const float* eight = sums + i * 8;
+        store_matrices(box + row * 128 + ((i * 2 + lane / 16) ^ row % 8) * 16, word(eight), word(eight + 2),
+                       word(eight + 4), word(eight + 6));
+      }
+    } else {
+      // Four rows are stored at a time: the odd ones in another order, so that each uses its own banks.
+      const int row = lane / 4;
+      const bool odd = row % 2 == 1;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const Value *own = sums + i * 4, *other = sums + (i ^ 2) * 4;
+        const int chunk = (odd ? i ^ 2 : i) * 2 + lane % 4 / 2;
+        const unsigned at = box + row * 128 + (chunk ^ row) * 16 + lane % 2 * 8;
+        store_words(at, odd ? other[0] : own[0], odd ? other[1] : own[1]);
+        store_words(at + 8 * 128, odd ? other[2] : own[2], odd ? other[3] : own[3]);
+      }
     }
   }
 

@@ -114,15 +114,18 @@ struct Finish {
 
 /// Finishes a warpgroup's sums in place, of ROWS x N elements whose first is (row, column) of C. TRANSPOSED: the
 /// sums are those of C's transpose.
-template <bool TRANSPOSED, int ROWS, int N, Epilogue EPILOGUE, class T>
-__device__ __forceinline__ void finish_tile(const Finish<EPILOGUE, T, float>& finish, float (&sum)[ROWS / 64][N / 2],
+template <bool TRANSPOSED, int ROWS, int N, Epilogue EPILOGUE, class T, class Sum>
+__device__ __forceinline__ void finish_tile(const Finish<EPILOGUE, T, Sum>& finish, Sum (&sum)[ROWS / 64][N / 2],
                                             int row, int column, int thread) {
   if constexpr (!has_bias(EPILOGUE)) {
     if (finish.beta == 0) {
 #pragma unroll
       for (int m = 0; m < ROWS / 64; ++m) {
 #pragma unroll
-        for (int i = 0; i < N / 2; ++i) sum[m][i] = activated<EPILOGUE>(finish.alpha * sum[m][i]);
+        for (int i = 0; i < N / 2; ++i) {
+          sum[m][i] *= finish.alpha;
+          if constexpr (EPILOGUE != identity) sum[m][i] = activated<EPILOGUE>(sum[m][i]);
+        }
       }
       return;
     }
@@ -136,7 +139,7 @@ __device__ __forceinline__ void finish_tile(const Finish<EPILOGUE, T, float>& fi
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int y = down + m * 64 + i / 2 * 8, x = across + n * 8 + i % 2;
-        float& value = sum[m][n * 4 + i];
+        Sum& value = sum[m][n * 4 + i];
         value = finish.at_place(value, row + (TRANSPOSED ? x : y), column + (TRANSPOSED ? y : x));
       }
     }
