@@ -1,6 +1,7 @@
 """What the checks on a GPU share: running tiletune, reading its databases, and the verdicts."""
 
 import csv
+import json
 import os
 import pathlib
 import re
@@ -12,6 +13,7 @@ import time
 
 HOME = pathlib.Path(__file__).resolve().parent.parent.parent
 VERDICTS = []
+FINAL_ROUNDS = 50
 
 
 def verdict(passed, text):
@@ -107,6 +109,38 @@ def write_configurations(path, rows):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["template", *names])
         writer.writerows(dict.fromkeys((template, *(values.get(name, "") for name in names)) for template, values in rows))
+
+
+def condition_of(name, value):
+    if value in ("true", "false"):
+        return name if value == "true" else f"not {name}"
+    return f"{name} == {value}" if value.isdigit() else f"{name} == '{value}'"
+
+
+def requirement_of(problem, rows):
+    """A constraint of a template: on this problem, MxNxK, its configurations are those of the rows."""
+    others = [f"{name} != {size}" for name, size in zip("MNK", problem.split("x"))]
+    own = ["(" + " and ".join(condition_of(*one) for one in row["values"].items()) + ")" for row in rows]
+    return {"require": " or ".join(others + own), "why": "each problem has its own configurations"}
+
+
+def write_finals(folder, name, rows, options, problems, finalists, types=None):
+    """A config that holds finals among the rows, each {problem: MxNxK, template, values}, beside the libraries. `problems`: as a config names them."""
+    listed = folder / f"{name}.csv"
+    write_configurations(listed, [(row["template"], row["values"]) for row in rows])
+    templates = []
+    for template in dict.fromkeys(row["template"] for row in rows):
+        own = {problem.split(",")[0]: [] for problem in problems}
+        for row in rows:
+            if row["template"] == template:
+                own[row["problem"]].append(row)
+        templates.append({"template": template, **({"types": types} if types else {}), **({"options": options} if options else {}),
+                          "constraints": [requirement_of(problem, some) for problem, some in own.items()]})
+    config = folder / f"{name}.json"
+    config.write_text(json.dumps({"templates": templates, "configurations": listed.name, "problems": problems,
+                                  "measure": {"screening": 0, "finals": {"configurations": finalists, "within_percent": 0, "rounds": FINAL_ROUNDS}},
+                                  "baseline": "lt", "strategy": {"name": "exhaustive", "seed": 1}}))
+    return config
 
 
 def outcomes(database):

@@ -15,7 +15,7 @@ import pathlib
 import sqlite3
 import time
 
-from .common import all_ran, outcomes, query, ran, texts, verdict, write_configurations
+from .common import all_ran, outcomes, query, ran, texts, verdict, write_finals
 
 LISTED = pathlib.Path(__file__).with_name("tensor_configurations.csv")
 LISTED_COLUMNS = ("types", "problem", "layout", "template")
@@ -25,7 +25,7 @@ HALVES_SHARE = {"f16": 0.34, "bf16": 0.30}
 SETTLED_SHARE = 0.20  # of both types
 NARROW_SHARE = 0.06   # of all types
 PROBLEMS_AT_A_TIME = 14
-FINALISTS, SETTLED_FINALISTS, ROUNDS = 6, 2, 50
+FINALISTS, SETTLED_FINALISTS = 6, 2
 VERIFIED_PER_SECOND = 18  # most of it compiles
 MOST_BORROWED = 1.5       # times its own share that a group of problems may take, of those behind it in its part
 INTERRUPTED = (130, -2)   # exit status of a sweep that ran out of its time
@@ -119,37 +119,14 @@ def values_of(row):
     return {name: value for name, value in row.items() if name not in LISTED_COLUMNS and value != ""}
 
 
-def condition_of(name, value):
-    if value in ("true", "false"):
-        return name if value == "true" else f"not {name}"
-    return f"{name} == {value}" if value.isdigit() else f"{name} == '{value}'"
-
-
-def requirement_of(problem, rows):
-    """A constraint of a template: on this problem its configurations are those of the rows."""
-    others = [f"{name} != {size}" for name, size in zip("MNK", problem.split("x"))]
-    own = ["(" + " and ".join(condition_of(*one) for one in values_of(row).items()) + ")" for row in rows]
-    return {"require": " or ".join(others + own), "why": "each problem has its own configurations"}
-
-
 def write_config(folder, name, listed_rows, kind, layout, problems, finalists=FINALISTS):
     """A config of the configurations that are listed for these problems, each for its own; none where there are none."""
-    rows = [row for problem in problems for row in chosen(listed_rows, kind, problem, layout)]
+    rows = [{"problem": problem, "template": row["template"], "values": values_of(row)}
+            for problem in problems for row in chosen(listed_rows, kind, problem, layout)]
     if not rows:
         return None
-    listed = folder / f"{name}.csv"
-    write_configurations(listed, [(row["template"], values_of(row)) for row in rows])
-    templates = []
-    for template in dict.fromkeys(row["template"] for row in rows):
-        own = {problem: [row for row in rows if row["template"] == template and row["problem"] == problem] for problem in problems}
-        templates.append({"template": template, "types": {"A": kind}, "options": {"layout": layout},
-                          "constraints": [requirement_of(problem, some) for problem, some in own.items()]})
-    config = folder / f"{name}.json"
-    config.write_text(json.dumps({"templates": templates, "configurations": listed.name,
-                                  "problems": [f"{problem},layout={layout},A={kind}" for problem in problems],
-                                  "measure": {"screening": 0, "finals": {"configurations": finalists, "within_percent": 0, "rounds": ROUNDS}},
-                                  "baseline": "lt", "strategy": {"name": "exhaustive", "seed": 1}}))
-    return config
+    return write_finals(folder, name, rows, {"layout": layout}, [f"{problem},layout={layout},A={kind}" for problem in problems], finalists,
+                        types={"A": kind})
 
 
 def where(entry):

@@ -1,0 +1,127 @@
+"""What a search finds in a minute, beside the best of all configurations.
+
+All configurations are swept on all GPUs, and searched on one of them with 16 compile workers. Then the two winners of each
+problem are timed beside each other, in finals of their own.
+"""
+
+import collections
+import dataclasses
+import json
+import math
+import statistics
+
+from .common import query, texts, verdict, write_finals
+
+WITHIN_PERCENT, WITHIN_PERCENT_ON_AVERAGE = 1.0, 0.5
+LIMIT_S = 60
+
+
+@dataclasses.dataclass
+class Search:
+    """A config, and how it is searched: the sweep's time budget, which leaves the finals the rest of the wall time."""
+    config: str
+    budget_s: int
+    limit_s: int = LIMIT_S
+    finalists: int = 3
+
+
+# SGEMM of 13 problems; the same by nearly all that its templates can run; half precision of 42.
+F32, F32_FREE = Search("configs/sgemm_dispatch.json", 42), Search("configs/sgemm_free.json", 160, 180)
+F16 = Search("configs/hgemm_dispatch.json", 30)
+
+
+def problem_text(problem, options):
+    return ",".join([problem, *(options or "").split()])
+
+
+def winners(database):
+    """By problem, with its options: template and values of the fastest, its time, and the faster library's."""
+    best, libraries = {}, {}
+    for kind, problem, options, template, parameters, microseconds in query(
+            database, "SELECT kind, problem, options, template, parameters, median_us FROM trial WHERE kind IN ('kernel', 'baseline') "
+                      "AND source = 'measured' AND outcome = 'ok' AND median_us > 0 ORDER BY timed_in <> 'final', median_us"):
+        if kind == "kernel":
+            best.setdefault((problem, options or ""), (template, texts(json.loads(parameters))))
+        else:
+            libraries.setdefault((problem, options or ""), microseconds)
+    return best, libraries
+
+
+def tried(database):
+    return dict(((problem, options or ""), count) for problem, options, count in query(
+        database, "SELECT problem, options, count(*) FROM trial WHERE kind = 'kernel' GROUP BY 1, 2"))
+
+
+def hold_finals(bench, name, candidates):
+    """Times candidates of each problem beside each other. By problem: the time of each, and that of the faster library."""
+    times = {}
+    groups = collections.defaultdict(list)
+    for problem, options in candidates:
+        groups[options].append(problem)
+    for number, (options, problems) in enumerate(groups.items()):
+        rows = [{"problem": problem, "template": template, "values": values}
+                for problem in problems for template, values in candidates[problem, options]]
+        config = write_finals(bench.out, f"{name}_{number}", rows, dict(one.split("=") for one in options.split()),
+                              [problem_text(problem, options) for problem in problems], max(map(len, candidates.values())))
+        code, _, text, database = bench.sweep(f"{name}_{number}", config, "--gpus", "0", "--quiet")
+        if code != 0:
+            print(text[-2000:])
+        found = {}
+        for problem, template, parameters, microseconds in query(
+                database, "SELECT problem, template, parameters, median_us FROM trial WHERE kind = 'kernel' AND outcome = 'ok' AND timed_in = 'final'"):
+            found[problem, template, json.dumps(texts(json.loads(parameters)), sort_keys=True)] = microseconds
+        _, libraries = winners(database)
+        for problem in problems:
+            times[problem, options] = ([found.get((problem, template, json.dumps(values, sort_keys=True)), math.nan)
+                                        for template, values in candidates[problem, options]],
+                                       libraries.get((problem, options), math.nan))
+    return times
+
+
+def run_search(bench, name, search):
+    """Searches on one GPU; its database and wall time."""
+    bench.cold()
+    _, wall, text, database = bench.sweep(name, search.config, "--strategy", "surrogate", "--budget", f"{search.budget_s}s", "--finals",
+                                          search.finalists, "--gpus", "0", "--jobs", "16", "--quiet")
+    print("     " + next((line for line in text.splitlines() if " configurations in " in line), text[-300:]), flush=True)
+    return database, wall
+
+
+def compare(bench, name, everything, search):
+    """Prints how far behind the best of everything a search is; its ratios to the faster library."""
+    database, wall = run_search(bench, name, search)
+    best, _ = winners(everything)
+    found, _ = winners(database)
+    counts = tried(database)
+    times = hold_finals(bench, f"{name}_finals", {key: [best[key], found.get(key, best[key])] for key in best})
+    behind, ratios = [], []
+    print(f"     {'problem':28} tried  all_us  search_us  behind_percent  of_baseline")
+    for key, ((of_all, of_search), library) in times.items():
+        behind.append(100 * (of_search / of_all - 1) if key in found else math.nan)
+        ratios.append(library / of_search)
+        print(f"     {problem_text(*key):28} {counts.get(key, 0):5}  {of_all:6.5g}  {of_search:9.5g}  {behind[-1]:14.2f}  {ratios[-1]:11.3f}")
+    verdict(all(one <= WITHIN_PERCENT for one in behind) and statistics.fmean(behind) <= WITHIN_PERCENT_ON_AVERAGE and wall <= search.limit_s,
+            f"{name}: {sum(one <= WITHIN_PERCENT for one in behind)} of {len(behind)} problems within {WITHIN_PERCENT:g}% of the best of all, "
+            f"{statistics.fmean(behind):.2f}% behind on average, {sum(counts.values())} configurations in {wall:.0f} s (at most {search.limit_s}); "
+            f"geometric mean {statistics.geometric_mean(ratios):.3f} of the faster library")
+
+
+def sweep_everything(bench, name, config):
+    bench.cold()
+    _, wall, text, database = bench.sweep(name, config, "--strategy", "exhaustive", "--gpus", "all", "--quiet")
+    print("     " + next((line for line in text.splitlines() if " configurations in " in line), text[-300:]), flush=True)
+    return database
+
+
+def check_search(bench):
+    everything = sweep_everything(bench, "search_all", F32.config)
+    compare(bench, "search", everything, F32)
+    compare(bench, "search_free", everything, F32_FREE)
+
+
+def check_search_half(bench):
+    everything = bench.tensor_from or sweep_everything(bench, "search_half_all", F16.config)
+    compare(bench, "search_half", everything, F16)
+
+
+CHECKS = {"search": check_search, "search_half": check_search_half}
