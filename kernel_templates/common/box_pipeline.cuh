@@ -123,7 +123,7 @@ class BoxPipeline {
       skip(1);
     }
     if constexpr (WORK == pingpong) arrive_threads(2 - consumer, 256);
-    wait_for_products<0>();
+    product.finish();
     release(before);
   }
   /// Passes over steps that are another consumer's.

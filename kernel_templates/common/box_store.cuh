@@ -25,14 +25,13 @@ __device__ __forceinline__ void store_transposed_matrices(unsigned address, unsi
                : "memory");
 }
 
-__device__ __forceinline__ unsigned bits_of(float value) { return __float_as_uint(value); }
-__device__ __forceinline__ unsigned bits_of(int value) { return value; }
-
-/// Stores two neighbours of 32 bits, at a multiple of 8 bytes.
-template <class T>
-__device__ __forceinline__ void store_words(unsigned address, T first, T second) {
-  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(bits_of(first)), "r"(bits_of(second))
-               : "memory");
+/// Stores two neighbours of 32 bits, at a multiple of 8 bytes. Sums go there as what they are: where their bits
+/// are asked for, the compiler holds them as integers, and copies them before the wait for their products.
+__device__ __forceinline__ void store_words(unsigned address, float first, float second) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(first), "f"(second) : "memory");
+}
+__device__ __forceinline__ void store_words(unsigned address, int first, int second) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(first), "r"(second) : "memory");
 }
 
 /// The largest number of rows, a multiple of 8 up to 64, that divides ROWS.

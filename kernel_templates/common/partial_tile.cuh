@@ -58,8 +58,8 @@ class PartialTile {
   }
   static __device__ __forceinline__ unsigned word(const float* sums) {
     if constexpr (kPerWord == 1) {
-      // Not __float_as_uint: the compiler takes sums for ready as soon as their products have started, and
-      // moves plain copies of their bits before the wait for the products.
+      // Not __float_as_uint: where their bits are asked for, the compiler holds sums as integers, and copies
+      // them before the wait for their products.
       unsigned bits;
       asm volatile("mov.b32 %0, %1;" : "=r"(bits) : "f"(sums[0]) : "memory");
       return bits;

@@ -37,6 +37,17 @@ class WarpgroupTile {
     commit_products();
   }
 
+  /// Waits until all products are done. The compiler takes sums for ready once their products have started: here
+  /// it is told that they change, so that it moves nothing that reads them before the wait.
+  __device__ __forceinline__ void finish() {
+    wait_for_products<0>();
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+#pragma unroll
+      for (int i = 0; i < N / 2; ++i) is_changed(sum[m][i]);
+    }
+  }
+
   /// Where C is rows by N: stores the sums at (row, column) of C. `thread`: of the warpgroup.
   template <bool PAIRS, class Finish>
   __device__ __forceinline__ void store(const Finish& finish, int row, int column, int thread) const {
@@ -56,5 +67,8 @@ class WarpgroupTile {
   Sum<T> sum[kM][N / 2];  ///< of each 64 rows, as wgmma.cuh has them
 
  private:
+  static __device__ __forceinline__ void is_changed(float& value) { asm volatile("" : "+f"(value)::"memory"); }
+  static __device__ __forceinline__ void is_changed(int& value) { asm volatile("" : "+r"(value)::"memory"); }
+
   static constexpr unsigned kBlock = kDepth * 128;  ///< bytes: 64 columns of every line
 };

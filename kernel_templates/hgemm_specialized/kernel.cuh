@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       if (i > 0 && threadIdx.x % 128 == 0) arrive(empty + before * 8);
       before = stage;
     }
-    wait_for_products<0>();
+    product.finish();
     product.template store<PAIRS>(Finish<EPILOGUE, Out, Sum<T>>{alpha, beta, bias_vector, C, M, N, ldc},
                                   tile.row + warpgroup * kRows, tile.column, threadIdx.x % 128);
   }

@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
       parity ^= 1;
     }
   }
-  wait_for_products<0>();
+  product.finish();
   product.template store<PAIRS>(Finish<EPILOGUE, Out, Sum<T>>{alpha, beta, bias_vector, C, M, N, ldc},
                                 tile.row + warpgroup * kRows, tile.column, threadIdx.x % 128);
 }
