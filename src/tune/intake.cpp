@@ -15,11 +15,10 @@ namespace {
 /// Compiled candidates of a set of GPUs that may wait for its evaluators; bounds memory and how far compiling
 /// runs ahead.
 constexpr std::size_t kMostReady = 256;
-/// Where nothing is compiled there is nothing to run ahead with, and a strategy that learns should know most
-/// results before it chooses more.
+/// Where nothing is compiled there is nothing to run ahead with.
 std::size_t most_ready(const TaskQueue& queue) {
   if (!queue.compiles()) return 1;
-  return queue.learns() ? 2 * queue.slots.size() : kMostReady;
+  return queue.keeps_little_under_way() ? 2 * queue.slots.size() : kMostReady;
 }
 /// Proposals between two looks at the workers and at Ctrl-C, when all of them are reused.
 constexpr int kMostProposals = 256;
@@ -86,8 +85,8 @@ TaskQueue* Intake::hungriest() {
 
 void Intake::propose() {
   for (TaskQueue& queue : sweep_.queues) queue.end_searches(sweep_.elapsed_s());
-  const bool learns = sweep_.queues.front().learns();
-  const std::size_t most_compiling = (learns ? 1 : 4) * static_cast<std::size_t>(sweep_.pool.workers());
+  const bool few = sweep_.queues.front().keeps_little_under_way();
+  const std::size_t most_compiling = (few ? 1 : 4) * static_cast<std::size_t>(sweep_.pool.workers());
   for (int started = 0; started < kMostProposals; ++started) {
     if (sweep_.stopping || compiling() >= most_compiling) return;
     TaskQueue* queue = hungriest();

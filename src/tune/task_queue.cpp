@@ -168,6 +168,10 @@ std::vector<Lesson> TaskQueue::lessons_for(const Search& search) const {
   return lessons;
 }
 
+bool TaskQueue::may_begin(std::size_t workload) {
+  return budget_.seconds <= 0 || workload < 2 || !is_open(workload - 2, false);
+}
+
 void TaskQueue::begin(std::size_t workload, double now_s) {
   Search& search = searches_[workload];
   search.has_begun = true;
@@ -179,9 +183,11 @@ void TaskQueue::begin(std::size_t workload, double now_s) {
   search.ends_at_s = now_s + std::max(0.0, budget_.seconds - now_s) / left;
 }
 
-std::optional<SearchEnd> TaskQueue::end_of(const Search& search, double now_s) const {
+std::optional<SearchEnd> TaskQueue::end_of(std::size_t workload, double now_s) {
+  const Search& search = searches_[workload];
   if (search.has_spent_evaluations()) return SearchEnd::evaluations;
-  if (search.ends_at_s && now_s >= *search.ends_at_s) return SearchEnd::time;
+  // Nobody else would use the time before the next one may begin.
+  if (search.ends_at_s && now_s >= *search.ends_at_s && may_begin(workload + 1)) return SearchEnd::time;
   if (budget_.until_percent <= 0) return std::nullopt;
   const std::optional<double> gain = search.strategy->remaining_gain_percent();
   return gain && *gain <= budget_.until_percent ? std::optional(SearchEnd::gain) : std::nullopt;
@@ -191,11 +197,11 @@ void TaskQueue::end_searches(double now_s) {
   now_s_ = now_s;
   while (const Task* task = current_task()) {
     Search& search = searches_[task->workload];
+    if (!search.has_begun && !may_begin(task->workload)) return;
     if (!search.has_begun) begin(task->workload, now_s);
     if (search.end || !has_undecided(search)) return;  // only those that were put off are left
-    const std::optional<SearchEnd> end = end_of(search, now_s);
+    const std::optional<SearchEnd> end = end_of(task->workload, now_s);
     if (!end) return;
-    if (*end == SearchEnd::time) drop_waiting(task->workload);
     close(search, *end);
   }
 }
@@ -235,6 +241,7 @@ bool TaskQueue::is_waiting() {
   const Task* task = current_task();
   if (task == nullptr) return false;
   const Search& search = searches_[task->workload];
+  if (!search.has_begun) return !may_begin(task->workload);
   return search.waits && put_off(search) == nullptr;
 }
 
@@ -243,9 +250,8 @@ void TaskQueue::tell(const Task& task, std::uint64_t index, std::optional<double
   const Choice choice{static_cast<std::size_t>(&task - search.first), index};
   search.untold.erase(choice);
   search.waits = false;
-  if (!search.strategy) return;
   if (learns_ && median_us && *median_us > 0) search.times.emplace_back(choice, *median_us);
-  search.strategy->tell(choice, median_us);
+  if (search.strategy) search.strategy->tell(choice, median_us);
 }
 
 bool GpuSlot::drop_old_calibration() {
@@ -259,6 +265,7 @@ bool GpuSlot::drop_old_calibration() {
 std::optional<Proposal> TaskQueue::propose(std::size_t most) {
   while (Task* task = current_task()) {
     Search& search = searches_[task->workload];
+    if (!search.has_begun && !may_begin(task->workload)) return std::nullopt;
     if (!search.has_begun) begin(task->workload, now_s_);
     if (has_undecided(search) && !search.has_spent_evaluations()) {
       if (search.asked.empty())

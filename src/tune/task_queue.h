@@ -82,8 +82,9 @@ class TaskQueue {
             const Knowledge* knowledge = nullptr);
   TaskQueue(TaskQueue&&) = default;
 
-  /// Whether what is proposed follows from earlier results, so that little of it should be under way.
-  bool learns() const { return learns_; }
+  /// Whether little should be under way: what is proposed follows from earlier results, or problems share a
+  /// budget of time, and what one of them has begun to compile is measured in the time of the next.
+  bool keeps_little_under_way() const { return learns_ || (budget_.seconds > 0 && searches_.size() > 1); }
   const Target& target() const { return gpu_set_->target(); }
   std::vector<Task>& tasks() { return gpu_set_->tasks; }
 
@@ -100,8 +101,8 @@ class TaskQueue {
   std::vector<WorkloadFinals> finals;        ///< by workload
 
   /// Ends the searches that have had their share of the budget by `now_s`, the sweep's clock, or expect no
-  /// gain that is worth it. What a search compiled and did not measure by the end of its time counts as not
-  /// tried.
+  /// gain that is worth it. What a search has begun to compile by then is measured while the next one
+  /// compiles. With a budget of time no third one begins before: its share would be spent while it waits.
   void end_searches(double now_s);
   /// The next configuration of the first workload that has any left, as its strategy chooses, which is asked
   /// for `most` at a time; those put off come when it has nothing more to choose, or waits for results, which
@@ -172,11 +173,12 @@ class TaskQueue {
   Task* put_off(const Search& search);
   bool has_undecided(const Search& search) const;
   void ask(Search& search, std::size_t most);
+  bool may_begin(std::size_t workload);
   void begin(std::size_t workload, double now_s);
   std::vector<Lesson> earlier_lessons(const Search& search) const;
   std::vector<Lesson> lessons_for(const Search& search) const;
   std::uint64_t share_of_evaluations(std::size_t workload) const;
-  std::optional<SearchEnd> end_of(const Search& search, double now_s) const;
+  std::optional<SearchEnd> end_of(std::size_t workload, double now_s);
   void close(Search& search, SearchEnd end);
   void drop_waiting(std::size_t workload);
   std::vector<SearchedSpace> spaces_of(const Search& search) const;

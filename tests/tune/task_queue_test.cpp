@@ -146,6 +146,47 @@ TEST_F(SharedBudget, OfTimeIsDividedAmongProblems) {
   EXPECT_EQ(searched.back().end, SearchEnd::time);
 }
 
+TEST_F(SharedBudget, OfTimeLosesNothingThatIsCompiledAndLetsTwoProblemsBeginAtATime) {
+  TaskQueue queue = make({.seconds = 9});
+  Candidate compiled;
+  const auto first = queue.propose(1);
+  ASSERT_TRUE(first);
+  compiled.task = first->task;
+  queue.ready.push_back(std::move(compiled));
+  const auto proposed_at = [&](double now_s) {
+    queue.end_searches(now_s);
+    const auto proposal = queue.propose(1);
+    if (!proposal) return std::optional<std::size_t>();
+    queue.tell(*proposal->task, proposal->index, 100);
+    return std::optional(proposal->task->workload);
+  };
+  EXPECT_EQ(proposed_at(3), 1U) << "the first one's share is over";
+  EXPECT_EQ(queue.ready.size(), 1U);
+  EXPECT_EQ(proposed_at(7), 1U) << "its share is over, but the third may not begin before the first is measured";
+  queue.ready.clear();
+  EXPECT_EQ(proposed_at(8), 2U);
+  EXPECT_EQ(tried(queue.searched()), (std::vector<std::uint64_t>{1, 2, 1}));
+}
+
+TEST_F(SharedBudget, OfTimeWaitsForTheProblemThatIsMeasured) {
+  TaskQueue queue = make({.seconds = 1000});
+  for (std::size_t workload = 0; workload < 2; ++workload) {
+    for (int i = 0; i < 10; ++i) {
+      const auto proposal = queue.propose(1);
+      ASSERT_TRUE(proposal);
+      queue.tell(*proposal->task, proposal->index, 100);
+      Candidate compiled;
+      compiled.task = proposal->task;
+      queue.ready.push_back(std::move(compiled));
+    }
+  }
+  EXPECT_TRUE(queue.is_waiting());
+  EXPECT_FALSE(queue.propose(1));
+  std::erase_if(queue.ready, [](const Candidate& candidate) { return candidate.task->workload == 0; });
+  EXPECT_FALSE(queue.is_waiting());
+  EXPECT_TRUE(queue.propose(1));
+}
+
 TEST_F(SharedBudget, EndsWhereNoGainIsExpected) {
   const auto searched = run(make({.until_percent = 1}));
   EXPECT_EQ(tried(searched), (std::vector<std::uint64_t>{5, 5, 5}));

@@ -27,7 +27,7 @@ class Search:
 
 # SGEMM of 13 problems; the same by nearly all that its templates can run; half precision of 42.
 F32, F32_FREE = Search("configs/sgemm_dispatch.json", 42), Search("configs/sgemm_free.json", 160, 180)
-F16 = Search("configs/hgemm_dispatch.json", 30)
+F16 = Search("configs/hgemm_dispatch.json", 75, 120)
 
 
 def problem_text(problem, options):
