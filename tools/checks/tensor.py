@@ -1,8 +1,8 @@
 """Products on tensor cores beside cuBLAS and cuBLASLt, and every template at sizes that are hard to get right.
 
 Finals are held for each problem of a table. The configurations that take part are few: the fastest of a database of sweeps
-on this GPU (--tensor-from), or those listed in tensor_configurations.csv, winners of sweeps on other GPUs and of earlier
-experiments. The time of the check is shared out beforehand: what a part does not need goes to those behind it, and what is
+on this GPU (--tensor-from), or those listed in tensor_configurations.csv, winners of sweeps on an H200 and an H100 and of
+earlier experiments. The time of the check is shared out beforehand: what a part does not need goes to those behind it, and what is
 left undone has a line that says so.
 """
 
@@ -25,7 +25,7 @@ HALVES_SHARE = {"f16": 0.34, "bf16": 0.30}
 SETTLED_SHARE = 0.20  # of both types
 NARROW_SHARE = 0.06   # of all types
 PROBLEMS_AT_A_TIME = 14
-FINALISTS, SETTLED_FINALISTS = 6, 2
+FINALISTS, SETTLED_FINALISTS = 6, 4
 VERIFIED_PER_SECOND = 18  # most of it compiles
 MOST_BORROWED = 1.5       # times its own share that a group of problems may take, of those behind it in its part
 INTERRUPTED = (130, -2)   # exit status of a sweep that ran out of its time
