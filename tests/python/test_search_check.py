@@ -22,25 +22,26 @@ class Check(fixture.SandboxTest):
             "problems": [256, "512x512x512"]}))
         return str(config)
 
-    def run_check(self, check, **replaced):
+    def run_check(self, small, swept=None):
         shown = io.StringIO()
-        with unittest.mock.patch.multiple(search, **replaced), unittest.mock.patch.object(common, "VERDICTS", []), \
-                contextlib.redirect_stdout(shown):
-            check(common.Bench(pathlib.Path(os.environ["TILETUNE"]), self.folder, 1))
+        with unittest.mock.patch.object(common, "VERDICTS", []), contextlib.redirect_stdout(shown):
+            search.check("search", small)(common.Bench(pathlib.Path(os.environ["TILETUNE"]), self.folder, 1, swept))
             return shown.getvalue(), list(common.VERDICTS)
 
     def test_a_search_of_a_small_space_finds_its_best(self):
-        small = search.Search(self.config(), 20)
-        text, verdicts = self.run_check(search.check_search, F32=small, F32_FREE=small)
+        text, verdicts = self.run_check(search.Search(self.config(), 20))
         for problem in ("256x256x256", "512x512x512"):
-            self.assertEqual(len([line for line in text.splitlines() if line.split()[:1] == [problem]]), 2, text)
+            self.assertEqual(len([line for line in text.splitlines() if line.split()[:1] == [problem]]), 1, text)
         self.assertIn("search: 2 of 2 problems within 1% of the best of all", text)
-        self.assertEqual(verdicts, [True, True], text)
+        self.assertEqual(verdicts, [True], text)
 
-    def test_a_search_that_was_cut_off_is_behind(self):
-        cut = search.Search(self.config(), 20, limit_s=0)
-        text, verdicts = self.run_check(search.check_search, F32=cut, F32_FREE=cut)
-        self.assertEqual(verdicts, [False, False], text)
+    def test_a_database_of_all_configurations_is_not_made_again_and_time_counts(self):
+        self.run_check(search.Search(self.config(), 20))
+        swept = (self.folder / "search_all.db").rename(self.folder / "swept")
+        text, verdicts = self.run_check(search.Search(self.config(), 20, limit_s=0), swept)
+        self.assertIn("search: 2 of 2 problems within 1% of the best of all", text)
+        self.assertEqual(verdicts, [False], text)
+        self.assertFalse((self.folder / "search_all.db").exists())
 
 
 if __name__ == "__main__":

@@ -38,11 +38,11 @@ def interrupted(process):
 class Bench:
     """Runs tiletune with a cold cache and databases of its own."""
 
-    def __init__(self, executable, out, tensor_s, tensor_from=None):
+    def __init__(self, executable, out, tensor_s, swept=None):
         self.executable = executable
         self.out = out
         self.tensor_s = tensor_s
-        self.tensor_from = tensor_from  # a database
+        self.swept = swept  # a database of earlier sweeps on this GPU
         self.environment = dict(os.environ, XDG_CACHE_HOME=str(out / "cache"), TILETUNE_HOME=str(HOME))
 
     def run(self, name, *arguments, prefix=(), limit_s=None, executable=True):

@@ -34,12 +34,19 @@ def problem_text(problem, options):
     return ",".join([problem, *(options or "").split()])
 
 
-def winners(database):
-    """By problem, with its options: template and values of the fastest, its time, and the faster library's."""
+def types_of(database):
+    return {types for types, in query(database, "SELECT DISTINCT element_types FROM trial WHERE kind = 'kernel'")}
+
+
+def winners(database, element_types):
+    """By problem, with its options: template and values of the fastest of these types, and the time of the faster library."""
     best, libraries = {}, {}
-    for kind, problem, options, template, parameters, microseconds in query(
-            database, "SELECT kind, problem, options, template, parameters, median_us FROM trial WHERE kind IN ('kernel', 'baseline') "
-                      "AND source = 'measured' AND outcome = 'ok' AND median_us > 0 ORDER BY timed_in <> 'final', median_us"):
+    for kind, problem, options, template, parameters, types, microseconds in query(
+            database, "SELECT kind, problem, options, template, parameters, element_types, median_us FROM trial "
+                      "WHERE kind IN ('kernel', 'baseline') AND source = 'measured' AND outcome = 'ok' AND median_us > 0 "
+                      "ORDER BY timed_in <> 'final', median_us"):
+        if types not in element_types:
+            continue
         if kind == "kernel":
             best.setdefault((problem, options or ""), (template, texts(json.loads(parameters))))
         else:
@@ -70,7 +77,7 @@ def hold_finals(bench, name, candidates):
         for problem, template, parameters, microseconds in query(
                 database, "SELECT problem, template, parameters, median_us FROM trial WHERE kind = 'kernel' AND outcome = 'ok' AND timed_in = 'final'"):
             found[problem, template, json.dumps(texts(json.loads(parameters)), sort_keys=True)] = microseconds
-        _, libraries = winners(database)
+        _, libraries = winners(database, types_of(database))
         for problem in problems:
             times[problem, options] = ([found.get((problem, template, json.dumps(values, sort_keys=True)), math.nan)
                                         for template, values in candidates[problem, options]],
@@ -90,8 +97,8 @@ def run_search(bench, name, search):
 def compare(bench, name, everything, search):
     """Prints how far behind the best of everything a search is; its ratios to the faster library."""
     database, wall = run_search(bench, name, search)
-    best, _ = winners(everything)
-    found, _ = winners(database)
+    best, _ = winners(everything, types_of(database))
+    found, _ = winners(database, types_of(database))
     counts = tried(database)
     times = hold_finals(bench, f"{name}_finals", {key: [best[key], found.get(key, best[key])] for key in best})
     behind, ratios = [], []
@@ -106,22 +113,19 @@ def compare(bench, name, everything, search):
             f"geometric mean {statistics.geometric_mean(ratios):.3f} of the faster library")
 
 
-def sweep_everything(bench, name, config):
+def everything_of(bench, name, config):
+    """A database of all configurations: the one that is given, or of a sweep."""
+    if bench.swept:
+        return bench.swept
     bench.cold()
     _, wall, text, database = bench.sweep(name, config, "--strategy", "exhaustive", "--gpus", "all", "--quiet")
     print("     " + next((line for line in text.splitlines() if " configurations in " in line), text[-300:]), flush=True)
     return database
 
 
-def check_search(bench):
-    everything = sweep_everything(bench, "search_all", F32.config)
-    compare(bench, "search", everything, F32)
-    compare(bench, "search_free", everything, F32_FREE)
+def check(name, search):
+    return lambda bench: compare(bench, name, everything_of(bench, f"{name}_all", search.config), search)
 
 
-def check_search_half(bench):
-    everything = bench.tensor_from or sweep_everything(bench, "search_half_all", F16.config)
-    compare(bench, "search_half", everything, F16)
-
-
-CHECKS = {"search": check_search, "search_half": check_search_half}
+CHECKS = {"search": check("search", F32), "search_half": check("search_half", F16),
+          "search_free": lambda bench: compare(bench, "search_free", everything_of(bench, "search_free_all", F32.config), F32_FREE)}

@@ -1,7 +1,7 @@
 """Products on tensor cores beside cuBLAS and cuBLASLt, and every template at sizes that are hard to get right.
 
 Finals are held for each problem of a table. The configurations that take part are few: the fastest of a database of sweeps
-on this GPU (--tensor-from), or those listed in tensor_configurations.csv, winners of sweeps on an H200 and an H100 and of
+on this GPU (--swept), or those listed in tensor_configurations.csv, winners of sweeps on an H200 and an H100 and of
 earlier experiments. The time of the check is shared out beforehand: what a part does not need goes to those behind it, and what is
 left undone has a line that says so.
 """
@@ -174,7 +174,7 @@ class TensorCheck:
         self.database = bench.out / "tensor.db"
         self.log = bench.out / "tensor.txt"
         self.log.write_text("")
-        self.rows = fastest_configurations(bench.tensor_from) if bench.tensor_from else listed_configurations()
+        self.rows = fastest_configurations(bench.swept) if bench.swept else listed_configurations()
         self.began = time.monotonic()
         self.entries = []
         self.promised = 0.0  # share of the time that parts begun so far may use
