@@ -168,39 +168,49 @@ std::vector<Lesson> TaskQueue::lessons_for(const Search& search) const {
   return lessons;
 }
 
-bool TaskQueue::may_begin(std::size_t workload) {
-  return budget_.seconds <= 0 || workload < 2 || !is_open(workload - 2, false);
-}
-
-void TaskQueue::begin(std::size_t workload, double now_s) {
+void TaskQueue::begin(std::size_t workload) {
   Search& search = searches_[workload];
   search.has_begun = true;
   if (budget_.evaluations > 0) search.most = share_of_evaluations(workload);
   search.strategy = make_(spaces_of(search), seed_);
   if (learns_) search.strategy->learn(lessons_for(search));
-  if (budget_.seconds <= 0) return;
-  const auto left = static_cast<double>(searches_.size() - workload);
-  search.ends_at_s = now_s + std::max(0.0, budget_.seconds - now_s) / left;
 }
 
-std::optional<SearchEnd> TaskQueue::end_of(std::size_t workload, double now_s) {
-  const Search& search = searches_[workload];
+/// Measured, and its finals held, during which another GPU would have time for the next one.
+bool TaskQueue::is_through(std::size_t workload) {
+  return !is_open(workload, false) &&
+         (slots.size() > 1 || finals[workload].state == WorkloadFinals::State::over);
+}
+
+/// Each problem takes its share and, as long as earlier ones did on average, what comes after it.
+void TaskQueue::begin_time(std::size_t workload, double now_s) {
+  double after_s = 0;
+  if (workload > 0) {
+    const double before_s = searches_[workload - 1].ends_at_s.value_or(now_s);
+    after_shares_s_ += std::max(0.0, now_s - before_s);
+    after_s = after_shares_s_ / static_cast<double>(workload);
+  }
+  const auto left = static_cast<double>(searches_.size() - workload);
+  searches_[workload].ends_at_s = now_s + std::max(0.0, (budget_.seconds - now_s) / left - after_s);
+}
+
+std::optional<SearchEnd> TaskQueue::end_of(const Search& search, double now_s) const {
   if (search.has_spent_evaluations()) return SearchEnd::evaluations;
-  // Nobody else would use the time before the next one may begin.
-  if (search.ends_at_s && now_s >= *search.ends_at_s && may_begin(workload + 1)) return SearchEnd::time;
+  if (search.ends_at_s && now_s >= *search.ends_at_s) return SearchEnd::time;
   if (budget_.until_percent <= 0) return std::nullopt;
   const std::optional<double> gain = search.strategy->remaining_gain_percent();
   return gain && *gain <= budget_.until_percent ? std::optional(SearchEnd::gain) : std::nullopt;
 }
 
 void TaskQueue::end_searches(double now_s) {
-  now_s_ = now_s;
   while (const Task* task = current_task()) {
-    Search& search = searches_[task->workload];
-    if (!search.has_begun && !may_begin(task->workload)) return;
-    if (!search.has_begun) begin(task->workload, now_s);
+    const std::size_t workload = task->workload;
+    Search& search = searches_[workload];
+    if (!search.has_begun) begin(workload);
+    const bool has_turn = workload == 0 || is_through(workload - 1);
+    if (budget_.seconds > 0 && !search.ends_at_s && has_turn) begin_time(workload, now_s);
     if (search.end || !has_undecided(search)) return;  // only those that were put off are left
-    const std::optional<SearchEnd> end = end_of(task->workload, now_s);
+    const std::optional<SearchEnd> end = end_of(search, now_s);
     if (!end) return;
     close(search, *end);
   }
@@ -241,7 +251,6 @@ bool TaskQueue::is_waiting() {
   const Task* task = current_task();
   if (task == nullptr) return false;
   const Search& search = searches_[task->workload];
-  if (!search.has_begun) return !may_begin(task->workload);
   return search.waits && put_off(search) == nullptr;
 }
 
@@ -265,8 +274,7 @@ bool GpuSlot::drop_old_calibration() {
 std::optional<Proposal> TaskQueue::propose(std::size_t most) {
   while (Task* task = current_task()) {
     Search& search = searches_[task->workload];
-    if (!search.has_begun && !may_begin(task->workload)) return std::nullopt;
-    if (!search.has_begun) begin(task->workload, now_s_);
+    if (!search.has_begun) begin(task->workload);
     if (has_undecided(search) && !search.has_spent_evaluations()) {
       if (search.asked.empty())
         ask(search, search.most ? std::min<std::size_t>(most, *search.most - search.proposed) : most);

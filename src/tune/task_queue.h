@@ -101,8 +101,9 @@ class TaskQueue {
   std::vector<WorkloadFinals> finals;        ///< by workload
 
   /// Ends the searches that have had their share of the budget by `now_s`, the sweep's clock, or expect no
-  /// gain that is worth it. What a search has begun to compile by then is measured while the next one
-  /// compiles. With a budget of time no third one begins before: its share would be spent while it waits.
+  /// gain that is worth it. A share of the time begins when the GPU is done with the problem before, so that
+  /// the first kernels are compiled by then. What is compiled at its end is measured while the next problem
+  /// compiles; the time that this took for earlier problems is not shared out.
   void end_searches(double now_s);
   /// The next configuration of the first workload that has any left, as its strategy chooses, which is asked
   /// for `most` at a time; those put off come when it has nothing more to choose, or waits for results, which
@@ -162,7 +163,7 @@ class TaskQueue {
         times;  ///< of what ran, us; after its end the fastest and some others
     std::uint64_t proposed = 0;
     std::optional<std::uint64_t> most;  ///< its share of the evaluations, once it has begun
-    std::optional<double> ends_at_s;    ///< by the sweep's clock, once it has begun
+    std::optional<double> ends_at_s;    ///< by the sweep's clock, once its share of the time has begun
     bool has_begun = false;
     std::optional<SearchEnd> end;
 
@@ -173,12 +174,13 @@ class TaskQueue {
   Task* put_off(const Search& search);
   bool has_undecided(const Search& search) const;
   void ask(Search& search, std::size_t most);
-  bool may_begin(std::size_t workload);
-  void begin(std::size_t workload, double now_s);
+  void begin(std::size_t workload);
+  bool is_through(std::size_t workload);
+  void begin_time(std::size_t workload, double now_s);
   std::vector<Lesson> earlier_lessons(const Search& search) const;
   std::vector<Lesson> lessons_for(const Search& search) const;
   std::uint64_t share_of_evaluations(std::size_t workload) const;
-  std::optional<SearchEnd> end_of(std::size_t workload, double now_s);
+  std::optional<SearchEnd> end_of(const Search& search, double now_s) const;
   void close(Search& search, SearchEnd end);
   void drop_waiting(std::size_t workload);
   std::vector<SearchedSpace> spaces_of(const Search& search) const;
@@ -187,7 +189,7 @@ class TaskQueue {
   Budget budget_;
   MakeStrategy* make_;
   std::uint64_t seed_;
-  double now_s_ = 0;  ///< by the sweep's clock, as it was told last
+  double after_shares_s_ = 0;  ///< what the ends of problems took after their shares, together
   bool learns_;
   const Knowledge* knowledge_;
   std::vector<Search> searches_;  ///< by workload

@@ -107,7 +107,9 @@ class SharedBudget : public testing::Test {
     spec_ = load_tune_spec(config, with_shipped_templates());
     spec_.budget = budget;
     gpu_sets_ = pretended_gpu_set(spec_, TILETUNE_SOURCE_DIR);
-    return {gpu_sets_.front(), spec_, make_hopeful};
+    TaskQueue queue(gpu_sets_.front(), spec_, make_hopeful);
+    for (WorkloadFinals& finals : queue.finals) finals.state = WorkloadFinals::State::over;
+    return queue;
   }
   /// Proposes and tells until nothing is left; a proposal takes a second.
   static std::vector<SearchedWorkload> run(TaskQueue queue) {
@@ -146,45 +148,35 @@ TEST_F(SharedBudget, OfTimeIsDividedAmongProblems) {
   EXPECT_EQ(searched.back().end, SearchEnd::time);
 }
 
-TEST_F(SharedBudget, OfTimeLosesNothingThatIsCompiledAndLetsTwoProblemsBeginAtATime) {
-  TaskQueue queue = make({.seconds = 9});
-  Candidate compiled;
-  const auto first = queue.propose(1);
-  ASSERT_TRUE(first);
-  compiled.task = first->task;
-  queue.ready.push_back(std::move(compiled));
-  const auto proposed_at = [&](double now_s) {
+TEST_F(SharedBudget, OfTimeBeginsWhenTheProblemBeforeIsMeasured) {
+  TaskQueue queue = make({.seconds = 12});
+  const auto propose_at = [&](double now_s) -> std::optional<std::size_t> {
     queue.end_searches(now_s);
     const auto proposal = queue.propose(1);
-    if (!proposal) return std::optional<std::size_t>();
+    if (!proposal) return std::nullopt;
     queue.tell(*proposal->task, proposal->index, 100);
-    return std::optional(proposal->task->workload);
+    Candidate compiled;
+    compiled.task = proposal->task;
+    queue.ready.push_back(std::move(compiled));
+    return proposal->task->workload;
   };
-  EXPECT_EQ(proposed_at(3), 1U) << "the first one's share is over";
-  EXPECT_EQ(queue.ready.size(), 1U);
-  EXPECT_EQ(proposed_at(7), 1U) << "its share is over, but the third may not begin before the first is measured";
+  EXPECT_EQ(propose_at(0), 0U);
+  EXPECT_EQ(propose_at(4), 1U) << "the first one's share of 4 s is over";
+  EXPECT_EQ(queue.ready.size(), 2U) << "what it compiled will be measured";
+  EXPECT_EQ(propose_at(5.5), 1U) << "its time has not begun";
   queue.ready.clear();
-  EXPECT_EQ(proposed_at(8), 2U);
-  EXPECT_EQ(tried(queue.searched()), (std::vector<std::uint64_t>{1, 2, 1}));
-}
-
-TEST_F(SharedBudget, OfTimeWaitsForTheProblemThatIsMeasured) {
-  TaskQueue queue = make({.seconds = 1000});
-  for (std::size_t workload = 0; workload < 2; ++workload) {
-    for (int i = 0; i < 10; ++i) {
-      const auto proposal = queue.propose(1);
-      ASSERT_TRUE(proposal);
-      queue.tell(*proposal->task, proposal->index, 100);
-      Candidate compiled;
-      compiled.task = proposal->task;
-      queue.ready.push_back(std::move(compiled));
-    }
-  }
-  EXPECT_TRUE(queue.is_waiting());
-  EXPECT_FALSE(queue.propose(1));
-  std::erase_if(queue.ready, [](const Candidate& candidate) { return candidate.task->workload == 0; });
-  EXPECT_FALSE(queue.is_waiting());
-  EXPECT_TRUE(queue.propose(1));
+  queue.finals[0].state = WorkloadFinals::State::running;
+  EXPECT_EQ(propose_at(5.9), 1U);
+  queue.ready.clear();
+  queue.finals[0].state = WorkloadFinals::State::over;
+  EXPECT_EQ(propose_at(6), 1U) << "6 s are left for two problems: a second each, and two as after the first";
+  EXPECT_EQ(propose_at(6.9), 1U);
+  EXPECT_EQ(propose_at(7.1), 2U);
+  queue.ready.clear();
+  EXPECT_EQ(propose_at(9), 2U) << "3 s are left: one, and two";
+  EXPECT_EQ(propose_at(9.9), 2U);
+  EXPECT_EQ(propose_at(10.1), std::nullopt);
+  EXPECT_EQ(queue.searched().back().end, SearchEnd::time);
 }
 
 TEST_F(SharedBudget, EndsWhereNoGainIsExpected) {
