@@ -11,7 +11,7 @@ namespace tiletune::space {
 namespace {
 
 /// Of one step of a configuration, by all GPUs.
-constexpr std::size_t kMostCopies = 4096;
+constexpr std::int64_t kMostCopies = 4096;
 
 std::optional<Program> parse_optional(const ExprText& text, const SymbolTable& symbols) {
   return text.text.empty() ? std::nullopt : std::optional<Program>(std::in_place, text, symbols);
@@ -19,6 +19,15 @@ std::optional<Program> parse_optional(const ExprText& text, const SymbolTable& s
 
 std::int64_t elements_or_zero(const std::optional<Program>& program, const Bindings& bindings) {
   return program ? evaluate_elements(*program, bindings) : 0;
+}
+
+/// How often a copy is repeated.
+std::int64_t evaluate_count(const Program& program, const Bindings& bindings) {
+  const std::int64_t count = evaluate_integer(program, bindings);
+  if (count < 0 || count > kMostCopies)
+    program.raise_result(integer_scalar(count), fmt::format("a number from 0 to {}", kMostCopies),
+                         "repeat fewer, larger copies, or leave the step out with \"when\"", bindings);
+  return count;
 }
 
 std::size_t declare(SymbolTable& symbols, const std::string& name, const Where& where) {
@@ -79,19 +88,21 @@ void StepPrograms::add_copies(const CopyPrograms& programs, const Bindings& oute
                                          "use % for numbers that begin again at 0", bindings);
     slots[programs.peer] = integer_scalar(peer);
     const std::int64_t elements = evaluate_elements(*programs.elements, bindings);
-    if (step.copies.size() == kMostCopies)
-      throw UserError(fmt::format("the step has more than {} copies", kMostCopies),
-                      programs.elements->text().where, "Repeat fewer, larger copies.");
     step.copies.push_back({gpu, peer, elements_or_zero(programs.from, bindings),
                            elements_or_zero(programs.to, bindings), elements,
                            programs.word ? evaluate_elements(*programs.word, bindings) : peer});
     slots[programs.peer] = unset_scalar();
   };
+  // Also of outer repetitions, which may hold no copy.
+  std::int64_t repetitions = 0;
   const auto repeat = [&](const auto& self, std::size_t depth, std::int64_t gpu) -> void {
     if (depth == programs.repeat.size()) return add(gpu);
     const auto& [slot, last] = programs.repeat[depth];
-    const std::int64_t count = evaluate_integer(last, bindings);
+    const std::int64_t count = evaluate_count(last, bindings);
     for (std::int64_t i = 1; i <= count; ++i) {
+      if (++repetitions > kMostCopies)
+        throw UserError(fmt::format("the step is repeated more than {} times by all GPUs", kMostCopies),
+                        last.text().where, "Repeat fewer, larger copies.");
       slots[slot] = integer_scalar(i);
       self(self, depth + 1, gpu);
     }

@@ -130,8 +130,19 @@ TEST(StepsTest, NumbersOfGpusAndElementsAreChecked) {
   spec.steps[0].elements.text = "-1";
   EXPECT_TRUE(carries(error(spec), {"/launches/0/elements", "-1"}));
   spec = gathered();
-  spec.steps[0].repeat[0].second.text = "5000";
-  EXPECT_TRUE(carries(error(spec), {"/launches/0/elements", "4096"}));
+  spec.steps[0].repeat[0].second = at("2049", "/launches/0/repeat/chunk");
+  EXPECT_TRUE(carries(error(spec), {"/launches/0/repeat", "4096"}));
+}
+
+TEST(StepsTest, RepetitionsEndThoughTheyHoldNoCopy) {
+  for (const char* chunks : {"10 ** 15", "4096"}) {
+    TemplateSpec spec = gathered();
+    spec.steps[0].repeat = {{"chunk", at(chunks, "/launches/0/repeat/chunk")}, {"step", at("0")}};
+    EXPECT_TRUE(carries(error(spec), {"/launches/0/repeat/chunk", "4096"})) << error(spec);
+  }
+  TemplateSpec spec = gathered();
+  spec.steps[0].repeat[0].second = at("CHUNKS - 3", "/launches/0/repeat/chunk");
+  EXPECT_TRUE(carries(error(spec), {"/launches/0/repeat/chunk", "-2", "0 to 4096"})) << error(spec);
 }
 
 TEST(StepsTest, LaunchesThatAreLeftOutAreNotCompiled) {
