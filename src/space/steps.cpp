@@ -30,6 +30,44 @@ std::int64_t evaluate_count(const Program& program, const Bindings& bindings) {
   return count;
 }
 
+/// Whether a step stays within the arrays of a GPU.
+class Reach {
+ public:
+  Reach(const Workload& workload, const std::vector<SizedWorkspace>& workspace)
+      : workload_(workload), workspace_(workspace) {}
+
+  /// Of a step whose elements `where` states. Throws UserError.
+  void check(const GpuStep& step, const Where& where) const {
+    for (const PeerCopy& copy : step.copies) {
+      check_end(step.from, copy.from + copy.elements, where);
+      check_end(step.to, copy.to + copy.elements, where);
+      if (!step.signal.empty()) check_end(step.signal, copy.word + 1, where);
+    }
+    if (step.kind != StepKind::collective) return;
+    const bool gathers = step.collective == Collective::all_gather;
+    check_end(gathers ? step.to : step.from, workload_.gpus * step.elements, where);
+    check_end(gathers ? step.from : step.to, step.elements, where);
+  }
+
+ private:
+  void check_end(const std::string& name, std::int64_t end, const Where& where) const {
+    const std::int64_t there = elements(name);
+    if (end <= there) return;
+    throw UserError(
+        fmt::format("the step reaches to element {} of '{}', which has {} on each GPU", end, name, there),
+        where, "Correct the step's expressions, or the size.");
+  }
+
+  std::int64_t elements(const std::string& name) const {
+    for (const SizedWorkspace& array : workspace_)
+      if (array.name == name) return array.elements;
+    return workload_.elements_on_each(workload_.buffer(name));
+  }
+
+  const Workload& workload_;
+  const std::vector<SizedWorkspace>& workspace_;
+};
+
 std::size_t declare(SymbolTable& symbols, const std::string& name, const Where& where) {
   return static_cast<std::size_t>(symbols.declare(name, where));
 }
@@ -58,8 +96,10 @@ StepPrograms::StepPrograms(const std::vector<StepSpec>& steps, const SymbolTable
   }
 }
 
-std::vector<GpuStep> StepPrograms::evaluate(const Bindings& bindings, int gpus,
+std::vector<GpuStep> StepPrograms::evaluate(const Bindings& bindings, const Workload& workload,
+                                            const std::vector<SizedWorkspace>& workspace,
                                             const std::vector<std::size_t>& listed) const {
+  const Reach reach(workload, workspace);
   std::vector<GpuStep> steps;
   for (const Programs& programs : steps_) {
     const StepSpec& spec = programs.spec;
@@ -71,7 +111,8 @@ std::vector<GpuStep> StepPrograms::evaluate(const Bindings& bindings, int gpus,
       step.launch = place - listed.begin();
     }
     step.elements = elements_or_zero(programs.elements, bindings);
-    if (programs.copy) add_copies(*programs.copy, bindings, gpus, step);
+    if (programs.copy) add_copies(*programs.copy, bindings, workload.gpus, step);
+    if (step.kind != StepKind::kernel) reach.check(step, spec.elements.where);
     steps.push_back(std::move(step));
   }
   return steps;
