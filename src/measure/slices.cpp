@@ -15,7 +15,8 @@ Slices::Slices(GpuGroup& group, const Workload& workload) : group_(group), workl
     auto& addresses = addresses_.emplace_back();
     for (const Workload::SizedBuffer& buffer : workload_.buffers) {
       Slice& slice = slices.emplace_back();
-      const std::size_t bytes = static_cast<std::size_t>(workload_.elements_on_each(buffer)) * size_bytes(buffer.type);
+      const std::size_t bytes =
+          static_cast<std::size_t>(workload_.elements_on_each(buffer)) * size_bytes(buffer.type);
       slice.memory = DeviceBuffer(std::max<std::size_t>(bytes + 2 * guard, 1));
       slice.guarded = {fmt::format("{} on GPU {}", buffer.name, gpu), slice.memory.address() + guard, bytes,
                        guard, pattern_round(buffer)};

@@ -156,7 +156,8 @@ TEST(StepsTest, StepsStayWithinTheArrays) {
   expect([](TemplateSpec& spec) { spec.steps[0].from_offset.text = "1"; },
          {"/launches/0/elements", "element 257 of 'A'", "256 on each GPU"});
   expect([](TemplateSpec& spec) { spec.steps[0].to_offset.text = "2 ** 56"; }, {"'gathered'", "512 on each"});
-  expect([](TemplateSpec& spec) { spec.workspace[1].elements.text = "0"; }, {"element 2 of 'arrived'", "has 0"});
+  expect([](TemplateSpec& spec) { spec.workspace[1].elements.text = "0"; },
+         {"element 2 of 'arrived'", "has 0"});
   const auto collective = [](TemplateSpec& spec, const char* elements) {
     spec.steps.erase(spec.steps.begin());
     spec.steps[0].when.text = "True";
