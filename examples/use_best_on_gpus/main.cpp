@@ -23,6 +23,7 @@
 #include "measure/group_kernel.h"
 #include "measure/messages.h"
 #include "spec/load.h"
+#include "tune/launch_text.h"
 #include "tune/target.h"
 #include "tune/task.h"
 
@@ -140,11 +141,6 @@ class Member {
  public:
   Member(Exchange& exchange, const Task& task, const MeasureRequest& request, Gpu& gpu)
       : exchange_(exchange), task_(task), request_(request), gpu_(gpu) {
-    for (const GpuStep& step : request.steps) {
-      if (step.kind == StepKind::collective)
-        throw UserError("this program moves data without NCCL, which the entry needs",
-                        "Export an entry with another TRANSFER.");
-    }
     place_arrays();
     fill_inputs();
     open_others();
@@ -188,12 +184,13 @@ class Member {
     const Part c = part("C");
     const Part a(workload.buffer("A"), 0, 1);
     const Part b(workload.buffer("B"), 0, 1);
+    const std::int64_t elements = c.rows * c.columns;
     std::vector<std::byte> results(c.bytes());
     gpu_.copy_to_host(results.data(), own_.at("C"), results.size());
     constexpr std::int64_t kSamples = 500;
     double largest = 0;
     for (std::int64_t i = 0; i < kSamples; ++i) {
-      const std::int64_t place = c.rows * c.columns / kSamples * i + i % 97;
+      const std::int64_t place = (elements / kSamples * i + i % 97) % elements;
       const std::int64_t row = c.first_row + place / c.columns;
       const std::int64_t column = c.first_column + place % c.columns;
       double sum = 0;
@@ -320,8 +317,23 @@ class Member {
   Event begin_, end_;
 };
 
+/// Whether the entry is still what its template gives, and moves data in a way that this program knows.
+void check(const Json& entry, const Instance& instance, const std::string& file) {
+  std::vector<std::string> kernels;
+  for (const KernelLaunch& launch : instance.launches) kernels.push_back(launch.kernel_expression);
+  if (join(kernels, " + ") != entry.at("kernel_expression").get<std::string>() ||
+      Json::parse(launch_text(instance)) != entry.at("launch"))
+    throw UserError("the template has changed since", {file, ""}, "Tune it again.");
+  if (std::any_of(instance.steps.begin(), instance.steps.end(),
+                  [](const GpuStep& step) { return step.kind == StepKind::collective; }))
+    throw UserError("this program moves data without NCCL, which the entry needs", {file, ""},
+                    "Export an entry with another TRANSFER.");
+}
+
 /// One process. `entry` is the same for all.
 int run(Exchange& exchange, const Json& entry, const std::string& file) {
+  // What is wrong for all of them, the first one says.
+  if (exchange.rank() > 0) exchange.meet();
   Gpu gpu(exchange.rank());
   const DeviceFacts& device = gpu.facts();
   if (entry.at("gpu").get<std::string>() != device.name)
@@ -335,6 +347,8 @@ int run(Exchange& exchange, const Json& entry, const std::string& file) {
   const GpuModel model = target_from_device({device, 1, ""}, {}).model;
   const std::string impossible = instantiate(task, 0, model, instance);
   if (!impossible.empty()) throw UserError(impossible, {file, ""}, "Tune it again for these GPUs.");
+  check(entry, instance, file);
+  if (exchange.rank() == 0) exchange.meet();
   const std::string architecture = architecture_for(device.compute_major, device.compute_minor);
   const Compiled compiled =
       compile_here(make_compile_request(spec.compile, *task.source, instance, architecture));
@@ -418,6 +432,9 @@ int main(int argc, char** argv) {
     const TuneSpec spec = spec_of(entry, argv[1]);
     const int gpus = plan_tasks(spec).front().instantiator.workload().gpus;
     if (gpus < 2) throw UserError("is an entry for one GPU", {argv[1], ""}, "Run use_best instead.");
+    if (!spec.templates.front().operation.reference_library)
+      throw UserError("has an entry that is not a product", {argv[1], ""},
+                      "Name the problem of a product, or another template.");
     return run_processes(gpus, kDeadlineS, [&](Exchange& exchange) {
       return guarded(argv[1], [&] { return run(exchange, entry, argv[1]); });
     });

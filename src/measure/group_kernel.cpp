@@ -112,36 +112,19 @@ void GroupKernel::list_peers(std::size_t gpu) {
   }
 }
 
-GroupKernel::Array GroupKernel::array(const std::string& name) const {
-  if (const auto elements = slices_.elements(name)) return {slices_.type(name), *elements};
+ElementType GroupKernel::type(const std::string& name) const {
+  if (const auto type = slices_.type(name)) return *type;
   for (const SizedWorkspace& workspace : request_.workspace)
-    if (workspace.name == name) return {workspace.type, workspace.elements};
+    if (workspace.name == name) return workspace.type;
   throw GpuError(fmt::format("there is no buffer '{}'", name));
 }
 
-void GroupKernel::check_reach(const std::string& name, std::int64_t first, std::int64_t elements) const {
-  const std::int64_t there = array(name).elements;
-  if (first + elements <= there) return;
-  throw Unlaunchable(Outcome::refused,
-                     fmt::format("a step reaches to element {} of {}, which has {} on each GPU",
-                                 first + elements, name, there));
-}
-
 void GroupKernel::check_step(const GpuStep& step, const GroupLibraries& libraries) const {
-  const auto gpus = static_cast<std::int64_t>(group_.size());
-  for (const PeerCopy& copy : step.copies) {
-    check_reach(step.from, copy.from, copy.elements);
-    check_reach(step.to, copy.to, copy.elements);
-    if (!step.signal.empty()) check_reach(step.signal, copy.word, 1);
-  }
   if (step.kind != StepKind::collective) return;
-  const bool gathers = step.collective == Collective::all_gather;
-  check_reach(step.from, 0, gathers ? step.elements : gpus * step.elements);
-  check_reach(step.to, 0, gathers ? gpus * step.elements : step.elements);
   if (!libraries.nccl) throw Unlaunchable(Outcome::refused, libraries.why_no_nccl);
-  if (!gathers && !Nccl::adds(array(step.from).type))
+  if (step.collective == Collective::reduce_scatter && !Nccl::adds(type(step.from)))
     throw Unlaunchable(Outcome::refused,
-                       fmt::format("NCCL does not add numbers of type {}", name(array(step.from).type)));
+                       fmt::format("NCCL does not add numbers of type {}", name(type(step.from))));
 }
 
 void GroupKernel::launch() {
@@ -175,7 +158,7 @@ void GroupKernel::launch_kernel(std::size_t call) {
 }
 
 void GroupKernel::copy(const GpuStep& step) {
-  const auto size = static_cast<std::int64_t>(size_bytes(array(step.to).type));
+  const auto size = static_cast<std::int64_t>(size_bytes(type(step.to)));
   const auto address = [&](std::int64_t gpu, const std::string& name, std::int64_t bytes) {
     return members_.at(static_cast<std::size_t>(gpu))->addresses.at(name) + static_cast<DeviceAddress>(bytes);
   };
@@ -201,9 +184,9 @@ void GroupKernel::run_collective(const GpuStep& step) {
     parts.push_back({addresses.at(step.from), addresses.at(step.to), group_.stream(gpu)});
   }
   const auto elements = static_cast<std::size_t>(step.elements);
-  const ElementType type = array(step.from).type;
-  if (step.collective == Collective::all_gather) return libraries_.nccl->all_gather(parts, elements, type);
-  libraries_.nccl->reduce_scatter(parts, elements, type);
+  if (step.collective == Collective::all_gather)
+    return libraries_.nccl->all_gather(parts, elements, type(step.from));
+  libraries_.nccl->reduce_scatter(parts, elements, type(step.from));
 }
 
 void GroupKernel::reset() {

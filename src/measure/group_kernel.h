@@ -26,9 +26,9 @@ std::vector<GpuStep> steps_of(const MeasureRequest& request);
 /// buffers and to a workspace of its own.
 class GroupKernel : public OwnMemory {
  public:
-  /// Throws CudaError, and Unlaunchable when memory does not suffice for the workspaces, a step reaches
-  /// beyond an array or needs NCCL, which `libraries` do not have. `wholes` are the buffers on the first GPU.
-  /// All arguments must outlive it.
+  /// Throws CudaError, and Unlaunchable when memory does not suffice for the workspaces, or a step needs
+  /// NCCL, which `libraries` do not have. `wholes` are the buffers on the first GPU. All arguments must
+  /// outlive it.
   GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request,
               const std::map<std::string, DeviceAddress>& wholes);
   ~GroupKernel() override;
@@ -54,16 +54,11 @@ class GroupKernel : public OwnMemory {
     std::map<std::string, DeviceAddress> peers;      ///< where the list of each array lies
     std::vector<ArgumentPack> arguments;             ///< by call
   };
-  /// An array as steps see it.
-  struct Array {
-    ElementType type = ElementType::f32;
-    std::int64_t elements = 0;
-  };
 
   std::unique_ptr<Member> load(std::size_t gpu, const std::map<std::string, DeviceAddress>& wholes);
   void list_peers(std::size_t gpu);
-  Array array(const std::string& name) const;
-  void check_reach(const std::string& name, std::int64_t first, std::int64_t elements) const;
+  /// Of an array that steps name.
+  ElementType type(const std::string& name) const;
   void check_step(const GpuStep& step, const GroupLibraries& libraries) const;
   void run(const GpuStep& step);
   void launch_kernel(std::size_t call);

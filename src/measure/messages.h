@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -95,7 +96,13 @@ struct MeasureRequest {
                       field("leader_us", &R::leader_us),
                       field("outputs", &R::outputs)};
   }
-  std::string fault() const { return calls.empty() ? "there is no kernel to launch" : ""; }
+  std::string fault() const {
+    if (calls.empty()) return "there is no kernel to launch";
+    const bool are_there = std::all_of(steps.begin(), steps.end(), [&](const GpuStep& step) {
+      return step.launch < static_cast<std::int64_t>(calls.size());
+    });
+    return are_there ? "" : "a step launches a kernel that is not there";
+  }
 };
 
 /// Everything the configurations of one problem have in common.

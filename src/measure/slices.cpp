@@ -15,7 +15,8 @@ Slices::Slices(GpuGroup& group, const Workload& workload) : group_(group), workl
     auto& addresses = addresses_.emplace_back();
     for (const Workload::SizedBuffer& buffer : workload_.buffers) {
       Slice& slice = slices.emplace_back();
-      const std::size_t bytes = static_cast<std::size_t>(elements_of(buffer)) * size_bytes(buffer.type);
+      const std::size_t bytes =
+          static_cast<std::size_t>(workload_.elements_on_each(buffer)) * size_bytes(buffer.type);
       slice.memory = DeviceBuffer(std::max<std::size_t>(bytes + 2 * guard, 1));
       slice.guarded = {fmt::format("{} on GPU {}", buffer.name, gpu), slice.memory.address() + guard, bytes,
                        guard, pattern_round(buffer)};
@@ -26,13 +27,9 @@ Slices::Slices(GpuGroup& group, const Workload& workload) : group_(group), workl
   });
 }
 
-std::int64_t Slices::elements_of(const Workload::SizedBuffer& buffer) const {
-  return buffer.layout == BufferLayout::replicated ? buffer.elements : buffer.elements / workload_.gpus;
-}
-
-std::optional<std::int64_t> Slices::elements(const std::string& buffer) const {
+std::optional<ElementType> Slices::type(const std::string& buffer) const {
   for (const Workload::SizedBuffer& one : workload_.buffers)
-    if (one.name == buffer) return elements_of(one);
+    if (one.name == buffer) return one.type;
   return std::nullopt;
 }
 
@@ -47,7 +44,7 @@ void Slices::on_each_slice(const Body& body) {
 void Slices::copy_part(const Workload::SizedBuffer& buffer, std::size_t gpu, DeviceAddress whole,
                        DeviceAddress slice, bool to_slice, CUstream_st* stream) const {
   const std::size_t size = size_bytes(buffer.type);
-  const std::size_t bytes = static_cast<std::size_t>(elements_of(buffer)) * size;
+  const std::size_t bytes = static_cast<std::size_t>(workload_.elements_on_each(buffer)) * size;
   if (bytes == 0) return;
   if (buffer.layout != BufferLayout::columns) {
     if (buffer.layout == BufferLayout::rows) whole += gpu * bytes;
@@ -84,7 +81,7 @@ void Slices::fill_outputs(const std::vector<Whole>& wholes, std::uint32_t word) 
     if (buffer.role == BufferRole::in) return;
     if (buffer.role == BufferRole::inout)
       return copy_part(buffer, gpu, wholes[place].initial, slice.guarded.data, true, group_.stream(gpu));
-    const auto elements = static_cast<std::uint64_t>(elements_of(buffer));
+    const auto elements = static_cast<std::uint64_t>(workload_.elements_on_each(buffer));
     const ElementRows rows = buffer.layout == BufferLayout::replicated
                                  ? rows_of(buffer)
                                  : ElementRows{elements, elements, elements};

@@ -27,9 +27,8 @@ class Slices {
 
   GpuGroup& group() { return group_; }
   const std::map<std::string, DeviceAddress>& addresses(std::size_t gpu) const { return addresses_[gpu]; }
-  /// What a slice of a buffer has; none of another name.
-  std::optional<std::int64_t> elements(const std::string& buffer) const;
-  ElementType type(const std::string& buffer) const { return workload_.buffer(buffer).type; }
+  /// Of a buffer's elements; none of another name.
+  std::optional<ElementType> type(const std::string& buffer) const;
 
   /// Takes the inputs from the whole; `wholes` are in the order of the buffers, here and below.
   void fill(const std::vector<Whole>& wholes);
@@ -49,7 +48,6 @@ class Slices {
     std::uint64_t checksum = 0;  // of an input
   };
 
-  std::int64_t elements_of(const Workload::SizedBuffer& buffer) const;
   template <typename Body>
   void on_each_slice(const Body& body);
   void copy_part(const Workload::SizedBuffer& buffer, std::size_t gpu, DeviceAddress whole,

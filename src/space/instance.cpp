@@ -191,9 +191,9 @@ struct Instantiator::Impl {
       instance.launches.back().listed = i;
     }
     if (listed.empty())
-      launches.front().when->raise_result(boolean_scalar(false), "a launch that is not left out",
+      launches.front().when->raise_result(boolean_scalar(false), "true for one launch at least",
                                           "exclude such configurations by a constraint", bindings);
-    instance.steps = steps.evaluate(bindings, workload.gpus, listed);
+    instance.steps = steps.evaluate(bindings, workload, instance.workspace, listed);
   }
 };
 
@@ -213,9 +213,9 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
   instance.compiled_file = path_with(impl_->compiled_file, instance.parameters, impl_->where.at("source"));
   instance.compile_options =
       options_with(impl_->compile_options, instance.parameters, impl_->where.at("compile_options"));
-  impl_->add_launches(bindings, instance);
   instance.constants = impl_->constants;
   instance.workspace = impl_->workspace.evaluate(bindings);
+  impl_->add_launches(bindings, instance);
   if (impl_->min_compute_capability)
     instance.min_compute_capability = compute_capability(*impl_->min_compute_capability, bindings);
   if (impl_->max_compute_capability)

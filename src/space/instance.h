@@ -238,6 +238,7 @@ struct Workload {
     std::string fault() const {
       const bool is_whole = !rows || (rows->pitch >= rows->columns && elements >= rows->columns &&
                                       (elements - rows->columns) % rows->pitch == 0);
+      if (layout == BufferLayout::columns && !rows) return "a buffer without rows is divided by columns";
       return is_whole ? "" : "the elements are not whole rows";
     }
   };
@@ -245,6 +246,10 @@ struct Workload {
   const SizedBuffer& buffer(std::string_view name) const {
     return *std::find_if(buffers.begin(), buffers.end(),
                          [&](const SizedBuffer& one) { return one.name == name; });
+  }
+  /// What each GPU has of a buffer.
+  std::int64_t elements_on_each(const SizedBuffer& buffer) const {
+    return buffer.layout == BufferLayout::replicated ? buffer.elements : buffer.elements / gpus;
   }
   double flops = 0;                         ///< of one launch
   double bytes = 0;                         ///< compulsory DRAM traffic
@@ -259,6 +264,14 @@ struct Workload {
         field("buffers", &W::buffers),     field("flops", &W::flops),
         field("bytes", &W::bytes),         field("accumulation", &W::accumulation),
         field("tolerance", &W::tolerance), field("gpus", &W::gpus, {.min = 1, .max = kMostGpus})};
+  }
+  std::string fault() const {
+    const bool is_even = std::all_of(buffers.begin(), buffers.end(), [&](const SizedBuffer& one) {
+      const bool by_columns = one.layout == BufferLayout::columns;
+      return one.layout == BufferLayout::replicated ||
+             (by_columns ? one.rows->columns : one.elements) % gpus == 0;
+    });
+    return is_even ? "" : "a buffer cannot be divided evenly among the GPUs";
   }
 };
 

@@ -11,7 +11,7 @@ namespace tiletune::space {
 namespace {
 
 /// Of one step of a configuration, by all GPUs.
-constexpr std::size_t kMostCopies = 4096;
+constexpr std::int64_t kMostCopies = 4096;
 
 std::optional<Program> parse_optional(const ExprText& text, const SymbolTable& symbols) {
   return text.text.empty() ? std::nullopt : std::optional<Program>(std::in_place, text, symbols);
@@ -20,6 +20,53 @@ std::optional<Program> parse_optional(const ExprText& text, const SymbolTable& s
 std::int64_t elements_or_zero(const std::optional<Program>& program, const Bindings& bindings) {
   return program ? evaluate_elements(*program, bindings) : 0;
 }
+
+/// How often a copy is repeated.
+std::int64_t evaluate_count(const Program& program, const Bindings& bindings) {
+  const std::int64_t count = evaluate_integer(program, bindings);
+  if (count < 0 || count > kMostCopies)
+    program.raise_result(integer_scalar(count), fmt::format("a number from 0 to {}", kMostCopies),
+                         "repeat fewer, larger copies, or leave the step out with \"when\"", bindings);
+  return count;
+}
+
+/// Whether a step stays within the arrays of a GPU.
+class Reach {
+ public:
+  Reach(const Workload& workload, const std::vector<SizedWorkspace>& workspace)
+      : workload_(workload), workspace_(workspace) {}
+
+  /// Of a step whose elements `where` states. Throws UserError.
+  void check(const GpuStep& step, const Where& where) const {
+    for (const PeerCopy& copy : step.copies) {
+      check_end(step.from, copy.from + copy.elements, where);
+      check_end(step.to, copy.to + copy.elements, where);
+      if (!step.signal.empty()) check_end(step.signal, copy.word + 1, where);
+    }
+    if (step.kind != StepKind::collective) return;
+    const bool gathers = step.collective == Collective::all_gather;
+    check_end(gathers ? step.to : step.from, workload_.gpus * step.elements, where);
+    check_end(gathers ? step.from : step.to, step.elements, where);
+  }
+
+ private:
+  void check_end(const std::string& name, std::int64_t end, const Where& where) const {
+    const std::int64_t there = elements(name);
+    if (end <= there) return;
+    throw UserError(
+        fmt::format("the step reaches to element {} of '{}', which has {} on each GPU", end, name, there),
+        where, "Correct the step's expressions, or the size.");
+  }
+
+  std::int64_t elements(const std::string& name) const {
+    for (const SizedWorkspace& array : workspace_)
+      if (array.name == name) return array.elements;
+    return workload_.elements_on_each(workload_.buffer(name));
+  }
+
+  const Workload& workload_;
+  const std::vector<SizedWorkspace>& workspace_;
+};
 
 std::size_t declare(SymbolTable& symbols, const std::string& name, const Where& where) {
   return static_cast<std::size_t>(symbols.declare(name, where));
@@ -49,8 +96,10 @@ StepPrograms::StepPrograms(const std::vector<StepSpec>& steps, const SymbolTable
   }
 }
 
-std::vector<GpuStep> StepPrograms::evaluate(const Bindings& bindings, int gpus,
+std::vector<GpuStep> StepPrograms::evaluate(const Bindings& bindings, const Workload& workload,
+                                            const std::vector<SizedWorkspace>& workspace,
                                             const std::vector<std::size_t>& listed) const {
+  const Reach reach(workload, workspace);
   std::vector<GpuStep> steps;
   for (const Programs& programs : steps_) {
     const StepSpec& spec = programs.spec;
@@ -62,7 +111,8 @@ std::vector<GpuStep> StepPrograms::evaluate(const Bindings& bindings, int gpus,
       step.launch = place - listed.begin();
     }
     step.elements = elements_or_zero(programs.elements, bindings);
-    if (programs.copy) add_copies(*programs.copy, bindings, gpus, step);
+    if (programs.copy) add_copies(*programs.copy, bindings, workload.gpus, step);
+    if (step.kind != StepKind::kernel) reach.check(step, spec.elements.where);
     steps.push_back(std::move(step));
   }
   return steps;
@@ -79,19 +129,21 @@ void StepPrograms::add_copies(const CopyPrograms& programs, const Bindings& oute
                                          "use % for numbers that begin again at 0", bindings);
     slots[programs.peer] = integer_scalar(peer);
     const std::int64_t elements = evaluate_elements(*programs.elements, bindings);
-    if (step.copies.size() == kMostCopies)
-      throw UserError(fmt::format("the step has more than {} copies", kMostCopies),
-                      programs.elements->text().where, "Repeat fewer, larger copies.");
     step.copies.push_back({gpu, peer, elements_or_zero(programs.from, bindings),
                            elements_or_zero(programs.to, bindings), elements,
                            programs.word ? evaluate_elements(*programs.word, bindings) : peer});
     slots[programs.peer] = unset_scalar();
   };
+  // Also of outer repetitions, which may hold no copy.
+  std::int64_t repetitions = 0;
   const auto repeat = [&](const auto& self, std::size_t depth, std::int64_t gpu) -> void {
     if (depth == programs.repeat.size()) return add(gpu);
     const auto& [slot, last] = programs.repeat[depth];
-    const std::int64_t count = evaluate_integer(last, bindings);
+    const std::int64_t count = evaluate_count(last, bindings);
     for (std::int64_t i = 1; i <= count; ++i) {
+      if (++repetitions > kMostCopies)
+        throw UserError(fmt::format("the step is repeated more than {} times by all GPUs", kMostCopies),
+                        last.text().where, "Repeat fewer, larger copies.");
       slots[slot] = integer_scalar(i);
       self(self, depth + 1, gpu);
     }

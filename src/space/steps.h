@@ -13,9 +13,10 @@ class StepPrograms {
  public:
   /// `symbols` are those of launches. Throws UserError.
   StepPrograms(const std::vector<StepSpec>& steps, const SymbolTable& symbols);
-  /// The steps that `gpus` GPUs do in one configuration, of which `listed` are the positions of the launches
-  /// that are not left out. Throws UserError for numbers that are not those of GPUs or of elements.
-  std::vector<GpuStep> evaluate(const Bindings& bindings, int gpus,
+  /// The steps of one configuration, of which `listed` are the positions of the launches that are not left
+  /// out. Throws UserError for numbers that are not those of GPUs, and for elements beyond an array's end.
+  std::vector<GpuStep> evaluate(const Bindings& bindings, const Workload& workload,
+                                const std::vector<SizedWorkspace>& workspace,
                                 const std::vector<std::size_t>& listed) const;
 
  private:

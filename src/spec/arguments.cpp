@@ -112,7 +112,7 @@ Argument read_argument(const JsonNode& node, const Memory& memory, const Declare
         kinds > 1 ? "found more than one of 'buffer', 'scalar', 'tensor_map' and 'peers'"
                   : "found none of 'buffer', 'scalar', 'tensor_map' and 'peers'",
         node.where,
-        R"(Write {"buffer": name}, {"scalar": name, "type": type} or {"tensor_map": name, ...}.)");
+        R"(Write {"buffer": name}, {"scalar": name, "type": type}, {"tensor_map": name, ...} or {"peers": name}.)");
   }
   if (map) {
     Argument argument = read_tensor_map(*map, reader, memory);

@@ -19,6 +19,16 @@ ExprText read_optional(ObjectReader& reader, const char* key) {
   return node ? read_expression(*node) : ExprText{};
 }
 
+/// Of an array that is not an input.
+std::string read_written(const JsonNode& node, const Memory& memory) {
+  std::string name = read_memory_name(node, memory);
+  for (const Buffer& buffer : memory.operation.buffers)
+    if (buffer.name == name && buffer.role == BufferRole::in)
+      throw UserError(fmt::format("'{}' is an input, and the step writes to it", name), node.where,
+                      "Name an output or a workspace.");
+  return name;
+}
+
 /// The words are zero before the first launch, as the kernel leaves them.
 std::string read_signal(const JsonNode& node, const Memory& memory) {
   std::string name = read_memory_name(node, memory);
@@ -46,7 +56,7 @@ StepSpec read_copy(const JsonNode& node, const Memory& memory) {
   StepSpec step;
   step.kind = StepKind::copy;
   step.from = read_memory_name(reader.need("copy", "the buffer or workspace that is read"), memory);
-  step.to = read_memory_name(reader.need("to", "the buffer or workspace that is written"), memory);
+  step.to = read_written(reader.need("to", "the buffer or workspace that is written"), memory);
   step.peer =
       read_expression(reader.need("peer", "an expression for the number of the GPU that is read from"));
   step.elements = read_expression(reader.need("elements", "an expression for the number of elements"));
@@ -85,7 +95,7 @@ StepSpec read_collective(const JsonNode& node, const Memory& memory) {
   step.kind = StepKind::collective;
   step.collective = read_enum<Collective>(reader.need("collective", R"("all_gather" or "reduce_scatter")"));
   step.from = read_memory_name(reader.need("from", "the buffer or workspace that is read"), memory);
-  step.to = read_memory_name(reader.need("to", "the buffer or workspace that is written"), memory);
+  step.to = read_written(reader.need("to", "the buffer or workspace that is written"), memory);
   step.elements = read_expression(reader.need("elements", "an expression for the elements of one GPU"));
   step.when = read_optional(reader, "when");
   reader.finish();

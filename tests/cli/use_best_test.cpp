@@ -1,5 +1,6 @@
 // The example that runs what `export --best` recommends, on a machine without a GPU.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -13,15 +14,17 @@
 namespace tiletune {
 namespace use_best_test {
 
-Finished use_best(const std::string& arguments) {
+Finished run_example(const std::string& program, const std::string& arguments) {
   const TemporaryFolder folder;
   const std::string errors = (folder / "errors").string();
   const int status =
-      std::system(("'" TILETUNE_BINARY_DIR "/use_best' " + arguments + " 2> '" + errors + "'").c_str());
+      std::system(fmt::format("'{}/{}' {} 2> '{}'", TILETUNE_BINARY_DIR, program, arguments, errors).c_str());
   std::ostringstream text;
   text << std::ifstream(errors).rdbuf();
   return {WEXITSTATUS(status), "", text.str()};
 }
+
+Finished use_best(const std::string& arguments) { return run_example("use_best", arguments); }
 
 const std::string kBest = TILETUNE_SOURCE_DIR "/results/h200/sgemm_4096.best.json";
 
@@ -52,6 +55,11 @@ TEST(UseBest, MistakesAreSaidWithPlaceAndRemedy) {
                {"gemm of 1x1x1", "tiletune export --best -o best.json"});
   expect_error(use_best("'" + (folder / "odd.json").string() + "' 1x1x1"), kUserError,
                {"odd.json", "'tiletune export --best'"});
+}
+
+TEST(UseBestOnGpus, MistakesAreSaidWithPlaceAndRemedy) {
+  expect_error(run_example("use_best_on_gpus", "'" + kBest + "' 4096x4096x4096"), kUserError,
+               {"use_best_on_gpus:", "one GPU", "use_best"});
 }
 
 }  // namespace use_best_test

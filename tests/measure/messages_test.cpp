@@ -98,6 +98,29 @@ TEST(Messages, RowsOfMatricesTravel) {
   }
 }
 
+TEST(Messages, WhatGpusCannotDivideIsRefused) {
+  PrepareRequest before;
+  before.workload.gpus = 2;
+  before.workload.buffers = {{"A", ElementType::f32, 12, BufferRole::in, Workload::Rows{4, 4}}};
+  before.workload.buffers[0].layout = BufferLayout::columns;
+  const Json json = to_json(before);
+  EXPECT_EQ(to_json(from_json<PrepareRequest>(travelled(json))), json);
+  Json bad = json;
+  bad["workload"]["gpus"] = 3;
+  EXPECT_THROW(from_json<PrepareRequest>(bad), ProtocolError);
+  bad = json;
+  bad["workload"]["buffers"][0]["rows"] = nullptr;
+  EXPECT_THROW(from_json<PrepareRequest>(bad), ProtocolError);
+}
+
+TEST(Messages, StepsLaunchKernelsThatAreThere) {
+  MeasureRequest request = sample_request();
+  request.steps.emplace_back();
+  EXPECT_EQ(from_json<MeasureRequest>(travelled(to_json(request))).steps.size(), 1U);
+  request.steps.back().launch = 1;
+  EXPECT_THROW(from_json<MeasureRequest>(to_json(request)), ProtocolError);
+}
+
 TEST(Messages, MeasuredSurvivesWithAndWithoutItsOptionalParts) {
   Measured before;
   before.ticket = 7;

@@ -130,8 +130,47 @@ TEST(StepsTest, NumbersOfGpusAndElementsAreChecked) {
   spec.steps[0].elements.text = "-1";
   EXPECT_TRUE(carries(error(spec), {"/launches/0/elements", "-1"}));
   spec = gathered();
-  spec.steps[0].repeat[0].second.text = "5000";
-  EXPECT_TRUE(carries(error(spec), {"/launches/0/elements", "4096"}));
+  spec.steps[0].repeat[0].second = at("2049", "/launches/0/repeat/chunk");
+  EXPECT_TRUE(carries(error(spec), {"/launches/0/repeat", "4096"}));
+}
+
+TEST(StepsTest, RepetitionsEndThoughTheyHoldNoCopy) {
+  for (const char* chunks : {"10 ** 15", "4096"}) {
+    TemplateSpec spec = gathered();
+    spec.steps[0].repeat = {{"chunk", at(chunks, "/launches/0/repeat/chunk")}, {"step", at("0")}};
+    EXPECT_TRUE(carries(error(spec), {"/launches/0/repeat/chunk", "4096"})) << error(spec);
+  }
+  TemplateSpec spec = gathered();
+  spec.steps[0].repeat[0].second = at("CHUNKS - 3", "/launches/0/repeat/chunk");
+  EXPECT_TRUE(carries(error(spec), {"/launches/0/repeat/chunk", "-2", "0 to 4096"})) << error(spec);
+}
+
+TEST(StepsTest, StepsStayWithinTheArrays) {
+  const auto expect = [](auto change, const std::vector<std::string>& parts) {
+    TemplateSpec spec = gathered();
+    spec.steps[1].elements.where = spec.steps[0].elements.where;
+    change(spec);
+    EXPECT_TRUE(carries(error(spec), parts)) << error(spec);
+  };
+  // A has 64 x 8 elements on 2 GPUs, and all of them are gathered.
+  expect([](TemplateSpec& spec) { spec.steps[0].from_offset.text = "1"; },
+         {"/launches/0/elements", "element 257 of 'A'", "256 on each GPU"});
+  expect([](TemplateSpec& spec) { spec.steps[0].to_offset.text = "2 ** 56"; }, {"'gathered'", "512 on each"});
+  expect([](TemplateSpec& spec) { spec.workspace[1].elements.text = "0"; },
+         {"element 2 of 'arrived'", "has 0"});
+  const auto collective = [](TemplateSpec& spec, const char* elements) {
+    spec.steps.erase(spec.steps.begin());
+    spec.steps[0].when.text = "True";
+    spec.steps[0].elements.text = elements;
+  };
+  expect([&](TemplateSpec& spec) { collective(spec, "2 ** 56"); }, {"'gathered'", "512 on each GPU"});
+  expect([&](TemplateSpec& spec) { collective(spec, "257"); }, {"element 514 of 'gathered'"});
+  expect(
+      [&](TemplateSpec& spec) {
+        collective(spec, "256");
+        spec.steps[0].collective = Collective::reduce_scatter;
+      },
+      {"element 512 of 'A'", "256 on each GPU"});
 }
 
 TEST(StepsTest, LaunchesThatAreLeftOutAreNotCompiled) {
@@ -148,7 +187,7 @@ TEST(StepsTest, LaunchesThatAreLeftOutAreNotCompiled) {
   ASSERT_EQ(filled.steps.size(), 3U);
   EXPECT_EQ(filled.steps[2].launch, 0);
   spec.launches[1].when = spec.launches[0].when;
-  EXPECT_TRUE(carries(error(spec), {"/launches/3/when", "left out"}));
+  EXPECT_TRUE(carries(error(spec), {"/launches/3/when", "one launch"}));
 }
 
 }  // namespace steps_test

@@ -105,6 +105,8 @@ TEST_F(SeveralGpusTest, MistakesAreNamedWithTheirPlace) {
   expect("/parameters/0/name", "rank", "/parameters/0/name", {"'rank'"});
   expect("/launches/0/peer", nullptr, "/launches/0", {"'peer'"});
   expect("/launches/0/copy", "D", "/launches/0/copy", {"'D'"});
+  expect("/launches/0/to", "A", "/launches/0/to", {"'A'", "input"});
+  expect("/launches/1/to", "B", "/launches/1/to", {"'B'", "input"});
   expect("/launches/0/signal", "gathered", "/launches/0/signal", {"'gathered'", "u32", "zeroed"});
   expect("/operation/reference",
          Json::parse(R"({"source": "kernel.cu", "kernel": "r", "grid": [1], "block": [1],
