@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kOff = "off";
 constexpr std::string_view kBaseline = "--baseline";
 constexpr std::string_view kSustained = "--sustained";
+constexpr std::string_view kHostCopies = "--host-copies";
 
 [[noreturn]] void refuse(const std::string& text, const Flag& flag, const std::string& remedy) {
   throw UserError(fmt::format("'{}' is not a {}", text, flag.kind), Where{std::string(flag.name), ""},
@@ -122,9 +123,15 @@ void MeasureFlags::apply(TuneSpec& spec) const {
   for_each_option(spec.measure, [&](const auto& option, auto& value) {
     if (const std::string* text = given(option.flag.name)) value = value_from(*text, option);
   });
-  if (given(kSustained) == nullptr || spec.measure.finals.configurations > 0) return;
-  throw UserError("nothing runs back to back without finals", Where{std::string(kSustained), ""},
-                  "Leave the flag out, or run finals: --finals 10.");
+  const FinalsPolicy& finals = spec.measure.finals;
+  if (finals.configurations > 0) return;
+  const auto refuse_without_finals = [](std::string_view flag, const std::string& what) {
+    throw UserError(what, Where{std::string(flag), ""}, "Leave the flag out, or run finals: --finals 10.");
+  };
+  if (given(kSustained) != nullptr)
+    refuse_without_finals(kSustained, "nothing runs back to back without finals");
+  if (given(kHostCopies) != nullptr && finals.host_copies)
+    refuse_without_finals(kHostCopies, "nothing is timed with copies without finals");
 }
 
 namespace {

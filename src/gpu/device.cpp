@@ -114,13 +114,18 @@ PinnedBuffer::PinnedBuffer(std::size_t bytes) {
 
 PinnedBuffer::~PinnedBuffer() { driver_api().host_free(data_); }
 
+// Addresses are unified: it is the same for every GPU.
+DeviceAddress PinnedBuffer::address() const {
+  CUdeviceptr address = 0;
+  check(driver_api().host_device_pointer(&address, data_, 0), "cuMemHostGetDevicePointer");
+  return address;
+}
+
 HostWords::HostWords(std::size_t count) : memory_(count * sizeof(std::uint32_t)) {
   void* const memory = memory_.data();
   words_ = static_cast<std::uint32_t*>(memory);
   std::fill_n(words_, count, 0U);
-  CUdeviceptr address = 0;
-  check(driver_api().host_device_pointer(&address, memory, 0), "cuMemHostGetDevicePointer");
-  address_ = address;
+  address_ = memory_.address();
 }
 
 Module::Module(std::string_view cubin) : image_(cubin) {

@@ -85,6 +85,8 @@ class PinnedBuffer {
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
 
   std::byte* data() const { return data_; }
+  /// For copies by any GPU of the process. Throws CudaError.
+  DeviceAddress address() const;
 
  private:
   std::byte* data_ = nullptr;

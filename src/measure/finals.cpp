@@ -1,12 +1,16 @@
 #include "measure/finals.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include "measure/finals_rounds.h"
+#include "measure/host_copies.h"
 #include "measure/loaded_kernel.h"
 #include "measure/measure_kernel.h"
 #include "measure/sustained.h"
@@ -19,7 +23,7 @@ namespace {
 
 /// Rounds between two moves of the buffers to fresh memory.
 constexpr int kRoundsInPlace = 10;
-constexpr std::size_t kSustained = 5;
+constexpr std::size_t kBest = 5;
 constexpr auto kWarmUp = std::chrono::milliseconds(300);
 
 /// One of those who run: a finalist, the twin or a baseline.
@@ -79,7 +83,34 @@ class Finals {
     for (Runner* runner : fastest()) {
       guarded(*runner, [&] {
         runner->result.sustained = sustained(nvml, *runner);
-        judge_alone(*runner);
+        judge_alone(*runner, "in the sustained run");
+      });
+    }
+  }
+
+  void time_with_host_copies() {
+    if (!policy_.finals.host_copies) return;
+    const std::vector<Runner*> timed = fastest();
+    std::optional<HostCopies> copies;
+    turn_(0);
+    try {
+      copies.emplace(gpu_, buffers_, timer_);
+    } catch (const GpuError& error) {
+      for (Runner* runner : timed) runner->result.warning = why_without_copies(error);
+      return;
+    }
+    copies->fill();
+    for (Runner* runner : timed) {
+      guarded(*runner, [&] {
+        try {
+          runner->result.with_copies_us = copies->time_us(runner->subject);
+        } catch (const CudaError& error) {
+          if (!error.launch_refused()) throw;
+          runner->result.warning = why_without_copies(error);
+          // What was queued before may still use the host's memory.
+          timer_.estimate_us([] {});
+        }
+        judge_alone(*runner, "with copies from and to the host");
       });
     }
   }
@@ -97,6 +128,10 @@ class Finals {
   }
 
  private:
+  static std::string why_without_copies(const GpuError& error) {
+    return fmt::format("not timed with copies from and to the host: {}", error.what());
+  }
+
   void add(const MeasureRequest& finalist, const std::string& name) {
     Runner& runner = runners_.emplace_back();
     runner.result.name = name;
@@ -183,13 +218,13 @@ class Finals {
 
   /// After launches of this kernel alone: damage is its own. Configurations that are tried again on the same
   /// buffers must not be blamed for it.
-  void judge_alone(Runner& runner) {
+  void judge_alone(Runner& runner, const std::string& when) {
     if (!policy_.verify || !runner.kernel) return;
     const auto finding = runner.kernel->check_surroundings();
     if (!finding) return;
     const bool changes = finding->outcome == Outcome::wrong_result;
     runner.result.outcome = changes ? Outcome::unstable : finding->outcome;
-    runner.result.reason = "correct at first, but in the sustained run: " + finding->reason;
+    runner.result.reason = fmt::format("correct at first, but {}: {}", when, finding->reason);
     rebuild();
   }
 
@@ -332,8 +367,7 @@ class Finals {
       }
     }
     std::sort(finalists.begin(), finalists.end());
-    for (std::size_t i = 0; i < std::min(finalists.size(), kSustained); ++i)
-      chosen.push_back(finalists[i].second);
+    for (std::size_t i = 0; i < std::min(finalists.size(), kBest); ++i) chosen.push_back(finalists[i].second);
     return chosen;
   }
 
@@ -359,8 +393,9 @@ FinalsMeasured run_finals(Gpu& gpu, ProblemBuffers& buffers, Timer& timer, const
   finals.run();
   finals.sustain(nvml);
   FinalsMeasured measured;
-  measured.times = finals.results();
   measured.condition = read_condition(nvml, timer);
+  finals.time_with_host_copies();
+  measured.times = finals.results();
   const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - started;
   measured.wall_ms = wall.count();
   return measured;

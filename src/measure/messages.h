@@ -295,13 +295,16 @@ struct FinalTime {
   std::optional<Timing> timing;  ///< sample i is of round i; those that were dropped have fewer
   std::optional<Accuracy> accuracy;
   std::optional<Sustained> sustained;
+  std::optional<double> with_copies_us;  ///< see HostCopies
+  std::string warning;                   ///< of its row: why there is no such time; or empty
 
   static constexpr auto fields() {
     using F = FinalTime;
-    return std::tuple{field("ticket", &F::ticket),      field("name", &F::name),
-                      field("outcome", &F::outcome),    field("reason", &F::reason),
-                      field("timing", &F::timing),      field("accuracy", &F::accuracy),
-                      field("sustained", &F::sustained)};
+    return std::tuple{field("ticket", &F::ticket),       field("name", &F::name),
+                      field("outcome", &F::outcome),     field("reason", &F::reason),
+                      field("timing", &F::timing),       field("accuracy", &F::accuracy),
+                      field("sustained", &F::sustained), field("with_copies_us", &F::with_copies_us),
+                      field("warning", &F::warning)};
   }
 };
 

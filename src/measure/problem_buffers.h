@@ -52,6 +52,8 @@ class ProblemBuffers {
   Slices* slices() { return slices_ ? &*slices_ : nullptr; }
   GroupLibraries* libraries() { return gpus_ ? &gpus_->libraries : nullptr; }
   const std::map<std::string, DeviceAddress>& addresses() const { return addresses_; }
+  /// Where they lie, in the workload's order.
+  std::vector<Slices::Whole> wholes() const;
   /// The same of one of several copies of all buffers; copy 0 are the buffers themselves. Each has outputs of
   /// its own; inputs are shared among copies that lie far enough apart.
   const std::map<std::string, DeviceAddress>& addresses(std::size_t copy) const;
@@ -124,7 +126,6 @@ class ProblemBuffers {
 
   std::vector<Slot> allocated() const;
   void use(std::vector<Slot> slots);
-  std::vector<Slices::Whole> wholes() const;
   void gather(std::size_t result = 0);
   void compare_result(double tolerance_factor, Verification& verification);
   CopyCounts wanted_copies() const;

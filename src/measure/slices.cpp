@@ -90,6 +90,23 @@ void Slices::fill_outputs(const std::vector<Whole>& wholes, std::uint32_t word) 
   group_.join();
 }
 
+void Slices::copy_inputs(const std::vector<DeviceAddress>& wholes) {
+  on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
+    const Workload::SizedBuffer& buffer = workload_.buffers[place];
+    if (buffer.role == BufferRole::out) return;
+    copy_part(buffer, gpu, wholes[place], slice.guarded.data, true, group_.stream(gpu));
+  });
+}
+
+void Slices::copy_outputs(const std::vector<DeviceAddress>& wholes) {
+  on_each_slice([&](std::size_t gpu, std::size_t place, Slice& slice) {
+    const Workload::SizedBuffer& buffer = workload_.buffers[place];
+    const bool is_repeated = buffer.layout == BufferLayout::replicated && gpu > 0;
+    if (buffer.role == BufferRole::in || is_repeated) return;
+    copy_part(buffer, gpu, wholes[place], slice.guarded.data, false, group_.stream(gpu));
+  });
+}
+
 std::size_t Slices::results() const {
   const bool is_repeated =
       std::any_of(workload_.buffers.begin(), workload_.buffers.end(), [](const Workload::SizedBuffer& one) {

@@ -34,6 +34,12 @@ class Slices {
   void fill(const std::vector<Whole>& wholes);
   /// Queues the filling of outputs with a word, and of inout buffers with what they hold before a launch.
   void fill_outputs(const std::vector<Whole>& wholes, std::uint32_t word);
+  /// Queues on the stream of each GPU the copying of what it reads, from wholes in the host's memory; they
+  /// are in the order of the buffers, here and below.
+  void copy_inputs(const std::vector<DeviceAddress>& wholes);
+  /// Queues on the stream of each GPU the copying of what it writes, into wholes in the host's memory. Of
+  /// outputs that every GPU has in full, that of the first.
+  void copy_outputs(const std::vector<DeviceAddress>& wholes);
   /// How many results there are: one, or that of each GPU where they have an output each.
   std::size_t results() const;
   /// Queues the copying of one of the results into the whole.

@@ -78,6 +78,7 @@ std::vector<StandardColumn> standard_columns(const Shown& shown, Source source) 
   }
   columns.push_back(field_column("sustained_tflops"));
   columns.push_back(field_column("sustained_power_w"));
+  columns.push_back(field_column("with_copies_us"));
   return columns;
 }
 
@@ -125,12 +126,13 @@ GroupTable standard_table(const Database& database, const std::vector<RankedRow>
 }
 
 std::span<const std::string_view> dropped_columns() {
-  static constexpr std::array<std::string_view, 19> kNames{"limiter",
+  static constexpr std::array<std::string_view, 20> kNames{"limiter",
                                                            "bound",
                                                            "occupancy",
                                                            "registers",
                                                            "sustained_power_w",
                                                            "sustained_tflops",
+                                                           "with_copies_us",
                                                            "percent_of_peak",
                                                            "percent_of_ceiling",
                                                            "percent_of_copy",

@@ -147,6 +147,8 @@ ReportSection time_section(const Trial& kernel) {
     section.add("before finals", fmt::format("{}, {:+.2f}%", microseconds(*kernel.first_median_us),
                                              percent_above(*kernel.first_median_us, *kernel.median_us)));
   }
+  if (kernel.with_copies_us)
+    section.add("with copies", microseconds(*kernel.with_copies_us) + ", from and to pinned host memory");
   section.add("clock", clock_text(kernel));
   if (kernel.power_w) section.add("power", fmt::format("{:.0f} W right after the samples", *kernel.power_w));
   if (kernel.energy_mj)

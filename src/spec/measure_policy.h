@@ -65,6 +65,7 @@ struct FinalsPolicy {
   double within_percent = 2;  ///< and all that are not slower than the leader by more than this
   int rounds = 100;           ///< most samples of each; fewer where they would take more than some seconds
   double sustained_s = 0;     ///< then the best run back to back for so long each; 0: not
+  bool host_copies = false;   ///< and are timed with the copies of their buffers from and to the host
 
   static constexpr auto fields() {
     using P = FinalsPolicy;
@@ -86,7 +87,12 @@ struct FinalsPolicy {
         option("sustained_s", &P::sustained_s, {.min = 0, .max = 3600}, {},
                {.name = "--sustained",
                 .help = "After the finals, run their best back to back for this long each (2s, 1min)",
-                .kind = "time"})};
+                .kind = "time"}),
+        option("host_copies", &P::host_copies, {}, {},
+               {.name = "--host-copies",
+                .help = "After the finals, time their best and the baselines with copies of the inputs from "
+                        "pinned host memory and of the outputs to it",
+                .kind = "switch"})};
   }
 };
 

@@ -190,6 +190,9 @@ std::vector<Column> make_columns() {
       real("sustained_energy_mj", &T::sustained_energy_mj,
            "energy of one launch back to back, mJ: sustained_power_w * sustained_us"),
       real("sustained_tflops_per_w", &T::sustained_tflops_per_w, "10^12 operations per second and watt"),
+      real("with_copies_us", &T::with_copies_us,
+           "median time of one launch with the copies of all inputs from pinned host memory before it and of "
+           "all outputs to it after it, us"),
       real("predicted_us", &T::predicted_us, "time by the static model, us; nothing was timed for it"),
 
       integer("registers", &T::registers, "registers per thread"),

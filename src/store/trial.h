@@ -87,7 +87,8 @@ struct Trial {
   std::optional<double> sustained_power_w;
   std::optional<double> sustained_energy_mj;  ///< of one launch: sustained_power_w * sustained_us
   std::optional<double> sustained_tflops_per_w;
-  std::optional<double> predicted_us;  ///< by the static model
+  std::optional<double> with_copies_us;  ///< copies from the host, one launch, copies to the host: median
+  std::optional<double> predicted_us;    ///< by the static model
 
   // binary
   std::optional<std::int64_t> registers;

@@ -65,6 +65,8 @@ class Rewriter {
     add_condition(row, condition_);
     if (time.accuracy) add_accuracy(row, *time.accuracy);
     if (time.sustained) add_sustained(row, *time.sustained, workload);
+    if (time.with_copies_us) row.with_copies_us = time.with_copies_us;
+    if (!time.warning.empty()) add_warning(row, time.warning);
     add_roofline(row, task_, slot_.calibration);
   }
 

@@ -101,7 +101,7 @@ void Finals::open(TaskQueue& queue, std::size_t workload) {
 }
 
 /// Finals that an earlier sweep held with the same finalists, in the same way, and of whose workload this one
-/// has measured nothing. That they ran the best back to back, which is not asked for now, does no harm.
+/// has measured nothing. That they timed the best in further ways, which are not asked for now, does no harm.
 bool Finals::is_done_before(const TaskQueue& queue, const Selection& selection, std::size_t workload) const {
   const std::vector<StandingsEntry>& entries = selection.entries;
   const std::int64_t sweep_id = entries.front().finals_of;
@@ -117,8 +117,12 @@ bool Finals::is_done_before(const TaskQueue& queue, const Selection& selection, 
 bool Finals::held_as_wanted(const std::string& policy) const {
   auto held = Json::parse(policy, nullptr, false);
   const auto wanted = Json::parse(finals_policy_text(sweep_.spec));
-  if (sweep_.spec.measure.finals.sustained_s <= 0 && held.is_object() && held.contains("finals"))
-    held["finals"]["sustained_s"] = wanted["finals"]["sustained_s"];
+  const FinalsPolicy& finals = sweep_.spec.measure.finals;
+  const auto ignore = [&](const char* option) {
+    if (held.is_object() && held.contains("finals")) held["finals"][option] = wanted["finals"][option];
+  };
+  if (finals.sustained_s <= 0) ignore("sustained_s");
+  if (!finals.host_copies) ignore("host_copies");
   return held == wanted;
 }
 

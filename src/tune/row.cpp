@@ -206,9 +206,9 @@ Trial make_twin_trial(const Trial& original) {
   twin.key = twin_key(original.key);
   twin.kind = "twin";
   twin.outcome = Outcome::ok;
-  for (auto* absent :
-       {&twin.first_median_us, &twin.probability_near_best, &twin.sustained_us, &twin.sustained_clock_mhz,
-        &twin.sustained_power_w, &twin.sustained_energy_mj, &twin.sustained_tflops_per_w})
+  for (auto* absent : {&twin.first_median_us, &twin.probability_near_best, &twin.sustained_us,
+                       &twin.sustained_clock_mhz, &twin.sustained_power_w, &twin.sustained_energy_mj,
+                       &twin.sustained_tflops_per_w, &twin.with_copies_us})
     absent->reset();
   return twin;
 }

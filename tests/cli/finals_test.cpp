@@ -120,6 +120,39 @@ TEST(Finals, AreHeldAgainForWhoWantsThemBackToBackToo) {
   EXPECT_EQ(kernels_of(sandbox).front().sweep_id, 2);
 }
 
+TEST(Finals, AreHeldAgainForWhoWantsTimesWithCopiesToo) {
+  const Sandbox sandbox;
+  const std::string config = sandbox.write_tiny_space(kConfigurations);
+  sandbox.run(measured_sweep(config, "none"));
+  for (const Trial& row : rows_of(sandbox)) EXPECT_EQ(row.with_copies_us, std::nullopt);
+  const Finished again = sandbox.run(measured_sweep(config, "none", 3, {"--host-copies", "on"}));
+  EXPECT_NE(again.out.find("14 reused"), std::string::npos) << again.out;
+  int timed = 0;
+  for (const Trial& row : rows_of(sandbox)) {
+    EXPECT_EQ(row.with_copies_us.has_value(), row.timed_in == "final" && row.kind != "twin") << row.kind;
+    if (!row.with_copies_us) continue;
+    EXPECT_GT(*row.with_copies_us, *row.median_us);
+    ++timed;
+  }
+  EXPECT_GT(timed, kSeats) << "the finalists and cuBLAS";
+  // What is not asked for any more does no harm.
+  const Finished without = sandbox.run(measured_sweep(config, kUnusable));
+  EXPECT_EQ(without.code, 0) << without.err;
+  EXPECT_EQ(kernels_of(sandbox).front().sweep_id, 2);
+}
+
+TEST(Finals, RowsAreWarnedWhereTheHostHasNoMemoryForCopies) {
+  const Sandbox sandbox;
+  const Finished run = sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "no_host_memory",
+                                                  3, {"--host-copies", "on"}));
+  EXPECT_EQ(run.code, 0) << run.err;
+  const Trial best = kernels_of(sandbox).front();
+  EXPECT_EQ(best.outcome, Outcome::ok);
+  EXPECT_EQ(best.timed_in, "final");
+  EXPECT_EQ(best.with_copies_us, std::nullopt);
+  EXPECT_TRUE(carries(best.warnings, {"copies", "out of memory"})) << best.warnings;
+}
+
 TEST(Finals, OfAWiderSpaceTakeInWhatTheOldOnesHad) {
   const Sandbox sandbox;
   sandbox.run(measured_sweep(sandbox.write_tiny_space(kConfigurations), "none"));

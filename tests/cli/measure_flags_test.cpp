@@ -32,7 +32,7 @@ class MeasureFlags : public testing::Test {
 TEST_F(MeasureFlags, ReplaceTheConfigs) {
   const Json own = policy({});
   const Json replaced = policy({"--precision", "0.25%", "--screening", "1.2", "--cache", "rotate", "--finals",
-                                "3", "--sustained", "0.5s", "--baseline", "none"});
+                                "3", "--sustained", "0.5s", "--host-copies", "on", "--baseline", "none"});
   EXPECT_EQ(own["precision_percent"], 3);
   EXPECT_EQ(replaced["precision_percent"], 0.25);
   EXPECT_EQ(own["screening"], 9);
@@ -62,6 +62,9 @@ TEST_F(MeasureFlags, MistakesNameTheFlagAndTheRemedy) {
   for (const std::string text : {"2", "0s", "2h", "soon"})
     refused({"--sustained", text}, {"--sustained:", "'" + text + "'", "2s", "3600s"});
   refused({"--sustained", "2s", "--finals", "off"}, {"--sustained:", "--finals 10"});
+  refused({"--host-copies", "yes"}, {"--host-copies:", "'yes'", "on", "off"});
+  refused({"--host-copies", "on", "--finals", "off"}, {"--host-copies:", "--finals 10"});
+  EXPECT_EQ(sweep({"--host-copies", "off", "--finals", "off"}).code, 0);
 }
 
 TEST_F(MeasureFlags, AreRefusedWhereNothingIsMeasured) {
@@ -69,9 +72,9 @@ TEST_F(MeasureFlags, AreRefusedWhereNothingIsMeasured) {
     command.insert(command.end(), {"--gpu", "H100", "--quiet"});
     expect_error(sandbox.run(command), kUserError, {flag, "no effect", "--gpu"});
   };
-  const std::vector<std::pair<std::string, std::string>> flags{{"--baseline", "none"}, {"--precision", "1"},
-                                                               {"--cache", "cold"},    {"--sustained", "1s"},
-                                                               {"--screening", "off"}, {"--finals", "3"}};
+  const std::vector<std::pair<std::string, std::string>> flags{
+      {"--baseline", "none"}, {"--precision", "1"}, {"--cache", "cold"},    {"--sustained", "1s"},
+      {"--screening", "off"}, {"--finals", "3"},    {"--host-copies", "on"}};
   for (const auto& [flag, value] : flags) expect_refused({"sweep", config, flag, value}, flag);
   for (const std::string flag : {"--samples", "--rounds"})
     expect_refused({"bench", "sgemm_naive", "--problem", "64", flag, "30"}, flag);

@@ -9,9 +9,9 @@
 // escape sequences with every measurement, "crash_prints" its last words; "impossible" is faster than the GPU
 // can be ("always_impossible" with every one), "finals_impossible" at its turn in the finals alone;
 // "inaccurate" and "finals_inaccurate" find nothing wrong with a large error; "spread_finals_wrong" is both.
-// "mute" says nothing, "0:dead" ends GPU 0 before it is opened, and "dead_prints" does so in many words. With
-// FILES, "PLACE:PLACE", it reads files with expected outputs there and nowhere else; "appends" writes to
-// those of inputs before it does.
+// "no_host_memory" cannot time finalists with copies. "mute" says nothing, "0:dead" ends GPU 0 before it is
+// opened, and "dead_prints" does so in many words. With FILES, "PLACE:PLACE", it reads files with expected
+// outputs there and nowhere else; "appends" writes to those of inputs before it does.
 
 #include <unistd.h>
 
@@ -71,6 +71,7 @@ bool spread_out = false;
 bool throttled = false;
 int gpus = 1;
 double screening = 0;
+bool host_copies = false;
 
 double time_us(const MeasureRequest& request) {
   const auto hash = static_cast<double>(checksum64(request.cubin) % 1000);
@@ -192,6 +193,7 @@ std::string unreadable(const Workload& workload) {
 }
 
 constexpr double kBaseline_us = 200;
+constexpr double kCopies_us = 5000;
 
 void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::string& mode,
              std::uint64_t strikes_at) {
@@ -214,6 +216,7 @@ void prepare(WorkerChannel& channel, const PrepareRequest& request, const std::s
   if (mode == "dies_preparing") std::_Exit(5);
   if (mode == "hangs_preparing") std::this_thread::sleep_for(std::chrono::hours(1));
   screening = request.policy.screening;
+  host_copies = request.policy.finals.host_copies;
   gpus = request.workload.gpus;
   Prepared prepared;
   prepared.baselines.push_back({"cublas", "cuBLAS 0.0.0", "sgemm", "", "", 1e-7,
@@ -288,6 +291,13 @@ void run_finals(WorkerChannel& channel, const FinalsRequest& request, int rounds
     FinalTime time = final_time({}, 0.99 * time_us(kernel.kernel), rounds);
     time.name = kernel.name;
     finals.times.push_back(time);
+  }
+  for (FinalTime& time : finals.times) {
+    if (!host_copies || time.name == "twin" || !time.timing) continue;
+    if (mode == "no_host_memory")
+      time.warning = "not timed with copies from and to the host: out of memory";
+    else
+      time.with_copies_us = time.timing->median_us + kCopies_us;
   }
   finals.wall_ms = 5;
   channel.send(to_json(finals));

@@ -51,6 +51,7 @@ ConfigurationReport full_report() {
   kernel.largest_error = 2.5e-5;
   kernel.largest_error_at = "C[12,77]";
   kernel.noise_floor_percent = 0.12;
+  kernel.with_copies_us = 1650;
   kernel.sustained_us = 220;
   kernel.sustained_clock_mhz = 1600;
   kernel.sustained_power_w = 698;
@@ -113,6 +114,7 @@ TEST(ConfigurationReport, SaysHowLongItTook) {
                                         {"  samples         4", "100 launches", "3 discarded", "the finals"},
                                         {"  launched alone  203.00 us", "+1.5%"},
                                         {"  before finals   201.00 us", "+0.50%"},
+                                        {"  with copies     1650.0 us", "pinned host memory"},
                                         {"  clock           351000 cycles", "1755 MHz"},
                                         {"  power           612 W"},
                                         {"  energy          122 mJ"},

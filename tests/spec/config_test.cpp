@@ -35,6 +35,7 @@ TEST_F(ConfigTest, TwoKeysAreEnough) {
   EXPECT_EQ(spec.measure.finals.within_percent, 2);
   EXPECT_EQ(spec.measure.finals.rounds, 100);
   EXPECT_EQ(spec.measure.finals.sustained_s, 0);
+  EXPECT_FALSE(spec.measure.finals.host_copies);
   EXPECT_EQ(spec.compile.timeout_s, 60);
   EXPECT_FALSE(spec.limits.max_spill_bytes);
   EXPECT_EQ(spec.baseline, Baseline::lt);
@@ -51,7 +52,7 @@ TEST_F(ConfigTest, ReadsEveryKey) {
     "budget": {"evaluations": 500, "seconds": 1.5},
     "measure": {"warmup": 0, "samples": 10000, "precision_percent": 0.25, "screening": 1, "batch_below_us": 12.5,
                 "cache": "warm", "seed": 3, "verify": false, "launch_timeout_s": 0.5,
-                "finals": {"configurations": 100, "within_percent": 0, "rounds": 6, "sustained_s": 2}},
+                "finals": {"configurations": 100, "within_percent": 0, "rounds": 6, "sustained_s": 2, "host_copies": true}},
     "compile": {"options": ["-lineinfo"], "timeout_s": 5},
     "limits": {"max_spill_bytes": 0, "min_occupancy": 0.125, "max_registers": 255},
     "baseline": "none", "gpu": "A100", "view": "ladder"})");
@@ -75,6 +76,7 @@ TEST_F(ConfigTest, ReadsEveryKey) {
   EXPECT_EQ(spec.measure.finals.within_percent, 0);
   EXPECT_EQ(spec.measure.finals.rounds, 6);
   EXPECT_EQ(spec.measure.finals.sustained_s, 2);
+  EXPECT_TRUE(spec.measure.finals.host_copies);
   EXPECT_EQ(spec.compile.options, std::vector<std::string>{"-lineinfo"});
   EXPECT_EQ(spec.compile.timeout_s, 5);
   EXPECT_EQ(spec.limits.max_spill_bytes, 0);
@@ -283,6 +285,9 @@ TEST_F(ConfigTest, FaultsOfPolicies) {
       Fault{R"({"measure": {"finals": {"sustained_s": 3601}}})",
             "/measure/finals/sustained_s",
             {"3601", "a number", "0", "3600"}},
+      Fault{R"({"measure": {"finals": {"host_copies": 1}}})",
+            "/measure/finals/host_copies",
+            {"an integer", "true", "false"}},
       Fault{R"({"compile": {"timeout_s": -2}})", "/compile/timeout_s", {"-2", "a number", "0", "86400"}},
       Fault{R"({"compile": {"options": "-G"}})",
             "/compile/options",

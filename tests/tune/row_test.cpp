@@ -20,11 +20,13 @@ TEST(Row, EnergyIsPowerTimesTheTimeOfALaunch) {
   EXPECT_EQ(row.energy_mj, std::nullopt);
 }
 
-TEST(Row, ASecondCopyHasNoFiguresOfARunBackToBack) {
+TEST(Row, ASecondCopyHasNoFiguresOfWhatOnlyTheBestDo) {
   Trial original;
   original.sustained_power_w = 690;
   original.sustained_energy_mj = 70;
+  original.with_copies_us = 5000;
   EXPECT_EQ(make_twin_trial(original).sustained_energy_mj, std::nullopt);
+  EXPECT_EQ(make_twin_trial(original).with_copies_us, std::nullopt);
 }
 
 }  // namespace row_test

@@ -10,6 +10,8 @@ from checks.common import HOME, all_ran, expect_all_ok, outcomes, query, verdict
 
 TESTS = "tests/distributed"
 NUMBERS = (2, 4)  # of GPUs
+ROW_SPLIT = "row_split_sgemm"
+ROW_SPLIT_SIZES = (4096, 8192, 16384)
 FAULTS = {"hangs_on_one": "timeout", "traps_on_one": "crashed", "wrong_on_one": "wrong_result", "writes_past_peer": "out_of_bounds"}
 
 
@@ -43,6 +45,13 @@ def problems_by_gpus(config):
         label = problem if isinstance(problem, str) else "x".join(str(problem[name]) for name in operation["dimensions"])
         found.setdefault(gpus, []).append(label)
     return found
+
+
+def problems_to_check(path, numbers):
+    """The config's problems by the number of GPUs, for those numbers; row-split products of all sizes for each of them."""
+    if path.stem == ROW_SPLIT:
+        return {gpus: [f"{gpus}x{size}x{size}x{size}" for size in ROW_SPLIT_SIZES] for gpus in numbers}
+    return {gpus: problems for gpus, problems in sorted(problems_by_gpus(read(path)).items()) if gpus in numbers}
 
 
 def chosen(problems):
@@ -90,6 +99,37 @@ def one_gpu_times(database):
     return dict(query(database, "SELECT problem, median_us FROM trial WHERE kind = 'baseline' AND template = 'cublas_one_gpu'"))
 
 
+def print_row_split_table(database):
+    """The fastest of each problem and the baselines: the time of each GPU, the slowest, and all with the copies of the data from
+    and to the host. Ratios are those of one GPU's cuBLAS / the row, of the times without and with copies."""
+    columns = "problem, template, gpu_times_us, median_us, with_copies_us, tflops, kind"
+    timed = query(database, f"SELECT {columns} FROM trial WHERE timed_in = 'final' AND outcome = 'ok' AND kind != 'twin' ORDER BY median_us")
+    print(f"     {'problem':22} {'kernel':26} {'us on each GPU':28} {'slowest, us':>12} {'with copies':>12} {'TFLOP/s':>8} {'of one GPU':>10} "
+          f"{'with copies':>12}")
+    problems = sorted({row[0] for row in timed}, key=lambda problem: [int(size) for size in problem.split("x")])
+    for problem in problems:
+        mine = [row for row in timed if row[0] == problem]
+        kernels = [row for row in mine if row[6] == "kernel"]
+        baselines = [row for row in mine if row[6] == "baseline"]
+        one_gpu = next((row for row in baselines if row[1] == "cublas_one_gpu"), None)
+        for _, kernel, times, median, overall, tflops, _ in kernels[:1] + baselines:
+            each = " ".join(f"{time:.1f}" for time in json.loads(times or "[]")) or f"{median:.1f}"
+            gain = f"{one_gpu[3] / median:.2f}" if one_gpu else ""
+            overall_gain = f"{one_gpu[4] / overall:.2f}" if one_gpu and one_gpu[4] and overall else ""
+            print(f"     {problem:22} {kernel:26} {each:28} {median:12.1f} {overall or 0:12.1f} {tflops or 0:8.1f} {gain:>10} {overall_gain:>12}")
+
+
+def check_row_split(name, database, problems):
+    rows = query(database, "SELECT problem, kind, with_copies_us, median_us, ifnull(warnings, '') FROM trial "
+                           "WHERE timed_in = 'final' AND outcome = 'ok' AND kind != 'twin'")
+    timed = {(problem, kind) for problem, kind, overall, median, _ in rows if overall and overall > median}
+    impossible = [row for row in rows if row[2] and row[2] <= row[3]]
+    warned = sorted({row[4] for row in rows if "with copies" in row[4]})
+    verdict(timed == {(problem, kind) for problem in problems for kind in ("kernel", "baseline")} and not impossible,
+            f"{name}: kernels and baselines have a time with copies from and to the host, above that without; {warned} {impossible[:2]}")
+    print_row_split_table(database)
+
+
 def print_table(rows, one_gpu):
     print(f"     {'operation':24} {'problem':22} {'types':8} {'template':26} {'us on each GPU':32} {'slowest':>9} {'TFLOP/s':>8} "
           f"{'baseline':>12} {'us':>9} {'ratio':>6} {'of one GPU':>10}")
@@ -104,11 +144,11 @@ def print_table(rows, one_gpu):
 def check_configs(bench, numbers):
     """What the shipped kernels reach, beside NCCL and cuBLAS in the same finals."""
     for path in sorted((HOME / "configs").glob("*.json")):
-        for gpus, problems in sorted(problems_by_gpus(read(path)).items()):
-            if gpus not in numbers:
-                continue
+        for gpus, problems in problems_to_check(path, numbers).items():
             name = f"{path.stem}_{gpus}"
-            code, wall, text, database = bench.sweep(name, f"configs/{path.name}", *chosen(problems), "--quiet")
+            is_row_split = path.stem == ROW_SPLIT
+            more = ("--host-copies", "on") if is_row_split else ()
+            code, wall, text, database = bench.sweep(name, f"configs/{path.name}", *chosen(problems), *more, "--quiet")
             found = outcomes(database)
             rows = best_rows(database)
             compared = [row for row in rows if row[7]]
@@ -118,6 +158,8 @@ def check_configs(bench, numbers):
                 for row in query(database, "SELECT outcome, template, problem, parameters, substr(reason, 1, 200) FROM trial "
                                            "WHERE kind = 'kernel' AND outcome NOT IN ('ok', 'screened_out') LIMIT 5"):
                     print("    ", *row)
+            if is_row_split:
+                check_row_split(name, database, problems)
             if rows:
                 print_table(rows, one_gpu_times(database))
                 check_program(bench, name, database, rows)
