@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -21,8 +22,14 @@ constexpr std::size_t kMostDimensions = 8;
 
 class Grower {
  public:
-  Grower(const RegretMatrix& regrets, const Sizes& sizes, std::vector<DecisionTree::Node>& nodes)
+  Grower(const RegretMatrix& regrets, const Sizes& sizes, const Problems& training,
+         std::vector<DecisionTree::Node>& nodes)
       : regrets_(regrets), sizes_(sizes), nodes_(nodes) {
+    for (std::size_t kernel = 0; kernel < regrets.size(); ++kernel) {
+      const Place place = place_of(kernel, training);
+      const auto runs = static_cast<double>(std::ssize(training) - place.cannot_run);
+      mean_excess_.push_back(runs > 0 ? place.excess / runs : kUncoveredRegret);
+    }
     const std::size_t count = sizes.empty() ? 0 : std::min(sizes.front().size(), kMostDimensions);
     for (std::size_t i = 0; i < count; ++i) features_.push_back({i, {}});
     for (std::size_t i = 0; i < count; ++i) {
@@ -37,7 +44,7 @@ class Grower {
     Leaf leaf = leaf_of(problems);
     const std::optional<Split> split = depth > 0 ? best_split(problems) : std::nullopt;
     if (!split || leaf.cost - split->cost < DecisionTree::kLeastGain) {
-      nodes_[place].order = std::move(leaf.order);
+      nodes_[place].order = with_strangers_first(std::move(leaf.order), problems);
       return place;
     }
     Problems below;
@@ -129,6 +136,21 @@ class Grower {
     return leaf;
   }
 
+  /// Kernels that run none of a leaf's problems say nothing there. Those that do better wherever they run
+  /// than the leaf's first does go first: such as one for a single M, of which the leaf had no problem.
+  std::vector<std::size_t> with_strangers_first(std::vector<std::size_t> order,
+                                                const Problems& problems) const {
+    if (order.empty()) return order;
+    const double first = mean_excess_[order.front()];
+    const auto is_other = [&](std::size_t kernel) {
+      return mean_excess_[kernel] >= first || place_of(kernel, problems).cannot_run < std::ssize(problems);
+    };
+    const auto strangers_end = std::stable_partition(order.begin(), order.end(), std::not_fn(is_other));
+    std::stable_sort(order.begin(), strangers_end,
+                     [&](std::size_t a, std::size_t b) { return mean_excess_[a] < mean_excess_[b]; });
+    return order;
+  }
+
   std::optional<Split> best_split(const Problems& problems) const {
     std::optional<Split> best;
     for (const DecisionTree::Feature& feature : features_) {
@@ -156,6 +178,7 @@ class Grower {
 
   const RegretMatrix& regrets_;
   const Sizes& sizes_;
+  std::vector<double> mean_excess_;  ///< by kernel, over the best ones, on the problems that it runs
   std::vector<DecisionTree::Node>& nodes_;
   std::vector<DecisionTree::Feature> features_;
 };
@@ -169,7 +192,7 @@ double DecisionTree::Feature::of(const std::vector<std::int64_t>& sizes) const {
 
 DecisionTree::DecisionTree(const RegretMatrix& regrets, const Sizes& sizes, const Problems& training,
                            int depth) {
-  if (!regrets.empty()) Grower(regrets, sizes, nodes_).grow(training, depth);
+  if (!regrets.empty()) Grower(regrets, sizes, training, nodes_).grow(training, depth);
 }
 
 const std::vector<std::size_t>& DecisionTree::order(const std::vector<std::int64_t>& sizes) const {

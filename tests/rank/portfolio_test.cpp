@@ -116,6 +116,17 @@ TEST(Portfolio, TheDepthBoundsTheTree) {
   }
 }
 
+/// The third kernel runs where M is 1 alone, and is the best there.
+TEST(Portfolio, AKernelThatALeafSaysNothingAboutGoesFirstIfItIsTheBestElsewhere) {
+  const double none = std::numeric_limits<double>::infinity();
+  const RegretMatrix regrets{{0, 0, 0.1, 0.5, 0.5}, {0.5, 0.5, 0.5, 0, 0}, {none, none, 0, none, none}};
+  const std::vector<std::vector<std::int64_t>> sizes{{8, 64}, {16, 64}, {1, 64}, {8, 4096}, {16, 4096}};
+  const DecisionTree tree(regrets, sizes, first(5), 1);
+  ASSERT_EQ(tree.nodes().size(), 3U);
+  EXPECT_EQ(tree.order({16, 4096}), (std::vector<std::size_t>{2, 1, 0}));
+  EXPECT_EQ(tree.order({16, 64}), (std::vector<std::size_t>{2, 0, 1}));
+}
+
 TEST(Portfolio, AKernelThatCannotRunIsPassedOver) {
   const PortfolioTable table = table_of({{10, 10, kNone}, {12, 12, 10}});
   PortfolioOptions options;
