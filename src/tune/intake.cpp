@@ -1,5 +1,6 @@
 #include "tune/intake.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -15,10 +16,12 @@ namespace {
 /// Compiled candidates of a set of GPUs that may wait for its evaluators; bounds memory and how far compiling
 /// runs ahead.
 constexpr std::size_t kMostReady = 256;
-/// Where nothing is compiled there is nothing to run ahead with.
-std::size_t most_ready(const TaskQueue& queue) {
+/// Where nothing is compiled there is nothing to run ahead with. Compile workers, `workers` of them, need not
+/// stand still while the GPU is not done with the problem before.
+std::size_t most_ready(TaskQueue& queue, std::size_t workers) {
   if (!queue.compiles()) return 1;
-  return queue.keeps_little_under_way() ? 2 * queue.slots.size() : kMostReady;
+  if (!queue.keeps_little_under_way()) return kMostReady;
+  return std::max(2 * queue.slots.size(), queue.proposes_ahead() ? workers : 0);
 }
 /// Proposals between two looks at the workers and at Ctrl-C, when all of them are reused.
 constexpr int kMostProposals = 256;
@@ -74,10 +77,11 @@ std::size_t Intake::compiling() const {
 /// The queue that is nearest to having nothing to measure.
 TaskQueue* Intake::hungriest() {
   TaskQueue* hungriest = nullptr;
+  const auto workers = static_cast<std::size_t>(sweep_.pool.workers());
   const auto supplies = [](const TaskQueue& queue) { return queue.compiling.size() + queue.ready.size(); };
   for (TaskQueue& queue : sweep_.queues) {
-    const bool wants = queue.alive() && queue.ready.size() < most_ready(queue) && queue.has_proposals() &&
-                       !queue.is_waiting();
+    const bool wants = queue.alive() && queue.ready.size() < most_ready(queue, workers) &&
+                       queue.has_proposals() && !queue.is_waiting();
     if (wants && (hungriest == nullptr || supplies(queue) < supplies(*hungriest))) hungriest = &queue;
   }
   return hungriest;

@@ -182,6 +182,11 @@ bool TaskQueue::is_through(std::size_t workload) {
          (slots.size() > 1 || finals[workload].state == WorkloadFinals::State::over);
 }
 
+bool TaskQueue::proposes_ahead() {
+  const Task* task = current_task();
+  return task != nullptr && budget_.seconds > 0 && task->workload > 0 && !searches_[task->workload].ends_at_s;
+}
+
 /// Each problem takes its share and, as long as earlier ones did on average, what comes after it.
 void TaskQueue::begin_time(std::size_t workload, double now_s) {
   double after_s = 0;

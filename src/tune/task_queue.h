@@ -85,6 +85,9 @@ class TaskQueue {
   /// Whether little should be under way: what is proposed follows from earlier results, or problems share a
   /// budget of time, and what one of them has begun to compile is measured in the time of the next.
   bool keeps_little_under_way() const { return learns_ || (budget_.seconds > 0 && searches_.size() > 1); }
+  /// Whether what is proposed is for a problem whose share of the time has not begun: the GPU is not done
+  /// with the one before.
+  bool proposes_ahead();
   const Target& target() const { return gpu_set_->target(); }
   std::vector<Task>& tasks() { return gpu_set_->tasks; }
 

@@ -164,12 +164,14 @@ TEST_F(SharedBudget, OfTimeBeginsWhenTheProblemBeforeIsMeasured) {
   EXPECT_EQ(propose_at(4), 1U) << "the first one's share of 4 s is over";
   EXPECT_EQ(queue.ready.size(), 2U) << "what it compiled will be measured";
   EXPECT_EQ(propose_at(5.5), 1U) << "its time has not begun";
+  EXPECT_TRUE(queue.proposes_ahead());
   queue.ready.clear();
   queue.finals[0].state = WorkloadFinals::State::running;
   EXPECT_EQ(propose_at(5.9), 1U);
   queue.ready.clear();
   queue.finals[0].state = WorkloadFinals::State::over;
   EXPECT_EQ(propose_at(6), 1U) << "6 s are left for two problems: a second each, and two as after the first";
+  EXPECT_FALSE(queue.proposes_ahead());
   EXPECT_EQ(propose_at(6.9), 1U);
   EXPECT_EQ(propose_at(7.1), 2U);
   queue.ready.clear();
