@@ -155,7 +155,8 @@ void Nccl::reduce_scatter(std::span<const NcclPart> parts, std::size_t elements,
 std::string Nccl::version() const {
   int version = 0;
   impl_->check(impl_->api.version(&version), "ncclGetVersion");
-  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
+  const int major = version < 10000 ? 1000 : 10000;  // before 2.9, and since
+  return fmt::format("{}.{}.{}", version / major, version % major / 100, version % 100);
 }
 
 }  // namespace tiletune

@@ -45,14 +45,17 @@ std::vector<GpuStep> steps_of(const MeasureRequest& request) {
   return steps;
 }
 
-GroupKernel::GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request,
-                         const std::map<std::string, DeviceAddress>& wholes)
+GroupKernel::GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request)
     : group_(slices.group()),
       slices_(slices),
       libraries_(libraries),
       request_(request),
       steps_(steps_of(request)),
-      launches_(group_) {
+      launches_(group_) {}
+
+GroupKernel::GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request,
+                         const std::map<std::string, DeviceAddress>& wholes)
+    : GroupKernel(slices, libraries, request) {
   for (const GpuStep& step : steps_) check_step(step, libraries);
   group_.fork();
   group_.on_each([&](std::size_t gpu) { members_.push_back(load(gpu, wholes)); });

@@ -55,6 +55,10 @@ class GroupKernel : public OwnMemory {
     std::vector<ArgumentPack> arguments;             ///< by call
   };
 
+  /// On no GPU yet. Where loading fails on one of them, the destructor frees the others' parts in their
+  /// contexts.
+  GroupKernel(Slices& slices, const GroupLibraries& libraries, const MeasureRequest& request);
+
   std::unique_ptr<Member> load(std::size_t gpu, const std::map<std::string, DeviceAddress>& wholes);
   void list_peers(std::size_t gpu);
   /// Of an array that steps name.
