@@ -98,6 +98,12 @@ std::uint64_t TaskQueue::expected() const {
   return budget_.evaluations > 0 ? std::min(planned, budget_.evaluations) : planned;
 }
 
+/// The first problem of a search that learns has nobody to learn from, and the others learn from it.
+bool TaskQueue::counts_twice(std::size_t workload) const {
+  return workload == 0 && learns_ && searches_.size() > 1 &&
+         (knowledge_ == nullptr || knowledge_->is_empty());
+}
+
 /// An equal part of what is left for this workload and those after it, where those that are smaller leave
 /// theirs to the others.
 std::uint64_t TaskQueue::share_of_evaluations(std::size_t workload) const {
@@ -113,9 +119,10 @@ std::uint64_t TaskQueue::share_of_evaluations(std::size_t workload) const {
   }
   std::sort(sizes.begin(), sizes.end());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const std::uint64_t remaining = sizes.size() - i;
+    const std::uint64_t twice = counts_twice(workload) ? 1 : 0;
+    const std::uint64_t remaining = sizes.size() - i + twice;
     const std::uint64_t even = left / remaining + (left % remaining != 0 ? 1 : 0);
-    if (sizes[i] >= even) return even;
+    if (sizes[i] >= even) return even * (1 + twice);
     left -= sizes[i];
   }
   return sizes.empty() ? 0 : sizes.back();
@@ -195,8 +202,9 @@ void TaskQueue::begin_time(std::size_t workload, double now_s) {
     after_shares_s_ += std::max(0.0, now_s - before_s);
     after_s = after_shares_s_ / static_cast<double>(workload);
   }
-  const auto left = static_cast<double>(searches_.size() - workload);
-  searches_[workload].ends_at_s = now_s + std::max(0.0, (budget_.seconds - now_s) / left - after_s);
+  const double times = counts_twice(workload) ? 2 : 1;
+  const double left = static_cast<double>(searches_.size() - workload) - 1 + times;
+  searches_[workload].ends_at_s = now_s + std::max(0.0, (budget_.seconds - now_s) * times / left - after_s);
 }
 
 std::optional<SearchEnd> TaskQueue::end_of(const Search& search, double now_s) const {

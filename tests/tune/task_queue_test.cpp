@@ -101,13 +101,13 @@ std::unique_ptr<Strategy> make_hopeful(const std::vector<SearchedSpace>& spaces,
 /// Three problems of ten configurations each.
 class SharedBudget : public testing::Test {
  protected:
-  TaskQueue make(const Budget& budget) {
+  TaskQueue make(const Budget& budget, bool learns = false) {
     const std::filesystem::path config = write_wide_space(folder_.path(), 10, 1, false);
     write_file(config, R"({"templates": ["wide"], "problems": ["1x1x1", "2x2x2", "3x3x3"]})");
     spec_ = load_tune_spec(config, with_shipped_templates());
     spec_.budget = budget;
     gpu_sets_ = pretended_gpu_set(spec_, TILETUNE_SOURCE_DIR);
-    TaskQueue queue(gpu_sets_.front(), spec_, make_hopeful);
+    TaskQueue queue(gpu_sets_.front(), spec_, make_hopeful, learns);
     for (WorkloadFinals& finals : queue.finals) finals.state = WorkloadFinals::State::over;
     return queue;
   }
@@ -140,6 +140,11 @@ TEST_F(SharedBudget, OfEvaluationsIsDividedAmongProblems) {
   EXPECT_EQ(searched.front().end, SearchEnd::evaluations);
   EXPECT_EQ(searched.front().problem, "1x1x1");
   EXPECT_EQ(searched.front().valid, 10U);
+}
+
+TEST_F(SharedBudget, IsTwiceAsLargeForTheProblemThatTheOthersLearnFrom) {
+  EXPECT_EQ(tried(run(make({.evaluations = 16}, true))), (std::vector<std::uint64_t>{8, 4, 4}));
+  EXPECT_EQ(tried(run(make({.seconds = 16}, true))), (std::vector<std::uint64_t>{8, 4, 4}));
 }
 
 TEST_F(SharedBudget, OfTimeIsDividedAmongProblems) {
