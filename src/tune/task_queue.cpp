@@ -183,10 +183,14 @@ void TaskQueue::begin(std::size_t workload) {
   if (learns_) search.strategy->learn(lessons_for(search));
 }
 
-/// Measured, and its finals held, during which another GPU would have time for the next one.
-bool TaskQueue::is_through(std::size_t workload) {
-  return !is_open(workload, false) &&
-         (slots.size() > 1 || finals[workload].state == WorkloadFinals::State::over);
+/// All before it are measured, and their finals held, during which another GPU would have time for this one.
+/// The one just before it may be through earlier than others: nothing is measured where all rows are reused.
+bool TaskQueue::has_turn(std::size_t workload) {
+  for (std::size_t earlier = 0; earlier < workload; ++earlier) {
+    if (is_open(earlier, false)) return false;
+    if (slots.size() == 1 && finals[earlier].state != WorkloadFinals::State::over) return false;
+  }
+  return true;
 }
 
 bool TaskQueue::proposes_ahead() {
@@ -220,8 +224,7 @@ void TaskQueue::end_searches(double now_s) {
     const std::size_t workload = task->workload;
     Search& search = searches_[workload];
     if (!search.has_begun) begin(workload);
-    const bool has_turn = workload == 0 || is_through(workload - 1);
-    if (budget_.seconds > 0 && !search.ends_at_s && has_turn) begin_time(workload, now_s);
+    if (budget_.seconds > 0 && !search.ends_at_s && has_turn(workload)) begin_time(workload, now_s);
     if (search.end || !has_undecided(search)) return;  // only those that were put off are left
     const std::optional<SearchEnd> end = end_of(search, now_s);
     if (!end) return;

@@ -178,7 +178,7 @@ class TaskQueue {
   bool has_undecided(const Search& search) const;
   void ask(Search& search, std::size_t most);
   void begin(std::size_t workload);
-  bool is_through(std::size_t workload);
+  bool has_turn(std::size_t workload);
   void begin_time(std::size_t workload, double now_s);
   std::vector<Lesson> earlier_lessons(const Search& search) const;
   std::vector<Lesson> lessons_for(const Search& search) const;

@@ -186,6 +186,29 @@ TEST_F(SharedBudget, OfTimeBeginsWhenTheProblemBeforeIsMeasured) {
   EXPECT_EQ(queue.searched().back().end, SearchEnd::time);
 }
 
+TEST_F(SharedBudget, OfTimeWaitsForAllProblemsBefore) {
+  TaskQueue queue = make({.seconds = 12});
+  queue.end_searches(0);
+  const auto first = queue.propose(1);
+  ASSERT_TRUE(first);
+  queue.tell(*first->task, first->index, 100);
+  Candidate compiled;
+  compiled.task = first->task;
+  queue.ready.push_back(std::move(compiled));
+  auto proposal = first;
+  while (proposal && proposal->task->workload < 2) {
+    queue.end_searches(4);
+    proposal = queue.propose(1);
+    if (proposal) queue.tell(*proposal->task, proposal->index, 100);
+  }
+  ASSERT_TRUE(proposal) << "all rows of the second are reused";
+  queue.end_searches(5);
+  EXPECT_TRUE(queue.proposes_ahead()) << "the first one is not measured";
+  queue.ready.clear();
+  queue.end_searches(6);
+  EXPECT_FALSE(queue.proposes_ahead());
+}
+
 TEST_F(SharedBudget, EndsWhereNoGainIsExpected) {
   const auto searched = run(make({.until_percent = 1}));
   EXPECT_EQ(tried(searched), (std::vector<std::uint64_t>{5, 5, 5}));
