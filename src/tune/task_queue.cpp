@@ -200,15 +200,15 @@ bool TaskQueue::proposes_ahead() {
 
 /// Each problem takes its share and, as long as earlier ones did on average, what comes after it.
 void TaskQueue::begin_time(std::size_t workload, double now_s) {
-  double after_s = 0;
-  if (workload > 0) {
-    const double before_s = searches_[workload - 1].ends_at_s.value_or(now_s);
-    after_shares_s_ += std::max(0.0, now_s - before_s);
-    after_s = after_shares_s_ / static_cast<double>(workload);
+  if (last_share_ends_s_) {
+    after_shares_s_ += std::max(0.0, now_s - *last_share_ends_s_);
+    ++shares_;
   }
+  const double after_s = shares_ == 0 ? 0 : after_shares_s_ / shares_;
   const double times = counts_twice(workload) ? 2 : 1;
   const double left = static_cast<double>(searches_.size() - workload) - 1 + times;
-  searches_[workload].ends_at_s = now_s + std::max(0.0, (budget_.seconds - now_s) * times / left - after_s);
+  last_share_ends_s_ = now_s + std::max(0.0, (budget_.seconds - now_s) * times / left - after_s);
+  searches_[workload].ends_at_s = last_share_ends_s_;
 }
 
 std::optional<SearchEnd> TaskQueue::end_of(const Search& search, double now_s) const {

@@ -193,7 +193,9 @@ class TaskQueue {
   Budget budget_;
   MakeStrategy* make_;
   std::uint64_t seed_;
-  double after_shares_s_ = 0;  ///< what the ends of problems took after their shares, together
+  std::optional<double> last_share_ends_s_;  ///< of the time, by the sweep's clock
+  double after_shares_s_ = 0;                ///< what the ends of problems took after their shares, together
+  int shares_ = 0;                           ///< of which that is known
   bool learns_;
   const Knowledge* knowledge_;
   std::vector<Search> searches_;  ///< by workload

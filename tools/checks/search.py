@@ -1,4 +1,4 @@
-"""What a search finds in a minute, beside the best of all configurations.
+"""What a search finds in a limited time, beside the best of all configurations.
 
 All configurations are swept on all GPUs, and searched on one of them with 16 compile workers. Then the two winners of each
 problem are timed beside each other, in finals of their own.
@@ -100,17 +100,21 @@ def compare(bench, name, everything, search):
     best, _ = winners(everything, types_of(database))
     found, _ = winners(database, types_of(database))
     counts = tried(database)
+    if missing := [problem_text(*key) for key in counts if key not in best]:
+        verdict(False, f"{name}: {everything} has no row that ran of {', '.join(missing)}")
+        return
     times = hold_finals(bench, f"{name}_finals", {key: [best[key], found.get(key, best[key])] for key in best})
     behind, ratios = [], []
     print(f"     {'problem':28} tried  all_us  search_us  behind_percent  of_baseline")
     for key, ((of_all, of_search), library) in times.items():
         behind.append(100 * (of_search / of_all - 1) if key in found else math.nan)
-        ratios.append(library / of_search)
-        print(f"     {problem_text(*key):28} {counts.get(key, 0):5}  {of_all:6.5g}  {of_search:9.5g}  {behind[-1]:14.2f}  {ratios[-1]:11.3f}")
+        if library / of_search > 0:
+            ratios.append(library / of_search)
+        print(f"     {problem_text(*key):28} {counts.get(key, 0):5}  {of_all:6.5g}  {of_search:9.5g}  {behind[-1]:14.2f}  {library / of_search:11.3f}")
     verdict(all(one <= WITHIN_PERCENT for one in behind) and statistics.fmean(behind) <= WITHIN_PERCENT_ON_AVERAGE and wall <= search.limit_s,
             f"{name}: {sum(one <= WITHIN_PERCENT for one in behind)} of {len(behind)} problems within {WITHIN_PERCENT:g}% of the best of all, "
             f"{statistics.fmean(behind):.2f}% behind on average, {sum(counts.values())} configurations in {wall:.0f} s (at most {search.limit_s}); "
-            f"geometric mean {statistics.geometric_mean(ratios):.3f} of the faster library")
+            f"geometric mean {statistics.geometric_mean(ratios) if ratios else math.nan:.3f} of the faster library")
 
 
 def everything_of(bench, name, config):
