@@ -42,8 +42,11 @@ Json pick(const std::string& file, const std::string& problem, const std::string
 /// A config of that one configuration, measured as it was recorded.
 TuneSpec spec_of(const Json& entry, const std::string& file) {
   Json kernel{{"template", entry.at("template")}, {"extend", true}};
-  for (const auto& [name, value] : entry.at("parameters").items()) kernel["parameters"][name] = {value};
-  Json config{{"templates", {kernel}}, {"problems", {entry.at("problem")}}, {"baseline", "cublas"}};
+  for (const auto& [name, value] : entry.at("parameters").items())
+    kernel["parameters"][name] = Json::array({value});
+  Json config{{"templates", Json::array({kernel})},
+              {"problems", Json::array({entry.at("problem")})},
+              {"baseline", "cublas"}};
   config["measure"] = {{"cache", entry.at("cache")}, {"screening", 0}};
   for (const std::string& scalar : split(entry.at("scalars").get<std::string>(), ' ')) {
     const std::size_t equals = scalar.find('=');

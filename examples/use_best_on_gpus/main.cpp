@@ -65,8 +65,9 @@ TuneSpec spec_of(const Json& entry, const std::string& file) {
   Json kernel{{"template", entry.at("template")}, {"extend", true}};
   const Json types = settings_of(entry.value("element_types", ""));
   if (!types.empty()) kernel["types"] = types;
-  for (const auto& [name, value] : entry.at("parameters").items()) kernel["parameters"][name] = {value};
-  Json config{{"templates", {kernel}}, {"problems", {entry.at("problem")}}};
+  for (const auto& [name, value] : entry.at("parameters").items())
+    kernel["parameters"][name] = Json::array({value});
+  Json config{{"templates", Json::array({kernel})}, {"problems", Json::array({entry.at("problem")})}};
   const Json scalars = settings_of(entry.value("scalars", ""));
   for (const auto& [name, value] : scalars.items())
     config["scalars"][name] = Json::parse(value.get<std::string>());
