@@ -98,13 +98,14 @@ std::uint64_t TaskQueue::expected() const {
   return budget_.evaluations > 0 ? std::min(planned, budget_.evaluations) : planned;
 }
 
-/// The first problem of a search that learns has nobody to learn from, and the others learn from it.
-bool TaskQueue::counts_twice(std::size_t workload) const {
-  return workload == 0 && learns_ && searches_.size() > 1 &&
-         (knowledge_ == nullptr || knowledge_->is_empty());
+/// How many shares of the budget a workload gets. The first of a search that learns has nobody to learn from,
+/// and the others learn from it.
+std::uint64_t TaskQueue::shares_of(std::size_t workload) const {
+  const bool is_first = workload == 0 && searches_.size() > 1;
+  return is_first && learns_ && (knowledge_ == nullptr || knowledge_->is_empty()) ? 2 : 1;
 }
 
-/// An equal part of what is left for this workload and those after it, where those that are smaller leave
+/// Its shares of what is left for this workload and those after it, where those that are smaller leave
 /// theirs to the others.
 std::uint64_t TaskQueue::share_of_evaluations(std::size_t workload) const {
   std::uint64_t left = budget_.evaluations;
@@ -118,11 +119,11 @@ std::uint64_t TaskQueue::share_of_evaluations(std::size_t workload) const {
                           [](std::uint64_t sum, const Task& task) { return sum + task.space.size(); }));
   }
   std::sort(sizes.begin(), sizes.end());
+  const std::uint64_t own = shares_of(workload);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const std::uint64_t twice = counts_twice(workload) ? 1 : 0;
-    const std::uint64_t remaining = sizes.size() - i + twice;
+    const std::uint64_t remaining = sizes.size() - i - 1 + own;
     const std::uint64_t even = left / remaining + (left % remaining != 0 ? 1 : 0);
-    if (sizes[i] >= even) return even * (1 + twice);
+    if (sizes[i] >= even) return std::min(even * own, left);
     left -= sizes[i];
   }
   return sizes.empty() ? 0 : sizes.back();
@@ -195,7 +196,7 @@ bool TaskQueue::has_turn(std::size_t workload) {
 
 bool TaskQueue::proposes_ahead() {
   const Task* task = current_task();
-  return task != nullptr && budget_.seconds > 0 && task->workload > 0 && !searches_[task->workload].ends_at_s;
+  return task != nullptr && budget_.seconds > 0 && !searches_[task->workload].ends_at_s;
 }
 
 /// Each problem takes its share and, as long as earlier ones did on average, what comes after it.
@@ -205,9 +206,9 @@ void TaskQueue::begin_time(std::size_t workload, double now_s) {
     ++shares_;
   }
   const double after_s = shares_ == 0 ? 0 : after_shares_s_ / shares_;
-  const double times = counts_twice(workload) ? 2 : 1;
-  const double left = static_cast<double>(searches_.size() - workload) - 1 + times;
-  last_share_ends_s_ = now_s + std::max(0.0, (budget_.seconds - now_s) * times / left - after_s);
+  const auto own = static_cast<double>(shares_of(workload));
+  const double left = static_cast<double>(searches_.size() - workload) - 1 + own;
+  last_share_ends_s_ = now_s + std::max(0.0, (budget_.seconds - now_s) * own / left - after_s);
   searches_[workload].ends_at_s = last_share_ends_s_;
 }
 

@@ -182,7 +182,7 @@ class TaskQueue {
   void begin_time(std::size_t workload, double now_s);
   std::vector<Lesson> earlier_lessons(const Search& search) const;
   std::vector<Lesson> lessons_for(const Search& search) const;
-  bool counts_twice(std::size_t workload) const;
+  std::uint64_t shares_of(std::size_t workload) const;
   std::uint64_t share_of_evaluations(std::size_t workload) const;
   std::optional<SearchEnd> end_of(const Search& search, double now_s) const;
   void close(Search& search, SearchEnd end);

@@ -145,6 +145,7 @@ TEST_F(SharedBudget, OfEvaluationsIsDividedAmongProblems) {
 TEST_F(SharedBudget, IsTwiceAsLargeForTheProblemThatTheOthersLearnFrom) {
   EXPECT_EQ(tried(run(make({.evaluations = 16}, true))), (std::vector<std::uint64_t>{8, 4, 4}));
   EXPECT_EQ(tried(run(make({.seconds = 16}, true))), (std::vector<std::uint64_t>{8, 4, 4}));
+  EXPECT_EQ(tried(run(make({.evaluations = 1}, true))), (std::vector<std::uint64_t>{1, 0, 0}));
 }
 
 TEST_F(SharedBudget, OfTimeIsDividedAmongProblems) {
