@@ -94,7 +94,12 @@ void HostCopies::copy_slices_and_launch(Slices& slices, const Subject& subject) 
   group.fork();
   slices.copy_inputs(inputs_);
   group.barrier();
-  subject.launch(0);
+  try {
+    subject.launch(0);
+  } catch (...) {
+    group.join();  // whoever waits for the first GPU waits for the copies of all
+    throw;
+  }
   group.barrier();
   slices.copy_outputs(outputs_);
   group.join();
