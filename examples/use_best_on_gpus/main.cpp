@@ -320,9 +320,7 @@ class Member {
 
 /// Whether the entry is still what its template gives, and moves data in a way that this program knows.
 void check(const Json& entry, const Instance& instance, const std::string& file) {
-  std::vector<std::string> kernels;
-  for (const KernelLaunch& launch : instance.launches) kernels.push_back(launch.kernel_expression);
-  if (join(kernels, " + ") != entry.at("kernel_expression").get<std::string>() ||
+  if (kernels_text(instance) != entry.at("kernel_expression").get<std::string>() ||
       Json::parse(launch_text(instance)) != entry.at("launch"))
     throw UserError("the template has changed since", {file, ""}, "Tune it again.");
   if (std::any_of(instance.steps.begin(), instance.steps.end(),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+
 namespace tiletune {
 
 namespace {
@@ -117,6 +119,12 @@ std::string launch_text(const Instance& instance) {
   if (is_one && (needs_arguments || takes_tensor_maps(first)))
     json["arguments"] = arguments_json(first.arguments);
   return json.dump();
+}
+
+std::string kernels_text(const Instance& instance) {
+  std::vector<std::string> kernels;
+  for (const KernelLaunch& launch : instance.launches) kernels.push_back(launch.kernel_expression);
+  return join(kernels, " + ");
 }
 
 }  // namespace tiletune

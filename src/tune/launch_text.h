@@ -12,4 +12,7 @@ namespace tiletune {
 /// is as it ever was. An instance that could not be evaluated has none: empty.
 std::string launch_text(const Instance& instance);
 
+/// "partial_sums<256> + reduce": the kernel expressions of its launches, in their order.
+std::string kernels_text(const Instance& instance);
+
 }  // namespace tiletune

@@ -61,13 +61,6 @@ std::string scalars_text(const Operation& operation) {
   return text;
 }
 
-/// "partial_sums<256> + reduce": in the order of their launches.
-std::string kernels_text(const Instance& instance) {
-  std::vector<std::string> kernels;
-  for (const KernelLaunch& launch : instance.launches) kernels.push_back(launch.kernel_expression);
-  return join(kernels, " + ");
-}
-
 /// "[0.871,0.129]"
 std::string shares_text(const std::vector<double>& shares) {
   Json list = Json::array();
