@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -142,10 +141,10 @@ class Grower {
                                                 const Problems& problems) const {
     if (order.empty()) return order;
     const double first = mean_excess_[order.front()];
-    const auto is_other = [&](std::size_t kernel) {
-      return mean_excess_[kernel] >= first || place_of(kernel, problems).cannot_run < std::ssize(problems);
+    const auto is_better_stranger = [&](std::size_t kernel) {
+      return mean_excess_[kernel] < first && place_of(kernel, problems).cannot_run == std::ssize(problems);
     };
-    const auto strangers_end = std::stable_partition(order.begin(), order.end(), std::not_fn(is_other));
+    const auto strangers_end = std::stable_partition(order.begin(), order.end(), is_better_stranger);
     std::stable_sort(order.begin(), strangers_end,
                      [&](std::size_t a, std::size_t b) { return mean_excess_[a] < mean_excess_[b]; });
     return order;
