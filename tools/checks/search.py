@@ -59,6 +59,10 @@ def tried(database):
         database, "SELECT problem, options, count(*) FROM trial WHERE kind = 'kernel' GROUP BY 1, 2"))
 
 
+def key_of(problem, template, values):
+    return problem, template, json.dumps(values, sort_keys=True)
+
+
 def hold_finals(bench, name, candidates):
     """Times candidates of each problem beside each other. By problem: the time of each, and that of the faster library."""
     times = {}
@@ -76,13 +80,17 @@ def hold_finals(bench, name, candidates):
         found = {}
         for problem, template, parameters, microseconds in query(
                 database, "SELECT problem, template, parameters, median_us FROM trial WHERE kind = 'kernel' AND outcome = 'ok' AND timed_in = 'final'"):
-            found[problem, template, json.dumps(texts(json.loads(parameters)), sort_keys=True)] = microseconds
+            found[key_of(problem, template, texts(json.loads(parameters)))] = microseconds
         _, libraries = winners(database, types_of(database))
         for problem in problems:
-            times[problem, options] = ([found.get((problem, template, json.dumps(values, sort_keys=True)), math.nan)
+            times[problem, options] = ([found.get(key_of(problem, template, values), math.nan)
                                         for template, values in candidates[problem, options]],
                                        libraries.get((problem, options), math.nan))
     return times
+
+
+def print_summary(text):
+    print("     " + next((line for line in text.splitlines() if " configurations in " in line), text[-300:]), flush=True)
 
 
 def run_search(bench, name, search):
@@ -90,15 +98,16 @@ def run_search(bench, name, search):
     bench.cold()
     _, wall, text, database = bench.sweep(name, search.config, "--strategy", "surrogate", "--budget", f"{search.budget_s}s", "--finals",
                                           search.finalists, "--gpus", "0", "--jobs", "16", "--quiet")
-    print("     " + next((line for line in text.splitlines() if " configurations in " in line), text[-300:]), flush=True)
+    print_summary(text)
     return database, wall
 
 
 def compare(bench, name, everything, search):
     """Prints how far behind the best of everything a search is; its ratios to the faster library."""
     database, wall = run_search(bench, name, search)
-    best, _ = winners(everything, types_of(database))
-    found, _ = winners(database, types_of(database))
+    types = types_of(database)
+    best, _ = winners(everything, types)
+    found, _ = winners(database, types)
     counts = tried(database)
     if missing := [problem_text(*key) for key in counts if key not in best]:
         verdict(False, f"{name}: {everything} has no row that ran of {', '.join(missing)}")
@@ -122,8 +131,8 @@ def everything_of(bench, name, config):
     if bench.swept:
         return bench.swept
     bench.cold()
-    _, wall, text, database = bench.sweep(name, config, "--strategy", "exhaustive", "--gpus", "all", "--quiet")
-    print("     " + next((line for line in text.splitlines() if " configurations in " in line), text[-300:]), flush=True)
+    _, _, text, database = bench.sweep(name, config, "--strategy", "exhaustive", "--gpus", "all", "--quiet")
+    print_summary(text)
     return database
 
 

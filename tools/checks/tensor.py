@@ -1,9 +1,9 @@
 """Products on tensor cores beside cuBLAS and cuBLASLt, and every template at sizes that are hard to get right.
 
 Finals are held for each problem of a table. The configurations that take part are few: the fastest of a database of sweeps
-on this GPU (--swept), or those listed in tensor_configurations.csv, winners of sweeps on an H200 and an H100 and of
-earlier experiments. The time of the check is shared out beforehand: what a part does not need goes to those behind it, and what is
-left undone has a line that says so.
+on this GPU (--swept), or those listed in tensor_configurations.csv, winners of sweeps on an H200 and an H100 and of earlier
+experiments. The time of the check is shared out beforehand: what a part does not need goes to those behind it, and what is left
+undone has a line that says so.
 """
 
 import csv
