@@ -75,7 +75,7 @@ const std::map<std::string, std::string>& reserved_options() {
       {"--gpu", kBefore},
       {"--recorded", "the last job does it"},
       {"--replay", "recordings are replayed without Slurm"},
-      {"--remeasure", "a shard that is queued again would begin anew"},
+      {"--remeasure", "a shard that is queued again would start over"},
       {"--problem", kBefore},
       {"--problems", kBefore},
       {"--template", kBefore},
