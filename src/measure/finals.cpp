@@ -49,7 +49,8 @@ class Finals {
         policy_(buffers.request().policy),
         turn_(turn),
         verifier_(gpu, buffers, timer),
-        random_(policy_.seed) {
+        random_(policy_.seed),
+        longest_us_(request.longest_us) {
     for (const MeasureRequest& finalist : request.finalists) add(finalist, "");
     if (!request.finalists.empty()) add(request.finalists.front(), "twin");
     const std::size_t competing = runners_.size();
@@ -66,11 +67,12 @@ class Finals {
     estimate();
     warm_up();
     if (batched_) time_in_isolation();
-    const int rounds = rounds_for(round_us(), policy_.finals.rounds);
+    const int rounds = rounds_for(round_us(), policy_.finals.rounds, longest_us_);
     for (int round = 0; round < rounds; ++round) {
       if (round % kRoundsInPlace == 0) begin_epoch(round > 0);
       run_round(finalists_);
       drop_slow_finalists(finalists_);
+      if (are_times_known(finalists_)) break;
     }
     end_epoch();
     for (Runner& runner : runners_) {
@@ -378,6 +380,7 @@ class Finals {
   const std::function<void(std::uint64_t)>& turn_;
   Verifier verifier_;
   std::mt19937_64 random_;
+  double longest_us_;
   std::vector<Runner> runners_;
   std::vector<FinalistSamples> finalists_;
   bool batched_ = false;

@@ -10,12 +10,20 @@ namespace {
 
 constexpr std::size_t kFewestRoundsToJudge = 20;
 constexpr std::size_t kRoundsBetween = 5;
+/// With four sets of buffers, as these move every ten rounds.
+constexpr std::size_t kFewestRoundsToEnd = 40;
 /// Beyond the leader's interval, in relation to its end.
 constexpr double kMargin = 1.002;
 /// Half of the interval, in relation to the median, with which a place in the ranking is settled.
 constexpr double kSettled = 0.002;
-constexpr double kLongestFinalsUs = 3e6;
+/// The same, with which its time is.
+constexpr double kKnown = 0.001;
 constexpr int kFewestRounds = 12;
+
+/// Half of the interval, in relation to the median.
+double uncertainty(const Timing& timing) {
+  return (timing.ci_high_us - timing.ci_low_us) / 2 / timing.median_us;
+}
 
 }  // namespace
 
@@ -31,13 +39,21 @@ void drop_slow_finalists(std::vector<FinalistSamples>& finalists) {
   for (FinalistSamples& finalist : finalists) {
     if (finalist.is_out || finalist.stays || finalist.samples.times_us.empty()) continue;
     const Timing timing = summarise(finalist.samples);
-    const bool is_settled = (timing.ci_high_us - timing.ci_low_us) / 2 <= kSettled * timing.median_us;
-    finalist.is_out = is_settled && timing.ci_low_us > kMargin * leader->ci_high_us;
+    finalist.is_out = uncertainty(timing) <= kSettled && timing.ci_low_us > kMargin * leader->ci_high_us;
   }
 }
 
-int rounds_for(double round_us, int most) {
-  const double affordable = std::floor(kLongestFinalsUs / std::max(round_us, 1.0));
+bool are_times_known(const std::vector<FinalistSamples>& finalists) {
+  return std::all_of(finalists.begin(), finalists.end(), [](const FinalistSamples& finalist) {
+    const std::size_t rounds = finalist.samples.times_us.size();
+    if (finalist.is_out || rounds == 0) return true;
+    return rounds >= kFewestRoundsToEnd && rounds % kRoundsBetween == 0 &&
+           uncertainty(summarise(finalist.samples)) <= (finalist.competes ? kKnown : kSettled);
+  });
+}
+
+int rounds_for(double round_us, int most, double longest_us) {
+  const double affordable = std::floor(longest_us / std::max(round_us, 1.0));
   const int fewest = std::min(kFewestRounds, most);
   return static_cast<int>(std::clamp(affordable, static_cast<double>(fewest), static_cast<double>(most)));
 }

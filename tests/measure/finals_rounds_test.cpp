@@ -60,11 +60,22 @@ TEST(FinalsRounds, WhoeverHasNoSamplesIsLeftAlone) {
   EXPECT_FALSE(finalists[1].is_out);
 }
 
+TEST(FinalsRounds, TheyEndOnceAllTimesAreKnown) {
+  FinalistSamples left = finalist(110, 20);
+  left.is_out = true;
+  EXPECT_TRUE(are_times_known({finalist(100, 40), finalist(150, 40, true), left, FinalistSamples{}}));
+  EXPECT_FALSE(are_times_known({finalist(100, 35)})) << "buffers moved too few times";
+  FinalistSamples noisy;
+  for (int i = 0; i < 40; ++i) noisy.samples.times_us.push_back(100 + i % 2);
+  EXPECT_FALSE(are_times_known({finalist(100, 40), noisy}));
+}
+
 TEST(FinalsRounds, SlowKernelsRunFewerRoundsButEnough) {
-  EXPECT_EQ(rounds_for(10e3, 40), 40);
-  EXPECT_EQ(rounds_for(100e3, 40), 30);
-  EXPECT_EQ(rounds_for(10e6, 40), 12);
-  EXPECT_EQ(rounds_for(10e6, 8), 8);
+  EXPECT_EQ(rounds_for(10e3, 40, 3e6), 40);
+  EXPECT_EQ(rounds_for(100e3, 40, 3e6), 30);
+  EXPECT_EQ(rounds_for(10e6, 40, 3e6), 12);
+  EXPECT_EQ(rounds_for(100e3, 40, 2e6), 20);
+  EXPECT_EQ(rounds_for(10e6, 8, 3e6), 8);
 }
 
 }  // namespace finals_rounds_test
