@@ -41,6 +41,11 @@ class Strategy {
   /// The next configurations to try, `most` at most, each once in a search. None: it waits to be told what
   /// became of earlier ones, or, when it was told of all of them, it is done.
   virtual std::vector<Choice> ask(std::size_t most) = 0;
+  /// The same among some choices, which cost less to try than others. None: no hope is in them, or the
+  /// strategy chooses without regard to that.
+  virtual std::vector<Choice> ask_among(const std::vector<Choice>& /*some*/, std::size_t /*most*/) {
+    return {};
+  }
   /// What became of a choice: its median time, or none when it did not run. Results come in any order, some
   /// long after other choices were asked for, and a choice may get a second one.
   virtual void tell(const Choice& choice, std::optional<double> median_us) = 0;

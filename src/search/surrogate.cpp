@@ -66,6 +66,14 @@ class Surrogate : public Strategy {
     return choices;
   }
 
+  std::vector<Choice> ask_among(const std::vector<Choice>& some, std::size_t most) override {
+    std::vector<Choice> untried;
+    std::copy_if(some.begin(), some.end(), std::back_inserter(untried),
+                 [this](const Choice& choice) { return can_try(choice); });
+    if (untried.empty() || (successes_ == 0 && lessons_.empty())) return {};
+    return choose_among(untried, most, 0);
+  }
+
   void tell(const Choice& choice, std::optional<double> median_us) override {
     bool is_first = false;
     constexpr double kLeastUs = 1e-6;  // its logarithm is finite
@@ -123,6 +131,10 @@ class Surrogate : public Strategy {
   void take(const Choice& choice, const Prediction& prediction) {
     explored_[choice.space].ask(choice.index);
     open_.emplace(choice, prediction);
+  }
+
+  void take_next(const Choice& choice, const Prediction& prediction) {
+    take(choice, prediction);
     chosen_.push_back(choice);
   }
 
@@ -140,7 +152,7 @@ class Surrogate : public Strategy {
     if (is_blind && (lessons_.empty() || observed_.size() >= kFirst)) {
       const std::size_t first = successes_ > 0 ? std::min(count, kFirst - asked) : count - winners;
       for (std::size_t i = 0; i < first; ++i)
-        take(any_untried(), {0, std::numeric_limits<double>::infinity()});
+        take_next(any_untried(), {0, std::numeric_limits<double>::infinity()});
       return;
     }
     choose_promising(count - winners);
@@ -152,7 +164,7 @@ class Surrogate : public Strategy {
     std::size_t chosen = 0;
     for (; chosen < most && !winners_.empty(); winners_.pop_front()) {
       if (!can_try(winners_.front())) continue;
-      take(winners_.front(), {0, std::numeric_limits<double>::infinity()});
+      take_next(winners_.front(), {0, std::numeric_limits<double>::infinity()});
       ++chosen;
     }
     return chosen;
@@ -334,24 +346,37 @@ class Surrogate : public Strategy {
   }
 
   void choose_promising(std::size_t count) {
+    const std::vector<Choice> chosen =
+        choose_among(candidates(), count, std::numeric_limits<double>::infinity());
+    chosen_.insert(chosen_.end(), chosen.begin(), chosen.end());
+  }
+
+  /// The most promising of these, each hoped to take less than `most_hoped`, as a logarithm beside the best.
+  std::vector<Choice> choose_among(const std::vector<Choice>& fresh, std::size_t count, double most_hoped) {
     observe();
     // Those that are under way come first: they are believed to be as predicted.
     std::vector<Choice> pool;
     for (const auto& [choice, prediction] : open_) pool.push_back(choice);
     const std::size_t open = pool.size();
-    const std::vector<Choice> fresh = candidates();
     pool.insert(pool.end(), fresh.begin(), fresh.end());
     process_.predict(points_of(pool), open + count);
     for (std::size_t i = 0; i < open; ++i) process_.believe(i);
-    note_hope(open, pool.size());
+    if (std::isinf(most_hoped)) note_hope(open, pool.size());
     std::vector<bool> taken(pool.size());
-    for (std::size_t i = 0; i < count; ++i) {
+    std::vector<Choice> chosen;
+    while (chosen.size() < count) {
       const auto promising = most_promising(pool, open, taken);
-      if (!promising) return;
+      if (!promising || hoped(*promising) >= most_hoped) break;
       taken[*promising] = true;
       take(pool[*promising], prediction_of(*promising));
       process_.believe(*promising);
+      chosen.push_back(pool[*promising]);
     }
+    return chosen;
+  }
+
+  double hoped(std::size_t candidate) const {
+    return process_.mean(candidate) - kHope * process_.deviation(candidate);
   }
 
   /// Without a result of this problem only the order of times is predicted.
@@ -378,9 +403,9 @@ class Surrogate : public Strategy {
       double least = std::numeric_limits<double>::infinity();
       for (std::size_t i = open; i < pool.size(); ++i) {
         if (!is_free(i) || !is_wanted(i)) continue;
-        const double hoped = process_.mean(i) - kHope * process_.deviation(i);
-        if (hoped < least) {
-          least = hoped;
+        const double hope = hoped(i);
+        if (hope < least) {
+          least = hope;
           best = i;
         }
       }

@@ -193,6 +193,7 @@ void Finals::start(TaskQueue& queue, GpuSlot& slot, std::size_t workload) {
   finals.turns = 0;
   slot.for_finals = true;
   FinalsRequest request = request_of(finals, queue.baselines[workload].ready, slot);
+  request.longest_us = std::min(request.longest_us, queue.longest_finals_us());
   const auto wanted =
       static_cast<std::size_t>(std::count_if(finals.finalists.begin(), finals.finalists.end(),
                                              [](const Finalist& finalist) { return !finalist.fault; }));

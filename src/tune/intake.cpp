@@ -16,12 +16,14 @@ namespace {
 /// Compiled candidates of a set of GPUs that may wait for its evaluators; bounds memory and how far compiling
 /// runs ahead.
 constexpr std::size_t kMostReady = 256;
+/// For each compile worker, how many configurations of a problem are compiled before its turn.
+constexpr std::size_t kAhead = 2;
 /// Where nothing is compiled there is nothing to run ahead with. Compile workers, `workers` of them, need not
 /// stand still while the GPU is not done with the problem before.
 std::size_t most_ready(TaskQueue& queue, std::size_t workers) {
   if (!queue.compiles()) return 1;
   if (!queue.keeps_little_under_way()) return kMostReady;
-  return std::max(2 * queue.slots.size(), queue.proposes_ahead() ? workers : 0);
+  return std::max(2 * queue.slots.size(), queue.proposes_ahead() ? kAhead * workers : 0);
 }
 /// Proposals between two looks at the workers and at Ctrl-C, when all of them are reused.
 constexpr int kMostProposals = 256;
@@ -89,24 +91,41 @@ TaskQueue* Intake::hungriest() {
 
 void Intake::propose() {
   for (TaskQueue& queue : sweep_.queues) queue.end_searches(sweep_.elapsed_s());
+  if (sweep_.stopping) return;
+  for (TaskQueue& queue : sweep_.queues) propose_compiled(queue);
   const bool few = sweep_.queues.front().keeps_little_under_way();
   const std::size_t most_compiling = (few ? 1 : 4) * static_cast<std::size_t>(sweep_.pool.workers());
   for (int started = 0; started < kMostProposals; ++started) {
-    if (sweep_.stopping || compiling() >= most_compiling) return;
+    if (compiling() >= most_compiling) return;
     TaskQueue* queue = hungriest();
     if (queue == nullptr) return;
-    const std::size_t most = queue->compiles() ? most_compiling - compiling() : 1;
+    const std::size_t most = !queue->compiles()        ? 1
+                             : queue->proposes_ahead() ? kAhead * most_compiling
+                                                       : most_compiling - compiling();
     if (const auto proposal = queue->propose(most)) start(*queue, *proposal);
   }
 }
 
-void Intake::start(TaskQueue& queue, const Proposal& proposal) {
+/// A few for GPUs that are about to wait for compilers: they are ready after this step.
+void Intake::propose_compiled(TaskQueue& queue) {
+  for (std::size_t started = 0; started < TaskQueue::kCompiledAtOnce && queue.alive(); ++started) {
+    const auto proposal = queue.propose_compiled();
+    if (!proposal) return;
+    if (!start(queue, *proposal)) queue.forget_compiled(*proposal->task);
+  }
+}
+
+/// False when it has to be compiled.
+bool Intake::start(TaskQueue& queue, const Proposal& proposal) {
   Candidate candidate;
   candidate.task = proposal.task;
   candidate.index = proposal.index;
   candidate.deferred = proposal.deferred;
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
-  if (!queue.compiles()) return queue.ready.push_back(std::move(candidate));
+  if (!queue.compiles()) {
+    queue.ready.push_back(std::move(candidate));
+    return true;
+  }
   const Target& target = queue.target();
   const std::string impossible =
       instantiate(*proposal.task, proposal.index, target.model, candidate.instance);
@@ -115,19 +134,25 @@ void Intake::start(TaskQueue& queue, const Proposal& proposal) {
   candidate.trial = make_trial(sweep_.spec, *proposal.task, target, candidate.instance, request);
   candidate.trial.sweep_id = candidate.trial.seen_in_sweep = sweep_.summary.sweep_id;
   name_row(sweep_.spec, queue, candidate);
-  if (!impossible.empty()) return recorder_.refuse(queue, std::move(candidate), impossible);
+  if (!impossible.empty()) {
+    recorder_.refuse(queue, std::move(candidate), impossible);
+    return true;
+  }
   const Admission admission = admit_launch(target.model, candidate.instance);
   if (!admission.admitted) {
     add_admission(candidate.trial, admission);
-    return recorder_.record(queue, std::move(candidate));
+    recorder_.record(queue, std::move(candidate));
+    return true;
   }
-  if (recognise(request, candidate.trial)) {
+  const bool is_recognised = recognise(request, candidate.trial);
+  if (is_recognised) {
     name_row(sweep_.spec, queue, candidate);
-    if (recorder_.is_known(queue, candidate)) return;
+    if (recorder_.is_known(queue, candidate)) return true;
   }
   const std::uint64_t ticket = ++sweep_.tickets;
   sweep_.pool.submit(ticket, std::move(request));
   queue.compiling.emplace(ticket, std::move(candidate));
+  return is_recognised;
 }
 
 /// Fills in what a source was compiled into, if that is known; false when it has to be compiled to be told.

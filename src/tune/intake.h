@@ -30,7 +30,8 @@ class Intake {
  private:
   std::size_t compiling() const;
   TaskQueue* hungriest();
-  void start(TaskQueue& queue, const Proposal& proposal);
+  void propose_compiled(TaskQueue& queue);
+  bool start(TaskQueue& queue, const Proposal& proposal);
   void admit(TaskQueue& queue, Candidate candidate, const Compiled& compiled);
   bool recognise(const CompileRequest& request, Trial& row);
   bool is_known(TaskQueue& queue, const Candidate& candidate);

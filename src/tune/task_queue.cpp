@@ -1,6 +1,7 @@
 #include "tune/task_queue.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -61,6 +62,7 @@ void TaskQueue::close(Search& search, SearchEnd end) {
   constexpr std::size_t kMostTimes = 150;
   if (!search.end) search.end = end;
   search.asked.clear();
+  search.asked_compiled.clear();
   search.strategy.reset();
   if (search.times.size() > kMostTimes) {
     const auto half = search.times.begin() + kMostTimes / 2;
@@ -71,20 +73,27 @@ void TaskQueue::close(Search& search, SearchEnd end) {
   for (Task* task = search.first; task != search.first + search.tasks; ++task) task->planned = task->proposed;
 }
 
-/// As if they had not been proposed: those that are being compiled, or wait to be measured.
-void TaskQueue::drop_waiting(std::size_t workload) {
-  const auto is_its = [&](const Candidate& candidate) { return candidate.task->workload == workload; };
-  const auto forget = [&](const Candidate& candidate) {
+/// As if they had not been proposed: those that wait to be measured, but for the first ones.
+void TaskQueue::drop_ready(std::size_t workload, std::size_t kept) {
+  std::erase_if(ready, [&](const Candidate& candidate) {
+    if (candidate.task->workload != workload || (kept > 0 && kept-- > 0)) return false;
     --candidate.task->proposed;
     --searches_[workload].proposed;
-  };
-  for (const auto& [ticket, candidate] : compiling)
-    if (is_its(candidate)) forget(candidate);
-  std::erase_if(compiling, [&](const auto& entry) { return is_its(entry.second); });
-  for (const Candidate& candidate : ready)
-    if (is_its(candidate)) forget(candidate);
-  std::erase_if(ready, is_its);
+    return true;
+  });
+}
+
+/// The same of all that are being compiled, wait to be measured or were put off.
+void TaskQueue::drop_waiting(std::size_t workload) {
   Search& search = searches_[workload];
+  std::erase_if(compiling, [&](const auto& entry) {
+    Task& task = *entry.second.task;
+    if (task.workload != workload) return false;
+    --task.proposed;
+    --search.proposed;
+    return true;
+  });
+  drop_ready(workload, 0);
   for (Task* task = search.first; task != search.first + search.tasks; ++task) {
     const std::uint64_t put_off = std::exchange(deferred_[task], {}).size();
     task->proposed -= put_off;
@@ -194,12 +203,22 @@ bool TaskQueue::has_turn(std::size_t workload) {
   return true;
 }
 
+/// It has its turn, and a GPU has made its buffers and its reference, or none can.
+bool TaskQueue::is_under_way(std::size_t workload) {
+  const auto can_measure = [&](const GpuSlot& slot) {
+    return slot.workload == workload && (slot.measuring == workload || slot.evaluator->idle());
+  };
+  return has_turn(workload) &&
+         (why_unmeasurable(workload) || std::any_of(slots.begin(), slots.end(), can_measure));
+}
+
 bool TaskQueue::proposes_ahead() {
   const Task* task = current_task();
   return task != nullptr && budget_.seconds > 0 && !searches_[task->workload].ends_at_s;
 }
 
-/// Each problem takes its share and, as long as earlier ones did on average, what comes after it.
+/// Each problem takes its share and, as long as earlier ones did on average, what comes after it: finals, and
+/// the buffers of the next. At least half of it is for the search.
 void TaskQueue::begin_time(std::size_t workload, double now_s) {
   if (last_share_ends_s_) {
     after_shares_s_ += std::max(0.0, now_s - *last_share_ends_s_);
@@ -208,8 +227,15 @@ void TaskQueue::begin_time(std::size_t workload, double now_s) {
   const double after_s = shares_ == 0 ? 0 : after_shares_s_ / shares_;
   const auto own = static_cast<double>(shares_of(workload));
   const double left = static_cast<double>(searches_.size() - workload) - 1 + own;
-  last_share_ends_s_ = now_s + std::max(0.0, (budget_.seconds - now_s) * own / left - after_s);
+  const double share_s = std::max(0.0, budget_.seconds - now_s) * own / left;
+  last_share_ends_s_ = now_s + std::max(share_s / 2, share_s - after_s);
   searches_[workload].ends_at_s = last_share_ends_s_;
+}
+
+double TaskQueue::longest_finals_us() const {
+  if (!(budget_.seconds > 0) || searches_.size() == 1) return std::numeric_limits<double>::infinity();
+  constexpr double kPart = 0.25, kMicrosecondsPerSecond = 1e6;
+  return kPart * budget_.seconds / static_cast<double>(searches_.size()) * kMicrosecondsPerSecond;
 }
 
 std::optional<SearchEnd> TaskQueue::end_of(const Search& search, double now_s) const {
@@ -225,10 +251,12 @@ void TaskQueue::end_searches(double now_s) {
     const std::size_t workload = task->workload;
     Search& search = searches_[workload];
     if (!search.has_begun) begin(workload);
-    if (budget_.seconds > 0 && !search.ends_at_s && has_turn(workload)) begin_time(workload, now_s);
+    if (budget_.seconds > 0 && !search.ends_at_s && is_under_way(workload)) begin_time(workload, now_s);
     if (search.end || !has_undecided(search)) return;  // only those that were put off are left
     const std::optional<SearchEnd> end = end_of(search, now_s);
     if (!end) return;
+    // What was compiled before its turn may be more than could be measured in it.
+    if (*end == SearchEnd::time) drop_ready(workload, 2 * slots.size());
     close(search, *end);
   }
 }
@@ -298,11 +326,7 @@ std::optional<Proposal> TaskQueue::propose(std::size_t most) {
       if (!search.asked.empty()) {
         const Choice choice = search.asked.front();
         search.asked.pop_front();
-        search.untold.insert(choice);
-        Task& chosen = search.first[choice.space];
-        ++chosen.proposed;
-        ++search.proposed;
-        return Proposal{&chosen, choice.index, false};
+        return proposal_of(search, choice);
       }
       if (!search.waits) continue;
     }
@@ -314,6 +338,56 @@ std::optional<Proposal> TaskQueue::propose(std::size_t most) {
     return proposal;
   }
   return std::nullopt;
+}
+
+Proposal TaskQueue::proposal_of(Search& search, const Choice& choice) {
+  search.untold.insert(choice);
+  Task& chosen = search.first[choice.space];
+  ++chosen.proposed;
+  ++search.proposed;
+  return {&chosen, choice.index, false};
+}
+
+std::vector<Choice> TaskQueue::compiled_for(const Search& search) const {
+  std::vector<Choice> compiled;
+  for (const Lesson& lesson : earlier_lessons(search)) {
+    const Space& space = search.first[lesson.space].space;
+    const std::uint64_t index = space.index_at(lesson.positions);
+    if (index < space.size()) compiled.push_back({lesson.space, index});
+  }
+  std::sort(compiled.begin(), compiled.end());
+  compiled.erase(std::unique(compiled.begin(), compiled.end()), compiled.end());
+  return compiled;
+}
+
+std::optional<Proposal> TaskQueue::propose_compiled() {
+  const Task* task = current_task();
+  if (task == nullptr || !learns_ || budget_.evaluations > 0 || !compiles()) return std::nullopt;
+  Search& search = searches_[task->workload];
+  const bool has_strategy = search.strategy != nullptr && has_undecided(search);
+  if (!has_strategy || (search.asked_compiled.empty() && !ready.empty()) || !has_turn(task->workload))
+    return std::nullopt;
+  if (search.asked_compiled.empty() && search.times.size() >= search.hopeless_until) {
+    constexpr std::size_t kResultsBetween = 8;
+    if (!search.compiled) search.compiled = compiled_for(search);
+    if (search.compiled->empty()) return std::nullopt;
+    for (const Choice& choice : search.strategy->ask_among(*search.compiled, kCompiledAtOnce)) {
+      std::erase(*search.compiled, choice);
+      search.asked_compiled.push_back(choice);
+    }
+    if (search.asked_compiled.empty()) search.hopeless_until = search.times.size() + kResultsBetween;
+  }
+  if (search.asked_compiled.empty()) return std::nullopt;
+  const Choice choice = search.asked_compiled.front();
+  search.asked_compiled.pop_front();
+  return proposal_of(search, choice);
+}
+
+void TaskQueue::forget_compiled(const Task& task) {
+  Search& search = searches_[task.workload];
+  const auto place = static_cast<std::size_t>(&task - search.first);
+  if (search.compiled)
+    std::erase_if(*search.compiled, [&](const Choice& choice) { return choice.space == place; });
 }
 
 void TaskQueue::defer(const Task* task, std::uint64_t index) {

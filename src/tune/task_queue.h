@@ -86,7 +86,7 @@ class TaskQueue {
   /// budget of time, and what one of them has begun to compile is measured in the time of the next.
   bool keeps_little_under_way() const { return learns_ || (budget_.seconds > 0 && searches_.size() > 1); }
   /// Whether what is proposed is for a problem whose share of the time has not begun: the GPU is not done
-  /// with the one before.
+  /// with the one before, or not ready for this one.
   bool proposes_ahead();
   const Target& target() const { return gpu_set_->target(); }
   std::vector<Task>& tasks() { return gpu_set_->tasks; }
@@ -103,15 +103,24 @@ class TaskQueue {
   std::set<std::size_t> measured_workloads;  ///< workloads with rows of this sweep
   std::vector<WorkloadFinals> finals;        ///< by workload
 
+  /// A quarter of a problem's share of the time, where they share it.
+  double longest_finals_us() const;
+
   /// Ends the searches that have had their share of the budget by `now_s`, the sweep's clock, or expect no
-  /// gain that is worth it. A share of the time begins when the GPU is done with the problem before, so that
-  /// the first kernels are compiled by then. What is compiled at its end is measured while the next problem
+  /// gain that is worth it. A share of the time begins when a GPU is ready to measure, so that the first
+  /// kernels are compiled by then. What is compiled at its end is measured while the next problem
   /// compiles; the time that this took for earlier problems is not shared out.
   void end_searches(double now_s);
   /// The next configuration of the first workload that has any left, as its strategy chooses, which is asked
   /// for `most` at a time; those put off come when it has nothing more to choose, or waits for results, which
   /// may be theirs. None also while it waits for those of others.
   std::optional<Proposal> propose(std::size_t most);
+  /// The same, of configurations whose kernels other problems of this sweep had compiled, for GPUs that would
+  /// wait for compilers otherwise; none also where evaluations are counted.
+  std::optional<Proposal> propose_compiled();
+  static constexpr std::size_t kCompiledAtOnce = 4;  ///< of them
+  /// A kernel was not compiled after all: sizes are part of this template's sources.
+  void forget_compiled(const Task& task);
   /// What became of a configuration, for the strategy: its median time, or none when it did not run.
   void tell(const Task& task, std::uint64_t index, std::optional<double> median_us);
   /// Puts a configuration off to the end of its workload.
@@ -169,6 +178,9 @@ class TaskQueue {
     std::optional<double> ends_at_s;    ///< by the sweep's clock, once its share of the time has begun
     bool has_begun = false;
     std::optional<SearchEnd> end;
+    std::optional<std::vector<Choice>> compiled;  ///< for other problems; none: not looked for yet
+    std::deque<Choice> asked_compiled;            ///< of them, and not yet proposed
+    std::size_t hopeless_until = 0;  ///< so many results are known, nothing is hoped of what is compiled
 
     bool has_spent_evaluations() const { return most && proposed >= *most; }
   };
@@ -179,13 +191,17 @@ class TaskQueue {
   void ask(Search& search, std::size_t most);
   void begin(std::size_t workload);
   bool has_turn(std::size_t workload);
+  bool is_under_way(std::size_t workload);
   void begin_time(std::size_t workload, double now_s);
   std::vector<Lesson> earlier_lessons(const Search& search) const;
+  std::vector<Choice> compiled_for(const Search& search) const;
+  Proposal proposal_of(Search& search, const Choice& choice);
   std::vector<Lesson> lessons_for(const Search& search) const;
   std::uint64_t shares_of(std::size_t workload) const;
   std::uint64_t share_of_evaluations(std::size_t workload) const;
   std::optional<SearchEnd> end_of(const Search& search, double now_s) const;
   void close(Search& search, SearchEnd end);
+  void drop_ready(std::size_t workload, std::size_t kept);
   void drop_waiting(std::size_t workload);
   std::vector<SearchedSpace> spaces_of(const Search& search) const;
 

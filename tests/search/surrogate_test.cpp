@@ -78,6 +78,34 @@ TEST_F(Surrogate, BeginsWithTheBestOfTheNearestProblems) {
   EXPECT_EQ(first[2].index, 17U);
 }
 
+TEST_F(Surrogate, ChoosesAmongWhatCostsLess) {
+  const auto strategy = make(space_, 1);
+  EXPECT_TRUE(strategy->ask_among({{0, 1}, {0, 2}}, 2).empty()) << "nothing is known yet";
+  std::vector<std::pair<double, std::uint64_t>> known;
+  for (int i = 0; i < 20; ++i) {
+    const Choice choice = strategy->ask(1).front();
+    const auto time = landscape_.time_us(choice.index);
+    strategy->tell(choice, time);
+    if (time) known.emplace_back(*time, choice.index);
+  }
+  std::sort(known.begin(), known.end());
+  EXPECT_TRUE(strategy->ask_among({{0, known.front().second}}, 1).empty()) << "it was tried";
+  std::vector<Choice> some;
+  for (std::uint64_t index = 0; index < space_.size(); index += 3) some.push_back({0, index});
+  const std::vector<Choice> chosen = strategy->ask_among(some, 4);
+  ASSERT_EQ(chosen.size(), 4U);
+  double chosen_us = 0, all_us = 0;
+  for (const Choice& choice : chosen) {
+    EXPECT_NE(std::find(some.begin(), some.end(), choice), some.end());
+    chosen_us += landscape_.time_us(choice.index).value_or(1e3) / 4;
+  }
+  for (const Choice& choice : some)
+    all_us += landscape_.time_us(choice.index).value_or(1e3) / static_cast<double>(some.size());
+  EXPECT_LT(chosen_us, all_us);
+  for (const Choice& choice : strategy->ask(16))
+    EXPECT_EQ(std::find(chosen.begin(), chosen.end(), choice), chosen.end()) << "each once in a search";
+}
+
 TEST_F(Surrogate, ExpectsNoGainAfterManyResultsWithoutOne) {
   const auto strategy = make(space_, 1);
   EXPECT_FALSE(strategy->remaining_gain_percent());

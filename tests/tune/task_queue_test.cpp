@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "temporary_folder.h"
 #include "tune/many_rows.h"
 
@@ -119,6 +121,8 @@ class SharedBudget : public testing::Test {
       const auto proposal = queue.propose(4);
       if (!proposal && queue.exhausted()) return queue.searched();
       if (!proposal) continue;
+      queue.slots.front().workload = proposal->task->workload;
+      queue.end_searches(now_s);
       queue.tell(*proposal->task, proposal->index, 100);
       now_s += 1;
     }
@@ -156,6 +160,7 @@ TEST_F(SharedBudget, OfTimeIsDividedAmongProblems) {
 
 TEST_F(SharedBudget, OfTimeBeginsWhenTheProblemBeforeIsMeasured) {
   TaskQueue queue = make({.seconds = 12});
+  queue.slots.front().workload = 0;
   const auto propose_at = [&](double now_s) -> std::optional<std::size_t> {
     queue.end_searches(now_s);
     const auto proposal = queue.propose(1);
@@ -173,22 +178,28 @@ TEST_F(SharedBudget, OfTimeBeginsWhenTheProblemBeforeIsMeasured) {
   EXPECT_TRUE(queue.proposes_ahead());
   queue.ready.clear();
   queue.finals[0].state = WorkloadFinals::State::running;
-  EXPECT_EQ(propose_at(5.9), 1U);
+  EXPECT_EQ(propose_at(5.8), 1U);
   queue.ready.clear();
   queue.finals[0].state = WorkloadFinals::State::over;
-  EXPECT_EQ(propose_at(6), 1U) << "6 s are left for two problems: a second each, and two as after the first";
+  EXPECT_EQ(propose_at(5.9), 1U);
+  EXPECT_TRUE(queue.proposes_ahead()) << "no GPU has its buffers";
+  queue.slots.front().workload = 1;
+  EXPECT_EQ(propose_at(6), 1U) << "6 s are left for two problems: 1.5 s each, half of a share, as two passed "
+                                  "after the first, and two would leave one";
   EXPECT_FALSE(queue.proposes_ahead());
-  EXPECT_EQ(propose_at(6.9), 1U);
-  EXPECT_EQ(propose_at(7.1), 2U);
+  EXPECT_EQ(propose_at(7.4), 1U);
+  EXPECT_EQ(propose_at(7.6), 2U);
   queue.ready.clear();
-  EXPECT_EQ(propose_at(9), 2U) << "3 s are left: one, and two";
-  EXPECT_EQ(propose_at(9.9), 2U);
-  EXPECT_EQ(propose_at(10.1), std::nullopt);
+  queue.slots.front().workload = 2;
+  EXPECT_EQ(propose_at(8), 2U) << "4 s are left, and 1.25 s passed after a problem";
+  EXPECT_EQ(propose_at(10.7), 2U);
+  EXPECT_EQ(propose_at(10.8), std::nullopt);
   EXPECT_EQ(queue.searched().back().end, SearchEnd::time);
 }
 
 TEST_F(SharedBudget, OfTimeWaitsForAllProblemsBefore) {
   TaskQueue queue = make({.seconds = 12});
+  queue.slots.front().workload = 0;
   queue.end_searches(0);
   const auto first = queue.propose(1);
   ASSERT_TRUE(first);
@@ -203,11 +214,44 @@ TEST_F(SharedBudget, OfTimeWaitsForAllProblemsBefore) {
     if (proposal) queue.tell(*proposal->task, proposal->index, 100);
   }
   ASSERT_TRUE(proposal) << "all rows of the second are reused";
+  queue.slots.front().workload = 2;
   queue.end_searches(5);
   EXPECT_TRUE(queue.proposes_ahead()) << "the first one is not measured";
   queue.ready.clear();
   queue.end_searches(6);
   EXPECT_FALSE(queue.proposes_ahead());
+}
+
+TEST_F(SharedBudget, OfTimeBeginsAlsoWhereNothingCanBeMeasured) {
+  TaskQueue queue = make({.seconds = 12});
+  queue.end_searches(0);
+  EXPECT_TRUE(queue.proposes_ahead());
+  queue.slots.front().failed_workloads[0] = "no memory";
+  queue.end_searches(0);
+  EXPECT_FALSE(queue.proposes_ahead());
+}
+
+TEST_F(SharedBudget, OfTimeLeavesWhatWaitsWhenItIsOver) {
+  TaskQueue queue = make({.seconds = 12});
+  queue.slots.front().workload = 0;
+  queue.end_searches(0);
+  for (int i = 0; i < 5; ++i) {
+    const auto proposal = queue.propose(1);
+    ASSERT_TRUE(proposal);
+    queue.tell(*proposal->task, proposal->index, 100);
+    Candidate compiled;
+    compiled.task = proposal->task;
+    queue.ready.push_back(std::move(compiled));
+  }
+  queue.end_searches(4.1);
+  EXPECT_EQ(queue.ready.size(), 2U) << "two for each GPU";
+  EXPECT_EQ(queue.searched().front().tried, 2U);
+  EXPECT_EQ(queue.searched().front().end, SearchEnd::time);
+}
+
+TEST_F(SharedBudget, OfTimeBoundsTheFinals) {
+  EXPECT_EQ(make({.seconds = 12}).longest_finals_us(), 1e6);
+  EXPECT_TRUE(std::isinf(make({.evaluations = 12}).longest_finals_us()));
 }
 
 TEST_F(SharedBudget, EndsWhereNoGainIsExpected) {
@@ -264,6 +308,84 @@ TEST(LessonsOfAQueue, AreAsManyAsTheStrategyLearnsFromTheFastestFirst) {
   EXPECT_EQ(Pupil::lessons_[0].positions, (std::vector<std::uint32_t>{9, 0}));
   EXPECT_EQ(Pupil::lessons_[0].relative_time, 1);
   EXPECT_EQ(Pupil::lessons_[1].positions, (std::vector<std::uint32_t>{8, 0}));
+}
+
+/// Tries what is compiled in its order; hopes nothing of it after three of each problem.
+class Thrifty : public OneByOne {
+ public:
+  using OneByOne::OneByOne;
+  std::vector<Choice> ask_among(const std::vector<Choice>& some, std::size_t most) override {
+    last_offered_ = some.size();
+    if (tried_ >= 3) return {};
+    const std::size_t count = std::min({most, some.size(), 3 - tried_});
+    tried_ += count;
+    return {some.begin(), some.begin() + static_cast<std::ptrdiff_t>(count)};
+  }
+
+  static std::size_t last_offered_;
+
+ private:
+  std::size_t tried_ = 0;
+};
+std::size_t Thrifty::last_offered_ = 0;
+
+std::unique_ptr<Strategy> make_thrifty(const std::vector<SearchedSpace>& spaces, std::uint64_t /*seed*/) {
+  return std::make_unique<Thrifty>(spaces.front().planned);
+}
+
+/// Kernels that the first of two problems had compiled.
+class CompiledBefore : public SharedBudget {
+ protected:
+  /// With the first problem searched: six of its configurations ran.
+  TaskQueue after_first(const Budget& budget) {
+    make(budget);
+    TaskQueue queue(gpu_sets_.front(), spec_, make_thrifty, true);
+    for (WorkloadFinals& finals : queue.finals) finals.state = WorkloadFinals::State::over;
+    EXPECT_FALSE(queue.propose_compiled()) << "nothing was compiled before it";
+    for (int i = 0; i < 10; ++i) {
+      const auto proposal = queue.propose(1);
+      EXPECT_FALSE(queue.propose_compiled()) << "the same";
+      queue.tell(*proposal->task, proposal->index, i < 6 ? std::optional(100.0 + i) : std::nullopt);
+    }
+    EXPECT_EQ(queue.propose(1)->task->workload, 1U);
+    return queue;
+  }
+};
+
+TEST_F(CompiledBefore, AreTriedWhereAGpuWouldWait) {
+  TaskQueue queue = after_first({});
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    const auto proposal = queue.propose_compiled();
+    ASSERT_TRUE(proposal);
+    EXPECT_EQ(proposal->task->workload, 1U);
+    EXPECT_EQ(proposal->index, i);
+    queue.tell(*proposal->task, i, 100);
+    EXPECT_EQ(Thrifty::last_offered_, 6U) << "what did not run is not offered";
+  }
+  EXPECT_FALSE(queue.propose_compiled()) << "nothing is hoped of the others";
+  EXPECT_EQ(Thrifty::last_offered_, 3U);
+  EXPECT_EQ(queue.searched()[1].tried, 4U) << "with the one of propose()";
+}
+
+TEST_F(CompiledBefore, WaitForWhatIsReady) {
+  TaskQueue queue = after_first({});
+  queue.ready.emplace_back().task = &queue.tasks().back();
+  EXPECT_FALSE(queue.propose_compiled());
+}
+
+TEST_F(CompiledBefore, AreNotTriedWhereEvaluationsCount) {
+  TaskQueue queue = after_first({.evaluations = 30});
+  EXPECT_FALSE(queue.propose_compiled());
+}
+
+TEST_F(CompiledBefore, AreForgottenWhereSizesChangeTheSource) {
+  TaskQueue queue = after_first({});
+  const auto proposal = queue.propose_compiled();
+  ASSERT_TRUE(proposal);
+  queue.forget_compiled(*proposal->task);
+  while (queue.propose_compiled()) {
+  }
+  EXPECT_EQ(Thrifty::last_offered_, 6U) << "it was asked once";
 }
 
 }  // namespace task_queue_test
