@@ -103,7 +103,7 @@ TENSOR_METRICS = {
     "long sb": (METRICS["long_scoreboard"],), "short sb": (METRICS["short_scoreboard"],), "mio": (METRICS["mio_throttle"],),
     "barrier": (METRICS["barrier"],), "math pipe": (STALL.format("math_pipe_throttle"),), "gmma": (STALL.format("gmma"),),
 }
-SCALES = {"GB": 1e-9, "10^6": 1e-6}  # by the end of a column's name; ncu prints base units
+SCALES = {"GB": 1e-9, "10^6": 1e-6, "us": 1e-3}  # by the end of a column's name; ncu prints base units
 
 
 def tensor_metrics(bench):
@@ -187,4 +187,38 @@ def is_same_kernel(demangled, expression, values):
         one == other if other.isdigit() else one in values.get(other, {one}) for one, other in zip(found, wanted))
 
 
-CHECKS = {"tensor_counters": check_tensor_counters, "lanes": check_lanes, "counters": check_counters}
+# Where a library is faster than all configurations: few tiles, or a long K.
+FEW_TILES = ("512x512x512", "1024x1024x1024", "512x512x16384")
+CUBLAS_HGEMM = "^nvjet"  # its kernels' names on Hopper
+
+
+def second_launch(bench, name, arguments, kernel, metrics):
+    """A kernel's metrics, by their short names."""
+    rows = profiled_launches(bench, name, arguments, metrics.values(), "--kernel-name", f"regex:{kernel}", "--launch-skip", 1, "--launch-count", 1,
+                             "--print-units", "base")
+    by_metric = {row["Metric Name"]: float(row["Metric Value"].replace(",", "")) for row in rows}
+    return {short: by_metric[metric] * SCALES.get(short.split()[-1], 1) for short, metric in metrics.items() if metric in by_metric}
+
+
+def check_few_tiles(bench):
+    """Half precision where there are few tiles: what ncu counts on the best configuration, and on cuBLAS's kernel."""
+    problems = [word for problem in FEW_TILES for word in ("--problem", problem)]
+    _, _, _, database = bench.sweep("few_tiles", "configs/hgemm_dispatch.json", *problems, "--strategy", "exhaustive", "--quiet")
+    metrics = {"ncu us": "gpu__time_duration.sum", **tensor_metrics(bench)}
+    print("| problem | kernel | us | " + " | ".join(metrics) + " |")
+    print("|---|---" + "|---:" * (1 + len(metrics)) + "|")
+    complete = 0
+    for problem in FEW_TILES:
+        (best, us), = query(database, "SELECT template, median_us FROM trial WHERE kind = 'kernel' AND outcome = 'ok' AND timed_in = 'final' AND "
+                                      f"problem = '{problem}' ORDER BY median_us LIMIT 1")
+        (cublas_us,), = query(database, f"SELECT median_us FROM trial WHERE template = 'cublas' AND problem = '{problem}'")
+        measured = ("bench", best, "--best", "--db", database, "--problem", problem, "--rounds", "6", "--baseline")
+        for name, time_us, library, kernel in ((best, us, "none", f"^(void )?{best}"), ("cublas", cublas_us, "cublas", CUBLAS_HGEMM)):
+            found = second_launch(bench, f"few_tiles_{problem}_{name}", (*measured, library), kernel, metrics)
+            complete += len(found) == len(metrics)
+            cells = [f"{found[one]:.2f}" if one in found else "" for one in metrics]
+            print("| " + " | ".join([problem, name, f"{time_us:.2f}", *cells]) + " |", flush=True)
+    verdict(complete == 2 * len(FEW_TILES), f"few_tiles: counters of {complete} of {2 * len(FEW_TILES)} kernels")
+
+
+CHECKS = {"tensor_counters": check_tensor_counters, "few_tiles": check_few_tiles, "lanes": check_lanes, "counters": check_counters}
