@@ -1,4 +1,4 @@
-// `tiletune portfolio`, and its export, on the recorded sweep of 13 problems.
+// `tiletune portfolio`, and its export, on the fastest kernels of a recorded sweep of 13 problems.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
@@ -20,13 +20,13 @@ namespace portfolio_command_test {
 
 using Json = nlohmann::ordered_json;
 
-/// With the recorded sweep in rows.db.
+/// With the recorded rows in rows.db. Every test imports them for itself, so they are few.
 class PortfolioCommand : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     sandbox_ = std::make_unique<Sandbox>();
     const Finished run =
-        sandbox_->run({"import", TILETUNE_SOURCE_DIR "/results/h200/spaces/sgemm_dispatch.json.gz", "--db",
+        sandbox_->run({"import", TILETUNE_SOURCE_DIR "/tests/data/sgemm_dispatch_fastest.json.gz", "--db",
                        (sandbox_->folder() / "rows.db").string()});
     ASSERT_EQ(run.code, 0) << run.err;
   }
@@ -66,7 +66,7 @@ TEST_F(PortfolioCommand, TenKernelsLoseLittleOnThirteenProblems) {
 }
 
 TEST_F(PortfolioCommand, TablesSayTheCurveTheTreeAndWhatWasNotTuned) {
-  const Finished run = sandbox_->run({"portfolio", "--db", "rows.db", "-k", "3", "--folds", "100"});
+  const Finished run = sandbox_->run({"portfolio", "--db", "rows.db", "-k", "6", "--folds", "100"});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_TRUE(carries(run.out, {"kernels for 13 problems on NVIDIA H200", "p90_regret_percent",
                                 "decision tree:", "with the decision tree, regret: median",
