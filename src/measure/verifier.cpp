@@ -29,9 +29,9 @@ Verifier::Verdict Verifier::check(const Launch& launch, double tolerance_factor,
 /// A wrong result that further launches from the same start do not repeat, bit by bit, comes from a race. A
 /// race may give the same bits several times in a row.
 Finding Verifier::with_stability(Finding finding, const Launch& launch, int variant) {
-  constexpr int kRepetitions = 5;
+  constexpr int kLaunches = 5;
   const std::vector<std::uint64_t> before = buffers_.output_checksums();
-  for (int i = 0; i < kRepetitions; ++i) {
+  for (int i = 0; i < kLaunches; ++i) {
     launch_on_poison(launch, variant);
     if (buffers_.output_checksums() == before) continue;
     finding.outcome = Outcome::unstable;

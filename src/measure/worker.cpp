@@ -149,13 +149,13 @@ class Service {
       timer_.emplace(gpu_, *kernels_, [this] { beat(); });
       return;
     }
-    constexpr int kFloorSamples = 31;
+    constexpr int kEmptySamples = 31;
     timer_.emplace(
         gpu_, *kernels_, [this] { beat(); }, [this] { wait_for_all(); });
     GroupLaunches nothing(*group_);
     std::vector<double> times_us;
     for (const Shot& shot :
-         timer_->singles({[&](std::size_t) { nothing.launch([] {}); }}, CachePolicy::cold, 1, kFloorSamples))
+         timer_->singles({[&](std::size_t) { nothing.launch([] {}); }}, CachePolicy::cold, 1, kEmptySamples))
       times_us.push_back(shot.time_us);
     group_->floor_us = median(times_us);
   }

@@ -234,8 +234,8 @@ void TaskQueue::begin_time(std::size_t workload, double now_s) {
 
 double TaskQueue::longest_finals_us() const {
   if (!(budget_.seconds > 0) || searches_.size() == 1) return std::numeric_limits<double>::infinity();
-  constexpr double kPart = 0.25, kMicrosecondsPerSecond = 1e6;
-  return kPart * budget_.seconds / static_cast<double>(searches_.size()) * kMicrosecondsPerSecond;
+  constexpr double kPart = 0.25, kMicroseconds = 1e6;
+  return kPart * budget_.seconds / static_cast<double>(searches_.size()) * kMicroseconds;
 }
 
 std::optional<SearchEnd> TaskQueue::end_of(const Search& search, double now_s) const {
