@@ -320,6 +320,8 @@ class Finals {
     for (const std::size_t i : order) {
       FinalistSamples& finalist = finalists[i];
       if (!finalist.is_out) guarded(runners_[i], [&] { take(runners_[i], finalist.samples); });
+      // Without further samples it would neither let the others be judged nor the rounds end.
+      finalist.is_out |= !runners_[i].runs();
     }
   }
 

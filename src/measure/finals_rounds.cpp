@@ -10,13 +10,13 @@ namespace {
 
 constexpr std::size_t kFewestRoundsToJudge = 20;
 constexpr std::size_t kRoundsBetween = 5;
-/// With four sets of buffers, as these move every ten rounds.
+/// As buffers move every ten rounds, these are four places in memory.
 constexpr std::size_t kFewestRoundsToEnd = 40;
 /// Beyond the leader's interval, in relation to its end.
 constexpr double kMargin = 1.002;
 /// Half of the interval, in relation to the median, with which a place in the ranking is settled.
 constexpr double kSettled = 0.002;
-/// The same, with which its time is.
+/// The same, with which a time is known well enough.
 constexpr double kKnown = 0.001;
 constexpr int kFewestRounds = 12;
 

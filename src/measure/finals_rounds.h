@@ -18,12 +18,12 @@ struct FinalistSamples {
 /// of those who compete by more than what the finals can still change.
 void drop_slow_finalists(std::vector<FinalistSamples>& finalists);
 
-/// Whether further rounds would change little: after 40 of them the 95% interval of everyone who still takes
-/// part reaches at most 0.1% to either side of the median, those of baselines 0.2%.
+/// Whether further rounds would change little: there were 40, and the 95% intervals of all who still take
+/// part are within 0.1% of the median, those of baselines within 0.2%.
 bool are_times_known(const std::vector<FinalistSamples>& finalists);
 
-/// How many rounds: `most`, but fewer for slow kernels, so that all take `longest_us`; never so few that
-/// nothing could be said. `round_us` is what one round of all takes.
+/// How many rounds: `most`, but fewer for slow kernels, so that all take at most `longest_us`; never so few
+/// that nothing could be said. `round_us` is what one round of all takes.
 int rounds_for(double round_us, int most, double longest_us);
 
 }  // namespace tiletune

@@ -265,7 +265,7 @@ struct FinalsRequest {
   };
   std::vector<MeasureRequest> finalists;  ///< the leader first; tickets tell them apart
   std::vector<Baseline> baselines;        ///< that are kernels
-  double longest_us = 3e6;                ///< of all rounds, unless they were fewer than 12
+  double longest_us = 3e6;                ///< of all rounds, of which at least 12 are run
 
   static constexpr std::string_view kMessage = "finals";
   static constexpr auto fields() {

@@ -351,8 +351,8 @@ class Surrogate : public Strategy {
     chosen_.insert(chosen_.end(), chosen.begin(), chosen.end());
   }
 
-  /// The most promising of these, each hoped to take less than `most_hoped`, as a logarithm beside the best.
-  std::vector<Choice> choose_among(const std::vector<Choice>& fresh, std::size_t count, double most_hoped) {
+  /// The most promising of these whose time may be below `limit`, the logarithm of a ratio to the best time.
+  std::vector<Choice> choose_among(const std::vector<Choice>& fresh, std::size_t count, double limit) {
     observe();
     // Those that are under way come first: they are believed to be as predicted.
     std::vector<Choice> pool;
@@ -361,12 +361,12 @@ class Surrogate : public Strategy {
     pool.insert(pool.end(), fresh.begin(), fresh.end());
     process_.predict(points_of(pool), open + count);
     for (std::size_t i = 0; i < open; ++i) process_.believe(i);
-    if (std::isinf(most_hoped)) note_hope(open, pool.size());
+    if (std::isinf(limit)) note_hope(open, pool.size());
     std::vector<bool> taken(pool.size());
     std::vector<Choice> chosen;
     while (chosen.size() < count) {
-      const auto promising = most_promising(pool, open, taken);
-      if (!promising || hoped(*promising) >= most_hoped) break;
+      const auto promising = most_promising(pool, open, taken, limit);
+      if (!promising) break;
       taken[*promising] = true;
       take(pool[*promising], prediction_of(*promising));
       process_.believe(*promising);
@@ -396,11 +396,11 @@ class Surrogate : public Strategy {
   }
 
   std::optional<std::size_t> most_promising(const std::vector<Choice>& pool, std::size_t open,
-                                            const std::vector<bool>& taken) {
+                                            const std::vector<bool>& taken, double limit) {
     const auto is_free = [&](std::size_t i) { return !taken[i] && explored_[pool[i].space].left() > 0; };
     const auto best_of = [&](const auto& is_wanted) {
       std::optional<std::size_t> best;
-      double least = std::numeric_limits<double>::infinity();
+      double least = limit;
       for (std::size_t i = open; i < pool.size(); ++i) {
         if (!is_free(i) || !is_wanted(i)) continue;
         const double hope = hoped(i);

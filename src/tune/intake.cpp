@@ -16,7 +16,7 @@ namespace {
 /// Compiled candidates of a set of GPUs that may wait for its evaluators; bounds memory and how far compiling
 /// runs ahead.
 constexpr std::size_t kMostReady = 256;
-/// For each compile worker, how many configurations of a problem are compiled before its turn.
+/// For each compile worker, how many configurations may be ready before a problem's share of the time begins.
 constexpr std::size_t kAhead = 2;
 /// Where nothing is compiled there is nothing to run ahead with. Compile workers, `workers` of them, need not
 /// stand still while the GPU is not done with the problem before.

@@ -52,6 +52,7 @@ bool TaskQueue::has_undecided(const Search& search) const {
 
 void TaskQueue::ask(Search& search, std::size_t most) {
   for (const Choice& choice : search.strategy->ask(most)) search.asked.push_back(choice);
+  if (search.asked.empty()) search.asked.swap(search.asked_compiled);
   if (!search.asked.empty()) return;
   search.waits = !search.untold.empty();
   if (search.waits) return;
@@ -73,7 +74,7 @@ void TaskQueue::close(Search& search, SearchEnd end) {
   for (Task* task = search.first; task != search.first + search.tasks; ++task) task->planned = task->proposed;
 }
 
-/// As if they had not been proposed: those that wait to be measured, but for the first ones.
+/// Forgets candidates that wait to be measured, except the first `kept`, as if they had not been proposed.
 void TaskQueue::drop_ready(std::size_t workload, std::size_t kept) {
   std::erase_if(ready, [&](const Candidate& candidate) {
     if (candidate.task->workload != workload || (kept > 0 && kept-- > 0)) return false;
@@ -83,7 +84,7 @@ void TaskQueue::drop_ready(std::size_t workload, std::size_t kept) {
   });
 }
 
-/// The same of all that are being compiled, wait to be measured or were put off.
+/// Forgets all that are being compiled, wait to be measured or were put off.
 void TaskQueue::drop_waiting(std::size_t workload) {
   Search& search = searches_[workload];
   std::erase_if(compiling, [&](const auto& entry) {
@@ -206,10 +207,26 @@ bool TaskQueue::has_turn(std::size_t workload) {
 /// It has its turn, and a GPU has made its buffers and its reference, or none can.
 bool TaskQueue::is_under_way(std::size_t workload) {
   const auto can_measure = [&](const GpuSlot& slot) {
-    return slot.workload == workload && (slot.measuring == workload || slot.evaluator->idle());
+    return holds(slot, workload) && (slot.measuring == workload || slot.evaluator->idle());
   };
-  return has_turn(workload) &&
-         (why_unmeasurable(workload) || std::any_of(slots.begin(), slots.end(), can_measure));
+  return has_turn(workload) && (why_unmeasurable(workload) || needs_no_gpu(workload) ||
+                                std::any_of(slots.begin(), slots.end(), can_measure));
+}
+
+/// Whether a GPU has a workload's buffers, or makes them.
+bool TaskQueue::holds(const GpuSlot& slot, std::size_t workload) {
+  return slot.workload == workload && !slot.retired && !slot.failed_workloads.contains(workload);
+}
+
+/// Whether many results came without a GPU, because rows are reused or kernels do not compile, and nothing is
+/// ready to be measured.
+bool TaskQueue::needs_no_gpu(std::size_t workload) const {
+  constexpr std::uint64_t kManyResults = 64;
+  return searches_[workload].told >= kManyResults &&
+         std::none_of(slots.begin(), slots.end(),
+                      [&](const GpuSlot& slot) { return holds(slot, workload); }) &&
+         std::none_of(ready.begin(), ready.end(),
+                      [&](const Candidate& candidate) { return candidate.task->workload == workload; });
 }
 
 bool TaskQueue::proposes_ahead() {
@@ -220,7 +237,8 @@ bool TaskQueue::proposes_ahead() {
 /// Each problem takes its share and, as long as earlier ones did on average, what comes after it: finals, and
 /// the buffers of the next. At least half of it is for the search.
 void TaskQueue::begin_time(std::size_t workload, double now_s) {
-  if (last_share_ends_s_) {
+  // A problem without a share lies between others: what it took is not what came after a share.
+  if (last_share_ends_s_ && last_share_of_ + 1 == workload) {
     after_shares_s_ += std::max(0.0, now_s - *last_share_ends_s_);
     ++shares_;
   }
@@ -229,6 +247,7 @@ void TaskQueue::begin_time(std::size_t workload, double now_s) {
   const double left = static_cast<double>(searches_.size() - workload) - 1 + own;
   const double share_s = std::max(0.0, budget_.seconds - now_s) * own / left;
   last_share_ends_s_ = now_s + std::max(share_s / 2, share_s - after_s);
+  last_share_of_ = workload;
   searches_[workload].ends_at_s = last_share_ends_s_;
 }
 
@@ -251,8 +270,8 @@ void TaskQueue::end_searches(double now_s) {
     const std::size_t workload = task->workload;
     Search& search = searches_[workload];
     if (!search.has_begun) begin(workload);
-    if (budget_.seconds > 0 && !search.ends_at_s && is_under_way(workload)) begin_time(workload, now_s);
     if (search.end || !has_undecided(search)) return;  // only those that were put off are left
+    if (budget_.seconds > 0 && !search.ends_at_s && is_under_way(workload)) begin_time(workload, now_s);
     const std::optional<SearchEnd> end = end_of(search, now_s);
     if (!end) return;
     // What was compiled before its turn may be more than could be measured in it.
@@ -302,7 +321,7 @@ bool TaskQueue::is_waiting() {
 void TaskQueue::tell(const Task& task, std::uint64_t index, std::optional<double> median_us) {
   Search& search = searches_[task.workload];
   const Choice choice{static_cast<std::size_t>(&task - search.first), index};
-  search.untold.erase(choice);
+  search.told += search.untold.erase(choice);
   search.waits = false;
   if (learns_ && median_us && *median_us > 0) search.times.emplace_back(choice, *median_us);
   if (search.strategy) search.strategy->tell(choice, median_us);
@@ -367,7 +386,7 @@ std::optional<Proposal> TaskQueue::propose_compiled() {
   const bool has_strategy = search.strategy != nullptr && has_undecided(search);
   if (!has_strategy || (search.asked_compiled.empty() && !ready.empty()) || !has_turn(task->workload))
     return std::nullopt;
-  if (search.asked_compiled.empty() && search.times.size() >= search.hopeless_until) {
+  if (search.asked_compiled.empty() && search.times.size() >= search.asks_compiled_at) {
     constexpr std::size_t kResultsBetween = 8;
     if (!search.compiled) search.compiled = compiled_for(search);
     if (search.compiled->empty()) return std::nullopt;
@@ -375,7 +394,7 @@ std::optional<Proposal> TaskQueue::propose_compiled() {
       std::erase(*search.compiled, choice);
       search.asked_compiled.push_back(choice);
     }
-    if (search.asked_compiled.empty()) search.hopeless_until = search.times.size() + kResultsBetween;
+    if (search.asked_compiled.empty()) search.asks_compiled_at = search.times.size() + kResultsBetween;
   }
   if (search.asked_compiled.empty()) return std::nullopt;
   const Choice choice = search.asked_compiled.front();

@@ -103,13 +103,14 @@ class TaskQueue {
   std::set<std::size_t> measured_workloads;  ///< workloads with rows of this sweep
   std::vector<WorkloadFinals> finals;        ///< by workload
 
-  /// A quarter of a problem's share of the time, where they share it.
+  /// Of the rounds of finals: a quarter of an average share of the time; infinite where it is not shared.
   double longest_finals_us() const;
 
   /// Ends the searches that have had their share of the budget by `now_s`, the sweep's clock, or expect no
   /// gain that is worth it. A share of the time begins when a GPU is ready to measure, so that the first
-  /// kernels are compiled by then. What is compiled at its end is measured while the next problem
-  /// compiles; the time that this took for earlier problems is not shared out.
+  /// kernels are compiled by then, or after many results for which none was needed. What is compiled at its
+  /// end is measured while the next problem compiles; the time that this took for earlier problems is not
+  /// shared out.
   void end_searches(double now_s);
   /// The next configuration of the first workload that has any left, as its strategy chooses, which is asked
   /// for `most` at a time; those put off come when it has nothing more to choose, or waits for results, which
@@ -119,7 +120,7 @@ class TaskQueue {
   /// wait for compilers otherwise; none also where evaluations are counted.
   std::optional<Proposal> propose_compiled();
   static constexpr std::size_t kCompiledAtOnce = 4;  ///< of them
-  /// A kernel was not compiled after all: sizes are part of this template's sources.
+  /// Called when such a kernel has to be compiled after all: the template's source contains sizes.
   void forget_compiled(const Task& task);
   /// What became of a configuration, for the strategy: its median time, or none when it did not run.
   void tell(const Task& task, std::uint64_t index, std::optional<double> median_us);
@@ -170,6 +171,7 @@ class TaskQueue {
     std::size_t tasks = 0;
     std::deque<Choice> asked;  ///< and not yet proposed
     std::set<Choice> untold;   ///< proposed, and what became of them is not known
+    std::uint64_t told = 0;    ///< so many have a result
     bool waits = false;        ///< it gave nothing, and there are results to come
     std::vector<std::pair<Choice, double>>
         times;  ///< of what ran, us; after its end the fastest and some others
@@ -178,9 +180,9 @@ class TaskQueue {
     std::optional<double> ends_at_s;    ///< by the sweep's clock, once its share of the time has begun
     bool has_begun = false;
     std::optional<SearchEnd> end;
-    std::optional<std::vector<Choice>> compiled;  ///< for other problems; none: not looked for yet
+    std::optional<std::vector<Choice>> compiled;  ///< for earlier problems; none: not listed yet
     std::deque<Choice> asked_compiled;            ///< of them, and not yet proposed
-    std::size_t hopeless_until = 0;  ///< so many results are known, nothing is hoped of what is compiled
+    std::size_t asks_compiled_at = 0;             ///< so many times, after it chose none of them
 
     bool has_spent_evaluations() const { return most && proposed >= *most; }
   };
@@ -192,6 +194,8 @@ class TaskQueue {
   void begin(std::size_t workload);
   bool has_turn(std::size_t workload);
   bool is_under_way(std::size_t workload);
+  static bool holds(const GpuSlot& slot, std::size_t workload);
+  bool needs_no_gpu(std::size_t workload) const;
   void begin_time(std::size_t workload, double now_s);
   std::vector<Lesson> earlier_lessons(const Search& search) const;
   std::vector<Choice> compiled_for(const Search& search) const;
@@ -210,6 +214,7 @@ class TaskQueue {
   MakeStrategy* make_;
   std::uint64_t seed_;
   std::optional<double> last_share_ends_s_;  ///< of the time, by the sweep's clock
+  std::size_t last_share_of_ = 0;            ///< the workload that has it
   double after_shares_s_ = 0;                ///< what the ends of problems took after their shares, together
   int shares_ = 0;                           ///< of which that is known
   bool learns_;

@@ -68,6 +68,11 @@ TEST(FinalsRounds, TheyEndOnceAllTimesAreKnown) {
   FinalistSamples noisy;
   for (int i = 0; i < 40; ++i) noisy.samples.times_us.push_back(100 + i % 2);
   EXPECT_FALSE(are_times_known({finalist(100, 40), noisy}));
+  FinalistSamples baseline;
+  for (int i = 0; i < 40; ++i) baseline.samples.times_us.push_back(100 + 0.3 * (i % 2));
+  EXPECT_FALSE(are_times_known({finalist(100, 40), baseline}));
+  baseline.competes = false;
+  EXPECT_TRUE(are_times_known({finalist(100, 40), baseline})) << "it is known less exactly";
 }
 
 TEST(FinalsRounds, SlowKernelsRunFewerRoundsButEnough) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "temporary_folder.h"
 #include "tune/many_rows.h"
@@ -100,11 +101,11 @@ std::unique_ptr<Strategy> make_hopeful(const std::vector<SearchedSpace>& spaces,
   return std::make_unique<Hopeful>(spaces.front().planned);
 }
 
-/// Three problems of ten configurations each.
+/// Three problems of ten configurations each, or more.
 class SharedBudget : public testing::Test {
  protected:
-  TaskQueue make(const Budget& budget, bool learns = false) {
-    const std::filesystem::path config = write_wide_space(folder_.path(), 10, 1, false);
+  TaskQueue make(const Budget& budget, bool learns = false, std::uint64_t configurations = 10) {
+    const std::filesystem::path config = write_wide_space(folder_.path(), configurations, 1, false);
     write_file(config, R"({"templates": ["wide"], "problems": ["1x1x1", "2x2x2", "3x3x3"]})");
     spec_ = load_tune_spec(config, with_shipped_templates());
     spec_.budget = budget;
@@ -222,6 +223,29 @@ TEST_F(SharedBudget, OfTimeWaitsForAllProblemsBefore) {
   EXPECT_FALSE(queue.proposes_ahead());
 }
 
+TEST_F(SharedBudget, OfTimeDoesNotSetAsideWhatAProblemWithoutAShareTook) {
+  TaskQueue queue = make({.seconds = 12});
+  queue.slots.front().workload = 0;
+  const auto propose_all = [&](std::size_t workload) {
+    for (int i = 0; i < 10; ++i) {
+      const auto proposal = queue.propose(1);
+      ASSERT_TRUE(proposal);
+      ASSERT_EQ(proposal->task->workload, workload);
+      queue.tell(*proposal->task, proposal->index, 100);
+    }
+  };
+  queue.end_searches(0);
+  propose_all(0);
+  propose_all(1);
+  queue.slots.front().workload = 2;
+  queue.end_searches(9);
+  EXPECT_FALSE(queue.proposes_ahead());
+  queue.end_searches(11.9);
+  EXPECT_FALSE(queue.searched()[2].end) << "3 s are left for it";
+  queue.end_searches(12);
+  EXPECT_EQ(queue.searched()[2].end, SearchEnd::time);
+}
+
 TEST_F(SharedBudget, OfTimeBeginsAlsoWhereNothingCanBeMeasured) {
   TaskQueue queue = make({.seconds = 12});
   queue.end_searches(0);
@@ -229,6 +253,46 @@ TEST_F(SharedBudget, OfTimeBeginsAlsoWhereNothingCanBeMeasured) {
   queue.slots.front().failed_workloads[0] = "no memory";
   queue.end_searches(0);
   EXPECT_FALSE(queue.proposes_ahead());
+}
+
+TEST_F(SharedBudget, OfTimeDoesNotBeginOnAGpuThatCannotMeasure) {
+  TaskQueue queue = make({.seconds = 12});
+  queue.slots.emplace_back().evaluator = queue.slots.front().evaluator;
+  GpuSlot& gpu = queue.slots.front();
+  gpu.workload = 0;
+  gpu.failed_workloads[0] = "no memory";
+  queue.end_searches(0);
+  EXPECT_TRUE(queue.proposes_ahead()) << "the other one may have it";
+  gpu.failed_workloads.clear();
+  gpu.retired = true;
+  queue.end_searches(0);
+  EXPECT_TRUE(queue.proposes_ahead());
+  gpu.retired = false;
+  queue.end_searches(0);
+  EXPECT_FALSE(queue.proposes_ahead());
+}
+
+TEST_F(SharedBudget, OfTimeBeginsAfterManyResultsWithoutAGpu) {
+  TaskQueue queue = make({.seconds = 12}, false, 100);
+  const auto propose = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      const auto proposal = queue.propose(1);
+      ASSERT_TRUE(proposal);
+      ASSERT_EQ(proposal->task->workload, 0U);
+      queue.tell(*proposal->task, proposal->index, std::nullopt);
+      queue.end_searches(1);
+    }
+  };
+  propose(60);
+  EXPECT_TRUE(queue.proposes_ahead()) << "its first kernels may be on their way";
+  queue.ready.emplace_back().task = &queue.tasks().front();
+  propose(10);
+  EXPECT_TRUE(queue.proposes_ahead()) << "one waits for a GPU";
+  queue.ready.clear();
+  queue.end_searches(1);
+  EXPECT_FALSE(queue.proposes_ahead());
+  queue.end_searches(12);
+  EXPECT_EQ(queue.searched().front().end, SearchEnd::time);
 }
 
 TEST_F(SharedBudget, OfTimeLeavesWhatWaitsWhenItIsOver) {
@@ -337,9 +401,9 @@ std::unique_ptr<Strategy> make_thrifty(const std::vector<SearchedSpace>& spaces,
 class CompiledBefore : public SharedBudget {
  protected:
   /// With the first problem searched: six of its configurations ran.
-  TaskQueue after_first(const Budget& budget) {
+  TaskQueue after_first(const Budget& budget, MakeStrategy* strategy = make_thrifty) {
     make(budget);
-    TaskQueue queue(gpu_sets_.front(), spec_, make_thrifty, true);
+    TaskQueue queue(gpu_sets_.front(), spec_, strategy, true);
     for (WorkloadFinals& finals : queue.finals) finals.state = WorkloadFinals::State::over;
     EXPECT_FALSE(queue.propose_compiled()) << "nothing was compiled before it";
     for (int i = 0; i < 10; ++i) {
@@ -365,6 +429,45 @@ TEST_F(CompiledBefore, AreTriedWhereAGpuWouldWait) {
   EXPECT_FALSE(queue.propose_compiled()) << "nothing is hoped of the others";
   EXPECT_EQ(Thrifty::last_offered_, 3U);
   EXPECT_EQ(queue.searched()[1].tried, 4U) << "with the one of propose()";
+}
+
+/// Has nothing else to choose once it was asked about what is compiled.
+class OnlyCompiled : public OneByOne {
+ public:
+  using OneByOne::OneByOne;
+  std::vector<Choice> ask(std::size_t most) override {
+    return was_asked_ ? std::vector<Choice>{} : OneByOne::ask(most);
+  }
+  std::vector<Choice> ask_among(const std::vector<Choice>& some, std::size_t /*most*/) override {
+    if (std::exchange(was_asked_, true)) return {};
+    return {some[1], some[2], some[3]};
+  }
+
+ private:
+  bool was_asked_ = false;
+};
+
+std::unique_ptr<Strategy> make_only_compiled(const std::vector<SearchedSpace>& spaces,
+                                             std::uint64_t /*seed*/) {
+  return std::make_unique<OnlyCompiled>(spaces.front().planned);
+}
+
+TEST_F(CompiledBefore, AreTriedAlsoWhereTheStrategyHasNothingElse) {
+  TaskQueue queue = after_first({}, make_only_compiled);
+  Task& task = queue.tasks()[1];
+  queue.tell(task, 0, 100);
+  const auto first = queue.propose_compiled();
+  ASSERT_TRUE(first);
+  queue.tell(task, first->index, 100);
+  for (std::uint64_t index = 2; index < 4; ++index) {
+    const auto proposal = queue.propose(1);
+    ASSERT_TRUE(proposal);
+    EXPECT_EQ(proposal->task, &task);
+    EXPECT_EQ(proposal->index, index);
+    queue.tell(task, index, 100);
+  }
+  queue.propose(1);
+  EXPECT_EQ(queue.searched()[1].tried, 4U);
 }
 
 TEST_F(CompiledBefore, WaitForWhatIsReady) {
