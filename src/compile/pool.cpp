@@ -66,7 +66,7 @@ struct CompilePool::Impl {
       : options(completed(std::move(given))), cache(options.cache_folder) {}
 
   std::optional<Compiled> find(const std::string& key, const KernelSource& source);
-  void submit(std::uint64_t ticket, CompileRequest request);
+  bool submit(std::uint64_t ticket, CompileRequest request);
   void finish(const std::string& identity, const Compiled& compiled);
 
   void start_workers();
@@ -113,7 +113,7 @@ std::optional<Compiled> CompilePool::Impl::find(const std::string& key, const Ke
   return known;
 }
 
-void CompilePool::Impl::submit(std::uint64_t ticket, CompileRequest request) {
+bool CompilePool::Impl::submit(std::uint64_t ticket, CompileRequest request) {
   ++pending;
   std::string key = request.key();
   std::string identity = identity_of(key, request.source);
@@ -124,7 +124,9 @@ void CompilePool::Impl::submit(std::uint64_t ticket, CompileRequest request) {
   } else {
     tickets[identity] = {ticket};
     queue.push_back({std::move(identity), std::move(key), std::move(request)});
+    return false;
   }
+  return true;
 }
 
 void CompilePool::Impl::finish(const std::string& identity, const Compiled& compiled) {
@@ -277,8 +279,8 @@ std::optional<Compiled> CompilePool::find(const CompileRequest& request) {
   return impl_->find(request.key(), request.source);
 }
 
-void CompilePool::submit(std::uint64_t ticket, CompileRequest request) {
-  impl_->submit(ticket, std::move(request));
+bool CompilePool::submit(std::uint64_t ticket, CompileRequest request) {
+  return impl_->submit(ticket, std::move(request));
 }
 
 std::vector<std::pair<std::uint64_t, Compiled>> CompilePool::take_finished() {

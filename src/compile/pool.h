@@ -44,8 +44,8 @@ class CompilePool {
   std::optional<Compiled> find(const CompileRequest& request);
 
   /// Queues a request under a caller's ticket. What find() knows completes at the next take_finished()
-  /// without a worker; equal keys in flight are compiled once.
-  void submit(std::uint64_t ticket, CompileRequest request);
+  /// without a worker; equal keys in flight are compiled once. True when nothing more has to be compiled.
+  bool submit(std::uint64_t ticket, CompileRequest request);
 
   /// Reads from workers, starts queued requests, enforces deadlines; never blocks. Returns what has finished.
   /// Throws UserError when workers cannot be started.

@@ -144,15 +144,15 @@ bool Intake::start(TaskQueue& queue, const Proposal& proposal) {
     recorder_.record(queue, std::move(candidate));
     return true;
   }
-  const bool is_recognised = recognise(request, candidate.trial);
-  if (is_recognised) {
+  if (recognise(request, candidate.trial)) {
     name_row(sweep_.spec, queue, candidate);
     if (recorder_.is_known(queue, candidate)) return true;
   }
   const std::uint64_t ticket = ++sweep_.tickets;
-  sweep_.pool.submit(ticket, std::move(request));
+  // A database may know what the kernel cache of this machine lacks.
+  const bool is_compiled = sweep_.pool.submit(ticket, std::move(request));
   queue.compiling.emplace(ticket, std::move(candidate));
-  return is_recognised;
+  return is_compiled;
 }
 
 /// Fills in what a source was compiled into, if that is known; false when it has to be compiled to be told.
