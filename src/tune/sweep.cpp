@@ -118,7 +118,9 @@ class Sweep {
     writes_.reset();
     sweep_.summary.wall_s = seconds_since(sweep_.started);
     sweep_.summary.compile_cpu_s = sweep_.pool.compile_cpu_seconds();
-    for (const TaskQueue& queue : sweep_.queues) {
+    for (TaskQueue& queue : sweep_.queues) {
+      // What waits in vain was not tried.
+      if (sweep_.summary.failure) queue.stop(false);
       for (SearchedWorkload& one : queue.searched()) {
         sweep_.summary.out_of_budget |= one.end == SearchEnd::time;
         sweep_.summary.searched.push_back(std::move(one));

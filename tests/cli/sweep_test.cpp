@@ -183,6 +183,7 @@ TEST(Sweep, AGpuLostTooOftenEndsTheSweepWithWhatWasRecorded) {
   EXPECT_EQ(run.code, 3) << run.out;
   EXPECT_TRUE(carries(run.err, {"101 times", "signal 11"}));
   EXPECT_NE(run.out.find("crashed 101"), std::string::npos) << run.out;
+  EXPECT_TRUE(carries(run.out, {"101 of 120 valid configurations"})) << "what waited was not tried";
   EXPECT_EQ(kernels_with(rows_of(sandbox), Outcome::crashed), 101);
 }
 
