@@ -204,13 +204,14 @@ bool TaskQueue::has_turn(std::size_t workload) {
   return true;
 }
 
-/// It has its turn, and a GPU has made its buffers and its reference, or none can.
+/// A GPU has made its buffers and its reference, or none can or has to, and it has its turn. One of several
+/// GPUs need not wait for that: another may hold what is left of the problem before for long.
 bool TaskQueue::is_under_way(std::size_t workload) {
-  const auto can_measure = [&](const GpuSlot& slot) {
+  const bool is_prepared = std::any_of(slots.begin(), slots.end(), [&](const GpuSlot& slot) {
     return holds(slot, workload) && (slot.measuring == workload || slot.evaluator->idle());
-  };
-  return has_turn(workload) && (why_unmeasurable(workload) || needs_no_gpu(workload) ||
-                                std::any_of(slots.begin(), slots.end(), can_measure));
+  });
+  if (is_prepared && slots.size() > 1) return true;
+  return has_turn(workload) && (is_prepared || why_unmeasurable(workload) || needs_no_gpu(workload));
 }
 
 /// Whether a GPU has a workload's buffers, or makes them.

@@ -295,6 +295,20 @@ TEST_F(SharedBudget, OfTimeBeginsAfterManyResultsWithoutAGpu) {
   EXPECT_EQ(queue.searched().front().end, SearchEnd::time);
 }
 
+TEST_F(SharedBudget, OfTimeBeginsOnOneGpuWhileAnotherIsBehind) {
+  TaskQueue queue = make({.seconds = 12});
+  queue.slots.push_back(queue.slots.front());
+  queue.slots.front().workload = 0;
+  queue.slots.back().workload = queue.slots.back().measuring = 0;
+  queue.end_searches(0);
+  ASSERT_TRUE(queue.propose(1));
+  queue.end_searches(4);
+  EXPECT_TRUE(queue.proposes_ahead()) << "no GPU has the second one's buffers";
+  queue.slots.front().workload = 1;
+  queue.end_searches(5);
+  EXPECT_FALSE(queue.proposes_ahead());
+}
+
 TEST_F(SharedBudget, OfTimeLeavesWhatWaitsWhenItIsOver) {
   TaskQueue queue = make({.seconds = 12});
   queue.slots.front().workload = 0;
