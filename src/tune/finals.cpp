@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -21,6 +22,13 @@ using Json = nlohmann::ordered_json;
 constexpr int kMostRepetitions = 4;
 /// Of the cubins in one request, which is one message; those of the fastest go first.
 constexpr std::size_t kMostRequestBytes = 2 * kMostCubinBytes;
+
+/// Of a policy's finals, the longest time that their rounds may take; absent: as long as usual.
+constexpr const char* kLongest = "longest_us";
+
+double longest_us(const nlohmann::json& policy) {
+  return policy["finals"].value(kLongest, std::numeric_limits<double>::infinity());
+}
 
 std::size_t workload_of(const TaskQueue& queue, const WorkloadFinals& finals) {
   return static_cast<std::size_t>(&finals - queue.finals.data());
@@ -109,21 +117,35 @@ bool Finals::is_done_before(const TaskQueue& queue, const Selection& selection, 
                                 [&](const StandingsEntry& entry) { return entry.finals_of == sweep_id; });
   if (sweep_id == 0 || !same || queue.measured_workloads.contains(workload)) return false;
   const auto twin = sweep_.database.find(twin_key(entries.front().key));
-  if (!twin || !held_as_wanted(twin->measure_policy)) return false;
+  if (!twin || !held_as_wanted(queue, twin->measure_policy)) return false;
   sweep_.database.mark_seen(twin->key, sweep_.summary.sweep_id);
   return true;
 }
 
-bool Finals::held_as_wanted(const std::string& policy) const {
-  auto held = Json::parse(policy, nullptr, false);
-  const auto wanted = Json::parse(finals_policy_text(sweep_.spec));
+bool Finals::held_as_wanted(const TaskQueue& queue, const std::string& policy) const {
+  // Whatever the order of their fields.
+  auto held = nlohmann::json::parse(policy, nullptr, false);
+  const auto wanted = nlohmann::json::parse(policy_text(queue));
+  if (!held.is_object() || !held.contains("finals") || longest_us(held) < longest_us(wanted)) return false;
   const FinalsPolicy& finals = sweep_.spec.measure.finals;
   const auto ignore = [&](const char* option) {
-    if (held.is_object() && held.contains("finals")) held["finals"][option] = wanted["finals"][option];
+    held["finals"].erase(option);
+    if (wanted["finals"].contains(option)) held["finals"][option] = wanted["finals"][option];
   };
+  ignore(kLongest);
   if (finals.sustained_s <= 0) ignore("sustained_s");
   if (!finals.host_copies) ignore("host_copies");
   return held == wanted;
+}
+
+/// How finals of this sweep are held, with the longest time that their rounds may take if it is shorter than
+/// usual.
+std::string Finals::policy_text(const TaskQueue& queue) const {
+  const double limit_us = queue.longest_finals_us();
+  if (limit_us >= FinalsRequest().longest_us) return finals_policy_text(sweep_.spec);
+  auto policy = Json::parse(finals_policy_text(sweep_.spec));
+  policy["finals"][kLongest] = limit_us;
+  return policy.dump();
 }
 
 /// Reused rows come without their binaries; the kernel cache has them.
@@ -321,7 +343,7 @@ void Finals::record(TaskQueue& queue, const GpuSlot& slot, WorkloadFinals& final
   const Task& task = queue.task_of(workload_of(queue, finals));
   std::vector<Trial> final_rows = rows_with_final_times(std::move(rows), measured.condition, slot, task);
   for (Trial& row : final_rows) {
-    if (row.kind == "twin") row.measure_policy = finals_policy_text(sweep_.spec);
+    if (row.kind == "twin") row.measure_policy = policy_text(queue);
   }
   recorder_.record_finals(std::move(final_rows));
 }

@@ -47,7 +47,8 @@ class Finals {
   void open_due(TaskQueue& queue);
   void open(TaskQueue& queue, std::size_t workload);
   bool is_done_before(const TaskQueue& queue, const Selection& selection, std::size_t workload) const;
-  bool held_as_wanted(const std::string& policy) const;
+  bool held_as_wanted(const TaskQueue& queue, const std::string& policy) const;
+  std::string policy_text(const TaskQueue& queue) const;
   void gather(TaskQueue& queue, WorkloadFinals& finals, std::vector<StandingsEntry> entries);
   bool find_implausible(const TaskQueue& queue, GpuSlot& slot, WorkloadFinals& finals,
                         const FinalsMeasured& measured) const;

@@ -111,6 +111,25 @@ TEST(Finals, ASecondRunFindsThemInTheDatabase) {
   expect_unchanged(sandbox, before);
 }
 
+TEST(Finals, AreHeldAgainWhereTheyMayTakeLonger) {
+  const Sandbox sandbox;
+  sandbox.write_tiny_space(kConfigurations);
+  const std::string config =
+      sandbox.write("two.json", R"({"templates": ["tiny"], "problems": ["1x1x1", "2x2x2"]})");
+  warm_kernel_cache(sandbox, config);
+  const std::vector<std::string> budget{"--budget", "11s"};
+  sandbox.run(measured_sweep(config, "none", 3, budget));
+  const std::vector<Trial> before = rows_of(sandbox);
+  const Finished again = sandbox.run(measured_sweep(config, kUnusable, 3, budget));
+  EXPECT_NE(again.out.find("28 reused"), std::string::npos) << again.out;
+  expect_unchanged(sandbox, before);
+  const Finished longer = sandbox.run(measured_sweep(config, "none"));
+  EXPECT_NE(longer.out.find("28 reused"), std::string::npos) << longer.out;
+  EXPECT_EQ(kernels_of(sandbox).front().sweep_id, 3);
+  EXPECT_EQ(sandbox.run(measured_sweep(config, kUnusable, 3, budget)).code, 0);
+  EXPECT_EQ(kernels_of(sandbox).front().sweep_id, 3) << "longer ones were held";
+}
+
 TEST(Finals, AreHeldAgainForWhoWantsThemBackToBackToo) {
   const Sandbox sandbox;
   const std::string config = sandbox.write_tiny_space(kConfigurations);
