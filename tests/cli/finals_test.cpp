@@ -117,7 +117,7 @@ TEST(Finals, AreHeldAgainWhereTheyMayTakeLonger) {
   const std::string config =
       sandbox.write("two.json", R"({"templates": ["tiny"], "problems": ["1x1x1", "2x2x2"]})");
   warm_kernel_cache(sandbox, config);
-  const std::vector<std::string> budget{"--budget", "11s"};
+  const std::vector<std::string> budget{"--budget", "22s"};  // of which finals get less than usual
   sandbox.run(measured_sweep(config, "none", 3, budget));
   const std::vector<Trial> before = rows_of(sandbox);
   const Finished again = sandbox.run(measured_sweep(config, kUnusable, 3, budget));
