@@ -108,11 +108,9 @@ void Intake::propose() {
 
 /// A few for GPUs that are about to wait for compilers: they are ready after this step.
 void Intake::propose_compiled(TaskQueue& queue) {
-  for (std::size_t started = 0; started < TaskQueue::kCompiledAtOnce && queue.alive(); ++started) {
-    const auto proposal = queue.propose_compiled();
-    if (!proposal) return;
-    if (!start(queue, *proposal)) queue.forget_compiled(*proposal->task);
-  }
+  if (!queue.alive()) return;
+  for (const Proposal& proposal : queue.propose_compiled())
+    if (!start(queue, proposal)) queue.forget_compiled(*proposal.task);
 }
 
 /// False when it has to be compiled.

@@ -52,7 +52,6 @@ bool TaskQueue::has_undecided(const Search& search) const {
 
 void TaskQueue::ask(Search& search, std::size_t most) {
   for (const Choice& choice : search.strategy->ask(most)) search.asked.push_back(choice);
-  if (search.asked.empty()) search.asked.swap(search.asked_compiled);
   if (!search.asked.empty()) return;
   search.waits = !search.untold.empty();
   if (search.waits) return;
@@ -63,7 +62,6 @@ void TaskQueue::close(Search& search, SearchEnd end) {
   constexpr std::size_t kMostTimes = 150;
   if (!search.end) search.end = end;
   search.asked.clear();
-  search.asked_compiled.clear();
   search.strategy.reset();
   if (search.times.size() > kMostTimes) {
     const auto half = search.times.begin() + kMostTimes / 2;
@@ -74,32 +72,31 @@ void TaskQueue::close(Search& search, SearchEnd end) {
   for (Task* task = search.first; task != search.first + search.tasks; ++task) task->planned = task->proposed;
 }
 
+void TaskQueue::take_back(Task& task, std::uint64_t count) {
+  task.proposed -= count;
+  searches_[task.workload].proposed -= count;
+}
+
 /// Forgets candidates that wait to be measured, except the first `kept`, as if they had not been proposed.
 void TaskQueue::drop_ready(std::size_t workload, std::size_t kept) {
   std::erase_if(ready, [&](const Candidate& candidate) {
     if (candidate.task->workload != workload || (kept > 0 && kept-- > 0)) return false;
-    --candidate.task->proposed;
-    --searches_[workload].proposed;
+    take_back(*candidate.task, 1);
     return true;
   });
 }
 
 /// Forgets all that are being compiled, wait to be measured or were put off.
 void TaskQueue::drop_waiting(std::size_t workload) {
-  Search& search = searches_[workload];
   std::erase_if(compiling, [&](const auto& entry) {
-    Task& task = *entry.second.task;
-    if (task.workload != workload) return false;
-    --task.proposed;
-    --search.proposed;
+    if (entry.second.task->workload != workload) return false;
+    take_back(*entry.second.task, 1);
     return true;
   });
   drop_ready(workload, 0);
-  for (Task* task = search.first; task != search.first + search.tasks; ++task) {
-    const std::uint64_t put_off = std::exchange(deferred_[task], {}).size();
-    task->proposed -= put_off;
-    search.proposed -= put_off;
-  }
+  const Search& search = searches_[workload];
+  for (Task* task = search.first; task != search.first + search.tasks; ++task)
+    take_back(*task, std::exchange(deferred_[task], {}).size());
 }
 
 std::uint64_t TaskQueue::expected() const {
@@ -223,7 +220,8 @@ bool TaskQueue::holds(const GpuSlot& slot, std::size_t workload) {
 /// ready to be measured.
 bool TaskQueue::needs_no_gpu(std::size_t workload) const {
   constexpr std::uint64_t kManyResults = 64;
-  return searches_[workload].told >= kManyResults &&
+  const Search& search = searches_[workload];
+  return search.proposed - search.untold.size() >= kManyResults &&
          std::none_of(slots.begin(), slots.end(),
                       [&](const GpuSlot& slot) { return holds(slot, workload); }) &&
          std::none_of(ready.begin(), ready.end(),
@@ -238,18 +236,16 @@ bool TaskQueue::proposes_ahead() {
 /// Each problem takes its share and, as long as earlier ones did on average, what comes after it: finals, and
 /// the buffers of the next. At least half of it is for the search.
 void TaskQueue::begin_time(std::size_t workload, double now_s) {
-  // A problem without a share lies between others: what it took is not what came after a share.
-  if (last_share_ends_s_ && last_share_of_ + 1 == workload) {
-    after_shares_s_ += std::max(0.0, now_s - *last_share_ends_s_);
+  // Where the one before had no share, what it took is not what came after a share.
+  if (const auto ended_s = workload > 0 ? searches_[workload - 1].ends_at_s : std::nullopt) {
+    after_shares_s_ += std::max(0.0, now_s - *ended_s);
     ++shares_;
   }
   const double after_s = shares_ == 0 ? 0 : after_shares_s_ / shares_;
   const auto own = static_cast<double>(shares_of(workload));
   const double left = static_cast<double>(searches_.size() - workload) - 1 + own;
   const double share_s = std::max(0.0, budget_.seconds - now_s) * own / left;
-  last_share_ends_s_ = now_s + std::max(share_s / 2, share_s - after_s);
-  last_share_of_ = workload;
-  searches_[workload].ends_at_s = last_share_ends_s_;
+  searches_[workload].ends_at_s = now_s + std::max(share_s / 2, share_s - after_s);
 }
 
 double TaskQueue::longest_finals_us() const {
@@ -322,7 +318,7 @@ bool TaskQueue::is_waiting() {
 void TaskQueue::tell(const Task& task, std::uint64_t index, std::optional<double> median_us) {
   Search& search = searches_[task.workload];
   const Choice choice{static_cast<std::size_t>(&task - search.first), index};
-  search.told += search.untold.erase(choice);
+  search.untold.erase(choice);
   search.waits = false;
   if (learns_ && median_us && *median_us > 0) search.times.emplace_back(choice, *median_us);
   if (search.strategy) search.strategy->tell(choice, median_us);
@@ -380,27 +376,22 @@ std::vector<Choice> TaskQueue::compiled_for(const Search& search) const {
   return compiled;
 }
 
-std::optional<Proposal> TaskQueue::propose_compiled() {
+std::vector<Proposal> TaskQueue::propose_compiled() {
+  constexpr std::size_t kAtOnce = 4, kResultsBetween = 8;
   const Task* task = current_task();
-  if (task == nullptr || !learns_ || budget_.evaluations > 0 || !compiles()) return std::nullopt;
+  if (task == nullptr || !learns_ || budget_.evaluations > 0 || !compiles() || !ready.empty()) return {};
   Search& search = searches_[task->workload];
   const bool has_strategy = search.strategy != nullptr && has_undecided(search);
-  if (!has_strategy || (search.asked_compiled.empty() && !ready.empty()) || !has_turn(task->workload))
-    return std::nullopt;
-  if (search.asked_compiled.empty() && search.times.size() >= search.asks_compiled_at) {
-    constexpr std::size_t kResultsBetween = 8;
-    if (!search.compiled) search.compiled = compiled_for(search);
-    if (search.compiled->empty()) return std::nullopt;
-    for (const Choice& choice : search.strategy->ask_among(*search.compiled, kCompiledAtOnce)) {
-      std::erase(*search.compiled, choice);
-      search.asked_compiled.push_back(choice);
-    }
-    if (search.asked_compiled.empty()) search.asks_compiled_at = search.times.size() + kResultsBetween;
+  if (!has_strategy || search.times.size() < search.asks_compiled_at || !has_turn(task->workload)) return {};
+  if (!search.compiled) search.compiled = compiled_for(search);
+  if (search.compiled->empty()) return {};
+  std::vector<Proposal> proposals;
+  for (const Choice& choice : search.strategy->ask_among(*search.compiled, kAtOnce)) {
+    std::erase(*search.compiled, choice);
+    proposals.push_back(proposal_of(search, choice));
   }
-  if (search.asked_compiled.empty()) return std::nullopt;
-  const Choice choice = search.asked_compiled.front();
-  search.asked_compiled.pop_front();
-  return proposal_of(search, choice);
+  if (proposals.empty()) search.asks_compiled_at = search.times.size() + kResultsBetween;
+  return proposals;
 }
 
 void TaskQueue::forget_compiled(const Task& task) {

@@ -116,10 +116,9 @@ class TaskQueue {
   /// for `most` at a time; those put off come when it has nothing more to choose, or waits for results, which
   /// may be theirs. None also while it waits for those of others.
   std::optional<Proposal> propose(std::size_t most);
-  /// The same, of configurations whose kernels other problems of this sweep had compiled, for GPUs that would
-  /// wait for compilers otherwise; none also where evaluations are counted.
-  std::optional<Proposal> propose_compiled();
-  static constexpr std::size_t kCompiledAtOnce = 4;  ///< of them
+  /// A few configurations whose kernels other problems of this sweep had compiled, for GPUs that would wait
+  /// for compilers otherwise; none also where evaluations are counted.
+  std::vector<Proposal> propose_compiled();
   /// Called when such a kernel has to be compiled after all: the template's source contains sizes.
   void forget_compiled(const Task& task);
   /// What became of a configuration, for the strategy: its median time, or none when it did not run.
@@ -171,7 +170,6 @@ class TaskQueue {
     std::size_t tasks = 0;
     std::deque<Choice> asked;  ///< and not yet proposed
     std::set<Choice> untold;   ///< proposed, and what became of them is not known
-    std::uint64_t told = 0;    ///< so many have a result
     bool waits = false;        ///< it gave nothing, and there are results to come
     std::vector<std::pair<Choice, double>>
         times;  ///< of what ran, us; after its end the fastest and some others
@@ -181,7 +179,6 @@ class TaskQueue {
     bool has_begun = false;
     std::optional<SearchEnd> end;
     std::optional<std::vector<Choice>> compiled;  ///< for earlier problems; none: not listed yet
-    std::deque<Choice> asked_compiled;            ///< of them, and not yet proposed
     std::size_t asks_compiled_at = 0;             ///< so many times, after it chose none of them
 
     bool has_spent_evaluations() const { return most && proposed >= *most; }
@@ -205,6 +202,7 @@ class TaskQueue {
   std::uint64_t share_of_evaluations(std::size_t workload) const;
   std::optional<SearchEnd> end_of(const Search& search, double now_s) const;
   void close(Search& search, SearchEnd end);
+  void take_back(Task& task, std::uint64_t count);
   void drop_ready(std::size_t workload, std::size_t kept);
   void drop_waiting(std::size_t workload);
   std::vector<SearchedSpace> spaces_of(const Search& search) const;
@@ -213,10 +211,8 @@ class TaskQueue {
   Budget budget_;
   MakeStrategy* make_;
   std::uint64_t seed_;
-  std::optional<double> last_share_ends_s_;  ///< of the time, by the sweep's clock
-  std::size_t last_share_of_ = 0;            ///< the workload that has it
-  double after_shares_s_ = 0;                ///< what the ends of problems took after their shares, together
-  int shares_ = 0;                           ///< of which that is known
+  double after_shares_s_ = 0;  ///< what the ends of problems took after their shares, together
+  int shares_ = 0;             ///< of which that is known
   bool learns_;
   const Knowledge* knowledge_;
   std::vector<Search> searches_;  ///< by workload

@@ -128,6 +128,14 @@ class SharedBudget : public testing::Test {
       now_s += 1;
     }
   }
+  /// As if its kernel were compiled, and waited to be measured.
+  static std::optional<Proposal> propose_and_compile(TaskQueue& queue) {
+    const auto proposal = queue.propose(1);
+    if (!proposal) return std::nullopt;
+    queue.tell(*proposal->task, proposal->index, 100);
+    queue.ready.emplace_back().task = proposal->task;
+    return proposal;
+  }
   static std::vector<std::uint64_t> tried(const std::vector<SearchedWorkload>& searched) {
     std::vector<std::uint64_t> tried;
     for (const SearchedWorkload& one : searched) tried.push_back(one.tried);
@@ -164,13 +172,8 @@ TEST_F(SharedBudget, OfTimeBeginsWhenTheProblemBeforeIsMeasured) {
   queue.slots.front().workload = 0;
   const auto propose_at = [&](double now_s) -> std::optional<std::size_t> {
     queue.end_searches(now_s);
-    const auto proposal = queue.propose(1);
-    if (!proposal) return std::nullopt;
-    queue.tell(*proposal->task, proposal->index, 100);
-    Candidate compiled;
-    compiled.task = proposal->task;
-    queue.ready.push_back(std::move(compiled));
-    return proposal->task->workload;
+    const auto proposal = propose_and_compile(queue);
+    return proposal ? std::optional(proposal->task->workload) : std::nullopt;
   };
   EXPECT_EQ(propose_at(0), 0U);
   EXPECT_EQ(propose_at(4), 1U) << "the first one's share of 4 s is over";
@@ -202,13 +205,8 @@ TEST_F(SharedBudget, OfTimeWaitsForAllProblemsBefore) {
   TaskQueue queue = make({.seconds = 12});
   queue.slots.front().workload = 0;
   queue.end_searches(0);
-  const auto first = queue.propose(1);
-  ASSERT_TRUE(first);
-  queue.tell(*first->task, first->index, 100);
-  Candidate compiled;
-  compiled.task = first->task;
-  queue.ready.push_back(std::move(compiled));
-  auto proposal = first;
+  auto proposal = propose_and_compile(queue);
+  ASSERT_TRUE(proposal);
   while (proposal && proposal->task->workload < 2) {
     queue.end_searches(4);
     proposal = queue.propose(1);
@@ -313,14 +311,7 @@ TEST_F(SharedBudget, OfTimeLeavesWhatWaitsWhenItIsOver) {
   TaskQueue queue = make({.seconds = 12});
   queue.slots.front().workload = 0;
   queue.end_searches(0);
-  for (int i = 0; i < 5; ++i) {
-    const auto proposal = queue.propose(1);
-    ASSERT_TRUE(proposal);
-    queue.tell(*proposal->task, proposal->index, 100);
-    Candidate compiled;
-    compiled.task = proposal->task;
-    queue.ready.push_back(std::move(compiled));
-  }
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(propose_and_compile(queue));
   queue.end_searches(4.1);
   EXPECT_EQ(queue.ready.size(), 2U) << "two for each GPU";
   EXPECT_EQ(queue.searched().front().tried, 2U);
@@ -419,10 +410,10 @@ class CompiledBefore : public SharedBudget {
     make(budget);
     TaskQueue queue(gpu_sets_.front(), spec_, strategy, true);
     for (WorkloadFinals& finals : queue.finals) finals.state = WorkloadFinals::State::over;
-    EXPECT_FALSE(queue.propose_compiled()) << "nothing was compiled before it";
+    EXPECT_TRUE(queue.propose_compiled().empty()) << "nothing was compiled before it";
     for (int i = 0; i < 10; ++i) {
       const auto proposal = queue.propose(1);
-      EXPECT_FALSE(queue.propose_compiled()) << "the same";
+      EXPECT_TRUE(queue.propose_compiled().empty()) << "the same";
       queue.tell(*proposal->task, proposal->index, i < 6 ? std::optional(100.0 + i) : std::nullopt);
     }
     EXPECT_EQ(queue.propose(1)->task->workload, 1U);
@@ -432,15 +423,15 @@ class CompiledBefore : public SharedBudget {
 
 TEST_F(CompiledBefore, AreTriedWhereAGpuWouldWait) {
   TaskQueue queue = after_first({});
+  const std::vector<Proposal> proposals = queue.propose_compiled();
+  EXPECT_EQ(Thrifty::last_offered_, 6U) << "what did not run is not offered";
+  ASSERT_EQ(proposals.size(), 3U);
   for (std::uint64_t i = 0; i < 3; ++i) {
-    const auto proposal = queue.propose_compiled();
-    ASSERT_TRUE(proposal);
-    EXPECT_EQ(proposal->task->workload, 1U);
-    EXPECT_EQ(proposal->index, i);
-    queue.tell(*proposal->task, i, 100);
-    EXPECT_EQ(Thrifty::last_offered_, 6U) << "what did not run is not offered";
+    EXPECT_EQ(proposals[i].task->workload, 1U);
+    EXPECT_EQ(proposals[i].index, i);
+    queue.tell(*proposals[i].task, i, 100);
   }
-  EXPECT_FALSE(queue.propose_compiled()) << "nothing is hoped of the others";
+  EXPECT_TRUE(queue.propose_compiled().empty()) << "nothing is hoped of the others";
   EXPECT_EQ(Thrifty::last_offered_, 3U);
   EXPECT_EQ(queue.searched()[1].tried, 4U) << "with the one of propose()";
 }
@@ -470,14 +461,11 @@ TEST_F(CompiledBefore, AreTriedAlsoWhereTheStrategyHasNothingElse) {
   TaskQueue queue = after_first({}, make_only_compiled);
   Task& task = queue.tasks()[1];
   queue.tell(task, 0, 100);
-  const auto first = queue.propose_compiled();
-  ASSERT_TRUE(first);
-  queue.tell(task, first->index, 100);
-  for (std::uint64_t index = 2; index < 4; ++index) {
-    const auto proposal = queue.propose(1);
-    ASSERT_TRUE(proposal);
-    EXPECT_EQ(proposal->task, &task);
-    EXPECT_EQ(proposal->index, index);
+  const std::vector<Proposal> proposals = queue.propose_compiled();
+  ASSERT_EQ(proposals.size(), 3U);
+  for (std::uint64_t index = 1; index < 4; ++index) {
+    EXPECT_EQ(proposals[index - 1].task, &task);
+    EXPECT_EQ(proposals[index - 1].index, index);
     queue.tell(task, index, 100);
   }
   queue.propose(1);
@@ -487,21 +475,20 @@ TEST_F(CompiledBefore, AreTriedAlsoWhereTheStrategyHasNothingElse) {
 TEST_F(CompiledBefore, WaitForWhatIsReady) {
   TaskQueue queue = after_first({});
   queue.ready.emplace_back().task = &queue.tasks().back();
-  EXPECT_FALSE(queue.propose_compiled());
+  EXPECT_TRUE(queue.propose_compiled().empty());
 }
 
 TEST_F(CompiledBefore, AreNotTriedWhereEvaluationsCount) {
   TaskQueue queue = after_first({.evaluations = 30});
-  EXPECT_FALSE(queue.propose_compiled());
+  EXPECT_TRUE(queue.propose_compiled().empty());
 }
 
 TEST_F(CompiledBefore, AreForgottenWhereSizesChangeTheSource) {
   TaskQueue queue = after_first({});
-  const auto proposal = queue.propose_compiled();
-  ASSERT_TRUE(proposal);
-  queue.forget_compiled(*proposal->task);
-  while (queue.propose_compiled()) {
-  }
+  const std::vector<Proposal> proposals = queue.propose_compiled();
+  ASSERT_FALSE(proposals.empty());
+  queue.forget_compiled(*proposals.front().task);
+  EXPECT_TRUE(queue.propose_compiled().empty());
   EXPECT_EQ(Thrifty::last_offered_, 6U) << "it was asked once";
 }
 
