@@ -37,6 +37,11 @@ void keep_lessons(std::vector<Lesson>& lessons, std::size_t most, RandomSource& 
   lessons = std::move(kept);
 }
 
+std::optional<Choice> choice_of(const Lesson& lesson, const Space& space) {
+  const std::uint64_t index = space.index_at(lesson.positions);
+  return index < space.size() ? std::optional(Choice{lesson.space, index}) : std::nullopt;
+}
+
 std::optional<double> rank_correlation(const std::vector<SearchedSpace>& spaces, std::vector<Lesson> lessons,
                                        const std::vector<Lesson>& left_out) {
   constexpr std::size_t kLeast = 3;

@@ -18,6 +18,9 @@ std::vector<std::size_t> kept_lessons(const std::vector<double>& weights, std::s
 /// Keeps those alone.
 void keep_lessons(std::vector<Lesson>& lessons, std::size_t most, RandomSource& random);
 
+/// A lesson's configuration in the space of its template here; none where it is not valid.
+std::optional<Choice> choice_of(const Lesson& lesson, const Space& space);
+
 /// The most results of other problems that predictions follow from.
 inline constexpr std::size_t kMostLessons = 150;
 

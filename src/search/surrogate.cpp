@@ -306,11 +306,9 @@ class Surrogate : public Strategy {
     return taught;
   }
 
-  /// A lesson's configuration, where it is valid for this problem.
+  /// Where it is valid for this problem.
   std::optional<Choice> choice_of(const Lesson& lesson) const {
-    const std::uint64_t index = explored_[lesson.space].space().index_at(lesson.positions);
-    if (index >= explored_[lesson.space].size()) return std::nullopt;
-    return Choice{lesson.space, index};
+    return search::choice_of(lesson, explored_[lesson.space].space());
   }
 
   std::uint64_t total() const {

@@ -366,11 +366,9 @@ Proposal TaskQueue::proposal_of(Search& search, const Choice& choice) {
 
 std::vector<Choice> TaskQueue::compiled_for(const Search& search) const {
   std::vector<Choice> compiled;
-  for (const Lesson& lesson : earlier_lessons(search)) {
-    const Space& space = search.first[lesson.space].space;
-    const std::uint64_t index = space.index_at(lesson.positions);
-    if (index < space.size()) compiled.push_back({lesson.space, index});
-  }
+  for (const Lesson& lesson : earlier_lessons(search))
+    if (const auto choice = search::choice_of(lesson, search.first[lesson.space].space))
+      compiled.push_back(*choice);
   std::sort(compiled.begin(), compiled.end());
   compiled.erase(std::unique(compiled.begin(), compiled.end()), compiled.end());
   return compiled;
