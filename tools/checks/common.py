@@ -91,10 +91,10 @@ def profiled_launches(bench, name, arguments, metrics, *chosen):
     return list(csv.DictReader([line for line in text.splitlines() if line.startswith('"')]))
 
 
-def profiled(bench, name, arguments, kernel, metrics, skip, count):
+def profiled(bench, name, arguments, kernel, metrics, skip, count, *chosen):
     """The same on so many launches of one kernel, found by its name."""
     return profiled_launches(bench, name, arguments, metrics, "--kernel-name", f"regex:{kernel}", "--launch-skip", skip,
-                             "--launch-count", count)
+                             "--launch-count", count, *chosen)
 
 
 def texts(values):

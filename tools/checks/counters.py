@@ -26,12 +26,18 @@ METRICS = {
 }
 
 
-def counters(bench, name, arguments, kernel):
-    """One launch's metrics by their short names."""
-    rows = profiled(bench, name, arguments, kernel, METRICS.values(), skip=1, count=1)
-    scale = {"byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "KB": 1e3, "MB": 1e6, "GB": 1e9}
-    values = {row["Metric Name"]: float(row["Metric Value"].replace(",", "")) * scale.get(row["Metric Unit"], 1) for row in rows}
-    return {short: values.get(metric) for short, metric in METRICS.items()}
+SCALES = {"GB": 1e-9, "10^6": 1e-6, "us": 1e-3}  # by the end of a metric's short name, for what ncu prints in base units
+
+
+def scaled(name, text):
+    return float(text.replace(",", "")) * SCALES.get(name.split()[-1], 1)
+
+
+def counters(bench, name, arguments, kernel, metrics):
+    """The metrics of a kernel's second launch by their short names; None where ncu gave none."""
+    rows = profiled(bench, name, arguments, kernel, metrics.values(), 1, 1, "--print-units", "base")
+    texts_of = {row["Metric Name"]: row["Metric Value"] for row in rows}
+    return {short: scaled(short, texts_of[metric]) if metric in texts_of else None for short, metric in metrics.items()}
 
 
 def line(problem, name, us, before, found):
@@ -61,11 +67,11 @@ def table_of(bench, problem, *only):
     print("|---" + "|---:" * (HEADER.count("|") - 2) + "|")
     before, complete = None, True
     for template, us in best:
-        found = counters(bench, f"counters_{problem}_{template}", ("bench", template, *measured, "none"), f"^(void )?{template}")
+        found = counters(bench, f"counters_{problem}_{template}", ("bench", template, *measured, "none"), f"^(void )?{template}", METRICS)
         complete = complete and None not in found.values()
         print(line(problem, template, us, before, found), flush=True)
         before = us
-    found = counters(bench, f"counters_{problem}_cublas", ("bench", best[-1][0], *measured, "cublas"), CUBLAS_SGEMM)
+    found = counters(bench, f"counters_{problem}_cublas", ("bench", best[-1][0], *measured, "cublas"), CUBLAS_SGEMM, METRICS)
     print(line(problem, "cublas", library[0][0], None, found))
     return len(best), complete and None not in found.values()
 
@@ -103,7 +109,6 @@ TENSOR_METRICS = {
     "long sb": (METRICS["long_scoreboard"],), "short sb": (METRICS["short_scoreboard"],), "mio": (METRICS["mio_throttle"],),
     "barrier": (METRICS["barrier"],), "math pipe": (STALL.format("math_pipe_throttle"),), "gmma": (STALL.format("gmma"),),
 }
-SCALES = {"GB": 1e-9, "10^6": 1e-6, "us": 1e-3}  # by the end of a column's name; ncu prints base units
 
 
 def tensor_metrics(bench):
@@ -137,8 +142,7 @@ def tensor_counters(bench, steps, metrics):
     found = {}
     for row in rows:
         name = by_name[row["Metric Name"]]
-        value = float(row["Metric Value"].replace(",", "")) * SCALES.get(name.split()[-1], 1)
-        found.setdefault(row["Kernel Name"], {})[name] = value
+        found.setdefault(row["Kernel Name"], {})[name] = scaled(name, row["Metric Value"])
     return found
 
 
@@ -192,14 +196,6 @@ FEW_TILES = ("512x512x512", "1024x1024x1024", "512x512x16384")
 CUBLAS_HGEMM = "^nvjet"  # its kernels' names on Hopper
 
 
-def second_launch(bench, name, arguments, kernel, metrics):
-    """A kernel's metrics, by their short names."""
-    rows = profiled_launches(bench, name, arguments, metrics.values(), "--kernel-name", f"regex:{kernel}", "--launch-skip", 1, "--launch-count", 1,
-                             "--print-units", "base")
-    by_metric = {row["Metric Name"]: float(row["Metric Value"].replace(",", "")) for row in rows}
-    return {short: by_metric[metric] * SCALES.get(short.split()[-1], 1) for short, metric in metrics.items() if metric in by_metric}
-
-
 def check_few_tiles(bench):
     """Half precision where there are few tiles: what ncu counts on the best configuration, and on cuBLAS's kernel."""
     problems = [word for problem in FEW_TILES for word in ("--problem", problem)]
@@ -214,9 +210,9 @@ def check_few_tiles(bench):
         (cublas_us,), = query(database, f"SELECT median_us FROM trial WHERE template = 'cublas' AND problem = '{problem}'")
         measured = ("bench", best, "--best", "--db", database, "--problem", problem, "--rounds", "6", "--baseline")
         for name, time_us, library, kernel in ((best, us, "none", f"^(void )?{best}"), ("cublas", cublas_us, "cublas", CUBLAS_HGEMM)):
-            found = second_launch(bench, f"few_tiles_{problem}_{name}", (*measured, library), kernel, metrics)
-            complete += len(found) == len(metrics)
-            cells = [f"{found[one]:.2f}" if one in found else "" for one in metrics]
+            found = counters(bench, f"few_tiles_{problem}_{name}", (*measured, library), kernel, metrics)
+            complete += None not in found.values()
+            cells = ["" if value is None else f"{value:.2f}" for value in found.values()]
             print("| " + " | ".join([problem, name, f"{time_us:.2f}", *cells]) + " |", flush=True)
     verdict(complete == 2 * len(FEW_TILES), f"few_tiles: counters of {complete} of {2 * len(FEW_TILES)} kernels")
 
