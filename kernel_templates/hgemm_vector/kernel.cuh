@@ -2,11 +2,11 @@
 #include "common/reduce.cuh"
 #include "common/vectors.cuh"
 
-// C = A * B with B stored N x K (nt), for the few rows that decoding one token has. Every element of B is
-// used ROWS times, too seldom for tensor cores to matter: the kernel is as fast as it reads B. So B goes
-// straight from global memory to registers, UNROLL vectors of COLUMNS lines in flight per thread, and leaves
-// the L2 cache first (STREAMED). The threads of a block split K; A comes from the caches, and is loaded once
-// for COLUMNS lines.
+// C = A * B with B stored N x K (nt), for the few rows that decoding one token has: at most ROWS. Every
+// element of B is used once for each, too seldom for tensor cores to matter: the kernel is as fast as it
+// reads B. So B goes straight from global memory to registers, UNROLL vectors of COLUMNS lines in flight per
+// thread, and leaves the L2 cache first (STREAMED). The threads of a block split K; A comes from the caches,
+// and is loaded once for COLUMNS lines.
 //
 // Vectors are as wide as the leading dimensions allow. The K % VEC elements behind the last one are read one
 // by one: beside the matrices there may be NaN.
@@ -18,20 +18,24 @@ struct Count {
 template <class T, class Out, Epilogue EPILOGUE, int ROWS, int COLUMNS, int THREADS, int VEC, int UNROLL,
           bool STREAMED>
 __global__ void __launch_bounds__(THREADS)
-    hgemm_vector(int N, int K, float alpha, const T* __restrict__ A, int lda, const T* __restrict__ B,
+    hgemm_vector(int M, int N, int K, float alpha, const T* __restrict__ A, int lda, const T* __restrict__ B,
                  int ldb, float beta, Out* C, int ldc, const Out* __restrict__ bias_vector) {
   const int column = blockIdx.x * COLUMNS;
   const T* line[COLUMNS];
 #pragma unroll
   for (int c = 0; c < COLUMNS; ++c)  // beyond B the last line again; its sums are not stored
     line[c] = B + static_cast<long long>(min(column + c, N - 1)) * ldb;
+  const T* row[ROWS];
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r)  // beyond A likewise
+    row[r] = A + static_cast<long long>(min(r, M - 1)) * lda;
 
   float sum[ROWS][COLUMNS] = {};
   const auto multiply = [&](const auto(&b)[COLUMNS], int k) {
     constexpr int kCount = sizeof(b[0]) / sizeof(T);
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
-      const auto a = load_vector<kCount, false>(A + static_cast<long long>(r) * lda + k);
+      const auto a = load_vector<kCount, false>(row[r] + k);
 #pragma unroll
       for (int c = 0; c < COLUMNS; ++c) {
 #pragma unroll
@@ -74,7 +78,7 @@ __global__ void __launch_bounds__(THREADS)
     }
   }
   __syncthreads();
-  const Finish<EPILOGUE, Out, float> finish{alpha, beta, bias_vector, C, ROWS, N, ldc};
+  const Finish<EPILOGUE, Out, float> finish{alpha, beta, bias_vector, C, M, N, ldc};
   static_assert(ROWS * COLUMNS <= THREADS, "a thread for each");
   if (const int i = threadIdx.x; i < ROWS * COLUMNS) {
     float total = 0.0f;
