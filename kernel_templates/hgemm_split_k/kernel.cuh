@@ -13,8 +13,9 @@
 
 // How the tiles of C and the length of K are dealt out to clusters.
 enum Schedule {
-  split_k,  // Every tile has the same number of parts.
-  stream_k  // A cluster per multiprocessor, and equal lengths of K for all (Stream).
+  split_k,   // Every tile has SPLIT_K parts.
+  fill_gpu,  // Every tile has as many parts as run at once: a kernel for many sizes.
+  stream_k   // A cluster per multiprocessor, and equal lengths of K for all (Stream).
 };
 // Who adds up the parts of a tile.
 enum Reduction {
@@ -23,27 +24,28 @@ enum Reduction {
             // last.
 };
 
-/// The parts that a cluster of CLUSTER blocks takes, where every tile has PARTS.
-template <int CLUSTER, int PARTS>
+/// The parts that a cluster of CLUSTER blocks takes, where every tile has the same number of them.
+template <int CLUSTER>
 struct Split {
   int tiles, depth;
-  int now;  ///< part, counted through all tiles
+  int parts;  ///< of a tile
+  int now;    ///< part, counted through all tiles
 
-  __device__ __forceinline__ Split(int tiles, int depth)
-      : tiles(tiles), depth(depth), now(blockIdx.x / CLUSTER) {}
+  __device__ __forceinline__ Split(int tiles, int depth, int parts)
+      : tiles(tiles), depth(depth), parts(parts), now(blockIdx.x / CLUSTER) {}
   __device__ __forceinline__ bool next(Part& part) {
-    if (now >= tiles * PARTS) return false;
-    const int number = now / tiles, first = depth * number / PARTS;
-    part = {now % tiles, first, depth * (number + 1) / PARTS - first, number, PARTS};
+    if (now >= tiles * parts) return false;
+    const int number = now / tiles, first = depth * number / parts;
+    part = {now % tiles, first, depth * (number + 1) / parts - first, number, parts};
     now += gridDim.x / CLUSTER;
     return true;
   }
   __device__ __forceinline__ int slot(const Part& part, int number) const {
-    return part.tile * PARTS + number;
+    return part.tile * parts + number;
   }
   /// Whether all parts have a cluster of their own. They run at the same time then.
   __device__ __forceinline__ bool at_once() const {
-    return tiles * PARTS <= static_cast<int>(gridDim.x / CLUSTER);
+    return tiles * parts <= static_cast<int>(gridDim.x / CLUSTER);
   }
 };
 
@@ -105,10 +107,10 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
     return pipeline.tile_at(place_of_tile<along_m, 1>(number, tiles_m, tiles_n));
   };
   auto parts = [&] {
-    if constexpr (SCHEDULE == split_k)
-      return Split<kCluster, SPLIT_K>(tiles, depth);
-    else
-      return Stream<kCluster>(tiles, depth);
+    if constexpr (SCHEDULE == split_k) return Split<kCluster>(tiles, depth, SPLIT_K);
+    if constexpr (SCHEDULE == fill_gpu)
+      return Split<kCluster>(tiles, depth, max(1, static_cast<int>(gridDim.x) / kCluster / tiles));
+    if constexpr (SCHEDULE == stream_k) return Stream<kCluster>(tiles, depth);
   }();
   Part part;
   const int warpgroup = threadIdx.x / 128, thread = threadIdx.x % 128;
@@ -164,16 +166,22 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
         }
         sync_threads(1 + warpgroup, 128);
         if (together) {
-          // The sums of all parts are asked for before the first is needed: SPLIT_K is a constant for this.
+          // Sums are asked for together before the first is needed: those of all parts where their number is
+          // a constant.
+          constexpr int kTogether = SCHEDULE == split_k ? SPLIT_K : 4;
+          const int count = SCHEDULE == split_k ? SPLIT_K : part.parts;
 #pragma unroll 2
-          for (int quad = part.number; quad < kQuads; quad += SPLIT_K) {
-            float4 left[SPLIT_K];
-#pragma unroll
-            for (int number = 0; number < SPLIT_K; ++number)
-              left[number] = __ldcg(left_by(number) + quad * 128);
+          for (int quad = part.number; quad < kQuads; quad += count) {
             float sums[4] = {};
+            for (int first = 0; first < count; first += kTogether) {
+              float4 left[kTogether];
 #pragma unroll
-            for (int number = 0; number < SPLIT_K; ++number) add_quad(sums, left[number]);
+              for (int i = 0; i < kTogether; ++i)
+                if (first + i < count) left[i] = __ldcg(left_by(first + i) + quad * 128);
+#pragma unroll
+              for (int i = 0; i < kTogether; ++i)
+                if (first + i < count) add_quad(sums, left[i]);
+            }
             store_quad(quad, sums);
           }
           continue;
