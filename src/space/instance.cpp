@@ -221,6 +221,8 @@ Instance Instantiator::instantiate(const Configuration& configuration, int multi
   if (impl_->max_compute_capability)
     instance.max_compute_capability = compute_capability(*impl_->max_compute_capability, bindings);
   instance.size_conditions = impl_->size_conditions.of(bindings);
+  const std::vector<TileCount> tiles = impl_->size_conditions.tiles(bindings);
+  for (const KernelLaunch& launch : instance.launches) instance.tiles.push_back(tiles[launch.listed]);
   return instance;
 }
 

@@ -168,6 +168,12 @@ struct ConstantCopy {
   }
 };
 
+/// Thread blocks of a launch, or where a kernel lets as many blocks as fit on the GPU share tiles: those.
+struct TileCount {
+  double here = 0;                ///< for the problem of the instance; 0: not known
+  std::optional<std::string> of;  ///< an expression over the dimensions, as those of size_conditions
+};
+
 /// One configuration for one problem with every expression evaluated.
 struct Instance {
   NamedValues parameters;
@@ -183,6 +189,7 @@ struct Instance {
   std::optional<ComputeCapability> max_compute_capability;  ///< none: any
   /// What must hold of other sizes to launch this kernel for them; see space/size_conditions.h.
   std::vector<std::optional<std::string>> size_conditions;
+  std::vector<TileCount> tiles;  ///< by launch
 };
 
 /// What all configurations of a template share for one problem.

@@ -14,6 +14,8 @@ namespace tiletune::space {
 namespace {
 
 constexpr std::size_t kLongest = 2048;  ///< bytes of an expression
+/// More than any GPU has, and small enough for products.
+constexpr std::int64_t kUnlimitedMultiprocessors = 1'000'000'000;
 
 /// An expression with all but the sizes put in: a value, or a text that depends on sizes.
 struct Folded {
@@ -65,6 +67,12 @@ class ConstantFolder {
       too_long_.back() = true;
     }
     derived_.push_back(std::move(folded));
+  }
+
+  static Folded joined(const std::vector<Folded>& operands, const std::string& separator) {
+    std::vector<std::string> texts;
+    for (const Folded& operand : operands) texts.push_back(operand_text(operand));
+    return written(join(texts, separator));
   }
 
   Folded fold(const SyntaxNode& node) const {
@@ -183,12 +191,6 @@ class ConstantFolder {
     return std::all_of(operands.begin(), operands.end(), [](const Folded& f) { return f.value.has_value(); });
   }
 
-  static Folded joined(const std::vector<Folded>& operands, const std::string& separator) {
-    std::vector<std::string> texts;
-    for (const Folded& operand : operands) texts.push_back(operand_text(operand));
-    return written(join(texts, separator));
-  }
-
   const Bindings& bindings_;
   const std::vector<std::string>& sizes_;
   std::size_t first_derived_;
@@ -215,6 +217,11 @@ SizeConditions::SizeConditions(const TemplateSpec& spec, const Problem& problem,
     for (const ExprText& argument : launch.template_arguments) add_fixed(argument, scope.symbols());
     for (const ExprText& threads : launch.block) add_fixed(threads, scope.launch_symbols());
     add_fixed(launch.dynamic_shared_bytes, scope.launch_symbols());
+    Grid& grid = grids_.emplace_back();
+    for (const ExprText& blocks : launch.grid) {
+      if (!blocks.text.empty())
+        grid.push_back({parse(blocks, scope.launch_symbols()), Program(blocks, scope.launch_symbols())});
+    }
   }
 }
 
@@ -261,6 +268,31 @@ std::vector<std::optional<std::string>> SizeConditions::of(const Bindings& bindi
     });
   }
   return conditions;
+}
+
+std::vector<TileCount> SizeConditions::tiles(const Bindings& bindings) const {
+  std::vector<Scalar> slots(bindings.slots.begin(), bindings.slots.end());
+  slots[scope_.multiprocessors()] = integer_scalar(kUnlimitedMultiprocessors);
+  const Bindings unlimited{slots, bindings.definitions};
+  ConstantFolder folder(unlimited, sizes_, scope_.first_derived());
+  for (const std::optional<SyntaxNode>& node : derived_) folder.add_derived(node);
+  std::vector<TileCount> counts;
+  for (const Grid& grid : grids_) {
+    TileCount& count = counts.emplace_back();
+    std::vector<Folded> factors;
+    double here = 1;
+    try {
+      for (const Fixed& blocks : grid) {
+        factors.push_back(folder.fold(blocks.node));
+        Scalar value;
+        Fault fault;
+        here *= blocks.program.run(unlimited, value, fault) ? value.as_number() : 0;
+      }
+      if (here > 0) count = {here, text_of(ConstantFolder::joined(factors, " * "))};
+    } catch (const TooLong&) {
+    }
+  }
+  return counts;
 }
 
 }  // namespace tiletune::space

@@ -4,13 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "space/instance.h"
 #include "space/parser.h"
 #include "space/program.h"
 #include "space/scope.h"
 
 namespace tiletune::space {
 
-/// What a template asks of a problem's sizes, apart from the one problem that it is instantiated for.
+/// What a template asks of a problem's sizes, and how much its launches have to do there, apart from the one
+/// problem that it is instantiated for.
 class SizeConditions {
  public:
   /// Throws UserError for expressions that cannot be parsed.
@@ -22,11 +24,16 @@ class SizeConditions {
   /// be too long to write down. `slots` hold the configuration's parameters and derived values.
   std::vector<std::optional<std::string>> of(const Bindings& bindings) const;
 
+  /// By launch of the template: how many thread blocks it would have on a GPU without end, with no fewer
+  /// than there are tiles to compute.
+  std::vector<TileCount> tiles(const Bindings& bindings) const;
+
  private:
   struct Fixed {
     SyntaxNode node;
     Program program;
   };
+  using Grid = std::vector<Fixed>;
 
   bool reads_sizes(const SyntaxNode& node) const;
   void add_fixed(const ExprText& text, const SymbolTable& symbols);
@@ -36,6 +43,7 @@ class SizeConditions {
   std::vector<std::optional<SyntaxNode>> derived_;  ///< those that depend on sizes
   std::vector<SyntaxNode> constraints_;             ///< the same
   std::vector<Fixed> fixed_;                        ///< the same: what must not change
+  std::vector<Grid> grids_;                         ///< by launch
 };
 
 }  // namespace tiletune::space

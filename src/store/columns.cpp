@@ -115,6 +115,9 @@ std::vector<Column> make_columns() {
            "each one's part of the time, 0 to 1, of a configuration with several launches"),
       json("size_conditions", &T::size_conditions,
            "what must hold of other sizes to launch this kernel for them; empty: not recorded"),
+      json("waves", &T::waves,
+           "how often each launch fills the GPU with thread blocks, or with tiles that blocks share: "
+           "expressions over the sizes; empty: not recorded"),
       text("element_types", &T::element_types, "types of the buffers; then of the accumulator"),
       text("source_key", &T::source_key,
            "hash of what is compiled: source text, options, expression, compiler; empty up to version 0.1"),

@@ -168,6 +168,6 @@ class Database {
 };
 
 /// The schema this build reads and writes (PRAGMA user_version).
-inline constexpr int kSchemaVersion = 12;
+inline constexpr int kSchemaVersion = 13;
 
 }  // namespace tiletune

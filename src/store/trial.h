@@ -30,6 +30,7 @@ struct Trial {
   std::string launch;             ///< JSON {"grid":[x,y,z],"block":[x,y,z],"dynamic_shared_bytes":n}
   std::string launch_shares;      ///< JSON array: each one's part of the time; empty of one launch
   std::string size_conditions;    ///< JSON array of expressions, or of null for one that is not known
+  std::string waves;              ///< the same, of each launch
   std::string element_types;      ///< "f32", or "A:f16 B:f16 C:f32 accumulator:f32"
   std::string source_key;         ///< hash of what is compiled: source text, options, expression, compiler
   std::string included_files;     ///< JSON object: own files that the source includes, with their hashes

@@ -56,6 +56,7 @@ void add_binary(const TuneSpec& spec, const GpuModel& gpu, Candidate& candidate,
     const Admission admission = admit_binary(gpu, candidate.instance, resources, spec.limits);
     add_compiled(row, resources, admission, candidate.instance);
     add_admission(row, admission);
+    add_waves(row, candidate.instance, admission, gpu);
     candidate.occupancies = admission.occupancies;
   } catch (const UserError& error) {
     row.outcome = Outcome::refused;

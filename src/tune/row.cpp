@@ -208,9 +208,10 @@ Trial make_twin_trial(const Trial& original) {
 
 Trial make_sharing_trial(const Trial& mine, const Trial& measured) {
   Trial trial = measured;
-  for (std::string Trial::*own : {&Trial::key, &Trial::operation, &Trial::template_name, &Trial::parameters,
-                                  &Trial::derived, &Trial::kernel_expression, &Trial::compile_options,
-                                  &Trial::size_conditions, &Trial::source_key, &Trial::included_files})
+  for (std::string Trial::*own :
+       {&Trial::key, &Trial::operation, &Trial::template_name, &Trial::parameters, &Trial::derived,
+        &Trial::kernel_expression, &Trial::compile_options, &Trial::size_conditions, &Trial::waves,
+        &Trial::source_key, &Trial::included_files})
     trial.*own = mine.*own;
   trial.shares = measured.key;
   trial.compile_ms = mine.compile_ms;
@@ -250,6 +251,20 @@ void add_admission(Trial& trial, const Admission& admission) {
     trial.outcome = Outcome::refused;
     trial.reason = admission.reason;
   }
+}
+
+void add_waves(Trial& trial, const Instance& instance, const Admission& admission, const GpuModel& gpu) {
+  if (admission.occupancies.size() != instance.launches.size()) return;
+  Json list = Json::array();
+  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
+    const TileCount& tiles = instance.tiles[i];
+    const std::int64_t blocks = instance.launches[i].grid.count();
+    std::int64_t at_once = admission.occupancies[i].blocks_per_multiprocessor * gpu.multiprocessors;
+    if (static_cast<double>(blocks) < tiles.here) at_once = std::min(at_once, blocks);
+    list.push_back(tiles.of && at_once > 0 ? Json(fmt::format("ceil_div({}, {})", *tiles.of, at_once))
+                                           : Json());
+  }
+  trial.waves = list.dump();
 }
 
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target) {

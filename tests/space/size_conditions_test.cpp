@@ -68,5 +68,31 @@ TEST(SizeConditions, NoneStandsForWhatIsTooLong) {
   EXPECT_EQ(conditions(doubling, kVectors), (Conditions{std::nullopt}));
 }
 
+/// Of the first launch; "?" where it is not known.
+std::string tiles(const TemplateSpec& spec, std::vector<Value> values) {
+  const TileCount count = Instantiator(spec, problem()).instantiate({std::move(values)}, 132).tiles.at(0);
+  return count.of ? fmt::format("{} = {}", *count.of, count.here) : "?";
+}
+
+TEST(SizeConditions, TilesAreTheBlocksOfAGrid) {
+  SpecBuilder kernel = builder();
+  kernel.spec().launches[0].grid = {text("ceil_div(M, 32 * VEC)"), text("N"), {}};
+  EXPECT_EQ(tiles(kernel, kVectors), "ceil_div(M, 128) * N = 4096");
+  EXPECT_EQ(tiles(builder(), kVectors), "M = 1024");
+}
+
+TEST(SizeConditions, TilesThatBlocksShareAreNotLimitedByMultiprocessors) {
+  SpecBuilder kernel = builder().derived("TILES", "ceil_div(M, VEC) * N");
+  kernel.spec().launches[0].grid = {text("min(TILES, multiprocessors)"), {}, {}};
+  EXPECT_EQ(tiles(kernel, kVectors), "min(ceil_div(M, 4) * N, 1000000000) = 131072");
+}
+
+TEST(SizeConditions, TilesThatAreTooLongAreNotKnown) {
+  SpecBuilder doubling = builder().derived("D0", "N % 64");
+  for (int i = 0; i < 20; ++i) doubling.derived(numbered('D', i + 1), fmt::format("max(D{0}, D{0} % 7)", i));
+  doubling.spec().launches[0].grid = {text("D20 + 1"), {}, {}};
+  EXPECT_EQ(tiles(doubling, kVectors), "?");
+}
+
 }  // namespace size_conditions_test
 }  // namespace tiletune
