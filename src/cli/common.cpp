@@ -183,15 +183,6 @@ void FilterOptions::add_to(CLI::App& command) {
   command.add_option("--sweep", sweep, "Only rows of the sweep with this number");
 }
 
-CLI::Option* add_depth(CLI::App& command, PortfolioOptions& options) {
-  constexpr int kDeepest = 16;
-  return command
-      .add_option("--depth", options.depth,
-                  "Most comparisons of sizes on the way through the decision tree; 0: none")
-      ->check(CLI::Range(0, kDeepest))
-      ->capture_default_str();
-}
-
 namespace {
 
 void check_sweep(std::int64_t sweep, const Database& rows) {

@@ -72,9 +72,7 @@ struct FilterOptions {
   TrialFilter filter(const Database& rows) const;
 };
 
-/// --depth of commands that choose few kernels for many problems.
-CLI::Option* add_depth(CLI::App& command, PortfolioOptions& options);
-/// How many kernels they choose.
+/// How many kernels a command chooses for many problems.
 inline constexpr std::size_t kLargestPortfolio = 1000;
 
 /// What filters could choose: "Loosen the filters. Recorded are the GPUs ...".

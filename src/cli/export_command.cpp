@@ -21,7 +21,6 @@ struct ExportOptions {
   std::string format = "json";
   std::optional<std::string> name_space;
   std::optional<std::size_t> portfolio;  ///< most kernels
-  PortfolioOptions portfolio_options = {};
   std::filesystem::path output;
 };
 
@@ -53,7 +52,7 @@ void tell_what_was_written(const std::filesystem::path& file) {
 
 std::optional<PortfolioOptions> portfolio_of(const ExportOptions& options) {
   if (!options.portfolio) return std::nullopt;
-  PortfolioOptions portfolio = options.portfolio_options;
+  PortfolioOptions portfolio;
   portfolio.most_kernels = *options.portfolio;
   portfolio.folds = 0;  // nothing exported depends on it
   return portfolio;
@@ -90,14 +89,13 @@ void add_export_command(CLI::App& app, Action& action) {
       ->add_option("--namespace", options->name_space,
                    "C++ namespace of the header, such as tuned::sizes; needed when one file includes two")
       ->default_str(kHeaderNamespace);
-  CLI::Option* portfolio =
-      command
-          ->add_option("--portfolio", options->portfolio,
-                       "With --best or --format header: at most N kernels for all problems, and the decision "
-                       "tree that chooses among them, as 'tiletune portfolio -k N' prints them")
-          ->check(CLI::Range(std::size_t{1}, kLargestPortfolio))
-          ->type_name("N");
-  add_depth(*command, options->portfolio_options)->needs(portfolio);
+  command
+      ->add_option(
+          "--portfolio", options->portfolio,
+          "With --best or --format header: at most N kernels for all problems, and what chooses among "
+          "them, as 'tiletune portfolio -k N' prints them")
+      ->check(CLI::Range(std::size_t{1}, kLargestPortfolio))
+      ->type_name("N");
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(
       "Examples:\n  tiletune export --best -o best.json\n"

@@ -75,8 +75,8 @@ int run(const PortfolioCommand& options) {
 
 void add_portfolio_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<PortfolioCommand>();
-  CLI::App* command =
-      app.add_subcommand("portfolio", "Choose few kernels for many problems, and a decision tree over sizes");
+  CLI::App* command = app.add_subcommand(
+      "portfolio", "Choose few kernels for many problems, and predict their times on other sizes");
   options->rows.add_to(*command);
   command->add_option("DB", options->rows.database, "Results database, as with --db")->excludes("--db");
   CLI::Option* kernels = command
@@ -85,7 +85,6 @@ void add_portfolio_command(CLI::App& app, Action& action) {
                              ->check(CLI::Range(std::size_t{1}, kLargestPortfolio))
                              ->type_name("N")
                              ->capture_default_str();
-  add_depth(*command, options->portfolio);
   CLI::Option* folds =
       command
           ->add_option(
@@ -107,14 +106,13 @@ void add_portfolio_command(CLI::App& app, Action& action) {
                                                "--best --portfolio', comes to on the "
                                                "problems of DB")
                                   ->type_name("FILE");
-  for (CLI::Option* option : {kernels, folds, seed, command->get_option("--depth")})
-    apply_option->excludes(option);
+  for (CLI::Option* option : {kernels, folds, seed}) apply_option->excludes(option);
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");
   command->footer(
       "The regret of a kernel on a problem is its time / the best time there - 1. Kernels are chosen for the "
       "smallest mean regret over the problems.\n\n"
-      "Examples:\n  tiletune portfolio results/h200.db\n  tiletune portfolio -k 4 --depth 3 --format json\n"
+      "Examples:\n  tiletune portfolio results/h200.db\n  tiletune portfolio -k 4 --format json\n"
       "  tiletune portfolio -k 8 --fill gaps.json && tiletune sweep gaps.json\n"
       "  tiletune export --format header --portfolio 8 -o tuned.h\n"
       "  tiletune export --db tuned.db --best --portfolio 10 -o best.json && tiletune portfolio other.db "

@@ -58,68 +58,39 @@ Trial kernel_of(const JsonNode& entry) {
   kernel.kernel_expression = text_of(entry, "kernel_expression");
   kernel.compile_options = json_text_of(entry, "compile_options");
   kernel.size_conditions = json_text_of(entry, "size_conditions");
+  kernel.waves = json_text_of(entry, "waves");
   kernel.element_types = text_of(entry, "element_types");
   kernel.options = text_of(entry, "options");
   kernel.scalars = text_of(entry, "scalars");
   return kernel;
 }
 
-/// Places in `best` become places among the portfolio's kernels.
-class TreeReader {
- public:
-  TreeReader(const std::vector<std::string>& dimensions, const std::vector<std::size_t>& entries)
-      : dimensions_(dimensions), entries_(entries) {}
-
-  DecisionTree read(const JsonNode& root) {
-    add(root);
-    return DecisionTree(std::move(nodes_));
+TimeModel model_of(const JsonNode& list, const std::vector<std::string>& dimensions) {
+  constexpr std::int64_t kMostLaunches = 64;
+  std::vector<TimeModel::Term> terms;
+  if (list.json.get().is_null()) return {};
+  for (const JsonNode& node : read_list(list, "terms", Empty::refused, kMostKernels)) {
+    TimeModel::Term& term = terms.emplace_back();
+    term.us = read_number(member(node, "us", "a time"));
+    if (node.json.get().contains("launch"))
+      term.launch =
+          static_cast<std::size_t>(read_integer(member(node, "launch", "its place"), 0, kMostLaunches));
+    if (!node.json.get().contains("sizes")) continue;
+    for (const JsonNode& size :
+         read_list(member(node, "sizes", "names of dimensions"), "names of dimensions"))
+      term.sizes.push_back(read_choice(size, dimensions));
   }
+  return TimeModel(std::move(terms));
+}
 
- private:
-  std::size_t add(const JsonNode& node) {
-    const std::size_t place = nodes_.size();
-    nodes_.emplace_back();
-    if (!node.json.get().is_object()) refuse_kind(node, "a node of a decision tree", kRemedy);
-    if (node.json.get().contains("kernels")) {
-      nodes_[place].order = order_of(member(node, "kernels", "a list of kernels"));
-      return place;
-    }
-    nodes_[place].feature = feature_of(member(node, "sizes", "names of dimensions"));
-    nodes_[place].limit = read_number(member(node, "limit", "a number"));
-    const std::size_t below = add(member(node, "at_most", "a node of a decision tree"));
-    const std::size_t above = add(member(node, "above", "a node of a decision tree"));
-    nodes_[place].below = below;
-    nodes_[place].above = above;
-    return place;
-  }
-
-  std::vector<std::size_t> order_of(const JsonNode& list) const {
-    std::vector<std::size_t> order;
-    for (const JsonNode& node : read_list(list, "kernels", Empty::refused, kMostKernels)) {
-      const auto entry = static_cast<std::size_t>(read_integer(node));
-      const auto found = std::find(entries_.begin(), entries_.end(), entry);
-      if (found == entries_.end())
-        throw UserError(fmt::format("{} is not among the kernels of the portfolio", entry), node.where,
-                        kRemedy);
-      order.push_back(static_cast<std::size_t>(found - entries_.begin()));
-    }
-    return order;
-  }
-
-  DecisionTree::Feature feature_of(const JsonNode& list) const {
-    const std::vector<JsonNode> names = read_list(list, "names of dimensions");
-    if (names.size() > 2)
-      throw UserError(fmt::format("found {} sizes, expected one or two", names.size()), list.where, kRemedy);
-    const auto place_of = [&](const JsonNode& node) { return read_choice(node, dimensions_); };
-    DecisionTree::Feature feature{place_of(names.front()), {}};
-    if (names.size() == 2) feature.second = place_of(names.back());
-    return feature;
-  }
-
-  const std::vector<std::string>& dimensions_;
-  const std::vector<std::size_t>& entries_;
-  std::vector<DecisionTree::Node> nodes_;
-};
+std::vector<std::int64_t> sizes_of(const JsonNode& list, std::size_t count) {
+  std::vector<std::int64_t> sizes;
+  for (const JsonNode& size : read_list(list, "sizes")) sizes.push_back(read_integer(size, 1));
+  if (sizes.size() != count)
+    throw UserError(fmt::format("found {}, expected {}", counted(sizes.size(), "size"), count), list.where,
+                    kRemedy);
+  return sizes;
+}
 
 ExportedPortfolio portfolio_of(const JsonNode& node, const std::vector<JsonNode>& best) {
   ExportedPortfolio portfolio;
@@ -134,7 +105,25 @@ ExportedPortfolio portfolio_of(const JsonNode& node, const std::vector<JsonNode>
     entries.push_back(static_cast<std::size_t>(read_integer(place, 0, last)));
     portfolio.kernels.push_back(kernel_of(best[entries.back()]));
   }
-  portfolio.tree = TreeReader(portfolio.dimensions, entries).read(member(node, "tree", "a decision tree"));
+  const JsonNode times = member(node, "times", "the terms of each kernel's time");
+  for (const JsonNode& terms : read_list(times, "lists of terms", Empty::refused, kMostKernels))
+    portfolio.models.push_back(model_of(terms, portfolio.dimensions));
+  if (portfolio.models.size() != entries.size())
+    throw UserError(fmt::format("found {} for {}", counted(portfolio.models.size(), "list"),
+                                counted(entries.size(), "kernel")),
+                    times.where, kRemedy);
+  for (const JsonNode& tuned :
+       read_list(member(node, "tuned", "the tuned problems"), "problems", Empty::allowed, kMostEntries)) {
+    const JsonNode place = member(tuned, "kernel", "a place in 'best'");
+    const auto entry =
+        std::find(entries.begin(), entries.end(), static_cast<std::size_t>(read_integer(place)));
+    if (entry == entries.end())
+      throw UserError(fmt::format("{} is not among the kernels of the portfolio", read_integer(place)),
+                      place.where, kRemedy);
+    portfolio.tuned.emplace(
+        sizes_of(member(tuned, "sizes", "a size per dimension"), portfolio.dimensions.size()),
+        entry - entries.begin());
+  }
   return portfolio;
 }
 
@@ -170,16 +159,6 @@ KernelResults results_of(const Trial& kernel, const PortfolioTable& table, const
   return results;
 }
 
-/// The first kernel of the leaf whose constraints hold, as the exported header chooses.
-std::optional<std::size_t> choice_for(const ExportedPortfolio& portfolio,
-                                      const std::vector<std::int64_t>& sizes) {
-  for (const std::size_t kernel : portfolio.tree.order(sizes)) {
-    const std::string& conditions = portfolio.kernels[kernel].size_conditions;
-    if (satisfy(sizes, conditions, portfolio.dimensions).value_or(true)) return kernel;
-  }
-  return std::nullopt;
-}
-
 void judge(AppliedProblem& problem, const std::vector<KernelResults>& results, std::size_t place,
            const Database& database) {
   problem.least_regret = std::numeric_limits<double>::quiet_NaN();
@@ -208,7 +187,7 @@ AppliedPortfolio applied(const ExportedPortfolio& portfolio, const PortfolioGrou
   for (std::size_t i = 0; i < group.table.problems.size(); ++i) {
     const PortfolioProblem& problem = group.table.problems[i];
     AppliedProblem judged{problem.label, problem.best_us, configurations[i]};
-    judged.kernel = choice_for(portfolio, problem.sizes);
+    judged.kernel = portfolio.choice(problem.sizes);
     judge(judged, results, i, database);
     all.problems.push_back(std::move(judged));
   }
@@ -236,6 +215,20 @@ std::string list_of(const std::set<std::string>& texts) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> ExportedPortfolio::choice(const std::vector<std::int64_t>& sizes) const {
+  const auto may_run = [&](std::size_t kernel) {
+    return satisfy(sizes, kernels[kernel].size_conditions, dimensions).value_or(true);
+  };
+  const auto recorded = tuned.find(sizes);
+  if (recorded != tuned.end() && may_run(recorded->second)) return recorded->second;
+  FastestKernel fastest;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (may_run(i))
+      fastest.consider(i, models[i].time_us(sizes, waves_at(sizes, kernels[i].waves, dimensions)));
+  }
+  return fastest.kernel();
+}
 
 std::vector<ExportedPortfolio> read_exported_portfolios(const std::filesystem::path& file) {
   const std::string name = file.string();

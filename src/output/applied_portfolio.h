@@ -1,13 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "rank/decision_tree.h"
 #include "rank/rows.h"
+#include "rank/time_model.h"
 #include "store/database.h"
 #include "store/trial.h"
 
@@ -20,16 +22,22 @@ struct ExportedPortfolio {
   Source source = Source::measured;
   std::string conditions;
   std::vector<std::string> dimensions;
-  /// Template, parameters, expression, compile options, size conditions, element types, options and scalars.
+  /// Template, parameters, expression, compile options, size conditions, waves, element types, options and
+  /// scalars.
   std::vector<Trial> kernels;
-  DecisionTree tree;  ///< its leaves list places in `kernels`
+  std::vector<TimeModel> models;                           ///< of these
+  std::map<std::vector<std::int64_t>, std::size_t> tuned;  ///< by sizes, the fastest kernel's place
+
+  /// Of the kernels whose conditions hold, or are not known: the one that was the fastest on these sizes, or
+  /// else the one with the shortest predicted time. None where none holds.
+  std::optional<std::size_t> choice(const std::vector<std::int64_t>& sizes) const;
 };
 
 /// At least one. Throws UserError with the place of what is not as `export` writes it.
 std::vector<ExportedPortfolio> read_exported_portfolios(const std::filesystem::path& file);
 
 enum class Applied {
-  judged,      ///< the kernel that the tree chooses was measured
+  judged,      ///< the the kernel that is chosen was measured
   unmeasured,  ///< it has no row
   failed,      ///< it did not run
   none,        ///< no kernel's constraints hold
@@ -40,7 +48,7 @@ struct AppliedProblem {
   double best_us = 0;              ///< of all configurations that were measured there
   std::size_t configurations = 0;  ///< how many these are
   Applied applied = Applied::none;
-  std::optional<std::size_t> kernel = {};  ///< that the tree chooses
+  std::optional<std::size_t> kernel = {};  ///< that is chosen
   double regret = 0;                       ///< of that one; not a number where it is not judged
   double least_regret = 0;                 ///< of the portfolio's best one; not a number where none ran
   std::string outcome = {};                ///< of a failed one

@@ -98,7 +98,7 @@ void add_not_judged(const AppliedPortfolio& applied, Applied why, const char* te
 std::vector<std::string> lines_of(const AppliedPortfolio& applied) {
   const Regrets regrets = regrets_of(applied);
   std::vector<std::string> lines{
-      fmt::format("with the decision tree, on {} of {}: regret {}", regrets.chosen.problems,
+      fmt::format("with the kernel that is chosen, on {} of {}: regret {}", regrets.chosen.problems,
                   counted(applied.problems.size(), "problem"), quantiles_text(regrets.chosen)),
       fmt::format("with the best of the kernels, on {}: regret {}", regrets.least.problems,
                   quantiles_text(regrets.least))};
@@ -170,7 +170,7 @@ Json json_of(const AppliedPortfolio& applied) {
                                {"parameters", parsed_cell(kernel.parameters)},
                                {"kernel_expression", kernel.kernel_expression}});
   const Regrets regrets = regrets_of(applied);
-  json["with_the_tree"] = summary_json(regrets.chosen);
+  json["with_the_chosen_kernel"] = summary_json(regrets.chosen);
   json["with_the_best_kernel"] = summary_json(regrets.least);
   json["problems"] = Json::array();
   for (const AppliedProblem& problem : applied.problems)

@@ -104,7 +104,7 @@ Json entry_of(const Trial& trial, const RankingGroup& group, std::size_t tied, c
   if (!banner.empty()) entry["note"] = banner;
   add_columns(entry, trial,
               {"template", "parameters", "derived", "kernel_expression", "compile_options", "launch",
-               "launch_shares", "size_conditions", "warnings"});
+               "launch_shares", "size_conditions", "waves", "warnings"});
   entry["resources"] = section(
       trial, {"registers", "spill_bytes", "stack_bytes", "static_shared_bytes", "dynamic_shared_bytes"});
   entry["occupancy"] = section(trial, {"occupancy", "occupancy_limiter", "blocks_per_multiprocessor",

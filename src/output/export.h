@@ -100,7 +100,7 @@ std::string parameters_text(const Trial& trial);
 nlohmann::ordered_json best_as_json(const std::vector<RankingGroup>& groups, const Database& database);
 
 /// The kernels of portfolios in the same way, each on the problem of its smallest regret, and behind them
-/// "portfolios", whose decision trees name the entries by their places. `groups` are those of all rows.
+/// "portfolios", which name the entries by their places. `groups` are those of all rows.
 nlohmann::ordered_json portfolios_as_json(const std::vector<RecordedPortfolio>& portfolios,
                                           const std::vector<RankingGroup>& groups, const Database& database);
 

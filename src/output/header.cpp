@@ -309,36 +309,91 @@ class Entries {
   std::vector<std::string> left_out_;
 };
 
-/// The decision trees as the arrays that choose() reads.
-class Trees {
+/// "2.1 + 0.31 * waves[0] + 0.00024 * waves[0] * size(n[2])"
+std::string sum_text(const TimeModel& model) {
+  std::vector<std::string> terms;
+  for (const TimeModel::Term& term : model.terms()) {
+    std::string text = fmt::format("{:.9g}", term.us);
+    if (term.launch) text += fmt::format(" * waves[{}]", *term.launch);
+    for (const std::size_t size : term.sizes) text += fmt::format(" * size(n[{}])", size);
+    terms.push_back(std::move(text));
+  }
+  return join(terms, " + ");
+}
+
+/// What choose() reads of portfolios: the kernels' times on other sizes, and which is the fastest on those
+/// that were tuned.
+class ChoiceTables {
  public:
-  /// `entries`: of each kernel, the place of its entry; none for one that is not in the header.
-  void add(const DecisionTree& tree, const std::vector<std::optional<std::size_t>>& entries) {
-    const std::size_t root = nodes_.size();
-    roots_.push_back(std::to_string(root));
-    for (const DecisionTree::Node& node : tree.nodes()) {
-      const std::size_t order = order_.size();
-      for (const std::size_t kernel : node.order)
-        if (entries[kernel]) order_.push_back(std::to_string(*entries[kernel]));
-      const auto below = [&](std::size_t place) { return place == 0 ? 0 : place + root; };
-      const std::string second = node.feature.second ? std::to_string(*node.feature.second) : "-1";
-      nodes_.push_back(fmt::format("    {{{}, {}, {:.17g}, {}, {}, {}, {}}},\n", node.feature.first, second,
-                                   node.limit, below(node.below), below(node.above), order,
-                                   order_.size() - order));
+  explicit ChoiceTables(std::size_t sizes) : sizes_(sizes) {}
+
+  /// `places`: of each kernel, that of its entry; none for one that is not in the header.
+  void add(const RecordedPortfolio& recorded, const std::vector<Trial>& kernels,
+           const std::vector<std::optional<std::size_t>>& places) {
+    const std::size_t first = times_.size();
+    const std::size_t first_tuned = tuned_.size();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (places[i]) add_time(recorded.portfolio.models[i], kernels[i]);
     }
+    for (std::size_t i = 0; i < recorded.group.table.problems.size(); ++i) {
+      const auto kernel = recorded.portfolio.best_on(i);
+      if (!kernel || !places[*kernel]) continue;
+      std::vector<std::string> numbers;
+      for (const std::int64_t size : recorded.group.table.problems[i].sizes)
+        numbers.push_back(fmt::format("{}LL", size));
+      numbers.resize(sizes_, "0LL");
+      tuned_.push_back(fmt::format("    {{{{{}}}, {}}},\n", join(numbers, ", "), *places[*kernel]));
+    }
+    portfolios_.push_back(
+        fmt::format("    {{{}, {}, {}, {}}},\n", first, times_.size(), first_tuned, tuned_.size()));
   }
 
   std::string text() const {
+    // No portfolio refers to the last one: it is there because an array has at least one element.
+    const std::string none =
+        fmt::format("    {{{{{}}}, 0}},\n", join(std::vector<std::string>(sizes_, "0LL"), ", "));
     return fmt::format(
-        "{}\n// clang-format off\ninline constexpr Node kNodes[] = {{\n{}}};\n// clang-format on\n"
-        "inline constexpr int kOrder[] = {{{}}};\ninline constexpr int kRoots[] = {{{}}};\n",
-        kHeaderTree, join(nodes_, ""), join(order_, ", "), join(roots_, ", "));
+        "{}{}\n}}  // namespace detail\n\n// clang-format off\n"
+        "inline constexpr double (*kTimes[])(const long long*) = {{\n{}}};\n"
+        "inline constexpr Tuned kTuned[] = {{\n{}{}}};\n"
+        "inline constexpr Portfolio kPortfolios[] = {{\n{}}};\n// clang-format on\n",
+        kHeaderTimes, functions_, join(times_, ""), join(tuned_, ""), none, join(portfolios_, ""));
   }
 
  private:
-  std::vector<std::string> nodes_;
-  std::vector<std::string> order_;
-  std::vector<std::string> roots_;
+  /// "nullptr" where nothing predicts it, or not in C++.
+  void add_time(const TimeModel& model, const Trial& kernel) {
+    const std::vector<std::string> names = dimension_names(kernel);
+    const Json expressions = parsed_cell(kernel.waves);
+    const bool by_waves = std::any_of(model.terms().begin(), model.terms().end(),
+                                      [](const TimeModel::Term& term) { return term.launch.has_value(); });
+    std::vector<std::string> waves;
+    bool is_known = !model.terms().empty() && !names.empty();
+    if (by_waves) {
+      for (const Json& expression : expressions) {
+        const auto cpp =
+            expression.is_string() ? cpp_number(expression.get<std::string>(), names) : std::nullopt;
+        is_known = is_known && cpp.has_value();
+        waves.push_back(fmt::format("number({})", cpp.value_or("")));
+      }
+    }
+    if (!is_known) return times_.push_back("    nullptr,\n");
+    const std::string list = by_waves ? fmt::format("  const double waves[] = {{{}}};\n",
+                                                    join(waves, ",\n                          "))
+                                      : "";
+    const bool reads_sizes =
+        by_waves || std::any_of(model.terms().begin(), model.terms().end(),
+                                [](const TimeModel::Term& term) { return !term.sizes.empty(); });
+    functions_ += fmt::format("constexpr double time_us{}(const long long*{}) {{\n{}  return {};\n}}\n",
+                              times_.size(), reads_sizes ? " n" : "", list, sum_text(model));
+    times_.push_back(fmt::format("    detail::time_us{},\n", times_.size()));
+  }
+
+  std::size_t sizes_;
+  std::string functions_;
+  std::vector<std::string> times_;  ///< by entry
+  std::vector<std::string> tuned_;
+  std::vector<std::string> portfolios_;
 };
 
 }  // namespace
@@ -365,19 +420,23 @@ std::string portfolios_as_header(const std::vector<RecordedPortfolio>& portfolio
     for (const std::size_t kernel : recorded.portfolio.kernels)
       trials.push_back(database.row(recorded.group.table.kernels[kernel].row));
   }
-  Entries entries(sizes_of_each(trials));
-  Trees trees;
+  const std::size_t sizes = sizes_of_each(trials);
+  Entries entries(sizes);
+  ChoiceTables choices(sizes);
   auto trial = trials.cbegin();
   for (const RecordedPortfolio& recorded : portfolios) {
+    const std::vector<Trial> kernels(trial,
+                                     trial + static_cast<std::ptrdiff_t>(recorded.portfolio.kernels.size()));
     std::vector<std::optional<std::size_t>> places;
-    for (std::size_t i = 0; i < recorded.portfolio.kernels.size(); ++i) {
+    for (const Trial& kernel : kernels) {
       const std::size_t place = entries.count();
-      places.push_back(entries.add(*trial++) ? std::optional(place) : std::nullopt);
+      places.push_back(entries.add(kernel) ? std::optional(place) : std::nullopt);
     }
-    trees.add(recorded.portfolio.tree, places);
+    choices.add(recorded, kernels, places);
+    trial += std::ssize(kernels);
   }
   entries.tell_left_out(note);
-  return in_frame(entries.text() + trees.text() + kHeaderLookup + kHeaderChoice, name_space);
+  return in_frame(entries.text() + kHeaderLookup + choices.text() + kHeaderChoice, name_space);
 }
 
 }  // namespace tiletune

@@ -25,8 +25,9 @@ std::string best_as_header(const std::vector<RankingGroup>& groups, const Databa
                            const std::string& name_space = kHeaderNamespace,
                            const std::function<void(const std::string&)>& note = {});
 
-/// The kernels of portfolios in the same way, each once with the problem of its smallest regret, with their
-/// decision trees and `choose()`, which follows them.
+/// The kernels of portfolios in the same way, each once with the problem of its smallest regret, with
+/// `choose()`, which takes the fastest one of a tuned problem, and else the one with the shortest predicted
+/// time.
 std::string portfolios_as_header(const std::vector<RecordedPortfolio>& portfolios, const Database& database,
                                  const std::string& name_space = kHeaderNamespace,
                                  const std::function<void(const std::string&)>& note = {});

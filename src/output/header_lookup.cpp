@@ -268,51 +268,70 @@ constexpr Found find(const Query& query) {
 }
 )";
 
-const char* const kHeaderTree = R"(
-// A node of a decision tree. It compares the size `first`, or its product with the size `second` if that is not negative,
-// with the limit. A leaf, whose `below` is 0, has `count` places in kOrder: entries in the order in which to try them.
-struct Node {
-  int first;
-  int second;
-  double limit;
-  int below;  // node for values up to the limit
-  int above;
-  int order;
-  int count;
+const char* const kHeaderTimes = R"(
+// Sizes that were tuned, and the entry that was the fastest there.
+struct Tuned {
+  long long sizes[kMostSizes];
+  int entry;
 };
+
+// Entries whose times may be compared, and their tuned sizes in kTuned: from the first to before the last.
+struct Portfolio {
+  int first, last;
+  int first_tuned, last_tuned;
+};
+
+namespace detail {
+
+// Longer than any kernel takes.
+inline constexpr double kNever = 1e100;
+
+constexpr double size(long long n) { return static_cast<double>(n); }
+constexpr double number(Integer a) { return a.known ? static_cast<double>(a.value) : kNever; }
+
+// The predicted time of an entry's kernel in us: constants, and what a wave of thread blocks and a size cost.
 )";
 
 const char* const kHeaderChoice = R"(
 namespace detail {
 
-constexpr const Node& leaf_of(int root, const long long* sizes) {
-  const Node* node = &kNodes[root];
-  while (node->below != 0) {
-    const double size = static_cast<double>(sizes[node->first]);
-    const double value = node->second < 0 ? size : size * static_cast<double>(sizes[node->second]);
-    node = &kNodes[value <= node->limit ? node->below : node->above];
+constexpr bool fits(const Entry& entry, GpuMatch level, const Query& query, bool same_scalars_class) {
+  return does(entry, query) && is_on(level, entry, query) && constraints(entry, query) != Constraints::refused &&
+         (entry.beta_is_zero == query.beta_is_zero) == same_scalars_class;
+}
+
+constexpr const Entry* fastest(const Portfolio& portfolio, GpuMatch level, const Query& query, bool same_scalars_class) {
+  for (int i = portfolio.first_tuned; i < portfolio.last_tuned; ++i) {
+    const Entry& entry = kEntries[kTuned[i].entry];
+    if (same_sizes(kTuned[i].sizes, query.sizes) && fits(entry, level, query, same_scalars_class)) return &entry;
   }
-  return *node;
+  const Entry* best = nullptr;
+  double best_us = 0;
+  for (int i = portfolio.first; i < portfolio.last; ++i) {
+    if (!fits(kEntries[i], level, query, same_scalars_class)) continue;
+    const double time_us = kTimes[i] == nullptr ? kNever : kTimes[i](query.sizes);
+    if (best != nullptr && time_us >= best_us) continue;
+    best = &kEntries[i];
+    best_us = time_us;
+  }
+  return best;
 }
 
 constexpr const Entry* chosen(GpuMatch level, const Query& query) {
-  const Entry* other = nullptr;  // of another class of scalars
-  for (const int root : kRoots) {
-    const Node& leaf = leaf_of(root, query.sizes);
-    for (int i = leaf.order; i < leaf.order + leaf.count; ++i) {
-      const Entry& entry = kEntries[kOrder[i]];
-      if (!does(entry, query) || !is_on(level, entry, query) || constraints(entry, query) == Constraints::refused) continue;
-      if (entry.beta_is_zero == query.beta_is_zero) return &entry;
-      if (other == nullptr) other = &entry;
+  constexpr bool kSameClassFirst[] = {true, false};
+  for (const bool same_scalars_class : kSameClassFirst) {
+    for (const Portfolio& portfolio : kPortfolios) {
+      if (const Entry* entry = fastest(portfolio, level, query, same_scalars_class)) return entry;
     }
   }
-  return other;
+  return nullptr;
 }
 
 }  // namespace detail
 
-// Follows the decision tree of the portfolio of these kernels: of the leaf of these sizes, the first entry whose constraints
-// are not known to be violated. Looks for GPUs in the same order as find(), and falls back to find() where the query has no sizes.
+// Of the portfolio's entries whose constraints are not known to be violated, the one that was the fastest on these sizes, or
+// else the one with the shortest predicted time. Looks for GPUs in the same order as find(), and falls back to find() where
+// the query has no sizes.
 constexpr Found choose(const Query& query) {
   if (query.sizes[0] == 0) return find(query);
   constexpr GpuMatch kLevels[] = {GpuMatch::uuid, GpuMatch::model, GpuMatch::compute_capability,

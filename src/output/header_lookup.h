@@ -8,8 +8,9 @@ namespace tiletune {
 extern const char* const kHeaderSizes;
 extern const char* const kHeaderTypes;
 extern const char* const kHeaderLookup;
-/// Of portfolios, before their decision trees and behind the lookup.
-extern const char* const kHeaderTree;
+/// Of portfolios, behind the lookup: before the kernels' times, where it is within a namespace, and behind
+/// them.
+extern const char* const kHeaderTimes;
 extern const char* const kHeaderChoice;
 
 }  // namespace tiletune

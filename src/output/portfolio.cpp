@@ -20,44 +20,67 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Reads what a kernel's row says of other sizes once.
-class RecordedConditions {
+class RecordedFacts {
  public:
-  RecordedConditions(const PortfolioTable& table, const Database& database)
-      : table_(table), database_(database) {}
+  RecordedFacts(const PortfolioTable& table, const Database& database) : table_(table), database_(database) {}
 
   bool may_run(std::size_t kernel, std::size_t problem) {
-    const auto [place, is_new] = asked_.try_emplace({kernel, problem}, true);
-    if (!is_new) return place->second;
-    const auto [text, is_unread] = texts_.try_emplace(kernel);
-    if (is_unread) {
-      const Cell cell = database_.cell(table_.kernels[kernel].row, column_by_name("size_conditions"));
-      if (const auto* written = std::get_if<std::string>(&cell)) text->second = *written;
-    }
-    place->second = satisfy(table_.problems[problem].sizes, text->second, table_.dimensions).value_or(true);
-    return place->second;
+    return at(kernel, problem, may_run_, [&](const Texts& texts, const std::vector<std::int64_t>& sizes) {
+      return satisfy(sizes, texts.conditions, table_.dimensions).value_or(true);
+    });
+  }
+
+  Waves waves(std::size_t kernel, std::size_t problem) {
+    return at(kernel, problem, waves_, [&](const Texts& texts, const std::vector<std::int64_t>& sizes) {
+      return waves_at(sizes, texts.waves, table_.dimensions);
+    });
   }
 
  private:
+  struct Texts {
+    std::string conditions;
+    std::string waves;
+  };
+  template <class Fact>
+  using ByPlace = std::map<std::pair<std::size_t, std::size_t>, Fact>;
+
+  template <class Fact, class Make>
+  Fact at(std::size_t kernel, std::size_t problem, ByPlace<Fact>& known, const Make& make) {
+    const auto found = known.find({kernel, problem});
+    if (found != known.end()) return found->second;
+    return known.emplace(std::pair(kernel, problem), make(texts_of(kernel), table_.problems[problem].sizes))
+        .first->second;
+  }
+
+  const Texts& texts_of(std::size_t kernel) {
+    const auto [texts, is_unread] = texts_.try_emplace(kernel);
+    if (is_unread) texts->second = {cell_of(kernel, "size_conditions"), cell_of(kernel, "waves")};
+    return texts->second;
+  }
+
+  std::string cell_of(std::size_t kernel, const char* column) const {
+    const Cell cell = database_.cell(table_.kernels[kernel].row, column_by_name(column));
+    const auto* const text = std::get_if<std::string>(&cell);
+    return text != nullptr ? *text : std::string();
+  }
+
   const PortfolioTable& table_;
   const Database& database_;
-  std::map<std::size_t, std::string> texts_;
-  std::map<std::pair<std::size_t, std::size_t>, bool> asked_;
+  std::map<std::size_t, Texts> texts_;
+  ByPlace<bool> may_run_;
+  ByPlace<Waves> waves_;
 };
 
-Json tree_json(const DecisionTree& tree, std::size_t place, const std::vector<std::string>& dimensions,
-               const std::vector<std::size_t>& entries) {
-  const DecisionTree::Node& node = tree.nodes()[place];
-  if (node.below == 0) {
-    Json kernels = Json::array();
-    for (const std::size_t kernel : node.order) kernels.push_back(entries[kernel]);
-    return {{"kernels", std::move(kernels)}};
+Json terms_json(const TimeModel& model, const std::vector<std::string>& dimensions) {
+  if (model.terms().empty()) return {};
+  Json terms = Json::array();
+  for (const TimeModel::Term& term : model.terms()) {
+    Json& json = terms.emplace_back(Json{{"us", term.us}});
+    if (term.launch) json["launch"] = *term.launch;
+    if (!term.sizes.empty()) json["sizes"] = Json::array();
+    for (const std::size_t size : term.sizes) json["sizes"].push_back(dimensions[size]);
   }
-  Json sizes = Json::array({dimensions[node.feature.first]});
-  if (node.feature.second) sizes.push_back(dimensions[*node.feature.second]);
-  Json json{{"sizes", std::move(sizes)}, {"limit", node.limit}};
-  json["at_most"] = tree_json(tree, node.below, dimensions, entries);
-  json["above"] = tree_json(tree, node.above, dimensions, entries);
-  return json;
+  return terms;
 }
 
 }  // namespace
@@ -88,10 +111,14 @@ std::vector<RecordedPortfolio> recorded_portfolios(const Database& database, con
                                                    const PortfolioOptions& options) {
   std::vector<RecordedPortfolio> portfolios;
   for (PortfolioGroup& group : portfolio_groups(database, filter)) {
-    RecordedConditions conditions(group.table, database);
-    Portfolio portfolio = make_portfolio(group.table, options, [&](std::size_t kernel, std::size_t problem) {
-      return conditions.may_run(kernel, problem);
-    });
+    RecordedFacts recorded(group.table, database);
+    const auto may_run = [&](std::size_t kernel, std::size_t problem) {
+      return recorded.may_run(kernel, problem);
+    };
+    const auto waves = [&](std::size_t kernel, std::size_t problem) {
+      return recorded.waves(kernel, problem);
+    };
+    Portfolio portfolio = make_portfolio(group.table, options, {may_run, waves});
     if (!portfolio.kernels.empty()) portfolios.push_back({std::move(group), std::move(portfolio)});
   }
   if (!portfolios.empty()) return portfolios;
@@ -115,7 +142,14 @@ Json to_json(const RecordedPortfolio& recorded, const std::vector<std::size_t>& 
   json["conditions"] = group.what.conditions;
   json["dimensions"] = group.table.dimensions;
   json["kernels"] = entries;
-  json["tree"] = tree_json(recorded.portfolio.tree, 0, group.table.dimensions, entries);
+  json["times"] = Json::array();
+  for (const TimeModel& model : recorded.portfolio.models)
+    json["times"].push_back(terms_json(model, group.table.dimensions));
+  json["tuned"] = Json::array();
+  for (std::size_t i = 0; i < group.table.problems.size(); ++i) {
+    if (const auto kernel = recorded.portfolio.best_on(i))
+      json["tuned"].push_back({{"sizes", group.table.problems[i].sizes}, {"kernel", entries[*kernel]}});
+  }
   return json;
 }
 

@@ -29,7 +29,8 @@ struct RecordedPortfolio {
 };
 
 /// One for each set of rows that may be compared over its problems. Whether a kernel can run where it was not
-/// measured is what its recorded conditions say; where these are not known it can. Throws NothingToDo where
+/// measured is what its recorded conditions say, which hold where they are not known; its waves are the
+/// recorded ones. Throws NothingToDo where
 /// no row that ran matches.
 std::vector<RecordedPortfolio> recorded_portfolios(const Database& database, const TrialFilter& filter,
                                                    const PortfolioOptions& options);
@@ -41,9 +42,10 @@ struct PortfolioGap {
 };
 std::vector<PortfolioGap> gaps_of(const Portfolio& portfolio);
 
-/// {"gpu", "source", "conditions", "dimensions", "kernels", "tree"}, where `entries` stand for the kernels.
-/// A node of the tree has "sizes" (one, or two that are multiplied), "limit", "at_most" and "above"; a leaf
-/// has "kernels" in the order in which to try them.
+/// {"gpu", "source", "conditions", "dimensions", "kernels", "times", "tuned"}, where `entries` stand for the
+/// kernels. "times" has a list of terms for each: {"us", "launch", "sizes"}, a coefficient times the waves of
+/// a launch and sizes, where these are named; null where nothing predicts it. "tuned" has for each problem
+/// its "sizes" and the "kernel" that was the fastest.
 nlohmann::ordered_json to_json(const RecordedPortfolio& recorded, const std::vector<std::size_t>& entries);
 
 }  // namespace tiletune

@@ -24,26 +24,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What a portfolio chooses for a problem.
-struct Choice {
-  std::optional<std::size_t> kernel;  ///< place in the portfolio
-  double regret = INFINITY;           ///< not a number where it was not measured
-};
-
-Choice choice_for(const RecordedPortfolio& recorded, std::size_t problem) {
-  const Portfolio& portfolio = recorded.portfolio;
-  const auto kernel =
-      portfolio.tree.choice(recorded.group.table.problems[problem].sizes, portfolio.regrets, problem);
-  return kernel ? Choice{kernel, portfolio.regrets[*kernel][problem]} : Choice{};
-}
-
-std::vector<double> chosen_regrets(const RecordedPortfolio& recorded) {
-  std::vector<double> regrets;
-  for (std::size_t i = 0; i < recorded.group.table.problems.size(); ++i)
-    regrets.push_back(choice_for(recorded, i).regret);
-  return regrets;
-}
-
 std::vector<Trial> kernels_of(const RecordedPortfolio& recorded, const Database& database) {
   std::vector<Trial> kernels;
   for (const std::size_t kernel : recorded.portfolio.kernels)
@@ -51,26 +31,31 @@ std::vector<Trial> kernels_of(const RecordedPortfolio& recorded, const Database&
   return kernels;
 }
 
-std::string feature_text(const DecisionTree::Feature& feature, const std::vector<std::string>& dimensions) {
-  const std::string& first = dimensions[feature.first];
-  return feature.second ? first + " * " + dimensions[*feature.second] : first;
+/// "0.000241 w * K", with `w` for the waves of the only launch, w1, w2 of several.
+std::string term_text(const TimeModel::Term& term, bool one_launch,
+                      const std::vector<std::string>& dimensions) {
+  std::vector<std::string> factors;
+  if (term.launch) factors.push_back(one_launch ? "w" : fmt::format("w{}", *term.launch + 1));
+  for (const std::size_t size : term.sizes) factors.push_back(dimensions[size]);
+  const std::string coefficient = fmt::format("{:.3g}", term.us);
+  return factors.empty() ? coefficient : coefficient + " " + join(factors, " * ");
 }
 
-void add_tree_lines(const RecordedPortfolio& recorded, std::size_t place, std::size_t indent,
-                    std::vector<std::string>& lines) {
-  const DecisionTree::Node& node = recorded.portfolio.tree.nodes()[place];
-  const std::string spaces(indent, ' ');
-  if (node.below == 0) {
-    std::vector<std::string> numbers;
-    for (const std::size_t kernel : node.order) numbers.push_back(std::to_string(kernel + 1));
-    lines.push_back(spaces + "kernel " + join(numbers, ", else "));
-    return;
+std::vector<std::string> time_lines(const RecordedPortfolio& recorded) {
+  std::vector<std::string> lines{
+      "predicted time on other sizes, in us, with w waves of thread blocks, or of the tiles that they "
+      "share:"};
+  const std::vector<TimeModel>& models = recorded.portfolio.models;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    std::vector<std::string> terms;
+    const bool one_launch =
+        std::all_of(models[i].terms().begin(), models[i].terms().end(),
+                    [](const TimeModel::Term& term) { return term.launch.value_or(0) == 0; });
+    for (const TimeModel::Term& term : models[i].terms())
+      terms.push_back(term_text(term, one_launch, recorded.group.table.dimensions));
+    lines.push_back(fmt::format("  kernel {}: {}", i + 1, printable(join(terms, " + "))));
   }
-  const std::string feature = printable(feature_text(node.feature, recorded.group.table.dimensions));
-  lines.push_back(fmt::format("{}{} <= {:.0f}:", spaces, feature, node.limit));
-  add_tree_lines(recorded, node.below, indent + 2, lines);
-  lines.push_back(fmt::format("{}{} > {:.0f}:", spaces, feature, node.limit));
-  add_tree_lines(recorded, node.above, indent + 2, lines);
+  return lines;
 }
 
 TextTable curve_table(const RecordedPortfolio& recorded) {
@@ -94,21 +79,22 @@ TextTable curve_table(const RecordedPortfolio& recorded) {
 TextTable kernels_table(const RecordedPortfolio& recorded, const std::vector<Trial>& kernels) {
   std::vector<std::optional<std::size_t>> choices;
   for (std::size_t i = 0; i < recorded.group.table.problems.size(); ++i)
-    choices.push_back(choice_for(recorded, i).kernel);
+    choices.push_back(recorded.portfolio.best_on(i));
   return chosen_kernels_table(kernels, choices);
 }
 
 TextTable problems_table(const RecordedPortfolio& recorded) {
   const PortfolioTable& problems = recorded.group.table;
   const std::vector<double>& validated = recorded.portfolio.validation.regrets;
+  const std::vector<double> regrets = best_regrets(problems, recorded.portfolio.kernels);
   TextTable table;
   table.add_column("problem", Align::left);
   for (const char* name : {"best_us", "kernel", "regret_percent", "regret_percent_untuned"})
     table.add_column(name, Align::right);
   for (std::size_t i = 0; i < problems.problems.size(); ++i) {
-    const Choice choice = choice_for(recorded, i);
+    const auto kernel = recorded.portfolio.best_on(i);
     table.add_row({printable(problems.problems[i].label), three_digits(problems.problems[i].best_us),
-                   choice.kernel ? std::to_string(*choice.kernel + 1) : "-", regret_text(choice.regret),
+                   kernel ? std::to_string(*kernel + 1) : "-", regret_text(regrets[i]),
                    validated.empty() ? "-" : regret_text(validated[i])});
   }
   table.hide_empty_columns();
@@ -162,15 +148,15 @@ void write_tables(std::ostream& out, const std::vector<RecordedPortfolio>& portf
     out << '\n';
     write_table(out, kernels_table(recorded, kernels_of(recorded, database)), markdown, style);
     out << '\n';
-    std::vector<std::string> tree{"decision tree:"};
-    add_tree_lines(recorded, 0, 2, tree);
-    if (markdown) tree.insert(tree.begin(), "```");
-    if (markdown) tree.emplace_back("```");
-    for (const std::string& line : tree) out << line << '\n';
+    std::vector<std::string> times = time_lines(recorded);
+    if (markdown) times.insert(times.begin(), "```");
+    if (markdown) times.emplace_back("```");
+    for (const std::string& line : times) out << line << '\n';
     out << '\n';
     write_table(out, problems_table(recorded), markdown, style);
-    std::vector<std::string> lines{"with the decision tree, " +
-                                   summary_text(summarise_regrets(chosen_regrets(recorded)))};
+    std::vector<std::string> lines{
+        "the best of the kernels, " +
+        summary_text(summarise_regrets(best_regrets(recorded.group.table, recorded.portfolio.kernels)))};
     lines.push_back(validation_text(recorded.portfolio.validation));
     for (std::string& line : gap_lines(recorded)) lines.push_back(std::move(line));
     write_lines(out, lines, markdown, style.width);
@@ -187,6 +173,12 @@ Json summary_json(const std::vector<double>& regrets) {
           {"unmeasured", summary.unmeasured}};
 }
 
+/// Null for what is not recorded, or is no JSON.
+Json json_of(const std::string& cell) {
+  Json parsed = parsed_cell(cell);
+  return parsed.is_discarded() ? Json() : parsed;
+}
+
 Json json_of(const RecordedPortfolio& recorded, const Database& database) {
   const PortfolioTable& table = recorded.group.table;
   std::vector<std::size_t> places(recorded.portfolio.kernels.size());
@@ -195,9 +187,10 @@ Json json_of(const RecordedPortfolio& recorded, const Database& database) {
   json["kernels"] = Json::array();
   for (const Trial& trial : kernels_of(recorded, database))
     json["kernels"].push_back({{"template", trial.template_name},
-                               {"parameters", parsed_cell(trial.parameters)},
+                               {"parameters", json_of(trial.parameters)},
                                {"kernel_expression", trial.kernel_expression},
-                               {"size_conditions", parsed_cell(trial.size_conditions)},
+                               {"size_conditions", json_of(trial.size_conditions)},
+                               {"waves", json_of(trial.waves)},
                                {"unmeasured", Json::array()}});
   for (const PortfolioGap& gap : gaps_of(recorded.portfolio))
     json["kernels"][gap.kernel]["unmeasured"].push_back(table.problems[gap.problem].label);
@@ -207,18 +200,19 @@ Json json_of(const RecordedPortfolio& recorded, const Database& database) {
     point.update(summary_json(best_regrets(table, set)));
     json["curve"].push_back(std::move(point));
   }
-  json["tuned"] = summary_json(chosen_regrets(recorded));
+  json["tuned"] = summary_json(best_regrets(table, recorded.portfolio.kernels));
   const CrossValidation& validation = recorded.portfolio.validation;
   json["untuned"] = validation.folds == 0 ? Json() : summary_json(validation.regrets);
   if (validation.folds > 0) json["untuned"]["folds"] = validation.folds;
   json["problems"] = Json::array();
+  const std::vector<double> regrets = best_regrets(table, recorded.portfolio.kernels);
   for (std::size_t i = 0; i < table.problems.size(); ++i) {
-    const Choice choice = choice_for(recorded, i);
+    const auto kernel = recorded.portfolio.best_on(i);
     json["problems"].push_back(
         {{"problem", table.problems[i].label},
          {"best_us", table.problems[i].best_us},
-         {"kernel", choice.kernel ? Json(*choice.kernel) : Json()},
-         {"regret_percent", regret_json(choice.regret)},
+         {"kernel", kernel ? Json(*kernel) : Json()},
+         {"regret_percent", regret_json(regrets[i])},
          {"regret_percent_untuned", validation.folds == 0 ? Json() : regret_json(validation.regrets[i])}});
   }
   return json;
@@ -243,15 +237,16 @@ void write_csv(std::ostream& out, const std::vector<RecordedPortfolio>& portfoli
     const Comparable& what = recorded.group.what;
     const std::vector<Trial> kernels = kernels_of(recorded, database);
     const std::vector<double>& validated = recorded.portfolio.validation.regrets;
+    const std::vector<double> regrets = best_regrets(recorded.group.table, recorded.portfolio.kernels);
     for (std::size_t i = 0; i < recorded.group.table.problems.size(); ++i) {
       const PortfolioProblem& problem = recorded.group.table.problems[i];
-      const Choice choice = choice_for(recorded, i);
-      const Trial* kernel = choice.kernel ? &kernels[*choice.kernel] : nullptr;
+      const auto place = recorded.portfolio.best_on(i);
+      const Trial* kernel = place ? &kernels[*place] : nullptr;
       write_csv_record(
           out, {what.gpu, std::string(name(what.source)), what.conditions, problem.label,
-                fmt::format("{}", problem.best_us), kernel != nullptr ? std::to_string(*choice.kernel) : "",
+                fmt::format("{}", problem.best_us), kernel != nullptr ? std::to_string(*place) : "",
                 kernel != nullptr ? kernel->template_name : "", kernel != nullptr ? kernel->parameters : "",
-                exact(choice.regret), validated.empty() ? "" : exact(validated[i])});
+                exact(regrets[i]), validated.empty() ? "" : exact(validated[i])});
     }
   }
 }

@@ -131,28 +131,47 @@ bool holds_always(const std::string& condition, const std::vector<std::string>& 
   }
 }
 
-std::optional<std::string> cpp_condition(const std::string& condition,
-                                         const std::vector<std::string>& dimensions) {
+std::optional<std::string> cpp_number(const std::string& expression,
+                                      const std::vector<std::string>& dimensions) {
   constexpr std::size_t kLongest = 32768;
   try {
     SymbolTable symbols;
     for (const std::string& dimension : dimensions) symbols.declare(dimension, {});
-    const std::string text = text_of(space::parse({condition, {}}, symbols));
-    if (text.size() <= kLongest) return fmt::format("holds({})", text);
+    std::string text = text_of(space::parse({expression, {}}, symbols));
+    if (text.size() <= kLongest) return text;
   } catch (const UserError&) {  // a stranger's database may hold anything
   } catch (const NotExpressible&) {
   }
   return std::nullopt;
 }
 
+std::optional<std::string> cpp_condition(const std::string& condition,
+                                         const std::vector<std::string>& dimensions) {
+  const std::optional<std::string> number = cpp_number(condition, dimensions);
+  return number ? std::optional(fmt::format("holds({})", *number)) : std::nullopt;
+}
+
 namespace {
 
-bool holds(const std::string& condition, const SymbolTable& symbols, const std::vector<Value>& sizes) {
+/// None where it has no value.
+std::optional<Value> value_of(const std::string& expression, const SymbolTable& symbols,
+                              const std::vector<Value>& sizes) {
   try {
-    return space::is_true(space::to_scalar(Expression({condition, Where{}}, symbols).evaluate(sizes)));
+    return Expression({expression, Where{}}, symbols).evaluate(sizes);
   } catch (const UserError&) {
-    return false;
+    return std::nullopt;
   }
+}
+
+bool holds(const std::string& condition, const SymbolTable& symbols, const std::vector<Value>& sizes) {
+  const std::optional<Value> value = value_of(condition, symbols, sizes);
+  return value && space::is_true(space::to_scalar(*value));
+}
+
+SymbolTable symbols_of(const std::vector<std::string>& dimensions) {
+  SymbolTable symbols;
+  for (const std::string& dimension : dimensions) symbols.declare(dimension, Where{});
+  return symbols;
 }
 
 }  // namespace
@@ -161,8 +180,7 @@ std::optional<bool> satisfy(const std::vector<std::int64_t>& sizes, const std::s
                             const std::vector<std::string>& dimensions) {
   const nlohmann::ordered_json list = parsed_cell(size_conditions);
   if (!list.is_array()) return std::nullopt;
-  SymbolTable symbols;
-  for (const std::string& dimension : dimensions) symbols.declare(dimension, Where{});
+  const SymbolTable symbols = symbols_of(dimensions);
   const std::vector<Value> values(sizes.begin(), sizes.end());
   bool is_known = true;
   for (const nlohmann::ordered_json& condition : list) {
@@ -172,6 +190,23 @@ std::optional<bool> satisfy(const std::vector<std::int64_t>& sizes, const std::s
       return false;
   }
   return is_known ? std::optional(true) : std::nullopt;
+}
+
+std::vector<double> waves_at(const std::vector<std::int64_t>& sizes, const std::string& waves,
+                             const std::vector<std::string>& dimensions) {
+  const nlohmann::ordered_json list = parsed_cell(waves);
+  if (!list.is_array()) return {};
+  const SymbolTable symbols = symbols_of(dimensions);
+  const std::vector<Value> values(sizes.begin(), sizes.end());
+  std::vector<double> all;
+  for (const nlohmann::ordered_json& expression : list) {
+    const std::optional<Value> value =
+        expression.is_string() ? value_of(expression.get<std::string>(), symbols, values) : std::nullopt;
+    const auto* const number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+    if (number == nullptr || *number < 0) return {};
+    all.push_back(static_cast<double>(*number));
+  }
+  return all;
 }
 
 const char* const kSizeCheck = R"(

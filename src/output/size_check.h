@@ -13,6 +13,10 @@ namespace tiletune {
 std::optional<std::string> cpp_condition(const std::string& condition,
                                          const std::vector<std::string>& dimensions);
 
+/// The same of a whole number, such as ceil_div(M, 128): an expression of the type Integer.
+std::optional<std::string> cpp_number(const std::string& expression,
+                                      const std::vector<std::string>& dimensions);
+
 /// Whether a condition compares sizes with themselves alone, such as "(K == K)", and so holds for any.
 bool holds_always(const std::string& condition, const std::vector<std::string>& dimensions);
 
@@ -20,6 +24,10 @@ bool holds_always(const std::string& condition, const std::vector<std::string>& 
 /// these are not all known. A condition that cannot be evaluated does not hold.
 std::optional<bool> satisfy(const std::vector<std::int64_t>& sizes, const std::string& size_conditions,
                             const std::vector<std::string>& dimensions);
+
+/// The waves that a row has recorded (its column waves), for sizes; empty where they are not all known.
+std::vector<double> waves_at(const std::vector<std::int64_t>& sizes, const std::string& waves,
+                             const std::vector<std::string>& dimensions);
 
 /// Those functions, for the header that `export --format header` writes.
 extern const char* const kSizeCheck;

@@ -96,12 +96,6 @@ std::vector<std::size_t> all_problems(const PortfolioTable& table) {
   return all;
 }
 
-std::vector<std::vector<std::int64_t>> sizes_of(const PortfolioTable& table) {
-  std::vector<std::vector<std::int64_t>> sizes;
-  for (const PortfolioProblem& problem : table.problems) sizes.push_back(problem.sizes);
-  return sizes;
-}
-
 /// Fisher and Yates; as std::shuffle, but the same with every standard library.
 void shuffle(std::vector<std::size_t>& list, std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -126,21 +120,62 @@ std::vector<std::vector<std::size_t>> choose_kernels(const PortfolioTable& table
 }
 
 RegretMatrix regrets_of(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
-                        const MayRun& may_run) {
+                        const KernelFacts& facts) {
   RegretMatrix regrets(kernels.size());
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     regrets[i].assign(table.problems.size(), kInfinite);
     for (const PortfolioCell& cell : table.kernels[kernels[i]].cells) regrets[i][cell.problem] = cell.regret;
     for (std::size_t problem = 0; problem < table.problems.size(); ++problem) {
-      if (std::isinf(regrets[i][problem]) && may_run(kernels[i], problem))
+      if (std::isinf(regrets[i][problem]) && facts.may_run(kernels[i], problem))
         regrets[i][problem] = std::numeric_limits<double>::quiet_NaN();
     }
   }
   return regrets;
 }
 
+std::vector<TimeModel> time_models(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
+                                   const std::vector<std::size_t>& training, const KernelFacts& facts) {
+  std::vector<bool> is_training(table.problems.size(), false);
+  for (const std::size_t problem : training) is_training[problem] = true;
+  std::vector<TimeModel> models;
+  for (const std::size_t kernel : kernels) {
+    std::vector<TimeModel::Observation> observations;
+    for (const PortfolioCell& cell : table.kernels[kernel].cells) {
+      if (!is_training[cell.problem]) continue;
+      const PortfolioProblem& problem = table.problems[cell.problem];
+      observations.push_back(
+          {problem.sizes, facts.waves(kernel, cell.problem), problem.best_us * (1 + cell.regret)});
+    }
+    const bool all_known =
+        std::all_of(observations.begin(), observations.end(), [&](const TimeModel::Observation& one) {
+          return one.waves.size() == observations.front().waves.size();
+        });
+    if (!all_known)
+      for (TimeModel::Observation& observation : observations) observation.waves.clear();
+    models.push_back(observations.empty() ? TimeModel() : TimeModel(observations));
+  }
+  return models;
+}
+
+namespace {
+
+/// The kernel with the shortest predicted time of those that can run on a problem.
+std::optional<std::size_t> predicted_best(const PortfolioTable& table,
+                                          const std::vector<std::size_t>& kernels,
+                                          const std::vector<TimeModel>& models, const RegretMatrix& regrets,
+                                          const KernelFacts& facts, std::size_t problem) {
+  FastestKernel fastest;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (!std::isinf(regrets[i][problem]))
+      fastest.consider(i, models[i].time_us(table.problems[problem].sizes, facts.waves(kernels[i], problem)));
+  }
+  return fastest.kernel();
+}
+
+}  // namespace
+
 CrossValidation cross_validate(const PortfolioTable& table, const PortfolioOptions& options,
-                               const MayRun& may_run) {
+                               const KernelFacts& facts) {
   CrossValidation validation;
   const std::size_t count = table.problems.size();
   if (count < 2 || options.folds < 2) return validation;
@@ -156,11 +191,11 @@ CrossValidation cross_validate(const PortfolioTable& table, const PortfolioOptio
     std::sort(training.begin(), training.end());
     const auto sets = choose_kernels(table, options.most_kernels, training);
     if (sets.empty()) continue;
-    const RegretMatrix regrets = regrets_of(table, sets.back(), may_run);
-    const DecisionTree tree(regrets, sizes_of(table), training, options.depth);
+    const RegretMatrix regrets = regrets_of(table, sets.back(), facts);
+    const std::vector<TimeModel> models = time_models(table, sets.back(), training, facts);
     for (std::size_t i = fold; i < count; i += validation.folds) {
       const std::size_t problem = dealt[i];
-      const auto choice = tree.choice(table.problems[problem].sizes, regrets, problem);
+      const auto choice = predicted_best(table, sets.back(), models, regrets, facts, problem);
       if (choice) validation.regrets[problem] = regrets[*choice][problem];
     }
   }
@@ -168,15 +203,24 @@ CrossValidation cross_validate(const PortfolioTable& table, const PortfolioOptio
 }
 
 Portfolio make_portfolio(const PortfolioTable& table, const PortfolioOptions& options,
-                         const MayRun& may_run) {
+                         const KernelFacts& facts) {
   Portfolio portfolio;
   portfolio.sets = choose_kernels(table, options.most_kernels, all_problems(table));
   if (portfolio.sets.empty()) return portfolio;
   portfolio.kernels = portfolio.sets.back();
-  portfolio.regrets = regrets_of(table, portfolio.kernels, may_run);
-  portfolio.tree = DecisionTree(portfolio.regrets, sizes_of(table), all_problems(table), options.depth);
-  portfolio.validation = cross_validate(table, options, may_run);
+  portfolio.regrets = regrets_of(table, portfolio.kernels, facts);
+  portfolio.models = time_models(table, portfolio.kernels, all_problems(table), facts);
+  portfolio.validation = cross_validate(table, options, facts);
   return portfolio;
+}
+
+std::optional<std::size_t> Portfolio::best_on(std::size_t problem) const {
+  std::optional<std::size_t> best;
+  for (std::size_t kernel = 0; kernel < regrets.size(); ++kernel) {
+    const double regret = regrets[kernel][problem];
+    if (std::isfinite(regret) && (!best || regret < regrets[*best][problem])) best = kernel;
+  }
+  return best;
 }
 
 std::vector<double> best_regrets(const PortfolioTable& table, const std::vector<std::size_t>& kernels) {

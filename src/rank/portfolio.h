@@ -3,11 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "rank/decision_tree.h"
 #include "rank/parameters.h"
+#include "rank/time_model.h"
 
 // Few kernels for many problems. The regret of a kernel on a problem is its time / the time of the fastest
 // kernel there - 1.
@@ -49,8 +50,15 @@ struct PortfolioTable {
   std::vector<PortfolioKernel> kernels;
 };
 
-/// Whether a kernel's constraints hold for the sizes of a problem; asked where it was not measured.
-using MayRun = std::function<bool(std::size_t kernel, std::size_t problem)>;
+/// What is recorded of a kernel for the sizes of a problem.
+struct KernelFacts {
+  /// Whether its constraints hold; asked where it was not measured.
+  std::function<bool(std::size_t kernel, std::size_t problem)> may_run;
+  std::function<Waves(std::size_t kernel, std::size_t problem)> waves;
+};
+
+/// By kernel and problem: infinite where the kernel cannot run, not a number where it was not measured.
+using RegretMatrix = std::vector<std::vector<double>>;
 
 /// Chooses sets of 1, 2, ... up to `most` kernels for the problems of `training`: the kernel that lowers the
 /// mean regret most is added to the set before, then single kernels are exchanged for others as long as that
@@ -61,33 +69,40 @@ std::vector<std::vector<std::size_t>> choose_kernels(const PortfolioTable& table
 
 /// Rows: the kernels, columns: all problems of the table.
 RegretMatrix regrets_of(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
-                        const MayRun& may_run);
+                        const KernelFacts& facts);
+
+/// Of kernels, each from its times on the training problems. None of one that was measured on none of them.
+std::vector<TimeModel> time_models(const PortfolioTable& table, const std::vector<std::size_t>& kernels,
+                                   const std::vector<std::size_t>& training, const KernelFacts& facts);
 
 struct PortfolioOptions {
   std::size_t most_kernels = 10;
-  int depth = 5;           ///< of the decision tree; 0: one leaf
   std::size_t folds = 10;  ///< of the cross-validation; as many as problems: leave one out
   std::uint64_t seed = 1;  ///< of the order in which problems are dealt to folds
 };
 
-/// For each problem the regret of what is chosen by kernels and a tree that were made without it and the
-/// other problems of its fold: infinite where no kernel can run, not a number where the chosen one was not
-/// measured.
+/// For each problem the regret of the kernel with the shortest predicted time, by kernels and models that
+/// were made without it and the other problems of its fold: infinite where no kernel can run, not a number
+/// where the chosen one was not measured.
 struct CrossValidation {
   std::size_t folds = 0;  ///< 0: too few problems
   std::vector<double> regrets;
 };
 CrossValidation cross_validate(const PortfolioTable& table, const PortfolioOptions& options,
-                               const MayRun& may_run);
+                               const KernelFacts& facts);
 
 struct Portfolio {
   std::vector<std::vector<std::size_t>> sets;  ///< of 1, 2, ... kernels
   std::vector<std::size_t> kernels;            ///< the last of them
   RegretMatrix regrets;                        ///< of these
-  DecisionTree tree;                           ///< over these
+  std::vector<TimeModel> models;               ///< of these, for problems that were not tuned
   CrossValidation validation;
+
+  /// The kernel with the smallest regret on a problem, by its place; none where none was measured.
+  std::optional<std::size_t> best_on(std::size_t problem) const;
 };
-Portfolio make_portfolio(const PortfolioTable& table, const PortfolioOptions& options, const MayRun& may_run);
+Portfolio make_portfolio(const PortfolioTable& table, const PortfolioOptions& options,
+                         const KernelFacts& facts);
 
 /// For each problem the smallest regret of a set; infinite where none was measured.
 std::vector<double> best_regrets(const PortfolioTable& table, const std::vector<std::size_t>& kernels);

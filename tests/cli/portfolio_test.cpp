@@ -65,12 +65,13 @@ TEST_F(PortfolioCommand, TenKernelsLoseLittleOnThirteenProblems) {
             portfolio["tuned"]["median_regret_percent"].get<double>());
 }
 
-TEST_F(PortfolioCommand, TablesSayTheCurveTheTreeAndWhatWasNotTuned) {
+TEST_F(PortfolioCommand, TablesSayTheCurveTheTimesAndWhatWasNotTuned) {
   const Finished run = sandbox_->run({"portfolio", "--db", "rows.db", "-k", "6", "--folds", "100"});
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_TRUE(carries(run.out, {"kernels for 13 problems on NVIDIA H200", "p90_regret_percent",
-                                "decision tree:", "with the decision tree, regret: median",
-                                "problems that were not tuned (cross-validation, leaving one out)"}));
+  EXPECT_TRUE(carries(
+      run.out, {"kernels for 13 problems on NVIDIA H200", "p90_regret_percent",
+                "predicted time on other sizes", "kernel 1: ", "the best of the kernels, regret: median",
+                "problems that were not tuned (cross-validation, leaving one out)"}));
   const Finished csv = sandbox_->run({"portfolio", "rows.db", "-k", "2", "--format", "csv"});
   EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 14);
   const Finished markdown = sandbox_->run({"portfolio", "rows.db", "-k", "2", "--format", "markdown"});
@@ -100,7 +101,27 @@ std::string program_for(const Json& problems) {
   return text + "}\n";
 }
 
-TEST_F(PortfolioCommand, TheHeaderChoosesWhatTheTreeChooses) {
+/// What the header tuned.h chooses for problems: kernel expressions.
+std::vector<std::string> chosen_by_header(const Sandbox& sandbox, const Json& problems) {
+  sandbox.write("main.cpp", program_for(problems));
+  const std::string compile_and_run =
+      "cd '" + sandbox.folder().string() +
+      "' && c++ -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Werror main.cpp -o main && ./main > chosen";
+  EXPECT_EQ(std::system(compile_and_run.c_str()), 0);
+  std::ifstream file(sandbox.folder() / "chosen");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> chosen_in(const Json& portfolio) {
+  std::vector<std::string> chosen;
+  for (const Json& problem : portfolio.at("problems"))
+    chosen.push_back(portfolio["kernels"][problem.at("kernel").get<std::size_t>()].at("kernel_expression"));
+  return chosen;
+}
+
+TEST_F(PortfolioCommand, TheHeaderChoosesTheFastestKernelOfATunedProblem) {
   if (std::system("command -v c++ > /dev/null 2>&1") != 0) GTEST_SKIP() << "no C++ compiler";
   for (const std::string kernels : {"5", "10"}) {
     const Json portfolio =
@@ -108,34 +129,54 @@ TEST_F(PortfolioCommand, TheHeaderChoosesWhatTheTreeChooses) {
     const Finished run = sandbox_->run(
         {"export", "--db", "rows.db", "--format", "header", "--portfolio", kernels, "-o", "tuned.h"});
     ASSERT_EQ(run.code, 0) << run.err;
-    sandbox_->write("main.cpp", program_for(portfolio.at("problems")));
-    const std::string folder = sandbox_->folder().string();
-    ASSERT_EQ(
-        std::system(("cd '" + folder +
-                     "' && c++ -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Werror main.cpp -o main && "
-                     "./main > chosen")
-                        .c_str()),
-        0);
-    std::ifstream chosen(sandbox_->folder() / "chosen");
-    for (const Json& problem : portfolio["problems"]) {
-      std::string line;
-      std::getline(chosen, line);
-      const Json& kernel = portfolio["kernels"][problem.at("kernel").get<std::size_t>()];
-      EXPECT_EQ(line, kernel.at("kernel_expression").get<std::string>()) << problem.at("problem");
-    }
+    EXPECT_EQ(chosen_by_header(*sandbox_, portfolio.at("problems")), chosen_in(portfolio));
   }
 }
 
-TEST_F(PortfolioCommand, BestJsonHasTheKernelsAndTheTree) {
+/// Sweeps record waves. The header and --apply choose by them alike.
+TEST_F(PortfolioCommand, OnOtherSizesThePredictedTimeDecides) {
+  if (std::system("command -v c++ > /dev/null 2>&1") != 0) GTEST_SKIP() << "no C++ compiler";
+  const auto predict = [&](const std::string& database, const std::vector<std::string>& problems) {
+    std::vector<std::string> command{"sweep",   TILETUNE_SOURCE_DIR "/configs/quick.json",
+                                     "--gpu",   "H200",
+                                     "--db",    database,
+                                     "--quiet", "-j",
+                                     "2"};
+    for (const std::string& problem : problems) command.insert(command.end(), {"--problem", problem});
+    ASSERT_EQ(sandbox_->run(command).code, 0);
+  };
+  predict("tuned.db", {"512x512x512", "1024x256x512", "128x4096x256", "2048x2048x1024", "1000x1000x1000"});
+  predict("others_predicted.db", {"768x768x768", "1000x1000x1000", "4096x128x64", "3000x3000x100"});
+  ASSERT_EQ(
+      sandbox_->run({"export", "--db", "tuned.db", "--best", "--portfolio", "4", "-o", "few.json"}).code, 0);
+  ASSERT_EQ(
+      sandbox_->run({"export", "--db", "tuned.db", "--format", "header", "--portfolio", "4", "-o", "tuned.h"})
+          .code,
+      0);
+  std::ifstream file(sandbox_->folder() / "few.json");
+  const Json best = Json::parse(file);
+  ASSERT_GT(best.at("best").size(), 1U);
+  for (const Json& entry : best["best"])
+    EXPECT_TRUE(entry.at("waves").at(0).get<std::string>().starts_with("ceil_div(")) << entry["waves"];
+  bool by_waves = false;
+  for (const Json& term : best.at("portfolios")[0].at("times")[0]) by_waves |= term.contains("launch");
+  EXPECT_TRUE(by_waves);
+  const Json applied =
+      json_of({"portfolio", "others_predicted.db", "--apply", "few.json", "--format", "json"})["applied"][0];
+  EXPECT_EQ(chosen_by_header(*sandbox_, applied.at("problems")), chosen_in(applied));
+}
+
+TEST_F(PortfolioCommand, BestJsonHasTheKernelsTheirTimesAndWhatWasTuned) {
   const Json json = json_of({"export", "--db", "rows.db", "--best", "--portfolio", "5"});
   EXPECT_EQ(json.at("best").size(), 5U);
   EXPECT_FALSE(json["best"][0].at("launch").is_null());
   const Json& portfolio = json.at("portfolios").at(0);
   EXPECT_EQ(portfolio.at("kernels"), Json({0, 1, 2, 3, 4}));
-  Json node = portfolio.at("tree");
-  EXPECT_TRUE(node.contains("limit"));
-  while (node.contains("at_most")) node = Json(node["at_most"]);
-  EXPECT_EQ(node.at("kernels").size(), 5U);
+  ASSERT_EQ(portfolio.at("times").size(), 5U);
+  for (const Json& terms : portfolio["times"]) EXPECT_GT(terms.at(0).at("us").get<double>(), 0);
+  ASSERT_EQ(portfolio.at("tuned").size(), 13U);
+  EXPECT_EQ(portfolio["tuned"][0].at("sizes").size(), 3U);
+  EXPECT_LT(portfolio["tuned"][0].at("kernel").get<std::size_t>(), 5U);
 }
 
 TEST_F(PortfolioCommand, ExportsNoKernelThatWasGivenUpAsSlowWhereverItWasMeasured) {
@@ -185,8 +226,6 @@ TEST_F(PortfolioCommand, MistakesAreSaidWithPlaceAndRemedy) {
   expect_error(sandbox_->run({"portfolio", "rows.db", "-o", "rows.db"}), kUserError, {"rows.db"});
   expect_error(sandbox_->run({"export", "--db", "rows.db", "--portfolio", "3"}), kUserError,
                {"--portfolio", "--best"});
-  expect_error(sandbox_->run({"export", "--db", "rows.db", "--best", "--depth", "3"}), kUserError,
-               {"--portfolio"});
 }
 
 TEST_F(PortfolioCommand, AppliedToItsOwnProblemsItComesToWhatItWasChosenFor) {
@@ -208,7 +247,8 @@ TEST_F(PortfolioCommand, AppliedToItsOwnProblemsItComesToWhatItWasChosenFor) {
     EXPECT_LE(problem["least_regret_percent"], problem["regret_percent"]);
   }
   for (const char* key : {"median_regret_percent", "p90_regret_percent", "max_regret_percent"})
-    EXPECT_DOUBLE_EQ(applied["with_the_tree"][key].get<double>(), chosen["tuned"][key].get<double>());
+    EXPECT_DOUBLE_EQ(applied["with_the_chosen_kernel"][key].get<double>(),
+                     chosen["tuned"][key].get<double>());
   const Finished csv = sandbox_->run({"portfolio", "rows.db", "--apply", "six.json", "--format", "csv"});
   EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 14);
 }
@@ -271,10 +311,14 @@ TEST_F(PortfolioCommand, FilesThatCannotBeAppliedAreRefused) {
     return json.dump();
   };
   expect_refused(changed("/portfolios/0/kernels/0", 2), {"/portfolios/0/kernels/0"});
-  expect_refused(changed("/portfolios/0/tree", {{"kernels", {7}}}), {"/portfolios/0/tree/kernels/0", "7"});
-  expect_refused(changed("/portfolios/0/tree", {{"limit", 7}}), {"/portfolios/0/tree", "sizes"});
-  expect_refused(changed("/portfolios/0/tree", {{"sizes", {"X"}}, {"limit", 7}}),
-                 {"/portfolios/0/tree/sizes/0", "X"});
+  expect_refused(changed("/portfolios/0/times", Json::array({nullptr})),
+                 {"/portfolios/0/times", "2 kernels"});
+  expect_refused(changed("/portfolios/0/times/0", Json::array({{{"sizes", {"M"}}}})),
+                 {"/portfolios/0/times/0/0", "us"});
+  expect_refused(changed("/portfolios/0/times/0", Json::array({{{"us", 1}, {"sizes", {"X"}}}})),
+                 {"/portfolios/0/times/0/0/sizes/0", "X"});
+  expect_refused(changed("/portfolios/0/tuned/0/kernel", 7), {"/portfolios/0/tuned/0/kernel", "7"});
+  expect_refused(changed("/portfolios/0/tuned/0/sizes", {1, 2}), {"/portfolios/0/tuned/0/sizes", "2 sizes"});
   expect_refused(changed("/portfolios/0/conditions", "softmax, f32"),
                  {"softmax, f32", "gemm, f32", "rows.db"});
   expect_error(sandbox_->run({"portfolio", "rows.db", "--apply", "two.json", "-k", "3"}), kUserError,

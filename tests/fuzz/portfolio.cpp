@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   refused([&] {
     const std::int64_t kSize = 64;
     for (const ExportedPortfolio& portfolio : read_exported_portfolios(file))
-      portfolio.tree.order(std::vector<std::int64_t>(portfolio.dimensions.size(), kSize));
+      portfolio.choice(std::vector<std::int64_t>(portfolio.dimensions.size(), kSize));
   });
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -43,8 +44,13 @@ std::vector<std::size_t> first(std::size_t count) {
   return list;
 }
 
-bool never(std::size_t, std::size_t) { return false; }
-bool always(std::size_t, std::size_t) { return true; }
+/// Nothing is known of waves.
+KernelFacts facts_that(bool may_run) {
+  return {[=](std::size_t, std::size_t) { return may_run; },
+          [](std::size_t, std::size_t) { return Waves(); }};
+}
+const KernelFacts kNever = facts_that(false);
+const KernelFacts kAlways = facts_that(true);
 
 TEST(Portfolio, TheFirstKernelHasTheSmallestMeanRegret) {
   const PortfolioTable table = table_of({{10, 30, 30}, {11, 11, 11}, {30, 10, 10}});
@@ -78,85 +84,61 @@ TEST(Portfolio, OtherProblemsThanThoseOfTheTrainingDoNotCount) {
   EXPECT_EQ(sets.at(0), (std::vector<std::size_t>{0}));
 }
 
-TEST(Portfolio, TheTreeFindsTheSizeThatMatters) {
-  const Portfolio portfolio =
-      make_portfolio(table_of({{10, 10, 10, 20, 20}, {20, 20, 20, 10, 10}}), {}, never);
-  ASSERT_EQ(portfolio.tree.nodes().size(), 3U);
-  EXPECT_EQ(portfolio.tree.nodes()[0].limit, 5);  // between 4 and 8
-  for (const std::int64_t size : {1, 4, 5, 6, 100}) {
-    const std::size_t chosen = portfolio.kernels[portfolio.tree.order({size}).front()];
-    EXPECT_EQ(chosen, size <= 5 ? 0U : 1U) << size;
-  }
+TEST(Portfolio, TheBestKernelOfEachProblemIsKnown) {
+  const Portfolio portfolio = make_portfolio(table_of({{10, 10, kNone}, {12, 12, 10}}), {}, kNever);
+  ASSERT_EQ(portfolio.kernels.size(), 2U);
+  for (std::size_t problem = 0; problem < 3; ++problem)
+    EXPECT_EQ(portfolio.kernels[portfolio.best_on(problem).value()], problem == 2 ? 1U : 0U);
 }
 
-TEST(Portfolio, TheTreeMayUseAProductOfSizes) {
-  const RegretMatrix regrets{{0, 0, 0, 1}, {1, 1, 1, 0}};
-  const std::vector<std::vector<std::int64_t>> sizes{{1, 64}, {64, 1}, {8, 8}, {64, 64}};
-  const DecisionTree tree(regrets, sizes, first(4), 1);
-  ASSERT_EQ(tree.nodes().size(), 3U);
-  EXPECT_TRUE(tree.nodes()[0].feature.second);
-  EXPECT_EQ(tree.order({16, 16}).front(), 0U);
-  EXPECT_EQ(tree.order({60, 60}).front(), 1U);
+TEST(Portfolio, AProblemWithoutAKernelHasNoBestOne) {
+  PortfolioTable table = table_of({{10, 10}});
+  table.problems.push_back({"3", {3}, 10});
+  EXPECT_FALSE(make_portfolio(table, {}, kAlways).best_on(2));
 }
 
-TEST(Portfolio, TheDepthBoundsTheTree) {
-  const PortfolioTable table =
-      table_of({{10, 20, 20, 20}, {20, 10, 20, 20}, {20, 20, 10, 20}, {20, 20, 20, 10}});
-  PortfolioOptions options;
-  options.depth = 0;
-  EXPECT_EQ(make_portfolio(table, options, never).tree.nodes().size(), 1U);
-  options.depth = 1;
-  EXPECT_EQ(make_portfolio(table, options, never).tree.nodes().size(), 3U);
-  options.depth = 3;
-  const Portfolio portfolio = make_portfolio(table, options, never);
-  for (std::size_t i = 0; i < 4; ++i) {
-    const auto choice = portfolio.tree.choice(table.problems[i].sizes, portfolio.regrets, i);
-    ASSERT_TRUE(choice);
-    EXPECT_EQ(portfolio.kernels[*choice], i);
-  }
-}
-
-/// The third kernel runs where M is 1 alone, and is the best there.
-TEST(Portfolio, AKernelThatALeafSaysNothingAboutGoesFirstIfItIsTheBestElsewhere) {
-  const double none = std::numeric_limits<double>::infinity();
-  const RegretMatrix regrets{{0, 0, 0.1, 0.5, 0.5}, {0.5, 0.5, 0.5, 0, 0}, {none, none, 0, none, none}};
-  const std::vector<std::vector<std::int64_t>> sizes{{8, 64}, {16, 64}, {1, 64}, {8, 4096}, {16, 4096}};
-  const DecisionTree tree(regrets, sizes, first(5), 1);
-  ASSERT_EQ(tree.nodes().size(), 3U);
-  EXPECT_EQ(tree.order({16, 4096}), (std::vector<std::size_t>{2, 1, 0}));
-  EXPECT_EQ(tree.order({16, 64}), (std::vector<std::size_t>{2, 0, 1}));
-}
-
-TEST(Portfolio, AKernelThatCannotRunIsPassedOver) {
+TEST(Portfolio, AKernelThatWasNotMeasuredHasAnUnknownRegret) {
   const PortfolioTable table = table_of({{10, 10, kNone}, {12, 12, 10}});
-  PortfolioOptions options;
-  options.depth = 0;
-  const Portfolio portfolio = make_portfolio(table, options, never);
-  const auto chosen = [&](std::size_t problem) {
-    return portfolio
-        .kernels[*portfolio.tree.choice(table.problems[problem].sizes, portfolio.regrets, problem)];
-  };
-  EXPECT_EQ(chosen(0), 0U);
-  EXPECT_EQ(chosen(2), 1U);
-}
-
-TEST(Portfolio, AKernelThatWasNotMeasuredIsNotPreferredAndItsRegretIsUnknown) {
-  const PortfolioTable table = table_of({{10, 10, kNone}, {12, 12, 10}});
-  PortfolioOptions options;
-  options.depth = 0;
-  const Portfolio portfolio = make_portfolio(table, options, always);
-  EXPECT_EQ(portfolio.kernels[portfolio.tree.order({1}).front()], 1U);
+  EXPECT_TRUE(std::isnan(regrets_of(table, {0}, kAlways)[0][2]));
+  EXPECT_TRUE(std::isinf(regrets_of(table, {0}, kNever)[0][2]));
   EXPECT_EQ(summarise_regrets({0.1, NAN, 0.3}).unmeasured, 1U);
   EXPECT_EQ(summarise_regrets({0.1, NAN, 0.3}).problems, 2U);
 }
 
-TEST(Portfolio, CrossValidationLeavesTheProblemOut) {
-  // Each kernel is good on one problem alone, so nothing learned helps on the one left out.
-  const PortfolioTable table = table_of({{10, 20, 20}, {20, 10, 20}, {20, 20, 10}});
-  const Portfolio portfolio = make_portfolio(table, {}, never);
-  EXPECT_EQ(portfolio.validation.folds, 3U);
-  EXPECT_NEAR(summarise_regrets(portfolio.validation.regrets).median, 1, 1e-12);
-  EXPECT_EQ(summarise_regrets(best_regrets(table, portfolio.kernels)).maximum, 0);
+/// The first kernel takes 2 us for each size of up to 4, and the second 1 us for each plus 20.
+TEST(Portfolio, CrossValidationPredictsTimesOfProblemsThatWereLeftOut) {
+  std::vector<std::vector<double>> times(2);
+  for (int i = 0; i < 10; ++i) {
+    const double size = std::ldexp(1, i);
+    times[0].push_back(2 * size);
+    times[1].push_back(size + 20);
+  }
+  const Portfolio portfolio = make_portfolio(table_of(times), {}, kNever);
+  ASSERT_EQ(portfolio.validation.folds, 10U);
+  for (const double regret : portfolio.validation.regrets) EXPECT_NEAR(regret, 0, 1e-9);
+}
+
+TEST(Portfolio, ModelsAreMadeOfTheTrainingAlone) {
+  const PortfolioTable table = table_of({{2, 4, 8, 1000}, {3, 3, 3, 3}});
+  const auto models = time_models(table, {0, 1}, {0, 1, 2}, kNever);
+  ASSERT_EQ(models.size(), 2U);
+  EXPECT_NEAR(models[0].time_us({16}, {}), 32, 0.2);
+  EXPECT_NEAR(models[1].time_us({16}, {}), 3, 0.2);
+  EXPECT_TRUE(time_models(table, {0}, {}, kNever)[0].terms().empty());
+}
+
+/// Where one row says nothing of waves, none counts.
+TEST(Portfolio, WavesAreUsedWhereAllOfAKernelsRowsHaveThem) {
+  const PortfolioTable table = table_of({{2, 4, 8, 16}});
+  KernelFacts facts = kNever;
+  facts.waves = [](std::size_t, std::size_t problem) { return problem == 3 ? Waves() : Waves{1}; };
+  const auto uses_waves = [&](const std::vector<std::size_t>& training) {
+    const TimeModel model = time_models(table, {0}, training, facts)[0];
+    return std::any_of(model.terms().begin(), model.terms().end(),
+                       [](const TimeModel::Term& term) { return term.launch.has_value(); });
+  };
+  EXPECT_TRUE(uses_waves({0, 1, 2}));
+  EXPECT_FALSE(uses_waves({0, 1, 2, 3}));
 }
 
 TEST(Portfolio, CrossValidationDependsOnItsSeedAlone) {
@@ -166,7 +148,7 @@ TEST(Portfolio, CrossValidationDependsOnItsSeedAlone) {
       times[kernel][i] = 10 + static_cast<double>((kernel * 7 + i * 5) % 11);
   PortfolioOptions options{.most_kernels = 3, .folds = 4};
   const PortfolioTable table = table_of(times);
-  const auto run = [&] { return cross_validate(table, options, never); };
+  const auto run = [&] { return cross_validate(table, options, kNever); };
   EXPECT_EQ(run().regrets, run().regrets);
   EXPECT_EQ(run().folds, 4U);
   options.folds = 100;
@@ -174,7 +156,7 @@ TEST(Portfolio, CrossValidationDependsOnItsSeedAlone) {
 }
 
 TEST(Portfolio, OneProblemCannotBeValidated) {
-  const Portfolio portfolio = make_portfolio(table_of({{10}}), {}, never);
+  const Portfolio portfolio = make_portfolio(table_of({{10}}), {}, kNever);
   EXPECT_EQ(portfolio.validation.folds, 0U);
   EXPECT_EQ(portfolio.kernels.size(), 1U);
 }
