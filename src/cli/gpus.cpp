@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <numeric>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -84,6 +86,14 @@ bool same_kind(const Target& a, const Target& b) {
 
 std::string list_of(const std::vector<int>& indices) { return fmt::format("{}", fmt::join(indices, ",")); }
 
+/// /dev/nvidia0, /dev/nvidia1, ...: more than the driver shows where CUDA_VISIBLE_DEVICES hides some.
+int gpu_device_files() {
+  int count = 0;
+  std::error_code unreadable;
+  while (std::filesystem::exists(fmt::format("/dev/nvidia{}", count), unreadable)) ++count;
+  return count;
+}
+
 class Opener {
  public:
   /// `together`: how many GPUs compute each problem.
@@ -100,13 +110,30 @@ class Opener {
   void open() {
     if (together_ > 1) return open_groups();
     if (choice_.indices != kAllGpus) return open(parse_gpu_indices(choice_.indices));
-    open({0});
-    std::vector<int> others;
-    for (int index = 1; index < devices_; ++index) others.push_back(index);
-    open(others);
+    open_all();
   }
 
  private:
+  /// The first one tells how many there are. The workers of the others are started beside it, because the
+  /// driver takes a second for each: as many as this machine seems to have.
+  void open_all() {
+    std::vector<std::unique_ptr<GpuClient>> clients = start_gpu_clients(choice_, first(gpu_device_files()));
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+      const int index = static_cast<int>(i);
+      if (index == 0 || index < devices_) open(index, std::move(clients[i]));
+    }
+    std::vector<int> others;
+    for (int index = static_cast<int>(clients.size()); index < devices_; ++index) others.push_back(index);
+    open(others);
+  }
+
+  /// 0, 1, ..., at least the first.
+  static std::vector<int> first(int count) {
+    std::vector<int> indices(static_cast<std::size_t>(std::max(count, 1)));
+    std::iota(indices.begin(), indices.end(), 0);
+    return indices;
+  }
+
   void open(const std::vector<int>& indices) {
     std::vector<std::unique_ptr<GpuClient>> clients = start_gpu_clients(choice_, indices);
     for (std::size_t i = 0; i < clients.size(); ++i) open(indices[i], std::move(clients[i]));
