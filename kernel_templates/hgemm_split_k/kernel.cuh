@@ -14,7 +14,7 @@
 // How the tiles of C and the length of K are dealt out to clusters.
 enum Schedule {
   split_k,   // Every tile has SPLIT_K parts.
-  fill_gpu,  // Every tile has as many parts as run at once: a kernel for many sizes.
+  fill_gpu,  // Every tile has as many parts as fit on the GPU at once: a kernel for many sizes.
   stream_k   // A cluster per multiprocessor, and equal lengths of K for all (Stream).
 };
 // Who adds up the parts of a tile.
@@ -109,7 +109,7 @@ __global__ void __cluster_dims__(CLUSTER_M* CLUSTER_N, 1, 1) __launch_bounds__((
   auto parts = [&] {
     if constexpr (SCHEDULE == split_k) return Split<kCluster>(tiles, depth, SPLIT_K);
     if constexpr (SCHEDULE == fill_gpu)
-      return Split<kCluster>(tiles, depth, max(1, static_cast<int>(gridDim.x) / kCluster / tiles));
+      return Split<kCluster>(tiles, depth, max(1, min(depth, static_cast<int>(gridDim.x) / kCluster / tiles)));
     if constexpr (SCHEDULE == stream_k) return Stream<kCluster>(tiles, depth);
   }();
   Part part;
