@@ -168,10 +168,11 @@ struct ConstantCopy {
   }
 };
 
-/// Thread blocks of a launch, or where a kernel lets as many blocks as fit on the GPU share tiles: those.
+/// The thread blocks of a launch for other sizes, or the tiles that they share where the GPU limits how many
+/// blocks there are.
 struct TileCount {
-  double here = 0;                ///< for the problem of the instance; 0: not known
-  std::optional<std::string> of;  ///< an expression over the dimensions, as those of size_conditions
+  std::optional<std::string> expression;  ///< over the dimensions; none where it is not known
+  std::int64_t most_blocks = 0;           ///< however many tiles there are; 0: as many
 };
 
 /// One configuration for one problem with every expression evaluated.

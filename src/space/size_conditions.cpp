@@ -14,8 +14,9 @@ namespace tiletune::space {
 namespace {
 
 constexpr std::size_t kLongest = 2048;  ///< bytes of an expression
-/// More than any GPU has, and small enough for products.
-constexpr std::int64_t kUnlimitedMultiprocessors = 1'000'000'000;
+/// Multiprocessors, more than any GPU has; and a fraction of them, which limits nothing either.
+constexpr std::int64_t kUnlimited = 1'000'000'000;
+constexpr std::int64_t kNearlyUnlimited = kUnlimited / 100;
 
 /// An expression with all but the sizes put in: a value, or a text that depends on sizes.
 struct Folded {
@@ -54,8 +55,10 @@ std::string_view spelling(const std::array<Spelled, kCount>& spellings, Op op) {
 
 class ConstantFolder {
  public:
-  ConstantFolder(const Bindings& bindings, const std::vector<std::string>& sizes, std::size_t first_derived)
-      : bindings_(bindings), sizes_(sizes), first_derived_(first_derived) {}
+  /// `unlimited`: whether the bindings have kUnlimited multiprocessors.
+  ConstantFolder(const Bindings& bindings, const std::vector<std::string>& sizes, std::size_t first_derived,
+                 bool unlimited)
+      : bindings_(bindings), sizes_(sizes), first_derived_(first_derived), unlimited_(unlimited) {}
 
   /// Of the next derived value, which depends on sizes or not.
   void add_derived(const std::optional<SyntaxNode>& node) {
@@ -69,10 +72,12 @@ class ConstantFolder {
     derived_.push_back(std::move(folded));
   }
 
-  static Folded joined(const std::vector<Folded>& operands, const std::string& separator) {
-    std::vector<std::string> texts;
-    for (const Folded& operand : operands) texts.push_back(operand_text(operand));
-    return written(join(texts, separator));
+  Folded product(const std::vector<SyntaxNode>& nodes) const {
+    if (nodes.empty()) return {integer_scalar(1), "", true};
+    SyntaxNode whole;
+    whole.op = Op::multiply;
+    whole.operands = nodes;
+    return nodes.size() == 1 ? fold(nodes.front()) : operation(whole);
   }
 
   Folded fold(const SyntaxNode& node) const {
@@ -160,7 +165,7 @@ class ConstantFolder {
   }
 
   Folded operation(const SyntaxNode& node) const {
-    const std::vector<Folded> operands = fold_all(node.operands);
+    std::vector<Folded> operands = fold_all(node.operands);
     if (all_known(operands)) {
       Scalar result = *operands.front().value;
       FaultKind fault = operands.size() == 1 ? apply(node.op, result, result) : FaultKind::none;
@@ -168,6 +173,8 @@ class ConstantFolder {
         fault = apply(node.op, result, *operands[i].value, result);
       if (fault == FaultKind::none) return {result, "", true};
     }
+    leave_out_neutral(node.op, operands);
+    if (operands.size() == 1 && node.operands.size() > 1) return operands.front();
     if (const std::string_view infix = spelling(kInfix, node.op); !infix.empty())
       return joined(operands, fmt::format(" {} ", infix));
     if (const std::string_view prefix = spelling(kPrefix, node.op); !prefix.empty())
@@ -181,6 +188,15 @@ class ConstantFolder {
     return call;
   }
 
+  /// Factors of 1, and a limit that limits nothing. Something that depends on sizes is left.
+  void leave_out_neutral(Op op, std::vector<Folded>& operands) const {
+    std::erase_if(operands, [&](const Folded& operand) {
+      if (!operand.value || operand.value->kind != Scalar::Kind::integer) return false;
+      return (op == Op::multiply && operand.value->integer == 1) ||
+             (op == Op::min && unlimited_ && operand.value->integer >= kNearlyUnlimited);
+    });
+  }
+
   std::vector<Folded> fold_all(const std::vector<SyntaxNode>& nodes) const {
     std::vector<Folded> all;
     for (const SyntaxNode& node : nodes) all.push_back(fold(node));
@@ -191,9 +207,16 @@ class ConstantFolder {
     return std::all_of(operands.begin(), operands.end(), [](const Folded& f) { return f.value.has_value(); });
   }
 
+  static Folded joined(const std::vector<Folded>& operands, const std::string& separator) {
+    std::vector<std::string> texts;
+    for (const Folded& operand : operands) texts.push_back(operand_text(operand));
+    return written(join(texts, separator));
+  }
+
   const Bindings& bindings_;
   const std::vector<std::string>& sizes_;
   std::size_t first_derived_;
+  bool unlimited_;
   std::vector<std::optional<Folded>> derived_;
   std::vector<bool> too_long_;
 };
@@ -201,7 +224,7 @@ class ConstantFolder {
 }  // namespace
 
 SizeConditions::SizeConditions(const TemplateSpec& spec, const Problem& problem, const Scope& scope)
-    : scope_(scope) {
+    : scope_(scope), dimensions_(problem.dimensions.size()) {
   for (const auto& [name, size] : problem.dimensions) sizes_.push_back(name);
   for (const LeadingDimension& leading : spec.operation.leading_dimensions) sizes_.push_back(leading.columns);
   for (const Derived& derived : spec.derived) {
@@ -218,9 +241,10 @@ SizeConditions::SizeConditions(const TemplateSpec& spec, const Problem& problem,
     for (const ExprText& threads : launch.block) add_fixed(threads, scope.launch_symbols());
     add_fixed(launch.dynamic_shared_bytes, scope.launch_symbols());
     Grid& grid = grids_.emplace_back();
-    for (const ExprText& blocks : launch.grid) {
-      if (!blocks.text.empty())
-        grid.push_back({parse(blocks, scope.launch_symbols()), Program(blocks, scope.launch_symbols())});
+    for (const ExprText& extent : launch.grid) {
+      if (extent.text.empty()) continue;
+      grid.nodes.push_back(parse(extent, scope.launch_symbols()));
+      grid.programs.emplace_back(extent, scope.launch_symbols());
     }
   }
 }
@@ -245,7 +269,7 @@ void SizeConditions::add_fixed(const ExprText& text, const SymbolTable& symbols)
 std::vector<std::optional<std::string>> SizeConditions::of(const Bindings& bindings) const {
   std::vector<std::optional<std::string>> conditions;
   if (constraints_.empty() && fixed_.empty()) return conditions;
-  ConstantFolder folder(bindings, sizes_, scope_.first_derived());
+  ConstantFolder folder(bindings, sizes_, scope_.first_derived(), false);
   for (const std::optional<SyntaxNode>& node : derived_) folder.add_derived(node);
   const auto add = [&](const auto& make) {
     try {
@@ -270,25 +294,48 @@ std::vector<std::optional<std::string>> SizeConditions::of(const Bindings& bindi
   return conditions;
 }
 
+double SizeConditions::blocks(const Grid& grid, const Bindings& bindings) {
+  double product = 1;
+  for (const Program& extent : grid.programs) {
+    Scalar value;
+    Fault fault;
+    product *= extent.run(bindings, value, fault) && value.is_numeric() ? value.as_number() : 0;
+  }
+  return product;
+}
+
+std::vector<Scalar> SizeConditions::with_large_sizes(const Bindings& bindings) const {
+  // Their product fits into 64 bits.
+  const std::size_t bits = std::min<std::size_t>(24, 60 / std::max<std::size_t>(dimensions_, 1));
+  std::vector<Scalar> slots(bindings.slots.begin(), bindings.slots.end());
+  for (std::size_t i = 0; i < sizes_.size(); ++i) slots[i] = integer_scalar(std::int64_t{1} << bits);
+  for (std::size_t i = 0; i < scope_.derived().size(); ++i) {
+    Fault fault;
+    Scalar value;
+    if (scope_.derived()[i].run({slots, bindings.definitions}, value, fault))
+      slots[scope_.first_derived() + i] = value;
+  }
+  return slots;
+}
+
 std::vector<TileCount> SizeConditions::tiles(const Bindings& bindings) const {
   std::vector<Scalar> slots(bindings.slots.begin(), bindings.slots.end());
-  slots[scope_.multiprocessors()] = integer_scalar(kUnlimitedMultiprocessors);
+  std::vector<Scalar> large = with_large_sizes(bindings);
+  std::vector<double> most_blocks;
+  for (const Grid& grid : grids_) most_blocks.push_back(blocks(grid, {large, bindings.definitions}));
+  slots[scope_.multiprocessors()] = large[scope_.multiprocessors()] = integer_scalar(kUnlimited);
   const Bindings unlimited{slots, bindings.definitions};
-  ConstantFolder folder(unlimited, sizes_, scope_.first_derived());
+  ConstantFolder folder(unlimited, sizes_, scope_.first_derived(), true);
   for (const std::optional<SyntaxNode>& node : derived_) folder.add_derived(node);
   std::vector<TileCount> counts;
-  for (const Grid& grid : grids_) {
+  for (std::size_t i = 0; i < grids_.size(); ++i) {
     TileCount& count = counts.emplace_back();
-    std::vector<Folded> factors;
-    double here = 1;
+    if (most_blocks[i] < std::min(blocks(grids_[i], {large, bindings.definitions}), 1.0 * kNearlyUnlimited))
+      count.most_blocks = static_cast<std::int64_t>(most_blocks[i]);
     try {
-      for (const Fixed& blocks : grid) {
-        factors.push_back(folder.fold(blocks.node));
-        Scalar value;
-        Fault fault;
-        here *= blocks.program.run(unlimited, value, fault) ? value.as_number() : 0;
-      }
-      if (here > 0) count = {here, text_of(ConstantFolder::joined(factors, " * "))};
+      const Folded tiles = folder.product(grids_[i].nodes);
+      const bool is_limited = !tiles.value || tiles.value->as_number() < kNearlyUnlimited;
+      if (is_limited) count.expression = text_of(tiles);
     } catch (const TooLong&) {
     }
   }

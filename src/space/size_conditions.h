@@ -24,8 +24,7 @@ class SizeConditions {
   /// be too long to write down. `slots` hold the configuration's parameters and derived values.
   std::vector<std::optional<std::string>> of(const Bindings& bindings) const;
 
-  /// By launch of the template: how many thread blocks it would have on a GPU without end, with no fewer
-  /// than there are tiles to compute.
+  /// By launch of the template. A grid with unlimited multiprocessors has a thread block for each tile.
   std::vector<TileCount> tiles(const Bindings& bindings) const;
 
  private:
@@ -33,12 +32,21 @@ class SizeConditions {
     SyntaxNode node;
     Program program;
   };
-  using Grid = std::vector<Fixed>;
+
+  struct Grid {
+    std::vector<SyntaxNode> nodes;
+    std::vector<Program> programs;
+  };
 
   bool reads_sizes(const SyntaxNode& node) const;
+  /// 0 where they cannot be computed.
+  static double blocks(const Grid& grid, const Bindings& bindings);
+  /// Values for a problem with more tiles than any GPU has multiprocessors.
+  std::vector<Scalar> with_large_sizes(const Bindings& bindings) const;
   void add_fixed(const ExprText& text, const SymbolTable& symbols);
 
   const Scope& scope_;
+  std::size_t dimensions_;
   std::vector<std::string> sizes_;  ///< by slot: the dimension that a size or a leading dimension is
   std::vector<std::optional<SyntaxNode>> derived_;  ///< those that depend on sizes
   std::vector<SyntaxNode> constraints_;             ///< the same

@@ -258,11 +258,10 @@ void add_waves(Trial& trial, const Instance& instance, const Admission& admissio
   Json list = Json::array();
   for (std::size_t i = 0; i < instance.launches.size(); ++i) {
     const TileCount& tiles = instance.tiles[i];
-    const std::int64_t blocks = instance.launches[i].grid.count();
     std::int64_t at_once = admission.occupancies[i].blocks_per_multiprocessor * gpu.multiprocessors;
-    if (static_cast<double>(blocks) < tiles.here) at_once = std::min(at_once, blocks);
-    list.push_back(tiles.of && at_once > 0 ? Json(fmt::format("ceil_div({}, {})", *tiles.of, at_once))
-                                           : Json());
+    if (tiles.most_blocks > 0) at_once = std::min(at_once, tiles.most_blocks);
+    const bool is_known = tiles.expression && at_once > 0;
+    list.push_back(is_known ? Json(fmt::format("ceil_div({}, {})", *tiles.expression, at_once)) : Json());
   }
   trial.waves = list.dump();
 }

@@ -31,8 +31,7 @@ Trial make_baseline_trial(const TuneSpec& spec, const Task& task, const Target& 
 void add_compiled(Trial& trial, const std::vector<Resources>& all, const Admission& admission,
                   const Instance& instance);
 void add_admission(Trial& trial, const Admission& admission);
-/// For other sizes, on this GPU: tiles by as many thread blocks as are there at once. A launch with fewer
-/// blocks than tiles has no more of them.
+/// For other sizes: how often a launch fills this GPU with thread blocks, or with the tiles that they share.
 void add_waves(Trial& trial, const Instance& instance, const Admission& admission, const GpuModel& gpu);
 void add_timing(Trial& trial, const Timing& timing, const Workload& workload, const Target& target);
 /// Of the row's median; nothing of the operations or bytes that the operation does not have.

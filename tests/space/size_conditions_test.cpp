@@ -68,23 +68,34 @@ TEST(SizeConditions, NoneStandsForWhatIsTooLong) {
   EXPECT_EQ(conditions(doubling, kVectors), (Conditions{std::nullopt}));
 }
 
-/// Of the first launch; "?" where it is not known.
+/// Of the first launch on a GPU of 132 multiprocessors; "?" where they are not known.
 std::string tiles(const TemplateSpec& spec, std::vector<Value> values) {
   const TileCount count = Instantiator(spec, problem()).instantiate({std::move(values)}, 132).tiles.at(0);
-  return count.of ? fmt::format("{} = {}", *count.of, count.here) : "?";
+  return count.expression.value_or("?") +
+         (count.most_blocks > 0 ? fmt::format(" in {} blocks", count.most_blocks) : "");
+}
+
+SpecBuilder with_grid(const std::string& x, const std::string& y = "") {
+  SpecBuilder kernel = builder().derived("TILES", "ceil_div(M, VEC) * N");
+  kernel.spec().launches[0].grid = {text(x), y.empty() ? ExprText() : text(y), {}};
+  return kernel;
 }
 
 TEST(SizeConditions, TilesAreTheBlocksOfAGrid) {
-  SpecBuilder kernel = builder();
-  kernel.spec().launches[0].grid = {text("ceil_div(M, 32 * VEC)"), text("N"), {}};
-  EXPECT_EQ(tiles(kernel, kVectors), "ceil_div(M, 128) * N = 4096");
-  EXPECT_EQ(tiles(builder(), kVectors), "M = 1024");
+  EXPECT_EQ(tiles(with_grid("ceil_div(M, 32 * VEC)", "N"), kVectors), "ceil_div(M, 128) * N");
+  EXPECT_EQ(tiles(with_grid("M * (VEC - 3)"), kVectors), "M");
+  EXPECT_EQ(tiles(with_grid("1"), kVectors), "1");
 }
 
 TEST(SizeConditions, TilesThatBlocksShareAreNotLimitedByMultiprocessors) {
-  SpecBuilder kernel = builder().derived("TILES", "ceil_div(M, VEC) * N");
-  kernel.spec().launches[0].grid = {text("min(TILES, multiprocessors)"), {}, {}};
-  EXPECT_EQ(tiles(kernel, kVectors), "min(ceil_div(M, 4) * N, 1000000000) = 131072");
+  EXPECT_EQ(tiles(with_grid("min(TILES, multiprocessors)"), kVectors), "ceil_div(M, 4) * N in 132 blocks");
+  EXPECT_EQ(tiles(with_grid("min(TILES, multiprocessors // 2) * 2"), kVectors),
+            "(ceil_div(M, 4) * N) * 2 in 132 blocks");
+}
+
+/// Such as a loop over a vector by as many threads as there are.
+TEST(SizeConditions, TilesOfAGridThatDependsOnMultiprocessorsAloneAreNotKnown) {
+  EXPECT_EQ(tiles(with_grid("multiprocessors * VEC"), kVectors), "? in 528 blocks");
 }
 
 TEST(SizeConditions, TilesThatAreTooLongAreNotKnown) {
