@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <numeric>
@@ -86,7 +87,7 @@ bool same_kind(const Target& a, const Target& b) {
 
 std::string list_of(const std::vector<int>& indices) { return fmt::format("{}", fmt::join(indices, ",")); }
 
-/// /dev/nvidia0, /dev/nvidia1, ...: more than the driver shows where CUDA_VISIBLE_DEVICES hides some.
+/// /dev/nvidia0, /dev/nvidia1, ...
 int gpu_device_files() {
   int count = 0;
   std::error_code unreadable;
@@ -114,24 +115,19 @@ class Opener {
   }
 
  private:
-  /// The first one tells how many there are. The workers of the others are started beside it, because the
-  /// driver takes a second for each: as many as this machine seems to have.
+  /// GPU 0 reports how many there are. The workers of as many as /dev shows start with it, because the driver
+  /// takes up to a second for each.
   void open_all() {
-    std::vector<std::unique_ptr<GpuClient>> clients = start_gpu_clients(choice_, first(gpu_device_files()));
-    for (std::size_t i = 0; i < clients.size(); ++i) {
-      const int index = static_cast<int>(i);
-      if (index == 0 || index < devices_) open(index, std::move(clients[i]));
+    const bool all_are_visible = choice_.worker.empty() && std::getenv("CUDA_VISIBLE_DEVICES") == nullptr;
+    std::vector<int> first(static_cast<std::size_t>(all_are_visible ? std::max(gpu_device_files(), 1) : 1));
+    std::iota(first.begin(), first.end(), 0);
+    std::vector<std::unique_ptr<GpuClient>> clients = start_gpu_clients(choice_, first);
+    for (const int index : first) {
+      if (index == 0 || index < devices_) open(index, std::move(clients[static_cast<std::size_t>(index)]));
     }
     std::vector<int> others;
-    for (int index = static_cast<int>(clients.size()); index < devices_; ++index) others.push_back(index);
+    for (int index = static_cast<int>(first.size()); index < devices_; ++index) others.push_back(index);
     open(others);
-  }
-
-  /// 0, 1, ..., at least the first.
-  static std::vector<int> first(int count) {
-    std::vector<int> indices(static_cast<std::size_t>(std::max(count, 1)));
-    std::iota(indices.begin(), indices.end(), 0);
-    return indices;
   }
 
   void open(const std::vector<int>& indices) {
