@@ -92,8 +92,8 @@ void add_export_command(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--portfolio", options->portfolio,
-          "With --best or --format header: at most N kernels for all problems, and what chooses among "
-          "them, as 'tiletune portfolio -k N' prints them")
+          "With --best or --format header: at most N kernels for all problems, and the predicted times by "
+          "which to choose one, as 'tiletune portfolio -k N' prints them")
       ->check(CLI::Range(std::size_t{1}, kLargestPortfolio))
       ->type_name("N");
   command->add_option("-o,--output", options->output, "Write here instead of to standard output");

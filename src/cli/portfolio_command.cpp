@@ -76,7 +76,7 @@ int run(const PortfolioCommand& options) {
 void add_portfolio_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<PortfolioCommand>();
   CLI::App* command = app.add_subcommand(
-      "portfolio", "Choose few kernels for many problems, and predict their times on other sizes");
+      "portfolio", "Choose a few kernels for many problems, and predict their times on other sizes");
   options->rows.add_to(*command);
   command->add_option("DB", options->rows.database, "Results database, as with --db")->excludes("--db");
   CLI::Option* kernels = command
@@ -102,9 +102,8 @@ void add_portfolio_command(CLI::App& app, Action& action) {
       "Write the config that measures the chosen kernels on the problems where they have no row");
   CLI::Option* apply_option = command
                                   ->add_option("--apply", options->apply,
-                                               "Instead print what the portfolio of this file, of 'export "
-                                               "--best --portfolio', comes to on the "
-                                               "problems of DB")
+                                               "Instead print the regret of the portfolio in this file, "
+                                               "of 'export --best --portfolio', on the problems of DB")
                                   ->type_name("FILE");
   for (CLI::Option* option : {kernels, folds, seed}) apply_option->excludes(option);
   command->add_option("--format", options->format, "table, json, csv or markdown")->capture_default_str();

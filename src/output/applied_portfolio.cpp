@@ -112,8 +112,8 @@ ExportedPortfolio portfolio_of(const JsonNode& node, const std::vector<JsonNode>
     throw UserError(fmt::format("found {} for {}", counted(portfolio.models.size(), "list"),
                                 counted(entries.size(), "kernel")),
                     times.where, kRemedy);
-  for (const JsonNode& tuned :
-       read_list(member(node, "tuned", "the tuned problems"), "problems", Empty::allowed, kMostEntries)) {
+  for (const JsonNode& tuned : read_list(member(node, "fastest", "the fastest kernel of each problem"),
+                                         "problems", Empty::allowed, kMostEntries)) {
     const JsonNode place = member(tuned, "kernel", "a place in 'best'");
     const auto entry =
         std::find(entries.begin(), entries.end(), static_cast<std::size_t>(read_integer(place)));

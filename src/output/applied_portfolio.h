@@ -37,7 +37,7 @@ struct ExportedPortfolio {
 std::vector<ExportedPortfolio> read_exported_portfolios(const std::filesystem::path& file);
 
 enum class Applied {
-  judged,      ///< the the kernel that is chosen was measured
+  judged,      ///< the chosen kernel was measured
   unmeasured,  ///< it has no row
   failed,      ///< it did not run
   none,        ///< no kernel's constraints hold

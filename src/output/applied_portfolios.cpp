@@ -98,9 +98,9 @@ void add_not_judged(const AppliedPortfolio& applied, Applied why, const char* te
 std::vector<std::string> lines_of(const AppliedPortfolio& applied) {
   const Regrets regrets = regrets_of(applied);
   std::vector<std::string> lines{
-      fmt::format("with the kernel that is chosen, on {} of {}: regret {}", regrets.chosen.problems,
+      fmt::format("the chosen kernel, on {} of {}: regret {}", regrets.chosen.problems,
                   counted(applied.problems.size(), "problem"), quantiles_text(regrets.chosen)),
-      fmt::format("with the best of the kernels, on {}: regret {}", regrets.least.problems,
+      fmt::format("the best of the kernels, on {}: regret {}", regrets.least.problems,
                   quantiles_text(regrets.least))};
   const auto fewer = [](const AppliedProblem& a, const AppliedProblem& b) {
     return a.configurations < b.configurations;

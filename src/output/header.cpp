@@ -313,7 +313,7 @@ class Entries {
 std::string sum_text(const TimeModel& model) {
   std::vector<std::string> terms;
   for (const TimeModel::Term& term : model.terms()) {
-    std::string text = fmt::format("{:.9g}", term.us);
+    std::string text = fmt::format("{:.17g}", term.us);
     if (term.launch) text += fmt::format(" * waves[{}]", *term.launch);
     for (const std::size_t size : term.sizes) text += fmt::format(" * size(n[{}])", size);
     terms.push_back(std::move(text));
@@ -335,14 +335,12 @@ class ChoiceTables {
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (places[i]) add_time(recorded.portfolio.models[i], kernels[i]);
     }
-    for (std::size_t i = 0; i < recorded.group.table.problems.size(); ++i) {
-      const auto kernel = recorded.portfolio.best_on(i);
-      if (!kernel || !places[*kernel]) continue;
+    for (const FastestKernelOn& fastest : fastest_kernels(recorded)) {
+      if (!places[fastest.kernel]) continue;
       std::vector<std::string> numbers;
-      for (const std::int64_t size : recorded.group.table.problems[i].sizes)
-        numbers.push_back(fmt::format("{}LL", size));
+      for (const std::int64_t size : fastest.sizes) numbers.push_back(fmt::format("{}LL", size));
       numbers.resize(sizes_, "0LL");
-      tuned_.push_back(fmt::format("    {{{{{}}}, {}}},\n", join(numbers, ", "), *places[*kernel]));
+      tuned_.push_back(fmt::format("    {{{{{}}}, {}}},\n", join(numbers, ", "), *places[fastest.kernel]));
     }
     portfolios_.push_back(
         fmt::format("    {{{}, {}, {}, {}}},\n", first, times_.size(), first_tuned, tuned_.size()));
@@ -378,14 +376,13 @@ class ChoiceTables {
       }
     }
     if (!is_known) return times_.push_back("    nullptr,\n");
-    const std::string list = by_waves ? fmt::format("  const double waves[] = {{{}}};\n",
-                                                    join(waves, ",\n                          "))
-                                      : "";
-    const bool reads_sizes =
-        by_waves || std::any_of(model.terms().begin(), model.terms().end(),
-                                [](const TimeModel::Term& term) { return !term.sizes.empty(); });
-    functions_ += fmt::format("constexpr double time_us{}(const long long*{}) {{\n{}  return {};\n}}\n",
-                              times_.size(), reads_sizes ? " n" : "", list, sum_text(model));
+    std::string body;
+    if (by_waves)
+      body = fmt::format("  const double waves[] = {{{}}};\n", join(waves, ",\n                          "));
+    body += fmt::format("  return shorter_than_never({});\n", sum_text(model));
+    const bool reads_sizes = body.find("n[") != std::string::npos;
+    functions_ += fmt::format("constexpr double time_us{}(const long long*{}) {{\n{}}}\n", times_.size(),
+                              reads_sizes ? " n" : "", body);
     times_.push_back(fmt::format("    detail::time_us{},\n", times_.size()));
   }
 

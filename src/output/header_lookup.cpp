@@ -275,7 +275,7 @@ struct Tuned {
   int entry;
 };
 
-// Entries whose times may be compared, and their tuned sizes in kTuned: from the first to before the last.
+// A range of kEntries whose times can be compared, and its range of kTuned. The last is one past the end.
 struct Portfolio {
   int first, last;
   int first_tuned, last_tuned;
@@ -287,9 +287,10 @@ namespace detail {
 inline constexpr double kNever = 1e100;
 
 constexpr double size(long long n) { return static_cast<double>(n); }
-constexpr double number(Integer a) { return a.known ? static_cast<double>(a.value) : kNever; }
+constexpr double number(Integer a) { return a.known && a.value >= 0 ? static_cast<double>(a.value) : kNever; }
+constexpr double shorter_than_never(double time_us) { return time_us < kNever ? time_us : kNever; }
 
-// The predicted time of an entry's kernel in us: constants, and what a wave of thread blocks and a size cost.
+// The predicted time of each entry's kernel in us. n: the sizes; waves: how often each launch fills the GPU.
 )";
 
 const char* const kHeaderChoice = R"(
@@ -300,10 +301,15 @@ constexpr bool fits(const Entry& entry, GpuMatch level, const Query& query, bool
          (entry.beta_is_zero == query.beta_is_zero) == same_scalars_class;
 }
 
-constexpr const Entry* fastest(const Portfolio& portfolio, GpuMatch level, const Query& query, bool same_scalars_class) {
+struct Chosen {
+  const Entry* entry = nullptr;
+  bool is_tuned = false;  // it was the fastest on these sizes
+};
+
+constexpr Chosen fastest(const Portfolio& portfolio, GpuMatch level, const Query& query, bool same_scalars_class) {
   for (int i = portfolio.first_tuned; i < portfolio.last_tuned; ++i) {
     const Entry& entry = kEntries[kTuned[i].entry];
-    if (same_sizes(kTuned[i].sizes, query.sizes) && fits(entry, level, query, same_scalars_class)) return &entry;
+    if (same_sizes(kTuned[i].sizes, query.sizes) && fits(entry, level, query, same_scalars_class)) return {&entry, true};
   }
   const Entry* best = nullptr;
   double best_us = 0;
@@ -314,30 +320,38 @@ constexpr const Entry* fastest(const Portfolio& portfolio, GpuMatch level, const
     best = &kEntries[i];
     best_us = time_us;
   }
-  return best;
+  return {best, false};
 }
 
-constexpr const Entry* chosen(GpuMatch level, const Query& query) {
+constexpr Chosen chosen(GpuMatch level, const Query& query) {
   constexpr bool kSameClassFirst[] = {true, false};
   for (const bool same_scalars_class : kSameClassFirst) {
     for (const Portfolio& portfolio : kPortfolios) {
-      if (const Entry* entry = fastest(portfolio, level, query, same_scalars_class)) return entry;
+      const Chosen chosen = fastest(portfolio, level, query, same_scalars_class);
+      if (chosen.entry != nullptr) return chosen;
     }
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace detail
 
 // Of the portfolio's entries whose constraints are not known to be violated, the one that was the fastest on these sizes, or
 // else the one with the shortest predicted time. Looks for GPUs in the same order as find(), and falls back to find() where
-// the query has no sizes.
+// the query has no sizes. Entry::expected_us is the time on the entry's own problem.
 constexpr Found choose(const Query& query) {
   if (query.sizes[0] == 0) return find(query);
   constexpr GpuMatch kLevels[] = {GpuMatch::uuid, GpuMatch::model, GpuMatch::compute_capability,
                                   GpuMatch::any};
   for (const GpuMatch level : kLevels) {
-    if (const Entry* entry = detail::chosen(level, query)) return detail::found(*entry, level, query);
+    const detail::Chosen chosen = detail::chosen(level, query);
+    if (chosen.entry == nullptr) continue;
+    Found found = detail::found(*chosen.entry, level, query);
+    if (chosen.is_tuned) {
+      found.problem = ProblemMatch::exact;
+      found.constraints = Constraints::recorded;
+    }
+    return found;
   }
   return detail::nothing(query);
 }

@@ -136,6 +136,23 @@ std::vector<PortfolioGap> gaps_of(const Portfolio& portfolio) {
   return gaps;
 }
 
+std::vector<FastestKernelOn> fastest_kernels(const RecordedPortfolio& recorded) {
+  const std::vector<PortfolioProblem>& problems = recorded.group.table.problems;
+  std::vector<FastestKernelOn> all;
+  std::map<std::vector<std::int64_t>, std::size_t> places;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    const auto kernel = recorded.portfolio.best_on(i);
+    if (!kernel) continue;
+    const auto [place, is_new] = places.try_emplace(problems[i].sizes, all.size());
+    const bool is_dense = problems[i].label.find(' ') == std::string::npos;
+    if (is_new)
+      all.push_back({problems[i].sizes, *kernel});
+    else if (is_dense)
+      all[place->second].kernel = *kernel;
+  }
+  return all;
+}
+
 Json to_json(const RecordedPortfolio& recorded, const std::vector<std::size_t>& entries) {
   const PortfolioGroup& group = recorded.group;
   Json json{{"gpu", group.what.gpu}, {"source", name(group.what.source)}};
@@ -145,11 +162,9 @@ Json to_json(const RecordedPortfolio& recorded, const std::vector<std::size_t>& 
   json["times"] = Json::array();
   for (const TimeModel& model : recorded.portfolio.models)
     json["times"].push_back(terms_json(model, group.table.dimensions));
-  json["tuned"] = Json::array();
-  for (std::size_t i = 0; i < group.table.problems.size(); ++i) {
-    if (const auto kernel = recorded.portfolio.best_on(i))
-      json["tuned"].push_back({{"sizes", group.table.problems[i].sizes}, {"kernel", entries[*kernel]}});
-  }
+  json["fastest"] = Json::array();
+  for (const FastestKernelOn& fastest : fastest_kernels(recorded))
+    json["fastest"].push_back({{"sizes", fastest.sizes}, {"kernel", entries[fastest.kernel]}});
   return json;
 }
 

@@ -42,10 +42,19 @@ struct PortfolioGap {
 };
 std::vector<PortfolioGap> gaps_of(const Portfolio& portfolio);
 
-/// {"gpu", "source", "conditions", "dimensions", "kernels", "times", "tuned"}, where `entries` stand for the
-/// kernels. "times" has a list of terms for each: {"us", "launch", "sizes"}, a coefficient times the waves of
-/// a launch and sizes, where these are named; null where nothing predicts it. "tuned" has for each problem
-/// its "sizes" and the "kernel" that was the fastest.
+/// The fastest kernel on sizes that were tuned.
+struct FastestKernelOn {
+  std::vector<std::int64_t> sizes;
+  std::size_t kernel = 0;  ///< place in the portfolio
+};
+/// Each sizes once: of problems that differ in leading dimensions only, that with dense matrices if there is
+/// one.
+std::vector<FastestKernelOn> fastest_kernels(const RecordedPortfolio& recorded);
+
+/// {"gpu", "source", "conditions", "dimensions", "kernels", "times", "fastest"}, where `entries` stand for
+/// the kernels. "times" has a list of terms for each: {"us", "launch", "sizes"}, a coefficient times the
+/// waves of a launch and sizes, where these are named; null where nothing predicts it. "tuned" has for each
+/// problem its "sizes" and the "kernel" that was the fastest.
 nlohmann::ordered_json to_json(const RecordedPortfolio& recorded, const std::vector<std::size_t>& entries);
 
 }  // namespace tiletune

@@ -31,29 +31,41 @@ std::vector<Trial> kernels_of(const RecordedPortfolio& recorded, const Database&
   return kernels;
 }
 
-/// "0.000241 w * K", with `w` for the waves of the only launch, w1, w2 of several.
+/// "0.000241 * w * K", with w for the waves of the only launch, w1, w2 of several.
 std::string term_text(const TimeModel::Term& term, bool one_launch,
                       const std::vector<std::string>& dimensions) {
-  std::vector<std::string> factors;
+  std::vector<std::string> factors{fmt::format("{:.3g}", term.us)};
   if (term.launch) factors.push_back(one_launch ? "w" : fmt::format("w{}", *term.launch + 1));
   for (const std::size_t size : term.sizes) factors.push_back(dimensions[size]);
-  const std::string coefficient = fmt::format("{:.3g}", term.us);
-  return factors.empty() ? coefficient : coefficient + " " + join(factors, " * ");
+  return join(factors, " * ");
 }
 
-std::vector<std::string> time_lines(const RecordedPortfolio& recorded) {
-  std::vector<std::string> lines{
-      "predicted time on other sizes, in us, with w waves of thread blocks, or of the tiles that they "
-      "share:"};
-  const std::vector<TimeModel>& models = recorded.portfolio.models;
-  for (std::size_t i = 0; i < models.size(); ++i) {
+/// "w = ceil_div(ceil_div(N, 128), 132)"
+std::vector<std::string> wave_lines(const std::string& waves) {
+  std::vector<std::string> lines;
+  const Json list = parsed_cell(waves);
+  if (!list.is_array()) return lines;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string name = list.size() == 1 ? "w" : fmt::format("w{}", i + 1);
+    if (list[i].is_string()) lines.push_back(fmt::format("{} = {}", name, list[i].get<std::string>()));
+  }
+  return lines;
+}
+
+std::vector<std::string> time_lines(const RecordedPortfolio& recorded, const std::vector<Trial>& kernels) {
+  std::vector<std::string> lines{"predicted time in us on other sizes"};
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const std::vector<TimeModel::Term>& all = recorded.portfolio.models[i].terms();
+    const bool by_waves = std::any_of(all.begin(), all.end(),
+                                      [](const TimeModel::Term& term) { return term.launch.has_value(); });
+    const std::vector<std::string> waves =
+        by_waves ? wave_lines(kernels[i].waves) : std::vector<std::string>();
     std::vector<std::string> terms;
-    const bool one_launch =
-        std::all_of(models[i].terms().begin(), models[i].terms().end(),
-                    [](const TimeModel::Term& term) { return term.launch.value_or(0) == 0; });
-    for (const TimeModel::Term& term : models[i].terms())
-      terms.push_back(term_text(term, one_launch, recorded.group.table.dimensions));
+    for (const TimeModel::Term& term : all)
+      terms.push_back(term_text(term, waves.size() == 1, recorded.group.table.dimensions));
     lines.push_back(fmt::format("  kernel {}: {}", i + 1, printable(join(terms, " + "))));
+    for (const std::string& line : waves) lines.push_back("    " + printable(line));
+    if (by_waves) lines.front() = "predicted time in us on other sizes; w: waves of thread blocks";
   }
   return lines;
 }
@@ -146,9 +158,10 @@ void write_tables(std::ostream& out, const std::vector<RecordedPortfolio>& portf
     write_section(out, title(fmt::format("kernels for {}", counted(problems, "problem"))),
                   source_banner(what.source, what.gpu), curve_table(recorded), markdown, style);
     out << '\n';
-    write_table(out, kernels_table(recorded, kernels_of(recorded, database)), markdown, style);
+    const std::vector<Trial> kernels = kernels_of(recorded, database);
+    write_table(out, kernels_table(recorded, kernels), markdown, style);
     out << '\n';
-    std::vector<std::string> times = time_lines(recorded);
+    std::vector<std::string> times = time_lines(recorded, kernels);
     if (markdown) times.insert(times.begin(), "```");
     if (markdown) times.emplace_back("```");
     for (const std::string& line : times) out << line << '\n';

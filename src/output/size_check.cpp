@@ -119,6 +119,17 @@ bool is_tautology(const SyntaxNode& node) {
          });
 }
 
+/// Of brackets within each other.
+int depth_of(const std::string& text) {
+  int depth = 0;
+  int deepest = 0;
+  for (const char c : text) {
+    depth += (c == '(') - (c == ')');
+    deepest = std::max(deepest, depth);
+  }
+  return deepest;
+}
+
 }  // namespace
 
 bool holds_always(const std::string& condition, const std::vector<std::string>& dimensions) {
@@ -134,11 +145,12 @@ bool holds_always(const std::string& condition, const std::vector<std::string>& 
 std::optional<std::string> cpp_number(const std::string& expression,
                                       const std::vector<std::string>& dimensions) {
   constexpr std::size_t kLongest = 32768;
+  constexpr int kDeepest = 200;  // clang gives up at 256 brackets
   try {
     SymbolTable symbols;
     for (const std::string& dimension : dimensions) symbols.declare(dimension, {});
     std::string text = text_of(space::parse({expression, {}}, symbols));
-    if (text.size() <= kLongest) return text;
+    if (text.size() <= kLongest && depth_of(text) <= kDeepest) return text;
   } catch (const UserError&) {  // a stranger's database may hold anything
   } catch (const NotExpressible&) {
   }

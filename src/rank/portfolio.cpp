@@ -137,9 +137,9 @@ std::vector<TimeModel> time_models(const PortfolioTable& table, const std::vecto
                                    const std::vector<std::size_t>& training, const KernelFacts& facts) {
   std::vector<bool> is_training(table.problems.size(), false);
   for (const std::size_t problem : training) is_training[problem] = true;
-  std::vector<TimeModel> models;
+  std::vector<std::vector<TimeModel::Observation>> all;
   for (const std::size_t kernel : kernels) {
-    std::vector<TimeModel::Observation> observations;
+    std::vector<TimeModel::Observation>& observations = all.emplace_back();
     for (const PortfolioCell& cell : table.kernels[kernel].cells) {
       if (!is_training[cell.problem]) continue;
       const PortfolioProblem& problem = table.problems[cell.problem];
@@ -152,9 +152,8 @@ std::vector<TimeModel> time_models(const PortfolioTable& table, const std::vecto
         });
     if (!all_known)
       for (TimeModel::Observation& observation : observations) observation.waves.clear();
-    models.push_back(observations.empty() ? TimeModel() : TimeModel(observations));
   }
-  return models;
+  return fit_time_models(all);
 }
 
 namespace {

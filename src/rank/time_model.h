@@ -23,7 +23,7 @@ class TimeModel {
     std::optional<std::size_t> launch = {};  ///< whose waves
     std::vector<std::size_t> sizes = {};     ///< places among the dimensions
 
-    double of(const std::vector<std::int64_t>& all_sizes, const Waves& waves) const;
+    double time_us(const std::vector<std::int64_t>& all_sizes, const Waves& waves) const;
   };
   struct Observation {
     std::vector<std::int64_t> sizes;
@@ -33,13 +33,6 @@ class TimeModel {
 
   TimeModel() = default;
   explicit TimeModel(std::vector<Term> terms) : terms_(std::move(terms)) {}
-  /// Terms: 1, each size and the product of each two, and the waves of each launch alone and times each size.
-  /// The product of all sizes stands for the waves where these are not known. Least squares of the relative
-  /// errors with coefficients that are not negative, by coordinate descent, and a small penalty on large
-  /// coefficients, which decides between terms that explain the observations equally. Terms with a
-  /// coefficient of 0 are left out. At least one observation.
-  explicit TimeModel(const std::vector<Observation>& observations);
-
   const std::vector<Term>& terms() const { return terms_; }
   /// Infinite where nothing is known: of a model without terms, and without the waves that it asks for.
   double time_us(const std::vector<std::int64_t>& sizes, const Waves& waves) const;
@@ -47,6 +40,14 @@ class TimeModel {
  private:
   std::vector<Term> terms_;
 };
+
+/// The models of several kernels, from at least one observation of each. Terms: 1, each size and the product
+/// of each two, and the waves of each launch alone and times each size; of more than three dimensions also
+/// times each two. The product of all sizes stands for the waves where these are not known. Least squares of
+/// the relative errors with coefficients that are not negative, by coordinate descent. A small penalty draws
+/// them to those of all kernels together, which decide where a kernel has few observations. Terms with a
+/// coefficient of 0 are left out.
+std::vector<TimeModel> fit_time_models(const std::vector<std::vector<TimeModel::Observation>>& kernels);
 
 /// Of kernels that can run, the first of those with the shortest predicted time.
 class FastestKernel {
