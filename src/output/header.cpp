@@ -375,7 +375,10 @@ class ChoiceTables {
         waves.push_back(fmt::format("number({})", cpp.value_or("")));
       }
     }
-    if (!is_known) return times_.push_back("    nullptr,\n");
+    if (!is_known) {
+      times_.emplace_back("    nullptr,\n");
+      return;
+    }
     std::string body;
     if (by_waves)
       body = fmt::format("  const double waves[] = {{{}}};\n", join(waves, ",\n                          "));

@@ -258,7 +258,8 @@ void add_waves(Trial& trial, const Instance& instance, const Admission& admissio
   Json list = Json::array();
   for (std::size_t i = 0; i < instance.launches.size(); ++i) {
     const TileCount& tiles = instance.tiles[i];
-    std::int64_t at_once = admission.occupancies[i].blocks_per_multiprocessor * gpu.multiprocessors;
+    std::int64_t at_once = admission.occupancies[i].blocks_per_multiprocessor;
+    at_once *= gpu.multiprocessors;
     if (tiles.most_blocks > 0) at_once = std::min(at_once, tiles.most_blocks);
     const bool is_known = tiles.expression && at_once > 0;
     list.push_back(is_known ? Json(fmt::format("ceil_div({}, {})", *tiles.expression, at_once)) : Json());
